@@ -1,0 +1,3 @@
+"""A session manager for child agents, with tmux at its centre."""
+
+__version__ = "0.1.0"
