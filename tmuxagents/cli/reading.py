@@ -1,0 +1,106 @@
+"""Verbs that read what runs wrote: output, transcript, events."""
+
+from __future__ import annotations
+
+import os
+import sys
+import time
+
+import click
+
+from tmuxagents.commands import find, inspect, reading
+from tmuxagents.core import events as codec
+from tmuxagents.core import sanitize
+
+TYPE_CHECKING = False
+if TYPE_CHECKING:
+    from collections.abc import Iterable
+
+    from tmuxagents.commands.inspect import Run
+
+
+def _caller() -> find.Caller:
+    return find.Caller(os.environ, os.getcwd())
+
+
+def _write(text: bytes) -> None:
+    sys.stdout.buffer.write(text)
+    sys.stdout.buffer.flush()
+
+
+def _lines(lines: Iterable[bytes]) -> None:
+    for line in lines:
+        _write(line + b"\n")
+
+
+@click.command(epilog="Example: tmuxagents output 01a1ee15 > answer.md")
+@click.argument("run", default=find.LAST)
+@click.option("--wait", is_flag=True, help="Wait until the run has ended.")
+@click.option(
+    "--max-bytes", type=click.IntRange(min=1), metavar="N", help="Keep head and tail of a long answer."
+)
+@click.option(
+    "--json", "as_json", is_flag=True, help="Print the run as a JSON document, with the whole answer."
+)
+def output(*, run: str, wait: bool, max_bytes: int | None, as_json: bool) -> None:
+    """Print the last answer of the session that RUN belongs to (default: the newest run)."""
+    caller = _caller()
+    run_dir = find.session(find.find(run, caller), caller)[-1]
+    if wait:
+        inspect.wait_for_end(run_dir)
+    found = inspect.inspect(run_dir)
+    text = reading.answer(found, max_bytes)
+    if as_json:
+        document = {**found.document(time.time()), "output": text}
+        _write(codec.json_line(document))
+        return
+    _say_state(found, text)
+    if text:
+        shown = sanitize.text(text) if sys.stdout.isatty() else text
+        _write(shown.encode("utf-8", "replace") + (b"" if shown.endswith("\n") else b"\n"))
+
+
+def _say_state(run: Run, text: str | None) -> None:
+    """Say on stderr what the answer alone does not tell."""
+    how = run.standing.verdict
+    if how is None:
+        sys.stderr.write("still running\n" if run.standing.status == "running" else "still queued\n")
+    elif how.status != "completed":
+        message = sanitize.line(how.error_message or "")
+        sys.stderr.write(f"{how.status} ({how.reason}){': ' if message else ''}{message}\n")
+    if how is not None and not text:
+        sys.stderr.write("no text output\n")
+    sys.stderr.flush()
+
+
+@click.command(epilog="Example: tmuxagents transcript -f 01a1ee15")
+@click.argument("run", default=find.LAST)
+@click.option("-f", "--follow", is_flag=True, help="Go on until the run has ended.")
+@click.option("--json", "as_json", is_flag=True, help="Print the events instead, as JSON lines.")
+def transcript(*, run: str, follow: bool, as_json: bool) -> None:
+    """Print the readable transcript of all runs of the session that RUN belongs to."""
+    caller = _caller()
+    session = find.session(find.find(run, caller), caller)
+    for run_dir in session:
+        last = follow and run_dir == session[-1]
+        if as_json:
+            _lines(reading.event_lines(run_dir, after=0, follow=last))
+            continue
+        for line in reading.transcript_lines(run_dir, follow=last):
+            # The file is clean when we write it; but it lies where the child can write, too.
+            _write(sanitize.text(line.decode("utf-8", "replace")).encode("utf-8", "replace") + b"\n")
+
+
+@click.command(epilog="Example: tmuxagents events --after 12 -f 01a1ee15")
+@click.argument("run", default=find.LAST)
+@click.option("-f", "--follow", is_flag=True, help="Go on until the run has ended.")
+@click.option(
+    "--after", type=click.IntRange(min=0), default=0, metavar="SEQ", help="Only events after this one."
+)
+@click.option("--json", is_flag=True, expose_value=False, help="They are JSON lines anyway.")
+def events(*, run: str, follow: bool, after: int) -> None:
+    """Print the normalised events of RUN as JSON lines."""
+    _lines(reading.event_lines(find.find(run, _caller()), after=after, follow=follow))
+
+
+VERBS = {"output": output, "transcript": transcript, "logs": transcript, "events": events}

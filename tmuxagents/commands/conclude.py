@@ -1,0 +1,93 @@
+"""Write the ending of a run whose wrapper is gone or never came: the one way to a result but the wrapper's.
+
+Under the lock: look again, end what is left of the run (rule S), fold its events, write, let go.
+"""
+
+from __future__ import annotations
+
+import os
+import time
+
+from tmuxagents import records, tree
+from tmuxagents.commands.inspect import gather, last_sign
+from tmuxagents.core import documents, events, lifecycle
+from tmuxagents.edges import process, rundir
+from tmuxagents.records import Spared, Verdict
+
+TYPE_CHECKING = False
+if TYPE_CHECKING:
+    from typing import Any
+
+LOCK_LIMIT_S = 5.0
+NEVER_OPENED = "The window was never opened."
+
+
+def conclude(
+    run_dir: str, *, stopped: bool = False, never_came: str | None = None, keep_background: bool = False
+) -> dict[str, Any] | None:
+    """Return the result of a run, written now if it has none; None if it lives or is not ours to conclude.
+
+    `stopped`: its wrapper was ended because somebody wanted the run stopped. `never_came`: the message for a
+    run whose wrapper did not come in time (tmux's own words); without it such a run is left alone.
+    """
+    os.umask(0o077)
+    held = _lock(run_dir, keep_background=keep_background)
+    if held is None:
+        return None
+    try:
+        return _conclude(run_dir, stopped=stopped, never_came=never_came, keep_background=keep_background)
+    finally:
+        os.close(held)
+
+
+def _lock(run_dir: str, *, keep_background: bool) -> int | None:
+    """Take the lock; where a leftover of a dead wrapper inherited it, end the leftover first."""
+    held = rundir.lock(run_dir, 0.0)
+    if held is not None:
+        return held
+    wrapper = rundir.read_wrapper(run_dir)
+    if process.presence(rundir.identity_of(wrapper)) == records.GONE:
+        _end_leftovers(run_dir, wrapper, keep_background=keep_background)
+    return rundir.lock(run_dir, LOCK_LIMIT_S)
+
+
+def _conclude(
+    run_dir: str, *, stopped: bool, never_came: str | None, keep_background: bool
+) -> dict[str, Any] | None:
+    facts, wrapper, lines = gather(run_dir)
+    meta = rundir.read_meta(run_dir)
+    if meta is None or facts.presence in (records.HERE, records.ELSEWHERE):
+        return None
+    if facts.result is not None:
+        return facts.result
+    if facts.presence == records.NEVER_CAME and never_came is None:
+        return None
+    spared = _end_leftovers(run_dir, wrapper, keep_background=keep_background)
+    state = lifecycle.fold(event for line in lines if (event := events.decode(line)) is not None)
+    state.left_behind += [{"pid": s.pid, "comm": s.comm, "why": s.why} for s in spared]
+    verdict = _verdict(facts, state, stopped=stopped, never_came=never_came)
+    ended_at = time.time() if facts.presence == records.NEVER_CAME else last_sign(meta, wrapper, state)
+    result = documents.result(
+        meta, state, verdict, ended_at=ended_at, duration_s=ended_at - (state.started_at or ended_at)
+    )
+    if state.text is not None and not os.path.exists(f"{run_dir}/{rundir.OUTPUT}"):
+        rundir.replace(run_dir, rundir.OUTPUT, state.text.encode("utf-8", "replace"))
+    rundir.write_result(run_dir, result)
+    return result
+
+
+def _verdict(
+    facts: records.Facts, state: lifecycle.RunState, *, stopped: bool, never_came: str | None
+) -> Verdict:
+    if facts.presence == records.NEVER_CAME and never_came is not None:
+        if stopped:
+            return Verdict(lifecycle.STOPPED.status, lifecycle.STOPPED.reason, lifecycle.STOPPED.message)
+        return Verdict(records.FAILED, "window", never_came)
+    return lifecycle.conclude(state, stopped=stopped)
+
+
+def _end_leftovers(run_dir: str, wrapper: dict[str, Any] | None, *, keep_background: bool) -> list[Spared]:
+    identity = rundir.identity_of(wrapper)
+    since = identity.start_time if identity is not None else 0
+    run_id = os.path.basename(run_dir)
+    return tree.end(tree.Scope(run_id=run_id, since=since, wrapper=None, keep=keep_background))

@@ -1,0 +1,83 @@
+"""Read what a run wrote: its answer, its transcript, its events, also while it still works."""
+
+from __future__ import annotations
+
+import time
+
+from tmuxagents.commands.inspect import inspect
+from tmuxagents.core import events, transcript
+from tmuxagents.core.documents import first_bytes
+from tmuxagents.core.progress import Narrator
+from tmuxagents.edges import rundir
+
+TYPE_CHECKING = False
+if TYPE_CHECKING:
+    from collections.abc import Iterator
+
+    from tmuxagents.commands.inspect import Run
+
+_LOOK_EVERY_S = 0.1
+
+
+def answer(run: Run, max_bytes: int | None = None) -> str | None:
+    """Return the last answer of a run, whole or with its middle left out; None if there is none."""
+    text = run.state.text
+    if run.ended:
+        whole = rundir.read_bytes(f"{run.run_dir}/{rundir.OUTPUT}")
+        text = text if whole is None else whole.decode("utf-8", "replace")
+        if text is None and run.result is not None and isinstance(run.result.get("output"), str):
+            text = run.result["output"]
+    if text is None or max_bytes is None:
+        return text
+    return _head_and_tail(text, max_bytes, f"{run.run_dir}/{rundir.OUTPUT}")
+
+
+def _head_and_tail(text: str, limit: int, path: str) -> str:
+    whole = text.encode("utf-8", "replace")
+    if len(whole) <= limit:
+        return text
+    head = first_bytes(text, (limit + 1) // 2)
+    tail = whole[len(whole) - limit // 2 :].decode("utf-8", "ignore")
+    left_out = len(whole) - len(head.encode()) - len(tail.encode())
+    return f"{head}\n[... {left_out} bytes left out, the whole is in {path} ...]\n{tail}"
+
+
+def event_lines(run_dir: str, *, after: int, follow: bool) -> Iterator[bytes]:
+    """Yield the event lines behind a sequence number."""
+    for line in _lines(run_dir, rundir.EVENTS, follow=follow):
+        event = events.decode(line)
+        if event is not None and event.seq > after:
+            yield line
+
+
+def transcript_lines(run_dir: str, *, follow: bool) -> Iterator[bytes]:
+    """Yield the lines of the transcript; where it could not be written, what the events say instead."""
+    empty = True
+    for line in _lines(run_dir, rundir.TRANSCRIPT, follow=follow):
+        empty = False
+        yield line
+    if empty:
+        yield from _told_again(run_dir)
+
+
+def _told_again(run_dir: str) -> Iterator[bytes]:
+    narrator = Narrator()
+    for line in event_lines(run_dir, after=0, follow=False):
+        event = events.decode(line)
+        entry = transcript.entry(event, narrator.phrase(event)) if event is not None else None
+        if entry is not None:
+            yield entry.plain().removesuffix(b"\n")
+
+
+def _lines(run_dir: str, name: str, *, follow: bool) -> Iterator[bytes]:
+    """Yield the complete lines of a file, until the run has ended if they are followed."""
+    offset = 0
+    while True:
+        # Ended is asked before the file is read: what was written before the end is then never missed.
+        ended = not follow or inspect(run_dir).ended
+        lines, offset = rundir.read_lines(f"{run_dir}/{name}", offset)
+        yield from lines
+        if ended:
+            return
+        if not lines:
+            time.sleep(_LOOK_EVERY_S)

@@ -1,0 +1,164 @@
+"""Normalised events: what a child did, in one shape for every brand, and their one-line JSON codec.
+
+Unknown types and fields survive a read. Nothing here decides what an event means for the run.
+"""
+
+from __future__ import annotations
+
+import json
+import re
+
+TYPE_CHECKING = False
+if TYPE_CHECKING:
+    from typing import Any
+
+RESULT_TEXT_LIMIT = 500
+THINKING_LIMIT = 2048
+USAGE_KEYS = ("input", "output", "cacheRead", "cacheWrite", "totalTokens", "cost")
+
+# Control characters that JSON itself lets through (DEL, C1), line separators and bidi marks: a person may
+# look at these files with `cat`.
+_LOUD = re.compile("[\x7f-\x9f\u061c\u200e\u200f\u2028-\u202e\u2066-\u2069]")
+
+
+class Event:
+    """One thing that happened. `seq` and `at` are set when it is written down."""
+
+    __slots__ = ("at", "fields", "seq", "type")
+
+    def __init__(self, type: str, fields: dict[str, Any], *, seq: int = 0, at: float = 0.0) -> None:  # noqa: A002
+        self.type = type
+        self.fields = fields
+        self.seq = seq
+        self.at = at
+
+    def __eq__(self, other: object) -> bool:
+        return isinstance(other, Event) and self.document() == other.document()
+
+    __hash__ = None  # type: ignore[assignment]  # mutable: stamped when written
+
+    def __repr__(self) -> str:
+        return f"Event({self.type}, seq={self.seq})"  # no text of the task or the child in logs
+
+    def document(self) -> dict[str, Any]:
+        """Return the JSON object of this event."""
+        return {"v": 1, "seq": self.seq, "at": round(self.at, 3), "type": self.type, **self.fields}
+
+
+def encode(event: Event) -> bytes:
+    """Return the event's line, newline included."""
+    return json_line(event.document())
+
+
+def decode(line: bytes) -> Event | None:
+    """Return the event of one line, None if the line is torn or no event."""
+    try:
+        document = json.loads(line)
+    except (ValueError, RecursionError):
+        return None
+    if not isinstance(document, dict):
+        return None
+    kind, seq, at = document.pop("type", None), document.pop("seq", None), document.pop("at", None)
+    document.pop("v", None)
+    if not isinstance(kind, str) or type(seq) is not int or type(at) not in (int, float):
+        return None
+    return Event(kind, document, seq=seq, at=at)
+
+
+def json_line(document: dict[str, Any]) -> bytes:
+    """Return one compact line of strict JSON, whatever a child put into the values."""
+    try:
+        text = json.dumps(document, ensure_ascii=False, separators=(",", ":"), allow_nan=False)
+    except (ValueError, RecursionError):
+        text = json.dumps(_tame(document, 0), ensure_ascii=False, separators=(",", ":"))
+    if _LOUD.search(text):
+        text = _LOUD.sub(lambda found: f"\\u{ord(found.group()):04x}", text)
+    # A lone surrogate has no UTF-8; as an escape it is valid JSON and reads back the same.
+    return text.encode("utf-8", "backslashreplace") + b"\n"
+
+
+_DEEPEST = 64
+
+
+def _tame(value: Any, depth: int) -> Any:
+    """Replace what JSON cannot say: NaN and infinities, and nesting deeper than anybody reads."""
+    if isinstance(value, float):
+        return value if value - value == 0 else None
+    if isinstance(value, dict):
+        if depth >= _DEEPEST:
+            return {}
+        return {key: _tame(inner, depth + 1) for key, inner in value.items()}
+    if isinstance(value, list):
+        return [] if depth >= _DEEPEST else [_tame(inner, depth + 1) for inner in value]
+    return value
+
+
+def assistant_text(text: str) -> Event:
+    """Build: one assistant message's text."""
+    return Event("assistant_text", {"text": text})
+
+
+def thinking(text: str) -> Event:
+    """Build: the beginning of what the child thought."""
+    return Event("thinking", {"text": text[:THINKING_LIMIT]})
+
+
+def tool_call(call_id: str | None, tool: str, args: dict[str, Any]) -> Event:
+    """Build: one tool call, with whole arguments."""
+    return Event("tool_call", {"callId": call_id, "toolName": tool, "args": args})
+
+
+def tool_result(
+    call_id: str | None, tool: str, *, is_error: bool, text: str, duration_ms: int | None
+) -> Event:
+    """Build: the end of a tool call, with the beginning of what it said."""
+    cut = text if len(text) <= RESULT_TEXT_LIMIT else text[:RESULT_TEXT_LIMIT] + "..."
+    fields = {
+        "callId": call_id,
+        "toolName": tool,
+        "isError": is_error,
+        "text": cut,
+        "durationMs": duration_ms,
+    }
+    return Event("tool_result", fields)
+
+
+def usage(figures: dict[str, Any]) -> Event:
+    """Build: tokens and cost of one assistant message."""
+    return Event("usage", {key: figures.get(key, 0) for key in USAGE_KEYS})
+
+
+def turn_end(stop_reason: str | None) -> Event:
+    """Build: the end of one turn, with the model's reason for stopping."""
+    return Event("turn_end", {"stopReason": stop_reason})
+
+
+def settled(*, aborted: bool, attended: bool = False) -> Event:
+    """Build: the child is done for now."""
+    return Event("settled", {"aborted": aborted, "attended": attended})
+
+
+def retry(*, attempt: int | None, most: int | None, delay_ms: int | None, message: str | None) -> Event:
+    """Build: the child's provider failed and is asked again."""
+    fields = {"attempt": attempt, "maxAttempts": most, "delayMs": delay_ms, "errorMessage": message}
+    return Event("retry", fields)
+
+
+def stderr(text: str) -> Event:
+    """Build: one line of the child's stderr."""
+    return Event("stderr", {"text": text})
+
+
+def run_started(fields: dict[str, Any]) -> Event:
+    """Build: the child has started, and with it the run."""
+    return Event("run_started", fields)
+
+
+def left_behind(*, pid: int, comm: str, why: str) -> Event:
+    """Build: a process outlives the run on purpose."""
+    return Event("left_behind", {"pid": pid, "comm": comm, "why": why})
+
+
+def child_exited(exit_code: int | None, signal: str | None) -> Event:
+    """Build: the child's process is over."""
+    return Event("child_exited", {"exitCode": exit_code, "signal": signal})

@@ -1,0 +1,68 @@
+"""When a working child has to be ended: its timeout with idle extension, and tool calls that loop.
+
+Times are monotonic seconds that the caller passes in; nothing here reads a clock.
+"""
+
+from __future__ import annotations
+
+import json
+
+from tmuxagents.core import lifecycle
+
+TYPE_CHECKING = False
+if TYPE_CHECKING:
+    from tmuxagents.core.events import Event
+    from tmuxagents.core.lifecycle import Cause
+
+
+class Guards:
+    """The watch over one child, from its start on."""
+
+    __slots__ = (
+        "_activity_at",
+        "_debounce_s",
+        "_loop_count",
+        "_repeats",
+        "_signature",
+        "_started_at",
+        "timeout_s",
+    )
+
+    def __init__(self, *, started_at: float, timeout_s: float, debounce_s: float, loop_count: int) -> None:
+        self.timeout_s = timeout_s
+        self._started_at = started_at
+        self._debounce_s = debounce_s
+        self._loop_count = loop_count
+        self._activity_at: float | None = None
+        self._signature: str | None = None
+        self._repeats = 0
+
+    def note_activity(self, now: float) -> None:
+        """Take note that the child works: a tool call's start, update or end, or text of its own."""
+        self._activity_at = now
+
+    def note_call(self, event: Event) -> Cause | None:
+        """Take note of a tool call; return the cause to end the child when it is one too many of a kind."""
+        if self._loop_count == 0:
+            return None
+        signature = _signature(event)
+        self._repeats = self._repeats + 1 if signature == self._signature else 1
+        self._signature = signature
+        return lifecycle.LOOP if self._repeats >= self._loop_count else None
+
+    def deadline(self) -> float:
+        """Return when the child has to be ended if nothing more is heard of it."""
+        limit = self._started_at + self.timeout_s
+        if self._activity_at is None or self._debounce_s == 0:
+            return limit
+        return max(limit, self._activity_at + self._debounce_s)
+
+    def check(self, now: float) -> Cause | None:
+        """Return the cause to end the child now, if there is one."""
+        return lifecycle.timed_out(self.timeout_s) if now >= self.deadline() else None
+
+
+def _signature(event: Event) -> str:
+    # Whole arguments, nested ones too: five different edits of one file are no loop. Order of keys is none.
+    arguments = json.dumps(event.fields.get("args"), sort_keys=True)
+    return f"{event.fields.get('toolName')}\n{arguments}"

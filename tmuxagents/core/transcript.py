@@ -1,0 +1,106 @@
+"""The readable transcript: header, one entry an event, one closing line.
+
+Plain for the file, coloured for the window; both hold the same words, and neither an escape sequence of the
+child's.
+"""
+
+from __future__ import annotations
+
+from tmuxagents.core import sanitize
+
+TYPE_CHECKING = False
+if TYPE_CHECKING:
+    from collections.abc import Mapping
+    from typing import Any
+
+    from tmuxagents.core.events import Event
+    from tmuxagents.records import Verdict
+
+TASK_WIDTH = 120
+TITLE_WIDTH = 60
+_PLAIN_WIDTH = 2000  # of a line of output that is no event
+
+# What a line is, and how the window shows it (SGR).
+HEAD, TEXT, TOOL, GOOD, BAD, ASIDE = "head", "text", "tool", "good", "bad", "aside"
+_COLOURS = {HEAD: "2", TEXT: "", TOOL: "36", GOOD: "32", BAD: "31", ASIDE: "2"}
+
+
+class Line:
+    """One entry: its kind and its words. The words may hold newlines, and nothing else a terminal obeys."""
+
+    __slots__ = ("kind", "words")
+
+    def __init__(self, kind: str, words: str) -> None:
+        self.kind = kind
+        self.words = words
+
+    def plain(self) -> bytes:
+        """Return the entry for the file."""
+        return self.words.encode() + b"\n"
+
+    def coloured(self) -> bytes:
+        """Return the entry for the window."""
+        colour = _COLOURS[self.kind]
+        return f"\x1b[{colour}m{self.words}\x1b[m\n".encode() if colour and self.words else self.plain()
+
+
+def header(meta: Mapping[str, Any], started: str) -> list[Line]:
+    """Return the generic header; a line only where there is a value. `started` is an ISO time."""
+    preset = meta.get("preset")
+    source = meta.get("presetSource")
+    values = (
+        ("Run", meta.get("runId")),
+        ("Task", sanitize.cut(_first_line(meta.get("task")), TASK_WIDTH)),
+        ("Preset", f"{preset} ({source})" if preset and source else preset),
+        ("Model", meta.get("resolvedModel")),
+        ("Cwd", meta.get("cwd")),
+        ("Started", started),
+    )
+    lines = [Line(HEAD, f"{name}: {sanitize.line(str(value))}") for name, value in values if value]
+    return [*lines, Line(HEAD, "")]
+
+
+def _first_line(text: Any) -> str:
+    return sanitize.line(text.strip().split("\n", 1)[0]) if isinstance(text, str) else ""
+
+
+def entry(event: Event, phrase: str | None) -> Line | None:
+    """Return the entry of one event, None where it has none. `phrase` is the narrator's."""
+    fields = event.fields
+    if event.type == "assistant_text":
+        return Line(TEXT, sanitize.text(phrase).strip("\n")) if phrase else None
+    if event.type in ("tool_call", "tool_result"):
+        failed = fields.get("isError") is True
+        return Line(BAD if failed else TOOL, sanitize.line(phrase or ""))
+    if event.type == "stderr":
+        return Line(ASIDE, f"[stderr]: {sanitize.line(str(fields.get('text')))}")
+    if event.type == "retry":
+        tries = f"{fields.get('attempt')}/{fields.get('maxAttempts')}"
+        return Line(ASIDE, f"Retry {tries}: {sanitize.line(str(fields.get('errorMessage') or 'no message'))}")
+    if event.type == "left_behind":
+        process = sanitize.line(f"{fields.get('comm')} ({fields.get('pid')})")
+        return Line(ASIDE, f"Left running: {process}: {sanitize.line(str(fields.get('why')))}")
+    return None
+
+
+def plain_output(text: str) -> Line | None:
+    """Return the entry for a line of the child's stdout that is no event."""
+    words = sanitize.cut(sanitize.text(text).rstrip(), _PLAIN_WIDTH)
+    return Line(TEXT, words) if words else None
+
+
+def closing(verdict: Verdict, duration_s: float) -> Line:
+    """Return the last line: how it ended, and after how long."""
+    lasted = f"after {int(duration_s)}s"
+    if verdict.status == "completed":
+        return Line(GOOD, f"Completed {lasted}")
+    if verdict.status == "aborted":
+        return Line(BAD, f"Aborted ({verdict.reason}) {lasted}")
+    message = sanitize.line(verdict.error_message or "")
+    return Line(BAD, f"Failed ({verdict.reason}) {lasted}" + (f": {message}" if message else ""))
+
+
+def title(activity: str) -> bytes:
+    """Return the sequence that makes a phrase the pane's title. `#` would be a tmux style."""
+    words = sanitize.cut(sanitize.line(activity).replace("#", ""), TITLE_WIDTH)
+    return f"\x1b]2;{words}\x07".encode()

@@ -1,0 +1,1 @@
+"""Thin hands on the outside world: each module talks to exactly one thing, and decides nothing."""

@@ -1,0 +1,112 @@
+"""The wrapper's own terminal: what it shows there never blocks it, and what is typed there is only looked at.
+
+A scrolled, frozen or stopped terminal costs lines on the screen and nothing else: the child never waits for
+it. Flow control is off, so that Ctrl-S freezes nobody; keys come as bytes, so that no key is a signal.
+"""
+
+from __future__ import annotations
+
+import contextlib
+import os
+import select
+import termios
+import time
+
+TYPE_CHECKING = False
+if TYPE_CHECKING:
+    from typing import Any
+
+CTRL_C = b"\x03"
+_KEPT = 256 * 1024  # what may wait for a terminal that does not take it
+_INPUT_FLAGS, _LOCAL_FLAGS, _SETTINGS = 0, 3, 6
+
+
+class Terminal:
+    """The terminal behind a descriptor, or nothing where there is none."""
+
+    __slots__ = ("_before", "_handle", "_skipped", "_waiting", "keys")
+
+    def __init__(self, descriptor: int = 1) -> None:
+        self._waiting = b""
+        self._skipped = 0
+        self._before: list[Any] | None = None
+        self._handle: int | None = None
+        self.keys: int | None = None
+        if not os.isatty(descriptor):
+            return
+        # Handles of our own: O_NONBLOCK on the inherited ones would be everybody's.
+        flags = os.O_NONBLOCK | os.O_NOCTTY | os.O_CLOEXEC
+        with contextlib.suppress(OSError, termios.error):
+            self._handle = os.open(f"/proc/self/fd/{descriptor}", os.O_WRONLY | flags)
+            self.keys = os.open(f"/proc/self/fd/{descriptor}", os.O_RDONLY | flags)
+            self._before = termios.tcgetattr(self.keys)
+            ours = termios.tcgetattr(self.keys)
+            ours[_INPUT_FLAGS] &= ~(termios.IXON | termios.IXOFF)
+            ours[_LOCAL_FLAGS] &= ~(termios.ECHO | termios.ICANON | termios.ISIG | termios.IEXTEN)
+            termios.tcsetattr(self.keys, termios.TCSANOW, ours)
+
+    @property
+    def is_terminal(self) -> bool:
+        """Say whether a person may be looking."""
+        return self._handle is not None
+
+    @property
+    def waiting(self) -> int | None:
+        """Return the descriptor to wait on until more can be shown; None if nothing waits."""
+        return self._handle if self._waiting else None
+
+    def show(self, text: bytes) -> None:
+        """Show as much as the terminal takes now; the rest waits, and too much of it is skipped."""
+        if self._handle is None:
+            return
+        if len(self._waiting) + len(text) > _KEPT:
+            self._skipped += text.count(b"\n")
+        else:
+            self._waiting += text
+        self.flush()
+
+    def flush(self) -> None:
+        """Show what waits, as far as the terminal takes it now."""
+        if self._handle is None:
+            return
+        try:
+            while self._waiting:
+                self._waiting = self._waiting[os.write(self._handle, self._waiting) :]
+                if not self._waiting and self._skipped:
+                    self._waiting = b"... %d lines not shown here: see the transcript\n" % self._skipped
+                    self._skipped = 0
+        except BlockingIOError:
+            return
+        except OSError:
+            self._waiting = b""  # hung up
+
+    def pressed(self) -> bytes:
+        """Return the keys that were pressed, so that they do not pile up."""
+        if self.keys is None:
+            return b""
+        try:
+            typed = os.read(self.keys, 4096)
+        except BlockingIOError:
+            return b""
+        except OSError:
+            typed = b""
+        if not typed:
+            self._forget_keys()
+        return typed
+
+    def _forget_keys(self) -> None:
+        if self.keys is not None:
+            os.close(self.keys)
+            self.keys = None
+
+    def leave(self, limit_s: float) -> None:
+        """Show what still waits, for a moment at most, and give the terminal back as it was."""
+        deadline = time.monotonic() + limit_s
+        while self._waiting and (left := deadline - time.monotonic()) > 0:
+            poll = select.poll()
+            poll.register(self.waiting or 0, select.POLLOUT)
+            poll.poll(round(left * 1000) + 1)
+            self.flush()
+        if self._before is not None and self._handle is not None:
+            with contextlib.suppress(OSError, termios.error):
+                termios.tcsetattr(self._handle, termios.TCSANOW, self._before)

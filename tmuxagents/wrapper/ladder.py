@@ -1,0 +1,59 @@
+"""How a child is ended: TERM to its group, TERM to all that is left, KILL. Decided once, not taken back."""
+
+from __future__ import annotations
+
+import signal
+
+from tmuxagents import tree
+from tmuxagents.edges import process
+
+TYPE_CHECKING = False
+if TYPE_CHECKING:
+    from tmuxagents.core.lifecycle import Cause
+    from tmuxagents.tree import Scope
+
+KILL_AFTER_S = 5.0
+# Tools in sessions of their own get their TERM early enough to have had their time when the KILL comes.
+ASK_REST_AFTER_S = KILL_AFTER_S - tree.TERM_S
+
+
+class Ladder:
+    """The steps down for one child. `cause` is None while it ends only because it lingers."""
+
+    __slots__ = ("_begun_at", "_child", "_scope", "_steps", "cause", "killed")
+
+    def __init__(self, child: int, scope: Scope) -> None:
+        self._child = child
+        self._scope = scope
+        self._begun_at: float | None = None
+        self._steps: list[float] = []
+        self.cause: Cause | None = None
+        self.killed = False
+
+    @property
+    def begun(self) -> bool:
+        """Say whether the child is being ended."""
+        return self._begun_at is not None
+
+    def begin(self, cause: Cause | None, now: float) -> None:
+        """Begin to end the child; the first cause stays."""
+        if self._begun_at is not None:
+            return
+        self._begun_at = now
+        self.cause = cause
+        self._steps = [now + ASK_REST_AFTER_S, now + KILL_AFTER_S]
+        process.send_group(self._child, signal.SIGTERM, signal.SIGCONT)
+
+    def next_at(self) -> float | None:
+        """Return when the next step is due."""
+        return self._steps[0] if self._steps else None
+
+    def step(self, now: float) -> None:
+        """Take the steps that are due."""
+        while self._steps and now >= self._steps[0]:
+            self._steps.pop(0)
+            if self._steps:
+                tree.ask(self._scope)
+            else:
+                self.killed = True
+                process.send_group(self._child, signal.SIGKILL)

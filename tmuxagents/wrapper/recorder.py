@@ -1,0 +1,176 @@
+"""Tells what happens in a run: to events.jsonl, the transcript, the window, in this order of importance."""
+
+from __future__ import annotations
+
+import os
+import time
+
+from tmuxagents.core import events, lifecycle, transcript
+from tmuxagents.core.progress import Narrator
+from tmuxagents.edges import rundir
+from tmuxagents.edges.rawlog import RawLog
+
+TYPE_CHECKING = False
+if TYPE_CHECKING:
+    from collections.abc import Mapping
+    from typing import Any
+
+    from tmuxagents.core.events import Event
+    from tmuxagents.core.transcript import Line
+    from tmuxagents.edges.terminal import Terminal
+
+SHOW_EVERY_S = 0.1
+TITLE_EVERY_S = 0.5
+_BUFFER = 256 * 1024
+_STDERR_EVENTS = 200  # lines of stderr that become events; the log has them all
+_PLAIN_LINES = 500  # lines of stdout that are no JSON and are shown all the same
+_LONGEST_STDERR = 2000
+
+
+class Recorder:
+    """Writes one run down. Best effort: what is lost is counted, and never stops the run."""
+
+    def __init__(
+        self,
+        run_dir: str,
+        meta: Mapping[str, Any],
+        wrapper: Mapping[str, Any],
+        terminal: Terminal,
+        *,
+        width: int,
+    ) -> None:
+        self.run_dir = run_dir
+        self.state = lifecycle.RunState()
+        self.stdout = RawLog(f"{run_dir}/{rundir.STDOUT}")
+        self.stderr = RawLog(f"{run_dir}/{rundir.STDERR}")
+        self.restored = False
+        self._meta = meta
+        self._wrapper = wrapper
+        self._terminal = terminal
+        self._narrator = Narrator(width)
+        self._events = rundir.Appender(f"{run_dir}/{rundir.EVENTS}")
+        self._transcript = rundir.Appender(f"{run_dir}/{rundir.TRANSCRIPT}")
+        self._event_lines = bytearray()
+        self._transcript_lines = bytearray()
+        self._window_lines = bytearray()
+        self._activity: str | None = None
+        self._shown_at = self._titled_at = 0.0
+        self._seq = 0
+        self._stderr_events = 0
+        self._plain_lines = 0
+        self._first_line = b""  # the run_started event, without which a run counts as not started
+
+    def event(self, event: Event) -> None:
+        """Take one event in."""
+        self._seq += 1
+        event.seq = self._seq
+        event.at = round(time.time(), 3)
+        lifecycle.apply(self.state, event)
+        line = events.encode(event)
+        if event.type == "run_started":
+            self._first_line = line
+        self._event_lines += line
+        phrase = self._narrator.phrase(event)
+        entry = transcript.entry(event, phrase)
+        if phrase is not None and phrase.strip():
+            self._activity = phrase
+        if entry is not None:
+            self.line(entry)
+        elif len(self._event_lines) > _BUFFER:
+            self._write()
+
+    def line(self, line: Line) -> None:
+        """Add an entry to the transcript and the window."""
+        self._transcript_lines += line.plain()
+        self._window_lines += line.coloured()
+        if len(self._event_lines) + len(self._transcript_lines) > _BUFFER:
+            self._write()
+
+    def plain_output(self, text: str) -> None:
+        """Show a line of the child's stdout that is no event."""
+        self._plain_lines += 1
+        line = transcript.plain_output(text) if self._plain_lines <= _PLAIN_LINES else None
+        if line is not None:
+            self.line(line)
+
+    def stderr_line(self, line: bytes) -> None:
+        """Take in a line of the child's stderr; a flood ends in the log alone."""
+        text = line.decode("utf-8", "replace")
+        if not text.strip():
+            return
+        self._stderr_events += 1
+        if self._stderr_events <= _STDERR_EVENTS:
+            self.event(events.stderr(text[:_LONGEST_STDERR]))
+        else:
+            self.state.stderr_tail = text[:_LONGEST_STDERR]  # the message of a child that fails after a flood
+
+    def hint(self, text: str) -> None:
+        """Say something in the window alone."""
+        self._window_lines += transcript.Line(transcript.ASIDE, text).coloured()
+        self._shown_at = 0.0
+
+    def flush(self, now: float, *, last: bool = False) -> None:
+        """Write what has gathered; `now` is monotonic. Once for each time we wake up."""
+        self._write()
+        self._show(now, last=last)
+
+    def show_at(self) -> float | None:
+        """Return when the window is due to be written again; None if nothing waits."""
+        due = []
+        if self._window_lines:
+            due.append(self._shown_at + SHOW_EVERY_S)
+        if self._activity is not None:
+            due.append(self._titled_at + TITLE_EVERY_S)
+        return min(due, default=None)
+
+    def _write(self) -> None:
+        if not self._event_lines and not self._transcript_lines:
+            return
+        self.keep_directory()
+        self._events.append(bytes(self._event_lines))
+        self._transcript.append(bytes(self._transcript_lines))
+        self._event_lines.clear()
+        self._transcript_lines.clear()
+
+    def _show(self, now: float, *, last: bool) -> None:
+        if self._window_lines and (last or now - self._shown_at >= SHOW_EVERY_S):
+            self._terminal.show(bytes(self._window_lines))
+            self._window_lines.clear()
+            self._shown_at = now
+        if self._activity is not None and (last or now - self._titled_at >= TITLE_EVERY_S):
+            self.title(self._activity)
+            self._titled_at = now
+
+    def title(self, words: str) -> None:
+        """Make words the title of the pane."""
+        self._activity = None
+        if self._terminal.is_terminal:
+            self._terminal.show(transcript.title(words))
+
+    def keep_directory(self) -> None:
+        """Make the run directory again if somebody removed it, or the file that says that we live.
+
+        An agent may clean up more than its own; the run goes on, with what can be known from here.
+        """
+        try:
+            os.stat(f"{self.run_dir}/{rundir.WRAPPER}")
+        except FileNotFoundError:
+            self._restore()
+        except OSError:
+            return
+
+    def _restore(self) -> None:
+        try:
+            if rundir.restore(self.run_dir, self._meta, self._wrapper):
+                self.restored = True
+                for log in (self._events, self._transcript, self.stdout, self.stderr):
+                    log.reopen()
+                self._events.append(self._first_line)
+        except OSError:
+            self._events.lost += 1
+
+    @property
+    def incomplete(self) -> bool:
+        """Say whether anything could not be written down."""
+        lost = self._events.lost + self._transcript.lost + self.stdout.lost + self.stderr.lost
+        return self.restored or lost > 0

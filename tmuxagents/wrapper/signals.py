@@ -1,0 +1,38 @@
+"""Signals as something to wait for: a descriptor, and what has been caught since the last look."""
+
+from __future__ import annotations
+
+import os
+import signal
+
+# Typing in the window or a window in the background must never stop or end a wrapper by itself.
+_IGNORED = (
+    *(signal.SIGPIPE, signal.SIGQUIT, signal.SIGTSTP, signal.SIGTTIN, signal.SIGTTOU),
+    *(signal.SIGUSR1, signal.SIGUSR2, signal.SIGALRM),
+)
+_CAUGHT = (signal.SIGTERM, signal.SIGINT, signal.SIGHUP, signal.SIGCHLD)
+
+
+class Signals:
+    """The signals that a wrapper attends to, from now on."""
+
+    __slots__ = ("_writing", "handle")
+
+    def __init__(self) -> None:
+        self.handle, self._writing = os.pipe2(os.O_NONBLOCK | os.O_CLOEXEC)
+        signal.set_wakeup_fd(self._writing, warn_on_full_buffer=False)
+        for number in _IGNORED:
+            signal.signal(number, signal.SIG_IGN)
+        for number in _CAUGHT:
+            signal.signal(number, _noted)
+
+    def caught(self) -> frozenset[int]:
+        """Return the numbers of the signals that came, and forget them."""
+        try:
+            return frozenset(os.read(self.handle, 4096))
+        except BlockingIOError:
+            return frozenset()
+
+
+def _noted(_number: int, _frame: object) -> None:
+    """Do nothing: the wake-up descriptor has the number."""
