@@ -44,6 +44,16 @@ lock() {
   flock "$1" 9
 }
 
+# A program under test must not see the session, the settings or the agent of whoever runs it; it finds its own.
+environment_clean() {
+  local name
+  for name in TMUX TMUX_PANE "${!TMUXAGENTS_@}" "${!PI_@}"; do
+    [ "$name" = TMUXAGENTS_DEV_DIR ] || unset "$name"
+  done
+  export TMUXAGENTS_TEST_PI=$environment_dir/bin/pi
+  export PATH=$environment_dir/venv/bin:$PATH
+}
+
 say() { printf '%s\n' "$*" >&2; }
 
 # fail STATUS SENTENCE
@@ -81,7 +91,7 @@ tmux_ready() {
 # The interpreter to build on: python3 if it is new enough and whole, else the newest other one.
 # It is resolved, since python3 may be a shim that answers differently elsewhere.
 find_python() {
-  local name ask='import sys, ensurepip, venv; sys.version_info >= (3, 11) or sys.exit(1); print(sys.executable)'
+  local name ask='import sys, ensurepip, venv; assert sys.version_info >= (3, 11); print(sys.executable)'
   for name in python3 python3.14 python3.13 python3.12 python3.11 /usr/bin/python3; do
     "$name" -c "$ask" 2>/dev/null && return
   done

@@ -5,7 +5,6 @@ from __future__ import annotations
 import json
 import os
 import subprocess
-import sys
 import urllib.request
 from dataclasses import dataclass
 from pathlib import Path
@@ -14,27 +13,13 @@ from typing import TYPE_CHECKING, Any
 import pytest
 
 from scripts import model_turns
+from tests.harness import ModelServer, real_pi
 
 if TYPE_CHECKING:
     from collections.abc import Iterator
 
-SERVER = str(Path(model_turns.__file__).with_name("model_server.py"))
 SCRIPTS = json.loads(Path(model_turns.__file__).with_name("model_scripts.json").read_text())
 TOOLS = ["bash", "edit", "ls", "read", "write"]
-
-
-@dataclass(frozen=True)
-class Server:
-    """A running model server."""
-
-    url: str
-    agent_dir: Path
-    log: Path
-
-    def requests(self, task: str) -> list[dict[str, Any]]:
-        """Give the requests about a task."""
-        records = [json.loads(line) for line in self.log.read_text().splitlines()]
-        return [record for record in records if task in map(model_turns.text_of, record["messages"])]
 
 
 @dataclass(frozen=True)
@@ -61,7 +46,7 @@ class RealPi:
     """The real pi, with a home and a working directory of its own."""
 
     path: str
-    server: Server
+    server: ModelServer
     folder: Path
 
     def run(self, task: str, model: str = "text") -> Ran:
@@ -84,28 +69,14 @@ class RealPi:
 
 
 @pytest.fixture(scope="module")
-def model_server(tmp_path_factory: pytest.TempPathFactory) -> Iterator[Server]:
-    folder = tmp_path_factory.mktemp("model-server")
-    log, agent_dir, port_file = folder / "requests.jsonl", folder / "agent", folder / "port"
-    options = [f"--log={log}", f"--agent-dir={agent_dir}", f"--port-file={port_file}"]
-    argv = [sys.executable, SERVER, *options]
-    with subprocess.Popen(argv, stdout=subprocess.PIPE, text=True) as process:
-        try:
-            assert process.stdout
-            url = process.stdout.readline().strip()
-            assert url == f"http://127.0.0.1:{int(port_file.read_text())}/v1"
-            yield Server(url, agent_dir, log)
-        finally:
-            process.terminate()
-    assert process.returncode == 0
+def model_server(tmp_path_factory: pytest.TempPathFactory) -> Iterator[ModelServer]:
+    with ModelServer(tmp_path_factory.mktemp("model-server")) as server:
+        yield server
 
 
 @pytest.fixture
-def pi(model_server: Server, tmp_path: Path) -> RealPi:
-    path = os.environ.get("TMUXAGENTS_TEST_PI", "")
-    if not os.access(path, os.X_OK):
-        pytest.fail(f"TMUXAGENTS_TEST_PI must name the real pi; scripts/test does: {path!r}", pytrace=False)
-    return RealPi(path, model_server, tmp_path)
+def pi(model_server: ModelServer, tmp_path: Path) -> RealPi:
+    return RealPi(real_pi(), model_server, tmp_path)
 
 
 FINISHED = ["turn_end", "agent_end", "agent_settled"]
@@ -174,7 +145,7 @@ def test_no_script_starts_again_when_somebody_speaks() -> None:
     assert choices[-1].turn["text"] == "bye"
 
 
-def test_the_server_answers_without_a_stream_too(model_server: Server) -> None:
+def test_the_server_answers_without_a_stream_too(model_server: ModelServer) -> None:
     question = {"model": "any", "messages": [{"role": "user", "content": "#script:readonly #delay:0.01"}]}
     request = urllib.request.Request(f"{model_server.url}/chat/completions", json.dumps(question).encode())
     with urllib.request.urlopen(request, timeout=10) as response:

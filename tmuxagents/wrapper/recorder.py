@@ -2,6 +2,7 @@
 
 from __future__ import annotations
 
+import contextlib
 import os
 import time
 
@@ -150,8 +151,11 @@ class Recorder:
     def keep_directory(self) -> None:
         """Make the run directory again if somebody removed it, or the file that says that we live.
 
-        An agent may clean up more than its own; the run goes on, with what can be known from here.
+        An agent may clean up more than its own; the run goes on, with what can be known from here. A result
+        that lies there already is not ours: nobody reads it while we live, and nobody shall after we died.
         """
+        with contextlib.suppress(OSError):
+            os.unlink(f"{self.run_dir}/{rundir.RESULT}")
         try:
             os.stat(f"{self.run_dir}/{rundir.WRAPPER}")
         except FileNotFoundError:

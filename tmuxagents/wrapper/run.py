@@ -150,11 +150,11 @@ class Run:
 
     def _stopped_before(self) -> Verdict | None:
         """Say how it ended if a stop came before there was a child."""
-        for number in self._signals.caught():
-            if number in CAUSES:
-                cause = CAUSES[number]
-                cause = self._server_ended() if cause is lifecycle.WINDOW_CLOSED else cause
-                return Verdict(cause.status, cause.reason, cause.message)
+        caught = self._signals.caught()
+        for number, cause in CAUSES.items():
+            if number in caught:
+                how = self._server_ended() if cause is lifecycle.WINDOW_CLOSED else cause
+                return Verdict(how.status, how.reason, how.message)
         return None
 
     def _enter_cwd(self) -> Verdict | None:
@@ -192,6 +192,7 @@ class Run:
         )
         ending = _exit(watch.run())
         self._recorder.event(events.child_exited(ending.exit_code, ending.signal))
+        self._recorder.flush(time.monotonic())  # should we be killed while leftovers take their time
         for spared in tree.end(scope, hard=ladder.killed):
             self._recorder.event(events.left_behind(pid=spared.pid, comm=spared.comm, why=spared.why))
         self._lingered = ladder.begun and ladder.cause is None

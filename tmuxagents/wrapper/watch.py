@@ -211,8 +211,8 @@ class Watch:
         caught = self._signals.caught()
         status = process.reap(self._child) if signal.SIGCHLD in caught else None
         if status is None:
-            for number in caught:
-                if number in CAUSES:
+            for number in CAUSES:  # of several at once, the first of these
+                if number in caught:
                     self._drain_now(now)
                     self._end(CAUSES[number], now)
         return status
@@ -233,18 +233,19 @@ class Watch:
         self._ladder.step(now)
         if self._ladder.begun:
             return
-        if self._looped and self._settled_at is None:
-            self._end(lifecycle.LOOP, now)
-        elif self._settled_at is not None:
+        if self._settled_at is not None:
             if now >= self._settled_at + lifecycle.GRACE_S:
                 self._ladder.begin(None, now)
+        elif self._looped:
+            self._end(lifecycle.LOOP, now)
         elif (cause := self._guards.check(now)) is not None:
             self._drain_now(now)
             self._end(cause, now)
 
     def _end(self, cause: lifecycle.Cause, now: float) -> None:
-        """End the child, for a cause unless it has settled: then it only goes a little earlier."""
-        self._ladder.begin(cause if self._settled_at is None else None, now)
+        """End the child, unless it has settled: then it is done, and leaves within its grace."""
+        if self._settled_at is None:
+            self._ladder.begin(cause, now)
 
 
 def _read(descriptor: int, amount: int) -> bytes:

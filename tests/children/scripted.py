@@ -1,0 +1,245 @@
+#!/usr/bin/env python3
+"""A child that really runs: it speaks pi's JSON mode and does what its prompt says, one step a line.
+
+Stdlib only and quick to start. Processes that it founds are written to $CHILD_RECORD, so that a test can ask
+for each of them afterwards.
+"""
+
+from __future__ import annotations
+
+import json
+import os
+import signal
+import subprocess
+import sys
+import time
+
+TYPE_CHECKING = False
+if TYPE_CHECKING:
+    from collections.abc import Callable
+    from typing import Any
+
+_calls = 0
+
+
+def say(kind: str, **fields: Any) -> None:
+    sys.stdout.write(json.dumps({"type": kind, **fields}, separators=(",", ":"), ensure_ascii=False) + "\n")
+    sys.stdout.flush()
+
+
+def begin(_: str) -> None:
+    say("session", version=3, id="scripted", cwd=os.getcwd())
+    say("agent_start")
+    say("turn_start")
+
+
+def message(content: list[dict[str, Any]], reason: str, error: str | None = None) -> None:
+    usage = {"input": 10, "output": 5, "cacheRead": 0, "cacheWrite": 0, "totalTokens": 15, "cost": {"total": 0.001}}
+    body: dict[str, Any] = {"role": "assistant", "content": content, "provider": "mock", "model": "scripted"}
+    body |= {"usage": usage, "stopReason": reason}
+    if error is not None:
+        body["errorMessage"] = error
+    say("message_end", message=body)
+
+
+def answer(text: str) -> None:
+    """`answer REASON [TEXT]`: a whole turn."""
+    reason, _, words = text.partition(" ")
+    failed = reason in ("error", "aborted")
+    message([{"type": "text", "text": "" if failed else words}], reason, words if failed and words else None)
+    say("turn_end", message={"role": "assistant", "stopReason": reason}, toolResults=[])
+
+
+def tool(text: str) -> None:
+    """`tool NAME JSON`: a turn with one tool call."""
+    global _calls  # noqa: PLW0603  (a script of one process)
+    _calls += 1
+    name, _, arguments = text.partition(" ")
+    args = json.loads(arguments or "{}")
+    call = f"call_{_calls}"
+    message([{"type": "toolCall", "id": call, "name": name, "arguments": args}], "toolUse")
+    say("tool_execution_start", toolCallId=call, toolName=name, args=args)
+    content = [{"type": "text", "text": "fine"}]
+    say("tool_execution_end", toolCallId=call, toolName=name, result={"content": content}, isError=False)
+    say("turn_end", message={"role": "assistant", "stopReason": "toolUse"}, toolResults=[])
+
+
+def settle(text: str) -> None:
+    say("agent_end", messages=[], willRetry=False)
+    say("agent_settled", aborted=text == "aborted")
+
+
+def done(text: str) -> None:
+    """`done TEXT`: everything of a healthy run but the exit."""
+    begin("")
+    answer(f"stop {text}")
+    settle("")
+
+
+def ignore(names: str) -> None:
+    for name in names.split():
+        signal.signal(getattr(signal, name), signal.SIG_IGN)
+
+
+def die(name: str) -> None:
+    number = getattr(signal, name)
+    signal.signal(number, signal.SIG_DFL) if number != signal.SIGKILL else None
+    os.kill(os.getpid(), number)
+    time.sleep(10)
+
+
+def record(pid: int, what: str) -> None:
+    with open(os.environ["CHILD_RECORD"], "a", encoding="utf-8") as book:
+        book.write(f"{pid} {what}\n")
+
+
+def found(what: str) -> None:
+    """`found KIND`: start a process that would outlive us."""
+    quiet: dict[str, Any] = {"stdin": subprocess.DEVNULL, "stdout": subprocess.DEVNULL, "stderr": subprocess.DEVNULL}
+    sleep = ["sleep", "300"]
+    if what == "tool":
+        process = subprocess.Popen(sleep, start_new_session=True, **quiet)
+    elif what == "stubborn":
+        line = "trap '' TERM HUP INT; while :; do sleep 0.2; done"
+        process = subprocess.Popen(["sh", "-c", line], start_new_session=True, **quiet)
+    elif what == "nohup":
+        process = subprocess.Popen(["nohup", *sleep], **quiet)
+    elif what == "stranger":
+        process = subprocess.Popen(["env", "-i", "setsid", *sleep], **quiet)
+    elif what == "holder":
+        process = subprocess.Popen(sleep, start_new_session=True, stdin=subprocess.DEVNULL)
+    elif what == "other-run":
+        other = {**os.environ, "TMUXAGENTS_RUN": "0123456789abcdef"}
+        process = subprocess.Popen(sleep, start_new_session=True, env=other, **quiet)
+    elif what == "watcher":
+        role = {**os.environ, "TMUXAGENTS_ROLE": "watcher"}
+        process = subprocess.Popen(sleep, start_new_session=True, env=role, **quiet)
+    elif what == "double-fork":
+        line = "(setsid sleep 300 >/dev/null 2>&1 & echo $!) "
+        shown = subprocess.run(["sh", "-c", line], capture_output=True, text=True, check=True).stdout
+        record(int(shown), what)
+        return
+    else:
+        raise SystemExit(f"what is {what}?")
+    record(process.pid, what)
+
+
+def service(what: str) -> None:
+    """`service tmux|ssh-agent`: found one that others may use."""
+    socket = f"{os.environ['CHILD_RECORD']}.{what}"
+    if what == "tmux":
+        tmux = ["tmux", "-f", "/dev/null", "-S", socket]
+        subprocess.run([*tmux, "new-session", "-d", "sleep 300"], check=True)
+        pids = subprocess.run(
+            [*tmux, "list-panes", "-a", "-F", "#{pid} #{pane_pid}"], check=True, capture_output=True, text=True
+        ).stdout.split()
+        record(int(pids[0]), "tmux")
+        record(int(pids[1]), "tmux-window")
+    else:
+        shown = subprocess.run(["ssh-agent", "-s", "-a", socket], check=True, capture_output=True, text=True).stdout
+        record(int(shown.split("SSH_AGENT_PID=")[1].split(";")[0]), "ssh-agent")
+
+
+def flood(text: str) -> None:
+    """`flood KIND N`: more than anybody wants."""
+    kind, count = text.split()
+    number = int(count)
+    out, err = sys.stdout.buffer, sys.stderr.buffer
+    if kind == "updates":
+        line = b'{"type":"message_update","assistantMessageEvent":{"type":"text_delta","delta":"xxxxxxxx"}}\n'
+        for _ in range(number // 1000):
+            out.write(line * 1000)
+    elif kind == "events":
+        for i in range(number):
+            call = {"toolCallId": f"f{i}", "toolName": "ls", "args": {"path": str(i)}}
+            out.write(b'{"type":"tool_execution_start",' + json.dumps(call).encode()[1:] + b"\n")
+    elif kind == "stderr":
+        for _ in range(number):
+            err.write(b"complaint " * 100 + b"\n")
+    elif kind == "both":
+        for _ in range(number):
+            err.write(b"complaint " * 100 + b"\n")
+            out.write(b"not json " * 100 + b"\n")
+    elif kind == "wide":
+        text = "\U0001f600" * (number * 970_000)
+        message([{"type": "text", "text": text}], "stop")
+    elif kind == "line":
+        out.write(b'{"type":"tool_execution_end","toolCallId":"big","toolName":"bash","result":{"content":[{"text":"')
+        for _ in range(number):
+            out.write(b"x" * 1_000_000)
+        out.write(b'"}]},"isError":false}\n')
+    out.flush()
+    err.flush()
+
+
+def on_term(step: str) -> None:
+    """`on_term STEP`: wait for TERM, then do the step and leave."""
+    word, _, rest = step.partition(" ")
+
+    def handler(_number: int, _frame: object) -> None:
+        STEPS[word](rest)
+        os._exit(0)
+
+    signal.signal(signal.SIGTERM, handler)
+    time.sleep(300)
+
+
+def forge(_: str) -> None:
+    """Write a result of one's own into the run directory, found by our own stdin."""
+    folder = os.path.dirname(os.readlink("/proc/self/fd/0"))
+    result = {"v": 1, "status": "completed", "reason": "done", "output": "forged", "exitCode": 0, "endedAt": 1.0}
+    with open(f"{folder}/result.json", "w", encoding="utf-8") as file:
+        json.dump(result, file)
+
+
+def remove(name: str) -> None:
+    folder = os.path.dirname(os.readlink("/proc/self/fd/0"))
+    if name == "everything":
+        subprocess.run(["rm", "-rf", folder], check=True)
+    else:
+        os.unlink(f"{folder}/{name}")
+
+
+def raw(text: str) -> None:
+    sys.stdout.buffer.write(text.encode().decode("unicode_escape").encode("latin-1"))
+    sys.stdout.buffer.flush()
+
+
+def complain(text: str) -> None:
+    sys.stderr.write(text + "\n")
+    sys.stderr.flush()
+
+
+STEPS: dict[str, Callable[[str], object]] = {
+    "begin": begin,
+    "answer": answer,
+    "tool": tool,
+    "settle": settle,
+    "done": done,
+    "retry": lambda text: say("auto_retry_start", attempt=1, maxAttempts=3, delayMs=10, errorMessage=text),
+    "old_end": lambda _: say("agent_end", messages=[]),
+    "ignore": ignore,
+    "die": die,
+    "exit": lambda text: os._exit(int(text)),
+    "sleep": lambda text: time.sleep(float(text)),
+    "found": found,
+    "service": service,
+    "flood": flood,
+    "on_term": on_term,
+    "forge": forge,
+    "remove": remove,
+    "raw": raw,
+    "stderr": complain,
+    "pid": lambda what: record(os.getpid(), what),
+    "json": lambda text: (sys.stdout.write(text + "\n"), sys.stdout.flush()),
+}
+
+
+def main() -> None:
+    for step in sys.stdin.buffer.read().decode().splitlines():
+        word, _, rest = step.partition(" ")
+        if word in STEPS:
+            STEPS[word](rest)
+
+
+main()

@@ -1,0 +1,284 @@
+"""What flows and torture share: a private home, wrappers on a pty or in tmux, and questions about what is left.
+
+Nothing here knows what the right answer is.
+"""
+
+from __future__ import annotations
+
+import contextlib
+import json
+import os
+import pty
+import secrets
+import signal
+import subprocess
+import sys
+import threading
+import time
+from pathlib import Path
+from typing import TYPE_CHECKING, Any, Self
+
+from scripts import model_turns
+from tmuxagents.commands.inspect import inspect
+from tmuxagents.core import plan
+from tmuxagents.edges import process, rundir
+
+if TYPE_CHECKING:
+    from collections.abc import Callable, Mapping
+
+REPOSITORY = Path(__file__).resolve().parent.parent
+BOOT = REPOSITORY / "tmuxagents" / "_wrap.py"
+MODEL_SERVER = REPOSITORY / "scripts" / "model_server.py"
+SCRIPTED = REPOSITORY / "tests" / "children" / "scripted.py"
+PATH = "/usr/local/sbin:/usr/local/bin:/usr/sbin:/usr/bin:/sbin:/bin"
+
+
+def eventually(check: Callable[[], Any], timeout: float = 20.0) -> Any:
+    """Return the first truthy answer; fail if there is none in time."""
+    deadline = time.monotonic() + timeout
+    while True:
+        answer = check()
+        if answer:
+            return answer
+        if time.monotonic() > deadline:
+            raise AssertionError(f"did not come true in {timeout} s: {check}")
+        time.sleep(0.01)
+
+
+class Home:
+    """A private state directory with its own project, agent folder and environment."""
+
+    def __init__(self, folder: Path) -> None:
+        self.folder = folder
+        self.state = folder / "state"
+        self.project = folder / "project"
+        self.record = folder / "record"
+        self.agent_dir = folder / "agent"
+        for made in (self.project, self.agent_dir):
+            made.mkdir(parents=True, exist_ok=True)
+        self.environment = {
+            "PATH": PATH,
+            "HOME": str(folder),
+            "LANG": "C.UTF-8",
+            "TERM": "xterm",
+            "TMUXAGENTS_HOME": str(self.state),
+            "TMUXAGENTS_PI": str(SCRIPTED),
+            "PI_CODING_AGENT_DIR": str(self.agent_dir),
+            "PI_OFFLINE": "1",
+            "PI_TELEMETRY": "0",
+        }
+
+    def run(self, task: str, *, model: str | None = "mock/mock-text", **changes: Any) -> Run:
+        """Make a run directory."""
+        request = plan.LaunchRequest(
+            task=task, cwd=str(self.project), project=str(self.project), model=model, timeout=60
+        )
+        meta = plan.plan_launch(request, run_id=secrets.token_hex(8), now=time.time()) | changes
+        made = rundir.create(str(self.state / "runs"), meta, {rundir.PROMPT: plan.prompt_bytes(task)})
+        return Run(self, Path(made), meta)
+
+    def recorded(self) -> dict[str, int]:
+        """Return the processes that scripted children founded: what -> pid."""
+        if not self.record.exists():
+            return {}
+        pairs = (line.split(" ", 1) for line in self.record.read_text().splitlines())
+        return {what: int(pid) for pid, what in pairs}
+
+
+class Run:
+    """One run directory, and whoever wraps it."""
+
+    def __init__(self, home: Home, folder: Path, meta: dict[str, Any]) -> None:
+        self.home = home
+        self.folder = folder
+        self.meta = meta
+        self.run_id = str(meta["runId"])
+        self.wrapper: subprocess.Popen[bytes] | None = None
+        self.screen = bytearray()
+        self.master: int | None = None
+        self.window = ""
+        self._reader: threading.Thread | None = None
+
+    def environment(self) -> dict[str, str]:
+        return {**self.home.environment, "CHILD_RECORD": str(self.home.record)}
+
+    def start(self, extra: Mapping[str, str] | None = None, *, python: str = sys.executable) -> Run:
+        """Start the wrapper on a terminal of its own."""
+        self.master, slave = pty.openpty()
+        self.wrapper = subprocess.Popen(
+            ["setsid", "-c", python, "-I", "-S", str(BOOT), str(self.folder)],
+            stdin=slave,
+            stdout=slave,
+            stderr=slave,
+            env={**self.environment(), **(extra or {})},
+        )
+        os.close(slave)
+        self._reader = threading.Thread(target=self._read, args=(self.master,), daemon=True)
+        self._reader.start()
+        return self
+
+    def start_in(self, server: TmuxServer) -> Run:
+        """Start the wrapper in a window of a tmux server."""
+        environment = [f"-e{name}={value}" for name, value in self.environment().items() if name != "TERM"]
+        command = [sys.executable, "-I", "-S", str(BOOT), str(self.folder)]
+        self.window = server.run(
+            "new-window", "-d", "-P", "-F", "#{window_id}", "-t", "work:", *environment, *command
+        )
+        return self
+
+    def wait_gone(self, timeout: float = 60.0) -> dict[str, Any]:
+        """Wait for a wrapper in a window; return the result."""
+        identity = eventually(lambda: rundir.identity_of(rundir.read_wrapper(str(self.folder))))
+        assert process.wait_gone(identity.pid, identity.start_time, timeout)
+        result = self.result()
+        assert result is not None, f"no result in {self.folder}"
+        return result
+
+    def _read(self, master: int) -> None:
+        with contextlib.suppress(OSError):
+            while piece := os.read(master, 65536):
+                self.screen += piece
+
+    def hang_up(self) -> None:
+        """Close the terminal, as a closed window does."""
+        self.signal(signal.SIGHUP)
+        self.signal(signal.SIGCONT)
+
+    def type(self, keys: bytes) -> None:
+        assert self.master is not None
+        os.write(self.master, keys)
+
+    def signal(self, number: int) -> None:
+        assert self.wrapper is not None
+        with contextlib.suppress(ProcessLookupError):
+            self.wrapper.send_signal(number)
+
+    def wait(self, timeout: float = 60.0) -> dict[str, Any]:
+        """Wait for the wrapper to leave; return the result."""
+        assert self.wrapper is not None
+        self.wrapper.wait(timeout)
+        self.close()
+        result = self.result()
+        assert result is not None, f"no result in {self.folder}: {bytes(self.screen)[-2000:]!r}"
+        return result
+
+    def close(self) -> None:
+        if self._reader is not None:
+            self._reader.join(5)
+            self._reader = None
+        if self.master is not None:
+            os.close(self.master)
+            self.master = None
+
+    def kill(self) -> None:
+        """End whatever of this run still lives, for the end of a test."""
+        if self.wrapper is not None and self.wrapper.poll() is None:
+            self.wrapper.kill()
+            self.wrapper.wait()
+        self.close()
+        for pid in self.left_over():
+            with contextlib.suppress(ProcessLookupError):
+                os.kill(pid, signal.SIGKILL)
+
+    def result(self) -> dict[str, Any] | None:
+        return rundir.read_result(str(self.folder))
+
+    def events(self) -> list[dict[str, Any]]:
+        lines, _ = rundir.read_lines(f"{self.folder}/{rundir.EVENTS}", 0)
+        return [json.loads(line) for line in lines if line]
+
+    def event(self, kind: str) -> dict[str, Any] | None:
+        return next((event for event in self.events() if event["type"] == kind), None)
+
+    def wait_for(self, kind: str, timeout: float = 20.0) -> dict[str, Any]:
+        """Wait for an event."""
+        found: dict[str, Any] = eventually(lambda: self.event(kind), timeout)
+        return found
+
+    @property
+    def child(self) -> int:
+        return int(self.wait_for("run_started")["pid"])
+
+    def status(self) -> str:
+        return inspect(str(self.folder)).standing.status
+
+    def left_over(self) -> list[int]:
+        """Return the living processes that carry this run's marker, the spared ones' windows included."""
+        return [row.pid for row in process.table(since=0) if row.marker == self.run_id]
+
+
+class TmuxServer:
+    """A private tmux server with one session, `work`, and a window of somebody else in it."""
+
+    def __init__(self, folder: Path) -> None:
+        self.socket = folder / "tmux"
+
+    def __enter__(self) -> Self:
+        self.run("-f", "/dev/null", "new-session", "-d", "-s", "work", "-x", "120", "-y", "40", "sleep 600")
+        self.pid = int(self.run("display-message", "-p", "#{pid}"))
+        started = process.start_time(self.pid)
+        assert started is not None
+        self.started = started
+        return self
+
+    def __exit__(self, *_: object) -> None:
+        process.send(self.pid, self.started, signal.SIGCONT)
+        if alive(self.pid):
+            subprocess.run([*self._tmux, "kill-server"], check=False, capture_output=True, timeout=10)
+        if not process.wait_gone(self.pid, self.started, 5):
+            process.send(self.pid, self.started, signal.SIGKILL)
+        self.socket.unlink(missing_ok=True)
+
+    @property
+    def _tmux(self) -> list[str]:
+        return ["tmux", "-u", "-S", str(self.socket)]
+
+    def run(self, *arguments: str) -> str:
+        """Carry out a tmux command; return what it prints."""
+        done = subprocess.run(
+            [*self._tmux, *arguments], check=True, capture_output=True, text=True, timeout=10, env={"PATH": PATH}
+        )
+        return done.stdout.strip()
+
+
+class ModelServer:
+    """The project's own model server, running."""
+
+    def __init__(self, folder: Path) -> None:
+        self.agent_dir = folder / "agent"
+        self.log = folder / "requests.jsonl"
+        self.port_file = folder / "port"
+        self.url = ""
+
+    def __enter__(self) -> Self:
+        options = [f"--log={self.log}", f"--agent-dir={self.agent_dir}", f"--port-file={self.port_file}"]
+        argv = [sys.executable, str(MODEL_SERVER), *options]
+        self._process = subprocess.Popen(argv, stdout=subprocess.PIPE, text=True)
+        assert self._process.stdout
+        self.url = self._process.stdout.readline().strip()
+        assert self.url == f"http://127.0.0.1:{int(self.port_file.read_text())}/v1"
+        return self
+
+    def __exit__(self, *_: object) -> None:
+        self._process.terminate()
+        assert self._process.stdout
+        self._process.stdout.close()
+        assert self._process.wait(10) == 0
+
+    def requests(self, task: str) -> list[dict[str, Any]]:
+        """Return the requests about a task: what the real pi really asked."""
+        records = [json.loads(line) for line in self.log.read_text().splitlines()]
+        return [record for record in records if task in map(model_turns.text_of, record["messages"])]
+
+
+def real_pi() -> str:
+    """Return the path of the real pi. Without it the tests fail: skipping is not passing."""
+    path = os.environ.get("TMUXAGENTS_TEST_PI", "")
+    if not os.access(path, os.X_OK):
+        raise AssertionError(f"TMUXAGENTS_TEST_PI must name the real pi; scripts/test does: {path!r}")
+    return path
+
+
+def alive(pid: int) -> bool:
+    """Say whether a process lives; a zombie does not."""
+    return process.start_time(pid) is not None

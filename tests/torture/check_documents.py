@@ -1,0 +1,40 @@
+"""Every file that a run leaves is checked against the schema that ships with the package."""
+
+from __future__ import annotations
+
+import json
+import time
+from functools import cache
+from typing import TYPE_CHECKING, Any
+
+import jsonschema
+
+from tmuxagents.commands import schema
+from tmuxagents.commands.inspect import inspect
+from tmuxagents.edges import rundir
+
+if TYPE_CHECKING:
+    from pathlib import Path
+
+_MOST_EVENTS = 300  # of a flood, the first are like the rest
+
+
+@cache
+def _validator(name: str) -> Any:
+    return jsonschema.Draft202012Validator(json.loads(schema.text(name)))
+
+
+def faults(run_dir: Path) -> list[str]:
+    """Return what is not as its schema says."""
+    lines, _ = rundir.read_lines(f"{run_dir}/{rundir.EVENTS}", 0)
+    documents: list[tuple[str, Any]] = [("event", json.loads(line)) for line in lines[:_MOST_EVENTS]]
+    for name in ("meta", "wrapper", "result"):
+        path = run_dir / f"{name}.json"
+        if path.exists():
+            documents.append((name, json.loads(path.read_text())))
+    documents.append(("run", inspect(str(run_dir)).document(time.time())))
+    return [
+        f"{name}: {fault.json_path}: {fault.message}"
+        for name, document in documents
+        for fault in _validator(name).iter_errors(document)
+    ]
