@@ -165,7 +165,7 @@ PLAN_FILES = ("meta", "prompt", "systemPrompt", "appendSystemPrompt")
 FILE_NAME = maybe(WORD)
 TOKENS: Schema = dict.fromkeys(("input", "output", "cacheRead", "cacheWrite", "totalTokens"), COUNT)
 USAGE: Schema = TOKENS | {"cost": {"type": "number", "minimum": 0, "description": "US dollars."}}
-PLACE: Schema = {"socket": WORD, "session": maybe(WORD)}
+PLACE: Schema = {"socket": maybe(WORD), "session": maybe(WORD)}
 FAULT: Schema = {"kind": KIND, "message": WORD}
 
 # ---- shared shapes ----------------------------------------------------------------------------------
@@ -248,8 +248,8 @@ EVENTS: dict[str, Schema] = {
             "pid": ORDINAL,
             "pidStartTime": COUNT,
             "wrapperPid": ORDINAL,
-            "pane": PANE,
-            "window": WINDOW,
+            "pane": maybe(PANE),  # a wrapper also runs outside tmux
+            "window": maybe(WINDOW),
             "agentVersion": maybe(WORD),
         },
     ),

@@ -196,11 +196,11 @@ DOCUMENTS: dict[str, tuple[str, Schema]] = {
                 "startTime": COUNT,
                 "tmux": record(
                     {
-                        "socketPath": PATH,
-                        "serverPid": ORDINAL,
-                        "serverStartTime": COUNT,
-                        "window": WINDOW,
-                        "pane": PANE,
+                        "socketPath": maybe(PATH),
+                        "serverPid": maybe(ORDINAL),
+                        "serverStartTime": maybe(COUNT),
+                        "window": maybe(WINDOW),
+                        "pane": maybe(PANE),
                     },
                 ),
                 "at": ref("moment"),

@@ -1,4 +1,4 @@
-"""What flows and torture share: a private home, wrappers on a pty or in tmux, and questions about what is left.
+"""What flows and torture share: a private home, wrappers on a pty or in tmux, and what is left of them.
 
 Nothing here knows what the right answer is.
 """
@@ -54,6 +54,7 @@ class Home:
         self.project = folder / "project"
         self.record = folder / "record"
         self.agent_dir = folder / "agent"
+        self.made: list[Run] = []
         for made in (self.project, self.agent_dir):
             made.mkdir(parents=True, exist_ok=True)
         self.environment = {
@@ -68,14 +69,30 @@ class Home:
             "PI_TELEMETRY": "0",
         }
 
-    def run(self, task: str, *, model: str | None = "mock/mock-text", **changes: Any) -> Run:
+    def run(self, script: str, /, *, model: str | None = "mock/mock-text", **changes: Any) -> Run:
         """Make a run directory."""
         request = plan.LaunchRequest(
-            task=task, cwd=str(self.project), project=str(self.project), model=model, timeout=60
+            task=script, cwd=str(self.project), project=str(self.project), model=model, timeout=60
         )
         meta = plan.plan_launch(request, run_id=secrets.token_hex(8), now=time.time()) | changes
-        made = rundir.create(str(self.state / "runs"), meta, {rundir.PROMPT: plan.prompt_bytes(task)})
-        return Run(self, Path(made), meta)
+        made = rundir.create(str(self.state / "runs"), meta, {rundir.PROMPT: plan.prompt_bytes(script)})
+        run = Run(self, Path(made), meta)
+        self.made.append(run)
+        return run
+
+    def end_all(self) -> None:
+        """End whatever the runs of this home left, for the end of a test."""
+        for run in self.made:
+            run.kill()
+        for pid in self.recorded().values():
+            if alive(pid):
+                os.kill(pid, signal.SIGKILL)
+
+    def command(self, *arguments: str, **more: Any) -> subprocess.CompletedProcess[str]:
+        """Run the installed command in the project's folder."""
+        argv = [str(Path(sys.executable).with_name("tmuxagents")), *arguments]
+        options: dict[str, Any] = {"cwd": self.project, "env": self.environment, "timeout": 60}
+        return subprocess.run(argv, capture_output=True, text=True, check=False, **(options | more))
 
     def recorded(self) -> dict[str, int]:
         """Return the processes that scripted children founded: what -> pid."""
@@ -102,19 +119,20 @@ class Run:
     def environment(self) -> dict[str, str]:
         return {**self.home.environment, "CHILD_RECORD": str(self.home.record)}
 
-    def start(self, extra: Mapping[str, str] | None = None, *, python: str = sys.executable) -> Run:
-        """Start the wrapper on a terminal of its own."""
+    def start(self, extra: Mapping[str, str] | None = None, *, read: bool = True) -> Run:
+        """Start the wrapper on a terminal of its own, which nobody reads if so wished."""
         self.master, slave = pty.openpty()
         self.wrapper = subprocess.Popen(
-            ["setsid", "-c", python, "-I", "-S", str(BOOT), str(self.folder)],
+            ["setsid", "-c", sys.executable, "-I", "-S", str(BOOT), str(self.folder)],
             stdin=slave,
             stdout=slave,
             stderr=slave,
             env={**self.environment(), **(extra or {})},
         )
         os.close(slave)
-        self._reader = threading.Thread(target=self._read, args=(self.master,), daemon=True)
-        self._reader.start()
+        if read:
+            self._reader = threading.Thread(target=self._read, args=(self.master,), daemon=True)
+            self._reader.start()
         return self
 
     def start_in(self, server: TmuxServer) -> Run:
@@ -236,7 +254,12 @@ class TmuxServer:
     def run(self, *arguments: str) -> str:
         """Carry out a tmux command; return what it prints."""
         done = subprocess.run(
-            [*self._tmux, *arguments], check=True, capture_output=True, text=True, timeout=10, env={"PATH": PATH}
+            [*self._tmux, *arguments],
+            check=True,
+            capture_output=True,
+            text=True,
+            timeout=10,
+            env={"PATH": PATH},
         )
         return done.stdout.strip()
 

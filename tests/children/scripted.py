@@ -17,7 +17,7 @@ import time
 TYPE_CHECKING = False
 if TYPE_CHECKING:
     from collections.abc import Callable
-    from typing import Any
+    from typing import Any, BinaryIO
 
 _calls = 0
 
@@ -34,7 +34,14 @@ def begin(_: str) -> None:
 
 
 def message(content: list[dict[str, Any]], reason: str, error: str | None = None) -> None:
-    usage = {"input": 10, "output": 5, "cacheRead": 0, "cacheWrite": 0, "totalTokens": 15, "cost": {"total": 0.001}}
+    usage = {
+        "input": 10,
+        "output": 5,
+        "cacheRead": 0,
+        "cacheWrite": 0,
+        "totalTokens": 15,
+        "cost": {"total": 0.001},
+    }
     body: dict[str, Any] = {"role": "assistant", "content": content, "provider": "mock", "model": "scripted"}
     body |= {"usage": usage, "stopReason": reason}
     if error is not None:
@@ -95,7 +102,11 @@ def record(pid: int, what: str) -> None:
 
 def found(what: str) -> None:
     """`found KIND`: start a process that would outlive us."""
-    quiet: dict[str, Any] = {"stdin": subprocess.DEVNULL, "stdout": subprocess.DEVNULL, "stderr": subprocess.DEVNULL}
+    quiet: dict[str, Any] = {
+        "stdin": subprocess.DEVNULL,
+        "stdout": subprocess.DEVNULL,
+        "stderr": subprocess.DEVNULL,
+    }
     sleep = ["sleep", "300"]
     if what == "tool":
         process = subprocess.Popen(sleep, start_new_session=True, **quiet)
@@ -131,45 +142,70 @@ def service(what: str) -> None:
         tmux = ["tmux", "-f", "/dev/null", "-S", socket]
         subprocess.run([*tmux, "new-session", "-d", "sleep 300"], check=True)
         pids = subprocess.run(
-            [*tmux, "list-panes", "-a", "-F", "#{pid} #{pane_pid}"], check=True, capture_output=True, text=True
+            [*tmux, "list-panes", "-a", "-F", "#{pid} #{pane_pid}"],
+            check=True,
+            capture_output=True,
+            text=True,
         ).stdout.split()
         record(int(pids[0]), "tmux")
         record(int(pids[1]), "tmux-window")
     else:
-        shown = subprocess.run(["ssh-agent", "-s", "-a", socket], check=True, capture_output=True, text=True).stdout
+        shown = subprocess.run(
+            ["ssh-agent", "-s", "-a", socket], check=True, capture_output=True, text=True
+        ).stdout
         record(int(shown.split("SSH_AGENT_PID=")[1].split(";")[0]), "ssh-agent")
+
+
+def pour_updates(out: BinaryIO, count: int) -> None:
+    line = b'{"type":"message_update","assistantMessageEvent":{"type":"text_delta","delta":"xxxxxxxx"}}\n'
+    out.writelines(line * 1000 for _ in range(count // 1000))
+
+
+def pour_calls(out: BinaryIO, count: int) -> None:
+    for i in range(count):
+        call = {"toolCallId": f"f{i}", "toolName": "ls", "args": {"path": str(i)}}
+        out.write(b'{"type":"tool_execution_start",' + json.dumps(call).encode()[1:] + b"\n")
+
+
+def pour_stderr(_: BinaryIO, count: int) -> None:
+    for _line in range(count):
+        sys.stderr.buffer.write(b"complaint " * 100 + b"\n")
+
+
+def pour_both(out: BinaryIO, count: int) -> None:
+    for _ in range(count):
+        pour_stderr(out, 1)
+        out.write(b"not json " * 100 + b"\n")
+
+
+def pour_line(out: BinaryIO, megabytes: int) -> None:
+    out.write(
+        b'{"type":"tool_execution_end","toolCallId":"big","toolName":"bash","result":{"content":[{"text":"'
+    )
+    out.writelines(b"x" * 1_000_000 for _ in range(megabytes))
+    out.write(b'"}]},"isError":false}\n')
+
+
+def pour_wide(_: BinaryIO, times: int) -> None:
+    message([{"type": "text", "text": "\U0001f600" * (times * 970_000)}], "stop")
+
+
+FLOODS = {
+    "updates": pour_updates,
+    "events": pour_calls,
+    "stderr": pour_stderr,
+    "both": pour_both,
+    "line": pour_line,
+    "wide": pour_wide,
+}
 
 
 def flood(text: str) -> None:
     """`flood KIND N`: more than anybody wants."""
     kind, count = text.split()
-    number = int(count)
-    out, err = sys.stdout.buffer, sys.stderr.buffer
-    if kind == "updates":
-        line = b'{"type":"message_update","assistantMessageEvent":{"type":"text_delta","delta":"xxxxxxxx"}}\n'
-        for _ in range(number // 1000):
-            out.write(line * 1000)
-    elif kind == "events":
-        for i in range(number):
-            call = {"toolCallId": f"f{i}", "toolName": "ls", "args": {"path": str(i)}}
-            out.write(b'{"type":"tool_execution_start",' + json.dumps(call).encode()[1:] + b"\n")
-    elif kind == "stderr":
-        for _ in range(number):
-            err.write(b"complaint " * 100 + b"\n")
-    elif kind == "both":
-        for _ in range(number):
-            err.write(b"complaint " * 100 + b"\n")
-            out.write(b"not json " * 100 + b"\n")
-    elif kind == "wide":
-        text = "\U0001f600" * (number * 970_000)
-        message([{"type": "text", "text": text}], "stop")
-    elif kind == "line":
-        out.write(b'{"type":"tool_execution_end","toolCallId":"big","toolName":"bash","result":{"content":[{"text":"')
-        for _ in range(number):
-            out.write(b"x" * 1_000_000)
-        out.write(b'"}]},"isError":false}\n')
-    out.flush()
-    err.flush()
+    FLOODS[kind](sys.stdout.buffer, int(count))
+    sys.stdout.flush()
+    sys.stderr.flush()
 
 
 def on_term(step: str) -> None:
@@ -187,7 +223,14 @@ def on_term(step: str) -> None:
 def forge(_: str) -> None:
     """Write a result of one's own into the run directory, found by our own stdin."""
     folder = os.path.dirname(os.readlink("/proc/self/fd/0"))
-    result = {"v": 1, "status": "completed", "reason": "done", "output": "forged", "exitCode": 0, "endedAt": 1.0}
+    result = {
+        "v": 1,
+        "status": "completed",
+        "reason": "done",
+        "output": "forged",
+        "exitCode": 0,
+        "endedAt": 1.0,
+    }
     with open(f"{folder}/result.json", "w", encoding="utf-8") as file:
         json.dump(result, file)
 
@@ -236,7 +279,7 @@ STEPS: dict[str, Callable[[str], object]] = {
 
 
 def main() -> None:
-    for step in sys.stdin.buffer.read().decode().splitlines():
+    for step in sys.stdin.buffer.read().decode().split("\n"):
         word, _, rest = step.partition(" ")
         if word in STEPS:
             STEPS[word](rest)

@@ -5,6 +5,7 @@ from __future__ import annotations
 import json
 import os
 import subprocess
+import sys
 import urllib.request
 from dataclasses import dataclass
 from pathlib import Path
@@ -13,7 +14,7 @@ from typing import TYPE_CHECKING, Any
 import pytest
 
 from scripts import model_turns
-from tests.harness import ModelServer, real_pi
+from tests.harness import MODEL_SERVER, ModelServer, real_pi
 
 if TYPE_CHECKING:
     from collections.abc import Iterator
@@ -158,7 +159,7 @@ def test_the_server_answers_without_a_stream_too(model_server: ModelServer) -> N
 
 def test_the_server_ends_with_the_process_that_started_it() -> None:
     # The shell lives until it reads a line. Its stdout is the server's too, so that it ends when both have.
-    shell = ["sh", "-c", '"$@" & read -r line', "sh", sys.executable, SERVER]
+    shell = ["sh", "-c", '"$@" & read -r line', "sh", sys.executable, str(MODEL_SERVER)]
     with subprocess.Popen(shell, stdin=subprocess.PIPE, stdout=subprocess.PIPE, text=True) as starter:
         assert starter.stdout
         assert starter.stdout.readline().startswith("http://127.0.0.1:")

@@ -1,1 +1,1 @@
-"""The matrices of endings and faults: data and how to provoke them. Run by scripts/torture and by the suite."""
+"""The matrices of endings and faults, and how to provoke them. Run by scripts/torture and the suite."""

@@ -8,7 +8,6 @@ from __future__ import annotations
 
 import os
 import signal
-import time
 from typing import TYPE_CHECKING, Any
 
 from tests.harness import alive, eventually
@@ -38,7 +37,7 @@ class Ending:
         expected: tuple[str, str],
         message: str | None = None,
         *,
-        exit: int | str | None = 0,
+        ends: int | str | None = 0,
         fault: Callable[[Run], None] | None = None,
         left: tuple[str, ...] = (),
         lingered: bool = False,
@@ -52,8 +51,8 @@ class Ending:
         self.script = script
         self.status, self.reason = expected
         self.message = message
-        self.exit_code = exit if isinstance(exit, int) else None
-        self.signal = exit if isinstance(exit, str) else None
+        self.exit_code = ends if isinstance(ends, int) else None
+        self.signal = ends if isinstance(ends, str) else None
         self.fault = fault
         self.left = left
         self.lingered = lingered
@@ -150,58 +149,271 @@ ENDINGS = [
         (COMPLETED, "done"),
         output="second",
     ),
-    Ending("no newline at the end", 'begin\nanswer stop fine\nraw {"type":"agent_settled"}', (COMPLETED, "done")),
-    Ending("lingers", f"done fine\n{LINGER}", (COMPLETED, "done"), exit="SIGTERM", lingered=True, output="fine"),
     Ending(
-        "lingers and ignores TERM", f"{IGNORES}done fine\n{LINGER}", (COMPLETED, "done"), exit="SIGKILL", lingered=True
+        "no newline at the end", 'begin\nanswer stop fine\nraw {"type":"agent_settled"}', (COMPLETED, "done")
+    ),
+    Ending(
+        "lingers", f"done fine\n{LINGER}", (COMPLETED, "done"), ends="SIGTERM", lingered=True, output="fine"
+    ),
+    Ending(
+        "lingers and ignores TERM",
+        f"{IGNORES}done fine\n{LINGER}",
+        (COMPLETED, "done"),
+        ends="SIGKILL",
+        lingered=True,
     ),
     Ending("a grandchild holds stdout", "found holder\ndone fine", (COMPLETED, "done")),
-    Ending("settled, then exit 3", "done fine\nexit 3", (FAILED, "exit"), "The child finished its answer, then exited with code 3.", exit=3, output="fine"),
-    Ending("settled, then killed", "done fine\ndie SIGKILL", (FAILED, "signal"), "The child was killed by SIGKILL.", exit="SIGKILL"),
+    Ending(
+        "settled, then exit 3",
+        "done fine\nexit 3",
+        (FAILED, "exit"),
+        "The child finished its answer, then exited with code 3.",
+        ends=3,
+        output="fine",
+    ),
+    Ending(
+        "settled, then killed",
+        "done fine\ndie SIGKILL",
+        (FAILED, "signal"),
+        "The child was killed by SIGKILL.",
+        ends="SIGKILL",
+    ),
     # the model failed
     Ending("error", "begin\nanswer error 401: no\nsettle", (FAILED, "error"), "401: no"),
-    Ending("error, then lingers", f"begin\nanswer error 401: no\nsettle\n{LINGER}", (FAILED, "error"), "401: no", exit="SIGTERM", lingered=True),
-    Ending("aborts itself", "begin\nanswer aborted\nsettle aborted", (FAILED, "error"), "The child aborted its answer."),
-    Ending("aborts itself, says why", "begin\nanswer error This operation was aborted\nsettle aborted", (FAILED, "error"), "This operation was aborted"),
-    Ending("length", "begin\nanswer length half\nsettle", (FAILED, "length"), "The answer was cut at the model's output limit.", output="half"),
+    Ending(
+        "error, then lingers",
+        f"begin\nanswer error 401: no\nsettle\n{LINGER}",
+        (FAILED, "error"),
+        "401: no",
+        ends="SIGTERM",
+        lingered=True,
+    ),
+    Ending(
+        "aborts itself",
+        "begin\nanswer aborted\nsettle aborted",
+        (FAILED, "error"),
+        "The child aborted its answer.",
+    ),
+    Ending(
+        "aborts itself, says why",
+        "begin\nanswer error This operation was aborted\nsettle aborted",
+        (FAILED, "error"),
+        "This operation was aborted",
+    ),
+    Ending(
+        "length",
+        "begin\nanswer length half\nsettle",
+        (FAILED, "length"),
+        "The answer was cut at the model's output limit.",
+        output="half",
+    ),
     # it never finished
     Ending("nothing at all", "exit 0", (FAILED, "unfinished"), U_MESSAGE),
     Ending("never settled", "begin\nanswer stop fine", (FAILED, "unfinished"), U_MESSAGE),
     Ending("last answer at toolUse", "begin\nanswer toolUse half\nsettle", (FAILED, "unfinished"), U_MESSAGE),
-    Ending("exit 1 with words", "stderr one\nstderr No key found\nexit 1", (FAILED, "exit"), "No key found", exit=1),
-    Ending("exit 1 without", "begin\nexit 1", (FAILED, "exit"), "The child exited with code 1.", exit=1),
-    Ending("exit 143", f"{WORK}exit 143", (FAILED, "exit"), "The child exited with code 143.", exit=143),
-    Ending("KILL from outside", WORK + LINGER, (FAILED, "signal"), "The child was killed by SIGKILL.", exit="SIGKILL", fault=to_child(signal.SIGKILL, "assistant_text")),
-    Ending("SEGV from outside", WORK + LINGER, (FAILED, "signal"), "The child was killed by SIGSEGV.", exit="SIGSEGV", fault=to_child(signal.SIGSEGV, "assistant_text")),
-    Ending("crash", WORK + "die SIGABRT", (FAILED, "signal"), "The child was killed by SIGABRT.", exit="SIGABRT"),
+    Ending(
+        "exit 1 with words",
+        "stderr one\nstderr No key found\nexit 1",
+        (FAILED, "exit"),
+        "No key found",
+        ends=1,
+    ),
+    Ending("exit 1 without", "begin\nexit 1", (FAILED, "exit"), "The child exited with code 1.", ends=1),
+    Ending("exit 143", f"{WORK}exit 143", (FAILED, "exit"), "The child exited with code 143.", ends=143),
+    Ending(
+        "KILL from outside",
+        WORK + LINGER,
+        (FAILED, "signal"),
+        "The child was killed by SIGKILL.",
+        ends="SIGKILL",
+        fault=to_child(signal.SIGKILL, "assistant_text"),
+    ),
+    Ending(
+        "SEGV from outside",
+        WORK + LINGER,
+        (FAILED, "signal"),
+        "The child was killed by SIGSEGV.",
+        ends="SIGSEGV",
+        fault=to_child(signal.SIGSEGV, "assistant_text"),
+    ),
+    Ending(
+        "crash", WORK + "die SIGABRT", (FAILED, "signal"), "The child was killed by SIGABRT.", ends="SIGABRT"
+    ),
     # we end it
-    Ending("timeout", WORK + LINGER, (FAILED, "timeout"), T_MESSAGE, exit="SIGTERM", changes=TIMEOUT, extra={"TMUXAGENTS_EXTEND_TIMEOUT_DEBOUNCE": "0"}),
-    Ending("timeout, ignores TERM", IGNORES + "found stubborn\n" + WORK + LINGER, (FAILED, "timeout"), T_MESSAGE, exit="SIGKILL", changes=TIMEOUT, extra={"TMUXAGENTS_EXTEND_TIMEOUT_DEBOUNCE": "0"}),
-    Ending("loop", f"begin\n{LOOP}{LINGER}", (FAILED, "loop"), L_MESSAGE, exit="SIGTERM"),
-    Ending("loop beats timeout", f"begin\nsleep 0.7\n{LOOP}{IGNORES}{LINGER}", (FAILED, "loop"), L_MESSAGE, exit="SIGKILL", changes=TIMEOUT),
-    Ending("stop", WORK + LINGER, (ABORTED, "stopped"), "Stopped.", exit="SIGTERM", fault=to_wrapper(signal.SIGTERM, signal.SIGCONT)),
-    Ending("stop, exits 0", WORK + "on_term exit 0", (ABORTED, "stopped"), "Stopped.", exit=0, fault=to_wrapper(signal.SIGTERM)),
-    Ending("stop, settles on TERM", WORK + "on_term settle", (ABORTED, "stopped"), "Stopped.", exit=0, fault=to_wrapper(signal.SIGTERM)),
-    Ending("stop, a second later once more", IGNORES + WORK + LINGER, (ABORTED, "stopped"), "Stopped.", exit="SIGKILL", fault=to_wrapper(signal.SIGTERM, signal.SIGHUP, signal.SIGINT)),
-    Ending("stop after settling", f"done fine\n{LINGER}", (COMPLETED, "done"), exit="SIGTERM", lingered=True, fault=after_settling(signal.SIGTERM)),
-    Ending("hang-up after settling", f"done fine\n{LINGER}", (COMPLETED, "done"), exit="SIGTERM", lingered=True, fault=after_settling(signal.SIGHUP)),
-    Ending("Ctrl-C twice", WORK + LINGER, (ABORTED, "stopped"), "Stopped.", exit="SIGTERM", fault=ctrl_c_twice),
-    Ending("Ctrl-C once and other keys", WORK + "sleep 0.5\ndone fine", (COMPLETED, "done"), fault=ctrl_c_once),
-    Ending("the parent cancels", WORK + LINGER, (ABORTED, "parent"), "The parent cancelled the call.", exit="SIGTERM", fault=to_wrapper(signal.SIGINT)),
-    Ending("hang-up", WORK + LINGER, (ABORTED, "closed"), "The window was closed.", exit="SIGTERM", fault=to_wrapper(signal.SIGHUP)),
+    Ending(
+        "timeout",
+        WORK + LINGER,
+        (FAILED, "timeout"),
+        T_MESSAGE,
+        ends="SIGTERM",
+        changes=TIMEOUT,
+        extra={"TMUXAGENTS_EXTEND_TIMEOUT_DEBOUNCE": "0"},
+    ),
+    Ending(
+        "timeout, ignores TERM",
+        IGNORES + "found stubborn\n" + WORK + LINGER,
+        (FAILED, "timeout"),
+        T_MESSAGE,
+        ends="SIGKILL",
+        changes=TIMEOUT,
+        extra={"TMUXAGENTS_EXTEND_TIMEOUT_DEBOUNCE": "0"},
+    ),
+    Ending("loop", f"begin\n{LOOP}{LINGER}", (FAILED, "loop"), L_MESSAGE, ends="SIGTERM"),
+    Ending(
+        "loop beats timeout",
+        f"{IGNORES}begin\nsleep 0.7\n{LOOP}{LINGER}",
+        (FAILED, "loop"),
+        L_MESSAGE,
+        ends="SIGKILL",
+        changes=TIMEOUT,
+    ),
+    Ending(
+        "stop",
+        WORK + LINGER,
+        (ABORTED, "stopped"),
+        "Stopped.",
+        ends="SIGTERM",
+        fault=to_wrapper(signal.SIGTERM, signal.SIGCONT),
+    ),
+    Ending(
+        "stop, exits 0",
+        WORK + "on_term exit 0",
+        (ABORTED, "stopped"),
+        "Stopped.",
+        ends=0,
+        fault=to_wrapper(signal.SIGTERM),
+    ),
+    Ending(
+        "stop, settles on TERM",
+        WORK + "on_term settle",
+        (ABORTED, "stopped"),
+        "Stopped.",
+        ends=0,
+        fault=to_wrapper(signal.SIGTERM),
+    ),
+    Ending(
+        "stop, a second later once more",
+        IGNORES + WORK + LINGER,
+        (ABORTED, "stopped"),
+        "Stopped.",
+        ends="SIGKILL",
+        fault=to_wrapper(signal.SIGTERM, signal.SIGHUP, signal.SIGINT),
+    ),
+    Ending(
+        "stop after settling",
+        f"done fine\n{LINGER}",
+        (COMPLETED, "done"),
+        ends="SIGTERM",
+        lingered=True,
+        fault=after_settling(signal.SIGTERM),
+    ),
+    Ending(
+        "hang-up after settling",
+        f"done fine\n{LINGER}",
+        (COMPLETED, "done"),
+        ends="SIGTERM",
+        lingered=True,
+        fault=after_settling(signal.SIGHUP),
+    ),
+    Ending(
+        "Ctrl-C twice", WORK + LINGER, (ABORTED, "stopped"), "Stopped.", ends="SIGTERM", fault=ctrl_c_twice
+    ),
+    Ending(
+        "Ctrl-C once and other keys", WORK + "sleep 0.5\ndone fine", (COMPLETED, "done"), fault=ctrl_c_once
+    ),
+    Ending(
+        "the parent cancels",
+        WORK + LINGER,
+        (ABORTED, "parent"),
+        "The parent cancelled the call.",
+        ends="SIGTERM",
+        fault=to_wrapper(signal.SIGINT),
+    ),
+    Ending(
+        "hang-up",
+        WORK + LINGER,
+        (ABORTED, "closed"),
+        "The window was closed.",
+        ends="SIGTERM",
+        fault=to_wrapper(signal.SIGHUP),
+    ),
     # it never began
-    Ending("no such program", "done", (FAILED, "spawn"), "Failed to spawn sub-agent process", exit=1, extra={"TMUXAGENTS_PI": "/nowhere/pi"}),
-    Ending("not executable", "done", (FAILED, "spawn"), "Failed to spawn sub-agent process", exit=1, extra={"TMUXAGENTS_PI": "/etc/hostname"}),
-    Ending("a folder", "done", (FAILED, "spawn"), "Failed to spawn sub-agent process", exit=1, extra={"TMUXAGENTS_PI": "/etc"}),
-    Ending("cwd is gone", "done", (FAILED, "spawn"), "The working directory changed.", exit=None, changes={"cwd": "/nowhere/at/all"}),
+    Ending(
+        "no such program",
+        "done",
+        (FAILED, "spawn"),
+        "Failed to spawn sub-agent process",
+        ends=1,
+        extra={"TMUXAGENTS_PI": "/nowhere/pi"},
+    ),
+    Ending(
+        "not executable",
+        "done",
+        (FAILED, "spawn"),
+        "Failed to spawn sub-agent process",
+        ends=1,
+        extra={"TMUXAGENTS_PI": "/etc/hostname"},
+    ),
+    Ending(
+        "a folder",
+        "done",
+        (FAILED, "spawn"),
+        "Failed to spawn sub-agent process",
+        ends=1,
+        extra={"TMUXAGENTS_PI": "/etc"},
+    ),
+    Ending(
+        "cwd is gone",
+        "done",
+        (FAILED, "spawn"),
+        "The working directory changed.",
+        ends=None,
+        changes={"cwd": "/nowhere/at/all"},
+    ),
     # the wrapper is lost
-    Ending("wrapper killed", WORK + LINGER, (ABORTED, "lost"), LOST_MESSAGE, exit=None, fault=kill_wrapper("assistant_text"), concluded=True),
-    Ending("wrapper killed at the start", LINGER, (ABORTED, "lost"), LOST_MESSAGE, exit=None, fault=kill_wrapper("run_started"), concluded=True),
-    Ending("wrapper killed after settling", f"done fine\n{LINGER}", (COMPLETED, "done"), exit=None, output="fine", note="wrapper lost", fault=kill_wrapper("settled"), concluded=True),
-    Ending("wrapper killed before the result", "found stubborn\ndone fine", (COMPLETED, "done"), exit=0, output="fine", note="wrapper lost", fault=kill_wrapper_after_exit, concluded=True),
+    Ending(
+        "wrapper killed",
+        WORK + LINGER,
+        (ABORTED, "lost"),
+        LOST_MESSAGE,
+        ends=None,
+        fault=kill_wrapper("assistant_text"),
+        concluded=True,
+    ),
+    Ending(
+        "wrapper killed at the start",
+        LINGER,
+        (ABORTED, "lost"),
+        LOST_MESSAGE,
+        ends=None,
+        fault=kill_wrapper("run_started"),
+        concluded=True,
+    ),
+    Ending(
+        "wrapper killed after settling",
+        f"done fine\n{LINGER}",
+        (COMPLETED, "done"),
+        ends=None,
+        output="fine",
+        note="wrapper lost",
+        fault=kill_wrapper("settled"),
+        concluded=True,
+    ),
+    Ending(
+        "wrapper killed before the result",
+        "found stubborn\ndone fine",
+        (COMPLETED, "done"),
+        ends=0,
+        output="fine",
+        note="wrapper lost",
+        fault=kill_wrapper_after_exit,
+        concluded=True,
+    ),
     # what it leaves, and what it does to its own run
     Ending(
-        "founds processes", "found tool\nfound nohup\nfound stranger\nfound double-fork\nfound stubborn\ndone fine", (COMPLETED, "done")
+        "founds processes",
+        "found tool\nfound nohup\nfound stranger\nfound double-fork\nfound stubborn\ndone fine",
+        (COMPLETED, "done"),
     ),
     Ending(
         "founds services",
@@ -209,37 +421,69 @@ ENDINGS = [
         (COMPLETED, "done"),
         left=("tmux", "tmux-window", "ssh-agent", "other-run", "watcher"),
     ),
-    Ending("founds services, stopped", f"service tmux\nservice ssh-agent\nfound stranger\n{WORK}{LINGER}", (ABORTED, "stopped"), "Stopped.", exit="SIGTERM", left=("tmux", "tmux-window", "ssh-agent"), fault=to_wrapper(signal.SIGTERM)),
-    Ending("founds services, wrapper killed", f"service tmux\nfound tool\n{WORK}{LINGER}", (ABORTED, "lost"), LOST_MESSAGE, exit=None, left=("tmux", "tmux-window"), fault=kill_wrapper("assistant_text"), concluded=True),
+    Ending(
+        "founds services, stopped",
+        f"service tmux\nservice ssh-agent\nfound stranger\n{WORK}{LINGER}",
+        (ABORTED, "stopped"),
+        "Stopped.",
+        ends="SIGTERM",
+        left=("tmux", "tmux-window", "ssh-agent"),
+        fault=to_wrapper(signal.SIGTERM),
+    ),
+    Ending(
+        "founds services, wrapper killed",
+        f"service tmux\nfound tool\n{WORK}{LINGER}",
+        (ABORTED, "lost"),
+        LOST_MESSAGE,
+        ends=None,
+        left=("tmux", "tmux-window"),
+        fault=kill_wrapper("assistant_text"),
+        concluded=True,
+    ),
     Ending("forges its result", "forge\nbegin\nanswer error 401: no\nsettle", (FAILED, "error"), "401: no"),
-    Ending("forges its result and lingers", f"begin\nanswer error 401: no\nsettle\nforge\n{LINGER}", (FAILED, "error"), "401: no", exit="SIGTERM", lingered=True),
-    Ending("removes the lock", "remove run.lock\nbegin\nanswer length half\nsettle", (FAILED, "length"), "The answer was cut at the model's output limit."),
-    Ending("forges and removes the lock", "remove run.lock\nforge\nexit 4", (FAILED, "exit"), "The child exited with code 4.", exit=4),
-    Ending("removes wrapper.json", f"remove wrapper.json\nforge\n{WORK}sleep 0.3\nexit 4", (FAILED, "exit"), "The child exited with code 4.", exit=4),
+    Ending(
+        "forges its result and lingers",
+        f"begin\nanswer error 401: no\nsettle\nforge\n{LINGER}",
+        (FAILED, "error"),
+        "401: no",
+        ends="SIGTERM",
+        lingered=True,
+    ),
+    Ending(
+        "removes the lock",
+        "remove run.lock\nbegin\nanswer length half\nsettle",
+        (FAILED, "length"),
+        "The answer was cut at the model's output limit.",
+    ),
+    Ending(
+        "forges and removes the lock",
+        "remove run.lock\nforge\nexit 4",
+        (FAILED, "exit"),
+        "The child exited with code 4.",
+        ends=4,
+    ),
+    Ending(
+        "removes wrapper.json",
+        f"remove wrapper.json\nforge\n{WORK}sleep 0.3\nexit 4",
+        (FAILED, "exit"),
+        "The child exited with code 4.",
+        ends=4,
+    ),
     Ending("removes its run", "remove everything\ndone fine", (COMPLETED, "done"), output="fine"),
     # floods
     Ending("a million snapshots", "flood updates 1000000\ndone fine", (COMPLETED, "done"), output="fine"),
     Ending("a flood on stderr", "flood stderr 20000\ndone fine", (COMPLETED, "done"), output="fine"),
     Ending("both pipes flooded", "flood both 10000\ndone fine", (COMPLETED, "done"), output="fine"),
     Ending("a line of 200 MB", "flood line 200\ndone fine", (COMPLETED, "done"), output="fine"),
-    Ending("bytes that are no text", "raw \\xff\\xfe\\x00{{{\\n\ndone fine", (COMPLETED, "done"), output="fine"),
+    Ending(
+        "bytes that are no text", "raw \\xff\\xfe\\x00{{{\\n\ndone fine", (COMPLETED, "done"), output="fine"
+    ),
 ]
 HEAVY = ("a million snapshots", "a flood on stderr", "both pipes flooded", "a line of 200 MB")
 
 
-class Outcome:
-    """What a row gave: what was wrong, if anything."""
-
-    def __init__(self, ending: Ending, wrong: list[str], seconds: float, result: dict[str, Any] | None) -> None:
-        self.ending = ending
-        self.wrong = wrong
-        self.seconds = seconds
-        self.result = result
-
-
-def carry_out(ending: Ending, run: Run) -> Outcome:
-    """Run one row and compare: the record, what readers say of it, and what is left on the machine."""
-    begun = time.monotonic()
+def carry_out(ending: Ending, run: Run) -> list[str]:
+    """Run one row; return what was wrong in the record, in what readers say, or left on the machine."""
     try:
         run.start(ending.extra)
         if ending.fault is not None:
@@ -247,21 +491,16 @@ def carry_out(ending: Ending, run: Run) -> Outcome:
         assert run.wrapper is not None
         run.wrapper.wait(60)
         run.close()
+        wrong = []
         if ending.concluded:
             before = (run.status(), run.result())
-            result = conclude(str(run.folder))
             wrong = [] if before == (ending.status, None) else [f"before it was concluded: {before}"]
-        else:
-            result, wrong = run.result(), []
-        wrong += _compare(ending, run, result)
-        return Outcome(ending, wrong, time.monotonic() - begun, result)
+            conclude(str(run.folder))
+        return wrong + _compare(ending, run, run.result())
     except (AssertionError, OSError) as error:
-        return Outcome(ending, [f"{type(error).__name__}: {error}"], time.monotonic() - begun, None)
+        return [f"{type(error).__name__}: {error}"]
     finally:
-        run.kill()
-        for pid in run.home.recorded().values():
-            if alive(pid):
-                os.kill(pid, signal.SIGKILL)
+        run.home.end_all()
 
 
 def _is(value: Any, expected: Any) -> bool:
@@ -286,10 +525,10 @@ def _compare(ending: Ending, run: Run, result: dict[str, Any] | None) -> list[st
     if ending.output is not None:
         expected["output"] = ending.output
     wrong = [
-        f"{key}: {result[key]!r}, not {value!r}" for key, value in expected.items() if not _is(result[key], value)
+        f"{key}: {result[key]!r}, not {value!r}"
+        for key, value in expected.items()
+        if not _is(result[key], value)
     ]
-    if run.result() != result:
-        wrong.append("the file says something else")
     if run.status() != ending.status:
         wrong.append(f"readers say {run.status()}")
     wrong += check_documents.faults(run.folder)

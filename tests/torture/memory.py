@@ -56,7 +56,7 @@ def peak_kb(run: Run) -> int:
 
 
 def idle() -> tuple[int, int, int]:
-    """Return RSS and USS of a wrapper whose child is quiet, and USS of an interpreter that only imported json."""
+    """Return RSS and USS of a wrapper with a quiet child, and USS of an interpreter with json."""
     with tempfile.TemporaryDirectory() as folder:
         run = Home(Path(folder)).run("begin\nanswer toolUse x\nsleep 300")
         try:
@@ -79,7 +79,8 @@ def idle() -> tuple[int, int, int]:
 def figures() -> list[str]:
     """Return the lines to print."""
     rss, uss, floor = idle()
-    lines = [f"wrapper, idle: RSS {rss / 1024:.1f} MB, USS {uss / 1024:.1f} MB = {uss / floor:.2f} x python with json"]
+    ratio = f"{uss / floor:.2f} x python with json"
+    lines = [f"wrapper, idle: RSS {rss / 1024:.1f} MB, USS {uss / 1024:.1f} MB = {ratio}"]
     for name, script in FLOODS.items():
         with tempfile.TemporaryDirectory() as folder:
             run = Home(Path(folder)).run(script)
@@ -89,5 +90,3 @@ def figures() -> list[str]:
             status = run.status()
             lines.append(f"wrapper, {name}: peak {peak / 1024:.1f} MB, {seconds:.1f} s, {status}")
     return lines
-
-

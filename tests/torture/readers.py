@@ -1,9 +1,12 @@
-"""Hostile readers: several look at every run as fast as they can while runs start, end, are killed, started twice
-and started too late. No reader may ever see a state that is not so, and no state may go back.
+"""Hostile readers: several look at every run as fast as they can.
+
+Meanwhile runs start, end, are killed, started twice and started too late. No reader may ever see a state that
+is not so, and no state may go back.
 """
 
 from __future__ import annotations
 
+import itertools
 import json
 import os
 import random
@@ -98,7 +101,7 @@ class Trial:
         if self.kill_after is not None and not self.late:
             allowed |= {LOST, NEVER}
         wrong = [] if final in allowed else [f"ended {final}, not {allowed}"]
-        for before, after in zip(seen, seen[1:], strict=False):
+        for before, after in itertools.pairwise(seen):
             if ORDER[after[0]] < ORDER[before[0]] or before[1] is not None:
                 wrong.append(f"went from {before} to {after}")
         wrong += [f"was seen as {state}" for state in seen if state[1] is not None and state != final]
@@ -119,9 +122,12 @@ def race(folder: Path, *, starts: int, readers: int, seed: int) -> list[str]:
     stop = folder / "stop"
     runs = home.state / "runs"
     books = [folder / f"reader-{number}" for number in range(readers)]
-    line = "import sys; from pathlib import Path; from tests.torture.readers import read; read(*map(Path, sys.argv[1:]))"
+    line = (
+        "import sys, pathlib as p; from tests.torture.readers import read; read(*map(p.Path, sys.argv[1:]))"
+    )
     watching = [
-        subprocess.Popen([sys.executable, "-c", line, str(runs), str(book), str(stop)], cwd=REPOSITORY) for book in books
+        subprocess.Popen([sys.executable, "-c", line, str(runs), str(book), str(stop)], cwd=REPOSITORY)
+        for book in books
     ]
     try:
         with ThreadPoolExecutor(8) as pool:
@@ -141,5 +147,3 @@ def race(folder: Path, *, starts: int, readers: int, seed: int) -> list[str]:
         if not any(len(states) > 1 for states in seen.values()):
             wrong.append("a reader saw no change at all")
     return wrong
-
-

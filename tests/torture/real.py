@@ -15,7 +15,6 @@ from tests.torture.endings import (
     COMPLETED,
     FAILED,
     L_MESSAGE,
-    T_MESSAGE,
     Ending,
     after_settling,
     kill_wrapper,
@@ -33,11 +32,11 @@ NO_DEBOUNCE = {"TMUXAGENTS_EXTEND_TIMEOUT_DEBOUNCE": "0"}
 class RealEnding(Ending):
     """One row; `asked` is how often pi asks the model for it."""
 
-    asked = 1
+    asked = range(1, 2)
 
 
-def row(asked: int, ending: RealEnding) -> RealEnding:
-    ending.asked = asked
+def row(asked: int | range, ending: RealEnding) -> RealEnding:
+    ending.asked = asked if isinstance(asked, range) else range(asked, asked + 1)
     return ending
 
 
@@ -61,8 +60,17 @@ def signal_child(number: int) -> Callable[[Run], None]:
 
 
 R = RealEnding
+LOOPED = range(5, 41)  # pi may have asked on before our TERM reached it
 REAL_ENDINGS = [
-    row(1, R("pi: text", "#script:text", (COMPLETED, "done"), output="Hello from the model server. All is well.")),
+    row(
+        1,
+        R(
+            "pi: text",
+            "#script:text",
+            (COMPLETED, "done"),
+            output="Hello from the model server. All is well.",
+        ),
+    ),
     row(6, R("pi: tools", "#script:tools", (COMPLETED, "done"), output="Done: notes.txt says three.")),
     row(3, R("pi: tool errors", "#script:badtool", (COMPLETED, "done"))),
     row(1, R("pi: empty answer", "#script:empty", (COMPLETED, "done"))),
@@ -74,18 +82,137 @@ REAL_ENDINGS = [
     row(4, R("pi: 500 after retries", "#script:err500", (FAILED, "error"), "500: …")),
     row(4, R("pi: cut connection", "#script:drop", (FAILED, "error"), "terminated")),
     row(1, R("pi: context overflow", "#script:overflow", (FAILED, "error"), "400: …")),
-    row(1, R("pi: output limit", "#script:length", (FAILED, "length"), "The answer was cut at the model's output limit.")),
+    row(
+        1,
+        R(
+            "pi: output limit",
+            "#script:length",
+            (FAILED, "length"),
+            "The answer was cut at the model's output limit.",
+        ),
+    ),
     row(2, R("pi: leaves a background process", "#script:nohup", (COMPLETED, "done"))),
-    row(5, R("pi: loop", "#script:loop", (FAILED, "loop"), L_MESSAGE, exit=143)),
-    row(1, R("pi: timeout", "#script:hang", (FAILED, "timeout"), T_MESSAGE, exit=143, changes={"timeout": 1}, extra=NO_DEBOUNCE)),
-    row(1, R("pi: timeout in a tool", "#script:ignoreterm", (FAILED, "timeout"), "Timed out after 2s. Consider resuming with a longer timeout.", exit=143, changes={"timeout": 2}, extra=NO_DEBOUNCE)),
-    row(1, R("pi: stop", "#script:sleep", (ABORTED, "stopped"), "Stopped.", exit=143, fault=in_tool(signal_wrapper(signal.SIGTERM)))),
-    row(1, R("pi: the parent cancels", "#script:sleep", (ABORTED, "parent"), "The parent cancelled the call.", exit=143, fault=in_tool(signal_wrapper(signal.SIGINT)))),
-    row(1, R("pi: hang-up", "#script:sleep", (ABORTED, "closed"), "The window was closed.", exit=143, fault=in_tool(signal_wrapper(signal.SIGHUP)))),
-    row(1, R("pi: TERM from outside", "#script:sleep", (FAILED, "exit"), "The child exited with code 143.", exit=143, fault=in_tool(signal_child(signal.SIGTERM)))),
-    row(1, R("pi: KILL from outside", "#script:sleep", (FAILED, "signal"), "The child was killed by SIGKILL.", exit="SIGKILL", fault=in_tool(signal_child(signal.SIGKILL)))),
-    row(1, R("pi: stop just after settling", "#script:text", (COMPLETED, "done"), fault=after_settling(signal.SIGTERM))),
-    row(1, R("pi: wrapper killed", "#script:sleep", (ABORTED, "lost"), LOST_MESSAGE, exit=None, fault=in_tool(kill_wrapper("tool_call")), concluded=True)),
-    row(0, R("pi: no API key", "hello", (FAILED, "exit"), "…", exit=1, changes={"resolvedModel": "anthropic/claude-sonnet-4-5"})),
-    row(0, R("pi: unknown provider", "hello", (FAILED, "exit"), 'Error: Model "nosuch/x" not found. Use --list-models to see available models.', exit=1, changes={"resolvedModel": "nosuch/x"})),
+    row(LOOPED, R("pi: loop", "#script:loop", (FAILED, "loop"), L_MESSAGE, ends=143)),
+    row(
+        1,
+        R(
+            "pi: timeout",
+            "#script:hang",
+            (FAILED, "timeout"),
+            "Timed out after 4s. Consider resuming with a longer timeout.",
+            ends=143,
+            changes={"timeout": 4},
+            extra=NO_DEBOUNCE,
+        ),
+    ),
+    row(
+        1,
+        R(
+            "pi: timeout in a tool",
+            "#script:ignoreterm",
+            (FAILED, "timeout"),
+            "Timed out after 5s. Consider resuming with a longer timeout.",
+            ends=143,
+            changes={"timeout": 5},
+            extra=NO_DEBOUNCE,
+        ),
+    ),
+    row(
+        1,
+        R(
+            "pi: stop",
+            "#script:sleep",
+            (ABORTED, "stopped"),
+            "Stopped.",
+            ends=143,
+            fault=in_tool(signal_wrapper(signal.SIGTERM)),
+        ),
+    ),
+    row(
+        1,
+        R(
+            "pi: the parent cancels",
+            "#script:sleep",
+            (ABORTED, "parent"),
+            "The parent cancelled the call.",
+            ends=143,
+            fault=in_tool(signal_wrapper(signal.SIGINT)),
+        ),
+    ),
+    row(
+        1,
+        R(
+            "pi: hang-up",
+            "#script:sleep",
+            (ABORTED, "closed"),
+            "The window was closed.",
+            ends=143,
+            fault=in_tool(signal_wrapper(signal.SIGHUP)),
+        ),
+    ),
+    row(
+        1,
+        R(
+            "pi: TERM from outside",
+            "#script:sleep",
+            (FAILED, "exit"),
+            "The child exited with code 143.",
+            ends=143,
+            fault=in_tool(signal_child(signal.SIGTERM)),
+        ),
+    ),
+    row(
+        1,
+        R(
+            "pi: KILL from outside",
+            "#script:sleep",
+            (FAILED, "signal"),
+            "The child was killed by SIGKILL.",
+            ends="SIGKILL",
+            fault=in_tool(signal_child(signal.SIGKILL)),
+        ),
+    ),
+    row(
+        1,
+        R(
+            "pi: stop just after settling",
+            "#script:text",
+            (COMPLETED, "done"),
+            fault=after_settling(signal.SIGTERM),
+        ),
+    ),
+    row(
+        1,
+        R(
+            "pi: wrapper killed",
+            "#script:sleep",
+            (ABORTED, "lost"),
+            LOST_MESSAGE,
+            ends=None,
+            fault=in_tool(kill_wrapper("tool_call")),
+            concluded=True,
+        ),
+    ),
+    row(
+        0,
+        R(
+            "pi: no API key",
+            "hello",
+            (FAILED, "exit"),
+            "…",
+            ends=1,
+            changes={"resolvedModel": "anthropic/claude-sonnet-4-5"},
+        ),
+    ),
+    row(
+        0,
+        R(
+            "pi: unknown provider",
+            "hello",
+            (FAILED, "exit"),
+            'Error: Model "nosuch/x" not found. Use --list-models to see available models.',
+            ends=1,
+            changes={"resolvedModel": "nosuch/x"},
+        ),
+    ),
 ]

@@ -1,5 +1,6 @@
-"""The rows of the ending matrix that need a real tmux: what becomes of a run when its window, pane, session or
-server goes, moves, freezes or stops.
+"""The rows of the ending matrix that need a real tmux.
+
+What becomes of a run when its window, pane, session or server goes, moves, freezes or stops.
 """
 
 from __future__ import annotations
@@ -96,8 +97,12 @@ WINDOW_ENDINGS = [
     WindowEnding("kill-server", WORK + LINGER, (ABORTED, "closed"), SERVER, kill_server),
     WindowEnding("server killed -9", WORK + LINGER, (ABORTED, "closed"), SERVER, murder_server),
     WindowEnding("moved and renamed", WORK + "sleep 0.5\ndone fine", (COMPLETED, "done"), None, move),
-    WindowEnding("frozen and scrolled", WORK + "sleep 0.5\n" + TALK + "done fine", (COMPLETED, "done"), None, freeze),
-    WindowEnding("server stopped", WORK + "sleep 0.3\n" + TALK + "done fine", (COMPLETED, "done"), None, stop_server),
+    WindowEnding(
+        "frozen and scrolled", WORK + "sleep 0.5\n" + TALK + "done fine", (COMPLETED, "done"), None, freeze
+    ),
+    WindowEnding(
+        "server stopped", WORK + "sleep 0.3\n" + TALK + "done fine", (COMPLETED, "done"), None, stop_server
+    ),
     WindowEnding("socket removed", WORK + "sleep 0.5\ndone fine", (COMPLETED, "done"), None, remove_socket),
 ]
 

@@ -33,7 +33,7 @@ def size_of(text: str) -> int:
     return len(text.encode("utf-8", "replace"))
 
 
-def wrapper(identity: Identity, tmux: Mapping[str, Any] | None, at: float) -> dict[str, Any]:
+def wrapper(identity: Identity, tmux: Mapping[str, Any], at: float) -> dict[str, Any]:
     """Return wrapper.json."""
     return {
         "v": 1,

@@ -94,7 +94,7 @@ def plan_launch(request: LaunchRequest, *, run_id: str, now: float) -> dict[str,
         "sessionPath": ARTIFACTS["session"],
         "artifacts": ARTIFACTS,
         "createdAt": round(now, 3),
-        "tmux": None,
+        "tmux": {"socket": None, "session": None},
     }
 
 

@@ -86,16 +86,14 @@ def _leave(why: str, code: int) -> int:
     return code
 
 
-def _tmux() -> dict[str, Any] | None:
+def _tmux() -> dict[str, Any]:
     """Return where in tmux we are, from our own environment: the wrapper makes no tmux call."""
-    parts = os.environ.get("TMUX", "").rsplit(",", 2)
-    if len(parts) != 3 or not parts[1].isdigit():  # noqa: PLR2004  (socket, server, session)
-        return None
-    pid = int(parts[1])
+    socket, pid, _session = [*os.environ.get("TMUX", "").rsplit(",", 2), "", ""][:3]
+    server = int(pid) if pid.isdigit() else None
     return {
-        "socketPath": parts[0],
-        "serverPid": pid,
-        "serverStartTime": process.start_time(pid),
+        "socketPath": socket or None,
+        "serverPid": server,
+        "serverStartTime": None if server is None else process.start_time(server),
         "window": None,  # the launcher knows it
         "pane": os.environ.get("TMUX_PANE"),
     }
@@ -127,7 +125,7 @@ class Run:
         self._run_dir = run_dir
         self._meta = meta
         self._since: int = wrapper["startTime"]
-        self._tmux: dict[str, Any] | None = wrapper["tmux"]
+        self._tmux: dict[str, Any] = wrapper["tmux"]
         self._recorder = recorder
         self._terminal = terminal
         self._signals = signals
@@ -243,20 +241,19 @@ class Run:
         return [named] if named else self._settings.agent_commands.get(agent.name, [agent.program])
 
     def _started_fields(self, child: int) -> dict[str, Any]:
-        tmux = self._tmux or {}
         return {
             "pid": child,
             "pidStartTime": process.start_time(child),
             "wrapperPid": os.getpid(),
-            "pane": tmux.get("pane"),
-            "window": tmux.get("window"),
+            "pane": self._tmux["pane"],
+            "window": self._tmux["window"],
             "agentVersion": None,
         }
 
     def _server_ended(self) -> lifecycle.Cause:
         """Say what a hang-up was: a window that was closed, or the end of its server, a moment later."""
         tmux = self._tmux
-        if tmux is None or tmux["serverStartTime"] is None:
+        if tmux["serverStartTime"] is None:
             return lifecycle.WINDOW_CLOSED
         gone = process.wait_gone(tmux["serverPid"], tmux["serverStartTime"], _SERVER_LIMIT_S)
         return lifecycle.SERVER_ENDED if gone else lifecycle.WINDOW_CLOSED

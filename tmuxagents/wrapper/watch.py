@@ -211,10 +211,10 @@ class Watch:
         caught = self._signals.caught()
         status = process.reap(self._child) if signal.SIGCHLD in caught else None
         if status is None:
-            for number in CAUSES:  # of several at once, the first of these
+            for number, cause in CAUSES.items():  # of several at once, the first of these
                 if number in caught:
                     self._drain_now(now)
-                    self._end(CAUSES[number], now)
+                    self._end(cause, now)
         return status
 
     def _drain_now(self, now: float) -> None:

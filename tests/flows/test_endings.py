@@ -1,0 +1,52 @@
+"""The ending matrix, each row many times and side by side (scripts/torture does it oftener)."""
+
+from __future__ import annotations
+
+from concurrent.futures import ThreadPoolExecutor
+from typing import TYPE_CHECKING
+
+import pytest
+
+from tests.torture import endings, matrix, real, windows
+
+if TYPE_CHECKING:
+    from tests.harness import ModelServer
+
+TIMES = 20
+HEAVY_TIMES = 5
+PI_TIMES = 2
+JOBS = 12
+NAMES = [row.name for row in endings.ENDINGS]
+NAMES += [window.name for window in windows.WINDOW_ENDINGS]
+NAMES += [asked.name for asked in real.REAL_ENDINGS]
+
+
+@pytest.fixture(scope="session")
+def outcomes(models: ModelServer) -> dict[str, list[list[str]]]:
+    """Carry all rows out; give what was wrong, time by time."""
+    cases = []
+    for turn in range(TIMES):
+        cases += [c for c in matrix.scripted_cases() if turn < HEAVY_TIMES or c.name not in endings.HEAVY]
+        if turn < PI_TIMES:
+            cases += matrix.real_cases(models)
+    with ThreadPoolExecutor(JOBS) as pool:
+        done = list(pool.map(matrix.Case.carry_out, cases))
+    gathered: dict[str, list[list[str]]] = {name: [] for name in NAMES}
+    for outcome in done:
+        gathered[outcome.case.name].append(outcome.wrong)
+    return gathered
+
+
+def test_no_two_rows_share_a_name() -> None:
+    assert len(set(NAMES)) == len(NAMES)
+
+
+@pytest.mark.parametrize("name", NAMES)
+def test_ending(outcomes: dict[str, list[list[str]]], name: str) -> None:
+    assert outcomes[name], "it was not provoked at all"
+    assert [wrong for wrong in outcomes[name] if wrong] == []
+
+
+@pytest.mark.parametrize("seed", [1, 2])
+def test_hostile_readers_never_see_what_is_not_so(seed: int) -> None:
+    assert matrix.race(seed).carry_out().wrong == []

@@ -1,0 +1,221 @@
+"""The event codec: one strict JSON line an event, whatever a child put into it, and it reads back."""
+
+import json
+from typing import Any
+
+import pytest
+from hypothesis import example, given
+from hypothesis import strategies as st
+
+from tests.unit import strategies
+from tmuxagents.core import events
+from tmuxagents.core.events import Event
+
+CONTROLS = [chr(code) for code in (*range(0x20), *range(0x7F, 0xA0))]
+BIDI = [chr(code) for code in (0x61C, 0x200E, 0x200F, *range(0x202A, 0x202F), *range(0x2066, 0x206A))]
+LOUD = [*CONTROLS, *BIDI, "\u2028", "\u2029"]
+
+
+def strict(line: bytes) -> Any:
+    """Read a line as another language would: no NaN, no Infinity."""
+
+    def refuse(word: str) -> None:
+        raise AssertionError(word)
+
+    return json.loads(line.decode("utf-8"), parse_constant=refuse)
+
+
+def said(text: str) -> Event:
+    return Event("assistant_text", {"text": text}, seq=7, at=1794996000.702)
+
+
+# --- what is written reads back ---
+
+
+@given(strategies.json_events)
+def test_every_event_reads_back_as_it_was_written(event: Event) -> None:
+    assert events.decode(events.encode(event)) == event
+
+
+def test_unknown_types_and_fields_survive_a_read() -> None:
+    line = (
+        b'{"v":1,"seq":3,"at":12.5,"type":"from_the_future","shape":{"sides":[1,2.5,null]},"a":"\xc3\xa9"}\n'
+    )
+    event = events.decode(line)
+    assert event is not None
+    assert (event.type, event.seq, event.at) == ("from_the_future", 3, 12.5)
+    assert events.encode(event) == line
+
+
+def test_a_line_is_written_in_the_shape_of_the_contract() -> None:
+    event = Event("turn_end", {"stopReason": "toolUse"}, seq=6, at=1794996000.72049)
+    assert (
+        events.encode(event)
+        == b'{"v":1,"seq":6,"at":1794996000.72,"type":"turn_end","stopReason":"toolUse"}\n'
+    )
+
+
+@pytest.mark.parametrize("text", ["\ud800", "a\udfffb", "\udc80\ud800", "\U0001f600\ud83d"])
+def test_half_a_character_reads_back(text: str) -> None:
+    line = events.encode(said(text))
+    strict(line)
+    assert events.decode(line) == said(text)
+
+
+# --- torn lines, and lines that are no events ---
+
+
+def test_every_torn_line_is_no_event() -> None:
+    line = events.encode(
+        Event("tool_call", {"callId": "c", "args": {"path": "é", "n": [1, {}]}}, seq=12, at=3.5)
+    )
+    assert [cut for cut in range(len(line) - 1) if events.decode(line[:cut]) is not None] == []
+    assert events.decode(line[:-1]) == events.decode(line)
+
+
+@pytest.mark.parametrize(
+    "line",
+    [
+        b"",
+        b"\n",
+        b"null",
+        b"[1]",
+        b'"settled"',
+        b'{"v":1,"se{"v":1,"seq":2,"at":1,"type":"settled"}',
+        b'{"seq":1,"at":1}',
+        b'{"seq":1,"at":1,"type":5}',
+        b'{"at":1,"type":"settled"}',
+        b'{"seq":true,"at":1,"type":"settled"}',
+        b'{"seq":1.0,"at":1,"type":"settled"}',
+        b'{"seq":1,"type":"settled"}',
+        b'{"seq":1,"at":"now","type":"settled"}',
+        b'{"seq":1,"at":false,"type":"settled"}',
+        b'{"seq":%s,"at":1,"type":"settled"}' % (b"1" * 5000),
+        b'{"seq":1,"at":1,"type":"settled","x":%s}' % (b"[" * 200_000),
+        b'\xff\xfe{"seq":1}',
+        b'{"seq":1,"at":1,"type":"\xff"}',
+    ],
+)
+def test_what_is_no_event_is_none(line: bytes) -> None:
+    assert events.decode(line) is None
+
+
+# --- one strict line, always ---
+
+
+@given(strategies.wild_events)
+@example(said("\n\r\u2028\u2029\x85"))
+def test_an_event_is_one_line_of_strict_json(event: Event) -> None:
+    line = events.encode(event)
+    assert line.count(b"\n") == 1
+    assert line.endswith(b"\n")
+    assert len(line.decode("utf-8").splitlines()) == 1
+    assert strict(line)["type"] == event.type
+
+
+def test_nothing_that_a_terminal_obeys_stands_in_a_line() -> None:
+    text = "".join(LOUD)
+    line = events.encode(said(text))
+    assert set(line.decode("utf-8")[:-1]) & set(LOUD) == set()
+    assert events.decode(line) == said(text)
+
+
+def test_other_characters_stand_as_they_are() -> None:
+    assert "größer 漢字 😀 ok\u200d".encode() in events.encode(said("größer 漢字 😀 ok\u200d"))
+
+
+@pytest.mark.parametrize("figure", [float("nan"), float("inf"), float("-inf")])
+def test_figures_that_json_cannot_say_become_null(figure: float) -> None:
+    args = {"bare": figure, "inside": [1, {"deep": figure}], "whole": 2.5}
+    line = events.encode(Event("tool_call", {"args": args}, seq=1, at=1.0))
+    assert strict(line)["args"] == {"bare": None, "inside": [1, {"deep": None}], "whole": 2.5}
+
+
+@pytest.mark.parametrize("shape", ["lists", "mappings"])
+def test_bottomless_nesting_is_cut_and_the_rest_stays(shape: str) -> None:
+    value: Any = "bottom"
+    for _ in range(50_000):
+        value = [value] if shape == "lists" else {"a": value}
+    line = events.encode(Event("tool_call", {"toolName": "edit", "args": {"deep": value}}, seq=1, at=1.0))
+    event = events.decode(line)
+    assert event is not None
+    assert event.fields["toolName"] == "edit"
+    assert event.fields["args"]["deep"]
+    assert b"bottom" not in line
+
+
+# --- an event in our hands ---
+
+
+def test_no_text_of_a_child_stands_in_a_log_of_ours() -> None:
+    assert repr(said("secret")) == "Event(assistant_text, seq=7)"
+
+
+def test_events_are_compared_by_what_they_say() -> None:
+    assert said("a") == said("a")
+    assert said("a") != said("b")
+    assert said("a") != "a"
+    with pytest.raises(TypeError):
+        hash(said("a"))
+
+
+BUILT = [
+    (events.assistant_text("hi"), "assistant_text", {"text": "hi"}),
+    (events.thinking("hm"), "thinking", {"text": "hm"}),
+    (
+        events.tool_call("c1", "ls", {"path": "."}),
+        "tool_call",
+        {"callId": "c1", "toolName": "ls", "args": {"path": "."}},
+    ),
+    (
+        events.tool_result("c1", "ls", is_error=True, text="no", duration_ms=5),
+        "tool_result",
+        {"callId": "c1", "toolName": "ls", "isError": True, "text": "no", "durationMs": 5},
+    ),
+    (
+        events.usage({"input": 3, "cost": 0.5, "reasoning": 9}),
+        "usage",
+        {"input": 3, "output": 0, "cacheRead": 0, "cacheWrite": 0, "totalTokens": 0, "cost": 0.5},
+    ),
+    (
+        events.retry(attempt=1, most=3, delay_ms=2000, message="500"),
+        "retry",
+        {"attempt": 1, "maxAttempts": 3, "delayMs": 2000, "errorMessage": "500"},
+    ),
+    (events.turn_end("stop"), "turn_end", {"stopReason": "stop"}),
+    (events.settled(aborted=True), "settled", {"aborted": True, "attended": False}),
+    (events.stderr("oh"), "stderr", {"text": "oh"}),
+    (events.run_started({"pid": 5}), "run_started", {"pid": 5}),
+    (
+        events.left_behind(pid=5, comm="tmux", why="service"),
+        "left_behind",
+        {"pid": 5, "comm": "tmux", "why": "service"},
+    ),
+    (events.child_exited(None, "SIGKILL"), "child_exited", {"exitCode": None, "signal": "SIGKILL"}),
+]
+
+
+@pytest.mark.parametrize(("event", "kind", "fields"), BUILT, ids=[row[1] for row in BUILT])
+def test_built_events_have_the_fields_of_the_contract(
+    event: Event, kind: str, fields: dict[str, Any]
+) -> None:
+    assert (event.type, event.fields) == (kind, fields)
+
+
+@pytest.mark.parametrize(
+    ("length", "kept"), [(0, ""), (500, "x" * 500), (501, "x" * 500 + "..."), (9000, "x" * 500 + "...")]
+)
+def test_a_result_keeps_its_first_500_characters(length: int, kept: str) -> None:
+    result = events.tool_result(None, "ls", is_error=False, text="x" * length, duration_ms=None)
+    assert result.fields["text"] == kept
+
+
+@pytest.mark.parametrize("letter", ["x", "é", "漢", "😀"])
+def test_of_thoughts_the_first_2_kb_are_kept(letter: str) -> None:
+    kept = len(events.thinking(letter * 5000).fields["text"].encode())
+    assert 2048 - len(letter.encode()) < kept <= 2048
+
+
+@given(st.text(max_size=60))
+def test_short_thoughts_are_kept_whole(text: str) -> None:
+    assert events.thinking(text).fields["text"] == text
