@@ -1,6 +1,12 @@
-"""The same examples at each run, and nothing kept on disk: a failure here is a failure everywhere."""
+"""Pure tests: the same examples at each run, and no disk."""
 
+import pytest
 from hypothesis import settings
 
 settings.register_profile("unit", database=None, deadline=None, derandomize=True, max_examples=60)
 settings.load_profile("unit")
+
+
+@pytest.fixture(autouse=True)
+def nothing_of_the_callers() -> None:
+    """Make no folders: what is pure needs none (in place of the fixture that all other tests have)."""

@@ -605,7 +605,11 @@ def test_an_ended_child_never_goes_back(log: list[Event], later: list[Event]) ->
     assert told(lifecycle.conclude(state)) == how
 
 
-@given(whole_logs, st.sampled_from([records.GONE, records.NEVER_CAME, records.ELSEWHERE]), st.booleans())
+@given(
+    log=whole_logs,
+    presence=st.sampled_from([records.GONE, records.NEVER_CAME, records.ELSEWHERE]),
+    started=st.booleans(),
+)
 def test_a_recorded_ending_stays_whatever_events_say(
     log: list[Event], presence: str, *, started: bool
 ) -> None:

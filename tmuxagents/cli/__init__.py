@@ -129,9 +129,12 @@ def _translate(error: BaseException) -> TmuxAgentsError | None:
         return BadRequest(error.format_message(), kind="usage", hint=f"see {verb} --help")
     if isinstance(error, OSError) and error.errno in (errno.ENOSPC, errno.EDQUOT):
         return Unusable(f"No space is left on the device: {error}.", kind="no-space", hint="make room: df -h")
-    if isinstance(error, PermissionError):
+    if isinstance(error, (PermissionError, NotADirectoryError)) or (
+        isinstance(error, OSError) and error.errno == errno.EROFS
+    ):
+        message = f"{error.strerror}: {error.filename or error}."
         hint = "set TMUXAGENTS_HOME to a folder of yours"
-        return Unusable(f"Permission denied: {error.filename or error}.", kind="no-permission", hint=hint)
+        return Unusable(message, kind="no-permission", hint=hint)
     return None
 
 

@@ -40,7 +40,7 @@ def _lines(lines: Iterable[bytes]) -> None:
     "--max-bytes", type=click.IntRange(min=1), metavar="N", help="Keep head and tail of a long answer."
 )
 @click.option(
-    "--json", "as_json", is_flag=True, help="Print the run as a JSON document, with the whole answer."
+    "--json", "as_json", is_flag=True, help="Print the run as a JSON document."
 )
 def output(*, run: str, wait: bool, max_bytes: int | None, as_json: bool) -> None:
     """Print the last answer of the session that RUN belongs to (default: the newest run)."""
@@ -49,11 +49,10 @@ def output(*, run: str, wait: bool, max_bytes: int | None, as_json: bool) -> Non
     if wait:
         inspect.wait_for_end(run_dir)
     found = inspect.inspect(run_dir)
-    text = reading.answer(found, max_bytes)
     if as_json:
-        document = {**found.document(time.time()), "output": text}
-        _write(codec.json_line(document))
+        _write(codec.json_line(found.document(time.time())))
         return
+    text = reading.answer(found, max_bytes)
     _say_state(found, text)
     if text:
         shown = sanitize.text(text) if sys.stdout.isatty() else text

@@ -128,8 +128,9 @@ def _read_json(path: str) -> dict[str, Any] | None:
 
 
 def read_meta(run_dir: str) -> dict[str, Any] | None:
-    """Return the plan of a run; None if there is no such run."""
-    return _read_json(f"{run_dir}/{META}")
+    """Return the plan of a run; None if there is no such run, or not in this directory."""
+    meta = _read_json(f"{run_dir}/{META}")
+    return meta if meta is not None and meta.get("runId") == os.path.basename(run_dir) else None
 
 
 def read_result(run_dir: str) -> dict[str, Any] | None:

@@ -1,0 +1,134 @@
+"""The plan of a run: what a request becomes, and what is refused before anything is made."""
+
+from __future__ import annotations
+
+import json
+from pathlib import Path
+from typing import Any
+
+import pytest
+from hypothesis import given
+from hypothesis import strategies as st
+
+from tmuxagents.core import plan
+from tmuxagents.core.plan import LaunchRequest
+from tmuxagents.errors import BadRequest
+
+EXAMPLE = Path(__file__).parents[1] / "data" / "documents" / "meta.json"
+RUN = "01a1ee15069b4c1f"
+
+
+def planned(**changes: Any) -> dict[str, Any]:
+    wanted = {"task": "Find it.", "cwd": "/home/dev/app", "project": "/home/dev/app", **changes}
+    return plan.plan_launch(LaunchRequest(**wanted), run_id=RUN, now=1794996000.12345)
+
+
+def refusal(**changes: Any) -> BadRequest:
+    with pytest.raises(BadRequest) as caught:
+        planned(**changes)
+    return caught.value
+
+
+def test_a_plan_has_every_key_of_the_document() -> None:
+    assert list(planned()) == list(json.loads(EXAMPLE.read_text("utf-8")))
+
+
+def test_a_plan_without_preset_is_a_plain_child() -> None:
+    meta = planned()
+    given_ = {
+        "v": 1,
+        "runId": RUN,
+        "sessionId": RUN,
+        "callId": RUN,
+        "mode": "background",
+        "agent": "pi",
+        "driver": "batch",
+        "task": "Find it.",
+        "cwd": "/home/dev/app",
+        "project": "/home/dev/app",
+        "timeout": 600,
+        "taskIndex": 0,
+        "sessionPath": "child-session.jsonl",
+        "createdAt": 1794996000.123,
+        "tmux": {"socket": None, "session": None},
+    }
+    lists: dict[str, Any] = {"tools": [], "files": [], "after": []}
+    assert {key: value for key, value in meta.items() if value is not None} == {
+        **given_,
+        **lists,
+        "artifacts": {
+            "events": "events.jsonl",
+            "stdout": "stdout.log",
+            "stderr": "stderr.log",
+            "transcript": "transcript.log",
+            "session": "child-session.jsonl",
+            "result": "result.json",
+        },
+    }
+
+
+def test_what_the_request_names_stands_in_the_plan() -> None:
+    meta = planned(model="mock/mock-text", name="scout", owner="o1", mode="single", timeout=90.5, agent="pi")
+    assert [meta[key] for key in ("requestedModel", "resolvedModel", "modelSource")] == [
+        "mock/mock-text"
+    ] * 2 + ["call"]
+    assert [meta[key] for key in ("name", "owner", "mode", "timeout")] == ["scout", "o1", "single", 90.5]
+
+
+@pytest.mark.parametrize(
+    ("changes", "kind", "message", "field"),
+    [
+        ({"task": ""}, "empty-task", "The task is empty.", "task"),
+        ({"task": " \n\t"}, "empty-task", "The task is empty.", "task"),
+        ({"task": "a\0b"}, "bad-argument", "The task holds a NUL character.", "task"),
+        ({"task": "ab\udcff"}, "bad-argument", "The task is not valid Unicode (character 3).", "task"),
+        ({"cwd": "app"}, "bad-cwd", "cwd must be an absolute path", "cwd"),
+        ({"cwd": ""}, "bad-cwd", "cwd must be an absolute path", "cwd"),
+        ({"cwd": "~/app"}, "bad-cwd", "cwd must be an absolute path", "cwd"),
+        ({"cwd": "/a/../b"}, "bad-cwd", "cwd must not contain '..' path segments", "cwd"),
+        ({"cwd": "/.."}, "bad-cwd", "cwd must not contain '..' path segments", "cwd"),
+        ({"timeout": 0}, "bad-argument", "timeout must be at least 1 second, not 0", "timeout"),
+        ({"timeout": 0.5}, "bad-argument", "timeout must be at least 1 second, not 0.5", "timeout"),
+        ({"timeout": -600}, "bad-argument", "timeout must be at least 1 second, not -600", "timeout"),
+    ],
+)
+def test_refused(changes: dict[str, Any], kind: str, message: str, field: str) -> None:
+    error = refusal(**changes)
+    assert (error.kind, error.message, error.exit_code) == (kind, message, 2)
+    assert [fault.field for fault in error.faults] == [field]
+
+
+@pytest.mark.parametrize("timeout", [float("nan"), float("inf"), float("-inf")])
+def test_a_timeout_that_is_no_number_is_refused(timeout: float) -> None:
+    error = refusal(timeout=timeout)
+    assert (error.kind, error.faults[0].field) == ("bad-argument", "timeout")
+
+
+def test_all_faults_are_told_at_once() -> None:
+    error = refusal(task=" ", cwd="app", timeout=0)
+    assert {fault.field for fault in error.faults} == {"task", "cwd", "timeout"}
+    assert error.message == error.faults[0].message
+
+
+@pytest.mark.parametrize("cwd", ["/", "/tmp/foo..bar", "/a/.../b", "/a/..b"])
+def test_dots_in_a_name_are_no_way_up(cwd: str) -> None:
+    assert planned(cwd=cwd)["cwd"] == cwd
+
+
+@pytest.mark.parametrize("timeout", [1, 1.0, 600, 10**6])
+def test_timeouts_from_a_second_on_are_taken(timeout: float) -> None:
+    assert planned(timeout=timeout)["timeout"] == timeout
+
+
+@given(st.text(min_size=1).filter(lambda task: task.strip() and "\0" not in task))
+def test_any_other_task_is_taken_and_delivered_to_the_byte(task: str) -> None:
+    assert planned(task=task)["task"] == task
+    assert plan.prompt_bytes(task).decode("utf-8") == task
+
+
+@pytest.mark.parametrize(
+    "task", ["- summarize", "@file", "-", "$(touch x); rm", "#(date)", "/skill:x", "é\r\n\x1b[31m"]
+)
+def test_no_task_is_taken_for_something_else(task: str) -> None:
+    assert planned(task=task)["task"] == task
+    assert plan.prompt_bytes(task) == task.encode()
