@@ -268,10 +268,12 @@ MODULES = (
     "tmuxagents tmuxagents.agents tmuxagents.agents.base tmuxagents.agents.pi tmuxagents.core"
     " tmuxagents.core.documents tmuxagents.core.environment tmuxagents.core.events tmuxagents.core.guards"
     " tmuxagents.core.leftovers tmuxagents.core.lifecycle tmuxagents.core.progress tmuxagents.core.sanitize"
-    " tmuxagents.core.settings tmuxagents.core.transcript tmuxagents.edges tmuxagents.edges.process"
-    " tmuxagents.edges.rawlog tmuxagents.edges.rundir tmuxagents.edges.settings tmuxagents.edges.terminal"
-    " tmuxagents.errors tmuxagents.records tmuxagents.tree tmuxagents.wrapper tmuxagents.wrapper.ladder"
-    " tmuxagents.wrapper.recorder tmuxagents.wrapper.run tmuxagents.wrapper.signals tmuxagents.wrapper.watch"
+    " tmuxagents.core.queue tmuxagents.core.settings tmuxagents.core.transcript tmuxagents.edges"
+    " tmuxagents.edges.handover tmuxagents.edges.process tmuxagents.edges.rawlog tmuxagents.edges.rundir"
+    " tmuxagents.edges.settings tmuxagents.edges.slots tmuxagents.edges.terminal tmuxagents.errors"
+    " tmuxagents.records tmuxagents.tree tmuxagents.wrapper tmuxagents.wrapper.claim tmuxagents.wrapper.keys"
+    " tmuxagents.wrapper.ladder tmuxagents.wrapper.recorder tmuxagents.wrapper.run tmuxagents.wrapper.signals"
+    " tmuxagents.wrapper.turn tmuxagents.wrapper.watch"
 )
 
 

@@ -3,7 +3,9 @@
 import pytest
 from hypothesis import settings
 
-settings.register_profile("unit", database=None, deadline=None, derandomize=True, max_examples=60)
+settings.register_profile("unit", database=None, deadline=None, derandomize=True, max_examples=25)
+# pytest --hypothesis-profile=thorough tests/unit: other examples at each run, and many of them
+settings.register_profile("thorough", database=None, deadline=None, max_examples=2000)
 settings.load_profile("unit")
 
 

@@ -25,7 +25,7 @@ def nested(leaves: st.SearchStrategy[Any]) -> st.SearchStrategy[Any]:
     def grown(inner: st.SearchStrategy[Any]) -> st.SearchStrategy[Any]:
         return st.lists(inner, max_size=4) | st.dictionaries(st.text(max_size=8), inner, max_size=4)
 
-    return st.recursive(leaves, grown, max_leaves=6)
+    return st.recursive(leaves, grown, max_leaves=4)
 
 
 _plain = st.none() | st.booleans() | st.integers() | st.text(max_size=30)
@@ -51,7 +51,7 @@ def events(
     return st.builds(
         Event,
         known_types if types is None else types,
-        st.dictionaries(names, values, max_size=6),
+        st.dictionaries(names, values, max_size=4),
         seq=st.integers(min_value=0),
         at=moments,
     )
@@ -59,3 +59,27 @@ def events(
 
 json_events = events(json_values, known_types | st.text(max_size=12))
 wild_events = events(wild_values, known_types | st.text(max_size=12))
+
+GONE = object()  # as a value: the key or the entry is taken away
+
+
+def paths(value: Any, here: tuple[Any, ...] = ()) -> list[tuple[Any, ...]]:
+    """Return the way to everything inside a JSON value."""
+    if isinstance(value, dict):
+        inside = [(key, value[key]) for key in value]
+    elif isinstance(value, list):
+        inside = list(enumerate(value))
+    else:
+        return []
+    return [way for key, inner in inside for way in ((*here, key), *paths(inner, (*here, key)))]
+
+
+def replaced(value: Any, path: tuple[Any, ...], new: Any) -> Any:
+    """Return a JSON value with another one at the end of the path."""
+    key, *rest = path
+    changed = dict(value) if isinstance(value, dict) else list(value)
+    if not rest and new is GONE:
+        del changed[key]
+    else:
+        changed[key] = replaced(value[key], tuple(rest), new) if rest else new
+    return changed

@@ -109,7 +109,7 @@ def test_a_long_answer_is_cut_to_whole_characters_and_its_length_is_told() -> No
     assert document["outputBytes"] == 80_000
 
 
-@given(st.lists(strategies.wild_events, max_size=10))
+@given(st.lists(strategies.wild_events, max_size=5))
 def test_a_result_is_always_a_document_that_can_be_written(log: list[Event]) -> None:
     run = lifecycle.fold([STARTED, *(event for event in log if event.type != "usage")])
     written = json.loads(events.json_line(result(run, lifecycle.conclude(run))))

@@ -44,6 +44,7 @@ def test_unknown_types_and_fields_survive_a_read() -> None:
     event = events.decode(line)
     assert event is not None
     assert (event.type, event.seq, event.at) == ("from_the_future", 3, 12.5)
+    assert event.fields == {"shape": {"sides": [1, 2.5, None]}, "a": "é"}
     assert events.encode(event) == line
 
 

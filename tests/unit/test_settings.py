@@ -21,7 +21,9 @@ RANGES: dict[str, tuple[float, float, float | None]] = {
     "commandPreviewWidth": (160, 20, None),
     "extend_timeout_debounce": (30, 0, 300),
     "looping_tool_count": (5, 0, 50),
+    "maxRunning": (16, 1, None),
 }
+GLOBAL_ONLY = {"maxRunning"}
 
 
 def text_of(section: Any) -> str | None:
@@ -46,7 +48,7 @@ def test_settings_vector(given_: dict[str, Any], expected: dict[str, Any]) -> No
 
 
 def test_every_key_of_the_table_is_known() -> None:
-    assert set(resolved().numbers) == set(RANGES)
+    assert set(resolved().numbers) >= set(RANGES)
 
 
 @pytest.mark.parametrize("key", RANGES)
@@ -182,13 +184,19 @@ def test_the_command_of_an_agent_is_a_list_of_words(agents: Any, commands: dict[
 
 # --- what a project may decide ---
 
-DANGEROUS = {"keepBackground": True, "agents": {"pi": {"command": ["/tmp/evil"]}}, "onEnd": ["/tmp/evil"]}
+DANGEROUS = {
+    "maxRunning": 99,
+    "keepBackground": True,
+    "agents": {"pi": {"command": ["/tmp/evil"]}},
+    "onEnd": ["/tmp/evil"],
+}
 
 
 def test_a_project_decides_nothing_but_display_and_limits() -> None:
     found = resolved(project=DANGEROUS)
     assert (found.keep_background, found.agent_commands) == (False, {})
-    assert found.sources["keepBackground"] == "default"
+    assert found.numbers == resolved().numbers
+    assert {found.sources[key] for key in ("keepBackground", "maxRunning")} == {"default"}
 
 
 @pytest.mark.parametrize("key", DANGEROUS)
@@ -199,4 +207,4 @@ def test_a_key_that_a_project_may_not_set_is_warned_of_by_name(key: str) -> None
 
 def test_a_key_that_a_project_may_set_is_not_warned_of() -> None:
     allowed = {"timeout": 60, "defaultModel": "a/b", "maxConcurrency": 2, "keepWindows": 30}
-    assert resolved(project={**allowed, **dict.fromkeys(RANGES, 20)}).warnings == []
+    assert resolved(project={**allowed, **dict.fromkeys(set(RANGES) - GLOBAL_ONLY, 20)}).warnings == []

@@ -51,6 +51,10 @@ def test_the_header_has_a_line_only_where_there_is_a_value() -> None:
     assert [line.split(":")[0] for line in lines] == ["Run", "Task", "Cwd", "Started", ""]
 
 
+def test_a_preset_of_nowhere_is_named_alone() -> None:
+    assert header(presetSource=None)[2] == "Preset: repo-scout"
+
+
 @pytest.mark.parametrize(
     ("task", "shown"),
     [
@@ -72,7 +76,7 @@ def test_a_task_that_shows_nothing_has_no_line(task: Any) -> None:
 
 
 def test_no_value_of_the_header_breaks_out_of_its_line() -> None:
-    lines = header(cwd="/home/dev/a\nRun: forged\x1b[2J", preset="p\x9b31m\nq", resolvedModel="m\r\u2028n")
+    lines = header(cwd="/home/dev/a\nRun: forged\x1b[2J", preset="p\x9b31m\nq", resolvedModel="m \r\u2028n")
     assert lines[2:5] == ["Preset: p q (project)", "Model: m n", "Cwd: /home/dev/a Run: forged"]
 
 
@@ -199,7 +203,11 @@ def test_the_last_line(verdict: Verdict, lasted: float, kind: str, words: str) -
         ("x" * 60, "x" * 60),
         ("x" * 61, "x" * 57 + "..."),
         ("#" * 70 + "x", "x"),
+        ("漢" * 30, "漢" * 30),
+        ("漢" * 31, "漢" * 28 + "..."),
+        ("漢字a" * 12, "漢字a" * 12),
     ],
+    ids=["short", "marks", "lines", "60", "61", "marks count nothing", "60 wide", "62 wide", "60 mixed"],
 )
 def test_the_title_is_one_line_without_controls_and_marks(activity: str, title: str) -> None:
     assert transcript.title(activity) == b"\x1b]2;" + title.encode() + b"\x07"

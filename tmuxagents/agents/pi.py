@@ -25,6 +25,9 @@ SNAPSHOTS = (
     b'{"type": "message_update"',
     b'{"type": "tool_execution_update"',
 )
+_SNAPSHOT_HEAD = 1000  # bytes in which a snapshot says of what it is
+_WORD_LIMIT = 256
+_MESSAGE_LIMIT = 4096
 _PENDING_CALLS = 1000  # calls whose end is awaited; bounded, as a child may never end them
 
 
@@ -80,7 +83,7 @@ class PiReader:
     def feed(self, line: bytes, now: float) -> Reading:
         """Read one line; a line that is no JSON object is plain text, an unknown event is nothing."""
         if line.startswith(SNAPSHOTS):
-            return ACTIVE
+            return _snapshot(line)
         if not line.strip():
             return NOTHING
         raw = _parse(line)
@@ -93,7 +96,7 @@ class PiReader:
     def feed_oversized(self, line: Oversized, now: float) -> Reading:
         """Read the two ends of a line: enough for the verdict, not for its whole text."""
         if line.head.startswith(SNAPSHOTS):
-            return ACTIVE
+            return _snapshot(line.head)
         kind = _word_after(line.head, "type")
         if kind == "tool_execution_end":
             call_id, tool = _word_after(line.head, "toolCallId"), _word_after(line.head, "toolName")
@@ -130,14 +133,14 @@ class PiReader:
         if message.get("role") != "assistant":
             return NOTHING
         self.settled = False
-        self._stop_reason = _text(message.get("stopReason"))
-        self.error_message = _text(message.get("errorMessage"))
+        self._stop_reason = _word(message.get("stopReason"))
+        self.error_message = _message(message.get("errorMessage"))
         provider, model = _text(message.get("provider")), _text(message.get("model"))
         if model:
-            self.model = f"{provider}/{model}" if provider else model
+            self.model = _word(f"{provider}/{model}" if provider else model)
         told = list(self._contents(message.get("content")))
         told.append(events.usage(_usage(message.get("usage"))))
-        return Reading(told, active=any(event.type != "usage" for event in told))
+        return Reading(told, active=any(event.type in ("assistant_text", "tool_call") for event in told))
 
     def _contents(self, content: Any) -> list[Event]:
         blocks = _blocks(content)
@@ -196,8 +199,8 @@ class PiReader:
 
     def _turn_end(self, raw: dict[str, Any], _now: float) -> Reading:
         message = raw.get("message")
-        if isinstance(message, dict) and _text(message.get("stopReason")):
-            self._stop_reason = message["stopReason"]
+        if isinstance(message, dict) and _word(message.get("stopReason")):
+            self._stop_reason = _word(message["stopReason"])
         return Reading([events.turn_end(self._stop_reason)])
 
     def _retry(self, raw: dict[str, Any], _now: float) -> Reading:
@@ -206,7 +209,7 @@ class PiReader:
             attempt=_int(raw.get("attempt")),
             most=_int(raw.get("maxAttempts")),
             delay_ms=_int(raw.get("delayMs")),
-            message=_text(raw.get("errorMessage")),
+            message=_message(raw.get("errorMessage")),
         )
         return Reading([told])
 
@@ -231,6 +234,11 @@ _TAKE = {
     "agent_end": PiReader._agent_end,  # noqa: SLF001
     "agent_settled": PiReader._settle,  # noqa: SLF001
 }
+
+
+def _snapshot(line: bytes) -> Reading:
+    """Say whether a streaming snapshot shows work: text and tool calls do, thinking alone does not."""
+    return NOTHING if b'"type":"thinking_' in line[:_SNAPSHOT_HEAD] else ACTIVE
 
 
 def _parse(line: bytes) -> dict[str, Any] | None:
@@ -262,6 +270,15 @@ def _texts(blocks: list[dict[str, Any]], kind: str) -> list[str]:
 
 def _text(value: Any) -> str | None:
     return value if isinstance(value, str) else None
+
+
+def _word(value: Any) -> str | None:
+    """Return a name; nothing that a child makes up may make our records unreadably long."""
+    return value[:_WORD_LIMIT] if isinstance(value, str) else None
+
+
+def _message(value: Any) -> str | None:
+    return value[:_MESSAGE_LIMIT] if isinstance(value, str) else None
 
 
 def _int(value: Any) -> int | None:

@@ -39,9 +39,7 @@ def _lines(lines: Iterable[bytes]) -> None:
 @click.option(
     "--max-bytes", type=click.IntRange(min=1), metavar="N", help="Keep head and tail of a long answer."
 )
-@click.option(
-    "--json", "as_json", is_flag=True, help="Print the run as a JSON document."
-)
+@click.option("--json", "as_json", is_flag=True, help="Print the run as a JSON document.")
 def output(*, run: str, wait: bool, max_bytes: int | None, as_json: bool) -> None:
     """Print the last answer of the session that RUN belongs to (default: the newest run)."""
     caller = _caller()

@@ -149,6 +149,11 @@ def stderr(text: str) -> Event:
     return Event("stderr", {"text": text})
 
 
+def queued(position: int) -> Event:
+    """Build: the run waits for a slot, with so many before it."""
+    return Event("queued", {"position": position})
+
+
 def run_started(fields: dict[str, Any]) -> Event:
     """Build: the child has started, and with it the run."""
     return Event("run_started", fields)

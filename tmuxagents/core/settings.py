@@ -34,13 +34,14 @@ class Number:
         return at_least if self.most is None else min(at_least, self.most)
 
 
-# Keys that a project may set, too.
 NUMBERS = {
     "extend_timeout_debounce": Number(30, 0, 300),
     "looping_tool_count": Number(5, 0, 50),
     "commandPreviewWidth": Number(160, 20),
     "maxLinesPerWindow": Number(15, 1),
+    "maxRunning": Number(16, 1),
 }
+_GLOBAL_ONLY = ("maxRunning",)
 
 
 class Settings:
@@ -62,7 +63,7 @@ def resolve(
     user = _section(settings, global_text, "global")
     project = _section(settings, project_text, "project")
     for key, number in NUMBERS.items():
-        value, source = _pick(key, environment, project, user)
+        value, source = _pick(key, environment, {} if key in _GLOBAL_ONLY else project, user)
         settings.numbers[key] = number.read(value)
         settings.sources[key] = source
     keep, source = _pick("keepBackground", environment, {}, user)

@@ -9,6 +9,7 @@ from __future__ import annotations
 import contextlib
 import fcntl
 import os
+import resource
 import select
 import signal
 import time
@@ -19,7 +20,7 @@ from tmuxagents.records import Identity, ProcessRow
 
 TYPE_CHECKING = False
 if TYPE_CHECKING:
-    from collections.abc import Iterable, Mapping
+    from collections.abc import Iterable, Iterator, Mapping
 
 MARKER = b"TMUXAGENTS_RUN="
 ROLE = b"TMUXAGENTS_ROLE="
@@ -198,6 +199,31 @@ def spawn(
     return os.posix_spawn(
         path, argv, environment, file_actions=actions, setsid=True, setsigmask=[], setsigdef=_ALL_SIGNALS
     )
+
+
+@contextlib.contextmanager
+def surroundings(umask: int, limits: Mapping[str, list[int]]) -> Iterator[None]:
+    """Have the launcher's umask and limits while a child is started: it inherits them, we go on with ours.
+
+    Only soft limits, and only as far as our own hard ones allow: what is given up cannot be had back.
+    """
+    ours = {name: resource.getrlimit(getattr(resource, name)) for name in limits if hasattr(resource, name)}
+    before = os.umask(umask)
+    try:
+        for name, (soft, hard) in ours.items():
+            wanted = limits[name][0]
+            fits = hard == resource.RLIM_INFINITY or (wanted != resource.RLIM_INFINITY and wanted <= hard)
+            _set_soft(name, wanted if fits else soft, hard)
+        yield
+    finally:
+        for name, (soft, hard) in ours.items():
+            _set_soft(name, soft, hard)
+        os.umask(before)
+
+
+def _set_soft(name: str, soft: int, hard: int) -> None:
+    with contextlib.suppress(OSError, ValueError):
+        resource.setrlimit(getattr(resource, name), (soft, hard))
 
 
 def signal_name(number: int) -> str:

@@ -36,7 +36,7 @@ RESULT = "result.json"
 LOCK = "run.lock"
 
 _CHUNK = 1024 * 1024
-_BIGGEST_JSON = 4 * 1024 * 1024  # nothing of ours is larger; a forged file must not fill the memory
+_BIGGEST_JSON = 64 * 1024 * 1024  # a plan holds its task; but a forged file must not fill the memory
 _NEWLINE = 10
 RESERVE = 64 * 1024
 
@@ -328,6 +328,12 @@ def replace(run_dir: str, name: str, text: bytes) -> None:
         with contextlib.suppress(OSError):
             os.unlink(making)
         raise
+
+
+def remove(run_dir: str, name: str) -> None:
+    """Remove a file, if it is there. Raises OSError."""
+    with contextlib.suppress(FileNotFoundError):
+        os.unlink(f"{run_dir}/{name}")
 
 
 def _clear_way(path: str) -> None:

@@ -155,7 +155,7 @@ class Recorder:
         that lies there already is not ours: nobody reads it while we live, and nobody shall after we died.
         """
         with contextlib.suppress(OSError):
-            os.unlink(f"{self.run_dir}/{rundir.RESULT}")
+            rundir.remove(self.run_dir, rundir.RESULT)
         try:
             os.stat(f"{self.run_dir}/{rundir.WRAPPER}")
         except FileNotFoundError:

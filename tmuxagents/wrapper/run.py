@@ -12,10 +12,14 @@ from tmuxagents.agents import AGENTS
 from tmuxagents.core import documents, environment, events, lifecycle, transcript
 from tmuxagents.core import settings as settings_rules
 from tmuxagents.core.guards import Guards
-from tmuxagents.edges import process, rundir, settings
+from tmuxagents.edges import handover, process, rundir, settings
+from tmuxagents.edges.slots import Queue
 from tmuxagents.edges.terminal import Terminal
 from tmuxagents.errors import TmuxAgentsError
 from tmuxagents.records import Exit, Verdict
+from tmuxagents.wrapper import claim as claiming
+from tmuxagents.wrapper import turn
+from tmuxagents.wrapper.keys import Keys
 from tmuxagents.wrapper.ladder import Ladder
 from tmuxagents.wrapper.recorder import Recorder
 from tmuxagents.wrapper.signals import Signals
@@ -23,12 +27,13 @@ from tmuxagents.wrapper.watch import CAUSES, Pipes, Watch
 
 TYPE_CHECKING = False
 if TYPE_CHECKING:
+    from collections.abc import Mapping
     from typing import Any
 
     from tmuxagents.agents.base import Agent
     from tmuxagents.core.settings import Settings
+    from tmuxagents.wrapper.claim import Claim
 
-LOCK_LIMIT_S = 10.0
 _RETRY_S = 0.5
 _SERVER_LIMIT_S = 0.3
 _TERMINAL_LIMIT_S = 0.2
@@ -37,8 +42,11 @@ _TERMINAL_LIMIT_S = 0.2
 def main(arguments: list[str]) -> None:
     """Run the wrapper of one run directory and leave without Python's slow way out."""
     outer_umask = os.umask(0o077)
+    # Signals first: a window that is closed right now must end the run, not kill the wrapper.
+    signals = Signals()
     try:
-        code = wrap(os.path.realpath(arguments[0]), outer_umask)
+        claim = claiming.claim(os.path.realpath(arguments[0]))
+        code = Run(claim, signals, outer_umask).carry_out()
     except TmuxAgentsError as error:
         sys.stderr.write(f"{error.message}\n" + (f"hint: {error.hint}\n" if error.hint else ""))
         code = error.exit_code
@@ -47,63 +55,10 @@ def main(arguments: list[str]) -> None:
     os._exit(code)
 
 
-def wrap(run_dir: str, outer_umask: int) -> int:
-    """Carry out a run, unless somebody has already; return our exit status."""
-    # Signals first: a window that is closed right now must end the run, not kill the wrapper.
-    signals = Signals()
-    try:
-        held = rundir.lock(run_dir, LOCK_LIMIT_S)
-    except OSError as error:
-        return _leave(f"There is no run directory at {run_dir}: {error.strerror}.", 4)
-    if held is None:
-        return _leave("Another process holds this run; nothing was started.", 4)
-    meta = rundir.read_meta(run_dir)
-    if meta is None or not os.path.exists(f"{run_dir}/{rundir.PROMPT}"):
-        return _leave(f"There is no plan of a run in {run_dir}; nothing was started.", 4)
-    if rundir.read_result(run_dir) is not None:
-        return _leave("This run has ended already; nothing was started.", 4)
-    wrapper = documents.wrapper(process.myself(), _tmux(), time.time())
-    if not rundir.claim(run_dir, wrapper):
-        return _leave("This run has a wrapper already; nothing was started.", 4)
-    settings_in_force = _settings(meta)
-    terminal = Terminal()
-    width = int(settings_in_force.numbers["commandPreviewWidth"])
-    recorder = Recorder(run_dir, meta, wrapper, terminal, width=width)
-    run = Run(
-        run_dir=run_dir,
-        meta=meta,
-        wrapper=wrapper,
-        recorder=recorder,
-        terminal=terminal,
-        signals=signals,
-        settings_in_force=settings_in_force,
-    )
-    return run.carry_out(outer_umask)
-
-
-def _leave(why: str, code: int) -> int:
-    sys.stderr.write(f"{why}\n")
-    return code
-
-
-def _tmux() -> dict[str, Any]:
-    """Return where in tmux we are, from our own environment: the wrapper makes no tmux call."""
-    socket, pid, _session = [*os.environ.get("TMUX", "").rsplit(",", 2), "", ""][:3]
-    server = int(pid) if pid.isdigit() else None
-    return {
-        "socketPath": socket or None,
-        "serverPid": server,
-        "serverStartTime": None if server is None else process.start_time(server),
-        "window": None,  # the launcher knows it
-        "pane": os.environ.get("TMUX_PANE"),
-    }
-
-
-def _settings(meta: dict[str, Any]) -> Settings:
-    project = meta.get("project")
+def _settings(environment_: Mapping[str, str], project: str | None) -> Settings:
     return settings_rules.resolve(
-        os.environ,
-        global_text=settings.read_own(settings.global_path(os.environ)),
+        environment_,
+        global_text=settings.read_own(settings.global_path(environment_)),
         project_text=settings.read_own(settings.project_path(project)) if project else None,
     )
 
@@ -111,43 +66,87 @@ def _settings(meta: dict[str, Any]) -> Settings:
 class Run:
     """One run in the hands of its wrapper."""
 
-    def __init__(  # noqa: PLR0913  (what `wrap` has gathered)
-        self,
-        *,
-        run_dir: str,
-        meta: dict[str, Any],
-        wrapper: dict[str, Any],
-        recorder: Recorder,
-        terminal: Terminal,
-        signals: Signals,
-        settings_in_force: Settings,
-    ) -> None:
-        self._run_dir = run_dir
-        self._meta = meta
-        self._since: int = wrapper["startTime"]
-        self._tmux: dict[str, Any] = wrapper["tmux"]
-        self._recorder = recorder
-        self._terminal = terminal
+    def __init__(self, claim: Claim, signals: Signals, outer_umask: int) -> None:
+        handed = claim.handed
+        self._run_dir = claim.run_dir
+        self._meta = claim.meta
+        self._tmux: dict[str, Any] = claim.wrapper["tmux"]
+        self._handed = handed
+        self._environment: Mapping[str, str] = handed.environment if handed else dict(os.environ)
+        self._umask = handed.umask if handed else outer_umask
+        self._settings = _settings(self._environment, claim.meta.get("project"))
         self._signals = signals
-        self._settings = settings_in_force
-        self._reserve = rundir.reserve(run_dir)
+        self._terminal = Terminal()
+        width = int(self._settings.numbers["commandPreviewWidth"])
+        self._recorder = Recorder(claim.run_dir, claim.meta, claim.wrapper, self._terminal, width=width)
+        self._keys = Keys(self._terminal, self._recorder)
+        self._scope = tree.Scope(
+            run_id=claim.meta["runId"],
+            since=claim.wrapper["startTime"],
+            wrapper=os.getpid(),
+            keep=self._settings.keep_background,
+        )
+        self._reserve = rundir.reserve(claim.run_dir)
         self._begun = time.monotonic()
         self._lingered = False
 
-    def carry_out(self, outer_umask: int) -> int:
-        """Start the child, watch it to its end, end what it left, write the result."""
+    def carry_out(self) -> int:
+        """Start the child, watch it to its end, end what it left, write the result; return our status."""
         process.become_subreaper()
         agent = AGENTS.get(self._meta["agent"])
-        verdict = self._stopped_before() or self._enter_cwd()
-        if verdict is None and agent is not None:
-            verdict = self._run_child(agent, outer_umask)
+        verdict = self._enter_cwd()
+        if self._handed is not None:
+            handover.answer(self._run_dir)
+        verdict = verdict or self._wait_for_turn()
+        try:
+            if verdict is None and agent is not None:
+                verdict = self._run_child(agent)
+        except BaseException:
+            # A fault of ours: the run is lost, as whoever concludes it will say; its processes must not be.
+            tree.end(self._scope, hard=True)
+            raise
         if verdict is None:
             verdict = Verdict(records.FAILED, "spawn", "Failed to spawn sub-agent process", exit=Exit(1))
         self._conclude(verdict)
         return 0 if verdict.status == records.COMPLETED else 1
 
-    def _stopped_before(self) -> Verdict | None:
+    def _enter_cwd(self) -> Verdict | None:
+        """Go where the child is to work, if that is still the folder that the launcher saw."""
+        try:
+            os.chdir(self._meta["cwd"])
+            here = os.stat(".")
+        except OSError:
+            here = None
+        seen = self._handed.working_directory if self._handed else None
+        if here is None or (seen is not None and [here.st_dev, here.st_ino] != seen):
+            return Verdict(records.FAILED, "spawn", "The working directory changed.")
+        return None
+
+    def _wait_for_turn(self) -> Verdict | None:
+        """Wait for a slot; return how it ended if a stop came before there was a child."""
+        folder = turn.folder(settings.home(self._environment), process.host())
+        stopped: list[Verdict] = []
+
+        def look() -> bool:
+            verdict = self._stopped()
+            stopped.extend([verdict] if verdict else [])
+            return verdict is not None
+
+        if look():
+            return stopped[0]
+        waiting = turn.Turn(
+            slots=Queue(folder),
+            most=int(self._settings.numbers["maxRunning"]),
+            recorder=self._recorder,
+            keys=self._keys,
+            signals=self._signals,
+        )
+        return None if waiting.wait(self._meta["runId"], look) else stopped[0]
+
+    def _stopped(self) -> Verdict | None:
         """Say how it ended if a stop came before there was a child."""
+        if self._keys.stop_wanted(time.monotonic()):
+            return Verdict(lifecycle.STOPPED.status, lifecycle.STOPPED.reason, lifecycle.STOPPED.message)
         caught = self._signals.caught()
         for number, cause in CAUSES.items():
             if number in caught:
@@ -155,28 +154,15 @@ class Run:
                 return Verdict(how.status, how.reason, how.message)
         return None
 
-    def _enter_cwd(self) -> Verdict | None:
-        try:
-            os.chdir(self._meta["cwd"])
-        except OSError:
-            return Verdict(records.FAILED, "spawn", "The working directory changed.")
-        return None
-
-    def _run_child(self, agent: Agent, outer_umask: int) -> Verdict | None:
+    def _run_child(self, agent: Agent) -> Verdict | None:
         """Return how it ended, None if it cannot be started."""
         for line in transcript.header(self._meta, _iso(time.time())):
             self._recorder.line(line)
-        scope = tree.Scope(
-            run_id=self._meta["runId"],
-            since=self._since,
-            wrapper=os.getpid(),
-            keep=self._settings.keep_background,
-        )
-        started = self._start(agent, outer_umask)
+        started = self._start(agent)
         if started is None:
             return None
         child, pipes = started
-        ladder = Ladder(child, scope)
+        ladder = Ladder(child, self._scope)
         watch = Watch(
             child=child,
             pipes=pipes,
@@ -185,13 +171,14 @@ class Run:
             guards=self._guards(),
             ladder=ladder,
             terminal=self._terminal,
+            keys=self._keys,
             signals=self._signals,
             snapshots=agent.snapshots,
         )
         ending = _exit(watch.run())
         self._recorder.event(events.child_exited(ending.exit_code, ending.signal))
         self._recorder.flush(time.monotonic())  # should we be killed while leftovers take their time
-        for spared in tree.end(scope, hard=ladder.killed):
+        for spared in tree.end(self._scope, hard=ladder.killed):
             self._recorder.event(events.left_behind(pid=spared.pid, comm=spared.comm, why=spared.why))
         self._lingered = ladder.begun and ladder.cause is None
         cause = self._server_ended() if ladder.cause is lifecycle.WINDOW_CLOSED else ladder.cause
@@ -206,29 +193,28 @@ class Run:
             loop_count=int(numbers["looping_tool_count"]),
         )
 
-    def _start(self, agent: Agent, outer_umask: int) -> tuple[int, Pipes] | None:
+    def _start(self, agent: Agent) -> tuple[int, Pipes] | None:
         program = self._program(agent)
-        own = agent.environment(settings.agent_dir(os.environ))
-        surroundings = environment.of_child(os.environ, run_id=self._meta["runId"], agent=own)
+        own = agent.environment(settings.agent_dir(self._environment))
+        surroundings = environment.of_child(self._environment, run_id=self._meta["runId"], agent=own)
         path = process.find_program(program[0], surroundings.get("PATH", ""))
         if path is None:
             return None
         argv = [*program, *agent.arguments(self._meta, self._run_dir)]
         out, out_child = process.pipe()
         err, err_child = process.pipe()
-        os.umask(outer_umask)
         try:
-            child = process.spawn(
-                path,
-                argv,
-                surroundings,
-                stdin=f"{self._run_dir}/{rundir.PROMPT}",
-                streams=(out_child, err_child),
-            )
+            with process.surroundings(self._umask, self._handed.limits if self._handed else {}):
+                child = process.spawn(
+                    path,
+                    argv,
+                    surroundings,
+                    stdin=f"{self._run_dir}/{rundir.PROMPT}",
+                    streams=(out_child, err_child),
+                )
         except OSError:
             return None
         finally:
-            os.umask(0o077)
             os.close(out_child)
             os.close(err_child)
         self._begun = time.monotonic()
@@ -237,7 +223,7 @@ class Run:
         return child, Pipes(out, err)
 
     def _program(self, agent: Agent) -> list[str]:
-        named = os.environ.get(agent.program_variable)
+        named = self._environment.get(agent.program_variable)
         return [named] if named else self._settings.agent_commands.get(agent.name, [agent.program])
 
     def _started_fields(self, child: int) -> dict[str, Any]:
@@ -274,6 +260,7 @@ class Run:
     def _write_result(self, verdict: Verdict, duration: float) -> None:
         """Write the result, and do not leave without it: a full disk has room again one day."""
         ended_at = time.time()
+        told = False
         while True:
             self._recorder.keep_directory()
             if self._reserve is not None:
@@ -292,8 +279,10 @@ class Run:
             try:
                 rundir.write_result(self._run_dir, result)
             except OSError as error:
-                self._recorder.hint(f"The result cannot be written ({error.strerror}); trying again.")
-                self._recorder.flush(time.monotonic(), last=True)
+                if not told:
+                    self._recorder.hint(f"The result cannot be written ({error.strerror}); trying again.")
+                    self._recorder.flush(time.monotonic(), last=True)
+                    told = True
                 if self._asked_to_leave():
                     return
             else:
@@ -302,9 +291,10 @@ class Run:
     def _write_output(self) -> bool:
         """Write the whole answer beside the result; say whether that worked."""
         text = self._recorder.state.text
-        if text is None:
-            return True
         try:
+            if text is None:
+                rundir.remove(self._run_dir, rundir.OUTPUT)  # one that lies there is not the child's answer
+                return True
             rundir.replace(self._run_dir, rundir.OUTPUT, text.encode("utf-8", "replace"))
         except OSError:
             return False

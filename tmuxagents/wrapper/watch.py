@@ -16,19 +16,18 @@ import time
 from tmuxagents.agents.base import LineSplitter, Oversized
 from tmuxagents.core import lifecycle
 from tmuxagents.edges import process
-from tmuxagents.edges.terminal import CTRL_C
 
 TYPE_CHECKING = False
 if TYPE_CHECKING:
     from tmuxagents.agents.base import Reader, Reading
     from tmuxagents.core.guards import Guards
     from tmuxagents.edges.terminal import Terminal
+    from tmuxagents.wrapper.keys import Keys
     from tmuxagents.wrapper.ladder import Ladder
     from tmuxagents.wrapper.recorder import Recorder
     from tmuxagents.wrapper.signals import Signals
 
 _READ = 256 * 1024
-_CONFIRM_S = 3.0
 # What a signal to the wrapper means.
 CAUSES: dict[int, lifecycle.Cause] = {
     signal.SIGTERM: lifecycle.STOPPED,
@@ -62,6 +61,7 @@ class Watch:
         guards: Guards,
         ladder: Ladder,
         terminal: Terminal,
+        keys: Keys,
         signals: Signals,
         snapshots: tuple[bytes, ...],
     ) -> None:
@@ -72,10 +72,10 @@ class Watch:
         self._guards = guards
         self._ladder = ladder
         self._terminal = terminal
+        self._keys = keys
         self._signals = signals
         self._snapshots = snapshots
         self._settled_at: float | None = None
-        self._asked_at: float | None = None
         self._looped = False
 
     def run(self) -> int:
@@ -97,7 +97,7 @@ class Watch:
 
     def _wait(self, now: float) -> set[int]:
         poll = select.poll()
-        for descriptor in (self._pipes.stdout, self._pipes.stderr, self._signals.handle, self._terminal.keys):
+        for descriptor in (self._pipes.stdout, self._pipes.stderr, self._signals.handle, self._keys.handle):
             if descriptor is not None:
                 poll.register(descriptor, select.POLLIN)
         if self._terminal.waiting is not None:
@@ -204,8 +204,8 @@ class Watch:
         """Look at keys and signals; return the child's wait status if it has ended."""
         if self._terminal.waiting in ready:
             self._terminal.flush()
-        if self._terminal.keys in ready and CTRL_C in self._terminal.pressed():
-            self._interrupted(now)
+        if self._keys.handle in ready and self._keys.stop_wanted(now):
+            self._end(lifecycle.STOPPED, now)
         if self._signals.handle not in ready:
             return None
         caught = self._signals.caught()
@@ -221,13 +221,6 @@ class Watch:
         """Read what the child has said so far: if it had settled before a stop came, it has settled."""
         if self._pipes.stdout is not None:
             self._read_stdout(now, _held(self._pipes.stdout))
-
-    def _interrupted(self, now: float) -> None:
-        if self._asked_at is not None and now - self._asked_at <= _CONFIRM_S:
-            self._end(lifecycle.STOPPED, now)
-            return
-        self._asked_at = now
-        self._recorder.hint(f"Ctrl-C again within {_CONFIRM_S:g} s stops this run")
 
     def _decide(self, now: float) -> None:
         self._ladder.step(now)

@@ -1,0 +1,169 @@
+"""Acts of a test that want a process of their own.
+
+One to be killed, to have limits or another user's rights, to mount something, to compete with others, or to
+hang without hanging the tests. Forked, so that an act is an ordinary function with an ordinary result.
+"""
+
+from __future__ import annotations
+
+import contextlib
+import ctypes
+import multiprocessing
+import os
+import resource
+import traceback
+from typing import TYPE_CHECKING, Any, Generic, Self, TypeVar
+
+if TYPE_CHECKING:
+    from collections.abc import Callable, Iterator, Sequence
+    from multiprocessing.connection import Connection
+    from pathlib import Path
+
+T = TypeVar("T")
+FORK = multiprocessing.get_context("fork")
+NOBODY = 65534
+_CLONE_NEWNS, _CLONE_NEWUSER = 0x00020000, 0x10000000
+_MS_BIND, _MS_REC, _MS_PRIVATE = 4096, 16384, 1 << 18
+_PR_SET_DUMPABLE = 4
+_libc = ctypes.CDLL(None, use_errno=True)
+_living: set[Apart[Any]] = set()
+
+
+class Apart(Generic[T]):
+    """An act that runs in a forked process from now on."""
+
+    def __init__(self, act: Callable[[], T]) -> None:
+        self._receiving, sending = FORK.Pipe(duplex=False)
+        self._process = FORK.Process(target=_carry_out, args=(act, sending), daemon=True)
+        self._process.start()
+        sending.close()
+        _living.add(self)
+
+    def __enter__(self) -> Self:
+        return self
+
+    def __exit__(self, *_: object) -> None:
+        if self in _living:
+            self.kill()
+
+    @property
+    def pid(self) -> int:
+        pid = self._process.pid
+        assert pid is not None
+        return pid
+
+    def kill(self) -> None:
+        """End it, whatever it does, and forget it."""
+        _living.discard(self)
+        self._process.kill()
+        self._process.join()
+        self._process.close()
+        self._receiving.close()
+
+    def result(self, limit_s: float = 20.0) -> T:
+        """Wait for the act; return what it returned, fail if it raised, was killed, or takes too long."""
+        try:
+            if not self._receiving.poll(limit_s):
+                raise AssertionError(f"it hangs: no answer in {limit_s:g} s")
+            try:
+                returned, value = self._receiving.recv()
+            except EOFError:
+                self._process.join()
+                raise AssertionError(f"it ended with {self._process.exitcode} and no answer") from None
+        finally:
+            self.kill()
+        if not returned:
+            raise AssertionError(f"it failed apart:\n{value}")
+        answer: T = value
+        return answer
+
+
+def _carry_out(act: Callable[[], object], sending: Connection) -> None:
+    try:
+        answer = (True, act())
+    except BaseException:  # noqa: BLE001  (told to the test, which fails)
+        answer = (False, traceback.format_exc())
+    sending.send(answer)
+
+
+def end_all() -> None:
+    """End the acts that a failed test has left."""
+    for one in tuple(_living):
+        one.kill()
+
+
+def apart(act: Callable[[], T], limit_s: float = 20.0) -> T:
+    """Carry out an act in a process of its own."""
+    return Apart(act).result(limit_s)
+
+
+def at_once(acts: Sequence[Callable[[], T]]) -> list[T]:
+    """Carry out many acts at the same moment, each in a process of its own."""
+    gate, opener = os.pipe()
+
+    def behind_gate(act: Callable[[], T]) -> T:
+        os.read(gate, 1)
+        return act()
+
+    waiting = [Apart(lambda act=act: behind_gate(act)) for act in acts]  # type: ignore[misc]
+    os.write(opener, b"." * len(acts))
+    try:
+        return [one.result() for one in waiting]
+    finally:
+        os.close(gate)
+        os.close(opener)
+
+
+@contextlib.contextmanager
+def file_size(limit: int) -> Iterator[None]:
+    """Let no file of this process grow beyond a limit: the rest of a write is refused, as on a full disk."""
+    before = resource.getrlimit(resource.RLIMIT_FSIZE)
+    resource.setrlimit(resource.RLIMIT_FSIZE, (limit, before[1]))
+    try:
+        yield
+    finally:
+        resource.setrlimit(resource.RLIMIT_FSIZE, before)
+
+
+# --- with the rights of others, and mounts of its own: only for an act that is apart ----------------------
+
+
+def become_somebody() -> None:
+    """Give up being root, if we are: then other users' processes and files really are others'."""
+    if os.getuid() == 0:
+        os.setgroups([])
+        os.setgid(NOBODY)
+        os.setuid(NOBODY)
+        set_dumpable(dumpable=True)  # lost with the user id
+
+
+def set_dumpable(*, dumpable: bool) -> None:
+    """Show or hide what /proc has of this process, as ssh-agent hides it."""
+    _check(_libc.prctl(_PR_SET_DUMPABLE, int(dumpable), 0, 0, 0), "prctl")
+
+
+def mount_privately() -> None:
+    """Enter a mount namespace of our own; nobody else sees what is mounted from now on."""
+    user, group = os.getuid(), os.getgid()
+    if _libc.unshare(_CLONE_NEWNS) != 0:
+        _check(_libc.unshare(_CLONE_NEWNS | _CLONE_NEWUSER), "unshare (are user namespaces forbidden here?)")
+        for name, text in (("setgroups", "deny"), ("uid_map", f"0 {user} 1"), ("gid_map", f"0 {group} 1")):
+            with open(f"/proc/self/{name}", "w", encoding="ascii") as file:
+                file.write(text)
+    _check(_libc.mount(None, b"/", None, _MS_REC | _MS_PRIVATE, None), "mount --make-rprivate")
+
+
+def mount_tmpfs(folder: Path, size: str) -> None:
+    """Mount a file system of its own, that is full soon."""
+    _check(_libc.mount(b"tmpfs", bytes(folder), b"tmpfs", 0, f"size={size},mode=700".encode()), "mount tmpfs")
+
+
+def mount_folder(source: Path, target: Path) -> None:
+    """Show a folder at a second place, on the same file system."""
+    _check(_libc.mount(bytes(source), bytes(target), None, _MS_BIND, None), "mount --bind")
+
+
+def _check(code: int, what: str) -> None:
+    if code != 0:
+        error = ctypes.get_errno()
+        raise OSError(error, f"{what}: {os.strerror(error)}")

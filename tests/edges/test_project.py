@@ -1,0 +1,160 @@
+"""Which project a folder belongs to: each clause of the definition, on real folders and real mounts."""
+
+from __future__ import annotations
+
+import os
+from typing import TYPE_CHECKING
+
+import pytest
+
+from tests.edges.apart import apart, mount_folder, mount_privately, mount_tmpfs
+from tmuxagents.edges.project import project_of
+
+if TYPE_CHECKING:
+    from pathlib import Path
+
+
+class Tree:
+    """A home with `~/.pi`, as every user of pi has it, and folders to ask about."""
+
+    def __init__(self, root: Path) -> None:
+        self.root = root
+        self.home = root / "home"
+        self.folder("home/.pi/agent")
+
+    def folder(self, path: str) -> Path:
+        made = self.root / path
+        made.mkdir(parents=True, exist_ok=True)
+        return made
+
+    def file(self, path: str) -> None:
+        made = self.root / path
+        made.parent.mkdir(parents=True, exist_ok=True)
+        made.write_text("gitdir: elsewhere\n")
+
+    def project_of(self, path: str) -> str:
+        """Return the project of a folder, as a path below the tree."""
+        return os.path.relpath(project_of(str(self.folder(path)), str(self.home)), self.root)
+
+
+@pytest.fixture
+def tree(tmp_path: Path) -> Tree:
+    # A repository around everything: whoever looks too far finds it.
+    made = Tree(tmp_path / "root")
+    made.folder(".git")
+    return made
+
+
+def test_a_repository_below_home_is_a_project_though_home_has_a_pi_folder(tree: Tree) -> None:
+    tree.folder("home/code/repo/.git")
+    assert tree.project_of("home/code/repo") == "home/code/repo"
+    assert tree.project_of("home/code/repo/src/deep") == "home/code/repo"
+
+
+def test_a_folder_with_pi_is_a_project(tree: Tree) -> None:
+    tree.folder("home/notes/.pi")
+    assert tree.project_of("home/notes/a/b") == "home/notes"
+
+
+def test_the_nearest_of_several_counts(tree: Tree) -> None:
+    tree.folder("home/outer/.git")
+    tree.folder("home/outer/inner/.pi")
+    tree.folder("home/outer/inner/core/.git")
+    assert tree.project_of("home/outer/x") == "home/outer"
+    assert tree.project_of("home/outer/inner/x") == "home/outer/inner"
+    assert tree.project_of("home/outer/inner/core/x") == "home/outer/inner/core"
+
+
+def test_a_worktree_has_a_git_file(tree: Tree) -> None:
+    tree.file("home/worktree/.git")
+    assert tree.project_of("home/worktree/src") == "home/worktree"
+
+
+def test_a_pi_that_is_a_file_makes_no_project(tree: Tree) -> None:
+    tree.file("home/plain/.pi")
+    assert tree.project_of("home/plain/a") == "home/plain/a"
+
+
+def test_home_is_never_a_project(tree: Tree) -> None:
+    tree.folder("home/.git")
+    assert tree.project_of("home/plain/a") == "home/plain/a"
+    assert tree.project_of("home/plain") == "home/plain"
+    assert tree.project_of("home/.pi") == "home/.pi"
+
+
+def test_home_itself_stays_itself_and_looks_no_further_up(tree: Tree) -> None:
+    tree.folder("home/.git")
+    assert tree.project_of("home") == "home"
+
+
+def test_outside_home_the_ancestors_count_too(tree: Tree) -> None:
+    assert tree.project_of("srv/deep") == "."
+
+
+def test_a_home_that_is_a_link_is_still_home(tree: Tree) -> None:
+    (tree.root / "link").symlink_to("home")
+    asked = tree.folder("home/plain")
+    assert project_of(str(asked), str(tree.root / "link")) == str(asked)
+    assert project_of(str(tree.root / "link" / "plain"), str(tree.home)) == str(asked)
+
+
+def test_a_linked_folder_belongs_where_it_really_lies(tree: Tree) -> None:
+    tree.folder("home/repo/.git")
+    real = tree.folder("home/repo/src")
+    (tree.home / "shortcut").symlink_to(real)
+    assert project_of(str(tree.home / "shortcut"), str(tree.home)) == str(tree.home / "repo")
+
+
+def test_a_home_whose_name_only_begins_alike_is_another(tree: Tree) -> None:
+    tree.folder("home-of-others/.git")
+    assert tree.project_of("home-of-others/x") == "home-of-others"
+
+
+def test_a_folder_that_is_gone_is_itself(tree: Tree) -> None:
+    assert project_of(str(tree.home / "gone"), str(tree.home)) == str(tree.home / "gone")
+
+
+@pytest.mark.parametrize("shared", ["/", "/tmp", "/var/tmp"])
+def test_what_is_everybodys_is_no_project(tmp_path: Path, shared: str) -> None:
+    def act() -> tuple[str, str, str]:
+        mount_privately()
+        mount_tmpfs(tmp_path, "1m")
+        os.chroot(tmp_path)
+        os.makedirs(f"{shared}/.git", exist_ok=True)
+        os.makedirs(f"{shared}/.pi")
+        os.makedirs(f"{shared}/plain/deep")
+        os.makedirs(f"{shared}/repo/.git")
+        asked = [f"{shared}/plain/deep", f"{shared}/repo", shared]
+        below, own, itself = (project_of(path.replace("//", "/"), "/nobody") for path in asked)
+        return below, own, itself
+
+    stem = shared.rstrip("/")
+    assert apart(act) == (f"{stem}/plain/deep", f"{stem}/repo", shared)
+
+
+def test_a_mounted_file_system_is_a_boundary(tree: Tree) -> None:
+    tree.folder("home/repo/.git")
+    tree.folder("home/repo/disk")
+
+    def act() -> tuple[str, str, str]:
+        mount_privately()
+        mount_tmpfs(tree.root / "home/repo/disk", "1m")
+        tree.folder("home/repo/disk/own/.git")
+        asked = ("home/repo/disk/a/b", "home/repo/disk/own/x", "home/repo/disk")
+        across, within, itself = map(tree.project_of, asked)
+        return across, within, itself
+
+    assert apart(act) == ("home/repo/disk/a/b", "home/repo/disk/own", "home/repo/disk")
+
+
+def test_a_mounted_folder_of_the_same_file_system_is_a_boundary(tree: Tree) -> None:
+    tree.folder("home/repo/.git")
+    target = tree.folder("home/repo/mounted")
+    source = tree.folder("elsewhere")
+
+    def act() -> str:
+        mount_privately()
+        mount_folder(source, target)
+        return tree.project_of("home/repo/mounted/a")
+
+    assert apart(act) == "home/repo/mounted/a"

@@ -1,0 +1,1007 @@
+"""The run directory on a real disk: whole or not at all, over kills, full disks, rivals and obstacles."""
+
+from __future__ import annotations
+
+import contextlib
+import errno
+import fcntl
+import json
+import os
+import random
+import resource
+import secrets
+import shutil
+import signal
+import subprocess
+import time
+from functools import partial
+from pathlib import Path
+from typing import TYPE_CHECKING, Any
+
+import pytest
+
+from tests.edges.apart import Apart, apart, at_once, file_size, mount_privately, mount_tmpfs
+from tests.harness import eventually
+from tmuxagents.edges import process, rundir
+from tmuxagents.edges.rundir import Appender
+
+if TYPE_CHECKING:
+    from collections.abc import Callable
+
+RUN = "0123456789abcdef"
+META = {"v": 1, "runId": RUN, "task": "Zähle 'a' und \"b\" \N{GRINNING FACE}\n\x01\udc80", "cwd": "/x/\udcff"}
+WRAPPER = {"v": 1, "host": "h", "bootId": "b", "pidNamespace": 3, "pid": 4, "startTime": 5, "tmux": {}}
+RESULT = {"v": 1, "status": "completed", "reason": "done", "output": "fine"}
+LARGE = {"fill": "x" * 300_000}  # a document that takes a while to write
+
+
+@pytest.fixture
+def run_dir(tmp_path: Path) -> str:
+    made = tmp_path / "run"
+    made.mkdir(mode=0o700)
+    return str(made)
+
+
+def names(folder: str) -> list[str]:
+    return sorted(os.listdir(folder))
+
+
+def has_more_than(folder: str, count: int) -> bool:
+    return len(os.listdir(folder)) > count
+
+
+def is_another(path: str, before: os.stat_result) -> bool:
+    return not os.path.samestat(os.stat(path), before)
+
+
+def mode(path: str | Path) -> int:
+    return os.stat(path).st_mode & 0o7777
+
+
+# --- made -------------------------------------------------------------------------------------------------
+
+
+def test_a_run_is_made_of_its_plan_and_its_texts(tmp_path: Path) -> None:
+    runs = f"{tmp_path}/deep/state/runs"
+    made = rundir.create(runs, META, {rundir.PROMPT: b"do \0 it\xff", rundir.SYSTEM_PROMPT: b""})
+    assert made == f"{runs}/{RUN}"
+    assert names(runs) == [RUN]
+    assert names(made) == [rundir.META, rundir.PROMPT, rundir.SYSTEM_PROMPT]
+    assert rundir.read_meta(made) == META
+    assert Path(made, rundir.PROMPT).read_bytes() == b"do \0 it\xff"
+
+
+@pytest.mark.parametrize("outer", [0o000, 0o022, 0o077])
+def test_a_run_is_ours_alone_whatever_the_umask(tmp_path: Path, outer: int) -> None:
+    runs = f"{tmp_path}/state/runs"
+
+    def act() -> dict[str, int]:
+        os.umask(outer)
+        made = rundir.create(runs, META, {rundir.PROMPT: b"do it"})
+        Appender(f"{made}/{rundir.EVENTS}").append(b"{}\n")
+        rundir.claim(made, WRAPPER)
+        rundir.write_result(made, RESULT)
+        held = rundir.lock(made, 0)
+        assert held is not None
+        os.close(held)
+        return {".": mode(made), "..": mode(runs)} | {name: mode(f"{made}/{name}") for name in names(made)}
+
+    files = (rundir.META, rundir.PROMPT, rundir.EVENTS, rundir.WRAPPER, rundir.RESULT, rundir.LOCK)
+    assert apart(act) == {".": 0o700, "..": 0o700} | dict.fromkeys(files, 0o600)
+
+
+def test_with_umask_077_the_folders_above_are_ours_alone_too(tmp_path: Path) -> None:
+    def act() -> None:
+        os.umask(0)
+        before = os.umask(0o077)
+        assert before == 0
+        rundir.create(f"{tmp_path}/a/b/runs", META, {})
+
+    apart(act)
+    assert [mode(tmp_path / path) for path in ("a", "a/b", "a/b/runs")] == [0o700] * 3
+
+
+def test_the_same_run_is_not_made_twice(tmp_path: Path) -> None:
+    runs = str(tmp_path)
+    made = rundir.create(runs, META, {rundir.PROMPT: b"first"})
+    with pytest.raises(OSError, match=RUN):
+        rundir.create(runs, {**META, "task": "second"}, {rundir.PROMPT: b"second"})
+    assert names(runs) == [RUN]
+    assert rundir.read_meta(made) == META
+    assert rundir.read_bytes(f"{made}/{rundir.PROMPT}") == b"first"
+
+
+def test_what_lies_under_its_name_is_not_taken_for_it(tmp_path: Path) -> None:
+    (tmp_path / RUN).write_text("mine")
+    with pytest.raises(OSError, match=RUN):
+        rundir.create(str(tmp_path), META, {rundir.PROMPT: b"do it"})
+    assert names(str(tmp_path)) == [RUN]
+    assert (tmp_path / RUN).read_text() == "mine"
+
+
+def test_of_two_that_make_the_same_run_at_once_one_does(tmp_path: Path) -> None:
+    def act(text: bytes) -> bytes | None:
+        try:
+            rundir.create(str(tmp_path), {**LARGE, "runId": RUN}, {rundir.PROMPT: text * 100_000})
+        except OSError:
+            return None
+        return text
+
+    for _ in range(5):
+        made = [text for text in at_once([partial(act, b"%d" % i) for i in range(4)]) if text]
+        assert len(made) == 1
+        assert names(str(tmp_path)) == [RUN]
+        assert rundir.read_bytes(f"{tmp_path}/{RUN}/{rundir.PROMPT}") == made[0] * 100_000
+        shutil.rmtree(tmp_path / RUN)
+
+
+def test_a_run_is_whole_or_not_there_when_its_maker_is_killed(tmp_path: Path) -> None:
+    runs = str(tmp_path / "runs")
+    prompt = b"line\n" * 100_000
+    dice = random.Random(7)
+
+    def make_many() -> None:
+        while True:
+            run_id = secrets.token_hex(8)
+            rundir.create(runs, {**LARGE, "runId": run_id}, {rundir.PROMPT: prompt, "append.md": prompt})
+
+    os.mkdir(runs)
+    for _ in range(40):
+        before = len(os.listdir(runs))
+        maker = Apart(make_many)
+        eventually(partial(has_more_than, runs, before))
+        time.sleep(dice.uniform(0, 0.004))  # the instant of death, not a wait
+        maker.kill()
+    whole = [name for name in names(runs) if not name.startswith(".")]
+    torn = [name for name in names(runs) if name not in whole]
+    assert torn
+    assert all(name.startswith(".new-") for name in torn)
+    for name in whole:
+        assert rundir.read_meta(f"{runs}/{name}") == {**LARGE, "runId": name}
+        assert rundir.read_bytes(f"{runs}/{name}/{rundir.PROMPT}") == prompt
+        assert rundir.read_bytes(f"{runs}/{name}/append.md") == prompt
+
+
+def test_nobody_sees_a_run_that_is_being_made(tmp_path: Path) -> None:
+    runs = str(tmp_path)
+    ids = [f"{number:016x}" for number in range(100)]
+
+    def make() -> None:
+        for run_id in ids:
+            rundir.create(runs, {**LARGE, "runId": run_id}, {rundir.PROMPT: b"x" * 100_000})
+
+    def watch() -> list[int]:
+        seen: dict[str, int] = {}
+        while len(seen) < len(ids):
+            for name in names(runs):
+                if not name.startswith(".") and name not in seen:
+                    assert rundir.read_meta(f"{runs}/{name}") is not None, "a run without its plan"
+                    seen[name] = os.stat(f"{runs}/{name}/{rundir.PROMPT}").st_size
+        return list(seen.values())
+
+    watching = Apart(watch)
+    apart(make)
+    assert watching.result() == [100_000] * len(ids)
+
+
+def test_a_full_disk_leaves_nothing_of_a_run(tmp_path: Path) -> None:
+    runs = str(tmp_path / "runs")
+
+    def act() -> int | None:
+        with file_size(1000), pytest.raises(OSError, match="large") as caught:
+            rundir.create(runs, META, {rundir.PROMPT: b"x" * 5000})
+        return caught.value.errno
+
+    assert apart(act) == errno.EFBIG
+    assert names(runs) == []
+
+
+def test_a_task_of_1_mb_of_anything_can_be_read_again(tmp_path: Path) -> None:
+    meta = {**META, "task": "\x01" * 1_000_000}
+    made = rundir.create(str(tmp_path), meta, {})
+    assert rundir.read_meta(made) == meta
+
+
+# --- read -------------------------------------------------------------------------------------------------
+
+DOCUMENTS: dict[str, Callable[[str], object]] = {
+    rundir.META: rundir.read_meta,
+    rundir.RESULT: rundir.read_result,
+    rundir.WRAPPER: rundir.read_wrapper,
+}
+
+
+def make_nothing(_: Path) -> None:
+    """Leave the name free."""
+
+
+def make_fifo(path: Path) -> None:
+    os.mkfifo(path)
+
+
+def make_link(path: Path) -> None:
+    target = path.with_name("target")
+    target.write_text(json.dumps(RESULT) + "\n")
+    path.symlink_to(target)
+
+
+def make_huge(path: Path) -> None:
+    path.touch()
+    os.truncate(path, 200 * 1024 * 1024)
+
+
+OBSTACLES: dict[str, Callable[[Path], object]] = {
+    "nothing": make_nothing,
+    "folder": Path.mkdir,
+    "fifo": make_fifo,
+    "link": make_link,
+    "200 MB": make_huge,
+}
+
+
+@pytest.mark.parametrize("obstacle", OBSTACLES)
+@pytest.mark.parametrize("name", DOCUMENTS)
+def test_a_document_that_is_none_is_none(run_dir: str, name: str, obstacle: str) -> None:
+    OBSTACLES[obstacle](Path(run_dir, name))
+
+    def act() -> tuple[object, float, int]:
+        peak = resource.getrusage(resource.RUSAGE_SELF).ru_maxrss
+        begun = time.monotonic()
+        read = DOCUMENTS[name](run_dir)
+        took = time.monotonic() - begun
+        return read, took, resource.getrusage(resource.RUSAGE_SELF).ru_maxrss - peak
+
+    read, took, kilobytes = apart(act, 5)
+    assert read is None
+    assert took < 0.5
+    assert kilobytes < 20_000
+
+
+GARBAGE = {
+    "empty": b"",
+    "torn": b'{"status":"completed","reason":"do',
+    "null": b"null",
+    "list": b'[{"status":"completed","reason":"done"}]',
+    "nul bytes": b"\0" * 5000,
+    "no text": b"\xff\xfe\xfd{}",
+    "deep": b"[" * 100_000,
+    "deep in an object": b'{"a":' * 100_000,
+    "a long figure": b'{"status":"completed","reason":"done","n":' + b"1" * 10_000 + b"}",
+    "two documents": b"{}\n{}",
+}
+
+
+@pytest.mark.parametrize("garbage", GARBAGE)
+@pytest.mark.parametrize("name", DOCUMENTS)
+def test_garbage_is_none(run_dir: str, name: str, garbage: str) -> None:
+    Path(run_dir, name).write_bytes(GARBAGE[garbage])
+    assert DOCUMENTS[name](run_dir) is None
+
+
+NO_STATUS: list[Any] = ["running", "queued", "Completed", "", None, 1, ["completed"], {}]
+NO_REASON: list[Any] = [None, 1, ["done"]]
+
+
+@pytest.mark.parametrize(
+    "changes", [*({"status": word} for word in NO_STATUS), *({"reason": word} for word in NO_REASON)]
+)
+def test_a_result_that_does_not_say_how_it_ended_is_none(run_dir: str, changes: dict[str, Any]) -> None:
+    path = Path(run_dir, rundir.RESULT)
+    path.write_text(json.dumps(RESULT))
+    assert rundir.read_result(run_dir) == RESULT
+    path.write_text(json.dumps(RESULT | changes))
+    assert rundir.read_result(run_dir) is None
+
+
+def test_a_run_that_is_a_link_is_read(run_dir: str) -> None:
+    rundir.write_result(run_dir, RESULT)
+    os.symlink(run_dir, f"{run_dir}-linked")  # as a project links its runs
+    assert rundir.read_result(f"{run_dir}-linked") == RESULT
+
+
+def test_an_identity_is_whole_or_none() -> None:
+    found = rundir.identity_of(WRAPPER)
+    assert found is not None
+    assert (found.host, found.boot_id, found.pid_namespace, found.pid, found.start_time) == (
+        "h",
+        "b",
+        3,
+        4,
+        5,
+    )
+    assert rundir.identity_of(None) is None
+    never: list[Any] = [None, True, 4.0, [4], {}]
+    for key in ("host", "bootId", "pidNamespace", "pid", "startTime"):
+        for wrong in [*never, 4 if isinstance(WRAPPER[key], str) else "4"]:
+            assert rundir.identity_of({**WRAPPER, key: wrong}) is None, (key, wrong)
+        assert rundir.identity_of({k: v for k, v in WRAPPER.items() if k != key}) is None, key
+
+
+def test_bytes_are_read_as_they_are(tmp_path: Path) -> None:
+    path = tmp_path / "file"
+    content = random.Random(1).randbytes(3_000_000)
+    path.write_bytes(content)
+    assert rundir.read_bytes(str(path)) == content
+    assert rundir.read_bytes(str(path), limit=3_000_000) == content
+    assert rundir.read_bytes(str(path), limit=2_999_999) is None
+    path.write_bytes(b"")
+    assert rundir.read_bytes(str(path)) == b""
+
+
+@pytest.mark.parametrize("obstacle", ["nothing", "folder", "fifo", "link"])
+def test_what_is_no_file_has_no_bytes_and_no_lines(tmp_path: Path, obstacle: str) -> None:
+    path = tmp_path / "file"
+    OBSTACLES[obstacle](path)
+    assert apart(lambda: rundir.read_lines(str(path), 0), 3) == ([], 0)
+    assert apart(lambda: rundir.read_bytes(str(path)), 3) is None
+
+
+@pytest.mark.parametrize("device", ["/dev/zero", "/dev/null"])
+@pytest.mark.parametrize("limit", [None, 1000])
+def test_a_device_has_no_bytes_and_no_lines(device: str, limit: int | None) -> None:
+    assert apart(lambda: rundir.read_lines(device, 0), 3) == ([], 0)
+
+    def act() -> bytes | None:
+        resource.setrlimit(resource.RLIMIT_AS, (1 << 30, 1 << 30))  # so that no test can fill the memory
+        return rundir.read_bytes(device, limit=limit)
+
+    assert apart(act, 2) is None
+
+
+def test_a_fifo_that_somebody_fills_is_not_drunk(run_dir: str) -> None:
+    path = f"{run_dir}/{rundir.RESULT}"
+    os.mkfifo(path)
+
+    def fill() -> None:
+        with open(path, "wb", buffering=0) as file, contextlib.suppress(BrokenPipeError):
+            while True:
+                file.write(b"x" * 65536)
+
+    filling = Apart(fill)
+    try:
+        with open(path, "rb", buffering=0) as held:  # so that the other has somebody to write to
+            assert held.read(1) == b"x"
+            assert apart(lambda: rundir.read_result(run_dir), 3) is None
+    finally:
+        filling.kill()
+
+
+def test_lines_come_whole_at_any_split(tmp_path: Path) -> None:
+    path = tmp_path / "lines"
+    text = b"{}\n\n\r\n\xe2\x80\xa8\x85\x0b\0\xff\nb\ntorn"
+    expected = text.split(b"\n")[:-1]
+    for first in range(len(text) + 1):
+        for second in range(first, len(text) + 1):
+            found: list[bytes] = []
+            offset = 0
+            for end in (first, second, len(text)):
+                path.write_bytes(text[:end])
+                lines, offset = rundir.read_lines(str(path), offset)
+                found += lines
+            assert (found, offset) == (expected, len(text) - len(b"torn"))
+
+
+def test_lines_of_a_file_that_shrank_or_vanished_are_none(tmp_path: Path) -> None:
+    path = tmp_path / "lines"
+    path.write_bytes(b"one\ntwo\n")
+    assert rundir.read_lines(str(path), 4) == ([b"two"], 8)
+    for offset in (8, 9, 10_000):
+        assert rundir.read_lines(str(path), offset) == ([], offset)
+    path.unlink()
+    assert rundir.read_lines(str(path), 4) == ([], 4)
+
+
+def test_lines_are_followed_while_they_are_written(tmp_path: Path) -> None:
+    path = str(tmp_path / "lines")
+    wanted = [b"%d %s" % (number, b"x" * (number % 3000)) for number in range(2000)]
+
+    def write() -> None:
+        appender = Appender(path)
+        for line in wanted:
+            appender.append(line + b"\n")
+
+    writing = Apart(write)
+    found: list[bytes] = []
+    offset = looks = 0
+    deadline = time.monotonic() + 10
+    while len(found) < len(wanted) and time.monotonic() < deadline:
+        lines, offset = rundir.read_lines(path, offset)
+        found += lines
+        looks += bool(lines)
+    writing.result()
+    assert found == wanted
+    assert looks > 1
+
+
+# --- appended ---------------------------------------------------------------------------------------------
+
+
+def test_what_is_appended_is_there_at_once(tmp_path: Path) -> None:
+    path = tmp_path / "log"
+    path.write_bytes(b"before\n")
+    appender = Appender(str(path))
+    appender.append(b"")
+    assert path.read_bytes() == b"before\n"
+    appender.append(b"one\n")
+    assert path.read_bytes() == b"before\none\n"
+    appender.append(b"two\nthree\n")
+    appender.close()
+    appender.append(b"four\n")
+    appender.close()
+    assert path.read_bytes() == b"before\none\ntwo\nthree\nfour\n"
+    assert appender.lost == 0
+
+
+@pytest.mark.parametrize(
+    ("limit", "expected", "lost"),
+    [
+        (10, b"aaaaaaaaa\nddd\n", 2),  # nothing of the next line fitted: no line is torn
+        (14, b"aaaaaaaaa\nbbbb\nddd\n", 2),  # a part of it: the next begins anew
+        (20, b"aaaaaaaaa\nbbbbbbbbb\nddd\n", 1),  # all of it
+        (21, b"aaaaaaaaa\nbbbbbbbbb\nc\nddd\n", 1),
+    ],
+)
+def test_after_a_torn_line_the_next_begins_anew(
+    tmp_path: Path, limit: int, expected: bytes, lost: int
+) -> None:
+    path = tmp_path / "log"
+
+    def act() -> int:
+        appender = Appender(str(path))
+        with file_size(limit):
+            for letter in (b"a", b"b", b"c"):
+                appender.append(letter * 9 + b"\n")
+        appender.append(b"ddd\n")
+        return appender.lost
+
+    assert apart(act) == lost
+    assert path.read_bytes() == expected
+
+
+def test_a_torn_line_that_gets_nothing_but_its_end_is_ended_once(tmp_path: Path) -> None:
+    path = tmp_path / "log"
+
+    def act() -> int:
+        appender = Appender(str(path))
+        with file_size(4):
+            appender.append(b"aaaaaa\n")
+        with file_size(5):
+            appender.append(b"bbbbbb\n")
+        appender.append(b"ccc\n")
+        return appender.lost
+
+    assert apart(act) == 2
+    assert path.read_bytes() == b"aaaa\nccc\n"
+
+
+def test_a_really_full_disk_costs_lines_and_no_more(tmp_path: Path) -> None:
+    line = b"x" * 99 + b"\n"
+
+    def act() -> tuple[int, list[bytes]]:
+        mount_privately()
+        mount_tmpfs(tmp_path, "64k")
+        (tmp_path / "ballast").write_bytes(b"x" * 32768)
+        appender = Appender(f"{tmp_path}/log")
+        for _ in range(1000):
+            appender.append(line)
+        lost = appender.lost
+        (tmp_path / "ballast").unlink()
+        appender.append(b"again\n")
+        assert appender.lost == lost
+        return lost, rundir.read_lines(f"{tmp_path}/log", 0)[0]
+
+    lost, lines = apart(act)
+    assert lost > 500
+    assert lines[-1] == b"again"
+    assert set(lines[:-2]) == {line[:-1]}
+    assert len(lines) - 2 == 1000 - lost
+
+
+@pytest.mark.parametrize("obstacle", ["folder", "fifo", "link"])
+def test_what_lies_in_the_way_costs_lines_and_blocks_nobody(tmp_path: Path, obstacle: str) -> None:
+    path = tmp_path / "log"
+    OBSTACLES[obstacle](path)
+    before = (tmp_path / "target").read_bytes() if obstacle == "link" else b""
+
+    def act() -> tuple[int, int]:
+        appender = Appender(str(path))
+        for _ in range(3):
+            appender.append(b"line\n")
+        lost = appender.lost
+        path.rmdir() if obstacle == "folder" else path.unlink()
+        appender.append(b"at last\n")
+        return lost, appender.lost
+
+    assert apart(act, 5) == (3, 3)
+    assert path.read_bytes() == b"at last\n"
+    assert obstacle != "link" or (tmp_path / "target").read_bytes() == before
+
+
+def test_a_folder_that_was_removed_costs_lines_until_it_is_there_again(tmp_path: Path) -> None:
+    folder = tmp_path / "run"
+    folder.mkdir()
+    appender = Appender(f"{folder}/log")
+    appender.append(b"old\n")
+    shutil.rmtree(folder)
+    appender.reopen()
+    appender.append(b"lost\n")
+    assert appender.lost == 1
+    folder.mkdir()
+    appender.append(b"new\n")
+    appender.close()
+    assert (folder / "log").read_bytes() == b"new\n"
+
+
+# --- the lock ---------------------------------------------------------------------------------------------
+
+
+def can_lock(run_dir: str, limit_s: float = 0.0) -> bool:
+    held = rundir.lock(run_dir, limit_s)
+    if held is not None:
+        os.close(held)
+    return held is not None
+
+
+def test_one_process_at_a_time_has_the_lock(run_dir: str) -> None:
+    inside = f"{run_dir}/inside"
+
+    def act() -> int:
+        entered = 0
+        for _ in range(6):
+            held = rundir.lock(run_dir, 20)
+            assert held is not None
+            os.close(os.open(inside, os.O_CREAT | os.O_EXCL))  # fails if another is inside
+            entered += 1
+            os.unlink(inside)
+            os.close(held)
+        return entered
+
+    assert at_once([act] * 8) == [6] * 8
+
+
+def test_the_lock_is_free_when_it_is_let_go_and_when_its_holder_dies(run_dir: str) -> None:
+    held = rundir.lock(run_dir, 0)
+    assert held is not None
+    assert not can_lock(run_dir)
+    os.close(held)
+    assert can_lock(run_dir)
+
+    def hold() -> None:
+        rundir.lock(run_dir, 0)
+        Path(run_dir, "held").touch()
+        signal.pause()
+
+    holder = Apart(hold)
+    eventually(Path(run_dir, "held").exists)
+    assert not can_lock(run_dir)
+    holder.kill()
+    assert can_lock(run_dir)
+
+
+def test_no_program_that_is_started_inherits_the_lock(run_dir: str) -> None:
+    held = rundir.lock(run_dir, 0)
+    assert held is not None
+    with subprocess.Popen(["sleep", "60"], close_fds=False) as child:
+        try:
+            assert not can_lock(run_dir)
+            os.close(held)
+            assert can_lock(run_dir)
+            assert child.poll() is None
+        finally:
+            child.kill()
+
+
+def test_waiting_for_the_lock_has_an_end(run_dir: str) -> None:
+    held = rundir.lock(run_dir, 0)
+    assert held is not None
+    begun = time.monotonic()
+    assert rundir.lock(run_dir, 0.3) is None
+    assert 0.3 <= time.monotonic() - begun < 1.0
+    os.close(held)
+
+
+def test_who_waits_for_the_lock_gets_it_when_it_is_free(run_dir: str) -> None:
+    def hold() -> None:
+        rundir.lock(run_dir, 0)
+        Path(run_dir, "held").touch()
+        signal.pause()
+
+    holder = Apart(hold)
+    eventually(Path(run_dir, "held").exists)
+    waiting = Apart(lambda: can_lock(run_dir, 10))
+    assert not can_lock(run_dir, 0.1)
+    holder.kill()
+    assert waiting.result(3)
+
+
+def test_a_lock_file_that_was_removed_and_made_anew_is_another_lock(run_dir: str) -> None:
+    path = f"{run_dir}/{rundir.LOCK}"
+    held = rundir.lock(run_dir, 0)
+    assert held is not None
+    os.unlink(path)
+    new = rundir.lock(run_dir, 0)
+    assert new is not None
+    os.close(held)
+    assert not can_lock(run_dir)
+    os.close(new)
+
+
+def test_a_lock_on_a_file_that_has_just_been_removed_does_not_count(
+    run_dir: str, monkeypatch: pytest.MonkeyPatch
+) -> None:
+    path = f"{run_dir}/{rundir.LOCK}"
+    flock = fcntl.flock
+    turns: list[int] = []
+
+    def slow_flock(handle: int, operation: int) -> None:
+        turns.append(handle)
+        if len(turns) <= 2:  # once removed, once removed and made anew, between open and lock
+            os.unlink(path)
+            if len(turns) == 2:
+                Path(path).touch()
+        flock(handle, operation)
+
+    monkeypatch.setattr(fcntl, "flock", slow_flock)
+    held = rundir.lock(run_dir, 5)
+    monkeypatch.undo()
+    assert held is not None
+    assert len(turns) == 3
+    assert os.path.samestat(os.fstat(held), os.stat(path))
+    assert not can_lock(run_dir)
+    os.close(held)
+
+
+def test_those_that_remove_the_lock_file_before_they_let_go_do_not_meet(run_dir: str) -> None:
+    inside = f"{run_dir}/inside"
+
+    def act() -> int:
+        for _ in range(6):
+            held = rundir.lock(run_dir, 20)
+            assert held is not None
+            os.close(os.open(inside, os.O_CREAT | os.O_EXCL))
+            os.unlink(inside)
+            os.unlink(f"{run_dir}/{rundir.LOCK}")
+            os.close(held)
+        return 6
+
+    assert at_once([act] * 6) == [6] * 6
+
+
+@pytest.mark.parametrize("obstacle", ["folder", "link"])
+def test_what_lies_in_the_place_of_the_lock_is_an_error(run_dir: str, obstacle: str) -> None:
+    OBSTACLES[obstacle](Path(run_dir, rundir.LOCK))
+    before = len(os.listdir("/proc/self/fd"))
+    with pytest.raises(OSError, match=rundir.LOCK):
+        rundir.lock(run_dir, 1)
+    assert len(os.listdir("/proc/self/fd")) == before
+
+
+def test_a_run_that_is_not_there_cannot_be_locked(tmp_path: Path) -> None:
+    with pytest.raises(FileNotFoundError):
+        rundir.lock(str(tmp_path / "none"), 5)
+
+
+# --- the claim --------------------------------------------------------------------------------------------
+
+
+@pytest.fixture(params=["without a name", "by a name"])
+def way(request: pytest.FixtureRequest, monkeypatch: pytest.MonkeyPatch) -> str:
+    """Both ways to a file that appears whole; the second is for file systems that have no O_TMPFILE."""
+    chosen = str(request.param)
+    if chosen == "by a name":
+        real = os.open
+
+        def without_tmpfile(path: str, flags: int, mode: int = 0o777, **more: Any) -> int:
+            if flags & os.O_TMPFILE == os.O_TMPFILE:
+                raise OSError(errno.EOPNOTSUPP, os.strerror(errno.EOPNOTSUPP), path)
+            return real(path, flags, mode, **more)
+
+        monkeypatch.setattr(os, "open", without_tmpfile)
+    return chosen
+
+
+@pytest.mark.usefixtures("way")
+def test_the_first_claim_is_the_only_one(run_dir: str) -> None:
+    assert rundir.claim(run_dir, WRAPPER)
+    assert not rundir.claim(run_dir, {**WRAPPER, "pid": 5})
+    assert rundir.read_wrapper(run_dir) == WRAPPER
+    assert names(run_dir) == [rundir.WRAPPER]
+    assert mode(f"{run_dir}/{rundir.WRAPPER}") == 0o600
+
+
+def test_of_twenty_claims_at_once_one_wins_and_nobody_sees_half_of_it(tmp_path: Path, way: str) -> None:
+    rounds = [tmp_path / str(number) for number in range(4)]
+    for folder in rounds:
+        folder.mkdir()
+
+    def look() -> int:
+        """Read all that there is until the last claim has been seen; return how often."""
+        looks = 0
+        while not (tmp_path / "enough").exists():
+            for folder in rounds:
+                text = rundir.read_bytes(f"{folder}/{rundir.WRAPPER}")
+                assert text is None or json.loads(text)["fill"] == LARGE["fill"], "half a wrapper.json"
+                looks += 1
+        return looks
+
+    def act(folder: Path, pid: int) -> int | None:
+        held = rundir.lock(str(folder), 20) if way == "by a name" else None
+        won = rundir.claim(str(folder), {**WRAPPER, **LARGE, "pid": pid})
+        if held is not None:
+            os.close(held)
+        return pid if won else None
+
+    looking = [Apart(look) for _ in range(2)]
+    for folder in rounds:
+        winners = [pid for pid in at_once([partial(act, folder, pid) for pid in range(1, 21)]) if pid]
+        assert len(winners) == 1
+        assert rundir.read_wrapper(str(folder)) == {**WRAPPER, **LARGE, "pid": winners[0]}
+        assert set(names(str(folder))) - {rundir.LOCK} == {rundir.WRAPPER}
+    (tmp_path / "enough").touch()
+    assert all(reader.result() > 10 for reader in looking)
+
+
+@pytest.mark.usefixtures("way")
+def test_a_claim_that_does_not_fit_on_the_disk_leaves_nothing(run_dir: str) -> None:
+    def act() -> None:
+        with file_size(1000), pytest.raises(OSError, match="large"):
+            rundir.claim(run_dir, {**WRAPPER, **LARGE})
+
+    apart(act)
+    assert names(run_dir) == []
+    assert rundir.claim(run_dir, WRAPPER)
+
+
+def test_what_another_claimer_left_when_it_died_does_no_harm(run_dir: str, way: str) -> None:
+    left = Path(run_dir, f".{rundir.WRAPPER}.new")
+    left.write_text('{"half')
+    assert rundir.claim(run_dir, WRAPPER)
+    assert rundir.read_wrapper(run_dir) == WRAPPER
+    assert way == "without a name" or not left.exists()
+
+
+@pytest.mark.usefixtures("way")
+def test_there_is_no_claim_where_there_is_no_run(tmp_path: Path) -> None:
+    with pytest.raises(FileNotFoundError):
+        rundir.claim(str(tmp_path / "none"), WRAPPER)
+    assert names(str(tmp_path)) == []
+
+
+# --- a file replaced whole --------------------------------------------------------------------------------
+
+
+def test_readers_see_the_old_or_the_new_and_never_nothing(run_dir: str) -> None:
+    texts = [bytes([letter]) * 200_000 for letter in b"abcdef"]
+    path = f"{run_dir}/{rundir.OUTPUT}"
+    rundir.replace(run_dir, rundir.OUTPUT, texts[0])
+
+    def write() -> None:
+        for turn in range(600):
+            rundir.replace(run_dir, rundir.OUTPUT, texts[turn % len(texts)])
+        Path(run_dir, "enough").touch()
+
+    def look() -> int:
+        seen = set()
+        while not os.path.exists(f"{run_dir}/enough"):
+            text = rundir.read_bytes(path)
+            assert text in texts, "half a file, or none"
+            seen.add(text)
+        return len(seen)
+
+    looking = [Apart(look) for _ in range(2)]
+    apart(write)
+    assert all(reader.result() > 1 for reader in looking)
+    assert names(run_dir) == ["enough", rundir.OUTPUT]
+
+
+def test_a_file_or_a_link_in_the_way_is_replaced(run_dir: str) -> None:
+    target = Path(run_dir, "target")
+    target.write_text("not ours")
+    path = Path(run_dir, rundir.RESULT)
+    path.symlink_to(target)
+    rundir.write_result(run_dir, RESULT)
+    assert rundir.read_result(run_dir) == RESULT
+    assert not path.is_symlink()
+    assert target.read_text() == "not ours"
+    path.unlink()
+    os.mkfifo(path)
+    rundir.write_result(run_dir, RESULT)
+    assert rundir.read_result(run_dir) == RESULT
+    path.unlink()
+    path.symlink_to(run_dir)  # a link to a folder is no folder
+    rundir.write_result(run_dir, RESULT)
+    assert rundir.read_result(run_dir) == RESULT
+    assert names(run_dir) == [rundir.RESULT, "target"]
+
+
+@pytest.mark.parametrize(
+    "folders",
+    [
+        [rundir.RESULT],
+        [f"{rundir.RESULT}/full"],
+        [f".{rundir.RESULT}.new"],
+        [f".{rundir.RESULT}.new/full"],
+        [f"{rundir.RESULT}/full", f"{rundir.RESULT}.was-a-directory/full"],
+    ],
+)
+def test_no_folder_in_the_way_keeps_a_result_from_being_written(run_dir: str, folders: list[str]) -> None:
+    for folder in folders:
+        Path(run_dir, folder).mkdir(parents=True)
+    rundir.write_result(run_dir, RESULT)
+    assert rundir.read_result(run_dir) == RESULT
+
+
+def test_what_lay_in_the_way_is_kept_aside(run_dir: str) -> None:
+    Path(run_dir, rundir.RESULT).mkdir()
+    Path(run_dir, rundir.RESULT, "precious").write_text("data")
+    rundir.write_result(run_dir, RESULT)
+    (aside,) = set(names(run_dir)) - {rundir.RESULT}
+    assert Path(run_dir, aside, "precious").read_text() == "data"
+
+
+def test_the_half_file_of_a_writer_that_died_does_no_harm(run_dir: str) -> None:
+    Path(run_dir, f".{rundir.RESULT}.new").write_text('{"half')
+    rundir.write_result(run_dir, RESULT)
+    assert rundir.read_result(run_dir) == RESULT
+    assert names(run_dir) == [rundir.RESULT]
+
+
+def test_a_file_that_does_not_fit_leaves_the_old_one_whole(run_dir: str) -> None:
+    rundir.write_result(run_dir, RESULT)
+
+    def act() -> int | None:
+        with file_size(1000), pytest.raises(OSError, match="large") as caught:
+            rundir.write_result(run_dir, {**RESULT, **LARGE})
+        return caught.value.errno
+
+    assert apart(act) == errno.EFBIG
+    assert rundir.read_result(run_dir) == RESULT
+    assert names(run_dir) == [rundir.RESULT]
+
+
+def test_a_killed_writer_leaves_the_old_or_the_new(run_dir: str) -> None:
+    dice = random.Random(3)
+    rundir.write_result(run_dir, {**RESULT, **LARGE})
+
+    def write() -> None:
+        while True:
+            rundir.write_result(run_dir, {**RESULT, **LARGE})
+
+    for _ in range(20):
+        before = os.stat(f"{run_dir}/{rundir.RESULT}")
+        writer = Apart(write)
+        eventually(partial(is_another, f"{run_dir}/{rundir.RESULT}", before))
+        time.sleep(dice.uniform(0, 0.002))  # the instant of death, not a wait
+        writer.kill()
+        assert rundir.read_result(run_dir) == {**RESULT, **LARGE}
+    rundir.write_result(run_dir, RESULT)
+    assert names(run_dir) == [rundir.RESULT]
+
+
+def test_a_file_is_removed_if_there_is_one(run_dir: str) -> None:
+    rundir.remove(run_dir, rundir.RESULT)
+    rundir.write_result(run_dir, RESULT)
+    rundir.remove(run_dir, rundir.RESULT)
+    assert names(run_dir) == []
+    os.symlink(__file__, f"{run_dir}/{rundir.RESULT}")
+    rundir.remove(run_dir, rundir.RESULT)
+    assert names(run_dir) == []
+    assert os.path.exists(__file__)
+    os.mkdir(f"{run_dir}/{rundir.RESULT}")
+    with pytest.raises(OSError, match=rundir.RESULT):
+        rundir.remove(run_dir, rundir.RESULT)
+
+
+# --- room kept for the result -----------------------------------------------------------------------------
+
+
+def fill_disk(folder: Path) -> None:
+    with open(folder / "ballast", "ab", buffering=0) as file, contextlib.suppress(OSError):
+        while True:
+            file.write(b"x" * 4096)
+
+
+def test_on_a_full_disk_the_result_fits_into_the_room_kept_for_it(tmp_path: Path) -> None:
+    def act() -> dict[str, Any] | None:
+        mount_privately()
+        mount_tmpfs(tmp_path, "1m")
+        rundir.write_result(str(tmp_path), RESULT)
+        held = rundir.reserve(str(tmp_path))
+        assert held is not None
+        assert names(str(tmp_path)) == [rundir.RESULT], "what is held has no name"
+        fill_disk(tmp_path)
+        larger = {**RESULT, "output": "x" * 40_000}
+        with pytest.raises(OSError, match="space"):
+            rundir.write_result(str(tmp_path), larger)
+        assert rundir.read_result(str(tmp_path)) == RESULT
+        assert names(str(tmp_path)) == ["ballast", rundir.RESULT]
+        assert rundir.reserve(str(tmp_path)) is None
+        os.close(held)
+        rundir.write_result(str(tmp_path), larger)
+        return rundir.read_result(str(tmp_path))
+
+    found = apart(act)
+    assert found is not None
+    assert len(found["output"]) == 40_000
+
+
+def test_room_that_cannot_be_kept_is_no_error_and_no_leak(run_dir: str) -> None:
+    def act() -> tuple[int, int]:
+        before = len(os.listdir("/proc/self/fd"))
+        with file_size(rundir.RESERVE - 1):
+            assert rundir.reserve(run_dir) is None
+        assert rundir.reserve(f"{run_dir}/none") is None
+        return before, len(os.listdir("/proc/self/fd"))
+
+    before, after = apart(act)
+    assert before == after
+    assert names(run_dir) == []
+
+
+# --- a run directory that was removed ---------------------------------------------------------------------
+
+
+@pytest.mark.usefixtures("way")
+@pytest.mark.parametrize("removed", ["run", "runs", "runs/"])
+def test_a_run_directory_that_was_removed_is_made_again(tmp_path: Path, removed: str) -> None:
+    runs = tmp_path / "runs"
+    made = rundir.create(str(runs), META, {rundir.PROMPT: b"do it"})
+    assert rundir.claim(made, WRAPPER)
+    shutil.rmtree(made if removed == "run" else runs)
+    if removed == "runs/":
+        runs.mkdir()
+    assert rundir.restore(made, META, WRAPPER)
+    assert names(made) == [rundir.META, rundir.WRAPPER]
+    assert rundir.read_meta(made) == META
+    assert rundir.read_wrapper(made) == WRAPPER
+    assert mode(made) == 0o700
+
+
+def test_only_the_file_that_says_who_lives_is_made_again(tmp_path: Path) -> None:
+    made = rundir.create(str(tmp_path), META, {rundir.PROMPT: b"do it"})
+    assert rundir.claim(made, WRAPPER)
+    os.unlink(f"{made}/{rundir.WRAPPER}")
+    os.unlink(f"{made}/{rundir.META}")
+    assert not rundir.restore(made, META, WRAPPER)
+    assert names(made) == [rundir.PROMPT, rundir.WRAPPER]
+    assert rundir.read_wrapper(made) == WRAPPER
+
+
+def test_what_is_there_is_left_as_it_is(tmp_path: Path) -> None:
+    made = rundir.create(str(tmp_path), META, {rundir.PROMPT: b"do it"})
+    assert rundir.claim(made, WRAPPER)
+    before = {name: Path(made, name).read_bytes() for name in names(made)}
+    assert not rundir.restore(made, {**META, "task": "another"}, {**WRAPPER, "pid": 9})
+    assert {name: Path(made, name).read_bytes() for name in names(made)} == before
+
+
+def test_a_run_directory_that_cannot_be_made_again_is_an_error(tmp_path: Path) -> None:
+    (tmp_path / "run").write_text("a file")
+    with pytest.raises(OSError, match="run"):
+        rundir.restore(str(tmp_path / "run"), META, WRAPPER)
+    with pytest.raises(OSError, match="run"):
+        rundir.restore(str(tmp_path / "run" / "below"), META, WRAPPER)
+    assert (tmp_path / "run").read_text() == "a file"
+
+
+def test_writing_everything_goes_on_after_a_short_write() -> None:
+    reading, writing = process.pipe()
+    text = random.Random(2).randbytes(3_000_000)
+
+    def write() -> int:
+        os.close(reading)
+        interruptions: list[int] = []
+        signal.signal(signal.SIGALRM, lambda number, _frame: interruptions.append(number))
+        signal.setitimer(signal.ITIMER_REAL, 0.001, 0.001)  # each may cut a write short
+        rundir.write_all(writing, text)
+        return len(interruptions)
+
+    writer = Apart(write)
+    os.close(writing)
+    os.set_blocking(reading, True)
+    pieces = []
+    while piece := os.read(reading, 100):
+        pieces.append(piece)
+    os.close(reading)
+    assert b"".join(pieces) == text
+    assert writer.result() > 0

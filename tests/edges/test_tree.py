@@ -1,0 +1,422 @@
+"""Rule S on real processes: what is left of a run is ended wherever it went; what others use is spared."""
+
+from __future__ import annotations
+
+import contextlib
+import ctypes
+import os
+import secrets
+import signal
+import subprocess
+import sys
+import threading
+import time
+from pathlib import Path
+from typing import TYPE_CHECKING
+
+import pytest
+
+from tests.edges.apart import NOBODY, apart
+from tests.harness import REPOSITORY, eventually
+from tmuxagents import tree
+from tmuxagents.edges import process
+from tmuxagents.tree import Scope
+
+if TYPE_CHECKING:
+    from collections.abc import Callable, Iterator, Mapping
+
+MARK, ROLE = "TMUXAGENTS_RUN", "TMUXAGENTS_ROLE"
+OTHER_RUN = "fedcba9876543210"
+PATH = {"PATH": "/usr/local/bin:/usr/bin:/bin"}
+SYS_EXIT = {"x86_64": 60, "aarch64": 93}
+
+LISTEN = """
+import os, socket, sys, time
+book, path, leads, nap = sys.argv[1:]
+if leads == "leads":
+    os.setsid()
+made = socket.socket(socket.AF_UNIX)
+made.bind(path)
+made.listen()
+if os.fork() == 0:
+    book += "-below"
+with open(book, "w") as file:
+    print(os.getpid(), file=file)
+time.sleep(float(nap))
+"""
+
+
+class Family:
+    """The processes of one test. Each writes its number into a file of its name, and then naps."""
+
+    def __init__(self, folder: Path) -> None:
+        self.folder = folder
+        self.run_id = secrets.token_hex(8)
+        self.nap = f"600.{secrets.randbelow(10**9):09}"  # whoever naps so long is of this family
+        self.marked = {**PATH, MARK: self.run_id}
+        self._own: list[int] = []
+
+    def line(self, name: str, then: str | None = None) -> str:
+        """Return what a shell does to be this one."""
+        return f"echo $$ >{self.folder}/{name}; {then or f'exec sleep {self.nap}'}; : {self.nap}"
+
+    def found(
+        self, name: str, *before: str, then: str | None = None, environment: Mapping[str, str] | None = None
+    ) -> None:
+        """Start one and wait until it is there; `before` is what starts its shell."""
+        argv = [*before, "/bin/sh", "-c", self.line(name, then)]
+        self._own.append(os.posix_spawnp(argv[0], argv, self.marked if environment is None else environment))
+        self.wait(name)
+
+    def found_listener(self, name: str, leads: str, environment: Mapping[str, str]) -> None:
+        """Start one that listens on a unix socket, and a child of it."""
+        book, socket = str(self.folder / name), str(self.folder / f"{name}.socket")
+        argv = [sys.executable, "-I", "-S", "-c", LISTEN, book, socket, leads, self.nap]
+        self._own.append(os.posix_spawn(argv[0], argv, environment))
+        self.wait(name)
+        self.wait(f"{name}-below")
+
+    def found_forked(self, name: str, act: Callable[[], None]) -> None:
+        """Fork one of ourselves."""
+        pid = os.fork()
+        if pid == 0:
+            with contextlib.suppress(BaseException):
+                act()
+            os._exit(1)
+        self._own.append(pid)
+        (self.folder / name).write_text(f"{pid}\n")
+
+    def wait(self, name: str) -> int:
+        """Wait until one has written its number; return it."""
+        path = self.folder / name
+        return int(eventually(lambda: path.exists() and path.read_text().strip()))
+
+    def living(self) -> set[str]:
+        """Return the names of those that live."""
+        books = {path.name: path.read_text().strip() for path in self.folder.iterdir() if path.is_file()}
+        return {name for name, pid in books.items() if pid.isdigit() and self._is_ours(int(pid))}
+
+    def _is_ours(self, pid: int) -> bool:
+        """Say whether this process lives and is of the family: a number may be another's by now."""
+        if process.start_time(pid) is None:
+            return False
+        with contextlib.suppress(OSError):
+            words = Path(f"/proc/{pid}/cmdline").read_bytes()
+            return self.nap.encode() in words or not words or pid in self._own
+        return False
+
+    def name_of(self, pid: int) -> str:
+        return next(path.name for path in self.folder.iterdir() if path.read_text().strip() == str(pid))
+
+    def end_all(self) -> None:
+        for name in self.living():
+            pid = self.wait(name)
+            started = process.start_time(pid)
+            if started is not None:
+                process.send(pid, started, signal.SIGKILL)
+        for pid in self._own:
+            with contextlib.suppress(ChildProcessError):
+                os.waitpid(pid, 0)
+
+
+@pytest.fixture
+def family(tmp_path: Path) -> Iterator[Family]:
+    folder = tmp_path / "family"
+    folder.mkdir()
+    made = Family(folder)
+    yield made
+    made.end_all()
+
+
+class Ended:
+    """What came of it."""
+
+    def __init__(self, spared: dict[str, str], seconds: float) -> None:
+        self.spared = spared
+        self.seconds = seconds
+
+
+def end_as_wrapper(
+    family: Family, grow: Callable[[], None], *, keep: bool = False, hard: bool = False
+) -> Ended:
+    """Be a wrapper apart from the tests: let the family grow below us, then end what is left."""
+
+    def act() -> Ended:
+        process.become_subreaper()
+        me = process.myself()
+        grow()
+        scope = Scope(run_id=family.run_id, since=me.start_time, wrapper=me.pid, keep=keep)
+        begun = time.monotonic()
+        spared = tree.end(scope, hard=hard)
+        seconds = time.monotonic() - begun
+        return Ended({family.name_of(one.pid): one.why for one in spared}, seconds)
+
+    return apart(act, 30)
+
+
+# --- descendants --------------------------------------------------------------------------------------------
+
+
+def test_all_below_are_ended_wherever_they_went(family: Family) -> None:
+    def grow() -> None:
+        family.found("child")
+        family.found("session", "setsid")
+        family.found("background", "nohup")
+        family.found("stranger", "env", "-i", "setsid")
+        family.found("parent", then=f"(/bin/sh -c '{family.line('grandchild')}') & wait")
+        family.found("gone", then=f"setsid /bin/sh -c '{family.line('orphan')}' & exit 0")
+        family.found("stopped", then="kill -STOP $$")
+        for name in ("grandchild", "orphan"):
+            family.wait(name)
+        everybody = {
+            "child",
+            "session",
+            "background",
+            "stranger",
+            "parent",
+            "grandchild",
+            "orphan",
+            "stopped",
+        }
+        assert family.living() == everybody
+
+    ended = end_as_wrapper(family, grow)
+    assert ended.spared == {}
+    assert ended.seconds < 1.5  # all left when they were asked
+    assert family.living() == set()
+
+
+def test_nothing_left_takes_no_time(family: Family) -> None:
+    ended = end_as_wrapper(family, lambda: None)
+    assert ended.spared == {}
+    assert ended.seconds < 0.5
+
+
+def test_who_was_asked_has_two_seconds_to_leave(family: Family) -> None:
+    bye = family.folder / "bye"
+
+    def grow() -> None:
+        family.found("polite", then=f"trap 'echo bye >{bye}; exit' TERM; sleep {family.nap} & wait")
+        family.found("stubborn", "setsid", then=f"trap '' TERM HUP INT; sleep {family.nap} & wait; wait")
+        family.found("deaf", then=f"trap '' TERM; exec sleep {family.nap}")
+
+    ended = end_as_wrapper(family, grow)
+    assert bye.read_text() == "bye\n"
+    assert 2.0 <= ended.seconds < 3.5
+    assert ended.spared == {}
+    assert family.living() == set()
+
+
+def test_whoever_is_born_while_they_are_ended_is_ended_too(family: Family) -> None:
+    def grow() -> None:
+        heir = f"env -i setsid /bin/sh -c '{family.line('heir')}'"
+        family.found("parent", then=f'trap "{heir} & exit" TERM; sleep {family.nap} & wait')
+
+    ended = end_as_wrapper(family, grow)
+    assert ended.spared == {}
+    assert family.wait("heir") > 0
+    assert family.living() == set()
+
+
+def test_who_had_its_time_is_killed_at_once(family: Family) -> None:
+    bye = family.folder / "bye"
+
+    def grow() -> None:
+        family.found("polite", then=f"trap 'echo bye >{bye}; exit' TERM; sleep {family.nap} & wait")
+        family.found("deaf", "setsid", then=f"trap '' TERM; exec sleep {family.nap}")
+
+    ended = end_as_wrapper(family, grow, hard=True)
+    assert ended.seconds < 1
+    assert family.living() == set()
+    assert not bye.exists()
+
+
+def test_a_program_whose_first_thread_has_ended_is_ended_too(family: Family) -> None:
+    def threaded() -> None:
+        threading.Thread(target=signal.pause).start()
+        ctypes.CDLL(None).syscall(SYS_EXIT[os.uname().machine], 0)  # of this thread alone
+
+    def grow() -> None:
+        family.found_forked("threaded", threaded)
+        pid = family.wait("threaded")
+        stat = Path(f"/proc/{pid}/stat")
+        eventually(lambda: stat.read_text().rpartition(")")[2].split()[0] == "Z")
+        assert len(os.listdir(f"/proc/{pid}/task")) == 2
+
+    def act() -> list[str]:
+        process.become_subreaper()
+        me = process.myself()
+        grow()
+        pid = family.wait("threaded")
+        tree.end(Scope(run_id=family.run_id, since=me.start_time, wrapper=me.pid))
+        left = os.listdir(f"/proc/{pid}/task")
+        os.kill(pid, signal.SIGKILL)
+        os.waitpid(pid, 0)
+        return left
+
+    assert len(apart(act)) < 2
+
+
+# --- carriers of the marker, wherever they are --------------------------------------------------------------
+
+
+def test_carriers_of_the_marker_are_ended_with_all_below_them(family: Family) -> None:
+    since = process.myself().start_time
+    family.found("bystander", environment=PATH)
+    family.found("carrier", "setsid")
+    family.found("parent", then=f"env -i /bin/sh -c '{family.line('unmarked')}' & wait")
+    family.wait("unmarked")
+    family.found("other run", "setsid", environment={**PATH, MARK: OTHER_RUN})
+    begun = time.monotonic()
+    spared = tree.end(Scope(run_id=family.run_id, since=since, wrapper=None))
+    assert time.monotonic() - begun < 1.5
+    assert spared == []  # who has nothing to do with the run is not spared either
+    assert family.living() == {"bystander", "other run"}
+
+
+def test_carriers_from_before_the_run_are_not_of_it(family: Family) -> None:
+    family.found("older")
+    since = process.start_time(family.wait("older"))
+    assert since is not None
+    scope = Scope(run_id=family.run_id, since=since + 1, wrapper=None)
+    assert tree.end(scope) == []
+    assert family.living() == {"older"}
+    assert tree.end(Scope(run_id=family.run_id, since=since, wrapper=None)) == []
+    assert family.living() == set()
+
+
+def test_a_wrapper_that_carries_its_own_marker_does_not_end_itself(family: Family) -> None:
+    lines = [
+        "import os, sys",
+        "from tmuxagents import tree",
+        f"child = os.posix_spawn('/bin/sleep', ['sleep', '{family.nap}'], os.environ)",
+        f"spared = tree.end(tree.Scope(run_id='{family.run_id}', since=0, wrapper=os.getpid()))",
+        "print(len(spared), os.waitstatus_to_exitcode(os.waitpid(child, 0)[1]))",
+    ]
+    done = subprocess.run(
+        [sys.executable, "-c", "\n".join(lines)],
+        env=family.marked,
+        cwd=REPOSITORY,
+        capture_output=True,
+        text=True,
+        check=True,
+        timeout=20,
+    )
+    assert done.stdout.split() == ["0", str(-signal.SIGTERM)]
+
+
+# --- what is spared -----------------------------------------------------------------------------------------
+
+
+def test_services_and_other_runs_and_all_below_them_are_spared(family: Family) -> None:
+    def grow() -> None:
+        family.found_listener("service", "leads", family.marked)
+        family.found_listener("no service", "follows", family.marked)
+        for name, environment in {
+            "other run": {**PATH, MARK: OTHER_RUN},
+            "watcher": {**PATH, ROLE: "watcher"},
+            "marked watcher": {**family.marked, ROLE: "watcher"},
+        }.items():
+            below = (
+                f"env -i {MARK}={family.run_id} /bin/sh -c '{family.line(f'below-{name}'.replace(' ', '-'))}'"
+            )
+            family.found(name.replace(" ", "-"), "setsid", then=f"{below} & wait", environment=environment)
+            family.wait(f"below-{name}".replace(" ", "-"))
+        family.found("leader", "setsid")
+
+    ended = end_as_wrapper(family, grow)
+    service = "is a service: it leads its own session and listens on a unix socket"
+    assert ended.spared == {
+        "service": service,
+        "other-run": f"belongs to run {OTHER_RUN}",
+        "watcher": "is a watcher of tmuxagents",
+        "marked-watcher": "is a watcher of tmuxagents",
+    }
+    spared = {"other-run", "watcher", "marked-watcher"}
+    assert family.living() == {"service", "service-below"} | spared | {f"below-{name}" for name in spared}
+    assert ended.seconds < 1.5
+
+
+@pytest.mark.parametrize("as_wrapper", [True, False])
+def test_a_tmux_server_that_a_child_started_is_spared_with_its_windows(
+    family: Family, *, as_wrapper: bool
+) -> None:
+    socket = family.folder / "socket"
+    tmux = ["tmux", "-f", "/dev/null", "-S", str(socket)]
+
+    def grow() -> None:
+        window = f"/bin/sh -c '{family.line('window')}'"
+        subprocess.run([*tmux, "new-session", "-d", window], env=family.marked, check=True, timeout=10)
+        asked = [*tmux, "display-message", "-p", "#{pid}"]
+        server = subprocess.run(asked, env=PATH, check=True, capture_output=True, text=True, timeout=10)
+        (family.folder / "server").write_text(server.stdout)
+        family.wait("window")
+        family.found("tool", "setsid")
+
+    try:
+        if as_wrapper:
+            spared = end_as_wrapper(family, grow).spared
+        else:
+            grow()
+            left = tree.end(Scope(run_id=family.run_id, since=process.myself().start_time, wrapper=None))
+            spared = {family.name_of(one.pid): one.why for one in left}
+        assert spared == {"server": "is a service: it leads its own session and listens on a unix socket"}
+        assert family.living() >= {"window"}
+        assert "tool" not in family.living()
+        answer = subprocess.run(
+            [*tmux, "list-panes", "-a", "-F", "#{pane_pid}"], capture_output=True, timeout=10, check=True
+        )
+        assert int(answer.stdout) == family.wait("window")
+    finally:
+        subprocess.run([*tmux, "kill-server"], check=False, capture_output=True, timeout=10)
+        server = int((family.folder / "server").read_text())
+        eventually(lambda: process.start_time(server) is None)
+
+
+def test_whoever_is_to_be_kept_is_kept_and_named_once(family: Family) -> None:
+    def grow() -> None:
+        family.found("parent", then=f"/bin/sh -c '{family.line('below')}' & wait")
+        family.wait("below")
+        family.found("session", "setsid")
+        family.found("stranger", "env", "-i", "setsid")
+        family.found_listener("service", "leads", family.marked)
+
+    ended = end_as_wrapper(family, grow, keep=True, hard=True)
+    service = ended.spared.pop("service")
+    assert service.startswith("is a service")
+    assert ended.spared == dict.fromkeys(("parent", "session", "stranger"), "is kept in the background")
+    assert family.living() == {"parent", "below", "session", "stranger", "service", "service-below"}
+
+
+if os.getuid() == 0:  # only root can have children of another user
+
+    def test_a_process_of_another_user_is_spared(family: Family) -> None:
+        def somebody() -> None:
+            os.setuid(NOBODY)
+            os.execv("/bin/sleep", ["sleep", family.nap])
+
+        def grow() -> None:
+            family.found_forked("somebody", somebody)
+            pid = family.wait("somebody")
+            eventually(lambda: Path(f"/proc/{pid}/comm").read_text() == "sleep\n")
+
+        assert end_as_wrapper(family, grow).spared == {"somebody": "belongs to another user"}
+        assert family.living() == {"somebody"}
+
+
+# --- asked, not ended ---------------------------------------------------------------------------------------
+
+
+def test_all_are_asked_once_and_nobody_is_waited_for(family: Family) -> None:
+    since = process.myself().start_time
+    asked = family.folder / "asked"
+    family.found("stubborn", then=f"trap 'echo asked >>{asked}' TERM; while :; do sleep 0.02; done")
+    family.found("leaves", "setsid")
+    family.found("stopped", then="kill -STOP $$")
+    family.found_listener("service", "leads", family.marked)
+    begun = time.monotonic()
+    tree.ask(Scope(run_id=family.run_id, since=since, wrapper=None))
+    assert time.monotonic() - begun < 0.5
+    eventually(asked.exists)
+    eventually(lambda: family.living() == {"stubborn", "service", "service-below"})
+    assert asked.read_text() == "asked\n"

@@ -1,0 +1,29 @@
+"""Whose turn it is: tickets in the order of their numbers, the oldest first."""
+
+from __future__ import annotations
+
+TYPE_CHECKING = False
+if TYPE_CHECKING:
+    from collections.abc import Iterable
+
+_DIGITS = 20
+
+
+def ticket_name(number_ns: int, run_id: str) -> str:
+    """Return the name of a ticket; names sort as their owners came."""
+    return f"{number_ns:0{_DIGITS}d}-{run_id}"
+
+
+def before(mine: str, tickets: Iterable[str]) -> list[str]:
+    """Return the tickets that come before mine, the oldest first."""
+    return sorted(name for name in tickets if name < mine)
+
+
+def pause_s(position: int) -> float:
+    """Return how long to wait before looking again: who stands far behind looks seldom."""
+    return min(1.0, 0.05 * (position + 1))
+
+
+def waiting_words(position: int) -> str:
+    """Say in the window that the run waits."""
+    return f"waiting for a slot, {position} before you" if position else "waiting for a slot"

@@ -1,0 +1,84 @@
+"""Slots and tickets: the cap on running children, held by the kernel over every kill.
+
+A run that works holds the lock of one slot file, a run that waits that of its ticket. Whoever dies lets go.
+"""
+
+from __future__ import annotations
+
+import contextlib
+import fcntl
+import os
+
+_FLAGS = os.O_RDWR | os.O_CREAT | os.O_NOFOLLOW | os.O_CLOEXEC
+
+
+class Queue:
+    """The slots and tickets of one host."""
+
+    __slots__ = ("_gate", "_slots", "_tickets")
+
+    def __init__(self, folder: str) -> None:
+        self._gate = f"{folder}/gate"
+        self._slots = f"{folder}/slots"
+        self._tickets = f"{folder}/tickets"
+        for made in (self._slots, self._tickets):
+            os.makedirs(made, mode=0o700, exist_ok=True)
+
+    def draw(self, name: str) -> int:
+        """Draw a ticket; return the descriptor that keeps it."""
+        while True:
+            path = f"{self._tickets}/{name}"
+            handle = os.open(path, _FLAGS, 0o600)
+            fcntl.flock(handle, fcntl.LOCK_EX)
+            with contextlib.suppress(FileNotFoundError):
+                if os.stat(path).st_ino == os.fstat(handle).st_ino:
+                    return handle
+            os.close(handle)  # somebody took it for a dead one before it was locked
+
+    def give_back(self, name: str, handle: int) -> None:
+        """Give a ticket back."""
+        with contextlib.suppress(FileNotFoundError):
+            os.unlink(f"{self._tickets}/{name}")
+        os.close(handle)
+
+    def tickets(self) -> list[str]:
+        """Return the names of all tickets, of the dead too."""
+        return os.listdir(self._tickets)
+
+    def is_held(self, name: str) -> bool:
+        """Say whether a ticket's owner lives; a dead one's ticket is removed."""
+        path = f"{self._tickets}/{name}"
+        try:
+            handle = os.open(path, os.O_RDWR | os.O_NOFOLLOW | os.O_CLOEXEC)
+        except FileNotFoundError:
+            return False
+        try:
+            fcntl.flock(handle, fcntl.LOCK_EX | fcntl.LOCK_NB)
+            os.unlink(path)
+        except BlockingIOError:
+            return True
+        except FileNotFoundError:
+            return False
+        finally:
+            os.close(handle)
+        return False
+
+    def take(self, most: int) -> int | None:
+        """Take a free slot of so many; None if there is none, or somebody else is looking right now."""
+        gate = os.open(self._gate, _FLAGS, 0o600)
+        try:
+            fcntl.flock(gate, fcntl.LOCK_EX | fcntl.LOCK_NB)
+            return next((slot for number in range(most) if (slot := self._try(number)) is not None), None)
+        except BlockingIOError:
+            return None
+        finally:
+            os.close(gate)
+
+    def _try(self, number: int) -> int | None:
+        slot = os.open(f"{self._slots}/{number}", _FLAGS, 0o600)
+        try:
+            fcntl.flock(slot, fcntl.LOCK_EX | fcntl.LOCK_NB)
+        except BlockingIOError:
+            os.close(slot)
+            return None
+        return slot
