@@ -2,16 +2,11 @@
 
 from __future__ import annotations
 
-import os
 import sys
 
+from tmuxagents.wrapper.become import become_wrapper
+
 _WITH_RUN_DIR = 3
-
-
-def become_wrapper(run_dir: str) -> None:
-    """Become the wrapper of a run: in this process and terminal, with as small an interpreter as there is."""
-    boot = os.path.join(os.path.dirname(os.path.abspath(__file__)), "_wrap.py")
-    os.execv(sys.executable, [sys.executable, "-I", "-S", boot, run_dir])  # noqa: S606  (no shell)
 
 
 def main() -> None:

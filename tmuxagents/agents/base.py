@@ -56,6 +56,7 @@ if TYPE_CHECKING:
 
 LINE_LIMIT = 4 * 1024 * 1024  # a longer line is read by its two ends only
 END_KEPT = 64 * 1024
+_MOST_PARTS = 1024
 
 
 class Reading:
@@ -121,6 +122,8 @@ class LineSplitter:
         if self._head is None:
             self._parts.append(piece)
             if self._size <= LINE_LIMIT:
+                if len(self._parts) > _MOST_PARTS:  # a child that writes byte by byte
+                    self._parts = [b"".join(self._parts)]
                 return
             whole = b"".join(self._parts)
             self._parts = []

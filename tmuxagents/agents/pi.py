@@ -98,12 +98,8 @@ class PiReader:
         if line.head.startswith(SNAPSHOTS):
             return _snapshot(line.head)
         kind = _word_after(line.head, "type")
-        if kind == "tool_execution_end":
-            call_id, tool = _word_after(line.head, "toolCallId"), _word_after(line.head, "toolName")
-            failed = b'"isError":true' in line.tail.replace(b" ", b"")
-            content = [{"type": "text", "text": f"({line.size} bytes)"}]
-            raw = {"toolCallId": call_id, "toolName": tool, "isError": failed, "result": {"content": content}}
-            return self._tool_ended(raw, now)
+        if kind in ("tool_execution_start", "tool_execution_end"):
+            return self._oversized_tool(kind, line, now)
         if kind == "agent_end":
             retry = _word_after(line.tail, "willRetry", last=True)
             return self._agent_end({} if retry is None else {"willRetry": retry == "true"}, now)
@@ -117,6 +113,17 @@ class PiReader:
             }
             return self._message_end({"message": message}, now)
         return NOTHING
+
+    def _oversized_tool(self, kind: str, line: Oversized, now: float) -> Reading:
+        call_id, tool = _word_after(line.head, "toolCallId"), _word_after(line.head, "toolName")
+        raw: dict[str, Any] = {"toolCallId": call_id, "toolName": tool}
+        if kind == "tool_execution_start":
+            # Its size stands for what is left out: two calls that differ must not look like a loop.
+            args = {"path": _word_after(line.head, "path"), "leftOut": line.size}
+            return self._tool_started({**raw, "args": args}, now)
+        failed = _word_after(line.tail, "isError", last=True) == "true"  # pi's own is the last
+        content = [{"type": "text", "text": f"({line.size} bytes)"}]
+        return self._tool_ended({**raw, "isError": failed, "result": {"content": content}}, now)
 
     # One method for each line that tells something. All take (raw, now), as the table below calls them.
 
@@ -158,7 +165,8 @@ class PiReader:
         """Tell a call once: it is named in the answer, and again when it begins to run."""
         known = _text(call_id)
         if known is not None:
-            first = known not in self._began
+            first = known not in self._began or known in self._answered  # ids come again in later turns
+            self._answered.pop(known, None)
             self._began[known] = now
             if len(self._began) > _PENDING_CALLS:
                 del self._began[next(iter(self._began))]

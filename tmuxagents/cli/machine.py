@@ -6,8 +6,8 @@ import sys
 
 import click
 
-from tmuxagents.__main__ import become_wrapper
 from tmuxagents.commands import schema as schemas
+from tmuxagents.wrapper.become import become_wrapper
 
 
 @click.command(epilog="Example: tmuxagents schema result")

@@ -100,7 +100,15 @@ def assistant_text(text: str) -> Event:
 
 def thinking(text: str) -> Event:
     """Build: the beginning of what the child thought."""
-    return Event("thinking", {"text": text[:THINKING_LIMIT]})
+    return Event("thinking", {"text": _first_bytes(text, THINKING_LIMIT)})
+
+
+def _first_bytes(text: str, limit: int) -> str:
+    return (
+        text.encode("utf-8", "surrogatepass")[:limit].decode("utf-8", "ignore")
+        if len(text) * 4 > limit
+        else text
+    )
 
 
 def tool_call(call_id: str | None, tool: str, args: dict[str, Any]) -> Event:

@@ -62,7 +62,7 @@ def _why(row: ProcessRow, run_id: str, uid: int) -> str | None:
         return "belongs to another user"
     if row.role:
         return f"is a {row.role} of tmuxagents"
-    if row.marker is not None and row.marker != run_id:
+    if row.marker and row.marker != run_id:
         return f"belongs to run {row.marker[:16]}"
     if row.listens and row.session == row.pid:
         return "is a service: it leads its own session and listens on a unix socket"

@@ -21,6 +21,8 @@ if TYPE_CHECKING:
 
     from tmuxagents.core.events import Event
 
+_MOST = 2**53  # of a figure; more is no count of tokens, and less than all readers can hold
+_SIGNALLED = 128  # a larger exit code means a signal that the child caught
 GRACE_S = 2.0  # what a settled child gets to leave by itself
 
 # Phases of the child.
@@ -191,7 +193,7 @@ def _usage(state: RunState, fields: dict[str, Any], _at: float) -> None:
     state.message_count += 1  # one usage for each assistant message
     for key in state.usage:
         figure = fields.get(key)
-        if type(figure) in (int, float):
+        if isinstance(figure, (int, float)) and type(figure) is not bool and abs(figure) <= _MOST:
             state.usage[key] += figure
     state.usage["cost"] = round(state.usage["cost"], 10)  # a sum of floats must not grow a tail of digits
 
@@ -285,7 +287,7 @@ LOOP = Cause(records.FAILED, "loop", "Loop detected: sub-agent is repeating the 
 
 def timed_out(timeout_s: float) -> Cause:
     """Return the cause of a timeout, with the configured figure."""
-    message = f"Timed out after {timeout_s:g}s. Consider resuming with a longer timeout."
+    message = f"Timed out after {timeout_s:.15g}s. Consider resuming with a longer timeout."
     return Cause(records.FAILED, "timeout", message)
 
 
@@ -296,7 +298,7 @@ def verdict(state: RunState, exit: Exit, *, cause: Cause | None, lingered: bool)
     """
     if cause is not None:
         return Verdict(cause.status, cause.reason, cause.message, exit=exit)
-    if not state.settled:
+    if not state.settled and not lingered:
         return _unsettled(state, exit)
     answer = _bad_answer(state)
     if answer is not None:
@@ -314,7 +316,8 @@ def _bad_answer(state: RunState) -> tuple[str, str] | None:
     if state.stop_reason == "length":
         return "length", "The answer was cut at the model's output limit."
     if state.settled_aborted or state.stop_reason in ("error", "aborted"):
-        fallback = "The model failed." if state.stop_reason == "error" else "The child aborted its answer."
+        by_model = state.stop_reason == "error" and not state.settled_aborted
+        fallback = "The model failed." if by_model else "The child aborted its answer."
         return "error", state.error_message or fallback
     if state.stop_reason != "stop":
         return "unfinished", "The child ended without finishing its answer."
@@ -328,7 +331,11 @@ def _unsettled(state: RunState, exit: Exit) -> Verdict:  # noqa: A002
         return Verdict(
             records.FAILED, "unfinished", "The child ended without finishing its answer.", exit=exit
         )
-    message = (state.stderr_tail or "").strip() or f"The child exited with code {exit.exit_code}."
+    message = f"The child exited with code {exit.exit_code}."
+    if (
+        exit.exit_code is not None and exit.exit_code < _SIGNALLED
+    ):  # else a signal is the reason, not its words
+        message = (state.stderr_tail or "").strip() or message
     return Verdict(records.FAILED, "exit", message, exit=exit)
 
 
@@ -339,7 +346,9 @@ def conclude(state: RunState, *, stopped: bool = False) -> Verdict:
     """
     if state.settled and _bad_answer(state) is None:
         ending = state.exit or Exit(None)
-        by_itself = state.exit is not None and state.exited_at - state.settled_at < GRACE_S
+        in_time = state.exit is not None and state.exited_at - state.settled_at < GRACE_S
+        signalled = ending.signal is not None or (ending.exit_code or 0) > _SIGNALLED
+        by_itself = in_time and not (stopped and signalled)  # that was ours: no failure of its own
         if by_itself and (ending.exit_code, ending.signal) != (0, None):
             how = verdict(state, ending, cause=None, lingered=False)
         else:

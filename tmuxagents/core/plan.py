@@ -6,10 +6,11 @@ their features.
 
 from __future__ import annotations
 
-from tmuxagents.errors import BadRequest
+from tmuxagents.errors import BadRequest, Fault
 
 TYPE_CHECKING = False
 if TYPE_CHECKING:
+    from collections.abc import Iterator
     from typing import Any
 
 ARTIFACTS = {
@@ -53,11 +54,10 @@ class LaunchRequest:
 
 def plan_launch(request: LaunchRequest, *, run_id: str, now: float) -> dict[str, Any]:
     """Return the plan of a run (meta.json), or raise BadRequest."""
-    _check_task(request.task)
-    _check_cwd(request.cwd)
-    if request.timeout < 1:
-        message = f"timeout must be at least 1 second, not {request.timeout:g}"
-        raise BadRequest(message, kind="bad-argument", field="timeout")
+    faults = [*_task_faults(request.task), *_cwd_faults(request.cwd), *_timeout_faults(request.timeout)]
+    if faults:
+        first, hint = faults[0]
+        raise BadRequest(first.message, kind=first.kind, hint=hint, faults=[fault for fault, _ in faults])
     return {
         "v": 1,
         "runId": run_id,
@@ -103,21 +103,27 @@ def prompt_bytes(task: str) -> bytes:
     return task.encode("utf-8")
 
 
-def _check_task(task: str) -> None:
+def _task_faults(task: str) -> Iterator[tuple[Fault, str | None]]:
     if not task.strip():
         hint = "say what the child should do; `-` reads it from stdin"
-        raise BadRequest("The task is empty.", kind="empty-task", hint=hint, field="task")
+        yield Fault("empty-task", "The task is empty.", field="task"), hint
     if "\0" in task:
-        raise BadRequest("The task holds a NUL character.", kind="bad-argument", field="task")
+        yield Fault("bad-argument", "The task holds a NUL character.", field="task"), None
     try:
         task.encode("utf-8")
     except UnicodeEncodeError as error:
         message = f"The task is not valid Unicode (character {error.start + 1})."
-        raise BadRequest(message, kind="bad-argument", hint="save it as UTF-8", field="task") from error
+        yield Fault("bad-argument", message, field="task"), "save it as UTF-8"
 
 
-def _check_cwd(cwd: str) -> None:
+def _cwd_faults(cwd: str) -> Iterator[tuple[Fault, str | None]]:
     if not cwd.startswith("/"):
-        raise BadRequest("cwd must be an absolute path", kind="bad-cwd", field="cwd")
-    if ".." in cwd.split("/"):
-        raise BadRequest("cwd must not contain '..' path segments", kind="bad-cwd", field="cwd")
+        yield Fault("bad-cwd", "cwd must be an absolute path", field="cwd"), None
+    elif ".." in cwd.split("/"):
+        yield Fault("bad-cwd", "cwd must not contain '..' path segments", field="cwd"), None
+
+
+def _timeout_faults(timeout: float) -> Iterator[tuple[Fault, str | None]]:
+    if not 1 <= timeout < float("inf"):  # no number is no timeout, either
+        message = f"timeout must be at least 1 second, not {timeout:g}"
+        yield Fault("bad-argument", message, field="timeout"), None

@@ -8,10 +8,10 @@ from __future__ import annotations
 import re
 
 # Strings that a terminal swallows whole (OSC, DCS, SOS, PM, APC), in 7 and 8 bit form. Without an end they
-# take the rest of their line: their payload is no text of anybody's.
-_STRINGS = (
-    "(?:\x1b[\\]PX^_]|[\x9d\x90\x98\x9e\x9f])(?:[^\x07\x1b\x9c]*(?:\x07|\x1b\\\\|\x9c)|[^\x07\x1b\x9c\n]*)"
-)
+# take the rest of their line: their payload is no text of anybody's. Another beginning ends them, too: else
+# many beginnings without an end would be searched through again and again.
+_INSIDE = "[^\x07\x1b\x9c\x9d\x90\x98\x9e\x9f"
+_STRINGS = f"(?:\x1b[\\]PX^_]|[\x9d\x90\x98\x9e\x9f])(?:{_INSIDE}]*+(?:\x07|\x1b\\\\|\x9c)|{_INSIDE}\n]*)"
 _CSI = "(?:\x1b\\[|\x9b)[0-?]*[ -/]*[@-~]?"
 _ESCAPE = "\x1b[ -/]*[0-~]?"
 _SEQUENCE = re.compile(f"{_STRINGS}|{_CSI}|{_ESCAPE}")
@@ -35,4 +35,4 @@ def line(raw: str) -> str:
 
 def cut(raw: str, width: int) -> str:
     """Return at most `width` characters, ending in `...` where something was cut."""
-    return raw if len(raw) <= width else raw[: max(0, width - 3)] + "..."
+    return raw if len(raw) <= width else (raw[: max(0, width - 3)] + "...")[:width]

@@ -42,6 +42,7 @@ NUMBERS = {
     "maxRunning": Number(16, 1),
 }
 _GLOBAL_ONLY = ("maxRunning",)
+_PROJECT_KEYS = {*NUMBERS, "timeout", "defaultModel", "maxConcurrency", "keepWindows"} - {*_GLOBAL_ONLY}
 
 
 class Settings:
@@ -62,6 +63,9 @@ def resolve(
     settings = Settings()
     user = _section(settings, global_text, "global")
     project = _section(settings, project_text, "project")
+    for key in project:
+        if key not in _PROJECT_KEYS:
+            settings.warnings.append(f"project settings: a project may not set {key[:60]!r}; it is ignored")
     for key, number in NUMBERS.items():
         value, source = _pick(key, environment, {} if key in _GLOBAL_ONLY else project, user)
         settings.numbers[key] = number.read(value)
@@ -105,7 +109,8 @@ def _pick(
 
 def variable_of(key: str) -> str:
     """Return the environment variable of a key: `maxRunning` is TMUXAGENTS_MAX_RUNNING."""
-    words = "".join(f"_{letter}" if letter.isupper() else letter for letter in key.replace(".", "_"))
+    key = key.removeprefix("tmux.").replace(".", "_")
+    words = "".join(f"_{letter}" if letter.isupper() else letter for letter in key)
     return f"TMUXAGENTS_{words.upper()}"
 
 

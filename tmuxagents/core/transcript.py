@@ -6,6 +6,8 @@ child's.
 
 from __future__ import annotations
 
+import unicodedata
+
 from tmuxagents.core import sanitize
 
 TYPE_CHECKING = False
@@ -68,7 +70,8 @@ def entry(event: Event, phrase: str | None) -> Line | None:
     """Return the entry of one event, None where it has none. `phrase` is the narrator's."""
     fields = event.fields
     if event.type == "assistant_text":
-        return Line(TEXT, sanitize.text(phrase).strip("\n")) if phrase else None
+        words = sanitize.text(phrase or "").strip("\n")
+        return Line(TEXT, words) if words else None
     if event.type in ("tool_call", "tool_result"):
         failed = fields.get("isError") is True
         return Line(BAD if failed else TOOL, sanitize.line(phrase or ""))
@@ -102,5 +105,16 @@ def closing(verdict: Verdict, duration_s: float) -> Line:
 
 def title(activity: str) -> bytes:
     """Return the sequence that makes a phrase the pane's title. `#` would be a tmux style."""
-    words = sanitize.cut(sanitize.line(activity).replace("#", ""), TITLE_WIDTH)
+    words = _cut_columns(sanitize.line(activity).replace("#", ""), TITLE_WIDTH)
     return f"\x1b]2;{words}\x07".encode()
+
+
+def _cut_columns(words: str, columns: int) -> str:
+    if len(words) * 2 <= columns or words.isascii():
+        return sanitize.cut(words, columns)
+    used = 0
+    for at, sign in enumerate(words):
+        used += 2 if unicodedata.east_asian_width(sign) in "WF" else 1
+        if used > columns:
+            return _cut_columns(words[: max(0, at - 2)], columns - 3) + "..."
+    return words

@@ -1,0 +1,12 @@
+"""The way into a wrapper: in this process and terminal, with as small an interpreter as there is."""
+
+from __future__ import annotations
+
+import os
+import sys
+
+
+def become_wrapper(run_dir: str) -> None:
+    """Become the wrapper of a run."""
+    boot = os.path.join(os.path.dirname(os.path.dirname(os.path.abspath(__file__))), "_wrap.py")
+    os.execv(sys.executable, [sys.executable, "-I", "-S", boot, run_dir])  # noqa: S606  (no shell)
