@@ -24,7 +24,7 @@ from tmuxagents.core import plan
 from tmuxagents.edges import process, rundir
 
 if TYPE_CHECKING:
-    from collections.abc import Callable, Mapping
+    from collections.abc import Callable, Mapping, Sequence
 
 REPOSITORY = Path(__file__).resolve().parent.parent
 BOOT = REPOSITORY / "tmuxagents" / "_wrap.py"
@@ -119,11 +119,13 @@ class Run:
     def environment(self) -> dict[str, str]:
         return {**self.home.environment, "CHILD_RECORD": str(self.home.record)}
 
-    def start(self, extra: Mapping[str, str] | None = None, *, read: bool = True) -> Run:
+    def start(
+        self, extra: Mapping[str, str] | None = None, *, read: bool = True, prefix: Sequence[str] = ()
+    ) -> Run:
         """Start the wrapper on a terminal of its own, which nobody reads if so wished."""
         self.master, slave = pty.openpty()
         self.wrapper = subprocess.Popen(
-            ["setsid", "-c", sys.executable, "-I", "-S", str(BOOT), str(self.folder)],
+            [*prefix, "setsid", "-c", sys.executable, "-I", "-S", str(BOOT), str(self.folder)],
             stdin=slave,
             stdout=slave,
             stderr=slave,

@@ -2,40 +2,36 @@
 
 from __future__ import annotations
 
-import os
 import signal
 import time
 
 from tmuxagents.core import leftovers
 from tmuxagents.edges import process
+from tmuxagents.records import Spared
 
 TYPE_CHECKING = False
 if TYPE_CHECKING:
-    from tmuxagents.core.leftovers import Leftovers
-    from tmuxagents.records import ProcessRow, Spared
+    from tmuxagents.core.leftovers import Leftovers, Whose
+    from tmuxagents.records import ProcessRow
 
 TERM_S = 2.0  # what a leftover gets to leave by itself
 _LIMIT_S = 10.0  # something unkillable (a dead disk, a fork bomb) must not keep the result from being written
 _ROUND_S = 0.25
+_FREEZES = 20
 
 
 class Scope:
-    """Which processes are meant: those of one run. `wrapper` is our own pid if our descendants count."""
+    """Whose processes are meant, and since when there can be any (clock ticks since boot)."""
 
-    __slots__ = ("keep", "run_id", "since", "wrapper")
+    __slots__ = ("since", "whose")
 
-    def __init__(self, *, run_id: str, since: int, wrapper: int | None, keep: bool = False) -> None:
-        self.run_id = run_id
+    def __init__(self, whose: Whose, *, since: int) -> None:
+        self.whose = whose
         self.since = since
-        self.wrapper = wrapper
-        self.keep = keep
 
     def look(self) -> Leftovers:
         """Return what is left now."""
-        rows = process.table(since=self.since)
-        return leftovers.sort_out(
-            rows, run_id=self.run_id, uid=os.getuid(), wrapper=self.wrapper, keep=self.keep
-        )
+        return leftovers.sort_out(process.table(since=self.since), self.whose)
 
 
 def ask(scope: Scope) -> None:
@@ -43,16 +39,32 @@ def ask(scope: Scope) -> None:
     _signal(scope.look().ended, signal.SIGTERM, signal.SIGCONT)
 
 
+def freeze(scope: Scope) -> None:
+    """Stop all that is left until nothing new appears.
+
+    Without a wrapper above them, what they found just now is lost from sight as soon as its founder ends.
+    """
+    known: set[tuple[int, int]] = set()
+    for _ in range(_FREEZES):
+        fresh = [row for row in scope.look().ended if (row.pid, row.start_time) not in known]
+        if not fresh:
+            return
+        known.update((row.pid, row.start_time) for row in fresh)
+        _signal(fresh, signal.SIGSTOP)
+
+
 def end(scope: Scope, *, hard: bool = False) -> list[Spared]:
-    """End all that is left and is not spared; return the spared. `hard`: they had their time to leave."""
+    """End all that is left and is not spared; return what lives on. `hard`: they had their time to leave."""
     begun = time.monotonic()
     kill_at = begun if hard else begun + TERM_S
     asked: set[tuple[int, int]] = set()
     while True:
         left = scope.look()
         now = time.monotonic()
-        if not left.ended or now - begun > _LIMIT_S:
+        if not left.ended:
             return left.spared
+        if now - begun > _LIMIT_S:
+            return left.spared + [Spared(row.pid, row.comm, "could not be ended") for row in left.ended]
         if now >= kill_at:
             _signal(left.ended, signal.SIGKILL)
             process.wait_all_gone(left.ended, _ROUND_S)

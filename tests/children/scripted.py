@@ -138,7 +138,12 @@ def found(what: str) -> None:
 def service(what: str) -> None:
     """`service tmux|ssh-agent`: found one that others may use."""
     socket = f"{os.environ['CHILD_RECORD']}.{what}"
-    if what == "tmux":
+    if what == "tmux-apart":
+        apart = ["unshare", "-rn", "tmux", "-f", "/dev/null", "-S", socket]
+        subprocess.run([*apart, "new-session", "-d", "sleep 300"], check=True)
+        asked = [*apart[2:], "display-message", "-p", "#{pid}"]
+        record(int(subprocess.run(asked, check=True, capture_output=True, text=True).stdout), what)
+    elif what == "tmux":
         tmux = ["tmux", "-f", "/dev/null", "-S", socket]
         subprocess.run([*tmux, "new-session", "-d", "sleep 300"], check=True)
         pids = subprocess.run(
@@ -186,6 +191,14 @@ def pour_line(out: BinaryIO, megabytes: int) -> None:
     out.write(b'"}]},"isError":false}\n')
 
 
+def pour_dense(out: BinaryIO, times: int) -> None:
+    out.write(b'{"type":"x","all":[' + b"{}," * (times * 1_300_000) + b"{}]}\n")
+
+
+def pour_c1(_: BinaryIO, kilobytes: int) -> None:
+    message([{"type": "text", "text": "\x9d\n" * (kilobytes * 500)}], "stop")
+
+
 def pour_wide(_: BinaryIO, times: int) -> None:
     message([{"type": "text", "text": "\U0001f600" * (times * 970_000)}], "stop")
 
@@ -197,6 +210,8 @@ FLOODS = {
     "both": pour_both,
     "line": pour_line,
     "wide": pour_wide,
+    "c1": pour_c1,
+    "dense": pour_dense,
 }
 
 
@@ -235,6 +250,33 @@ def forge(_: str) -> None:
         json.dump(result, file)
 
 
+def block(_: str) -> None:
+    """Put folders where files of the run belong."""
+    folder = os.path.dirname(os.readlink("/proc/self/fd/0"))
+    for name in ("result.json", "output.md"):
+        os.makedirs(f"{folder}/{name}/inside", exist_ok=True)
+
+
+def listen(_: str) -> None:
+    """Go on as one that listens on a unix socket and carries no marker, in the same process."""
+    if "TMUXAGENTS_RUN" in os.environ:
+        script = (
+            "import socket, sys; s = socket.socket(socket.AF_UNIX); s.bind('\\0' + str(id(s))); s.listen()"
+        )
+        rest = f"{script}; exec(open({__file__!r}).read())"
+        os.lseek(0, 0, os.SEEK_SET)
+        os.execve(sys.executable, [sys.executable, "-c", rest], {"PATH": os.environ["PATH"], **_record()})
+
+
+def _record() -> dict[str, str]:
+    return {"CHILD_RECORD": os.environ["CHILD_RECORD"]}
+
+
+def become_nobody(_: str) -> None:
+    if os.getuid() == 0:
+        os.setresuid(65534, 65534, 65534)
+
+
 def remove(name: str) -> None:
     folder = os.path.dirname(os.readlink("/proc/self/fd/0"))
     if name == "everything":
@@ -271,6 +313,9 @@ STEPS: dict[str, Callable[[str], object]] = {
     "on_term": on_term,
     "forge": forge,
     "remove": remove,
+    "block": block,
+    "listen": listen,
+    "become_nobody": become_nobody,
     "raw": raw,
     "stderr": complain,
     "pid": lambda what: record(os.getpid(), what),

@@ -22,6 +22,7 @@ from tests.edges.apart import Apart, apart, become_somebody, mount_privately, se
 from tests.harness import REPOSITORY, eventually
 from tmuxagents import records
 from tmuxagents.edges import process, rundir
+from tmuxagents.edges.appender import Appender
 from tmuxagents.edges.rawlog import RawLog
 from tmuxagents.errors import Unusable
 from tmuxagents.records import Identity, ProcessRow
@@ -396,7 +397,7 @@ def test_a_child_gets_three_descriptors_and_a_session_of_its_own(prompt: Path) -
         held = rundir.lock(str(prompt.parent), 0)
         rundir.reserve(str(prompt.parent))
         RawLog(f"{prompt.parent}/log").write(b"x")
-        rundir.Appender(f"{prompt.parent}/events").append(b"x\n")
+        Appender(f"{prompt.parent}/events").append(b"x\n")
         with Child(STOPS, {}, prompt) as child:
             files = child.open_files()
             assert sorted(files) == [0, 1, 2]

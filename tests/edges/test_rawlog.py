@@ -9,7 +9,9 @@ from typing import TYPE_CHECKING
 
 import pytest
 
+from tests.edges import obstacles
 from tests.edges.apart import apart, file_size, mount_privately, mount_tmpfs
+from tests.edges.obstacles import FIFO, FOLDER, LINK
 from tmuxagents.edges import rawlog
 from tmuxagents.edges.rawlog import RawLog
 
@@ -139,18 +141,10 @@ def test_a_really_full_disk_costs_output_and_no_more(tmp_path: Path) -> None:
     assert len(kept) > MB // 2
 
 
-@pytest.mark.parametrize("obstacle", ["folder", "fifo", "link", "no folder"])
+@pytest.mark.parametrize("obstacle", [FOLDER, FIFO, LINK])
 def test_what_lies_in_the_way_costs_output_and_blocks_nobody(tmp_path: Path, obstacle: str) -> None:
-    path = tmp_path / "run" / "log"
-    if obstacle != "no folder":
-        path.parent.mkdir()
-    if obstacle == "folder":
-        path.mkdir()
-    elif obstacle == "fifo":
-        os.mkfifo(path)
-    elif obstacle == "link":
-        (tmp_path / "target").write_bytes(b"not ours")
-        path.symlink_to(tmp_path / "target")
+    path = tmp_path / "log"
+    obstacles.put(obstacle, path)
 
     def act() -> int:
         log = RawLog(str(path))
@@ -159,12 +153,17 @@ def test_what_lies_in_the_way_costs_output_and_blocks_nobody(tmp_path: Path, obs
         return log.lost
 
     assert apart(act, 5) == 3
-    assert obstacle != "link" or (tmp_path / "target").read_bytes() == b"not ours"
-    shutil.rmtree(path.parent, ignore_errors=True)
-    path.parent.mkdir()
+    obstacles.take_away(obstacle, path)
+
+
+def test_without_a_folder_output_is_lost_until_it_is_there(tmp_path: Path) -> None:
+    path = tmp_path / "run" / "log"
     log = RawLog(str(path))
+    log.write(b"lost\n")
+    path.parent.mkdir()
     log.write(b"line\n")
-    assert (path.read_bytes(), log.lost) == (b"line\n", 0)
+    log.close()
+    assert (path.read_bytes(), log.lost) == (b"line\n", 1)
 
 
 def test_after_its_folder_was_removed_it_begins_anew(tmp_path: Path) -> None:

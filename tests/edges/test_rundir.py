@@ -20,10 +20,12 @@ from typing import TYPE_CHECKING, Any
 
 import pytest
 
+from tests.edges import obstacles
 from tests.edges.apart import Apart, apart, at_once, file_size, mount_privately, mount_tmpfs
+from tests.edges.obstacles import FIFO, FOLDER, HUGE, LINK, NOTHING
 from tests.harness import eventually
 from tmuxagents.edges import process, rundir
-from tmuxagents.edges.rundir import Appender
+from tmuxagents.edges.appender import Appender
 
 if TYPE_CHECKING:
     from collections.abc import Callable
@@ -211,38 +213,10 @@ DOCUMENTS: dict[str, Callable[[str], object]] = {
 }
 
 
-def make_nothing(_: Path) -> None:
-    """Leave the name free."""
-
-
-def make_fifo(path: Path) -> None:
-    os.mkfifo(path)
-
-
-def make_link(path: Path) -> None:
-    target = path.with_name("target")
-    target.write_text(json.dumps(RESULT) + "\n")
-    path.symlink_to(target)
-
-
-def make_huge(path: Path) -> None:
-    path.touch()
-    os.truncate(path, 200 * 1024 * 1024)
-
-
-OBSTACLES: dict[str, Callable[[Path], object]] = {
-    "nothing": make_nothing,
-    "folder": Path.mkdir,
-    "fifo": make_fifo,
-    "link": make_link,
-    "200 MB": make_huge,
-}
-
-
-@pytest.mark.parametrize("obstacle", OBSTACLES)
+@pytest.mark.parametrize("obstacle", [NOTHING, FOLDER, FIFO, LINK, HUGE])
 @pytest.mark.parametrize("name", DOCUMENTS)
 def test_a_document_that_is_none_is_none(run_dir: str, name: str, obstacle: str) -> None:
-    OBSTACLES[obstacle](Path(run_dir, name))
+    obstacles.put(obstacle, Path(run_dir, name))
 
     def act() -> tuple[object, float, int]:
         peak = resource.getrusage(resource.RUSAGE_SELF).ru_maxrss
@@ -328,10 +302,10 @@ def test_bytes_are_read_as_they_are(tmp_path: Path) -> None:
     assert rundir.read_bytes(str(path)) == b""
 
 
-@pytest.mark.parametrize("obstacle", ["nothing", "folder", "fifo", "link"])
+@pytest.mark.parametrize("obstacle", [NOTHING, FOLDER, FIFO, LINK])
 def test_what_is_no_file_has_no_bytes_and_no_lines(tmp_path: Path, obstacle: str) -> None:
     path = tmp_path / "file"
-    OBSTACLES[obstacle](path)
+    obstacles.put(obstacle, path)
     assert apart(lambda: rundir.read_lines(str(path), 0), 3) == ([], 0)
     assert apart(lambda: rundir.read_bytes(str(path)), 3) is None
 
@@ -411,125 +385,6 @@ def test_lines_are_followed_while_they_are_written(tmp_path: Path) -> None:
     writing.result()
     assert found == wanted
     assert looks > 1
-
-
-# --- appended ---------------------------------------------------------------------------------------------
-
-
-def test_what_is_appended_is_there_at_once(tmp_path: Path) -> None:
-    path = tmp_path / "log"
-    path.write_bytes(b"before\n")
-    appender = Appender(str(path))
-    appender.append(b"")
-    assert path.read_bytes() == b"before\n"
-    appender.append(b"one\n")
-    assert path.read_bytes() == b"before\none\n"
-    appender.append(b"two\nthree\n")
-    appender.close()
-    appender.append(b"four\n")
-    appender.close()
-    assert path.read_bytes() == b"before\none\ntwo\nthree\nfour\n"
-    assert appender.lost == 0
-
-
-@pytest.mark.parametrize(
-    ("limit", "expected", "lost"),
-    [
-        (10, b"aaaaaaaaa\nddd\n", 2),  # nothing of the next line fitted: no line is torn
-        (14, b"aaaaaaaaa\nbbbb\nddd\n", 2),  # a part of it: the next begins anew
-        (20, b"aaaaaaaaa\nbbbbbbbbb\nddd\n", 1),  # all of it
-        (21, b"aaaaaaaaa\nbbbbbbbbb\nc\nddd\n", 1),
-    ],
-)
-def test_after_a_torn_line_the_next_begins_anew(
-    tmp_path: Path, limit: int, expected: bytes, lost: int
-) -> None:
-    path = tmp_path / "log"
-
-    def act() -> int:
-        appender = Appender(str(path))
-        with file_size(limit):
-            for letter in (b"a", b"b", b"c"):
-                appender.append(letter * 9 + b"\n")
-        appender.append(b"ddd\n")
-        return appender.lost
-
-    assert apart(act) == lost
-    assert path.read_bytes() == expected
-
-
-def test_a_torn_line_that_gets_nothing_but_its_end_is_ended_once(tmp_path: Path) -> None:
-    path = tmp_path / "log"
-
-    def act() -> int:
-        appender = Appender(str(path))
-        with file_size(4):
-            appender.append(b"aaaaaa\n")
-        with file_size(5):
-            appender.append(b"bbbbbb\n")
-        appender.append(b"ccc\n")
-        return appender.lost
-
-    assert apart(act) == 2
-    assert path.read_bytes() == b"aaaa\nccc\n"
-
-
-def test_a_really_full_disk_costs_lines_and_no_more(tmp_path: Path) -> None:
-    line = b"x" * 99 + b"\n"
-
-    def act() -> tuple[int, list[bytes]]:
-        mount_privately()
-        mount_tmpfs(tmp_path, "64k")
-        (tmp_path / "ballast").write_bytes(b"x" * 32768)
-        appender = Appender(f"{tmp_path}/log")
-        for _ in range(1000):
-            appender.append(line)
-        lost = appender.lost
-        (tmp_path / "ballast").unlink()
-        appender.append(b"again\n")
-        assert appender.lost == lost
-        return lost, rundir.read_lines(f"{tmp_path}/log", 0)[0]
-
-    lost, lines = apart(act)
-    assert lost > 500
-    assert lines[-1] == b"again"
-    assert set(lines[:-2]) == {line[:-1]}
-    assert len(lines) - 2 == 1000 - lost
-
-
-@pytest.mark.parametrize("obstacle", ["folder", "fifo", "link"])
-def test_what_lies_in_the_way_costs_lines_and_blocks_nobody(tmp_path: Path, obstacle: str) -> None:
-    path = tmp_path / "log"
-    OBSTACLES[obstacle](path)
-    before = (tmp_path / "target").read_bytes() if obstacle == "link" else b""
-
-    def act() -> tuple[int, int]:
-        appender = Appender(str(path))
-        for _ in range(3):
-            appender.append(b"line\n")
-        lost = appender.lost
-        path.rmdir() if obstacle == "folder" else path.unlink()
-        appender.append(b"at last\n")
-        return lost, appender.lost
-
-    assert apart(act, 5) == (3, 3)
-    assert path.read_bytes() == b"at last\n"
-    assert obstacle != "link" or (tmp_path / "target").read_bytes() == before
-
-
-def test_a_folder_that_was_removed_costs_lines_until_it_is_there_again(tmp_path: Path) -> None:
-    folder = tmp_path / "run"
-    folder.mkdir()
-    appender = Appender(f"{folder}/log")
-    appender.append(b"old\n")
-    shutil.rmtree(folder)
-    appender.reopen()
-    appender.append(b"lost\n")
-    assert appender.lost == 1
-    folder.mkdir()
-    appender.append(b"new\n")
-    appender.close()
-    assert (folder / "log").read_bytes() == b"new\n"
 
 
 # --- the lock ---------------------------------------------------------------------------------------------
@@ -667,13 +522,21 @@ def test_those_that_remove_the_lock_file_before_they_let_go_do_not_meet(run_dir:
     assert at_once([act] * 6) == [6] * 6
 
 
-@pytest.mark.parametrize("obstacle", ["folder", "link"])
-def test_what_lies_in_the_place_of_the_lock_is_an_error(run_dir: str, obstacle: str) -> None:
-    OBSTACLES[obstacle](Path(run_dir, rundir.LOCK))
-    before = len(os.listdir("/proc/self/fd"))
-    with pytest.raises(OSError, match=rundir.LOCK):
-        rundir.lock(run_dir, 1)
-    assert len(os.listdir("/proc/self/fd")) == before
+@pytest.mark.parametrize("obstacle", [FOLDER, FIFO, LINK])
+def test_what_lies_in_the_place_of_the_lock_keeps_nobody_from_it(run_dir: str, obstacle: str) -> None:
+    path = Path(run_dir, rundir.LOCK)
+    obstacles.put(obstacle, path)
+
+    def act() -> tuple[bool, bool, int]:
+        before = len(os.listdir("/proc/self/fd"))
+        held = rundir.lock(run_dir, 1)
+        alone = not can_lock(run_dir)
+        after = len(os.listdir("/proc/self/fd")) - before
+        return held is not None, alone, after
+
+    assert apart(act, 5) == (True, True, 1)
+    if obstacle == LINK:
+        assert obstacles.target_of(path).read_bytes() == obstacles.FOREIGN
 
 
 def test_a_run_that_is_not_there_cannot_be_locked(tmp_path: Path) -> None:
@@ -684,23 +547,6 @@ def test_a_run_that_is_not_there_cannot_be_locked(tmp_path: Path) -> None:
 # --- the claim --------------------------------------------------------------------------------------------
 
 
-@pytest.fixture(params=["without a name", "by a name"])
-def way(request: pytest.FixtureRequest, monkeypatch: pytest.MonkeyPatch) -> str:
-    """Both ways to a file that appears whole; the second is for file systems that have no O_TMPFILE."""
-    chosen = str(request.param)
-    if chosen == "by a name":
-        real = os.open
-
-        def without_tmpfile(path: str, flags: int, mode: int = 0o777, **more: Any) -> int:
-            if flags & os.O_TMPFILE == os.O_TMPFILE:
-                raise OSError(errno.EOPNOTSUPP, os.strerror(errno.EOPNOTSUPP), path)
-            return real(path, flags, mode, **more)
-
-        monkeypatch.setattr(os, "open", without_tmpfile)
-    return chosen
-
-
-@pytest.mark.usefixtures("way")
 def test_the_first_claim_is_the_only_one(run_dir: str) -> None:
     assert rundir.claim(run_dir, WRAPPER)
     assert not rundir.claim(run_dir, {**WRAPPER, "pid": 5})
@@ -709,8 +555,8 @@ def test_the_first_claim_is_the_only_one(run_dir: str) -> None:
     assert mode(f"{run_dir}/{rundir.WRAPPER}") == 0o600
 
 
-def test_of_twenty_claims_at_once_one_wins_and_nobody_sees_half_of_it(tmp_path: Path, way: str) -> None:
-    rounds = [tmp_path / str(number) for number in range(4)]
+def test_of_twenty_claims_at_once_one_wins_and_nobody_sees_half_of_it(tmp_path: Path) -> None:
+    rounds = [tmp_path / str(number) for number in range(5)]
     for folder in rounds:
         folder.mkdir()
 
@@ -725,23 +571,18 @@ def test_of_twenty_claims_at_once_one_wins_and_nobody_sees_half_of_it(tmp_path: 
         return looks
 
     def act(folder: Path, pid: int) -> int | None:
-        held = rundir.lock(str(folder), 20) if way == "by a name" else None
-        won = rundir.claim(str(folder), {**WRAPPER, **LARGE, "pid": pid})
-        if held is not None:
-            os.close(held)
-        return pid if won else None
+        return pid if rundir.claim(str(folder), {**WRAPPER, **LARGE, "pid": pid}) else None
 
     looking = [Apart(look) for _ in range(2)]
     for folder in rounds:
         winners = [pid for pid in at_once([partial(act, folder, pid) for pid in range(1, 21)]) if pid]
         assert len(winners) == 1
         assert rundir.read_wrapper(str(folder)) == {**WRAPPER, **LARGE, "pid": winners[0]}
-        assert set(names(str(folder))) - {rundir.LOCK} == {rundir.WRAPPER}
+        assert names(str(folder)) == [rundir.WRAPPER]
     (tmp_path / "enough").touch()
     assert all(reader.result() > 10 for reader in looking)
 
 
-@pytest.mark.usefixtures("way")
 def test_a_claim_that_does_not_fit_on_the_disk_leaves_nothing(run_dir: str) -> None:
     def act() -> None:
         with file_size(1000), pytest.raises(OSError, match="large"):
@@ -752,15 +593,38 @@ def test_a_claim_that_does_not_fit_on_the_disk_leaves_nothing(run_dir: str) -> N
     assert rundir.claim(run_dir, WRAPPER)
 
 
-def test_what_another_claimer_left_when_it_died_does_no_harm(run_dir: str, way: str) -> None:
-    left = Path(run_dir, f".{rundir.WRAPPER}.new")
-    left.write_text('{"half')
+def test_a_claimer_that_is_killed_has_claimed_or_not(tmp_path: Path) -> None:
+    dice = random.Random(9)
+    claimed = 0
+    for turn in range(30):
+        folder = tmp_path / str(turn)
+        folder.mkdir()
+
+        def claim(folder: Path = folder) -> None:
+            (folder / "begun").touch()
+            rundir.claim(str(folder), {**WRAPPER, **LARGE})
+            signal.pause()
+
+        claimer = Apart(claim)
+        eventually((folder / "begun").exists)
+        time.sleep(dice.uniform(0, 0.002))  # the instant of death, not a wait
+        claimer.kill()
+        text = rundir.read_bytes(f"{folder}/{rundir.WRAPPER}")
+        assert text is None or json.loads(text)["fill"] == LARGE["fill"]
+        claimed += text is not None
+        assert rundir.claim(str(folder), WRAPPER) == (text is None)
+    assert claimed > 0
+
+
+@pytest.mark.parametrize("obstacle", [FOLDER, FIFO, LINK])
+def test_what_lies_in_the_place_of_the_claim_is_no_claim_of_ours(run_dir: str, obstacle: str) -> None:
+    path = Path(run_dir, rundir.WRAPPER)
+    obstacles.put(obstacle, path)
+    assert not apart(lambda: rundir.claim(run_dir, WRAPPER), 5)
+    obstacles.take_away(obstacle, path)
     assert rundir.claim(run_dir, WRAPPER)
-    assert rundir.read_wrapper(run_dir) == WRAPPER
-    assert way == "without a name" or not left.exists()
 
 
-@pytest.mark.usefixtures("way")
 def test_there_is_no_claim_where_there_is_no_run(tmp_path: Path) -> None:
     with pytest.raises(FileNotFoundError):
         rundir.claim(str(tmp_path / "none"), WRAPPER)
@@ -814,36 +678,49 @@ def test_a_file_or_a_link_in_the_way_is_replaced(run_dir: str) -> None:
     assert names(run_dir) == [rundir.RESULT, "target"]
 
 
-@pytest.mark.parametrize(
-    "folders",
-    [
-        [rundir.RESULT],
-        [f"{rundir.RESULT}/full"],
-        [f".{rundir.RESULT}.new"],
-        [f".{rundir.RESULT}.new/full"],
-        [f"{rundir.RESULT}/full", f"{rundir.RESULT}.was-a-directory/full"],
-    ],
-)
-def test_no_folder_in_the_way_keeps_a_result_from_being_written(run_dir: str, folders: list[str]) -> None:
-    for folder in folders:
-        Path(run_dir, folder).mkdir(parents=True)
+def test_a_folder_in_the_way_is_moved_aside_with_all_that_is_in_it(run_dir: str) -> None:
+    aside = set()
+    for turn in range(3):  # whatever lies aside already
+        Path(run_dir, rundir.RESULT).mkdir()
+        Path(run_dir, rundir.RESULT, f"precious-{turn}").write_text("data")
+        rundir.write_result(run_dir, RESULT)
+        assert rundir.read_result(run_dir) == RESULT
+        os.unlink(f"{run_dir}/{rundir.RESULT}")
+        aside |= {path.name for path in Path(run_dir).glob("*/precious-*")}
+    assert aside == {"precious-0", "precious-1", "precious-2"}
+
+
+def test_nothing_that_a_child_can_foresee_is_in_the_way(run_dir: str) -> None:
     rundir.write_result(run_dir, RESULT)
-    assert rundir.read_result(run_dir) == RESULT
+    rundir.replace(run_dir, rundir.OUTPUT, b"answer")
+    with contextlib.suppress(OSError):
+        apart(partial(fail_to_replace, run_dir))
+    left_by_one = [f".{rundir.RESULT}.new", f"{rundir.RESULT}.was-a-directory", f".{rundir.RESULT}"]
+    for name in left_by_one:
+        Path(run_dir, name, "full").mkdir(parents=True)
+    rundir.write_result(run_dir, {**RESULT, "output": "new"})
+    assert rundir.read_result(run_dir) == {**RESULT, "output": "new"}
 
 
-def test_what_lay_in_the_way_is_kept_aside(run_dir: str) -> None:
-    Path(run_dir, rundir.RESULT).mkdir()
-    Path(run_dir, rundir.RESULT, "precious").write_text("data")
-    rundir.write_result(run_dir, RESULT)
-    (aside,) = set(names(run_dir)) - {rundir.RESULT}
-    assert Path(run_dir, aside, "precious").read_text() == "data"
+def fail_to_replace(run_dir: str) -> None:
+    with file_size(1000), pytest.raises(OSError, match="large"):
+        rundir.write_result(run_dir, {**RESULT, **LARGE})
 
 
-def test_the_half_file_of_a_writer_that_died_does_no_harm(run_dir: str) -> None:
-    Path(run_dir, f".{rundir.RESULT}.new").write_text('{"half')
-    rundir.write_result(run_dir, RESULT)
-    assert rundir.read_result(run_dir) == RESULT
-    assert names(run_dir) == [rundir.RESULT]
+def test_nothing_is_written_into_the_folder_that_a_link_leads_to(run_dir: str, tmp_path: Path) -> None:
+    elsewhere = tmp_path / "elsewhere"
+    os.rename(run_dir, elsewhere)
+    os.symlink(elsewhere, run_dir)
+    acts: list[Callable[[], object]] = [
+        lambda: rundir.write_result(run_dir, RESULT),
+        lambda: rundir.claim(run_dir, WRAPPER),
+        lambda: rundir.lock(run_dir, 0),
+        lambda: rundir.remove(run_dir, rundir.RESULT),
+    ]
+    for act in acts:
+        with pytest.raises(OSError, match=r"."):
+            act()
+    assert names(str(elsewhere)) == []
 
 
 def test_a_file_that_does_not_fit_leaves_the_old_one_whole(run_dir: str) -> None:
@@ -875,7 +752,7 @@ def test_a_killed_writer_leaves_the_old_or_the_new(run_dir: str) -> None:
         writer.kill()
         assert rundir.read_result(run_dir) == {**RESULT, **LARGE}
     rundir.write_result(run_dir, RESULT)
-    assert names(run_dir) == [rundir.RESULT]
+    assert rundir.read_result(run_dir) == RESULT
 
 
 def test_a_file_is_removed_if_there_is_one(run_dir: str) -> None:
@@ -887,9 +764,10 @@ def test_a_file_is_removed_if_there_is_one(run_dir: str) -> None:
     rundir.remove(run_dir, rundir.RESULT)
     assert names(run_dir) == []
     assert os.path.exists(__file__)
-    os.mkdir(f"{run_dir}/{rundir.RESULT}")
-    with pytest.raises(OSError, match=rundir.RESULT):
-        rundir.remove(run_dir, rundir.RESULT)
+    Path(run_dir, rundir.RESULT, "precious").mkdir(parents=True)
+    rundir.remove(run_dir, rundir.RESULT)
+    assert not os.path.exists(f"{run_dir}/{rundir.RESULT}")
+    assert len(list(Path(run_dir).glob("*/precious"))) == 1
 
 
 # --- room kept for the result -----------------------------------------------------------------------------
@@ -941,47 +819,128 @@ def test_room_that_cannot_be_kept_is_no_error_and_no_leak(run_dir: str) -> None:
 # --- a run directory that was removed ---------------------------------------------------------------------
 
 
-@pytest.mark.usefixtures("way")
-@pytest.mark.parametrize("removed", ["run", "runs", "runs/"])
-def test_a_run_directory_that_was_removed_is_made_again(tmp_path: Path, removed: str) -> None:
-    runs = tmp_path / "runs"
-    made = rundir.create(str(runs), META, {rundir.PROMPT: b"do it"})
-    assert rundir.claim(made, WRAPPER)
-    shutil.rmtree(made if removed == "run" else runs)
-    if removed == "runs/":
-        runs.mkdir()
-    assert rundir.restore(made, META, WRAPPER)
-    assert names(made) == [rundir.META, rundir.WRAPPER]
-    assert rundir.read_meta(made) == META
-    assert rundir.read_wrapper(made) == WRAPPER
-    assert mode(made) == 0o700
+@pytest.fixture
+def claimed(tmp_path: Path) -> Claimed:
+    return Claimed(tmp_path / "runs")
 
 
-def test_only_the_file_that_says_who_lives_is_made_again(tmp_path: Path) -> None:
-    made = rundir.create(str(tmp_path), META, {rundir.PROMPT: b"do it"})
-    assert rundir.claim(made, WRAPPER)
-    os.unlink(f"{made}/{rundir.WRAPPER}")
-    os.unlink(f"{made}/{rundir.META}")
-    assert not rundir.restore(made, META, WRAPPER)
-    assert names(made) == [rundir.PROMPT, rundir.WRAPPER]
-    assert rundir.read_wrapper(made) == WRAPPER
+class Claimed:
+    """A run with a wrapper, which knows where its directory was."""
+
+    def __init__(self, runs: Path) -> None:
+        self.runs = runs
+        self.run_dir = rundir.create(str(runs), META, {rundir.PROMPT: b"do it"})
+        assert rundir.claim(self.run_dir, WRAPPER)
+        place = rundir.place_of(self.run_dir)
+        assert place is not None
+        self.place = place
+
+    def is_whole(self) -> bool:
+        return rundir.is_whole(self.run_dir, self.place)
+
+    def restore(self) -> bool:
+        """Make again what is gone; check that it is there then."""
+        gone = rundir.restore(self.run_dir, META, WRAPPER, self.place)
+        assert rundir.read_meta(self.run_dir) == META
+        assert rundir.read_wrapper(self.run_dir) == WRAPPER
+        assert mode(self.run_dir) == 0o700
+        return gone
 
 
-def test_what_is_there_is_left_as_it_is(tmp_path: Path) -> None:
-    made = rundir.create(str(tmp_path), META, {rundir.PROMPT: b"do it"})
-    assert rundir.claim(made, WRAPPER)
-    before = {name: Path(made, name).read_bytes() for name in names(made)}
-    assert not rundir.restore(made, {**META, "task": "another"}, {**WRAPPER, "pid": 9})
-    assert {name: Path(made, name).read_bytes() for name in names(made)} == before
+def test_a_run_directory_that_is_there_is_left_as_it_is(claimed: Claimed) -> None:
+    before = {name: Path(claimed.run_dir, name).read_bytes() for name in names(claimed.run_dir)}
+    assert claimed.is_whole()
+    assert not rundir.restore(claimed.run_dir, {**META, "task": "x"}, {**WRAPPER, "pid": 9}, claimed.place)
+    assert {name: Path(claimed.run_dir, name).read_bytes() for name in names(claimed.run_dir)} == before
 
 
-def test_a_run_directory_that_cannot_be_made_again_is_an_error(tmp_path: Path) -> None:
-    (tmp_path / "run").write_text("a file")
-    with pytest.raises(OSError, match="run"):
-        rundir.restore(str(tmp_path / "run"), META, WRAPPER)
-    with pytest.raises(OSError, match="run"):
-        rundir.restore(str(tmp_path / "run" / "below"), META, WRAPPER)
-    assert (tmp_path / "run").read_text() == "a file"
+@pytest.mark.parametrize("removed", ["run", "runs", "all runs"])
+def test_a_run_directory_that_was_removed_is_made_again(claimed: Claimed, removed: str) -> None:
+    shutil.rmtree(claimed.run_dir if removed == "run" else claimed.runs)
+    if removed == "all runs":
+        claimed.runs.mkdir()
+    assert not claimed.is_whole()
+    assert claimed.restore()
+    assert names(claimed.run_dir) == [rundir.META, rundir.WRAPPER]
+
+
+@pytest.mark.parametrize("name", [rundir.META, rundir.WRAPPER])
+def test_a_file_without_which_it_is_no_run_is_made_again(claimed: Claimed, name: str) -> None:
+    os.unlink(f"{claimed.run_dir}/{name}")
+    assert not claimed.is_whole()
+    assert not claimed.restore()
+    assert claimed.is_whole()
+    assert names(claimed.run_dir) == [rundir.META, rundir.PROMPT, rundir.WRAPPER]
+
+
+@pytest.mark.parametrize("obstacle", ["file", "another folder", "link to itself", "link elsewhere"])
+def test_what_lies_where_the_run_was_is_moved_aside_untouched(
+    claimed: Claimed, tmp_path: Path, obstacle: str
+) -> None:
+    path = Path(claimed.run_dir)
+    moved = path.rename(tmp_path / "moved")
+    before = names(str(moved))
+    if obstacle == "file":
+        path.write_text("precious")
+    elif obstacle == "another folder":
+        path.mkdir()
+        (path / "precious").write_text("precious")
+    else:
+        (tmp_path / "elsewhere").mkdir()
+        path.symlink_to(moved if obstacle == "link to itself" else tmp_path / "elsewhere")
+    assert not claimed.is_whole()
+    assert claimed.restore()
+    assert not path.is_symlink()
+    assert names(claimed.run_dir) == [rundir.META, rundir.WRAPPER]
+    assert names(str(moved)) == before
+    (aside,) = [other for other in claimed.runs.iterdir() if other.name != RUN]
+    assert aside.name.startswith(".")
+    assert aside.is_symlink() or "precious" in (aside.read_text() if aside.is_file() else names(str(aside)))
+
+
+def test_a_run_directory_that_cannot_be_made_again_is_an_error(claimed: Claimed) -> None:
+    shutil.rmtree(claimed.runs)
+    claimed.runs.write_text("a file")
+    with pytest.raises(OSError, match="runs"):
+        claimed.restore()
+    assert claimed.runs.read_text() == "a file"
+
+
+def test_the_place_of_a_file_is_its_own(run_dir: str) -> None:
+    first, second = Path(run_dir, "first"), Path(run_dir, "second")
+    first.touch()
+    second.symlink_to(first)
+    assert rundir.place_of(str(first)) not in (None, rundir.place_of(str(second)))
+    os.link(first, f"{run_dir}/third")
+    assert rundir.place_of(f"{run_dir}/third") == rundir.place_of(str(first))
+    assert rundir.place_of(f"{run_dir}/none") is None
+
+
+# --- what the child reads ---------------------------------------------------------------------------------
+
+
+def test_the_prompt_is_opened_as_a_file_that_can_be_read_to_its_end(claimed: Claimed) -> None:
+    handle = rundir.open_prompt(claimed.run_dir)
+    assert os.get_blocking(handle)
+    assert not os.get_inheritable(handle)
+    assert os.read(handle, 100) == b"do it"
+    os.close(handle)
+
+
+@pytest.mark.parametrize("obstacle", [NOTHING, FOLDER, FIFO, LINK])
+def test_what_is_no_prompt_is_an_error_and_blocks_nobody(run_dir: str, obstacle: str) -> None:
+    obstacles.put(obstacle, Path(run_dir, rundir.PROMPT))
+
+    def act() -> int:
+        before = len(os.listdir("/proc/self/fd"))
+        with pytest.raises(OSError, match=rundir.PROMPT):
+            rundir.open_prompt(run_dir)
+        return len(os.listdir("/proc/self/fd")) - before
+
+    assert apart(act, 5) == 0
+
+
+# --- the writing itself -----------------------------------------------------------------------------------
 
 
 def test_writing_everything_goes_on_after_a_short_write() -> None:

@@ -46,6 +46,10 @@ time.sleep(float(nap))
 """
 
 
+def state(pid: int) -> str:
+    return Path(f"/proc/{pid}/stat").read_text().rpartition(")")[2].split()[0]
+
+
 class Family:
     """The processes of one test. Each writes its number into a file of its name, and then naps."""
 
@@ -54,19 +58,29 @@ class Family:
         self.run_id = secrets.token_hex(8)
         self.nap = f"600.{secrets.randbelow(10**9):09}"  # whoever naps so long is of this family
         self.marked = {**PATH, MARK: self.run_id}
+        self.naps = f"sleep {self.nap} & wait"  # of a shell that stays to hear signals
         self._own: list[int] = []
 
-    def line(self, name: str, then: str | None = None) -> str:
-        """Return what a shell does to be this one."""
-        return f"echo $$ >{self.folder}/{name}; {then or f'exec sleep {self.nap}'}; : {self.nap}"
+    def line(self, name: str, then: str | None = None, *, first: str = ":") -> str:
+        """Return what a shell does to be this one: `first` is done before anybody knows it."""
+        return f"{first}; echo $$ >{self.folder}/{name}; {then or f'exec sleep {self.nap}'}; : {self.nap}"
 
     def found(
-        self, name: str, *before: str, then: str | None = None, environment: Mapping[str, str] | None = None
+        self,
+        name: str,
+        *before: str,
+        first: str = ":",
+        then: str | None = None,
+        environment: Mapping[str, str] | None = None,
     ) -> None:
         """Start one and wait until it is there; `before` is what starts its shell."""
-        argv = [*before, "/bin/sh", "-c", self.line(name, then)]
+        argv = [*before, "/bin/sh", "-c", self.line(name, then, first=first)]
         self._own.append(os.posix_spawnp(argv[0], argv, self.marked if environment is None else environment))
         self.wait(name)
+
+    def found_stopped(self, name: str) -> None:
+        self.found(name, then="kill -STOP $$")
+        eventually(lambda: state(self.wait(name)) == "T")
 
     def found_listener(self, name: str, leads: str, environment: Mapping[str, str]) -> None:
         """Start one that listens on a unix socket, and a child of it."""
@@ -93,8 +107,10 @@ class Family:
 
     def living(self) -> set[str]:
         """Return the names of those that live."""
-        books = {path.name: path.read_text().strip() for path in self.folder.iterdir() if path.is_file()}
-        return {name for name, pid in books.items() if pid.isdigit() and self._is_ours(int(pid))}
+        return {name for name, pid in self._books().items() if pid.isdigit() and self._is_ours(int(pid))}
+
+    def _books(self) -> dict[str, str]:
+        return {path.name: path.read_text().strip() for path in self.folder.iterdir() if path.is_file()}
 
     def _is_ours(self, pid: int) -> bool:
         """Say whether this process lives and is of the family: a number may be another's by now."""
@@ -106,7 +122,7 @@ class Family:
         return False
 
     def name_of(self, pid: int) -> str:
-        return next(path.name for path in self.folder.iterdir() if path.read_text().strip() == str(pid))
+        return next((name for name, text in self._books().items() if text == str(pid)), f"stranger {pid}")
 
     def end_all(self) -> None:
         for name in self.living():
@@ -165,7 +181,7 @@ def test_all_below_are_ended_wherever_they_went(family: Family) -> None:
         family.found("stranger", "env", "-i", "setsid")
         family.found("parent", then=f"(/bin/sh -c '{family.line('grandchild')}') & wait")
         family.found("gone", then=f"setsid /bin/sh -c '{family.line('orphan')}' & exit 0")
-        family.found("stopped", then="kill -STOP $$")
+        family.found_stopped("stopped")
         for name in ("grandchild", "orphan"):
             family.wait(name)
         everybody = {
@@ -196,9 +212,9 @@ def test_who_was_asked_has_two_seconds_to_leave(family: Family) -> None:
     bye = family.folder / "bye"
 
     def grow() -> None:
-        family.found("polite", then=f"trap 'echo bye >{bye}; exit' TERM; sleep {family.nap} & wait")
-        family.found("stubborn", "setsid", then=f"trap '' TERM HUP INT; sleep {family.nap} & wait; wait")
-        family.found("deaf", then=f"trap '' TERM; exec sleep {family.nap}")
+        family.found("polite", first=f"trap 'echo bye >{bye}; exit' TERM", then=family.naps)
+        family.found("stubborn", "setsid", first="trap '' TERM HUP INT", then=f"{family.naps}; wait")
+        family.found("deaf", first="trap '' TERM")
 
     ended = end_as_wrapper(family, grow)
     assert bye.read_text() == "bye\n"
@@ -222,8 +238,8 @@ def test_who_had_its_time_is_killed_at_once(family: Family) -> None:
     bye = family.folder / "bye"
 
     def grow() -> None:
-        family.found("polite", then=f"trap 'echo bye >{bye}; exit' TERM; sleep {family.nap} & wait")
-        family.found("deaf", "setsid", then=f"trap '' TERM; exec sleep {family.nap}")
+        family.found("polite", first=f"trap 'echo bye >{bye}; exit' TERM", then=family.naps)
+        family.found("deaf", "setsid", first="trap '' TERM")
 
     ended = end_as_wrapper(family, grow, hard=True)
     assert ended.seconds < 1
@@ -239,8 +255,7 @@ def test_a_program_whose_first_thread_has_ended_is_ended_too(family: Family) -> 
     def grow() -> None:
         family.found_forked("threaded", threaded)
         pid = family.wait("threaded")
-        stat = Path(f"/proc/{pid}/stat")
-        eventually(lambda: stat.read_text().rpartition(")")[2].split()[0] == "Z")
+        eventually(lambda: state(pid) == "Z")
         assert len(os.listdir(f"/proc/{pid}/task")) == 2
 
     def act() -> list[str]:
@@ -266,12 +281,12 @@ def test_carriers_of_the_marker_are_ended_with_all_below_them(family: Family) ->
     family.found("carrier", "setsid")
     family.found("parent", then=f"env -i /bin/sh -c '{family.line('unmarked')}' & wait")
     family.wait("unmarked")
-    family.found("other run", "setsid", environment={**PATH, MARK: OTHER_RUN})
+    family.found("other-run", "setsid", environment={**PATH, MARK: OTHER_RUN})
     begun = time.monotonic()
     spared = tree.end(Scope(run_id=family.run_id, since=since, wrapper=None))
     assert time.monotonic() - begun < 1.5
     assert spared == []  # who has nothing to do with the run is not spared either
-    assert family.living() == {"bystander", "other run"}
+    assert family.living() == {"bystander", "other-run"}
 
 
 def test_carriers_from_before_the_run_are_not_of_it(family: Family) -> None:
@@ -311,17 +326,15 @@ def test_a_wrapper_that_carries_its_own_marker_does_not_end_itself(family: Famil
 def test_services_and_other_runs_and_all_below_them_are_spared(family: Family) -> None:
     def grow() -> None:
         family.found_listener("service", "leads", family.marked)
-        family.found_listener("no service", "follows", family.marked)
+        family.found_listener("no-service", "follows", family.marked)
         for name, environment in {
-            "other run": {**PATH, MARK: OTHER_RUN},
+            "other-run": {**PATH, MARK: OTHER_RUN},
             "watcher": {**PATH, ROLE: "watcher"},
-            "marked watcher": {**family.marked, ROLE: "watcher"},
+            "marked-watcher": {**family.marked, ROLE: "watcher"},
         }.items():
-            below = (
-                f"env -i {MARK}={family.run_id} /bin/sh -c '{family.line(f'below-{name}'.replace(' ', '-'))}'"
-            )
-            family.found(name.replace(" ", "-"), "setsid", then=f"{below} & wait", environment=environment)
-            family.wait(f"below-{name}".replace(" ", "-"))
+            below = f"env {MARK}={family.run_id} /bin/sh -c '{family.line(f'below-{name}')}'"
+            family.found(name, "setsid", then=f"{below} & wait", environment=environment)
+            family.wait(f"below-{name}")
         family.found("leader", "setsid")
 
     ended = end_as_wrapper(family, grow)
@@ -410,9 +423,9 @@ if os.getuid() == 0:  # only root can have children of another user
 def test_all_are_asked_once_and_nobody_is_waited_for(family: Family) -> None:
     since = process.myself().start_time
     asked = family.folder / "asked"
-    family.found("stubborn", then=f"trap 'echo asked >>{asked}' TERM; while :; do sleep 0.02; done")
+    family.found("stubborn", first=f"trap 'echo asked >>{asked}' TERM", then="while :; do sleep 0.02; done")
     family.found("leaves", "setsid")
-    family.found("stopped", then="kill -STOP $$")
+    family.found_stopped("stopped")
     family.found_listener("service", "leads", family.marked)
     begun = time.monotonic()
     tree.ask(Scope(run_id=family.run_id, since=since, wrapper=None))

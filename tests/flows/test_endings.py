@@ -7,7 +7,7 @@ from typing import TYPE_CHECKING
 
 import pytest
 
-from tests.torture import endings, matrix, real, windows
+from tests.torture import matrix, real, scripted, windows
 
 if TYPE_CHECKING:
     from tests.harness import ModelServer
@@ -16,7 +16,7 @@ TIMES = 20
 HEAVY_TIMES = 5
 PI_TIMES = 2
 JOBS = 12
-NAMES = [row.name for row in endings.ENDINGS]
+NAMES = [row.name for row in scripted.ENDINGS]
 NAMES += [window.name for window in windows.WINDOW_ENDINGS]
 NAMES += [asked.name for asked in real.REAL_ENDINGS]
 
@@ -26,7 +26,7 @@ def outcomes(models: ModelServer) -> dict[str, list[list[str]]]:
     """Carry all rows out; give what was wrong, time by time."""
     cases = []
     for turn in range(TIMES):
-        cases += [c for c in matrix.scripted_cases() if turn < HEAVY_TIMES or c.name not in endings.HEAVY]
+        cases += [c for c in matrix.scripted_cases() if turn < HEAVY_TIMES or c.name not in scripted.HEAVY]
         if turn < PI_TIMES:
             cases += matrix.real_cases(models)
     with ThreadPoolExecutor(JOBS) as pool:

@@ -255,13 +255,13 @@ def test_a_state_directory_that_is_none_is_exit_3(home: Home) -> None:
 
 
 def test_our_own_bug_is_one_line_and_a_log(
-    home: Home, monkeypatch: pytest.MonkeyPatch, capsys: pytest.CaptureFixture[str]
+    home: Home, monkeypatch: pytest.MonkeyPatch, capfd: pytest.CaptureFixture[str]
 ) -> None:
     monkeypatch.setenv("TMUXAGENTS_HOME", str(home.state))
     monkeypatch.setattr(schema, "text", lambda _name: 1 / 0)
     with pytest.raises(SystemExit) as left:
         cli.main(["schema", "run"])
-    line, hint = capsys.readouterr().err.splitlines()
+    line, hint = capfd.readouterr().err.splitlines()
     log = Path(hint.removeprefix("hint: the log to report is "))
     assert (left.value.code, line) == (70, "Something went wrong in tmuxagents itself: ZeroDivisionError.")
     assert "Traceback" in log.read_text()

@@ -15,6 +15,7 @@ import pytest
 
 from tests.harness import BOOT, REPOSITORY, alive, eventually
 from tests.torture import memory
+from tests.torture.endings import press_until_it_ends
 from tmuxagents.commands.conclude import NEVER_OPENED, conclude
 from tmuxagents.edges import rundir
 
@@ -238,14 +239,24 @@ def test_a_transcript_that_cannot_be_written_costs_only_itself(home: Home) -> No
 
 
 def test_a_result_that_cannot_be_written_is_written_later(home: Home) -> None:
-    run = home.run("done fine")
-    obstacle = run.folder / ".result.json.new"
-    obstacle.mkdir()
-    run.start()
+    run = home.run("begin\nanswer toolUse x\nsleep 0.5\ndone fine").start()
+    run.wait_for("assistant_text")
+    runs = run.folder.parent
+    away = runs.rename(runs.with_name("away"))
+    runs.write_text("in the way")
     eventually(lambda: b"cannot be written" in run.screen)
-    assert run.status() == "running"
-    obstacle.rmdir()
-    assert run.wait()["status"] == "completed"
+    runs.unlink()
+    away.rename(runs)
+    result = run.wait()
+    assert (result["status"], result["output"]) == ("completed", "fine")
+
+
+def test_files_that_may_not_grow_cost_the_answer_in_the_result_but_not_the_result(home: Home) -> None:
+    run = home.run(f"begin\nanswer stop {'x' * 50_000}\nsettle")
+    run.start(prefix=["prlimit", "--fsize=4096:4096"])
+    result = run.wait()
+    assert (result["status"], result["output"], result["outputBytes"]) == ("completed", "x" * 256, 50_000)
+    assert result["logsIncomplete"]
 
 
 def test_logs_are_bounded(home: Home) -> None:
@@ -264,17 +275,14 @@ def test_snapshots_are_not_logged(home: Home) -> None:
 
 # --- what it costs ---
 
-MODULES = (
-    "tmuxagents tmuxagents.agents tmuxagents.agents.base tmuxagents.agents.pi tmuxagents.core"
-    " tmuxagents.core.documents tmuxagents.core.environment tmuxagents.core.events tmuxagents.core.guards"
-    " tmuxagents.core.leftovers tmuxagents.core.lifecycle tmuxagents.core.progress tmuxagents.core.sanitize"
-    " tmuxagents.core.queue tmuxagents.core.settings tmuxagents.core.transcript tmuxagents.edges"
-    " tmuxagents.edges.handover tmuxagents.edges.process tmuxagents.edges.rawlog tmuxagents.edges.rundir"
-    " tmuxagents.edges.settings tmuxagents.edges.slots tmuxagents.edges.terminal tmuxagents.errors"
-    " tmuxagents.records tmuxagents.tree tmuxagents.wrapper tmuxagents.wrapper.claim tmuxagents.wrapper.keys"
-    " tmuxagents.wrapper.ladder tmuxagents.wrapper.recorder tmuxagents.wrapper.run tmuxagents.wrapper.signals"
-    " tmuxagents.wrapper.turn tmuxagents.wrapper.watch"
-)
+MODULES = {
+    "": "agents core edges errors jsonline records tree wrapper",
+    "agents": "base pi raw",
+    "core": "documents endings environment events guards leftovers lifecycle "
+    "progress queue sanitize settings transcript",
+    "edges": "appender handover process rawlog rundir settings slots terminal",
+    "wrapper": "claim keys ladder recorder run signals turn watch",
+}
 
 
 def test_a_wrapper_imports_this_and_no_more() -> None:
@@ -282,7 +290,9 @@ def test_a_wrapper_imports_this_and_no_more() -> None:
     line = "; ".join([*steps, "print(*sys.modules)"])
     argv = [sys.executable, "-I", "-S", "-c", line]
     loaded = set(subprocess.run(argv, capture_output=True, text=True, check=True).stdout.split())
-    assert sorted(name for name in loaded if name.startswith("tmuxagents")) == sorted(MODULES.split())
+    ours = {f"{folder}.{name}".strip(".") for folder, names in MODULES.items() for name in names.split()}
+    seen = {name.removeprefix("tmuxagents.") for name in loaded if name.startswith("tmuxagents.")}
+    assert seen == ours
     dear = {
         "pathlib",
         "typing",
@@ -313,5 +323,7 @@ def test_ctrl_c_is_asked_about_once_and_then_obeyed(home: Home) -> None:
     run.type(b"q\x03")
     eventually(lambda: b"Ctrl-C again within 3 s stops this run" in run.screen)
     assert alive(run.child)
-    run.type(b"\x03")
+    run.type(b"\x03\x03")  # too soon to be an answer
+    assert alive(run.child)
+    press_until_it_ends(run)
     assert run.wait()["reason"] == "stopped"

@@ -11,7 +11,7 @@ from pathlib import Path
 from typing import TYPE_CHECKING
 
 from tests.harness import ModelServer
-from tests.torture import endings, matrix, memory
+from tests.torture import matrix, memory, scripted
 
 if TYPE_CHECKING:
     from collections.abc import Iterator
@@ -37,7 +37,7 @@ def chosen(options: argparse.Namespace, server: ModelServer) -> Iterator[Case]:
     """Yield the cases that were asked for."""
     for turn in range(options.times):
         for case in matrix.scripted_cases():
-            if turn < options.heavy or case.name not in endings.HEAVY:
+            if turn < options.heavy or case.name not in scripted.HEAVY:
                 yield case
     for _ in range(options.pi):
         yield from matrix.real_cases(server)

@@ -9,7 +9,7 @@ from pathlib import Path
 from typing import TYPE_CHECKING
 
 from tests.harness import Home, ModelServer, TmuxServer, real_pi
-from tests.torture import endings, readers, real, windows
+from tests.torture import endings, readers, real, scripted, windows
 
 if TYPE_CHECKING:
     from collections.abc import Callable, Iterator
@@ -45,7 +45,7 @@ class Outcome:
 
 def scripted_cases() -> Iterator[Case]:
     """Yield the endings of scripted children, and those of windows."""
-    for row in endings.ENDINGS:
+    for row in scripted.ENDINGS:
         yield Case("scripted child", row.name, partial(_scripted, row))
     for window in windows.WINDOW_ENDINGS:
         yield Case("tmux", window.name, partial(_in_window, window))

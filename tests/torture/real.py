@@ -10,16 +10,9 @@ import signal
 from typing import TYPE_CHECKING
 
 from tests.harness import eventually
-from tests.torture.endings import (
-    ABORTED,
-    COMPLETED,
-    FAILED,
-    L_MESSAGE,
-    Ending,
-    after_settling,
-    kill_wrapper,
-)
-from tmuxagents.records import LOST_MESSAGE
+from tests.torture.endings import Ending, after_settling, kill_wrapper
+from tests.torture.scripted import L_MESSAGE
+from tmuxagents.records import ABORTED, COMPLETED, FAILED, LOST_MESSAGE
 
 if TYPE_CHECKING:
     from collections.abc import Callable

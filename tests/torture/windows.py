@@ -10,8 +10,10 @@ import time
 from typing import TYPE_CHECKING
 
 from tests.harness import alive, eventually
-from tests.torture.endings import ABORTED, COMPLETED, LINGER, WORK
+from tests.torture.endings import LINGER
+from tests.torture.scripted import WORK
 from tmuxagents.edges import process
+from tmuxagents.records import ABORTED, COMPLETED
 
 if TYPE_CHECKING:
     from collections.abc import Callable

@@ -10,7 +10,7 @@ from hypothesis import strategies as st
 
 from tests.unit import strategies, vectors
 from tmuxagents.agents.pi import AGENT
-from tmuxagents.core import events, lifecycle
+from tmuxagents.core import endings, events
 from tmuxagents.core.guards import Guards
 
 STARTED_AT = 5000.0  # monotonic time has no meaningful zero, and a queue may have taken its time before
@@ -24,7 +24,7 @@ def looped(loop_count: int, calls: list[tuple[str, Any]]) -> list[int]:
     """Return which of the calls (from 1) are told to be one too many."""
     watch = guards(loop_count=loop_count)
     told = [watch.note_call(events.tool_call(None, tool, args)) for tool, args in calls]
-    assert {cause for cause in told if cause} <= {lifecycle.LOOP}
+    assert {cause for cause in told if cause} <= {endings.LOOP}
     return [number for number, cause in enumerate(told, 1) if cause]
 
 
@@ -120,4 +120,4 @@ def test_bottomless_arguments_of_a_child_are_no_fault_of_ours(depth: int) -> Non
     watch = guards(loop_count=2)
     for event in AGENT.reader().feed(line, 0.0).events:
         assert watch.note_call(event) is None
-        assert watch.note_call(event) is lifecycle.LOOP
+        assert watch.note_call(event) is endings.LOOP

@@ -10,9 +10,10 @@ from hypothesis import strategies as st
 
 from tests.unit import strategies
 from tmuxagents import records
-from tmuxagents.core import events, lifecycle
+from tmuxagents.core import endings, events, lifecycle
 from tmuxagents.core.events import Event
-from tmuxagents.core.lifecycle import Cause, RunState
+from tmuxagents.core.endings import Cause
+from tmuxagents.core.lifecycle import RunState
 from tmuxagents.records import Exit, Facts, Verdict
 
 USAGE = {"input": 100, "output": 20, "cacheRead": 0, "cacheWrite": 0, "totalTokens": 120, "cost": 0.25}
@@ -170,14 +171,14 @@ ENDINGS: dict[str, tuple[tuple[Event, ...], Exit, Cause | None, bool, tuple[obje
     ),
     "timeout": (
         (STARTED, TEXT),
-        *(Exit(None, "SIGKILL"), lifecycle.timed_out(600), False),
+        *(Exit(None, "SIGKILL"), endings.timed_out(600), False),
         ("failed", "timeout", None, "SIGKILL", TIMED_OUT),
     ),
-    "loop": ((STARTED, CALL), Exit(143), lifecycle.LOOP, False, ("failed", "loop", 143, None, LOOPED)),
-    "stop": ((STARTED,), Exit(143), lifecycle.STOPPED, False, ("aborted", "stopped", 143, None, "Stopped.")),
+    "loop": ((STARTED, CALL), Exit(143), endings.LOOP, False, ("failed", "loop", 143, None, LOOPED)),
+    "stop": ((STARTED,), Exit(143), endings.STOPPED, False, ("aborted", "stopped", 143, None, "Stopped.")),
     "stop, and the child settles on its way out": (
         ANSWERED,
-        *(Exit(0), lifecycle.STOPPED, False, ("aborted", "stopped", 0, None, "Stopped.")),
+        *(Exit(0), endings.STOPPED, False, ("aborted", "stopped", 0, None, "Stopped.")),
     ),
     "live: stop, or leaving it, after a finished answer": (
         (*ANSWERED[:-1], events.settled(aborted=False, attended=True)),
@@ -187,7 +188,7 @@ ENDINGS: dict[str, tuple[tuple[Event, ...], Exit, Cause | None, bool, tuple[obje
         (STARTED,),
         *(
             Exit(143),
-            lifecycle.PARENT,
+            endings.PARENT,
             False,
             ("aborted", "parent", 143, None, "The parent cancelled the call."),
         ),
@@ -196,7 +197,7 @@ ENDINGS: dict[str, tuple[tuple[Event, ...], Exit, Cause | None, bool, tuple[obje
         (STARTED,),
         *(
             Exit(129),
-            lifecycle.WINDOW_CLOSED,
+            endings.WINDOW_CLOSED,
             False,
             ("aborted", "closed", 129, None, "The window was closed."),
         ),
@@ -205,7 +206,7 @@ ENDINGS: dict[str, tuple[tuple[Event, ...], Exit, Cause | None, bool, tuple[obje
         (STARTED,),
         *(
             Exit(129),
-            lifecycle.SERVER_ENDED,
+            endings.SERVER_ENDED,
             False,
             ("aborted", "closed", 129, None, "The tmux server ended."),
         ),
@@ -218,7 +219,7 @@ def test_ending(ending: str) -> None:
     steps, how, cause, lingered, expected = ENDINGS[ending]
     state = fold(*steps)
     state.error_message = "401: wrong key"  # as the reader says it; of no matter unless the answer failed
-    assert told(lifecycle.verdict(state, how, cause=cause, lingered=lingered)) == expected
+    assert told(endings.verdict(state, how, cause=cause, lingered=lingered)) == expected
 
 
 @pytest.mark.parametrize(
@@ -226,15 +227,15 @@ def test_ending(ending: str) -> None:
 )
 def test_an_answer_that_the_child_aborts_itself_is_an_error(steps: tuple[Event, ...]) -> None:
     state = fold(STARTED, *steps)
-    how = lifecycle.verdict(state, Exit(0), cause=None, lingered=False)
+    how = endings.verdict(state, Exit(0), cause=None, lingered=False)
     assert told(how) == ("failed", "error", 0, None, "The child aborted its answer.")
     state.error_message = "This operation was aborted"
-    how = lifecycle.verdict(state, Exit(0), cause=None, lingered=False)
+    how = endings.verdict(state, Exit(0), cause=None, lingered=False)
     assert how.error_message == "This operation was aborted"
 
 
 def test_an_error_without_a_message_has_one() -> None:
-    how = lifecycle.verdict(fold(STARTED, turn("error"), SETTLED), Exit(0), cause=None, lingered=False)
+    how = endings.verdict(fold(STARTED, turn("error"), SETTLED), Exit(0), cause=None, lingered=False)
     assert told(how)[:2] == ("failed", "error")
     assert how.error_message
 
@@ -245,7 +246,7 @@ def test_an_error_without_a_message_has_one() -> None:
 )
 def test_a_timeout_names_the_configured_figure(timeout: float, shown: str) -> None:
     message = f"Timed out after {shown}. Consider resuming with a longer timeout."
-    assert lifecycle.timed_out(timeout).message == message
+    assert endings.timed_out(timeout).message == message
 
 
 # --- concluded without its wrapper ---
@@ -294,7 +295,7 @@ CONCLUSIONS: dict[str, tuple[tuple[Event, ...], tuple[object, ...], str | None]]
 @pytest.mark.parametrize("case", CONCLUSIONS)
 def test_conclude(case: str) -> None:
     steps, expected, note = CONCLUSIONS[case]
-    how = lifecycle.conclude(fold(*steps))
+    how = endings.conclude(fold(*steps))
     assert (told(how), how.note) == (expected, note)
 
 
@@ -309,13 +310,13 @@ WHEN_STOPPED = {
 @pytest.mark.parametrize("case", CONCLUSIONS)
 def test_conclude_for_one_who_stopped_it(case: str) -> None:
     steps, _, note = CONCLUSIONS[case]
-    how = lifecycle.conclude(fold(*steps), stopped=True)
+    how = endings.conclude(fold(*steps), stopped=True)
     assert (told(how), how.note) == (WHEN_STOPPED[case], note)
 
 
 def test_a_settled_child_that_leaves_at_our_stop_has_not_failed() -> None:
     exited = at(104.5, events.child_exited(143, None))
-    how = lifecycle.conclude(fold(*ANSWERED, exited), stopped=True)
+    how = endings.conclude(fold(*ANSWERED, exited), stopped=True)
     assert told(how) == (*DONE, 143, None, None)
 
 
@@ -340,7 +341,7 @@ def facts(presence: str, *, started: bool = False, result: dict[str, Any] | None
 @pytest.mark.parametrize("steps", EVENTS_OR_NOT.values(), ids=EVENTS_OR_NOT)
 @pytest.mark.parametrize("presence", [records.GONE, records.NEVER_CAME, records.ELSEWHERE])
 def test_a_result_says_it_once_the_wrapper_is_gone(presence: str, steps: tuple[Event, ...]) -> None:
-    standing = lifecycle.state_of(facts(presence, started=bool(steps), result=RECORDED), fold(*steps))
+    standing = endings.state_of(facts(presence, started=bool(steps), result=RECORDED), fold(*steps))
     assert standing.verdict is not None
     assert (standing.status, told(standing.verdict)) == ("failed", AS_RECORDED)
     assert standing.foreign is (presence == records.ELSEWHERE)
@@ -352,18 +353,18 @@ def test_while_the_wrapper_lives_its_run_does(
     *, started: bool, status: str, result: dict[str, Any] | None
 ) -> None:
     state = fold(*(ANSWERED if started else ()))
-    standing = lifecycle.state_of(facts(records.HERE, started=started, result=result), state)
+    standing = endings.state_of(facts(records.HERE, started=started, result=result), state)
     assert (standing.status, standing.verdict, standing.foreign) == (status, None, False)
 
 
 @pytest.mark.parametrize(("started", "status"), [(False, "queued"), (True, "running")])
 def test_a_run_of_another_machine_is_as_its_files_say(*, started: bool, status: str) -> None:
-    standing = lifecycle.state_of(facts(records.ELSEWHERE, started=started), fold(STARTED))
+    standing = endings.state_of(facts(records.ELSEWHERE, started=started), fold(STARTED))
     assert (standing.status, standing.verdict, standing.foreign) == (status, None, True)
 
 
 def test_a_run_whose_wrapper_never_came_is_queued_until_somebody_concludes_it() -> None:
-    standing = lifecycle.state_of(facts(records.NEVER_CAME), fold())
+    standing = endings.state_of(facts(records.NEVER_CAME), fold())
     assert (standing.status, standing.verdict) == ("queued", None)
 
 
@@ -379,14 +380,14 @@ def test_a_run_whose_wrapper_never_came_is_queued_until_somebody_concludes_it() 
 def test_a_run_whose_wrapper_is_gone_is_what_its_events_prove(
     steps: tuple[Event, ...], expected: tuple[object, ...], note: str | None
 ) -> None:
-    standing = lifecycle.state_of(facts(records.GONE, started=bool(steps)), fold(*steps))
+    standing = endings.state_of(facts(records.GONE, started=bool(steps)), fold(*steps))
     assert standing.verdict is not None
     assert standing.status == expected[0]
     assert (told(standing.verdict), standing.verdict.note) == (expected, note)
 
 
 def test_events_without_a_start_prove_nothing() -> None:
-    standing = lifecycle.state_of(facts(records.GONE, started=False), fold(*ANSWERED))
+    standing = endings.state_of(facts(records.GONE, started=False), fold(*ANSWERED))
     assert standing.verdict is not None
     assert told(standing.verdict) == LOST
 
@@ -400,7 +401,7 @@ def test_a_result_with_odd_fields_is_taken_as_far_as_it_goes() -> None:
         "errorMessage": ["x"],
         "note": {},
     }
-    standing = lifecycle.state_of(facts(records.GONE, result=result), fold())
+    standing = endings.state_of(facts(records.GONE, result=result), fold())
     assert standing.verdict is not None
     assert told(standing.verdict) == ("failed", "exit", None, None, None)
     assert standing.verdict.note is None
@@ -580,11 +581,11 @@ wild_logs = st.builds(
 @example(script(STARTED, events.usage({"cost": 0.5}), events.usage({"cost": 10**400})))
 def test_no_log_is_ever_refused(log: list[Event]) -> None:
     state = lifecycle.fold(log)
-    how = lifecycle.conclude(state)
+    how = endings.conclude(state)
     assert how.status in records.ENDED
     ending = state.exit or Exit(0)
     for lingered in (False, True):
-        assert lifecycle.verdict(state, ending, cause=None, lingered=lingered).status in records.ENDED
+        assert endings.verdict(state, ending, cause=None, lingered=lingered).status in records.ENDED
 
 
 @given(whole_logs, st.data())
@@ -608,11 +609,11 @@ def test_an_ended_child_never_goes_back(log: list[Event], later: list[Event]) ->
         return
     kept = ("phase", "exit", "settled", "settled_at", "exited_at", "text", "stop_reason", "usage", "turns")
     before = {name: seen(state)[name] for name in kept}
-    how = told(lifecycle.conclude(state))
+    how = told(endings.conclude(state))
     for event in later:
         lifecycle.apply(state, event)
         assert {name: seen(state)[name] for name in kept} == before
-    assert told(lifecycle.conclude(state)) == how
+    assert told(endings.conclude(state)) == how
 
 
 @given(
@@ -623,7 +624,7 @@ def test_an_ended_child_never_goes_back(log: list[Event], later: list[Event]) ->
 def test_a_recorded_ending_stays_whatever_events_say(
     log: list[Event], presence: str, *, started: bool
 ) -> None:
-    standing = lifecycle.state_of(facts(presence, started=started, result=RECORDED), lifecycle.fold(log))
+    standing = endings.state_of(facts(presence, started=started, result=RECORDED), lifecycle.fold(log))
     assert standing.verdict is not None
     assert told(standing.verdict) == AS_RECORDED
 

@@ -14,7 +14,7 @@ from tests.unit import strategies
 from tmuxagents.agents import AGENTS
 from tmuxagents.agents.base import LINE_LIMIT, LineSplitter, Oversized
 from tmuxagents.agents.pi import AGENT
-from tmuxagents.core import events, lifecycle, transcript
+from tmuxagents.core import endings, events, lifecycle, transcript
 from tmuxagents.core.lifecycle import RunState
 from tmuxagents.core.progress import Narrator
 from tmuxagents.records import Exit
@@ -72,7 +72,7 @@ class Played:
         for line in stderr.splitlines():
             lifecycle.apply(self.state, events.stderr(line))
         ending = Exit(code) if code >= 0 else Exit(None, {-9: "SIGKILL"}[code])
-        how = lifecycle.verdict(self.state, ending, cause=None, lingered=False)
+        how = endings.verdict(self.state, ending, cause=None, lingered=False)
         return how.status, how.reason, how.exit_code, how.signal, how.error_message
 
 

@@ -18,6 +18,7 @@ if TYPE_CHECKING:
         settled: bool  # the child is done for now
         model: str | None  # what the child says it uses
         error_message: str | None  # of its last answer
+        left_out: bool  # an answer was too long to be kept whole
 
         def feed(self, line: bytes, now: float) -> Reading:
             """Read one line; `now` is monotonic."""

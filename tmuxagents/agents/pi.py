@@ -7,9 +7,8 @@ most of the volume and carry no event: they are recognised by their first bytes 
 
 from __future__ import annotations
 
-import json
-
-from tmuxagents.agents.base import ACTIVE, NOTHING, Oversized, Reading
+from tmuxagents.agents import raw as raw_json
+from tmuxagents.agents.base import ACTIVE, END_KEPT, NOTHING, Oversized, Reading
 from tmuxagents.core import events
 
 TYPE_CHECKING = False
@@ -26,9 +25,6 @@ SNAPSHOTS = (
     b'{"type": "tool_execution_update"',
 )
 _SNAPSHOT_HEAD = 1000  # bytes in which a snapshot says of what it is
-_WORD_LIMIT = 256
-_MESSAGE_LIMIT = 4096
-_PENDING_CALLS = 1000  # calls whose end is awaited; bounded, as a child may never end them
 
 
 class Pi:
@@ -76,8 +72,10 @@ class PiReader:
         self.settled = False
         self.model: str | None = None
         self.error_message: str | None = None
+        self.left_out = False
         self._stop_reason: str | None = None
-        self._began: dict[str, float | None] = {}  # callId of an open call -> when it began to run
+        self._turn_is_open = False  # an answer has come, and the end of its turn has not
+        self._running: dict[str, float | None] = {}  # callId of an open call -> when it began to run
         self._answered: dict[str, None] = {}  # callIds whose result has been told, oldest first
 
     def feed(self, line: bytes, now: float) -> Reading:
@@ -86,50 +84,76 @@ class PiReader:
             return _snapshot(line)
         if not line.strip():
             return NOTHING
-        raw = _parse(line)
+        if raw_json.is_dense(line):
+            return self.feed_oversized(Oversized(line[:END_KEPT], line[-END_KEPT:], len(line)), now)
+        raw = raw_json.parse(line)
         if raw is None:
-            return Reading(plain=line.decode("utf-8", "replace"))
+            return self._plain(line, now)
         kind = raw.get("type")
         take = _TAKE.get(kind) if isinstance(kind, str) else None
         return take(self, raw, now) if take is not None else NOTHING
+
+    def _plain(self, line: bytes, now: float) -> Reading:
+        """Read a line that is no JSON; somebody's words without a newline may stand before an event."""
+        at = line.find(b'{"type":"')
+        raw = raw_json.parse(line[at:]) if at > 0 else None
+        if raw is None:
+            return Reading(plain=line.decode("utf-8", "replace"))
+        told = self.feed(line[at:], now)
+        return Reading(told.events, active=told.active, plain=line[:at].decode("utf-8", "replace"))
 
     def feed_oversized(self, line: Oversized, now: float) -> Reading:
         """Read the two ends of a line: enough for the verdict, not for its whole text."""
         if line.head.startswith(SNAPSHOTS):
             return _snapshot(line.head)
-        kind = _word_after(line.head, "type")
+        kind = raw_json.word_after(line.head, "type")
         if kind in ("tool_execution_start", "tool_execution_end"):
             return self._oversized_tool(kind, line, now)
         if kind == "agent_end":
-            retry = _word_after(line.tail, "willRetry", last=True)
+            before, after = line.head.partition(b'"messages"')[0], line.tail
+            retry = raw_json.word_after(after, "willRetry", last=True) or raw_json.word_after(
+                before, "willRetry"
+            )
             return self._agent_end({} if retry is None else {"willRetry": retry == "true"}, now)
         if kind == "turn_end":
             return self._turn_end({}, now)
-        if kind == "message_end" and _word_after(line.head, "role") == "assistant":
-            message = {
-                "role": "assistant",
-                "content": [{"type": "text", "text": f"(an answer of {line.size} bytes: see stdout.log)"}],
-                "stopReason": _word_after(line.tail, "stopReason", last=True),
-            }
-            return self._message_end({"message": message}, now)
+        if kind == "message_end" and raw_json.word_after(line.head, "role") == "assistant":
+            return self._oversized_answer(line, now)
         return NOTHING
 
+    def _oversized_answer(self, line: Oversized, now: float) -> Reading:
+        self.left_out = True
+        reason = raw_json.word_after(line.tail, "stopReason", last=True)
+        words = f"(an answer of {line.size} bytes, of which stdout.log has the two ends)"
+        message = {
+            "role": "assistant",
+            "content": [{"type": "text", "text": words}] if reason != "toolUse" else [],
+            "stopReason": reason,
+            "errorMessage": raw_json.word_after(line.tail, "errorMessage", last=True),
+            "provider": raw_json.word_after(line.tail, "provider", last=True),
+            "model": raw_json.word_after(line.tail, "model", last=True),
+        }
+        return self._message_end({"message": message}, now)
+
     def _oversized_tool(self, kind: str, line: Oversized, now: float) -> Reading:
-        call_id, tool = _word_after(line.head, "toolCallId"), _word_after(line.head, "toolName")
+        call_id, tool = (
+            raw_json.word_after(line.head, "toolCallId"),
+            raw_json.word_after(line.head, "toolName"),
+        )
         raw: dict[str, Any] = {"toolCallId": call_id, "toolName": tool}
         if kind == "tool_execution_start":
             # Its size stands for what is left out: two calls that differ must not look like a loop.
-            args = {"path": _word_after(line.head, "path"), "leftOut": line.size}
+            args = {"path": raw_json.word_after(line.head, "path"), "leftOut": line.size}
             return self._tool_started({**raw, "args": args}, now)
-        failed = _word_after(line.tail, "isError", last=True) == "true"  # pi's own is the last
+        failed = raw_json.word_after(line.tail, "isError", last=True) == "true"  # pi's own is the last
         content = [{"type": "text", "text": f"({line.size} bytes)"}]
         return self._tool_ended({**raw, "isError": failed, "result": {"content": content}}, now)
 
     # One method for each line that tells something. All take (raw, now), as the table below calls them.
 
     def _began_again(self, _raw: dict[str, Any], _now: float) -> Reading:
-        self.settled = False
-        return NOTHING
+        again, self.settled = self.settled, False
+        return Reading([events.resumed()]) if again else NOTHING
 
     def _message_end(self, raw: dict[str, Any], now: float) -> Reading:
         message = raw.get("message")
@@ -139,20 +163,26 @@ class PiReader:
             return self._tool_ended({**message, "result": message}, now)
         if message.get("role") != "assistant":
             return NOTHING
-        self.settled = False
-        self._stop_reason = _word(message.get("stopReason"))
-        self.error_message = _message(message.get("errorMessage"))
-        provider, model = _text(message.get("provider")), _text(message.get("model"))
-        if model:
-            self.model = _word(f"{provider}/{model}" if provider else model)
-        told = list(self._contents(message.get("content")))
+        told = [*self._close_turn(), *self._contents(message.get("content"))]
         told.append(events.usage(_usage(message.get("usage"))))
+        self.settled = False
+        self._turn_is_open = True
+        self._stop_reason = raw_json.word(message.get("stopReason"))
+        self.error_message = raw_json.sentence(message.get("errorMessage"))
+        provider, model = raw_json.text(message.get("provider")), raw_json.text(message.get("model"))
+        if model:
+            self.model = raw_json.word(f"{provider}/{model}" if provider else model)
         return Reading(told, active=any(event.type in ("assistant_text", "tool_call") for event in told))
 
+    def _close_turn(self) -> list[Event]:
+        """Tell the end of a turn whose own line was lost: how an answer ended must not be forgotten."""
+        was_open, self._turn_is_open = self._turn_is_open, False
+        return [events.turn_end(self._stop_reason)] if was_open else []
+
     def _contents(self, content: Any) -> list[Event]:
-        blocks = _blocks(content)
-        thought = "\n".join(_texts(blocks, "thinking"))
-        answer = "\n".join(_texts(blocks, "text"))
+        blocks = raw_json.blocks(content)
+        thought = "\n".join(raw_json.texts(blocks, "thinking"))
+        answer = "\n".join(raw_json.texts(blocks, "text"))
         told = [events.thinking(thought)] if thought.strip() else []
         if answer.strip():
             told.append(events.assistant_text(answer))
@@ -162,17 +192,20 @@ class PiReader:
         return told
 
     def _call(self, call_id: Any, tool: Any, args: Any, now: float | None) -> list[Event]:
-        """Tell a call once: it is named in the answer, and again when it begins to run."""
-        known = _text(call_id)
+        """Tell a call once: it is named in the answer, and again when it begins to run.
+
+        An id is a call's only until its result: some providers number the calls of each answer anew.
+        """
+        known = raw_json.text(call_id) or None
         if known is not None:
-            first = known not in self._began or known in self._answered  # ids come again in later turns
+            first = known not in self._running
+            raw_json.remember(self._running, known, now)
             self._answered.pop(known, None)
-            self._began[known] = now
-            if len(self._began) > _PENDING_CALLS:
-                del self._began[next(iter(self._began))]
             if not first:
                 return []
-        return [events.tool_call(known, _text(tool) or "tool", args if isinstance(args, dict) else {})]
+        return [
+            events.tool_call(known, raw_json.text(tool) or "tool", args if isinstance(args, dict) else {})
+        ]
 
     def _tool_started(self, raw: dict[str, Any], now: float) -> Reading:
         self.settled = False
@@ -182,42 +215,41 @@ class PiReader:
 
     def _tool_ended(self, raw: dict[str, Any], now: float) -> Reading:
         """Tell a result once: it comes as the tool's end and again as a message."""
-        call_id = _text(raw.get("toolCallId"))
+        call_id = raw_json.text(raw.get("toolCallId")) or None
         began = None
         if call_id is not None:
             if call_id in self._answered:
                 return ACTIVE
-            self._answered[call_id] = None
-            if len(self._answered) > _PENDING_CALLS:
-                del self._answered[next(iter(self._answered))]
-            began = self._began.get(call_id)
+            raw_json.remember(self._answered, call_id, None)
+            began = self._running.pop(call_id, None)
         lasted = raw.get("durationMs")
         if type(lasted) is not int:
             lasted = None if began is None else round((now - began) * 1000)
         result = raw.get("result")
-        content = _blocks(result.get("content") if isinstance(result, dict) else None)
+        content = raw_json.blocks(result.get("content") if isinstance(result, dict) else None)
         told = events.tool_result(
             call_id,
-            _text(raw.get("toolName")) or "tool",
+            raw_json.text(raw.get("toolName")) or "tool",
             is_error=raw.get("isError") is True,
-            text="\n".join(_texts(content, "text")),
+            text="\n".join(raw_json.texts(content, "text")),
             duration_ms=lasted,
         )
         return Reading([told], active=True)
 
     def _turn_end(self, raw: dict[str, Any], _now: float) -> Reading:
         message = raw.get("message")
-        if isinstance(message, dict) and _word(message.get("stopReason")):
-            self._stop_reason = _word(message["stopReason"])
+        if isinstance(message, dict) and raw_json.word(message.get("stopReason")):
+            self._stop_reason = raw_json.word(message["stopReason"])
+        self._turn_is_open = False
         return Reading([events.turn_end(self._stop_reason)])
 
     def _retry(self, raw: dict[str, Any], _now: float) -> Reading:
         self.settled = False
         told = events.retry(
-            attempt=_int(raw.get("attempt")),
-            most=_int(raw.get("maxAttempts")),
-            delay_ms=_int(raw.get("delayMs")),
-            message=_message(raw.get("errorMessage")),
+            attempt=raw_json.whole(raw.get("attempt")),
+            most=raw_json.whole(raw.get("maxAttempts")),
+            delay_ms=raw_json.whole(raw.get("delayMs")),
+            message=raw_json.sentence(raw.get("errorMessage")),
         )
         return Reading([told])
 
@@ -228,7 +260,7 @@ class PiReader:
 
     def _settle(self, raw: dict[str, Any], _now: float) -> Reading:
         self.settled = True
-        return Reading([events.settled(aborted=raw.get("aborted") is True)])
+        return Reading([*self._close_turn(), events.settled(aborted=raw.get("aborted") is True)])
 
 
 _TAKE = {
@@ -249,57 +281,9 @@ def _snapshot(line: bytes) -> Reading:
     return NOTHING if b'"type":"thinking_' in line[:_SNAPSHOT_HEAD] else ACTIVE
 
 
-def _parse(line: bytes) -> dict[str, Any] | None:
-    """Return the JSON object of a line, None where it is none (also too deep, or figures too long)."""
-    try:
-        raw = json.loads(line.decode("utf-8", "replace"))
-    except (ValueError, RecursionError):
-        return None
-    return raw if isinstance(raw, dict) else None
-
-
 def _usage(raw: Any) -> dict[str, Any]:
     figures = raw if isinstance(raw, dict) else {}
     cost = figures.get("cost")
     total = cost.get("total") if isinstance(cost, dict) else cost
     flat = {**figures, "cost": total}
-    return {key: flat[key] if type(flat.get(key)) in (int, float) else 0 for key in events.USAGE_KEYS}
-
-
-def _blocks(content: Any) -> list[dict[str, Any]]:
-    if isinstance(content, str):
-        return [{"type": "text", "text": content}]
-    return [block for block in content if isinstance(block, dict)] if isinstance(content, list) else []
-
-
-def _texts(blocks: list[dict[str, Any]], kind: str) -> list[str]:
-    return [block[kind] for block in blocks if block.get("type") == kind and isinstance(block.get(kind), str)]
-
-
-def _text(value: Any) -> str | None:
-    return value if isinstance(value, str) else None
-
-
-def _word(value: Any) -> str | None:
-    """Return a name; nothing that a child makes up may make our records unreadably long."""
-    return value[:_WORD_LIMIT] if isinstance(value, str) else None
-
-
-def _message(value: Any) -> str | None:
-    return value[:_MESSAGE_LIMIT] if isinstance(value, str) else None
-
-
-def _int(value: Any) -> int | None:
-    return value if type(value) is int else None
-
-
-def _word_after(text: bytes, key: str, *, last: bool = False) -> str | None:
-    """Return the plain value of a key in a piece of JSON that cannot be parsed as a whole."""
-    mark = f'"{key}":'.encode()
-    at = text.rfind(mark) if last else text.find(mark)
-    if at < 0:
-        return None
-    value = text[at + len(mark) : at + len(mark) + 200].lstrip()
-    if value.startswith(b'"'):
-        return value[1:].split(b'"', 1)[0].decode("utf-8", "replace")
-    return value.split(b",", 1)[0].split(b"}", 1)[0].strip().decode("ascii", "replace")
+    return {key: raw_json.figure(flat.get(key), integral=key != "cost") for key in events.USAGE_KEYS}

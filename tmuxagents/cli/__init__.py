@@ -5,10 +5,10 @@ Each family of verbs is a module of its own, imported when one of its verbs is c
 
 from __future__ import annotations
 
+import contextlib
 import difflib
 import errno
 import importlib
-import json
 import os
 import signal
 import sys
@@ -17,7 +17,8 @@ import traceback
 
 import click
 
-from tmuxagents import __version__
+from tmuxagents import __version__, jsonline
+from tmuxagents.cli import streams
 from tmuxagents.core import documents, sanitize
 from tmuxagents.edges import process, settings
 from tmuxagents.errors import BadRequest, TmuxAgentsError, Unusable
@@ -86,7 +87,8 @@ def main(arguments: Sequence[str] | None = None) -> None:
     try:
         # Standalone mode would turn Ctrl-C into exit code 1 and print errors in click's way.
         code = tmuxagents.main(args=argv, prog_name="tmuxagents", standalone_mode=False)
-        sys.stdout.flush()
+        if sys.stdout is not None:
+            sys.stdout.flush()
     except BaseException as error:  # noqa: BLE001  (the one boundary: everything becomes a code and a sentence)
         code = _fail(error, as_json="--json" in _before_dashes(argv))
     sys.exit(code if isinstance(code, int) else 0)
@@ -105,7 +107,7 @@ def _fail(error: BaseException, *, as_json: bool) -> int:
     if isinstance(error, (KeyboardInterrupt, click.Abort)):
         return 128 + signal.SIGINT
     if isinstance(error, BrokenPipeError):
-        _stop_writing()
+        streams.give_up()
         return 1
     log = None
     problem = _translate(error)
@@ -113,10 +115,10 @@ def _fail(error: BaseException, *, as_json: bool) -> int:
         log = _log(error)
         words = f"Something went wrong in tmuxagents itself: {type(error).__name__}."
         problem = TmuxAgentsError(words, kind="internal", hint=f"the log to report is {log}")
-    try:
+    with contextlib.suppress(OSError):
         _say(problem, as_json=as_json, log=log)
-    except OSError:
-        _stop_writing()
+    if isinstance(error, OSError):
+        streams.give_up()
     return problem.exit_code
 
 
@@ -140,20 +142,11 @@ def _translate(error: BaseException) -> TmuxAgentsError | None:
 
 def _say(problem: TmuxAgentsError, *, as_json: bool, log: str | None) -> None:
     if as_json:
-        text = json.dumps(documents.error(problem, log=log), ensure_ascii=False, separators=(",", ":"))
-        sys.stdout.write(text.encode("utf-8", "backslashreplace").decode() + "\n")
-        sys.stdout.flush()
+        streams.write(jsonline.encode(documents.error(problem, log=log)))
         return
-    sys.stderr.write(sanitize.text(problem.message) + "\n")
-    if problem.hint:
-        sys.stderr.write(f"hint: {sanitize.text(problem.hint)}\n")
-    sys.stderr.flush()
-
-
-def _stop_writing() -> None:
-    """Point stdout at nothing: Python would try again on its way out, and complain."""
-    nothing = os.open(os.devnull, os.O_WRONLY)
-    os.dup2(nothing, sys.stdout.fileno())
+    lines = [problem.message, *([f"hint: {problem.hint}"] if problem.hint else [])]
+    words = "".join(f"{sanitize.text(line)}\n" for line in lines)
+    streams.write(words.encode("utf-8", "replace"), streams.ERR)
 
 
 def _log(error: BaseException) -> str | None:

@@ -3,13 +3,13 @@
 from __future__ import annotations
 
 import os
-import sys
 import time
 
 import click
 
+from tmuxagents import jsonline
+from tmuxagents.cli import streams
 from tmuxagents.commands import find, inspect, reading
-from tmuxagents.core import events as codec
 from tmuxagents.core import sanitize
 
 TYPE_CHECKING = False
@@ -20,17 +20,16 @@ if TYPE_CHECKING:
 
 
 def _caller() -> find.Caller:
-    return find.Caller(os.environ, os.getcwd())
-
-
-def _write(text: bytes) -> None:
-    sys.stdout.buffer.write(text)
-    sys.stdout.buffer.flush()
+    try:
+        folder = os.getcwd()
+    except FileNotFoundError:  # removed under us: it is no project any more
+        folder = "/"
+    return find.Caller(os.environ, folder)
 
 
 def _lines(lines: Iterable[bytes]) -> None:
     for line in lines:
-        _write(line + b"\n")
+        streams.write(line + b"\n")
 
 
 @click.command(epilog="Example: tmuxagents output 01a1ee15 > answer.md")
@@ -48,26 +47,27 @@ def output(*, run: str, wait: bool, max_bytes: int | None, as_json: bool) -> Non
         inspect.wait_for_end(run_dir)
     found = inspect.inspect(run_dir)
     if as_json:
-        _write(codec.json_line(found.document(time.time())))
+        streams.write(jsonline.encode(found.document(time.time())))
         return
     text = reading.answer(found, max_bytes)
     _say_state(found, text)
     if text:
-        shown = sanitize.text(text) if sys.stdout.isatty() else text
-        _write(shown.encode("utf-8", "replace") + (b"" if shown.endswith("\n") else b"\n"))
+        shown = sanitize.text(text) if streams.is_terminal() else text
+        streams.write(shown.encode("utf-8", "replace") + (b"" if shown.endswith("\n") else b"\n"))
 
 
 def _say_state(run: Run, text: str | None) -> None:
     """Say on stderr what the answer alone does not tell."""
     how = run.standing.verdict
+    words = []
     if how is None:
-        sys.stderr.write("still running\n" if run.standing.status == "running" else "still queued\n")
+        words.append("still running" if run.standing.status == "running" else "still queued")
     elif how.status != "completed":
         message = sanitize.line(how.error_message or "")
-        sys.stderr.write(f"{how.status} ({how.reason}){': ' if message else ''}{message}\n")
+        words.append(f"{how.status} ({how.reason}){': ' if message else ''}{message}")
     if how is not None and not text:
-        sys.stderr.write("no text output\n")
-    sys.stderr.flush()
+        words.append("no text output")
+    streams.write("".join(f"{line}\n" for line in words).encode("utf-8", "replace"), streams.ERR)
 
 
 @click.command(epilog="Example: tmuxagents transcript -f 01a1ee15")
@@ -85,7 +85,7 @@ def transcript(*, run: str, follow: bool, as_json: bool) -> None:
             continue
         for line in reading.transcript_lines(run_dir, follow=last):
             # The file is clean when we write it; but it lies where the child can write, too.
-            _write(sanitize.text(line.decode("utf-8", "replace")).encode("utf-8", "replace") + b"\n")
+            streams.write(sanitize.text(line.decode("utf-8", "replace")).encode("utf-8", "replace") + b"\n")
 
 
 @click.command(epilog="Example: tmuxagents events --after 12 -f 01a1ee15")

@@ -10,13 +10,16 @@ import time
 
 from tmuxagents import records, tree
 from tmuxagents.commands.inspect import gather, last_sign
-from tmuxagents.core import documents, events, lifecycle
-from tmuxagents.edges import process, rundir
+from tmuxagents.core import documents, endings, events, lifecycle
+from tmuxagents.core.leftovers import Whose
+from tmuxagents.edges import rundir
 from tmuxagents.records import Spared, Verdict
 
 TYPE_CHECKING = False
 if TYPE_CHECKING:
     from typing import Any
+
+    from tmuxagents.core.lifecycle import RunState
 
 LOCK_LIMIT_S = 5.0
 NEVER_OPENED = "The window was never opened."
@@ -31,6 +34,7 @@ def conclude(
     run whose wrapper did not come in time (tmux's own words); without it such a run is left alone.
     """
     os.umask(0o077)
+    run_dir = os.path.normpath(run_dir)
     held = _lock(run_dir, keep_background=keep_background)
     if held is None:
         return None
@@ -45,9 +49,9 @@ def _lock(run_dir: str, *, keep_background: bool) -> int | None:
     held = rundir.lock(run_dir, 0.0)
     if held is not None:
         return held
-    wrapper = rundir.read_wrapper(run_dir)
-    if process.presence(rundir.identity_of(wrapper)) == records.GONE:
-        _end_leftovers(run_dir, wrapper, keep_background=keep_background)
+    facts, wrapper, lines = gather(run_dir)
+    if facts.presence == records.GONE:
+        _end_leftovers(run_dir, wrapper, _fold(lines), keep_background=keep_background)
     return rundir.lock(run_dir, LOCK_LIMIT_S)
 
 
@@ -62,32 +66,39 @@ def _conclude(
         return facts.result
     if facts.presence == records.NEVER_CAME and never_came is None:
         return None
-    spared = _end_leftovers(run_dir, wrapper, keep_background=keep_background)
-    state = lifecycle.fold(event for line in lines if (event := events.decode(line)) is not None)
+    state = _fold(lines)
+    spared = _end_leftovers(run_dir, wrapper, state, keep_background=keep_background)
     state.left_behind += [{"pid": s.pid, "comm": s.comm, "why": s.why} for s in spared]
     verdict = _verdict(facts, state, stopped=stopped, never_came=never_came)
     ended_at = time.time() if facts.presence == records.NEVER_CAME else last_sign(meta, wrapper, state)
     result = documents.result(
         meta, state, verdict, ended_at=ended_at, duration_s=ended_at - (state.started_at or ended_at)
     )
-    if state.text is not None and not os.path.exists(f"{run_dir}/{rundir.OUTPUT}"):
+    if state.text is not None and rundir.place_of(f"{run_dir}/{rundir.OUTPUT}") is None:
         rundir.replace(run_dir, rundir.OUTPUT, state.text.encode("utf-8", "replace"))
     rundir.write_result(run_dir, result)
     return result
 
 
-def _verdict(
-    facts: records.Facts, state: lifecycle.RunState, *, stopped: bool, never_came: str | None
-) -> Verdict:
+def _fold(lines: list[bytes]) -> RunState:
+    return lifecycle.fold(event for line in lines if (event := events.decode(line)) is not None)
+
+
+def _verdict(facts: records.Facts, state: RunState, *, stopped: bool, never_came: str | None) -> Verdict:
     if facts.presence == records.NEVER_CAME and never_came is not None:
         if stopped:
-            return Verdict(lifecycle.STOPPED.status, lifecycle.STOPPED.reason, lifecycle.STOPPED.message)
+            return Verdict(endings.STOPPED.status, endings.STOPPED.reason, endings.STOPPED.message)
         return Verdict(records.FAILED, "window", never_came)
-    return lifecycle.conclude(state, stopped=stopped)
+    return endings.conclude(state, stopped=stopped)
 
 
-def _end_leftovers(run_dir: str, wrapper: dict[str, Any] | None, *, keep_background: bool) -> list[Spared]:
+def _end_leftovers(
+    run_dir: str, wrapper: dict[str, Any] | None, state: RunState, *, keep_background: bool
+) -> list[Spared]:
     identity = rundir.identity_of(wrapper)
-    since = identity.start_time if identity is not None else 0
-    run_id = os.path.basename(run_dir)
-    return tree.end(tree.Scope(run_id=run_id, since=since, wrapper=None, keep=keep_background))
+    known = state.child_pid is not None and state.child_start_time is not None
+    child = (state.child_pid or 0, state.child_start_time or 0) if known else None
+    whose = Whose(run_id=os.path.basename(run_dir), uid=os.getuid(), child=child, keep=keep_background)
+    scope = tree.Scope(whose, since=identity.start_time if identity is not None else 0)
+    tree.freeze(scope)
+    return tree.end(scope)

@@ -6,7 +6,7 @@ import os
 import time
 
 from tmuxagents import records
-from tmuxagents.core import documents, events, lifecycle
+from tmuxagents.core import documents, endings, events, lifecycle
 from tmuxagents.core.progress import Narrator
 from tmuxagents.edges import process, rundir
 from tmuxagents.errors import NoSuchRun
@@ -16,7 +16,8 @@ TYPE_CHECKING = False
 if TYPE_CHECKING:
     from typing import Any
 
-    from tmuxagents.core.lifecycle import RunState, Standing
+    from tmuxagents.core.endings import Standing
+    from tmuxagents.core.lifecycle import RunState
 
 
 class Run:
@@ -123,7 +124,7 @@ def inspect(run_dir: str) -> Run:
             activity = narrator.phrase(event) or activity
     if facts.result is not None:
         _take_from_result(state, facts.result)
-    standing = lifecycle.state_of(facts, state)
+    standing = endings.state_of(facts, state)
     result = facts.result if standing.verdict is not None else None
     return Run(
         run_dir=run_dir,

@@ -47,7 +47,7 @@ def event_lines(run_dir: str, *, after: int, follow: bool) -> Iterator[bytes]:
     for line in _lines(run_dir, rundir.EVENTS, follow=follow):
         event = events.decode(line)
         if event is not None and event.seq > after:
-            yield line
+            yield events.encode(event).removesuffix(b"\n")  # as we write them, whoever wrote this one
 
 
 def transcript_lines(run_dir: str, *, follow: bool) -> Iterator[bytes]:
@@ -72,10 +72,14 @@ def _told_again(run_dir: str) -> Iterator[bytes]:
 def _lines(run_dir: str, name: str, *, follow: bool) -> Iterator[bytes]:
     """Yield the complete lines of a file, until the run has ended if they are followed."""
     offset = 0
+    place = None
+    path = f"{run_dir}/{name}"
     while True:
+        if place != (place := rundir.place_of(path)):
+            offset = 0  # removed under a living wrapper, and begun anew
         # Ended is asked before the file is read: what was written before the end is then never missed.
         ended = not follow or inspect(run_dir).ended
-        lines, offset = rundir.read_lines(f"{run_dir}/{name}", offset)
+        lines, offset = rundir.read_lines(path, offset)
         yield from lines
         if ended:
             return

@@ -1,4 +1,4 @@
-"""Stop a run: ask its wrapper, which ends the child and writes the result; end a deaf wrapper and conclude."""
+"""Stop a run: ask its wrapper, which ends the child and writes the result; a deaf one is ended for it."""
 
 from __future__ import annotations
 

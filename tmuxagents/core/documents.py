@@ -7,7 +7,8 @@ if TYPE_CHECKING:
     from collections.abc import Mapping
     from typing import Any
 
-    from tmuxagents.core.lifecycle import RunState, Standing
+    from tmuxagents.core.endings import Standing
+    from tmuxagents.core.lifecycle import RunState
     from tmuxagents.errors import TmuxAgentsError
     from tmuxagents.records import Identity, Verdict
 

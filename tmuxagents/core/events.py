@@ -6,19 +6,17 @@ Unknown types and fields survive a read. Nothing here decides what an event mean
 from __future__ import annotations
 
 import json
-import re
+
+from tmuxagents import jsonline
 
 TYPE_CHECKING = False
 if TYPE_CHECKING:
     from typing import Any
 
 RESULT_TEXT_LIMIT = 500
+_MOST = 2**53  # no count, cost or moment is larger
 THINKING_LIMIT = 2048
 USAGE_KEYS = ("input", "output", "cacheRead", "cacheWrite", "totalTokens", "cost")
-
-# Control characters that JSON itself lets through (DEL, C1), line separators and bidi marks: a person may
-# look at these files with `cat`.
-_LOUD = re.compile("[\x7f-\x9f\u061c\u200e\u200f\u2028-\u202e\u2066-\u2069]")
 
 
 class Event:
@@ -47,7 +45,7 @@ class Event:
 
 def encode(event: Event) -> bytes:
     """Return the event's line, newline included."""
-    return json_line(event.document())
+    return jsonline.encode(event.document())
 
 
 def decode(line: bytes) -> Event | None:
@@ -60,37 +58,14 @@ def decode(line: bytes) -> Event | None:
         return None
     kind, seq, at = document.pop("type", None), document.pop("seq", None), document.pop("at", None)
     document.pop("v", None)
-    if not isinstance(kind, str) or type(seq) is not int or type(at) not in (int, float):
+    if not isinstance(kind, str) or type(seq) is not int or not is_figure(at):
         return None
     return Event(kind, document, seq=seq, at=at)
 
 
-def json_line(document: dict[str, Any]) -> bytes:
-    """Return one compact line of strict JSON, whatever a child put into the values."""
-    try:
-        text = json.dumps(document, ensure_ascii=False, separators=(",", ":"), allow_nan=False)
-    except (ValueError, RecursionError):
-        text = json.dumps(_tame(document, 0), ensure_ascii=False, separators=(",", ":"))
-    if _LOUD.search(text):
-        text = _LOUD.sub(lambda found: f"\\u{ord(found.group()):04x}", text)
-    # A lone surrogate has no UTF-8; as an escape it is valid JSON and reads back the same.
-    return text.encode("utf-8", "backslashreplace") + b"\n"
-
-
-_DEEPEST = 64
-
-
-def _tame(value: Any, depth: int) -> Any:
-    """Replace what JSON cannot say: NaN and infinities, and nesting deeper than anybody reads."""
-    if isinstance(value, float):
-        return value if value - value == 0 else None
-    if isinstance(value, dict):
-        if depth >= _DEEPEST:
-            return {}
-        return {key: _tame(inner, depth + 1) for key, inner in value.items()}
-    if isinstance(value, list):
-        return [] if depth >= _DEEPEST else [_tame(inner, depth + 1) for inner in value]
-    return value
+def is_figure(value: Any) -> bool:
+    """Say whether a value is a number that one can reckon with: finite, and of a size that counts have."""
+    return type(value) in (int, float) and abs(value) <= _MOST
 
 
 def assistant_text(text: str) -> Event:
@@ -144,6 +119,11 @@ def turn_end(stop_reason: str | None) -> Event:
 def settled(*, aborted: bool, attended: bool = False) -> Event:
     """Build: the child is done for now."""
     return Event("settled", {"aborted": aborted, "attended": attended})
+
+
+def resumed() -> Event:
+    """Build: a child that had settled has begun again."""
+    return Event("resumed", {})
 
 
 def retry(*, attempt: int | None, most: int | None, delay_ms: int | None, message: str | None) -> Event:

@@ -7,12 +7,12 @@ from __future__ import annotations
 
 import json
 
-from tmuxagents.core import lifecycle
+from tmuxagents.core import endings
 
 TYPE_CHECKING = False
 if TYPE_CHECKING:
+    from tmuxagents.core.endings import Cause
     from tmuxagents.core.events import Event
-    from tmuxagents.core.lifecycle import Cause
 
 
 class Guards:
@@ -48,7 +48,7 @@ class Guards:
         signature = _signature(event)
         self._repeats = self._repeats + 1 if signature == self._signature else 1
         self._signature = signature
-        return lifecycle.LOOP if self._repeats >= self._loop_count else None
+        return endings.LOOP if self._repeats >= self._loop_count else None
 
     def deadline(self) -> float:
         """Return when the child has to be ended if nothing more is heard of it."""
@@ -59,7 +59,7 @@ class Guards:
 
     def check(self, now: float) -> Cause | None:
         """Return the cause to end the child now, if there is one."""
-        return lifecycle.timed_out(self.timeout_s) if now >= self.deadline() else None
+        return endings.timed_out(self.timeout_s) if now >= self.deadline() else None
 
 
 def _signature(event: Event) -> str:

@@ -7,6 +7,8 @@ service (it leads its own session and listens on a unix socket: others may be us
 
 from __future__ import annotations
 
+import re
+
 from tmuxagents.records import Spared
 
 TYPE_CHECKING = False
@@ -14,6 +16,9 @@ if TYPE_CHECKING:
     from collections.abc import Iterable
 
     from tmuxagents.records import ProcessRow
+
+
+_RUN_ID = re.compile("[0-9a-f]{16}")
 
 
 class Leftovers:
@@ -26,21 +31,57 @@ class Leftovers:
         self.spared = spared
 
 
-def sort_out(
-    table: Iterable[ProcessRow], *, run_id: str, uid: int, wrapper: int | None, keep: bool = False
-) -> Leftovers:
-    """Decide over the whole process table. `wrapper` is our own pid if its descendants count.
+class Whose:
+    """Which processes are meant: those of one run of one user.
 
-    `keep`: background processes are to be kept, so everything is spared.
+    `wrapper` is the pid whose descendants count. `child` is pid and start time of the run's own child, where
+    the wrapper may be gone: it leads its session by our doing, so it is no service, and the session is ours.
+    `keep`: background processes are to be kept, so everything but the child is spared.
     """
+
+    __slots__ = ("child", "keep", "run_id", "uid", "wrapper")
+
+    def __init__(
+        self,
+        *,
+        run_id: str,
+        uid: int,
+        wrapper: int | None = None,
+        child: tuple[int, int] | None = None,
+        keep: bool = False,
+    ) -> None:
+        self.run_id = run_id
+        self.uid = uid
+        self.wrapper = wrapper
+        self.child = child
+        self.keep = keep
+
+    def is_root(self, row: ProcessRow, *, session_is_ours: bool) -> bool:
+        """Say whether a process belongs to the run by itself, not only by what it descends from."""
+        if row.pid == self.wrapper or row.uid != self.uid:
+            return False
+        return row.marker == self.run_id or (
+            self.child is not None and session_is_ours and row.session == self.child[0]
+        )
+
+    def is_child(self, row: ProcessRow) -> bool:
+        """Say whether this is the run's own child."""
+        return (row.pid, row.start_time) == self.child
+
+
+def sort_out(table: Iterable[ProcessRow], whose: Whose) -> Leftovers:
+    """Decide over the whole process table."""
     rows = {row.pid: row for row in table}
+    wrapper = whose.wrapper
     children: dict[int, list[ProcessRow]] = {}
     for row in rows.values():
         children.setdefault(row.ppid, []).append(row)
     roots = list(children.get(wrapper, ())) if wrapper is not None else []
-    roots += [row for row in rows.values() if row.marker == run_id and row.uid == uid and row.pid != wrapper]
+    leader = rows.get(whose.child[0]) if whose.child else None
+    ours = leader is None or whose.is_child(leader)  # else the number is somebody else's by now
+    roots += [row for row in rows.values() if whose.is_root(row, session_is_ours=ours)]
     reached = _reach(children, roots)
-    reasons = {row.pid: why for row in reached if (why := _why(row, run_id, uid) or _kept(keep=keep))}
+    reasons = {row.pid: why for row in reached if (why := _why(row, whose))}
     left = Leftovers([], [])
     for row in reached:
         if _is_below(row, rows, reasons):
@@ -52,21 +93,19 @@ def sort_out(
     return left
 
 
-def _kept(*, keep: bool) -> str | None:
-    return "is kept in the background" if keep else None
-
-
-def _why(row: ProcessRow, run_id: str, uid: int) -> str | None:
+def _why(row: ProcessRow, whose: Whose) -> str | None:
     """Return why a process is spared, None if it is not."""
-    if row.uid != uid:
+    if whose.is_child(row):
+        return None
+    if row.uid != whose.uid:
         return "belongs to another user"
     if row.role:
         return f"is a {row.role} of tmuxagents"
-    if row.marker and row.marker != run_id:
-        return f"belongs to run {row.marker[:16]}"
+    if row.marker is not None and row.marker != whose.run_id and _RUN_ID.fullmatch(row.marker):
+        return f"belongs to run {row.marker}"
     if row.listens and row.session == row.pid:
         return "is a service: it leads its own session and listens on a unix socket"
-    return None
+    return "is kept in the background" if whose.keep else None
 
 
 def _reach(children: dict[int, list[ProcessRow]], roots: list[ProcessRow]) -> list[ProcessRow]:

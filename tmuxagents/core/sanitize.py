@@ -17,6 +17,7 @@ _ESCAPE = "\x1b[ -/]*[0-~]?"
 _SEQUENCE = re.compile(f"{_STRINGS}|{_CSI}|{_ESCAPE}")
 _LOUD = re.compile("[\x00-\x08\x0b-\x1f\x7f-\x9f\u061c\u200e\u200f\u2028-\u202e\u2066-\u2069]")
 _ANY = re.compile("[\x00-\x08\x0b-\x1f\x7f-\x9f\u061c\u200e\u200f\u2028-\u202e\u2066-\u2069\ud800-\udfff]")
+_BREAKS = re.compile("\r\n?|[\x85\u2028\u2029]")
 _SURROGATE = re.compile("[\ud800-\udfff]")
 
 
@@ -24,7 +25,7 @@ def text(raw: str) -> str:
     """Return the text without escape sequences and controls; newlines and tabs stay."""
     if not _ANY.search(raw):
         return raw
-    plain = _SEQUENCE.sub("", raw)
+    plain = _BREAKS.sub("\n", _SEQUENCE.sub("", raw))
     return _SURROGATE.sub("\ufffd", _LOUD.sub("", plain))
 
 

@@ -45,6 +45,9 @@ _GLOBAL_ONLY = ("maxRunning",)
 _PROJECT_KEYS = {*NUMBERS, "timeout", "defaultModel", "maxConcurrency", "keepWindows"} - {*_GLOBAL_ONLY}
 
 
+_PREVIEW = "commandPreviewWidth"
+
+
 class Settings:
     """The values in force, the source of each, and what had to be ignored."""
 
@@ -79,6 +82,13 @@ def resolve(
         if isinstance(command, list) and command and all(isinstance(word, str) for word in command):
             settings.agent_commands[name] = command
     return settings
+
+
+def preview_width(settings: Settings, columns: int | None) -> int:
+    """Return the width of a command's preview: the setting, else what the terminal has less 4, else 160."""
+    if columns is None or settings.sources[_PREVIEW] != "default":
+        return int(settings.numbers[_PREVIEW])
+    return int(NUMBERS[_PREVIEW].read(columns - 4))
 
 
 def _section(settings: Settings, text: str | None, source: str) -> dict[str, Any]:

@@ -1,8 +1,8 @@
 """The launcher's environment on its way into the window: through two FIFOs in the run directory, no file.
 
 The launcher opens both before the window is opened, so that a wrapper can tell a launcher that is slow (there
-is nothing to read yet) from one that is gone (end of file). The wrapper answers with one byte once it holds the
-lock and has its working directory; only then does the launcher say that the run is there.
+is nothing to read yet) from one that is gone (end of file). The wrapper answers with one byte once it holds
+the lock and has its working directory; only then does the launcher say that the run is there.
 """
 
 from __future__ import annotations

@@ -7,6 +7,7 @@ opened before both were compared.
 from __future__ import annotations
 
 import contextlib
+import errno
 import fcntl
 import os
 import resource
@@ -68,19 +69,17 @@ def pid_namespace() -> int:
     return os.stat("/proc/self/ns/pid").st_ino
 
 
-def start_time(pid: int) -> int | None:
-    """Return when a living process started, in clock ticks since boot; None if it is dead or a zombie."""
-    fields = _stat(pid)
-    return None if fields is None else int(fields[19])
+def start_time(pid: int, *, zombie: bool = False) -> int | None:
+    """Return when a living process started, in clock ticks since boot; None if it is dead.
 
-
-def _stat(pid: int) -> list[bytes] | None:
-    """Return the fields of /proc/PID/stat behind the name, None for the dead."""
+    A zombie is dead, unless it is a child that we have not reaped yet and ask about.
+    """
     try:
         fields = _read(f"/proc/{pid}/stat").rpartition(b")")[2].split()
     except OSError:
         return None
-    return None if len(fields) < 20 or fields[0] in (b"Z", b"X") else fields  # noqa: PLR2004  (proc(5))
+    dead = fields[0] in (b"Z", b"X") and not zombie
+    return None if dead else int(fields[19])
 
 
 def myself() -> Identity:
@@ -185,20 +184,34 @@ def pipe() -> tuple[int, int]:
 
 
 def spawn(
-    path: str, argv: list[str], environment: Mapping[str, str], *, stdin: str, streams: tuple[int, int]
+    path: str, argv: list[str], environment: Mapping[str, str], *, streams: tuple[int, int, int]
 ) -> int:
-    """Start a child as the leader of a session of its own, without our signal settings; raise OSError if not.
+    """Start a child as the leader of a session of its own, without our signal settings.
 
-    It gets three descriptors and no other: ours are all close-on-exec.
+    It gets these three descriptors and no other: ours are all close-on-exec. Raises OSError, or ValueError
+    for words that no command line can hold.
     """
-    actions = [
-        (os.POSIX_SPAWN_OPEN, 0, stdin, os.O_RDONLY, 0),
-        (os.POSIX_SPAWN_DUP2, streams[0], 1),
-        (os.POSIX_SPAWN_DUP2, streams[1], 2),
-    ]
+    actions = [(os.POSIX_SPAWN_DUP2, stream, number) for number, stream in enumerate(streams)]
     return os.posix_spawn(
         path, argv, environment, file_actions=actions, setsid=True, setsigmask=[], setsigdef=_ALL_SIGNALS
     )
+
+
+def open_standard_streams() -> None:
+    """Open whichever of the descriptors 0 to 2 is closed on nothing, before another file gets its number."""
+    while (handle := os.open(os.devnull, os.O_RDWR)) <= 2:  # noqa: PLR2004  (stdin, stdout, stderr)
+        os.set_inheritable(handle, True)  # noqa: FBT003  (its only form)
+    os.close(handle)
+
+
+def raise_limits() -> dict[str, list[int]]:
+    """Take as many descriptors and as large files as we may; return what the limits were, for the child."""
+    before = {}
+    for name in ("RLIMIT_NOFILE", "RLIMIT_FSIZE"):
+        soft, hard = resource.getrlimit(getattr(resource, name))
+        before[name] = [soft, hard]
+        _set_soft(name, hard, hard)
+    return before
 
 
 @contextlib.contextmanager
@@ -268,7 +281,6 @@ def table(*, since: int) -> list[ProcessRow]:
     """
     rows = []
     mine = os.getuid()
-    listening: frozenset[bytes] | None = None
     for name in os.listdir("/proc"):
         if not name.isdigit():
             continue
@@ -280,9 +292,7 @@ def table(*, since: int) -> list[ProcessRow]:
             continue
         row.marker, row.role = _marks(row.pid)
         if row.session == row.pid:
-            if listening is None:
-                listening = _listening_sockets()
-            row.listens = _holds(row.pid, listening)
+            row.listens = _listens(row.pid)
     return rows
 
 
@@ -292,7 +302,10 @@ def _row(pid: int) -> ProcessRow | None:
         uid = os.stat(f"/proc/{pid}").st_uid
         if uid != os.getuid():  # root's name also stands on ours that may not be traced (ssh-agent)
             uid = int(_read(f"/proc/{pid}/status").partition(b"\nUid:")[2].split(None, 1)[0])
-    except (OSError, IndexError, ValueError):
+    except (IndexError, ValueError):
+        return None
+    except OSError as error:
+        _unless_gone(error)
         return None
     head, _, tail = text.rpartition(b")")
     fields = tail.split()
@@ -313,7 +326,8 @@ def _marks(pid: int) -> tuple[str | None, str | None]:
     marker = role = None
     try:
         environment = _read(f"/proc/{pid}/environ")
-    except OSError:
+    except OSError as error:
+        _unless_gone(error)
         return None, None
     for entry in environment.split(b"\0"):
         if entry.startswith(MARKER):
@@ -323,33 +337,33 @@ def _marks(pid: int) -> tuple[str | None, str | None]:
     return marker, role
 
 
-def _listening_sockets() -> frozenset[bytes]:
-    """Return the inodes of unix sockets that somebody listens on."""
-    try:
-        lines = _read("/proc/net/unix").split(b"\n")[1:]
-    except OSError:
-        return frozenset()
-    columns = (line.split() for line in lines)
-    return frozenset(c[6] for c in columns if len(c) > 6 and c[3] == _LISTENING)  # noqa: PLR2004  (proc(5))
+def _unless_gone(error: OSError) -> None:
+    """Raise an error that does not mean that the process has gone or is not ours: we ran out of something."""
+    if error.errno not in (errno.ENOENT, errno.ESRCH, errno.EACCES, errno.EPERM):
+        raise error
 
 
-def _holds(pid: int, sockets: frozenset[bytes]) -> bool:
-    if not sockets:
-        return False
-    folder = f"/proc/{pid}/fd"
+def _listens(pid: int) -> bool:
+    """Say whether a process listens on a unix socket, in its own network namespace.
+
+    Keepers of keys hide their descriptors: better to spare one too many than to end somebody's agent.
+    """
     try:
-        names = os.listdir(folder)
+        lines = _read(f"/proc/{pid}/net/unix").split(b"\n")[1:]
+        columns = [line.split() for line in lines]
+        listening = {c[6] for c in columns if len(c) > 6 and c[3] == _LISTENING}  # noqa: PLR2004  (proc(5))
+        return any(_socket(f"/proc/{pid}/fd/{name}") in listening for name in os.listdir(f"/proc/{pid}/fd"))
     except PermissionError:
-        return (
-            True  # keepers of keys hide their descriptors: better to spare one too many than to end an agent
-        )
-    except OSError:
+        return True
+    except OSError as error:
+        _unless_gone(error)
         return False
-    for name in names:
-        try:
-            target = os.readlink(f"{folder}/{name}")
-        except OSError:
-            continue
-        if target.startswith("socket:[") and target[8:-1].encode() in sockets:
-            return True
-    return False
+
+
+def _socket(path: str) -> bytes | None:
+    """Return the inode of the socket behind a descriptor."""
+    try:
+        target = os.readlink(path)
+    except OSError:
+        return None
+    return target[8:-1].encode() if target.startswith("socket:[") else None

@@ -8,12 +8,14 @@ file (wrapper.json, result.json). The caller has set umask 077.
 from __future__ import annotations
 
 import contextlib
+import errno
 import fcntl
 import json
 import os
+import stat
 import time
 
-from tmuxagents import records
+from tmuxagents import jsonline, records
 from tmuxagents.records import Identity
 
 TYPE_CHECKING = False
@@ -37,7 +39,6 @@ LOCK = "run.lock"
 
 _CHUNK = 1024 * 1024
 _BIGGEST_JSON = 64 * 1024 * 1024  # a plan holds its task; but a forged file must not fill the memory
-_NEWLINE = 10
 RESERVE = 64 * 1024
 
 
@@ -56,7 +57,7 @@ def create(runs: str, meta: Mapping[str, Any], texts: Mapping[str, bytes]) -> st
     try:
         for name, text in texts.items():
             _write_new(f"{making}/{name}", text)
-        _write_new(f"{making}/{META}", _json(meta))
+        _write_new(f"{making}/{META}", jsonline.encode(meta))
         os.rename(making, path)
     except BaseException:
         _remove_made(making)
@@ -71,13 +72,9 @@ def _remove_made(making: str) -> None:
         os.rmdir(making)
 
 
-def _json(document: Mapping[str, Any]) -> bytes:
-    text = json.dumps(document, ensure_ascii=False, separators=(",", ":"))
-    return text.encode("utf-8", "backslashreplace") + b"\n"
-
-
-def _write_new(path: str, text: bytes) -> None:
-    handle = os.open(path, os.O_WRONLY | os.O_CREAT | os.O_EXCL | os.O_NOFOLLOW | os.O_CLOEXEC, 0o600)
+def _write_new(path: str, text: bytes, *, folder: int | None = None) -> None:
+    flags = os.O_WRONLY | os.O_CREAT | os.O_EXCL | os.O_NOFOLLOW | os.O_CLOEXEC
+    handle = os.open(path, flags, 0o600, dir_fd=folder)
     try:
         write_all(handle, text)
     finally:
@@ -181,49 +178,22 @@ def read_lines(path: str, offset: int) -> tuple[list[bytes], int]:
     return (whole.split(b"\n"), offset + len(whole) + 1) if newline else ([], offset)
 
 
-# --- appended ---------------------------------------------------------------------------------------------
-
-
-class Appender:
-    """Appends to one file, best effort: what cannot be written is counted, and the next line starts anew."""
-
-    __slots__ = ("_handle", "_path", "_torn", "lost")
-
-    def __init__(self, path: str) -> None:
-        self._path = path
-        self._handle: int | None = None
-        self._torn = False
-        self.lost = 0
-
-    def append(self, text: bytes) -> None:
-        """Append whole lines in one write."""
-        if not text:
-            return
-        try:
-            if self._handle is None:
-                flags = os.O_WRONLY | os.O_CREAT | os.O_APPEND | os.O_NOFOLLOW | os.O_NONBLOCK | os.O_CLOEXEC
-                self._handle = os.open(self._path, flags, 0o600)
-            view = memoryview(b"\n" + text if self._torn else text)
-            while view:
-                written = os.write(self._handle, view)
-                self._torn = view[written - 1] != _NEWLINE
-                view = view[written:]
-        except OSError:
-            self.lost += 1
-
-    def reopen(self) -> None:
-        """Begin the file anew at its path, after its directory was removed."""
-        self.close()
-        self._torn = False
-
-    def close(self) -> None:
-        """Close the file."""
-        if self._handle is not None:
-            os.close(self._handle)
-            self._handle = None
-
-
 # --- the lock and the two deciding files ------------------------------------------------------------------
+# A child runs as the same user and may put anything in our way. Nothing is written through a link: the
+# directory is opened first, and files are named inside of it. What lies in the way is moved aside.
+
+
+def _open_folder(run_dir: str) -> int:
+    return os.open(run_dir, os.O_RDONLY | os.O_DIRECTORY | os.O_NOFOLLOW | os.O_CLOEXEC)
+
+
+def place_of(path: str) -> tuple[int, int] | None:
+    """Return device and inode of what lies at a path, itself if it is a link; None if there is nothing."""
+    try:
+        facts = os.stat(path, follow_symlinks=False)
+    except OSError:
+        return None
+    return facts.st_dev, facts.st_ino
 
 
 def lock(run_dir: str, limit_s: float) -> int | None:
@@ -232,12 +202,12 @@ def lock(run_dir: str, limit_s: float) -> int | None:
     The caller closes the returned descriptor to let go. It is close-on-exec: no child inherits the right.
     """
     deadline = time.monotonic() + limit_s
-    path = f"{run_dir}/{LOCK}"
     while True:
-        handle = os.open(path, os.O_RDWR | os.O_CREAT | os.O_NOFOLLOW | os.O_CLOEXEC, 0o600)
+        handle = _open_lock(run_dir)
         try:
             fcntl.flock(handle, fcntl.LOCK_EX | fcntl.LOCK_NB)
-            if _is_same(handle, path):
+            facts = os.fstat(handle)
+            if place_of(f"{run_dir}/{LOCK}") == (facts.st_dev, facts.st_ino):
                 return handle
         except BlockingIOError:
             pass
@@ -250,13 +220,19 @@ def lock(run_dir: str, limit_s: float) -> int | None:
         time.sleep(0.02)
 
 
-def _is_same(handle: int, path: str) -> bool:
-    """Say whether a path still leads to this open file: it may have been removed and made anew."""
+def _open_lock(run_dir: str) -> int:
+    folder = _open_folder(run_dir)
+    flags = os.O_RDWR | os.O_CREAT | os.O_NOFOLLOW | os.O_NONBLOCK | os.O_CLOEXEC
     try:
-        there, here = os.stat(path, follow_symlinks=False), os.fstat(handle)
-    except OSError:
-        return False
-    return (there.st_dev, there.st_ino) == (here.st_dev, here.st_ino)
+        try:
+            return os.open(LOCK, flags, 0o600, dir_fd=folder)
+        except (IsADirectoryError, OSError) as error:
+            if error.errno not in (errno.EISDIR, errno.ELOOP):
+                raise
+            _move_aside(folder, LOCK)
+            return os.open(LOCK, flags, 0o600, dir_fd=folder)
+    finally:
+        os.close(folder)
 
 
 def claim(run_dir: str, wrapper: Mapping[str, Any]) -> bool:
@@ -264,87 +240,108 @@ def claim(run_dir: str, wrapper: Mapping[str, Any]) -> bool:
 
     Only for the holder of the lock.
     """
-    text = _json(wrapper)
-    path = f"{run_dir}/{WRAPPER}"
-    handle, name = _unnamed(run_dir)
+    folder = _open_folder(run_dir)
+    name = f".{WRAPPER}.{secret()}"
     try:
-        write_all(handle, text)
-        if name is None:
-            # A directory descriptor, though unused for a full path, makes Python follow the link.
-            os.link(f"/proc/self/fd/{handle}", path, src_dir_fd=handle, follow_symlinks=True)
+        _write_new(name, jsonline.encode(wrapper), folder=folder)
+        try:
+            os.link(name, WRAPPER, src_dir_fd=folder, dst_dir_fd=folder, follow_symlinks=False)
+        except FileExistsError:
+            return False
         else:
-            os.link(name, path)
-    except FileExistsError:
-        return False
-    else:
-        return True
+            return True
+        finally:
+            os.unlink(name, dir_fd=folder)
     finally:
-        os.close(handle)
-        if name is not None:
-            os.unlink(name)
+        os.close(folder)
 
 
-def restore(run_dir: str, meta: Mapping[str, Any], wrapper: Mapping[str, Any]) -> bool:
-    """Make a run directory again that was removed under a living wrapper, or only its wrapper.json.
+def is_whole(run_dir: str, place: tuple[int, int] | None) -> bool:
+    """Say whether a directory is where it was, with the files that say what run it is and who runs it."""
+    if place_of(run_dir) != place:
+        return False
+    return all(place_of(f"{run_dir}/{name}") is not None for name in (META, WRAPPER))
 
-    Say whether the directory itself had gone, and all logs with it. Raises OSError.
+
+def restore(
+    run_dir: str, meta: Mapping[str, Any], wrapper: Mapping[str, Any], place: tuple[int, int] | None
+) -> bool:
+    """Make again what is gone of a run whose wrapper lives: its directory, its plan, its wrapper.json.
+
+    `place` is where the directory was. Say whether it had gone, and all logs with it. Raises OSError.
     """
-    try:
-        os.mkdir(run_dir, 0o700)
-    except FileExistsError:
-        gone = False
-    except FileNotFoundError:
-        os.makedirs(run_dir, 0o700)
-        gone = True
-    else:
-        gone = True
+    there = place_of(run_dir)
+    gone = there != place
     if gone:
-        replace(run_dir, META, _json(meta))
-    claim(run_dir, wrapper)
+        if there is not None:
+            os.rename(run_dir, f"{os.path.dirname(run_dir)}/.displaced-{secret()}")
+        os.makedirs(run_dir, 0o700)
+    if place_of(f"{run_dir}/{META}") is None:
+        replace(run_dir, META, jsonline.encode(meta))
+    if place_of(f"{run_dir}/{WRAPPER}") is None:
+        claim(run_dir, wrapper)
     return gone
-
-
-def _unnamed(run_dir: str) -> tuple[int, str | None]:
-    """Open a file that has no name yet; on file systems without such, one with a name to be removed."""
-    try:
-        return os.open(run_dir, os.O_TMPFILE | os.O_WRONLY | os.O_CLOEXEC, 0o600), None
-    except OSError:
-        name = f"{run_dir}/.{WRAPPER}.new"
-        with contextlib.suppress(FileNotFoundError):
-            os.unlink(name)  # of a wrapper that died here; the lock makes it ours
-        return os.open(name, os.O_WRONLY | os.O_CREAT | os.O_EXCL | os.O_CLOEXEC, 0o600), name
 
 
 def replace(run_dir: str, name: str, text: bytes) -> None:
     """Write a file whole or not at all, over whatever lies there. Raises OSError. Only under the lock."""
-    making = f"{run_dir}/.{name}.new"
-    with contextlib.suppress(FileNotFoundError):
-        os.unlink(making)
+    folder = _open_folder(run_dir)
+    making = f".{name}.{secret()}"
     try:
-        _write_new(making, text)
-        _clear_way(f"{run_dir}/{name}")
-        os.rename(making, f"{run_dir}/{name}")
-    except OSError:
-        with contextlib.suppress(OSError):
-            os.unlink(making)
-        raise
+        try:
+            _write_new(making, text, folder=folder)
+            try:
+                os.rename(making, name, src_dir_fd=folder, dst_dir_fd=folder)
+            except IsADirectoryError:
+                _move_aside(folder, name)
+                os.rename(making, name, src_dir_fd=folder, dst_dir_fd=folder)
+        except OSError:
+            with contextlib.suppress(OSError):
+                os.unlink(making, dir_fd=folder)
+            raise
+    finally:
+        os.close(folder)
 
 
 def remove(run_dir: str, name: str) -> None:
     """Remove a file, if it is there. Raises OSError."""
-    with contextlib.suppress(FileNotFoundError):
-        os.unlink(f"{run_dir}/{name}")
+    folder = _open_folder(run_dir)
+    try:
+        os.unlink(name, dir_fd=folder)
+    except FileNotFoundError:
+        return
+    except IsADirectoryError:
+        _move_aside(folder, name)
+    finally:
+        os.close(folder)
 
 
-def _clear_way(path: str) -> None:
-    """Move a directory aside that somebody put where a file of ours belongs."""
-    if os.path.isdir(path) and not os.path.islink(path):
-        os.rename(path, f"{path}.was-a-directory")
+def _move_aside(folder: int, name: str) -> None:
+    os.rename(name, f"{name}.displaced-{secret()}", src_dir_fd=folder, dst_dir_fd=folder)
+
+
+def secret() -> str:
+    """Return a name that nobody can have guessed and put in the way."""
+    return os.urandom(6).hex()
 
 
 def write_result(run_dir: str, result: Mapping[str, Any]) -> None:
     """Write the ending. Raises OSError. Only under the lock, only once."""
-    replace(run_dir, RESULT, _json(result))
+    replace(run_dir, RESULT, jsonline.encode(result))
+
+
+def open_prompt(run_dir: str) -> int:
+    """Open what the child is to read: a plain file and nothing that could block. Raises OSError."""
+    folder = _open_folder(run_dir)
+    try:
+        handle = os.open(PROMPT, os.O_RDONLY | os.O_NOFOLLOW | os.O_NONBLOCK | os.O_CLOEXEC, dir_fd=folder)
+    finally:
+        os.close(folder)
+    if not stat.S_ISREG(os.fstat(handle).st_mode):
+        os.close(handle)
+        raise OSError(errno.EINVAL, "not a file", PROMPT)
+    os.set_blocking(handle, True)
+    return handle
 
 
 def reserve(run_dir: str) -> int | None:

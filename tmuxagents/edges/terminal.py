@@ -51,6 +51,16 @@ class Terminal:
         return self._handle is not None
 
     @property
+    def columns(self) -> int | None:
+        """Return the width, None where there is no terminal or it has none."""
+        if self._handle is None:
+            return None
+        try:
+            return os.get_terminal_size(self._handle).columns or None
+        except OSError:
+            return None
+
+    @property
     def waiting(self) -> int | None:
         """Return the descriptor to wait on until more can be shown; None if nothing waits."""
         return self._handle if self._waiting else None

@@ -9,6 +9,7 @@ import os
 import time
 
 from tmuxagents.core import documents
+from tmuxagents.core.events import is_figure
 from tmuxagents.edges import handover, process, rundir
 from tmuxagents.errors import NotPossible
 
@@ -20,19 +21,21 @@ if TYPE_CHECKING:
 
 LOCK_LIMIT_S = 10.0
 HANDOVER_LIMIT_S = 30.0
+_LONGEST_PID = 10
 
 
 class Claim:
     """A run that is ours to carry out."""
 
-    __slots__ = ("handed", "meta", "run_dir", "wrapper")
+    __slots__ = ("handed", "meta", "prompt", "run_dir", "wrapper")
 
     def __init__(
-        self, run_dir: str, meta: dict[str, Any], wrapper: dict[str, Any], handed: Handed | None
+        self, run_dir: str, meta: dict[str, Any], wrapper: dict[str, Any], prompt: int, handed: Handed | None
     ) -> None:
         self.run_dir = run_dir
         self.meta = meta
         self.wrapper = wrapper
+        self.prompt = prompt  # open for the child to read
         self.handed = handed  # None: started by hand, with our own surroundings
 
 
@@ -45,8 +48,14 @@ def claim(run_dir: str) -> Claim:
     if held is None:
         raise _refusal("Another process holds this run; nothing was started.")
     meta = rundir.read_meta(run_dir)
-    if meta is None or not os.path.exists(f"{run_dir}/{rundir.PROMPT}"):
+    if meta is None or not _is_sound(meta):
         raise _refusal(f"There is no plan of a run in {run_dir}; nothing was started.")
+    try:
+        prompt = rundir.open_prompt(run_dir)
+    except OSError as error:
+        raise _refusal(
+            f"The prompt of this run cannot be read ({error.strerror}); nothing was started."
+        ) from error
     if rundir.read_result(run_dir) is not None:
         raise _refusal("This run has ended already; nothing was started.")
     handed = None
@@ -57,7 +66,19 @@ def claim(run_dir: str) -> Claim:
     wrapper = documents.wrapper(process.myself(), _tmux(handed), time.time())
     if not rundir.claim(run_dir, wrapper):
         raise _refusal("This run has a wrapper already; nothing was started.")
-    return Claim(run_dir, meta, wrapper, handed)
+    return Claim(run_dir, meta, wrapper, prompt, handed)
+
+
+def _is_sound(meta: dict[str, Any]) -> bool:
+    """Say whether a plan can be carried out: files may have been edited by hand."""
+    texts = all(
+        isinstance(meta.get(key), str) for key in ("agent", "cwd", "sessionId", "sessionPath", "task")
+    )
+    names = ("project", "resolvedModel", "systemPromptPath", "appendSystemPromptPath", "presetKind")
+    maybe = all(meta.get(key) is None or isinstance(meta[key], str) for key in names)
+    tools = meta.get("tools")
+    listed = isinstance(tools, list) and all(isinstance(tool, str) for tool in tools)
+    return texts and maybe and listed and is_figure(meta.get("timeout"))
 
 
 def _refusal(message: str) -> NotPossible:
@@ -67,7 +88,7 @@ def _refusal(message: str) -> NotPossible:
 def _tmux(handed: Handed | None) -> dict[str, Any]:
     """Return where in tmux we are, from our own environment: the wrapper makes no tmux call."""
     socket, pid, _session = [*os.environ.get("TMUX", "").rsplit(",", 2), "", ""][:3]
-    server = int(pid) if pid.isdigit() else None
+    server = int(pid) if pid.isascii() and pid.isdigit() and len(pid) < _LONGEST_PID else None
     return {
         "socketPath": socket or None,
         "serverPid": server,

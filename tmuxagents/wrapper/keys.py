@@ -10,6 +10,7 @@ if TYPE_CHECKING:
     from tmuxagents.wrapper.recorder import Recorder
 
 CONFIRM_S = 3.0
+_READ_S = 0.3  # what it takes to read the question: two in one paste are no answer
 
 
 class Keys:
@@ -29,7 +30,10 @@ class Keys:
         """Look at what was typed; say whether it stops the run."""
         if CTRL_C not in self._terminal.pressed():
             return False
-        if self._asked_at is not None and now - self._asked_at <= CONFIRM_S:
+        since_asked = None if self._asked_at is None else now - self._asked_at
+        if since_asked is not None and since_asked < _READ_S:
+            return False
+        if since_asked is not None and since_asked <= CONFIRM_S:
             return True
         self._asked_at = now
         self._recorder.hint(f"Ctrl-C again within {CONFIRM_S:g} s stops this run")

@@ -9,10 +9,13 @@ from tmuxagents.edges import process
 
 TYPE_CHECKING = False
 if TYPE_CHECKING:
-    from tmuxagents.core.lifecycle import Cause
+    from collections.abc import Callable
+
+    from tmuxagents.core.endings import Cause
     from tmuxagents.tree import Scope
 
 KILL_AFTER_S = 5.0
+GIVE_UP_AFTER_S = 9.0  # a child that we may not signal, or that the kernel will not let go
 # Tools in sessions of their own get their TERM early enough to have had their time when the KILL comes.
 ASK_REST_AFTER_S = KILL_AFTER_S - tree.TERM_S
 
@@ -20,15 +23,16 @@ ASK_REST_AFTER_S = KILL_AFTER_S - tree.TERM_S
 class Ladder:
     """The steps down for one child. `cause` is None while it ends only because it lingers."""
 
-    __slots__ = ("_begun_at", "_child", "_scope", "_steps", "cause", "killed")
+    __slots__ = ("_begun_at", "_child", "_scope", "_steps", "cause", "hopeless", "killed")
 
     def __init__(self, child: int, scope: Scope) -> None:
         self._child = child
         self._scope = scope
         self._begun_at: float | None = None
-        self._steps: list[float] = []
+        self._steps: list[tuple[float, Callable[[], None]]] = []
         self.cause: Cause | None = None
         self.killed = False
+        self.hopeless = False
 
     @property
     def begun(self) -> bool:
@@ -41,19 +45,28 @@ class Ladder:
             return
         self._begun_at = now
         self.cause = cause
-        self._steps = [now + ASK_REST_AFTER_S, now + KILL_AFTER_S]
+        self._steps = [
+            (now + ASK_REST_AFTER_S, self._ask_rest),
+            (now + KILL_AFTER_S, self._kill),
+            (now + GIVE_UP_AFTER_S, self._give_up),
+        ]
         process.send_group(self._child, signal.SIGTERM, signal.SIGCONT)
 
     def next_at(self) -> float | None:
         """Return when the next step is due."""
-        return self._steps[0] if self._steps else None
+        return self._steps[0][0] if self._steps else None
 
     def step(self, now: float) -> None:
         """Take the steps that are due."""
-        while self._steps and now >= self._steps[0]:
-            self._steps.pop(0)
-            if self._steps:
-                tree.ask(self._scope)
-            else:
-                self.killed = True
-                process.send_group(self._child, signal.SIGKILL)
+        while self._steps and now >= self._steps[0][0]:
+            self._steps.pop(0)[1]()
+
+    def _ask_rest(self) -> None:
+        tree.ask(self._scope)
+
+    def _kill(self) -> None:
+        self.killed = True
+        process.send_group(self._child, signal.SIGKILL)
+
+    def _give_up(self) -> None:
+        self.hopeless = True

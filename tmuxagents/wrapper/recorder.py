@@ -3,12 +3,12 @@
 from __future__ import annotations
 
 import contextlib
-import os
 import time
 
 from tmuxagents.core import events, lifecycle, transcript
 from tmuxagents.core.progress import Narrator
 from tmuxagents.edges import rundir
+from tmuxagents.edges.appender import Appender
 from tmuxagents.edges.rawlog import RawLog
 
 TYPE_CHECKING = False
@@ -45,12 +45,13 @@ class Recorder:
         self.stdout = RawLog(f"{run_dir}/{rundir.STDOUT}")
         self.stderr = RawLog(f"{run_dir}/{rundir.STDERR}")
         self.restored = False
+        self._place = rundir.place_of(run_dir)
         self._meta = meta
         self._wrapper = wrapper
         self._terminal = terminal
         self._narrator = Narrator(width)
-        self._events = rundir.Appender(f"{run_dir}/{rundir.EVENTS}")
-        self._transcript = rundir.Appender(f"{run_dir}/{rundir.TRANSCRIPT}")
+        self._events = Appender(f"{run_dir}/{rundir.EVENTS}")
+        self._transcript = Appender(f"{run_dir}/{rundir.TRANSCRIPT}")
         self._event_lines = bytearray()
         self._transcript_lines = bytearray()
         self._window_lines = bytearray()
@@ -63,6 +64,11 @@ class Recorder:
 
     def event(self, event: Event) -> None:
         """Take one event in."""
+        if (
+            self.state.phase == lifecycle.LEAVING
+            and event.type not in lifecycle.TRANSITIONS[lifecycle.LEAVING]
+        ):
+            return  # what it says while we end it is no part of the run
         self._seq += 1
         event.seq = self._seq
         event.at = round(time.time(), 3)
@@ -149,29 +155,29 @@ class Recorder:
             self._terminal.show(transcript.title(words))
 
     def keep_directory(self) -> None:
-        """Make the run directory again if somebody removed it, or the file that says that we live.
+        """Make again what somebody removed or replaced of the run: an agent may clean up more than its own.
 
-        An agent may clean up more than its own; the run goes on, with what can be known from here. A result
-        that lies there already is not ours: nobody reads it while we live, and nobody shall after we died.
+        A result that lies there already is not ours: nobody reads it while we live, and nobody shall after we
+        died.
         """
         with contextlib.suppress(OSError):
             rundir.remove(self.run_dir, rundir.RESULT)
         try:
-            os.stat(f"{self.run_dir}/{rundir.WRAPPER}")
-        except FileNotFoundError:
-            self._restore()
-        except OSError:
-            return
-
-    def _restore(self) -> None:
-        try:
-            if rundir.restore(self.run_dir, self._meta, self._wrapper):
-                self.restored = True
-                for log in (self._events, self._transcript, self.stdout, self.stderr):
-                    log.reopen()
-                self._events.append(self._first_line)
+            if rundir.is_whole(self.run_dir, self._place):
+                in_place = self._events.is_in_place() and self._transcript.is_in_place()
+            else:
+                in_place = not rundir.restore(self.run_dir, self._meta, self._wrapper, self._place)
+                self._place = rundir.place_of(self.run_dir)
+            if not in_place:
+                self._begin_logs_anew()
         except OSError:
             self._events.lost += 1
+
+    def _begin_logs_anew(self) -> None:
+        self.restored = True
+        for log in (self._events, self._transcript, self.stdout, self.stderr):
+            log.reopen()
+        self._events.append(self._first_line)
 
     @property
     def incomplete(self) -> bool:

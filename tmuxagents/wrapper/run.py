@@ -2,20 +2,21 @@
 
 from __future__ import annotations
 
+import contextlib
 import os
 import signal
-import sys
 import time
 
 from tmuxagents import records, tree
 from tmuxagents.agents import AGENTS
-from tmuxagents.core import documents, environment, events, lifecycle, transcript
+from tmuxagents.core import documents, endings, environment, events, sanitize, transcript
 from tmuxagents.core import settings as settings_rules
 from tmuxagents.core.guards import Guards
+from tmuxagents.core.leftovers import Whose
 from tmuxagents.edges import handover, process, rundir, settings
 from tmuxagents.edges.slots import Queue
 from tmuxagents.edges.terminal import Terminal
-from tmuxagents.errors import TmuxAgentsError
+from tmuxagents.errors import TmuxAgentsError, Unusable
 from tmuxagents.records import Exit, Verdict
 from tmuxagents.wrapper import claim as claiming
 from tmuxagents.wrapper import turn
@@ -34,6 +35,7 @@ if TYPE_CHECKING:
     from tmuxagents.core.settings import Settings
     from tmuxagents.wrapper.claim import Claim
 
+_NOT_SPAWNED = Verdict(records.FAILED, "spawn", "Failed to spawn sub-agent process", exit=Exit(1))
 _RETRY_S = 0.5
 _SERVER_LIMIT_S = 0.3
 _TERMINAL_LIMIT_S = 0.2
@@ -41,6 +43,7 @@ _TERMINAL_LIMIT_S = 0.2
 
 def main(arguments: list[str]) -> None:
     """Run the wrapper of one run directory and leave without Python's slow way out."""
+    process.open_standard_streams()
     outer_umask = os.umask(0o077)
     # Signals first: a window that is closed right now must end the run, not kill the wrapper.
     signals = Signals()
@@ -48,11 +51,16 @@ def main(arguments: list[str]) -> None:
         claim = claiming.claim(os.path.realpath(arguments[0]))
         code = Run(claim, signals, outer_umask).carry_out()
     except TmuxAgentsError as error:
-        sys.stderr.write(f"{error.message}\n" + (f"hint: {error.hint}\n" if error.hint else ""))
-        code = error.exit_code
-    sys.stdout.flush()
-    sys.stderr.flush()
+        code = _say(f"{error.message}\n" + (f"hint: {error.hint}\n" if error.hint else ""), error.exit_code)
+    except OSError as error:
+        code = _say(f"The run cannot be carried out: {error}.\n", Unusable.exit_code)
     os._exit(code)
+
+
+def _say(text: str, code: int) -> int:
+    with contextlib.suppress(OSError):
+        os.write(2, sanitize.text(text).encode("utf-8", "replace"))
+    return code
 
 
 def _settings(environment_: Mapping[str, str], project: str | None) -> Settings:
@@ -77,15 +85,18 @@ class Run:
         self._settings = _settings(self._environment, claim.meta.get("project"))
         self._signals = signals
         self._terminal = Terminal()
-        width = int(self._settings.numbers["commandPreviewWidth"])
+        width = settings_rules.preview_width(self._settings, self._terminal.columns)
         self._recorder = Recorder(claim.run_dir, claim.meta, claim.wrapper, self._terminal, width=width)
         self._keys = Keys(self._terminal, self._recorder)
-        self._scope = tree.Scope(
+        whose = Whose(
             run_id=claim.meta["runId"],
-            since=claim.wrapper["startTime"],
+            uid=os.getuid(),
             wrapper=os.getpid(),
             keep=self._settings.keep_background,
         )
+        self._scope = tree.Scope(whose, since=claim.wrapper["startTime"])
+        self._prompt = claim.prompt
+        self._limits = process.raise_limits()
         self._reserve = rundir.reserve(claim.run_dir)
         self._begun = time.monotonic()
         self._lingered = False
@@ -99,16 +110,21 @@ class Run:
             handover.answer(self._run_dir)
         verdict = verdict or self._wait_for_turn()
         try:
-            if verdict is None and agent is not None:
-                verdict = self._run_child(agent)
-        except BaseException:
-            # A fault of ours: the run is lost, as whoever concludes it will say; its processes must not be.
-            tree.end(self._scope, hard=True)
-            raise
-        if verdict is None:
-            verdict = Verdict(records.FAILED, "spawn", "Failed to spawn sub-agent process", exit=Exit(1))
+            if verdict is None:
+                verdict = self._run_child(agent) if agent is not None else _NOT_SPAWNED
+        except Exception:  # noqa: BLE001  (a fault of ours must cost neither the result nor leave processes)
+            verdict = self._after_our_fault()
         self._conclude(verdict)
         return 0 if verdict.status == records.COMPLETED else 1
+
+    def _after_our_fault(self) -> Verdict:
+        """End the child and say what its events prove, as for a wrapper that was killed."""
+        import traceback  # noqa: PLC0415  (not on the way of a healthy run)
+
+        self._recorder.hint(sanitize.text(traceback.format_exc()))
+        for spared in tree.end(self._scope, hard=True):
+            self._recorder.event(events.left_behind(pid=spared.pid, comm=spared.comm, why=spared.why))
+        return endings.conclude(self._recorder.state)
 
     def _enter_cwd(self) -> Verdict | None:
         """Go where the child is to work, if that is still the folder that the launcher saw."""
@@ -146,21 +162,21 @@ class Run:
     def _stopped(self) -> Verdict | None:
         """Say how it ended if a stop came before there was a child."""
         if self._keys.stop_wanted(time.monotonic()):
-            return Verdict(lifecycle.STOPPED.status, lifecycle.STOPPED.reason, lifecycle.STOPPED.message)
+            return Verdict(endings.STOPPED.status, endings.STOPPED.reason, endings.STOPPED.message)
         caught = self._signals.caught()
         for number, cause in CAUSES.items():
             if number in caught:
-                how = self._server_ended() if cause is lifecycle.WINDOW_CLOSED else cause
+                how = self._server_ended() if cause is endings.WINDOW_CLOSED else cause
                 return Verdict(how.status, how.reason, how.message)
         return None
 
-    def _run_child(self, agent: Agent) -> Verdict | None:
-        """Return how it ended, None if it cannot be started."""
+    def _run_child(self, agent: Agent) -> Verdict:
+        """Start the child, watch it, end what it left; return how it ended."""
         for line in transcript.header(self._meta, _iso(time.time())):
             self._recorder.line(line)
         started = self._start(agent)
         if started is None:
-            return None
+            return _NOT_SPAWNED
         child, pipes = started
         ladder = Ladder(child, self._scope)
         watch = Watch(
@@ -176,13 +192,15 @@ class Run:
             snapshots=agent.snapshots,
         )
         ending = _exit(watch.run())
-        self._recorder.event(events.child_exited(ending.exit_code, ending.signal))
+        if ending is not None:
+            self._recorder.event(events.child_exited(ending.exit_code, ending.signal))
         self._recorder.flush(time.monotonic())  # should we be killed while leftovers take their time
         for spared in tree.end(self._scope, hard=ladder.killed):
             self._recorder.event(events.left_behind(pid=spared.pid, comm=spared.comm, why=spared.why))
         self._lingered = ladder.begun and ladder.cause is None
-        cause = self._server_ended() if ladder.cause is lifecycle.WINDOW_CLOSED else ladder.cause
-        return lifecycle.verdict(self._recorder.state, ending, cause=cause, lingered=self._lingered)
+        cause = self._server_ended() if ladder.cause is endings.WINDOW_CLOSED else ladder.cause
+        how = ending or Exit(None)
+        return endings.verdict(self._recorder.state, how, cause=cause, lingered=self._lingered)
 
     def _guards(self) -> Guards:
         numbers = self._settings.numbers
@@ -203,20 +221,15 @@ class Run:
         argv = [*program, *agent.arguments(self._meta, self._run_dir)]
         out, out_child = process.pipe()
         err, err_child = process.pipe()
+        limits = self._handed.limits if self._handed else self._limits
         try:
-            with process.surroundings(self._umask, self._handed.limits if self._handed else {}):
-                child = process.spawn(
-                    path,
-                    argv,
-                    surroundings,
-                    stdin=f"{self._run_dir}/{rundir.PROMPT}",
-                    streams=(out_child, err_child),
-                )
-        except OSError:
+            with process.surroundings(self._umask, limits):
+                child = process.spawn(path, argv, surroundings, streams=(self._prompt, out_child, err_child))
+        except (OSError, ValueError):
             return None
         finally:
-            os.close(out_child)
-            os.close(err_child)
+            for handle in (self._prompt, out_child, err_child):
+                os.close(handle)
         self._begun = time.monotonic()
         self._recorder.event(events.run_started(self._started_fields(child)))
         self._recorder.flush(self._begun)
@@ -229,20 +242,20 @@ class Run:
     def _started_fields(self, child: int) -> dict[str, Any]:
         return {
             "pid": child,
-            "pidStartTime": process.start_time(child),
+            "pidStartTime": process.start_time(child, zombie=True),
             "wrapperPid": os.getpid(),
             "pane": self._tmux["pane"],
             "window": self._tmux["window"],
             "agentVersion": None,
         }
 
-    def _server_ended(self) -> lifecycle.Cause:
+    def _server_ended(self) -> endings.Cause:
         """Say what a hang-up was: a window that was closed, or the end of its server, a moment later."""
         tmux = self._tmux
         if tmux["serverStartTime"] is None:
-            return lifecycle.WINDOW_CLOSED
+            return endings.WINDOW_CLOSED
         gone = process.wait_gone(tmux["serverPid"], tmux["serverStartTime"], _SERVER_LIMIT_S)
-        return lifecycle.SERVER_ENDED if gone else lifecycle.WINDOW_CLOSED
+        return endings.SERVER_ENDED if gone else endings.WINDOW_CLOSED
 
     # --- the end ---
 
@@ -263,9 +276,6 @@ class Run:
         told = False
         while True:
             self._recorder.keep_directory()
-            if self._reserve is not None:
-                os.close(self._reserve)
-                self._reserve = None
             incomplete = not self._write_output() or self._recorder.incomplete
             result = documents.result(
                 self._meta,
@@ -276,17 +286,37 @@ class Run:
                 lingered=self._lingered,
                 logs_incomplete=incomplete,
             )
-            try:
-                rundir.write_result(self._run_dir, result)
-            except OSError as error:
-                if not told:
-                    self._recorder.hint(f"The result cannot be written ({error.strerror}); trying again.")
-                    self._recorder.flush(time.monotonic(), last=True)
-                    told = True
-                if self._asked_to_leave():
-                    return
-            else:
+            error = self._try_result(result)
+            if error is None:
                 return
+            if not told:
+                self._recorder.hint(f"The result cannot be written ({error.strerror}); trying again.")
+                self._recorder.flush(time.monotonic(), last=True)
+                told = True
+            if self._asked_to_leave():
+                return
+
+    def _try_result(self, result: dict[str, Any]) -> OSError | None:
+        """Write it whole, with the disk that was kept for it, or at last without the answer in it."""
+        shorter = {
+            **result,
+            "output": documents.first_bytes(result["output"] or "", 256),
+            "logsIncomplete": True,
+        }
+        for attempt in (result, result, shorter):
+            try:
+                rundir.write_result(self._run_dir, attempt)
+            except OSError as error:
+                failure = error
+            else:
+                return None
+            if self._reserve is not None:
+                os.close(self._reserve)
+                self._reserve = None
+            else:
+                with contextlib.suppress(OSError):
+                    rundir.remove(self._run_dir, rundir.OUTPUT)
+        return failure
 
     def _write_output(self) -> bool:
         """Write the whole answer beside the result; say whether that worked."""
@@ -294,8 +324,8 @@ class Run:
         try:
             if text is None:
                 rundir.remove(self._run_dir, rundir.OUTPUT)  # one that lies there is not the child's answer
-                return True
-            rundir.replace(self._run_dir, rundir.OUTPUT, text.encode("utf-8", "replace"))
+            else:
+                rundir.replace(self._run_dir, rundir.OUTPUT, text.encode("utf-8", "replace"))
         except OSError:
             return False
         return True
@@ -306,7 +336,9 @@ class Run:
         return bool({signal.SIGTERM, signal.SIGINT, signal.SIGHUP} & self._signals.caught())
 
 
-def _exit(status: int) -> Exit:
+def _exit(status: int | None) -> Exit | None:
+    if status is None:
+        return None
     code = os.waitstatus_to_exitcode(status)
     return Exit(code) if code >= 0 else Exit(None, process.signal_name(-code))
 

@@ -14,7 +14,7 @@ import termios
 import time
 
 from tmuxagents.agents.base import LineSplitter, Oversized
-from tmuxagents.core import lifecycle
+from tmuxagents.core import endings, lifecycle
 from tmuxagents.edges import process
 
 TYPE_CHECKING = False
@@ -28,11 +28,12 @@ if TYPE_CHECKING:
     from tmuxagents.wrapper.signals import Signals
 
 _READ = 256 * 1024
+_LONGEST_WAIT_MS = 3_600_000  # poll takes no more than 24 days; waking up is harmless
 # What a signal to the wrapper means.
-CAUSES: dict[int, lifecycle.Cause] = {
-    signal.SIGTERM: lifecycle.STOPPED,
-    signal.SIGINT: lifecycle.PARENT,
-    signal.SIGHUP: lifecycle.WINDOW_CLOSED,
+CAUSES: dict[int, endings.Cause] = {
+    signal.SIGTERM: endings.STOPPED,
+    signal.SIGINT: endings.PARENT,
+    signal.SIGHUP: endings.WINDOW_CLOSED,
 }
 
 
@@ -76,10 +77,12 @@ class Watch:
         self._signals = signals
         self._snapshots = snapshots
         self._settled_at: float | None = None
-        self._looped = False
 
-    def run(self) -> int:
-        """Watch until the child is reaped and all it wrote is read; return its wait status."""
+    def run(self) -> int | None:
+        """Watch until the child is reaped and all it wrote is read; return its wait status.
+
+        None if it cannot be ended: not ours to signal, or stuck in the kernel.
+        """
         while True:
             now = time.monotonic()
             ready = self._wait(now)
@@ -92,6 +95,8 @@ class Watch:
                 return status
             self._decide(now)
             self._recorder.flush(now)
+            if self._ladder.hopeless:
+                return None
 
     # --- what is there ---
 
@@ -103,14 +108,14 @@ class Watch:
         if self._terminal.waiting is not None:
             poll.register(self._terminal.waiting, select.POLLOUT)
         due = self._next_at()
-        pause = None if due is None else max(0, int((due - now) * 1000) + 1)
+        pause = None if due is None else min(_LONGEST_WAIT_MS, max(0, int((due - now) * 1000) + 1))
         return {descriptor for descriptor, _ in poll.poll(pause)}
 
     def _next_at(self) -> float | None:
         due = [at for at in (self._recorder.show_at(), self._ladder.next_at()) if at is not None]
         if not self._ladder.begun:
             settled = self._settled_at
-            due.append(self._guards.deadline() if settled is None else settled + lifecycle.GRACE_S)
+            due.append(self._guards.deadline() if settled is None else settled + endings.GRACE_S)
         return min(due, default=None)
 
     def _drain(self, ready: set[int], now: float) -> None:
@@ -180,12 +185,13 @@ class Watch:
             self._recorder.plain_output(reading.plain)
         for event in reading.events:
             self._recorder.event(event)
-            if event.type == "tool_call" and not self._ladder.begun and self._guards.note_call(event):
-                self._looped = True
+            if event.type == "tool_call" and (cause := self._guards.note_call(event)) is not None:
+                self._settled_at = None  # it calls a tool, so it has begun again
+                self._end(cause, now)
         state = self._recorder.state
-        state.model, state.error_message = self._reader.model, self._reader.error_message
-        if not self._reader.settled:
-            lifecycle.resume_work(state)
+        if state.phase != lifecycle.LEAVING:
+            state.model, state.error_message = self._reader.model, self._reader.error_message
+        self._recorder.restored |= self._reader.left_out
 
     def _stderr_line(self, line: bytes | Oversized) -> None:
         whole = line.brief() if isinstance(line, Oversized) else line
@@ -205,7 +211,7 @@ class Watch:
         if self._terminal.waiting in ready:
             self._terminal.flush()
         if self._keys.handle in ready and self._keys.stop_wanted(now):
-            self._end(lifecycle.STOPPED, now)
+            self._end(endings.STOPPED, now)
         if self._signals.handle not in ready:
             return None
         caught = self._signals.caught()
@@ -227,15 +233,14 @@ class Watch:
         if self._ladder.begun:
             return
         if self._settled_at is not None:
-            if now >= self._settled_at + lifecycle.GRACE_S:
+            if now >= self._settled_at + endings.GRACE_S:
+                lifecycle.leave(self._recorder.state)
                 self._ladder.begin(None, now)
-        elif self._looped:
-            self._end(lifecycle.LOOP, now)
         elif (cause := self._guards.check(now)) is not None:
             self._drain_now(now)
             self._end(cause, now)
 
-    def _end(self, cause: lifecycle.Cause, now: float) -> None:
+    def _end(self, cause: endings.Cause, now: float) -> None:
         """End the child, unless it has settled: then it is done, and leaves within its grace."""
         if self._settled_at is None:
             self._ladder.begin(cause, now)

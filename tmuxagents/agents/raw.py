@@ -1,0 +1,91 @@
+"""Raw JSON of a child, which may hold anything: each value is checked before it is used, and bounded."""
+
+from __future__ import annotations
+
+import json
+
+from tmuxagents.core import events
+
+TYPE_CHECKING = False
+if TYPE_CHECKING:
+    from typing import Any
+
+_DENSE_FROM, _DENSE_BRACKETS, _DENSE_COMMAS = 256 * 1024, 50_000, 200_000
+_WORD_LIMIT = 256
+_SENTENCE_LIMIT = 4096
+_PENDING = 1000
+
+
+def is_dense(line: bytes) -> bool:
+    """Say whether parsing a line would take many times its length in memory."""
+    if len(line) < _DENSE_FROM:
+        return False
+    return line.count(b"{") + line.count(b"[") > _DENSE_BRACKETS or line.count(b",") > _DENSE_COMMAS
+
+
+def parse(line: bytes) -> dict[str, Any] | None:
+    """Return the JSON object of a line, None where it is none (also too deep, or figures too long)."""
+    try:
+        raw = json.loads(line.decode("utf-8", "replace"))
+    except (ValueError, RecursionError):
+        return None
+    return raw if isinstance(raw, dict) else None
+
+
+def figure(value: Any, *, integral: bool) -> int | float:
+    """Return a figure that can be added up; what is none is 0."""
+    if not events.is_figure(value) or value < 0:
+        return 0
+    return int(value) if integral else value
+
+
+def blocks(content: Any) -> list[dict[str, Any]]:
+    """Return the blocks of a message; plain text is one block."""
+    if isinstance(content, str):
+        return [{"type": "text", "text": content}]
+    return [block for block in content if isinstance(block, dict)] if isinstance(content, list) else []
+
+
+def texts(blocks: list[dict[str, Any]], kind: str) -> list[str]:
+    """Return what the blocks of one kind say."""
+    return [block[kind] for block in blocks if block.get("type") == kind and isinstance(block.get(kind), str)]
+
+
+def text(value: Any) -> str | None:
+    """Return a text, None if it is none."""
+    return value if isinstance(value, str) else None
+
+
+def word(value: Any) -> str | None:
+    """Return a name; nothing that a child makes up may make our records unreadably long."""
+    return value[:_WORD_LIMIT] if isinstance(value, str) else None
+
+
+def sentence(value: Any) -> str | None:
+    """Return a message for people, bounded like a name."""
+    return value[:_SENTENCE_LIMIT] if isinstance(value, str) else None
+
+
+def whole(value: Any) -> int | None:
+    """Return an integer, None if it is none."""
+    return value if type(value) is int else None
+
+
+def remember(book: dict[str, Any], key: str, value: Any) -> None:
+    """Write something down, the latest last; a child that never ends its calls must not fill our memory."""
+    book.pop(key, None)
+    book[key] = value
+    if len(book) > _PENDING:
+        del book[next(iter(book))]
+
+
+def word_after(text: bytes, key: str, *, last: bool = False) -> str | None:
+    """Return the plain value of a key in a piece of JSON that cannot be parsed as a whole."""
+    mark = f'"{key}":'.encode()
+    at = text.rfind(mark) if last else text.find(mark)
+    if at < 0:
+        return None
+    value = text[at + len(mark) : at + len(mark) + 200].lstrip()
+    if value.startswith(b'"'):
+        return value[1:].split(b'"', 1)[0].decode("utf-8", "replace")
+    return value.split(b",", 1)[0].split(b"}", 1)[0].strip().decode("ascii", "replace")

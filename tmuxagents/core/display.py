@@ -1,0 +1,168 @@
+"""Runs as words: the status line, the table of `poll`, lines of changes. Whatever a run holds, it is inert here."""
+
+from __future__ import annotations
+
+import unicodedata
+
+from tmuxagents import records
+from tmuxagents.core import documents, sanitize
+
+TYPE_CHECKING = False
+if TYPE_CHECKING:
+    from collections.abc import Iterable, Mapping, Sequence
+    from typing import Any
+
+WIDTH = 100  # of a line where there is no terminal to ask
+NONE = "-"
+SHORT_ID = 8
+CHANGE_BYTES = 80
+NO_CHANGE, RESET = "no change", "reset"
+_HEADER = ("ID", "NAME", "PRESET", "STATUS", "TIME", "ACTIVITY")
+_GAP = "  "
+_CELL = 40  # enough for every name that we give; more is not ours
+_ELLIPSIS = "…"
+_NO_COLUMN = ("Mn", "Me", "Cf")
+_JOINED_JAMO = range(0x1160, 0x1200)  # letters that are drawn into the one before
+
+
+class Shown:
+    """One run to be shown: its document, and what is known of it besides."""
+
+    __slots__ = ("activity", "host", "run", "short")
+
+    def __init__(
+        self, run: Mapping[str, Any], short: str, *, activity: str | None = None, host: str | None = None
+    ) -> None:
+        self.run = run
+        self.short = short
+        self.activity = activity  # what it does now, or waits for
+        self.host = host  # the other machine that it lives on
+
+
+# --- columns ----------------------------------------------------------------------------------------------
+
+
+def columns(text: str) -> int:
+    """Return how many columns of a terminal a text takes."""
+    return len(text) if text.isascii() else sum(map(_columns, text))
+
+
+def _columns(sign: str) -> int:
+    if unicodedata.category(sign) in _NO_COLUMN or ord(sign) in _JOINED_JAMO:
+        return 0
+    return 2 if unicodedata.east_asian_width(sign) in "WF" else 1
+
+
+def fit(text: str, width: int) -> str:
+    """Return a text of at most so many columns, ending in `…` where something was cut."""
+    if columns(text) <= width:
+        return text
+    room, end = width - 1, 0
+    for sign in text:
+        room -= _columns(sign)
+        if room < 0:
+            break
+        end += 1
+    return text[:end].rstrip() + _ELLIPSIS
+
+
+# --- ids --------------------------------------------------------------------------------------------------
+
+
+def short_id(run_id: str, others: Iterable[str]) -> str:
+    """Return the beginning of an id that means no other one."""
+    others = tuple(others)
+    for length in range(SHORT_ID, len(run_id)):
+        if not any(other.startswith(run_id[:length]) for other in others):
+            return run_id[:length]
+    return run_id
+
+
+# --- the status line --------------------------------------------------------------------------------------
+
+
+def status_line(counts: Mapping[str, int], waiting: int) -> str:
+    """Return the status text: what is running always, the others where there are any."""
+    parts = [f"{counts[records.RUNNING]} running"]
+    more = ((counts[records.QUEUED], "queued"), (waiting, "waiting"), (counts[records.FAILED], "failed"))
+    parts += [f"{count} {word}" for count, word in more if count]
+    return f"bg: {', '.join(parts)} / {counts['total']} total"
+
+
+# --- the table --------------------------------------------------------------------------------------------
+
+
+def table(runs: Sequence[Shown], width: int = WIDTH) -> list[str]:
+    """Return the lines of the table; none at all where there is no run."""
+    if not runs:
+        return []
+    rows = [_HEADER, *map(_cells, runs)]
+    widths = [max(columns(row[number]) for row in rows) for number in range(len(_HEADER) - 1)]
+    room = max(1, width - sum(widths) - len(_GAP) * len(widths))
+    return [_line(row, widths, room) for row in rows]
+
+
+def _line(row: Sequence[str], widths: Sequence[int], room: int) -> str:
+    *cells, last = row
+    padded = [cell + " " * (width - columns(cell)) for cell, width in zip(cells, widths, strict=True)]
+    return _GAP.join((*padded, fit(last, room)))
+
+
+def _cells(shown: Shown) -> tuple[str, ...]:
+    run = shown.run
+    ended = run["status"] in records.ENDED
+    named = (_cell(run["name"]), _cell(run["preset"]))
+    return (shown.short, *named, _status(shown), _time(run), _text(run["errorMessage"] if ended else shown.activity))
+
+
+def _cell(value: Any) -> str:
+    return fit(_text(value), _CELL)
+
+
+def _text(value: Any) -> str:
+    return (sanitize.line(value) if isinstance(value, str) else "") or NONE
+
+
+def _status(shown: Shown) -> str:
+    status, reason = shown.run["status"], shown.run["reason"]
+    if shown.host is not None and status not in records.ENDED:
+        return f"{status} (on {_cell(shown.host)})"
+    return status if status not in (records.FAILED, records.ABORTED) else f"{status} ({_cell(reason)})"
+
+
+def _time(run: Mapping[str, Any]) -> str:
+    """Return how long it has worked, and how long it may where it still does."""
+    if run["startedAt"] is None:
+        return NONE
+    elapsed = f"{int(run['elapsedSeconds'])}s"
+    if run["status"] != records.RUNNING or type(run["timeout"]) not in (int, float):
+        return elapsed
+    return f"{elapsed}/{run['timeout']:.10g}s"
+
+
+# --- lines ------------------------------------------------------------------------------------------------
+
+
+def change_line(shown: Shown) -> str:
+    """Return one changed run: at most 80 bytes, whatever its name is."""
+    run = shown.run
+    time = NONE if run["startedAt"] is None else f"{int(run['elapsedSeconds'])}s"
+    bad = run["status"] in (records.FAILED, records.ABORTED)
+    before, after = f"{shown.short} {run['status']} ", f" {time}" + (f" {_cell(run['reason'])}" if bad else "")
+    name = _text(run["name"])
+    room = CHANGE_BYTES - documents.size_of(before + after)
+    if documents.size_of(name) > room:
+        name = documents.first_bytes(name, room - documents.size_of(_ELLIPSIS)) + _ELLIPSIS
+    return before + name + after
+
+
+def changes(runs: Sequence[Shown], cursor: str, *, reset: bool) -> list[str]:
+    """Return what has changed, and where to go on from."""
+    lines = [change_line(run) for run in runs] or [NO_CHANGE]
+    return [*([RESET] if reset else []), *lines, f"cursor {cursor}"]
+
+
+def follow_line(shown: Shown, width: int = WIDTH) -> str:
+    """Return what a run does now, as one line of a log."""
+    short, name, _, status, time, activity = _cells(shown)
+    return fit(f"{short} {name} {status} {time} {activity}", width)

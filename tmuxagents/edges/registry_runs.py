@@ -1,0 +1,188 @@
+"""What one can ask the registry, and tell it. SQL in one transaction each; decides nothing."""
+
+from __future__ import annotations
+
+import math
+
+from tmuxagents import records
+from tmuxagents.edges import registry_sql
+from tmuxagents.edges.registry_file import Damaged
+from tmuxagents.edges.registry_sql import COLUMNS, FLAGS, GIVEN, Row, Scope
+
+TYPE_CHECKING = False
+if TYPE_CHECKING:
+    from collections.abc import Iterable, Sequence
+    from contextlib import AbstractContextManager
+    from typing import Any, Self
+
+    from tmuxagents.edges.registry import Database
+
+_BIGGEST = 2**63 - 1
+
+
+class Tally:
+    """How many runs of a scope are in which state, how many wait for a person, when the last one ended."""
+
+    __slots__ = ("by_status", "last_end", "waiting")
+
+    def __init__(self) -> None:
+        self.by_status = dict.fromkeys(records.STATUSES, 0)
+        self.waiting = 0
+        self.last_end = 0.0
+
+
+class Registry:
+    """The registry of one machine, open: that of a file, or one in memory."""
+
+    def __init__(self, database: Database) -> None:
+        self._database = database
+
+    def __enter__(self) -> Self:
+        return self
+
+    def __exit__(self, *_: object) -> None:
+        self._database.close()
+
+    def reading(self) -> AbstractContextManager[None]:
+        """Ask several things about the same moment."""
+        return self._database.reading()
+
+    # --- told
+
+    def save(self, rows: Iterable[Row]) -> tuple[int, int]:
+        """Add or update rows, in one transaction; return the number of the last change before and after.
+
+        No run is ever taken back by it (registry_sql.UPSERT).
+        """
+        with self._database.writing():
+            before = self.last_change()
+            self._database.write(registry_sql.UPSERT, map(_values, rows))
+            return before, self.last_change()
+
+    def absorb(self, rows: Iterable[Row], gone: Iterable[str], folder: str | None) -> None:
+        """Take in what a look at the whole runs folder has shown, and which folder that was, if it is sure."""
+        with self._database.writing():
+            self.save(rows)
+            self.forget(gone)
+            self._database.write("UPDATE book SET folder = coalesce(?, folder)", [(folder,)])
+
+    def mark_polled(self, run_ids: Iterable[str], at: float) -> None:
+        """Remember that somebody has seen how these runs ended."""
+        sql = "UPDATE run SET polled_at = ? WHERE run_id = ? AND polled_at IS NULL"
+        self._database.write(sql, [(at, run_id) for run_id in run_ids])
+
+    def forget(self, run_ids: Iterable[str]) -> None:
+        """Drop rows, as pruning does."""
+        self._database.write("DELETE FROM run WHERE run_id = ?", [(run_id,) for run_id in run_ids])
+
+    # --- asked
+
+    def _rows(self, where: str, values: Sequence[Any], tail: str = registry_sql.NEWEST_FIRST) -> list[Row]:
+        found = self._database.ask(f"{registry_sql.ROWS} WHERE {where} {tail}", values)
+        rows = [_row(each) for each in found]
+        if not all(row.status in records.STATUSES for row in rows):
+            raise Damaged("it holds what nobody wrote", self._database.identity)
+        return rows
+
+    def rows(self, scope: Scope, *, active: bool = False, limit: int | None = None) -> list[Row]:
+        """Return the rows of a scope, newest first; only those that are queued or running if so wished."""
+        tail = registry_sql.NEWEST_FIRST + ("" if limit is None else f" LIMIT {limit}")
+        where = f"{registry_sql.ACTIVE} AND {scope.among}" if active else scope.where
+        return self._rows(where, scope.values, tail)
+
+    def open_rows(self) -> list[Row]:
+        """Return the rows of all runs whose ending is not written down, newest first: the ones to look at."""
+        return self._rows(registry_sql.OPEN, ())
+
+    def tally(self, scope: Scope) -> Tally:
+        """Return the counts of a scope; what they cost does not depend on how many runs there are."""
+        found = Tally()
+        if scope.kind == "named":
+            figures = self._database.ask(registry_sql.COUNT.format(scope.where), scope.values)
+        else:
+            figures = self._database.ask(registry_sql.TALLY, (scope.kind, scope.key))
+        for status, runs, waiting, ended_at in figures:
+            found.by_status[status] = runs
+            found.waiting += waiting
+            found.last_end = max(found.last_end, ended_at)
+        return found
+
+    def row(self, run_id: str) -> Row | None:
+        """Return the row of a run."""
+        return next(iter(self._rows("run_id = ?", (run_id,))), None)
+
+    def named(self, name: str) -> list[Row]:
+        """Return the runs of a name, newest first."""
+        return self._rows("name = ?", (name,))
+
+    def session(self, session_id: str) -> list[Row]:
+        """Return the runs of a session, oldest first."""
+        return self._rows("session_id = ?", (session_id,), "ORDER BY created_at, run_id")
+
+    def session_size(self, session_id: str) -> int:
+        """Return how many runs a session has."""
+        sql = "SELECT count(*) FROM run WHERE session_id = ?"
+        return int(self._database.ask(sql, (session_id,))[0][0])
+
+    def beginning(self, prefix: str) -> list[str]:
+        """Return the ids that begin so, in their order."""
+        sql = "SELECT run_id FROM run WHERE run_id >= ? AND run_id < ? ORDER BY run_id"
+        return [found[0] for found in self._database.ask(sql, (prefix, f"{prefix}g"))]  # g comes behind f
+
+    def neighbours(self, run_id: str) -> list[str]:
+        """Return the ids before and after an id: those that its beginning could be mistaken for."""
+        return [found for found in self._database.ask(registry_sql.NEIGHBOURS, (run_id, run_id))[0] if found]
+
+    def ids(self) -> set[str]:
+        """Return the ids of all runs."""
+        return {found[0] for found in self._database.ask("SELECT run_id FROM run")}
+
+    def folder(self) -> str | None:
+        """Return which runs folder is known as a whole (`absorb`)."""
+        found: str | None = self._database.ask("SELECT folder FROM book")[0][0]
+        return found
+
+    # --- changes
+
+    def last_change(self) -> int:
+        """Return the number of the last change."""
+        return int(self._database.ask("SELECT change FROM book")[0][0])
+
+    def cursor(self, number: int, at: float) -> str:
+        """Return the cursor for who knows all changes up to a number, and what ended before a moment."""
+        return f"{self._database.ask('SELECT id FROM book')[0][0]}.{number}.{max(0, int(at))}"
+
+    def changes(self, cursor: str, scope: Scope) -> tuple[list[Row], bool]:
+        """Return the rows that have changed since a cursor, and whether it means nothing here any more.
+
+        Then those are all active runs, and whatever else has changed since its time.
+        """
+        since = registry_sql.Cursor.parse(cursor)
+        with self.reading():
+            book, last, forgotten = self._database.ask("SELECT id, change, forgotten FROM book")[0]
+            if since is not None and since.book == book and forgotten <= since.number <= last:
+                where = f"change > ? AND {scope.among}"
+                return self._rows(where, (since.number, *scope.values), "ORDER BY change"), False
+            start = since.at if since is not None else math.inf
+            where = f"({registry_sql.ACTIVE} OR changed_at >= ?) AND {scope.where}"
+            return self._rows(where, (start, *scope.values), "ORDER BY change"), cursor != "0"
+
+
+def _values(row: Row) -> dict[str, Any]:
+    return {column: _plain(getattr(row, column)) for column in GIVEN}
+
+
+def _plain(value: Any) -> Any:
+    """Return what SQLite can hold: a run directory may hold any figure and any half of a character."""
+    if isinstance(value, str):
+        return value.encode("utf-8", "replace").decode()
+    if isinstance(value, float):
+        return value if math.isfinite(value) else None
+    return max(-_BIGGEST, min(_BIGGEST, value)) if isinstance(value, int) else None
+
+
+def _row(values: tuple[Any, ...]) -> Row:
+    row = Row.__new__(Row)
+    for column, value in zip(COLUMNS, values, strict=True):
+        setattr(row, column, value != 0 if column in FLAGS else value)
+    return row

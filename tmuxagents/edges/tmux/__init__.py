@@ -1,0 +1,60 @@
+"""tmux: one server, by its socket. Windows of runs, who looks at them, the status line. Decides nothing, prints nothing.
+
+    windows  open, find, mark, close          clients  who looks, showing a run, handing a terminal over
+    status   what the status line shows       options  a person's options, read and given back
+    servers  which server is which, without asking it
+
+No text of a user is in any name, target, directory or format: ids and fixed words only (script). Every call is
+bounded (runner). Only `library` imports libtmux.
+"""
+
+from __future__ import annotations
+
+import os
+
+from tmuxagents.edges.tmux import servers
+from tmuxagents.edges.tmux.clients import Client, Clients
+from tmuxagents.edges.tmux.opening import Home, Opened, Order
+from tmuxagents.edges.tmux.options import Options
+from tmuxagents.edges.tmux.runner import Denied, NoServer, Refused, Runner, Unanswered, client_version
+from tmuxagents.edges.tmux.servers import Caller, Server, caller, listening, socket_folder
+from tmuxagents.edges.tmux.status import Status
+from tmuxagents.edges.tmux.windows import Window, Windows
+
+__all__ = [
+    "Caller",
+    "Client",
+    "Denied",
+    "Home",
+    "NoServer",
+    "Opened",
+    "Order",
+    "Refused",
+    "Server",
+    "Tmux",
+    "Unanswered",
+    "Window",
+    "caller",
+    "client_version",
+    "listening",
+    "socket_folder",
+]
+
+
+class Tmux:
+    """One server, alive or not. `umask` is what windows get that people open on it, should we have to start it."""
+
+    __slots__ = ("clients", "options", "socket", "status", "windows", "_runner")
+
+    def __init__(self, socket: str, *, umask: int | None = None) -> None:
+        self.socket = os.path.realpath(socket)
+        self._runner = Runner(self.socket, umask)
+        self.windows = Windows(self._runner)
+        self.clients = Clients(self._runner)
+        self.status = Status(self._runner)
+        self.options = Options(self._runner)
+
+    def identity(self) -> Server:
+        """Return which life of which server answers. Raises NoServer and Unanswered."""
+        (pid,) = self._runner.ask(["display-message", "-p", "#{pid}"])
+        return servers.server_of(self.socket, int(pid))

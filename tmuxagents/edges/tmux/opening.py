@@ -1,0 +1,192 @@
+"""Opening a run's window: one call of tmux where its session is there, two where it must be made.
+
+Below libtmux: launch is a hot path and libtmux costs 50 ms of import, and `Session.new_window` raises if the command
+ends at once, though it ran (a wrapper that finds a result leaves at once).
+"""
+
+from __future__ import annotations
+
+import os
+import time
+
+from tmuxagents.edges.tmux import runner, script, servers
+from tmuxagents.errors import Unusable
+
+TYPE_CHECKING = False
+if TYPE_CHECKING:
+    from collections.abc import Mapping, Sequence
+
+    from tmuxagents.edges.tmux.runner import Answer, Command, Runner
+    from tmuxagents.edges.tmux.servers import Server
+
+RUN = "@tmuxagents_run"
+STATE = "@tmuxagents_state"
+OWNER = "@tmuxagents_project"
+HISTORY_LINES = "500"  # of a window: 100 children with 2000 wide lines each are 200 MB of server
+_LIMIT_S = 8.0
+_PAUSE_S = 0.02
+_OPENED, _TAKEN = "opened", "taken"
+_OPENED_ROW = f"{_OPENED} #{{window_id}} #{{pane_id}} #{{session_id}} #{{session_name}} #{{pid}}"
+_TAKEN_ROW = f"{_TAKEN} #{{{OWNER}}}:#{{session_name}}"  # last, since a name of others may hold anything
+
+
+class Home:
+    """Where windows go: a session of the project's own, or, by `session`, one that is there.
+
+    `names` are the session's names in order of preference; `owner` tells ours from another project's of that name.
+    A session that is made stands in `folder`. `own`: the server is for tmuxagents alone, its options are ours.
+    """
+
+    __slots__ = ("folder", "names", "own", "owner", "session")
+
+    def __init__(
+        self,
+        names: Sequence[str] = (),
+        *,
+        owner: str = "",
+        folder: str = "/",
+        own: bool = False,
+        session: str | None = None,
+    ) -> None:
+        self.names = [script.a_name(name) for name in names]
+        self.owner = script.a_run(owner) if names else ""
+        self.folder = folder
+        self.own = own
+        self.session = None if session is None else script.an_id(session, "$")
+
+
+class Order:
+    """One window to open: whose it is, what it is called, what runs in it."""
+
+    __slots__ = ("argv", "name", "run_id", "state")
+
+    def __init__(self, run_id: str, *, name: str, argv: Sequence[str], state: str) -> None:
+        if not argv or not argv[0].startswith("/"):
+            raise ValueError(f"no absolute path to run: {list(argv)!r}")
+        self.run_id = script.a_run(run_id)
+        self.name = script.a_name(name)
+        self.argv = list(argv)
+        self.state = script.a_name(state)
+
+
+class Opened:
+    """A window that was opened, and where."""
+
+    __slots__ = ("pane", "server", "session", "session_name", "window")
+
+    def __init__(self, *, window: str, pane: str, session: str, session_name: str, server: Server) -> None:
+        self.window = window
+        self.pane = pane
+        self.session = session
+        self.session_name = session_name
+        self.server = server
+
+
+def open_window(run: Runner, order: Order, home: Home) -> Opened:
+    """Open a window behind everybody's back; make its session, and its server, if there is none.
+
+    Unanswered means that the window may still appear. A server that is just ending is waited for, within bounds.
+    """
+    if home.session is not None:
+        return _opened(run, _in_session(run, order, home.session, home), home)
+    is_there = servers.listening(run.socket) is not None
+    name = home.names[0]
+    deadline = time.monotonic() + _LIMIT_S
+    while True:
+        try:
+            answer = _in_session(run, order, f"={name}", home) if is_there else _in_new(run, order, name, home)
+        except runner.NoServer:
+            if time.monotonic() > deadline:
+                raise
+            is_there = False
+            time.sleep(_PAUSE_S)
+            continue
+        if answer.text.startswith(_OPENED) or time.monotonic() > deadline:
+            return _opened(run, answer, home)
+        if "duplicate session" in answer.error:  # somebody else was faster
+            is_there = True
+        elif answer.code != 0:
+            return _opened(run, answer, home)
+        else:
+            name, is_there = _choose(_owners(answer), home)
+
+
+def _in_session(run: Runner, order: Order, session: str, home: Home) -> Answer:
+    """Open it in a session that is there, and ours; else hear which sessions have our names."""
+    which = ("session_name", session[1:]) if session.startswith("=") else ("session_id", session)
+    is_it = script.equal(f"#{{{which[0]}}}", which[1])
+    if home.owner:
+        is_it = script.both(is_it, script.equal(f"#{{{OWNER}}}", home.owner))
+    opening = ["new-window", "-d", "-t", f"{session}:"]
+    names = f"#{{m:{home.names[0]}*,#{{session_name}}}}" if home.names else "0"
+    others = ["list-sessions", "-f", names, "-F", _TAKEN_ROW]
+    return run.run(script.when(f"{session}:", is_it, _commands(order, session, opening), [others]))
+
+
+def _in_new(run: Runner, order: Order, name: str, home: Home) -> Answer:
+    """Open it as the first window of a new session."""
+    runner.client_version()  # before a tmux that is too old starts a server
+    opening = ["new-session", "-d", "-s", name]
+    settings: list[Command] = [
+        ["set-option", "-t", f"={name}:", OWNER, home.owner],
+        ["set-option", "-t", f"={name}:", "history-limit", HISTORY_LINES],
+        # A person's tmux.conf may end what nobody looks at, which is what background runs are.
+        ["set-option", "-t", f"={name}:", "destroy-unattached", "off"],
+    ]
+    if home.own:
+        settings.append(["set-option", "-s", "exit-unattached", "off"])
+    first, *rest = _commands(order, f"={name}", opening)
+    return run.run(first, *settings, *rest, folder=_standing(home.folder))
+
+
+def _standing(folder: str) -> str:
+    """Return where the session of a project stands: windows that a person adds begin there."""
+    usable = folder.isprintable() and os.path.isdir(folder) and os.access(folder, os.X_OK)
+    return folder if usable else "/"
+
+
+def _commands(order: Order, session: str, opening: list[str]) -> list[Command]:
+    """Return what opens, tags and names a window.
+
+    A new window that is not looked at is no target for the commands behind it, and its id is not known to them: so
+    its first name is its run's id, which nothing else is called.
+    """
+    name = f"new-{order.run_id}"
+    made = f"{session}:={name}"
+    return [
+        [*opening, "-n", name, "-P", "-F", _OPENED_ROW, *order.argv],
+        ["set-option", "-w", "-t", made, RUN, order.run_id],
+        ["set-option", "-w", "-t", made, STATE, order.state],
+        ["set-option", "-w", "-t", made, "remain-on-exit", "on"],
+        ["rename-window", "-t", made, order.name],
+    ]
+
+
+def _opened(run: Runner, answer: Answer, home: Home) -> Opened:
+    """Return what was opened, with every command behind it carried out; raise what tmux said if not."""
+    row = next((line.split(" ") for line in answer.lines if line.startswith(f"{_OPENED} ")), None)
+    if answer.code != 0 or row is None:
+        if answer.code == 0:
+            where = home.session or ", ".join(home.names)
+            raise Unusable(f"tmux has no session for the window: {where}.", kind="window")
+        raise runner.refusal(answer, "window")
+    _, window, pane, session, session_name, pid = row
+    server = servers.server_of(run.socket, int(pid))
+    return Opened(window=window, pane=pane, session=session, session_name=session_name, server=server)
+
+
+def _owners(answer: Answer) -> dict[str, str]:
+    """Return whose the sessions are that have a name like ours."""
+    rows = (line.removeprefix(f"{_TAKEN} ").partition(":") for line in answer.lines)
+    return {name: owner for owner, _, name in rows}
+
+
+def _choose(owners: Mapping[str, str], home: Home) -> tuple[str, bool]:
+    """Return the session to use, and whether it is there."""
+    for name in home.names:
+        if owners.get(name) == home.owner:
+            return name, True
+    free = [name for name in home.names if name not in owners]
+    if not free:
+        raise Unusable(f"Other sessions have all the names: {', '.join(home.names)}.", kind="window")
+    return free[0], False

@@ -1,0 +1,97 @@
+"""What tmux reads: commands inside commands, conditions, and the words that may stand in them.
+
+A name, a target, a directory and a format are code to tmux: `#(…)` in them runs a shell. So whatever enters one
+passes a check of this module first. A word of ours that fails it is a bug of ours, hence the ValueError.
+"""
+
+from __future__ import annotations
+
+TYPE_CHECKING = False
+if TYPE_CHECKING:
+    from collections.abc import Sequence
+
+    Command = Sequence[str]
+
+_DIGITS = frozenset("0123456789")
+_HEX = _DIGITS | frozenset("abcdef")
+_NAME = frozenset("abcdefghijklmnopqrstuvwxyz0123456789_-")
+_BARE = _NAME | frozenset("ABCDEFGHIJKLMNOPQRSTUVWXYZ")
+_PLAIN = _BARE | frozenset(" _./:=@,+-")
+_LONGEST_NAME = 48
+
+
+# --- words ------------------------------------------------------------------------------------------------
+
+
+def an_id(word: str, sign: str) -> str:
+    """Return an id of tmux: a sign (`@` window, `%` pane, `$` session) and a number."""
+    if not (word.startswith(sign) and _all(word[1:], _DIGITS)):
+        raise ValueError(f"no id of tmux: {word!r}")
+    return word
+
+
+def a_run(word: str) -> str:
+    """Return a run's id, which is what a window's tag holds."""
+    if not (len(word) == 16 and _all(word, _HEX)):  # noqa: PLR2004  (the contract's length)
+        raise ValueError(f"no id of a run: {word!r}")
+    return word
+
+
+def a_name(word: str) -> str:
+    """Return a name of a window or session, or a word of state."""
+    if not (_all(word, _NAME) and word[0] not in "-_" and len(word) <= _LONGEST_NAME):
+        raise ValueError(f"no name for tmux: {word!r}")
+    return word
+
+
+def a_client(word: str) -> str:
+    """Return a client's name, which is the path of its terminal."""
+    if not _all(word, _BARE | frozenset("./")):
+        raise ValueError(f"no name of a client: {word!r}")
+    return word
+
+
+def _all(word: str, letters: frozenset[str]) -> bool:
+    return bool(word) and letters.issuperset(word)
+
+
+# --- formats ----------------------------------------------------------------------------------------------
+
+
+def equal(left: str, right: str) -> str:
+    """Return the condition that two things are the same."""
+    return f"#{{==:{left},{right}}}"
+
+
+def both(left: str, right: str) -> str:
+    """Return the condition that both hold."""
+    return f"#{{&&:{left},{right}}}"
+
+
+# --- commands inside commands -----------------------------------------------------------------------------
+
+
+def quoted(word: str) -> str:
+    """Return a word as tmux's own parser reads it back, to the byte: all but the plainest letters as octal."""
+    if _all(word, _BARE):
+        return word
+    letters = (chr(byte) if chr(byte) in _PLAIN else f"\\{byte:03o}" for byte in word.encode("utf-8", "surrogateescape"))
+    return '"' + "".join(letters) + '"'
+
+
+def script(*commands: Command) -> str:
+    """Return commands as one text. The first that fails ends it."""
+    return " ; ".join(" ".join(map(quoted, command)) for command in commands)
+
+
+def when(target: str, condition: str, then: Sequence[Command], otherwise: Sequence[Command] = ()) -> Command:
+    """Return the command that looks and acts in one step inside the server: nothing can come between.
+
+    A target that is not there makes tmux look at another one instead of failing: the condition must name it, too.
+    """
+    return ["if-shell", "-F", "-t", target, condition, script(*then), *([script(*otherwise)] if otherwise else [])]
+
+
+def say(word: str) -> Command:
+    """Return the command that prints a fixed word: how a script tells which way it went."""
+    return ["display-message", "-p", word]

@@ -1,0 +1,123 @@
+"""A run's window, once it is open: found, marked, closed. Acts only where the window's tag says that it is the run's.
+
+libtmux finds a window, by a filter inside tmux. The rest is below it: its rows do not carry our tags, and it has no
+`if-shell -F`, which looks at the tag and acts in one step.
+"""
+
+from __future__ import annotations
+
+from tmuxagents.edges.tmux import library, opening, script
+
+TYPE_CHECKING = False
+if TYPE_CHECKING:
+    from collections.abc import Sequence
+
+    from tmuxagents.edges.tmux.opening import Home, Opened, Order
+    from tmuxagents.edges.tmux.runner import Command, Runner
+
+CLOSING = "@tmuxagents_close"  # what the closing timer does; where it is set, the timer runs
+VIEW = "view-"  # how sessions are called that only show a window of another one
+_YES, _NO = "yes", "no"
+_ROW = f"#{{window_id}} #{{session_id}} #{{m:{VIEW}*,#{{session_name}}}} #{{window_active_clients}} #{{pane_dead}}"
+
+
+class Window:
+    """A run's window as it is now. `watched` clients look at it; `dead`: its command has ended."""
+
+    __slots__ = ("dead", "run_id", "session", "watched", "window")
+
+    def __init__(self, window: str, *, session: str, run_id: str, watched: int, dead: bool) -> None:
+        self.window = window
+        self.session = session
+        self.run_id = run_id
+        self.watched = watched
+        self.dead = dead
+
+
+class Windows:
+    """The windows of runs on one server. Each raises NoServer or Unanswered where nobody can say."""
+
+    __slots__ = ("_runner",)
+
+    def __init__(self, runner: Runner) -> None:
+        self._runner = runner
+
+    def open(self, order: Order, home: Home) -> Opened:
+        """Open a run's window, never taking focus; tag, state and name are set in the same call."""
+        return opening.open_window(self._runner, order, home)
+
+    def find(self, run_id: str) -> Window | None:
+        """Return a run's window, None where this server has none."""
+        tagged = script.equal(f"#{{{opening.RUN}}}", script.a_run(run_id))
+        try:
+            rows = library.windows(self._runner, tagged)
+        except ValueError:
+            # A child with a terminal can give its pane a title that libtmux takes for the end of a field.
+            return self._listed(tagged).get(run_id)
+        home = [row for row in rows if not str(row.session_name).startswith(VIEW)] or rows
+        return next((_window(row, run_id) for row in home), None)
+
+    def all(self) -> dict[str, Window]:
+        """Return the windows of all runs on this server, by run."""
+        return self._listed(f"#{{{opening.RUN}}}")
+
+    def _listed(self, condition: str) -> dict[str, Window]:
+        row = f"{_ROW} #{{{opening.RUN}}}"
+        found: dict[str, Window] = {}
+        for line in self._runner.ask(["list-windows", "-a", "-f", condition, "-F", row]):
+            window, session, is_view, watched, dead, run_id = line.split(" ", 5)
+            if is_view == "0" or run_id not in found:
+                found[run_id] = Window(
+                    window, session=session, run_id=run_id, watched=int(watched), dead=dead == "1"
+                )
+        return found
+
+    def set_state(self, window: str, run_id: str, state: str) -> bool:
+        """Show a run's state on its window; say whether it is there, and the run's."""
+        return self._if_tagged(
+            window, run_id, ["set-option", "-w", "-t", window, opening.STATE, script.a_name(state)]
+        )
+
+    def kill(self, window: str, run_id: str) -> bool:
+        """Close a run's window; say whether it was there, and the run's."""
+        return self._if_tagged(window, run_id, ["kill-window", "-t", window])
+
+    def arm_close(self, window: str, run_id: str, after_s: int) -> bool:
+        """Let tmux close a run's window after a time, or so long after the last look at it; say whether it will.
+
+        No process waits. Armed twice, it runs once.
+        """
+        tag = tagged(window, run_id)
+        again = ["run-shell", "-b", "-d", str(int(after_s)), "-t", window, "-C", f"#{{{CLOSING}}}"]
+        close = script.when(window, "#{window_active_clients}", [again], [["kill-window", "-t", window]])
+        # -C expands its text once, when armed: to the option's value, which is not expanded any further.
+        keep = ["set-option", "-w", "-t", window, CLOSING, script.script(script.when(window, tag, [close]))]
+        armed = script.when(window, f"#{{{CLOSING}}}", [["display-message"]], [keep, again])
+        return self._if_tagged(window, run_id, armed)
+
+    def _if_tagged(self, window: str, run_id: str, *commands: Command) -> bool:
+        return answers(self._runner, window, tagged(window, run_id), commands)
+
+
+def tagged(window: str, run_id: str) -> str:
+    """Return the condition that this window is here, and the run's."""
+    is_it = script.equal("#{window_id}", script.an_id(window, "@"))
+    return script.both(is_it, script.equal(f"#{{{opening.RUN}}}", script.a_run(run_id)))
+
+
+def answers(runner: Runner, target: str, condition: str, commands: Sequence[Command]) -> bool:
+    """Carry commands out where a condition holds; say whether it held."""
+    # Said first: with its last window a server ends, and says no more.
+    then = [script.say(_YES), *commands]
+    return runner.ask(script.when(target, condition, then, [script.say(_NO)])) == [_YES]
+
+
+def _window(row: library.Row, run_id: str) -> Window:
+    """Return our record of libtmux's."""
+    return Window(
+        str(row.window_id),
+        session=str(row.session_id),
+        run_id=run_id,
+        watched=int(row.window_active_clients or 0),
+        dead=row.pane_dead == "1",
+    )
