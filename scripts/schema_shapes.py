@@ -276,6 +276,7 @@ EVENTS: dict[str, Schema] = {
     "input_given": record(ASKED),
     "left_behind": ref("leftover"),
     "queued": record({"position": COUNT}),
+    "resumed": record({}),
     "stderr": record({"text": TEXT}),
     "child_exited": record({"exitCode": maybe(EXIT_CODE), "signal": maybe(SIGNAL)}),
 }

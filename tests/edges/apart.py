@@ -11,6 +11,7 @@ import ctypes
 import multiprocessing
 import os
 import resource
+import subprocess
 import traceback
 from typing import TYPE_CHECKING, Any, Generic, Self, TypeVar
 
@@ -90,6 +91,16 @@ def end_all() -> None:
     """End the acts that a failed test has left."""
     for one in tuple(_living):
         one.kill()
+
+
+@contextlib.contextmanager
+def running(argv: Sequence[str], **options: Any) -> Iterator[subprocess.Popen[Any]]:
+    """Have a program run for as long as the block, also where that fails: Popen itself would wait for it."""
+    with subprocess.Popen(argv, **options) as program:
+        try:
+            yield program
+        finally:
+            program.kill()
 
 
 def apart(act: Callable[[], T], limit_s: float = 20.0) -> T:

@@ -1,7 +1,8 @@
-"""What holds for every test of an edge: no process of a failed test lives on."""
+"""What holds for every test of an edge: none hangs for ever, and no process of a failed one lives on."""
 
 from __future__ import annotations
 
+import signal
 from typing import TYPE_CHECKING
 
 import pytest
@@ -10,6 +11,22 @@ from tests.edges import apart
 
 if TYPE_CHECKING:
     from collections.abc import Iterator
+
+LIMIT_S = 60
+
+
+@pytest.fixture(autouse=True)
+def nothing_hangs() -> Iterator[None]:
+    """Fail a test that is blocked, as one is when the code under test waits where it must not."""
+    before = signal.signal(signal.SIGALRM, _fail)
+    signal.alarm(LIMIT_S)
+    yield
+    signal.alarm(0)
+    signal.signal(signal.SIGALRM, before)
+
+
+def _fail(_number: int, _frame: object) -> None:
+    raise AssertionError(f"the test takes more than {LIMIT_S} s")
 
 
 @pytest.fixture(autouse=True)

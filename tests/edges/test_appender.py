@@ -1,4 +1,4 @@
-"""Logs of whole lines: what fits is there at once, what does not is counted, and a torn line tears no other."""
+"""Logs of whole lines: what fits is there at once, the rest is counted, and a torn line tears no other."""
 
 from __future__ import annotations
 

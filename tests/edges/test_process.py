@@ -13,12 +13,13 @@ import socket
 import subprocess
 import sys
 import time
+from functools import partial
 from pathlib import Path
 from typing import TYPE_CHECKING, Any, Self
 
 import pytest
 
-from tests.edges.apart import Apart, apart, become_somebody, mount_privately, set_dumpable
+from tests.edges.apart import Apart, apart, become_somebody, mount_privately, running, set_dumpable
 from tests.harness import REPOSITORY, eventually
 from tmuxagents import records
 from tmuxagents.edges import process, rundir
@@ -38,9 +39,8 @@ MARK = "TMUXAGENTS_RUN"
 @pytest.fixture
 def sleeper() -> Iterator[subprocess.Popen[bytes]]:
     """A process that lives until it is ended."""
-    with subprocess.Popen([SLEEP, "600"]) as made:
+    with running([SLEEP, "600"]) as made:
         yield made
-        made.kill()
 
 
 def started(pid: int) -> int:
@@ -115,6 +115,7 @@ def test_a_zombie_is_dead(sleeper: subprocess.Popen[bytes]) -> None:
     eventually(lambda: is_zombie(sleeper.pid))
     os.kill(sleeper.pid, 0)  # for kill it lives
     assert process.start_time(sleeper.pid) is None
+    assert process.start_time(sleeper.pid, zombie=True) == identity.start_time  # for who has to reap it
     assert process.presence(identity) == records.GONE
     assert process.open_handle(sleeper.pid, identity.start_time) is None
     assert not process.send(sleeper.pid, identity.start_time, signal.SIGTERM)
@@ -164,11 +165,19 @@ def test_across_pid_namespaces_nobody_says_who_lives() -> None:
         "sys.stdin.read()",
     ]
     root = [] if os.getuid() == 0 else ["--map-root-user"]
-    argv = ["unshare", *root, "--pid", "--fork", "--mount-proc", sys.executable, "-c", "\n".join(lines)]
+    argv = [
+        "unshare",
+        *root,
+        "--pid",
+        "--fork",
+        "--kill-child",
+        "--mount-proc",
+        sys.executable,
+        "-c",
+        "\n".join(lines),
+    ]
     me = process.myself()
-    with subprocess.Popen(
-        argv, stdin=subprocess.PIPE, stdout=subprocess.PIPE, text=True, cwd=REPOSITORY
-    ) as inside:
+    with running(argv, stdin=subprocess.PIPE, stdout=subprocess.PIPE, text=True, cwd=REPOSITORY) as inside:
         assert inside.stdin
         assert inside.stdout
         other = Identity(**json.loads(inside.stdout.readline()))
@@ -293,7 +302,7 @@ def test_waiting_for_who_lives_takes_its_time_and_says_no(sleeper: subprocess.Po
 
 @pytest.mark.parametrize("limit", [None, 30])
 def test_waiting_ends_when_the_process_does(limit: float | None) -> None:
-    with subprocess.Popen([SLEEP, "0.3"]) as short:
+    with running([SLEEP, "0.3"]) as short:
         start = started(short.pid)
         begun = time.monotonic()
         assert process.wait_gone(short.pid, start, limit)  # it is a zombie: nobody has reaped it
@@ -306,7 +315,7 @@ def test_waiting_ends_when_the_process_does(limit: float | None) -> None:
 
 def test_waiting_for_many_has_one_limit() -> None:
     with contextlib.ExitStack() as stack:
-        sleepers = [stack.enter_context(subprocess.Popen([SLEEP, "600"])) for _ in range(4)]
+        sleepers = [stack.enter_context(running([SLEEP, "600"])) for _ in range(4)]
         rows = [row for row in process.table(since=0) if row.pid in {one.pid for one in sleepers}]
         assert len(rows) == 4
         begun = time.monotonic()
@@ -322,13 +331,17 @@ def test_waiting_for_many_has_one_limit() -> None:
 def test_a_group_is_signalled_whole_and_a_group_that_is_gone_is_no_error(tmp_path: Path) -> None:
     ready = tmp_path / "ready"
     line = f"trap : USR1; sleep 600 & sleep 600 & echo >{ready}; wait; wait"
-    with subprocess.Popen(["sh", "-c", line], start_new_session=True) as leader:
-        eventually(ready.exists)
-        group = [row for row in process.table(since=0) if row.session == leader.pid]
-        assert len(group) == 3
-        process.send_group(leader.pid, signal.SIGTERM, signal.SIGCONT)
-        process.wait_all_gone(group, 10)
-        assert [process.start_time(row.pid) for row in group] == [None] * 3
+    with running(["sh", "-c", line], start_new_session=True) as leader:
+        try:
+            eventually(ready.exists)
+            group = [row for row in process.table(since=0) if row.session == leader.pid]
+            assert len(group) == 3
+            process.send_group(leader.pid, signal.SIGTERM, signal.SIGCONT)
+            process.wait_all_gone(group, 10)
+            assert [process.start_time(row.pid) for row in group] == [None] * 3
+        finally:
+            with contextlib.suppress(ProcessLookupError):
+                os.killpg(leader.pid, signal.SIGKILL)
     process.send_group(leader.pid, signal.SIGTERM)
 
 
@@ -345,14 +358,15 @@ def test_every_signal_has_a_name(number: int) -> None:
 class Child:
     """What `spawn` started, seen from outside."""
 
-    def __init__(self, argv: list[str], environment: dict[str, str], stdin: Path) -> None:
+    def __init__(self, argv: list[str], environment: dict[str, str], prompt: Path) -> None:
         self.out, out = process.pipe()
         self.err, err = process.pipe()
+        stdin = os.open(prompt, os.O_RDONLY)
         try:
-            self.pid = process.spawn(argv[0], argv, environment, stdin=str(stdin), streams=(out, err))
+            self.pid = process.spawn(argv[0], argv, environment, streams=(stdin, out, err))
         finally:
-            os.close(out)
-            os.close(err)
+            for descriptor in (stdin, out, err):
+                os.close(descriptor)
 
     def __enter__(self) -> Self:
         return self
@@ -464,7 +478,7 @@ def test_a_child_reads_its_prompt_and_has_exactly_its_arguments_and_environment(
         assert b"HOME" not in got
 
 
-@pytest.mark.parametrize("what", ["missing", "folder", "no program", "no right", "no prompt"])
+@pytest.mark.parametrize("what", ["missing", "folder", "no program", "no right"])
 def test_what_cannot_be_started_is_an_error_and_leaves_nothing(
     tmp_path: Path, prompt: Path, what: str
 ) -> None:
@@ -476,9 +490,6 @@ def test_what_cannot_be_started_is_an_error_and_leaves_nothing(
         program.chmod(0o755)
     elif what == "no right":
         program.write_text("#!/bin/sh\n")
-    elif what == "no prompt":
-        shutil.copy(SLEEP, program)
-        prompt.unlink()
 
     def act() -> int:
         before = len(os.listdir("/proc/self/fd"))
@@ -489,6 +500,111 @@ def test_what_cannot_be_started_is_an_error_and_leaves_nothing(
         return len(os.listdir("/proc/self/fd")) - before
 
     assert apart(act) == 2  # the reading ends of the two pipes, which the caller has
+
+
+@pytest.mark.parametrize(
+    ("argv", "environment"), [(["sleep", "a\0b"], {}), (["sleep"], {"A": "a\0b"}), (["sleep"], {"A=B": "c"})]
+)
+def test_words_that_no_command_line_can_hold_are_an_error(
+    prompt: Path, argv: list[str], environment: dict[str, str]
+) -> None:
+    with pytest.raises(ValueError, match=r"."):
+        process.spawn(SLEEP, argv, environment, streams=(0, 1, 2))
+    assert prompt.exists()
+
+
+def test_standard_streams_that_are_closed_are_opened_on_nothing(prompt: Path) -> None:
+    def act(closed: tuple[int, ...]) -> tuple[list[str], set[int], dict[int, str]]:
+        keep_to_ourselves()
+        before = [os.readlink(f"/proc/self/fd/{number}") for number in range(3)]
+        for number in closed:
+            os.close(number)
+        process.open_standard_streams()
+        now = [os.readlink(f"/proc/self/fd/{number}") for number in range(3)]
+        changed = {number for number in range(3) if now[number] != before[number]}
+        with Child(STOPS, {}, prompt) as child:
+            return [now[number] for number in closed], changed, child.open_files()
+
+    for closed in ((), (0,), (1, 2), (0, 1, 2), (0, 2)):
+        opened, changed, files = apart(partial(act, closed))
+        assert set(opened) <= {"/dev/null"}
+        assert changed <= set(closed)
+        assert (sorted(files), files[0]) == ([0, 1, 2], str(prompt))
+
+
+# --- umask and limits ---------------------------------------------------------------------------------------
+
+LIMITS = """
+import json, os, resource
+names = ("RLIMIT_NOFILE", "RLIMIT_CORE")
+print(json.dumps([os.umask(0), {name: resource.getrlimit(getattr(resource, name)) for name in names}]))
+"""
+
+
+def limits_in_child(umask: int, limits: dict[str, list[int]]) -> tuple[int, dict[str, list[int]]]:
+    """Return umask and limits of a child that is started with these."""
+    reading, writing = process.pipe()
+    os.set_blocking(reading, True)
+    with process.surroundings(umask, limits):
+        argv = [sys.executable, "-I", "-S", "-c", LIMITS]
+        child = process.spawn(argv[0], argv, {}, streams=(0, writing, 2))
+    os.close(writing)
+    with os.fdopen(reading) as out:
+        told, found = json.loads(out.read())
+    assert os.waitstatus_to_exitcode(os.waitpid(child, 0)[1]) == 0
+    return told, found
+
+
+def test_a_child_has_the_launchers_umask_and_limits_and_we_keep_ours() -> None:
+    def act() -> None:
+        os.umask(0o077)
+        resource.setrlimit(resource.RLIMIT_NOFILE, (300, 1000))
+        asked = {"RLIMIT_NOFILE": [500, 600], "RLIMIT_CORE": [0, -1], "RLIMIT_OF_TOMORROW": [1, 1]}
+        umask, found = limits_in_child(0o027, asked)
+        assert umask == 0o027
+        assert found["RLIMIT_NOFILE"] == [500, 1000]  # the soft one alone: the hard one never comes back
+        assert found["RLIMIT_CORE"][0] == 0
+        assert resource.getrlimit(resource.RLIMIT_NOFILE) == (300, 1000)
+        assert os.umask(0) == 0o077
+
+    apart(act)
+
+
+@pytest.mark.parametrize("wanted", [1001, -1])
+def test_no_limit_goes_beyond_what_we_may(wanted: int) -> None:
+    def act() -> list[int]:
+        resource.setrlimit(resource.RLIMIT_NOFILE, (300, 1000))
+        _, found = limits_in_child(0o022, {"RLIMIT_NOFILE": [wanted, wanted]})
+        return found["RLIMIT_NOFILE"]
+
+    assert apart(act) == [300, 1000]
+
+
+def test_umask_and_limits_are_ours_again_when_the_child_cannot_be_started() -> None:
+    def act() -> tuple[int, tuple[int, int]]:
+        os.umask(0o077)
+        resource.setrlimit(resource.RLIMIT_NOFILE, (300, 1000))
+        with pytest.raises(FileNotFoundError), process.surroundings(0, {"RLIMIT_NOFILE": [500, 500]}):
+            process.spawn("/nowhere", ["x"], {}, streams=(0, 1, 2))
+        return os.umask(0), resource.getrlimit(resource.RLIMIT_NOFILE)
+
+    assert apart(act) == (0o077, (300, 1000))
+
+
+def test_we_take_what_we_may_and_know_what_it_was() -> None:
+    def act() -> tuple[dict[str, list[int]], tuple[int, int], tuple[int, int]]:
+        resource.setrlimit(resource.RLIMIT_NOFILE, (300, 1000))
+        resource.setrlimit(resource.RLIMIT_FSIZE, (10_000, 10**9))
+        before = process.raise_limits()
+        return before, resource.getrlimit(resource.RLIMIT_NOFILE), resource.getrlimit(resource.RLIMIT_FSIZE)
+
+    before, files, size = apart(act)
+    assert before == {"RLIMIT_NOFILE": [300, 1000], "RLIMIT_FSIZE": [10_000, 10**9]}
+    assert files == (1000, 1000)
+    assert size == (10**9, 10**9)
+
+
+# --- pipes, the dead, programs ------------------------------------------------------------------------------
 
 
 def test_our_end_of_a_pipe_never_blocks_and_the_childs_does() -> None:
@@ -592,11 +708,10 @@ def test_a_row_tells_who_it_is(sleeper: subprocess.Popen[bytes]) -> None:
 @pytest.mark.parametrize("name", ["a) R 1 (b", "x y", ")", "((", "new\nline", "ümlaut"])
 def test_no_name_of_a_program_confuses_the_table(tmp_path: Path, name: str) -> None:
     shutil.copy(SLEEP, tmp_path / name)
-    with subprocess.Popen([str(tmp_path / name), "600"]) as odd:
+    with running([str(tmp_path / name), "600"]) as odd:
         row = row_of(odd.pid)
         assert (row.comm, row.ppid, row.start_time) == (name, os.getpid(), started(odd.pid))
         assert identity_of(odd.pid).start_time == row.start_time
-        odd.kill()
 
 
 @pytest.mark.parametrize(
@@ -612,10 +727,9 @@ def test_no_name_of_a_program_confuses_the_table(tmp_path: Path, name: str) -> N
 def test_a_row_tells_marker_and_role(
     environment: dict[str, str], marker: str | None, role: str | None
 ) -> None:
-    with subprocess.Popen([SLEEP, "600"], env=environment) as marked:
+    with running([SLEEP, "600"], env=environment) as marked:
         row = row_of(marked.pid)
         assert (row.marker, row.role) == (marker, role)
-        marked.kill()
 
 
 @pytest.mark.parametrize(
@@ -632,22 +746,20 @@ def test_a_row_tells_who_leads_a_session_and_listens(
     tmp_path: Path, kind: str, leads: str, *, expected: bool
 ) -> None:
     argv = [sys.executable, "-I", "-S", "-c", LISTEN, kind, str(tmp_path / "socket"), leads]
-    with subprocess.Popen(argv, stdout=subprocess.PIPE) as listener:
+    with running(argv, stdout=subprocess.PIPE) as listener:
         assert listener.stdout
         listener.stdout.readline()
         row = row_of(listener.pid)
         assert row.listens == expected
         assert (row.session == row.pid) == (leads == "leads")
-        listener.kill()
 
 
 def test_of_older_processes_only_the_cheap_part_is_read(sleeper: subprocess.Popen[bytes]) -> None:
-    with subprocess.Popen([SLEEP, "600"], env={MARK: "ab"}) as marked:
+    with running([SLEEP, "600"], env={MARK: "ab"}) as marked:
         start = started(marked.pid)
         assert row_of(marked.pid, since=start).marker == "ab"
         assert row_of(marked.pid, since=start + 1).marker is None
         assert row_of(sleeper.pid, since=start + 1).comm == "sleep"
-        marked.kill()
 
 
 def test_everybody_is_in_the_table_once() -> None:

@@ -8,6 +8,7 @@ from typing import TYPE_CHECKING
 import pytest
 
 from tests.edges.apart import apart, mount_folder, mount_privately, mount_tmpfs
+from tmuxagents.edges import project
 from tmuxagents.edges.project import project_of
 
 if TYPE_CHECKING:
@@ -158,3 +159,74 @@ def test_a_mounted_folder_of_the_same_file_system_is_a_boundary(tree: Tree) -> N
         return tree.project_of("home/repo/mounted/a")
 
     assert apart(act) == "home/repo/mounted/a"
+
+
+# --- the link to a run, for people ------------------------------------------------------------------------
+
+LINKS = ".pi/subagents/runs"
+
+
+@pytest.fixture
+def own_home(tree: Tree, monkeypatch: pytest.MonkeyPatch) -> None:
+    monkeypatch.setenv("HOME", str(tree.home))
+
+
+@pytest.mark.usefixtures("own_home")
+def test_a_project_links_its_runs_and_git_sees_none_of_it(tree: Tree) -> None:
+    runs = tree.folder("state/runs")
+    place = tree.folder("home/repo")
+    assert project.link(str(place), f"{runs}/one")
+    assert project.link(str(place), f"{runs}/two")
+    assert sorted(os.listdir(place / LINKS)) == [".gitignore", "one", "two"]
+    assert os.readlink(place / LINKS / "one") == f"{runs}/one"
+    assert (place / LINKS / ".gitignore").read_text() == "*\n"
+
+
+@pytest.mark.usefixtures("own_home")
+def test_what_is_there_already_is_left_alone(tree: Tree) -> None:
+    place = tree.folder(f"home/repo/{LINKS}").parents[2]
+    (place / LINKS / ".gitignore").write_text("mine")
+    (place / LINKS / "one").write_text("mine")
+    assert not project.link(str(place), "/state/runs/one")
+    assert project.link(str(place), "/state/runs/two")
+    assert (place / LINKS / ".gitignore").read_text() == "mine"
+    assert (place / LINKS / "one").read_text() == "mine"
+
+
+@pytest.mark.usefixtures("own_home")
+@pytest.mark.parametrize("linked", [".pi", ".pi/subagents", LINKS])
+def test_nothing_is_written_where_a_link_in_a_clone_leads(tree: Tree, linked: str) -> None:
+    place, elsewhere = tree.folder("home/repo"), tree.folder("elsewhere")
+    (place / linked).parent.mkdir(parents=True, exist_ok=True)
+    (place / linked).symlink_to(elsewhere)
+    assert not project.link(str(place), "/state/runs/one")
+    assert os.listdir(elsewhere) == []
+
+
+@pytest.mark.usefixtures("own_home")
+def test_neither_home_nor_what_is_everybodys_gets_links(tree: Tree) -> None:
+    assert not project.link(str(tree.home), "/state/runs/one")
+    assert os.listdir(tree.home / ".pi") == ["agent"]
+
+    def act() -> list[bool]:
+        mount_privately()
+        mount_tmpfs(tree.root, "1m")
+        os.chroot(tree.root)
+        for folder in ("/var/tmp", "/srv"):
+            os.makedirs(folder)
+        return [project.link(folder, "/state/runs/one") for folder in ("/", "/tmp", "/var/tmp", "/srv")]
+
+    assert apart(act) == [False, False, False, True]
+
+
+@pytest.mark.usefixtures("own_home")
+def test_a_project_that_cannot_be_written_is_no_error(tree: Tree) -> None:
+    tree.file("home/repo/.pi")
+    assert not project.link(str(tree.home / "repo"), "/state/runs/one")
+    assert not project.link(f"{tree.home}/{'x' * 300}", "/state/runs/one")
+
+
+@pytest.mark.usefixtures("own_home")
+def test_a_project_that_is_gone_is_not_made_again(tree: Tree) -> None:
+    assert not project.link(str(tree.home / "gone"), "/state/runs/one")
+    assert not (tree.home / "gone").exists()

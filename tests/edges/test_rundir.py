@@ -12,7 +12,6 @@ import resource
 import secrets
 import shutil
 import signal
-import subprocess
 import time
 from functools import partial
 from pathlib import Path
@@ -21,7 +20,7 @@ from typing import TYPE_CHECKING, Any
 import pytest
 
 from tests.edges import obstacles
-from tests.edges.apart import Apart, apart, at_once, file_size, mount_privately, mount_tmpfs
+from tests.edges.apart import Apart, apart, at_once, file_size, mount_privately, mount_tmpfs, running
 from tests.edges.obstacles import FIFO, FOLDER, HUGE, LINK, NOTHING
 from tests.harness import eventually
 from tmuxagents.edges import process, rundir
@@ -436,14 +435,11 @@ def test_the_lock_is_free_when_it_is_let_go_and_when_its_holder_dies(run_dir: st
 def test_no_program_that_is_started_inherits_the_lock(run_dir: str) -> None:
     held = rundir.lock(run_dir, 0)
     assert held is not None
-    with subprocess.Popen(["sleep", "60"], close_fds=False) as child:
-        try:
-            assert not can_lock(run_dir)
-            os.close(held)
-            assert can_lock(run_dir)
-            assert child.poll() is None
-        finally:
-            child.kill()
+    with running(["sleep", "600"], close_fds=False) as child:
+        assert not can_lock(run_dir)
+        os.close(held)
+        assert can_lock(run_dir)
+        assert child.poll() is None
 
 
 def test_waiting_for_the_lock_has_an_end(run_dir: str) -> None:

@@ -82,6 +82,14 @@ def lines(first: int, count: int, width: int = 60) -> bytes:
     return b"".join(b"%08d %s\n" % (number, b"x" * width) for number in range(first, first + count))
 
 
+def is_frozen(descriptor: int) -> bool:
+    try:
+        os.write(descriptor, b".")
+    except BlockingIOError:
+        return True
+    return False
+
+
 def waits(shown: Terminal) -> bool:
     return shown.waiting is not None
 
@@ -143,8 +151,8 @@ def test_nothing_that_is_typed_is_a_signal_or_stops_the_screen(screen: Screen) -
 def test_a_screen_that_was_frozen_before_goes_on(screen: Screen) -> None:
     screen.type(CTRL_S)
     os.set_blocking(screen.slave, False)
-    with pytest.raises(BlockingIOError):
-        os.write(screen.slave, b"x")
+    eventually(lambda: is_frozen(screen.slave))
+    screen.read()
     shown = screen.open()
     shown.show(b"not frozen\n")
     assert screen.read() == b"not frozen\n"
@@ -162,6 +170,16 @@ def test_no_program_that_is_started_inherits_the_terminal(screen: Screen) -> Non
     screen.open()
     assert screen.opened
     assert not any(os.get_inheritable(descriptor) for descriptor in screen.opened)
+
+
+def test_the_width_is_that_of_the_screen_now(screen: Screen) -> None:
+    shown = screen.open()
+    assert shown.columns is None  # a pty begins with none
+    for width in (80, 133):
+        termios.tcsetwinsize(screen.master, (24, width))
+        assert shown.columns == width
+    screen.hang_up()
+    assert shown.columns in (None, 133)  # and no error
 
 
 # --- a terminal that takes what it is given -----------------------------------------------------------------
@@ -401,6 +419,7 @@ def test_what_is_no_terminal_at_all_is_none(kind: str) -> None:
 
 def check_absent(shown: Terminal) -> None:
     assert not shown.is_terminal
+    assert shown.columns is None
     assert shown.keys is None
     shown.show(b"x\n")
     shown.flush()

@@ -16,9 +16,10 @@ from typing import TYPE_CHECKING
 
 import pytest
 
-from tests.edges.apart import NOBODY, apart
+from tests.edges.apart import NOBODY, apart, running
 from tests.harness import REPOSITORY, eventually
 from tmuxagents import tree
+from tmuxagents.core.leftovers import Whose
 from tmuxagents.edges import process
 from tmuxagents.tree import Scope
 
@@ -60,6 +61,18 @@ class Family:
         self.marked = {**PATH, MARK: self.run_id}
         self.naps = f"sleep {self.nap} & wait"  # of a shell that stays to hear signals
         self._own: list[int] = []
+
+    def scope(
+        self,
+        since: int,
+        *,
+        wrapper: int | None = None,
+        child: tuple[int, int] | None = None,
+        keep: bool = False,
+    ) -> Scope:
+        """Return what is meant: the processes of this run."""
+        whose = Whose(run_id=self.run_id, uid=os.getuid(), wrapper=wrapper, child=child, keep=keep)
+        return Scope(whose, since=since)
 
     def line(self, name: str, then: str | None = None, *, first: str = ":") -> str:
         """Return what a shell does to be this one: `first` is done before anybody knows it."""
@@ -109,6 +122,9 @@ class Family:
         """Return the names of those that live."""
         return {name for name, pid in self._books().items() if pid.isdigit() and self._is_ours(int(pid))}
 
+    def stopped(self) -> set[str]:
+        return {name for name in self.living() if state(self.wait(name)) == "T"}
+
     def _books(self) -> dict[str, str]:
         return {path.name: path.read_text().strip() for path in self.folder.iterdir() if path.is_file()}
 
@@ -125,11 +141,11 @@ class Family:
         return next((name for name, text in self._books().items() if text == str(pid)), f"stranger {pid}")
 
     def end_all(self) -> None:
-        for name in self.living():
-            pid = self.wait(name)
-            started = process.start_time(pid)
-            if started is not None:
-                process.send(pid, started, signal.SIGKILL)
+        """End those that a test has left: by their numbers, and whoever carries our marker."""
+        numbers = {self.wait(name) for name in self.living()}
+        for row in process.table(since=0):
+            if row.pid in numbers or row.marker == self.run_id:
+                process.send(row.pid, row.start_time, signal.SIGKILL)
         for pid in self._own:
             with contextlib.suppress(ChildProcessError):
                 os.waitpid(pid, 0)
@@ -161,7 +177,7 @@ def end_as_wrapper(
         process.become_subreaper()
         me = process.myself()
         grow()
-        scope = Scope(run_id=family.run_id, since=me.start_time, wrapper=me.pid, keep=keep)
+        scope = family.scope(me.start_time, wrapper=me.pid, keep=keep)
         begun = time.monotonic()
         spared = tree.end(scope, hard=hard)
         seconds = time.monotonic() - begun
@@ -208,29 +224,22 @@ def test_nothing_left_takes_no_time(family: Family) -> None:
     assert ended.seconds < 0.5
 
 
-def test_who_was_asked_has_two_seconds_to_leave(family: Family) -> None:
-    bye = family.folder / "bye"
+def test_who_was_asked_has_two_seconds_to_leave_and_so_have_its_heirs(family: Family) -> None:
+    bye, last_words = family.folder / "bye", family.folder / "last-words"
 
     def grow() -> None:
         family.found("polite", first=f"trap 'echo bye >{bye}; exit' TERM", then=family.naps)
         family.found("stubborn", "setsid", first="trap '' TERM HUP INT", then=f"{family.naps}; wait")
         family.found("deaf", first="trap '' TERM")
+        heir = f"env -i setsid /bin/sh -c '{family.line('heir')}'"
+        last_words.write_text(f"trap '' TERM; {heir} & exit")  # the heir, too, stays when it is asked
+        family.found("testator", first=f"trap '. {last_words}' TERM", then=family.naps)
 
     ended = end_as_wrapper(family, grow)
     assert bye.read_text() == "bye\n"
+    assert family.wait("heir") > 0
     assert 2.0 <= ended.seconds < 3.5
     assert ended.spared == {}
-    assert family.living() == set()
-
-
-def test_whoever_is_born_while_they_are_ended_is_ended_too(family: Family) -> None:
-    def grow() -> None:
-        heir = f"env -i setsid /bin/sh -c '{family.line('heir')}'"
-        family.found("parent", then=f'trap "{heir} & exit" TERM; sleep {family.nap} & wait')
-
-    ended = end_as_wrapper(family, grow)
-    assert ended.spared == {}
-    assert family.wait("heir") > 0
     assert family.living() == set()
 
 
@@ -263,7 +272,7 @@ def test_a_program_whose_first_thread_has_ended_is_ended_too(family: Family) -> 
         me = process.myself()
         grow()
         pid = family.wait("threaded")
-        tree.end(Scope(run_id=family.run_id, since=me.start_time, wrapper=me.pid))
+        tree.end(family.scope(me.start_time, wrapper=me.pid))
         left = os.listdir(f"/proc/{pid}/task")
         os.kill(pid, signal.SIGKILL)
         os.waitpid(pid, 0)
@@ -283,7 +292,7 @@ def test_carriers_of_the_marker_are_ended_with_all_below_them(family: Family) ->
     family.wait("unmarked")
     family.found("other-run", "setsid", environment={**PATH, MARK: OTHER_RUN})
     begun = time.monotonic()
-    spared = tree.end(Scope(run_id=family.run_id, since=since, wrapper=None))
+    spared = tree.end(family.scope(since))
     assert time.monotonic() - begun < 1.5
     assert spared == []  # who has nothing to do with the run is not spared either
     assert family.living() == {"bystander", "other-run"}
@@ -293,31 +302,102 @@ def test_carriers_from_before_the_run_are_not_of_it(family: Family) -> None:
     family.found("older")
     since = process.start_time(family.wait("older"))
     assert since is not None
-    scope = Scope(run_id=family.run_id, since=since + 1, wrapper=None)
+    scope = family.scope(since + 1)
     assert tree.end(scope) == []
     assert family.living() == {"older"}
-    assert tree.end(Scope(run_id=family.run_id, since=since, wrapper=None)) == []
+    assert tree.end(family.scope(since)) == []
     assert family.living() == set()
 
 
-def test_a_wrapper_that_carries_its_own_marker_does_not_end_itself(family: Family) -> None:
-    lines = [
-        "import os, sys",
-        "from tmuxagents import tree",
-        f"child = os.posix_spawn('/bin/sleep', ['sleep', '{family.nap}'], os.environ)",
-        f"spared = tree.end(tree.Scope(run_id='{family.run_id}', since=0, wrapper=os.getpid()))",
-        "print(len(spared), os.waitstatus_to_exitcode(os.waitpid(child, 0)[1]))",
-    ]
-    done = subprocess.run(
-        [sys.executable, "-c", "\n".join(lines)],
-        env=family.marked,
-        cwd=REPOSITORY,
-        capture_output=True,
-        text=True,
-        check=True,
-        timeout=20,
-    )
-    assert done.stdout.split() == ["0", str(-signal.SIGTERM)]
+CONCLUDE = """
+import os, sys
+from tmuxagents import tree
+from tmuxagents.core.leftovers import Whose
+run_id, wrapper, nap = sys.argv[1:]
+child = os.posix_spawn("/bin/sleep", ["sleep", nap], os.environ)
+whose = Whose(run_id=run_id, uid=os.getuid(), wrapper=os.getpid() if wrapper == "wrapper" else None)
+scope = tree.Scope(whose, since=0)
+if wrapper != "wrapper":
+    tree.freeze(scope)
+spared = tree.end(scope)
+print(len(spared), os.waitstatus_to_exitcode(os.waitpid(child, 0)[1]))
+"""
+
+
+@pytest.mark.parametrize("who", ["wrapper", "concluder"])
+def test_nobody_ends_himself_though_he_carries_the_marker(family: Family, who: str) -> None:
+    argv = [sys.executable, "-c", CONCLUDE, family.run_id, who, family.nap]
+    with running(argv, env=family.marked, cwd=REPOSITORY, stdout=subprocess.PIPE, text=True) as ending:
+        out, _ = ending.communicate(timeout=3)
+    assert out.split() == ["0", str(-signal.SIGTERM)]
+
+
+# --- the run's own child, where its wrapper is gone ---------------------------------------------------------
+
+
+def test_the_child_of_a_lost_run_is_ended_with_its_session_whatever_it_listens_on(family: Family) -> None:
+    since = process.myself().start_time
+    family.found_listener("child", "leads", family.marked)
+    family.found_listener("service", "leads", family.marked)
+    pid = family.wait("child")
+    started = process.start_time(pid)
+    assert started is not None
+    spared = tree.end(family.scope(since, child=(pid, started)))
+    assert [family.name_of(one.pid) for one in spared] == ["service"]
+    assert family.living() == {"service", "service-below"}
+
+
+def test_what_an_ended_child_left_in_its_session_is_ended_without_any_marker(family: Family) -> None:
+    since = process.myself().start_time
+    left = f"env -i /bin/sh -c '{family.line('left')}' & "
+    family.found("child", "setsid", then=f"{left} kill -STOP $$")
+    family.wait("left")
+    pid = family.wait("child")
+    started = process.start_time(pid)
+    assert started is not None
+    os.kill(pid, signal.SIGKILL)
+    eventually(lambda: process.start_time(pid) is None)
+    assert family.living() == {"left"}
+    tree.end(family.scope(since, child=(pid, started)))
+    assert family.living() == set()
+
+
+def test_who_has_the_number_of_the_child_by_now_is_left_alone_with_his_session(family: Family) -> None:
+    since = process.myself().start_time
+    family.found("stranger", "setsid", then=f"/bin/sh -c '{family.line('below')}' & wait", environment=PATH)
+    family.wait("below")
+    pid = family.wait("stranger")
+    started = process.start_time(pid)
+    assert started is not None
+    assert tree.end(family.scope(since, child=(pid, started - 1))) == []
+    assert family.living() == {"stranger", "below"}
+
+
+# --- frozen -------------------------------------------------------------------------------------------------
+
+
+def test_all_that_is_left_is_stopped_and_what_is_spared_goes_on(family: Family) -> None:
+    since = process.myself().start_time
+    family.found("parent", then=f"/bin/sh -c '{family.line('below')}' & wait")
+    family.wait("below")
+    family.found("stubborn", "setsid", first="trap '' TERM HUP INT CONT")
+    family.found_listener("service", "leads", family.marked)
+    family.found("bystander", environment=PATH)
+    scope = family.scope(since)
+    tree.freeze(scope)
+    eventually(lambda: family.stopped() == {"parent", "below", "stubborn"})
+    tree.end(scope, hard=True)
+    assert family.living() == {"service", "service-below", "bystander"}
+
+
+def test_who_founds_others_for_ever_does_not_keep_it_from_ending(family: Family) -> None:
+    since = process.myself().start_time
+    family.found("founder", "setsid", then=f"while :; do setsid sleep {family.nap} & sleep 0.01; done")
+    scope = family.scope(since)
+    tree.freeze(scope)
+    tree.end(scope)
+    assert family.living() == set()
+    assert [row.pid for row in process.table(since=since) if row.marker == family.run_id] == []
 
 
 # --- what is spared -----------------------------------------------------------------------------------------
@@ -371,7 +451,7 @@ def test_a_tmux_server_that_a_child_started_is_spared_with_its_windows(
             spared = end_as_wrapper(family, grow).spared
         else:
             grow()
-            left = tree.end(Scope(run_id=family.run_id, since=process.myself().start_time, wrapper=None))
+            left = tree.end(family.scope(process.myself().start_time))
             spared = {family.name_of(one.pid): one.why for one in left}
         assert spared == {"server": "is a service: it leads its own session and listens on a unix socket"}
         assert family.living() >= {"window"}
@@ -428,7 +508,7 @@ def test_all_are_asked_once_and_nobody_is_waited_for(family: Family) -> None:
     family.found_stopped("stopped")
     family.found_listener("service", "leads", family.marked)
     begun = time.monotonic()
-    tree.ask(Scope(run_id=family.run_id, since=since, wrapper=None))
+    tree.ask(family.scope(since))
     assert time.monotonic() - begun < 0.5
     eventually(asked.exists)
     eventually(lambda: family.living() == {"stubborn", "service", "service-below"})

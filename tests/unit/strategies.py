@@ -10,7 +10,7 @@ from tmuxagents.core.events import Event
 TYPES = (
     *("run_started", "assistant_text", "thinking", "tool_call", "tool_result", "usage", "retry"),
     *("human_input", "message_sent", "turn_end", "settled", "needs_input", "input_given", "left_behind"),
-    *("queued", "stderr", "child_exited"),
+    *("queued", "resumed", "stderr", "child_exited"),
 )
 FIELDS = (
     *("pid", "pidStartTime", "wrapperPid", "pane", "window", "agentVersion", "text", "callId", "toolName"),

@@ -4,20 +4,22 @@ from __future__ import annotations
 
 import json
 from pathlib import Path
-from typing import Any
+from typing import TYPE_CHECKING, Any
 
 import pytest
 from hypothesis import example, given
 from hypothesis import strategies as st
 
 from tests.unit import strategies
-from tmuxagents import records
+from tmuxagents import jsonline, records
 from tmuxagents.core import documents, endings, events, lifecycle
-from tmuxagents.core.events import Event
 from tmuxagents.core.endings import Standing
-from tmuxagents.core.lifecycle import RunState
+from tmuxagents.core.events import Event
 from tmuxagents.errors import BadRequest, Fault, TmuxAgentsError
 from tmuxagents.records import Exit, Identity, Verdict
+
+if TYPE_CHECKING:
+    from tmuxagents.core.lifecycle import RunState
 
 EXAMPLES = Path(__file__).parents[1] / "data" / "documents"
 
@@ -113,7 +115,7 @@ def test_a_long_answer_is_cut_to_whole_characters_and_its_length_is_told() -> No
 @given(st.lists(strategies.wild_events, max_size=5))
 def test_a_result_is_always_a_document_that_can_be_written(log: list[Event]) -> None:
     run = lifecycle.fold([STARTED, *(event for event in log if event.type != "usage")])
-    written = json.loads(events.json_line(result(run, endings.conclude(run))))
+    written = json.loads(jsonline.encode(result(run, endings.conclude(run))))
     assert set(written) == set(shown("result"))
 
 

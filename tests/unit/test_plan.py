@@ -104,10 +104,61 @@ def test_a_timeout_that_is_no_number_is_refused(timeout: float) -> None:
     assert (error.kind, error.faults[0].field) == ("bad-argument", "timeout")
 
 
+@pytest.mark.parametrize(
+    "name",
+    [
+        *(
+            "",
+            " ",
+            "Scout",
+            "two words",
+            "-scout",
+            "_scout",
+            "scout\n",
+            "x" * 33,
+            "é",
+            "a/b",
+            "a.b",
+            "#{pid}",
+        ),
+        *("dead", "1234", "0123456789abcdef", "\ud800"),  # the first digits of a run's id
+    ],
+)
+def test_a_name_that_could_mean_something_else_is_refused(name: str) -> None:
+    error = refusal(name=name)
+    assert (error.kind, [fault.field for fault in error.faults]) == ("bad-argument", ["name"])
+    assert "up to 32 of a-z" in str(error.hint)
+
+
+@pytest.mark.parametrize(
+    "name", ["a", "0", "abc", "scout-1", "x" * 32, "dead-", "deads", "0123456789abcdef0", "a_-"]
+)
+def test_a_name_that_can_be_nothing_else_is_taken(name: str) -> None:
+    assert planned(name=name)["name"] == name
+
+
 def test_all_faults_are_told_at_once() -> None:
-    error = refusal(task=" ", cwd="app", timeout=0)
-    assert {fault.field for fault in error.faults} == {"task", "cwd", "timeout"}
-    assert error.message == error.faults[0].message
+    error = refusal(task=" \0\ud800", cwd="app", name="", timeout=0)
+    assert [(fault.field, fault.kind) for fault in error.faults] == [
+        ("task", "bad-argument"),
+        ("task", "bad-argument"),
+        ("cwd", "bad-cwd"),
+        ("name", "bad-argument"),
+        ("timeout", "bad-argument"),
+    ]
+    assert (error.message, error.hint) == ("The task holds a NUL character.", None)
+
+
+@pytest.mark.parametrize(
+    ("changes", "hint"),
+    [
+        ({"task": "", "cwd": "app"}, "say what the child should do; `-` reads it from stdin"),
+        ({"task": "\ud800"}, "save it as UTF-8"),
+        ({"cwd": "app"}, None),
+    ],
+)
+def test_the_hint_is_that_of_the_first_fault(changes: dict[str, Any], hint: str | None) -> None:
+    assert refusal(**changes).hint == hint
 
 
 @pytest.mark.parametrize("cwd", ["/", "/tmp/foo..bar", "/a/.../b", "/a/..b"])

@@ -33,7 +33,11 @@ def test_strip_ansi_vector(given_: dict[str, Any], expected: str) -> None:
 def test_no_single_character_that_a_terminal_obeys_is_left() -> None:
     everything = "".join(map(chr, range(0x30000)))
     assert {ord(sign) for sign in sanitize.text(everything)} & OBEYED == set()
-    assert [code for code in OBEYED if sanitize.text(f"a{chr(code)}") not in ("a", "a\ufffd")] == []
+    shown = {code: sanitize.text(f"a{chr(code)}b") for code in OBEYED}
+    breaks = {code for code, words in shown.items() if words == "a\nb"}
+    lost = {code for code, words in shown.items() if words == "a\ufffdb"}
+    assert breaks == {ord("\r"), 0x85, 0x2028, 0x2029}
+    assert lost == {*range(0xD800, 0xE000)}
 
 
 @given(st.text(st.characters(), max_size=200))
@@ -91,8 +95,8 @@ GONE = {
     "save and restore": "a\x1b7\x1b8b",
     "a bare ESC at the end": "ab\x1b",
     "ESC before a sequence": "a\x1b\x1b[31mb",
-    "C1 controls": "a\x84\x85\x8d\x9ab",
-    "bell, backspace, return": "a\a\b\r\x0b\x0cb",
+    "C1 controls": "a\x84\x86\x8d\x9ab",
+    "bell, backspace, vertical tab, form feed": "a\a\b\x0b\x0cb",
     "bidi": "a\u202e\u2066\u2069\u202c\u200f\u061cb",
     "delete": "a\x7fb",
 }
@@ -123,6 +127,24 @@ def test_a_string_without_an_end_takes_the_rest_of_its_line_and_no_more(start: s
 )
 def test_what_is_wrapped_for_a_terminal_inside_is_harmless_too(raw: str) -> None:
     assert re.fullmatch("[A-Za-z0-9=]*", sanitize.text(raw))
+
+
+@pytest.mark.parametrize(
+    ("raw", "shown"),
+    [
+        ("one\r\ntwo\r\n", "one\ntwo\n"),
+        ("10%\r20%\r\r30%", "10%\n20%\n\n30%"),
+        ("one\r\r\ntwo", "one\n\ntwo"),
+        ("one\x85two\u2028three\u2029four", "one\ntwo\nthree\nfour"),
+        ("one\r\x1b[Ktwo", "one\ntwo"),
+        ("one\x1b[K\r\x1b[0m\ntwo", "one\ntwo"),
+        ("\x1b\rone", "\none"),
+        ("one\x1b]0;t\r\x85t\x07two", "onetwo"),
+    ],
+)
+def test_whatever_begins_a_line_begins_a_line(raw: str, shown: str) -> None:
+    """Words that one carriage return apart replaced each other must not run into one."""
+    assert sanitize.text(raw) == shown
 
 
 def test_half_a_character_is_shown_as_a_lost_one() -> None:

@@ -208,3 +208,38 @@ def test_a_key_that_a_project_may_not_set_is_warned_of_by_name(key: str) -> None
 def test_a_key_that_a_project_may_set_is_not_warned_of() -> None:
     allowed = {"timeout": 60, "defaultModel": "a/b", "maxConcurrency": 2, "keepWindows": 30}
     assert resolved(project={**allowed, **dict.fromkeys(set(RANGES) - GLOBAL_ONLY, 20)}).warnings == []
+
+
+def test_how_many_runs_there_may_be_is_the_users_alone() -> None:
+    found = resolved(user={"maxRunning": 4}, project={"maxRunning": 99})
+    assert (found.numbers["maxRunning"], found.sources["maxRunning"]) == (4, "global")
+    assert resolved(project={"maxRunning": 99}, TMUXAGENTS_MAX_RUNNING="2").numbers["maxRunning"] == 2
+
+
+# --- how wide a command is shown ---
+
+
+@pytest.mark.parametrize(
+    ("user", "project", "columns", "width"),
+    [
+        (None, None, None, 160),
+        (None, None, 120, 116),
+        (None, None, 164, 160),
+        (None, None, 300, 296),
+        (None, None, 24, 20),
+        (None, None, 10, 20),
+        (None, None, 0, 20),
+        ({"commandPreviewWidth": 50}, None, 120, 50),
+        ({"commandPreviewWidth": 50}, None, None, 50),
+        ({"commandPreviewWidth": 50}, {"commandPreviewWidth": 60}, 120, 60),
+        ({"commandPreviewWidth": 5}, None, 120, 20),
+        ({"commandPreviewWidth": 50.9}, None, 120, 50),
+        ({"commandPreviewWidth": "wide"}, None, 120, 160),
+    ],
+)
+def test_the_width_is_what_is_set_or_else_what_the_window_has(
+    user: Any, project: Any, columns: int | None, width: int
+) -> None:
+    found = resolved(user=user, project=project)
+    shown = settings.preview_width(found, columns)
+    assert (shown, type(shown)) == (width, int)

@@ -130,6 +130,7 @@ def test_an_event_without_words_has_no_entry(event: Event) -> None:
     ("text", "words"),
     [
         ("  building\x1b[K  ", "  building"),
+        ("10%\r20%\r", "10%\n20%"),
         ("x" * 2000, "x" * 2000),
         ("x" * 2001, "x" * 1997 + "..."),
     ],
@@ -206,11 +207,23 @@ def test_the_last_line(verdict: Verdict, lasted: float, kind: str, words: str) -
         ("漢" * 30, "漢" * 30),
         ("漢" * 31, "漢" * 28 + "..."),
         ("漢字a" * 12, "漢字a" * 12),
+        ("é" * 60, "é" * 60),
+        ("é" * 61, "é" * 57 + "..."),
+        ("Прочитал файл " * 5, "Прочитал файл " * 4 + "П..."),
+        ("a" * 29 + "漢" * 16, "a" * 29 + "漢" * 14 + "..."),
+        ("漢" + "é" * 59, "漢" + "é" * 55 + "..."),
     ],
-    ids=["short", "marks", "lines", "60", "61", "marks count nothing", "60 wide", "62 wide", "60 mixed"],
+    ids=[
+        *("short", "marks", "lines", "60", "61", "marks count nothing", "60 wide", "62 wide", "60 mixed"),
+        *("60 with accents", "61 with accents", "cyrillic", "61 mixed, wide end", "61 mixed, narrow end"),
+    ],
 )
 def test_the_title_is_one_line_without_controls_and_marks(activity: str, title: str) -> None:
     assert transcript.title(activity) == b"\x1b]2;" + title.encode() + b"\x07"
+
+
+def columns(words: str) -> int:
+    return sum(2 if unicodedata.east_asian_width(sign) in "WF" else 1 for sign in words)
 
 
 @given(strategies.rough_text)
@@ -219,7 +232,15 @@ def test_the_title_is_one_line_without_controls_and_marks(activity: str, title: 
 def test_a_title_ends_where_it_should_and_fits_60_columns(activity: str) -> None:
     words = transcript.title(activity).decode().removeprefix("\x1b]2;").removesuffix("\x07")
     assert [sign for sign in words if unicodedata.category(sign) == "Cc" or sign == "#"] == []
-    assert sum(2 if unicodedata.east_asian_width(sign) in "WF" else 1 for sign in words) <= 60
+    assert columns(words) <= 60
+
+
+@given(st.text("aé漢ｱ", min_size=31, max_size=90))
+def test_a_title_that_is_cut_is_as_long_as_it_can_be(activity: str) -> None:
+    words = transcript.title(activity).decode().removeprefix("\x1b]2;").removesuffix("\x07")
+    kept = words.removesuffix("...")
+    assert activity.startswith(kept)
+    assert words == activity if columns(activity) <= 60 else columns(words) in (59, 60)
 
 
 @given(st.text(), st.floats(0, 1e6))

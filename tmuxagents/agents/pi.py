@@ -132,6 +132,7 @@ class PiReader:
             "errorMessage": raw_json.word_after(line.tail, "errorMessage", last=True),
             "provider": raw_json.word_after(line.tail, "provider", last=True),
             "model": raw_json.word_after(line.tail, "model", last=True),
+            "usage": raw_json.object_after(line.tail, "usage"),
         }
         return self._message_end({"message": message}, now)
 
@@ -160,6 +161,8 @@ class PiReader:
         if not isinstance(message, dict):
             return NOTHING
         if message.get("role") == "toolResult":
+            if not raw_json.text(message.get("toolCallId")):
+                return ACTIVE
             return self._tool_ended({**message, "result": message}, now)
         if message.get("role") != "assistant":
             return NOTHING
@@ -187,7 +190,7 @@ class PiReader:
         if answer.strip():
             told.append(events.assistant_text(answer))
         for block in blocks:
-            if block.get("type") == "toolCall":
+            if block.get("type") == "toolCall" and raw_json.text(block.get("id")):
                 told += self._call(block.get("id"), block.get("name"), block.get("arguments"), None)
         return told
 
@@ -208,10 +211,9 @@ class PiReader:
         ]
 
     def _tool_started(self, raw: dict[str, Any], now: float) -> Reading:
-        self.settled = False
-        return Reading(
-            self._call(raw.get("toolCallId"), raw.get("toolName"), raw.get("args"), now), active=True
-        )
+        again, self.settled = self.settled, False
+        told = self._call(raw.get("toolCallId"), raw.get("toolName"), raw.get("args"), now)
+        return Reading(told or ([events.resumed()] if again else []), active=True)
 
     def _tool_ended(self, raw: dict[str, Any], now: float) -> Reading:
         """Tell a result once: it comes as the tool's end and again as a message."""
@@ -222,8 +224,8 @@ class PiReader:
                 return ACTIVE
             raw_json.remember(self._answered, call_id, None)
             began = self._running.pop(call_id, None)
-        lasted = raw.get("durationMs")
-        if type(lasted) is not int:
+        lasted = raw_json.whole(raw.get("durationMs"))
+        if lasted is None:
             lasted = None if began is None else round((now - began) * 1000)
         result = raw.get("result")
         content = raw_json.blocks(result.get("content") if isinstance(result, dict) else None)

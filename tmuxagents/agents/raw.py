@@ -3,6 +3,7 @@
 from __future__ import annotations
 
 import json
+import re
 
 from tmuxagents.core import events
 
@@ -14,6 +15,7 @@ _DENSE_FROM, _DENSE_BRACKETS, _DENSE_COMMAS = 256 * 1024, 50_000, 200_000
 _WORD_LIMIT = 256
 _SENTENCE_LIMIT = 4096
 _PENDING = 1000
+_STRING = re.compile(rb'"((?:[^"\\]|\\.)*)')
 
 
 def is_dense(line: bytes) -> bool:
@@ -67,8 +69,8 @@ def sentence(value: Any) -> str | None:
 
 
 def whole(value: Any) -> int | None:
-    """Return an integer, None if it is none."""
-    return value if type(value) is int else None
+    """Return a whole figure from 0 on, None if it is none."""
+    return value if type(value) is int and value >= 0 and events.is_figure(value) else None
 
 
 def remember(book: dict[str, Any], key: str, value: Any) -> None:
@@ -85,7 +87,25 @@ def word_after(text: bytes, key: str, *, last: bool = False) -> str | None:
     at = text.rfind(mark) if last else text.find(mark)
     if at < 0:
         return None
-    value = text[at + len(mark) : at + len(mark) + 200].lstrip()
+    value = text[at + len(mark) : at + len(mark) + _SENTENCE_LIMIT].lstrip()
     if value.startswith(b'"'):
-        return value[1:].split(b'"', 1)[0].decode("utf-8", "replace")
-    return value.split(b",", 1)[0].split(b"}", 1)[0].strip().decode("ascii", "replace")
+        word = _STRING.match(value)
+        inner = word.group(1) if word else b""
+        try:
+            return str(json.loads(b'"%s"' % inner))
+        except ValueError:
+            return inner.decode("utf-8", "replace")
+    bare = value.split(b",", 1)[0].split(b"}", 1)[0].strip().decode("ascii", "replace")
+    return None if bare == "null" else bare
+
+
+def object_after(text: bytes, key: str) -> dict[str, Any] | None:
+    """Return the last object that stands behind a key in a piece of JSON that cannot be parsed as a whole."""
+    at = text.rfind(f'"{key}":'.encode())
+    try:
+        value, _ = json.JSONDecoder().raw_decode(
+            text[at + len(key) + 3 :].decode("utf-8", "replace").lstrip()
+        )
+    except (ValueError, RecursionError):
+        return None
+    return value if at >= 0 and isinstance(value, dict) else None

@@ -1,4 +1,4 @@
-"""Runs as words: the status line, the table of `poll`, lines of changes. Whatever a run holds, it is inert here."""
+"""Runs as words: status line, table of `poll`, lines of changes. Whatever a run holds is inert here."""
 
 from __future__ import annotations
 
@@ -112,7 +112,13 @@ def _cells(shown: Shown) -> tuple[str, ...]:
     run = shown.run
     ended = run["status"] in records.ENDED
     named = (_cell(run["name"]), _cell(run["preset"]))
-    return (shown.short, *named, _status(shown), _time(run), _text(run["errorMessage"] if ended else shown.activity))
+    return (
+        shown.short,
+        *named,
+        _status(shown),
+        _time(run),
+        _text(run["errorMessage"] if ended else shown.activity),
+    )
 
 
 def _cell(value: Any) -> str:
@@ -147,13 +153,13 @@ def change_line(shown: Shown) -> str:
     """Return one changed run: at most 80 bytes, whatever its name is."""
     run = shown.run
     time = NONE if run["startedAt"] is None else f"{int(run['elapsedSeconds'])}s"
-    bad = run["status"] in (records.FAILED, records.ABORTED)
-    before, after = f"{shown.short} {run['status']} ", f" {time}" + (f" {_cell(run['reason'])}" if bad else "")
+    reason = f" {_cell(run['reason'])}" if run["status"] in (records.FAILED, records.ABORTED) else ""
+    before, after = f"{shown.short} {run['status']} ", f" {time}{reason}"
     name = _text(run["name"])
     room = CHANGE_BYTES - documents.size_of(before + after)
     if documents.size_of(name) > room:
-        name = documents.first_bytes(name, room - documents.size_of(_ELLIPSIS)) + _ELLIPSIS
-    return before + name + after
+        name = documents.first_bytes(name, max(0, room - documents.size_of(_ELLIPSIS))) + _ELLIPSIS
+    return documents.first_bytes(before + name + after, CHANGE_BYTES)
 
 
 def changes(runs: Sequence[Shown], cursor: str, *, reset: bool) -> list[str]:

@@ -6,6 +6,8 @@ their features.
 
 from __future__ import annotations
 
+import re
+
 from tmuxagents.errors import BadRequest, Fault
 
 TYPE_CHECKING = False
@@ -13,6 +15,8 @@ if TYPE_CHECKING:
     from collections.abc import Iterator
     from typing import Any
 
+_NAME = re.compile("[a-z0-9][a-z0-9_-]{0,31}")
+_LIKE_AN_ID = re.compile("[0-9a-f]{4,16}")
 ARTIFACTS = {
     "events": "events.jsonl",
     "stdout": "stdout.log",
@@ -54,7 +58,12 @@ class LaunchRequest:
 
 def plan_launch(request: LaunchRequest, *, run_id: str, now: float) -> dict[str, Any]:
     """Return the plan of a run (meta.json), or raise BadRequest."""
-    faults = [*_task_faults(request.task), *_cwd_faults(request.cwd), *_timeout_faults(request.timeout)]
+    faults = [
+        *_task_faults(request.task),
+        *_cwd_faults(request.cwd),
+        *_name_faults(request.name),
+        *_timeout_faults(request.timeout),
+    ]
     if faults:
         first, hint = faults[0]
         raise BadRequest(first.message, kind=first.kind, hint=hint, faults=[fault for fault, _ in faults])
@@ -121,6 +130,13 @@ def _cwd_faults(cwd: str) -> Iterator[tuple[Fault, str | None]]:
         yield Fault("bad-cwd", "cwd must be an absolute path", field="cwd"), None
     elif ".." in cwd.split("/"):
         yield Fault("bad-cwd", "cwd must not contain '..' path segments", field="cwd"), None
+
+
+def _name_faults(name: str | None) -> Iterator[tuple[Fault, str | None]]:
+    if name is not None and (not _NAME.fullmatch(name) or _LIKE_AN_ID.fullmatch(name)):
+        message = f"The name {name[:40]!r} cannot be used."
+        hint = "up to 32 of a-z, 0-9, _ and -, not beginning with a sign, and not 4 to 16 hex digits"
+        yield Fault("bad-argument", message, field="name"), hint
 
 
 def _timeout_faults(timeout: float) -> Iterator[tuple[Fault, str | None]]:

@@ -112,9 +112,11 @@ def title(activity: str) -> bytes:
 def _cut_columns(words: str, columns: int) -> str:
     if len(words) * 2 <= columns or words.isascii():
         return sanitize.cut(words, columns)
-    used = 0
-    for at, sign in enumerate(words):
+    used = kept = 0
+    for at, sign in enumerate(words, 1):
         used += 2 if unicodedata.east_asian_width(sign) in "WF" else 1
+        if used <= columns - 3:
+            kept = at
         if used > columns:
-            return _cut_columns(words[: max(0, at - 2)], columns - 3) + "..."
+            return words[:kept] + "..."
     return words

@@ -127,10 +127,10 @@ def _read_all(handle: int, deadline: float) -> bytes | None:
         left = deadline - time.monotonic()
         if left <= 0 or len(text) > _LONGEST:
             return None
-        poll.poll(round(left * 1000) + 1)
         try:
             piece = os.read(handle, 65536)
         except BlockingIOError:
+            poll.poll(round(left * 1000) + 1)  # not first: before there was a writer it says nothing
             continue
         if not piece:
             return None

@@ -28,8 +28,8 @@ ROLE = b"TMUXAGENTS_ROLE="
 _PR_SET_CHILD_SUBREAPER = 36
 _LISTENING = b"00010000"  # __SO_ACCEPTCON in /proc/net/unix
 _PIPE_SIZE = 256 * 1024
-# KILL and STOP cannot be set; the two that libc keeps for itself must not be.
-_ALL_SIGNALS = [number for number in range(1, 32) if number not in (signal.SIGKILL, signal.SIGSTOP)]
+# KILL and STOP cannot be set; the two that libc keeps for itself (32 and 33) must not be.
+_ALL_SIGNALS = sorted(signal.valid_signals() - {signal.SIGKILL, signal.SIGSTOP})
 
 
 # --- identity ---------------------------------------------------------------------------------------------
@@ -76,10 +76,15 @@ def start_time(pid: int, *, zombie: bool = False) -> int | None:
     """
     try:
         fields = _read(f"/proc/{pid}/stat").rpartition(b")")[2].split()
-    except OSError:
+    except OSError as error:
+        _unless_gone(error)
         return None
-    dead = fields[0] in (b"Z", b"X") and not zombie
-    return None if dead else int(fields[19])
+    return None if _is_dead(fields) and not zombie else int(fields[19])
+
+
+def _is_dead(fields: list[bytes]) -> bool:
+    """Say whether a process is dead; one whose first thread has ended looks like a zombie and is none."""
+    return fields[0] == b"X" or (fields[0] == b"Z" and int(fields[17]) <= 1)
 
 
 def myself() -> Identity:
@@ -113,7 +118,10 @@ def open_handle(pid: int, started: int) -> int | None:
     """Return a pidfd of exactly this process, None if it is gone. The caller closes it."""
     try:
         handle = os.pidfd_open(pid)
-    except (ProcessLookupError, OSError):
+    except OverflowError:
+        return None  # a number that no process can have
+    except OSError as error:
+        _unless_gone(error)
         return None
     if start_time(pid) != started:
         os.close(handle)
@@ -188,9 +196,10 @@ def spawn(
 ) -> int:
     """Start a child as the leader of a session of its own, without our signal settings.
 
-    It gets these three descriptors and no other: ours are all close-on-exec. Raises OSError, or ValueError
-    for words that no command line can hold.
+    It gets these three descriptors and no other. Raises OSError, or ValueError for words that no command line
+    can hold.
     """
+    keep_descriptors_ours()
     actions = [(os.POSIX_SPAWN_DUP2, stream, number) for number, stream in enumerate(streams)]
     return os.posix_spawn(
         path, argv, environment, file_actions=actions, setsid=True, setsigmask=[], setsigdef=_ALL_SIGNALS
@@ -202,6 +211,14 @@ def open_standard_streams() -> None:
     while (handle := os.open(os.devnull, os.O_RDWR)) <= 2:  # noqa: PLR2004  (stdin, stdout, stderr)
         os.set_inheritable(handle, True)  # noqa: FBT003  (its only form)
     os.close(handle)
+
+
+def keep_descriptors_ours() -> None:
+    """Let no child inherit what we ourselves inherited: whoever started us may have left files open."""
+    for name in os.listdir("/proc/self/fd"):
+        if int(name) > 2:  # noqa: PLR2004  (stdin, stdout, stderr)
+            with contextlib.suppress(OSError):  # the one that listed them is closed by now
+                os.set_inheritable(int(name), False)  # noqa: FBT003  (its only form)
 
 
 def raise_limits() -> dict[str, list[int]]:
@@ -309,7 +326,7 @@ def _row(pid: int) -> ProcessRow | None:
         return None
     head, _, tail = text.rpartition(b")")
     fields = tail.split()
-    if len(fields) < 20 or fields[0] in (b"Z", b"X"):  # noqa: PLR2004  (proc(5))
+    if len(fields) < 20 or _is_dead(fields):  # noqa: PLR2004  (proc(5))
         return None
     return ProcessRow(
         pid=pid,
@@ -339,7 +356,7 @@ def _marks(pid: int) -> tuple[str | None, str | None]:
 
 def _unless_gone(error: OSError) -> None:
     """Raise an error that does not mean that the process has gone or is not ours: we ran out of something."""
-    if error.errno not in (errno.ENOENT, errno.ESRCH, errno.EACCES, errno.EPERM):
+    if error.errno not in (errno.ENOENT, errno.ESRCH, errno.EACCES, errno.EPERM, errno.EINVAL):
         raise error
 
 

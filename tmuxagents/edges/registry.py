@@ -1,6 +1,6 @@
 """The registry: SQLite, a cache of the run directories. Whoever asks it must be able to do without it.
 
-Here is the database itself; what one can ask it is in registry_runs, its tables and statements in registry_sql.
+Here is the database itself; what one can ask it is in registry_runs, tables and statements in registry_sql.
 A file that is damaged raises `Damaged` and may be set aside, since all of it can be read again from the run
 directories; one that cannot be used now, or was written by a newer program, raises `Unfit` and is left alone.
 """
@@ -13,21 +13,31 @@ import sqlite3
 
 from tmuxagents.edges import process, registry_file
 from tmuxagents.edges.registry_file import Damaged, Identity, Unfit, path_of, set_aside
-from tmuxagents.edges.registry_runs import Registry
-from tmuxagents.edges.registry_sql import MIGRATIONS, SCHEMA, VERSION, Row, Scope, server_key
+from tmuxagents.edges.registry_runs import Registry, Tally
+from tmuxagents.edges.registry_sql import MIGRATIONS, SCHEMA, VERSION, Row, Scope, plain, server_key
 
 TYPE_CHECKING = False
 if TYPE_CHECKING:
     from collections.abc import Iterable, Iterator, Mapping, Sequence
     from typing import Any
 
-__all__ = [
-    *("Damaged", "Registry", "Row", "Scope", "Unfit"),
-    *("open_file", "open_memory", "path_of", "server_key", "set_aside"),
+__all__ = [  # what others take from here
+    "Damaged",
+    "Registry",
+    "Row",
+    "Scope",
+    "Tally",
+    "Unfit",
+    "open_file",
+    "open_memory",
+    "path_of",
+    "server_key",
+    "set_aside",
 ]
 
 PATIENCE_S = 10.0
 _TRIES = 5
+_HOW = "mode=rw"  # SQLite would make an empty file in the place of one just removed
 _KIND = 0xFF  # SQLite's extended error codes of one kind share their last byte
 # The file may be whole: it is the moment, the disk or our rights. Any other error says that it is not ours.
 _NOT_THE_FILE = frozenset(
@@ -112,7 +122,7 @@ class Database:
     def ask(self, sql: str, values: Sequence[Any] = ()) -> list[tuple[Any, ...]]:
         """Return what a question finds."""
         with self.reading():
-            return self._connection.execute(sql, values).fetchall()
+            return self._connection.execute(sql, [plain(value) for value in values]).fetchall()
 
     def write(self, sql: str, values: Iterable[Sequence[Any] | Mapping[str, Any]]) -> None:
         """Carry out a statement with each of these values."""
@@ -136,9 +146,8 @@ def _translated(identity: Identity | None) -> Iterator[None]:
 
 
 def _plain_connect(path: str, patience_s: float) -> sqlite3.Connection:
-    """Connect to a file that is there: SQLite would make an empty one in the place of one just removed."""
     name = "/" + path.lstrip("/").replace("%", "%25").replace("?", "%3f").replace("#", "%23")
-    connection = sqlite3.connect(f"file:{name}?mode=rw", timeout=patience_s, isolation_level=None, uri=True)
+    connection = sqlite3.connect(f"file:{name}?{_HOW}", timeout=patience_s, isolation_level=None, uri=True)
     connection.execute("PRAGMA synchronous = NORMAL")
     connection.execute("PRAGMA cell_size_check = ON")
     return connection

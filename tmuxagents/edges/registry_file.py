@@ -1,7 +1,7 @@
 """The registry's file as a file: where it lies, whether it is still the same one, who may make it anew.
 
-SQLite asks that nobody takes a database and its side files apart; so whoever makes one or sets one aside does it
-alone, under a lock beside it.
+SQLite asks that nobody takes a database and its side files apart; so whoever makes one, or sets one aside,
+does it alone, under a lock beside it.
 """
 
 from __future__ import annotations

@@ -7,7 +7,7 @@ import math
 from tmuxagents import records
 from tmuxagents.edges import registry_sql
 from tmuxagents.edges.registry_file import Damaged
-from tmuxagents.edges.registry_sql import COLUMNS, FLAGS, GIVEN, Row, Scope
+from tmuxagents.edges.registry_sql import COLUMNS, FLAGS, GIVEN, Row, Scope, plain
 
 TYPE_CHECKING = False
 if TYPE_CHECKING:
@@ -16,8 +16,6 @@ if TYPE_CHECKING:
     from typing import Any, Self
 
     from tmuxagents.edges.registry import Database
-
-_BIGGEST = 2**63 - 1
 
 
 class Tally:
@@ -60,9 +58,13 @@ class Registry:
             return before, self.last_change()
 
     def absorb(self, rows: Iterable[Row], gone: Iterable[str], folder: str | None) -> None:
-        """Take in what a look at the whole runs folder has shown, and which folder that was, if it is sure."""
+        """Take in what the whole runs folder has shown, and which folder that was, if it is sure.
+
+        New rows only: many may find the same ones at once, and must not keep one another waiting.
+        """
         with self._database.writing():
-            self.save(rows)
+            known = self.ids()
+            self.save(row for row in rows if row.run_id not in known)
             self.forget(gone)
             self._database.write("UPDATE book SET folder = coalesce(?, folder)", [(folder,)])
 
@@ -150,7 +152,8 @@ class Registry:
 
     def cursor(self, number: int, at: float) -> str:
         """Return the cursor for who knows all changes up to a number, and what ended before a moment."""
-        return f"{self._database.ask('SELECT id FROM book')[0][0]}.{number}.{max(0, int(at))}"
+        ((book,),) = self._database.ask("SELECT id FROM book")
+        return f"{book}.{number}.{max(0, int(at))}"
 
     def changes(self, cursor: str, scope: Scope) -> tuple[list[Row], bool]:
         """Return the rows that have changed since a cursor, and whether it means nothing here any more.
@@ -169,16 +172,7 @@ class Registry:
 
 
 def _values(row: Row) -> dict[str, Any]:
-    return {column: _plain(getattr(row, column)) for column in GIVEN}
-
-
-def _plain(value: Any) -> Any:
-    """Return what SQLite can hold: a run directory may hold any figure and any half of a character."""
-    if isinstance(value, str):
-        return value.encode("utf-8", "replace").decode()
-    if isinstance(value, float):
-        return value if math.isfinite(value) else None
-    return max(-_BIGGEST, min(_BIGGEST, value)) if isinstance(value, int) else None
+    return {column: plain(getattr(row, column)) for column in GIVEN}
 
 
 def _row(values: tuple[Any, ...]) -> Row:

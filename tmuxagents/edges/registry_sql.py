@@ -6,6 +6,7 @@ back, each change gets the next number, and the counts are kept by the way.
 
 from __future__ import annotations
 
+import math
 import re
 
 TYPE_CHECKING = False
@@ -14,6 +15,7 @@ if TYPE_CHECKING:
     from typing import Any
 
 VERSION = 1
+_BIGGEST = 2**63 - 1
 # version -> the statements that make the next one of it; run in the transaction that also writes the number
 MIGRATIONS: dict[int, Sequence[str]] = {}
 
@@ -39,8 +41,8 @@ class Row:
     """What the registry knows of one run.
 
     `concluded`: its ending is written down, nothing about it will change. `event_seq` says how much was known
-    of it when it was looked at, `changed_at` since when it stands so. `server` and `launcher`: the tmux server
-    of its window, and the one it was launched from (`server_key`). `change` is the registry's own.
+    of it when it was looked at, `changed_at` since when it stands so. `server` and `launcher`: the tmux
+    server of its window, and the one it was launched from (`server_key`). `change` is the registry's own.
     """
 
     __slots__ = COLUMNS
@@ -90,6 +92,15 @@ def server_key(socket: str, pid: int, started: int) -> str:
     return f"{pid}.{started}.{socket}"
 
 
+def plain(value: Any) -> Any:
+    """Return what SQLite can hold: a run directory may hold any figure and any half of a character."""
+    if isinstance(value, str):
+        return value.encode("utf-8", "replace").decode()
+    if isinstance(value, float):
+        return value if math.isfinite(value) else None
+    return max(-_BIGGEST, min(_BIGGEST, value)) if isinstance(value, int) else None
+
+
 # --- tables -----------------------------------------------------------------------------------------------
 
 
@@ -109,27 +120,31 @@ def _count(row: str, sign: str) -> str:
 def _number(row: str) -> str:
     return f"""
     UPDATE book SET change = change + 1;
-    UPDATE run SET change = (SELECT change FROM book) WHERE run_id = {row}.run_id;"""
+    UPDATE run SET change = (SELECT change FROM book) WHERE run_id = {row}.run_id;"""  # noqa: S608
 
 
-def _differs(columns: Sequence[str]) -> str:
+def _after_update(name: str, columns: Sequence[str], act: str) -> str:
+    """Return the trigger that acts where one of these columns got another value."""
     old, new = (", ".join(f"{side}.{column}" for column in columns) for side in ("OLD", "NEW"))
-    return f"({old}) IS NOT ({new})"
+    return f"""CREATE TRIGGER {name} AFTER UPDATE OF {", ".join(columns)} ON run
+      WHEN ({old}) IS NOT ({new}) BEGIN {act} END"""
 
 
 _TOLD = ("status", "needs_input", "attended", "settled")  # a change of these gets a number
 _COUNTED = ("status", "needs_input", "ended_at", "server", "launcher")
+_FORGET = "UPDATE book SET forgotten = max(forgotten, OLD.change);"
 
 SCHEMA = (
     # id: random, new after each restart of the machine too, since the last commits may be lost with it.
-    # forgotten: the last change of a run that is no longer here. folder: which runs folder is known as a whole.
+    # forgotten: the last change of a run that is no longer here. folder: which runs folder is known whole.
     """CREATE TABLE book (id TEXT NOT NULL, boot TEXT NOT NULL, change INTEGER NOT NULL,
          forgotten INTEGER NOT NULL, folder TEXT)""",
     """CREATE TABLE run (
          run_id TEXT PRIMARY KEY NOT NULL, session_id TEXT NOT NULL, name TEXT, project TEXT, owner TEXT,
          mode TEXT, preset TEXT, task TEXT, cwd TEXT, created_at REAL NOT NULL,
-         status TEXT NOT NULL, reason TEXT, activity TEXT, attended INTEGER NOT NULL, settled INTEGER NOT NULL,
-         needs_input INTEGER NOT NULL, started_at REAL, ended_at REAL, last_event_at REAL,
+         status TEXT NOT NULL, reason TEXT, activity TEXT, attended INTEGER NOT NULL,
+         settled INTEGER NOT NULL, needs_input INTEGER NOT NULL,
+         started_at REAL, ended_at REAL, last_event_at REAL,
          concluded INTEGER NOT NULL, event_seq INTEGER NOT NULL, event_offset INTEGER NOT NULL,
          polled_at REAL, announced INTEGER NOT NULL, server TEXT, window TEXT, pane TEXT, launcher TEXT,
          changed_at REAL NOT NULL, change INTEGER NOT NULL DEFAULT 0)""",
@@ -144,12 +159,9 @@ SCHEMA = (
     "CREATE INDEX run_session ON run (session_id)",
     "CREATE INDEX run_change ON run (change)",
     f"CREATE TRIGGER run_added AFTER INSERT ON run BEGIN {_number('NEW')} {_count('NEW', '')} END",
-    f"CREATE TRIGGER run_changed AFTER UPDATE OF {', '.join(_TOLD)} ON run "
-    f"WHEN {_differs(_TOLD)} BEGIN {_number('NEW')} END",
-    f"CREATE TRIGGER run_counted AFTER UPDATE OF {', '.join(_COUNTED)} ON run "
-    f"WHEN {_differs(_COUNTED)} BEGIN {_count('OLD', '-')} {_count('NEW', '')} END",
-    f"""CREATE TRIGGER run_forgotten AFTER DELETE ON run BEGIN {_count("OLD", "-")}
-      UPDATE book SET forgotten = max(forgotten, OLD.change); END""",
+    _after_update("run_changed", _TOLD, _number("NEW")),
+    _after_update("run_counted", _COUNTED, _count("OLD", "-") + _count("NEW", "")),
+    f"CREATE TRIGGER run_forgotten AFTER DELETE ON run BEGIN {_count('OLD', '-')} {_FORGET} END",
 )
 
 
@@ -205,9 +217,17 @@ class Scope:
         self.kind = kind
         self.key = keys[0] if keys else ""
         self.where = _WHERE[kind] if kind in _WHERE else f"run_id IN ({', '.join('?' * len(keys))})"
-        # For few rows found otherwise: the plus keeps SQLite from going through all runs of the scope instead.
+        # For few rows found otherwise: the plus keeps SQLite from going through all of the scope instead.
         self.among = self.where.replace("project", "+project").replace("owner", "+owner")
         self.values = keys if kind not in _WHERE else keys * self.where.count("?")
+
+    def holds(self, row: Row) -> bool:
+        """Say whether a run is meant."""
+        if self.kind == "named":
+            return row.run_id in self.values
+        if self.kind == "server":
+            return self.key in (row.server, row.launcher)
+        return self.kind == "all" or getattr(row, self.kind) == self.key
 
 
 _CURSOR = re.compile(r"([^.]+)\.([0-9]{1,18})\.([0-9]{1,18})", re.ASCII)

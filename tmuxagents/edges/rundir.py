@@ -98,8 +98,10 @@ def read_bytes(path: str, *, limit: int | None = None) -> bytes | None:
     except OSError:
         return None
     try:
-        too_long = limit is not None and os.fstat(handle).st_size > limit
-        return None if too_long else _read_all(handle)
+        facts = os.fstat(handle)
+        if not stat.S_ISREG(facts.st_mode) or (limit is not None and facts.st_size > limit):
+            return None
+        return _read_all(handle)
     except OSError:
         return None
     finally:
@@ -166,7 +168,8 @@ def read_lines(path: str, offset: int) -> tuple[list[bytes], int]:
     except OSError:
         return [], offset
     try:
-        if os.fstat(handle).st_size <= offset:
+        facts = os.fstat(handle)
+        if not stat.S_ISREG(facts.st_mode) or facts.st_size <= offset:
             return [], offset
         os.lseek(handle, offset, os.SEEK_SET)
         text = _read_all(handle)
@@ -244,15 +247,14 @@ def claim(run_dir: str, wrapper: Mapping[str, Any]) -> bool:
     name = f".{WRAPPER}.{secret()}"
     try:
         _write_new(name, jsonline.encode(wrapper), folder=folder)
-        try:
-            os.link(name, WRAPPER, src_dir_fd=folder, dst_dir_fd=folder, follow_symlinks=False)
-        except FileExistsError:
-            return False
-        else:
-            return True
-        finally:
-            os.unlink(name, dir_fd=folder)
+        os.link(name, WRAPPER, src_dir_fd=folder, dst_dir_fd=folder, follow_symlinks=False)
+    except FileExistsError:
+        return False
+    else:
+        return True
     finally:
+        with contextlib.suppress(FileNotFoundError):
+            os.unlink(name, dir_fd=folder)
         os.close(folder)
 
 

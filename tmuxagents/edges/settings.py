@@ -17,7 +17,9 @@ def home(environment: Mapping[str, str]) -> str:
     named = environment.get("TMUXAGENTS_HOME")
     if named:
         return os.path.abspath(named)
-    state = environment.get("XDG_STATE_HOME") or f"{_user_home(environment)}/.local/state"
+    state = environment.get("XDG_STATE_HOME") or ""
+    if not state.startswith("/"):  # a relative one is void, says the convention
+        state = f"{_user_home(environment)}/.local/state"
     return f"{state}/tmuxagents"
 
 
@@ -56,10 +58,15 @@ def read_own(path: str) -> str | None:
         facts = os.fstat(handle)
         if not stat.S_ISREG(facts.st_mode) or facts.st_size > _LIMIT:
             return None
-        if facts.st_uid not in (os.getuid(), 0) or facts.st_mode & (stat.S_IWGRP | stat.S_IWOTH):
+        if not _is_ours(facts) or not _is_ours(os.stat(os.path.dirname(path) or ".")):
             return None
         return os.read(handle, _LIMIT).decode("utf-8", "replace")
     except OSError:
         return None
     finally:
         os.close(handle)
+
+
+def _is_ours(facts: os.stat_result) -> bool:
+    """Say whether nobody but us (and root) could have written it."""
+    return facts.st_uid in (os.getuid(), 0) and not facts.st_mode & (stat.S_IWGRP | stat.S_IWOTH)

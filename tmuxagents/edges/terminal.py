@@ -69,10 +69,12 @@ class Terminal:
         """Show as much as the terminal takes now; the rest waits, and too much of it is skipped."""
         if self._handle is None:
             return
-        if len(self._waiting) + len(text) > _KEPT:
+        text_and_gap = self._gap() + text  # what was skipped is told where it is missing
+        if len(self._waiting) + len(text_and_gap) > _KEPT:
             self._skipped += text.count(b"\n")
         else:
-            self._waiting += text
+            self._waiting += text_and_gap
+            self._skipped = 0
         self.flush()
 
     def flush(self) -> None:
@@ -80,15 +82,18 @@ class Terminal:
         if self._handle is None:
             return
         try:
-            while self._waiting:
+            while self._waiting or self._skipped:
                 self._waiting = self._waiting[os.write(self._handle, self._waiting) :]
                 if not self._waiting and self._skipped:
-                    self._waiting = b"... %d lines not shown here: see the transcript\n" % self._skipped
-                    self._skipped = 0
+                    self._waiting, self._skipped = self._gap(), 0
         except BlockingIOError:
             return
         except OSError:
             self._waiting = b""  # hung up
+
+    def _gap(self) -> bytes:
+        skipped = self._skipped
+        return b"... %d lines not shown here: see the transcript\n" % skipped if skipped else b""
 
     def pressed(self) -> bytes:
         """Return the keys that were pressed, so that they do not pile up."""

@@ -1,11 +1,11 @@
-"""tmux: one server, by its socket. Windows of runs, who looks at them, the status line. Decides nothing, prints nothing.
+"""tmux: one server, by its socket. It decides nothing and prints nothing.
 
     windows  open, find, mark, close          clients  who looks, showing a run, handing a terminal over
     status   what the status line shows       options  a person's options, read and given back
     servers  which server is which, without asking it
 
-No text of a user is in any name, target, directory or format: ids and fixed words only (script). Every call is
-bounded (runner). Only `library` imports libtmux.
+No text of a user is in any name, target, directory or format: ids and fixed words only (script). Every call
+is bounded (runner). Only `library` imports libtmux.
 """
 
 from __future__ import annotations
@@ -42,9 +42,9 @@ __all__ = [
 
 
 class Tmux:
-    """One server, alive or not. `umask` is what windows get that people open on it, should we have to start it."""
+    """One server, alive or not. If a call has to start it, `umask` is what windows of people get on it."""
 
-    __slots__ = ("clients", "options", "socket", "status", "windows", "_runner")
+    __slots__ = ("_runner", "clients", "options", "socket", "status", "windows")
 
     def __init__(self, socket: str, *, umask: int | None = None) -> None:
         self.socket = os.path.realpath(socket)

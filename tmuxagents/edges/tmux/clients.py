@@ -1,7 +1,7 @@
 """Who looks at what, and showing a run to them: nobody else's view is moved.
 
-Below libtmux but for handing a terminal over: its list of clients breaks with one odd title on any screen, and says
-"nobody" where tmux does not answer.
+Below libtmux but for handing a terminal over: its list of clients breaks with one odd title on any screen,
+and says "nobody" where tmux does not answer.
 """
 
 from __future__ import annotations
@@ -17,10 +17,11 @@ if TYPE_CHECKING:
 
     from tmuxagents.edges.tmux.runner import Command, Runner
 
-_ROW = (
-    "client #{client_name} #{session_id} #{window_id} #{pane_id} #{client_control_mode} #{client_activity}"
-)
-_FIELDS = 7
+_ROW = "client #{client_name} #{session_id} #{window_id} #{pane_id} #{client_control_mode} #{client_activity}"
+_FIELDS = 6
+_LOOKING = "@tmuxagents_view"  # what a view does every few seconds
+_EXPECTED = "@tmuxagents_expected"  # set on a view that waits for its client
+_LOOK_S = 5
 _UNSEEN_S = 60  # so long a prepared view waits for its client
 _SHELL_SAFE = frozenset("ABCDEFGHIJKLMNOPQRSTUVWXYZabcdefghijklmnopqrstuvwxyz0123456789_./:=@$;+-")
 
@@ -28,17 +29,14 @@ _SHELL_SAFE = frozenset("ABCDEFGHIJKLMNOPQRSTUVWXYZabcdefghijklmnopqrstuvwxyz012
 class Client:
     """A terminal that is attached, and what it shows. A program in control mode has no screen."""
 
-    __slots__ = ("activity", "control", "name", "pane", "session", "window")
+    __slots__ = ("control", "name", "pane", "session", "window")
 
-    def __init__(
-        self, name: str, *, session: str, window: str, pane: str, control: bool, activity: int
-    ) -> None:
+    def __init__(self, name: str, *, session: str, window: str, pane: str, control: bool) -> None:
         self.name = name
         self.session = session
         self.window = window
         self.pane = pane
         self.control = control
-        self.activity = activity  # epoch seconds of the last key
 
 
 class Clients:
@@ -50,7 +48,7 @@ class Clients:
         self._runner = runner
 
     def all(self, session: str | None = None) -> list[Client]:
-        """Return the clients of the server, or of one session."""
+        """Return the clients of the server, or of one session, the last used first."""
         where = [] if session is None else ["-t", script.an_id(session, "$")]
         return _clients(self._runner.ask(["list-clients", *where, "-F", _ROW]))
 
@@ -61,14 +59,14 @@ class Clients:
         return found[0] if found else None
 
     def at(self, pane: str) -> Client | None:
-        """Return the client at which somebody typed in a pane: the latest that shows its session, None if none."""
+        """Return the client at which somebody types in a pane: the latest of its session, None if none."""
         here = script.equal("#{pane_id}", script.an_id(pane, "%"))
         lines = self._runner.ask(
             ["list-panes", "-a", "-f", here, "-F", "session #{session_id}"], ["list-clients", "-F", _ROW]
         )
         sessions = {line.split(" ")[1] for line in lines if line.startswith("session ")}
         there = [one for one in _clients(lines) if one.session in sessions and not one.control]
-        return max(there, key=lambda one: (one.pane == pane, one.activity), default=None)
+        return max(there, key=lambda one: one.pane == pane, default=None)
 
     # --- showing a run ----------------------------------------------------------------------------------
 
@@ -100,37 +98,30 @@ class Clients:
         It ends when its client leaves, or when none came in a minute.
         """
         view = _new_view()
-        is_it = script.equal("#{session_name}", view)
-        unseen = script.both(is_it, script.equal("#{session_attached}", "0"))
-        end = script.script(script.when(f"={view}:", unseen, [["kill-session", "-t", f"={view}"]]))
-        # -C expands its text when armed: doubled, a format waits for the moment.
-        later = ["run-shell", "-b", "-d", str(_UNSEEN_S), "-C", end.replace("#", "##")]
-        made = [*_making(view, window, session), later]
+        arrived = script.later(_UNSEEN_S, f"={view}:", script.by_shell(_arrived(view)))
+        made = [*_making(view, window, session), ["set-option", "-t", f"={view}:", _EXPECTED, "1"], arrived]
         condition = windows.tagged(window, run_id)
         there = windows.answers(self._runner, f"{session}:{window}", condition, made)
         return view if there else None
 
     def hand_over(self, client: Client, *, socket: str, view: str) -> None:
-        """Let a client's terminal show a view of another server, and come back to where it was when that is left.
+        """Let a client's terminal show a view of another server, and come back when that is left.
 
         Not nested: the terminal has one client at any time.
         """
         there = ["tmux", "-u", "-S", socket, "attach-session", "-t", f"={script.a_name(view)}", ";"]
-        there += _ended_with_its_client(view)
+        there += _arrived(view)
         back = ["tmux", "-u", "-S", self._runner.socket, "attach-session", "-t"]
         back.append(script.an_id(client.session, "$"))
         words = f"{_shell(there)}; exec {_shell(back)}"
-        library.server(self._runner).detach_client(
-            target_client=script.a_client(client.name), shell_command=words
-        )
+        library.detach(self._runner, script.a_client(client.name), words)
 
 
 def _clients(lines: Sequence[str]) -> list[Client]:
-    rows = [line.split(" ") for line in lines if line.startswith("client ")]
+    rows = [line.split(" ")[1:] for line in lines if line.startswith("client ")]
+    whole = sorted((row for row in rows if len(row) == _FIELDS), key=lambda row: int(row[-1]), reverse=True)
     return [
-        Client(row[1], session=row[2], window=row[3], pane=row[4], control=row[5] == "1", activity=int(row[6]))
-        for row in rows
-        if len(row) == _FIELDS
+        Client(row[0], session=row[1], window=row[2], pane=row[3], control=row[4] == "1") for row in whole
     ]
 
 
@@ -138,9 +129,9 @@ def _ways(act: Command, window: str, session: str, *, alone: str) -> Command:
     """Return the command that shows a window in its own session, or, if others look at that, in a view."""
     direct = [*act, f"{script.an_id(session, '$')}:{script.an_id(window, '@')}"]
     view = _new_view()
-    through = [*_making(view, window, session), [*act, f"={view}:"], _ended_with_its_client(view)]
-    nobody = script.both("#{session_attached}", f"#{{?{alone},0,1}}")
-    return script.when(f"{session}:{window}", nobody, through, [direct])
+    through = [*_making(view, window, session), [*act, f"={view}:"]]
+    others = script.both("#{session_attached}", f"#{{?{alone},0,1}}")
+    return script.when(f"{session}:{window}", others, through, [direct])
 
 
 def _new_view() -> str:
@@ -151,16 +142,26 @@ def _new_view() -> str:
 def _making(view: str, window: str, session: str) -> list[Command]:
     """Return what makes a session that has one window, and that window is another session's, too.
 
-    Not a group of sessions: with destroy-unattached those crash several versions of tmux.
+    It looks by itself, every few seconds, whether anybody still looks at it. Not by destroy-unattached: with
+    that, a client that is detached crashes the whole server now and then (seen on 3.3a, group or no group).
     """
+    target = f"={view}:"
+    again = script.later(_LOOK_S, target, f"#{{{_LOOKING}}}")
+    wanted = f"#{{||:#{{session_attached}},#{{{_EXPECTED}}}}}"
+    look = script.when(target, wanted, [again], [["kill-session", "-t", f"={view}"]])
+    text = script.by_shell(script.when(target, script.equal("#{session_name}", view), [look]))
     return [
         ["new-session", "-d", "-s", view, "sleep", "60"],  # only until its window is exchanged
-        ["link-window", "-k", "-s", f"{session}:{window}", "-t", f"={view}:^"],
+        ["set-option", "-t", target, "destroy-unattached", "off"],
+        ["set-option", "-t", target, _LOOKING, text],
+        ["link-window", "-k", "-s", f"{session}:{window}", "-t", f"{target}^"],
+        again,
     ]
 
 
-def _ended_with_its_client(view: str) -> Command:
-    return ["set-option", "-t", f"={view}:", "destroy-unattached", "on"]
+def _arrived(view: str) -> Command:
+    """Return the command that lets a view end as soon as nobody looks at it."""
+    return ["set-option", "-u", "-t", f"={view}:", _EXPECTED]
 
 
 def _shell(words: Sequence[str]) -> str:

@@ -1,8 +1,8 @@
 """libtmux, the project's tmux package, over our own runner. Imported where it is used: it takes 50 ms.
 
-What is not used of it, since it cannot keep our promises: `is_alive`, unfiltered listings and `clients` (one odd pane
-anywhere breaks them, and an unreachable server looks empty), `show_option` (it changes values), `new_session` and
-`new_window` (names as given, and an error where the command ends at once).
+What is not used of it, since it cannot keep our promises: `is_alive`, unfiltered listings and `clients` (one
+odd pane anywhere breaks them, and an unreachable server looks empty), `show_option` (it changes values),
+`new_session` and `new_window` (names as given, and an error where the command ends at once).
 """
 
 from __future__ import annotations
@@ -10,17 +10,15 @@ from __future__ import annotations
 import sys
 
 from tmuxagents.edges.tmux import runner
+from tmuxagents.edges.tmux.runner import Refused
 
 TYPE_CHECKING = False
 if TYPE_CHECKING:
     from typing import Any
 
     import libtmux
-    from libtmux.window import Window as Row
 
     from tmuxagents.edges.tmux.runner import Runner
-
-    __all__ = ["Row"]
 
 
 def server(of: Runner) -> libtmux.Server:
@@ -31,9 +29,27 @@ def server(of: Runner) -> libtmux.Server:
     return libtmux.Server(socket_path=of.socket)
 
 
-def windows(of: Runner, condition: str) -> list[Row]:
-    """Return the windows for which a condition holds. ValueError: one of them has a title that libtmux cannot read."""
-    return list(server(of).search_windows(filter=condition))
+def windows(of: Runner, condition: str) -> list[libtmux.Window]:
+    """Return the windows for which a condition holds.
+
+    ValueError: one of them has a title that libtmux cannot read.
+    """
+    from libtmux.exc import LibTmuxException  # noqa: PLC0415
+
+    try:
+        return list(server(of).search_windows(filter=condition))
+    except LibTmuxException as error:
+        raise Refused(f"tmux says: {error}.", kind="tmux-unreachable") from error
+
+
+def detach(of: Runner, client: str, shell_command: str) -> None:
+    """Detach a client; its terminal goes on with a shell command."""
+    from libtmux.exc import LibTmuxException  # noqa: PLC0415
+
+    try:
+        server(of).detach_client(target_client=client, shell_command=shell_command)
+    except LibTmuxException as error:
+        raise Refused(f"tmux says: {error}.", kind="tmux-unreachable") from error
 
 
 class TmuxCommand:
@@ -58,4 +74,4 @@ def _install() -> None:
     """Put our command in place of libtmux's, wherever a module of it holds that one."""
     for name, module in list(sys.modules.items()):
         if name.startswith("libtmux") and hasattr(module, "tmux_cmd"):
-            module.tmux_cmd = TmuxCommand
+            vars(module)["tmux_cmd"] = TmuxCommand

@@ -1,7 +1,7 @@
 """Opening a run's window: one call of tmux where its session is there, two where it must be made.
 
-Below libtmux: launch is a hot path and libtmux costs 50 ms of import, and `Session.new_window` raises if the command
-ends at once, though it ran (a wrapper that finds a result leaves at once).
+Below libtmux: launch is a hot path and libtmux costs 50 ms of import, and `Session.new_window` raises if the
+command ends at once, though it ran (a wrapper that finds a result leaves at once).
 """
 
 from __future__ import annotations
@@ -14,7 +14,7 @@ from tmuxagents.errors import Unusable
 
 TYPE_CHECKING = False
 if TYPE_CHECKING:
-    from collections.abc import Mapping, Sequence
+    from collections.abc import Sequence
 
     from tmuxagents.edges.tmux.runner import Answer, Command, Runner
     from tmuxagents.edges.tmux.servers import Server
@@ -33,8 +33,8 @@ _TAKEN_ROW = f"{_TAKEN} #{{{OWNER}}}:#{{session_name}}"  # last, since a name of
 class Home:
     """Where windows go: a session of the project's own, or, by `session`, one that is there.
 
-    `names` are the session's names in order of preference; `owner` tells ours from another project's of that name.
-    A session that is made stands in `folder`. `own`: the server is for tmuxagents alone, its options are ours.
+    `names` are the session's names in order of preference; `owner` tells ours from another project's. One
+    that is made stands in `folder`. `own`: the server is for tmuxagents alone, its options are ours.
     """
 
     __slots__ = ("folder", "names", "own", "owner", "session")
@@ -85,57 +85,68 @@ class Opened:
 def open_window(run: Runner, order: Order, home: Home) -> Opened:
     """Open a window behind everybody's back; make its session, and its server, if there is none.
 
-    Unanswered means that the window may still appear. A server that is just ending is waited for, within bounds.
+    Unanswered means that the window may still appear. A server that is just ending is waited for a while.
     """
     if home.session is not None:
         return _opened(run, _in_session(run, order, home.session, home), home)
-    is_there = servers.listening(run.socket) is not None
-    name = home.names[0]
+    name, is_there = home.names[0], servers.listening(run.socket) is not None
     deadline = time.monotonic() + _LIMIT_S
     while True:
+        late = time.monotonic() > deadline
         try:
-            answer = _in_session(run, order, f"={name}", home) if is_there else _in_new(run, order, name, home)
+            answer = (_in_session if is_there else _in_new)(run, order, f"={name}", home)
         except runner.NoServer:
-            if time.monotonic() > deadline:
+            if late:
                 raise
             is_there = False
             time.sleep(_PAUSE_S)
             continue
-        if answer.text.startswith(_OPENED) or time.monotonic() > deadline:
+        following = None if late else _following(answer, name, home)
+        if following is None:
             return _opened(run, answer, home)
-        if "duplicate session" in answer.error:  # somebody else was faster
-            is_there = True
-        elif answer.code != 0:
-            return _opened(run, answer, home)
-        else:
-            name, is_there = _choose(_owners(answer), home)
+        name, is_there = following
+
+
+def _following(answer: Answer, name: str, home: Home) -> tuple[str, bool] | None:
+    """Return the session to try next, and whether it is there; None: the answer is final."""
+    if "duplicate session" in answer.error:
+        return name, True  # somebody else was faster
+    if answer.code != 0 or _row(answer):
+        return None
+    owners = _owners(answer)
+    ours = [name for name in home.names if owners.get(name) == home.owner]
+    free = [name for name in home.names if name not in owners]
+    return ((ours or free)[0], bool(ours)) if ours or free else None
 
 
 def _in_session(run: Runner, order: Order, session: str, home: Home) -> Answer:
     """Open it in a session that is there, and ours; else hear which sessions have our names."""
-    which = ("session_name", session[1:]) if session.startswith("=") else ("session_id", session)
-    is_it = script.equal(f"#{{{which[0]}}}", which[1])
+    by = "session_name" if session.startswith("=") else "session_id"
+    is_it = script.equal(f"#{{{by}}}", session.removeprefix("="))
     if home.owner:
         is_it = script.both(is_it, script.equal(f"#{{{OWNER}}}", home.owner))
     opening = ["new-window", "-d", "-t", f"{session}:"]
-    names = f"#{{m:{home.names[0]}*,#{{session_name}}}}" if home.names else "0"
-    others = ["list-sessions", "-f", names, "-F", _TAKEN_ROW]
+    like_ours = f"#{{m:{home.names[0]}*,#{{session_name}}}}" if home.names else "0"
+    others = ["list-sessions", "-f", like_ours, "-F", _TAKEN_ROW]
     return run.run(script.when(f"{session}:", is_it, _commands(order, session, opening), [others]))
 
 
-def _in_new(run: Runner, order: Order, name: str, home: Home) -> Answer:
+def _in_new(run: Runner, order: Order, session: str, home: Home) -> Answer:
     """Open it as the first window of a new session."""
     runner.client_version()  # before a tmux that is too old starts a server
-    opening = ["new-session", "-d", "-s", name]
+    servers.make_folder(run.socket)
+    opening = ["new-session", "-d", "-s", session.removeprefix("=")]
+    setting = ["set-option", "-t", f"{session}:"]
     settings: list[Command] = [
-        ["set-option", "-t", f"={name}:", OWNER, home.owner],
-        ["set-option", "-t", f"={name}:", "history-limit", HISTORY_LINES],
-        # A person's tmux.conf may end what nobody looks at, which is what background runs are.
-        ["set-option", "-t", f"={name}:", "destroy-unattached", "off"],
+        [*setting, OWNER, home.owner],
+        [*setting, "history-limit", HISTORY_LINES],
+        # A person's tmux.conf may end what nobody looks at, which is what background runs are. (Besides, a
+        # client that is detached from such a session crashes 3.3a now and then.)
+        [*setting, "destroy-unattached", "off"],
     ]
     if home.own:
         settings.append(["set-option", "-s", "exit-unattached", "off"])
-    first, *rest = _commands(order, f"={name}", opening)
+    first, *rest = _commands(order, session, opening)
     return run.run(first, *settings, *rest, folder=_standing(home.folder))
 
 
@@ -148,8 +159,8 @@ def _standing(folder: str) -> str:
 def _commands(order: Order, session: str, opening: list[str]) -> list[Command]:
     """Return what opens, tags and names a window.
 
-    A new window that is not looked at is no target for the commands behind it, and its id is not known to them: so
-    its first name is its run's id, which nothing else is called.
+    A new window that is not looked at is no target for the commands behind it, and they cannot know its id.
+    So its first name is its run's id, which nothing else is called.
     """
     name = f"new-{order.run_id}"
     made = f"{session}:={name}"
@@ -163,30 +174,25 @@ def _commands(order: Order, session: str, opening: list[str]) -> list[Command]:
 
 
 def _opened(run: Runner, answer: Answer, home: Home) -> Opened:
-    """Return what was opened, with every command behind it carried out; raise what tmux said if not."""
-    row = next((line.split(" ") for line in answer.lines if line.startswith(f"{_OPENED} ")), None)
-    if answer.code != 0 or row is None:
-        if answer.code == 0:
-            where = home.session or ", ".join(home.names)
-            raise Unusable(f"tmux has no session for the window: {where}.", kind="window")
+    """Return what was opened, if every command behind it was carried out; else raise what tmux said."""
+    row = _row(answer)
+    if answer.code != 0:
         raise runner.refusal(answer, "window")
-    _, window, pane, session, session_name, pid = row
+    if not row:
+        where = home.session or ", ".join(home.names)
+        raise Unusable(f"tmux has no session for the window: {where}.", kind="window")
+    window, pane, session, session_name, pid = row
     server = servers.server_of(run.socket, int(pid))
     return Opened(window=window, pane=pane, session=session, session_name=session_name, server=server)
+
+
+def _row(answer: Answer) -> list[str]:
+    """Return the fields of the window that an answer tells of."""
+    rows = [line.split(" ")[1:] for line in answer.lines if line.startswith(f"{_OPENED} ")]
+    return rows[0] if rows else []
 
 
 def _owners(answer: Answer) -> dict[str, str]:
     """Return whose the sessions are that have a name like ours."""
     rows = (line.removeprefix(f"{_TAKEN} ").partition(":") for line in answer.lines)
     return {name: owner for owner, _, name in rows}
-
-
-def _choose(owners: Mapping[str, str], home: Home) -> tuple[str, bool]:
-    """Return the session to use, and whether it is there."""
-    for name in home.names:
-        if owners.get(name) == home.owner:
-            return name, True
-    free = [name for name in home.names if name not in owners]
-    if not free:
-        raise Unusable(f"Other sessions have all the names: {', '.join(home.names)}.", kind="window")
-    return free[0], False

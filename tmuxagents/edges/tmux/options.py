@@ -1,7 +1,7 @@
 """Options of a server as a person has set them: read as they are, written as they were.
 
-Below libtmux, which changes values when it reads them (`007`, `on`, `$HOME`) and would put a text on tmux's command
-line, where 16 KB are the limit and every process can read it.
+Below libtmux, which changes values when it reads them (`007`, `on`, `$HOME`) and would put a text on tmux's
+command line, where 16 KB are the limit and every process can read it.
 """
 
 from __future__ import annotations
@@ -29,8 +29,8 @@ class Options:
 
     def write(self, name: str, value: str | None) -> None:
         """Set an option; None: as if it never was set."""
-        words = ["set-option", "-gu", _checked(name)] if value is None else ["set-option", "-g", _checked(name), value]
-        self._runner.ask(["source-file", "-"], text=f"{script.script(words)}\n".encode())
+        words = ["-gu", _checked(name)] if value is None else ["-g", _checked(name), value]
+        self._runner.ask(["source-file", "-"], text=f"{script.script(['set-option', *words])}\n".encode())
 
 
 def _checked(name: str) -> str:

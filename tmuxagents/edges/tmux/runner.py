@@ -1,7 +1,7 @@
 """The one way to tmux: by argv, to a named socket, bounded in time, with the meaning of what it answers.
 
-A question has three answers: what tmux says, `NoServer`, and `Unanswered`, which is not "no": a command that was
-given up may still be carried out when a stopped server goes on. All calls of libtmux come this way too (library).
+A question has three answers: what tmux says, `NoServer`, and `Unanswered`, which is not "no": a command that
+was given up may still be carried out when a stopped server goes on. All calls of libtmux come this way, too.
 """
 
 from __future__ import annotations
@@ -9,6 +9,7 @@ from __future__ import annotations
 import os
 import subprocess
 
+from tmuxagents.edges.tmux import servers
 from tmuxagents.errors import Unusable
 
 TYPE_CHECKING = False
@@ -19,11 +20,11 @@ if TYPE_CHECKING:
 
 LIMIT_S = 5.0
 OLDEST = (3, 2, "a")
-_NO_ROOT = "/"  # where a tmux client stands that has no reason to stand elsewhere
+_NOWHERE = "/"  # where a tmux client stands that has no reason to stand elsewhere
 
-# What a server that we start gets of the environment. It passes it to every window that is ever opened there, so
-# nothing of a run, of a parent agent or of the first launcher's keys may be in it; a session that somebody attaches
-# to gets the rest (agent socket, display) by tmux's own update-environment.
+# What a server that we start gets of the environment. It passes it to every window that is ever opened there,
+# so nothing of a run, of a parent agent or of the first launcher's keys may be in it. The rest (agent socket,
+# display) comes with whoever attaches, by tmux's own update-environment.
 _KEPT = frozenset(
     {
         *("PATH", "HOME", "SHELL", "USER", "LOGNAME", "LANG", "LANGUAGE", "TZ", "TMPDIR"),
@@ -73,7 +74,7 @@ class Answer:
 
 
 class Runner:
-    """All calls to one server. `umask` is for a server that is started by a call: it keeps it for its windows."""
+    """All calls to one server. A server that a call starts keeps `umask` for its windows."""
 
     __slots__ = ("socket", "umask")
 
@@ -81,12 +82,14 @@ class Runner:
         self.socket = socket
         self.umask = umask
 
-    def run(self, *commands: Command, text: bytes | None = None, folder: str = _NO_ROOT) -> Answer:
+    def run(self, *commands: Command, text: bytes | None = None, folder: str = _NOWHERE) -> Answer:
         """Carry out commands, one after the other, in one call; the first that fails ends it.
 
         Raises Unanswered, NoServer, Denied, Dying, and Unusable where tmux is missing or too old.
         """
         ask_version = self.socket not in _known
+        if ask_version:
+            servers.refuse_foreign(self.socket)
         asked = [("display-message", "-p", "#{version}"), *commands] if ask_version else commands
         answer = call(self.socket, listed(asked), text=text, folder=folder, umask=self.umask)
         if ask_version and answer.text:  # nothing at all: not even read by tmux, which its words will tell
@@ -126,7 +129,7 @@ def call(
     words: Sequence[str],
     *,
     text: bytes | None = None,
-    folder: str = _NO_ROOT,
+    folder: str = _NOWHERE,
     umask: int | None = None,
 ) -> Answer:
     """Call tmux once with words that are already closed; raise where that is no answer."""
@@ -141,8 +144,8 @@ def _spawn(
 ) -> Answer:
     """Run the program; -u, since without it LC_ALL=C makes underscores of what is not ASCII."""
     try:
-        # run() kills the client at the limit and then waits for it alone. Popen with communicate() would go on
-        # waiting for the end of the pipe, which a stopped server holds, too.
+        # run() kills the client at the limit and then waits for it alone. Popen with communicate() would
+        # go on waiting for the end of the pipe, which a stopped server holds as well.
         done = subprocess.run(
             ["tmux", "-u", *words],
             input=text,
@@ -163,7 +166,7 @@ def _spawn(
         raise Unusable(message, kind="tmux-missing", hint="install it: apt install tmux") from error
     except OSError as error:  # no more processes, descriptors or memory
         message = f"tmux cannot be started: {error.strerror}."
-        raise Unusable(message, kind="tmux-unreachable", hint="see ulimit -a, and end what is not needed") from error
+        raise Unusable(message, kind="tmux-unreachable", hint="what is used up? ulimit -a") from error
     return Answer(done.returncode, _decoded(done.stdout), _decoded(done.stderr))
 
 
@@ -174,9 +177,7 @@ def _decoded(text: bytes) -> str:
 def scrubbed(environment: Mapping[str, str]) -> dict[str, str]:
     """Return what a tmux server that is started now may know."""
     return {
-        name: value
-        for name, value in environment.items()
-        if name in _KEPT or name.startswith(_KEPT_FAMILIES)
+        name: value for name, value in environment.items() if name in _KEPT or name.startswith(_KEPT_FAMILIES)
     }
 
 
@@ -207,7 +208,7 @@ def client_version() -> str:
     """Return the version of the tmux on PATH, asked once; raise Unusable if it is missing or too old."""
     global _client  # noqa: PLW0603  (once a process)
     if _client is None:
-        said = _spawn(["-V"], text=None, folder=_NO_ROOT, umask=None).text.strip()
+        said = _spawn(["-V"], text=None, folder=_NOWHERE, umask=None).text.strip()
         name, _, version = said.partition(" ")
         refuse_old(version if name == "tmux" else "", "The tmux on PATH")
         _client = version

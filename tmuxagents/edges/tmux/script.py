@@ -1,7 +1,7 @@
 """What tmux reads: commands inside commands, conditions, and the words that may stand in them.
 
-A name, a target, a directory and a format are code to tmux: `#(…)` in them runs a shell. So whatever enters one
-passes a check of this module first. A word of ours that fails it is a bug of ours, hence the ValueError.
+A name, a target, a directory and a format are code to tmux: `#(…)` in them runs a shell. So whatever enters
+one passes a check of this module first. A word of ours that fails it is a bug of ours, hence the ValueError.
 """
 
 from __future__ import annotations
@@ -72,10 +72,13 @@ def both(left: str, right: str) -> str:
 
 
 def quoted(word: str) -> str:
-    """Return a word as tmux's own parser reads it back, to the byte: all but the plainest letters as octal."""
+    """Return a word as tmux's parser reads it back, to the byte: all but the plainest letters as octal."""
     if _all(word, _BARE):
         return word
-    letters = (chr(byte) if chr(byte) in _PLAIN else f"\\{byte:03o}" for byte in word.encode("utf-8", "surrogateescape"))
+    letters = (
+        chr(byte) if chr(byte) in _PLAIN else f"\\{byte:03o}"
+        for byte in word.encode("utf-8", "surrogateescape")
+    )
     return '"' + "".join(letters) + '"'
 
 
@@ -87,9 +90,30 @@ def script(*commands: Command) -> str:
 def when(target: str, condition: str, then: Sequence[Command], otherwise: Sequence[Command] = ()) -> Command:
     """Return the command that looks and acts in one step inside the server: nothing can come between.
 
-    A target that is not there makes tmux look at another one instead of failing: the condition must name it, too.
+    A target that is not there makes tmux look at another one instead of failing: the condition must name it.
     """
-    return ["if-shell", "-F", "-t", target, condition, script(*then), *([script(*otherwise)] if otherwise else [])]
+    scripts = [script(*commands) for commands in (then, otherwise) if commands]
+    return ["if-shell", "-F", "-t", target, condition, *scripts]
+
+
+def later(seconds: int, target: str, text: str) -> Command:
+    """Return the command that waits inside the server and then runs a text, expanded now, by /bin/sh.
+
+    Not `run-shell -C`: what that runs later goes to the queue of the client that was used last when it was
+    armed, and is lost if that client, which may be anybody's, has left by then (seen on 3.3a).
+    """
+    return ["run-shell", "-b", "-d", str(int(seconds)), "-t", target, text]
+
+
+def by_shell(command: Command) -> str:
+    """Return a command of tmux for /bin/sh on the server. It knows its server by $TMUX.
+
+    Silent and always successful: else tmux would show its words in a pane.
+    """
+    if any("'" in word for word in command):
+        raise ValueError(f"no word for a shell: {list(command)!r}")
+    words = " ".join(f"'{word}'" for word in command)
+    return f"tmux {words} >/dev/null 2>&1; exit 0"
 
 
 def say(word: str) -> Command:

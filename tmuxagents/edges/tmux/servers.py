@@ -5,11 +5,14 @@ No decision is made here: which server a run goes to is core/place.
 
 from __future__ import annotations
 
+import contextlib
 import os
 import socket as sockets
+import stat
 import struct
 
 from tmuxagents.edges import process
+from tmuxagents.errors import Unusable
 
 TYPE_CHECKING = False
 if TYPE_CHECKING:
@@ -59,9 +62,9 @@ def server_of(socket: str, pid: int) -> Server:
 
 
 def caller(environment: Mapping[str, str]) -> Caller | None:
-    """Return where the caller is; None outside tmux. A server that was left behind by its variable is not alive."""
-    path, pid, _session = [*environment.get("TMUX", "").rsplit(",", 2), "", ""][:3]
-    if not (path.startswith("/") and pid.isascii() and pid.isdigit()):
+    """Return where the caller is; None outside tmux. It lives if exactly the server that is named listens."""
+    path, pid, session = [*environment.get("TMUX", "").rsplit(",", 2), "", ""][:3]
+    if not (path.startswith("/") and pid.isascii() and pid.isdigit() and session):
         return None
     listener = listening(path)
     lives = listener in (UNKNOWN, int(pid))
@@ -88,3 +91,35 @@ def socket_folder(environment: Mapping[str, str]) -> str:
     named = environment.get("TMUX_TMPDIR")
     base = named if named and os.path.exists(named) else "/tmp"  # noqa: S108  (as tmux itself)
     return f"{os.path.realpath(base)}/tmux-{os.getuid()}"
+
+
+def make_folder(socket: str) -> None:
+    """Make the folder of a socket as tmux makes it for `-L`, and refuse one in which others could put theirs.
+
+    A client obeys its server: one of another user could make it run commands.
+    """
+    folder = os.path.dirname(socket)
+    with contextlib.suppress(FileExistsError, FileNotFoundError, PermissionError):
+        os.mkdir(folder, 0o700)
+    try:
+        facts = os.stat(folder)
+    except OSError as error:
+        message = f"There can be no tmux socket at {socket}: {error.strerror}."
+        raise Unusable(message, kind="tmux-unreachable", hint="make its folder") from error
+    sticky = facts.st_mode & stat.S_ISVTX
+    if facts.st_uid not in (os.getuid(), 0) or (facts.st_mode & stat.S_IWOTH and not sticky):
+        message = f"Others could put a tmux socket into {folder}."
+        raise Unusable(message, kind="tmux-unreachable", hint="set TMUX_TMPDIR to a folder of yours")
+
+
+def refuse_foreign(socket: str) -> None:
+    """Raise Unusable for a socket of another user."""
+    try:
+        user = os.stat(socket).st_uid
+    except OSError:
+        return  # tmux has words for it
+    if user not in (os.getuid(), 0):
+        message = f"The tmux server at {socket} belongs to another user."
+        raise Unusable(
+            message, kind="tmux-unreachable", hint="tmuxagents -L tmuxagents uses a server of yours"
+        )

@@ -1,7 +1,7 @@
 """The status line: one option, set once in a server's life, over hidden variables that change.
 
-Below libtmux: the watcher pushes up to four times a second. Setting an option redraws every screen whole, setting a
-variable redraws nothing, and `refresh-client -S` redraws the status line alone.
+Below libtmux: the watcher pushes up to four times a second. Setting an option redraws every screen whole,
+setting a variable redraws nothing, and `refresh-client -S` redraws the status line alone.
 """
 
 from __future__ import annotations
@@ -28,7 +28,7 @@ class Status:
         self._runner = runner
 
     def declare(self) -> bool:
-        """Set the options `@tmuxagents_status`, `@tmuxagents_running`, …, once; say whether they were not set yet."""
+        """Set `@tmuxagents_status`, `@tmuxagents_running` and so on; say whether they were not set yet."""
         lines = self._runner.ask(["show-options", "-gqv", _option(TEXT)])
         if lines == [_format(TEXT)]:
             return False
@@ -36,12 +36,12 @@ class Status:
         return True
 
     def push(self, values: Mapping[str, str]) -> None:
-        """Show values, by the names in NAMES, to every client; two calls of tmux, one where nobody is attached."""
+        """Show values, by the names in NAMES, to every client: two calls of tmux."""
         changes: list[Command] = [
             ["set-environment", "-gh", _variable(name), _checked(text)] for name, text in values.items()
         ]
         rows = self._runner.ask(["list-clients", "-F", "#{client_control_mode} #{client_name}"])
-        clients = [row.removeprefix("0 ") for row in rows if row.startswith("0 ")]
+        clients = [row.removeprefix("0 ") for row in rows if row.startswith("0 /")]  # those with a terminal
         self._runner.ask(*changes, *(_refresh(client) for client in clients))
 
     def withdraw(self) -> None:
@@ -73,5 +73,4 @@ def _checked(text: str) -> str:
 
 def _refresh(client: str) -> Command:
     """Return what redraws a client's status line; one that has just left does not end the other commands."""
-    client = script.a_client(client)
-    return script.when("", "1", [["refresh-client", "-S", "-t", client]])
+    return ["if-shell", "-F", "1", script.script(["refresh-client", "-S", "-t", script.a_client(client)])]

@@ -1,7 +1,7 @@
-"""A run's window, once it is open: found, marked, closed. Acts only where the window's tag says that it is the run's.
+"""A run's window, once it is open: found, marked, closed, and only where its tag says that it is the run's.
 
-libtmux finds a window, by a filter inside tmux. The rest is below it: its rows do not carry our tags, and it has no
-`if-shell -F`, which looks at the tag and acts in one step.
+libtmux finds a window, by a filter inside tmux. The rest is below it: its rows do not carry our tags, and it
+has no `if-shell -F`, which looks at the tag and acts in one step.
 """
 
 from __future__ import annotations
@@ -12,13 +12,16 @@ TYPE_CHECKING = False
 if TYPE_CHECKING:
     from collections.abc import Sequence
 
+    import libtmux
+
     from tmuxagents.edges.tmux.opening import Home, Opened, Order
     from tmuxagents.edges.tmux.runner import Command, Runner
 
 CLOSING = "@tmuxagents_close"  # what the closing timer does; where it is set, the timer runs
 VIEW = "view-"  # how sessions are called that only show a window of another one
 _YES, _NO = "yes", "no"
-_ROW = f"#{{window_id}} #{{session_id}} #{{m:{VIEW}*,#{{session_name}}}} #{{window_active_clients}} #{{pane_dead}}"
+_IS_VIEW = f"#{{m:{VIEW}*,#{{session_name}}}}"
+_ROW = f"#{{window_id}} #{{session_id}} {_IS_VIEW} #{{window_active_clients}} #{{pane_dead}}"
 
 
 class Window:
@@ -83,17 +86,17 @@ class Windows:
         return self._if_tagged(window, run_id, ["kill-window", "-t", window])
 
     def arm_close(self, window: str, run_id: str, after_s: int) -> bool:
-        """Let tmux close a run's window after a time, or so long after the last look at it; say whether it will.
+        """Let tmux close a run's window after a time, and later if it is looked at then; say whether it will.
 
         No process waits. Armed twice, it runs once.
         """
-        tag = tagged(window, run_id)
-        again = ["run-shell", "-b", "-d", str(int(after_s)), "-t", window, "-C", f"#{{{CLOSING}}}"]
+        # Expanded when armed, to the option's value, which is not expanded further: it can arm itself again.
+        again = script.later(after_s, window, f"#{{{CLOSING}}}")
         close = script.when(window, "#{window_active_clients}", [again], [["kill-window", "-t", window]])
-        # -C expands its text once, when armed: to the option's value, which is not expanded any further.
-        keep = ["set-option", "-w", "-t", window, CLOSING, script.script(script.when(window, tag, [close]))]
-        armed = script.when(window, f"#{{{CLOSING}}}", [["display-message"]], [keep, again])
-        return self._if_tagged(window, run_id, armed)
+        text = script.by_shell(script.when(window, tagged(window, run_id), [close]))
+        keep = ["set-option", "-w", "-t", window, CLOSING, text]
+        unarmed = script.equal(f"#{{{CLOSING}}}", "")
+        return self._if_tagged(window, run_id, script.when(window, unarmed, [keep, again]))
 
     def _if_tagged(self, window: str, run_id: str, *commands: Command) -> bool:
         return answers(self._runner, window, tagged(window, run_id), commands)
@@ -112,7 +115,7 @@ def answers(runner: Runner, target: str, condition: str, commands: Sequence[Comm
     return runner.ask(script.when(target, condition, then, [script.say(_NO)])) == [_YES]
 
 
-def _window(row: library.Row, run_id: str) -> Window:
+def _window(row: libtmux.Window, run_id: str) -> Window:
     """Return our record of libtmux's."""
     return Window(
         str(row.window_id),

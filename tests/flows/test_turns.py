@@ -1,0 +1,176 @@
+"""Waiting for a slot, what the launcher hands over, and stopping, with real wrappers."""
+
+from __future__ import annotations
+
+import json
+import os
+import signal
+from pathlib import Path
+from typing import TYPE_CHECKING
+
+import pytest
+
+from tests.harness import REPOSITORY, alive, eventually
+from tmuxagents.commands.stop import stop
+from tmuxagents.edges import handover
+
+if TYPE_CHECKING:
+    from tests.harness import Home, Run
+
+WORK = "begin\nanswer toolUse x\nsleep 60"
+ONE = {"TMUXAGENTS_MAX_RUNNING": "1"}
+
+
+def position(run: Run) -> list[int]:
+    return [event["position"] for event in run.events() if event["type"] == "queued"]
+
+
+def test_who_finds_no_slot_waits_in_line_and_then_works(home: Home) -> None:
+    first = home.run(WORK).start(ONE)
+    first.wait_for("assistant_text")
+    second = home.run("done second").start(ONE)
+    second.wait_for("queued")
+    third = home.run("done third").start(ONE)
+    third.wait_for("queued")
+    assert (second.status(), third.status()) == ("queued", "queued")
+    assert (position(second), position(third)) == ([0], [1])
+    assert b"waiting for a slot, 1 before you" in third.screen
+    first.signal(signal.SIGKILL)  # the kernel frees the slot
+    assert first.wrapper is not None
+    first.wrapper.wait()
+    assert second.wait()["output"] == "second"
+    assert third.wait()["output"] == "third"
+    started = [run.wait_for("run_started")["at"] for run in (second, third)]
+    assert started == sorted(started)
+
+
+@pytest.mark.parametrize(
+    ("number", "reason"), [(signal.SIGTERM, "stopped"), (signal.SIGINT, "parent"), (signal.SIGHUP, "closed")]
+)
+def test_a_waiting_run_is_ended_like_a_working_one(home: Home, number: int, reason: str) -> None:
+    home.run(WORK).start(ONE).wait_for("assistant_text")
+    waiting = home.run("pid started\ndone x").start(ONE)
+    waiting.wait_for("queued")
+    waiting.signal(number)
+    result = waiting.wait()
+    assert (result["status"], result["reason"], result["startedAt"]) == ("aborted", reason, None)
+    assert "started" not in home.recorded()
+
+
+def test_a_dead_ticket_holds_nobody_up(home: Home) -> None:
+    first = home.run(WORK).start(ONE)
+    first.wait_for("assistant_text")
+    dead = home.run("done x").start(ONE)
+    dead.wait_for("queued")
+    last = home.run("done last").start(ONE)
+    last.wait_for("queued")
+    dead.signal(signal.SIGKILL)
+    first.signal(signal.SIGTERM)
+    assert last.wait()["output"] == "last"
+
+
+# --- handed over ---
+
+
+def handed(home: Home, **other: object) -> handover.Handed:
+    there = os.stat(home.project)
+    facts: dict[str, object] = {
+        "environment": {**home.environment, "CHILD_RECORD": str(home.record), "HANDED": "over \udcff"},
+        "umask": 0o027,
+        "limits": {"RLIMIT_NOFILE": [77, 4096]},
+        "working_directory": [there.st_dev, there.st_ino],
+        "window": "@7",
+    }
+    return handover.Handed(**{**facts, **other})  # type: ignore[arg-type]
+
+
+def test_a_child_gets_what_the_launcher_hands_over(home: Home) -> None:
+    home.environment["TMUXAGENTS_PI"] = str(REPOSITORY / "tests" / "children" / "echo.py")
+    run = home.run("x")
+    launcher = handover.Launcher(str(run.folder))
+    run.start({"HANDED": "no", "SERVERS": "own"})
+    assert launcher.hand_over(handed(home), 20)
+    launcher.close()
+    assert run.wait()["status"] == "completed"
+    seen = json.loads(Path(f"{home.record}.echo").read_text())
+    assert (seen["environment"]["HANDED"], seen["umask"]) == ("over \udcff", 0o027)
+    assert "SERVERS" not in seen["environment"]
+    assert run.wait_for("run_started")["window"] == "@7"
+    assert json.loads((run.folder / "wrapper.json").read_text())["tmux"]["window"] == "@7"
+    assert not list(run.folder.glob("*.fifo"))
+
+
+def test_a_large_environment_arrives_whole(home: Home) -> None:
+    home.environment["TMUXAGENTS_PI"] = str(REPOSITORY / "tests" / "children" / "echo.py")
+    run = home.run("x")
+    launcher = handover.Launcher(str(run.folder))
+    run.start()
+    many = {**handed(home).environment, **{f"V{n}": "x" * 1000 for n in range(500)}}
+    assert launcher.hand_over(handed(home, environment=many), 20)
+    launcher.close()
+    run.wait()
+    seen = json.loads(Path(f"{home.record}.echo").read_text())["environment"]
+    assert sum(len(value) for name, value in seen.items() if name.startswith("V")) == 500_000
+
+
+def test_a_replaced_working_directory_starts_nothing(home: Home) -> None:
+    run = home.run("pid started\ndone x")
+    launcher = handover.Launcher(str(run.folder))
+    run.start()
+    assert launcher.hand_over(handed(home, working_directory=[1, 1]), 20)
+    launcher.close()
+    result = run.wait()
+    assert (result["reason"], result["errorMessage"]) == ("spawn", "The working directory changed.")
+    assert home.recorded() == {}
+
+
+def test_a_launcher_that_is_gone_starts_nothing(home: Home) -> None:
+    run = home.run("pid started\ndone x")
+    handover.Launcher(str(run.folder)).close()
+    os.mkfifo(run.folder / handover.ORDERS)  # it died before it could remove the names
+    run.start()
+    assert run.wrapper is not None
+    assert run.wrapper.wait(10) == 4
+    eventually(lambda: b"The launcher of this run is gone" in run.screen)
+    assert (run.status(), home.recorded()) == ("queued", {})
+
+
+# --- stopped ---
+
+
+def test_stop_ends_the_child_and_says_how_it_stands(home: Home) -> None:
+    run = home.run(WORK).start()
+    run.wait_for("assistant_text")
+    child = run.child
+    how = stop(str(run.folder)).standing.verdict
+    assert how is not None
+    assert (how.status, how.reason) == ("aborted", "stopped")
+    assert not alive(child)
+
+
+def test_stop_of_an_ended_run_changes_nothing(home: Home) -> None:
+    run = home.run("done fine").start()
+    result = run.wait()
+    assert stop(str(run.folder)).standing.status == "completed"
+    assert run.result() == result
+
+
+def test_stop_before_there_is_a_window_concludes_the_run(home: Home) -> None:
+    run = home.run("pid started\ndone x")
+    assert stop(str(run.folder)).standing.status == "aborted"
+    assert (run.result() or {})["reason"] == "stopped"
+    run.start()
+    assert run.wrapper is not None
+    assert run.wrapper.wait(10) == 4
+    assert home.recorded() == {}
+
+
+def test_stop_of_a_lost_run_ends_what_it_left(home: Home) -> None:
+    run = home.run(f"found tool\n{WORK}").start()
+    run.wait_for("assistant_text")
+    run.signal(signal.SIGKILL)
+    assert run.wrapper is not None
+    run.wrapper.wait()
+    assert stop(str(run.folder)).standing.status == "aborted"
+    assert not alive(home.recorded()["tool"])
+    assert (run.result() or {})["reason"] == "lost"

@@ -1,0 +1,113 @@
+"""What the flows of poll, wait and statusline share: the verbs as a process, and runs that nobody wraps."""
+
+from __future__ import annotations
+
+import contextlib
+import json
+import subprocess
+import sys
+import time
+from typing import TYPE_CHECKING, Any
+
+import jsonschema
+
+from tmuxagents.commands import schema
+from tmuxagents.core import documents, events
+from tmuxagents.edges import process, registry, rundir
+from tmuxagents.records import Identity
+
+if TYPE_CHECKING:
+    from collections.abc import Iterator
+
+    from tests.harness import Home, Run
+
+# The verbs as the command has them, also before it names them itself.
+WIRED = """
+from tmuxagents import cli
+for verb in ("poll", "wait", "statusline"):
+    cli.VERBS.setdefault(verb, ("watching", cli.EVERYDAY, ""))
+for verb in ("status", "ps", "ls"):
+    cli.HIDDEN.setdefault(verb, "watching")
+"""
+COMMAND = [sys.executable, "-c", f"{WIRED}\ncli.main()"]
+Done = subprocess.CompletedProcess[str]
+
+
+def command(home: Home, *arguments: str, **variables: str) -> Done:
+    """Run a verb in the project's folder."""
+    return subprocess.run(
+        [*COMMAND, *arguments],
+        cwd=home.project,
+        env=home.environment | variables,
+        capture_output=True,
+        text=True,
+        check=False,
+        timeout=60,
+    )
+
+
+def started(home: Home, *arguments: str) -> subprocess.Popen[str]:
+    """Start a verb and return while it works."""
+    argv = [*COMMAND, *arguments]
+    return subprocess.Popen(argv, cwd=home.project, env=home.environment, stdout=subprocess.PIPE, text=True)
+
+
+def document(home: Home, *arguments: str, kind: str = "poll", **variables: str) -> dict[str, Any]:
+    """Run a verb with --json; return its document, which is one by its schema."""
+    done = command(home, *arguments, "--json", **variables)
+    assert done.stderr == ""
+    return checked(done.stdout, kind)
+
+
+def checked(text: str, kind: str = "poll") -> dict[str, Any]:
+    """Return a document of a kind, and fail if it is none."""
+    found: dict[str, Any] = json.loads(text)
+    jsonschema.validate(found, json.loads(schema.text(kind)))
+    for run in found.get("runs", ()):
+        jsonschema.validate(run, json.loads(schema.text("run")))
+    return found
+
+
+def counts(**some: int) -> dict[str, int]:
+    """Return whole counts."""
+    whole = dict.fromkeys(("queued", "running", "completed", "failed", "aborted"), 0) | some
+    return whole | {"total": sum(whole.values())}
+
+
+def registry_of(home: Home) -> str:
+    return registry.path_of(str(home.state))
+
+
+# --- runs that nobody wraps ---
+
+
+def wrapped_by(run: Run, pid: int, *, tmux: dict[str, Any] | None = None, **other: Any) -> None:
+    """Let a process that is no wrapper be the wrapper of a run."""
+    me = process.myself()
+    facts = {"host": me.host, "boot_id": me.boot_id, "pid_namespace": me.pid_namespace, "pid": pid}
+    who = Identity(**{**facts, "start_time": process.start_time(pid) or 1, **other})
+    place = dict.fromkeys(("socketPath", "serverPid", "serverStartTime", "window", "pane")) | (tmux or {})
+    assert rundir.claim(str(run.folder), documents.wrapper(who, place, time.time()))
+
+
+def told(run: Run, *log: events.Event) -> None:
+    """Write events of a run."""
+    lines, _ = rundir.read_lines(f"{run.folder}/{rundir.EVENTS}", 0)
+    with (run.folder / rundir.EVENTS).open("ab") as file:
+        for seq, event in enumerate(log, len(lines) + 1):
+            event.seq, event.at = seq, time.time()
+            file.write(events.encode(event))
+
+
+def begun() -> events.Event:
+    return events.run_started({"pid": 1, "pidStartTime": 1, "wrapperPid": 1})
+
+
+@contextlib.contextmanager
+def sleeper() -> Iterator[int]:
+    """Lend a process that does nothing."""
+    with subprocess.Popen(["sleep", "100"]) as sleeping:
+        try:
+            yield sleeping.pid
+        finally:
+            sleeping.kill()

@@ -1,0 +1,215 @@
+"""Runs as words, by fixed ids and times; whatever a run holds, the columns stand and the lines are inert."""
+
+from __future__ import annotations
+
+import json
+from pathlib import Path
+from typing import Any
+
+import pytest
+from hypothesis import given
+from hypothesis import strategies as st
+
+from tests.unit import strategies
+from tmuxagents.core import display, sanitize
+from tmuxagents.core.display import Shown
+
+RUN = json.loads((Path(__file__).parents[1] / "data" / "documents" / "run.json").read_text("utf-8"))
+TIMED_OUT = "Timed out after 600s. Consider resuming with a longer timeout."
+
+
+def shown(short: str = "01a1ee15", activity: str | None = None, host: str | None = None, **run: Any) -> Shown:
+    return Shown(RUN | run, short, activity=activity, host=host)
+
+
+def failed(reason: str = "timeout", message: str | None = TIMED_OUT, **run: Any) -> Shown:
+    how = {"status": "failed", "reason": reason, "errorMessage": message, "endedAt": 1794996600.2}
+    return shown("01a1ee12", **({"name": None, "preset": "writer", "elapsedSeconds": 600.06} | how | run))
+
+
+def queued(**more: Any) -> Shown:
+    none: dict[str, Any] = {"name": None, "preset": None, "startedAt": None, "elapsedSeconds": 0}
+    return shown("01a1ee14", status="queued", **none, **more)
+
+
+# --- the status line ---
+
+STATUS = [
+    ({"running": 2, "completed": 2, "failed": 0}, 0, "bg: 2 running / 4 total"),
+    ({"running": 1, "completed": 3, "failed": 1}, 0, "bg: 1 running, 1 failed / 5 total"),
+    ({}, 0, "bg: 0 running / 0 total"),
+    ({"queued": 3, "running": 4, "failed": 2}, 1, "bg: 4 running, 3 queued, 1 waiting, 2 failed / 9 total"),
+    ({"aborted": 7}, 0, "bg: 0 running / 7 total"),
+]
+
+
+@pytest.mark.parametrize(("counts", "waiting", "text"), STATUS)
+def test_status_line(counts: dict[str, int], waiting: int, text: str) -> None:
+    whole = dict.fromkeys(("queued", "running", "completed", "failed", "aborted"), 0) | counts
+    assert display.status_line(whole | {"total": sum(whole.values())}, waiting) == text
+
+
+# --- the table ---
+
+
+def test_the_table_of_the_documents() -> None:
+    rows = [shown(activity="Reading src/auth.ts"), queued(activity="waits for 01a1ee12"), failed()]
+    assert display.table(rows, 99) == [
+        "ID        NAME        PRESET      STATUS            TIME      ACTIVITY",
+        "01a1ee15  auth-scout  repo-scout  running           12s/600s  Reading src/auth.ts",
+        "01a1ee14  -           -           queued            -         waits for 01a1ee12",
+        "01a1ee12  -           writer      failed (timeout)  600s      Timed out after 600s. Consider resum…",
+    ]
+
+
+def test_no_run_no_header() -> None:
+    assert display.table([]) == []
+
+
+ROWS = [
+    (shown(), "01a1ee15  auth-scout  repo-scout  running  12s/600s  -"),
+    (shown(timeout=0.5), "01a1ee15  auth-scout  repo-scout  running  12s/0.5s  -"),
+    (shown(timeout=86400), "01a1ee15  auth-scout  repo-scout  running  12s/86400s  -"),
+    (shown(timeout="soon"), "01a1ee15  auth-scout  repo-scout  running  12s  -"),
+    (
+        shown(host="dev-3f9a12cd", activity="x"),
+        "01a1ee15  auth-scout  repo-scout  running (on dev-3f9a12cd)  12s/600s  x",
+    ),
+    (queued(host="other"), "01a1ee14  -  -  queued (on other)  -  -"),
+    (
+        shown(status="completed", reason="done", host="other", activity="Reading x"),
+        "01a1ee15  auth-scout  repo-scout  completed  12s  -",
+    ),
+    (
+        failed("window", "no window", status="failed", startedAt=None),
+        "01a1ee12  -  writer  failed (window)  -  no window",
+    ),
+    (
+        failed("stopped", "Stopped.", status="aborted"),
+        "01a1ee12  -  writer  aborted (stopped)  600s  Stopped.",
+    ),
+    (failed("error", None), "01a1ee12  -  writer  failed (error)  600s  -"),
+]
+
+
+@pytest.mark.parametrize(("run", "row"), ROWS)
+def test_a_row(run: Shown, row: str) -> None:
+    header, line = display.table([run], 200)
+    assert header.split() == ["ID", "NAME", "PRESET", "STATUS", "TIME", "ACTIVITY"]
+    assert line.split() == row.split()
+
+
+def test_wide_and_joined_signs_keep_the_columns() -> None:
+    names = ["ascii", "漢字", "e\u0301a\u0301", "한글", "\u1112\u1161\u11ab", "😀"]
+    lines = display.table([shown(name=name, activity="|") for name in names])
+    assert [display.columns(name) for name in names] == [5, 4, 2, 4, 2, 2]
+    assert {display.columns(line[: line.index("|")]) for line in lines[1:]} == {
+        len("01a1ee15  ascii  repo-scout  running  12s/600s  ")
+    }
+
+
+@pytest.mark.parametrize(
+    ("text", "width", "fitted"),
+    [
+        ("twelve signs", 12, "twelve signs"),
+        ("twelve signs", 11, "twelve sig…"),
+        ("twelve signs", 8, "twelve…"),
+        ("漢字漢字", 8, "漢字漢字"),
+        ("漢字漢字", 7, "漢字漢…"),
+        ("漢字漢字", 6, "漢字…"),
+        ("e\u0301e\u0301e\u0301", 3, "e\u0301e\u0301e\u0301"),
+        ("e\u0301e\u0301e\u0301", 2, "e\u0301…"),
+        ("anything", 1, "…"),
+        ("", 0, ""),
+    ],
+)
+def test_a_text_is_cut_to_columns(text: str, width: int, fitted: str) -> None:
+    assert display.fit(text, width) == fitted
+
+
+@given(st.text(max_size=40), st.integers(1, 40))
+def test_what_is_cut_fits(text: str, width: int) -> None:
+    fitted = display.fit(text, width)
+    assert display.columns(fitted) <= width
+    assert fitted == text or fitted.endswith("…")
+
+
+def test_a_narrow_terminal_cuts_the_last_column_alone() -> None:
+    assert (
+        display.table([shown(activity="Reading")], 20)[1]
+        == "01a1ee15  auth-scout  repo-scout  running  12s/600s  …"
+    )
+
+
+wild = st.none() | strategies.rough_text | st.text(st.characters(), max_size=200) | st.integers()
+
+
+@given(
+    name=wild,
+    preset=wild,
+    message=wild,
+    reason=wild,
+    host=wild,
+    status=st.sampled_from(("failed", "running")),
+)
+def test_no_run_breaks_a_line_or_reaches_the_terminal(status: str, host: Any, **values: Any) -> None:
+    run = {"name": values["name"], "preset": values["preset"], "errorMessage": values["message"]}
+    one = shown(activity=values["message"], host=host, status=status, reason=values["reason"], **run)
+    lines = [*display.table([one]), display.change_line(one), display.follow_line(one)]
+    assert all(sanitize.text(line) == line and not {"\n", "\t"} & set(line) for line in lines)
+    assert len(lines[2].encode()) <= 80
+    assert display.columns(lines[3]) <= 100
+
+
+# --- changes ---
+
+LINES = [
+    (shown(status="completed", reason="done", elapsedSeconds=42.2), "01a1ee15 completed auth-scout 42s"),
+    (shown(), "01a1ee15 running auth-scout 12s"),
+    (queued(), "01a1ee14 queued - -"),
+    (failed(), "01a1ee12 failed - 600s timeout"),
+    (failed("lost", status="aborted", name="x"), "01a1ee12 aborted x 600s lost"),
+    (failed(name="n" * 90), f"01a1ee12 failed {'n' * 48}… 600s timeout"),
+    (failed(name="字" * 90), f"01a1ee12 failed {'字' * 16}… 600s timeout"),
+]
+
+
+@pytest.mark.parametrize(("run", "line"), LINES)
+def test_a_change_is_one_short_line(run: Shown, line: str) -> None:
+    assert display.change_line(run) == line
+    assert len(line.encode()) <= 80
+
+
+def test_changes_say_where_to_go_on() -> None:
+    assert display.changes([], "5f3a.2609.1794996043", reset=False) == [
+        "no change",
+        "cursor 5f3a.2609.1794996043",
+    ]
+    assert display.changes([shown()], "a.1.2", reset=True) == [
+        "reset",
+        "01a1ee15 running auth-scout 12s",
+        "cursor a.1.2",
+    ]
+
+
+def test_a_followed_run_is_one_line() -> None:
+    one = shown(activity="Searching code for createSession")
+    assert display.follow_line(one) == "01a1ee15 auth-scout running 12s/600s Searching code for createSession"
+    assert display.follow_line(one, 20) == "01a1ee15 auth-scout…"
+
+
+# --- ids ---
+
+
+@pytest.mark.parametrize(
+    ("others", "short"),
+    [
+        ([], "01a1ee15"),
+        (["01a1ee14ffffffff", "01a1ee1600000000"], "01a1ee15"),
+        (["01a1ee15ffffffff"], "01a1ee150"),
+        (["01a1ee15069b4c1e"], "01a1ee15069b4c1f"),
+        (["01a1ee15069b4c1f"], "01a1ee15069b4c1f"),
+    ],
+)
+def test_an_id_is_shown_as_long_as_it_must_be(others: list[str], short: str) -> None:
+    assert display.short_id("01a1ee15069b4c1f", others) == short

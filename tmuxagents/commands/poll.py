@@ -1,0 +1,144 @@
+"""What `poll` and `statusline` answer: which runs are asked about, a look or their changes, documents."""
+
+from __future__ import annotations
+
+import time
+
+from tmuxagents import records
+from tmuxagents.commands import known
+from tmuxagents.commands.look import Asked, look, look_in, named, show
+from tmuxagents.commands.wait import is_done
+from tmuxagents.core import display
+from tmuxagents.edges import process
+from tmuxagents.edges.registry import Scope, server_key
+
+TYPE_CHECKING = False
+if TYPE_CHECKING:
+    from collections.abc import Callable, Container, Iterable, Mapping
+    from typing import Any
+
+    from tmuxagents.commands.known import Caller
+    from tmuxagents.commands.look import Look
+    from tmuxagents.core.display import Shown
+    from tmuxagents.edges.registry import Registry
+
+ROUND_S = 1.0  # of following: at most one line a second a run
+FADES_AFTER_S = 300.0  # the status line is empty so long after the last end
+_USAGE = ("input", "output", "cacheRead", "cacheWrite", "totalTokens", "cost")
+
+
+def asked_by(
+    caller: Caller, references: Iterable[str], *, everywhere: bool = False, ended: bool = False
+) -> Asked:
+    """Return what is asked about: named runs, or everybody's, or the caller's own, or the project's."""
+    if references := tuple(references):
+        return named(references)
+    if everywhere:
+        return Asked(Scope("all"), ended=ended)
+    own = Scope("owner", caller.owner) if caller.owner else Scope("project", caller.project)
+    return Asked(own, ended=ended)
+
+
+def server_scope(environment: Mapping[str, str]) -> Scope | None:
+    """Return the runs of the tmux server that we are in; None outside, or where it has gone."""
+    socket, *figures = environment.get("TMUX", "").rsplit(",", 2)
+    if not socket or not figures or not figures[0].isdigit():
+        return None
+    started = process.start_time(int(figures[0]))
+    return None if started is None else Scope("server", server_key(socket, int(figures[0]), started))
+
+
+def counts(caller: Caller) -> dict[str, int]:
+    """Return the counts that a receipt shows: those of the caller's own scope."""
+    asked = asked_by(caller, ())
+    return known.consult(caller, lambda book: look_in(book, caller, asked).counts)[0]
+
+
+def changes(caller: Caller, asked: Asked, cursor: str) -> tuple[Look, bool]:
+    """Return a look at what has changed since a cursor, and whether that meant nothing any more."""
+
+    def ask(book: Registry) -> tuple[Look, bool]:
+        found = look_in(book, caller, asked)
+        with book.reading():
+            rows, reset = book.changes(cursor, found.asked.scope)
+            found.cursor = book.cursor(book.last_change(), found.at)
+        show(found, caller, book, [row.run_id for row in rows])
+        return found, reset
+
+    (found, reset), warnings = known.consult(caller, ask)
+    found.warnings = warnings
+    return found, reset
+
+
+def follow(caller: Caller, asked: Asked, tell: Callable[[Shown], None], over: Callable[[Look], bool]) -> Look:
+    """Tell each change of status or activity until it is over; return a look at all that was told of."""
+    told: dict[str, tuple[Any, ...]] = {}
+    warnings: dict[str, None] = {}
+    while True:
+        begun = time.monotonic()
+        found = look(caller, asked)
+        warnings |= dict.fromkeys(found.warnings)
+        for shown in reversed(found.shown):
+            now = (shown.run["status"], shown.run["reason"], shown.activity)
+            if told.get(shown.run["runId"]) != now:
+                told[shown.run["runId"]] = now
+                tell(shown)
+        if over(found):
+            found.warnings = list(warnings)
+            return found
+        asked = Asked(found.asked.scope, ids=(*found.asked.ids, *told), active=found.asked.active)
+        time.sleep(max(0.0, begun + ROUND_S - time.monotonic()))
+
+
+# --- answered ---------------------------------------------------------------------------------------------
+
+
+def is_over(found: Look, *, any_of_them: bool) -> bool:
+    """Say whether what was waited for has come: all shown runs are done, or any of them."""
+    done = [is_done(found.runs[shown.run["runId"]]) for shown in found.shown]
+    return not done or (any(done) if any_of_them else all(done))
+
+
+def went_well(found: Look, ids: Container[str]) -> bool:
+    """Say whether none of these runs has failed or was aborted."""
+    runs = (shown.run for shown in found.shown if shown.run["runId"] in ids)
+    return not any(run["status"] in (records.FAILED, records.ABORTED) for run in runs)
+
+
+def status_text(found: Look) -> str:
+    """Return what the status line shows: nothing, some time after nothing is left to be said."""
+    live = found.counts[records.QUEUED] + found.counts[records.RUNNING]
+    if not live and found.at - found.last_end > FADES_AFTER_S:
+        return ""
+    return display.status_line(found.counts, found.waiting)
+
+
+def document(found: Look, caller: Caller, *, timed_out: bool = False) -> dict[str, Any]:
+    """Return the poll document."""
+    runs = [shown.run for shown in found.shown]
+    usage = {key: sum(run["usage"][key] for run in runs) for key in _USAGE}
+    return {
+        "v": 1,
+        "at": round(found.at, 3),
+        "scope": found.asked.scope.kind,
+        "project": caller.project,
+        "owner": caller.owner,
+        "counts": found.counts,
+        "runs": runs,
+        "usage": usage | {"cost": round(usage["cost"], 10)},
+        "cursor": found.cursor,
+        "timedOut": timed_out,
+    }
+
+
+def changes_document(found: Look, *, reset: bool) -> dict[str, Any]:
+    """Return the document of changes."""
+    keys = ("runId", "status", "reason", "activity", "name")
+    return {
+        "v": 1,
+        "at": round(found.at, 3),
+        "counts": found.counts,
+        "changes": [{key: shown.run[key] for key in keys} for shown in found.shown],
+        "cursor": found.cursor,
+        "reset": reset,
+    }
