@@ -15,7 +15,8 @@ if TYPE_CHECKING:
     from collections.abc import Mapping
 
 OWN = "tmuxagents"  # the server that is ours alone
-LONGEST_NAME = 32
+_LONGEST = 32  # of a window's name
+_LONGEST_PROJECT = 24  # with the longest suffix a session's name has 48 letters
 _LETTERS = frozenset("abcdefghijklmnopqrstuvwxyz0123456789_-")
 _SUFFIXES = (4, 8, 16)
 
@@ -70,13 +71,14 @@ def owner(project: str) -> str:
 
 def session_names(project: str) -> tuple[str, ...]:
     """Return the names of a project's session, the later ones for when others have the earlier ones."""
-    plain = f"agents-{safe_name(project.rstrip('/').rpartition('/')[2], 'project')}"
+    last = project.rstrip("/").rpartition("/")[2]
+    plain = f"agents-{safe_name(last, 'project', longest=_LONGEST_PROJECT)}"
     return (plain, *(f"{plain}-{owner(project)[:length]}" for length in _SUFFIXES))
 
 
-def safe_name(text: str, otherwise: str) -> str:
+def safe_name(text: str, otherwise: str, *, longest: int = _LONGEST) -> str:
     """Return what is left of a text in letters that are safe in names; `otherwise` where nothing is."""
     plain = unicodedata.normalize("NFKD", text.lower())
     letters = "".join(letter for letter in plain if not unicodedata.combining(letter))
     kept = "".join(letter if letter in _LETTERS else " " for letter in letters)
-    return "-".join(kept.split())[:LONGEST_NAME].strip("-_") or otherwise
+    return "-".join(kept.split())[:longest].strip("-_") or otherwise
