@@ -12,7 +12,7 @@ from tests.edges import apart
 if TYPE_CHECKING:
     from collections.abc import Iterator
 
-LIMIT_S = 60
+LIMIT_S = 40
 
 
 @pytest.fixture(autouse=True)

@@ -800,6 +800,7 @@ def test_a_command_line_arrives_to_the_byte_and_runs_nothing(real: Real, tmp_pat
         "-d",
         "#",
         ";;",
+        "\udcff",
     ]
     real.attach()
     session = None

@@ -438,8 +438,8 @@ def test_a_tmux_server_that_a_child_started_is_spared_with_its_windows(
     tmux = ["tmux", "-f", "/dev/null", "-S", str(socket)]
 
     def grow() -> None:
-        window = f"/bin/sh -c '{family.line('window')}'"
-        subprocess.run([*tmux, "new-session", "-d", window], env=family.marked, check=True, timeout=10)
+        window = ["/bin/sh", "-c", family.line("window")]  # by words: nobody's login shell is asked
+        subprocess.run([*tmux, "new-session", "-d", *window], env=family.marked, check=True, timeout=10)
         asked = [*tmux, "display-message", "-p", "#{pid}"]
         server = subprocess.run(asked, env=PATH, check=True, capture_output=True, text=True, timeout=10)
         (family.folder / "server").write_text(server.stdout)
@@ -462,8 +462,7 @@ def test_a_tmux_server_that_a_child_started_is_spared_with_its_windows(
         assert int(answer.stdout) == family.wait("window")
     finally:
         subprocess.run([*tmux, "kill-server"], check=False, capture_output=True, timeout=10)
-        server = int((family.folder / "server").read_text())
-        eventually(lambda: process.start_time(server) is None)
+    eventually(lambda: process.start_time(family.wait("server")) is None)
 
 
 def test_whoever_is_to_be_kept_is_kept_and_named_once(family: Family) -> None:

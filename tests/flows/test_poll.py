@@ -2,6 +2,7 @@
 
 from __future__ import annotations
 
+import contextlib
 import fcntl
 import json
 import os
@@ -293,8 +294,11 @@ def cpu(pid: int) -> float:
 
 
 def pidfds(pid: int) -> list[str]:
-    folder = f"/proc/{pid}/fd"
-    return [name for name in os.listdir(folder) if os.readlink(f"{folder}/{name}") == "anon_inode:[pidfd]"]
+    links = []
+    for name in os.listdir(f"/proc/{pid}/fd"):
+        with contextlib.suppress(FileNotFoundError):
+            links.append(os.readlink(f"/proc/{pid}/fd/{name}"))
+    return [link for link in links if link == "anon_inode:[pidfd]"]
 
 
 def test_waiting_begins_before_there_is_a_wrapper(home: Home) -> None:
@@ -350,7 +354,7 @@ def test_waiting_is_interrupted_with_130(home: Home) -> None:
 
 def test_following_tells_each_change_and_ends_with_the_document(home: Home) -> None:
     run = home.run(
-        'begin\nanswer toolUse first\nsleep 1.5\ntool read {"path":"a.ts"}\nsleep 1.5\nanswer stop x\nsettle'
+        'begin\nanswer toolUse first\nsleep 1.3\ntool read {"path":"a.ts"}\nsleep 1.3\nanswer stop x\nsettle'
     )
     run.start()
     run.wait_for("assistant_text")
@@ -488,7 +492,7 @@ DAMAGE: list[tuple[Callable[[str], None], str]] = [
     (deleted, ""),
     (forgetful, ""),
     (garbage, "warning: the registry was damaged (file is not a database) and is made anew"),
-    (emptied, "warning: the registry was damaged (it is empty) and is made anew"),
+    (emptied, "warning: the registry was damaged (it is no registry) and is made anew"),
     (truncated, "warning: the registry was damaged (database disk image is malformed) and is made anew"),
     (of_a_newer_program, "warning: the registry is not used (it was written by a newer tmuxagents)"),
     (a_folder_in_its_place, "warning: the registry is not used (unable to open database file)"),

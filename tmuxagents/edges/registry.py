@@ -155,8 +155,6 @@ def _plain_connect(path: str, patience_s: float) -> sqlite3.Connection:
 
 def _connect(path: str, identity: Identity, patience_s: float) -> sqlite3.Connection:
     with _translated(identity), contextlib.ExitStack() as undo:
-        if registry_file.is_empty(path):
-            raise Damaged("it is empty", identity)  # to SQLite that is a database, a new one
         connection = _plain_connect(path, patience_s)
         undo.callback(connection.close)
         _check_version(connection)
@@ -173,8 +171,8 @@ def _check_version(connection: sqlite3.Connection) -> None:
         return
     connection.execute("BEGIN IMMEDIATE")
     for number in range(_one(connection, "PRAGMA user_version"), VERSION):
-        if number not in MIGRATIONS:
-            raise sqlite3.DatabaseError("it is somebody else's database")
+        if number not in MIGRATIONS:  # so it is of an empty file, too, which to SQLite is a new database
+            raise sqlite3.DatabaseError("it is no registry")
         for statement in MIGRATIONS[number]:
             connection.execute(statement)
     connection.execute(f"PRAGMA user_version = {VERSION}")

@@ -54,13 +54,6 @@ def identity(path: str) -> Identity | None:
     return facts.st_dev, facts.st_ino
 
 
-def is_empty(path: str) -> bool:
-    """Say whether nothing is in a file."""
-    with contextlib.suppress(OSError):
-        return os.stat(path).st_size == 0
-    return False
-
-
 @contextlib.contextmanager
 def alone(path: str, limit_s: float) -> Iterator[None]:
     """Be the only one who makes or moves a registry; raise Unfit if that takes too long."""
