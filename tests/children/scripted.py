@@ -224,7 +224,7 @@ def flood(text: str) -> None:
 
 
 def on_term(step: str) -> None:
-    """`on_term STEP`: wait for TERM, then do the step and leave."""
+    """`on_term STEP`: from now on, when TERM comes, do the step and leave."""
     word, _, rest = step.partition(" ")
 
     def handler(_number: int, _frame: object) -> None:
@@ -232,7 +232,6 @@ def on_term(step: str) -> None:
         os._exit(0)
 
     signal.signal(signal.SIGTERM, handler)
-    time.sleep(300)
 
 
 def forge(_: str) -> None:

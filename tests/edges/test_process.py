@@ -692,6 +692,11 @@ time.sleep(600)
 """
 
 
+def wait_begun(pid: int) -> None:
+    """Wait until a program has its environment: for a moment after it replaced its founder it has none."""
+    eventually(Path(f"/proc/{pid}/environ").read_bytes)
+
+
 def row_of(pid: int, *, since: int = 0) -> ProcessRow:
     (found,) = [row for row in process.table(since=since) if row.pid == pid]
     return found
@@ -727,7 +732,8 @@ def test_no_name_of_a_program_confuses_the_table(tmp_path: Path, name: str) -> N
 def test_a_row_tells_marker_and_role(
     environment: dict[str, str], marker: str | None, role: str | None
 ) -> None:
-    with running([SLEEP, "600"], env=environment) as marked:
+    with running([SLEEP, "600"], env={"A": "", **environment}) as marked:
+        wait_begun(marked.pid)
         row = row_of(marked.pid)
         assert (row.marker, row.role) == (marker, role)
 
@@ -756,6 +762,7 @@ def test_a_row_tells_who_leads_a_session_and_listens(
 
 def test_of_older_processes_only_the_cheap_part_is_read(sleeper: subprocess.Popen[bytes]) -> None:
     with running([SLEEP, "600"], env={MARK: "ab"}) as marked:
+        wait_begun(marked.pid)
         start = started(marked.pid)
         assert row_of(marked.pid, since=start).marker == "ab"
         assert row_of(marked.pid, since=start + 1).marker is None

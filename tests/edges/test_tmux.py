@@ -12,6 +12,7 @@ import os
 import pty
 import secrets
 import signal
+import socket
 import subprocess
 import sys
 import threading
@@ -114,7 +115,14 @@ class Real:
 
     def restart(self) -> None:
         self.vanish()
-        self.start()
+        eventually(self._started, 5)
+
+    def _started(self) -> bool:
+        try:
+            self.start()
+        except subprocess.CalledProcessError:  # "server exited unexpectedly": the last one is not quite gone
+            return False
+        return True
 
     @property
     def stopped(self) -> bool:
@@ -184,6 +192,7 @@ class Real:
     def close_all(self) -> None:
         for screen in self.screens.values():
             screen.close()
+        end_server(self.socket)  # also one that a test began
         self._server.__exit__()
 
 
@@ -220,9 +229,13 @@ def real(tmp_path: Path) -> Iterator[Real]:
 @pytest.fixture
 def nowhere(tmp_path: Path) -> Iterator[str]:
     """A socket where no server is yet; the one that a test starts there is ended."""
-    socket = str(tmp_path / "new")
-    yield socket
-    pid = servers.listening(socket)
+    path = str(tmp_path / "new")
+    yield path
+    end_server(path)
+
+
+def end_server(path: str) -> None:
+    pid = servers.listening(path)
     started = process.start_time(pid) if pid else None
     if pid and started:
         process.send(pid, started, signal.SIGCONT, signal.SIGKILL)
@@ -413,6 +426,7 @@ def test_a_run_is_shown_to_one_client_and_nobody_elses_view_is_moved(world: Worl
     there = world.tmux.windows.find(run)
     assert there is not None
     assert there.session == opened[1].session
+    assert world.tmux.windows.all()[run].session == opened[1].session
     world.tmux.clients.back(person)
     eventually(lambda: views[0] not in world.session_names(), 3)
     assert world.tmux.windows.find(run) is not None
@@ -505,6 +519,7 @@ WRONG: list[Callable[[], object]] = [
     lambda: tmux.Home(session="@1"),
     lambda: tmux.Home(session="$1;"),
     lambda: script.a_client("/dev/pts/#{x}"),
+    lambda: script.by_shell(["display-message", "it's"]),
 ]
 
 
@@ -527,10 +542,10 @@ def test_a_word_for_tmux_is_refused_by_either(world: World) -> None:
 # --- only the real one: servers that start, end, stop ----------------------------------------------------
 
 
-def open_one(socket: str, **more: Any) -> tuple[str, str]:
+def open_one(path: str, **more: Any) -> tuple[str, str]:
     """Open a window; return its run and its session."""
     run_id = new_run()
-    return run_id, tmux.Tmux(socket).windows.open(an_order(run_id), home(**more)).session
+    return run_id, tmux.Tmux(path).windows.open(an_order(run_id), home(**more)).session
 
 
 def test_32_first_launches_at_once_lose_nothing(nowhere: str) -> None:
@@ -628,8 +643,8 @@ def test_a_server_that_we_start_knows_nothing_of_who_starts_it(
     eventually(lambda: f"{before:04o}" in tmux_says(nowhere, "capture-pane", "-p", "-t", opened.pane))
 
 
-def tmux_says(socket: str, *words: str) -> str:
-    argv = ["tmux", "-u", "-S", socket, *words]
+def tmux_says(path: str, *words: str) -> str:
+    argv = ["tmux", "-u", "-S", path, *words]
     return subprocess.run(argv, check=True, capture_output=True, text=True, timeout=10).stdout
 
 
@@ -672,9 +687,11 @@ def test_a_persons_settings_do_not_reach_our_windows(
         assert not found.dead
         assert tmux_says(nowhere, "display-message", "-p", "-t", window.window, "#W") == "scout\n"
     assert not (tmp_path / "shell-was-used").exists()
-    for screen in [Screen("tmux", "-u", "-S", nowhere, "attach-session") for _ in range(2)]:
+    screen = Screen("tmux", "-u", "-S", nowhere, "attach-session")
+    try:
         eventually(ours.clients.all)
         tmux_says(nowhere, "detach-client", "-t", screen.name)
+    finally:
         screen.close()
     assert set(ours.windows.all()) == {runs[0], runs[2]}  # also when somebody was there, and left
 
@@ -901,7 +918,7 @@ def test_how_many_processes_each_call_is(real: Real, nowhere: str, counted: Call
 
 def test_a_launch_and_a_push_do_not_import_libtmux(real: Real) -> None:
     program = (
-        "import sys\n"
+        f"import sys\nsys.path.insert(0, {str(REPOSITORY)!r})\n"
         "from tmuxagents.edges import tmux\n"
         f"ours = tmux.Tmux({real.socket!r})\n"
         f"home = tmux.Home(['agents-app'], owner={OWNER!r})\n"
@@ -909,8 +926,8 @@ def test_a_launch_and_a_push_do_not_import_libtmux(real: Real) -> None:
         "ours.status.push({'status': 'x'})\n"
         "print(*sorted({name.partition('.')[0] for name in sys.modules}))\n"
     )
-    argv = [sys.executable, "-c", program]
-    done = subprocess.run(argv, check=True, capture_output=True, text=True, timeout=20, cwd=REPOSITORY)
+    argv = [sys.executable, "-I", "-S", "-c", program]  # without what a venv or a measurement adds
+    done = subprocess.run(argv, check=True, capture_output=True, text=True, timeout=20)
     assert not {"libtmux", "click", "pathlib", "dataclasses", "shutil"} & set(done.stdout.split())
 
 
@@ -960,8 +977,9 @@ def test_a_terminal_is_handed_over_and_comes_back(real: Real, tmp_path: Path) ->
         (client,) = real.tmux.clients.all()
         view = there.tmux.clients.prepare_view(opened.window, session=opened.session, run_id=run_id)
         assert view is not None
-        real.tmux.clients.hand_over(client, socket=there.socket, view=view)
+        real.tmux.clients.hand_over(client, socket=there.socket, view=view, read_only=True)
         eventually(there.tmux.clients.all)
+        assert there.run("list-clients", "-F", "#{client_readonly}") == "1"
         assert real.tmux.clients.all() == []
         assert there.looks_at(person) == opened.window
         there.run("detach-client", "-t", person)
@@ -1123,7 +1141,7 @@ def test_a_tmux_that_hangs_is_unanswered(tmp_path: Path, monkeypatch: pytest.Mon
     [
         "error connecting to /x/s (Permission denied)",
         "error connecting to /x/s (Operation not permitted)",
-        "error connecting to /x/s (File name too long)",
+        "error creating /x/s (Permission denied)",
     ],
 )
 def test_a_socket_that_we_may_not_use_is_named(
@@ -1133,6 +1151,44 @@ def test_a_socket_that_we_may_not_use_is_named(
     with pytest.raises(tmux.Denied, match="/x/s") as raised:
         tmux.Tmux("/x/s").identity()
     assert "/x/s" in str(raised.value.hint)
+
+
+def test_a_socket_with_too_long_a_path_is_said(tmp_path: Path) -> None:
+    (tmp_path / ("x" * 120)).mkdir()
+    with pytest.raises(tmux.Denied, match="too long") as raised:
+        tmux.Tmux(f"{tmp_path}/{'x' * 120}/s").windows.open(an_order(new_run()), home())
+    assert "TMUX_TMPDIR" in str(raised.value.hint)
+
+
+def test_servers_of_another_age_are_named(tmp_path: Path, monkeypatch: pytest.MonkeyPatch) -> None:
+    with_stub(tmp_path, monkeypatch, "echo 'protocol version mismatch (client 8, server 7)' >&2; exit 1")
+    with pytest.raises(Unusable, match="different ages") as raised:
+        tmux.Tmux("/x/s").identity()
+    assert raised.value.kind == "tmux-old"
+
+
+def test_a_program_that_cannot_be_started_is_said(tmp_path: Path, monkeypatch: pytest.MonkeyPatch) -> None:
+    with_stub(tmp_path, monkeypatch, "exit 0")
+    (tmp_path / "stub" / "tmux").write_bytes(b"\x7fELF of another machine")
+    with pytest.raises(Unusable, match="cannot be started") as raised:
+        tmux.client_version()
+    assert raised.value.kind == "tmux-unreachable"
+
+
+def test_a_server_that_only_ever_dies_is_given_up(
+    nowhere: str, tmp_path: Path, monkeypatch: pytest.MonkeyPatch
+) -> None:
+    dying = "echo server exited unexpectedly >&2; exit 1"
+    with_stub(tmp_path, monkeypatch, f'[ "$2" = -V ] && echo tmux 3.3a && exit\n{dying}')
+    monkeypatch.setattr(opening, "_LIMIT_S", 0.2)
+    with pytest.raises(tmux.NoServer):
+        tmux.Tmux(nowhere).windows.open(an_order(new_run()), home())
+
+
+def test_what_libtmux_is_told_is_told_on(tmp_path: Path, monkeypatch: pytest.MonkeyPatch) -> None:
+    with_stub(tmp_path, monkeypatch, '[ "$2" = -V ] && echo tmux 3.3a && exit\necho odd >&2; exit 1')
+    with pytest.raises(tmux.Refused, match="odd"):
+        tmux.Tmux("/x/s").windows.find(new_run())
 
 
 def test_tmux_has_its_own_words_for_what_it_refuses(real: Real) -> None:
@@ -1145,13 +1201,13 @@ def test_tmux_has_its_own_words_for_what_it_refuses(real: Real) -> None:
 
 
 def test_the_folder_of_sockets_is_made_as_tmux_makes_it(tmp_path: Path) -> None:
-    socket = f"{tmp_path}/tmux-1/tmuxagents"
-    servers.make_folder(socket)
-    assert os.stat(os.path.dirname(socket)).st_mode & 0o7777 == 0o700
-    servers.make_folder(socket)
-    os.chmod(os.path.dirname(socket), 0o777)
+    path = f"{tmp_path}/tmux-1/tmuxagents"
+    servers.make_folder(path)
+    assert os.stat(os.path.dirname(path)).st_mode & 0o7777 == 0o700
+    servers.make_folder(path)
+    os.chmod(os.path.dirname(path), 0o777)
     with pytest.raises(Unusable, match="Others"):
-        servers.make_folder(socket)
+        servers.make_folder(path)
     with pytest.raises(Unusable, match="There can be no tmux socket"):
         servers.make_folder(f"{tmp_path}/a/b/c")
 
@@ -1192,6 +1248,19 @@ def test_nobody_listens(tmp_path: Path) -> None:
     (tmp_path / "file").write_text("")
     for path in (tmp_path / "none", tmp_path / "file", tmp_path / ("x" * 200)):
         assert tmux.listening(str(path)) is None
+
+
+def test_who_listens_is_not_waited_for(tmp_path: Path) -> None:
+    with socket.socket(socket.AF_UNIX) as busy, contextlib.ExitStack() as waiting:
+        busy.bind(str(tmp_path / "busy"))
+        busy.listen(0)
+        assert tmux.listening(str(tmp_path / "busy")) == os.getpid()
+        with contextlib.suppress(BlockingIOError):
+            while True:
+                one = waiting.enter_context(socket.socket(socket.AF_UNIX))
+                one.settimeout(0)
+                one.connect(str(tmp_path / "busy"))
+        assert tmux.listening(str(tmp_path / "busy")) == servers.UNKNOWN
 
 
 def test_the_socket_folder_is_tmuxs_own(tmp_path: Path) -> None:

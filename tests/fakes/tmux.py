@@ -55,6 +55,7 @@ class World:
         self.alive = False
         self.views = itertools.count(1)
         self.handed_over: list[tuple[str, str, str]] = []  # client, socket, view
+        self.handed_over_read_only = False
         self.status_line = ""
         self._reset()
 
@@ -323,7 +324,9 @@ class Clients:
 
     def session_of(self, pane: str) -> str | None:
         self._world.answer()
-        return next((row[0].session for row in self._world.all_panes() if row[1].pane == pane), None)
+        rows = [session for session, one in self._world.all_panes() if one.pane == pane]
+        at_home = [session for session in rows if not session.name.startswith(windows.VIEW)] or rows
+        return at_home[0].session if at_home else None
 
     def at(self, pane: str) -> tmux.Client | None:
         session = self.session_of(pane)
@@ -364,8 +367,9 @@ class Clients:
         pane = self._world.tagged(window, run_id, session)
         return None if pane is None else self._world.view_of(pane).name
 
-    def hand_over(self, client: tmux.Client, *, socket: str, view: str) -> None:
+    def hand_over(self, client: tmux.Client, *, socket: str, view: str, read_only: bool = False) -> None:
         self._world.answer()
+        self._world.handed_over_read_only = read_only
         self._world.handed_over.append((client.name, socket, view))
         self._world.leave(client.name)
 

@@ -7,6 +7,7 @@ import fcntl
 import json
 import os
 import pty
+import re
 import shutil
 import signal
 import sqlite3
@@ -97,7 +98,7 @@ def test_each_state_is_counted_and_shown(home: Home) -> None:
     states = [(bad, "-", "failed"), (fine, "-", "completed"), (waits, "-", "queued")]
     states += [(live, "scout", "running"), (lost, "-", "aborted")]
     assert shown(everything) == [[run.run_id[:8], name, state] for run, name, state in states]
-    assert "failed (length)  0s" in everything
+    assert re.search(r"failed \(length\)  \ds ", everything)
     assert "The answer was cut at the model" in everything
 
 
@@ -153,7 +154,7 @@ def test_a_run_elsewhere_is_shown_as_its_files_say(home: Home) -> None:
     told(run, begun(), events.assistant_text("thinks"))
     status, _, row = command(home, "poll").stdout.splitlines()
     assert status == "bg: 1 running / 1 total"
-    assert "  running (on other-1234abcd)  0s/60s  thinks" in row
+    assert re.search(r"  running \(on other-1234abcd\)  \ds/60s  thinks$", row)
     assert command(home, "wait", "--timeout", "0.1", "far").returncode == 124
 
 
@@ -233,7 +234,7 @@ def test_waiting_ends_with_the_runs_and_tells_the_outcome(home: Home) -> None:
     done = command(home, "wait", one.run_id, two.run_id)
     assert (done.returncode, done.stdout.splitlines()[0]) == (0, "bg: 0 running / 2 total")
     assert [row[2] for row in shown(done.stdout)] == ["completed", "completed"]
-    assert command(home, "wait", one.run_id, "bad").returncode == 1
+    assert command(home, "wait", one.run_id, "bad", "--timeout", "inf").returncode == 1
     assert command(home, "poll", "--wait", "bad").returncode == 1
     assert command(home, "poll", "bad").returncode == 0
     # Nothing is active: it is over, whatever the ended ones did.
@@ -269,17 +270,17 @@ def test_waiting_is_over_after_the_timeout_and_stops_nothing(home: Home) -> None
 
 def test_who_waits_sleeps_in_one_call_until_a_wrapper_is_killed(home: Home) -> None:
     runs = [working(home) for _ in range(3)]
-    with started(home, "wait", *(run.run_id for run in runs)) as waiter:
+    with started(home, "wait", "--timeout", "1e300", *(run.run_id for run in runs)) as waiter:
         eventually(lambda: asleep(waiter.pid) and len(pidfds(waiter.pid)) == 3)
-        before = cpu(waiter.pid)
+        before = switches(waiter.pid)
+        with pytest.raises(subprocess.TimeoutExpired):
+            waiter.wait(0.3)
+        assert switches(waiter.pid) == before
         for run in runs:
             run.signal(signal.SIGKILL)
-        began = time.monotonic()
         assert waiter.wait(10) == 1
-        assert time.monotonic() - began < 2
         assert waiter.stdout is not None
         assert [row[2] for row in shown(waiter.stdout.read())] == ["aborted"] * 3
-    assert before < 1.0
 
 
 def asleep(pid: int) -> bool:
@@ -287,10 +288,10 @@ def asleep(pid: int) -> bool:
         return file.read().rpartition(")")[2].split()[0] == "S"
 
 
-def cpu(pid: int) -> float:
-    with open(f"/proc/{pid}/stat", encoding="utf-8") as file:
-        fields = file.read().rpartition(")")[2].split()
-    return (int(fields[11]) + int(fields[12])) / os.sysconf("SC_CLK_TCK")
+def switches(pid: int) -> str:
+    """Return how often a process has gone to sleep."""
+    with open(f"/proc/{pid}/status", encoding="utf-8") as file:
+        return next(line for line in file if line.startswith("voluntary_ctxt_switches"))
 
 
 def pidfds(pid: int) -> list[str]:
@@ -375,7 +376,8 @@ def test_following_as_text_and_its_outcome(home: Home) -> None:
     bad = ended(home, FAILS, name="bad")
     done = command(home, "poll", "-f", "bad")
     line, *rest = done.stdout.splitlines()
-    assert line == f"{bad.run_id[:8]} bad failed (length) 0s The answer was cut at the model's output limit."
+    words = rf"{bad.run_id[:8]} bad failed \(length\) \ds The answer was cut at the model's output limit\."
+    assert re.fullmatch(words, line)
     assert (rest[0], done.returncode) == ("bg: 0 running, 1 failed / 1 total", 0)
     assert command(home, "poll", "-f", "--wait", "bad").returncode == 1
     assert command(home, "poll", "-f").stdout == "bg: 0 running, 1 failed / 1 total\n"
@@ -406,8 +408,8 @@ def test_changes_since_a_cursor(home: Home) -> None:
         "activity": None,
         "name": "scout",
     }
-    text = command(home, "poll", "--since", cursor).stdout.splitlines()
-    assert text == [f"{live.run_id[:8]} aborted scout 0s stopped", f"cursor {found['cursor']}"]
+    line, _ = command(home, "poll", "--since", cursor).stdout.splitlines()
+    assert re.fullmatch(rf"{live.run_id[:8]} aborted scout \d+s stopped", line)
     assert document(home, "poll", "--since", found["cursor"], kind="changes")["changes"] == []
 
 
@@ -422,16 +424,16 @@ def test_a_run_that_is_lost_is_told_once(home: Home) -> None:
 
 
 def test_after_the_registry_was_lost_everything_since_is_told_again(home: Home) -> None:
-    old = ended(home, createdAt=1.0)
-    os.utime(old.folder / "result.json", (1.0, 1.0))
+    old, live, lost = ended(home, createdAt=1.0), working(home), home.run("x", createdAt=2.0)
     result = json.loads((old.folder / "result.json").read_text())
     (old.folder / "result.json").write_text(json.dumps(result | {"endedAt": 1.0}))
     os.utime(old.folder / "result.json", (1.0, 1.0))
-    live, lost = working(home), working(home)
-    cursor = document(home, "poll")["cursor"]
+    with sleeper() as wrapper:
+        wrapped_by(lost, wrapper)
+        told(lost, begun(), at=2.0)  # it is long since anything was heard of it
+        cursor = document(home, "poll")["cursor"]
     recent = ended(home)
-    lost.signal(signal.SIGKILL)
-    eventually(lambda: lost.status() == "aborted")
+    assert lost.status() == "aborted"
     os.unlink(registry_of(home))
     found = document(home, "poll", "--since", cursor, kind="changes")
     assert found["reset"]
@@ -511,8 +513,9 @@ def test_no_answer_depends_on_the_registry(home: Home, damage: Callable[[str], N
     damage(registry_of(home))
     first = command(home, *questions[0])
     assert (first.stderr.count("warning"), first.stderr[: len(warning)]) == (1 if warning else 0, warning)
-    assert [answer(home, *question) for question in questions] == before
     kept = damage in (of_a_newer_program, a_folder_in_its_place)
+    assert kept or registry_knows(home, lost)
+    assert [answer(home, *question) for question in questions] == before
     assert command(home, *questions[0]).stderr.count("warning") == int(kept)
 
 
@@ -675,6 +678,7 @@ def outcome(act: Callable[[str, Any], str], *arguments: Any) -> Any:
         (("poll", "--any"), 2, "usage"),
         (("poll", "--timeout", "3"), 2, "usage"),
         (("poll", "--wait", "--timeout", "-1"), 2, "usage"),
+        (("poll", "--wait", "--timeout", "nan"), 2, "usage"),
         (("poll", "--since", "0", "--wait"), 2, "usage"),
         (("poll", "--since", "0", "--follow"), 2, "usage"),
         (("statusline", "extra"), 2, "usage"),

@@ -90,12 +90,12 @@ def wrapped_by(run: Run, pid: int, *, tmux: dict[str, Any] | None = None, **othe
     assert rundir.claim(str(run.folder), documents.wrapper(who, place, time.time()))
 
 
-def told(run: Run, *log: events.Event) -> None:
+def told(run: Run, *log: events.Event, at: float | None = None) -> None:
     """Write events of a run."""
     lines, _ = rundir.read_lines(f"{run.folder}/{rundir.EVENTS}", 0)
     with (run.folder / rundir.EVENTS).open("ab") as file:
         for seq, event in enumerate(log, len(lines) + 1):
-            event.seq, event.at = seq, time.time()
+            event.seq, event.at = seq, at or time.time()
             file.write(events.encode(event))
 
 

@@ -170,7 +170,7 @@ ENDINGS = [
     ),
     Ending(
         "stop, exits 0",
-        WORK + "on_term exit 0",
+        "on_term exit 0\n" + WORK + "sleep 300",
         (ABORTED, "stopped"),
         "Stopped.",
         ends=0,
@@ -178,7 +178,7 @@ ENDINGS = [
     ),
     Ending(
         "stop, settles on TERM",
-        WORK + "on_term settle",
+        "on_term settle\n" + WORK + "sleep 300",
         (ABORTED, "stopped"),
         "Stopped.",
         ends=0,
@@ -418,7 +418,7 @@ ENDINGS = [
     ),
     Ending(
         "begins again on our TERM",
-        "done fine\non_term begin",
+        "on_term begin\ndone fine\nsleep 300",
         (COMPLETED, "done"),
         lingered=True,
         output="fine",

@@ -2,6 +2,7 @@
 
 from __future__ import annotations
 
+import math
 import os
 import time
 
@@ -61,8 +62,18 @@ def _print(found: Look, caller: known.Caller, *, as_json: bool, timed_out: bool 
         _lines([f"{found.elsewhere} more elsewhere (-A)"], streams.ERR)
 
 
+def _figure(_context: click.Context, _option: click.Parameter, value: float | None) -> float | None:
+    if value is not None and math.isnan(value):
+        raise click.BadParameter("that is no number of seconds")
+    return value
+
+
 _TIMEOUT = click.option(
-    "--timeout", type=click.FloatRange(min=0), metavar="S", help="Give up after so long (exit code 124)."
+    "--timeout",
+    type=click.FloatRange(min=0),
+    callback=_figure,
+    metavar="S",
+    help="Give up after so long (exit code 124).",
 )
 _ANY = click.option("--any", "any_of_them", is_flag=True, help="Wait for one of them only.")
 _JSON = click.option("--json", "as_json", is_flag=True, help="Print a JSON document.")

@@ -68,7 +68,7 @@ def consult(caller: Caller, ask: Callable[[Registry], T]) -> tuple[T, list[str]]
                 break
     with registry.open_memory() as book:
         reconcile(book, caller.runs)
-        return ask(book), warnings[:1]
+        return ask(book), warnings
 
 
 def _ask_file(path: str, caller: Caller, ask: Callable[[Registry], T]) -> T:

@@ -20,6 +20,7 @@ if TYPE_CHECKING:
 
 LOOK_S = 0.05  # before there is a wrapper to wait for
 LOOK_ELSEWHERE_S = 1.0  # of another host; of a live child, which a person may have taken over
+_LONGEST_S = 86400.0  # the kernel counts milliseconds, and not to the end of days
 
 
 def is_done(run: Run) -> bool:
@@ -97,7 +98,6 @@ def _pause(waiting: Sequence[_One], deadline: float) -> None:
     by_handle = {one.handle: one for one in waiting if one.handle is not None}
     for handle in by_handle:
         poll.register(handle, select.POLLIN)
-    until = min(deadline, *(one.next_look for one in waiting))
-    left = None if until == math.inf else max(0, math.ceil((until - time.monotonic()) * 1000))
-    for handle, _ in poll.poll(left):
+    left = min(deadline, *(one.next_look for one in waiting)) - time.monotonic()
+    for handle, _ in poll.poll(math.ceil(max(0.0, min(left, _LONGEST_S)) * 1000)):
         by_handle[handle].let_go()

@@ -53,10 +53,11 @@ class Clients:
         return _clients(self._runner.ask(["list-clients", *where, "-F", _ROW]))
 
     def session_of(self, pane: str) -> str | None:
-        """Return the session that a pane is in, None if there is no such pane."""
+        """Return the session that a pane is at home in, None if there is no such pane."""
         here = script.equal("#{pane_id}", script.an_id(pane, "%"))
-        found = self._runner.ask(["list-panes", "-a", "-f", here, "-F", "#{session_id}"])
-        return found[0] if found else None
+        row = f"{windows.IS_VIEW} #{{session_id}}"
+        found = self._runner.ask(["list-panes", "-a", "-f", here, "-F", row])
+        return min(found).split(" ")[1] if found else None
 
     def at(self, pane: str) -> Client | None:
         """Return the client at which somebody types in a pane: the latest of its session, None if none."""
@@ -86,8 +87,7 @@ class Clients:
 
         It looks at the tag itself, and leaves with a word where the window is not the run's.
         """
-        attach = ["attach-session", *(["-r"] if read_only else []), "-t"]
-        shown = _ways(attach, window, session, alone="0")
+        shown = _ways(_attach(read_only=read_only), window, session, alone="0")
         gone = script.say("The window is gone.")
         look = script.when(f"{session}:{window}", windows.tagged(window, run_id), [shown], [gone])
         return ["tmux", "-u", "-S", self._runner.socket, *look]
@@ -104,15 +104,14 @@ class Clients:
         there = windows.answers(self._runner, f"{session}:{window}", condition, made)
         return view if there else None
 
-    def hand_over(self, client: Client, *, socket: str, view: str) -> None:
+    def hand_over(self, client: Client, *, socket: str, view: str, read_only: bool = False) -> None:
         """Let a client's terminal show a view of another server, and come back when that is left.
 
         Not nested: the terminal has one client at any time.
         """
-        there = ["tmux", "-u", "-S", socket, "attach-session", "-t", f"={script.a_name(view)}", ";"]
+        there = ["tmux", "-u", "-S", socket, *_attach(read_only=read_only), f"={script.a_name(view)}", ";"]
         there += _arrived(view)
-        back = ["tmux", "-u", "-S", self._runner.socket, "attach-session", "-t"]
-        back.append(script.an_id(client.session, "$"))
+        back = ["tmux", "-u", "-S", self._runner.socket, *_attach(), script.an_id(client.session, "$")]
         words = f"{_shell(there)}; exec {_shell(back)}"
         library.detach(self._runner, script.a_client(client.name), words)
 
@@ -123,6 +122,10 @@ def _clients(lines: Sequence[str]) -> list[Client]:
     return [
         Client(row[0], session=row[1], window=row[2], pane=row[3], control=row[4] == "1") for row in whole
     ]
+
+
+def _attach(*, read_only: bool = False) -> Command:
+    return ["attach-session", *(["-r"] if read_only else []), "-t"]
 
 
 def _ways(act: Command, window: str, session: str, *, alone: str) -> Command:

@@ -189,7 +189,8 @@ def _raise_meaning(error: str, socket: str) -> None:
         raise _no_server(socket)
     if "error connecting to" in error or "error creating" in error or "couldn't create directory" in error:
         words = f"tmux cannot be reached: {error}."
-        hint = f"allow this program to use {socket}"
+        short = "set TMUX_TMPDIR to a folder with a shorter path"
+        hint = short if "too long" in error else f"allow this program to use {socket}"
         raise Denied(words, kind="tmux-unreachable", hint=hint)
     if "protocol version mismatch" in error:
         words = f"The tmux server at {socket} and the tmux on PATH are of different ages: {error}."
@@ -217,7 +218,7 @@ def client_version() -> str:
 
 def refuse_old(version: str, what: str) -> None:
     """Raise Unusable for a tmux below 3.2a; what has no number in its version is newer than any that has."""
-    digits = version.removeprefix("next-").removeprefix("openbsd-")
+    digits = version.removeprefix("next-")
     major, _, rest = digits.partition(".")
     if major and not major.isdigit():
         return

@@ -102,7 +102,8 @@ def later(seconds: int, target: str, text: str) -> Command:
     Not `run-shell -C`: what that runs later goes to the queue of the client that was used last when it was
     armed, and is lost if that client, which may be anybody's, has left by then (seen on 3.3a).
     """
-    return ["run-shell", "-b", "-d", str(int(seconds)), "-t", target, text]
+    at_least_s = max(1, int(seconds))  # what arms itself again must not turn without a pause
+    return ["run-shell", "-b", "-d", str(at_least_s), "-t", target, text]
 
 
 def by_shell(command: Command) -> str:

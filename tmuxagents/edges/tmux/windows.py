@@ -20,8 +20,8 @@ if TYPE_CHECKING:
 CLOSING = "@tmuxagents_close"  # what the closing timer does; where it is set, the timer runs
 VIEW = "view-"  # how sessions are called that only show a window of another one
 _YES, _NO = "yes", "no"
-_IS_VIEW = f"#{{m:{VIEW}*,#{{session_name}}}}"
-_ROW = f"#{{window_id}} #{{session_id}} {_IS_VIEW} #{{window_active_clients}} #{{pane_dead}}"
+IS_VIEW = f"#{{m:{VIEW}*,#{{session_name}}}}"
+_ROW = f"#{{window_id}} #{{session_id}} {IS_VIEW} #{{window_active_clients}} #{{pane_dead}}"
 
 
 class Window:
