@@ -276,7 +276,7 @@ def test_snapshots_are_not_logged(home: Home) -> None:
 # --- what it costs ---
 
 MODULES = {
-    "": "agents core edges errors jsonline records tree wrapper",
+    "": "configured agents core edges errors jsonline records tree wrapper",
     "agents": "base pi raw",
     "core": "documents endings environment events guards leftovers lifecycle "
     "progress queue sanitize settings transcript",

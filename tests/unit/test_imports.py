@@ -12,8 +12,8 @@ if TYPE_CHECKING:
     from collections.abc import Iterator
 
 ROOT = Path(__file__).parents[2]
-JOINS = {"commands", "wrapper", "watcher", "tree"}
-DOORS = {"cli", "serve", "__main__", "_wrap"}
+JOINS = {"commands", "wrapper", "watcher", "tree", "configured"}
+DOORS = {"cli", "serve", "__main__", "_wrap", "_watch"}
 GROUND = {"records", "jsonline", "errors"}
 HALVES = {"agents", "edges", "core", *GROUND}
 # part -> the parts it may import: those below it, and its own kind

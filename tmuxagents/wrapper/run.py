@@ -7,7 +7,7 @@ import os
 import signal
 import time
 
-from tmuxagents import records, tree
+from tmuxagents import configured, records, tree
 from tmuxagents.agents import AGENTS
 from tmuxagents.core import documents, endings, environment, events, sanitize, transcript
 from tmuxagents.core import settings as settings_rules
@@ -32,7 +32,6 @@ if TYPE_CHECKING:
     from typing import Any
 
     from tmuxagents.agents.base import Agent
-    from tmuxagents.core.settings import Settings
     from tmuxagents.wrapper.claim import Claim
 
 _NOT_SPAWNED = Verdict(records.FAILED, "spawn", "Failed to spawn sub-agent process", exit=Exit(1))
@@ -63,14 +62,6 @@ def _say(text: str, code: int) -> int:
     return code
 
 
-def _settings(environment_: Mapping[str, str], project: str | None) -> Settings:
-    return settings_rules.resolve(
-        environment_,
-        global_text=settings.read_own(settings.global_path(environment_)),
-        project_text=settings.read_own(settings.project_path(project)) if project else None,
-    )
-
-
 class Run:
     """One run in the hands of its wrapper."""
 
@@ -82,7 +73,7 @@ class Run:
         self._handed = handed
         self._environment: Mapping[str, str] = handed.environment if handed else dict(os.environ)
         self._umask = handed.umask if handed else outer_umask
-        self._settings = _settings(self._environment, claim.meta.get("project"))
+        self._settings = configured.load(self._environment, claim.meta.get("project"))
         self._signals = signals
         self._terminal = Terminal()
         width = settings_rules.preview_width(self._settings, self._terminal.columns)
