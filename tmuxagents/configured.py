@@ -14,8 +14,20 @@ if TYPE_CHECKING:
 
 def load(environment: Mapping[str, str], project: str | None) -> Settings:
     """Return the settings for a project, or those that count everywhere."""
-    return rules.resolve(
+    paths = {"global": files.global_path(environment)}
+    if project and files.project_path(project) != paths["global"]:
+        paths["project"] = files.project_path(project)
+    texts = {source: files.read_named(path) for source, path in paths.items()}
+    settings = rules.resolve(
         environment,
-        global_text=files.read_own(files.global_path(environment)),
-        project_text=files.read_own(files.project_path(project)) if project else None,
+        global_text=texts["global"].text,
+        project_text=texts["project"].text if "project" in texts else None,
+        paths=paths,
     )
+    refused = [
+        f"{source} settings ({paths[source]}): {file.refused}; the file is ignored"
+        for source, file in texts.items()
+        if file.refused
+    ]
+    settings.warnings[:0] = refused
+    return settings

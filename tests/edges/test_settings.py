@@ -2,6 +2,7 @@
 
 from __future__ import annotations
 
+import errno
 import os
 from typing import TYPE_CHECKING
 
@@ -97,7 +98,7 @@ def test_what_only_we_can_write_is_read(own: Path, mode: int) -> None:
     assert settings.read_own(str(own)) == TEXT
 
 
-@pytest.mark.parametrize("mode", [0o620, 0o602, 0o666, 0o664, 0o777])
+@pytest.mark.parametrize("mode", [0o602, 0o666, 0o646, 0o777])
 def test_what_others_can_write_is_not(own: Path, mode: int) -> None:
     own.chmod(mode)
     assert settings.read_own(str(own)) is None
@@ -142,6 +143,20 @@ def test_what_is_no_file_is_nothing_and_blocks_nobody(tmp_path: Path) -> None:
         assert apart(lambda device=device: settings.read_own(device), 2) is None, device  # type: ignore[misc]
 
 
+def test_why_a_file_is_not_believed_is_said(own: Path) -> None:
+    assert settings.read_named(str(own.with_name("missing.json"))).refused is None
+    assert settings.read_named(str(own / "below")).refused is None
+    assert settings.read_named(str(own.parent)).refused == "it is no regular file"
+    own.chmod(0o666)
+    assert settings.read_named(str(own)).refused == "others can write it or its folder"
+    own.chmod(0o600)
+    assert settings.read_named(str(own)).refused is None
+    os.truncate(own, 1024 * 1024 + 1)
+    assert settings.read_named(str(own)).refused == "it is larger than 1 MB"
+    own.with_name("round").symlink_to("round")
+    assert settings.read_named(str(own.with_name("round"))).refused == os.strerror(errno.ELOOP)
+
+
 def test_what_cannot_be_read_is_nothing(own: Path) -> None:
     own.chmod(0o200)
 
@@ -161,6 +176,26 @@ if os.getuid() == 0:  # only root can make files of another user
 
     def test_a_file_in_a_folder_of_another_user_is_not_read(own: Path) -> None:
         os.chown(own.parent, NOBODY, NOBODY)
+        assert settings.read_own(str(own)) is None
+
+    @pytest.mark.parametrize("mode", [0o620, 0o664, 0o660])
+    def test_what_another_group_can_write_is_not_read(own: Path, mode: int) -> None:
+        own.chmod(mode)
+        os.chown(own, 0, NOBODY)
+        assert settings.read_own(str(own)) is None
+        os.chown(own, 0, 0)  # root's own group has nobody else in it
+        assert settings.read_own(str(own)) == TEXT
+
+    def test_a_folder_that_another_group_can_write_is_not_believed(own: Path) -> None:
+        own.parent.chmod(0o775)
+        os.chown(own.parent, 0, NOBODY)
+        assert settings.read_own(str(own)) is None
+        os.chown(own.parent, 0, 0)
+        assert settings.read_own(str(own)) == TEXT
+
+    def test_a_group_without_a_name_is_nobodys_own(own: Path) -> None:
+        own.chmod(0o664)
+        os.chown(own, 0, 3_999_999)
         assert settings.read_own(str(own)) is None
 
     def test_a_file_of_root_is_read_by_all(tmp_path: Path) -> None:

@@ -22,7 +22,6 @@ import pytest
 
 from tests.flows.watchers import (
     COMMAND,
-    WIRED,
     begun,
     checked,
     command,
@@ -35,7 +34,7 @@ from tests.flows.watchers import (
     wrapped_by,
 )
 from tests.harness import eventually
-from tmuxagents.commands import find, known
+from tmuxagents.commands import known
 from tmuxagents.core import events
 from tmuxagents.edges import process, registry
 from tmuxagents.errors import NoSuchRun
@@ -605,7 +604,7 @@ def test_a_locked_registry_is_not_waited_for_long(home: Home, monkeypatch: pytes
 # --- found ---
 
 
-def test_known_finds_what_the_scan_of_all_plans_finds(home: Home, tmp_path: Path) -> None:
+def test_a_reference_is_an_id_a_name_its_beginning_or_the_last_run(home: Home, tmp_path: Path) -> None:
     here = str(home.project)
     plans: list[dict[str, Any]] = [
         {"name": "scout", "createdAt": 3.0},
@@ -624,46 +623,36 @@ def test_known_finds_what_the_scan_of_all_plans_finds(home: Home, tmp_path: Path
         (run.folder / "result.json").write_text('{"status":"failed","reason":"error"}')
     newer = home.run("x", name="live", createdAt=9.0)
     (newer.folder / "result.json").write_text('{"status":"failed","reason":"error"}')
-    references = [
-        "scout",
-        "other",
-        "live",
-        "abc",
-        "@last",
-        "beef",
-        "beef1",
-        "beef10000000000a",
-        "ffff",
-        "f" * 16,
-    ]
-    references += [run.run_id[:6] for run in runs] + [
-        "",
-        "x" * 4000,
-        "../..",
-        "a\nb",
-        "\udcff",
-        "@first",
-        "bee",
-        "beef9",
-    ]
-    for environment in (
-        home.environment,
-        home.environment | IN_USE,
-        home.environment | {"TMUXAGENTS_OWNER": "nobody"},
-    ):
-        new, old = known.Caller(environment, here), find.Caller(environment, here)
-        assert (new.runs, new.owner, new.project) == (old.runs, old.owner, old.project)
-        for reference in references:
-            assert outcome(known.find, reference, new) == outcome(find.find, reference, old)
-        assert known.session(str(twins[0].folder), new) == find.session(str(twins[0].folder), old)
-    assert len(known.session(str(runs[0].folder), new)) == 3
+    last = {"": newer, "me": runs[2], "nobody": None}
+    for owner, newest in last.items():
+        caller = known.Caller(home.environment | {"TMUXAGENTS_OWNER": owner}, here)
+        assert found("@last", caller) == (newest and newest.run_id)
+        means = {"scout": runs[0], "other": runs[2], "live": runs[3], "abc": runs[4], "beef1": twins[0]}
+        means |= {run.run_id: run for run in runs} | {run.run_id[:6]: run for run in runs}
+        assert {name: found(name, caller) for name in means} == {n: run.run_id for n, run in means.items()}
+        refused = [refusal("beef", caller), refusal("ffff", caller), refusal("bee", caller)]
+        assert refused == [
+            ("ambiguous-run", [twin.run_id for twin in twins]),
+            ("unknown-run", []),
+            ("unknown-run", [twin.run_id for twin in twins]),
+        ]
+        for odd in ("f" * 16, "", "x" * 4000, "../..", "a\nb", "\udcff", "@first", "beef9"):
+            assert refusal(odd, caller)[0] == "unknown-run"
+    session = [os.path.basename(folder) for folder in known.session(str(runs[0].folder), caller)]
+    assert session == [runs[0].run_id, *(twin.run_id for twin in twins)]
 
 
-def outcome(act: Callable[[str, Any], str], *arguments: Any) -> Any:
+def found(reference: str, caller: known.Caller) -> str | None:
     try:
-        return act(*arguments)
-    except NoSuchRun as refusal:
-        return refusal.message, refusal.kind, refusal.hint, refusal.candidates
+        return os.path.basename(known.find(reference, caller))
+    except NoSuchRun:
+        return None
+
+
+def refusal(reference: str, caller: known.Caller) -> tuple[str, list[str]]:
+    with pytest.raises(NoSuchRun) as raised:
+        known.find(reference, caller)
+    return raised.value.kind, raised.value.candidates
 
 
 # --- asked wrongly, and what it costs ---
@@ -692,7 +681,7 @@ def test_a_refusal(home: Home, arguments: tuple[str, ...], code: int, kind: str)
 
 def test_nothing_dear_is_imported(home: Home) -> None:
     working(home)
-    line = f"""{WIRED}
+    line = """from tmuxagents import cli
 import atexit, sys
 atexit.register(lambda: sys.stderr.write(" ".join(sys.modules)))
 cli.main(sys.argv[1:])"""

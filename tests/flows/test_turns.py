@@ -89,7 +89,8 @@ def test_a_child_gets_what_the_launcher_hands_over(home: Home) -> None:
     run = home.run("x")
     launcher = handover.Launcher(str(run.folder))
     run.start({"HANDED": "no", "SERVERS": "own"})
-    assert launcher.hand_over(handed(home), 20)
+    launcher.hand_over(handed(home))
+    assert launcher.is_taken(20)
     launcher.close()
     assert run.wait()["status"] == "completed"
     seen = json.loads(Path(f"{home.record}.echo").read_text())
@@ -106,7 +107,8 @@ def test_a_large_environment_arrives_whole(home: Home) -> None:
     launcher = handover.Launcher(str(run.folder))
     run.start()
     many = {**handed(home).environment, **{f"V{n}": "x" * 1000 for n in range(500)}}
-    assert launcher.hand_over(handed(home, environment=many), 20)
+    launcher.hand_over(handed(home, environment=many))
+    assert launcher.is_taken(20)
     launcher.close()
     run.wait()
     seen = json.loads(Path(f"{home.record}.echo").read_text())["environment"]
@@ -117,7 +119,8 @@ def test_a_replaced_working_directory_starts_nothing(home: Home) -> None:
     run = home.run("pid started\ndone x")
     launcher = handover.Launcher(str(run.folder))
     run.start()
-    assert launcher.hand_over(handed(home, working_directory=[1, 1]), 20)
+    launcher.hand_over(handed(home, working_directory=[1, 1]))
+    assert launcher.is_taken(20)
     launcher.close()
     result = run.wait()
     assert (result["reason"], result["errorMessage"]) == ("spawn", "The working directory changed.")
@@ -142,7 +145,7 @@ def test_stop_ends_the_child_and_says_how_it_stands(home: Home) -> None:
     run = home.run(WORK).start()
     run.wait_for("assistant_text")
     child = run.child
-    how = stop(str(run.folder)).standing.verdict
+    how = stop([str(run.folder)])[0].standing.verdict
     assert how is not None
     assert (how.status, how.reason) == ("aborted", "stopped")
     assert not alive(child)
@@ -151,13 +154,13 @@ def test_stop_ends_the_child_and_says_how_it_stands(home: Home) -> None:
 def test_stop_of_an_ended_run_changes_nothing(home: Home) -> None:
     run = home.run("done fine").start()
     result = run.wait()
-    assert stop(str(run.folder)).standing.status == "completed"
+    assert stop([str(run.folder)])[0].standing.status == "completed"
     assert run.result() == result
 
 
 def test_stop_before_there_is_a_window_concludes_the_run(home: Home) -> None:
     run = home.run("pid started\ndone x")
-    assert stop(str(run.folder)).standing.status == "aborted"
+    assert stop([str(run.folder)])[0].standing.status == "aborted"
     assert (run.result() or {})["reason"] == "stopped"
     run.start()
     assert run.wrapper is not None
@@ -171,6 +174,6 @@ def test_stop_of_a_lost_run_ends_what_it_left(home: Home) -> None:
     run.signal(signal.SIGKILL)
     assert run.wrapper is not None
     run.wrapper.wait()
-    assert stop(str(run.folder)).standing.status == "aborted"
+    assert stop([str(run.folder)])[0].standing.status == "aborted"
     assert not alive(home.recorded()["tool"])
     assert (run.result() or {})["reason"] == "lost"

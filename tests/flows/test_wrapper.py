@@ -279,7 +279,7 @@ MODULES = {
     "": "configured agents core edges errors jsonline records tree wrapper",
     "agents": "base pi raw",
     "core": "documents endings environment events guards leftovers lifecycle "
-    "progress queue sanitize settings transcript",
+    "progress queue sanitize setting_rules settings transcript",
     "edges": "appender handover process rawlog rundir settings slots terminal",
     "wrapper": "claim keys ladder recorder run signals turn watch",
 }

@@ -7,6 +7,7 @@ import json
 import subprocess
 import sys
 import time
+from pathlib import Path
 from typing import TYPE_CHECKING, Any
 
 import jsonschema
@@ -21,15 +22,7 @@ if TYPE_CHECKING:
 
     from tests.harness import Home, Run
 
-# The verbs as the command has them, also before it names them itself.
-WIRED = """
-from tmuxagents import cli
-for verb in ("poll", "wait", "statusline"):
-    cli.VERBS.setdefault(verb, ("watching", cli.EVERYDAY, ""))
-for verb in ("status", "ps", "ls"):
-    cli.HIDDEN.setdefault(verb, "watching")
-"""
-COMMAND = [sys.executable, "-c", f"{WIRED}\ncli.main()"]
+COMMAND = [str(Path(sys.executable).with_name("tmuxagents"))]
 Done = subprocess.CompletedProcess[str]
 
 

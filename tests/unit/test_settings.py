@@ -84,7 +84,7 @@ SOURCES = [
     ),
     ({"TMUXAGENTS_LOOPING_TOOL_COUNT": "99"}, None, None, 50, "environment"),
     ({"TMUXAGENTS_LOOPING_TOOL_COUNT": "many"}, {"looping_tool_count": 6}, None, 5, "environment"),
-    ({"TMUXAGENTS_LOOPING_TOOL_COUNT": ""}, None, None, 5, "environment"),
+    ({"TMUXAGENTS_LOOPING_TOOL_COUNT": ""}, {"looping_tool_count": 6}, None, 6, "global"),
     ({"TMUXAGENTS_LOOPING_TOOL_COUNT": "1e999"}, None, None, 5, "environment"),
     ({"TMUXAGENTS_LOOPING_TOOL_COUNT": "[" * 100_000}, None, None, 5, "environment"),
 ]

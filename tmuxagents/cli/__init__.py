@@ -18,7 +18,7 @@ import traceback
 import click
 
 from tmuxagents import __version__, jsonline
-from tmuxagents.cli import streams
+from tmuxagents.cli import server, streams
 from tmuxagents.core import documents, sanitize
 from tmuxagents.edges import process, settings
 from tmuxagents.errors import BadRequest, TmuxAgentsError, Unusable
@@ -30,12 +30,24 @@ if TYPE_CHECKING:
 EVERYDAY, SET_UP, PROGRAMS = "Everyday", "Set-up", "For agents and programs"
 # verb -> (where it is declared, its group in the help, one line)
 VERBS: dict[str, tuple[str, str, str]] = {
+    "launch": ("launching", EVERYDAY, "Run a task in a child, in a tmux window of its own."),
+    "poll": ("watching", EVERYDAY, "Show how runs stand."),
+    "wait": ("watching", EVERYDAY, "Wait for runs; the exit code tells how they ended."),
+    "stop": ("launching", EVERYDAY, "Stop runs: gracefully, then hard."),
+    "retry": ("launching", EVERYDAY, "Do the task of a run once more."),
     "output": ("reading", EVERYDAY, "Print the last answer of a run."),
     "transcript": ("reading", EVERYDAY, "Print the readable transcript of a run."),
     "events": ("reading", PROGRAMS, "Print what a run did, as JSON lines."),
+    "statusline": ("watching", SET_UP, "Print the text of the status line."),
+    "integrate": ("integrate", SET_UP, "Show the runs where you work: in tmux."),
     "schema": ("machine", PROGRAMS, "Print the JSON Schema of a document."),
 }
-HIDDEN = {"_wrap": "machine", "logs": "reading"}
+HIDDEN = {
+    **dict.fromkeys(("status", "ps", "ls"), "watching"),
+    **dict.fromkeys(("kill", "cancel"), "launching"),
+    "logs": "reading",
+    "_wrap": "machine",
+}
 
 
 class Verbs(click.Group):
@@ -52,6 +64,8 @@ class Verbs(click.Group):
             return None
         family = importlib.import_module(f"tmuxagents.cli.{module}")
         command: click.Command = family.VERBS[cmd_name]
+        if not command.hidden and server.SOCKET not in command.params:
+            command.params.append(server.SOCKET)
         return command
 
     def resolve_command(
@@ -75,7 +89,7 @@ class Verbs(click.Group):
                     formatter.write_dl(rows)
 
 
-@click.command(cls=Verbs, context_settings={"help_option_names": ["-h", "--help"]})
+@click.command(cls=Verbs, params=[server.SOCKET], context_settings={"help_option_names": ["-h", "--help"]})
 @click.version_option(__version__, prog_name="tmuxagents")
 def tmuxagents() -> None:
     """Run child agents, each in a tmux window of its own, and never lose sight of them."""

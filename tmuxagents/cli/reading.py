@@ -2,14 +2,13 @@
 
 from __future__ import annotations
 
-import os
 import time
 
 import click
 
 from tmuxagents import jsonline
-from tmuxagents.cli import streams
-from tmuxagents.commands import find, inspect, reading
+from tmuxagents.cli import calling, streams
+from tmuxagents.commands import inspect, known, reading
 from tmuxagents.core import sanitize
 
 TYPE_CHECKING = False
@@ -19,21 +18,13 @@ if TYPE_CHECKING:
     from tmuxagents.commands.inspect import Run
 
 
-def _caller() -> find.Caller:
-    try:
-        folder = os.getcwd()
-    except FileNotFoundError:  # removed under us: it is no project any more
-        folder = "/"
-    return find.Caller(os.environ, folder)
-
-
 def _lines(lines: Iterable[bytes]) -> None:
     for line in lines:
         streams.write(line + b"\n")
 
 
 @click.command(epilog="Example: tmuxagents output 01a1ee15 > answer.md")
-@click.argument("run", default=find.LAST)
+@click.argument("run", default=known.LAST)
 @click.option("--wait", is_flag=True, help="Wait until the run has ended.")
 @click.option(
     "--max-bytes", type=click.IntRange(min=1), metavar="N", help="Keep head and tail of a long answer."
@@ -41,8 +32,8 @@ def _lines(lines: Iterable[bytes]) -> None:
 @click.option("--json", "as_json", is_flag=True, help="Print the run as a JSON document.")
 def output(*, run: str, wait: bool, max_bytes: int | None, as_json: bool) -> None:
     """Print the last answer of the session that RUN belongs to (default: the newest run)."""
-    caller = _caller()
-    run_dir = find.session(find.find(run, caller), caller)[-1]
+    caller = calling.caller()
+    run_dir = known.session(known.find(run, caller), caller)[-1]
     if wait:
         inspect.wait_for_end(run_dir)
     found = inspect.inspect(run_dir)
@@ -71,13 +62,13 @@ def _say_state(run: Run, text: str | None) -> None:
 
 
 @click.command(epilog="Example: tmuxagents transcript -f 01a1ee15")
-@click.argument("run", default=find.LAST)
+@click.argument("run", default=known.LAST)
 @click.option("-f", "--follow", is_flag=True, help="Go on until the run has ended.")
 @click.option("--json", "as_json", is_flag=True, help="Print the events instead, as JSON lines.")
 def transcript(*, run: str, follow: bool, as_json: bool) -> None:
     """Print the readable transcript of all runs of the session that RUN belongs to."""
-    caller = _caller()
-    session = find.session(find.find(run, caller), caller)
+    caller = calling.caller()
+    session = known.session(known.find(run, caller), caller)
     for run_dir in session:
         last = follow and run_dir == session[-1]
         if as_json:
@@ -89,7 +80,7 @@ def transcript(*, run: str, follow: bool, as_json: bool) -> None:
 
 
 @click.command(epilog="Example: tmuxagents events --after 12 -f 01a1ee15")
-@click.argument("run", default=find.LAST)
+@click.argument("run", default=known.LAST)
 @click.option("-f", "--follow", is_flag=True, help="Go on until the run has ended.")
 @click.option(
     "--after", type=click.IntRange(min=0), default=0, metavar="SEQ", help="Only events after this one."
@@ -97,7 +88,7 @@ def transcript(*, run: str, follow: bool, as_json: bool) -> None:
 @click.option("--json", is_flag=True, expose_value=False, help="They are JSON lines anyway.")
 def events(*, run: str, follow: bool, after: int) -> None:
     """Print the normalised events of RUN as JSON lines."""
-    _lines(reading.event_lines(find.find(run, _caller()), after=after, follow=follow))
+    _lines(reading.event_lines(known.find(run, calling.caller()), after=after, follow=follow))
 
 
 VERBS = {"output": output, "transcript": transcript, "logs": transcript, "events": events}

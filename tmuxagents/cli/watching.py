@@ -9,16 +9,16 @@ import time
 import click
 
 from tmuxagents import jsonline
-from tmuxagents.cli import streams
+from tmuxagents.cli import calling, streams, words
 from tmuxagents.commands import known, poll
 from tmuxagents.commands.look import Asked, look
 from tmuxagents.commands.wait import wait as wait_for
-from tmuxagents.core import display, sanitize
+from tmuxagents.core import display
 from tmuxagents.errors import BadRequest
 
 TYPE_CHECKING = False
 if TYPE_CHECKING:
-    from collections.abc import Container, Iterable
+    from collections.abc import Container
     from typing import Any
 
     from tmuxagents.commands.look import Look
@@ -27,39 +27,16 @@ if TYPE_CHECKING:
 TIMED_OUT = 124
 
 
-def _caller() -> known.Caller:
-    try:
-        folder = os.getcwd()
-    except FileNotFoundError:  # removed under us: it is no project any more
-        folder = "/"
-    return known.Caller(os.environ, folder)
-
-
-def _lines(lines: Iterable[str], stream: int = streams.OUT) -> None:
-    streams.write("".join(f"{line}\n" for line in lines).encode("utf-8", "replace"), stream)
-
-
-def _warn(warnings: Iterable[str]) -> None:
-    _lines((f"warning: {sanitize.line(warning)}" for warning in warnings), streams.ERR)
-
-
-def _width() -> int:
-    try:
-        return os.get_terminal_size(streams.OUT).columns or display.WIDTH
-    except OSError:
-        return display.WIDTH
-
-
 def _print(found: Look, caller: known.Caller, *, as_json: bool, timed_out: bool = False) -> None:
     """Print the poll document, or the status text and the table."""
-    _warn(found.warnings)
+    words.warn(found.warnings)
     if as_json:
         streams.write(jsonline.encode(poll.document(found, caller, timed_out=timed_out)))
         return
     status = display.status_line(found.counts, found.waiting)
-    _lines((status, *display.table(found.shown, _width())))
+    words.lines((status, *display.table(found.shown, words.width())))
     if found.elsewhere:  # for people: on stdout nothing comes after the table
-        _lines([f"{found.elsewhere} more elsewhere (-A)"], streams.ERR)
+        words.lines([f"{found.elsewhere} more elsewhere (-A)"], streams.ERR)
 
 
 def _figure(_context: click.Context, _option: click.Parameter, value: float | None) -> float | None:
@@ -92,7 +69,7 @@ _JSON = click.option("--json", "as_json", is_flag=True, help="Print a JSON docum
 def poll_verb(*, runs: tuple[str, ...], ended: bool, everywhere: bool, since: str | None, **how: Any) -> int:
     """Show how runs stand: counts, and a row for each RUN, or for those of this parent or project."""
     _check(since, **how)
-    caller = _caller()
+    caller = calling.caller()
     asked = poll.asked_by(caller, runs, everywhere=everywhere, ended=ended)
     if since is not None:
         return _changes(caller, asked, since, as_json=how["as_json"])
@@ -118,7 +95,7 @@ def _check(since: str | None, *, waits: bool, follows: bool, **how: Any) -> None
 @_JSON
 def wait_verb(*, runs: tuple[str, ...], **how: Any) -> int:
     """Wait until each RUN has ended; exit with 0 if all completed, else with 1."""
-    caller = _caller()
+    caller = calling.caller()
     asked = poll.asked_by(caller, runs)
     return _wait(caller, asked, **how)
 
@@ -161,7 +138,7 @@ def _follow(  # noqa: PLR0913  (the verb's options)
         if as_json:
             streams.write(jsonline.encode({"v": 1, "type": "run", "run": shown.run}))
         else:
-            _lines([display.follow_line(shown, _width())])
+            words.lines([display.follow_line(shown, words.width())])
 
     found = poll.follow(caller, asked, tell, over)
     _print(found, caller, as_json=as_json, timed_out=late)
@@ -172,11 +149,11 @@ def _follow(  # noqa: PLR0913  (the verb's options)
 
 def _changes(caller: known.Caller, asked: Asked, cursor: str, *, as_json: bool) -> int:
     found, reset = poll.changes(caller, asked, cursor)
-    _warn(found.warnings)
+    words.warn(found.warnings)
     if as_json:
         streams.write(jsonline.encode(poll.changes_document(found, reset=reset)))
     else:
-        _lines(display.changes(found.shown, found.cursor, reset=reset))
+        words.lines(display.changes(found.shown, found.cursor, reset=reset))
     return 0
 
 
@@ -185,15 +162,15 @@ def _changes(caller: known.Caller, asked: Asked, cursor: str, *, as_json: bool) 
 @_JSON
 def statusline(*, everywhere: bool, as_json: bool) -> None:
     """Print the status text: of this tmux server's runs, outside tmux of this parent's or project's."""
-    caller = _caller()
+    caller = calling.caller()
     scope = None if everywhere else poll.server_scope(os.environ)
     asked = poll.asked_by(caller, (), everywhere=everywhere)
     found = look(caller, Asked(scope or asked.scope, active=False))
-    _warn(found.warnings)
+    words.warn(found.warnings)
     if as_json:
         streams.write(jsonline.encode(poll.document(found, caller)))
     else:
-        _lines([poll.status_text(found)])
+        words.lines([poll.status_text(found)])
 
 
 VERBS = {

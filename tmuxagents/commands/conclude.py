@@ -35,7 +35,10 @@ def conclude(
     """
     os.umask(0o077)
     run_dir = os.path.normpath(run_dir)
-    held = _lock(run_dir, keep_background=keep_background)
+    try:
+        held = _lock(run_dir, keep_background=keep_background)
+    except FileNotFoundError:
+        return None  # there is no such run any more
     if held is None:
         return None
     try:

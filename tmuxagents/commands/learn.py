@@ -21,6 +21,7 @@ if TYPE_CHECKING:
 
     from tmuxagents.commands.inspect import Run
     from tmuxagents.edges.registry import Registry
+    from tmuxagents.edges.tmux.servers import Server
 
 TEXT_LIMIT = 200
 _ID = re.compile("[0-9a-f]{16}")
@@ -117,8 +118,21 @@ def row(run: Run) -> Row:
         concluded=run.result is not None,
         event_seq=state.seq,
         changed_at=_changed_at(run),
+        launcher=_launcher(meta),
         **_place(run.wrapper),
     )
+
+
+def _launcher(meta: Mapping[str, Any]) -> str | None:
+    tmux = meta.get("tmux")
+    return _text(tmux.get("launcher")) if isinstance(tmux, dict) else None
+
+
+def key_of(server: Server) -> str | None:
+    """Return the registry's name of a tmux server; None for one of another machine."""
+    if server.start_time is None:
+        return None
+    return registry.server_key(server.socket, server.pid, server.start_time)
 
 
 def _changed_at(run: Run) -> float:

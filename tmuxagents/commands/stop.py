@@ -1,4 +1,4 @@
-"""Stop a run: ask its wrapper, which ends the child and writes the result; a deaf one is ended for it."""
+"""Stop runs: ask their wrappers, which end the children and write the results; a deaf one is ended for it."""
 
 from __future__ import annotations
 
@@ -12,27 +12,48 @@ from tmuxagents.errors import NotPossible
 
 TYPE_CHECKING = False
 if TYPE_CHECKING:
+    from collections.abc import Sequence
+
     from tmuxagents.commands.inspect import Run
+    from tmuxagents.records import Identity
 
 DEAF_AFTER_S = 12.0
 NEVER_BEGAN = "Stopped before it began."
 
 
-def stop(run_dir: str) -> Run:
-    """Stop a run and return it as it stands then. Stopping a run that has ended is no error."""
+def stop(run_dirs: Sequence[str]) -> list[Run]:
+    """Stop runs and return them as they stand then. Stopping a run that has ended is no error.
+
+    All are asked at once, then waited for one after the other.
+    """
+    for run_dir in run_dirs:
+        _refuse_elsewhere(run_dir)
+    asked = {run_dir: _ask(run_dir) for run_dir in run_dirs}
+    return [_see_to(run_dir, identity) for run_dir, identity in asked.items()]
+
+
+def _refuse_elsewhere(run_dir: str) -> None:
     run = inspect(run_dir)
-    if run.ended:
-        conclude(run_dir)  # a lost run that nobody has concluded yet still has its processes
-        return inspect(run_dir)
     identity = rundir.identity_of(run.wrapper)
-    where = process.presence(identity)
-    if identity is None or where == records.NEVER_CAME:
-        conclude(run_dir, stopped=True, never_came=NEVER_BEGAN)
-        return inspect(run_dir)
-    if where == records.ELSEWHERE:
+    if not run.ended and identity is not None and process.presence(identity) == records.ELSEWHERE:
         message = f"Run {run.run_id} lives on another host ({identity.host}): it can only be stopped there."
         raise NotPossible(message, kind="run-busy", hint=f"run tmuxagents stop on {identity.host}")
+
+
+def _ask(run_dir: str) -> Identity | None:
+    """Ask a run's wrapper to end it; return who was asked, None where nobody is there to be."""
+    identity = rundir.identity_of(rundir.read_wrapper(run_dir))
+    if identity is None or process.presence(identity) != records.HERE:
+        return None
     process.send(identity.pid, identity.start_time, signal.SIGTERM, signal.SIGCONT)
+    return identity
+
+
+def _see_to(run_dir: str, identity: Identity | None) -> Run:
+    """See to it that a run that was asked has ended, and that its ending is written down."""
+    if identity is None:
+        conclude(run_dir, stopped=not inspect(run_dir).ended, never_came=NEVER_BEGAN)
+        return inspect(run_dir)
     if not process.wait_gone(identity.pid, identity.start_time, DEAF_AFTER_S):
         process.send(identity.pid, identity.start_time, signal.SIGKILL)
         process.wait_gone(identity.pid, identity.start_time, DEAF_AFTER_S)

@@ -78,6 +78,14 @@ def short_id(run_id: str, others: Iterable[str]) -> str:
     return run_id
 
 
+def receipt_name(plan: Mapping[str, Any]) -> str:
+    """Return what a person calls a run that was just launched: its name, its preset, else its id."""
+    for named in (plan.get("name"), plan.get("preset")):
+        if isinstance(named, str) and named:
+            return _cell(named)
+    return short_id(str(plan["runId"]), ())
+
+
 # --- the status line --------------------------------------------------------------------------------------
 
 
@@ -166,6 +174,11 @@ def changes(runs: Sequence[Shown], cursor: str, *, reset: bool) -> list[str]:
     """Return what has changed, and where to go on from."""
     lines = [change_line(run) for run in runs] or [NO_CHANGE]
     return [*([RESET] if reset else []), *lines, f"cursor {cursor}"]
+
+
+def stopped_line(shown: Shown) -> str:
+    """Return how a run stands that was to be stopped."""
+    return f"{shown.short} {_status(shown)}"
 
 
 def follow_line(shown: Shown, width: int = WIDTH) -> str:

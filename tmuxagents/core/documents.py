@@ -2,6 +2,8 @@
 
 from __future__ import annotations
 
+from tmuxagents import records
+
 TYPE_CHECKING = False
 if TYPE_CHECKING:
     from collections.abc import Mapping
@@ -131,8 +133,10 @@ def run(  # noqa: PLR0913  (what only the caller knows)
         "artifacts": _artifacts(meta),
         "tmux": {
             "socket": (meta.get("tmux") or {}).get("socket"),
-            "session": (meta.get("tmux") or {}).get("session"),
-            "window": state.window or (tmux or {}).get("window"),
+            "session": (tmux or {}).get("session") or (meta.get("tmux") or {}).get("session"),
+            "window": None
+            if standing.status == records.QUEUED
+            else state.window or (tmux or {}).get("window"),
             "pane": state.pane or (tmux or {}).get("pane"),
         },
         "elapsedSeconds": round(elapsed_s, 1),

@@ -17,7 +17,7 @@ import time
 TYPE_CHECKING = False
 if TYPE_CHECKING:
     from collections.abc import Mapping
-    from typing import Any
+    from typing import Any, Self
 
 ORDERS, ANSWER = "orders.fifo", "answer.fifo"
 READY = b"+"
@@ -28,16 +28,17 @@ _LONGEST = 8 * 1024 * 1024  # the kernel takes 2 MB of environment at most
 class Handed:
     """What a launcher hands over."""
 
-    __slots__ = ("environment", "limits", "umask", "window", "working_directory")
+    __slots__ = ("environment", "limits", "session", "umask", "window", "working_directory")
 
-    def __init__(
+    def __init__(  # noqa: PLR0913  (all that a window needs to know)
         self,
         *,
         environment: Mapping[str, str],
         umask: int,
         limits: Mapping[str, list[int]],
         working_directory: list[int],
-        window: str | None,
+        window: str | None = None,
+        session: str | None = None,
     ) -> None:
         self.environment = environment
         self.umask = umask
@@ -45,7 +46,8 @@ class Handed:
         self.working_directory = (
             working_directory  # device and inode: a folder may be replaced before the start
         )
-        self.window = window
+        self.window = window  # where in tmux we are: the launcher has heard it when the window was opened
+        self.session = session
 
 
 # --- the launcher's side ----------------------------------------------------------------------------------
@@ -54,30 +56,40 @@ class Handed:
 class Launcher:
     """The launcher's ends of the two FIFOs. Made before the window, closed after the answer."""
 
-    __slots__ = ("_answer", "_orders", "_run_dir")
+    __slots__ = ("_answer", "_orders", "_rest", "_run_dir")
 
     def __init__(self, run_dir: str) -> None:
         self._run_dir = run_dir
+        self._rest = memoryview(b"")
         for name in (ORDERS, ANSWER):
             os.mkfifo(f"{run_dir}/{name}", 0o600)
         # Reading and writing at once never blocks on Linux, and keeps the FIFO alive as long as we live.
         self._orders = os.open(f"{run_dir}/{ORDERS}", os.O_RDWR | os.O_NONBLOCK | os.O_CLOEXEC)
         self._answer = os.open(f"{run_dir}/{ANSWER}", os.O_RDWR | os.O_NONBLOCK | os.O_CLOEXEC)
 
-    def hand_over(self, handed: Handed, limit_s: float) -> bool:
-        """Hand everything over and wait for the answer; say whether it came in time."""
+    def __enter__(self) -> Self:
+        return self
+
+    def __exit__(self, *_: object) -> None:
+        self.close()
+
+    def hand_over(self, handed: Handed) -> None:
+        """Lay down everything for the wrapper to take."""
         body = json.dumps({name: getattr(handed, name) for name in Handed.__slots__}).encode()
-        rest = memoryview(len(body).to_bytes(_LENGTH, "big") + body)
+        self._rest = memoryview(len(body).to_bytes(_LENGTH, "big") + body)
+
+    def is_taken(self, limit_s: float) -> bool:
+        """Wait for the answer; say whether it came in time. Can be asked again."""
         deadline = time.monotonic() + limit_s
         while (left := deadline - time.monotonic()) > 0:
             poll = select.poll()
             poll.register(self._answer, select.POLLIN)
-            if rest:
+            if self._rest:
                 poll.register(self._orders, select.POLLOUT)
             poll.poll(round(left * 1000) + 1)
-            if rest:
+            if self._rest:
                 with contextlib.suppress(BlockingIOError):
-                    rest = rest[os.write(self._orders, rest) :]
+                    self._rest = self._rest[os.write(self._orders, self._rest) :]
             with contextlib.suppress(BlockingIOError):
                 if os.read(self._answer, 1):
                     return True

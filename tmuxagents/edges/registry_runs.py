@@ -45,6 +45,10 @@ class Registry:
         """Ask several things about the same moment."""
         return self._database.reading()
 
+    def writing(self) -> AbstractContextManager[None]:
+        """Ask, and tell by the answer, with nobody in between."""
+        return self._database.writing()
+
     # --- told
 
     def save(self, rows: Iterable[Row]) -> tuple[int, int]:

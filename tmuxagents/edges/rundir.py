@@ -65,6 +65,11 @@ def create(runs: str, meta: Mapping[str, Any], texts: Mapping[str, bytes]) -> st
     return path
 
 
+def remove_unbegun(run_dir: str) -> None:
+    """Remove a run directory that nobody has been told of."""
+    _remove_made(run_dir)
+
+
 def _remove_made(making: str) -> None:
     with contextlib.suppress(OSError):
         for name in os.listdir(making):

@@ -21,7 +21,7 @@ class Queue:
         self._gate = f"{folder}/gate"
         self._slots = f"{folder}/slots"
         self._tickets = f"{folder}/tickets"
-        for made in (self._slots, self._tickets):
+        for made in (folder, self._slots, self._tickets):
             os.makedirs(made, mode=0o700, exist_ok=True)
 
     def draw(self, name: str) -> int:

@@ -93,6 +93,7 @@ def _tmux(handed: Handed | None) -> dict[str, Any]:
         "socketPath": socket or None,
         "serverPid": server,
         "serverStartTime": None if server is None else process.start_time(server),
+        "session": handed.session if handed else None,
         "window": handed.window if handed else None,
         "pane": os.environ.get("TMUX_PANE"),
     }

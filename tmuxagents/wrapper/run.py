@@ -38,6 +38,7 @@ _NOT_SPAWNED = Verdict(records.FAILED, "spawn", "Failed to spawn sub-agent proce
 _RETRY_S = 0.5
 _SERVER_LIMIT_S = 0.3
 _TERMINAL_LIMIT_S = 0.2
+_READ_S = 0.2  # tmux loses the words of a process that ends at once after them, now and then (3.3a)
 
 
 def main(arguments: list[str]) -> None:
@@ -59,6 +60,7 @@ def main(arguments: list[str]) -> None:
 def _say(text: str, code: int) -> int:
     with contextlib.suppress(OSError):
         os.write(2, sanitize.text(text).encode("utf-8", "replace"))
+    time.sleep(_READ_S)
     return code
 
 
@@ -91,15 +93,13 @@ class Run:
         self._reserve = rundir.reserve(claim.run_dir)
         self._begun = time.monotonic()
         self._lingered = False
+        self._answered = self._handed is None
 
     def carry_out(self) -> int:
         """Start the child, watch it to its end, end what it left, write the result; return our status."""
         process.become_subreaper()
         agent = AGENTS.get(self._meta["agent"])
-        verdict = self._enter_cwd()
-        if self._handed is not None:
-            handover.answer(self._run_dir)
-        verdict = verdict or self._wait_for_turn()
+        verdict = self._enter_cwd() or self._wait_for_turn()
         try:
             if verdict is None:
                 verdict = self._run_child(agent) if agent is not None else _NOT_SPAWNED
@@ -107,6 +107,12 @@ class Run:
             verdict = self._after_our_fault()
         self._conclude(verdict)
         return 0 if verdict.status == records.COMPLETED else 1
+
+    def _answer_launcher(self) -> None:
+        """Tell the launcher that the run is in our hands, once it stands as the launcher will tell of it."""
+        if not self._answered:
+            self._answered = True
+            handover.answer(self._run_dir)
 
     def _after_our_fault(self) -> Verdict:
         """End the child and say what its events prove, as for a wrapper that was killed."""
@@ -131,7 +137,7 @@ class Run:
 
     def _wait_for_turn(self) -> Verdict | None:
         """Wait for a slot; return how it ended if a stop came before there was a child."""
-        folder = turn.folder(settings.home(self._environment), process.host())
+        folder = settings.of_host(settings.home(self._environment), process.host())
         stopped: list[Verdict] = []
 
         def look() -> bool:
@@ -147,6 +153,7 @@ class Run:
             recorder=self._recorder,
             keys=self._keys,
             signals=self._signals,
+            queued=self._answer_launcher,
         )
         return None if waiting.wait(self._meta["runId"], look) else stopped[0]
 
@@ -224,6 +231,7 @@ class Run:
         self._begun = time.monotonic()
         self._recorder.event(events.run_started(self._started_fields(child)))
         self._recorder.flush(self._begun)
+        self._answer_launcher()
         return child, Pipes(out, err)
 
     def _program(self, agent: Agent) -> list[str]:
@@ -259,6 +267,7 @@ class Run:
         if self._terminal.is_terminal:
             self._terminal.show(b"\a")
         self._write_result(verdict, duration)
+        self._answer_launcher()  # if there never was a child, this is how the run stands
         self._terminal.leave(_TERMINAL_LIMIT_S)
 
     def _write_result(self, verdict: Verdict, duration: float) -> None:

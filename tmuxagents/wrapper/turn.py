@@ -2,7 +2,6 @@
 
 from __future__ import annotations
 
-import os
 import select
 import time
 
@@ -21,12 +20,22 @@ if TYPE_CHECKING:
 class Turn:
     """The wait of one run. The slot is kept until we leave."""
 
-    def __init__(self, *, slots: Queue, most: int, recorder: Recorder, keys: Keys, signals: Signals) -> None:
+    def __init__(  # noqa: PLR0913  (the parts that a wait joins)
+        self,
+        *,
+        slots: Queue,
+        most: int,
+        recorder: Recorder,
+        keys: Keys,
+        signals: Signals,
+        queued: Callable[[], None],
+    ) -> None:
         self._slots = slots
         self._most = most
         self._recorder = recorder
         self._keys = keys
         self._signals = signals
+        self._queued = queued  # called when it has to wait
         self._position: int | None = None
 
     def wait(self, run_id: str, stopped: Callable[[], bool]) -> bool:
@@ -60,6 +69,7 @@ class Turn:
         self._recorder.hint(queue.waiting_words(position))
         self._recorder.title(queue.waiting_words(position))
         self._recorder.flush(time.monotonic(), last=True)
+        self._queued()
 
     def _pause(self, limit_s: float) -> None:
         poll = select.poll()
@@ -67,10 +77,3 @@ class Turn:
             if handle is not None:
                 poll.register(handle, select.POLLIN)
         poll.poll(round(limit_s * 1000))
-
-
-def folder(home: str, host: str) -> str:
-    """Return the folder of what is bound to one host."""
-    made = f"{home}/hosts/{host}"
-    os.makedirs(made, mode=0o700, exist_ok=True)
-    return made

@@ -17,7 +17,7 @@ from tmuxagents.edges.tmux.clients import Client, Clients
 from tmuxagents.edges.tmux.opening import Home, Opened, Order
 from tmuxagents.edges.tmux.options import Options
 from tmuxagents.edges.tmux.runner import Denied, NoServer, Refused, Runner, Unanswered, client_version
-from tmuxagents.edges.tmux.servers import Caller, Server, caller, listening, socket_folder
+from tmuxagents.edges.tmux.servers import Caller, Server, caller, is_denied, listening, socket_folder
 from tmuxagents.edges.tmux.status import Status
 from tmuxagents.edges.tmux.windows import Window, Windows
 
@@ -36,6 +36,7 @@ __all__ = [
     "Window",
     "caller",
     "client_version",
+    "is_denied",
     "listening",
     "socket_folder",
 ]

@@ -6,6 +6,7 @@ No decision is made here: which server a run goes to is core/place.
 from __future__ import annotations
 
 import contextlib
+import errno
 import os
 import socket as sockets
 import stat
@@ -84,6 +85,12 @@ def listening(path: str) -> int | None:
             probe.getsockopt(sockets.SOL_SOCKET, sockets.SO_PEERCRED, _CREDENTIALS.size)
         )
         return int(pid)
+
+
+def is_denied(path: str) -> bool:
+    """Say whether we may not talk to a socket, as in a sandbox. Nobody needs to listen there."""
+    with sockets.socket(sockets.AF_UNIX, sockets.SOCK_STREAM | sockets.SOCK_NONBLOCK) as probe:
+        return probe.connect_ex(path) in (errno.EACCES, errno.EPERM)
 
 
 def socket_folder(environment: Mapping[str, str]) -> str:

@@ -1,0 +1,61 @@
+"""The task: one argument, a file, stdin, or what a person writes in an editor."""
+
+from __future__ import annotations
+
+import os
+import sys
+
+import click
+
+from tmuxagents.cli import streams
+from tmuxagents.errors import BadRequest
+
+TYPE_CHECKING = False
+if TYPE_CHECKING:
+    from collections.abc import Sequence
+
+STDIN = "-"
+_LONGEST = 16 * 1024 * 1024
+
+
+def read(words: Sequence[str], file: str | None) -> str:
+    """Return the task from where it was given."""
+    if len(words) > 1:
+        message = f"There are {len(words)} arguments where one task is expected."
+        raise BadRequest(message, kind="usage", hint='quote the task: tmuxagents launch "do this and that"')
+    if words and file is not None:
+        raise BadRequest("The task is given twice: as an argument, and by --task-file.", kind="usage")
+    source = file if file is not None else next(iter(words), None)
+    if source is None:
+        return _written()
+    if source == STDIN:
+        return _decoded(sys.stdin.buffer.read(_LONGEST + 1), "stdin")
+    return source if file is None else _decoded(_content(file), file)
+
+
+def _written() -> str:
+    """Let a person write the task."""
+    if not (os.isatty(0) and streams.is_terminal()):
+        hint = 'give it: tmuxagents launch "the task", or - to read it from stdin'
+        raise BadRequest("There is no task.", kind="empty-task", hint=hint)
+    return click.edit("", extension=".md", require_save=True) or ""
+
+
+def _content(path: str) -> bytes:
+    try:
+        with open(path, "rb") as file:
+            return file.read(_LONGEST + 1)
+    except OSError as error:
+        message = f"The task file {path} cannot be read: {error.strerror}."
+        raise BadRequest(message, kind="bad-file", field="task-file") from error
+
+
+def _decoded(text: bytes, source: str) -> str:
+    if len(text) > _LONGEST:
+        message = f"The task in {source} is longer than {_LONGEST // 1024 // 1024} MB."
+        raise BadRequest(message, kind="bad-argument", hint="put the bulk into a file", field="task")
+    try:
+        return text.decode("utf-8")
+    except UnicodeDecodeError as error:
+        message = f"The task in {source} is not valid UTF-8 (byte {error.start + 1})."
+        raise BadRequest(message, kind="bad-argument", hint="save it as UTF-8", field="task") from error

@@ -1,0 +1,30 @@
+"""Words to the caller: lines, warnings, how wide a line may be."""
+
+from __future__ import annotations
+
+import os
+
+from tmuxagents.cli import streams
+from tmuxagents.core import display, sanitize
+
+TYPE_CHECKING = False
+if TYPE_CHECKING:
+    from collections.abc import Iterable
+
+
+def lines(texts: Iterable[str], stream: int = streams.OUT) -> None:
+    """Write lines."""
+    streams.write("".join(f"{line}\n" for line in texts).encode("utf-8", "replace"), stream)
+
+
+def warn(warnings: Iterable[str]) -> None:
+    """Write warnings, for people."""
+    lines((f"warning: {sanitize.line(warning)}" for warning in warnings), streams.ERR)
+
+
+def width() -> int:
+    """Return how wide a line may be."""
+    try:
+        return os.get_terminal_size(streams.OUT).columns or display.WIDTH
+    except OSError:
+        return display.WIDTH

@@ -1,0 +1,109 @@
+"""What must be there before a run is made: the caller's leave, the agent, tmux, a disk, a place in the queue.
+
+Each check raises, and nothing exists yet. All are cheap: a few looks, no process where a server answers.
+"""
+
+from __future__ import annotations
+
+import os
+
+from tmuxagents.agents import AGENTS
+from tmuxagents.edges import process, slots, tmux
+from tmuxagents.edges import settings as files
+from tmuxagents.errors import BadRequest, Unusable
+
+TYPE_CHECKING = False
+if TYPE_CHECKING:
+    from collections.abc import Mapping
+
+    from tmuxagents.commands.known import Caller
+    from tmuxagents.core.place import Place
+    from tmuxagents.core.settings import Settings
+
+MOST_WAITING = 200
+_LEAST_BYTES = 1024 * 1024
+
+
+def refuse_nested(environment: Mapping[str, str]) -> None:
+    """Refuse a child that wants children of its own."""
+    if environment.get("PI_SUBAGENTS_CHILD") == "1":
+        hint = "do the work yourself, or say in your answer what should be delegated"
+        raise BadRequest("A child agent may not launch agents of its own.", kind="nested", hint=hint)
+
+
+def check_agent(name: str, environment: Mapping[str, str], settings: Settings) -> None:
+    """Refuse an agent that is unknown or not installed."""
+    agent = AGENTS.get(name)
+    if agent is None:
+        message = f'Unknown agent: "{name}". Available agents: {", ".join(AGENTS)}'
+        raise BadRequest(message, kind="unknown-agent", field="agent", candidates=list(AGENTS))
+    named = environment.get(agent.program_variable)
+    program = named or settings.agent_commands.get(agent.name, [agent.program])[0]
+    if process.find_program(program, environment.get("PATH", "")) is None:
+        hint = f"install it, or name it in {agent.program_variable}"
+        message = f"The agent {agent.name} is not installed: there is no {program}."
+        raise Unusable(message, kind="agent-missing", hint=hint)
+
+
+def check_cwd(cwd: str) -> None:
+    """Refuse a working directory in which no child could stand."""
+    if not cwd.startswith("/"):
+        return  # the plan has words for it
+    try:
+        os.close(os.open(cwd, os.O_PATH | os.O_DIRECTORY | os.O_CLOEXEC))
+        enters = os.access(cwd, os.X_OK)
+    except (OSError, ValueError) as error:
+        message = f"The working directory {cwd} cannot be used: {getattr(error, 'strerror', error)}."
+        raise BadRequest(message, kind="bad-cwd", hint="give --cwd DIR", field="cwd") from error
+    if not enters:
+        message = f"The working directory {cwd} may not be entered."
+        raise BadRequest(message, kind="bad-cwd", hint="give --cwd DIR", field="cwd")
+
+
+def check_machine(caller: Caller, place: Place, environment: Mapping[str, str], settings: Settings) -> None:
+    """Refuse a machine on which the run could not begin."""
+    if process.start_time(os.getpid()) is None:
+        message = "There is no /proc here: nobody could say which processes live."
+        raise Unusable(message, kind="no-permission", hint="mount it, or leave the sandbox")
+    _check_state(caller, place)
+    _check_tmux(caller, place, environment)
+    _check_queue(caller, settings)
+
+
+def _check_state(caller: Caller, place: Place) -> None:
+    """Refuse a state directory that cannot be written, or is full."""
+    try:
+        os.makedirs(caller.runs, mode=0o700, exist_ok=True)
+        fits = os.access(caller.runs, os.W_OK | os.X_OK)
+        disk = os.statvfs(caller.runs)
+    except OSError as error:
+        raise _not_allowed(f"{caller.home}: {error.strerror}", caller, place) from error
+    if not fits:
+        raise _not_allowed(f"{caller.home} cannot be written", caller, place)
+    if disk.f_bavail * disk.f_frsize < _LEAST_BYTES:
+        message = f"The disk of {caller.home} is full: less than 1 MB is left."
+        raise Unusable(message, kind="no-space", hint=f"make room: df -h {caller.home}")
+
+
+def _check_tmux(caller: Caller, place: Place, environment: Mapping[str, str]) -> None:
+    """Refuse where there is no tmux, none new enough, or none that we may talk to."""
+    if process.find_program("tmux", environment.get("PATH", "")) is None:
+        raise Unusable("There is no tmux on PATH.", kind="tmux-missing", hint="install it: apt install tmux")
+    if tmux.is_denied(place.socket):
+        raise _not_allowed(f"tmux at {place.socket} may not be used", caller, place)
+    if tmux.listening(place.socket) is None:
+        tmux.client_version()  # of a server that lives, the call that opens the window asks it
+
+
+def _not_allowed(what: str, caller: Caller, place: Place) -> Unusable:
+    hint = f"a sandbox must allow both {caller.home} and {os.path.dirname(place.socket)}"
+    return Unusable(f"This program may not work here: {what}.", kind="no-permission", hint=hint)
+
+
+def _check_queue(caller: Caller, settings: Settings) -> None:
+    """Refuse one run more than can wait: each is a process of 3 MB."""
+    waiting = slots.Queue(files.of_host(caller.home, process.host())).tickets()
+    if len(waiting) >= MOST_WAITING:
+        most = int(settings.numbers["maxRunning"])
+        message = f"{len(waiting)} runs wait for a slot already; {MOST_WAITING} is the most."
+        raise Unusable(message, kind="no-space", hint=f"wait for some, or raise maxRunning (now {most})")
