@@ -6,12 +6,11 @@ import json
 import os
 import pty
 import re
-import shutil
 import signal
 import subprocess
 import sys
 import time
-from contextlib import ExitStack
+from contextlib import contextmanager, suppress
 from pathlib import Path
 from typing import TYPE_CHECKING, Any
 
@@ -23,7 +22,7 @@ from tmuxagents.commands.inspect import inspect
 from tmuxagents.edges import process, rundir
 
 if TYPE_CHECKING:
-    from collections.abc import Iterator
+    from collections.abc import Callable, Iterator
 
 WORKS = "begin\nanswer toolUse so far\nsleep 60"
 ID = re.compile("[0-9a-f]{16}\n")
@@ -432,38 +431,59 @@ def test_a_stopped_server_is_told_of_within_its_limit_and_starts_nothing_late(de
     assert desk.home.recorded() == {}
 
 
-@pytest.mark.parametrize("shell", ["sh", "fish", "zsh", "false"])
-def test_no_shell_of_a_person_ever_sees_a_task(desk: Desk, shell: str) -> None:
-    program = shutil.which(shell)
-    if program is None:  # the argv form knows no shell; any of them will do to show it
-        program = shutil.which("bash")
-    mark = desk.home.folder / "mark"
-    with TmuxServer(desk.home.folder) as server, ExitStack() as terminal:
-        server.run("set-option", "-g", "default-shell", str(program))
-        controller, line = pty.openpty()
-        terminal.callback(os.close, controller)
-        attached = subprocess.Popen(
-            ["tmux", "-S", str(server.socket), "attach", "-t", "work"],
-            stdin=line,
-            stdout=line,
-            stderr=line,
-            env={"PATH": PATH, "TERM": "xterm"},
-            start_new_session=True,
-        )
-        os.close(line)
+def test_no_shell_of_a_person_ever_sees_a_task(desk: Desk) -> None:
+    """The default shell is one that tells of each call: whichever shell it is, it is never asked."""
+    mark, called = desk.home.folder / "mark", desk.home.folder / "called"
+    shell = desk.home.folder / "shell"
+    shell.write_text(f'#!/bin/sh\necho "$@" >> {called}\nexec sleep 60\n')
+    shell.chmod(0o755)
+    folder = desk.home.folder / f"d#(touch {mark.name})x;"
+    folder.mkdir()
+    with TmuxServer(desk.home.folder) as server, attached(server, "work") as seen:
+        server.run("set-option", "-g", "default-shell", str(shell))
         inside = {"TMUX": f"{server.socket},{server.pid},0"}
-        folder = desk.home.folder / f"d#(touch {mark.name})x;"
-        folder.mkdir()
-        for number in range(12):
+        for number in range(12):  # a client may end its own job before that has run: once is no proof
             task = f"done x\n#(touch {mark}) $(touch {mark}) `touch {mark}` '; touch {mark} ; # \\;{number};"
             run_id = desk.launch("--name", f"n{number}", task, variables=inside, cwd=folder)
             assert desk.result(run_id)["status"] == "completed"
-        os.set_blocking(controller, False)
-        os.read(controller, 65536)
-        attached.kill()
-        attached.wait()
-        assert not mark.exists()
-        assert not (folder / mark.name).exists()
+            meta = json.loads((desk.folder(run_id) / "meta.json").read_text())
+            assert (meta["task"], meta["cwd"]) == (task, str(folder))
+        server.run("switch-client", "-t", "agents-d-touch-mark-x")
+        eventually(lambda: b"agents-d-" in seen())  # in the status line of its screen
+        server.run("refresh-client")
+        assert not list(desk.home.folder.rglob("mark"))
+        assert not called.exists()
+
+
+@contextmanager
+def attached(server: TmuxServer, session: str) -> Iterator[Callable[[], bytes]]:
+    """Attach a real terminal; yield what gives all that it was shown so far."""
+    controller, line = pty.openpty()
+    client = subprocess.Popen(
+        ["tmux", "-S", str(server.socket), "attach", "-t", session],
+        stdin=line,
+        stdout=line,
+        stderr=line,
+        env={"PATH": PATH, "TERM": "xterm"},
+        start_new_session=True,
+    )
+    os.close(line)
+    os.set_blocking(controller, False)
+    shown = bytearray()
+
+    def seen() -> bytes:
+        with suppress(BlockingIOError, OSError):
+            while piece := os.read(controller, 65536):
+                shown.extend(piece)
+        return bytes(shown)
+
+    try:
+        eventually(seen)
+        yield seen
+    finally:
+        client.kill()
+        client.wait()
+        os.close(controller)
 
 
 @pytest.mark.parametrize("how", ["kill-window", "kill-session", "kill-server", "socket removed"])
