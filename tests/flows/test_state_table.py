@@ -14,7 +14,7 @@ import pytest
 from tests.harness import eventually
 from tmuxagents.commands.conclude import NEVER_OPENED, conclude
 from tmuxagents.commands.inspect import inspect
-from tmuxagents.core import documents, events
+from tmuxagents.core import documents, endings, events
 from tmuxagents.edges import process, rundir
 from tmuxagents.records import LOST_MESSAGE, Identity
 
@@ -177,7 +177,7 @@ def test_what_runs_elsewhere_is_shown_and_left_alone(home: Home, other: dict[str
     told(run, STARTED, *ANSWERED)
     standing = inspect(str(run.folder)).standing
     assert (standing.status, standing.foreign) == ("running", True)
-    assert conclude(str(run.folder), stopped=True, never_came=NEVER_OPENED) is None
+    assert conclude(str(run.folder), cause=endings.STOPPED, never_came=NEVER_OPENED) is None
     assert run.result() is None
 
 
@@ -188,7 +188,7 @@ def test_a_stopped_run_is_concluded_as_stopped(home: Home) -> None:
     run.signal(signal.SIGKILL)
     assert run.wrapper is not None
     run.wrapper.wait()
-    result = conclude(str(run.folder), stopped=True) or {}
+    result = conclude(str(run.folder), cause=endings.STOPPED) or {}
     assert (result["status"], result["reason"], result["errorMessage"]) == ("aborted", "stopped", "Stopped.")
     assert process.start_time(child) is None
 

@@ -294,5 +294,5 @@ STOPPED = ("aborted", "stopped", None, None, "Stopped.")
 def test_conclude_for_one_who_stopped_it(case: str) -> None:
     """A stop ends what would be lost, and changes no answer that was there before."""
     steps, expected, note = CONCLUSIONS[case]
-    how = endings.conclude(fold(*steps), stopped=True)
+    how = endings.conclude(fold(*steps), cause=endings.STOPPED)
     assert (told(how), how.note) == (STOPPED if expected is LOST else expected, note)

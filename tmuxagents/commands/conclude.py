@@ -10,7 +10,7 @@ import time
 
 from tmuxagents import records, tree
 from tmuxagents.commands.inspect import gather, last_sign
-from tmuxagents.core import documents, endings, events, lifecycle
+from tmuxagents.core import documents, endings
 from tmuxagents.core.leftovers import Whose
 from tmuxagents.edges import rundir
 from tmuxagents.records import Spared, Verdict
@@ -19,6 +19,7 @@ TYPE_CHECKING = False
 if TYPE_CHECKING:
     from typing import Any
 
+    from tmuxagents.core.endings import Cause
     from tmuxagents.core.lifecycle import RunState
 
 LOCK_LIMIT_S = 5.0
@@ -26,11 +27,11 @@ NEVER_OPENED = "The window was never opened."
 
 
 def conclude(
-    run_dir: str, *, stopped: bool = False, never_came: str | None = None, keep_background: bool = False
+    run_dir: str, *, cause: Cause | None = None, never_came: str | None = None, keep_background: bool = False
 ) -> dict[str, Any] | None:
     """Return the result of a run, written now if it has none; None if it lives or is not ours to conclude.
 
-    `stopped`: its wrapper was ended because somebody wanted the run stopped. `never_came`: the message for a
+    `cause`: why somebody ended its wrapper, if somebody did. `never_came`: the message for a
     run whose wrapper did not come in time (tmux's own words); without it such a run is left alone.
     """
     os.umask(0o077)
@@ -42,7 +43,7 @@ def conclude(
     if held is None:
         return None
     try:
-        return _conclude(run_dir, stopped=stopped, never_came=never_came, keep_background=keep_background)
+        return _conclude(run_dir, cause=cause, never_came=never_came, keep_background=keep_background)
     finally:
         os.close(held)
 
@@ -52,16 +53,16 @@ def _lock(run_dir: str, *, keep_background: bool) -> int | None:
     held = rundir.lock(run_dir, 0.0)
     if held is not None:
         return held
-    facts, wrapper, lines = gather(run_dir)
+    facts, wrapper, state = gather(run_dir)
     if facts.presence == records.GONE:
-        _end_leftovers(run_dir, wrapper, _fold(lines), keep_background=keep_background)
+        _end_leftovers(run_dir, wrapper, state, keep_background=keep_background)
     return rundir.lock(run_dir, LOCK_LIMIT_S)
 
 
 def _conclude(
-    run_dir: str, *, stopped: bool, never_came: str | None, keep_background: bool
+    run_dir: str, *, cause: Cause | None, never_came: str | None, keep_background: bool
 ) -> dict[str, Any] | None:
-    facts, wrapper, lines = gather(run_dir)
+    facts, wrapper, state = gather(run_dir)
     meta = rundir.read_meta(run_dir)
     if meta is None or facts.presence in (records.HERE, records.ELSEWHERE):
         return None
@@ -69,10 +70,9 @@ def _conclude(
         return facts.result
     if facts.presence == records.NEVER_CAME and never_came is None:
         return None
-    state = _fold(lines)
     spared = _end_leftovers(run_dir, wrapper, state, keep_background=keep_background)
     state.left_behind += [{"pid": s.pid, "comm": s.comm, "why": s.why} for s in spared]
-    verdict = _verdict(facts, state, stopped=stopped, never_came=never_came)
+    verdict = _verdict(facts, state, cause=cause, never_came=never_came)
     ended_at = time.time() if facts.presence == records.NEVER_CAME else last_sign(meta, wrapper, state)
     result = documents.result(
         meta, state, verdict, ended_at=ended_at, duration_s=ended_at - (state.started_at or ended_at)
@@ -83,16 +83,14 @@ def _conclude(
     return result
 
 
-def _fold(lines: list[bytes]) -> RunState:
-    return lifecycle.fold(event for line in lines if (event := events.decode(line)) is not None)
-
-
-def _verdict(facts: records.Facts, state: RunState, *, stopped: bool, never_came: str | None) -> Verdict:
+def _verdict(
+    facts: records.Facts, state: RunState, *, cause: Cause | None, never_came: str | None
+) -> Verdict:
     if facts.presence == records.NEVER_CAME and never_came is not None:
-        if stopped:
-            return Verdict(endings.STOPPED.status, endings.STOPPED.reason, endings.STOPPED.message)
+        if cause is not None:
+            return Verdict(cause.status, cause.reason, cause.message)
         return Verdict(records.FAILED, "window", never_came)
-    return endings.conclude(state, stopped=stopped)
+    return endings.conclude(state, cause=cause)
 
 
 def _end_leftovers(

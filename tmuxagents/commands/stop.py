@@ -7,6 +7,7 @@ import signal
 from tmuxagents import records
 from tmuxagents.commands.conclude import conclude
 from tmuxagents.commands.inspect import inspect
+from tmuxagents.core.endings import PARENT, STOPPED
 from tmuxagents.edges import process, rundir
 from tmuxagents.errors import NotPossible
 
@@ -15,21 +16,24 @@ if TYPE_CHECKING:
     from collections.abc import Sequence
 
     from tmuxagents.commands.inspect import Run
+    from tmuxagents.core.endings import Cause
     from tmuxagents.records import Identity
 
 DEAF_AFTER_S = 12.0
-NEVER_BEGAN = "Stopped before it began."
+# What a wrapper takes for what (wrapper/watch.CAUSES).
+_SIGNALS = {STOPPED: signal.SIGTERM, PARENT: signal.SIGINT}
 
 
-def stop(run_dirs: Sequence[str]) -> list[Run]:
+def stop(run_dirs: Sequence[str], cause: Cause = STOPPED) -> list[Run]:
     """Stop runs and return them as they stand then. Stopping a run that has ended is no error.
 
-    All are asked at once, then waited for one after the other.
+    All are asked at once, then waited for one after the other. `cause`: because somebody stopped them, or the
+    parent's call that they belong to.
     """
     for run_dir in run_dirs:
         _refuse_elsewhere(run_dir)
-    asked = {run_dir: _ask(run_dir) for run_dir in run_dirs}
-    return [_see_to(run_dir, identity) for run_dir, identity in asked.items()]
+    asked = {run_dir: _ask(run_dir, _SIGNALS[cause]) for run_dir in run_dirs}
+    return [_see_to(run_dir, identity, cause) for run_dir, identity in asked.items()]
 
 
 def _refuse_elsewhere(run_dir: str) -> None:
@@ -40,23 +44,24 @@ def _refuse_elsewhere(run_dir: str) -> None:
         raise NotPossible(message, kind="run-busy", hint=f"run tmuxagents stop on {identity.host}")
 
 
-def _ask(run_dir: str) -> Identity | None:
+def _ask(run_dir: str, number: int) -> Identity | None:
     """Ask a run's wrapper to end it; return who was asked, None where nobody is there to be."""
     identity = rundir.identity_of(rundir.read_wrapper(run_dir))
     if identity is None or process.presence(identity) != records.HERE:
         return None
-    process.send(identity.pid, identity.start_time, signal.SIGTERM, signal.SIGCONT)
+    process.send(identity.pid, identity.start_time, number, signal.SIGCONT)
     return identity
 
 
-def _see_to(run_dir: str, identity: Identity | None) -> Run:
+def _see_to(run_dir: str, identity: Identity | None, cause: Cause) -> Run:
     """See to it that a run that was asked has ended, and that its ending is written down."""
     if identity is None:
-        conclude(run_dir, stopped=not inspect(run_dir).ended, never_came=NEVER_BEGAN)
+        ended = inspect(run_dir).ended
+        conclude(run_dir, cause=None if ended else cause, never_came=None if ended else cause.message)
         return inspect(run_dir)
     if not process.wait_gone(identity.pid, identity.start_time, DEAF_AFTER_S):
         process.send(identity.pid, identity.start_time, signal.SIGKILL)
         process.wait_gone(identity.pid, identity.start_time, DEAF_AFTER_S)
     if rundir.read_result(run_dir) is None:
-        conclude(run_dir, stopped=True)
+        conclude(run_dir, cause=cause)
     return inspect(run_dir)

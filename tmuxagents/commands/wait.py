@@ -14,7 +14,8 @@ from tmuxagents.errors import NoSuchRun
 
 TYPE_CHECKING = False
 if TYPE_CHECKING:
-    from collections.abc import Iterable, Sequence
+    from collections.abc import Iterable
+    from typing import Self
 
     from tmuxagents.commands.inspect import Run
 
@@ -31,19 +32,51 @@ def is_done(run: Run) -> bool:
 def wait(run_dirs: Iterable[str], *, any_of_them: bool = False, limit_s: float | None = None) -> bool:
     """Wait until all of these runs are done, or any of them; say whether that came in time."""
     deadline = math.inf if limit_s is None else time.monotonic() + limit_s
-    waiting = [_One(run_dir) for run_dir in run_dirs]
-    try:
+    with Waiting(run_dirs) as waiting:
         while True:
-            done = [one for one in waiting if one.is_due() and one.look()]
-            waiting = [one for one in waiting if one not in done]
-            if not waiting or (any_of_them and done):
+            done = waiting.done()
+            if not waiting.left or (any_of_them and done):
                 return True
             if time.monotonic() >= deadline:
                 return False
-            _pause(waiting, deadline)
-    finally:
-        for one in waiting:
+            waiting.pause(deadline)
+
+
+class Waiting:
+    """Runs that are waited for."""
+
+    __slots__ = ("left",)
+
+    def __init__(self, run_dirs: Iterable[str] = ()) -> None:
+        self.left = [_One(run_dir) for run_dir in run_dirs]
+
+    def __enter__(self) -> Self:
+        return self
+
+    def __exit__(self, *_: object) -> None:
+        for one in self.left:
             one.let_go()
+
+    def add(self, run_dir: str) -> None:
+        """Wait for one more."""
+        self.left.append(_One(run_dir))
+
+    def done(self) -> list[str]:
+        """Return the runs that are done since the last look."""
+        done = [one for one in self.left if one.is_due() and one.look()]
+        self.left = [one for one in self.left if one not in done]
+        return [one.run_dir for one in done]
+
+    def pause(self, deadline: float, wake: int | None = None) -> None:
+        """Sleep until a wrapper is gone, it is time to look or to give up, or a descriptor can be read."""
+        poll = select.poll()
+        by_handle = {one.handle: one for one in self.left if one.handle is not None}
+        for handle in (*by_handle, *([] if wake is None else [wake])):
+            poll.register(handle, select.POLLIN)
+        left = min([deadline, *(one.next_look for one in self.left)]) - time.monotonic()
+        for handle, _ in poll.poll(math.ceil(max(0.0, min(left, _LONGEST_S)) * 1000)):
+            if handle in by_handle:
+                by_handle[handle].let_go()
 
 
 class _One:
@@ -90,14 +123,3 @@ class _One:
             os.close(self.handle)
             self.handle = None
         self.next_look = 0.0
-
-
-def _pause(waiting: Sequence[_One], deadline: float) -> None:
-    """Sleep until a wrapper is gone, or it is time to look or to give up."""
-    poll = select.poll()
-    by_handle = {one.handle: one for one in waiting if one.handle is not None}
-    for handle in by_handle:
-        poll.register(handle, select.POLLIN)
-    left = min(deadline, *(one.next_look for one in waiting)) - time.monotonic()
-    for handle, _ in poll.poll(math.ceil(max(0.0, min(left, _LONGEST_S)) * 1000)):
-        by_handle[handle].let_go()

@@ -93,15 +93,15 @@ def _unsettled(state: RunState, exit: Exit) -> Verdict:  # noqa: A002
     return Verdict(records.FAILED, "exit", message, exit=exit)
 
 
-def conclude(state: RunState, *, stopped: bool = False) -> Verdict:
+def conclude(state: RunState, *, cause: Cause | None = None) -> Verdict:
     """Say how a run ended whose wrapper is gone without a result: only what its events prove.
 
-    `stopped`: asked by one who ended the wrapper because somebody wanted the run stopped.
+    `cause`: asked by one who ended the wrapper for this reason.
     """
     if state.settled and _bad_answer(state) is None:
         return Verdict(records.COMPLETED, "done", exit=state.exit, note="wrapper lost")
-    if stopped:
-        return Verdict(STOPPED.status, STOPPED.reason, STOPPED.message)
+    if cause is not None:
+        return Verdict(cause.status, cause.reason, cause.message)
     return Verdict(records.ABORTED, "lost", records.LOST_MESSAGE)
 
 
