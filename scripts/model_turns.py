@@ -1,7 +1,8 @@
 """What the model server says next: scripts and a conversation in, an answer's turn and its JSON out. No I/O.
 
 A script is {"about": words, "turns": [Turn...], "model": more for pi's models.json, where needed}.
-The model mock-NAME answers by the script NAME. Marks in what the user says change that, the last of its kind:
+The model mock-NAME, or NAME itself, answers by the script NAME. In texts and in arguments of calls {result}
+stands for what the last call returned. Marks in what the user says change the script, the last of its kind:
 
     #script:NAME     that script, whatever the model
     #say:TEXT        to the end of the line: the text of the turn that ends the script
@@ -61,7 +62,7 @@ def choose(scripts: dict[str, Any], model: str, messages: list[Json]) -> Choice:
     might never come to its end.
     """
     named = marks(messages, r"#script:([\w-]+)")
-    name = named[-1][1] if named else model.removeprefix("mock-") if model.startswith("mock-") else "text"
+    name = named[-1][1] if named else script_of(model, scripts)
     start = next((at for at, found in named if found == name), 0)
     turns = expand(scripts[name]["turns"]) if name in scripts else [unknown(name)]
     commands = [(at, found) for at, found in marks(messages, "#bash:(.*)") if not named or at >= named[-1][0]]
@@ -74,7 +75,25 @@ def choose(scripts: dict[str, Any], model: str, messages: list[Json]) -> Choice:
     if said and number == len(turns) - 1:
         turns[number] = {**turns[number], "text": said[-1][1], "repeat": 1}
     delays = marks(messages, r"#delay:(\d+(?:\.\d+)?)")
-    return Choice(name, number, turns[number], float(delays[-1][1]) if delays else 0)
+    results = [text_of(message) for message in messages if message["role"] == "tool"]
+    turn: Turn = filled(turns[number], results[-1].strip() if results else "")
+    return Choice(name, number, turn, float(delays[-1][1]) if delays else 0)
+
+
+def script_of(model: str, scripts: dict[str, Any]) -> str:
+    """Return the script that a model answers by."""
+    if model in scripts:
+        return model
+    return model.removeprefix("mock-") if model.startswith("mock-") else "text"
+
+
+def filled(value: Any, result: str) -> Any:
+    """Put the last result into the texts of a turn."""
+    if isinstance(value, str):
+        return value.replace("{result}", result)
+    if isinstance(value, dict):
+        return {key: filled(inner, result) for key, inner in value.items()}
+    return [filled(inner, result) for inner in value] if isinstance(value, list) else value
 
 
 def marks(messages: list[Json], pattern: str) -> list[tuple[int, str]]:

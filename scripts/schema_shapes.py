@@ -257,7 +257,8 @@ EVENTS: dict[str, Schema] = {
     "thinking": record({"text": TEXT | {"maxLength": 2048}}),
     "tool_call": record(CALL | {"args": {"type": "object"}}),
     "tool_result": record(
-        CALL | {"isError": FLAG, "text": TEXT | {"maxLength": 503}, "durationMs": maybe(COUNT)}
+        CALL | {"isError": FLAG, "text": TEXT | {"maxLength": 503}, "durationMs": maybe(COUNT)},
+        optional={"summary": WORD | {"description": "Of ls and find: what the whole listing amounts to."}},
     ),
     "usage": ref("usage"),
     "retry": record(

@@ -14,7 +14,7 @@ from pathlib import Path
 # Started as a program, Python looks for modules beside this file only.
 sys.path.insert(0, str(Path(__file__).parents[1]))
 
-from scripts import schema_answers, schema_shapes
+from scripts import schema_answers, schema_presets, schema_shapes, schema_upkeep
 from scripts.schema_shapes import (
     COUNT,
     CURSOR,
@@ -75,6 +75,18 @@ SHAPES = (
             },
         ),
         "follow": record({"v": VERSION, "type": words("run"), "run": ref("run")}),
+        "model": record(
+            {
+                "id": WORD | {"description": "What --model takes."},
+                "provider": WORD,
+                "name": maybe(WORD),
+                "contextWindow": maybe(ORDINAL) | {"description": "Tokens."},
+                "maxTokens": maybe(ORDINAL) | {"description": "Of one answer."},
+                "reasoning": maybe(FLAG),
+                "images": maybe(FLAG),
+            },
+            said="One model; what its agent does not tell is null.",
+        ),
     }
 )
 CHANGE = record(
@@ -164,6 +176,10 @@ DOCUMENTS: dict[str, tuple[str, Schema]] = {
                 "artifacts": record(dict.fromkeys(RUN_FILES, FILE_NAME)),
                 "tmux": record(PLACE),
             },
+            optional={
+                "profile": {"type": "object", "description": "What a profile adds to the command line."},
+                "replayed": COUNT | {"description": "Characters of the transcript in the prompt, if any."},
+            },
         ),
     ),
     "error": ("What any verb prints with --json when it refuses or fails.", record({"error": ref("error")})),
@@ -173,6 +189,23 @@ DOCUMENTS: dict[str, tuple[str, Schema]] = {
             {"v": VERSION, "available": FLAG, "why": maybe(WORD), "tools": listing(ref("tool"))},
             when("available", (True,), why=NULL),
             when("available", (False,), why=WORD),
+        ),
+    ),
+    "models": (
+        "What models prints: what an agent offers, in its own order.",
+        record(
+            {
+                "v": VERSION,
+                "agent": WORD,
+                "agentVersion": maybe(WORD),
+                "available": FLAG | {"description": "A launch is not refused for want of agent or models."},
+                "why": maybe(WORD),
+                "generation": COUNT | {"description": "Grows when other models are offered, in any order."},
+                "models": listing(ref("model")),
+                "warnings": listing(WORD),
+            },
+            when("available", (True,), why=NULL),
+            when("available", (False,), why=WORD, models={"maxItems": 0}),
         ),
     ),
     "call": (
@@ -212,6 +245,7 @@ DOCUMENTS: dict[str, tuple[str, Schema]] = {
         record({"v": VERSION, "at": ref("moment")} | MESSAGE, MESSAGE_RULE),
     ),
 }
+DOCUMENTS |= schema_upkeep.DOCUMENTS | schema_presets.DOCUMENTS
 
 # ---- writing ----------------------------------------------------------------------------------------
 

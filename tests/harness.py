@@ -21,7 +21,7 @@ from typing import TYPE_CHECKING, Any, Self
 from scripts import model_turns
 from tmuxagents.commands.inspect import inspect
 from tmuxagents.core import plan
-from tmuxagents.edges import process, rundir
+from tmuxagents.edges import lookout, process, rundir
 
 if TYPE_CHECKING:
     from collections.abc import Callable, Mapping, Sequence
@@ -55,6 +55,8 @@ class Home:
         self.record = folder / "record"
         self.agent_dir = folder / "agent"
         self.made: list[Run] = []
+        self._lookout: int | None = None  # the watcher's lock, kept from watchers
+        self._watched = False
         for made in (self.project, self.agent_dir):
             made.mkdir(parents=True, exist_ok=True)
         self.environment = {
@@ -64,6 +66,7 @@ class Home:
             "TERM": "xterm",
             "TMUXAGENTS_HOME": str(self.state),
             "TMUXAGENTS_PI": str(SCRIPTED),
+            "TMUXAGENTS_DEFAULT_MODEL": "mock/mock-text",
             "PI_CODING_AGENT_DIR": str(self.agent_dir),
             "PI_OFFLINE": "1",
             "PI_TELEMETRY": "0",
@@ -78,7 +81,16 @@ class Home:
         made = rundir.create(str(self.state / "runs"), meta, {rundir.PROMPT: plan.prompt_bytes(script)})
         run = Run(self, Path(made), meta)
         self.made.append(run)
+        if not self._watched and self._lookout is None:
+            self._lookout = lookout.take(str(self.state))
         return run
+
+    def be_watched(self) -> None:
+        """Let wrappers and readers start a watcher; else the test has its place, and nobody does its work."""
+        self._watched = True
+        if self._lookout is not None:
+            os.close(self._lookout)
+            self._lookout = None
 
     def end_all(self) -> None:
         """End whatever the runs of this home left, for the end of a test."""
@@ -87,6 +99,28 @@ class Home:
         for pid in self.recorded().values():
             if alive(pid):
                 os.kill(pid, signal.SIGKILL)
+        self.end_watcher()
+
+    def watcher(self) -> tuple[int, int] | None:
+        """Return pid and start time of the watcher of this home, if there is one."""
+        return lookout.holder(str(self.state))
+
+    def end_watcher(self) -> None:
+        """End the watcher, also one that is just starting."""
+        self.be_watched()
+        if (self.state / "hosts").exists():
+            eventually(self._end_watcher)
+
+    def _end_watcher(self) -> bool:
+        held = lookout.take(str(self.state))
+        if held is not None:
+            os.close(held)
+            return True
+        found = self.watcher()
+        if found is not None:
+            process.send(*found, signal.SIGKILL)
+            process.wait_gone(*found, 5)
+        return False
 
     def command(self, *arguments: str, **more: Any) -> subprocess.CompletedProcess[str]:
         """Run the installed command in the project's folder."""

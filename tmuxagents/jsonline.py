@@ -1,35 +1,94 @@
-"""One JSON document as one line: strict and inert, whatever a child put into its values.
+"""One JSON document as one line: strict and inert, whatever a child put into its values; and back again.
 
-Shared by the codec of events and by the files of a run; like `records`, it knows nothing else.
+Shared by the codec of events and by the files of a run; like `records`, it knows nothing else. The C parts of
+the standard library's json are used as they are: the package around them is written over `re`, and its import
+would be paid for by every wrapper and every look.
 """
 
 from __future__ import annotations
 
-import json
-import re
+from _json import encode_basestring, make_encoder, make_scanner
 
 TYPE_CHECKING = False
 if TYPE_CHECKING:
-    from collections.abc import Mapping
+    from collections.abc import Callable, Mapping
     from typing import Any
 
 # Control characters that JSON itself lets through (DEL, C1), line separators and bidi marks: a person may
 # look at these files with `cat`.
-_LOUD = re.compile("[\x7f-\x9f\u061c\u200e\u200f\u2028-\u202e\u2066-\u2069]")
+_LOUD = {
+    code: f"\\u{code:04x}"
+    for code in (
+        *range(0x7F, 0xA0),
+        *(0x061C, 0x200E, 0x200F),
+        *range(0x2028, 0x202F),
+        *range(0x2066, 0x206A),
+    )
+}
 _DEEPEST = 64
 _MOST_DIGITS = 10**300
+_BLANK = " \t\n\r"
 
 
 def encode(document: Mapping[str, Any]) -> bytes:
     """Return one compact line of strict JSON, newline included."""
     try:
-        text = json.dumps(document, ensure_ascii=False, separators=(",", ":"), allow_nan=False)
+        text = "".join(_encoded(document, 0))
     except (ValueError, RecursionError):
-        text = json.dumps(_tame(document, 0), ensure_ascii=False, separators=(",", ":"))
-    if _LOUD.search(text):
-        text = _LOUD.sub(lambda found: f"\\u{ord(found.group()):04x}", text)
+        text = "".join(_encoded(_tame(document, 0), 0))
+    if not text.isprintable():
+        text = text.translate(_LOUD)
     # A lone surrogate has no UTF-8; as an escape it is valid JSON and reads back the same.
     return text.encode("utf-8", "backslashreplace") + b"\n"
+
+
+def decode(line: str | bytes) -> Any:
+    """Return what a JSON text says. Raises ValueError, or RecursionError where it is nested too deeply."""
+    text = line if isinstance(line, str) else line.decode("utf-8", "surrogatepass")
+    start, length = 0, len(text)
+    while start < length and text[start] in _BLANK:
+        start += 1
+    try:
+        value, end = _scanned(text, start)
+    except StopIteration:
+        raise ValueError("it says nothing") from None
+    if end != length and text[end:].strip(_BLANK):
+        raise ValueError("it says more than one thing")
+    return value
+
+
+def decode_first(text: str) -> Any:
+    """Return what a JSON text says that something else follows. Raises as above."""
+    try:
+        return _scanned(text, 0)[0]
+    except StopIteration:
+        raise ValueError("it says nothing") from None
+
+
+def _unknown(value: object) -> Any:
+    raise TypeError(f"JSON cannot say a {type(value).__name__}")
+
+
+# In json.JSONEncoder's words: no memory of what is being written (what holds itself is nested too deeply),
+# text as it is, no indent, compact separators; neither sort_keys nor skipkeys nor allow_nan.
+_NO = (False, False, False)
+_encoded: Callable[[object, int], tuple[str, ...]] = make_encoder(
+    None, _unknown, encode_basestring, None, ":", ",", *_NO
+)
+
+
+class _Reading:
+    """How the scanner reads: as json.loads does."""
+
+    strict = True
+    object_hook = None
+    object_pairs_hook = None
+    parse_float = float
+    parse_int = int
+    parse_constant = {"NaN": float("nan"), "Infinity": float("inf"), "-Infinity": -float("inf")}.__getitem__
+
+
+_scanned: Callable[[str, int], tuple[Any, int]] = make_scanner(_Reading)  # type: ignore[arg-type]  # it wants these names
 
 
 def _tame(value: Any, depth: int) -> Any:

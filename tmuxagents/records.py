@@ -124,3 +124,21 @@ class Spared:
         self.pid = pid
         self.comm = comm
         self.why = why
+
+
+# Why a file of a prompt is not there.
+MISSING = "missing"
+UNREADABLE = "unreadable"
+TOO_LARGE = "too large"
+OUTSIDE = "outside"
+
+
+class FileText:
+    """A file for a prompt: its text, or the problem with it. `size` in bytes, as far as it is known."""
+
+    __slots__ = ("problem", "size", "text")
+
+    def __init__(self, text: str = "", *, size: int = 0, problem: str | None = None) -> None:
+        self.text = text
+        self.size = size
+        self.problem = problem

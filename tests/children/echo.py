@@ -5,6 +5,9 @@ import json
 import os
 import sys
 
+if "--version" in sys.argv or "rpc" in sys.argv:  # what an agent is asked about itself
+    other = os.path.join(os.path.dirname(os.path.abspath(__file__)), "scripted.py")
+    os.execv(sys.executable, [sys.executable, other, *sys.argv[1:]])
 record = os.environ["CHILD_RECORD"]
 with open(f"{record}.stdin", "wb") as copy:
     copy.write(sys.stdin.buffer.read())

@@ -322,7 +322,21 @@ STEPS: dict[str, Callable[[str], object]] = {
 }
 
 
+def about() -> None:
+    """Answer what an installed agent is asked about itself: its version, its models."""
+    if sys.argv[1:2] == ["--version"]:
+        print("0.87.1")
+        return
+    models = [{"provider": "mock", "id": name} for name in ("mock-text", "mock-think", "mock-tools", "x")]
+    sys.stdin.readline()
+    say("response", command="get_available_models", success=True, data={"models": models})
+    sys.stdin.read()
+
+
 def main() -> None:
+    if "--version" in sys.argv or "rpc" in sys.argv:
+        about()
+        return
     for step in sys.stdin.buffer.read().decode().split("\n"):
         word, _, rest = step.partition(" ")
         if word in STEPS:

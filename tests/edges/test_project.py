@@ -230,3 +230,36 @@ def test_a_project_that_cannot_be_written_is_no_error(tree: Tree) -> None:
 def test_a_project_that_is_gone_is_not_made_again(tree: Tree) -> None:
     assert not project.link(str(tree.home / "gone"), "/state/runs/one")
     assert not (tree.home / "gone").exists()
+
+
+@pytest.mark.usefixtures("own_home")
+def test_links_to_runs_are_found_and_removed_one_by_one(tree: Tree) -> None:
+    runs, place = str(tree.folder("state/runs")), tree.folder("home/repo")
+    for name in ("one", "two"):
+        project.link(str(place), f"{runs}/{name}")
+    (place / LINKS / "three").symlink_to("/elsewhere/runs/three")
+    (place / LINKS / "four").write_text("mine")
+    (place / LINKS / "five").symlink_to(f"{runs}/one")
+    assert project.links(str(place), runs) == ["one", "two"]
+    for name in ("one", "one", "three", "four", "five", "six"):
+        project.unlink(str(place), f"{runs}/{name}")
+    assert project.links(str(place), runs) == ["two"]
+    assert sorted(os.listdir(place / LINKS)) == [".gitignore", "five", "four", "three", "two"]
+
+
+@pytest.mark.usefixtures("own_home")
+@pytest.mark.parametrize("linked", [".pi", ".pi/subagents", LINKS])
+def test_no_link_is_found_or_removed_where_a_link_in_a_clone_leads(tree: Tree, linked: str) -> None:
+    runs, other, place = "/state/runs", tree.folder("home/other"), tree.folder("home/repo")
+    project.link(str(other), f"{runs}/one")
+    (place / linked).parent.mkdir(parents=True, exist_ok=True)
+    (place / linked).symlink_to(other / linked)
+    assert project.links(str(place), runs) == []
+    project.unlink(str(place), f"{runs}/one")
+    assert project.links(str(other), runs) == ["one"]
+
+
+def test_a_project_without_links_has_none(tree: Tree) -> None:
+    for place in (tree.home / "plain", tree.home / "gone"):
+        assert project.links(str(place), "/state/runs") == []
+        project.unlink(str(place), "/state/runs/one")

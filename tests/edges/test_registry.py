@@ -13,7 +13,7 @@ from tests.edges.apart import Apart
 from tests.edges.registers import ALL, A, B, C, assert_counts_are_true, ended, row, saved
 from tests.harness import eventually
 from tmuxagents import records
-from tmuxagents.edges import registry
+from tmuxagents.edges import registry, registry_file
 from tmuxagents.edges.registry import Row, Scope
 
 if TYPE_CHECKING:
@@ -150,6 +150,30 @@ def test_beginnings_and_neighbours(book: Registry) -> None:
     assert (book.beginning("f"), book.beginning("e"), book.beginning("")) == (ids[3:], [], ids)
     assert sorted(book.neighbours(ids[1])) == [ids[0], ids[2]]
     assert (book.neighbours(ids[0]), book.neighbours(ids[3])) == ([ids[1]], [ids[2]])
+
+
+def test_ends_that_nobody_was_told_of(book: Registry) -> None:
+    told = ended(A, announced=True)
+    book.save([told, ended(B), row(C), ended("d" * 16, concluded=False)])
+    assert [one.run_id for one in book.unannounced()] == [B]
+    book.save([ended(B, announced=True), ended(A, announced=False)])  # once told, told for ever
+    assert book.unannounced() == []
+
+
+def test_the_servers_that_have_or_launched_runs(book: Registry) -> None:
+    book.save([row(A, server="1.2./x", launcher="3.4./y"), row(B, server="1.2./x"), row(C)])
+    assert sorted(book.servers()) == ["1.2./x", "3.4./y"]
+    book.forget([A])
+    assert book.servers() == ["1.2./x"]
+
+
+def test_each_database_has_a_name_of_its_own(path: str) -> None:
+    with registry.open_file(path) as first, registry.open_memory() as second:
+        assert first.name() == first.cursor(7, 0).split(".")[0]
+        assert first.name() != second.name()
+        name = first.name()
+        registry_file.remove(path)
+        assert first.name() != name
 
 
 def test_what_is_asked_often_costs_the_same_with_many_runs() -> None:

@@ -398,6 +398,41 @@ def can_lock(run_dir: str, limit_s: float = 0.0) -> bool:
     return held is not None
 
 
+@pytest.mark.parametrize("most", [1, 2, 7, 1000])
+def test_a_long_log_is_read_in_pieces_of_whole_lines(tmp_path: Path, most: int) -> None:
+    log = tmp_path / "log"
+    lines = [b"x" * length for length in (0, 1, 5, 300, 2)]
+    log.write_bytes(b"\n".join(lines) + b"\ntorn")
+    read, offset = [], 0
+    while piece := rundir.read_lines(str(log), offset, most):
+        some, offset = piece
+        if not some:
+            break
+        read += some
+    assert (read, offset) == (lines, log.stat().st_size - len("torn"))
+
+
+def test_of_many_that_announce_a_run_at_once_one_does(run_dir: str) -> None:
+    assert not rundir.is_announced(run_dir)
+    assert sorted(at_once([lambda: rundir.announce(run_dir)] * 8)) == [False] * 7 + [True]
+    assert rundir.is_announced(run_dir)
+    assert not rundir.announce(run_dir)
+
+
+@pytest.mark.parametrize("obstacle", ["link", "folder"])
+def test_what_lies_in_the_way_of_an_announcement_is_one(run_dir: str, tmp_path: Path, obstacle: str) -> None:
+    way = Path(run_dir) / rundir.ANNOUNCED
+    way.mkdir() if obstacle == "folder" else way.symlink_to(tmp_path / "elsewhere")
+    assert rundir.is_announced(run_dir)
+    assert not rundir.announce(run_dir)
+    assert not (tmp_path / "elsewhere").exists()
+
+
+def test_a_run_that_is_gone_cannot_be_announced(tmp_path: Path) -> None:
+    with pytest.raises(FileNotFoundError):
+        rundir.announce(str(tmp_path / "gone"))
+
+
 def test_one_process_at_a_time_has_the_lock(run_dir: str) -> None:
     inside = f"{run_dir}/inside"
 

@@ -176,6 +176,9 @@ class Real:
     def window_ids(self) -> set[str]:
         return set(self.run("list-windows", "-a", "-F", "#{window_id}").splitlines())
 
+    def tty_of(self, pane: str) -> str:
+        return self.run("display-message", "-p", "-t", pane, "#{pane_tty}")
+
     def name_of(self, window: str) -> str:
         return self.run("display-message", "-p", "-t", window, "#{window_name}")
 
@@ -358,6 +361,28 @@ def test_only_the_runs_own_window_is_closed(world: World) -> None:
     assert not world.tmux.windows.kill(window, run_id)
 
 
+def test_a_window_that_lives_or_is_looked_at_is_not_closed_for_having_ended(world: World) -> None:
+    ended, lives, seen = (new_run() for _ in range(3))
+    opened = {run: world.tmux.windows.open(an_order(run), home()) for run in (ended, lives, seen)}
+    person = world.attach()
+    assert world.tmux.clients.show(person, opened[seen].window, session=opened[seen].session, run_id=seen)
+    for run in (ended, seen):
+        world.end_program(opened[run].window)
+    assert not world.tmux.windows.close_ended(opened[ended].window, lives)
+    assert [world.tmux.windows.close_ended(opened[run].window, run) for run in opened] == [True, False, False]
+    assert set(world.tmux.windows.all()) == {lives, seen}
+
+
+def test_a_window_that_a_person_has_split_is_not_closed_for_having_ended(real: Real) -> None:
+    run_id = new_run()
+    opened = real.tmux.windows.open(an_order(run_id), home())
+    theirs = real.run("split-window", "-d", "-P", "-F", "#{pane_id}", "-t", opened.window, "sleep 600")
+    real.end_program(opened.window)
+    assert not real.tmux.windows.close_ended(opened.window, run_id)
+    real.run("kill-pane", "-t", theirs)
+    assert real.tmux.windows.close_ended(opened.window, run_id)
+
+
 def test_a_stale_id_after_a_restart_is_never_touched(world: World) -> None:
     run_id = new_run()
     opened = world.tmux.windows.open(an_order(run_id), home())
@@ -470,6 +495,80 @@ def test_who_looks_at_what(world: World) -> None:
     found = [world.tmux.clients.at(pane) for pane in (opened.pane, world.pane_of(person))]
     assert [client.name if client else None for client in found] == [onlooker, person]
     assert world.tmux.clients.at("%999") is None
+    by_terminal = world.tmux.clients.at(world.tty_of(opened.pane))
+    assert by_terminal is not None
+    assert by_terminal.name == onlooker
+    assert world.tmux.clients.at("/dev/pts/9999") is None
+
+
+def test_what_is_known_of_who_looks(world: World) -> None:
+    run_id = new_run()
+    opened = world.tmux.windows.open(an_order(run_id), home())
+    person, onlooker = world.attach(), world.attach(opened.session)
+    trail = f"{person},$0:@0,{new_run()}"
+    show = partial(world.tmux.clients.show, person, opened.window, session=opened.session, run_id=run_id)
+    assert show(trail=trail)
+    seen = {client.name: client for client in world.tmux.clients.all()}
+    assert (seen[person].trail, seen[person].view, seen[person].run_id) == (trail, True, run_id)
+    assert (seen[onlooker].trail, seen[onlooker].view, seen[onlooker].run_id) == ("", False, run_id)
+    with pytest.raises(ValueError, match="no trail"):
+        tmux.Tmux("/x").clients.show(person, "@0", session="$0", run_id=run_id, trail="#(x)")
+
+
+def test_a_client_returns_to_where_it_was_and_moves_nobody_there(world: World) -> None:
+    run_id, second = new_run(), world.stranger("second")
+    opened = world.tmux.windows.open(an_order(run_id), home())
+    person = world.attach()
+    (client,) = world.tmux.clients.all()
+    before = (client.session, client.window)
+    show = partial(world.tmux.clients.show, person, opened.window, session=opened.session, run_id=run_id)
+
+    def back(window: str, session: str) -> str:
+        assert show(trail=f"{person},$0:@0")
+        (shown,) = [client for client in world.tmux.clients.all() if client.name == person]
+        assert world.tmux.clients.return_to(shown, window, session=session)
+        (there,) = [client for client in world.tmux.clients.all() if client.name == person]
+        assert there.session == before[0]
+        return there.window
+
+    assert back(second, before[0]) == second
+    assert back("@999", before[0]) == second
+    assert back(before[1], before[0]) == before[1]
+    onlooker = world.attach()
+    assert back(second, before[0]) == before[1]
+    assert world.looks_at(onlooker) == before[1]
+    (client,) = [client for client in world.tmux.clients.all() if client.name == person]
+    assert not world.tmux.clients.return_to(client, second, session="$99")
+    assert world.looks_at(person) == before[1]
+    assert all(client.trail == "" for client in world.tmux.clients.all(opened.session))
+
+
+def test_a_client_is_detached(world: World) -> None:
+    person, onlooker = world.attach(), world.attach()
+    world.tmux.clients.detach(person)
+    eventually(lambda: [client.name for client in world.tmux.clients.all()] == [onlooker])
+
+
+def test_only_a_view_that_nobody_looks_at_is_ended_at_once(world: World) -> None:
+    run_id = new_run()
+    opened = world.tmux.windows.open(an_order(run_id), home())
+    world.attach(opened.session)
+    person = world.attach()
+    assert world.tmux.clients.show(person, opened.window, session=opened.session, run_id=run_id)
+    (view,) = [client for client in world.tmux.clients.all() if client.view]
+    everything = world.session_names()
+    for session in (view.session, opened.session, "$0", "$99"):
+        world.tmux.clients.end_view(session)
+    assert world.session_names() == everything
+    world.tmux.clients.back(person)
+    world.tmux.clients.end_view(view.session)
+    assert world.session_names() == {"work", "agents-app"}
+    assert world.tmux.windows.find(run_id) is not None
+
+
+def test_who_showed_nothing_before_cannot_go_back(world: World) -> None:
+    with pytest.raises(tmux.Refused, match="last session"):
+        world.tmux.clients.back(world.attach())
 
 
 def test_the_status_line_is_declared_once_and_then_pushed(world: World) -> None:
@@ -482,6 +581,29 @@ def test_the_status_line_is_declared_once_and_then_pushed(world: World) -> None:
     world.tmux.status.withdraw()
     assert world.status_line == ""
     assert world.tmux.status.declare()
+
+
+def test_the_status_text_changes_by_itself_unless_something_was_pushed(world: World) -> None:
+    world.tmux.status.declare()
+    world.tmux.status.push({"status": "✓ a, b} bg: 0 running / 1 total"}, [(1, "never"), (2, "")])
+    world.tmux.status.push({"status": "bg: 1 running / 2 total", "running": "1"})
+    world.pass_s(1.5)
+    assert world.status_line == "bg: 1 running / 2 total"
+    world.tmux.status.push({"status": "✗ (it's) bg: 0 running"}, [(1, "soon ~ $HOME ; `x`"), (3, "")])
+    assert world.status_line == "✗ (it's) bg: 0 running"
+    world.pass_s(1.6)
+    assert world.status_line == "soon ~ $HOME ; `x`"
+    world.pass_s(2)
+    assert world.status_line == ""
+
+
+def test_a_tmux_that_would_freeze_screens_shows_no_message(world: World) -> None:
+    person = world.attach()
+    world.tmux.status.declare()
+    world.tmux.status.push({"status": "bg: 1 running / 1 total"})
+    assert not world.tmux.status.message()
+    world.leave(person)
+    assert world.tmux.status.message()  # there is nobody to see it
 
 
 @pytest.mark.parametrize("values", [{"status": "#[fg=red]"}, {"status": "a\x1bb"}, {"other": "x"}])
@@ -499,6 +621,9 @@ def test_an_option_of_a_person_is_read_and_given_back(world: World) -> None:
         assert world.tmux.options.read("status-right") == text
     world.tmux.options.write("status-right", before)
     assert world.tmux.options.read("status-right") == before
+    world.tmux.options.write("status-right", "some text")
+    assert world.tmux.options.width("status-right") == len("some text")
+    world.tmux.options.write("status-right", before)
     world.tmux.options.write("@ours", "x")
     world.tmux.options.write("@ours", None)
     assert world.tmux.options.read("@ours") is None
@@ -1001,6 +1126,81 @@ def test_a_view_that_nobody_comes_to_goes(real: Real, monkeypatch: pytest.Monkey
     assert real.tmux.windows.find(run_id) is not None
 
 
+def test_windows_that_somebody_opened_in_a_view_are_not_ended_with_it(real: Real) -> None:
+    run_id = new_run()
+    opened = real.tmux.windows.open(an_order(run_id), home())
+    real.attach(opened.session)
+    person = real.attach()
+    assert real.tmux.clients.show(person, opened.window, session=opened.session, run_id=run_id)
+    (view,) = [client.session for client in real.tmux.clients.all() if client.view]
+    own = real.run("new-window", "-d", "-P", "-F", "#{window_id}", "-t", f"{view}:", "sleep 600")
+    real.leave(person)
+    real.tmux.clients.end_view(view)
+    real.pass_s(2.5)  # the view has looked twice
+    assert own in real.window_ids()
+    real.run("kill-window", "-t", own)
+    eventually(lambda: real.session_names() == {"work", "agents-app"}, 5)
+    assert real.tmux.windows.find(run_id) is not None
+
+
+def test_a_trail_is_seen_by_no_program_and_no_option(real: Real) -> None:
+    run_id = new_run()
+    opened = real.tmux.windows.open(an_order(run_id), home())
+    person = real.attach()
+    before = real.run("show-options", "-t", opened.session)
+    trail = f"{person},$0:@0"
+    assert real.tmux.clients.show(person, opened.window, session=opened.session, run_id=run_id, trail=trail)
+    assert real.tmux.clients.all()[0].trail == trail
+    shown = real.run("split-window", "-P", "-F", "#{pane_pid}", "-t", f"{opened.session}:", "exec sleep 60")
+    with open(f"/proc/{shown}/environ", "rb") as environment:
+        assert b"TRAIL" not in environment.read()
+    assert "TRAIL" not in real.run("show-environment", "-t", opened.session)
+    assert real.run("show-options", "-t", opened.session) == before
+
+
+def test_it_is_known_what_ends_when_a_client_leaves(real: Real) -> None:
+    person = real.attach()
+    (client,) = real.tmux.clients.all()
+    assert (client.holds_session, client.holds_server, client.read_only) == (False, False, False)
+    real.run("set-option", "-t", "work", "destroy-unattached", "on")
+    real.run("set-option", "-s", "exit-unattached", "on")
+    (client,) = real.tmux.clients.all()
+    assert (client.holds_session, client.holds_server) == (True, True)
+    real.attach()
+    assert not any(client.holds_session or client.holds_server for client in real.tmux.clients.all())
+    real.run("switch-client", "-r", "-c", person)
+    assert [client.name for client in real.tmux.clients.all() if client.read_only] == [person]
+    real.run("set-option", "-s", "exit-unattached", "off")
+
+
+def test_a_tag_may_be_anything_in_a_window_of_somebody_else(real: Real) -> None:
+    person = real.attach()
+    for tag in ("a b  c", "two\nlines", "#{pid} #(x)"):
+        real.run("set-option", "-w", "-t", "work:", opening.RUN, tag)
+        (client,) = real.tmux.clients.all()
+        assert (client.name, client.trail) == (person, "")
+
+
+def test_who_may_only_look_may_only_look_when_the_terminal_comes_back(real: Real, tmp_path: Path) -> None:
+    (tmp_path / "there").mkdir()
+    there = Real(tmp_path / "there")
+    there.start()
+    try:
+        run_id = new_run()
+        opened = there.tmux.windows.open(an_order(run_id), home())
+        person = real.sit_down("tmux", "-u", "-S", real.socket, "attach-session", "-r", "-t", "=work")
+        eventually(real.tmux.clients.all)
+        view = there.tmux.clients.prepare_view(opened.window, session=opened.session, run_id=run_id)
+        assert view is not None
+        real.tmux.clients.hand_over(real.tmux.clients.all()[0], socket=there.socket, view=view)
+        eventually(there.tmux.clients.all)
+        there.tmux.clients.detach(person.name)
+        eventually(real.tmux.clients.all)
+        assert [client.read_only for client in real.tmux.clients.all()] == [True]
+    finally:
+        there.close_all()
+
+
 def test_a_client_that_detaches_from_a_view_does_not_end_the_server(real: Real) -> None:
     run_id = new_run()
     opened = real.tmux.windows.open(an_order(run_id), home())
@@ -1057,6 +1257,30 @@ def test_a_program_in_control_mode_is_a_client_without_a_screen(real: Real) -> N
 def test_a_push_outlives_a_client_that_has_just_left(real: Real) -> None:
     run = runner.Runner(real.socket)
     assert run.run(status._refresh("/dev/pts/999"), script.say("on")).text.endswith("on\n")
+
+
+THEIRS = [None, '#(echo job) %H:%M, #{pane_title} {x} "q" $HOME #[fg=red]', "", "#W #{E:@tmuxagents_status}"]
+
+
+@pytest.mark.parametrize("theirs", THEIRS)
+def test_our_session_shows_our_text_before_what_the_person_has_there(real: Real, theirs: str | None) -> None:
+    if theirs is not None:
+        real.tmux.options.write("status-right", theirs)
+    before = [real.run("show-options", *scope) for scope in (["-g"], ["-t", "work"])]
+    session = real.tmux.windows.open(an_order(new_run()), home()).session
+    assert [real.run("show-options", *scope) for scope in (["-g"], ["-t", "work"])] == before
+    real.tmux.status.declare()
+    real.tmux.status.push({"status": "bg: 1 running / 1 total"})
+    line = real.run("display-message", "-p", "-t", session, "#{T:status-right}")
+    assert line.count("bg: 1 running / 1 total") == 1
+    if theirs is None:
+        assert line.startswith('bg: 1 running / 1 total "')
+        length = int(real.run("display-message", "-p", "-t", session, "#{status-right-length}"))
+        assert length == int(real.run("show-options", "-gv", "status-right-length")) + 100
+    if theirs is not None and "@tmuxagents" not in theirs:
+        assert real.run("show-options", "-vt", session, "status-right").endswith(f" ,}}{theirs}")
+    real.tmux.status.push({"status": ""})
+    assert "bg:" not in real.run("display-message", "-p", "-t", session, "#{T:status-right}")
 
 
 def test_a_push_changes_the_status_line_and_redraws_little(real: Real) -> None:

@@ -14,7 +14,7 @@ from tmuxagents.edges.tmux import script, status, windows
 from tmuxagents.errors import Unusable
 
 if TYPE_CHECKING:
-    from collections.abc import Mapping
+    from collections.abc import Mapping, Sequence
 
 WORK = "work"  # the session of the person
 
@@ -33,6 +33,10 @@ class Pane:
     closes_for: str = ""
     close_after_s: int = 0
 
+    @property
+    def tty(self) -> str:
+        return f"/dev/pts/{500 + int(self.pane[1:])}"
+
 
 @dataclasses.dataclass
 class Session:
@@ -42,6 +46,7 @@ class Session:
     panes: list[Pane] = dataclasses.field(default_factory=list)
     current: Pane | None = None
     ends_with_its_client: bool = False
+    trail: str = ""
 
 
 class World:
@@ -57,6 +62,7 @@ class World:
         self.handed_over: list[tuple[str, str, str]] = []  # client, socket, view
         self.handed_over_read_only = False
         self.status_line = ""
+        self.status_later: list[tuple[float, str]] = []
         self._reset()
 
     def _reset(self) -> None:
@@ -111,6 +117,8 @@ class World:
 
     def pass_s(self, seconds: float) -> None:
         self.clock += seconds
+        for _, text in (one for one in self.status_later if one[0] <= self.clock):
+            self.status_line = text
         for pane in {id(pane): pane for _, pane in self.all_panes()}.values():
             if pane.closes_at is None or self.clock < pane.closes_at:
                 continue
@@ -124,6 +132,9 @@ class World:
 
     def pane_of(self, client: str) -> str:
         return self._current(self.sessions[self.clients[client]]).pane
+
+    def tty_of(self, pane: str) -> str:
+        return next(one.tty for _, one in self.all_panes() if one.pane == pane)
 
     def name_of(self, window: str) -> str:
         return self._panes(window)[0].name
@@ -298,6 +309,13 @@ class Windows:
             self._world.close(pane)
         return pane is not None
 
+    def close_ended(self, window: str, run_id: str) -> bool:
+        pane = self._world.tagged(window, run_id)
+        if pane is None or not pane.dead or self._world.watched(pane):
+            return False
+        self._world.close(pane)
+        return True
+
     def arm_close(self, window: str, run_id: str, after_s: int) -> bool:
         pane = self._world.tagged(window, run_id)
         if pane is not None and pane.closes_at is None:
@@ -319,8 +337,12 @@ class Clients:
         ]
 
     def _client(self, name: str, session: str) -> tmux.Client:
-        window, pane = self._world.looks_at(name), self._world.pane_of(name)
-        return tmux.Client(name, session=session, window=window, pane=pane, control=False)
+        there = self._world.sessions[session]
+        pane = there.current or there.panes[0]
+        client = tmux.Client(name, session=session, window=pane.window, pane=pane.pane, control=False)
+        client.view = there.name.startswith(windows.VIEW)
+        client.trail, client.run_id = there.trail, pane.run_id
+        return client
 
     def session_of(self, pane: str) -> str | None:
         self._world.answer()
@@ -329,11 +351,11 @@ class Clients:
         return at_home[0].session if at_home else None
 
     def at(self, pane: str) -> tmux.Client | None:
-        session = self.session_of(pane)
-        there = [client for client in self.all() if client.session == session]
+        shown = [session for session, one in self._world.all_panes() if pane in (one.pane, one.tty)]
+        there = [client for client in self.all() if client.session in {one.session for one in shown}]
         return max(there, key=lambda client: client.pane == pane, default=None)
 
-    def show(self, client: str, window: str, *, session: str, run_id: str) -> bool:
+    def show(self, client: str, window: str, *, session: str, run_id: str, trail: str = "") -> bool:
         pane = self._world.tagged(window, run_id, session)
         if pane is None:
             return False
@@ -341,16 +363,43 @@ class Clients:
         others = [name for name, there in self._world.clients.items() if there == session and name != client]
         if others:
             home = self._world.view_of(pane)
+        home.trail = trail or home.trail
         self._world.switch(client, home, pane)
         home.ends_with_its_client = bool(others)
         return True
 
     def back(self, client: str) -> None:
         self._world.answer()
-        session = self._world.sessions[self._world.before[client]]
+        session = self._world.sessions.get(self._world.before.get(client, ""))
+        if session is None:
+            raise tmux.Refused("tmux says: can't find last session.", kind="tmux-unreachable")
         self._world.switch(client, session, session.current or session.panes[0])
 
-    def attach_argv(self, window: str, *, session: str, run_id: str, read_only: bool = False) -> list[str]:
+    def return_to(self, client: tmux.Client, window: str, *, session: str) -> bool:
+        self._world.answer()
+        there = self._world.sessions.get(session)
+        if there is None:
+            return False
+        self._world.sessions[client.session].trail = ""
+        others = [name for name, one in self._world.clients.items() if one == session and name != client.name]
+        panes = [pane for pane in there.panes if pane.window == window and not others]
+        self._world.switch(client.name, there, panes[0] if panes else there.current or there.panes[0])
+        return True
+
+    def detach(self, client: str) -> None:
+        self._world.answer()
+        self._world.leave(client)
+
+    def end_view(self, session: str) -> None:
+        self._world.answer()
+        view = self._world.sessions.get(session)
+        attached = session in self._world.clients.values()
+        if view is not None and view.name.startswith(windows.VIEW) and not attached:
+            del self._world.sessions[session]
+
+    def attach_argv(
+        self, window: str, *, session: str, run_id: str, read_only: bool = False, trail: str = ""
+    ) -> list[str]:
         flags = ["-r"] if read_only else []
         return [
             "tmux",
@@ -361,11 +410,16 @@ class Clients:
             "-t",
             f"{session}:{window}",
             run_id,
+            trail,
         ]
 
-    def prepare_view(self, window: str, *, session: str, run_id: str) -> str | None:
+    def prepare_view(self, window: str, *, session: str, run_id: str, trail: str = "") -> str | None:
         pane = self._world.tagged(window, run_id, session)
-        return None if pane is None else self._world.view_of(pane).name
+        if pane is None:
+            return None
+        view = self._world.view_of(pane)
+        view.trail = trail
+        return view.name
 
     def hand_over(self, client: tmux.Client, *, socket: str, view: str, read_only: bool = False) -> None:
         self._world.answer()
@@ -384,12 +438,17 @@ class Status:
         self._world.options["@tmuxagents_status"] = "declared"
         return fresh
 
-    def push(self, values: Mapping[str, str]) -> None:
+    def push(self, values: Mapping[str, str], then: Sequence[tuple[float, str]] = ()) -> None:
         self._world.answer()
         for name, text in values.items():
             if name not in status.NAMES or "#" in text or not text.isprintable():
                 raise ValueError(name, text)
         self._world.status_line = values.get(status.TEXT, self._world.status_line)
+        self._world.status_later = [(self._world.clock + max(1, round(s)), text) for s, text in then]
+
+    def message(self) -> bool:
+        self._world.answer()
+        return not self._world.clients  # as a tmux before 3.6
 
     def withdraw(self) -> None:
         self._world.answer()
@@ -404,6 +463,10 @@ class Options:
     def read(self, name: str) -> str | None:
         self._world.answer()
         return self._world.options.get(name)
+
+    def width(self, name: str) -> int:
+        self._world.answer()
+        return len(self._world.options.get(name, ""))
 
     def write(self, name: str, value: str | None) -> None:
         self._world.answer()

@@ -12,109 +12,28 @@ import sys
 import time
 from contextlib import contextmanager, suppress
 from pathlib import Path
-from typing import TYPE_CHECKING, Any
+from typing import TYPE_CHECKING
 
 import pytest
 
-from tests.flows.watchers import COMMAND, checked
-from tests.harness import PATH, REPOSITORY, Home, TmuxServer, eventually
+from tests.flows.watchers import checked
+from tests.harness import PATH, REPOSITORY, TmuxServer, eventually
 from tmuxagents.commands.inspect import inspect
-from tmuxagents.edges import process, rundir
+from tmuxagents.edges import process
 
 if TYPE_CHECKING:
     from collections.abc import Callable, Iterator
 
+    from tests.flows.desk import Desk
+
 WORKS = "begin\nanswer toolUse so far\nsleep 60"
-ID = re.compile("[0-9a-f]{16}\n")
-
-
-class Desk:
-    """A person's or agent's place: a home without any tmux server, and the command."""
-
-    def __init__(self, home: Home, sockets: Path) -> None:
-        self.home = home
-        self.sockets = sockets / f"tmux-{os.getuid()}"
-        sockets.mkdir()
-        home.environment |= {"TMUX_TMPDIR": str(sockets), "CHILD_RECORD": str(home.record)}
-
-    def __call__(self, *arguments: str, **more: Any) -> subprocess.CompletedProcess[str]:
-        environment = self.home.environment | more.pop("variables", {})
-        options = {"cwd": self.home.project, "env": environment, "timeout": 90, "stdin": subprocess.DEVNULL}
-        if "input" in more:
-            del options["stdin"]
-        return subprocess.run(
-            [*COMMAND, *arguments], capture_output=True, text=True, check=False, **(options | more)
-        )
-
-    def start(self, *arguments: str) -> subprocess.Popen[str]:
-        return subprocess.Popen(
-            [*COMMAND, *arguments],
-            cwd=self.home.project,
-            env=self.home.environment,
-            stdin=subprocess.DEVNULL,
-            stdout=subprocess.PIPE,
-            stderr=subprocess.PIPE,
-            text=True,
-        )
-
-    def launch(self, *arguments: str, **more: Any) -> str:
-        done = self("launch", *arguments, **more)
-        assert (done.returncode, ID.fullmatch(done.stdout) is not None) == (0, True), done.stderr
-        return done.stdout.strip()
-
-    def folder(self, run_id: str) -> Path:
-        return self.home.state / "runs" / run_id
-
-    def runs(self) -> list[str]:
-        folder = self.home.state / "runs"
-        return sorted(os.listdir(folder)) if folder.exists() else []
-
-    def result(self, run_id: str) -> dict[str, Any]:
-        """Wait for the result of a run."""
-        read = lambda: rundir.read_result(str(self.folder(run_id)))  # noqa: E731
-        found: dict[str, Any] = eventually(read, 30)
-        return found
-
-    def wait_for(self, run_id: str, word: str) -> None:
-        """Wait until an event log holds a word."""
-        log = self.folder(run_id) / "events.jsonl"
-        eventually(lambda: log.exists() and word in log.read_text())
-
-    def tmux(self, *arguments: str, socket: str = "tmuxagents") -> str:
-        argv = ["tmux", "-u", "-S", str(self.sockets / socket), *arguments]
-        return subprocess.run(argv, capture_output=True, text=True, check=True, timeout=10).stdout.strip()
-
-    def windows(self, socket: str = "tmuxagents") -> dict[str, str]:
-        """Return the windows of runs: run -> window."""
-        lines = self.tmux("list-windows", "-a", "-F", "#{@tmuxagents_run} #{window_id}", socket=socket)
-        pairs = (line.split(" ") for line in lines.splitlines())
-        return {run_id: window for run_id, window in pairs if run_id}
-
-    def leave(self) -> None:
-        """End everything: servers, wrappers, children."""
-        for socket in self.sockets.iterdir() if self.sockets.exists() else ():
-            argv = ["tmux", "-S", str(socket), "kill-server"]
-            subprocess.run(argv, check=False, capture_output=True, timeout=10)
-        for run_id in self.runs():
-            identity = rundir.identity_of(rundir.read_wrapper(str(self.folder(run_id))))
-            if identity is not None and not process.wait_gone(identity.pid, identity.start_time, 10):
-                process.send(identity.pid, identity.start_time, signal.SIGKILL)
-
-
-@pytest.fixture
-def desk(home: Home, tmp_path: Path) -> Iterator[Desk]:
-    made = Desk(home, tmp_path / "sockets")
-    yield made
-    made.leave()
-
-
 # --- launched ---------------------------------------------------------------------------------------------
 
 
 def test_a_launch_prints_the_id_and_tells_people_the_rest(desk: Desk) -> None:
     done = desk("launch", "--name", "scout", WORKS)
-    assert ID.fullmatch(done.stdout)
-    run_id = done.stdout.strip()
+    run_id = done.stdout.removesuffix("\n")
+    assert re.fullmatch("[0-9a-f]{16}", run_id)
     window = desk.windows()[run_id]
     assert done.stderr == f"scout in agents-project:{window}, attach with: tmuxagents attach {run_id[:8]}\n"
     desk.wait_for(run_id, "so far")
@@ -405,6 +324,7 @@ def test_many_launches_at_one_moment_on_a_machine_without_a_server(desk: Desk, m
     assert {desk.result(run_id)["status"] for run_id in ids} == {"completed"}
     assert desk("poll", "-a", "--json").stdout.count('"runId"') == many
     assert len(list(desk.sockets.iterdir())) == 1
+    assert len(desk.watchers()) == 1
 
 
 def test_a_stopped_server_is_told_of_within_its_limit_and_starts_nothing_late(desk: Desk) -> None:

@@ -146,6 +146,20 @@ def test_no_script_starts_again_when_somebody_speaks() -> None:
     assert choices[-1].turn["text"] == "bye"
 
 
+def test_a_script_can_say_and_use_what_the_last_call_returned() -> None:
+    turns = [
+        {"calls": [{"bash": {"command": "ls"}}]},
+        {"text": "I saw {result}.", "calls": [{"write": {"path": "seen", "content": "{result}\\n"}}]},
+    ]
+    talk: list[dict[str, Any]] = [{"role": "user", "content": "look"}]
+    first = model_turns.choose({"look": {"turns": turns}}, "look", talk)
+    assert (first.script, first.turn["calls"]) == ("look", [{"bash": {"command": "ls"}}])
+    talk += [{"role": "assistant", "tool_calls": [{}]}, {"role": "tool", "content": "two files\n"}]
+    second = model_turns.choose({"look": {"turns": turns}}, "look", talk)
+    assert second.turn["text"] == "I saw two files."
+    assert second.turn["calls"] == [{"write": {"path": "seen", "content": "two files\\n"}}]
+
+
 def test_the_server_answers_without_a_stream_too(model_server: ModelServer) -> None:
     question = {"model": "any", "messages": [{"role": "user", "content": "#script:readonly #delay:0.01"}]}
     request = urllib.request.Request(f"{model_server.url}/chat/completions", json.dumps(question).encode())

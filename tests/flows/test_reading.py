@@ -110,6 +110,62 @@ def test_transcript_of_a_session_has_all_its_runs_in_order(home: Home) -> None:
     assert home.command("logs", second.run_id).stdout == done.stdout
 
 
+def test_each_run_of_several_stands_under_its_number_and_how_it_ended(home: Home) -> None:
+    first = ended(home, "begin\nanswer length half\nsettle")
+    assert "===" not in home.command("transcript", first.run_id).stdout
+    second = home.run("begin\nanswer toolUse so far\nsleep 60", sessionId=first.run_id).start()
+    second.wait_for("assistant_text")
+    lines = home.command("transcript", first.run_id).stdout.splitlines()
+    assert [line for line in lines if line.startswith("===")] == [
+        "=== Run 1/2 (failed) ===",
+        "=== Run 2/2 (running) ===",
+    ]
+    assert lines[lines.index("=== Run 2/2 (running) ===") + 1] == f"Run: {second.run_id}"
+
+
+def test_a_session_is_told_as_the_tools_of_a_parent_tell_it(home: Home) -> None:
+    long = "word " * 60
+    script = f'begin\nanswer toolUse {long}\ntool bash {{"command":"ls"}}\nanswer stop one\x1b[31m\nsettle'
+    first = ended(home, script)
+    alone = f'{long}\n---\n→ bash: {{"command":"ls"}}\n---\n[tool result]: fine\n---\none\n'
+    assert home.command("transcript", "--session", first.run_id).stdout == alone
+    second = ended(home, "begin\nanswer length half\nsettle", sessionId=first.run_id)
+    assert home.command("transcript", "--session", second.run_id).stdout == (
+        f"=== Run 1/2 (completed) ===\n---\n{alone}---\n=== Run 2/2 (error) ===\n---\nhalf\n---\n"
+        "[Error: The answer was cut at the model's output limit.]\n"
+    )
+    silent = home.run("begin\nsleep 60").start()
+    silent.wait_for("run_started")
+    assert home.command("transcript", "--session", silent.run_id).stdout == "(no messages in session)\n"
+
+
+def test_following_a_session_follows_its_latest_run(home: Home) -> None:
+    first = ended(home, "done one")
+    second = home.run(
+        "begin\nanswer toolUse two\nsleep 1\nanswer stop three\nsettle", sessionId=first.run_id
+    ).start()
+    second.wait_for("assistant_text")
+    lines = home.command("transcript", "-f", first.run_id).stdout.splitlines()
+    assert [line for line in lines if line in ("one", "two", "three")] == ["one", "two", "three"]
+
+
+def test_a_run_is_told_with_how_many_its_session_has(home: Home) -> None:
+    first = ended(home, "done one")
+    assert json.loads(home.command("output", "--json", first.run_id).stdout)["runCount"] == 1
+    ended(home, "done two", sessionId=first.run_id)
+    document = json.loads(home.command("output", "--json", first.run_id).stdout)
+    jsonschema.validate(document, json.loads(schema.text("run")))
+    assert (document["output"], document["sessionId"], document["runCount"]) == ("two", first.run_id, 2)
+
+
+def test_a_log_larger_than_what_is_read_at_once_is_read_whole(home: Home) -> None:
+    run = ended(home, "flood events 12000")
+    lines = home.command("events", run.run_id).stdout.splitlines()
+    assert sum(len(line) for line in lines) > 1024 * 1024
+    assert [json.loads(line)["seq"] for line in lines] == list(range(1, len(lines) + 1))
+    assert len(lines) > 12000
+
+
 def test_transcript_follows_to_the_end(home: Home) -> None:
     run = home.run("begin\nanswer toolUse first\nsleep 1\nanswer stop second\nsettle").start()
     run.wait_for("assistant_text")
@@ -171,6 +227,7 @@ REFUSED = [
     (("output", "x" * 4000), 4, "unknown-run", None),
     (("output", "--max-bytes", "0", "x"), 2, "usage", None),
     (("output", "one", "two"), 2, "usage", None),
+    (("transcript", "--session", "-f", "x"), 2, "usage", "--session and --follow do not go together."),
     (("outptu",), 2, "usage", 'There is no verb "outptu".'),
     (("schema", "reciept"), 2, "bad-argument", None),
     (("schema",), 2, "usage", None),

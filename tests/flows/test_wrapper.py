@@ -277,11 +277,11 @@ def test_snapshots_are_not_logged(home: Home) -> None:
 
 MODULES = {
     "": "configured agents core edges errors jsonline records tree wrapper",
-    "agents": "base pi raw",
-    "core": "documents endings environment events guards leftovers lifecycle "
+    "agents": "base nameless pi raw",
+    "core": "child_flags documents endings environment events guards leftovers lifecycle listing "
     "progress queue sanitize setting_rules settings transcript",
-    "edges": "appender handover process rawlog rundir settings slots terminal",
-    "wrapper": "claim keys ladder recorder run signals turn watch",
+    "edges": "appender handover identity lookout process rawlog rundir settings slots terminal",
+    "wrapper": "before claim keys ladder recorder run signals turn watch",
 }
 
 

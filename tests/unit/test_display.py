@@ -49,6 +49,63 @@ def test_status_line(counts: dict[str, int], waiting: int, text: str) -> None:
     assert display.status_line(whole | {"total": sum(whole.values())}, waiting) == text
 
 
+@pytest.mark.parametrize(
+    ("live", "ago", "text"),
+    [
+        ({"running": 1}, 10_000, "bg: 1 running / 1 total"),
+        ({"queued": 1}, 10_000, "bg: 0 running, 1 queued / 1 total"),
+        ({"completed": 1}, 299.9, "bg: 0 running / 1 total"),
+        ({"completed": 1}, 300, ""),
+        ({}, 10_000, ""),
+    ],
+)
+def test_a_status_line_empties_some_time_after_the_last_end(
+    live: dict[str, int], ago: float, text: str
+) -> None:
+    whole = dict.fromkeys(("queued", "running", "completed", "failed", "aborted"), 0) | live
+    whole["total"] = sum(whole.values())
+    assert display.status_text(whole, 0, last_end=1e9, now=1e9 + ago) == text
+
+
+MARKS = [
+    ([], "bg: 0 running / 1 total", "bg: 0 running / 1 total"),
+    (["✓ scout"], "bg: 0 running / 1 total", "✓ scout bg: 0 running / 1 total"),
+    (["✓ first", "✗ last"], "bg: 0 running / 2 total", "✗ last ✓ first bg: 0 running / 2 total"),
+    (["✓ scout"], "", "✓ scout"),
+    ([f"✓ {n}-{'x' * 12}" for n in range(5)], "bg", f"✓ 4-{'x' * 12} ✓ 3-{'x' * 12} +3 bg"),
+    ([f"✓ {'x' * 60}", f"✓ {'y' * 60}"], "bg", f"✓ {'y' * 60} +1 bg"),
+]
+
+
+@pytest.mark.parametrize(("marks", "text", "whole"), MARKS)
+def test_runs_that_have_just_ended_stand_in_front(marks: list[str], text: str, whole: str) -> None:
+    assert display.with_marks(marks, text) == whole
+
+
+@pytest.mark.parametrize(
+    ("name", "mark"),
+    [
+        ("scout", "✓ scout"),
+        ("x" * 40, f"✓ {'x' * 31}…"),
+        ("a #[fg=red]#(touch x)\x1b[31m\nb", "✓ a [fg=red](touch x) b"),
+        ("###", "✓ -"),
+        ("", "✓ -"),
+    ],
+)
+def test_the_mark_of_a_run_that_has_ended(name: str, mark: str) -> None:
+    assert display.mark(name, good=True) == mark
+    assert display.mark(name, good=False) == mark.replace("✓", "✗")
+
+
+@given(st.lists(st.text()))
+def test_marks_are_short_and_obeyed_by_nothing(names: list[str]) -> None:
+    marks = [display.mark(name, good=True) for name in names]
+    line = display.with_marks(marks, "")
+    assert "#" not in line
+    assert line.isprintable()
+    assert display.columns(line) <= 44 + len(f" +{len(names)}")
+
+
 # --- the table ---
 
 

@@ -179,8 +179,14 @@ def test_a_queued_run_is_in_no_window_yet() -> None:
 
 
 def test_the_wrapper_knows_the_window_until_the_child_has_started() -> None:
+    tmux = {"session": "agents-app-1", "window": "@9", "pane": "%9"}
+    document = shape(lifecycle.RunState(), Standing("running"), tmux=tmux)
+    assert document["tmux"] == {"socket": "tmuxagents", **tmux}
+
+
+def test_a_queued_run_has_no_window_to_tell_of() -> None:
     document = shape(state(), Standing("queued"), tmux={"window": "@9", "pane": "%9"})
-    assert document["tmux"] == {"socket": "tmuxagents", "session": "agents-app", "window": "@9", "pane": "%9"}
+    assert document["tmux"]["window"] is None
 
 
 @pytest.mark.parametrize("status", records.STATUSES)

@@ -31,7 +31,13 @@ def of_child(launcher: dict[str, str], agent: dict[str, str] | None = None) -> d
         ),
         *("LINES", "KITTY_WINDOW_ID", "WEZTERM_PANE", "ITERM_SESSION_ID", "GHOSTTY_BIN_DIR", "VTE_VERSION"),
         *("WT_SESSION", "WINDOWID"),
-        *("PI_SESSION_ID", "PI_SESSION_FILE", "AI_AGENT", "PI_CODING_AGENT"),
+        *(
+            "PI_SESSION_ID",
+            "PI_SESSION_FILE",
+            "AI_AGENT",
+            "PI_CODING_AGENT",
+            "PI_SUBAGENTS_COPILOT_INITIATOR",
+        ),
         *("TMUXAGENTS_OWNER", "TMUXAGENTS_HOME", "TMUXAGENTS_PI", "TMUXAGENTS_ROLE", "TMUXAGENTS_ANYTHING"),
     ],
 )

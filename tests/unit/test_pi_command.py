@@ -10,7 +10,7 @@ from tests.unit.pi_lines import (
     SETTLED,
 )
 from tmuxagents.agents import AGENTS
-from tmuxagents.agents.pi import AGENT
+from tmuxagents.agents.pi import AGENT, CHILD_EXTENSION
 
 META: dict[str, Any] = {
     "sessionPath": "child-session.jsonl",
@@ -59,8 +59,40 @@ def test_no_text_of_the_task_stands_on_the_command_line() -> None:
     assert "SECRET" not in " ".join(AGENT.arguments(told, RUN_DIR))
 
 
+COPILOT = {"resolvedModel": "github-copilot/gpt-4o", "initiator": "agent"}
+
+
 def test_environment() -> None:
-    assert AGENT.environment("/agent/dir") == {"PI_SUBAGENTS_CHILD": "1", "PI_CODING_AGENT_DIR": "/agent/dir"}
+    assert AGENT.environment("/agent/dir", META) == {
+        "PI_SUBAGENTS_CHILD": "1",
+        "PI_CODING_AGENT_DIR": "/agent/dir",
+    }
+
+
+@pytest.mark.parametrize(
+    ("changes", "marked"),
+    [
+        ({}, True),
+        ({"resolvedModel": "github-copilot/gpt-4o:high"}, True),
+        ({"requestedModel": "openai/gpt-4o"}, True),
+        ({"initiator": "person"}, False),
+        ({"initiator": None}, False),
+        ({"resolvedModel": "openai/gpt-4o", "requestedModel": "github-copilot/gpt-4o"}, False),
+        ({"resolvedModel": "openrouter/github-copilot/gpt-4o"}, False),
+        ({"resolvedModel": "github-copilot-of-mine/gpt-4o"}, False),
+        ({"resolvedModel": None}, False),
+    ],
+)
+def test_what_an_agent_asks_of_copilot_is_marked_as_its_own(changes: dict[str, Any], *, marked: bool) -> None:
+    meta = {**META, **COPILOT, **changes}
+    line_, surroundings = AGENT.arguments(meta, RUN_DIR), AGENT.environment("/agent/dir", meta)
+    assert (surroundings.get("PI_SUBAGENTS_COPILOT_INITIATOR") == "agent") is marked
+    assert (line_[4:6] == ["-e", CHILD_EXTENSION]) is marked
+    assert ("-e" in line_) is marked
+
+
+def test_the_mark_is_forgotten_where_the_run_is_not_one_that_has_it() -> None:
+    assert AGENT.arguments(META, RUN_DIR) == SESSION  # a plan of before, without the fact
 
 
 def test_the_table_of_brands_knows_pi() -> None:

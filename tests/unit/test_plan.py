@@ -11,6 +11,7 @@ from hypothesis import given
 from hypothesis import strategies as st
 
 from tmuxagents.core import plan
+from tmuxagents.core.models import Resolved
 from tmuxagents.core.plan import LaunchRequest
 from tmuxagents.errors import BadRequest
 
@@ -73,6 +74,29 @@ def test_what_the_request_names_stands_in_the_plan() -> None:
         "mock/mock-text"
     ] * 2 + ["call"]
     assert [meta[key] for key in ("name", "owner", "mode", "timeout")] == ["scout", "o1", "single", 90.5]
+
+
+def test_the_model_of_a_plan_is_the_resolved_one() -> None:
+    model = Resolved(
+        "gpt-4o",
+        "github-copilot/gpt-4o",
+        "preset",
+        agent_command=["/opt/pi"],
+        agent_version="0.87.1",
+        initiator="person",
+    )
+    request = LaunchRequest(task="Find it.", cwd="/app", project="/app", model="not/this")
+    meta = plan.plan_launch(request, run_id=RUN, now=0, model=model)
+    assert {key: meta[key] for key in meta if "odel" in key or key.startswith(("agent", "init"))} == {
+        "agent": "pi",
+        "requestedModel": "gpt-4o",
+        "resolvedModel": "github-copilot/gpt-4o",
+        "modelSource": "preset",
+        "agentCommand": ["/opt/pi"],
+        "agentVersion": "0.87.1",
+        "initiator": "person",
+    }
+    assert list(meta)[: len(planned())] == list(planned())
 
 
 @pytest.mark.parametrize(

@@ -11,5 +11,8 @@ _GROUPS: dict[str, list[dict[str, Any]]] = json.loads(_FILE.read_text("utf-8"))[
 
 
 def group(name: str) -> list[Any]:
-    """Return the cases of one group, as (in, out), for parametrize."""
-    return [pytest.param(case["in"], case["out"], id=case["id"]) for case in _GROUPS[name]]
+    """Return the cases of one group, as (in, out), for parametrize; where it is refused, out is the error."""
+    return [
+        pytest.param(case["in"], case["out"] if "out" in case else case["error"], id=case["id"])
+        for case in _GROUPS[name]
+    ]

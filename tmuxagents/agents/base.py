@@ -45,14 +45,35 @@ if TYPE_CHECKING:
         def snapshots(self) -> tuple[bytes, ...]:
             """Beginnings of lines that are streaming snapshots: not logged."""
 
+        @property
+        def tools(self) -> Sequence[str]:
+            """The tools that it has by itself, in its order."""
+
+        def key_variables(self, key: str, provider: str | None) -> Mapping[str, str]:
+            """Return the variables that give it an API key; one alone where the provider is not known."""
+
         def arguments(self, meta: Mapping[str, Any], run_dir: str) -> Sequence[str]:
             """Return what stands behind the program on its command line: no text of the task."""
 
-        def environment(self, agent_dir: str) -> Mapping[str, str]:
+        def environment(self, agent_dir: str, meta: Mapping[str, Any]) -> Mapping[str, str]:
             """Return the variables that this brand needs besides those of every child."""
 
         def reader(self) -> Reader:
             """Return a reader for one child."""
+
+        def session(self, text: str) -> ChildSession:
+            """Read its own session file, for a child that is to go on with it."""
+
+
+class ChildSession:
+    """A child's own session: its text, and where it works; or the problem with it."""
+
+    __slots__ = ("cwd", "problem", "text")
+
+    def __init__(self, text: str = "", *, cwd: str = "", problem: str | None = None) -> None:
+        self.text = text
+        self.cwd = cwd
+        self.problem = problem
 
 
 LINE_LIMIT = 4 * 1024 * 1024  # a longer line is read by its two ends only

@@ -9,13 +9,15 @@ from __future__ import annotations
 
 from tmuxagents.agents import raw as raw_json
 from tmuxagents.agents.base import ACTIVE, END_KEPT, NOTHING, Oversized, Reading
-from tmuxagents.core import events
+from tmuxagents.agents.nameless import Nameless
+from tmuxagents.core import child_flags, events, listing
 
 TYPE_CHECKING = False
 if TYPE_CHECKING:
-    from collections.abc import Mapping
+    from collections.abc import Callable, Mapping
     from typing import Any
 
+    from tmuxagents.agents.base import ChildSession
     from tmuxagents.core.events import Event
 
 SNAPSHOTS = (
@@ -25,6 +27,10 @@ SNAPSHOTS = (
     b'{"type": "tool_execution_update"',
 )
 _SNAPSHOT_HEAD = 1000  # bytes in which a snapshot says of what it is
+# Shipped beside this file: it marks the child's requests, where an agent launched it with a Copilot model.
+CHILD_EXTENSION = f"{__file__.rpartition('/')[0]}/pi_child.ts"
+INITIATOR = "PI_SUBAGENTS_COPILOT_INITIATOR"
+_COPILOT = "github-copilot/"
 
 
 class Pi:
@@ -34,6 +40,7 @@ class Pi:
     program = "pi"
     program_variable = "TMUXAGENTS_PI"
     snapshots = SNAPSHOTS
+    tools = ("read", "bash", "edit", "write", "grep", "find", "ls")  # its own, in its order
 
     def arguments(self, meta: Mapping[str, Any], run_dir: str) -> list[str]:
         """Return pi's flags for a batch run. The task goes to stdin: it may be long, or start with - or @."""
@@ -42,24 +49,32 @@ class Pi:
             return path if path.startswith("/") else f"{run_dir}/{path}"
 
         line = ["--mode", "json", "--session", inside(meta["sessionPath"])]
-        if meta["resolvedModel"]:
-            line += ["--model", meta["resolvedModel"]]
-        if meta["systemPromptPath"]:
-            flag = "--system-prompt" if meta["presetKind"] == "profile" else "--append-system-prompt"
-            line += [flag, inside(meta["systemPromptPath"])]
-        if meta["appendSystemPromptPath"]:
-            line += ["--append-system-prompt", inside(meta["appendSystemPromptPath"])]
-        if meta["tools"]:  # none named: no restriction
-            line += ["--tools", ",".join(meta["tools"])]
-        return line
+        if meta["presetKind"] == "profile" and meta.get("presetSource") == "project":
+            line.append("--no-approve")  # what a project ships is not trusted because its profile was named
+        if _is_marked(meta):
+            line += ["-e", CHILD_EXTENSION]
+        return [*line, *child_flags.arguments(_fields(meta, inside))]
 
-    def environment(self, agent_dir: str) -> dict[str, str]:
-        """Return pi's own variables."""
-        return {"PI_SUBAGENTS_CHILD": "1", "PI_CODING_AGENT_DIR": agent_dir}
+    def environment(self, agent_dir: str, meta: Mapping[str, Any]) -> dict[str, str]:
+        """Return pi's own variables for a run."""
+        own = {"PI_SUBAGENTS_CHILD": "1", "PI_CODING_AGENT_DIR": agent_dir}
+        return {**own, INITIATOR: "agent"} if _is_marked(meta) else own
+
+    def key_variables(self, key: str, provider: str | None) -> dict[str, str]:
+        """Return the variables that give the child an API key; more than one if its provider is known."""
+        from tmuxagents.agents import pi_keys  # noqa: PLC0415  (a launcher asks, a wrapper never does)
+
+        return pi_keys.variables(key, provider)
 
     def reader(self) -> PiReader:
         """Return a reader for one child."""
         return PiReader()
+
+    def session(self, text: str) -> ChildSession:
+        """Read a session file, for a child that is to go on with it."""
+        from tmuxagents.agents import pi_session  # noqa: PLC0415  (as above)
+
+        return pi_session.read(text)
 
 
 AGENT = Pi()
@@ -77,6 +92,7 @@ class PiReader:
         self._turn_is_open = False  # an answer has come, and the end of its turn has not
         self._running: dict[str, float | None] = {}  # callId of an open call -> when it began to run
         self._answered: dict[str, None] = {}  # callIds whose result has been told, oldest first
+        self._nameless = Nameless()
 
     def feed(self, line: bytes, now: float) -> Reading:
         """Read one line; a line that is no JSON object is plain text, an unknown event is nothing."""
@@ -147,8 +163,10 @@ class PiReader:
             args = {"path": raw_json.word_after(line.head, "path"), "leftOut": line.size}
             return self._tool_started({**raw, "args": args}, now)
         failed = raw_json.word_after(line.tail, "isError", last=True) == "true"  # pi's own is the last
-        content = [{"type": "text", "text": f"({line.size} bytes)"}]
-        return self._tool_ended({**raw, "isError": failed, "result": {"content": content}}, now)
+        words = f"({line.size} bytes)"
+        content = [{"type": "text", "text": words}]
+        ended = {**raw, "isError": failed, "result": {"content": content}}
+        return self._tool_ended(ended, now, summary=words if tool in listing.TOOLS else None)
 
     # One method for each line that tells something. All take (raw, now), as the table below calls them.
 
@@ -161,9 +179,7 @@ class PiReader:
         if not isinstance(message, dict):
             return NOTHING
         if message.get("role") == "toolResult":
-            if not raw_json.text(message.get("toolCallId")):
-                return ACTIVE
-            return self._tool_ended({**message, "result": message}, now)
+            return self._result_message(message, now)
         if message.get("role") != "assistant":
             return NOTHING
         told = [*self._close_turn(), *self._contents(message.get("content"))]
@@ -189,10 +205,20 @@ class PiReader:
         told = [events.thinking(thought)] if thought.strip() else []
         if answer.strip():
             told.append(events.assistant_text(answer))
+        self._nameless.answer_begins()
         for block in blocks:
-            if block.get("type") == "toolCall" and raw_json.text(block.get("id")):
-                told += self._call(block.get("id"), block.get("name"), block.get("arguments"), None)
+            if block.get("type") == "toolCall":
+                told += self._named(block)
         return told
+
+    def _named(self, block: dict[str, Any]) -> list[Event]:
+        """Tell a call that an answer names."""
+        call_id, tool, args = block.get("id"), block.get("name"), block.get("arguments")
+        if raw_json.text(call_id):
+            return self._call(call_id, tool, args, None)
+        told = events.tool_call(None, raw_json.text(tool) or "tool", args if isinstance(args, dict) else {})
+        self._nameless.tell(told.fields["toolName"], told.fields["args"])
+        return [told]
 
     def _call(self, call_id: Any, tool: Any, args: Any, now: float | None) -> list[Event]:
         """Tell a call once: it is named in the answer, and again when it begins to run.
@@ -213,13 +239,34 @@ class PiReader:
     def _tool_started(self, raw: dict[str, Any], now: float) -> Reading:
         again, self.settled = self.settled, False
         told = self._call(raw.get("toolCallId"), raw.get("toolName"), raw.get("args"), now)
+        if told:
+            told = self._without_told(told[0])
         return Reading(told or ([events.resumed()] if again else []), active=True)
 
-    def _tool_ended(self, raw: dict[str, Any], now: float) -> Reading:
+    def _without_told(self, call: Event) -> list[Event]:
+        """Return a call that begins, unless an answer has named it without an id."""
+        tool, args = call.fields["toolName"], call.fields["args"]
+        was_told = self._nameless.was_told(tool, args)
+        if call.fields["callId"] is None and not was_told:
+            self._nameless.begin(tool)
+        elif call.fields["callId"] is not None and was_told:
+            self._nameless.end(tool)  # its result will come with its id
+        return [] if was_told else [call]
+
+    def _result_message(self, message: dict[str, Any], now: float) -> Reading:
+        """Tell a result that comes as a message; one without an id only if a call waits for it."""
+        tool = raw_json.text(message.get("toolName"))
+        if not raw_json.text(message.get("toolCallId")) and not self._nameless.waits(tool):
+            return ACTIVE
+        return self._tool_ended({**message, "result": message}, now)
+
+    def _tool_ended(self, raw: dict[str, Any], now: float, *, summary: str | None = None) -> Reading:
         """Tell a result once: it comes as the tool's end and again as a message."""
         call_id = raw_json.text(raw.get("toolCallId")) or None
         began = None
-        if call_id is not None:
+        if call_id is None:
+            self._nameless.end(raw_json.text(raw.get("toolName")))
+        else:
             if call_id in self._answered:
                 return ACTIVE
             raw_json.remember(self._answered, call_id, None)
@@ -227,23 +274,27 @@ class PiReader:
         lasted = raw_json.whole(raw.get("durationMs"))
         if lasted is None:
             lasted = None if began is None else round((now - began) * 1000)
-        result = raw.get("result")
-        content = raw_json.blocks(result.get("content") if isinstance(result, dict) else None)
-        told = events.tool_result(
-            call_id,
-            raw_json.text(raw.get("toolName")) or "tool",
-            is_error=raw.get("isError") is True,
-            text="\n".join(raw_json.texts(content, "text")),
-            duration_ms=lasted,
-        )
+        tool, failed = raw_json.text(raw.get("toolName")) or "tool", raw.get("isError") is True
+        result = raw["result"] if isinstance(raw.get("result"), dict) else {}
+        text = "\n".join(raw_json.texts(raw_json.blocks(result.get("content")), "text"))
+        told = events.tool_result(call_id, tool, is_error=failed, text=text, duration_ms=lasted)
+        if summary is None and not failed:  # the event holds only the beginning of a long listing
+            summary = listing.summary(tool, text, result.get("details"))
+        if summary is not None:
+            told.fields["summary"] = summary
         return Reading([told], active=True)
 
-    def _turn_end(self, raw: dict[str, Any], _now: float) -> Reading:
+    def _turn_end(self, raw: dict[str, Any], now: float) -> Reading:
         message = raw.get("message")
         if isinstance(message, dict) and raw_json.word(message.get("stopReason")):
             self._stop_reason = raw_json.word(message["stopReason"])
         self._turn_is_open = False
-        return Reading([events.turn_end(self._stop_reason)])
+        lost = [
+            event
+            for each in raw_json.blocks(raw.get("toolResults"))
+            for event in self._result_message(each, now).events
+        ]
+        return Reading([*lost, events.turn_end(self._stop_reason)], active=bool(lost))
 
     def _retry(self, raw: dict[str, Any], _now: float) -> Reading:
         self.settled = False
@@ -276,6 +327,27 @@ _TAKE = {
     "agent_end": PiReader._agent_end,  # noqa: SLF001
     "agent_settled": PiReader._settle,  # noqa: SLF001
 }
+
+
+def _is_marked(meta: Mapping[str, Any]) -> bool:
+    """Say whether requests are to be marked as an agent's own: Copilot bills a person's differently."""
+    return meta.get("initiator") == "agent" and str(meta.get("resolvedModel") or "").startswith(_COPILOT)
+
+
+def _fields(meta: Mapping[str, Any], inside: Callable[[str], str]) -> dict[str, Any]:
+    """Return the fields that make the rest of the command line; for a text stands the path of its file."""
+    profile = meta.get("profile") or {}
+    fields = {**profile, "model": meta["resolvedModel"]}
+    if meta["tools"]:  # none named: no restriction, unless the profile has an empty list
+        fields["tools"] = meta["tools"]
+    replaces = "systemPrompt" if meta["presetKind"] == "profile" else "appendSystemPrompt"
+    for key, path in (
+        (replaces, meta["systemPromptPath"]),
+        ("appendSystemPrompt", meta["appendSystemPromptPath"]),
+    ):
+        if path:
+            fields[key] = inside(path)
+    return fields
 
 
 def _snapshot(line: bytes) -> Reading:

@@ -2,9 +2,7 @@
 
 from __future__ import annotations
 
-import json
-import re
-
+from tmuxagents import jsonline
 from tmuxagents.core import events
 
 TYPE_CHECKING = False
@@ -15,7 +13,6 @@ _DENSE_FROM, _DENSE_BRACKETS, _DENSE_COMMAS = 256 * 1024, 50_000, 200_000
 _WORD_LIMIT = 256
 _SENTENCE_LIMIT = 4096
 _PENDING = 1000
-_STRING = re.compile(rb'"((?:[^"\\]|\\.)*)')
 
 
 def is_dense(line: bytes) -> bool:
@@ -28,7 +25,7 @@ def is_dense(line: bytes) -> bool:
 def parse(line: bytes) -> dict[str, Any] | None:
     """Return the JSON object of a line, None where it is none (also too deep, or figures too long)."""
     try:
-        raw = json.loads(line.decode("utf-8", "replace"))
+        raw = jsonline.decode(line.decode("utf-8", "replace"))
     except (ValueError, RecursionError):
         return None
     return raw if isinstance(raw, dict) else None
@@ -89,23 +86,35 @@ def word_after(text: bytes, key: str, *, last: bool = False) -> str | None:
         return None
     value = text[at + len(mark) : at + len(mark) + _SENTENCE_LIMIT].lstrip()
     if value.startswith(b'"'):
-        word = _STRING.match(value)
-        inner = word.group(1) if word else b""
+        inner = _inside(value)
         try:
-            return str(json.loads(b'"%s"' % inner))
+            return str(jsonline.decode(b'"%s"' % inner))
         except ValueError:
             return inner.decode("utf-8", "replace")
     bare = value.split(b",", 1)[0].split(b"}", 1)[0].strip().decode("ascii", "replace")
     return None if bare == "null" else bare
 
 
+def _inside(quoted: bytes) -> bytes:
+    """Return what stands between a quote and the next one that no backslash hides, or the end."""
+    end = 1
+    while (end := quoted.find(b'"', end)) > 0:
+        if not _hides(quoted[1:end]):
+            return quoted[1:end]
+        end += 1
+    return quoted[1:-1] if _hides(quoted[1:]) else quoted[1:]
+
+
+def _hides(text: bytes) -> bool:
+    """Say whether a text ends in a backslash that belongs to what comes next."""
+    return (len(text) - len(text.rstrip(b"\\"))) % 2 == 1
+
+
 def object_after(text: bytes, key: str) -> dict[str, Any] | None:
     """Return the last object that stands behind a key in a piece of JSON that cannot be parsed as a whole."""
     at = text.rfind(f'"{key}":'.encode())
     try:
-        value, _ = json.JSONDecoder().raw_decode(
-            text[at + len(key) + 3 :].decode("utf-8", "replace").lstrip()
-        )
+        value = jsonline.decode_first(text[at + len(key) + 3 :].decode("utf-8", "replace").lstrip())
     except (ValueError, RecursionError):
         return None
     return value if at >= 0 and isinstance(value, dict) else None

@@ -2,14 +2,13 @@
 
 from __future__ import annotations
 
-import time
-
 import click
 
 from tmuxagents import jsonline
 from tmuxagents.cli import calling, streams
-from tmuxagents.commands import inspect, known, reading
-from tmuxagents.core import sanitize
+from tmuxagents.commands import inspect, known, reading, sessions
+from tmuxagents.core import retrieval, sanitize
+from tmuxagents.errors import BadRequest
 
 TYPE_CHECKING = False
 if TYPE_CHECKING:
@@ -33,12 +32,12 @@ def _lines(lines: Iterable[bytes]) -> None:
 def output(*, run: str, wait: bool, max_bytes: int | None, as_json: bool) -> None:
     """Print the last answer of the session that RUN belongs to (default: the newest run)."""
     caller = calling.caller()
-    run_dir = known.session(known.find(run, caller), caller)[-1]
+    run_dir = sessions.find(run, caller)[-1]
     if wait:
         inspect.wait_for_end(run_dir)
     found = inspect.inspect(run_dir)
     if as_json:
-        streams.write(jsonline.encode(found.document(time.time())))
+        streams.write(jsonline.encode(sessions.document(found, caller)))
         return
     text = reading.answer(found, max_bytes)
     _say_state(found, text)
@@ -64,19 +63,28 @@ def _say_state(run: Run, text: str | None) -> None:
 @click.command(epilog="Example: tmuxagents transcript -f 01a1ee15")
 @click.argument("run", default=known.LAST)
 @click.option("-f", "--follow", is_flag=True, help="Go on until the run has ended.")
+@click.option("--session", "whole", is_flag=True, help="Print it as a parent's tools do, with whole answers.")
 @click.option("--json", "as_json", is_flag=True, help="Print the events instead, as JSON lines.")
-def transcript(*, run: str, follow: bool, as_json: bool) -> None:
+def transcript(*, run: str, follow: bool, whole: bool, as_json: bool) -> None:
     """Print the readable transcript of all runs of the session that RUN belongs to."""
+    if whole and (follow or as_json):
+        other = "--follow" if follow else "--json"
+        raise BadRequest(f"--session and {other} do not go together.", kind="usage", hint="leave one out")
     caller = calling.caller()
-    session = known.session(known.find(run, caller), caller)
-    for run_dir in session:
-        last = follow and run_dir == session[-1]
-        if as_json:
-            _lines(reading.event_lines(run_dir, after=0, follow=last))
-            continue
-        for line in reading.transcript_lines(run_dir, follow=last):
-            # The file is clean when we write it; but it lies where the child can write, too.
-            streams.write(sanitize.text(line.decode("utf-8", "replace")).encode("utf-8", "replace") + b"\n")
+    run_dirs = sessions.find(run, caller)
+    if whole:
+        _clean([retrieval.session_output([*map(reading.told, run_dirs)]).encode("utf-8", "replace")])
+    elif as_json:
+        for run_dir in run_dirs:
+            _lines(reading.event_lines(run_dir, after=0, follow=follow and run_dir == run_dirs[-1]))
+    else:
+        _clean(reading.session_lines(run_dirs, follow=follow))
+
+
+def _clean(lines: Iterable[bytes]) -> None:
+    """Write lines of a transcript. Ours are clean; but they lie where the child can write, too."""
+    for line in lines:
+        streams.write(sanitize.text(line.decode("utf-8", "replace")).encode("utf-8", "replace") + b"\n")
 
 
 @click.command(epilog="Example: tmuxagents events --after 12 -f 01a1ee15")

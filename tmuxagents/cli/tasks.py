@@ -1,4 +1,4 @@
-"""The task: one argument, a file, stdin, or what a person writes in an editor."""
+"""The task: one argument, a file, stdin, or what a person writes in an editor. And tasks files, as text."""
 
 from __future__ import annotations
 
@@ -28,9 +28,14 @@ def read(words: Sequence[str], file: str | None) -> str:
     source = file if file is not None else next(iter(words), None)
     if source is None:
         return _written()
-    if source == STDIN:
+    return source if file is None and source != STDIN else content(source)
+
+
+def content(file: str) -> str:
+    """Return the text of a file, or of stdin."""
+    if file == STDIN:
         return _decoded(sys.stdin.buffer.read(_LONGEST + 1), "stdin")
-    return source if file is None else _decoded(_content(file), file)
+    return _decoded(_bytes_of(file), file)
 
 
 def _written() -> str:
@@ -41,21 +46,21 @@ def _written() -> str:
     return click.edit("", extension=".md", require_save=True) or ""
 
 
-def _content(path: str) -> bytes:
+def _bytes_of(path: str) -> bytes:
     try:
         with open(path, "rb") as file:
             return file.read(_LONGEST + 1)
     except OSError as error:
-        message = f"The task file {path} cannot be read: {error.strerror}."
+        message = f"The file {path} cannot be read: {error.strerror}."
         raise BadRequest(message, kind="bad-file", field="task-file") from error
 
 
 def _decoded(text: bytes, source: str) -> str:
     if len(text) > _LONGEST:
-        message = f"The task in {source} is longer than {_LONGEST // 1024 // 1024} MB."
+        message = f"What {source} holds is longer than {_LONGEST // 1024 // 1024} MB."
         raise BadRequest(message, kind="bad-argument", hint="put the bulk into a file", field="task")
     try:
         return text.decode("utf-8")
     except UnicodeDecodeError as error:
-        message = f"The task in {source} is not valid UTF-8 (byte {error.start + 1})."
+        message = f"What {source} holds is not valid UTF-8 (byte {error.start + 1})."
         raise BadRequest(message, kind="bad-argument", hint="save it as UTF-8", field="task") from error

@@ -19,7 +19,12 @@ def lines(texts: Iterable[str], stream: int = streams.OUT) -> None:
 
 def warn(warnings: Iterable[str]) -> None:
     """Write warnings, for people."""
-    lines((f"warning: {sanitize.line(warning)}" for warning in warnings), streams.ERR)
+    lines(map(_warning, warnings), streams.ERR)
+
+
+def _warning(text: str) -> str:
+    line = sanitize.line(text)
+    return line if line.startswith("Warning: ") else f"warning: {line}"  # some are fixed to the letter
 
 
 def width() -> int:

@@ -9,7 +9,8 @@ import os
 import time
 
 from tmuxagents import records, tree
-from tmuxagents.commands.inspect import gather, last_sign
+from tmuxagents.commands.gather import gather
+from tmuxagents.commands.inspect import last_sign
 from tmuxagents.core import documents, endings
 from tmuxagents.core.leftovers import Whose
 from tmuxagents.edges import rundir
@@ -27,7 +28,7 @@ NEVER_OPENED = "The window was never opened."
 
 
 def conclude(
-    run_dir: str, *, cause: Cause | None = None, never_came: str | None = None, keep_background: bool = False
+    run_dir: str, *, cause: Cause | None = None, never_came: str | None = None
 ) -> dict[str, Any] | None:
     """Return the result of a run, written now if it has none; None if it lives or is not ours to conclude.
 
@@ -37,31 +38,29 @@ def conclude(
     os.umask(0o077)
     run_dir = os.path.normpath(run_dir)
     try:
-        held = _lock(run_dir, keep_background=keep_background)
+        held = _lock(run_dir)
     except FileNotFoundError:
         return None  # there is no such run any more
     if held is None:
         return None
     try:
-        return _conclude(run_dir, cause=cause, never_came=never_came, keep_background=keep_background)
+        return _conclude(run_dir, cause=cause, never_came=never_came)
     finally:
         os.close(held)
 
 
-def _lock(run_dir: str, *, keep_background: bool) -> int | None:
+def _lock(run_dir: str) -> int | None:
     """Take the lock; where a leftover of a dead wrapper inherited it, end the leftover first."""
     held = rundir.lock(run_dir, 0.0)
     if held is not None:
         return held
     facts, wrapper, state = gather(run_dir)
     if facts.presence == records.GONE:
-        _end_leftovers(run_dir, wrapper, state, keep_background=keep_background)
+        _end_leftovers(run_dir, wrapper, state)
     return rundir.lock(run_dir, LOCK_LIMIT_S)
 
 
-def _conclude(
-    run_dir: str, *, cause: Cause | None, never_came: str | None, keep_background: bool
-) -> dict[str, Any] | None:
+def _conclude(run_dir: str, *, cause: Cause | None, never_came: str | None) -> dict[str, Any] | None:
     facts, wrapper, state = gather(run_dir)
     meta = rundir.read_meta(run_dir)
     if meta is None or facts.presence in (records.HERE, records.ELSEWHERE):
@@ -70,7 +69,7 @@ def _conclude(
         return facts.result
     if facts.presence == records.NEVER_CAME and never_came is None:
         return None
-    spared = _end_leftovers(run_dir, wrapper, state, keep_background=keep_background)
+    spared = _end_leftovers(run_dir, wrapper, state)
     state.left_behind += [{"pid": s.pid, "comm": s.comm, "why": s.why} for s in spared]
     verdict = _verdict(facts, state, cause=cause, never_came=never_came)
     ended_at = time.time() if facts.presence == records.NEVER_CAME else last_sign(meta, wrapper, state)
@@ -88,18 +87,17 @@ def _verdict(
 ) -> Verdict:
     if facts.presence == records.NEVER_CAME and never_came is not None:
         if cause is not None:
-            return Verdict(cause.status, cause.reason, cause.message)
+            return cause.verdict()
         return Verdict(records.FAILED, "window", never_came)
     return endings.conclude(state, cause=cause)
 
 
-def _end_leftovers(
-    run_dir: str, wrapper: dict[str, Any] | None, state: RunState, *, keep_background: bool
-) -> list[Spared]:
+def _end_leftovers(run_dir: str, wrapper: dict[str, Any] | None, state: RunState) -> list[Spared]:
     identity = rundir.identity_of(wrapper)
     known = state.child_pid is not None and state.child_start_time is not None
     child = (state.child_pid or 0, state.child_start_time or 0) if known else None
-    whose = Whose(run_id=os.path.basename(run_dir), uid=os.getuid(), child=child, keep=keep_background)
+    keep = (rundir.read_meta(run_dir) or {}).get("keepBackground") is True
+    whose = Whose(run_id=os.path.basename(run_dir), uid=os.getuid(), child=child, keep=keep)
     scope = tree.Scope(whose, since=identity.start_time if identity is not None else 0)
     tree.freeze(scope)
     return tree.end(scope)

@@ -7,7 +7,6 @@ from __future__ import annotations
 
 import os
 
-from tmuxagents.agents import AGENTS
 from tmuxagents.edges import process, slots, tmux
 from tmuxagents.edges import settings as files
 from tmuxagents.errors import BadRequest, Unusable
@@ -29,20 +28,6 @@ def refuse_nested(environment: Mapping[str, str]) -> None:
     if environment.get("PI_SUBAGENTS_CHILD") == "1":
         hint = "do the work yourself, or say in your answer what should be delegated"
         raise BadRequest("A child agent may not launch agents of its own.", kind="nested", hint=hint)
-
-
-def check_agent(name: str, environment: Mapping[str, str], settings: Settings) -> None:
-    """Refuse an agent that is unknown or not installed."""
-    agent = AGENTS.get(name)
-    if agent is None:
-        message = f'Unknown agent: "{name}". Available agents: {", ".join(AGENTS)}'
-        raise BadRequest(message, kind="unknown-agent", field="agent", candidates=list(AGENTS))
-    named = environment.get(agent.program_variable)
-    program = named or settings.agent_commands.get(agent.name, [agent.program])[0]
-    if process.find_program(program, environment.get("PATH", "")) is None:
-        hint = f"install it, or name it in {agent.program_variable}"
-        message = f"The agent {agent.name} is not installed: there is no {program}."
-        raise Unusable(message, kind="agent-missing", hint=hint)
 
 
 def check_cwd(cwd: str) -> None:

@@ -1,4 +1,4 @@
-"""Look at one run: gather the facts of its directory and say what state it is in. Writes nothing."""
+"""Look at one run: say what state it is in, by what its directory holds. Writes nothing."""
 
 from __future__ import annotations
 
@@ -6,24 +6,28 @@ import os
 import time
 
 from tmuxagents import records
-from tmuxagents.core import documents, endings, events, lifecycle
-from tmuxagents.core.progress import Narrator
-from tmuxagents.edges import process, rundir
+from tmuxagents.commands.gather import Reading
+from tmuxagents.core import documents, endings
+from tmuxagents.edges import marks, process, rundir
 from tmuxagents.errors import NoSuchRun
-from tmuxagents.records import Facts
 
 TYPE_CHECKING = False
 if TYPE_CHECKING:
+    from collections.abc import Callable
     from typing import Any
 
     from tmuxagents.core.endings import Standing
+    from tmuxagents.core.events import Event
     from tmuxagents.core.lifecycle import RunState
+    from tmuxagents.edges.marks import Mark
+
+NEVER_CAME_AFTER_S = 60.0  # a launcher gives up earlier
 
 
 class Run:
     """One run as it stands now."""
 
-    __slots__ = ("activity", "meta", "result", "run_dir", "standing", "state", "wrapper")
+    __slots__ = ("activity", "mark", "meta", "result", "run_dir", "standing", "state", "wrapper")
 
     def __init__(  # noqa: PLR0913  (what a look gathers)
         self,
@@ -35,6 +39,7 @@ class Run:
         state: RunState,
         activity: str | None,
         standing: Standing,
+        mark: str | None = None,
     ) -> None:
         self.run_dir = run_dir
         self.meta = meta
@@ -43,6 +48,7 @@ class Run:
         self.state = state
         self.activity = activity
         self.standing = standing
+        self.mark = mark  # it stands so as long as its wrapper lives, and its files are known by this
 
     @property
     def run_id(self) -> str:
@@ -63,6 +69,14 @@ class Run:
             return float(self.result["endedAt"])
         return last_sign(self.meta, self.wrapper, self.state)
 
+    def is_due(self, now: float) -> bool:
+        """Say whether its ending is for others to write: its wrapper is gone, or did not come in time."""
+        if self.standing.foreign or self.result is not None:
+            return False
+        created = self.meta.get("createdAt")
+        late = isinstance(created, (int, float)) and now - created > NEVER_CAME_AFTER_S
+        return self.ended or (late and rundir.identity_of(self.wrapper) is None)
+
     def document(self, now: float) -> dict[str, Any]:
         """Return the run shape."""
         tmux = self.wrapper.get("tmux") if self.wrapper else None
@@ -73,11 +87,12 @@ class Run:
             run_dir=self.run_dir,
             activity=self.activity,
             tmux=tmux if isinstance(tmux, dict) else None,
-            elapsed_s=self._elapsed(now),
+            elapsed_s=self.elapsed(now),
             ended_at=self.ended_at,
         )
 
-    def _elapsed(self, now: float) -> float:
+    def elapsed(self, now: float) -> float:
+        """Return how long it has worked, in seconds."""
         if self.state.started_at is None:
             return 0.0
         if self.result is not None and self.ended and type(self.result.get("durationMs")) is int:
@@ -91,50 +106,61 @@ def last_sign(meta: dict[str, Any], wrapper: dict[str, Any] | None, state: RunSt
     return next((float(at) for at in known if isinstance(at, (int, float))), 0.0)
 
 
-def gather(run_dir: str) -> tuple[Facts, dict[str, Any] | None, list[bytes]]:
-    """Read the facts of a directory in an order that cannot mislead; return them, wrapper.json, the events.
+class Follower:
+    """One run, looked at again and again."""
 
-    First who the wrapper is and whether it lives, then what it wrote: a result is there before its
-    wrapper goes, so "gone" and then "no result" is no race. If one came in between, all is read again.
-    """
-    while True:
-        wrapper = rundir.read_wrapper(run_dir)
-        presence = process.presence(rundir.identity_of(wrapper))
-        lines, _ = rundir.read_lines(f"{run_dir}/{rundir.EVENTS}", 0)
-        result = rundir.read_result(run_dir)
-        if presence == records.NEVER_CAME and (lines or result) and rundir.read_wrapper(run_dir) != wrapper:
-            continue
-        started = any(b'"type":"run_started"' in line for line in lines[:4])
-        return Facts(presence=presence, started=started, result=result), wrapper, lines
+    __slots__ = ("_folder", "_reading", "meta", "run_dir")
+
+    def __init__(self, run_dir: str, take: Callable[[Event], None] | None = None) -> None:
+        meta = rundir.read_meta(run_dir)
+        if meta is None:
+            raise _unknown(run_dir)
+        self.run_dir = run_dir
+        self.meta = meta
+        self._folder: Mark | None = None  # of the folder, when its plan was last known to be there
+        self._reading = Reading(take)
+
+    def has_news(self, *, held: bool = False) -> bool:
+        """Say, without reading, whether a look would tell anything new. `held`: its wrapper lives."""
+        return self._reading.has_news(self.run_dir, held=held)
+
+    def look(self, presence: str | None = None) -> Run:
+        """Return the run as it stands now. `presence`: it is known already that its wrapper lives."""
+        reading = self._reading
+        folder = marks.mark_of(self.run_dir)  # before anything is read: what comes meanwhile is new again
+        facts = reading.facts(self.run_dir, presence)
+        if facts.presence != records.HERE and rundir.place_of(f"{self.run_dir}/{rundir.META}") is None:
+            raise _unknown(self.run_dir)  # removed while it was read: what was not found means nothing
+        if facts.result is not None:
+            _take_from_result(reading.state, facts.result)
+        standing = endings.state_of(facts, reading.state)
+        return Run(
+            run_dir=self.run_dir,
+            meta=self.meta,
+            wrapper=reading.wrapper,
+            result=facts.result if standing.verdict is not None else None,
+            state=reading.state,
+            activity=reading.activity,
+            standing=standing,
+            mark=self._mark(folder) if facts.presence == records.HERE else None,
+        )
+
+    def _mark(self, folder: Mark | None) -> str | None:
+        """Return what its files are known by; None where that could deceive."""
+        if folder is None or not marks.is_settled(folder):
+            return None
+        if folder != self._folder:
+            self._folder = folder if rundir.place_of(f"{self.run_dir}/{rundir.META}") is not None else None
+        return marks.joined(folder, self._reading.events_mark()) if self._folder else None
 
 
 def inspect(run_dir: str) -> Run:
     """Return the run in a directory."""
-    meta = rundir.read_meta(run_dir)
-    if meta is None:
-        raise NoSuchRun(f'There is no run "{os.path.basename(run_dir)}".', kind="unknown-run")
-    facts, wrapper, lines = gather(run_dir)
-    narrator = Narrator()
-    state = lifecycle.RunState()
-    activity = None
-    for line in lines:
-        event = events.decode(line)
-        if event is not None:
-            lifecycle.apply(state, event)
-            activity = narrator.phrase(event) or activity
-    if facts.result is not None:
-        _take_from_result(state, facts.result)
-    standing = endings.state_of(facts, state)
-    result = facts.result if standing.verdict is not None else None
-    return Run(
-        run_dir=run_dir,
-        meta=meta,
-        wrapper=wrapper,
-        result=result,
-        state=state,
-        activity=activity,
-        standing=standing,
-    )
+    return Follower(run_dir).look()
+
+
+def _unknown(run_dir: str) -> NoSuchRun:
+    return NoSuchRun(f'There is no run "{os.path.basename(run_dir)}".', kind="unknown-run")
 
 
 def _take_from_result(state: RunState, result: dict[str, Any]) -> None:

@@ -7,10 +7,8 @@ program: then one in memory takes its place, filled from the run directories for
 from __future__ import annotations
 
 import os
-import re
 
-from tmuxagents.commands import inspect
-from tmuxagents.commands.learn import reconcile
+from tmuxagents.commands.reconcile import is_beginning, is_run_id, reconcile
 from tmuxagents.core import sanitize
 from tmuxagents.edges import project, registry, settings
 from tmuxagents.edges.registry import Scope
@@ -27,8 +25,7 @@ if TYPE_CHECKING:
 
 LAST = "@last"
 PATIENCE_S = 2.0  # a reader's; the directories are there, too
-_ID = re.compile("[0-9a-f]{16}")
-_BEGINNING = re.compile("[0-9a-f]{4,15}")
+_SHORTEST = 4  # beginning of an id that means it
 _NEAR = 3
 _MOST_CANDIDATES = 8
 _TRIES = 2
@@ -37,9 +34,10 @@ _TRIES = 2
 class Caller:
     """Who asks, and from where."""
 
-    __slots__ = ("home", "owner", "project", "runs")
+    __slots__ = ("folder", "home", "owner", "project", "runs")
 
     def __init__(self, environment: Mapping[str, str], folder: str) -> None:
+        self.folder = folder
         self.home = settings.home(environment)
         self.runs = settings.runs(environment)
         self.owner = environment.get("TMUXAGENTS_OWNER") or environment.get("PI_SESSION_ID") or None
@@ -62,7 +60,7 @@ def consult(caller: Caller, ask: Callable[[Registry], T]) -> tuple[T, list[str]]
             try:
                 return _ask_file(path, caller, ask), warnings
             except registry.Damaged as damage:
-                warnings.append(_set_aside(path, damage))
+                warnings.append(set_aside(path, damage))
             except registry.Unfit as why:
                 warnings.append(f"the registry is not used ({why}); the run directories are read instead")
                 break
@@ -77,7 +75,8 @@ def _ask_file(path: str, caller: Caller, ask: Callable[[Registry], T]) -> T:
         return ask(book)
 
 
-def _set_aside(path: str, damage: registry.Damaged) -> str:
+def set_aside(path: str, damage: registry.Damaged) -> str:
+    """Move a damaged registry out of the way; return a sentence about it for people."""
     try:
         aside = registry.set_aside(path, damage.identity, PATIENCE_S)
     except registry.Unfit as why:
@@ -92,7 +91,7 @@ def _set_aside(path: str, damage: registry.Damaged) -> str:
 
 def find(reference: str, caller: Caller) -> str:
     """Return the run directory that a reference means: full id, name, unique beginning of an id, or @last."""
-    if _ID.fullmatch(reference) and os.path.isdir(f"{caller.runs}/{reference}"):
+    if is_run_id(reference) and os.path.isdir(f"{caller.runs}/{reference}"):
         return f"{caller.runs}/{reference}"  # nothing else can be meant
     run_id, _ = consult(caller, lambda book: locate(reference, caller, book))
     return f"{caller.runs}/{run_id}"
@@ -113,11 +112,11 @@ def locate(reference: str, caller: Caller, book: Registry) -> str:
     """Return the id of the run that a reference means, or raise NoSuchRun."""
     if reference == LAST:
         return _last(caller, book)
-    if _ID.fullmatch(reference):
+    if is_run_id(reference):
         if book.row(reference) is not None:
             return reference
         raise _unknown(reference, book)
-    if not _BEGINNING.fullmatch(reference):
+    if len(reference) < _SHORTEST or not is_beginning(reference):
         return _named(reference, caller, book)
     matches = book.beginning(reference)
     if len(matches) == 1:
@@ -133,7 +132,7 @@ def locate(reference: str, caller: Caller, book: Registry) -> str:
 def _unknown(reference: str, book: Registry) -> NoSuchRun:
     shown = sanitize.cut(sanitize.line(reference), 40)
     start = reference[:_NEAR]
-    near = book.beginning(start)[:_MOST_CANDIDATES] if re.fullmatch("[0-9a-f]{3}", start) else []
+    near = book.beginning(start)[:_MOST_CANDIDATES] if len(start) == _NEAR and is_beginning(start) else []
     hint = f"near: {', '.join(near)}" if near else "name it by its id, 4 or more of its digits, or its name"
     return NoSuchRun(f'There is no run "{shown}".', kind="unknown-run", hint=hint, candidates=near)
 
@@ -153,7 +152,7 @@ def _named(name: str, caller: Caller, book: Registry) -> str:
     here = [row for row in namesakes if row.project == caller.project] or namesakes
     if not here:
         raise _unknown(name, book)
-    live = (
-        row for row in here if not row.concluded and not inspect.inspect(f"{caller.runs}/{row.run_id}").ended
-    )
+    from tmuxagents.commands.inspect import inspect  # noqa: PLC0415  (who names no run by its name needs no files)
+
+    live = (row for row in here if not row.concluded and not inspect(f"{caller.runs}/{row.run_id}").ended)
     return next(live, here[0]).run_id

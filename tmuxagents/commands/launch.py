@@ -12,11 +12,12 @@ import sys
 import time
 
 from tmuxagents import configured
-from tmuxagents.commands import fitness, known, learn
+from tmuxagents.commands import fitness, known, learn, neighbours
 from tmuxagents.commands.conclude import NEVER_OPENED, conclude
 from tmuxagents.commands.inspect import inspect
+from tmuxagents.commands.prepare import Prepared, Preparing
 from tmuxagents.core import place, plan
-from tmuxagents.edges import handover, project, rundir, tmux
+from tmuxagents.edges import handover, lookout, project, rundir, tmux
 from tmuxagents.errors import BadRequest, TmuxAgentsError, Unusable
 
 TYPE_CHECKING = False
@@ -26,10 +27,11 @@ if TYPE_CHECKING:
 
     from tmuxagents.commands.inspect import Run
     from tmuxagents.commands.known import Caller
+    from tmuxagents.core.endings import Cause
     from tmuxagents.core.place import Place
     from tmuxagents.core.plan import LaunchRequest
     from tmuxagents.core.settings import Settings
-    from tmuxagents.edges.registry import Registry, Row
+    from tmuxagents.edges.registry import Registry
 
 ANSWER_LIMIT_S = 30.0
 SLOW_AFTER_S = 2.0
@@ -58,15 +60,18 @@ class Launcher:
         environment: Mapping[str, str],
         *,
         socket: str | None = None,
+        project_presets: bool = True,
         slow: Callable[[], None] = lambda: None,
     ) -> None:
         self.umask = os.umask(0o077)
         self.caller = caller
         self.environment = environment
         self.settings: Settings = configured.load(environment, caller.project)
+        self._own: set[str] = set()  # the runs that were launched here: a call's tasks know of one another
         self.slow = slow  # called when a window takes its time
         self._socket = socket
         self.place, self._inside = self._choose_place()
+        self.preparing = Preparing(caller, environment, self.settings, project_presets=project_presets)
         self.warnings = [*self.settings.warnings, *([self.place.warning] if self.place.warning else [])]
 
     def _choose_place(self) -> tuple[Place, tmux.Caller | None]:
@@ -86,15 +91,51 @@ class Launcher:
 
     def launch(self, request: LaunchRequest) -> Launched:
         """Launch a run and return when its wrapper has it; raise where nothing could be started."""
-        self._refuse(request)
+        self.check_surroundings()
+        return self.start(self.prepare(request))
+
+    def check_surroundings(self) -> None:
+        """Refuse what the machine or the caller's standing do not allow, for whatever run."""
+        fitness.refuse_nested(self.environment)
+        fitness.check_machine(self.caller, self.place, self.environment, self.settings)
+
+    def prepare(self, request: LaunchRequest, **call: Any) -> Prepared:
+        """Return what a run is going to be, or refuse it. `call`: what its call decides of its plan."""
+        plan.check(request)
+        fitness.check_cwd(request.cwd)
+        prepared = self.preparing.prepare(request)
+        self._complete(prepared, call)
+        if request.name is not None:
+            known.consult(self.caller, lambda book: neighbours.refuse_namesake(book, self.caller, request))
+        return prepared
+
+    def sketch(self, request: LaunchRequest, **call: Any) -> Prepared:
+        """Return a run that is to end before it begins: nothing of its preset or model is in its plan."""
+        if request.timeout is None:
+            request.timeout = self.settings.numbers["timeout"]
         meta = plan.plan_launch(request, run_id=secrets.token_hex(8), now=time.time())
-        meta["tmux"] = self._where(request)
+        texts = {rundir.PROMPT: plan.prompt_bytes(request.task)}
+        prepared = Prepared(request, meta, texts, variables={}, warnings=())
+        self._complete(prepared, call)
+        return prepared
+
+    def _complete(self, prepared: Prepared, call: Mapping[str, Any]) -> None:
+        """Put into a plan what its call, its session and its window decide."""
+        before = prepared.request.continues
+        own = {} if before is None else {"sessionId": before.session_id}  # whatever its call is
+        prepared.meta |= {**call, **own, "tmux": self._where(prepared.request)}
+
+    def start(self, prepared: Prepared) -> Launched:
+        """Make the run and open its window; where that fails, the run has ended, and why is raised."""
+        request = prepared.request
+        fitness.check_cwd(request.cwd)  # again: the tasks before this one may have taken their time
         there = _standing(request.cwd)
-        run_dir = rundir.create(self.caller.runs, meta, {rundir.PROMPT: plan.prompt_bytes(request.task)})
+        run_dir = f"{self.caller.runs}/{prepared.meta['runId']}"
         try:
-            warnings = [*self.warnings, *self._remember(request, run_dir)]
+            self._make(prepared)
+            warnings = [*self.warnings, *prepared.warnings, *self._remember(request, run_dir)]
             project.link(request.project, run_dir)
-            opened = self._open(run_dir, request, there)
+            opened = self._open(run_dir, prepared, there)
         except BaseException as error:  # an interrupt, too, must leave no run that waits for ever
             words = error.message if isinstance(error, TmuxAgentsError) else f"{type(error).__name__}."
             conclude(run_dir, never_came=f"{NEVER_OPENED} {words}")
@@ -102,14 +143,19 @@ class Launcher:
         run = inspect(run_dir)
         return Launched(run, session=opened.session_name, window=opened.window, warnings=warnings)
 
-    def _refuse(self, request: LaunchRequest) -> None:
-        """Refuse what the machine, the caller's standing or other runs do not allow."""
-        fitness.refuse_nested(self.environment)
-        fitness.check_cwd(request.cwd)
-        fitness.check_agent(request.agent, self.environment, self.settings)
-        fitness.check_machine(self.caller, self.place, self.environment, self.settings)
-        if request.name is not None:
-            known.consult(self.caller, lambda book: self._refuse_namesake(request, book))
+    def end_unopened(self, prepared: Prepared, cause: Cause) -> str:
+        """Make a run that has ended before it had a window; return its directory."""
+        run_dir = self._make(prepared)
+        conclude(run_dir, cause=cause, never_came=cause.message)
+        known.consult(self.caller, lambda book: book.save(filter(None, [learn.row_of(run_dir)])))
+        return run_dir
+
+    def _make(self, prepared: Prepared) -> str:
+        before = prepared.request.continues
+        now = {"createdAt": round(before.moment(time.time()) if before else time.time(), 3)}
+        run_dir = rundir.create(self.caller.runs, prepared.meta | now, prepared.texts)
+        lookout.ensure(self.caller.home, self.environment)  # should we die now, somebody says how it ended
+        return run_dir
 
     def _where(self, request: LaunchRequest) -> dict[str, Any]:
         """Return what the plan says of tmux: server, wanted session, the server it was launched from."""
@@ -135,52 +181,37 @@ class Launcher:
 
     def _remember(self, request: LaunchRequest, run_dir: str) -> list[str]:
         """Put the run into the registry, if its name is still free: what may live is known."""
-        row = learn.row_of(run_dir)
+        row, own = learn.row_of(run_dir), os.path.basename(run_dir)
 
         def ask(book: Registry) -> int:
             with book.writing():
                 if request.name is not None:
-                    self._refuse_namesake(request, book, besides=os.path.basename(run_dir))
+                    neighbours.refuse_namesake(book, self.caller, request, besides=own)
                 book.save([row] if row else [])
-            return self._neighbours(book, request, os.path.basename(run_dir))
+            self._own.add(own)
+            return neighbours.count(book, self.caller, request.cwd, besides=self._own)
 
         try:
-            neighbours, warnings = known.consult(self.caller, ask)
+            working, warnings = known.consult(self.caller, ask)
         except BadRequest:  # somebody took the name a moment ago; nothing has begun
             rundir.remove_unbegun(run_dir)
             raise
-        if neighbours:
-            runs = "run already works" if neighbours == 1 else "runs already work"
-            warnings.append(f"{neighbours} live {runs} in this directory")
+        if working:
+            runs = "run already works" if working == 1 else "runs already work"
+            warnings.append(f"{working} live {runs} in this directory")
         return warnings
-
-    def _refuse_namesake(self, request: LaunchRequest, book: Registry, *, besides: str = "") -> None:
-        here = [row for row in book.named(request.name or "") if row.project == request.project]
-        if any(self._lives(row) for row in here if row.run_id != besides):
-            message = f'A live run of this project has the name "{request.name}" already.'
-            raise BadRequest(
-                message, kind="bad-argument", hint="choose another, or stop that one", field="name"
-            )
-
-    def _neighbours(self, book: Registry, request: LaunchRequest, run_id: str) -> int:
-        """Return how many other live runs work where this one will."""
-        there = [row for row in book.open_rows() if row.cwd == request.cwd and row.run_id != run_id]
-        return sum(self._lives(row) for row in there)
-
-    def _lives(self, row: Row) -> bool:
-        run_dir = f"{self.caller.runs}/{row.run_id}"
-        return not row.concluded and os.path.isdir(run_dir) and not inspect(run_dir).ended
 
     # --- in its window ------------------------------------------------------------------------------------
 
-    def _open(self, run_dir: str, request: LaunchRequest, there: list[int]) -> tmux.Opened:
+    def _open(self, run_dir: str, prepared: Prepared, there: list[int]) -> tmux.Opened:
         """Open the window, hand over and wait for the answer, or raise."""
+        request = prepared.request
         with handover.Launcher(run_dir) as ours:
             server = tmux.Tmux(self.place.socket, umask=self.umask)
-            opened = server.windows.open(_order(run_dir, request), self._home(request))
+            opened = server.windows.open(_order(run_dir, prepared.meta), self._home(request))
             ours.hand_over(
                 handover.Handed(
-                    environment=dict(self.environment),
+                    environment={**self.environment, **prepared.variables},
                     umask=self.umask,
                     limits=handover.limits_now(),
                     working_directory=there,
@@ -217,8 +248,8 @@ def _standing(folder: str) -> list[int]:
     return [there.st_dev, there.st_ino]
 
 
-def _order(run_dir: str, request: LaunchRequest) -> tmux.Order:
+def _order(run_dir: str, meta: Mapping[str, Any]) -> tmux.Order:
     run_id = os.path.basename(run_dir)
-    name = place.safe_name(request.name or "", run_id[:8])
+    name = place.safe_name(meta["name"] or meta["preset"] or "", run_id[:8])
     argv = [sys.executable, "-I", "-S", _BOOT, run_dir]
     return tmux.Order(run_id, name=name, argv=argv, state="running")

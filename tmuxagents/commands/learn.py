@@ -1,17 +1,17 @@
-"""What the run directories tell the registry: the row of each run, and which runs there are at all."""
+"""What a run directory tells the registry: the row of its run."""
 
 from __future__ import annotations
 
 import os
-import re
 import time
 
-from tmuxagents import records
-from tmuxagents.commands import inspect
-from tmuxagents.core import endings, lifecycle
+from tmuxagents import jsonline, records
+from tmuxagents.commands import glance, inspect
+from tmuxagents.core import display, endings, lifecycle, queue
 from tmuxagents.core.events import is_figure
 from tmuxagents.edges import process, registry, rundir
 from tmuxagents.edges.registry import Row
+from tmuxagents.errors import NoSuchRun
 from tmuxagents.records import Facts
 
 TYPE_CHECKING = False
@@ -20,50 +20,11 @@ if TYPE_CHECKING:
     from typing import Any
 
     from tmuxagents.commands.inspect import Run
-    from tmuxagents.edges.registry import Registry
     from tmuxagents.edges.tmux.servers import Server
 
 TEXT_LIMIT = 200
-_ID = re.compile("[0-9a-f]{16}")
-# Two changes of a folder within one tick of the clock leave the same time on it; this is many ticks.
-_SETTLED_NS = 2_000_000_000
-
-
-def reconcile(book: Registry, runs: str) -> None:
-    """Tell the registry of runs that it does not know, and of runs whose directories are gone.
-
-    Where there are none this costs one stat: a folder's time changes with each name in it that comes or goes,
-    and the registry remembers at which time it knew them all.
-    """
-    folder, settled = _folder(runs)
-    if folder is not None and book.folder() == folder:
-        return
-    known = book.ids()  # before the listing: a launch that comes between is then not taken for a removal
-    listed = _listed(runs)
-    new = [row for name in listed - known if (row := row_of(f"{runs}/{name}")) is not None]
-    gone = [run_id for run_id in known - listed if not os.path.isdir(f"{runs}/{run_id}")]
-    # A directory that is no run may become one, by its wrapper's hand, without the folder's time telling.
-    whole = len(new) == len(listed - known)
-    sure = folder if settled and whole else None
-    if new or gone or sure:
-        book.absorb(new, gone, sure)
-
-
-def _folder(runs: str) -> tuple[str | None, bool]:
-    """Return what a folder is known by as long as no name in it comes or goes, and whether that is sure."""
-    try:
-        facts = os.stat(runs)
-    except FileNotFoundError:
-        return None, False
-    age = time.time_ns() - facts.st_mtime_ns
-    return f"{facts.st_dev}.{facts.st_ino}.{facts.st_mtime_ns}", age > _SETTLED_NS
-
-
-def _listed(runs: str) -> set[str]:
-    try:
-        return {name for name in os.listdir(runs) if _ID.fullmatch(name)}
-    except FileNotFoundError:
-        return set()
+TOLD = ("status", "attended", "settled", "needs_input", "concluded")
+_MOST_DOCUMENT = 64 * 1024  # bytes; a longer one is made from the run's directory each time
 
 
 def row_of(run_dir: str) -> Row | None:
@@ -78,7 +39,10 @@ def row_of(run_dir: str) -> Row | None:
     presence = process.presence(rundir.identity_of(wrapper))
     result = rundir.read_result(run_dir)
     if result is None or presence == records.HERE:
-        return row(inspect.inspect(run_dir))
+        try:
+            return row(inspect.inspect(run_dir))
+        except NoSuchRun:  # removed while it was read
+            return None
     state = lifecycle.RunState()
     state.started_at = _figure(result.get("startedAt"))
     standing = endings.state_of(Facts(presence=presence, started=True, result=result), state)
@@ -106,21 +70,56 @@ def row(run: Run) -> Row:
         session_id=_text(meta.get("sessionId")) or run.run_id,
         **plan | {"task": (plan["task"] or "")[:TEXT_LIMIT]},
         created_at=_figure(meta.get("createdAt")) or 0.0,
+        timeout=_figure(meta.get("timeout")),
         status=run.standing.status,
         reason=how.reason if how else None,
-        activity=((how.error_message if how else run.activity) or "")[:TEXT_LIMIT] or None,
+        activity=((how.error_message if how else _activity(run)) or "")[:TEXT_LIMIT] or None,
         attended=state.attended,
         settled=how is None and state.settled,
         needs_input=how is None and state.needs_input,
         started_at=_figure(state.started_at),
         ended_at=_figure(run.ended_at),
         last_event_at=_figure(state.last_event_at),
+        elapsed_s=_figure(run.elapsed(0.0)) if how else None,
         concluded=run.result is not None,
         event_seq=state.seq,
         changed_at=_changed_at(run),
+        announced=rundir.is_announced(run.run_dir),
         launcher=_launcher(meta),
+        host=_text((run.wrapper or {}).get("host")) if run.standing.foreign else None,
         **_place(run.wrapper),
+        **_standing(run),
     )
+
+
+def _activity(run: Run) -> str | None:
+    """Return what a run that has not ended does now, or waits for."""
+    if run.activity or run.standing.status != records.QUEUED:
+        return run.activity
+    if run.state.position is not None:
+        return queue.waiting_words(run.state.position)
+    after = run.meta.get("after")
+    short = [str(other)[: display.SHORT_ID] for other in after] if isinstance(after, list) else []
+    return f"waits for {', '.join(short)}" if short else None
+
+
+def _standing(run: Run) -> dict[str, Any]:
+    """Return what lets a run stand as it is written, without being read again (commands/glance)."""
+    wrapper = glance.pulse_of(run.wrapper)
+    if run.mark is None or wrapper is None:
+        return {}
+    return {"wrapper": wrapper, "mark": run.mark, "document": lambda: _document(run)}
+
+
+def _document(run: Run) -> str | None:
+    text = jsonline.encode(run.document(0.0)).decode()
+    return text if len(text) <= _MOST_DOCUMENT else None
+
+
+def is_news(row: Row, now: Row) -> bool:
+    """Say whether a run stands otherwise than the registry has it; what it does right now is no news."""
+    moved = now.server is not None and now.server != row.server
+    return moved or any(getattr(row, key) != getattr(now, key) for key in TOLD)
 
 
 def _launcher(meta: Mapping[str, Any]) -> str | None:

@@ -6,10 +6,9 @@ import time
 
 from tmuxagents import records
 from tmuxagents.commands import known
-from tmuxagents.commands.look import Asked, look, look_in, named, show
-from tmuxagents.commands.wait import is_done
+from tmuxagents.commands.look import RUNS, Asked, look, look_in, named, show
 from tmuxagents.core import display
-from tmuxagents.edges import process
+from tmuxagents.edges import identity
 from tmuxagents.edges.registry import Scope, server_key
 
 TYPE_CHECKING = False
@@ -20,23 +19,27 @@ if TYPE_CHECKING:
     from tmuxagents.commands.known import Caller
     from tmuxagents.commands.look import Look
     from tmuxagents.core.display import Shown
-    from tmuxagents.edges.registry import Registry
+    from tmuxagents.edges.registry import Registry, Row
 
 ROUND_S = 1.0  # of following: at most one line a second a run
-FADES_AFTER_S = 300.0  # the status line is empty so long after the last end
 _USAGE = ("input", "output", "cacheRead", "cacheWrite", "totalTokens", "cost")
 
 
 def asked_by(
-    caller: Caller, references: Iterable[str], *, everywhere: bool = False, ended: bool = False
+    caller: Caller,
+    references: Iterable[str],
+    *,
+    everywhere: bool = False,
+    ended: bool = False,
+    wanted: str = RUNS,
 ) -> Asked:
     """Return what is asked about: named runs, or everybody's, or the caller's own, or the project's."""
     if references := tuple(references):
-        return named(references)
+        return named(references, wanted)
     if everywhere:
-        return Asked(Scope("all"), ended=ended)
+        return Asked(Scope("all"), ended=ended, wanted=wanted)
     own = Scope("owner", caller.owner) if caller.owner else Scope("project", caller.project)
-    return Asked(own, ended=ended)
+    return Asked(own, ended=ended, wanted=wanted)
 
 
 def server_scope(environment: Mapping[str, str]) -> Scope | None:
@@ -44,7 +47,7 @@ def server_scope(environment: Mapping[str, str]) -> Scope | None:
     socket, *figures = environment.get("TMUX", "").rsplit(",", 2)
     if not socket or not figures or not figures[0].isdigit():
         return None
-    started = process.start_time(int(figures[0]))
+    started = identity.start_time(int(figures[0]))
     return None if started is None else Scope("server", server_key(socket, int(figures[0]), started))
 
 
@@ -62,7 +65,7 @@ def changes(caller: Caller, asked: Asked, cursor: str) -> tuple[Look, bool]:
         with book.reading():
             rows, reset = book.changes(cursor, found.asked.scope)
             found.cursor = book.cursor(book.last_change(), found.at)
-        show(found, caller, book, [row.run_id for row in rows])
+        show(found, caller, book, [row.run_id for row in rows], known_rows=rows)
         return found, reset
 
     (found, reset), warnings = known.consult(caller, ask)
@@ -86,7 +89,8 @@ def follow(caller: Caller, asked: Asked, tell: Callable[[Shown], None], over: Ca
         if over(found):
             found.warnings = list(warnings)
             return found
-        asked = Asked(found.asked.scope, ids=(*found.asked.ids, *told), active=found.asked.active)
+        ids = (*found.asked.ids, *told)
+        asked = Asked(found.asked.scope, ids=ids, active=found.asked.active, wanted=asked.wanted)
         time.sleep(max(0.0, begun + ROUND_S - time.monotonic()))
 
 
@@ -95,8 +99,12 @@ def follow(caller: Caller, asked: Asked, tell: Callable[[Shown], None], over: Ca
 
 def is_over(found: Look, *, any_of_them: bool) -> bool:
     """Say whether what was waited for has come: all shown runs are done, or any of them."""
-    done = [is_done(found.runs[shown.run["runId"]]) for shown in found.shown]
+    done = [_is_done(found.rows[shown.run["runId"]]) for shown in found.shown]
     return not done or (any(done) if any_of_them else all(done))
+
+
+def _is_done(row: Row) -> bool:
+    return row.status in records.ENDED or (row.attended and row.settled)
 
 
 def went_well(found: Look, ids: Container[str]) -> bool:
@@ -107,10 +115,7 @@ def went_well(found: Look, ids: Container[str]) -> bool:
 
 def status_text(found: Look) -> str:
     """Return what the status line shows: nothing, some time after nothing is left to be said."""
-    live = found.counts[records.QUEUED] + found.counts[records.RUNNING]
-    if not live and found.at - found.last_end > FADES_AFTER_S:
-        return ""
-    return display.status_line(found.counts, found.waiting)
+    return display.status_text(found.counts, found.waiting, last_end=found.last_end, now=found.at)
 
 
 def document(found: Look, caller: Caller, *, timed_out: bool = False) -> dict[str, Any]:

@@ -5,18 +5,22 @@ from __future__ import annotations
 import time
 
 from tmuxagents.commands.inspect import inspect
-from tmuxagents.core import events, transcript
+from tmuxagents.core import events, prompt, retrieval, transcript
 from tmuxagents.core.documents import first_bytes
 from tmuxagents.core.progress import Narrator
 from tmuxagents.edges import rundir
 
 TYPE_CHECKING = False
 if TYPE_CHECKING:
-    from collections.abc import Iterator
+    from collections.abc import Iterator, Sequence
 
     from tmuxagents.commands.inspect import Run
+    from tmuxagents.core.events import Event
+    from tmuxagents.core.retrieval import Told
 
 _LOOK_EVERY_S = 0.1
+_SLICE = 1024 * 1024  # of a log of any size, so much is in memory at once
+_BIGGEST_PROMPT = 64 * 1024 * 1024
 
 
 def answer(run: Run, max_bytes: int | None = None) -> str | None:
@@ -50,6 +54,15 @@ def event_lines(run_dir: str, *, after: int, follow: bool) -> Iterator[bytes]:
             yield events.encode(event).removesuffix(b"\n")  # as we write them, whoever wrote this one
 
 
+def session_lines(run_dirs: Sequence[str], *, follow: bool) -> Iterator[bytes]:
+    """Yield the transcript of a session, its runs one after the other; the latest is followed, if any is."""
+    for number, run_dir in enumerate(run_dirs, 1):
+        if len(run_dirs) > 1:
+            status = inspect(run_dir).standing.status
+            yield retrieval.run_header(number, len(run_dirs), status).encode()
+        yield from transcript_lines(run_dir, follow=follow and number == len(run_dirs))
+
+
 def transcript_lines(run_dir: str, *, follow: bool) -> Iterator[bytes]:
     """Yield the lines of the transcript; where it could not be written, what the events say instead."""
     empty = True
@@ -79,9 +92,40 @@ def _lines(run_dir: str, name: str, *, follow: bool) -> Iterator[bytes]:
             offset = 0  # removed under a living wrapper, and begun anew
         # Ended is asked before the file is read: what was written before the end is then never missed.
         ended = not follow or inspect(run_dir).ended
-        lines, offset = rundir.read_lines(path, offset)
-        yield from lines
+        while True:
+            lines, offset = rundir.read_lines(path, offset, _SLICE)
+            if not lines:
+                break
+            yield from lines
         if ended:
             return
-        if not lines:
-            time.sleep(_LOOK_EVERY_S)
+        time.sleep(_LOOK_EVERY_S)
+
+
+# --- as the tools of a parent tell it ---------------------------------------------------------------------
+
+
+def told(run_dir: str) -> Told:
+    """Return a run as its session's transcript tells it, and the prompt of a run that continues it."""
+    run = inspect(run_dir)
+    how = run.standing.verdict
+    messages = retrieval.messages(_asked(run), _events(run_dir))
+    return retrieval.Told(run.standing.status, messages, how.error_message if how else None)
+
+
+def _asked(run: Run) -> str:
+    """Return what a run was asked, without what was said in the runs before it."""
+    task = str(run.meta.get("task") or "")
+    written = rundir.read_bytes(f"{run.run_dir}/{rundir.PROMPT}", limit=_BIGGEST_PROMPT)
+    if written is None:
+        return task
+    length = run.meta.get("replayed")
+    text = written.decode("utf-8", "replace")
+    return prompt.without_transcript(text, task, length if type(length) is int else None)
+
+
+def _events(run_dir: str) -> Iterator[Event]:
+    for line in _lines(run_dir, rundir.EVENTS, follow=False):
+        event = events.decode(line)
+        if event is not None:
+            yield event

@@ -9,7 +9,7 @@ import time
 
 from tmuxagents import records
 from tmuxagents.commands.inspect import inspect
-from tmuxagents.edges import process, rundir
+from tmuxagents.edges import lookout, process, rundir
 from tmuxagents.errors import NoSuchRun
 
 TYPE_CHECKING = False
@@ -33,6 +33,7 @@ def wait(run_dirs: Iterable[str], *, any_of_them: bool = False, limit_s: float |
     """Wait until all of these runs are done, or any of them; say whether that came in time."""
     deadline = math.inf if limit_s is None else time.monotonic() + limit_s
     with Waiting(run_dirs) as waiting:
+        waiting.ensure_watchers()
         while True:
             done = waiting.done()
             if not waiting.left or (any_of_them and done):
@@ -56,6 +57,11 @@ class Waiting:
     def __exit__(self, *_: object) -> None:
         for one in self.left:
             one.let_go()
+
+    def ensure_watchers(self) -> None:
+        """Have somebody who concludes a run that is lost meanwhile."""
+        for home in {os.path.dirname(os.path.dirname(one.run_dir)) for one in self.left}:
+            lookout.ensure(home)
 
     def add(self, run_dir: str) -> None:
         """Wait for one more."""

@@ -21,6 +21,9 @@ _HEADER = ("ID", "NAME", "PRESET", "STATUS", "TIME", "ACTIVITY")
 _GAP = "  "
 _CELL = 40  # enough for every name that we give; more is not ours
 _ELLIPSIS = "…"
+FADES_AFTER_S = 300.0  # the status line is empty so long after the last end
+_MARK = 32  # columns of a name that has just ended: that of any name that we give
+_MARKS = 44  # of all of them together; what has no room is counted
 _NO_COLUMN = ("Mn", "Me", "Cf")
 _JOINED_JAMO = range(0x1160, 0x1200)  # letters that are drawn into the one before
 
@@ -78,12 +81,10 @@ def short_id(run_id: str, others: Iterable[str]) -> str:
     return run_id
 
 
-def receipt_name(plan: Mapping[str, Any]) -> str:
-    """Return what a person calls a run that was just launched: its name, its preset, else its id."""
-    for named in (plan.get("name"), plan.get("preset")):
-        if isinstance(named, str) and named:
-            return _cell(named)
-    return short_id(str(plan["runId"]), ())
+def receipt_name(plan: Mapping[str, Any], origin: str | None) -> str:
+    """Return what a person calls a run that was just launched: its name, its preset and whose that is."""
+    names = [_cell(plan["name"])] if plan.get("name") else []
+    return ", ".join([*names, *([origin] if origin else [])]) or short_id(str(plan["runId"]), ())
 
 
 # --- the status line --------------------------------------------------------------------------------------
@@ -95,6 +96,37 @@ def status_line(counts: Mapping[str, int], waiting: int) -> str:
     more = ((counts[records.QUEUED], "queued"), (waiting, "waiting"), (counts[records.FAILED], "failed"))
     parts += [f"{count} {word}" for count, word in more if count]
     return f"bg: {', '.join(parts)} / {counts['total']} total"
+
+
+def status_text(counts: Mapping[str, int], waiting: int, *, last_end: float, now: float) -> str:
+    """Return what a status line shows: nothing, some time after nothing is left to be said."""
+    fades = fades_in(counts, last_end=last_end, now=now)
+    return status_line(counts, waiting) if fades is None or fades > 0 else ""
+
+
+def fades_in(counts: Mapping[str, int], *, last_end: float, now: float) -> float | None:
+    """Return in how many seconds there is nothing left to be said; None as long as a run is live."""
+    live = counts[records.QUEUED] + counts[records.RUNNING]
+    return None if live else last_end + FADES_AFTER_S - now
+
+
+def mark(name: str, *, good: bool) -> str:
+    """Return what stands in the status line for a run that has just ended."""
+    plain = "".join(sign for sign in sanitize.line(name) if sign.isprintable() and sign != "#")
+    return f"{'✓' if good else '✗'} {fit(plain, _MARK) or NONE}"
+
+
+def with_marks(marks: Sequence[str], text: str) -> str:
+    """Return a status text with those runs in front that have just ended, the last one first."""
+    room = _MARKS
+    shown: list[str] = []
+    for one in reversed(marks):
+        room -= columns(one) + 1
+        if shown and room < 0:
+            shown.append(f"+{len(marks) - len(shown)}")
+            break
+        shown.append(one)
+    return " ".join([*shown, *([text] if text else [])])
 
 
 # --- the table --------------------------------------------------------------------------------------------

@@ -24,19 +24,32 @@ _SIGNALLED = 128  # a larger exit code means a signal that the child caught
 class Cause:
     """Why we ended a child that had not settled: decided once, before the first signal."""
 
-    __slots__ = ("message", "reason", "status")
+    __slots__ = ("exit_code", "message", "reason", "status")
 
-    def __init__(self, status: str, reason: str, message: str) -> None:
+    def __init__(self, status: str, reason: str, message: str, *, exit_code: int | None = None) -> None:
         self.status = status
         self.reason = reason
         self.message = message
+        self.exit_code = exit_code  # what stands for that of a child which never was
+
+    def verdict(self, exit: Exit | None = None) -> Verdict:  # noqa: A002
+        """Return the ending of a run that was ended for this."""
+        never_was = None if self.exit_code is None else Exit(self.exit_code)
+        return Verdict(self.status, self.reason, self.message, exit=exit or never_was)
 
 
 STOPPED = Cause(records.ABORTED, "stopped", "Stopped.")
 PARENT = Cause(records.ABORTED, "parent", "The parent cancelled the call.")
 WINDOW_CLOSED = Cause(records.ABORTED, "closed", "The window was closed.")
 SERVER_ENDED = Cause(records.ABORTED, "closed", "The tmux server ended.")
+CWD_CHANGED = Cause(records.FAILED, "spawn", "The working directory changed.")
+NOT_SPAWNED = Cause(records.FAILED, "spawn", "Failed to spawn sub-agent process", exit_code=1)
 LOOP = Cause(records.FAILED, "loop", "Loop detected: sub-agent is repeating the same tool calls")
+
+
+def misconfigured(message: str) -> Cause:
+    """Return the cause of a run that could not begin by its own task's fault."""
+    return Cause(records.FAILED, "config", message, exit_code=1)
 
 
 def timed_out(timeout_s: float) -> Cause:
@@ -51,7 +64,7 @@ def verdict(state: RunState, exit: Exit, *, cause: Cause | None, lingered: bool)
     `cause` is set if we ended the child before it had settled, `lingered` if we ended it after.
     """
     if cause is not None:
-        return Verdict(cause.status, cause.reason, cause.message, exit=exit)
+        return cause.verdict(exit)
     if not state.settled and not lingered:
         return _unsettled(state, exit)
     answer = _bad_answer(state)
@@ -101,7 +114,7 @@ def conclude(state: RunState, *, cause: Cause | None = None) -> Verdict:
     if state.settled and _bad_answer(state) is None:
         return Verdict(records.COMPLETED, "done", exit=state.exit, note="wrapper lost")
     if cause is not None:
-        return Verdict(cause.status, cause.reason, cause.message)
+        return cause.verdict()
     return Verdict(records.ABORTED, "lost", records.LOST_MESSAGE)
 
 

@@ -14,7 +14,12 @@ _TERMINAL = frozenset(
     }
 )
 _TERMINAL_FAMILIES = ("TERM_PROGRAM", "KITTY_", "WEZTERM_", "ITERM_", "GHOSTTY_")
-_PARENT = frozenset({"PI_SESSION_ID", "PI_SESSION_FILE", "AI_AGENT", "PI_CODING_AGENT"})
+_PARENT = frozenset(
+    {
+        *("PI_SESSION_ID", "PI_SESSION_FILE", "AI_AGENT", "PI_CODING_AGENT"),
+        "PI_SUBAGENTS_COPILOT_INITIATOR",  # each run has its own, or none
+    }
+)
 _OURS = "TMUXAGENTS_"
 
 

@@ -5,8 +5,6 @@ Unknown types and fields survive a read. Nothing here decides what an event mean
 
 from __future__ import annotations
 
-import json
-
 from tmuxagents import jsonline
 
 TYPE_CHECKING = False
@@ -51,7 +49,7 @@ def encode(event: Event) -> bytes:
 def decode(line: bytes) -> Event | None:
     """Return the event of one line, None if the line is torn or no event."""
     try:
-        document = json.loads(line)
+        document = jsonline.decode(line)
     except (ValueError, RecursionError):
         return None
     if not isinstance(document, dict):

@@ -11,6 +11,8 @@ import re
 
 import yaml
 
+from tmuxagents.core import scalars
+
 TYPE_CHECKING = False
 if TYPE_CHECKING:
     from typing import Any
@@ -21,20 +23,14 @@ MOST_BYTES = 64 * 1024
 MOST_NODES = 2000
 DEEPEST = 4
 _FENCE = "---"
-_LONGEST_NUMBER = 64  # digits; what is longer is no figure that anybody counts with
 _MOST_SHOWN = 60
 _LONGEST_REASON = 200
 
-_NULL = re.compile(r"(null|Null|NULL|~|)")
-_TRUE = re.compile(r"(true|True|TRUE)")
-_FALSE = re.compile(r"(false|False|FALSE)")
-_WHOLE = re.compile(r"[-+]?[0-9]+")
-_OTHER_BASE = re.compile(r"0o[0-7]+|0x[0-9a-fA-F]+")
-_FRACTION = re.compile(r"[-+]?(\.[0-9]+|[0-9]+(\.[0-9]*)?)([eE][-+]?[0-9]+)?")
-_INFINITE = re.compile(r"([-+]?)\.(inf|Inf|INF)")
-_NO_NUMBER = re.compile(r"\.(nan|NaN|NAN)")
+_SLIPS = (yaml.YAMLError, ValueError, OverflowError, RecursionError)  # what the library lets through
 _KEY = re.compile(r"([A-Za-z][\w.-]{0,40})\s*:")
 _ANCHORS = "anchors and aliases (& and *) are not allowed; put a text that begins so in quotes"
+_BAD_CHARACTER = "it holds a character that may not be there (U+{:04X})"
+_UNSPEAKABLE = re.compile("[\0\ud800-\udfff]")  # escapes can say it; no file, argument or variable can
 _NO_CLOSING_QUOTE = "found unexpected end of stream"
 _MISPLACED_COLON = "mapping values are not allowed here"
 # What the library says, in words for the person who wrote the file.
@@ -42,6 +38,7 @@ _WORDS = {
     _NO_CLOSING_QUOTE: "a quote is not closed",
     _MISPLACED_COLON: 'a text that holds ": " must stand in quotes',
     "found character '\\t' that cannot start any token": "a tab cannot indent; use blanks",
+    "sequence entries are not allowed here": "a list begins on a line of its own",
     "could not find expected ':'": 'here a ":" is missing',
     "found character '`' that cannot start any token": "put a text that begins with ` in quotes",
     "found character '@' that cannot start any token": "put a text that begins with @ in quotes",
@@ -122,14 +119,12 @@ def load(text: str, *, deepest: int = DEEPEST) -> Loaded:
             build.take(event)
     except yaml.reader.ReaderError as error:
         line = text.count("\n", 0, error.position) + 1
-        raise Malformed(
-            f"it holds a character that may not be there (U+{_code(error):04X})", line=line
-        ) from error
+        raise Malformed(_BAD_CHARACTER.format(_code(error)), line=line) from error
     except yaml.MarkedYAMLError as error:
         raise _malformed(error, text, build.field) from error
-    except (yaml.YAMLError, ValueError, RecursionError) as error:  # the library has its own slips, too
-        if isinstance(error, Malformed):
-            raise
+    except Malformed:
+        raise
+    except _SLIPS as error:
         raise Malformed("it cannot be read as YAML", line=build.line) from error
     return Loaded(build.value, build.written, build.lines)
 
@@ -173,21 +168,18 @@ class _Build:
         self.written: Any = None
         self.lines: dict[tuple[str | int, ...], int] = {}
         self.line: int | None = None
+        self.field: str | None = None  # the key at the top whose value is being read
         self._open: list[_Open] = []
         self._deepest = deepest
         self._nodes = 0
         self._documents = 0
-
-    @property
-    def field(self) -> str | None:
-        """The key at the top whose value is being read."""
-        return self._open[0].key if self._open else None
 
     def take(self, event: Event) -> None:
         """Take the next event."""
         self.line = event.start_mark.line + 1 if event.start_mark else None
         if isinstance(event, yaml.DocumentStartEvent):
             self._documents += 1
+            self.field = None
             if self._documents > 1:
                 raise self._refusal("there may be one document only")
         elif isinstance(event, yaml.AliasEvent):
@@ -212,17 +204,22 @@ class _Build:
 
     def _scalar(self, event: yaml.ScalarEvent) -> None:
         written = event.value
+        unspeakable = _UNSPEAKABLE.search(written)
+        if unspeakable:
+            raise self._refusal(_BAD_CHARACTER.format(ord(unspeakable.group())))
         if self._open and isinstance(self._open[-1].value, dict) and self._open[-1].key is None:
             self._key(written)
             return
         plain = event.style is None and event.implicit[0]
-        self._put(_typed(written) if plain else written, written)
+        self._put(scalars.typed(written) if plain else written, written)
 
     def _key(self, key: str) -> None:
         inside = self._open[-1]
         if key in inside.value:
             raise self._refusal(f'the key "{_shown(key)}" stands there twice', field=_shown(key))
         inside.key = key
+        if len(self._open) == 1:
+            self.field = _shown(key)
 
     def _collection(self, *, is_mapping: bool) -> None:
         if self._open and isinstance(self._open[-1].value, dict) and self._open[-1].key is None:
@@ -259,26 +256,3 @@ class _Build:
 
 def _shown(key: str) -> str:
     return key if len(key) <= _MOST_SHOWN else f"{key[:_MOST_SHOWN]}…"
-
-
-def _typed(text: str) -> Any:
-    """Return what a plain scalar means in YAML 1.2."""
-    if not text or text[0] in "nN~tTfF":
-        for pattern, value in ((_NULL, None), (_TRUE, True), (_FALSE, False)):
-            if pattern.fullmatch(text):
-                return value
-        return text
-    return _number(text) if text[0] in "0123456789+-." and len(text) <= _LONGEST_NUMBER else text
-
-
-def _number(text: str) -> Any:
-    if _WHOLE.fullmatch(text):
-        return int(text)
-    if _OTHER_BASE.fullmatch(text):
-        return int(text, 0)
-    if _FRACTION.fullmatch(text):
-        return float(text)
-    infinite = _INFINITE.fullmatch(text)
-    if infinite:
-        return float(f"{infinite.group(1)}inf")
-    return float("nan") if _NO_NUMBER.fullmatch(text) else text

@@ -5,7 +5,9 @@ The same filter for the window, the transcript, tables and error messages. JSON 
 
 from __future__ import annotations
 
-import re
+TYPE_CHECKING = False
+if TYPE_CHECKING:
+    import re
 
 # Strings that a terminal swallows whole (OSC, DCS, SOS, PM, APC), in 7 and 8 bit form. Without an end they
 # take the rest of their line: their payload is no text of anybody's. Another beginning ends them, too: else
@@ -14,19 +16,39 @@ _INSIDE = "[^\x07\x1b\x9c\x9d\x90\x98\x9e\x9f"
 _STRINGS = f"(?:\x1b[\\]PX^_]|[\x9d\x90\x98\x9e\x9f])(?:{_INSIDE}]*+(?:\x07|\x1b\\\\|\x9c)|{_INSIDE}\n]*)"
 _CSI = "(?:\x1b\\[|\x9b)[0-?]*[ -/]*[@-~]?"
 _ESCAPE = "\x1b[ -/]*[0-~]?"
-_SEQUENCE = re.compile(f"{_STRINGS}|{_CSI}|{_ESCAPE}")
-_LOUD = re.compile("[\x00-\x08\x0b-\x1f\x7f-\x9f\u061c\u200e\u200f\u2028-\u202e\u2066-\u2069]")
-_ANY = re.compile("[\x00-\x08\x0b-\x1f\x7f-\x9f\u061c\u200e\u200f\u2028-\u202e\u2066-\u2069\ud800-\udfff]")
-_BREAKS = re.compile("\r\n?|[\x85\u2028\u2029]")
-_SURROGATE = re.compile("[\ud800-\udfff]")
+_LOUD = "\x00-\x08\x0b-\x1f\x7f-\x9f\u061c\u200e\u200f\u2028-\u202e\u2066-\u2069"
+_SURROGATES = "\ud800-\udfff"
+_BREAKS = "\r\n?|[\x85\u2028\u2029]"
+
+
+class _Expressions:
+    """The expressions, compiled. Most text needs none of them, and who meets only such pays for none."""
+
+    def __init__(self) -> None:
+        import re  # noqa: PLC0415  (4 ms that a look at the runs does not have)
+
+        self.sequence: re.Pattern[str] = re.compile(f"{_STRINGS}|{_CSI}|{_ESCAPE}")
+        self.loud = re.compile(f"[{_LOUD}]")
+        self.any = re.compile(f"[{_LOUD}{_SURROGATES}]")
+        self.breaks = re.compile(_BREAKS)
+        self.surrogate = re.compile(f"[{_SURROGATES}]")
+
+
+_compiled: _Expressions | None = None
 
 
 def text(raw: str) -> str:
     """Return the text without escape sequences and controls; newlines and tabs stay."""
-    if not _ANY.search(raw):
+    global _compiled  # noqa: PLW0603  (compiled once)
+    if raw.isprintable() or raw.replace("\n", "").replace("\t", "").isprintable():
+        return raw  # what is taken out is never printable
+    if _compiled is None:
+        _compiled = _Expressions()
+    found = _compiled
+    if not found.any.search(raw):
         return raw
-    plain = _BREAKS.sub("\n", _SEQUENCE.sub("", raw))
-    return _SURROGATE.sub("\ufffd", _LOUD.sub("", plain))
+    plain = found.breaks.sub("\n", found.sequence.sub("", raw))
+    return found.surrogate.sub("\ufffd", found.loud.sub("", plain))
 
 
 def line(raw: str) -> str:

@@ -8,11 +8,12 @@ the lock and has its working directory; only then does the launcher say that the
 from __future__ import annotations
 
 import contextlib
-import json
 import os
 import resource
 import select
 import time
+
+from tmuxagents import jsonline
 
 TYPE_CHECKING = False
 if TYPE_CHECKING:
@@ -75,7 +76,7 @@ class Launcher:
 
     def hand_over(self, handed: Handed) -> None:
         """Lay down everything for the wrapper to take."""
-        body = json.dumps({name: getattr(handed, name) for name in Handed.__slots__}).encode()
+        body = jsonline.encode({name: getattr(handed, name) for name in Handed.__slots__})
         self._rest = memoryview(len(body).to_bytes(_LENGTH, "big") + body)
 
     def is_taken(self, limit_s: float) -> bool:
@@ -152,7 +153,7 @@ def _read_all(handle: int, deadline: float) -> bytes | None:
 
 def _parse(text: bytes) -> Handed | None:
     try:
-        body: dict[str, Any] = json.loads(text)
+        body: dict[str, Any] = jsonline.decode(text)
         return Handed(**body)
     except (ValueError, TypeError):
         return None

@@ -1,13 +1,12 @@
-"""Processes: who I am, who lives, start one, signal one, list them. Linux: /proc, pidfd, subreaper.
+"""Processes: start one, signal one, wait for one, list them. Linux: /proc, pidfd, subreaper.
 
-Never by pid alone: a process is named by its pid and start time, and signalled through a pidfd that was
-opened before both were compared.
+Who is who and who lives is said in edges/identity. Never by pid alone: a process is named by its pid and
+start time, and signalled through a pidfd that was opened before both were compared.
 """
 
 from __future__ import annotations
 
 import contextlib
-import errno
 import fcntl
 import os
 import resource
@@ -15,13 +14,31 @@ import select
 import signal
 import time
 
-from tmuxagents import records
-from tmuxagents.errors import Unusable
-from tmuxagents.records import Identity, ProcessRow
+from tmuxagents.edges.identity import (
+    boot_id,
+    host,
+    is_dead,
+    myself,
+    pid_namespace,
+    presence,
+    read,
+    start_time,
+    unless_gone,
+)
+from tmuxagents.records import ProcessRow
 
 TYPE_CHECKING = False
 if TYPE_CHECKING:
     from collections.abc import Iterable, Iterator, Mapping
+
+__all__ = [  # what others take from here of edges/identity, besides what is defined below
+    "boot_id",
+    "host",
+    "myself",
+    "pid_namespace",
+    "presence",
+    "start_time",
+]
 
 MARKER = b"TMUXAGENTS_RUN="
 ROLE = b"TMUXAGENTS_ROLE="
@@ -30,85 +47,6 @@ _LISTENING = b"00010000"  # __SO_ACCEPTCON in /proc/net/unix
 _PIPE_SIZE = 256 * 1024
 # KILL and STOP cannot be set; the two that libc keeps for itself (32 and 33) must not be.
 _ALL_SIGNALS = sorted(signal.valid_signals() - {signal.SIGKILL, signal.SIGSTOP})
-
-
-# --- identity ---------------------------------------------------------------------------------------------
-
-
-def _read(path: str) -> bytes:
-    handle = os.open(path, os.O_RDONLY | os.O_CLOEXEC)
-    try:
-        text = b""
-        while piece := os.read(handle, 65536):
-            text += piece
-        return text
-    finally:
-        os.close(handle)
-
-
-def host() -> str:
-    """Return the name of this machine: its host name and 8 characters of its machine id."""
-    try:
-        machine = _read("/etc/machine-id").decode("ascii", "replace").strip()[:8]
-    except OSError:
-        machine = ""
-    return f"{os.uname().nodename}-{machine or '0' * 8}"
-
-
-def boot_id() -> str:
-    """Return the id of this boot."""
-    try:
-        return _read("/proc/sys/kernel/random/boot_id").decode().strip()
-    except OSError as error:
-        message = "/proc is not mounted, and without it nobody can tell a living run from a dead one"
-        raise Unusable(message, kind="no-permission", hint="mount -t proc proc /proc") from error
-
-
-def pid_namespace() -> int:
-    """Return the inode of our pid namespace: pids mean nothing across it."""
-    return os.stat("/proc/self/ns/pid").st_ino
-
-
-def start_time(pid: int, *, zombie: bool = False) -> int | None:
-    """Return when a living process started, in clock ticks since boot; None if it is dead.
-
-    A zombie is dead, unless it is a child that we have not reaped yet and ask about.
-    """
-    try:
-        fields = _read(f"/proc/{pid}/stat").rpartition(b")")[2].split()
-    except OSError as error:
-        _unless_gone(error)
-        return None
-    return None if _is_dead(fields) and not zombie else int(fields[19])
-
-
-def _is_dead(fields: list[bytes]) -> bool:
-    """Say whether a process is dead; one whose first thread has ended looks like a zombie and is none."""
-    return fields[0] == b"X" or (fields[0] == b"Z" and int(fields[17]) <= 1)
-
-
-def myself() -> Identity:
-    """Return the identity of this process."""
-    started = start_time(os.getpid())
-    if started is None:
-        raise Unusable(
-            "/proc does not show this process", kind="no-permission", hint="mount -t proc proc /proc"
-        )
-    return Identity(
-        host=host(), boot_id=boot_id(), pid_namespace=pid_namespace(), pid=os.getpid(), start_time=started
-    )
-
-
-def presence(identity: Identity | None) -> str:
-    """Say where a wrapper is: here, gone, elsewhere, or never came."""
-    if identity is None:
-        return records.NEVER_CAME
-    if identity.boot_id != boot_id():
-        # The same host in another boot: everything of it is dead. A host name alone may change in one boot.
-        return records.GONE if identity.host == host() else records.ELSEWHERE
-    if identity.pid_namespace != pid_namespace():
-        return records.ELSEWHERE
-    return records.HERE if start_time(identity.pid) == identity.start_time else records.GONE
 
 
 # --- one process ------------------------------------------------------------------------------------------
@@ -121,7 +59,7 @@ def open_handle(pid: int, started: int) -> int | None:
     except OverflowError:
         return None  # a number that no process can have
     except OSError as error:
-        _unless_gone(error)
+        unless_gone(error)
         return None
     if start_time(pid) != started:
         os.close(handle)
@@ -164,11 +102,11 @@ def wait_all_gone(processes: Iterable[ProcessRow], limit_s: float) -> None:
         wait_gone(row.pid, row.start_time, max(0.0, deadline - time.monotonic()))
 
 
-def become_subreaper() -> None:
-    """Make orphaned descendants our children instead of init's, so that none gets out of sight."""
+def become_subreaper(*, on: bool = True) -> None:
+    """Make orphaned descendants our children instead of init's, so that none gets out of sight; or not."""
     import ctypes  # noqa: PLC0415  (only the wrapper pays for it)
 
-    ctypes.CDLL(None, use_errno=True).prctl(_PR_SET_CHILD_SUBREAPER, 1, 0, 0, 0)
+    ctypes.CDLL(None, use_errno=True).prctl(_PR_SET_CHILD_SUBREAPER, int(on), 0, 0, 0)
 
 
 def find_program(name: str, path: str) -> str | None:
@@ -315,18 +253,18 @@ def table(*, since: int) -> list[ProcessRow]:
 
 def _row(pid: int) -> ProcessRow | None:
     try:
-        text = _read(f"/proc/{pid}/stat")
+        text = read(f"/proc/{pid}/stat")
         uid = os.stat(f"/proc/{pid}").st_uid
         if uid != os.getuid():  # root's name also stands on ours that may not be traced (ssh-agent)
-            uid = int(_read(f"/proc/{pid}/status").partition(b"\nUid:")[2].split(None, 1)[0])
+            uid = int(read(f"/proc/{pid}/status").partition(b"\nUid:")[2].split(None, 1)[0])
     except (IndexError, ValueError):
         return None
     except OSError as error:
-        _unless_gone(error)
+        unless_gone(error)
         return None
     head, _, tail = text.rpartition(b")")
     fields = tail.split()
-    if len(fields) < 20 or _is_dead(fields):  # noqa: PLR2004  (proc(5))
+    if len(fields) < 20 or is_dead(fields):  # noqa: PLR2004  (proc(5))
         return None
     return ProcessRow(
         pid=pid,
@@ -342,9 +280,9 @@ def _marks(pid: int) -> tuple[str | None, str | None]:
     """Return the run marker and the role in a process's environment."""
     marker = role = None
     try:
-        environment = _read(f"/proc/{pid}/environ")
+        environment = read(f"/proc/{pid}/environ")
     except OSError as error:
-        _unless_gone(error)
+        unless_gone(error)
         return None, None
     for entry in environment.split(b"\0"):
         if entry.startswith(MARKER):
@@ -354,26 +292,20 @@ def _marks(pid: int) -> tuple[str | None, str | None]:
     return marker, role
 
 
-def _unless_gone(error: OSError) -> None:
-    """Raise an error that does not mean that the process has gone or is not ours: we ran out of something."""
-    if error.errno not in (errno.ENOENT, errno.ESRCH, errno.EACCES, errno.EPERM, errno.EINVAL):
-        raise error
-
-
 def _listens(pid: int) -> bool:
     """Say whether a process listens on a unix socket, in its own network namespace.
 
     Keepers of keys hide their descriptors: better to spare one too many than to end somebody's agent.
     """
     try:
-        lines = _read(f"/proc/{pid}/net/unix").split(b"\n")[1:]
+        lines = read(f"/proc/{pid}/net/unix").split(b"\n")[1:]
         columns = [line.split() for line in lines]
         listening = {c[6] for c in columns if len(c) > 6 and c[3] == _LISTENING}  # noqa: PLR2004  (proc(5))
         return any(_socket(f"/proc/{pid}/fd/{name}") in listening for name in os.listdir(f"/proc/{pid}/fd"))
     except PermissionError:
         return True
     except OSError as error:
-        _unless_gone(error)
+        unless_gone(error)
         return False
 
 

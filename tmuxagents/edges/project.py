@@ -6,37 +6,51 @@ across a mount point.
 
 from __future__ import annotations
 
+import contextlib
 import os
-import re
 
-_OCTAL = re.compile(r"\\(\d{3})")  # how mountinfo writes blanks
+TYPE_CHECKING = False
+if TYPE_CHECKING:
+    from collections.abc import Iterator
+
 LINKS = ".pi/subagents/runs"
 _EVERYBODYS = ("/", "/tmp", "/var/tmp")  # noqa: S108  (named to be refused)
 
 
 def project_of(folder: str, home: str) -> str:
     """Return the project of an absolute folder: the folder itself where there is no other."""
-    home = os.path.realpath(home)
-    start = os.path.realpath(folder)
-    mounted = _mount_points()
-    current = start
-    while current != home and current not in _EVERYBODYS:
+    for current in upwards(folder, home):
         if os.path.exists(f"{current}/.git") or os.path.isdir(f"{current}/.pi"):
             return current
+    return os.path.realpath(folder)
+
+
+def upwards(folder: str, home: str) -> Iterator[str]:
+    """Yield a folder and those above it, as far as a project can reach."""
+    home = os.path.realpath(home)
+    current = os.path.realpath(folder)
+    mounted = _mount_points()
+    while current != home and current not in _EVERYBODYS:
+        yield current
         if current in mounted:
-            break
+            return
         current = os.path.dirname(current)
-    return start
 
 
 def _mount_points() -> set[str]:
     """Return where something is mounted; devices would not tell of a folder mounted on the same disk."""
     try:
-        with open("/proc/self/mountinfo", encoding="utf-8", errors="surrogateescape") as lines:
-            fields = [line.split(" ")[4] for line in lines]
+        with open("/proc/self/mountinfo", "rb", buffering=0) as lines:
+            fields = [line.split(b" ", 5)[4] for line in lines.read().split(b"\n") if line]
     except OSError:
         return set()
-    return {_OCTAL.sub(lambda found: chr(int(found.group(1), 8)), field) for field in fields}
+    return {os.fsdecode(_unescaped(field) if b"\\" in field else field) for field in fields}
+
+
+def _unescaped(field: bytes) -> bytes:
+    """Return a path as it is: mountinfo writes blanks, and what would be taken for an escape, in octal."""
+    first, *others = field.split(b"\\")
+    return first + b"".join(bytes((int(other[:3], 8),)) + other[3:] for other in others)
 
 
 def link(project: str, run_dir: str) -> bool:
@@ -59,6 +73,46 @@ def link(project: str, run_dir: str) -> bool:
     except OSError:
         return False
     return True
+
+
+def links(project: str, runs: str) -> list[str]:
+    """Return the runs of a runs folder that a project has links to."""
+    with _links_folder(project) as folder:
+        if folder is None:
+            return []
+        return [name for name in sorted(os.listdir(folder)) if _is_link_to(folder, name, f"{runs}/{name}")]
+
+
+def unlink(project: str, run_dir: str) -> None:
+    """Remove the link to a run from its project, if it is there. Raises OSError."""
+    name = os.path.basename(run_dir)
+    with _links_folder(project) as folder:
+        if folder is not None and _is_link_to(folder, name, run_dir):
+            with contextlib.suppress(FileNotFoundError):
+                os.unlink(name, dir_fd=folder)
+
+
+def _is_link_to(folder: int, name: str, target: str) -> bool:
+    try:
+        return os.readlink(name, dir_fd=folder) == target
+    except OSError:
+        return False
+
+
+@contextlib.contextmanager
+def _links_folder(project: str) -> Iterator[int | None]:
+    """Open the folder of links, if no link leads to it: one in a clone would lead us elsewhere."""
+    handles: list[int] = []
+    flags = os.O_RDONLY | os.O_DIRECTORY | os.O_CLOEXEC
+    try:
+        with contextlib.suppress(OSError):
+            handles.append(os.open(project, flags))
+            for part in LINKS.split("/"):
+                handles.append(os.open(part, flags | os.O_NOFOLLOW, dir_fd=handles[-1]))
+        yield handles[-1] if len(handles) > LINKS.count("/") + 1 else None
+    finally:
+        for handle in handles:
+            os.close(handle)
 
 
 def _ignore_all(path: str) -> None:

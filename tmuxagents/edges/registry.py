@@ -1,6 +1,7 @@
 """The registry: SQLite, a cache of the run directories. Whoever asks it must be able to do without it.
 
-Here is the database itself; what one can ask it is in registry_runs, tables and statements in registry_sql.
+Here is the database itself; what one can ask it is in registry_runs, the words for that in registry_sql and
+registry_schema.
 A file that is damaged raises `Damaged` and may be set aside, since all of it can be read again from the run
 directories; one that cannot be used now, or was written by a newer program, raises `Unfit` and is left alone.
 """
@@ -14,7 +15,7 @@ import sqlite3
 from tmuxagents.edges import process, registry_file
 from tmuxagents.edges.registry_file import Damaged, Identity, Unfit, path_of, set_aside
 from tmuxagents.edges.registry_runs import Registry, Tally
-from tmuxagents.edges.registry_sql import MIGRATIONS, SCHEMA, VERSION, Row, Scope, plain, server_key
+from tmuxagents.edges.registry_sql import MIGRATIONS, VERSION, Row, Scope, plain, server_key
 
 TYPE_CHECKING = False
 if TYPE_CHECKING:
@@ -97,6 +98,15 @@ class Database:
     def reading(self) -> contextlib.AbstractContextManager[None]:
         """Ask several things about the same moment."""
         return self._transaction("BEGIN")
+
+    @contextlib.contextmanager
+    def impatient(self) -> Iterator[None]:
+        """Wait for nobody: raise Unfit where one would have to."""
+        self._connection.execute("PRAGMA busy_timeout = 0")
+        try:
+            yield
+        finally:
+            self._connection.execute(f"PRAGMA busy_timeout = {int(self._patience_s * 1000)}")
 
     def writing(self) -> contextlib.AbstractContextManager[None]:
         """Write several things, or none of them."""
@@ -212,6 +222,11 @@ def _make(path: str, patience_s: float) -> None:
             raise Unfit(str(error.strerror)) from error
 
 
+def has_wal(path: str) -> bool:
+    """Say whether a database here can have a write-ahead log. What was tried is left there."""
+    return _made(path, "WAL")
+
+
 def _made(path: str, journal: str) -> bool:
     """Make a database with such a journal; say whether one can write and read with it."""
     registry_file.remove(path)
@@ -231,6 +246,8 @@ def _made(path: str, journal: str) -> bool:
 
 
 def _found(connection: sqlite3.Connection) -> None:
+    from tmuxagents.edges.registry_schema import SCHEMA  # noqa: PLC0415  (who finds a registry needs no tables)
+
     connection.execute("BEGIN IMMEDIATE")
     for statement in SCHEMA:
         connection.execute(statement)

@@ -2,16 +2,17 @@
 
 from __future__ import annotations
 
+import contextlib
 import math
 
 from tmuxagents import records
 from tmuxagents.edges import registry_sql
-from tmuxagents.edges.registry_file import Damaged
+from tmuxagents.edges.registry_file import Damaged, Unfit
 from tmuxagents.edges.registry_sql import COLUMNS, FLAGS, GIVEN, Row, Scope, plain
 
 TYPE_CHECKING = False
 if TYPE_CHECKING:
-    from collections.abc import Iterable, Sequence
+    from collections.abc import Iterable, Iterator, Sequence
     from contextlib import AbstractContextManager
     from typing import Any, Self
 
@@ -39,6 +40,10 @@ class Registry:
         return self
 
     def __exit__(self, *_: object) -> None:
+        self.close()
+
+    def close(self) -> None:
+        """Close it."""
         self._database.close()
 
     def reading(self) -> AbstractContextManager[None]:
@@ -54,12 +59,19 @@ class Registry:
     def save(self, rows: Iterable[Row]) -> tuple[int, int]:
         """Add or update rows, in one transaction; return the number of the last change before and after.
 
-        No run is ever taken back by it (registry_sql.UPSERT).
+        No run is ever taken back by it (registry_schema.UPSERT).
         """
+        from tmuxagents.edges.registry_schema import UPSERT  # noqa: PLC0415  (who only looks needs none of it)
+
         with self._database.writing():
             before = self.last_change()
-            self._database.write(registry_sql.UPSERT, map(_values, rows))
+            self._database.write(UPSERT, map(_values, rows))
             return before, self.last_change()
+
+    def keep(self, rows: Iterable[Row]) -> None:
+        """Save rows that tell nothing new, unless somebody writes right now, or nobody can."""
+        with contextlib.suppress(Unfit), self._database.impatient():
+            self.save(rows)
 
     def absorb(self, rows: Iterable[Row], gone: Iterable[str], folder: str | None) -> None:
         """Take in what the whole runs folder has shown, and which folder that was, if it is sure.
@@ -100,10 +112,19 @@ class Registry:
         """Return the rows of all runs whose ending is not written down, newest first: the ones to look at."""
         return self._rows(registry_sql.OPEN, ())
 
+    def unannounced(self) -> list[Row]:
+        """Return the rows of all runs that have ended, and nobody was told."""
+        return self._rows("concluded = 1 AND announced = 0", ())
+
+    def servers(self) -> list[str]:
+        """Return the names of all tmux servers that have or launched a run (`server_key`)."""
+        sql = "SELECT DISTINCT key FROM tally WHERE scope = 'server' AND runs > 0"
+        return [found[0] for found in self._database.ask(sql)]
+
     def tally(self, scope: Scope) -> Tally:
-        """Return the counts of a scope; what they cost does not depend on how many runs there are."""
+        """Return the counts of a scope; unless a mode is named, however many runs there are costs nothing."""
         found = Tally()
-        if scope.kind == "named":
+        if not scope.is_tallied:
             figures = self._database.ask(registry_sql.COUNT.format(scope.where), scope.values)
         else:
             figures = self._database.ask(registry_sql.TALLY, (scope.kind, scope.key))
@@ -139,6 +160,25 @@ class Registry:
         """Return the ids before and after an id: those that its beginning could be mistaken for."""
         return [found for found in self._database.ask(registry_sql.NEIGHBOURS, (run_id, run_id))[0] if found]
 
+    def all_neighbours(self, run_ids: Sequence[str]) -> dict[str, list[str]]:
+        """Return the neighbours of many ids at once."""
+        found = self._about(registry_sql.ALL_NEIGHBOURS, run_ids)
+        return {run_id: [other for other in others if other] for run_id, *others in found}
+
+    def session_sizes(self, session_ids: Iterable[str]) -> dict[str, int]:
+        """Return how many runs each of these sessions has."""
+        return dict(self._about(registry_sql.SESSIONS, list(dict.fromkeys(session_ids))))
+
+    def documents(self, run_ids: Sequence[str]) -> dict[str, str]:
+        """Return the documents of those of these runs that have one here, as JSON texts."""
+        return dict(self._about(registry_sql.DOCUMENTS, run_ids))
+
+    def _about(self, sql: str, keys: Sequence[str]) -> Iterator[tuple[Any, ...]]:
+        most = registry_sql.MOST_AT_ONCE
+        for start in range(0, len(keys), most):
+            some = keys[start : start + most]
+            yield from self._database.ask(sql.format(", ".join("?" * len(some))), some)
+
     def ids(self) -> set[str]:
         """Return the ids of all runs."""
         return {found[0] for found in self._database.ask("SELECT run_id FROM run")}
@@ -154,10 +194,14 @@ class Registry:
         """Return the number of the last change."""
         return int(self._database.ask("SELECT change FROM book")[0][0])
 
+    def name(self) -> str:
+        """Return what this database is called, and no other: it is another one where that has changed."""
+        ((name,),) = self._database.ask("SELECT id FROM book")
+        return str(name)
+
     def cursor(self, number: int, at: float) -> str:
         """Return the cursor for who knows all changes up to a number, and what ended before a moment."""
-        ((book,),) = self._database.ask("SELECT id FROM book")
-        return f"{book}.{number}.{max(0, int(at))}"
+        return f"{self.name()}.{number}.{max(0, int(at))}"
 
     def changes(self, cursor: str, scope: Scope) -> tuple[list[Row], bool]:
         """Return the rows that have changed since a cursor, and whether it means nothing here any more.
@@ -176,11 +220,15 @@ class Registry:
 
 
 def _values(row: Row) -> dict[str, Any]:
-    return {column: plain(getattr(row, column)) for column in GIVEN}
+    values = {column: getattr(row, column) for column in GIVEN}
+    if callable(row.document):
+        values["document"] = row.document()
+    return {column: plain(value) for column, value in values.items()}
 
 
 def _row(values: tuple[Any, ...]) -> Row:
     row = Row.__new__(Row)
+    row.document = None
     for column, value in zip(COLUMNS, values, strict=True):
         setattr(row, column, value != 0 if column in FLAGS else value)
     return row

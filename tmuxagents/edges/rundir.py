@@ -10,12 +10,12 @@ from __future__ import annotations
 import contextlib
 import errno
 import fcntl
-import json
 import os
 import stat
 import time
 
 from tmuxagents import jsonline, records
+from tmuxagents.edges import marks
 from tmuxagents.records import Identity
 
 TYPE_CHECKING = False
@@ -27,7 +27,7 @@ META = "meta.json"
 PROMPT = "prompt.txt"
 SYSTEM_PROMPT = "system-prompt.md"
 APPEND_SYSTEM_PROMPT = "append-system-prompt.md"
-EVENTS = "events.jsonl"
+EVENTS = marks.EVENTS
 STDOUT = "stdout.log"
 STDERR = "stderr.log"
 TRANSCRIPT = "transcript.log"
@@ -35,6 +35,7 @@ SESSION = "child-session.jsonl"
 WRAPPER = "wrapper.json"
 OUTPUT = "output.md"
 RESULT = "result.json"
+ANNOUNCED = "announced"
 LOCK = "run.lock"
 
 _CHUNK = 1024 * 1024
@@ -120,12 +121,21 @@ def _read_all(handle: int) -> bytes:
     return b"".join(pieces)
 
 
+def _read_some(handle: int, most: int) -> bytes:
+    pieces = []
+    while piece := os.read(handle, most):
+        pieces.append(piece)
+        if b"\n" in piece:
+            break
+    return b"".join(pieces)
+
+
 def _read_json(path: str) -> dict[str, Any] | None:
     text = read_bytes(path, limit=_BIGGEST_JSON)
     if text is None:
         return None
     try:
-        document = json.loads(text)
+        document = jsonline.decode(text)
     except (ValueError, RecursionError):
         return None
     return document if isinstance(document, dict) else None
@@ -166,8 +176,11 @@ def identity_of(wrapper: Mapping[str, Any] | None) -> Identity | None:
     return Identity(host=str(host), boot_id=str(boot), pid_namespace=namespace, pid=pid, start_time=started)  # type: ignore[arg-type]
 
 
-def read_lines(path: str, offset: int) -> tuple[list[bytes], int]:
-    """Return the complete lines from an offset on, and the offset behind them; a torn tail stays."""
+def read_lines(path: str, offset: int, most: int | None = None) -> tuple[list[bytes], int]:
+    """Return the complete lines from an offset on, and the offset behind them; a torn tail stays.
+
+    `most`: read about so many bytes, but a whole line at least.
+    """
     try:
         handle = os.open(path, os.O_RDONLY | os.O_NOFOLLOW | os.O_NONBLOCK | os.O_CLOEXEC)
     except OSError:
@@ -177,7 +190,7 @@ def read_lines(path: str, offset: int) -> tuple[list[bytes], int]:
         if not stat.S_ISREG(facts.st_mode) or facts.st_size <= offset:
             return [], offset
         os.lseek(handle, offset, os.SEEK_SET)
-        text = _read_all(handle)
+        text = _read_all(handle) if most is None else _read_some(handle, most)
     except OSError:
         return [], offset
     finally:
@@ -335,6 +348,23 @@ def secret() -> str:
 def write_result(run_dir: str, result: Mapping[str, Any]) -> None:
     """Write the ending. Raises OSError. Only under the lock, only once."""
     replace(run_dir, RESULT, jsonline.encode(result))
+
+
+def announce(run_dir: str) -> bool:
+    """Take the right to announce a run; say whether nobody had it before. Raises OSError."""
+    folder = _open_folder(run_dir)
+    try:
+        _write_new(ANNOUNCED, b"", folder=folder)
+    except FileExistsError:
+        return False
+    finally:
+        os.close(folder)
+    return True
+
+
+def is_announced(run_dir: str) -> bool:
+    """Say whether somebody has announced a run."""
+    return place_of(f"{run_dir}/{ANNOUNCED}") is not None
 
 
 def open_prompt(run_dir: str) -> int:

@@ -20,7 +20,7 @@ def home(environment: Mapping[str, str]) -> str:
         return os.path.abspath(named)
     state = environment.get("XDG_STATE_HOME") or ""
     if not state.startswith("/"):  # a relative one is void, says the convention
-        state = f"{_user_home(environment)}/.local/state"
+        state = f"{user_home(environment)}/.local/state"
     return f"{state}/tmuxagents"
 
 
@@ -37,10 +37,11 @@ def of_host(home_: str, host: str) -> str:
 def agent_dir(environment: Mapping[str, str]) -> str:
     """Return pi's own folder; the children get it as PI_CODING_AGENT_DIR."""
     named = environment.get("PI_AGENT_DIR") or environment.get("PI_CODING_AGENT_DIR")
-    return os.path.abspath(named) if named else f"{_user_home(environment)}/.pi/agent"
+    return os.path.abspath(named) if named else f"{user_home(environment)}/.pi/agent"
 
 
-def _user_home(environment: Mapping[str, str]) -> str:
+def user_home(environment: Mapping[str, str]) -> str:
+    """Return the user's home directory."""
     return environment.get("HOME") or os.path.expanduser("~")
 
 

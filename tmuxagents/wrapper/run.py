@@ -13,18 +13,17 @@ from tmuxagents.core import documents, endings, environment, events, sanitize, t
 from tmuxagents.core import settings as settings_rules
 from tmuxagents.core.guards import Guards
 from tmuxagents.core.leftovers import Whose
-from tmuxagents.edges import handover, process, rundir, settings
-from tmuxagents.edges.slots import Queue
+from tmuxagents.edges import handover, lookout, process, rundir, settings
 from tmuxagents.edges.terminal import Terminal
 from tmuxagents.errors import TmuxAgentsError, Unusable
 from tmuxagents.records import Exit, Verdict
 from tmuxagents.wrapper import claim as claiming
-from tmuxagents.wrapper import turn
+from tmuxagents.wrapper.before import Before
 from tmuxagents.wrapper.keys import Keys
 from tmuxagents.wrapper.ladder import Ladder
 from tmuxagents.wrapper.recorder import Recorder
 from tmuxagents.wrapper.signals import Signals
-from tmuxagents.wrapper.watch import CAUSES, Pipes, Watch
+from tmuxagents.wrapper.watch import Pipes, Watch
 
 TYPE_CHECKING = False
 if TYPE_CHECKING:
@@ -85,9 +84,10 @@ class Run:
             run_id=claim.meta["runId"],
             uid=os.getuid(),
             wrapper=os.getpid(),
-            keep=self._settings.keep_background,
+            keep=claim.meta.get("keepBackground") is True,
         )
         self._scope = tree.Scope(whose, since=claim.wrapper["startTime"])
+        self._claim = claim
         self._prompt = claim.prompt
         self._limits = process.raise_limits()
         self._reserve = rundir.reserve(claim.run_dir)
@@ -97,9 +97,10 @@ class Run:
 
     def carry_out(self) -> int:
         """Start the child, watch it to its end, end what it left, write the result; return our status."""
+        self._ensure_watcher()  # before orphans become our children, of which it is none
         process.become_subreaper()
         agent = AGENTS.get(self._meta["agent"])
-        verdict = self._enter_cwd() or self._wait_for_turn()
+        verdict = self._enter_cwd() or self._wait()
         try:
             if verdict is None:
                 verdict = self._run_child(agent) if agent is not None else _NOT_SPAWNED
@@ -107,6 +108,10 @@ class Run:
             verdict = self._after_our_fault()
         self._conclude(verdict)
         return 0 if verdict.status == records.COMPLETED else 1
+
+    def _ensure_watcher(self) -> None:
+        """Have somebody beside us who shows the run, and concludes it should we be killed."""
+        lookout.ensure(os.path.dirname(os.path.dirname(self._run_dir)), self._environment)
 
     def _answer_launcher(self) -> None:
         """Tell the launcher that the run is in our hands, once it stands as the launcher will tell of it."""
@@ -132,41 +137,23 @@ class Run:
             here = None
         seen = self._handed.working_directory if self._handed else None
         if here is None or (seen is not None and [here.st_dev, here.st_ino] != seen):
-            return Verdict(records.FAILED, "spawn", "The working directory changed.")
+            return endings.CWD_CHANGED.verdict()
         return None
 
-    def _wait_for_turn(self) -> Verdict | None:
-        """Wait for a slot; return how it ended if a stop came before there was a child."""
-        folder = settings.of_host(settings.home(self._environment), process.host())
-        stopped: list[Verdict] = []
-
-        def look() -> bool:
-            verdict = self._stopped()
-            stopped.extend([verdict] if verdict else [])
-            return verdict is not None
-
-        if look():
-            return stopped[0]
-        waiting = turn.Turn(
-            slots=Queue(folder),
-            most=int(self._settings.numbers["maxRunning"]),
+    def _wait(self) -> Verdict | None:
+        """Wait until there may be a child; return how the run ended if it did so before."""
+        before = Before(
+            self._claim,
             recorder=self._recorder,
             keys=self._keys,
             signals=self._signals,
+            closed=self._server_ended,
             queued=self._answer_launcher,
         )
-        return None if waiting.wait(self._meta["runId"], look) else stopped[0]
-
-    def _stopped(self) -> Verdict | None:
-        """Say how it ended if a stop came before there was a child."""
-        if self._keys.stop_wanted(time.monotonic()):
-            return Verdict(endings.STOPPED.status, endings.STOPPED.reason, endings.STOPPED.message)
-        caught = self._signals.caught()
-        for number, cause in CAUSES.items():
-            if number in caught:
-                how = self._server_ended() if cause is endings.WINDOW_CLOSED else cause
-                return Verdict(how.status, how.reason, how.message)
-        return None
+        folder = settings.of_host(settings.home(self._environment), process.host())
+        verdict = before.wait(folder, int(self._settings.numbers["maxRunning"]))
+        self._prompt = self._claim.prompt
+        return verdict
 
     def _run_child(self, agent: Agent) -> Verdict:
         """Start the child, watch it, end what it left; return how it ended."""
@@ -211,7 +198,7 @@ class Run:
 
     def _start(self, agent: Agent) -> tuple[int, Pipes] | None:
         program = self._program(agent)
-        own = agent.environment(settings.agent_dir(self._environment))
+        own = agent.environment(settings.agent_dir(self._environment), self._meta)
         surroundings = environment.of_child(self._environment, run_id=self._meta["runId"], agent=own)
         path = process.find_program(program[0], surroundings.get("PATH", ""))
         if path is None:
@@ -235,6 +222,9 @@ class Run:
         return child, Pipes(out, err)
 
     def _program(self, agent: Agent) -> list[str]:
+        planned = self._meta.get("agentCommand")
+        if planned:  # what was found, and asked, when it was launched
+            return [str(word) for word in planned]
         named = self._environment.get(agent.program_variable)
         return [named] if named else self._settings.agent_commands.get(agent.name, [agent.program])
 
@@ -245,7 +235,7 @@ class Run:
             "wrapperPid": os.getpid(),
             "pane": self._tmux["pane"],
             "window": self._tmux["window"],
-            "agentVersion": None,
+            "agentVersion": self._meta.get("agentVersion"),
         }
 
     def _server_ended(self) -> endings.Cause:
@@ -261,10 +251,12 @@ class Run:
     def _conclude(self, verdict: Verdict) -> None:
         now = time.monotonic()
         duration = now - self._begun
+        process.become_subreaper(on=False)
+        self._ensure_watcher()
         self._recorder.line(transcript.closing(verdict, duration))
         self._recorder.flush(now, last=True)
         self._recorder.title(f"{verdict.status} ({verdict.reason})")
-        if self._terminal.is_terminal:
+        if self._terminal.is_terminal and self._settings.notify != "off":
             self._terminal.show(b"\a")
         self._write_result(verdict, duration)
         self._answer_launcher()  # if there never was a child, this is how the run stands

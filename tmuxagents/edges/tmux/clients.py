@@ -8,7 +8,7 @@ from __future__ import annotations
 
 import os
 
-from tmuxagents.edges.tmux import library, script, windows
+from tmuxagents.edges.tmux import library, opening, script, windows
 from tmuxagents.errors import Unusable
 
 TYPE_CHECKING = False
@@ -17,8 +17,16 @@ if TYPE_CHECKING:
 
     from tmuxagents.edges.tmux.runner import Command, Runner
 
-_ROW = "client #{client_name} #{session_id} #{window_id} #{pane_id} #{client_control_mode} #{client_activity}"
-_FIELDS = 6
+_TRAIL = "TMUXAGENTS_TRAIL"  # hidden in a session's environment: whose it is, and where that client came from
+_ROW = " ".join(
+    (
+        *("client", "#{client_activity}", "#{client_name}", "#{session_id}", "#{window_id}", "#{pane_id}"),
+        *("#{client_control_mode}", "#{client_readonly}", windows.IS_VIEW, "#{session_attached}"),
+        *("#{destroy-unattached}", "#{exit-unattached}", f"#{{{_TRAIL}}}", f"#{{{opening.RUN}}}"),
+    )
+)
+_FIELDS = 14
+_OFF = ("0", "off")
 _LOOKING = "@tmuxagents_view"  # what a view does every few seconds
 _EXPECTED = "@tmuxagents_expected"  # set on a view that waits for its client
 _LOOK_S = 5
@@ -29,7 +37,10 @@ _SHELL_SAFE = frozenset("ABCDEFGHIJKLMNOPQRSTUVWXYZabcdefghijklmnopqrstuvwxyz012
 class Client:
     """A terminal that is attached, and what it shows. A program in control mode has no screen."""
 
-    __slots__ = ("control", "name", "pane", "session", "window")
+    __slots__ = (
+        *("control", "holds_server", "holds_session", "name", "pane", "read_only", "run_id", "session"),
+        *("trail", "view", "window"),
+    )
 
     def __init__(self, name: str, *, session: str, window: str, pane: str, control: bool) -> None:
         self.name = name
@@ -37,6 +48,12 @@ class Client:
         self.window = window
         self.pane = pane
         self.control = control
+        self.read_only = False
+        self.view = False  # its session is a view of ours
+        self.holds_session = False  # that session ends when this client leaves it: its person wants it so
+        self.holds_server = False
+        self.trail = ""  # as it was given when a run was shown in this session, to whomever
+        self.run_id = ""  # the tag of the window that it shows
 
 
 class Clients:
@@ -60,46 +77,81 @@ class Clients:
         return min(found).split(" ")[1] if found else None
 
     def at(self, pane: str) -> Client | None:
-        """Return the client at which somebody types in a pane: the latest of its session, None if none."""
-        here = script.equal("#{pane_id}", script.an_id(pane, "%"))
-        lines = self._runner.ask(
-            ["list-panes", "-a", "-f", here, "-F", "session #{session_id}"], ["list-clients", "-F", _ROW]
-        )
+        """Return the client at which somebody types in a pane: the latest of its session, None if none.
+
+        The pane by its id, or by its terminal's path.
+        """
+        rows = ["list-panes", "-a", "-f", _is_pane(pane), "-F", "session #{session_id}"]
+        lines = self._runner.ask(rows, ["list-clients", "-F", _ROW])
         sessions = {line.split(" ")[1] for line in lines if line.startswith("session ")}
         there = [one for one in _clients(lines) if one.session in sessions and not one.control]
         return max(there, key=lambda one: one.pane == pane, default=None)
 
     # --- showing a run ----------------------------------------------------------------------------------
 
-    def show(self, client: str, window: str, *, session: str, run_id: str) -> bool:
-        """Show a run's window at a client; say whether it is there, in that session, and the run's."""
+    def show(self, client: str, window: str, *, session: str, run_id: str, trail: str = "") -> bool:
+        """Show a run's window at a client; say whether it is there, in that session, and the run's.
+
+        `trail` is kept with the session, and told of whoever shows it then.
+        """
         switch = ["switch-client", "-c", script.a_client(client), "-t"]
         alone = script.equal("#{session_attached_list}", client)
-        shown = _ways(switch, window, session, alone=alone)
+        shown = _ways(switch, window, session, alone=alone, trail=trail)
         return windows.answers(self._runner, f"{session}:{window}", windows.tagged(window, run_id), [shown])
 
     def back(self, client: str) -> None:
-        """Show at a client the session that it showed before."""
+        """Show at a client the session that it showed before; raise Refused if there is none."""
         self._runner.ask(["switch-client", "-c", script.a_client(client), "-l"])
 
-    def attach_argv(self, window: str, *, session: str, run_id: str, read_only: bool = False) -> list[str]:
+    def return_to(self, client: Client, window: str, *, session: str) -> bool:
+        """Show at a client a session where it was, and the window there if that moves nobody else.
+
+        Say whether that session is still there. The trail of the session that is left is forgotten.
+        """
+        switch = ["switch-client", "-c", script.a_client(client.name), "-t"]
+        place = f"{script.an_id(session, '$')}:{script.an_id(window, '@')}"
+        alone = script.equal("#{session_attached_list}", client.name)
+        may_choose = script.both(
+            script.equal("#{window_id}", window), f"#{{||:#{{==:#{{session_attached}},0}},{alone}}}"
+        )
+        forget = ["set-environment", "-u", "-t", script.an_id(client.session, "$"), _TRAIL]
+        act = script.when(place, may_choose, [[*switch, place]], [[*switch, f"{session}:"]])
+        is_there = script.equal("#{session_id}", session)
+        return windows.answers(self._runner, f"{session}:", is_there, [forget, act])
+
+    def detach(self, client: str) -> None:
+        """Take a client away from its terminal, which goes on with what it did before."""
+        self._runner.ask(["detach-client", "-t", script.a_client(client)])
+
+    def end_view(self, session: str) -> None:
+        """End a view at once, if nobody looks at it any more; it would by itself in some seconds."""
+        is_it = script.both(script.equal("#{session_id}", script.an_id(session, "$")), windows.IS_VIEW)
+        alone = script.both(script.equal("#{session_attached}", "0"), script.equal("#{session_windows}", "1"))
+        self._runner.ask(
+            script.when(f"{session}:", script.both(is_it, alone), [["kill-session", "-t", session]])
+        )
+
+    def attach_argv(
+        self, window: str, *, session: str, run_id: str, read_only: bool = False, trail: str = ""
+    ) -> list[str]:
         """Return the program that shows a run's window on the terminal it is executed on, outside tmux.
 
         It looks at the tag itself, and leaves with a word where the window is not the run's.
         """
-        shown = _ways(_attach(read_only=read_only), window, session, alone="0")
+        shown = _ways(_attach(read_only=read_only), window, session, alone="0", trail=trail)
         gone = script.say("The window is gone.")
         look = script.when(f"{session}:{window}", windows.tagged(window, run_id), [shown], [gone])
         return ["tmux", "-u", "-S", self._runner.socket, *look]
 
-    def prepare_view(self, window: str, *, session: str, run_id: str) -> str | None:
+    def prepare_view(self, window: str, *, session: str, run_id: str, trail: str = "") -> str | None:
         """Make a session that shows a run's window; return its name, None if that is not the run's.
 
         It ends when its client leaves, or when none came in a minute.
         """
         view = _new_view()
         arrived = script.later(_UNSEEN_S, f"={view}:", script.by_shell(_arrived(view)))
-        made = [*_making(view, window, session), ["set-option", "-t", f"={view}:", _EXPECTED, "1"], arrived]
+        expected = ["set-option", "-t", f"={view}:", _EXPECTED, "1"]
+        made = [*_making(view, window, session), *_kept(trail, f"={view}:"), expected, arrived]
         condition = windows.tagged(window, run_id)
         there = windows.answers(self._runner, f"{session}:{window}", condition, made)
         return view if there else None
@@ -111,30 +163,58 @@ class Clients:
         """
         there = ["tmux", "-u", "-S", socket, *_attach(read_only=read_only), f"={script.a_name(view)}", ";"]
         there += _arrived(view)
-        back = ["tmux", "-u", "-S", self._runner.socket, *_attach(), script.an_id(client.session, "$")]
+        back = ["tmux", "-u", "-S", self._runner.socket, *_attach(read_only=client.read_only)]
+        back.append(script.an_id(client.session, "$"))
         words = f"{_shell(there)}; exec {_shell(back)}"
         library.detach(self._runner, script.a_client(client.name), words)
 
 
+def _is_pane(word: str) -> str:
+    if word.startswith("/"):
+        return script.equal("#{pane_tty}", script.a_client(word))
+    return script.equal("#{pane_id}", script.an_id(word, "%"))
+
+
 def _clients(lines: Sequence[str]) -> list[Client]:
-    rows = [line.split(" ")[1:] for line in lines if line.startswith("client ")]
-    whole = sorted((row for row in rows if len(row) == _FIELDS), key=lambda row: int(row[-1]), reverse=True)
-    return [
-        Client(row[0], session=row[1], window=row[2], pane=row[3], control=row[4] == "1") for row in whole
-    ]
+    # The tag comes last: in a window of somebody else's it may be anything.
+    rows = [line.split(" ", _FIELDS - 1) for line in lines if line.startswith("client ")]
+    whole = sorted((row for row in rows if len(row) == _FIELDS), key=lambda row: int(row[1]), reverse=True)
+    return [_client(row, only=len(whole) == 1) for row in whole]
+
+
+def _client(row: Sequence[str], *, only: bool) -> Client:
+    _, _, name, session, window, pane, control, read_only, view, attached, *more = row
+    ends_session, ends_server, trail, run_id = more
+    client = Client(name, session=session, window=window, pane=pane, control=control == "1")
+    client.read_only = read_only == "1"
+    client.view = view == "1"
+    client.holds_session = attached == "1" and ends_session not in _OFF and not client.view
+    client.holds_server = only and ends_server not in _OFF
+    client.trail = trail
+    client.run_id = run_id
+    return client
 
 
 def _attach(*, read_only: bool = False) -> Command:
     return ["attach-session", *(["-r"] if read_only else []), "-t"]
 
 
-def _ways(act: Command, window: str, session: str, *, alone: str) -> Command:
+def _ways(act: Command, window: str, session: str, *, alone: str, trail: str) -> Command:
     """Return the command that shows a window in its own session, or, if others look at that, in a view."""
-    direct = [*act, f"{script.an_id(session, '$')}:{script.an_id(window, '@')}"]
+    place = f"{script.an_id(session, '$')}:{script.an_id(window, '@')}"
     view = _new_view()
-    through = [*_making(view, window, session), [*act, f"={view}:"]]
+    through = [*_making(view, window, session), *_kept(trail, f"={view}:"), [*act, f"={view}:"]]
     others = script.both("#{session_attached}", f"#{{?{alone},0,1}}")
-    return script.when(f"{session}:{window}", others, through, [direct])
+    return script.when(place, others, through, [*_kept(trail, f"{session}:"), [*act, place]])
+
+
+def _kept(trail: str, target: str) -> list[Command]:
+    """Return what keeps a trail with a session: no option of it, and no program in it sees it."""
+    if not trail:
+        return []
+    if not _SHELL_SAFE.union(",").issuperset(trail):
+        raise ValueError(f"no trail: {trail!r}")
+    return [["set-environment", "-h", "-t", target, _TRAIL, trail]]
 
 
 def _new_view() -> str:
@@ -150,7 +230,9 @@ def _making(view: str, window: str, session: str) -> list[Command]:
     """
     target = f"={view}:"
     again = script.later(_LOOK_S, target, f"#{{{_LOOKING}}}")
-    wanted = f"#{{||:#{{session_attached}},#{{{_EXPECTED}}}}}"
+    # Windows that somebody opened in a view are not ours to end.
+    own = "#{!=:#{session_windows},1}"
+    wanted = f"#{{||:#{{||:#{{session_attached}},#{{{_EXPECTED}}}}},{own}}}"
     look = script.when(target, wanted, [again], [["kill-session", "-t", f"={view}"]])
     text = script.by_shell(script.when(target, script.equal("#{session_name}", view), [look]))
     return [

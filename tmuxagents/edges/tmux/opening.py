@@ -23,6 +23,11 @@ RUN = "@tmuxagents_run"
 STATE = "@tmuxagents_state"
 OWNER = "@tmuxagents_project"
 HISTORY_LINES = "500"  # of a window: 100 children with 2000 wide lines each are 200 MB of server
+# A session of ours shows how its runs stand before what the person's status line shows on the right, unless
+# the person has put it there already. It is expanded when it is set: doubled signs come out single.
+_SHOWN = "##{?##{E:@tmuxagents_status},##{E:@tmuxagents_status} ,}#{status-right}"
+_SHOWN_LENGTH = "#{e|+:#{status-right-length},100}"
+_NOT_SHOWN = "#{?#{m:*@tmuxagents_status*,#{status-right}},,1}"
 _LIMIT_S = 8.0
 _PAUSE_S = 0.02
 _OPENED, _TAKEN = "opened", "taken"
@@ -143,11 +148,17 @@ def _in_new(run: Runner, order: Order, session: str, home: Home) -> Answer:
         # A person's tmux.conf may end what nobody looks at, which is what background runs are. (Besides, a
         # client that is detached from such a session crashes 3.3a now and then.)
         [*setting, "destroy-unattached", "off"],
+        script.when(f"{session}:", _NOT_SHOWN, _shown(setting)),
     ]
     if home.own:
         settings.append(["set-option", "-s", "exit-unattached", "off"])
     first, *rest = _commands(order, session, opening)
     return run.run(first, *settings, *rest, folder=_standing(home.folder))
+
+
+def _shown(setting: Command) -> list[Command]:
+    by_format = [setting[0], "-F", *setting[1:]]
+    return [[*by_format, "status-right", _SHOWN], [*by_format, "status-right-length", _SHOWN_LENGTH]]
 
 
 def _standing(folder: str) -> str:

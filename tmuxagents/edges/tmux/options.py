@@ -27,6 +27,10 @@ class Options:
             return None
         return "\n".join(self._runner.ask(["show-options", "-gqv", name]))
 
+    def width(self, name: str) -> int:
+        """Return how many columns an option's text takes now, as it is shown."""
+        return int(self._runner.ask(["display-message", "-p", f"#{{w:#{{T:{_checked(name)}}}}}"])[0])
+
     def write(self, name: str, value: str | None) -> None:
         """Set an option; None: as if it never was set."""
         words = ["-gu", _checked(name)] if value is None else ["-g", _checked(name), value]

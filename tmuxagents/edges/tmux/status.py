@@ -6,17 +6,21 @@ setting a variable redraws nothing, and `refresh-client -S` redraws the status l
 
 from __future__ import annotations
 
+import os
+
 from tmuxagents.edges.tmux import script
 
 TYPE_CHECKING = False
 if TYPE_CHECKING:
-    from collections.abc import Mapping
+    from collections.abc import Mapping, Sequence
 
     from tmuxagents.edges.tmux.runner import Command, Runner
 
 TEXT = "status"
 COUNTS = ("running", "queued", "waiting", "completed", "failed", "aborted", "total")
 NAMES = (TEXT, *COUNTS)
+_TURN = "TMUXAGENTS_SHOWN_TURN"  # another one with each push
+_CLIENT = "#{client_control_mode} #{client_name}"
 
 
 class Status:
@@ -35,19 +39,40 @@ class Status:
         self._runner.ask(*(["set-option", "-g", _option(name), _format(name)] for name in NAMES))
         return True
 
-    def push(self, values: Mapping[str, str]) -> None:
-        """Show values, by the names in NAMES, to every client: two calls of tmux."""
+    def push(self, values: Mapping[str, str], then: Sequence[tuple[float, str]] = ()) -> None:
+        """Show values, by the names in NAMES, to every client: two calls of tmux.
+
+        `then`: in so many seconds the text becomes this, if nothing was pushed meanwhile. The server does it
+        by itself: whoever pushed may be gone by then.
+        """
+        turn = os.urandom(6).hex()
         changes: list[Command] = [
             ["set-environment", "-gh", _variable(name), _checked(text)] for name, text in values.items()
         ]
-        rows = self._runner.ask(["list-clients", "-F", "#{client_control_mode} #{client_name}"])
+        changes.append(["set-environment", "-gh", _TURN, turn])
+        changes += [_later(seconds, _checked(text), turn) for seconds, text in then]
+        rows = self._runner.ask(["list-clients", "-F", _CLIENT])
         clients = [row.removeprefix("0 ") for row in rows if row.startswith("0 /")]  # those with a terminal
         self._runner.ask(*changes, *(_refresh(client) for client in clients))
+
+    def message(self) -> bool:
+        """Show the status text as a message to every client; say whether this tmux can do that harmlessly.
+
+        Before 3.6 a message stops all that is drawn on a screen. There -C is no option, and tmux says so.
+        """
+        rows = self._runner.ask(["list-clients", "-F", _CLIENT])
+        for client in (row.removeprefix("0 ") for row in rows if row.startswith("0 /")):
+            shown = ["display-message", "-C", "-c", script.a_client(client), _format(TEXT)]
+            answer = self._runner.run(shown)
+            if answer.code != 0 and "flag" in answer.error:
+                return False
+        return True
 
     def withdraw(self) -> None:
         """Take everything away again."""
         options = [["set-option", "-gqu", _option(name)] for name in NAMES]
-        self._runner.ask(*options, *(["set-environment", "-gu", _variable(name)] for name in NAMES))
+        variables = [*map(_variable, NAMES), _TURN]
+        self._runner.ask(*options, *(["set-environment", "-gu", name] for name in variables))
 
 
 def _option(name: str) -> str:
@@ -69,6 +94,15 @@ def _checked(text: str) -> str:
     if "#" in text or not text.isprintable():
         raise ValueError(f"no text for a status line: {text!r}")
     return text
+
+
+def _later(seconds: float, text: str, turn: str) -> Command:
+    """Return what makes the text another one after a time, unless something was pushed meanwhile."""
+    same = script.equal(f"#{{{_TURN}}}", turn)
+    change = script.script(["set-environment", "-gh", _variable(TEXT), text], ["refresh-client", "-S"])
+    words = script.by_shell(["if-shell", "-F", same, change])
+    # What run-shell gets is a format, expanded when it is armed: doubled signs come out single.
+    return ["run-shell", "-b", "-d", str(max(1, round(seconds))), words.replace("#", "##")]
 
 
 def _refresh(client: str) -> Command:

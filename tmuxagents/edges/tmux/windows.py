@@ -85,6 +85,13 @@ class Windows:
         """Close a run's window; say whether it was there, and the run's."""
         return self._if_tagged(window, run_id, ["kill-window", "-t", window])
 
+    def close_ended(self, window: str, run_id: str) -> bool:
+        """Close a run's window if nothing in it lives and nobody looks at it; say whether that was so."""
+        dead = script.equal("#{P:#{?pane_dead,,x}}", "")  # a person may have split it
+        unseen = script.equal("#{window_active_clients}", "0")
+        ended = script.both(tagged(window, run_id), script.both(dead, unseen))
+        return answers(self._runner, window, ended, [["kill-window", "-t", window]])
+
     def arm_close(self, window: str, run_id: str, after_s: int) -> bool:
         """Let tmux close a run's window after a time, and later if it is looked at then; say whether it will.
 

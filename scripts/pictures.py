@@ -1,0 +1,131 @@
+"""Takes the README's pictures: a tmux server plays the terminal, and what it shows becomes SVG.
+
+scripts/pictures makes the demo, and calls this with its folder, that of its sockets, where the pictures go,
+and the children as PRESET=NAME=TASK.
+"""
+
+from __future__ import annotations
+
+import os
+import subprocess
+import sys
+import time
+from pathlib import Path
+from typing import TYPE_CHECKING
+
+# Started as a program, Python looks for modules beside this file only.
+sys.path.insert(0, str(Path(__file__).parents[1]))
+
+from scripts import svg
+
+if TYPE_CHECKING:
+    from collections.abc import Callable
+
+WIDTH, HEIGHT = 100, 27
+PATIENCE_S = 60
+Picture = tuple[str, list[str]]  # a title, and the rows of a screen
+
+
+def tmux(socket: str, *arguments: str) -> str:
+    """Carry out a tmux command; return what it prints."""
+    return own("tmux", "-u", "-S", socket, *arguments)
+
+
+def own(*argv: str) -> str:
+    """Run a program; return what it prints."""
+    done = subprocess.run(argv, check=False, capture_output=True, text=True, timeout=60)
+    if done.returncode != 0:
+        raise RuntimeError(f"{argv} left with {done.returncode}: {done.stderr}")
+    return done.stdout
+
+
+class Terminal:
+    """A terminal that a person sits at, played by a window of a tmux server of its own."""
+
+    def __init__(self, socket: str, demo: str) -> None:
+        self.socket = socket
+        path = f"PATH={demo}:{os.environ['PATH']}"
+        shell = ["env", "-u", "TMUX", "-u", "TMUX_PANE", path, "PS1=$ ", "bash", "--norc"]
+        size = ["-x", str(WIDTH), "-y", str(HEIGHT)]
+        bare = [";", "set", "-g", "status", "off"]
+        tmux(socket, "-f", "/dev/null", "new-session", "-d", *size, *shell, *bare)
+        self.wait_for("$")
+
+    def type(self, line: str) -> None:
+        """Type a line."""
+        tmux(self.socket, "send-keys", "-l", line)
+        tmux(self.socket, "send-keys", "Enter")
+
+    def wait_for(self, *words: str) -> list[str]:
+        """Wait until the screen shows these words; return its rows, with their colours."""
+        rows: list[str] = []
+
+        def is_shown() -> bool:
+            rows[:] = tmux(self.socket, "capture-pane", "-p", "-e").split("\n")[:HEIGHT]
+            return all(word in plain(rows) for word in words)
+
+        eventually(is_shown, f"{words} on the screen")
+        return rows
+
+
+def plain(rows: list[str]) -> str:
+    """Return rows without their colours."""
+    return svg.SEQUENCE.sub("", "\n".join(rows))
+
+
+def eventually(check: Callable[[], bool], what: str) -> None:
+    """Wait until something is so; fail if that takes too long."""
+    deadline = time.monotonic() + PATIENCE_S
+    while not check():
+        if time.monotonic() > deadline:
+            raise TimeoutError(f"there was never {what}")
+        time.sleep(0.05)
+
+
+def main() -> None:
+    """Take the pictures."""
+    demo, sockets, folder, *children = sys.argv[1:]
+    terminals = [Terminal(f"{sockets}/terminal-{number}", demo) for number in (1, 2)]
+    try:
+        launch(f"{demo}/tmuxagents", [child.split("=", 2) for child in children])
+        pictures = scenes(f"{demo}/tmuxagents", *terminals)
+    finally:
+        for terminal in terminals:
+            tmux(terminal.socket, "kill-server")
+    for name, (title, rows) in pictures.items():
+        Path(folder, f"{name}.svg").write_text(svg.picture(rows, WIDTH, title=title), encoding="utf-8")
+
+
+def launch(command: str, children: list[list[str]]) -> None:
+    """Launch the children; the status line of the server that the first one starts shows how they stand."""
+    for number, (preset, name, task) in enumerate(children):
+        own(command, "launch", "-p", preset, "--name", name, task)
+        if number == 0:
+            own(command, "integrate", "tmux")
+
+
+def scenes(command: str, seat: Terminal, other: Terminal) -> dict[str, Picture]:
+    """Look at the children while they work."""
+    seat.type("tmuxagents attach tester")
+    eventually(lambda: own(command, "poll").count(" Finished ") == 3, "three children at work")  # noqa: PLR2004
+    other.type("tmuxagents poll")
+    status = [seat.wait_for("3 running")[-1]]
+    table = other.wait_for("3 running / 3 total", " guide ")
+    status += ["", seat.wait_for("✓")[-1]]
+    window = seat.wait_for("Completed after")
+    status += ["", seat.wait_for("bg: 0 running / 3 total")[-1]]
+    return {
+        "window": ("The window of a child, and tmux's status line below it", window),
+        "poll": ("tmuxagents poll: three children at work", used(table)),
+        "statusline": ("The status line: three at work, one just done, all done", status),
+    }
+
+
+def used(rows: list[str]) -> list[str]:
+    """Leave out the empty rows at the end, and the prompt."""
+    last = max(number for number, row in enumerate(rows) if plain([row]).strip() not in ("", "$"))
+    return rows[: last + 1]
+
+
+if __name__ == "__main__":
+    main()

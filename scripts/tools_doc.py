@@ -1,0 +1,169 @@
+#!/usr/bin/env python3
+"""Write `docs/tools.md` out of the catalogue of tools; `--check` only tells whether it differs.
+
+The words of the catalogue are for models; what a person wants to know besides stands here.
+"""
+
+import json
+import sys
+import textwrap
+from pathlib import Path
+from typing import Any
+
+# Started as a program, Python looks for modules beside this file only.
+sys.path.insert(0, str(Path(__file__).parents[1]))
+
+from tmuxagents.core import catalogue
+
+ROOT = Path(__file__).parents[1]
+TARGET = ROOT / "docs" / "tools.md"
+WIDTH = 118
+
+HEAD = """\
+# The tools for parents
+
+<!-- Written by scripts/tools_doc.py out of tmuxagents/core/catalogue.py: change those. -->
+
+A parent agent reaches these tools from a shell (`tmuxagents call TOOL JSON`) and over MCP
+(`tmuxagents mcp`), see [integrations](integrations.md). `tmuxagents tools --json` prints them with their
+JSON Schemas, and whether they can be used now. They are declared once, in `tmuxagents/core/catalogue.py`;
+all schemas together stay below 6 KB.
+
+`call` prints one JSON document, always of the same shape: `content` is what a model reads, `details` the
+same as JSON, `isError` says that the call was refused and nothing was started. It exits with 0 when the
+tool was carried out, whatever its children did; a refusal has the exit code of its fault. `-` in the place
+of the JSON reads it from stdin. With `--stream` JSON lines of progress come before it, at most 10 a second.
+Ctrl-C, or TERM, stops the children of the call. `tmuxagents schema call` prints the schema of all that.
+
+A child has none of these tools.
+"""
+
+# tool -> what a person wants to know besides, and a call that is right
+NOTES: dict[str, tuple[str, dict[str, Any]]] = {
+    "subagent": (
+        (
+            "Either `preset` and `task`, or `tasks`; each task has its own preset. At most "
+            "`maxConcurrency` children work at once (4), the next one begins when one ends. One faulty "
+            "task refuses the whole call. The text has one block a task, in the order of the call; an "
+            "answer above 16 KB is cut, and the last line says how to read the rest."
+        ),
+        {"preset": "repo-scout", "task": "Find where sessions are created."},
+    ),
+    "background_agent": (
+        (
+            "Returns when the child's window is open. The counts are those of the background runs of this"
+            " parent (`TMUXAGENTS_OWNER`, else `PI_SESSION_ID`); without one, of the project."
+        ),
+        {"preset": "repo-scout", "task": "Find where sessions are created.", "name": "auth-scout"},
+    ),
+    "background_agent_status": (
+        (
+            "Without `runId` the active background runs, with `includeCompleted` the latest 50. With "
+            "`runId` any run, and its answer or error once it has ended."
+        ),
+        {"runId": "auth-scout"},
+    ),
+    "delegate_to_subagents": (
+        (
+            "What is wrong with one task alone (an unknown profile, a missing skill) ends that task, and "
+            "the others go on. What is wrong with the call starts nothing: its shape, a `cwd` that is not"
+            " absolute or has `..` in it, a session that cannot be resumed, a profile that contradicts "
+            "itself. A task without a profile, and with no `defaultModel` set, uses the child's own "
+            "default model. A file is a path, or `{path}` with `start` and `end`, or `head`, or `tail`; "
+            "it must lie in the task's directory. `resume` puts what was said before in front of the "
+            "prompt. The status words in `details` are this tool's own: `running`, `completed`, `error`; "
+            "`state` and `reason` beside them are those of the rest of tmuxagents."
+        ),
+        {
+            "tasks": [
+                {"name": "build", "prompt": "Build the assets."},
+                {"name": "tests", "prompt": "Run the tests.", "profile": "runner", "timeout": 300},
+            ]
+        },
+    ),
+    "get_subagent_output": (
+        (
+            "A parent's tools know its latest 32 sessions of delegate_to_subagents, and the latest 10 runs "
+            "of each. The command line reads older ones as long as their files are there."
+        ),
+        {"sessionId": "01a1ee15069b4c1f"},
+    ),
+    "get_subagent_session": (
+        ("Arguments of a call are cut after 120 characters, its result after 500."),
+        {"sessionId": "01a1ee15069b4c1f"},
+    ),
+    "list_subagent_profiles": (
+        (
+            "Those that count here: a hidden one of the same name is left out (`tmuxagents presets list` "
+            "shows all)."
+        ),
+        {},
+    ),
+    "stop_agent": (
+        ("That a run has ended already is no error."),
+        {"runId": "auth-scout"},
+    ),
+    "send_to_agent": (
+        ("All children are batch children so far: every call is refused (exit 4, `not-live`)."),
+        {"runId": "auth-scout", "text": "Look into src/ only."},
+    ),
+}
+
+
+def written() -> str:
+    """Return the whole page."""
+    return "\n".join([HEAD, *(part(tool) for tool in catalogue.TOOLS)])
+
+
+def part(tool: catalogue.Tool) -> str:
+    """Return what the page says of one tool."""
+    note, example = NOTES[tool.name]
+    rows = list(parameters(tool.parameters, ""))
+    head = ["| parameter | type | |", "|---|---|---|"] if rows else ["No parameters."]
+    arguments = f" '{json.dumps(example)}'" if example else ""
+    call = f"tmuxagents call {tool.name}{arguments}"
+    lines = [f"## {tool.name}", "", f"> {tool.description}", "", textwrap.fill(note, WIDTH), ""]
+    lines += [*head, *rows, ""]
+    return "\n".join([*lines, "```sh", call, "```", ""])
+
+
+def parameters(schema: dict[str, Any], place: str) -> list[str]:
+    """Return a row for each parameter, those of the entries of a list behind it."""
+    rows = []
+    for name, of in schema["properties"].items():
+        needed = "required" if name in schema.get("required", ()) else ""
+        said = [of["description"]] if "description" in of else []
+        said += [" or ".join(map(json.dumps, of["enum"]))] if "enum" in of else []
+        said += [f"default {json.dumps(of['default'])}"] if "default" in of else []
+        rows.append(f"| `{place}{name}` | {kind(of)}{', ' if needed else ''}{needed} | {'. '.join(said)} |")
+        if of["type"] == "array" and "properties" in of["items"]:
+            rows += parameters(of["items"], f"{place}{name}[].")
+    return rows
+
+
+def kind(schema: dict[str, Any]) -> str:
+    """Return the type of a value in words."""
+    if schema["type"] != "array":
+        return str(schema["type"])
+    least, most = schema.get("minItems", 0), schema.get("maxItems")
+    span = f"{least} to {most} " if most else f"{least} or more " if least else ""
+    return f"list of {span}entries"
+
+
+def main(arguments: list[str]) -> int:
+    """Write the page, or with `--check` say whether it differs from what would be written."""
+    text = written()
+    if arguments == ["--check"]:
+        differs = not TARGET.exists() or TARGET.read_text("utf-8") != text
+        if differs:
+            print(f"{TARGET.relative_to(ROOT)} differs: run scripts/tools_doc.py", file=sys.stderr)
+        return int(differs)
+    if arguments:
+        print("usage: tools_doc.py [--check]", file=sys.stderr)
+        return 2
+    TARGET.write_text(text, "utf-8")
+    return 0
+
+
+if __name__ == "__main__":
+    sys.exit(main(sys.argv[1:]))

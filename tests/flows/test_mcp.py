@@ -1,0 +1,341 @@
+"""The MCP server by the installed command, spoken to line by line, as a client does."""
+
+from __future__ import annotations
+
+import json
+import os
+import select
+import signal
+import subprocess
+import time
+from typing import TYPE_CHECKING, Any, Self
+
+import pytest
+
+from tests.flows.parents import WORKS, Parent
+from tests.flows.watchers import COMMAND
+from tests.harness import eventually
+from tmuxagents.core import catalogue
+
+if TYPE_CHECKING:
+    from collections.abc import Iterator
+
+    from tests.flows.desk import Desk
+
+STATELESS = {
+    "io.modelcontextprotocol/protocolVersion": "2026-07-28",
+    "io.modelcontextprotocol/clientCapabilities": {},
+}
+
+
+class Client:
+    """A client, and the server that it has started."""
+
+    def __init__(self, desk: Desk, *options: str) -> None:
+        self.server = subprocess.Popen(
+            [*COMMAND, "mcp", *options],
+            cwd=desk.home.project,
+            env=desk.home.environment,
+            stdin=subprocess.PIPE,
+            stdout=subprocess.PIPE,
+            stderr=subprocess.PIPE,
+        )
+        self.told: list[dict[str, Any]] = []  # notifications
+        self._begun = b""
+        self._ids = 0
+
+    def __enter__(self) -> Self:
+        return self
+
+    def __exit__(self, *_: object) -> None:
+        if self.server.poll() is None:
+            self.server.kill()
+        self.server.communicate()
+
+    def write(self, line: bytes) -> None:
+        assert self.server.stdin
+        self.server.stdin.write(line + b"\n")
+        self.server.stdin.flush()
+
+    def read(self, limit: float = 30.0) -> dict[str, Any]:
+        """Return the next message."""
+        assert self.server.stdout
+        handle, deadline = self.server.stdout.fileno(), time.monotonic() + limit
+        while b"\n" not in self._begun:
+            ready, _, _ = select.select([handle], [], [], max(0.0, deadline - time.monotonic()))
+            assert ready, f"nothing came in {limit} s"
+            piece = os.read(handle, 65536)
+            assert piece, "the server has left"
+            self._begun += piece
+        line, _, self._begun = self._begun.partition(b"\n")
+        message: dict[str, Any] = json.loads(line)
+        assert message["jsonrpc"] == "2.0"
+        return message
+
+    def ask(self, method: str, **params: Any) -> int:
+        """Send a request; return its id."""
+        self._ids += 1
+        self.write(
+            json.dumps({"jsonrpc": "2.0", "id": self._ids, "method": method, "params": params}).encode()
+        )
+        return self._ids
+
+    def tell(self, method: str, **params: Any) -> None:
+        self.write(json.dumps({"jsonrpc": "2.0", "method": method, "params": params}).encode())
+
+    def answer(self, own: int | None, limit: float = 30.0) -> dict[str, Any]:
+        """Return the answer to a request; what comes before it is kept."""
+        while True:
+            message = self.read(limit)
+            if "method" not in message and message["id"] == own:
+                return message
+            self.told.append(message)
+
+    def result(self, method: str, **params: Any) -> dict[str, Any]:
+        answer = self.answer(self.ask(method, **params))
+        assert "result" in answer, answer
+        body: dict[str, Any] = answer["result"]
+        return body
+
+    def call(self, tool: str, **arguments: Any) -> dict[str, Any]:
+        return self.result("tools/call", name=tool, arguments=arguments)
+
+    def begin(self, task: str) -> int:
+        """Begin a call that takes its time."""
+        return self.ask("tools/call", name="subagent", arguments={"preset": "scout", "task": task})
+
+    def processes(self) -> list[int]:
+        """Return the processes that carry out the calls."""
+        with open(f"/proc/{self.server.pid}/task/{self.server.pid}/children", encoding="ascii") as file:
+            return [int(pid) for pid in file.read().split()]
+
+
+def text(result: dict[str, Any]) -> str:
+    said: str = result["content"][0]["text"]
+    return said
+
+
+@pytest.fixture
+def parent(desk: Desk) -> Parent:
+    return Parent(desk)
+
+
+@pytest.fixture
+def client(parent: Parent) -> Iterator[Client]:
+    with Client(parent.desk) as made:
+        yield made
+
+
+def ending(parent: Parent, run_id: str) -> tuple[str, str]:
+    result = parent.desk.result(run_id)
+    return result["status"], result["reason"]
+
+
+# --- a session with it ------------------------------------------------------------------------------------
+
+
+def test_launch_look_and_answer_after_a_handshake(client: Client) -> None:
+    begun = client.result(
+        "initialize", protocolVersion="2025-06-18", capabilities={}, clientInfo={"name": "t"}
+    )
+    assert (begun["protocolVersion"], begun["serverInfo"]["name"]) == ("2025-06-18", "tmuxagents")
+    client.tell("notifications/initialized")
+    tools = client.result("tools/list")["tools"]
+    assert [tool["name"] for tool in tools] == [tool.name for tool in catalogue.TOOLS]
+    started = client.call("background_agent", preset="scout", task="done Found.")
+    assert (started["isError"], text(started).startswith("Started scout in the background")) == (False, True)
+    run_id = started["structuredContent"]["run"]["runId"]
+
+    def answer() -> str:
+        return text(client.call("background_agent_status", runId=run_id)).partition("\n\n")[2]
+
+    assert eventually(answer) == "Found."
+    done = client.call("subagent", preset="scout", task="done Seen.")
+    assert text(done).endswith("\n\nSeen.")
+    assert done["structuredContent"]["text"] == text(done)
+    assert done["structuredContent"]["status"] == "completed"
+    assert "output" not in done["structuredContent"]["runs"][0]
+
+
+def test_the_stateless_protocol_needs_no_handshake(client: Client) -> None:
+    found = client.result("server/discover", _meta=STATELESS)
+    assert (found["supportedVersions"], found["resultType"]) == (["2026-07-28"], "complete")
+    done = client.result("tools/call", name="list_subagent_profiles", arguments={}, _meta=STATELESS)
+    assert (done["resultType"], done["structuredContent"]["count"]) == ("complete", 2)
+
+
+def test_progress_goes_to_who_asks_for_it_and_grows(client: Client) -> None:
+    script = 'begin\ntool read {"path":"a.py"}\nsleep 0.5\nanswer stop fine\nsettle'
+    arguments = {"preset": "scout", "task": script}
+    meta = {"progressToken": "p-1"}
+    own = client.ask("tools/call", name="subagent", arguments=arguments, _meta=meta)
+    assert text(client.answer(own)["result"]).endswith("fine")
+    told = [message["params"] for message in client.told]
+    assert {message["method"] for message in client.told} == {"notifications/progress"}
+    assert {params["progressToken"] for params in told} == {"p-1"}
+    assert [params["progress"] for params in told] == list(range(1, len(told) + 1))
+    assert "Finished reading a.py" in [params["message"] for params in told]
+    client.told.clear()
+    client.call("subagent", **arguments)
+    assert client.told == []
+
+
+def test_calls_run_beside_one_another_and_it_answers_meanwhile(client: Client) -> None:
+    slow = client.begin("begin\nsleep 2\nanswer stop slow\nsettle")
+    quick = client.begin("done quick")
+    assert client.result("ping") == {}
+    first, second = client.read(), client.read()
+    assert [first["id"], second["id"]] == [quick, slow]
+
+
+# --- what is wrong ----------------------------------------------------------------------------------------
+
+
+def test_what_is_wrong_with_a_call_is_for_the_model_to_read(client: Client) -> None:
+    for name, arguments, words in (
+        ("subagnet", {}, 'There is no tool "subagnet".'),
+        ("subagent", {"task": "x"}, "preset is missing"),
+        ("subagent", [], "The arguments of subagent must be an object"),
+        ("stop_agent", {"runId": "X"}, 'Run "X" not found.'),
+        ("--help", {}, 'There is no tool "--help".'),
+    ):
+        done = client.result("tools/call", name=name, arguments=arguments)
+        assert (done["isError"], text(done)) == (True, words)
+        assert done["structuredContent"]["error"]["message"] == words
+
+
+def test_what_is_wrong_with_a_request_is_an_error_of_the_protocol(client: Client) -> None:
+    for params, code in (({}, -32602), ({"name": 7}, -32602), ({"name": "a\0b"}, -32602)):
+        assert client.answer(client.ask("tools/call", **params))["error"]["code"] == code
+    assert client.answer(client.ask("no/such"))["error"]["code"] == -32601
+    own = client.begin(WORKS)
+    client.write(
+        json.dumps({"jsonrpc": "2.0", "id": own, "method": "tools/call", "params": {"name": "x"}}).encode()
+    )
+    assert client.answer(own)["error"]["message"] == "This id is in use."
+
+
+def test_a_thousand_malformed_messages_change_nothing(client: Client) -> None:
+    client.result("ping")
+    bad = [
+        *(b"{", b"nonsense", b"\xff\xfe\x00", b"[" * 5000, b"[]", b"null", b"{}", b'"x"', b"-1e999"),
+        *(b'{"jsonrpc":"2.0"}', b'{"jsonrpc":"2.0","id":{},"method":"ping"}', b'{"jsonrpc":"1.0","id":1}'),
+        *(b'{"jsonrpc":"2.0","id":7,"method":"ping","params":3}', b'{"jsonrpc":"2.0","id":7,"method":null}'),
+        b'{"jsonrpc":"2.0","id":7,"method":"tools/call","params":{"name":""}}',
+        b'{"jsonrpc":"2.0","method":"notifications/cancelled","params":{"requestId":[]}}',
+    ]
+    answers = 0
+    for number in range(1000):
+        client.write(bad[number % len(bad)])
+        if number % len(bad) != len(bad) - 1:  # the last of them is a notification: nobody answers it
+            assert "error" in client.read()
+            answers += 1
+    assert (client.result("ping"), answers > 900) == ({}, True)
+
+
+def test_empty_lines_and_pieces_of_a_line_are_no_trouble(client: Client) -> None:
+    assert client.server.stdin
+    client.write(b"\r")
+    client.write(b"")
+    for piece in (b'{"jsonrpc":"2.0",', b'"id":1,"meth', b'od":"ping"}'):
+        client.server.stdin.write(piece)
+        client.server.stdin.flush()
+    client.write(b'\r\n{"jsonrpc":"2.0","id":2,"method":"ping"}')
+    assert [client.read()["id"], client.read()["id"]] == [1, 2]
+
+
+def test_a_message_without_end_is_refused_and_the_next_one_is_heard(client: Client) -> None:
+    client.write(b'{"jsonrpc":"2.0","id":1,"method":"' + b"x" * (17 * 1024 * 1024))
+    assert client.read()["error"]["message"] == "This message is too long."
+    assert client.result("ping") == {}
+
+
+def test_a_call_that_is_killed_is_an_error_and_no_more(client: Client) -> None:
+    own = client.begin(WORKS)
+    (pid,) = eventually(client.processes)
+    os.kill(pid, signal.SIGKILL)
+    done = client.answer(own)["result"]
+    assert (done["isError"], text(done)) == (True, "The call broke off (exit code -9).")
+    assert client.result("ping") == {}
+
+
+def test_too_many_calls_at_once_are_refused(client: Client) -> None:
+    for _ in range(32):
+        client.ask("tools/call", name="subagent", arguments={"preset": "scout", "task": "begin\nsleep 20"})
+    done = client.answer(client.begin("done x"))["result"]
+    assert (done["isError"], text(done)) == (True, "32 calls are at work: wait for one of them.")
+    for pid in client.processes():
+        os.kill(pid, signal.SIGINT)
+
+
+# --- ended ------------------------------------------------------------------------------------------------
+
+
+def test_a_cancelled_call_ends_its_children_and_has_no_answer(parent: Parent, client: Client) -> None:
+    own = client.begin(f"pid a\n{WORKS}")
+    other = client.begin("begin\nsleep 4\nanswer stop x\nsettle")
+    eventually(lambda: "a" in parent.desk.home.recorded())
+    client.tell("notifications/cancelled", requestId=own, reason="enough")
+    assert client.read()["id"] == other
+    endings = {ending(parent, run_id) for run_id in parent.desk.runs()}
+    assert endings == {("aborted", "parent"), ("completed", "done")}
+    assert client.result("ping") == {}
+    assert eventually(lambda: client.processes() == [])
+
+
+@pytest.mark.parametrize("how", ["leaves", "SIGTERM"])
+def test_who_leaves_ends_its_calls_and_not_what_is_in_the_background(
+    parent: Parent, client: Client, how: str
+) -> None:
+    background = client.call("background_agent", preset="scout", task=f"pid b\n{WORKS}")
+    run_id = background["structuredContent"]["run"]["runId"]
+    client.begin(f"pid a\n{WORKS}")
+    eventually(lambda: {"a", "b"} <= set(parent.desk.home.recorded()))
+    assert client.server.stdin
+    if how == "leaves":
+        client.server.stdin.close()
+        client.server.stdin = None
+    else:
+        client.server.terminate()
+    assert client.server.wait(10) == 0
+    (foreground,) = set(parent.desk.runs()) - {run_id}
+    assert ending(parent, foreground) == ("aborted", "parent")
+    assert parent("background_agent_status", runId=run_id).runs[0]["status"] == "running"
+
+
+def test_a_call_that_takes_too_long_is_answered_and_goes_on(parent: Parent) -> None:
+    with Client(parent.desk, "--limit", "2") as client:
+        done = client.answer(client.begin("begin\nsleep 4\nanswer stop Late.\nsettle"))["result"]
+        first, second = text(done).splitlines()
+        run_id = done["structuredContent"]["runs"][0]["runId"]
+        assert first == "Not done after 2 s. It goes on; ask again later:"
+        assert second == f'scout running: background_agent_status {{"runId": "{run_id}"}}'
+        assert (done["isError"], done["structuredContent"]["status"]) == (False, "running")
+        assert parent.desk.result(run_id)["status"] == "completed"
+        assert text(client.call("background_agent_status", runId=run_id)).endswith("\n\nLate.")
+
+
+# --- where it stands --------------------------------------------------------------------------------------
+
+
+def test_a_child_is_offered_nothing_and_refused(parent: Parent) -> None:
+    parent.desk.home.environment["PI_SUBAGENTS_CHILD"] = "1"
+    with Client(parent.desk) as client:
+        assert client.result("tools/list")["tools"] == []
+        done = client.call("subagent", preset="scout", task="x")
+    assert (done["isError"], done["structuredContent"]["error"]["kind"]) == (True, "nested")
+
+
+def test_what_lies_in_the_project_is_not_run(parent: Parent, client: Client) -> None:
+    for name in ("tmuxagents", "json", "click"):
+        folder = parent.desk.home.project / name
+        folder.mkdir()
+        (folder / "__init__.py").write_text("raise SystemExit('a file of the project was run')\n")
+    assert client.call("list_subagent_profiles")["isError"] is False
+
+
+def test_the_tmux_server_is_the_one_that_was_named(parent: Parent) -> None:
+    with Client(parent.desk, "-L", "elsewhere") as client:
+        done = client.call("subagent", preset="scout", task="done x")
+    (run_id,) = parent.desk.windows("elsewhere")
+    assert done["structuredContent"]["runs"][0]["runId"] == run_id

@@ -1,0 +1,106 @@
+"""What doctor says of what it was told: versions, room, settings, lines."""
+
+from __future__ import annotations
+
+import pytest
+
+from tmuxagents.core import checkup
+from tmuxagents.core.checkup import Check
+
+
+def states(check: Check) -> tuple[str, bool]:
+    """Return its state, and whether it says what to do: exactly where something is wrong."""
+    assert (check.state == checkup.OK) == (check.hint is None)
+    assert check.document() == {
+        "name": check.name,
+        "state": check.state,
+        "message": check.message,
+        "hint": check.hint,
+    }
+    return check.state, check.hint is not None
+
+
+@pytest.mark.parametrize(
+    ("said", "version"),
+    [
+        (b"v22.19.0\n", ("22.19.0", (22, 19))),
+        (b"ripgrep 13.0.0\n-SIMD -AVX", ("13.0.0", (13, 0))),
+        (b"fdfind 8.6", ("8.6", (8, 6))),
+        (b"", None),
+        (b"\xff nonsense", None),
+        (None, None),
+    ],
+)
+def test_versions_are_found_in_what_programs_say(
+    said: bytes | None, version: tuple[str, tuple[int, int]] | None
+) -> None:
+    assert checkup.version(said) == version
+
+
+@pytest.mark.parametrize(
+    ("path", "said", "needed", "state"),
+    [
+        ("/n", b"v22.19.0", True, "ok"),
+        ("/n", b"v24.0.1", True, "ok"),
+        ("/n", b"v22.18.9", True, "warning"),
+        ("/n", None, True, "warning"),
+        (None, None, True, "broken"),
+        (None, None, False, "ok"),
+        ("/n", b"v10.0.0", False, "ok"),
+        ("/n", None, False, "ok"),
+    ],
+)
+def test_node(path: str | None, said: bytes | None, *, needed: bool, state: str) -> None:
+    assert states(checkup.node(path, said, needed=needed))[0] == state
+
+
+@pytest.mark.parametrize(
+    ("said", "rg", "fd"),
+    [
+        (b"x 13.0.0", "ok", "ok"),
+        (b"x 8.7.0", "ok", "ok"),
+        (b"x 8.6.0", "ok", "warning"),
+        (None, "warning", "warning"),
+    ],
+)
+def test_programs_of_pi(said: bytes | None, rg: str, fd: str) -> None:
+    assert states(checkup.ripgrep("/x", said))[0] == rg
+    assert states(checkup.fd("/x", said))[0] == fd
+    assert states(checkup.ripgrep(None, None))[0] == states(checkup.fd(None, None))[0] == "warning"
+
+
+@pytest.mark.parametrize(
+    ("free", "files", "state"),
+    [
+        (10**12, 5, "ok"),
+        (10**12, None, "ok"),
+        (100 * checkup.MEGABYTE - 1, None, "warning"),
+        (checkup.MEGABYTE, None, "warning"),
+        (checkup.MEGABYTE - 1, None, "broken"),
+        (10**12, 0, "broken"),
+    ],
+)
+def test_room_on_the_disk(free: int, files: int | None, state: str) -> None:
+    assert states(checkup.space("/x", free, files))[0] == state
+
+
+def test_settings_that_were_changed_are_told_with_their_source() -> None:
+    rows = [("a", 1, "default"), ("b", "x", "project"), ("c", 2, "environment")]
+    assert checkup.settings(rows).message == "b x (project), c 2 (environment)"
+    assert checkup.settings(rows[:1]).message == "all are at their defaults"
+
+
+def test_a_check_is_one_inert_line() -> None:
+    assert Check("tmux", "it is\n\x1b[31mthere.").line() == "ok       tmux: it is there."
+    assert checkup.warning("fd", "It is old", "get another").line() == (
+        "warning  fd: It is old. To do: get another"
+    )
+    assert checkup.broken("x", "No", None).line() == "broken   x: No. To do: see the message"
+
+
+@pytest.mark.parametrize(
+    ("things", "words"),
+    [(["a"], "a"), (["a", "b", "c"], "a, b, c"), (["a", "b", "c", "d", "e"], "a, b, c and 2 more")],
+)
+def test_only_some_of_many_are_named(things: list[str], words: str) -> None:
+    assert checkup.some(things) == words

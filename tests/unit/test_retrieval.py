@@ -1,0 +1,280 @@
+"""What a session said: its last answer, its transcript, what a resumed task follows, what is remembered."""
+
+from __future__ import annotations
+
+from typing import Any
+
+import pytest
+from hypothesis import given
+from hypothesis import strategies as st
+
+from tests.unit import pi_lines, strategies, vectors
+from tests.unit.pi_lines import HELLO
+from tmuxagents.core import events, lifecycle, retrieval, sessions
+from tmuxagents.core.events import Event
+from tmuxagents.core.retrieval import ASSISTANT, RESULT, USER, Message, Told
+
+USAGE = events.usage({})
+
+
+def said(*log: Event, prompt: str = "p") -> list[tuple[str, str, int]]:
+    return [(one.role, one.text, len(one.calls)) for one in retrieval.messages(prompt, log)]
+
+
+def run(*messages: Message, status: str = "completed", error: str | None = None) -> Told:
+    return Told(status, messages, error)
+
+
+# --- vectors: their messages are pi's, and their words for how a run stands are the tools' ---
+
+
+def message(raw: dict[str, Any]) -> Message:
+    content = raw["content"]
+    blocks = [{"type": "text", "text": content}] if isinstance(content, str) else content
+    calls = [(block["name"], block.get("arguments")) for block in blocks if block["type"] == "toolCall"]
+    return Message(raw["role"], "\n".join(b["text"] for b in blocks if b["type"] == "text"), calls)
+
+
+def our_status(word: str) -> str:
+    return "failed" if word == "error" else word
+
+
+def told(raw: dict[str, Any]) -> Told:
+    return run(
+        *map(message, raw["messages"]), status=our_status(raw["status"]), error=raw.get("errorMessage")
+    )
+
+
+@pytest.mark.parametrize(("given_", "expected"), vectors.group("formatRunsForResume"))
+def test_resume_vector(given_: dict[str, Any], expected: str) -> None:
+    assert retrieval.resume_text([told(raw) for raw in given_["runs"]]) == expected
+
+
+@pytest.mark.parametrize(("given_", "expected"), vectors.group("formatSessionTranscript"))
+def test_transcript_vector(given_: dict[str, Any], expected: str) -> None:
+    assert retrieval.session_text([told(raw) for raw in given_["runs"]]) == expected
+
+
+@pytest.mark.parametrize(("given_", "expected"), vectors.group("truncatingRender"))
+def test_shortening_vector(given_: dict[str, Any], expected: str) -> None:
+    assert retrieval.shortened(given_["content"], given_["maxLines"]) == expected
+
+
+@pytest.mark.parametrize(("given_", "expected"), vectors.group("retrieval"))
+def test_tool_vector(given_: dict[str, Any], expected: dict[str, Any]) -> None:
+    runs, last = [told(raw) for raw in given_["runs"]], given_["runs"][-1]
+    shape = {"sessionId": "s1", "status": our_status(last["status"]), "reason": "done"}
+    shape |= {"exitCode": last["exitCode"], "model": last.get("model")}
+    ours = {"state": shape["status"], "reason": "done"}
+    if given_["tool"] == "get_subagent_output":
+        text = retrieval.output(runs[-1])
+        details = sessions.output_details(shape, last["taskName"], len(runs), 15)
+    else:
+        text = retrieval.session_output(runs)
+        details = sessions.session_details(shape, last["taskName"], runs, 15)
+        ours["model"] = shape["model"]  # null where the vector leaves it out
+    assert {"text": text, "details": details} == {**expected, "details": {**expected["details"], **ours}}
+
+
+# --- messages ---
+
+
+def test_a_message_is_a_prompt_an_answer_or_a_result() -> None:
+    assert said(
+        events.assistant_text("I look."),
+        events.tool_call("c1", "ls", {}),
+        events.tool_call("c2", "read", {"path": "a"}),
+        USAGE,
+        events.tool_result("c1", "ls", is_error=False, text="a", duration_ms=1),
+        events.tool_result("c2", "read", is_error=True, text="no", duration_ms=1),
+        events.turn_end("toolUse"),
+        events.thinking("hm"),
+        USAGE,
+        Event("human_input", {"text": "also b"}),
+        Event("message_sent", {"kind": "steer", "text": "and c"}),
+        Event("message_sent", {"kind": "stop", "text": None}),
+        events.assistant_text("Done."),
+        USAGE,
+        events.settled(aborted=False),
+    ) == [
+        (USER, "p", 0),
+        (ASSISTANT, "I look.", 2),
+        (RESULT, "a", 0),
+        (RESULT, "no", 0),
+        (ASSISTANT, "", 0),
+        (USER, "also b", 0),
+        (USER, "and c", 0),
+        (ASSISTANT, "Done.", 0),
+    ]
+
+
+@pytest.mark.parametrize(
+    ("log", "messages"),
+    [
+        ([events.assistant_text("so far")], [(ASSISTANT, "so far", 0)]),
+        (
+            [events.assistant_text("a"), events.assistant_text("b")],
+            [(ASSISTANT, "a", 0), (ASSISTANT, "b", 0)],
+        ),
+        (
+            [USAGE, events.tool_call("c", "ls", {}), Event("tool_result", {"text": 5})],
+            [(ASSISTANT, "", 0), (ASSISTANT, "", 1), (RESULT, "", 0)],
+        ),
+        (
+            [Event("tool_call", {"toolName": 5}), Event("human_input", {"text": "x"})],
+            [(ASSISTANT, "", 1), (USER, "x", 0)],
+        ),
+    ],
+)
+def test_an_answer_whose_end_is_missing_is_one(log: list[Event], messages: list[Any]) -> None:
+    assert said(*log) == [(USER, "p", 0), *messages]
+
+
+@pytest.mark.parametrize("name", ["text", "tools", "badtool", "err500"])
+def test_messages_are_counted_like_everywhere_else(name: str) -> None:
+    log = pi_lines.play(pi_lines.STREAMS[name].splitlines()).events
+    assert len(said(*log)) == lifecycle.fold([events.run_started({}), *log]).message_count
+
+
+def test_five_hundred_messages_are_told_the_latest() -> None:
+    log = [Event("human_input", {"text": str(number)}) for number in range(600)]
+    found = said(*log)
+    assert len(found) == 500
+    assert (found[0][1], found[-1][1]) == ("100", "599")
+
+
+# --- the answer ---
+
+
+def test_defect_7_all_of_the_last_answer_is_told_not_its_first_part_alone() -> None:
+    played = pi_lines.play([pi_lines.answer(pi_lines.text("Part one"), pi_lines.text("Part two"))])
+    assert retrieval.output(run(*retrieval.messages("p", played.events))) == "Part one\nPart two"
+
+
+@pytest.mark.parametrize(
+    ("messages", "output"),
+    [
+        ([], retrieval.NO_TEXT),
+        ([Message(USER, "p"), Message(RESULT, "r")], retrieval.NO_TEXT),
+        ([Message(ASSISTANT, "first"), Message(ASSISTANT, " \n", [("ls", {})])], "first"),
+        ([Message(ASSISTANT, "first"), Message(ASSISTANT, "last"), Message(RESULT, "r")], "last"),
+    ],
+)
+def test_the_last_thing_that_was_said(messages: list[Message], output: str) -> None:
+    assert retrieval.output(run(*messages, status="running")) == output
+    assert retrieval.NO_TEXT == "(no text output from sub-agent)"
+
+
+def test_what_a_recorded_child_said() -> None:
+    log = pi_lines.play(pi_lines.STREAMS["text"].splitlines()).events
+    assert retrieval.output(run(*retrieval.messages("p", log))) == HELLO
+
+
+@pytest.mark.parametrize(
+    ("text", "most", "shown"),
+    [
+        ("a\nb\nc", 3, "a\nb\nc"),
+        ("a\nb\nc", 2, "a\nb\n... (1 more line)"),
+        ("a\nb\nc", 1, "a\n... (2 more lines)"),
+        ("", 1, ""),
+    ],
+)
+def test_a_long_text_is_shortened(text: str, most: int, shown: str) -> None:
+    assert retrieval.shortened(text, most) == shown
+
+
+# --- transcripts ---
+
+
+def test_a_session_that_said_nothing_says_so() -> None:
+    assert retrieval.session_output([run(Message(USER, "p"))]) == "(no messages in session)"
+
+
+def test_what_was_asked_is_left_out_and_what_failed_is_told() -> None:
+    failed = run(Message(USER, "p"), Message(ASSISTANT, "a"), status="aborted", error="boom")
+    assert retrieval.session_text([failed, run(status="queued")]) == (
+        "=== Run 1/2 (error) ===\n---\na\n---\n[Error: boom]\n---\n=== Run 2/2 (running) ==="
+    )
+
+
+def test_arguments_and_results_are_cut() -> None:
+    text = retrieval.resume_text(
+        [run(Message(ASSISTANT, calls=[("t", {"d": "é" * 200})]), Message(RESULT, "x" * 501))]
+    )
+    call, result = text.split("\n\n")
+    assert call == 'Tool Call: t({"d":"' + "é" * 114 + ")"
+    assert result == f"Tool Result: {'x' * 500}..."
+
+
+def test_a_result_that_an_event_has_cut_is_not_cut_again() -> None:
+    event = events.tool_result("c", "ls", is_error=False, text="x" * 900, duration_ms=1)
+    assert (
+        retrieval.session_text([run(*retrieval.messages("p", [event]))]) == f"[tool result]: {'x' * 500}..."
+    )
+
+
+def test_a_resumed_run_is_told_what_failed() -> None:
+    assert (
+        retrieval.resume_text([run(Message(USER, "p"), status="failed", error="late")])
+        == "User: p\n\n[Error: late]"
+    )
+
+
+def test_defect_3_the_run_that_begins_is_not_in_the_transcript_it_is_given() -> None:
+    before, new = run(Message(USER, "a")), run(status="queued")
+    assert retrieval.resume_text(retrieval.previous([before, new])) == "User: a"
+    assert retrieval.previous([run(status="running")]) == []
+
+
+def test_half_a_character_does_not_break_a_prompt() -> None:
+    assert retrieval.resume_text([run(Message(USER, "a\ud800b"))]) == "User: a?b"
+
+
+@given(st.lists(strategies.wild_events, max_size=12), st.sampled_from(["completed", "failed", "running"]))
+def test_whatever_a_child_sent_can_be_told(log: list[Event], status: str) -> None:
+    runs = [run(*retrieval.messages("p", log), status=status)] * 2
+    retrieval.resume_text(runs).encode()
+    assert retrieval.session_text(runs).startswith("=== Run 1/2")
+    assert retrieval.output(runs[0])
+
+
+# --- sessions ---
+
+
+def test_refusals() -> None:
+    assert sessions.unknown_session("x") == (
+        'Session "x" not found. The session may have expired or the ID is incorrect.'
+    )
+    assert sessions.unknown_resume("x") == (
+        'Cannot resume: session "x" not found. The session may have expired or the ID is incorrect.'
+    )
+    assert sessions.running_resume("x") == (
+        'Cannot resume: session "x" is still running. Wait for it to complete before resuming.'
+    )
+
+
+def known(live: str) -> list[sessions.Session]:
+    """Return sessions from the oldest on; L works, o does not."""
+    return [
+        sessions.Session(str(number), float(number), is_live=each == "L") for number, each in enumerate(live)
+    ]
+
+
+def ids(found: list[sessions.Session]) -> list[str]:
+    return [session.session_id for session in found]
+
+
+def test_the_oldest_sessions_are_forgotten() -> None:
+    assert ids(sessions.remembered(known("o" * 34))) == [str(number) for number in range(2, 34)]
+    assert len(sessions.remembered(known("o" * 32))) == 32
+    assert ids(sessions.remembered(known("ooo")[::-1], 2)) == ["2", "1"]
+
+
+def test_a_session_that_works_is_never_forgotten() -> None:
+    assert ids(sessions.remembered(known("LoLo"), 2)) == ["0", "2"]
+    assert ids(sessions.remembered(known("LLL"), 2)) == ["0", "1", "2"]
+
+
+def test_ten_runs_of_a_session_are_told_the_latest() -> None:
+    runs = [run(error=str(number)) for number in range(12)]
+    assert [each.error_message for each in sessions.remembered_runs(runs)] == [str(n) for n in range(2, 12)]

@@ -1,0 +1,150 @@
+"""The verb attach: a run's window on the person's terminal, or what is left of a run in a pager."""
+
+from __future__ import annotations
+
+import os
+
+import click
+
+from tmuxagents import jsonline
+from tmuxagents.cli import calling, streams, words
+from tmuxagents.commands import attach as attaching
+from tmuxagents.commands import known, sessions, whereabouts
+from tmuxagents.commands.inspect import inspect
+from tmuxagents.core import attaching as rules
+from tmuxagents.core import display
+from tmuxagents.edges import foreground, process
+from tmuxagents.errors import BadRequest
+
+TYPE_CHECKING = False
+if TYPE_CHECKING:
+    from tmuxagents.commands.attach import Stand
+    from tmuxagents.commands.inspect import Run
+    from tmuxagents.commands.known import Caller
+    from tmuxagents.commands.look import Look
+    from tmuxagents.commands.whereabouts import Spot
+
+_STDIN = 0
+_LEAVE = "q"
+_COMMAND = "tmuxagents attach"
+
+
+@click.command(epilog="Example: tmuxagents attach 01a1ee15")
+@click.argument("run", required=False, metavar="[RUN]")
+@click.option("-r", "--read-only", is_flag=True, help="Look only: no key reaches the window.")
+@click.option("--next", "onward", is_flag=True, help="The next live run after the one that is shown.")
+@click.option("--back", is_flag=True, help="What this terminal showed before.")
+@click.option("--json", "as_json", is_flag=True, help="Print the run, once it is shown, as a JSON document.")
+def attach(*, run: str | None, read_only: bool, onward: bool, back: bool, as_json: bool) -> None:
+    """Show the window of RUN on this terminal (default: the only live run; of several you choose).
+
+    Inside tmux your terminal is switched to it, outside it becomes a client of tmux. Of a run that has ended,
+    and whose window is gone, the transcript is shown.
+    """
+    if (run is not None) + onward + back > 1 or (back and read_only):
+        raise BadRequest("RUN, --next and --back exclude one another, and --back goes alone.", kind="usage")
+    caller = calling.caller()
+    if back:
+        attaching.go_back(caller, here(f"{_COMMAND} --back"))
+        return
+    if onward:
+        who = here(f"{_COMMAND} --next")
+        found, spot = attaching.next_run(caller, who)
+        _show(found, spot, who, read_only=read_only)
+        _tell(found, caller, as_json=as_json)
+        return
+    run_dir = known.find(run, caller) if run is not None else _which(caller, may_ask=not as_json)
+    if run_dir is not None:
+        show(inspect(run_dir), caller, read_only=read_only, as_json=as_json)
+
+
+def here(command: str) -> Stand:
+    """Return who is to see a run; raise where nobody can."""
+    return attaching.stand(os.environ, _terminal(), hint=f"in a terminal: {command}")
+
+
+def show(
+    run: Run, caller: Caller, *, who: Stand | None = None, read_only: bool = False, as_json: bool = False
+) -> None:
+    """Show a run's window, or, where it has gone with its run, the transcript."""
+    spot, warnings = whereabouts.find_window(run)
+    words.warn(warnings)
+    if spot is not None:
+        who = who or here(f"{_COMMAND} {display.short_id(run.run_id, ())}")
+        _show(run, spot, who, read_only=read_only)
+    elif not as_json:
+        _page(run, caller)
+    _tell(run, caller, as_json=as_json)
+
+
+def _tell(run: Run, caller: Caller, *, as_json: bool) -> None:
+    if as_json:
+        streams.write(jsonline.encode(sessions.document(run, caller)))
+
+
+def _show(run: Run, spot: Spot, who: Stand, *, read_only: bool) -> None:
+    words.warn(who.warnings)
+    if run.meta.get("driver") == "batch":
+        words.lines([rules.BATCH_NOTICE], streams.ERR)
+    argv = attaching.show(who, spot, read_only=read_only)
+    if argv is not None:
+        outside = {name: value for name, value in os.environ.items() if name not in ("TMUX", "TMUX_PANE")}
+        foreground.become(argv, outside)
+
+
+def _terminal() -> str | None:
+    """Return the path of the terminal that a person sits at. Both ways: an agent may inherit stdin alone."""
+    if not (streams.is_terminal(_STDIN) and streams.is_terminal(streams.OUT)):
+        return None
+    try:
+        return os.ttyname(_STDIN)
+    except OSError:  # of another mount namespace: it has no path here, and tmux cannot open it
+        return None
+
+
+# --- which run --------------------------------------------------------------------------------------------
+
+
+def _which(caller: Caller, *, may_ask: bool) -> str | None:
+    """Return the run directory of the only live run, or of the one that is chosen; None: none of them."""
+    found = attaching.live_runs(caller)
+    words.warn(found.warnings)
+    if len(found.shown) == 1:
+        return f"{caller.runs}/{found.shown[0].run['runId']}"
+    if not may_ask or _terminal() is None:
+        raise attaching.ambiguous(found)
+    number = _ask(found)
+    return None if number is None else f"{caller.runs}/{found.shown[number].run['runId']}"
+
+
+def _ask(found: Look) -> int | None:
+    """Let a person choose one of the runs, newest first; None: they leave."""
+    count = len(found.shown)
+    numbers = ["", *map(str, range(1, count + 1))]
+    width = len(numbers[-1])
+    rows = display.table(found.shown, words.width() - width - len("  "))
+    words.lines(f"{number:>{width}}  {row}" for number, row in zip(numbers, rows, strict=True))
+    while True:
+        answer = click.prompt(f"1-{count}, Enter for the newest, q to leave", default="", show_default=False)
+        if answer.strip() == _LEAVE:
+            return None
+        number = rules.choice(answer, count)
+        if number is not None:
+            return number
+
+
+# --- read -------------------------------------------------------------------------------------------------
+
+
+def _page(run: Run, caller: Caller) -> None:
+    """Show what a run has written: in a pager where a person looks, else as it is."""
+    argv = None
+    if _terminal() is not None:
+        less = process.find_program("less", os.environ.get("PATH", ""))
+        argv = rules.pager(os.environ, has_less=less is not None)
+    if argv is None or not foreground.page(argv, attaching.transcript(run.run_dir, caller)):
+        for line in attaching.transcript(run.run_dir, caller):
+            streams.write(line)
+
+
+VERBS = {"attach": attach}

@@ -1,0 +1,97 @@
+"""The one place where errors become words and exit codes."""
+
+from __future__ import annotations
+
+import contextlib
+import errno
+import os
+import signal
+import time
+
+import click
+
+from tmuxagents import __version__, jsonline
+from tmuxagents.cli import streams
+from tmuxagents.core import documents, sanitize
+from tmuxagents.edges import identity, settings
+from tmuxagents.errors import BadRequest, TmuxAgentsError, Unusable
+
+TYPE_CHECKING = False
+if TYPE_CHECKING:
+    from collections.abc import Sequence
+
+
+def fail(error: BaseException, arguments: Sequence[str]) -> int:
+    """Say what went wrong with these arguments; return the exit code."""
+    if isinstance(error, SystemExit):
+        return error.code if isinstance(error.code, int) else 1
+    if isinstance(error, click.exceptions.Exit):
+        return error.exit_code
+    if isinstance(error, (KeyboardInterrupt, click.Abort)):
+        return 128 + signal.SIGINT
+    if isinstance(error, BrokenPipeError):
+        streams.give_up()
+        return 1
+    problem, log = problem_of(error)
+    with contextlib.suppress(OSError):
+        _say(problem, as_json="--json" in _before_dashes(arguments), log=log)
+    if isinstance(error, OSError):
+        streams.give_up()
+    return problem.exit_code
+
+
+def problem_of(error: BaseException) -> tuple[TmuxAgentsError, str | None]:
+    """Return what went wrong as an error of ours; where that is our bug, also the log about it."""
+    problem = _translate(error)
+    if problem is not None:
+        return problem, None
+    log = _log(error)
+    words = f"Something went wrong in tmuxagents itself: {type(error).__name__}."
+    return TmuxAgentsError(words, kind="internal", hint=f"the log to report is {log}"), log
+
+
+def _before_dashes(arguments: Sequence[str]) -> Sequence[str]:
+    return arguments[: arguments.index("--")] if "--" in arguments else arguments
+
+
+def _translate(error: BaseException) -> TmuxAgentsError | None:
+    """Return an error of ours for one that a person can act on."""
+    if isinstance(error, TmuxAgentsError):
+        return error
+    if isinstance(error, click.UsageError):
+        verb = error.ctx.command_path if error.ctx else "tmuxagents"
+        return BadRequest(error.format_message(), kind="usage", hint=f"see {verb} --help")
+    if isinstance(error, OSError) and error.errno in (errno.ENOSPC, errno.EDQUOT):
+        return Unusable(f"No space is left on the device: {error}.", kind="no-space", hint="make room: df -h")
+    if isinstance(error, (PermissionError, NotADirectoryError)) or (
+        isinstance(error, OSError) and error.errno == errno.EROFS
+    ):
+        message = f"{error.strerror}: {error.filename or error}."
+        hint = "set TMUXAGENTS_HOME to a folder of yours"
+        return Unusable(message, kind="no-permission", hint=hint)
+    return None
+
+
+def _say(problem: TmuxAgentsError, *, as_json: bool, log: str | None) -> None:
+    if as_json:
+        streams.write(jsonline.encode(documents.error(problem, log=log)))
+        return
+    lines = [problem.message, *([f"hint: {problem.hint}"] if problem.hint else [])]
+    words = "".join(f"{sanitize.text(line)}\n" for line in lines)
+    streams.write(words.encode("utf-8", "replace"), streams.ERR)
+
+
+def _log(error: BaseException) -> str | None:
+    """Write the traceback down; return the path."""
+    import traceback  # noqa: PLC0415  (only our own bugs have one)
+
+    try:
+        folder = f"{settings.home(os.environ)}/hosts/{identity.host()}/logs"
+        os.makedirs(folder, mode=0o700, exist_ok=True)
+        path = f"{folder}/{time.strftime('%Y%m%d-%H%M%S')}-{os.getpid()}.log"
+        with os.fdopen(os.open(path, os.O_WRONLY | os.O_CREAT | os.O_EXCL, 0o600), "w") as log:
+            log.write(f"tmuxagents {__version__}\n")
+            traceback.print_exception(error, file=log)
+    except (OSError, TmuxAgentsError):
+        return None
+    return path

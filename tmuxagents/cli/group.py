@@ -1,0 +1,77 @@
+"""The verbs together, as click knows them: found by name, imported when called, listed in groups."""
+
+from __future__ import annotations
+
+import importlib
+import sys
+
+import click
+
+from tmuxagents import __version__
+from tmuxagents.cli import EVERYDAY, HIDDEN, PROGRAMS, SET_UP, VERBS, boundary, server
+from tmuxagents.core import sanitize
+from tmuxagents.errors import BadRequest
+
+TYPE_CHECKING = False
+if TYPE_CHECKING:
+    from collections.abc import Sequence
+
+
+class Verbs(click.Group):
+    """The verbs, found by name and imported when called."""
+
+    def list_commands(self, ctx: click.Context) -> list[str]:  # noqa: ARG002  (click's signature)
+        """Return the verbs that people see."""
+        return list(VERBS)
+
+    def get_command(self, ctx: click.Context, cmd_name: str) -> click.Command | None:  # noqa: ARG002
+        """Return a verb's declaration."""
+        module = VERBS[cmd_name][0] if cmd_name in VERBS else HIDDEN.get(cmd_name)
+        if module is None:
+            return None
+        family = importlib.import_module(f"tmuxagents.cli.{module}")
+        command: click.Command = family.VERBS[cmd_name]
+        if not command.hidden and server.SOCKET not in command.params:
+            command.params.append(server.SOCKET)
+        return command
+
+    def resolve_command(
+        self, ctx: click.Context, args: list[str]
+    ) -> tuple[str | None, click.Command | None, list[str]]:
+        """Return the verb that was asked for; an unknown one names the nearest."""
+        name = args[0]
+        if not name.startswith("-") and self.get_command(ctx, name) is None:
+            shown = sanitize.cut(sanitize.line(name), 40)
+            import difflib  # noqa: PLC0415  (rarely is anybody wrong)
+
+            near = difflib.get_close_matches(name, VERBS, n=1)
+            hint = f"did you mean {near[0]}?" if near else "tmuxagents --help lists the verbs"
+            raise BadRequest(f'There is no verb "{shown}".', kind="usage", hint=hint, candidates=near)
+        return super().resolve_command(ctx, args)
+
+    def format_commands(self, ctx: click.Context, formatter: click.HelpFormatter) -> None:  # noqa: ARG002
+        """Write the verbs in their groups."""
+        for group in (EVERYDAY, SET_UP, PROGRAMS):
+            rows = [(name, line) for name, (_, of, line) in VERBS.items() if of == group]
+            if rows:
+                with formatter.section(group):
+                    formatter.write_dl(rows)
+
+
+@click.command(cls=Verbs, params=[server.SOCKET], context_settings={"help_option_names": ["-h", "--help"]})
+@click.version_option(__version__, prog_name="tmuxagents")
+def tmuxagents() -> None:
+    """Run child agents, each in a tmux window of its own, and never lose sight of them."""
+
+
+def run(arguments: Sequence[str] | None = None) -> None:
+    """Run the command line and leave with the documented exit code."""
+    argv = list(sys.argv[1:] if arguments is None else arguments)
+    try:
+        # Standalone mode would turn Ctrl-C into exit code 1 and print errors in click's way.
+        code = tmuxagents.main(args=argv, prog_name="tmuxagents", standalone_mode=False)
+        if sys.stdout is not None:
+            sys.stdout.flush()
+    except BaseException as error:  # noqa: BLE001  (the one boundary: everything becomes a code and a sentence)
+        code = boundary.fail(error, argv)
+    sys.exit(code if isinstance(code, int) else 0)

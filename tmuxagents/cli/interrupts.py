@@ -1,0 +1,38 @@
+"""Ctrl-C and TERM while a call is waited for: something to wait on, and to ask about."""
+
+from __future__ import annotations
+
+import contextlib
+import os
+import signal
+
+TYPE_CHECKING = False
+if TYPE_CHECKING:
+    from typing import Self
+
+
+class Interrupts:
+    """Ctrl-C and TERM, as something to wait for; a lost connection ends nothing."""
+
+    def __init__(self) -> None:
+        self.handle, self._writing = os.pipe2(os.O_NONBLOCK | os.O_CLOEXEC)
+        self.number = 0
+
+    def __enter__(self) -> Self:
+        signal.set_wakeup_fd(self._writing, warn_on_full_buffer=False)
+        for number in (signal.SIGINT, signal.SIGTERM):
+            signal.signal(number, self._note)
+        signal.signal(signal.SIGHUP, signal.SIG_IGN)
+        return self
+
+    def __exit__(self, *_: object) -> None:
+        signal.set_wakeup_fd(-1)
+
+    def _note(self, number: int, _frame: object) -> None:
+        self.number = self.number or number
+
+    def came(self) -> bool:
+        """Say whether the call is to be cancelled."""
+        with contextlib.suppress(BlockingIOError):
+            os.read(self.handle, 64)
+        return self.number != 0

@@ -1,0 +1,181 @@
+"""What is seen of a call while it works: a block a child on a terminal, a line a change elsewhere.
+
+It shows and decides nothing. What cannot be written (a lost connection) is not written, and nothing stops.
+"""
+
+from __future__ import annotations
+
+import contextlib
+import math
+import os
+import time
+
+from tmuxagents.cli import streams, words
+from tmuxagents.commands.inspect import Follower
+from tmuxagents.core import colours, delegates, display, progress, sanitize
+from tmuxagents.core.answers import label
+from tmuxagents.core.previews import Place
+from tmuxagents.core.window import TEXT, TOOL, Window
+
+TYPE_CHECKING = False
+if TYPE_CHECKING:
+    from collections.abc import Sequence
+    from typing import Any, Self
+
+    from tmuxagents.commands.call import Call, Task
+    from tmuxagents.commands.inspect import Run
+    from tmuxagents.core.events import Event
+
+_ROUND_S = 0.1  # of a screen
+_LINES_S = 1.0  # at most one line a second a child
+_COLOURS = {
+    colours.ADDED: "32",
+    colours.REMOVED: "31",
+    colours.MUTED: "2",
+    delegates.TITLE: "1",
+    delegates.HEAD: "1",
+    delegates.PROBLEM: "31",
+    delegates.ASIDE: "2",
+}
+
+
+class Silence:
+    """Nothing to be seen."""
+
+    def __enter__(self) -> Self:
+        return self
+
+    def __exit__(self, *_: object) -> None: ...
+
+    def tell(self) -> float:
+        """Return when it wants to tell again: never."""
+        return math.inf
+
+
+class Lines(Silence):
+    """A line for each change of what a child does, at most one a second a child."""
+
+    def __init__(self, call: Call) -> None:
+        self._children = [_Child(task, alone=True) for task in call.tasks]
+        self._told: dict[str, tuple[str, str | None]] = {}
+
+    def tell(self) -> float:
+        """Tell what is new."""
+        for child in self._children:
+            run = child.look()
+            now = (run.standing.status, run.activity) if run is not None else None
+            if run is None or now is None or self._told.get(run.run_id) == now:
+                continue
+            self._told[run.run_id] = now
+            shown = display.Shown(run.document(time.time()), run.run_id[:8], activity=run.activity)
+            _write(f"{display.follow_line(shown, words.width())}\n")
+            for warning in child.news():
+                _write(f"warning: {sanitize.line(warning)}\n")
+        return time.monotonic() + _LINES_S
+
+
+class Screen(Silence):
+    """A block for each child, drawn again and again in one place."""
+
+    def __init__(self, call: Call) -> None:
+        alone = len(call.tasks) == 1
+        self._children = [_Child(task, alone=alone) for task in call.tasks]
+        self._height = 0
+        self._drawn = ""
+
+    def __exit__(self, *_: object) -> None:
+        self._draw(last=True)
+
+    def tell(self) -> float:
+        """Draw anew."""
+        self._draw()
+        return time.monotonic() + _ROUND_S
+
+    def _draw(self, *, last: bool = False) -> None:
+        columns, rows = _size()
+        lines = self._lines(last=last)
+        shown = lines if last else lines[-(rows - 1) :]
+        text = "".join(f"\x1b[2K{_coloured(kind, display.fit(line, columns - 1))}\n" for kind, line in shown)
+        if text == self._drawn:
+            return
+        up = f"\x1b[{self._height}A" if self._height else ""
+        _write(f"{up}\r{text}\x1b[0J")
+        self._drawn, self._height = text, len(shown)
+
+    def _lines(self, *, last: bool) -> list[tuple[str, str]]:
+        """Return what is to be seen: at last only how each child ended, since its answer comes next."""
+        now_ms = time.time() * 1000
+        windows = [window for child in self._children if (window := child.window()) is not None]
+        lines = [(delegates.HEAD, delegates.header(window["status"] for window in windows))]
+        for window in windows:
+            block = delegates.block(window, expanded=False, now_ms=now_ms)
+            lines += block[:1] if last else [(delegates.BLANK, ""), *block]
+        return [*lines, (delegates.BLANK, "")] if last else lines
+
+
+class _Child:
+    """One child of the call, as far as it can be seen."""
+
+    def __init__(self, task: Task, *, alone: bool) -> None:
+        self._task = task
+        self._follower: Follower | None = None
+        self._lines = Window(
+            Place(cwd=task.prepared.request.cwd, home=os.path.expanduser("~"), width=words.width())
+        )
+        self._narrator = progress.Narrator() if alone else None  # one child speaks in phrases
+        self._warned = 0
+
+    def look(self) -> Run | None:
+        """Return the run as it stands; None if there is none yet."""
+        if self._follower is None:
+            if not os.path.isdir(self._task.run_dir):
+                return None
+            self._follower = Follower(self._task.run_dir, self._take)
+        return self._follower.look()
+
+    def news(self) -> Sequence[str]:
+        """Return the warnings that nobody has been told yet."""
+        told, self._warned = self._warned, len(self._task.warnings)
+        return self._task.warnings[told:]
+
+    def _take(self, event: Event) -> None:
+        if self._narrator is None:
+            self._lines.take(event)
+            return
+        phrase = self._narrator.phrase(event)
+        if phrase is not None:
+            self._lines.append(phrase, TEXT if event.type == "assistant_text" else TOOL)
+
+    def window(self) -> dict[str, Any] | None:
+        """Return the block of this child; None if there is nothing to see yet."""
+        run = self.look()
+        if run is None:
+            return None
+        document = run.document(time.time())
+        return delegates.window_document(document, label(document), self._lines)
+
+
+def _size() -> tuple[int, int]:
+    try:
+        size = os.get_terminal_size(streams.ERR)
+    except OSError:
+        return display.WIDTH, 24
+    return max(20, size.columns), max(4, size.lines)
+
+
+def _coloured(kind: str, text: str) -> str:
+    if os.environ.get("NO_COLOR"):
+        return text
+    if kind == TOOL:
+        return "".join(_paint(colour, part) for colour, part in colours.spans(text))
+    return _paint(kind, text)
+
+
+def _paint(colour: str, text: str) -> str:
+    code = _COLOURS.get(colour)
+    return f"\x1b[{code}m{text}\x1b[0m" if code and text else text
+
+
+def _write(text: str) -> None:
+    with contextlib.suppress(OSError):
+        streams.write(text.encode("utf-8", "replace"), streams.ERR)

@@ -1,0 +1,111 @@
+"""Options that several verbs share, and what they mean together."""
+
+from __future__ import annotations
+
+import os
+
+import click
+
+from tmuxagents.cli import calling, server, streams, words
+from tmuxagents.commands import known
+from tmuxagents.commands.launch import Launcher
+from tmuxagents.core.plan import LaunchRequest
+from tmuxagents.errors import BadRequest
+
+TYPE_CHECKING = False
+if TYPE_CHECKING:
+    from collections.abc import Callable, Sequence
+    from typing import Any
+
+    from tmuxagents.core.filespecs import FileSpec
+
+JSON = click.option("--json", "as_json", is_flag=True, help="Print a JSON document.")
+MODEL = click.option("-m", "--model", metavar="MODEL", help="The child's model.")
+TIMEOUT = click.option("--timeout", type=float, metavar="S", help="Seconds that the child may work.")
+_LAUNCH = (
+    click.argument("task", nargs=-1, metavar="TASK"),
+    click.option(
+        "-p", "--preset", metavar="NAME", help="A preset or profile (also global:NAME, project:NAME)."
+    ),
+    MODEL,
+    click.option("--agent", metavar="NAME", help="The brand of the child (default: pi)."),
+    click.option("--cwd", metavar="DIR", help="Where the child works (default: here)."),
+    click.option("--name", metavar="NAME", help="A name for the run, besides its id."),
+    TIMEOUT,
+    click.option(
+        "--file",
+        "files",
+        multiple=True,
+        metavar="SPEC",
+        help="A file for the prompt, or lines of it: PATH:A-B.",
+    ),
+    click.option(
+        "--after", multiple=True, metavar="RUN", help="Wait for this run first ({previous}: its answer)."
+    ),
+    click.option("--task-file", metavar="FILE", help="Read the task from a file (- is stdin)."),
+    click.option("--allow-outside", is_flag=True, help="Files may lie outside the child's directory."),
+    click.option("--keep-background", is_flag=True, help="Spare processes that the child leaves behind."),
+    click.option("--no-project-presets", is_flag=True, help="Leave the project's own presets out."),
+)
+
+
+def launching(verb: Callable[..., Any]) -> Callable[..., Any]:
+    """Declare what `launch` and `run` take."""
+    for option in reversed(_LAUNCH):
+        verb = option(verb)
+    return verb
+
+
+def launcher(*, project_presets: bool = True) -> Launcher:
+    """Return the caller as one who launches."""
+
+    def slow() -> None:
+        if streams.is_terminal(streams.ERR):
+            words.lines(["starting…"], streams.ERR)
+
+    return Launcher(
+        calling.caller(),
+        dict(os.environ),
+        socket=server.socket(),
+        project_presets=project_presets,
+        slow=slow,
+    )
+
+
+def here() -> str:
+    """Return where the caller stands."""
+    folder = calling.folder()
+    if folder is None:
+        message = "The folder that you stand in was removed."
+        raise BadRequest(message, kind="bad-cwd", hint="cd somewhere else")
+    return folder
+
+
+def request(by: Launcher, task: str, *, base: str | None = None, mode: str, **wanted: Any) -> LaunchRequest:
+    """Return what is wanted as a request. A relative `cwd` begins at `base`, else where the caller stands."""
+    start = base or here()
+    cwd = start if wanted["cwd"] is None else os.path.normpath(os.path.join(start, wanted["cwd"]))
+    return LaunchRequest(
+        task=task,
+        cwd=cwd,
+        project=by.caller.project,
+        preset=wanted["preset"],
+        agent=wanted["agent"],
+        mode=mode,
+        model=wanted["model"],
+        name=wanted["name"],
+        owner=by.caller.owner,
+        timeout=wanted["timeout"],
+        files=_file_specs(wanted["files"], cwd),
+        after=[os.path.basename(known.find(run, by.caller)) for run in wanted["after"]],
+        allow_outside=wanted["allow_outside"],
+        keep_background=wanted["keep_background"],
+    )
+
+
+def _file_specs(files: Sequence[str], cwd: str) -> Sequence[FileSpec]:
+    if not files:
+        return ()
+    from tmuxagents.commands import promptfiles  # noqa: PLC0415  (who names no file needs none of it)
+
+    return promptfiles.parse(files, cwd)

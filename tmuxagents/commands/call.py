@@ -1,0 +1,200 @@
+"""One call with several runs: so many windows at once, the next one opens when one ends, results in order.
+
+Everything is refused before the first window opens. After that a run that cannot be opened is an ended run
+like any other, and the others go on.
+"""
+
+from __future__ import annotations
+
+import os
+import secrets
+
+from tmuxagents.commands.inspect import inspect
+from tmuxagents.commands.stop import stop
+from tmuxagents.commands.wait import Waiting
+from tmuxagents.core.catalogue_check import Faults
+from tmuxagents.core.endings import CWD_CHANGED, PARENT, Cause, misconfigured
+from tmuxagents.errors import BadRequest, TmuxAgentsError
+from tmuxagents.records import FAILED
+
+TYPE_CHECKING = False
+if TYPE_CHECKING:
+    from collections.abc import Callable, Mapping, Sequence
+    from typing import Any
+
+    from tmuxagents.commands.launch import Launcher
+    from tmuxagents.commands.prepare import Prepared
+    from tmuxagents.core.plan import LaunchRequest
+
+
+class Batch:
+    """The runs of one call while they are prepared: one call id, and no two of them with one name."""
+
+    def __init__(self, launcher: Launcher) -> None:
+        self.launcher = launcher
+        self._call_id = secrets.token_hex(8)
+        self._names: set[str] = set()
+        self._count = 0
+
+    def prepare(self, request: LaunchRequest, **call: Any) -> Prepared:
+        """Return the next run of the call as it is going to be, or refuse it."""
+        keys = self.keys() | call
+        _refuse_twin(request.name, self._names)
+        return self.launcher.prepare(request, **keys)
+
+    def keys(self) -> dict[str, Any]:
+        """Return what the call decides of its next run's plan: the first one has the id of the call."""
+        number, self._count = self._count, self._count + 1
+        own = {"runId": self._call_id, "sessionId": self._call_id} if number == 0 else {}
+        return {**own, "callId": self._call_id, "taskIndex": number}
+
+
+def prepare(launcher: Launcher, requests: Sequence[LaunchRequest]) -> list[Prepared]:
+    """Return all runs of a call as they are going to be, or refuse the whole call with all that is wrong."""
+    launcher.check_surroundings()
+    batch, faults, prepared = Batch(launcher), Faults(), []
+    for number, request in enumerate(requests):
+        try:
+            prepared.append(batch.prepare(request))
+        except BadRequest as refusal:
+            faults.add_refusal(refusal, "" if len(requests) == 1 else f"tasks[{number}]")
+    faults.refuse()
+    return prepared
+
+
+class Task:
+    """One task of a call, and what has become of it. `doom`: why it ends before it begins."""
+
+    __slots__ = ("doom", "ended", "number", "prepared", "run_dir", "run_id", "warnings")
+
+    def __init__(self, number: int, prepared: Prepared, runs: str, doom: Cause | None = None) -> None:
+        self.number = number
+        self.prepared = prepared
+        self.doom = doom
+        self.run_id: str = prepared.meta["runId"]
+        self.run_dir = f"{runs}/{self.run_id}"
+        self.ended = False
+        self.warnings: list[str] = []
+
+    @property
+    def opened(self) -> bool:
+        """Say whether there is a run yet."""
+        return self.ended or os.path.isdir(self.run_dir)
+
+    def give_up_name(self, error: TmuxAgentsError) -> bool:
+        """Go without a name that somebody took a moment ago; say whether that was what is wrong."""
+        request = self.prepared.request
+        if request.name is None or error.faults[0].field != "name" or os.path.isdir(self.run_dir):
+            return False
+        request.name = self.prepared.meta["name"] = None
+        return True
+
+
+class Call:
+    """The runs of one call.
+
+    `doomed`: those that end before they begin, by their number, and why. `named` False: the names of its runs
+    are only wished for.
+    """
+
+    def __init__(
+        self,
+        launcher: Launcher,
+        prepared: Sequence[Prepared],
+        *,
+        most: int,
+        doomed: Mapping[int, Cause] | None = None,
+        named: bool = True,
+    ) -> None:
+        self._launcher = launcher
+        self._most = most
+        self._named = named
+        self.cancelled = False
+        doomed = doomed or {}
+        runs = launcher.caller.runs
+        self.tasks = [Task(number, one, runs, doomed.get(number)) for number, one in enumerate(prepared)]
+
+    def carry_out(self, tell: Callable[[], float], wake: int, is_cancelled: Callable[[], bool]) -> None:
+        """Open the windows, wait for their runs, tell of them. Returns when every run has ended.
+
+        `tell` says at which (monotonic) moment it wants to tell again; `wake` can be read when it may be
+        cancelled.
+        """
+        with Waiting() as waiting:
+            try:
+                self._end_doomed()
+                while not all(task.ended for task in self.tasks):
+                    self._go_on(waiting, tell, wake, is_cancelled)
+            except BaseException:  # nobody would wait for them any more
+                self._cancel()
+                raise
+        tell()
+
+    def _end_doomed(self) -> None:
+        for task in self.tasks:
+            if task.doom is not None:
+                self._end(task, task.doom)
+
+    def _end(self, task: Task, cause: Cause) -> None:
+        self._launcher.end_unopened(task.prepared, cause)
+        task.ended = True
+
+    def _go_on(
+        self, waiting: Waiting, tell: Callable[[], float], wake: int, is_cancelled: Callable[[], bool]
+    ) -> None:
+        """Open one more window if there is room, else wait for something to happen; then look."""
+        following = self._next(len(waiting.left))
+        if following is not None:
+            if self._open(following):
+                waiting.add(following.run_dir)
+            tell()
+        else:
+            waiting.pause(tell(), wake)
+        done = waiting.done()
+        for task in self.tasks:
+            task.ended = task.ended or task.run_dir in done
+        if is_cancelled() and not self.cancelled:
+            self._cancel()
+
+    def _next(self, working: int) -> Task | None:
+        """Return the task whose turn it is, if there is room for one more."""
+        if working >= self._most:
+            return None
+        return next((task for task in self.tasks if not task.opened), None)
+
+    def _open(self, task: Task) -> bool:
+        """Open a task's window; say whether its run is to be waited for."""
+        try:
+            task.warnings = self._launcher.start(task.prepared).warnings
+        except TmuxAgentsError as error:
+            if not self._named and task.give_up_name(error):
+                return self._open(task)
+            task.warnings = [error.message]
+            if not os.path.isdir(task.run_dir):  # refused at the last moment
+                self._launcher.end_unopened(task.prepared, _cause(error))
+            task.ended = inspect(task.run_dir).ended
+        return not task.ended
+
+    def _cancel(self) -> None:
+        """Stop all runs of the call; those that were not opened yet have ended, too."""
+        self.cancelled = True
+        for task in self.tasks:
+            if not task.opened:
+                self._end(task, PARENT)
+        stop([task.run_dir for task in self.tasks if not task.ended], PARENT)
+
+
+def _cause(error: TmuxAgentsError) -> Cause:
+    """Return why a run ended that was refused after its call had begun."""
+    if error.kind == "bad-cwd":
+        return CWD_CHANGED
+    if isinstance(error, BadRequest):
+        return misconfigured(error.message)
+    return Cause(FAILED, "window", error.message)
+
+
+def _refuse_twin(name: str | None, names: set[str]) -> None:
+    if name is not None and name in names:
+        message = f'Two tasks of this call have the name "{name}".'
+        raise BadRequest(message, kind="bad-argument", hint="give each its own", field="name")
+    names.update([name] if name is not None else [])

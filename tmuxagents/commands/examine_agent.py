@@ -1,0 +1,166 @@
+"""What doctor looks at of the agent, the programs it needs, and a person's own files."""
+
+from __future__ import annotations
+
+import os
+import re
+import stat
+
+from tmuxagents.commands import agents, models
+from tmuxagents.commands import presets as preset_files
+from tmuxagents.core import checkup, preset_choice
+from tmuxagents.core import settings as rules
+from tmuxagents.core.checkup import Check
+from tmuxagents.edges import agentask, dotfile, presetfiles, process, project
+from tmuxagents.edges import settings as files
+from tmuxagents.errors import TmuxAgentsError
+
+TYPE_CHECKING = False
+if TYPE_CHECKING:
+    from collections.abc import Iterator, Mapping
+
+    from tmuxagents.commands.doctor import Case
+    from tmuxagents.core.presets import Preset
+
+LIMIT_S = 2.0
+_PI = "pi"
+_SCRIPT = re.compile(rb"#![^\n]*\bnode\b")
+_KEY = re.compile(rb"^\s*[\"']?apiKey[\"']?\s*:", re.MULTILINE)
+_KEY_FILES = ("auth.json", "models.json", "settings.json")
+_ALWAYS_KEYS = "auth.json"
+_LOG_IN = "log in: start the agent, then /login; or set a provider's key in its models.json"
+
+
+def agent(case: Case) -> list[Check]:
+    """Look at the agent's program, its version, and which models it has credentials for."""
+    name = case.settings.default_agent
+    known = agents.known(name, case.environment, case.settings)
+    what = f"{name} {known.version or 'of an unknown version'}: {' '.join(known.command)}"
+    hint = f"look at what it prints: {known.command[0]} --version"
+    found = [checkup.warning("agent", f"{words} ({known.command[0]})", hint) for words in known.warnings]
+    return [*(found or [Check("agent", what)]), *_models(case, known)]
+
+
+def _models(case: Case, known: agents.Known) -> Iterator[Check]:
+    if known.ids is None:
+        return  # a warning of the agent
+    if not known.ids:
+        yield checkup.broken("models", "No provider has credentials: there are no models", _LOG_IN)
+        return
+    providers = {one.partition("/")[0] for one in known.ids}
+    yield Check("models", f"{len(known.ids)} of {checkup.some(sorted(providers))}")
+    if case.settings.default_model is not None:
+        try:
+            models.resolve(None, case.settings.default_agent, case.environment, case.settings)
+        except TmuxAgentsError as error:
+            hint = error.hint or "tmuxagents models lists them"
+            yield checkup.warning("models", f"The setting defaultModel: {error.message}", hint)
+
+
+# --- programs that the agent needs ------------------------------------------------------------------------
+
+
+def node(case: Case) -> list[Check]:
+    """Look at node, if the agent is a program for it that takes it from PATH."""
+    try:
+        (program, *_) = agents.command(case.settings.default_agent, case.environment, case.settings)
+    except TmuxAgentsError:
+        return []  # told where the agent is looked at
+    path = process.find_program("node", case.environment.get("PATH", ""))
+    said = None if path is None else _said(case.environment, path)[0]
+    return [checkup.node(path, said, needed=_SCRIPT.match(_beginning(program)) is not None)]
+
+
+def _beginning(path: str) -> bytes:
+    try:
+        with open(path, "rb") as file:
+            return file.read(256)
+    except OSError:
+        return b""
+
+
+def tools(case: Case) -> list[Check]:
+    """Look at the programs behind pi's tools grep and find, where pi looks for them."""
+    if case.settings.default_agent != _PI:
+        return []
+    folders = f"{files.agent_dir(case.environment)}/bin:{case.environment.get('PATH', '')}"
+    rg = process.find_program("rg", folders)
+    fd = process.find_program("fd", folders) or process.find_program("fdfind", folders)
+    there = [path for path in (rg, fd) if path is not None]
+    said = dict(zip(there, _said(case.environment, *there), strict=True))
+    return [checkup.ripgrep(rg, said.get(rg or "")), checkup.fd(fd, said.get(fd or ""))]
+
+
+def _said(environment: Mapping[str, str], *programs: str) -> list[bytes | None]:
+    """Return what programs say of their versions."""
+    questions = [agentask.Question([path, "--version"], environment, limit_s=LIMIT_S) for path in programs]
+    return agentask.ask(questions)
+
+
+# --- files ------------------------------------------------------------------------------------------------
+
+
+def presets(case: Case) -> list[Check]:
+    """Look for presets and profiles that are broken, and for those that hide others."""
+    survey = preset_files.survey(case.folder, case.environment, case.settings)
+    hint = "tmuxagents presets check says more"
+    found = [checkup.warning("presets", words, hint) for words in survey.warnings]
+    found += [check for one in survey.presets if (check := _hiding(one)) is not None]
+    counted = sum(one.hidden_by is None for one in survey.presets)
+    return [*found, Check("presets", f"{counted} can be named in {case.folder}")]
+
+
+def _hiding(preset: Preset) -> Check | None:
+    """Say what a preset hides; louder where a project's one allows more than the person's own."""
+    loud = preset_choice.hiding(preset)
+    if loud is not None and " allows more tools " in loud:
+        return checkup.warning("presets", loud, f"-p global:{preset.name} uses your own")
+    if preset.hidden_by is None:
+        return None
+    return Check("presets", f"{preset.name}: {preset.path} is hidden by {preset.hidden_by}")
+
+
+def keys(case: Case) -> list[Check]:
+    """Look for files with keys that others may read."""
+    there = sorted(set(_key_files(case)))
+    loose = [path for path in there if os.stat(path).st_mode & (stat.S_IRGRP | stat.S_IROTH)]
+    if loose:
+        hint = f"chmod 600 {' '.join(loose)}"
+        return [checkup.warning("keys", f"Others may read the keys in {checkup.some(loose)}", hint)]
+    return [
+        Check("keys", f"nobody else may read those of your files that hold keys (looked at: {len(there)})")
+    ]
+
+
+def _key_files(case: Case) -> Iterator[str]:
+    folder = files.agent_dir(case.environment)
+    for path in (f"{folder}/{name}" for name in _KEY_FILES):
+        if _holds_keys(path):
+            yield path
+    above = project.upwards(case.folder, files.user_home(case.environment))
+    places = [presetfiles.global_folder(case.environment, kind) for kind, _ in presetfiles.FOLDERS]
+    places += [presetfiles.project_folder(one, kind) for one in above for kind, _ in presetfiles.FOLDERS]
+    for place in places:
+        yield from (path for path in _markdown(place) if _holds_keys(path))
+
+
+def _markdown(place: str) -> list[str]:
+    try:
+        return [f"{place}/{name}" for name in os.listdir(place) if name.endswith(".md")]
+    except OSError:
+        return []
+
+
+def _holds_keys(path: str) -> bool:
+    try:
+        text = dotfile.read(path)
+    except TmuxAgentsError:
+        return False
+    return text is not None and (os.path.basename(path) == _ALWAYS_KEYS or _KEY.search(text) is not None)
+
+
+def settings(case: Case) -> list[Check]:
+    """Say which settings are in force, and what had to be ignored."""
+    hint = "correct the file"
+    found = [checkup.warning("settings", words, hint) for words in case.settings.warnings]
+    return [*found, checkup.settings(rules.rows(case.settings))]

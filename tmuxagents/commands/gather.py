@@ -1,0 +1,125 @@
+"""What a run's directory says: read once, or now and again without reading anything twice. Writes nothing."""
+
+from __future__ import annotations
+
+from tmuxagents import records
+from tmuxagents.core import events, lifecycle
+from tmuxagents.core.progress import Narrator
+from tmuxagents.edges import process, rundir
+from tmuxagents.edges.marks import mark_of
+from tmuxagents.records import Facts
+
+TYPE_CHECKING = False
+if TYPE_CHECKING:
+    from collections.abc import Callable
+    from typing import Any
+
+    from tmuxagents.core.events import Event
+    from tmuxagents.core.lifecycle import RunState
+    from tmuxagents.edges.marks import Mark
+
+_SLICE = 1024 * 1024  # of a log of any size, so much is in memory at once
+_HEAD = 4
+_READ = (rundir.EVENTS, rundir.RESULT, rundir.WRAPPER)
+
+
+class Reading:
+    """What is read of a run's directory, now and again: no event is read twice, no file that stands still."""
+
+    __slots__ = (
+        *("_events", "_head", "_marks", "_narrator", "_offset", "_result", "_take"),
+        *("activity", "state", "wrapper"),
+    )
+
+    def __init__(self, take: Callable[[Event], None] | None = None) -> None:
+        self._take = take  # gets each event
+        self.wrapper: dict[str, Any] | None = None
+        self._result: dict[str, Any] | None = None
+        self._marks: dict[str, Mark | None] = {}
+        self._begin_anew(None)
+
+    def _begin_anew(self, events_file: tuple[int, ...] | None) -> None:
+        self.state = lifecycle.RunState()
+        self.activity: str | None = None
+        self._narrator = Narrator()
+        self._events = events_file  # device and inode
+        self._offset = 0
+        self._head: list[bytes] = []  # the lines where the start of a run must be
+
+    def facts(self, run_dir: str, presence: str | None = None) -> Facts:
+        """Read on, in an order that cannot mislead, and return the facts.
+
+        First who the wrapper is and whether it lives, then what it wrote: a result is there before its
+        wrapper goes, so "gone" and then "no result" is no race. If one came in between, all is read again.
+        `presence`: that the wrapper lives is known already.
+        """
+        while True:
+            wrapper = self._read_wrapper(run_dir)
+            where = presence or process.presence(rundir.identity_of(wrapper))
+            self._read_events(run_dir)
+            result = self._read_result(run_dir)
+            late = where == records.NEVER_CAME and (self._offset or result)
+            if late and self._read_wrapper(run_dir) != wrapper:
+                continue
+            started = any(b'"type":"run_started"' in line for line in self._head)
+            return Facts(presence=where, started=started, result=result)
+
+    def events_mark(self) -> Mark | None:
+        """Return what the events are known by that were read; None where there are none."""
+        return self._marks.get(rundir.EVENTS)
+
+    def has_news(self, run_dir: str, *, held: bool = False) -> bool:
+        """Say, without reading, whether there is anything to read. `held`: its wrapper lives."""
+        # As long as it does, only events tell anything: a result that lies there is not the wrapper's.
+        names = _READ[:1] if held else _READ
+        return any(mark_of(f"{run_dir}/{name}") != self._marks.get(name) for name in names)
+
+    def _read_wrapper(self, run_dir: str) -> dict[str, Any] | None:
+        if self._is_new(run_dir, rundir.WRAPPER):
+            # Who it is does not change; one that is gone is made again by a wrapper that lives.
+            self.wrapper = rundir.read_wrapper(run_dir) or self.wrapper
+        return self.wrapper
+
+    def _read_result(self, run_dir: str) -> dict[str, Any] | None:
+        if self._is_new(run_dir, rundir.RESULT):
+            self._result = rundir.read_result(run_dir)
+        return self._result
+
+    def _is_new(self, run_dir: str, name: str) -> bool:
+        mark = mark_of(f"{run_dir}/{name}")
+        known = mark is not None and self._marks.get(name) == mark
+        self._marks[name] = mark  # before it is read: what is written meanwhile is new again
+        return not known
+
+    def _read_events(self, run_dir: str) -> None:
+        if not self._is_new(run_dir, rundir.EVENTS):
+            return
+        mark = self._marks[rundir.EVENTS]
+        if mark is None:
+            return
+        if mark[:2] != self._events or mark[2] < self._offset:
+            self._begin_anew(mark[:2])
+        path = f"{run_dir}/{rundir.EVENTS}"
+        while True:
+            lines, self._offset = rundir.read_lines(path, self._offset, _SLICE)
+            if not lines:
+                return
+            self._head += lines[: _HEAD - len(self._head)]
+            self._fold(lines)
+
+    def _fold(self, lines: list[bytes]) -> None:
+        for line in lines:
+            event = events.decode(line)
+            if event is None:
+                continue
+            lifecycle.apply(self.state, event)
+            self.activity = self._narrator.phrase(event) or self.activity
+            if self._take is not None:
+                self._take(event)
+
+
+def gather(run_dir: str) -> tuple[Facts, dict[str, Any] | None, RunState]:
+    """Return the facts of a directory, its wrapper.json, and what its events add up to."""
+    reading = Reading()
+    facts = reading.facts(run_dir)
+    return facts, reading.wrapper, reading.state

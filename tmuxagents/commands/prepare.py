@@ -1,0 +1,152 @@
+"""What a run is going to be: its preset is read, its model resolved, its files read, its plan made.
+
+Nothing is written here. What is refused here was never a run.
+"""
+
+from __future__ import annotations
+
+import secrets
+import time
+
+from tmuxagents.commands import models
+from tmuxagents.core import plan, prompt
+from tmuxagents.edges import rundir
+
+TYPE_CHECKING = False
+if TYPE_CHECKING:
+    from collections.abc import Mapping, Sequence
+    from typing import Any
+
+    from tmuxagents.commands.known import Caller
+    from tmuxagents.commands.presets import Chooser
+    from tmuxagents.core.models import Resolved
+    from tmuxagents.core.plan import LaunchRequest
+    from tmuxagents.core.presets import Preset
+    from tmuxagents.core.settings import Settings
+
+
+class Prepared:
+    """A run that is decided and not made: what was asked for, its plan, the texts of its directory.
+
+    `variables`: what the child's environment gets besides, and no file may hold.
+    """
+
+    __slots__ = ("meta", "request", "texts", "variables", "warnings")
+
+    def __init__(
+        self,
+        request: LaunchRequest,
+        meta: dict[str, Any],
+        texts: Mapping[str, bytes],
+        *,
+        variables: Mapping[str, str],
+        warnings: Sequence[str],
+    ) -> None:
+        self.request = request
+        self.meta = meta
+        self.texts = texts
+        self.variables = variables
+        self.warnings = list(dict.fromkeys(warnings))
+
+
+class Preparing:
+    """Prepares the runs of one caller: presets are read once."""
+
+    def __init__(
+        self,
+        caller: Caller,
+        environment: Mapping[str, str],
+        settings: Settings,
+        *,
+        project_presets: bool = True,
+    ) -> None:
+        self._caller = caller
+        self._environment = environment
+        self._settings = settings
+        self._project_presets = project_presets
+        self._chooser: Chooser | None = None
+
+    def prepare(self, request: LaunchRequest) -> Prepared:
+        """Return what a run is going to be, or refuse it."""
+        preset = None if request.preset is None else self.chooser().choose(request.preset, cwd=request.cwd)
+        plan.check_preset(preset, request)
+        self._fill_in(request, preset)
+        model = self._model(request, preset)
+        run_id = secrets.token_hex(8)
+        meta = plan.plan_launch(request, run_id=run_id, now=time.time(), model=model, preset=preset)
+        variables, warnings = _keys(_keyed(request, preset), meta)
+        warnings = [*(preset.warnings if preset else []), *model.warnings, *warnings]
+        texts = {rundir.PROMPT: _prompt(request), **plan.prompt_files(preset)}
+        if request.continues is not None:
+            texts |= request.continues.texts
+        return Prepared(request, meta, texts, variables=variables, warnings=warnings)
+
+    def _model(self, request: LaunchRequest, preset: Preset | None) -> Resolved:
+        """Return the model of a run; that of the session it continues, unless the call names another."""
+        before = request.continues
+        kept = before.model if before and not request.model else None
+        keyed = _keyed(request, preset)
+        model = models.resolve(
+            kept.resolved if kept else request.model,
+            request.agent or plan.DEFAULT_AGENT,
+            self._environment,
+            self._settings,
+            preset_model=preset.model if preset else None,
+            preset_name=preset.name if preset else None,
+            owner=request.owner,
+            required=before is None and request.needs_model,
+            listed=keyed is None or keyed.api_key is None,
+        )
+        if kept is not None:
+            model.requested, model.source = kept.requested, kept.source
+        return model
+
+    def chooser(self) -> Chooser:
+        """Return who chooses presets; its reader, and YAML with it, is imported by who names one."""
+        from tmuxagents.commands.presets import Chooser  # noqa: PLC0415
+
+        if self._chooser is None:
+            self._chooser = Chooser(
+                self._caller.folder,
+                self._environment,
+                self._settings,
+                project_presets=self._project_presets,
+            )
+        return self._chooser
+
+    def _fill_in(self, request: LaunchRequest, preset: Preset | None) -> None:
+        """Let the preset say what the request leaves open, and the settings the rest."""
+        settings = self._settings
+        request.agent = request.agent or (preset and preset.agent) or settings.default_agent
+        if request.timeout is None:
+            named = preset.timeout if preset else None
+            request.timeout = settings.numbers["timeout"] if named is None else named
+        if request.continues is not None and preset is None:
+            return  # the session says what is spared, and not the settings of today
+        spared = preset.keep_background if preset else None
+        request.keep_background |= settings.keep_background if spared is None else spared
+
+
+def _keyed(request: LaunchRequest, preset: Preset | None) -> Preset | None:
+    """Return whose key the child gets: the preset's, or that of the profile which its session began with."""
+    return preset or (request.continues.profile if request.continues else None)
+
+
+def _keys(preset: Preset | None, meta: Mapping[str, Any]) -> tuple[Mapping[str, str], list[str]]:
+    """Return the variables of a profile's key, and what is to be warned of."""
+    if preset is None or preset.api_key is None:
+        return {}, []
+    from tmuxagents.commands.presets import key_variables  # noqa: PLC0415  (as above)
+
+    return key_variables(preset, meta)
+
+
+def _prompt(request: LaunchRequest) -> bytes:
+    """Return the effective prompt: files, what was said before if that is replayed, the task to the byte."""
+    blocks: list[str] = []
+    if request.files:
+        from tmuxagents.commands import promptfiles  # noqa: PLC0415  (who names no file needs none of it)
+
+        blocks = promptfiles.blocks(request.files, request.cwd, allow_outside=request.allow_outside)
+    transcript = request.continues.transcript if request.continues else None
+    return plan.prompt_bytes(prompt.compose(request.task, blocks=blocks, transcript=transcript))

@@ -1,0 +1,182 @@
+"""Resume: a new run in the session of one that has ended, natively or by a transcript in the prompt.
+
+Natively the child goes on with its own session file: the latest run's is copied into the new run's directory,
+so that each directory stands alone. Where there is none that a child could go on with, the prompt tells what
+was said before, and the receipt says why.
+"""
+
+from __future__ import annotations
+
+import os
+
+from tmuxagents import records
+from tmuxagents.agents import AGENTS
+from tmuxagents.agents.base import ChildSession
+from tmuxagents.commands import known, neighbours, promptfiles, reading, sessions
+from tmuxagents.commands.inspect import inspect
+from tmuxagents.commands.set_up_again import SetUp
+from tmuxagents.core import continuing, retrieval
+from tmuxagents.core.continuing import Continued
+from tmuxagents.core.events import is_figure
+from tmuxagents.core.plan import LaunchRequest
+from tmuxagents.edges import promptfiles as files
+from tmuxagents.edges import rundir
+from tmuxagents.errors import BadRequest
+
+TYPE_CHECKING = False
+if TYPE_CHECKING:
+    from collections.abc import Iterable, Sequence
+
+    from tmuxagents.commands.launch import Launched, Launcher
+
+SESSION_LIMIT = 64 * 1024 * 1024
+_PROBLEMS = {
+    records.MISSING: "is missing",
+    records.TOO_LARGE: f"is larger than {SESSION_LIMIT // 1024 // 1024} MB",
+    records.OUTSIDE: "is a link to somewhere else",
+}
+
+
+class Wanted:
+    """What somebody wants of the new run; what is None holds as it did before. `cwd` only for a replay."""
+
+    __slots__ = ("cwd", "files", "model", "name", "replay", "task", "timeout")
+
+    def __init__(  # noqa: PLR0913  (one field an option)
+        self,
+        task: str,
+        *,
+        model: str | None = None,
+        timeout: float | None = None,
+        name: str | None = None,
+        files: Sequence[str] = (),
+        replay: bool = False,
+        cwd: str | None = None,
+    ) -> None:
+        self.task = task
+        self.model = model
+        self.timeout = timeout
+        self.name = name
+        self.files = files  # as on a command line
+        self.replay = replay
+        self.cwd = cwd
+
+
+def resume(launcher: Launcher, reference: str, wanted: Wanted) -> tuple[str, Launched]:
+    """Launch a run that goes on with a session; return in which way, and what was launched.
+
+    Nobody else continues the session from before it is looked at until the new run's wrapper has begun.
+    """
+    with sessions.held(reference, launcher.caller) as run_dirs:
+        launcher.check_surroundings()
+        turn = _Turn(run_dirs, launcher, wanted)
+        launched = launcher.start(launcher.prepare(turn.request()))
+    launched.warnings[:0] = turn.warnings
+    return turn.how, launched
+
+
+def transcript(run_dirs: Iterable[str]) -> str:
+    """Return what was said in the runs of a session, as it stands in the prompt of one that continues it."""
+    return retrieval.resume_text(retrieval.previous(map(reading.told, run_dirs)))
+
+
+class _Turn:
+    """The next run of a session, as it is going to be."""
+
+    def __init__(self, run_dirs: Sequence[str], launcher: Launcher, wanted: Wanted) -> None:
+        self._run_dirs = run_dirs
+        self._launcher = launcher
+        self._wanted = wanted
+        self._latest = inspect(run_dirs[-1])
+        self._child = ChildSession(problem=continuing.ASKED) if wanted.replay else self._own_session()
+        self.warnings: list[str] = []
+
+    @property
+    def how(self) -> str:
+        """Return in which way the session goes on."""
+        run_id, problem = self._latest.run_id, self._child.problem
+        return continuing.natively(run_id) if problem is None else continuing.replayed(run_id, problem)
+
+    def request(self) -> LaunchRequest:
+        """Return the request for it."""
+        meta, wanted = self._latest.meta, self._wanted
+        cwd = self._cwd()
+        before = meta.get("timeout")
+        recorded = before if before is not None and is_figure(before) else None
+        request = LaunchRequest(
+            task=wanted.task,
+            cwd=cwd,
+            project=str(meta.get("project") or self._launcher.caller.project),
+            agent=str(meta.get("agent") or ""),
+            model=wanted.model,
+            name=wanted.name,
+            owner=self._launcher.caller.owner,
+            timeout=recorded if wanted.timeout is None else wanted.timeout,
+            files=promptfiles.parse(wanted.files, cwd),
+            keep_background=meta.get("keepBackground") is True,
+            continues=self._continued(),
+        )
+        self._keep_name(request)
+        return request
+
+    def _own_session(self) -> ChildSession:
+        """Return the session file of the latest run, or why no child could go on with it."""
+        run_id = self._latest.run_id
+        agent = AGENTS.get(str(self._latest.meta.get("agent")))
+        own = f"{files.resolve(self._launcher.caller.runs)}/{run_id}/{rundir.SESSION}"
+        # Read as files for a prompt are: whole, bounded, and no other than this one.
+        found = files.read(own, limit=SESSION_LIMIT, may=lambda there: there == own)
+        if found.problem is not None or agent is None:
+            problem = _PROBLEMS.get(found.problem or "", "cannot be read")
+            return ChildSession(problem=continuing.file_problem(run_id, problem))
+        child = agent.session(found.text)
+        if child.problem is None and not os.path.isdir(child.cwd):
+            child.problem = f"belongs to a folder that is gone: {child.cwd}"
+        if child.problem is not None:
+            child.problem = continuing.file_problem(run_id, child.problem)
+        return child
+
+    def _cwd(self) -> str:
+        """Return where the new run works: where its session did, unless that is told again elsewhere."""
+        recorded = str(self._latest.meta.get("cwd"))
+        if self._wanted.cwd is not None:
+            return self._wanted.cwd
+        # A child works where its session says, whatever has become of the path by which it got there.
+        if self._child.problem is None and files.resolve(recorded) != files.resolve(self._child.cwd):
+            there = self._child.cwd
+            self.warnings.append(f"the child works in {there}, as its own session says, not in {recorded}")
+            return there
+        if not os.path.isdir(recorded):
+            message = f"The working directory of the session is gone: {recorded}."
+            raise BadRequest(message, kind="bad-cwd", hint="give --replay --cwd DIR", field="cwd")
+        return recorded
+
+    def _continued(self) -> Continued:
+        run, native = self._latest, self._child.problem is None
+        set_up = SetUp(run, self._launcher.settings)
+        self.warnings += set_up.warnings
+        created = run.meta.get("createdAt")
+        own = {rundir.SESSION: self._child.text.encode("utf-8")} if native else {}
+        return Continued(
+            str(run.meta.get("sessionId") or run.run_id),
+            run.run_id,
+            created_at=float(created) if created is not None and is_figure(created) else 0.0,
+            transcript=None if native else transcript(self._run_dirs),
+            keys=set_up.keys,
+            texts={**set_up.texts, **own},
+            model=continuing.model(run.meta, run.state.model),
+            profile=set_up.profile,
+        )
+
+    def _keep_name(self, request: LaunchRequest) -> None:
+        """Let the new run have the name of the latest, unless it gets another, or a live run has that."""
+        name = self._latest.meta.get("name")
+        if request.name is not None or not isinstance(name, str):
+            return
+        request.name = name
+        caller = self._launcher.caller
+        try:
+            known.consult(caller, lambda book: neighbours.refuse_namesake(book, caller, request))
+        except BadRequest:
+            request.name = None
+            self.warnings.append(f"another live run has the name {name} by now: this one has none")

@@ -1,0 +1,180 @@
+"""The fields of a preset or profile as flags of the child's command line, in their fixed order. Pure lists.
+
+Light: each wrapper builds its child's command line here. What a project's file may set is decided before.
+"""
+
+from __future__ import annotations
+
+from tmuxagents.errors import BadRequest
+
+TYPE_CHECKING = False
+if TYPE_CHECKING:
+    from collections.abc import Iterator, Mapping, Sequence
+    from typing import Any
+
+KIND = "bad-profile"
+_TEXTS = (
+    ("provider", "--provider"),
+    ("model", "--model"),
+    ("systemPrompt", "--system-prompt"),
+    ("appendSystemPrompt", "--append-system-prompt"),
+    ("thinkingLevel", "--thinking"),
+)
+_SWITCHES = (
+    ("noExtensions", "--no-extensions"),
+    ("noSkills", "--no-skills"),
+    ("noContextFiles", "--no-context-files"),
+)
+_TOOL_FLAGS = frozenset(
+    {
+        *("--tools", "-t", "--no-tools", "-nt"),
+        *("--exclude-tools", "-xt", "--no-builtin-tools", "-nbt"),
+    }
+)
+_UNSAFE_FIRST = frozenset("|&;$\\`!")
+_UNSAFE_INSIDE = ("&&", "||", ";", ">", "<")
+_MOST_SHOWN = 40
+
+
+def arguments(
+    fields: Mapping[str, Any], *, cwd: str | None = None, agent_dir: str | None = None
+) -> list[str]:
+    """Return the flags, or raise BadRequest for an argument that is refused.
+
+    `suggestedSkills` holds paths here; with `cwd` they must lie below it or below `agent_dir`.
+    """
+    flags = [word for key, flag in _TEXTS if fields.get(key) for word in (flag, fields[key])]
+    flags += _tools(fields)
+    flags += [flag for key, flag in _SWITCHES if fields.get(key)]
+    flags += [word for path in fields.get("extensions") or () for word in ("--extension", path)]
+    flags += [word for path in _skills(fields, cwd, agent_dir) for word in ("--skill", path)]
+    return [*flags, *_extra(fields)]
+
+
+def environment(fields: Mapping[str, Any]) -> dict[str, str]:
+    """Return the variables that a profile sets, whatever its provider."""
+    return {"PI_API_KEY": fields["apiKey"]} if fields.get("apiKey") else {}
+
+
+def _tools(fields: Mapping[str, Any]) -> list[str]:
+    """Return the flag for tools. An empty list allows none: without the flag it would allow all."""
+    if fields.get("noTools"):
+        return ["--no-tools"]
+    return [] if fields.get("tools") is None else ["--tools", ",".join(fields["tools"])]
+
+
+# --- tools that are excluded ------------------------------------------------------------------------------
+
+
+def apply_exclusions(fields: Mapping[str, Any], known: Sequence[str]) -> dict[str, Any]:
+    """Return the fields with `excludeTools` turned into the tools that are left of those known."""
+    excluded = fields.get("excludeTools")
+    if not excluded or fields.get("noTools") or fields.get("tools") is not None:
+        return dict(fields)
+    rest = {key: value for key, value in fields.items() if key != "excludeTools"}
+    return rest | {"tools": [tool for tool in known if tool not in excluded]}
+
+
+# --- what is refused --------------------------------------------------------------------------------------
+
+
+def refusals(fields: Mapping[str, Any], name: str | None) -> Iterator[str]:
+    """Yield why a profile cannot be launched as it is, in the order in which that is told."""
+    for check in (tool_conflict, skill_conflict, provider_alone):
+        message = check(fields, name)
+        if message:
+            yield message
+    for argument in fields.get("extraArgs") or ():
+        message = refused_argument(argument, fields)
+        if message:
+            yield message
+
+
+def tool_conflict(fields: Mapping[str, Any], name: str | None) -> str | None:
+    """Say what is wrong with tools that are both listed and excluded."""
+    if fields.get("tools") is None or fields.get("excludeTools") is None:
+        return None
+    return (
+        f'{_who(name)} has both "tools" (allowlist) and "excludeTools" (blacklist) set. '
+        "These are mutually exclusive — choose one or the other."
+    )
+
+
+def skill_conflict(fields: Mapping[str, Any], name: str | None) -> str | None:
+    """Say what is wrong with skills that are both wanted and switched off."""
+    if not fields.get("noSkills"):
+        return None
+    for key, why in (
+        ("suggestedSkills", "--no-skills would override --skill flags"),
+        ("loadSkills", "--no-skills disables skill discovery"),
+    ):
+        if fields.get(key):
+            return f'{_who(name)} has both "{key}" and "noSkills" set. These are mutually exclusive — {why}.'
+    return None
+
+
+def provider_alone(fields: Mapping[str, Any], name: str | None) -> str | None:
+    """Say what is wrong with a provider without a model: the child would choose one."""
+    if not fields.get("provider") or fields.get("model"):
+        return None
+    return f"{_who(name)} sets provider without model; set model as well."
+
+
+def refused_argument(argument: str, fields: Mapping[str, Any]) -> str | None:
+    """Say why an extra argument is not passed on."""
+    if "\0" in argument:
+        return "Invalid extraArg: contains null byte"
+    first = argument[:1]
+    if first.isspace() or first in _UNSAFE_FIRST or any(sign in argument for sign in _UNSAFE_INSIDE):
+        return f"Refusing extraArg: potentially unsafe argument '{argument[:_MOST_SHOWN]}'"
+    if _restricts_tools(fields) and argument.partition("=")[0] in _TOOL_FLAGS:
+        return (
+            f'Refusing extraArg "{argument}" which would override profile tool restrictions. '
+            "Use the dedicated profile fields instead."
+        )
+    return None
+
+
+def _restricts_tools(fields: Mapping[str, Any]) -> bool:
+    return bool(fields.get("noTools") or fields.get("excludeTools") or fields.get("tools") is not None)
+
+
+def _who(name: str | None) -> str:
+    return f'Profile "{name}"' if name else "Profile"
+
+
+def _extra(fields: Mapping[str, Any]) -> list[str]:
+    extra = list(fields.get("extraArgs") or ())
+    for argument in extra:
+        message = refused_argument(argument, fields)
+        if message:
+            raise BadRequest(message, kind=KIND, field="extraArgs")
+    return extra
+
+
+def _skills(fields: Mapping[str, Any], cwd: str | None, agent_dir: str | None) -> list[str]:
+    paths = list(fields.get("suggestedSkills") or ())
+    allowed = [folder for folder in (cwd, agent_dir) if folder]
+    for path in paths if cwd else ():
+        if not any(_is_below(path, folder) for folder in allowed):
+            message = f"Refusing skill path outside allowed directories: {path}"
+            raise BadRequest(message, kind=KIND, field="suggestedSkills")
+    return paths
+
+
+def _is_below(path: str, folder: str) -> bool:
+    """Say whether a path lies in a folder, by its words alone: links are the caller's to resolve."""
+    if not path.startswith("/"):
+        path = f"{folder}/{path}"
+    inside, outer = _steps(path), _steps(folder)
+    return inside[: len(outer)] == outer
+
+
+def _steps(path: str) -> list[str]:
+    steps: list[str] = []
+    for step in path.split("/"):
+        if step == "..":
+            steps = steps[:-1]
+        elif step not in ("", "."):
+            steps.append(step)
+    return steps

@@ -1,0 +1,165 @@
+"""Making and changing presets and profiles: names they may have, what `KEY=VALUE` sets, and the words."""
+
+from __future__ import annotations
+
+import re
+
+from tmuxagents.core import frontmatter, preset_fields, preset_text, presets
+from tmuxagents.core.preset_fields import BODY, DESCRIPTION, NAME, PRESET, PROFILE
+from tmuxagents.errors import BadConfig, BadRequest, Fault
+
+TYPE_CHECKING = False
+if TYPE_CHECKING:
+    from collections.abc import Iterable, Mapping
+    from typing import Any
+
+    from tmuxagents.core.presets import Preset
+
+_NAME = re.compile("[a-zA-Z0-9_-]+")
+_VERBS = {
+    "show": "Usage: /profile show <name>",
+    "create": "Usage: /profile create <name>  (alphanumeric, hyphens, underscores)",
+    "edit": "Usage: /profile edit <name>",
+    "delete": "Usage: /profile delete <name>",
+}
+COMPLETED = ("list", "show", "create", "edit", "delete")
+CANCELLED = "Cancelled."
+_PLAIN = (*preset_fields.PROFILE_FLAGS, "timeout", "keepBackground", "nesting")
+_FOLDERS = {PRESET: "subagents", PROFILE: "agent-profiles"}
+_DEFAULT_DESCRIPTION = "What this preset is for"
+
+
+def usage(verb: str) -> str:
+    """Return how a verb is called."""
+    return _VERBS[verb]
+
+
+def is_name(name: str) -> bool:
+    """Say whether a new file can have this name."""
+    return bool(_NAME.fullmatch(name)) and len(name) <= presets.LONGEST_NAME
+
+
+def refuse_name(name: str) -> None:
+    """Raise BadRequest for a name that a new file cannot have."""
+    if not is_name(name):
+        raise BadRequest(usage("create"), kind="bad-argument", field=NAME)
+
+
+def exists(name: str) -> BadRequest:
+    """Return the refusal of a name that something has already."""
+    message = f'Profile "{name}" already exists. Use /profile edit {name} to modify it.'
+    return BadRequest(message, kind="bad-argument", field=NAME, hint=f"tmuxagents presets edit {name}")
+
+
+def missing(name: str) -> BadRequest:
+    """Return the refusal to edit what is not there."""
+    message = f'Profile "{name}" not found. Use /profile create {name} to create it.'
+    return BadRequest(message, kind="unknown-preset", field=NAME, hint=f"tmuxagents presets new {name}")
+
+
+def not_there(name: str) -> BadRequest:
+    """Return the refusal to remove what is not there."""
+    return BadRequest(f'Profile "{name}" not found.', kind="unknown-preset", field=NAME)
+
+
+def question(name: str) -> str:
+    """Return what is asked before anything is removed."""
+    return f'Delete subagent profile "{name}"?'
+
+
+def deleted(name: str) -> str:
+    """Return what is said afterwards."""
+    return f'Profile "{name}" deleted.'
+
+
+def saved(preset: Preset) -> str:
+    """Return what is said when a file was written."""
+    return f'{preset.kind.capitalize()} "{preset.name}" saved to {preset.source} {_FOLDERS[preset.kind]}.'
+
+
+def completions(prefix: str, names: Iterable[str], verbs: Iterable[str] = COMPLETED) -> list[str] | None:
+    """Return verbs and names that begin so; None if there are none."""
+    return [word for word in (*verbs, *names) if word.startswith(prefix)] or None
+
+
+# --- the text of a file -----------------------------------------------------------------------------------
+
+
+class Draft:
+    """A file that is not written yet, in the form of one that was read."""
+
+    __slots__ = ("hash", "kind", "path", "source", "text")
+
+    def __init__(self, *, kind: str, source: str, path: str, text: str, hash: str = "") -> None:  # noqa: A002
+        self.kind = kind
+        self.source = source
+        self.path = path
+        self.text = text
+        self.hash = hash
+
+
+def settled(draft: Draft) -> Preset:
+    """Return what a draft will be read as, or raise BadConfig for one that is bad."""
+    read = presets.parse(draft)
+    if isinstance(read, presets.Preset):
+        return read
+    flaws = presets.nameless(draft) if read is None else read.flaws
+    kind = f"bad-{draft.kind}"
+    faults = [Fault(kind, flaw.words(), field=flaw.field) for flaw in flaws]
+    message = f"{draft.path}: {flaws[0].words()}"
+    raise BadConfig(message, kind=kind, faults=faults, hint="nothing was written")
+
+
+def flaws_of(draft: Draft) -> list[preset_fields.Flaw]:
+    """Return what is wrong with a draft."""
+    read = presets.parse(draft)
+    if read is None:
+        return presets.nameless(draft)
+    return read.flaws if isinstance(read, presets.Bad) else []
+
+
+def compose(name: str, fields: Mapping[str, Any], kind: str) -> str:
+    """Return the text of a file with these fields."""
+    body = (fields.get(BODY) or "").replace("\r\n", "\n").replace("\r", "\n").strip()
+    return preset_text.text(name, {**fields, BODY: body}, kind)
+
+
+def template(name: str, kind: str) -> str:
+    """Return the text that an editor opens for a new file."""
+    if kind == PRESET:
+        fields = {DESCRIPTION: _DEFAULT_DESCRIPTION, BODY: "Text for the child's system prompt."}
+        return compose(name, fields, kind)
+    keys = "".join(f"# {key}:\n" for key in preset_fields.PROFILE_KEYS)
+    return (
+        f"---\n{NAME}: {name}\n{keys}---\n\nThe child's system prompt; without a text here, its usual one.\n"
+    )
+
+
+def assigned(assignments: Iterable[str], kind: str) -> dict[str, Any]:
+    """Return the fields that `KEY=VALUE` assignments mean; an empty value takes the field away (None)."""
+    fields: dict[str, Any] = {}
+    for assignment in assignments:
+        key, equals, value = assignment.partition("=")
+        known = preset_fields.KNOWN_KEYS[kind] - {NAME}
+        if not equals or key not in known:
+            hint = f"KEY=VALUE, with one of {', '.join(sorted(known))}"
+            raise BadRequest(
+                f'"{assignment[:60]}" sets nothing.', kind="bad-argument", field="set", hint=hint
+            )
+        fields[key] = _read(key, value, kind) if value.strip() else None
+    return fields
+
+
+def _read(key: str, value: str, kind: str) -> Any:
+    """Return what a value means: what it would mean in a file, but a text needs no quotes."""
+    is_plain = key in _PLAIN or (key in preset_fields.PROFILE_LISTS and value.startswith("["))
+    try:
+        header = frontmatter.parse(f"---\n{key}: {value if is_plain else preset_text.scalar(value)}\n---\n")
+    except frontmatter.Malformed as error:
+        raise BadRequest(f"{key}: {error.reason}", kind="bad-argument", field=key) from error
+    reader = preset_fields.Reader(header)
+    read = preset_fields.READERS[kind](reader).get(key)
+    wrong = [flaw.message for flaw in (*reader.flaws, *reader.notes) if flaw.field == key]
+    if wrong:
+        raise BadRequest(f"{key}: {wrong[0]}", kind="bad-argument", field=key)
+    return read

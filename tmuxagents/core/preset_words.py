@@ -1,0 +1,171 @@
+"""Presets and profiles in words: one line, all fields, a table, a document. No key is ever shown whole."""
+
+from __future__ import annotations
+
+import json
+
+from tmuxagents.core import preset_fields, sanitize, tool_scope
+from tmuxagents.core.preset_fields import BODY, DESCRIPTION, PRESET, PROFILE
+
+TYPE_CHECKING = False
+if TYPE_CHECKING:
+    from collections.abc import Iterable, Iterator, Mapping, Sequence
+    from typing import Any
+
+    from tmuxagents.core.presets import Preset
+
+NOTHING = "No subagent profiles found. Add .md files to ~/.pi/agent/agent-profiles/ or use /profile create."
+_COLUMN = 19
+_MASK = "****"
+_SHOWN_ENDS = 4
+_LONGEST_HIDDEN = 8  # characters up to which a key is not shown at all
+_DETAILS = {
+    PRESET: (DESCRIPTION, "model", "tools", *preset_fields.OWN_KEYS, BODY),
+    PROFILE: (
+        *(
+            "provider",
+            "model",
+            "thinkingLevel",
+            BODY,
+            "appendSystemPrompt",
+            "tools",
+            "noTools",
+            "excludeTools",
+        ),
+        *("noExtensions", "extensions", "noSkills", "suggestedSkills", "loadSkills", "noContextFiles"),
+        *("apiKey", "extraArgs"),
+    ),
+}
+HEADER = ("NAME", "KIND", "SOURCE", "MODEL", "TOOLS", "DESCRIPTION")
+_GAP = "  "
+_WIDEST_CELL = 40  # of a column that others stand behind
+_LISTS = (*preset_fields.PROFILE_LISTS,)
+
+
+def not_found(name: str, names: Iterable[str]) -> str:
+    """Return what somebody is told who wants to see what is not there."""
+    return f'Profile "{name}" not found. Available: {", ".join(names) or "(none)"}'
+
+
+def mask(key: str) -> str:
+    """Return a key as it may be shown."""
+    if len(key) <= _LONGEST_HIDDEN:
+        return _MASK
+    return f"{key[:_SHOWN_ENDS]}{_MASK}{key[-_SHOWN_ENDS:]}"
+
+
+def summary(name: str, fields: Mapping[str, Any]) -> str:
+    """Return one line on a profile."""
+    return ", ".join((f"profile: {name}", *_summary_parts(fields)))
+
+
+def _summary_parts(fields: Mapping[str, Any]) -> Iterator[str]:
+    if fields.get("model"):
+        yield f"model={fields['model']}"
+    elif fields.get("provider"):
+        yield f"provider={fields['provider']}"
+    if fields.get("thinkingLevel"):
+        yield f"thinking={fields['thinkingLevel']}"
+    if fields.get(BODY):
+        yield "custom-system-prompt"
+    if fields.get("appendSystemPrompt"):
+        yield "appended-system-prompt"
+    yield from _summary_of_tools(fields)
+    for key in ("suggestedSkills", "loadSkills"):
+        if fields.get(key):
+            yield f"{key}=[{','.join(fields[key])}]"
+
+
+def _summary_of_tools(fields: Mapping[str, Any]) -> Iterator[str]:
+    if fields.get("noTools"):
+        yield "no-tools"
+    elif fields.get("tools") is not None:
+        yield f"tools=[{','.join(fields['tools'])}]"
+    elif fields.get("excludeTools"):
+        yield f"excludeTools=[{','.join(fields['excludeTools'])}]"
+
+
+def detail(name: str, fields: Mapping[str, Any], kind: str = PROFILE) -> str:
+    """Return all fields that are set, a line each."""
+    lines = [f"{kind.capitalize()}: {name}"]
+    for key in _DETAILS[kind]:
+        value = fields.get(key)
+        if value is not None and value != "" and (value is not False):
+            lines.append(
+                f"  {f'{key}:':<{_COLUMN}}{'' if len(key) < _COLUMN - 1 else ' '}{_value(key, value)}"
+            )
+    return "\n".join(lines)
+
+
+def _value(key: str, value: Any) -> str:
+    if key == "apiKey":
+        return mask(value)
+    if key == "extraArgs":
+        return json.dumps(value, ensure_ascii=False)
+    if isinstance(value, list):
+        return f"[{', '.join(value)}]"
+    if value is True:
+        return "true"
+    return str(value).replace("\n", "\n" + " " * (_COLUMN + 2))
+
+
+# --- the table --------------------------------------------------------------------------------------------
+
+
+def table(presets: Sequence[Preset], width: int) -> list[str]:
+    """Return the table of all presets, those that are hidden by another marked; nothing for none."""
+    if not presets:
+        return []
+    rows = [HEADER, *(_row(preset) for preset in presets)]
+    widths = [max(len(row[place]) for row in rows) for place in range(len(HEADER) - 1)]
+    return [_line(row, widths, width) for row in rows]
+
+
+def _row(preset: Preset) -> tuple[str, ...]:
+    source = f"{preset.source} (hidden)" if preset.hidden_by else preset.source
+    said = preset.fields.get(DESCRIPTION) or ""
+    cells = (preset.name, preset.kind, source, preset.model or "", tool_scope.words(preset))
+    return (*(sanitize.cut(_cell(cell), _WIDEST_CELL) for cell in cells), _cell(said))
+
+
+def _cell(text: str) -> str:
+    return sanitize.line(text) or "-"
+
+
+def _line(row: Iterable[str], widths: Sequence[int], width: int) -> str:
+    *cells, last = row
+    padded = (cell.ljust(column) for cell, column in zip(cells, widths, strict=True))
+    return sanitize.cut(_GAP.join((*padded, last)), width).rstrip()
+
+
+def provenance(preset: Preset) -> list[str]:
+    """Return where a preset comes from, in lines below its fields."""
+    lines = [f"File: {preset.path} ({preset.source}, sha256 {preset.hash})"]
+    lines += [f"Hides: {preset.hides}"] if preset.hides else []
+    return lines + ([f"Hidden by: {preset.hidden_by}"] if preset.hidden_by else [])
+
+
+# --- documents --------------------------------------------------------------------------------------------
+
+
+def document(preset: Preset) -> dict[str, Any]:
+    """Return a preset as JSON shows it: every key there, lists never null, the key masked."""
+    fields = preset.fields
+    shape: dict[str, Any] = {
+        "name": preset.name,
+        "kind": preset.kind,
+        "source": preset.source,
+        "path": preset.path,
+        "hash": preset.hash,
+        "hides": preset.hides,
+        "hiddenBy": preset.hidden_by,
+        "description": fields.get(DESCRIPTION),
+        "toolRule": tool_scope.scope(preset).rule,
+        BODY: fields.get(BODY),
+    }
+    shape |= {key: fields.get(key) for key in preset_fields.PROFILE_TEXTS}
+    shape |= {key: fields.get(key, False) for key in preset_fields.PROFILE_FLAGS}
+    shape |= {key: list(fields.get(key) or ()) for key in _LISTS}
+    shape |= {key: fields.get(key) for key in preset_fields.OWN_KEYS}
+    shape["apiKey"] = mask(fields["apiKey"]) if fields.get("apiKey") else None
+    return shape | {"warnings": preset.warnings}

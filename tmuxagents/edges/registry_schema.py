@@ -1,0 +1,102 @@
+"""The registry's tables, and how a row is saved. Text for edges/registry, which runs it.
+
+All that must hold whoever writes is said here, in SQL, so that no writer can forget it: a run is never taken
+back, each change gets the next number, and the counts are kept by the way.
+"""
+
+from __future__ import annotations
+
+from tmuxagents.edges.registry_sql import FOUND, GIVEN, STANDING
+
+TYPE_CHECKING = False
+if TYPE_CHECKING:
+    from collections.abc import Sequence
+
+# --- tables -----------------------------------------------------------------------------------------------
+
+
+def _count(row: str, sign: str) -> str:
+    """Return the statement that counts a row in or out wherever it belongs; on one server only once."""
+    return f"""
+    INSERT INTO tally (scope, key, status, runs, waiting, ended_at)
+    SELECT scope, key, {row}.status, {sign}1, {sign}{row}.needs_input, coalesce({row}.ended_at, 0) FROM (
+      SELECT 'all' AS scope, '' AS key UNION SELECT 'project', {row}.project UNION SELECT 'owner', {row}.owner
+      UNION SELECT 'server', {row}.server UNION SELECT 'server', {row}.launcher
+    ) WHERE key IS NOT NULL
+    ON CONFLICT (scope, key, status) DO UPDATE SET
+      runs = runs + excluded.runs, waiting = waiting + excluded.waiting,
+      ended_at = max(ended_at, excluded.ended_at);"""  # noqa: S608  (our own words)
+
+
+def _number(row: str) -> str:
+    return f"""
+    UPDATE book SET change = change + 1;
+    UPDATE run SET change = (SELECT change FROM book) WHERE run_id = {row}.run_id;"""  # noqa: S608
+
+
+def _after_update(name: str, columns: Sequence[str], act: str) -> str:
+    """Return the trigger that acts where one of these columns got another value."""
+    old, new = (", ".join(f"{side}.{column}" for column in columns) for side in ("OLD", "NEW"))
+    return f"""CREATE TRIGGER {name} AFTER UPDATE OF {", ".join(columns)} ON run
+      WHEN ({old}) IS NOT ({new}) BEGIN {act} END"""
+
+
+_TOLD = ("status", "needs_input", "attended", "settled")  # a change of these gets a number
+_COUNTED = ("status", "needs_input", "ended_at", "server", "launcher")
+_FORGET = "UPDATE book SET forgotten = max(forgotten, OLD.change);"
+
+SCHEMA = (
+    # id: random, new after each restart of the machine too, since the last commits may be lost with it.
+    # forgotten: the last change of a run that is no longer here. folder: which runs folder is known whole.
+    """CREATE TABLE book (id TEXT NOT NULL, boot TEXT NOT NULL, change INTEGER NOT NULL,
+         forgotten INTEGER NOT NULL, folder TEXT)""",
+    """CREATE TABLE run (
+         run_id TEXT PRIMARY KEY NOT NULL, session_id TEXT NOT NULL, name TEXT, project TEXT, owner TEXT,
+         mode TEXT, preset TEXT, task TEXT, cwd TEXT, created_at REAL NOT NULL,
+         status TEXT NOT NULL, reason TEXT, activity TEXT, attended INTEGER NOT NULL,
+         settled INTEGER NOT NULL, needs_input INTEGER NOT NULL,
+         started_at REAL, ended_at REAL, last_event_at REAL, elapsed_s REAL, timeout REAL, host TEXT,
+         wrapper TEXT, mark TEXT, document TEXT,
+         concluded INTEGER NOT NULL, event_seq INTEGER NOT NULL, event_offset INTEGER NOT NULL,
+         polled_at REAL, announced INTEGER NOT NULL, server TEXT, window TEXT, pane TEXT, launcher TEXT,
+         changed_at REAL NOT NULL, change INTEGER NOT NULL DEFAULT 0)""",
+    """CREATE TABLE tally (scope TEXT NOT NULL, key TEXT NOT NULL, status TEXT NOT NULL,
+         runs INTEGER NOT NULL, waiting INTEGER NOT NULL, ended_at REAL NOT NULL,
+         PRIMARY KEY (scope, key, status)) WITHOUT ROWID""",
+    "CREATE INDEX run_open ON run (created_at) WHERE concluded = 0",
+    "CREATE INDEX run_created ON run (created_at)",
+    "CREATE INDEX run_project ON run (project, created_at)",
+    "CREATE INDEX run_owner ON run (owner, created_at) WHERE owner IS NOT NULL",
+    "CREATE INDEX run_name ON run (name) WHERE name IS NOT NULL",
+    "CREATE INDEX run_session ON run (session_id)",
+    "CREATE INDEX run_change ON run (change)",
+    f"CREATE TRIGGER run_added AFTER INSERT ON run BEGIN {_number('NEW')} {_count('NEW', '')} END",
+    _after_update("run_changed", _TOLD, _number("NEW")),
+    _after_update("run_counted", _COUNTED, _count("OLD", "-") + _count("NEW", "")),
+    f"CREATE TRIGGER run_forgotten AFTER DELETE ON run BEGIN {_count('OLD', '-')} {_FORGET} END",
+)
+
+
+# --- statements -------------------------------------------------------------------------------------------
+
+_RANK = "CASE {} WHEN 'queued' THEN 0 WHEN 'running' THEN 1 ELSE 2 END"
+_OLD, _NEW = _RANK.format("run.status"), _RANK.format("excluded.status")
+# Who knows more: queued < running < ended; of two that live, who has read more events; of two that ended, the
+# one whose ending is written down. Once that is known, nothing else is believed.
+_FORWARD = f"""run.concluded = 0 AND CASE
+    WHEN {_NEW} <> {_OLD} THEN {_NEW} > {_OLD}
+    WHEN {_OLD} = 2 THEN excluded.concluded
+    ELSE excluded.event_seq >= run.event_seq END"""
+_TELLS = " OR ".join(f"excluded.{column} <> run.{column}" for column in _TOLD)
+
+UPSERT = f"""
+INSERT INTO run ({", ".join(GIVEN)}) VALUES ({", ".join(f":{column}" for column in GIVEN)})
+ON CONFLICT (run_id) DO UPDATE SET
+  {", ".join(f"{c} = CASE WHEN {_FORWARD} THEN excluded.{c} ELSE run.{c} END" for c in STANDING)},
+  changed_at = CASE WHEN ({_FORWARD}) AND ({_TELLS}) THEN excluded.changed_at ELSE run.changed_at END,
+  event_seq = max(run.event_seq, excluded.event_seq),
+  event_offset = max(run.event_offset, excluded.event_offset),
+  announced = max(run.announced, excluded.announced),
+  polled_at = coalesce(run.polled_at, excluded.polled_at),
+  {", ".join(f"{c} = coalesce(excluded.{c}, run.{c})" for c in FOUND)}
+"""  # noqa: S608  (our own words)

@@ -1,0 +1,68 @@
+"""A call of this program by this program: arguments in by stdin, JSON lines out by a pipe, ended by signals.
+
+It leads a session of its own: what ends its caller's group does not end it, and it sees to its children.
+"""
+
+from __future__ import annotations
+
+import contextlib
+import os
+import signal
+import subprocess
+import sys
+
+TYPE_CHECKING = False
+if TYPE_CHECKING:
+    from collections.abc import Iterator, Sequence
+
+_PIECE = 1024 * 1024
+
+
+class Subcall:
+    """One call that is carried out by a process."""
+
+    def __init__(self, tool: str, arguments: bytes, options: Sequence[str] = ()) -> None:
+        command = [sys.executable, "-P", "-m", "tmuxagents", *options, "call", "--stream", "--", tool, "-"]
+        stdin = _holding(arguments)
+        try:
+            self._process = subprocess.Popen(
+                command, stdin=stdin, stdout=subprocess.PIPE, start_new_session=True
+            )
+        finally:
+            os.close(stdin)
+        assert self._process.stdout is not None
+        self.handle = self._process.stdout.fileno()
+        os.set_blocking(self.handle, False)
+        self._begun = b""
+        self.is_over = False
+
+    def lines(self) -> Iterator[bytes]:
+        """Yield the whole lines that have come; `is_over` is right after that."""
+        with contextlib.suppress(BlockingIOError):
+            while piece := os.read(self.handle, _PIECE):
+                *whole, self._begun = (self._begun + piece).split(b"\n")
+                yield from whole
+            self.is_over = True
+
+    def cancel(self) -> None:
+        """Ask it to end its children and then itself."""
+        if self._process.poll() is None:
+            self._process.send_signal(signal.SIGINT)
+
+    def close(self) -> int | None:
+        """Stop listening; return its exit code, None while it goes on."""
+        assert self._process.stdout is not None
+        self._process.stdout.close()
+        with contextlib.suppress(subprocess.TimeoutExpired):
+            return self._process.wait(1.0 if self.is_over else 0.0)
+        return None
+
+
+def _holding(content: bytes) -> int:
+    """Return a descriptor that these bytes are read from, however many they are."""
+    memory = os.memfd_create("arguments")
+    rest = memoryview(content)
+    while rest:
+        rest = rest[os.write(memory, rest) :]
+    os.lseek(memory, 0, os.SEEK_SET)
+    return memory

@@ -1,0 +1,1 @@
+"""Ways in for parents that are programs: the tools of the catalogue over MCP."""

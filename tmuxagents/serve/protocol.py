@@ -1,0 +1,180 @@
+"""The Model Context Protocol as messages: lines become requests, answers become lines. Touches nothing.
+
+Both eras are spoken. A request that carries its protocol version is of the stateless one (2026-07-28), any
+other of those that begin with `initialize`; nothing is concluded from an earlier request.
+"""
+
+from __future__ import annotations
+
+import json
+
+from tmuxagents import __version__
+from tmuxagents.core import catalogue, catalogue_words
+
+TYPE_CHECKING = False
+if TYPE_CHECKING:
+    from collections.abc import Mapping
+    from typing import Any
+
+    Message = dict[str, Any]
+
+STATELESS = ("2026-07-28",)
+WITH_HANDSHAKE = ("2025-11-25", "2025-06-18", "2025-03-26", "2024-11-05")  # the latest first
+PARSE, INVALID, NO_METHOD, BAD_PARAMS, INTERNAL, UNSUPPORTED = -32700, -32600, -32601, -32602, -32603, -32022
+_PREFIX = "io.modelcontextprotocol/"
+_VERSION, _SERVER = f"{_PREFIX}protocolVersion", f"{_PREFIX}serverInfo"
+_INFO = {"name": "tmuxagents", "title": "tmuxagents", "version": __version__}
+_INSTRUCTIONS = (
+    "Delegate work to child agents (subagents), each in a tmux window of its own that a person can watch. "
+    "Short tasks: subagent or delegate_to_subagents. Long ones: background_agent, then "
+    "background_agent_status."
+)
+_KEPT_MS = 60_000  # a list of tools does not change while this program stays the same
+_LOOKS_ONLY = (
+    "background_agent_status",
+    "get_subagent_output",
+    "get_subagent_session",
+    "list_subagent_profiles",
+)
+
+
+class Request:
+    """One message of a client. Without an id it is a notification, and nothing answers it."""
+
+    __slots__ = ("id", "is_stateless", "method", "params", "token", "version")
+
+    def __init__(self, method: str, params: Mapping[str, Any], id: Any = None) -> None:  # noqa: A002
+        meta = params.get("_meta")
+        meta = meta if isinstance(meta, dict) else {}
+        token = meta.get("progressToken")
+        self.method = method
+        self.params = params
+        self.id = id
+        self.version = meta.get(_VERSION)
+        self.is_stateless = self.version is not None and method != "initialize"
+        self.token = token if _is_id(token) else None
+
+
+def _is_id(value: Any) -> bool:
+    return isinstance(value, str) or type(value) is int
+
+
+def read(line: bytes) -> Request | Message | None:
+    """Return the request of a line, the error that answers it, or nothing where nothing is to be said."""
+    try:
+        said = json.loads(line)
+    except (ValueError, RecursionError):
+        return error(None, PARSE, "This is no JSON.")
+    if not isinstance(said, dict) or said.get("jsonrpc") != "2.0":
+        return error(None, INVALID, "This is no message of JSON-RPC 2.0.")
+    own, method, params = said.get("id"), said.get("method"), said.get("params", {})
+    if method is None and ("result" in said or "error" in said):
+        return None  # an answer; we never ask
+    if not isinstance(method, str) or not ("id" not in said or _is_id(own)):
+        return error(own if _is_id(own) else None, INVALID, "A request has a method and an id.")
+    if not isinstance(params, dict):
+        return error(own, BAD_PARAMS, "params must be an object.") if "id" in said else None
+    return Request(method, params, own)
+
+
+# --- answers ----------------------------------------------------------------------------------------------
+
+
+def error(own: Any, code: int, message: str, data: Any = None) -> Message:
+    """Return an error of the protocol."""
+    body = {"code": code, "message": message}
+    return {"jsonrpc": "2.0", "id": own, "error": body if data is None else {**body, "data": data}}
+
+
+def result(request: Request, body: Mapping[str, Any]) -> Message:
+    """Return the answer to a request, in the shape of its era."""
+    if request.is_stateless:
+        body = {**body, "resultType": "complete", "_meta": {_SERVER: _INFO}}
+    return {"jsonrpc": "2.0", "id": request.id, "result": body}
+
+
+def answer(request: Request, *, offered: bool) -> Message | None:
+    """Return the answer to whatever can be answered at once; None for a call. `offered`: there are tools."""
+    if request.is_stateless and request.version not in STATELESS:
+        known = {"supported": [*STATELESS, *WITH_HANDSHAKE], "requested": str(request.version)}
+        return error(request.id, UNSUPPORTED, "This protocol version is not spoken here.", known)
+    if request.method == "tools/call":
+        return None
+    make = _METHODS.get(request.method)
+    if make is None:
+        return error(request.id, NO_METHOD, f"There is no method {request.method[:40]!r} here.")
+    return result(request, make(request, offered))
+
+
+def _initialized(request: Request, _offered: bool) -> Message:  # noqa: FBT001  (as all of this table)
+    asked = request.params.get("protocolVersion")
+    version = asked if asked in WITH_HANDSHAKE else WITH_HANDSHAKE[0]
+    return {"protocolVersion": version, "serverInfo": _INFO, **_described()}
+
+
+def _discovered(_request: Request, _offered: bool) -> Message:  # noqa: FBT001
+    return {"supportedVersions": list(STATELESS), **_described(), **_cached()}
+
+
+def _described() -> Message:
+    return {"capabilities": {"tools": {}}, "instructions": _INSTRUCTIONS}
+
+
+def _cached() -> Message:
+    return {"ttlMs": _KEPT_MS, "cacheScope": "private"}
+
+
+def _listed(request: Request, offered: bool) -> Message:  # noqa: FBT001
+    tools = [_tool(tool) for tool in catalogue.TOOLS] if offered else []
+    return {"tools": tools, **(_cached() if request.is_stateless else {})}
+
+
+def _tool(tool: catalogue.Tool) -> Message:
+    shape = {"name": tool.name, "title": tool.label, "description": tool.description}
+    hints = {"readOnlyHint": tool.name in _LOOKS_ONLY}
+    return {**shape, "inputSchema": tool.parameters, "annotations": hints}
+
+
+def _nothing(_request: Request, _offered: bool) -> Message:  # noqa: FBT001
+    return {}
+
+
+_METHODS = {
+    "initialize": _initialized,
+    "server/discover": _discovered,
+    "tools/list": _listed,
+    "ping": _nothing,
+}
+
+
+# --- calls ------------------------------------------------------------------------------------------------
+
+
+def called(request: Request, document: Mapping[str, Any]) -> Message:
+    """Return the answer to a call from what the tool has come to."""
+    return result(request, tool_result(document))
+
+
+def tool_result(document: Mapping[str, Any]) -> Message:
+    """Return a result with its text also in the object: some clients show their model nothing else."""
+    text = document["content"][0]["text"]
+    told = {"text": text, **catalogue_words.compact(document["details"])}
+    return {"content": document["content"], "structuredContent": told, "isError": document["isError"]}
+
+
+def failed(request: Request, message: str) -> Message:
+    """Return the answer to a call of which nothing can be told but this."""
+    body = {"content": [{"type": "text", "text": message}], "isError": True}
+    return result(request, {**body, "structuredContent": {"text": message}})
+
+
+def progressed(request: Request, count: int, message: str) -> Message:
+    """Return how a call stands, as a notification."""
+    told = {"progressToken": request.token, "progress": count, "message": message}
+    return {"jsonrpc": "2.0", "method": "notifications/progress", "params": told}
+
+
+def cancelled_id(request: Request) -> Any:
+    """Return the id of the request that is to be cancelled, None if the message is about something else."""
+    wanted = request.params.get("requestId") if request.method == "notifications/cancelled" else None
+    return wanted if _is_id(wanted) else None

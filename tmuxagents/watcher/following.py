@@ -1,0 +1,116 @@
+"""One run in the eyes of a watcher: how it stands, and what is new of it."""
+
+from __future__ import annotations
+
+import time
+
+from tmuxagents import records
+from tmuxagents.commands import learn
+from tmuxagents.commands.inspect import Follower
+from tmuxagents.edges import rundir
+
+TYPE_CHECKING = False
+if TYPE_CHECKING:
+    from concurrent.futures import Future
+    from typing import Any
+
+    from tmuxagents.commands.inspect import Run
+    from tmuxagents.edges.registry import Row
+    from tmuxagents.records import Identity
+
+DEAF_S = 1.0  # so long after a change was seen an event of it may still come
+GIVEN_UP = 10  # failures; then no watcher stays for it
+_LONGEST_S = 60.0  # between two tries
+
+
+class Following:
+    """A run that has not ended, or whose end nobody was told of yet."""
+
+    __slots__ = (
+        *("_failures", "_follower", "_heard_at", "_is_behind", "_news_at", "_not_before", "_saved"),
+        *("announced", "conclusion", "run", "run_dir"),
+    )
+
+    def __init__(self, run_dir: str) -> None:
+        self._follower = Follower(run_dir)
+        self.run_dir = run_dir
+        self.run: Run | None = None
+        self.conclusion: Future[dict[str, Any] | None] | None = None
+        self.announced = False
+        self._saved: Row | None = None
+        self._is_behind = False
+        self._failures = 0
+        self._not_before = self._heard_at = self._news_at = 0.0
+
+    @property
+    def counts(self) -> bool:
+        """Say whether a watcher stays for it: one of another host is left to the watcher there."""
+        foreign = self.run is not None and self.run.standing.foreign
+        return not foreign and self._failures < GIVEN_UP
+
+    @property
+    def wrapper(self) -> Identity | None:
+        """Return who its wrapper is, if that lives here and can be waited on."""
+        run = self.run
+        if run is None or run.standing.foreign or run.ended:
+            return None
+        return rundir.identity_of(run.wrapper)
+
+    def look(self, *, held: bool) -> Run:
+        """Look at it. `held`: its wrapper is waited on, and so lives."""
+        self.run = self._follower.look(records.HERE if held else None)
+        return self.run
+
+    def has_news(self, *, held: bool) -> bool:
+        """Say, without reading, whether a look would tell anything new."""
+        return self._follower.has_news(held=held)
+
+    def is_concluded(self) -> bool:
+        """Say whether nobody is writing its ending any more."""
+        return self.conclusion is None or self.conclusion.done()
+
+    # --- what the registry gets
+
+    def news(self, run: Run, *, all_of_it: bool) -> Row | None:
+        """Return its row if it stands otherwise than it was saved; `all_of_it`: or does something else."""
+        row, saved = learn.row(run), self._saved
+        told = saved is None or learn.is_news(saved, row)
+        moved = saved is None or row.event_seq != saved.event_seq
+        self._is_behind = moved and not told and not all_of_it
+        if not told and not (moved and all_of_it):
+            return None
+        return self.keep(row)
+
+    def keep(self, row: Row) -> Row:
+        """Take a row for saved."""
+        self._saved = row
+        return row
+
+    # --- when it is looked at without an event
+
+    def failed(self) -> None:
+        """Take note that something could not be done: it is tried again, ever less often."""
+        self._failures += 1
+        self._not_before = time.monotonic() + min(2.0**self._failures, _LONGEST_S)
+
+    def is_due(self) -> bool:
+        """Say whether something of it waits to be saved, or to be tried again."""
+        tried = self._failures > 0 and time.monotonic() >= self._not_before
+        return self._is_behind or tried
+
+    def rests(self) -> bool:
+        """Say whether what failed is not to be tried again yet."""
+        return time.monotonic() < self._not_before
+
+    def heard(self) -> None:
+        """Take note that an event told of a change."""
+        self._heard_at = time.monotonic()
+        self._news_at = 0.0
+
+    def is_unheard(self) -> bool:
+        """Say, where there is news, whether there was some a while ago and no event has told of it since."""
+        now = time.monotonic()
+        if self._news_at and now - self._news_at > DEAF_S and self._heard_at < self._news_at:
+            return True
+        self._news_at = self._news_at or now
+        return False

@@ -1,0 +1,187 @@
+"""One watcher from taking the lock to leaving: rounds of looking, saving, showing, telling; then silence."""
+
+from __future__ import annotations
+
+import os
+import time
+
+from tmuxagents import configured
+from tmuxagents.commands.known import Caller
+from tmuxagents.commands.reconcile import reconcile
+from tmuxagents.edges import lookout, process
+from tmuxagents.edges.tail import Tail
+from tmuxagents.errors import TmuxAgentsError
+from tmuxagents.watcher.book import Book
+from tmuxagents.watcher.complaints import Complaints
+from tmuxagents.watcher.hooks import Hooks
+from tmuxagents.watcher.runs import Runs
+from tmuxagents.watcher.screens import Screens
+from tmuxagents.watcher.telling import Telling
+from tmuxagents.watcher.waiting import Waiting
+
+TYPE_CHECKING = False
+if TYPE_CHECKING:
+    from collections.abc import Iterable, Mapping
+
+    from tmuxagents.edges.registry import Registry, Row
+
+ROUND_S = 0.05
+SWEEP_S = 2.0
+SWEEP_DEAF_S = 0.5  # where nothing tells of changes
+IDLE_S = 60.0
+_LAST_SHOWINGS_S = 6.0  # longer than one call of tmux may take
+_TAKE_S = 0.2  # somebody may look at the lock right now
+
+
+def main(arguments: list[str]) -> None:
+    """Run the watcher of a state directory, unless it has one; leave without Python's slow way out."""
+    home = os.path.abspath(arguments[0])
+    handed = lookout.adopt(home, int(arguments[1])) if len(arguments) > 1 else None
+    held = lookout.take(home, _TAKE_S) if handed is None else handed
+    if held is not None:
+        lookout.settle(home)
+        process.raise_limits()
+        Watcher(home, os.environ).run(held)
+    os._exit(0)
+
+
+class Watcher:
+    """The watcher of one state directory."""
+
+    def __init__(self, home: str, environment: Mapping[str, str]) -> None:
+        self._home = home
+        self._environment = environment
+        self._folder = f"{home}/runs"
+        self._idle_s = float(environment.get(lookout.IDLE) or IDLE_S)
+        self._complain = Complaints()
+        self._tail = Tail(self._folder)
+        self._waiting = Waiting(self._tail.soon, [self._tail.now])
+        self._runs = Runs(self._folder, self._waiting, self._complain)
+        self._book = Book(home, self._complain)
+        self._screens = Screens(self._waiting.wake, self._complain)
+        self._hooks = Hooks(self._waiting.wake, self._complain)
+        self._telling = Telling(environment, self._screens, self._hooks)
+        self._held = -1
+        self._seen: tuple[str, int] | None = None  # the registry, and its last change that was looked at
+        self._round_at = self._sweep_at = 0.0
+        self._busy_at = time.monotonic()
+
+    def run(self, held: int) -> None:
+        """Watch until there is nothing to do and nobody has begun anything."""
+        self._held = held
+        lookout.sign(held)
+        names: set[str] = set()
+        while True:
+            self._watch(names)
+            if not lookout.holds(self._home, self._held):
+                return  # the lock was removed or replaced: whoever looks at it now sees another one, or none
+            self._prune()
+            self._screens.flush(_LAST_SHOWINGS_S)
+            # First let go, then look: what begins from now on finds the lock free and starts a watcher.
+            os.close(self._held)
+            names = self._begun()
+            if not names:
+                return
+            taken = lookout.take(self._home)
+            if taken is None:
+                return
+            self._held = taken
+            lookout.sign(taken)
+
+    def _watch(self, names: set[str]) -> None:
+        """Go round until it has been quiet for long, or the lock is no longer ours."""
+        self._busy_at = time.monotonic()
+        while True:
+            self._round(names)
+            now = time.monotonic()
+            if self._runs.busy or self._hooks.busy:
+                self._busy_at = now
+            if now - self._busy_at >= self._idle_s or not lookout.holds(self._home, self._held):
+                return
+            names = self._wait()
+
+    def _begun(self) -> set[str]:
+        """Look, and only look, once more; return the runs that were never seen."""
+        self._seen = None
+        names = self._runs.heard(self._tail.changed()) | self._sweep()
+        return {name for name in names if self._runs.is_new(name)}
+
+    def _prune(self) -> None:
+        """Remove what is older than the settings keep it, now that nobody works."""
+        from tmuxagents.commands.prune import prune_old  # noqa: PLC0415  (once, at the end of hours)
+
+        try:
+            prune_old(Caller(self._environment, "/"), configured.load(self._environment, None))
+        except (OSError, TmuxAgentsError) as error:
+            self._complain(f"old runs cannot be removed: {error}")
+
+    # --- a round
+
+    def _wait(self) -> set[str]:
+        """Sleep until there is something to do; return the runs whose wrappers have ended."""
+        woken = self._waiting.wait(self._due() - time.monotonic())
+        gone = woken.gone
+        rest = self._round_at + ROUND_S - time.monotonic()
+        if not woken.urgent and rest > 0:
+            gone |= self._waiting.wait(rest, patiently=True).gone
+        return gone
+
+    def _due(self) -> float:
+        """Return when something is to be done, whatever comes."""
+        dues = [self._sweep_at, self._screens.due(), 0.0 if self._runs.again else None]
+        idle_at = self._busy_at + self._idle_s if not self._runs.busy else None
+        return min(due for due in (*dues, idle_at) if due is not None)
+
+    def _round(self, names: set[str]) -> None:
+        self._round_at = time.monotonic()
+        names = names | self._runs.heard(self._tail.changed())
+        doubt = self._tail.doubts()
+        if doubt is not None:
+            self._complain(f"watching: {doubt}")
+        sweep = doubt is not None or self._round_at >= self._sweep_at
+        if sweep:
+            names |= self._sweep()
+        self._runs.attend(names, all_of_it=sweep)
+        self._hooks.step()
+        self._show(sweep=sweep)
+
+    def _sweep(self) -> set[str]:
+        """Look after all that no event tells of; return the runs that are to be looked at."""
+        lookout.bound_log(self._home)
+        names, unheard = self._runs.due()
+        if unheard:
+            self._complain("changes come without events: they are looked for instead")
+            self._tail.mistrust()
+        why = self._tail.check()
+        if why is not None:
+            self._complain(f"{why}: changes are looked for instead")
+        self._sweep_at = time.monotonic() + (SWEEP_DEAF_S if self._tail.deaf else SWEEP_S)
+        return names | self._runs.unknown(self._book.use(self._open_rows))
+
+    def _open_rows(self, book: Registry) -> list[Row]:
+        """Return the rows of all runs that have not ended or were not announced, if there is any change."""
+        reconcile(book, self._folder)
+        with book.reading():
+            seen = (book.name(), book.last_change())
+            rows = [] if seen == self._seen else [*book.open_rows(), *book.unannounced()]
+        self._seen = seen
+        return rows
+
+    # --- what comes of it
+
+    def _show(self, *, sweep: bool) -> None:
+        """Save what is new, then show it, then tell of it: in this order."""
+        rows, self._runs.rows = self._runs.rows, {}
+        endings, self._runs.endings = self._runs.endings, []
+        if rows:
+            self._book.use(lambda book: book.save(rows.values()))
+        self._telling.tell(endings)
+        if rows or endings or sweep or self._screens.has_faded():
+            self._book.use(self._screens.update)
+        found = self._screens.step()
+        if found:
+            self._telling.see_off_found(self._book.use(lambda book: _rows(book, found)), found)
+
+
+def _rows(book: Registry, run_ids: Iterable[str]) -> list[Row]:
+    return [row for run_id in run_ids if (row := book.row(run_id)) is not None]

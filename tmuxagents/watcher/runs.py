@@ -1,0 +1,190 @@
+"""All runs that a watcher follows: it looks at them, has the lost ones concluded, finds those that ended."""
+
+from __future__ import annotations
+
+import re
+import time
+from concurrent.futures import ThreadPoolExecutor
+
+from tmuxagents import records
+from tmuxagents.commands import learn
+from tmuxagents.commands.conclude import NEVER_OPENED, conclude
+from tmuxagents.edges import rundir
+from tmuxagents.errors import NoSuchRun
+from tmuxagents.watcher.following import Following
+
+TYPE_CHECKING = False
+if TYPE_CHECKING:
+    from collections.abc import Callable, Iterable
+
+    from tmuxagents.commands.inspect import Run
+    from tmuxagents.edges.registry import Row
+    from tmuxagents.watcher.waiting import Waiting
+
+_CONCLUDED_AT_ONCE = 4  # each may take seconds: what is left of a run gets its time to leave
+_ID = re.compile("[0-9a-f]{16}")
+
+
+class Ending:
+    """A run that has ended, or a live one that has settled. `claimed`: it is ours to announce."""
+
+    __slots__ = ("claimed", "ended", "good", "row")
+
+    def __init__(self, row: Row, *, good: bool, ended: bool, claimed: bool) -> None:
+        self.row = row
+        self.good = good
+        self.ended = ended
+        self.claimed = claimed
+
+
+class Runs:
+    """The followed runs, and what is new of them since that was last taken."""
+
+    def __init__(self, runs: str, waiting: Waiting, complain: Callable[[str], None]) -> None:
+        self._runs = runs
+        self._waiting = waiting
+        self._complain = complain
+        self._pool = ThreadPoolExecutor(_CONCLUDED_AT_ONCE)
+        self._live: dict[str, Following] = {}
+        self._over: set[str] = set()
+        self._concluding: set[str] = set()
+        self.again: set[str] = set()  # to be looked at in the next round
+        self.rows: dict[str, Row] = {}
+        self.endings: list[Ending] = []
+
+    @property
+    def busy(self) -> bool:
+        """Say whether there is any that a watcher stays for."""
+        return any(one.counts for one in self._live.values())
+
+    def is_new(self, name: str) -> bool:
+        """Say whether nothing is known of a run yet."""
+        return name not in self._live and name not in self._over
+
+    def heard(self, names: Iterable[str]) -> set[str]:
+        """Take note of what events have told of; return the runs among it that may have to be looked at."""
+        runs = {name for name in names if name not in self._over and _ID.fullmatch(name)}
+        for name in runs:
+            if name in self._live:
+                self._live[name].heard()
+        return runs
+
+    def unknown(self, rows: Iterable[Row]) -> set[str]:
+        """Return the runs of these rows that are neither followed nor over."""
+        return {row.run_id for row in rows if self.is_new(row.run_id)}
+
+    def due(self) -> tuple[set[str], bool]:
+        """Return the runs to be looked at though no event told of them, and whether one should have."""
+        names, deaf = set(), False
+        for name, one in self._live.items():
+            held = self._waiting.holds(name)
+            if one.has_news(held=held):
+                deaf = one.is_unheard() or deaf
+                names.add(name)
+            elif one.is_due() or not held:
+                names.add(name)
+        return names, deaf
+
+    def attend(self, names: Iterable[str], *, all_of_it: bool) -> None:
+        """Look at these runs. `all_of_it`: what they do right now is to be saved, too."""
+        again, self.again = self.again, set()
+        done = {name for name in self._concluding if self._live[name].is_concluded()}
+        self._concluding -= done
+        for name in again.union(names, done):
+            try:
+                self._attend(name, all_of_it=all_of_it)
+            except Exception as error:  # noqa: BLE001  (one odd run must not keep the others from being told of)
+                self._complain(f"run {name}: {type(error).__name__}: {error}")
+                if name in self._live:
+                    self._live[name].failed()
+
+    def _attend(self, name: str, *, all_of_it: bool) -> None:
+        one = self._live.get(name) or self._begin(name)
+        if one is None:
+            return
+        held = self._waiting.holds(name)
+        try:
+            run = one.look(held=held)
+        except NoSuchRun:  # removed
+            self._drop(name)
+            return
+        if not held:
+            self._hold(name, one)
+        if run.result is not None:
+            self._end(name, one, run)
+        else:
+            if run.is_due(time.time()):
+                self._conclude(name, one, run)
+            elif run.meta.get("driver") == "live" and run.state.settled and not one.announced:
+                self._announce(one, run, good=run.state.stop_reason == "stop")
+            if (row := one.news(run, all_of_it=all_of_it)) is not None:
+                self.rows[name] = row
+
+    def _begin(self, name: str) -> Following | None:
+        if name in self._over:
+            return None
+        try:
+            one = Following(f"{self._runs}/{name}")
+        except NoSuchRun:
+            return None
+        self._live[name] = one
+        return one
+
+    def _hold(self, name: str, one: Following) -> None:
+        """Wait on its wrapper from now on, if there is one."""
+        wrapper = one.wrapper
+        if wrapper is not None and not self._waiting.hold(name, wrapper):
+            self.again.add(name)  # it has ended since we looked
+
+    def _drop(self, name: str) -> None:
+        self._waiting.let_go(name)
+        self._concluding.discard(name)
+        del self._live[name]
+
+    # --- ends
+
+    def _end(self, name: str, one: Following, run: Run) -> None:
+        """Take in how it has ended, whoever wrote that."""
+        foreign = run.standing.foreign  # told of by the watcher there
+        if foreign or self._announce(one, run, good=run.standing.status == records.COMPLETED):
+            self._drop(name)
+            self._over.add(name)
+        if foreign:
+            self.rows[name] = learn.row(run)
+
+    def _announce(self, one: Following, run: Run, *, good: bool) -> bool:
+        """Claim the announcement; say whether that is settled, ours or not."""
+        claimed = self._claim(one)
+        row = self.rows[run.run_id] = one.keep(learn.row(run))
+        if claimed is None:
+            return False
+        self.endings.append(Ending(row, good=good, ended=run.ended, claimed=claimed))
+        return True
+
+    def _claim(self, one: Following) -> bool | None:
+        """Take the right to announce it; None where that cannot be said now."""
+        if one.announced:
+            return False
+        if one.rests():
+            return None
+        claimed: bool | None
+        try:
+            claimed = rundir.announce(one.run_dir)
+        except OSError as error:
+            self._complain(f"nobody can be told of the end of {one.run_dir}: {error.strerror}")
+            one.failed()
+            claimed = None if one.counts else False
+        one.announced = claimed is not None
+        return claimed
+
+    def _conclude(self, name: str, one: Following, run: Run) -> None:
+        """Have its ending written: in a thread, since what is left of it gets its time to leave."""
+        if one.conclusion is None and not one.rests():
+            never_came = None if run.ended else NEVER_OPENED
+            one.conclusion = self._pool.submit(conclude, one.run_dir, never_came=never_came)
+            self._concluding.add(name)
+            one.conclusion.add_done_callback(lambda _: self._waiting.wake())
+        elif one.conclusion is not None and one.conclusion.done():
+            conclusion, one.conclusion = one.conclusion, None
+            if conclusion.result() is None:  # somebody else is at it
+                one.failed()

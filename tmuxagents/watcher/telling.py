@@ -1,0 +1,71 @@
+"""What happens when a run has ended: its mark in the status lines, a hook, and the end of its window."""
+
+from __future__ import annotations
+
+import time
+
+from tmuxagents import configured, records
+from tmuxagents.core import display
+from tmuxagents.watcher.screen import Chore
+
+TYPE_CHECKING = False
+if TYPE_CHECKING:
+    from collections.abc import Iterable, Mapping
+
+    from tmuxagents.edges import tmux
+    from tmuxagents.edges.registry import Row
+    from tmuxagents.watcher.hooks import Hooks
+    from tmuxagents.watcher.runs import Ending
+    from tmuxagents.watcher.screens import Screens
+
+_MARKED = ("status", "message")  # settings of `notify` that put a mark into the status line
+
+
+class Telling:
+    """Who is told, and how, is asked of the settings each time: a person may just have changed them."""
+
+    def __init__(self, environment: Mapping[str, str], screens: Screens, hooks: Hooks) -> None:
+        self._environment = environment
+        self._screens = screens
+        self._hooks = hooks
+
+    def tell(self, endings: Iterable[Ending]) -> None:
+        """Tell of what has been claimed and saved."""
+        for ending in endings:
+            if ending.claimed:
+                self._announce(ending)
+            if ending.ended:
+                self.see_off(ending.row)
+
+    def _announce(self, ending: Ending) -> None:
+        row, settings = ending.row, configured.load(self._environment, None)
+        if settings.notify in _MARKED:
+            name = row.name or row.preset or display.short_id(row.run_id, ())
+            servers = {server for server in (row.server, row.launcher) if server is not None}
+            words = display.mark(name, good=ending.good)
+            self._screens.mark(servers, words, message=settings.notify == "message")
+        if settings.on_end:
+            self._hooks.start(settings.on_end, run_id=row.run_id, status=row.status)
+
+    def see_off(self, row: Row, window: str | None = None) -> None:
+        """Show on a run's window how it ended, and have it closed in its time."""
+        window = window or row.window
+        if row.server is None or window is None:
+            return
+        close_s = self._close_s(row)
+        self._screens.add(row.server, Chore(row.run_id, window=window, state=row.status, close_s=close_s))
+
+    def see_off_found(self, rows: Iterable[Row], windows: Mapping[str, tmux.Window]) -> None:
+        """Do so for windows that were found with runs that may have ended long ago."""
+        for row in rows:
+            if row.concluded:
+                self.see_off(row, windows[row.run_id].window)
+
+    def _close_s(self, row: Row) -> float | None:
+        """Return in how long a window is closed; None if it stays."""
+        settings = configured.load(self._environment, row.project)
+        if row.status != records.COMPLETED:
+            return 0.0 if settings.close_failed else None
+        if settings.keep_windows_s is None:
+            return None
+        return max(0.0, settings.keep_windows_s - (time.time() - (row.ended_at or 0.0)))

@@ -1,0 +1,118 @@
+"""Waits in the window until the runs that this one comes after have ended; can be stopped meanwhile."""
+
+from __future__ import annotations
+
+import os
+import select
+import time
+
+from tmuxagents import records
+from tmuxagents.commands.inspect import inspect
+from tmuxagents.core import prompt
+from tmuxagents.edges import process, rundir
+from tmuxagents.errors import NoSuchRun
+from tmuxagents.records import Verdict
+
+TYPE_CHECKING = False
+if TYPE_CHECKING:
+    from collections.abc import Callable, Sequence
+
+    from tmuxagents.commands.inspect import Run
+    from tmuxagents.wrapper.keys import Keys
+    from tmuxagents.wrapper.recorder import Recorder
+    from tmuxagents.wrapper.signals import Signals
+
+_LOOK_S = 1.0  # with a wrapper to wait on, too: it may be of another host
+_SOON_S = 0.05  # before it has one
+_SHOWN = 8
+
+
+class After:
+    """The wait for the runs before this one."""
+
+    def __init__(
+        self,
+        run_dirs: Sequence[str],
+        *,
+        recorder: Recorder,
+        keys: Keys,
+        signals: Signals,
+        queued: Callable[[], None],
+    ) -> None:
+        self._run_dirs = run_dirs
+        self._recorder = recorder
+        self._keys = keys
+        self._signals = signals
+        self._queued = queued  # called when it has to wait
+        self._said: str | None = None
+
+    def wait(self, stopped: Callable[[], bool]) -> Verdict | None:
+        """Wait for all of them, or for a stop; return how this run ends if one of them did not complete."""
+        for run_dir in self._run_dirs:
+            while True:
+                try:
+                    run = inspect(run_dir)
+                except NoSuchRun:
+                    return _failed(run_dir, "which is gone")
+                if run.ended:
+                    break
+                self._say(run)
+                self._pause(run)
+                if stopped():
+                    return None
+            how = run.standing.verdict
+            if how is not None and how.status != records.COMPLETED:
+                return _failed(run_dir, f"which {_did(how)}")
+        return None
+
+    def outputs(self) -> list[str | None]:
+        """Return what they answered, in the order in which they were named."""
+        found = [rundir.read_bytes(f"{run_dir}/{rundir.OUTPUT}") for run_dir in self._run_dirs]
+        return [None if text is None else text.decode("utf-8", "replace") for text in found]
+
+    def _say(self, run: Run) -> None:
+        if run.run_id == self._said:
+            return
+        self._said = run.run_id
+        words = f"waits for {run.run_id[:_SHOWN]}"
+        self._recorder.hint(words)
+        self._recorder.title(words)
+        self._recorder.flush(time.monotonic(), last=True)
+        self._queued()
+
+    def _pause(self, run: Run) -> None:
+        poll = select.poll()
+        other = _handle_of(run)
+        for handle in (self._signals.handle, self._keys.handle, other):
+            if handle is not None:
+                poll.register(handle, select.POLLIN)
+        try:
+            poll.poll(round((_LOOK_S if other is not None else _SOON_S) * 1000))
+        finally:
+            if other is not None:
+                os.close(other)
+
+
+def _handle_of(run: Run) -> int | None:
+    """Return what becomes readable when a run's wrapper ends."""
+    identity = rundir.identity_of(run.wrapper)
+    if identity is None or process.presence(identity) != records.HERE:
+        return None
+    return process.open_handle(identity.pid, identity.start_time)
+
+
+def write_prompt(run_dir: str, task: str, outputs: Sequence[str | None]) -> int:
+    """Put what the runs before answered into the prompt; return it, open for the child to read."""
+    written = rundir.read_bytes(f"{run_dir}/{rundir.PROMPT}") or b""
+    text = prompt.with_outputs(written.decode("utf-8", "surrogateescape"), task, outputs)
+    rundir.replace(run_dir, rundir.PROMPT, text.encode("utf-8", "surrogateescape"))
+    return rundir.open_prompt(run_dir)
+
+
+def _did(how: Verdict) -> str:
+    return "was aborted" if how.status == records.ABORTED else f"failed ({how.reason})"
+
+
+def _failed(run_dir: str, what: str) -> Verdict:
+    name = os.path.basename(run_dir)[:_SHOWN]
+    return Verdict(records.FAILED, "dependency", f"Waited for {name}, {what}.")
