@@ -1,13 +1,13 @@
-"""The command's way in. What must start small leaves here, before click is imported."""
+"""The command's way in. What must start small leaves here, before click is imported, and ends small."""
 
 from __future__ import annotations
 
+import gc
 import os
 import sys
 
-from tmuxagents.wrapper.become import become_wrapper
-
 _WITH_RUN_DIR = 3
+_MANY = 100_000  # objects: a start makes thousands, and hardly any waste to look for
 
 
 def main() -> None:
@@ -19,14 +19,21 @@ def main() -> None:
 
 
 def _main() -> None:
+    gc.set_threshold(_MANY)
     # A file of ours must not get the number of a stream that the caller has closed.
     while (handle := os.open(os.devnull, os.O_RDWR)) <= 2:  # noqa: PLR2004  (stdin, stdout, stderr)
         pass
     os.close(handle)
     if len(sys.argv) == _WITH_RUN_DIR and sys.argv[1] == "_wrap" and not sys.argv[2].startswith("-"):
-        become_wrapper(sys.argv[2])
-    from tmuxagents.cli import main as cli_main  # noqa: PLC0415  (only the rest pays for click)
+        from tmuxagents.wrapper.become import become_wrapper  # noqa: PLC0415  (for one verb only)
 
+        become_wrapper(sys.argv[2])
+    from tmuxagents.cli import main as cli_main  # noqa: PLC0415  (a wrapper needs none of it)
+    from tmuxagents.cli import quick  # noqa: PLC0415
+
+    code = quick.answer(sys.argv[1:])
+    if code is not None:
+        os._exit(code)  # all is written: Python's own way out would take as long as the answer
     cli_main()
 
 

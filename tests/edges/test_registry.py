@@ -13,7 +13,7 @@ from tests.edges.apart import Apart
 from tests.edges.registers import ALL, A, B, C, assert_counts_are_true, ended, row, saved
 from tests.harness import eventually
 from tmuxagents import records
-from tmuxagents.edges import registry, registry_file
+from tmuxagents.edges import registry, registry_making
 from tmuxagents.edges.registry import Row, Scope
 
 if TYPE_CHECKING:
@@ -172,7 +172,7 @@ def test_each_database_has_a_name_of_its_own(path: str) -> None:
         assert first.name() == first.cursor(7, 0).split(".")[0]
         assert first.name() != second.name()
         name = first.name()
-        registry_file.remove(path)
+        registry_making.remove(path)
         assert first.name() != name
 
 

@@ -15,7 +15,7 @@ import pytest
 from tests.edges.apart import Apart, at_once
 from tests.edges.registers import ALL, A, B, C, assert_counts_are_true, ended, row, saved, state
 from tests.harness import eventually
-from tmuxagents.edges import registry, registry_sql
+from tmuxagents.edges import registry, registry_making, registry_sql
 from tmuxagents.edges.registry import Damaged, Unfit
 from tmuxagents.errors import Unusable
 
@@ -247,13 +247,13 @@ def test_a_damaged_file_is_told_set_aside_and_made_anew(path: str, damage: Calla
     broken = contents(path)
     with pytest.raises(Damaged) as found, registry.open_file(path) as book:
         state(book)
-    aside = registry.set_aside(path, found.value.identity, 1)
+    aside = registry_making.set_aside(path, found.value.identity, 1)
     assert contents(aside) == broken or damage in (with_a_foreign_word, with_broken_text)
     with registry.open_file(path) as book:
         assert book.ids() == set()
         book.save([row()])
     # Somebody else who found the same damage comes later: the new one stays.
-    registry.set_aside(path, found.value.identity, 1)
+    registry_making.set_aside(path, found.value.identity, 1)
     assert count(path) == 1
 
 

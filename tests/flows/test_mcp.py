@@ -205,8 +205,8 @@ def test_what_is_wrong_with_a_call_is_for_the_model_to_read(client: Client) -> N
 
 
 def test_what_is_wrong_with_a_request_is_an_error_of_the_protocol(client: Client) -> None:
-    for params, code in (({}, -32602), ({"name": 7}, -32602), ({"name": "a\0b"}, -32602)):
-        assert client.answer(client.ask("tools/call", **params))["error"]["code"] == code
+    for name in (None, 7, "", "a\0b", "\ud800", "x" * 200_000):
+        assert client.answer(client.ask("tools/call", name=name))["error"]["code"] == -32602
     assert client.answer(client.ask("no/such"))["error"]["code"] == -32601
     own = client.begin(WORKS)
     client.write(
@@ -283,7 +283,7 @@ def test_a_cancelled_call_ends_its_children_and_has_no_answer(parent: Parent, cl
     assert eventually(lambda: client.processes() == [])
 
 
-@pytest.mark.parametrize("how", ["leaves", "SIGTERM"])
+@pytest.mark.parametrize("how", ["leaves", "SIGTERM", "SIGKILL"])
 def test_who_leaves_ends_its_calls_and_not_what_is_in_the_background(
     parent: Parent, client: Client, how: str
 ) -> None:
@@ -296,8 +296,8 @@ def test_who_leaves_ends_its_calls_and_not_what_is_in_the_background(
         client.server.stdin.close()
         client.server.stdin = None
     else:
-        client.server.terminate()
-    assert client.server.wait(10) == 0
+        client.server.send_signal(signal.Signals[how])
+    assert client.server.wait(10) == (-signal.SIGKILL if how == "SIGKILL" else 0)
     (foreground,) = set(parent.desk.runs()) - {run_id}
     assert ending(parent, foreground) == ("aborted", "parent")
     assert parent("background_agent_status", runId=run_id).runs[0]["status"] == "running"

@@ -679,31 +679,37 @@ def test_a_refusal(home: Home, arguments: tuple[str, ...], code: int, kind: str)
     assert (done.returncode, error["kind"], error["exit"], done.stderr) == (code, kind, code, "")
 
 
-def test_nothing_dear_is_imported(home: Home) -> None:
-    working(home)
-    line = """from tmuxagents import cli
+LONG_WAY = """from tmuxagents import cli
 import atexit, sys
 atexit.register(lambda: sys.stderr.write(" ".join(sys.modules)))
 cli.main(sys.argv[1:])"""
-    for verb in (["poll"], ["poll", "--since", "0"], ["wait", "@last", "--timeout", "0"], ["statusline"]):
-        argv = [sys.executable, "-c", line, *verb]
+SHORT_WAY = """from tmuxagents.cli import quick
+import sys
+assert quick.answer(sys.argv[1:]) is not None
+sys.stderr.write(" ".join(sys.modules))"""
+DEAR = {
+    *("libtmux", "yaml", "watchdog", "rich", "asyncio", "subprocess", "logging", "socket", "dataclasses"),
+    *("argparse", "tempfile", "secrets", "random", "pathlib", "msgspec", "sqlite3"),
+}
+
+
+@pytest.mark.parametrize(
+    "verb", ["poll", "poll --since 0", "poll --json", "wait @last --timeout 0", "statusline", "ps -a"]
+)
+def test_nothing_dear_is_imported(home: Home, verb: str) -> None:
+    working(home)
+    for way, more in ((LONG_WAY, set()), (SHORT_WAY, {"click", "typing"})):
         done = subprocess.run(
-            argv, env=home.environment, cwd=home.project, capture_output=True, text=True, check=False
+            [sys.executable, "-c", way, *verb.split()],
+            env=home.environment,
+            cwd=home.project,
+            capture_output=True,
+            text=True,
+            check=False,
         )
         modules = {name.partition(".")[0] for name in done.stderr.split()}
-        assert {"click", "sqlite3", "tmuxagents"} <= modules
-        dear = {
-            "libtmux",
-            "yaml",
-            "watchdog",
-            "rich",
-            "asyncio",
-            "subprocess",
-            "logging",
-            "socket",
-            "dataclasses",
-        }
-        assert modules & {*dear, "argparse", "tempfile", "secrets", "random", "pathlib", "msgspec"} == set()
+        assert {"_sqlite3", "tmuxagents"} <= modules
+        assert modules & (DEAR | more) == set()
 
 
 def test_no_text_of_a_run_reaches_the_terminal_as_it_is(home: Home) -> None:

@@ -99,6 +99,7 @@ def test_models_must_be_available_ones_and_none_is_listed() -> None:
         ("delegate_to_subagents", {"tasks": [TASK] * 16, "profile": "p"}),
         ("delegate_to_subagents", {"tasks": [{**TASK, "files": ["a", {"path": "b", "start": 2, "end": 3}]}]}),
         ("get_subagent_output", {"sessionId": "x"}),
+        ("get_subagent_output", {"sessionId": "ü\0"}),
         ("list_subagent_profiles", {}),
         ("send_to_agent", {"runId": "a", "text": "b", "mode": "followUp"}),
     ],
@@ -148,6 +149,13 @@ def test_what_is_right(tool: str, arguments: dict[str, Any]) -> None:
         ("delegate_to_subagents", {"tasks": []}, "tasks", "tasks must have 1 to 16 entries, not 0"),
         ("delegate_to_subagents", {"tasks": [TASK] * 17}, "tasks", "tasks must have 1 to 16 entries, not 17"),
         ("delegate_to_subagents", {"tasks": {}}, "tasks", "tasks must be a list"),
+        ("stop_agent", {"runId": "\ud800"}, "runId", "runId is not valid Unicode"),
+        (
+            "delegate_to_subagents",
+            {"tasks": [{**TASK, "files": ["a\udfff"]}]},
+            "tasks[0].files[0]",
+            "tasks[0].files[0] is not valid Unicode",
+        ),
         ("delegate_to_subagents", {"tasks": ["x"]}, "tasks[0]", "tasks[0] must be an object"),
         (
             "delegate_to_subagents",

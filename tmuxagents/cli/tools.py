@@ -7,8 +7,8 @@ import os
 
 import click
 
-from tmuxagents import cli, jsonline
-from tmuxagents.cli import calling, server, streams, tasks, words
+from tmuxagents import jsonline
+from tmuxagents.cli import boundary, calling, server, streams, tasks, words
 from tmuxagents.cli.interrupts import Interrupts
 from tmuxagents.commands import tools as catalogue
 from tmuxagents.core import catalogue_check, catalogue_words
@@ -52,7 +52,7 @@ def call_verb(*, tool: str, arguments: str, streams_it: bool) -> int:
     try:
         answer = _carry_out(tool, arguments, interrupts, streams_it=streams_it)
     except Exception as error:  # noqa: BLE001  (whatever it is, the caller reads JSON)
-        problem, log = cli.problem_of(error)
+        problem, log = boundary.problem_of(error)
         document, code = catalogue_words.refused(problem, log=log), problem.exit_code
     else:
         words.warn(dict.fromkeys(answer.warnings))

@@ -20,6 +20,7 @@ if TYPE_CHECKING:
 
 _SLICE = 1024 * 1024  # of a log of any size, so much is in memory at once
 _HEAD = 4
+_TAIL = 256
 _READ = (rundir.EVENTS, rundir.RESULT, rundir.WRAPPER)
 
 
@@ -27,8 +28,8 @@ class Reading:
     """What is read of a run's directory, now and again: no event is read twice, no file that stands still."""
 
     __slots__ = (
-        *("_events", "_head", "_marks", "_narrator", "_offset", "_result", "_take"),
-        *("activity", "state", "wrapper"),
+        *("_events", "_head", "_marks", "_narrator", "_offset", "_read_in", "_result", "_tail", "_take"),
+        *("activity", "folder", "state", "wrapper"),
     )
 
     def __init__(self, take: Callable[[Event], None] | None = None) -> None:
@@ -36,6 +37,8 @@ class Reading:
         self.wrapper: dict[str, Any] | None = None
         self._result: dict[str, Any] | None = None
         self._marks: dict[str, Mark | None] = {}
+        self.folder: Mark | None = None  # of the directory, before it was read last
+        self._read_in: Mark | None = None  # the same, when events were
         self._begin_anew(None)
 
     def _begin_anew(self, events_file: tuple[int, ...] | None) -> None:
@@ -44,6 +47,7 @@ class Reading:
         self._narrator = Narrator()
         self._events = events_file  # device and inode
         self._offset = 0
+        self._tail = b""  # what was read last
         self._head: list[bytes] = []  # the lines where the start of a run must be
 
     def facts(self, run_dir: str, presence: str | None = None) -> Facts:
@@ -54,6 +58,7 @@ class Reading:
         `presence`: that the wrapper lives is known already.
         """
         while True:
+            self.folder = mark_of(run_dir)
             wrapper = self._read_wrapper(run_dir)
             where = presence or process.presence(rundir.identity_of(wrapper))
             self._read_events(run_dir)
@@ -97,15 +102,25 @@ class Reading:
         mark = self._marks[rundir.EVENTS]
         if mark is None:
             return
-        if mark[:2] != self._events or mark[2] < self._offset:
-            self._begin_anew(mark[:2])
         path = f"{run_dir}/{rundir.EVENTS}"
+        if mark[:2] != self._events or mark[2] < self._offset or not self._goes_on(path):
+            self._begin_anew(mark[:2])
+        self._read_in = self.folder
         while True:
             lines, self._offset = rundir.read_lines(path, self._offset, _SLICE)
             if not lines:
                 return
+            self._tail = (lines[-1] + b"\n")[-_TAIL:]
             self._head += lines[: _HEAD - len(self._head)]
             self._fold(lines)
+
+    def _goes_on(self, path: str) -> bool:
+        """Say whether the events are those that were read: new ones may have their inode and length."""
+        if not self._tail or self.folder == self._read_in:
+            return True
+        size = len(self._tail)
+        lines, _ = rundir.read_lines(path, self._offset - size, size)
+        return bool(lines) and lines[0] + b"\n" == self._tail
 
     def _fold(self, lines: list[bytes]) -> None:
         for line in lines:

@@ -127,7 +127,6 @@ class Follower:
     def look(self, presence: str | None = None) -> Run:
         """Return the run as it stands now. `presence`: it is known already that its wrapper lives."""
         reading = self._reading
-        folder = marks.mark_of(self.run_dir)  # before anything is read: what comes meanwhile is new again
         facts = reading.facts(self.run_dir, presence)
         if facts.presence != records.HERE and rundir.place_of(f"{self.run_dir}/{rundir.META}") is None:
             raise _unknown(self.run_dir)  # removed while it was read: what was not found means nothing
@@ -142,7 +141,7 @@ class Follower:
             state=reading.state,
             activity=reading.activity,
             standing=standing,
-            mark=self._mark(folder) if facts.presence == records.HERE else None,
+            mark=self._mark(reading.folder) if facts.presence == records.HERE else None,
         )
 
     def _mark(self, folder: Mark | None) -> str | None:

@@ -12,14 +12,14 @@ from tmuxagents.commands.reconcile import is_beginning, is_run_id, reconcile
 from tmuxagents.core import sanitize
 from tmuxagents.edges import project, registry, settings
 from tmuxagents.edges.registry import Scope
-from tmuxagents.errors import NoSuchRun
 
 TYPE_CHECKING = False
 if TYPE_CHECKING:
-    from collections.abc import Callable, Mapping
+    from collections.abc import Callable, Mapping, Sequence
     from typing import TypeVar
 
     from tmuxagents.edges.registry import Registry
+    from tmuxagents.errors import NoSuchRun
 
     T = TypeVar("T")
 
@@ -77,8 +77,10 @@ def _ask_file(path: str, caller: Caller, ask: Callable[[Registry], T]) -> T:
 
 def set_aside(path: str, damage: registry.Damaged) -> str:
     """Move a damaged registry out of the way; return a sentence about it for people."""
+    from tmuxagents.edges import registry_making  # noqa: PLC0415  (hardly ever is one damaged)
+
     try:
-        aside = registry.set_aside(path, damage.identity, PATIENCE_S)
+        aside = registry_making.set_aside(path, damage.identity, PATIENCE_S)
     except registry.Unfit as why:
         return f"the registry is damaged ({damage}) and cannot be set aside ({why})"
     return (
@@ -126,7 +128,7 @@ def locate(reference: str, caller: Caller, book: Registry) -> str:
     message = f'"{reference}" is the beginning of {len(matches)} run ids.'
     candidates = matches[:_MOST_CANDIDATES]
     hint = f"give more of it: {', '.join(candidates)}"
-    raise NoSuchRun(message, kind="ambiguous-run", hint=hint, candidates=candidates)
+    raise _no_such_run(message, kind="ambiguous-run", hint=hint, candidates=candidates)
 
 
 def _unknown(reference: str, book: Registry) -> NoSuchRun:
@@ -134,7 +136,15 @@ def _unknown(reference: str, book: Registry) -> NoSuchRun:
     start = reference[:_NEAR]
     near = book.beginning(start)[:_MOST_CANDIDATES] if len(start) == _NEAR and is_beginning(start) else []
     hint = f"near: {', '.join(near)}" if near else "name it by its id, 4 or more of its digits, or its name"
-    return NoSuchRun(f'There is no run "{shown}".', kind="unknown-run", hint=hint, candidates=near)
+    return _no_such_run(f'There is no run "{shown}".', hint=hint, candidates=near)
+
+
+def _no_such_run(
+    message: str, *, kind: str = "unknown-run", hint: str, candidates: Sequence[str] = ()
+) -> NoSuchRun:
+    from tmuxagents.errors import NoSuchRun  # noqa: PLC0415  (most references mean a run)
+
+    return NoSuchRun(message, kind=kind, hint=hint, candidates=candidates)
 
 
 def _last(caller: Caller, book: Registry) -> str:
@@ -143,7 +153,7 @@ def _last(caller: Caller, book: Registry) -> str:
         return newest.run_id
     whose = "by this parent" if caller.owner else f"in {sanitize.line(caller.project)}"
     message = f"No run has been launched {whose} yet."
-    raise NoSuchRun(message, kind="unknown-run", hint="name the run by its id")
+    raise _no_such_run(message, hint="name the run by its id")
 
 
 def _named(name: str, caller: Caller, book: Registry) -> str:

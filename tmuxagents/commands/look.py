@@ -8,13 +8,12 @@ from __future__ import annotations
 
 import time
 
-from tmuxagents import jsonline, records
+from tmuxagents import records
 from tmuxagents.commands import known
 from tmuxagents.commands.glance import Glance
 from tmuxagents.core import display
 from tmuxagents.core.display import Shown
 from tmuxagents.edges.registry import Scope
-from tmuxagents.errors import NoSuchRun
 
 TYPE_CHECKING = False
 if TYPE_CHECKING:
@@ -96,6 +95,7 @@ class Look:
     def read(self, caller: Caller, run_id: str) -> bool:
         """Read a run, unless that was done; say whether it is there."""
         from tmuxagents.commands import inspect, learn  # noqa: PLC0415  (for nothing where all stands)
+        from tmuxagents.errors import NoSuchRun  # noqa: PLC0415
 
         if run_id not in self.runs:
             try:
@@ -108,7 +108,7 @@ class Look:
         return True
 
     def leaves_work(self) -> bool:
-        """Say whether there is anything for a watcher: a run to be concluded, an end that nobody was told of."""
+        """Say whether there is anything for a watcher: a run to conclude, an end that nobody was told of."""
         ended = (row for row in self.rows.values() if row.status in records.ENDED)
         return self._due or any(not row.announced and row.host is None for row in ended)
 
@@ -275,6 +275,8 @@ def _elapsed(row: Row, at: float) -> float:
 
 def _documents(found: Look, caller: Caller, book: Registry, ids: list[str]) -> dict[str, dict[str, Any]]:
     """Return the whole document of each run: the registry's, where it stands as that says."""
+    from tmuxagents import jsonline  # noqa: PLC0415  (for documents only)
+
     saved = book.documents([run_id for run_id in ids if run_id not in found.runs])
     documents = {}
     for run_id in ids:

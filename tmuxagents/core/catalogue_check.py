@@ -187,7 +187,9 @@ def _list_faults(schema: Schema, value: list[Any], place: str, whole: str) -> It
 
 
 def _bounds(schema: Schema, value: Any, place: str) -> Iterator[Fault]:
-    if "enum" in schema and value not in schema["enum"]:
+    if isinstance(value, str) and not _is_unicode(value):
+        yield _fault(f"{place} is not valid Unicode", place)
+    elif "enum" in schema and value not in schema["enum"]:
         yield _fault(f"{place} must be {' or '.join(map(json.dumps, schema['enum']))}", place)
     elif "minimum" in schema and not value >= schema["minimum"]:
         yield _fault(f"{place} must be at least {schema['minimum']}", place)
@@ -197,12 +199,20 @@ def _bounds(schema: Schema, value: Any, place: str) -> Iterator[Fault]:
         yield _fault(f"{place} is empty", place)
 
 
+def _is_unicode(text: str) -> bool:
+    """Say whether it is no half of a character, as JSON can hold one."""
+    return text.isascii() or not any("\ud800" <= sign <= "\udfff" for sign in text)
+
+
 def _file_faults(value: Any, place: str) -> Iterator[Fault]:
     """Yield what is wrong with one entry of `files`: the one place where a value may be of two types."""
     try:
-        filespecs.read(value, field=place)
+        spec = filespecs.read(value, field=place)
     except BadRequest as refusal:
         yield from refusal.faults
+        return
+    if not _is_unicode(spec.path):
+        yield _fault(f"{place} is not valid Unicode", place)
 
 
 def _fault(message: str, place: str) -> Fault:

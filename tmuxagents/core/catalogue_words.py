@@ -47,7 +47,7 @@ def result(text: str, details: Mapping[str, Any]) -> dict[str, Any]:
 def refused(problem: TmuxAgentsError, *, log: str | None = None) -> dict[str, Any]:
     """Return the document of a call that was refused."""
     return {
-        "content": _content(problem.message),
+        "content": _content(sanitize.text(problem.message)),
         "details": documents.error(problem, log=log),
         "isError": True,
     }

@@ -2,10 +2,8 @@
 
 from __future__ import annotations
 
-import unicodedata
-
 from tmuxagents import records
-from tmuxagents.core import documents, sanitize
+from tmuxagents.core import sanitize
 
 TYPE_CHECKING = False
 if TYPE_CHECKING:
@@ -51,6 +49,8 @@ def columns(text: str) -> int:
 
 
 def _columns(sign: str) -> int:
+    import unicodedata  # noqa: PLC0415  (most text is ASCII)
+
     if unicodedata.category(sign) in _NO_COLUMN or ord(sign) in _JOINED_JAMO:
         return 0
     return 2 if unicodedata.east_asian_width(sign) in "WF" else 1
@@ -191,6 +191,8 @@ def _time(run: Mapping[str, Any]) -> str:
 
 def change_line(shown: Shown) -> str:
     """Return one changed run: at most 80 bytes, whatever its name is."""
+    from tmuxagents.core import documents  # noqa: PLC0415  (for changes only)
+
     run = shown.run
     time = NONE if run["startedAt"] is None else f"{int(run['elapsedSeconds'])}s"
     reason = f" {_cell(run['reason'])}" if run["status"] in (records.FAILED, records.ABORTED) else ""

@@ -9,17 +9,6 @@ TYPE_CHECKING = False
 if TYPE_CHECKING:
     import re
 
-# Strings that a terminal swallows whole (OSC, DCS, SOS, PM, APC), in 7 and 8 bit form. Without an end they
-# take the rest of their line: their payload is no text of anybody's. Another beginning ends them, too: else
-# many beginnings without an end would be searched through again and again.
-_INSIDE = "[^\x07\x1b\x9c\x9d\x90\x98\x9e\x9f"
-_STRINGS = f"(?:\x1b[\\]PX^_]|[\x9d\x90\x98\x9e\x9f])(?:{_INSIDE}]*+(?:\x07|\x1b\\\\|\x9c)|{_INSIDE}\n]*)"
-_CSI = "(?:\x1b\\[|\x9b)[0-?]*[ -/]*[@-~]?"
-_ESCAPE = "\x1b[ -/]*[0-~]?"
-_LOUD = "\x00-\x08\x0b-\x1f\x7f-\x9f\u061c\u200e\u200f\u2028-\u202e\u2066-\u2069"
-_SURROGATES = "\ud800-\udfff"
-_BREAKS = "\r\n?|[\x85\u2028\u2029]"
-
 
 class _Expressions:
     """The expressions, compiled. Most text needs none of them, and who meets only such pays for none."""
@@ -27,11 +16,20 @@ class _Expressions:
     def __init__(self) -> None:
         import re  # noqa: PLC0415  (4 ms that a look at the runs does not have)
 
-        self.sequence: re.Pattern[str] = re.compile(f"{_STRINGS}|{_CSI}|{_ESCAPE}")
-        self.loud = re.compile(f"[{_LOUD}]")
-        self.any = re.compile(f"[{_LOUD}{_SURROGATES}]")
-        self.breaks = re.compile(_BREAKS)
-        self.surrogate = re.compile(f"[{_SURROGATES}]")
+        # Strings that a terminal swallows whole (OSC, DCS, SOS, PM, APC), in 7 and 8 bit form. Without an end
+        # they take the rest of their line: their payload is nobody's text. Another beginning ends them,
+        # too: else many beginnings without an end would be searched through again and again.
+        inside = "[^\x07\x1b\x9c\x9d\x90\x98\x9e\x9f"
+        strings = (
+            f"(?:\x1b[\\]PX^_]|[\x9d\x90\x98\x9e\x9f])(?:{inside}]*+(?:\x07|\x1b\\\\|\x9c)|{inside}\n]*)"
+        )
+        csi, escape = "(?:\x1b\\[|\x9b)[0-?]*[ -/]*[@-~]?", "\x1b[ -/]*[0-~]?"
+        loud = "\x00-\x08\x0b-\x1f\x7f-\x9f\u061c\u200e\u200f\u2028-\u202e\u2066-\u2069"
+        self.sequence: re.Pattern[str] = re.compile(f"{strings}|{csi}|{escape}")
+        self.loud = re.compile(f"[{loud}]")
+        self.any = re.compile(f"[{loud}\ud800-\udfff]")
+        self.breaks = re.compile("\r\n?|[\x85\u2028\u2029]")
+        self.surrogate = re.compile("[\ud800-\udfff]")
 
 
 _compiled: _Expressions | None = None

@@ -6,7 +6,6 @@ across a mount point.
 
 from __future__ import annotations
 
-import contextlib
 import os
 
 TYPE_CHECKING = False
@@ -77,19 +76,28 @@ def link(project: str, run_dir: str) -> bool:
 
 def links(project: str, runs: str) -> list[str]:
     """Return the runs of a runs folder that a project has links to."""
-    with _links_folder(project) as folder:
-        if folder is None:
-            return []
+    folder = _links_folder(project)
+    if folder is None:
+        return []
+    try:
         return [name for name in sorted(os.listdir(folder)) if _is_link_to(folder, name, f"{runs}/{name}")]
+    finally:
+        os.close(folder)
 
 
 def unlink(project: str, run_dir: str) -> None:
     """Remove the link to a run from its project, if it is there. Raises OSError."""
     name = os.path.basename(run_dir)
-    with _links_folder(project) as folder:
-        if folder is not None and _is_link_to(folder, name, run_dir):
-            with contextlib.suppress(FileNotFoundError):
-                os.unlink(name, dir_fd=folder)
+    folder = _links_folder(project)
+    if folder is None:
+        return
+    try:
+        if _is_link_to(folder, name, run_dir):
+            os.unlink(name, dir_fd=folder)
+    except FileNotFoundError:
+        return
+    finally:
+        os.close(folder)
 
 
 def _is_link_to(folder: int, name: str, target: str) -> bool:
@@ -99,20 +107,22 @@ def _is_link_to(folder: int, name: str, target: str) -> bool:
         return False
 
 
-@contextlib.contextmanager
-def _links_folder(project: str) -> Iterator[int | None]:
+def _links_folder(project: str) -> int | None:
     """Open the folder of links, if no link leads to it: one in a clone would lead us elsewhere."""
-    handles: list[int] = []
     flags = os.O_RDONLY | os.O_DIRECTORY | os.O_CLOEXEC
     try:
-        with contextlib.suppress(OSError):
-            handles.append(os.open(project, flags))
-            for part in LINKS.split("/"):
-                handles.append(os.open(part, flags | os.O_NOFOLLOW, dir_fd=handles[-1]))
-        yield handles[-1] if len(handles) > LINKS.count("/") + 1 else None
-    finally:
-        for handle in handles:
-            os.close(handle)
+        folder = os.open(project, flags)
+    except OSError:
+        return None
+    for part in LINKS.split("/"):
+        above = folder
+        try:
+            folder = os.open(part, flags | os.O_NOFOLLOW, dir_fd=above)
+        except OSError:
+            return None
+        finally:
+            os.close(above)
+    return folder
 
 
 def _ignore_all(path: str) -> None:

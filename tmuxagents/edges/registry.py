@@ -1,25 +1,26 @@
 """The registry: SQLite, a cache of the run directories. Whoever asks it must be able to do without it.
 
-Here is the database itself; what one can ask it is in registry_runs, the words for that in registry_sql and
-registry_schema.
-A file that is damaged raises `Damaged` and may be set aside, since all of it can be read again from the run
-directories; one that cannot be used now, or was written by a newer program, raises `Unfit` and is left alone.
+Here is the database itself; what one can ask it is in registry_runs, its words in registry_sql and _schema,
+making and moving its file in registry_making. A file that is damaged raises `Damaged` and may be set aside,
+since all of it can be read again from the run directories; one that cannot be used now, or was written by a
+newer program, raises `Unfit` and is left alone.
 """
 
 from __future__ import annotations
 
-import contextlib
+# The C part: the package around it adds dates, which nobody here stores, and 1.5 ms to every look.
+import _sqlite3 as sqlite3
 import os
-import sqlite3
 
-from tmuxagents.edges import process, registry_file
-from tmuxagents.edges.registry_file import Damaged, Identity, Unfit, path_of, set_aside
+from tmuxagents.edges import registry_file
+from tmuxagents.edges.identity import boot_id
+from tmuxagents.edges.registry_file import Damaged, Identity, Unfit, path_of
 from tmuxagents.edges.registry_runs import Registry, Tally
-from tmuxagents.edges.registry_sql import MIGRATIONS, VERSION, Row, Scope, plain, server_key
+from tmuxagents.edges.registry_sql import VERSION, Row, Scope, plain, server_key
 
 TYPE_CHECKING = False
 if TYPE_CHECKING:
-    from collections.abc import Iterable, Iterator, Mapping, Sequence
+    from collections.abc import Callable, Iterable, Mapping, Sequence
     from typing import Any
 
 __all__ = [  # what others take from here
@@ -33,7 +34,6 @@ __all__ = [  # what others take from here
     "open_memory",
     "path_of",
     "server_key",
-    "set_aside",
 ]
 
 PATIENCE_S = 10.0
@@ -75,9 +75,7 @@ class Database:
 
     def _open(self) -> sqlite3.Connection:
         if self._path is None:
-            connection = sqlite3.connect(":memory:", isolation_level=None)
-            _found(connection)
-            return connection
+            return _in_memory()
         for _ in range(_TRIES):
             self.identity = registry_file.identity(self._path)
             if self.identity is None:
@@ -89,73 +87,108 @@ class Database:
             connection.close()
         raise Unfit("it is replaced again and again")
 
-    def _follow(self) -> None:
-        """Open the file anew if another lies at its path: into a removed one one can write for days."""
+    def follow(self) -> sqlite3.Connection:
+        """Return the connection, anew if another file lies at its path.
+
+        Into one that was removed one can write for days.
+        """
         if self._path is not None and registry_file.identity(self._path) != self.identity:
             self._connection.close()
             self._connection = self._open()
+        return self._connection
 
-    def reading(self) -> contextlib.AbstractContextManager[None]:
+    def reading(self) -> Transaction:
         """Ask several things about the same moment."""
-        return self._transaction("BEGIN")
+        return Transaction(self, "BEGIN")
 
-    @contextlib.contextmanager
-    def impatient(self) -> Iterator[None]:
-        """Wait for nobody: raise Unfit where one would have to."""
-        self._connection.execute("PRAGMA busy_timeout = 0")
-        try:
-            yield
-        finally:
-            self._connection.execute(f"PRAGMA busy_timeout = {int(self._patience_s * 1000)}")
-
-    def writing(self) -> contextlib.AbstractContextManager[None]:
+    def writing(self) -> Transaction:
         """Write several things, or none of them."""
         # IMMEDIATE: a transaction that reads first and then wants to write fails, however patient it is.
-        return self._transaction("BEGIN IMMEDIATE")
+        return Transaction(self, "BEGIN IMMEDIATE")
 
-    @contextlib.contextmanager
-    def _transaction(self, begin: str) -> Iterator[None]:
-        if self._connection.in_transaction:
-            yield
-            return
-        self._follow()
-        with _translated(self.identity):
-            self._connection.execute(begin)
-            try:
-                yield
-                self._connection.execute("COMMIT")
-            except BaseException:
-                with contextlib.suppress(sqlite3.Error):
-                    self._connection.execute("ROLLBACK")
-                raise
+    @property
+    def is_busy(self) -> bool:
+        """Say whether a transaction of ours is open."""
+        return self._connection.in_transaction
 
     def ask(self, sql: str, values: Sequence[Any] = ()) -> list[tuple[Any, ...]]:
         """Return what a question finds."""
-        with self.reading():
-            return self._connection.execute(sql, [plain(value) for value in values]).fetchall()
+        connection = self._connection if self.is_busy else self.follow()
+        try:
+            return connection.execute(sql, [plain(value) for value in values]).fetchall()
+        except sqlite3.Error as error:
+            raise translated(error, self.identity) from error
 
     def write(self, sql: str, values: Iterable[Sequence[Any] | Mapping[str, Any]]) -> None:
         """Carry out a statement with each of these values."""
         with self.writing():
             self._connection.executemany(sql, values)
 
+    def without_waiting(self, act: Callable[[], object]) -> None:
+        """Do something that writes, unless somebody writes right now, or nobody can."""
+        self._connection.execute("PRAGMA busy_timeout = 0")
+        try:
+            act()
+        except Unfit:
+            return
+        finally:
+            self._connection.execute(f"PRAGMA busy_timeout = {int(self._patience_s * 1000)}")
 
-@contextlib.contextmanager
-def _translated(identity: Identity | None) -> Iterator[None]:
-    """Turn SQLite's errors into ours."""
+
+class Transaction:
+    """Several statements at one moment; inside of another one, a part of that."""
+
+    __slots__ = ("_begin", "_connection", "_database")
+
+    def __init__(self, database: Database, begin: str) -> None:
+        self._database = database
+        self._begin = begin
+        self._connection: sqlite3.Connection | None = None
+
+    def __enter__(self) -> None:
+        if self._database.is_busy:
+            return
+        connection = self._database.follow()
+        try:
+            connection.execute(self._begin)
+        except sqlite3.Error as error:
+            raise translated(error, self._database.identity) from error
+        self._connection = connection
+
+    def __exit__(self, _kind: object, error: BaseException | None, _trace: object) -> None:
+        connection, self._connection = self._connection, None
+        if connection is None:
+            return
+        try:
+            connection.execute("COMMIT" if error is None else "ROLLBACK")
+        except sqlite3.Error as fault:
+            if error is None:
+                _roll_back(connection)
+                raise translated(fault, self._database.identity) from fault
+        if isinstance(error, sqlite3.Error):
+            raise translated(error, self._database.identity) from error
+
+
+def _roll_back(connection: sqlite3.Connection) -> None:
     try:
-        yield
-    except sqlite3.Error as error:
-        # Errors of the module itself have no code: text that is no text, as in a file that was tampered with.
-        if getattr(error, "sqlite_errorcode", 0) & _KIND in _NOT_THE_FILE:
-            raise Unfit(str(error)) from error
-        raise Damaged(str(error), identity) from error
+        connection.execute("ROLLBACK")
+    except sqlite3.Error:
+        return
+
+
+def translated(error: sqlite3.Error, identity: Identity | None) -> Damaged | Unfit:
+    """Return an error of SQLite's as one of ours."""
+    # Errors of the module itself have no code: text that is no text, as in a file that was tampered with.
+    if getattr(error, "sqlite_errorcode", 0) & _KIND in _NOT_THE_FILE:
+        return Unfit(str(error))
+    return Damaged(str(error), identity)
 
 
 # --- opened -----------------------------------------------------------------------------------------------
 
 
-def _plain_connect(path: str, patience_s: float) -> sqlite3.Connection:
+def connect(path: str, patience_s: float) -> sqlite3.Connection:
+    """Open a database that is there, whatever it holds."""
     name = "/" + path.lstrip("/").replace("%", "%25").replace("?", "%3f").replace("#", "%23")
     connection = sqlite3.connect(f"file:{name}?{_HOW}", timeout=patience_s, isolation_level=None, uri=True)
     connection.execute("PRAGMA synchronous = NORMAL")
@@ -164,94 +197,55 @@ def _plain_connect(path: str, patience_s: float) -> sqlite3.Connection:
 
 
 def _connect(path: str, identity: Identity, patience_s: float) -> sqlite3.Connection:
-    with _translated(identity), contextlib.ExitStack() as undo:
-        connection = _plain_connect(path, patience_s)
-        undo.callback(connection.close)
+    connection = None
+    try:
+        connection = connect(path, patience_s)
         _check_version(connection)
         _check_boot(connection)
-        undo.pop_all()
+    except BaseException as error:
+        if connection is not None:
+            connection.close()
+        if isinstance(error, sqlite3.Error):
+            raise translated(error, identity) from error
+        raise
     return connection
 
 
 def _check_version(connection: sqlite3.Connection) -> None:
-    version = _one(connection, "PRAGMA user_version")
+    version = one(connection, "PRAGMA user_version")
     if version > VERSION:
         raise Unfit("it was written by a newer tmuxagents")
-    if version == VERSION:
-        return
-    connection.execute("BEGIN IMMEDIATE")
-    for number in range(_one(connection, "PRAGMA user_version"), VERSION):
-        if number not in MIGRATIONS:  # so it is of an empty file, too, which to SQLite is a new database
-            raise sqlite3.DatabaseError("it is no registry")
-        for statement in MIGRATIONS[number]:
-            connection.execute(statement)
-    connection.execute(f"PRAGMA user_version = {VERSION}")
-    connection.execute("COMMIT")
+    if version != VERSION:
+        from tmuxagents.edges import registry_making  # noqa: PLC0415  (once in a registry's life)
+
+        registry_making.migrate(connection, VERSION)
 
 
 def _check_boot(connection: sqlite3.Connection) -> None:
     """Give the database another id after a restart: its last commits, and their numbers, may be lost."""
-    boot = process.boot_id()
-    if _one(connection, "SELECT boot FROM book") != boot:
+    boot = boot_id()
+    if one(connection, "SELECT boot FROM book") != boot:
         values = (os.urandom(4).hex(), boot, boot)
         connection.execute("UPDATE book SET id = ?, boot = ? WHERE boot <> ?", values)
 
 
-def _one(connection: sqlite3.Connection, question: str) -> Any:
+def one(connection: sqlite3.Connection, question: str) -> Any:
+    """Return the one thing that a question finds."""
     found = connection.execute(question).fetchone()
     if found is None:
         raise sqlite3.DatabaseError("it is not whole")
     return found[0]
 
 
-# --- made -------------------------------------------------------------------------------------------------
+def _in_memory() -> sqlite3.Connection:
+    from tmuxagents.edges import registry_making  # noqa: PLC0415  (only where there is no file)
+
+    connection = sqlite3.connect(":memory:", isolation_level=None)
+    registry_making.found(connection)
+    return connection
 
 
 def _make(path: str, patience_s: float) -> None:
-    """Make an empty registry, aside, and put it in its place: nobody ever sees half of one."""
-    new = f"{path}.new"
-    with registry_file.alone(path, patience_s), _translated(None):
-        if registry_file.identity(path) is not None:
-            return
-        try:
-            if not _made(new, "WAL"):  # not every file system has what it needs
-                _made(new, "DELETE")
-            registry_file.remove(path)
-            os.rename(new, path)
-        except OSError as error:
-            raise Unfit(str(error.strerror)) from error
+    from tmuxagents.edges import registry_making  # noqa: PLC0415  (once in a registry's life)
 
-
-def has_wal(path: str) -> bool:
-    """Say whether a database here can have a write-ahead log. What was tried is left there."""
-    return _made(path, "WAL")
-
-
-def _made(path: str, journal: str) -> bool:
-    """Make a database with such a journal; say whether one can write and read with it."""
-    registry_file.remove(path)
-    os.close(os.open(path, os.O_RDWR | os.O_CREAT | os.O_EXCL | os.O_CLOEXEC, 0o600))
-    connection = _plain_connect(path, PATIENCE_S)
-    try:
-        if str(_one(connection, f"PRAGMA journal_mode = {journal}")).upper() != journal:
-            return False
-        _found(connection)
-    except sqlite3.OperationalError:
-        if journal == "DELETE":
-            raise
-        return False
-    finally:
-        connection.close()
-    return True
-
-
-def _found(connection: sqlite3.Connection) -> None:
-    from tmuxagents.edges.registry_schema import SCHEMA  # noqa: PLC0415  (who finds a registry needs no tables)
-
-    connection.execute("BEGIN IMMEDIATE")
-    for statement in SCHEMA:
-        connection.execute(statement)
-    values = (os.urandom(4).hex(), process.boot_id())
-    connection.execute("INSERT INTO book VALUES (?, ?, 0, 0, NULL)", values)
-    connection.execute(f"PRAGMA user_version = {VERSION}")
-    connection.execute("COMMIT")
+    registry_making.make(path, patience_s)

@@ -2,21 +2,20 @@
 
 from __future__ import annotations
 
-import contextlib
-import math
-
 from tmuxagents import records
 from tmuxagents.edges import registry_sql
-from tmuxagents.edges.registry_file import Damaged, Unfit
-from tmuxagents.edges.registry_sql import COLUMNS, FLAGS, GIVEN, Row, Scope, plain
+from tmuxagents.edges.registry_file import Damaged
+from tmuxagents.edges.registry_sql import GIVEN, Row, Scope, plain
 
 TYPE_CHECKING = False
 if TYPE_CHECKING:
     from collections.abc import Iterable, Iterator, Sequence
-    from contextlib import AbstractContextManager
     from typing import Any, Self
 
-    from tmuxagents.edges.registry import Database
+    from tmuxagents.edges.registry import Database, Transaction
+
+
+_NEVER = float("inf")
 
 
 class Tally:
@@ -46,11 +45,11 @@ class Registry:
         """Close it."""
         self._database.close()
 
-    def reading(self) -> AbstractContextManager[None]:
+    def reading(self) -> Transaction:
         """Ask several things about the same moment."""
         return self._database.reading()
 
-    def writing(self) -> AbstractContextManager[None]:
+    def writing(self) -> Transaction:
         """Ask, and tell by the answer, with nobody in between."""
         return self._database.writing()
 
@@ -70,8 +69,7 @@ class Registry:
 
     def keep(self, rows: Iterable[Row]) -> None:
         """Save rows that tell nothing new, unless somebody writes right now, or nobody can."""
-        with contextlib.suppress(Unfit), self._database.impatient():
-            self.save(rows)
+        self._database.without_waiting(lambda: self.save(rows))
 
     def absorb(self, rows: Iterable[Row], gone: Iterable[str], folder: str | None) -> None:
         """Take in what the whole runs folder has shown, and which folder that was, if it is sure.
@@ -97,7 +95,7 @@ class Registry:
 
     def _rows(self, where: str, values: Sequence[Any], tail: str = registry_sql.NEWEST_FIRST) -> list[Row]:
         found = self._database.ask(f"{registry_sql.ROWS} WHERE {where} {tail}", values)
-        rows = [_row(each) for each in found]
+        rows = [Row.of(each) for each in found]
         if not all(row.status in records.STATUSES for row in rows):
             raise Damaged("it holds what nobody wrote", self._database.identity)
         return rows
@@ -214,7 +212,7 @@ class Registry:
             if since is not None and since.book == book and forgotten <= since.number <= last:
                 where = f"change > ? AND {scope.among}"
                 return self._rows(where, (since.number, *scope.values), "ORDER BY change"), False
-            start = since.at if since is not None else math.inf
+            start = since.at if since is not None else _NEVER
             where = f"({registry_sql.ACTIVE} OR changed_at >= ?) AND {scope.where}"
             return self._rows(where, (start, *scope.values), "ORDER BY change"), cursor != "0"
 
@@ -224,11 +222,3 @@ def _values(row: Row) -> dict[str, Any]:
     if callable(row.document):
         values["document"] = row.document()
     return {column: plain(value) for column, value in values.items()}
-
-
-def _row(values: tuple[Any, ...]) -> Row:
-    row = Row.__new__(Row)
-    row.document = None
-    for column, value in zip(COLUMNS, values, strict=True):
-        setattr(row, column, value != 0 if column in FLAGS else value)
-    return row

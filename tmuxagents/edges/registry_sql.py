@@ -5,8 +5,6 @@ Tables and what is written are in registry_schema: who only looks needs neither.
 
 from __future__ import annotations
 
-import math
-
 TYPE_CHECKING = False
 if TYPE_CHECKING:
     from collections.abc import Callable, Sequence
@@ -98,6 +96,27 @@ class Row:
         if known:
             raise TypeError(f"a row has no {', '.join(known)}")
 
+    @classmethod
+    def of(cls, values: tuple[Any, ...]) -> Row:
+        """Return the row of what a question for COLUMNS has found. Written out: every look makes many."""
+        row = cls.__new__(cls)
+        row.document = None
+        # fmt: off
+        (
+            row.run_id, row.session_id, row.name, row.project, row.owner,
+            row.mode, row.preset, row.task, row.cwd, row.created_at,
+            row.timeout, row.status, row.reason, row.activity, row.attended,
+            row.settled, row.needs_input, row.started_at, row.ended_at, row.last_event_at,
+            row.elapsed_s, row.concluded, row.host, row.wrapper, row.mark,
+            row.event_seq, row.event_offset, row.polled_at, row.announced, row.server,
+            row.window, row.pane, row.launcher, row.changed_at, row.change,
+        ) = values
+        # fmt: on
+        row.attended, row.settled = row.attended != 0, row.settled != 0
+        row.needs_input, row.concluded = row.needs_input != 0, row.concluded != 0
+        row.announced = row.announced != 0
+        return row
+
 
 def server_key(socket: str, pid: int, started: int) -> str:
     """Return the name of one tmux server: the same only if socket, pid and start time are."""
@@ -109,7 +128,7 @@ def plain(value: Any) -> Any:
     if isinstance(value, str):
         return value.encode("utf-8", "replace").decode()
     if isinstance(value, float):
-        return value if math.isfinite(value) else None
+        return value if value - value == 0 else None  # neither NaN nor infinite
     return max(-_BIGGEST, min(_BIGGEST, value)) if isinstance(value, int) else None
 
 

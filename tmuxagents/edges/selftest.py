@@ -8,7 +8,7 @@ import errno
 import os
 import tempfile
 
-from tmuxagents.edges import registry, registry_file, removal
+from tmuxagents.edges import registry_file, registry_making, removal
 
 TYPE_CHECKING = False
 if TYPE_CHECKING:
@@ -39,13 +39,13 @@ def try_out(folder: str) -> Iterator[str]:
 
 def check_locks(folder: str) -> None:
     """Raise Unusable unless a second lock on one file is refused."""
-    with registry_file.alone(f"{folder}/{registry_file.NAME}", 1.0):
+    with registry_making.alone(f"{folder}/{registry_file.NAME}", 1.0):
         pass
 
 
 def has_wal(folder: str) -> bool:
     """Say whether SQLite can keep its log beside a database here."""
-    return registry.has_wal(f"{folder}/{registry_file.NAME}")
+    return registry_making.has_wal(f"{folder}/{registry_file.NAME}")
 
 
 def room(folder: str) -> tuple[int, int | None]:

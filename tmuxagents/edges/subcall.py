@@ -1,11 +1,13 @@
 """A call of this program by this program: arguments in by stdin, JSON lines out by a pipe, ended by signals.
 
-It leads a session of its own: what ends its caller's group does not end it, and it sees to its children.
+It leads a session of its own: what ends its caller's group does not end it, and it sees to its children. If
+its caller is killed, it is asked to end.
 """
 
 from __future__ import annotations
 
 import contextlib
+import ctypes
 import os
 import signal
 import subprocess
@@ -16,6 +18,8 @@ if TYPE_CHECKING:
     from collections.abc import Iterator, Sequence
 
 _PIECE = 1024 * 1024
+_PR_SET_PDEATHSIG = 1
+_libc = ctypes.CDLL(None)
 
 
 class Subcall:
@@ -23,10 +27,20 @@ class Subcall:
 
     def __init__(self, tool: str, arguments: bytes, options: Sequence[str] = ()) -> None:
         command = [sys.executable, "-P", "-m", "tmuxagents", *options, "call", "--stream", "--", tool, "-"]
-        stdin = _holding(arguments)
+        stdin, caller = _holding(arguments), os.getpid()
+
+        def be_asked() -> None:
+            _libc.prctl(_PR_SET_PDEATHSIG, int(signal.SIGINT), 0, 0, 0)
+            if os.getppid() != caller:
+                os._exit(1)  # it was killed a moment ago
+
         try:
             self._process = subprocess.Popen(
-                command, stdin=stdin, stdout=subprocess.PIPE, start_new_session=True
+                command,
+                stdin=stdin,
+                stdout=subprocess.PIPE,
+                start_new_session=True,
+                preexec_fn=be_asked,  # noqa: PLW1509  (this program has one thread)
             )
         finally:
             os.close(stdin)

@@ -26,6 +26,7 @@ if TYPE_CHECKING:
 
 MOST_AT_ONCE = 32
 LONGEST_LINE = 16 * 1024 * 1024
+LONGEST_NAME = 100
 ALIVE_S = 15.0  # so often a call that says nothing new is told of, so that no client gives it up
 _PIECE = 256 * 1024
 
@@ -150,7 +151,7 @@ class Server:
 
     def _begin(self, request: Request) -> None:
         name, arguments = request.params.get("name"), request.params.get("arguments")
-        if not isinstance(name, str) or not name or "\0" in name:
+        if not _is_name(name):
             self._say(protocol.error(request.id, protocol.BAD_PARAMS, "A call has the name of a tool."))
         elif request.id in self._calls:
             self._say(protocol.error(request.id, protocol.INVALID, "This id is in use."))
@@ -158,9 +159,17 @@ class Server:
             self._say(protocol.failed(request, f"{MOST_AT_ONCE} calls are at work: wait for one of them."))
         else:
             given = json.dumps({} if arguments is None else arguments).encode()
-            call = Call(request, Subcall(name, given, self._options), self._limit_s)
-            self._calls[request.id] = call
-            self._selector.register(call.process.handle, selectors.EVENT_READ, lambda: self._listen(call))
+            self._start(request, str(name), given)
+
+    def _start(self, request: Request, name: str, arguments: bytes) -> None:
+        try:
+            process = Subcall(name, arguments, self._options)
+        except OSError as why:
+            self._say(protocol.failed(request, f"The call cannot be started: {why.strerror}."))
+            return
+        call = Call(request, process, self._limit_s)
+        self._calls[request.id] = call
+        self._selector.register(process.handle, selectors.EVENT_READ, lambda: self._listen(call))
 
     def _listen(self, call: Call) -> None:
         for line in call.process.lines():
@@ -201,3 +210,8 @@ class Server:
                 )
             elif now >= call.tells_at:
                 self._say(call.progress())
+
+
+def _is_name(name: Any) -> bool:
+    """Say whether a tool could be called so: a word that fits on a command line."""
+    return isinstance(name, str) and 0 < len(name) <= LONGEST_NAME and name.isprintable()

@@ -57,8 +57,9 @@ def _accepted(
     except TmuxAgentsError:
         faults.refuse()  # what is wrong with the call comes before what is wrong with the machine
         raise
+    common = None if faults.is_about("profile") else arguments.get("profile")
     assignments = [
-        Assignment(number, task, arguments.get("profile") or None)
+        Assignment(number, task, common or None)
         for number, task in enumerate(arguments["tasks"])
         if not faults.is_at(f"tasks[{number}]")
     ]

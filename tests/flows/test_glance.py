@@ -1,0 +1,227 @@
+"""A run that stands as the registry has it is not read again, and no answer depends on that; both ways agree."""
+
+from __future__ import annotations
+
+import json
+import os
+import subprocess
+import sys
+from typing import TYPE_CHECKING, Any
+
+import pytest
+
+from tests.flows.watchers import begun, command, document, registry_of, sleeper, told, wrapped_by
+from tests.harness import eventually
+from tmuxagents.commands import glance, known
+from tmuxagents.commands.gather import Reading
+from tmuxagents.core import events
+from tmuxagents.edges import marks, process, registry, rundir
+
+if TYPE_CHECKING:
+    from collections.abc import Callable, Iterator
+
+    from tests.harness import Home, Run
+
+RESULT = {"v": 1, "status": "failed", "reason": "error", "errorMessage": "no"}
+
+
+@pytest.fixture
+def live(home: Home) -> Iterator[Run]:
+    """A run that works, looked at once its folder has settled."""
+    with sleeper() as wrapper:
+        run = home.run("x", name="scout")
+        wrapped_by(run, wrapper)
+        told(run, begun(), events.tool_call("1", "read", {"path": "a"}), events.assistant_text("one"))
+        settled(home, run)
+        yield run
+
+
+def settled(home: Home, run: Run) -> None:
+    """Look until the run stands as the registry has it."""
+    mark = marks.mark_of(str(run.folder))
+    assert mark is not None
+    eventually(lambda: marks.is_settled(mark))
+    document(home, "poll", "-A")
+    assert stands(home, run)
+
+
+def stands(home: Home, run: Run) -> bool:
+    with registry.open_file(registry_of(home)) as book:
+        row = book.row(run.run_id)
+    assert row is not None
+    return glance.Glance(f"{home.state}/runs").stands(row)
+
+
+def shown(home: Home, *arguments: str) -> Any:
+    """Return what poll says, as text and as a document, without what moves on by itself."""
+    found = document(home, "poll", *arguments)
+    runs = [{key: value for key, value in run.items() if key != "elapsedSeconds"} for run in found["runs"]]
+    words = [line.split() for line in command(home, "poll", *arguments).stdout.splitlines()]
+    text = [[word for number, word in enumerate(line) if number != 4 or "s/" not in word] for line in words]
+    return found["counts"], found["usage"], runs, text
+
+
+# --- what is read -----------------------------------------------------------------------------------------
+
+
+@pytest.mark.parametrize("verb", ["poll", "poll scout", "poll --json", "poll --since 0", "statusline"])
+def test_a_run_that_stands_is_not_read(home: Home, live: Run, verb: str) -> None:
+    line = "import sys; from tmuxagents.cli import quick; quick.answer(sys.argv[1:]); print(*sys.modules, file=sys.stderr)"
+    argv = [sys.executable, "-c", line, *verb.split()]
+    reader = "tmuxagents.commands.inspect"
+    for is_read in (False, True):
+        done = subprocess.run(
+            argv, env=home.environment, cwd=home.project, capture_output=True, text=True, check=True
+        )
+        assert (reader in done.stderr.split()) == is_read
+        told(live, events.assistant_text("more"))
+
+
+def test_what_was_read_is_kept_unless_somebody_writes(home: Home, live: Run) -> None:
+    told(live, events.assistant_text("two"))
+    caller = known.Caller(home.environment, str(home.project))
+    with registry.open_file(registry.path_of(caller.home)) as holder, holder.writing():
+        assert "two" in command(home, "poll").stdout
+        assert not stands(home, live)
+    assert "two" in command(home, "poll").stdout
+    assert stands(home, live)
+
+
+# --- what has changed is seen -----------------------------------------------------------------------------
+
+
+def gone(run: Run) -> None:
+    identity = rundir.identity_of(rundir.read_wrapper(str(run.folder)))
+    assert identity is not None
+    process.send(identity.pid, identity.start_time, 9)
+    eventually(lambda: process.start_time(identity.pid) is None)
+
+
+def rewritten(run: Run) -> None:
+    log = run.folder / "events.jsonl"
+    log.write_bytes(log.read_bytes().replace(b"one", b"two"))
+
+
+def replaced(run: Run) -> None:
+    log = run.folder / "events.jsonl"
+    (run.folder / "new").write_bytes(log.read_bytes().replace(b"one", b"two"))
+    (run.folder / "new").rename(log)
+
+
+def by_another(run: Run) -> None:
+    wrapper = json.loads((run.folder / "wrapper.json").read_text())
+    (run.folder / "wrapper.json").unlink()
+    (run.folder / "wrapper.json").write_text(json.dumps(wrapper | {"startTime": 1}))
+
+
+CHANGES: dict[str, Callable[[Run], object]] = {
+    "it has said more": lambda run: told(run, events.assistant_text("two"), events.turn_end("stop")),
+    "it has settled": lambda run: told(run, events.settled(aborted=False)),
+    "its wrapper is gone": gone,
+    "its wrapper is gone, and how it ended is written": lambda run: (
+        (run.folder / "result.json").write_text(json.dumps(RESULT)),
+        gone(run),
+    ),
+    "a result lies there, and its wrapper lives": lambda run: (run.folder / "result.json").write_text(
+        json.dumps(RESULT)
+    ),
+    "its events are others": rewritten,
+    "its events were replaced": replaced,
+    "its events were cut": lambda run: os.truncate(run.folder / "events.jsonl", 10),
+    "its events are gone": lambda run: (run.folder / "events.jsonl").unlink(),
+    "its wrapper was never there": lambda run: (run.folder / "wrapper.json").unlink(),
+    "its wrapper is another one": by_another,
+    "its plan is gone": lambda run: (run.folder / "meta.json").unlink(),
+    "it is gone": lambda run: run.folder.rename(run.folder.with_name("away")),
+}
+
+
+@pytest.mark.parametrize("change", CHANGES.values(), ids=CHANGES)
+def test_with_what_was_kept_and_without_the_answer_is_the_same(
+    home: Home, live: Run, change: Callable[[Run], object]
+) -> None:
+    change(live)
+    kept = shown(home, "-a"), shown(home), command(home, "statusline").stdout
+    for side in ("", "-wal", "-shm"):
+        (home.state / "hosts" / process.host() / f"registry.db{side}").unlink(missing_ok=True)
+    assert (shown(home, "-a"), shown(home), command(home, "statusline").stdout) == kept
+
+
+def test_a_run_of_another_boot_or_namespace_is_not_taken_for_ours(home: Home, live: Run) -> None:
+    with registry.open_file(registry_of(home)) as book:
+        row = book.row(live.run_id)
+    assert row is not None
+    assert row.wrapper is not None
+    look = glance.Glance(f"{home.state}/runs")
+    assert look.stands(row)
+    boot, namespace, pid, started = row.wrapper.split(" ")
+    for other in (
+        f"another {namespace} {pid} {started}",
+        f"{boot} 1 {pid} {started}",
+        f"{boot} {namespace} 1 {started}",
+        f"{boot} {namespace} {pid} 1",
+        "",
+    ):
+        row.wrapper = other
+        assert not look.stands(row)
+
+
+def test_a_log_of_the_same_number_and_length_is_another_log(home: Home) -> None:
+    run = home.run("x")
+    told(run, begun(), events.assistant_text("one"))
+    reading = Reading()
+    reading.facts(str(run.folder))
+    assert reading.state.text == "one"
+    (run.folder / "between").touch()  # as when it is removed and made again
+    rewritten(run)
+    reading.facts(str(run.folder))
+    assert (reading.state.text, reading.state.message_count) == ("two", 1)
+
+
+# --- both ways --------------------------------------------------------------------------------------------
+
+WAYS = {
+    "short": "from tmuxagents.cli import quick; sys.exit(quick.answer(sys.argv[1:]))",
+    "long": "from tmuxagents import cli; cli.main(sys.argv[1:])",
+}
+STOPPED = "import sys, time; now = float(sys.argv.pop(1)); time.time = lambda: now; "
+
+
+@pytest.mark.parametrize(
+    "line",
+    [
+        *("poll", "poll -a", "poll -A", "poll -aA --json".replace("-aA", "-a -A"), "poll --json", "ps scout"),
+        *(
+            "poll --since 0",
+            "poll --since 0 --json -A",
+            "poll --since nonsense --json",
+            "poll --wait --timeout 0",
+        ),
+        *(
+            "poll --follow --timeout 0",
+            "poll -f --any --timeout 0 --json",
+            "poll --any",
+            "poll --timeout 3 --json",
+        ),
+        *("poll nobody", "poll nobody --json", "poll --since 0 --wait", "wait scout --timeout 0"),
+        *("wait done", "wait done --json", "wait done scout --any", "wait nobody"),
+        *("statusline", "statusline -A", "statusline --json"),
+    ],
+)
+def test_both_ways_give_the_same_bytes_and_exit_code(home: Home, live: Run, line: str) -> None:
+    ended = home.run("y", name="done")
+    told(ended, begun())
+    (ended.folder / "result.json").write_text(json.dumps(RESULT | {"endedAt": 2e9, "durationMs": 1500}))
+    document(home, "poll", "-a")  # what it says of the folder is the same from now on
+    found = {}
+    for name, way in WAYS.items():
+        done = subprocess.run(
+            [sys.executable, "-c", STOPPED + way, "2000000000.25", *line.split()],
+            env=home.environment,
+            cwd=home.project,
+            capture_output=True,
+            check=False,
+        )
+        found[name] = (done.returncode, done.stdout, done.stderr)
+    assert found["short"] == found["long"]
+    assert live.run_id.encode()[:6] in found["short"][1] or "scout" not in line or found["short"][0]

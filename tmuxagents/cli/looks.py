@@ -1,0 +1,168 @@
+"""What poll, wait and statusline do with their options, whoever has read these. Prints; declares nothing.
+
+Light: click has declared the same options in cli/watching, and cli/quick has read the plain ones itself.
+"""
+
+from __future__ import annotations
+
+import os
+import time
+
+from tmuxagents.cli import calling, streams, words
+from tmuxagents.commands import poll as polling
+from tmuxagents.commands.look import DOCUMENTS, LINES, Asked, look
+from tmuxagents.core import display
+
+TYPE_CHECKING = False
+if TYPE_CHECKING:
+    from collections.abc import Container, Mapping, Sequence
+    from typing import Any
+
+    from tmuxagents.commands.known import Caller
+    from tmuxagents.commands.look import Look
+    from tmuxagents.core.display import Shown
+
+TIMED_OUT = 124
+
+
+def poll(
+    *,
+    runs: Sequence[str],
+    ended: bool = False,
+    everywhere: bool = False,
+    since: str | None = None,
+    **how: Any,
+) -> int:
+    """Show how runs stand; return the exit code."""
+    _check(since, **how)
+    caller = calling.caller()
+    wanted = _wanted(as_json=how["as_json"])
+    asked = polling.asked_by(caller, runs, everywhere=everywhere, ended=ended, wanted=wanted)
+    if since is not None:
+        return _changes(caller, asked, since, as_json=how["as_json"])
+    if how["follows"]:
+        return _follow(caller, asked, **how)
+    if how["waits"]:
+        return _wait(caller, asked, **how)
+    _print(look(caller, asked), caller, as_json=how["as_json"])
+    return 0
+
+
+def _check(since: str | None, *, waits: bool, follows: bool, **how: Any) -> None:
+    if since is None and (waits or follows or not (how["any_of_them"] or how["timeout"] is not None)):
+        return
+    from tmuxagents.errors import BadRequest  # noqa: PLC0415  (rarely is anybody wrong)
+
+    if since is not None and (waits or follows):
+        raise BadRequest("--since looks once: it goes without --wait and --follow.", kind="usage")
+    if how["any_of_them"] or how["timeout"] is not None:
+        raise BadRequest("--any and --timeout say how to wait.", kind="usage", hint="add --wait")
+
+
+def _wanted(*, as_json: bool) -> str:
+    return DOCUMENTS if as_json else LINES
+
+
+def wait(*, runs: Sequence[str], as_json: bool, **how: Any) -> int:
+    """Wait for runs; return the exit code."""
+    caller = calling.caller()
+    asked = polling.asked_by(caller, runs, wanted=_wanted(as_json=as_json))
+    return _wait(caller, asked, as_json=as_json, **how)
+
+
+def statusline(*, everywhere: bool, as_json: bool) -> int:
+    """Print the status text; return the exit code."""
+    caller = calling.caller()
+    scope = None if everywhere else polling.server_scope(os.environ)
+    asked = polling.asked_by(caller, (), everywhere=everywhere)
+    found = look(caller, Asked(scope or asked.scope, active=False, wanted=_wanted(as_json=as_json)))
+    words.warn(found.warnings)
+    if as_json:
+        _document(polling.document(found, caller))
+    else:
+        words.lines([polling.status_text(found)])
+    return 0
+
+
+# --- printed ----------------------------------------------------------------------------------------------
+
+
+def _document(document: Mapping[str, Any]) -> None:
+    from tmuxagents import jsonline  # noqa: PLC0415  (for documents only)
+
+    streams.write(jsonline.encode(document))
+
+
+def _print(found: Look, caller: Caller, *, as_json: bool, timed_out: bool = False) -> None:
+    """Print the poll document, or the status text and the table."""
+    words.warn(found.warnings)
+    if as_json:
+        _document(polling.document(found, caller, timed_out=timed_out))
+        return
+    status = display.status_line(found.counts, found.waiting)
+    words.lines((status, *display.table(found.shown, words.width())))
+    if found.elsewhere:  # for people: on stdout nothing comes after the table
+        words.lines([f"{found.elsewhere} more elsewhere (-A)"], streams.ERR)
+
+
+def _changes(caller: Caller, asked: Asked, cursor: str, *, as_json: bool) -> int:
+    found, reset = polling.changes(caller, asked, cursor)
+    words.warn(found.warnings)
+    if as_json:
+        _document(polling.changes_document(found, reset=reset))
+    else:
+        words.lines(display.changes(found.shown, found.cursor, reset=reset))
+    return 0
+
+
+# --- waited for -------------------------------------------------------------------------------------------
+
+
+def _wait(caller: Caller, asked: Asked, *, any_of_them: bool, timeout: float | None, **how: Any) -> int:
+    from tmuxagents.commands.wait import wait as wait_for  # noqa: PLC0415  (who only looks does not wait)
+
+    first = look(caller, asked)
+    ids = (*first.asked.ids, *first.active) if first.asked.active else first.asked.ids
+    folders = [f"{caller.runs}/{run_id}" for run_id in ids]
+    in_time = wait_for(folders, any_of_them=any_of_them, limit_s=timeout)
+    again = Asked(first.asked.scope, ids=ids, active=False, ended=asked.ended, wanted=asked.wanted)
+    found = look(caller, again)
+    found.warnings = list(dict.fromkeys((*first.warnings, *found.warnings)))
+    _print(found, caller, as_json=how["as_json"], timed_out=not in_time)
+    return _outcome(found, ids) if in_time else TIMED_OUT
+
+
+def _outcome(found: Look, ids: Container[str]) -> int:
+    return 0 if polling.went_well(found, ids) else 1
+
+
+def _follow(  # noqa: PLR0913  (the verb's options)
+    caller: Caller,
+    asked: Asked,
+    *,
+    any_of_them: bool,
+    timeout: float | None,
+    as_json: bool,
+    waits: bool,
+    **_: Any,
+) -> int:
+    deadline = None if timeout is None else time.monotonic() + timeout
+    late = False
+
+    def over(found: Look) -> bool:
+        nonlocal late
+        done = polling.is_over(found, any_of_them=any_of_them)
+        late = not done and deadline is not None and time.monotonic() >= deadline
+        return done or late
+
+    def tell(shown: Shown) -> None:
+        if as_json:
+            _document({"v": 1, "type": "run", "run": shown.run})
+        else:
+            words.lines([display.follow_line(shown, words.width())])
+
+    found = polling.follow(caller, asked, tell, over)
+    _print(found, caller, as_json=as_json, timed_out=late)
+    if late:
+        return TIMED_OUT
+    return _outcome(found, found.rows) if waits else 0
