@@ -93,6 +93,12 @@ def agent(home: Home) -> Agent:
     return Agent(home)
 
 
+@pytest.fixture(autouse=True)
+def no_model_of_the_homes(home: Home) -> None:
+    """Take the model away that all other tests have: here it is the question."""
+    del home.environment["TMUXAGENTS_DEFAULT_MODEL"]
+
+
 @pytest.fixture
 def pi(home: Home, models: ModelServer) -> Home:
     """Have a home with the real pi, which talks to the model server."""

@@ -280,7 +280,7 @@ MODULES = {
     "agents": "base nameless pi raw",
     "core": "child_flags documents endings environment events guards leftovers lifecycle listing "
     "progress queue sanitize setting_rules settings transcript",
-    "edges": "appender handover identity lookout process rawlog rundir settings slots terminal",
+    "edges": "appender handover identity lookout marks process rawlog rundir settings slots terminal",
     "wrapper": "before claim keys ladder recorder run signals turn watch",
 }
 

@@ -8,6 +8,7 @@ from __future__ import annotations
 
 import os
 
+from tmuxagents.commands.glance import Glance
 from tmuxagents.commands.reconcile import is_beginning, is_run_id, reconcile
 from tmuxagents.core import sanitize
 from tmuxagents.edges import project, registry, settings
@@ -18,7 +19,7 @@ if TYPE_CHECKING:
     from collections.abc import Callable, Mapping, Sequence
     from typing import TypeVar
 
-    from tmuxagents.edges.registry import Registry
+    from tmuxagents.edges.registry import Registry, Row
     from tmuxagents.errors import NoSuchRun
 
     T = TypeVar("T")
@@ -162,7 +163,12 @@ def _named(name: str, caller: Caller, book: Registry) -> str:
     here = [row for row in namesakes if row.project == caller.project] or namesakes
     if not here:
         raise _unknown(name, book)
-    from tmuxagents.commands.inspect import inspect  # noqa: PLC0415  (who names no run by its name needs no files)
+    return next((row for row in here if _lives(row, caller)), here[0]).run_id
 
-    live = (row for row in here if not row.concluded and not inspect(f"{caller.runs}/{row.run_id}").ended)
-    return next(live, here[0]).run_id
+
+def _lives(row: Row, caller: Caller) -> bool:
+    if row.concluded or Glance(caller.runs).stands(row):
+        return not row.concluded
+    from tmuxagents.commands.inspect import inspect  # noqa: PLC0415  (not needed where all stands)
+
+    return not inspect(f"{caller.runs}/{row.run_id}").ended

@@ -14,6 +14,7 @@ if TYPE_CHECKING:
     from collections.abc import Mapping, Sequence
     from typing import Any
 
+_ROUNDED_S = 0.001
 SILENCE_S = 60.0  # so long a silent agent is not asked again: it may have been a busy moment
 MOST_ENTRIES = 16
 _MODEL = {"id", "provider", *rules.FACTS}
@@ -44,7 +45,8 @@ def holds(entry: Mapping[str, Any], stamp: Sequence[Any], now: float) -> bool:
     """Say whether what is remembered is still so. A silence is not remembered for long."""
     if entry["stamp"] != stamp:
         return False
-    return entry["models"] is not None or 0 <= now - entry["askedAt"] < SILENCE_S
+    # The moment was rounded; one that is later than a moment from now was written under another clock.
+    return entry["models"] is not None or -_ROUNDED_S <= now - entry["askedAt"] < SILENCE_S
 
 
 def generation(former: Mapping[str, Any] | None, models: Sequence[Mapping[str, Any]] | None) -> int:

@@ -17,7 +17,8 @@ _SEGMENT = "[^\\s/\"'`|&;<>()\\[\\]{}$*?!\\\\:,=]"
 _AFTER = "(?![*?$\\[{!\\\\])"
 _IN_TEXT = re.compile(
     f"(?P<url>(?<![\\w+.-])[A-Za-z][\\w+.-]{{0,20}}://[^\\s\"'`<>]*)"
-    f"|{_BEFORE}(?P<path>(?:/{_SEGMENT}++){{2,}}+{_AFTER}(?:/(?=[\\s\"'`|&;<>)]|$))?)"
+    # A lookahead and what it found: never given back. Python 3.11.2 has possessive groups wrong.
+    f"|{_BEFORE}(?P<path>(?=(?P<core>(?:/{_SEGMENT}+){{2,}}))(?P=core){_AFTER}(?:/(?=[\\s\"'`|&;<>)]|$))?)"
 )
 
 
