@@ -1,4 +1,4 @@
-"""The command's way in. What must start small leaves here, before click is imported, and ends small."""
+"""The command's way in. What must start small leaves here, before click is imported; all of it ends small."""
 
 from __future__ import annotations
 
@@ -33,8 +33,30 @@ def _main() -> None:
 
     code = quick.answer(sys.argv[1:])
     if code is not None:
-        os._exit(code)  # all is written: Python's own way out would take as long as the answer
-    cli_main()
+        os._exit(code)
+    try:
+        cli_main()
+    except SystemExit as error:
+        _leave(error.code)
+
+
+def _leave(code: object) -> None:
+    """Leave at once: Python's own way out takes longer than many an answer, and all is written."""
+    if _is_alone() and isinstance(code, int):
+        os._exit(code)
+    sys.exit(code if isinstance(code, int) else None)
+
+
+def _is_alone() -> bool:
+    """Say whether nothing is left that Python would wait for: output of its own, a thread of ours."""
+    threading = sys.modules.get("threading")
+    try:
+        for stream in (sys.stdout, sys.stderr):
+            if stream is not None:
+                stream.flush()
+    except (OSError, ValueError):
+        return False
+    return threading is None or threading.active_count() == 1
 
 
 if __name__ == "__main__":

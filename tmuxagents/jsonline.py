@@ -7,7 +7,11 @@ would be paid for by every wrapper and every look.
 
 from __future__ import annotations
 
+import sys
 from _json import encode_basestring, make_encoder, make_scanner
+
+if hasattr(sys, "gettotalrefcount"):  # a debug build, which would not survive what `_first` says
+    import json.decoder  # noqa: F401  (its errors are looked up by name)
 
 TYPE_CHECKING = False
 if TYPE_CHECKING:
@@ -30,13 +34,18 @@ _MOST_DIGITS = 10**300
 _BLANK = " \t\n\r"
 
 
-def encode(document: Mapping[str, Any]) -> bytes:
-    """Return one compact line of strict JSON, newline included."""
+def encode(document: Mapping[str, Any], *, before: str = "{") -> bytes:
+    """Return one compact line of strict JSON, newline included.
+
+    `before`: what stands in the place of its first brace, for who has its first members as text already.
+    """
     try:
         text = "".join(_encoded(document, 0))
     except (ValueError, RecursionError):
         text = "".join(_encoded(_tame(document, 0), 0))
-    if not text.isprintable():
+    text = before + text[1:]
+    # In ASCII only DEL is loud and not escaped yet; that is said at once, and of other text letter by letter.
+    if "\x7f" in text if text.isascii() else not text.isprintable():
         text = text.translate(_LOUD)
     # A lone surrogate has no UTF-8; as an escape it is valid JSON and reads back the same.
     return text.encode("utf-8", "backslashreplace") + b"\n"
@@ -45,24 +54,24 @@ def encode(document: Mapping[str, Any]) -> bytes:
 def decode(line: str | bytes) -> Any:
     """Return what a JSON text says. Raises ValueError, or RecursionError where it is nested too deeply."""
     text = line if isinstance(line, str) else line.decode("utf-8", "surrogatepass")
-    start, length = 0, len(text)
-    while start < length and text[start] in _BLANK:
-        start += 1
-    try:
-        value, end = _scanned(text, start)
-    except StopIteration:
-        raise ValueError("it says nothing") from None
-    if end != length and text[end:].strip(_BLANK):
+    if text[:1] in _BLANK:
+        text = text.lstrip(_BLANK)
+    value, end = _first(text)
+    if end != len(text) and text[end:].strip(_BLANK):
         raise ValueError("it says more than one thing")
     return value
 
 
 def decode_first(text: str) -> Any:
     """Return what a JSON text says that something else follows. Raises as above."""
+    return _first(text)[0]
+
+
+def _first(text: str) -> tuple[Any, int]:
     try:
-        return _scanned(text, 0)[0]
-    except StopIteration:
-        raise ValueError("it says nothing") from None
+        return _scanned(text, 0)
+    except (StopIteration, SystemError):  # the latter: its own error is in json.decoder, which is not there
+        raise ValueError("it is no JSON") from None
 
 
 def _unknown(value: object) -> Any:

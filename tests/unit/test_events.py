@@ -7,6 +7,7 @@ from hypothesis import example, given
 from hypothesis import strategies as st
 
 from tests.unit import strategies
+from tmuxagents import jsonline
 from tmuxagents.core import events
 from tmuxagents.core.events import Event
 
@@ -22,6 +23,19 @@ def said(text: str) -> Event:
 @example(said("a\ud800\n\u2028\x1b"))
 def test_every_event_reads_back_as_it_was_written(event: Event) -> None:
     assert events.decode(events.encode(event)) == event
+
+
+@given(
+    strategies.wild_events, st.sampled_from([None, *strategies.ENVELOPE]), st.sampled_from([0, 1.0005, 1e300])
+)
+@example(Event("", {"text": "x"}), None, 0)
+@example(Event("settled", {}), None, 12)
+@example(Event("usage", {"cost": float("nan")}), None, float("nan"))
+def test_a_line_is_the_document_of_its_event(event: Event, odd: str | None, at: float) -> None:
+    event.at = at
+    if odd is not None:
+        event.fields[odd] = "x"
+    assert events.encode(event) == jsonline.encode(event.document())
 
 
 def test_unknown_types_and_fields_survive_a_read() -> None:

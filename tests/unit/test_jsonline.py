@@ -61,6 +61,27 @@ def test_half_a_character_reads_back(text: str) -> None:
     assert strict(jsonline.encode({"text": text})) == {"text": text}
 
 
+# --- read ---
+
+
+@given(plain_documents, st.text(" \t\n\r", max_size=3), st.text(" \t\n\r", max_size=3))
+def test_what_json_reads_is_read_the_same(document: dict[str, Any], before: str, after: str) -> None:
+    text = before + json.dumps(document) + after
+    assert jsonline.decode(text) == jsonline.decode(text.encode()) == json.loads(text)
+    assert jsonline.decode_first(text.lstrip() + "x") == document
+
+
+@given(st.text(alphabet='{}[]",:.0123456789-+eEtrufalsn \\\n\ufeff', max_size=12))
+def test_what_json_refuses_is_refused(text: str) -> None:
+    try:
+        expected = json.loads(text)
+    except ValueError:
+        with pytest.raises(ValueError):  # noqa: PT011  (whichever: it is what json itself says)
+            jsonline.decode(text)
+    else:
+        assert jsonline.decode(text) == expected
+
+
 # --- what JSON cannot say ---
 
 NAN, INFINITE = float("nan"), float("inf")

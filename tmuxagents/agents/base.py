@@ -129,8 +129,11 @@ class LineSplitter:
         """Yield the lines that the chunk completes, without their newline."""
         *complete, rest = chunk.split(b"\n")
         for piece in complete:
-            self._take(piece)
-            yield self._finish()
+            if self._size == 0 and len(piece) <= LINE_LIMIT:  # it is whole already
+                yield piece.removesuffix(b"\r")
+            else:
+                self._take(piece)
+                yield self._finish()
         if rest:
             self._take(rest)
 

@@ -34,6 +34,8 @@ class Nameless:
 
     def was_told(self, tool: str, args: Any) -> bool:
         """Say whether a call that begins is one that was told; it is so once."""
+        if not self._told:
+            return False
         exact = [number for number, call in enumerate(self._told) if call == (tool, args)]
         alike = exact or [number for number, call in enumerate(self._told) if call[0] == tool]
         if alike:

@@ -98,7 +98,7 @@ class PiReader:
         """Read one line; a line that is no JSON object is plain text, an unknown event is nothing."""
         if line.startswith(SNAPSHOTS):
             return _snapshot(line)
-        if not line.strip():
+        if not line or line.isspace():
             return NOTHING
         if raw_json.is_dense(line):
             return self.feed_oversized(Oversized(line[:END_KEPT], line[-END_KEPT:], len(line)), now)

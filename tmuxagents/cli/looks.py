@@ -119,7 +119,10 @@ def _changes(caller: Caller, asked: Asked, cursor: str, *, as_json: bool) -> int
 
 
 def _wait(caller: Caller, asked: Asked, *, any_of_them: bool, timeout: float | None, **how: Any) -> int:
-    from tmuxagents.commands.wait import wait as wait_for  # noqa: PLC0415  (who only looks does not wait)
+    # Here, since who only looks does not wait; and all that the end will need, while there is time.
+    from tmuxagents.commands import learn  # noqa: F401, PLC0415
+    from tmuxagents.commands.wait import wait as wait_for  # noqa: PLC0415
+    from tmuxagents.edges import lookout, registry_schema  # noqa: F401, PLC0415
 
     first = look(caller, asked)
     ids = (*first.asked.ids, *first.active) if first.asked.active else first.asked.ids

@@ -59,6 +59,10 @@ class Reading:
         """
         while True:
             self.folder = mark_of(run_dir)
+            if presence == records.HERE and self.wrapper is not None:
+                # Only events tell anything now: a result that lies there is not the wrapper's.
+                self._read_events(run_dir)
+                return Facts(presence=presence, started=self._has_started(), result=None)
             wrapper = self._read_wrapper(run_dir)
             where = presence or process.presence(rundir.identity_of(wrapper))
             self._read_events(run_dir)
@@ -66,8 +70,10 @@ class Reading:
             late = where == records.NEVER_CAME and (self._offset or result)
             if late and self._read_wrapper(run_dir) != wrapper:
                 continue
-            started = any(b'"type":"run_started"' in line for line in self._head)
-            return Facts(presence=where, started=started, result=result)
+            return Facts(presence=where, started=self._has_started(), result=result)
+
+    def _has_started(self) -> bool:
+        return any(b'"type":"run_started"' in line for line in self._head)
 
     def events_mark(self) -> Mark | None:
         """Return what the events are known by that were read; None where there are none."""
@@ -106,7 +112,7 @@ class Reading:
         if mark[:2] != self._events or mark[2] < self._offset or not self._goes_on(path):
             self._begin_anew(mark[:2])
         self._read_in = self.folder
-        while True:
+        while self._offset < mark[2]:  # what comes while we read is told by another mark
             lines, self._offset = rundir.read_lines(path, self._offset, _SLICE)
             if not lines:
                 return

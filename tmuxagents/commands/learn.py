@@ -23,7 +23,6 @@ if TYPE_CHECKING:
     from tmuxagents.edges.tmux.servers import Server
 
 TEXT_LIMIT = 200
-TOLD = ("status", "attended", "settled", "needs_input", "concluded")
 _MOST_DOCUMENT = 64 * 1024  # bytes; a longer one is made from the run's directory each time
 
 
@@ -116,10 +115,23 @@ def _document(run: Run) -> str | None:
     return text if len(text) <= _MOST_DOCUMENT else None
 
 
-def is_news(row: Row, now: Row) -> bool:
-    """Say whether a run stands otherwise than the registry has it; what it does right now is no news."""
-    moved = now.server is not None and now.server != row.server
-    return moved or any(getattr(row, key) != getattr(now, key) for key in TOLD)
+def told_of(row: Row) -> tuple[Any, ...]:
+    """Return what of a row is told to who asks for changes, and where its window is."""
+    return (row.status, row.attended, row.settled, row.needs_input, row.concluded, row.server)
+
+
+def told(run: Run) -> tuple[Any, ...]:
+    """Return the same of a run, as its row would have it, without making that."""
+    live, state = run.standing.verdict is None, run.state
+    asked = (state.attended, live and state.settled, live and state.needs_input)
+    return (run.standing.status, *asked, run.result is not None, _place(run.wrapper).get("server"))
+
+
+def is_news(before: tuple[Any, ...], now: tuple[Any, ...]) -> bool:
+    """Say whether a run stands otherwise than it was told; what it does right now is no news."""
+    *stood, there = before
+    *stands, here = now
+    return stood != stands or (here is not None and here != there)
 
 
 def _launcher(meta: Mapping[str, Any]) -> str | None:

@@ -173,7 +173,7 @@ def _news(found: Look, page: _Page, book: Registry) -> list[Row]:
     from tmuxagents.commands import learn  # noqa: PLC0415  (as above)
 
     read = [found.rows[run_id] for run_id in found.runs]
-    if any(learn.is_news(page.rows[row.run_id], row) for row in read):
+    if any(learn.is_news(learn.told_of(page.rows[row.run_id]), learn.told_of(row)) for row in read):
         return read
     book.keep(row for row in read if row.mark is not None)
     return []

@@ -14,6 +14,7 @@ if TYPE_CHECKING:
 RESULT_TEXT_LIMIT = 500
 _MOST = 2**53  # no count, cost or moment is larger
 THINKING_LIMIT = 2048
+_HEAD = frozenset(("v", "seq", "at", "type"))
 USAGE_KEYS = ("input", "output", "cacheRead", "cacheWrite", "totalTokens", "cost")
 
 
@@ -42,8 +43,13 @@ class Event:
 
 
 def encode(event: Event) -> bytes:
-    """Return the event's line, newline included."""
-    return jsonline.encode(event.document())
+    """Return the event's line, newline included: its document, put together without being made."""
+    fields = event.fields
+    odd = not event.type.isidentifier() or event.at - event.at != 0  # neither a name nor a moment
+    if odd or not fields or not _HEAD.isdisjoint(fields):
+        return jsonline.encode(event.document())
+    head = f'{{"v":1,"seq":{event.seq},"at":{round(event.at, 3)!r},"type":"{event.type}",'
+    return jsonline.encode(fields, before=head)
 
 
 def decode(line: bytes) -> Event | None:

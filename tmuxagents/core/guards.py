@@ -5,12 +5,12 @@ Times are monotonic seconds that the caller passes in; nothing here reads a cloc
 
 from __future__ import annotations
 
-import json
-
 from tmuxagents.core import endings
 
 TYPE_CHECKING = False
 if TYPE_CHECKING:
+    from typing import Any
+
     from tmuxagents.core.endings import Cause
     from tmuxagents.core.events import Event
 
@@ -20,10 +20,10 @@ class Guards:
 
     __slots__ = (
         "_activity_at",
+        "_call",
         "_debounce_s",
         "_loop_count",
         "_repeats",
-        "_signature",
         "_started_at",
         "timeout_s",
     )
@@ -34,7 +34,7 @@ class Guards:
         self._debounce_s = debounce_s
         self._loop_count = loop_count
         self._activity_at: float | None = None
-        self._signature: str | None = None
+        self._call: tuple[Any, Any] | None = None
         self._repeats = 0
 
     def note_activity(self, now: float) -> None:
@@ -45,9 +45,10 @@ class Guards:
         """Take note of a tool call; return the cause to end the child when it is one too many of a kind."""
         if self._loop_count == 0:
             return None
-        signature = _signature(event)
-        self._repeats = self._repeats + 1 if signature == self._signature else 1
-        self._signature = signature
+        # Whole arguments, nested ones too: five different edits of one file are no loop. Keys have no order.
+        call = (event.fields.get("toolName"), event.fields.get("args"))
+        self._repeats = self._repeats + 1 if _are_same(call, self._call) else 1
+        self._call = call
         return endings.LOOP if self._repeats >= self._loop_count else None
 
     def deadline(self) -> float:
@@ -62,7 +63,17 @@ class Guards:
         return endings.timed_out(self.timeout_s) if now >= self.deadline() else None
 
 
-def _signature(event: Event) -> str:
-    # Whole arguments, nested ones too: five different edits of one file are no loop. Order of keys is none.
-    arguments = json.dumps(event.fields.get("args"), sort_keys=True)
-    return f"{event.fields.get('toolName')}\n{arguments}"
+def _are_same(one: tuple[Any, Any], other: tuple[Any, Any] | None) -> bool:
+    """Say whether two calls are the same, to the letter: to Python, 1 and true are equal as well."""
+    try:
+        if one != other:
+            return False
+    except RecursionError:  # they are nested that deeply
+        pass
+    return _signature(one) == _signature(other)
+
+
+def _signature(call: tuple[Any, Any] | None) -> str:
+    import json  # noqa: PLC0415  (hardly any call is the one before once more)
+
+    return json.dumps(call, sort_keys=True)

@@ -2,15 +2,12 @@
 
 from __future__ import annotations
 
-import json
-import re
-
 TYPE_CHECKING = False
 if TYPE_CHECKING:
     from typing import Any
 
 _UNITS = {"s": 1, "m": 60, "h": 3600, "d": 86400, "w": 7 * 86400, "y": 365 * 86400}
-_AGE = re.compile(r"(\d{1,9})([smhdwy])", re.ASCII)
+_MOST_DIGITS = 9  # of an age
 _LONGEST = 4096
 _MOST = 10**9  # 30 years in seconds: beyond it there is no reckoning
 
@@ -33,6 +30,8 @@ class Rule:
 
     def bad(self, wanted: str) -> tuple[Any, str]:
         """Return the default, and that another value is wanted."""
+        import json  # noqa: PLC0415  (as below)
+
         default = "" if self.default is None else f"; {json.dumps(self.default)} is used"
         return self.default, f"must be {wanted}{default}"
 
@@ -48,6 +47,8 @@ class Number(Rule):
 
     def literal(self, text: str) -> Any:
         """Return a figure, or the text that is none."""
+        import json  # noqa: PLC0415  (for who sets a figure; every wrapper would pay for it)
+
         try:
             return json.loads(text)
         except (ValueError, RecursionError):
@@ -150,15 +151,16 @@ class Age(Rule):
 
     def read(self, value: Any) -> tuple[Any, str | None]:
         """Return it as written."""
-        if isinstance(value, str) and (value == "all" or _AGE.fullmatch(value)):
+        if isinstance(value, str) and (value == "all" or self.seconds(value) is not None):
             return value, None
         return "all", 'must be an age like "30d" or "12h", or "all"; nothing is removed meanwhile'
 
     @staticmethod
     def seconds(value: str) -> float | None:
         """Return an age that was read in seconds; None for all."""
-        found = _AGE.fullmatch(value)
-        return int(found[1]) * _UNITS[found[2]] if found else None
+        figure, unit = value[:-1], _UNITS.get(value[-1:])
+        is_figure = figure.isascii() and figure.isdigit() and len(figure) <= _MOST_DIGITS
+        return int(figure) * unit if unit is not None and is_figure else None
 
 
 class Windows(Number):

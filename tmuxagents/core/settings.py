@@ -6,8 +6,6 @@ must not decide what runs. A bad value is the default and one warning; it never 
 
 from __future__ import annotations
 
-import json
-
 from tmuxagents.core.setting_rules import Age, Argv, Choice, Flag, Number, Session, Socket, Text, Windows
 
 TYPE_CHECKING = False
@@ -134,6 +132,8 @@ def _section(settings: Settings, text: str | None, name: str) -> dict[str, Any]:
     """Return our part of a settings file, flat; a malformed file is one warning and no more."""
     if text is None:
         return {}
+    import json  # noqa: PLC0415  (most wrappers have no settings to read, and each would pay for it)
+
     try:
         document = json.loads(text)
     except (ValueError, RecursionError) as error:

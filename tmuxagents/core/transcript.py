@@ -24,7 +24,14 @@ _PLAIN_WIDTH = 2000  # of a line of output that is no event
 
 # What a line is, and how the window shows it (SGR).
 HEAD, TEXT, TOOL, GOOD, BAD, ASIDE = "head", "text", "tool", "good", "bad", "aside"
-_COLOURS = {HEAD: "2", TEXT: "", TOOL: "36", GOOD: "32", BAD: "31", ASIDE: "2"}
+_COLOURS = {
+    HEAD: b"\x1b[2m",
+    TEXT: b"",
+    TOOL: b"\x1b[36m",
+    GOOD: b"\x1b[32m",
+    BAD: b"\x1b[31m",
+    ASIDE: b"\x1b[2m",
+}
 
 
 class Line:
@@ -40,10 +47,11 @@ class Line:
         """Return the entry for the file."""
         return self.words.encode() + b"\n"
 
-    def coloured(self) -> bytes:
-        """Return the entry for the window."""
+    def coloured(self, plain: bytes | None = None) -> bytes:
+        """Return the entry for the window. `plain`: that for the file, if it is at hand."""
+        plain = self.plain() if plain is None else plain
         colour = _COLOURS[self.kind]
-        return f"\x1b[{colour}m{self.words}\x1b[m\n".encode() if colour and self.words else self.plain()
+        return b"%b%b\x1b[m\n" % (colour, plain[:-1]) if colour and self.words else plain
 
 
 def header(meta: Mapping[str, Any], started: str) -> list[Line]:

@@ -8,7 +8,6 @@ from __future__ import annotations
 
 import contextlib
 import errno
-import hashlib
 import os
 import stat
 
@@ -36,6 +35,8 @@ class File:
         self.source = source
         self.path = path
         self.text = raw.decode("utf-8")
+        import hashlib  # noqa: PLC0415  (2 ms that a folder without presets does not cost)
+
         self.hash = hashlib.sha256(raw).hexdigest()[:_HASH_LENGTH]
 
 

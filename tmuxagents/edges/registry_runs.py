@@ -60,11 +60,13 @@ class Registry:
 
         No run is ever taken back by it (registry_schema.UPSERT).
         """
-        from tmuxagents.edges.registry_schema import UPSERT  # noqa: PLC0415  (who only looks needs none of it)
+        from tmuxagents.edges.registry_schema import KEEP_DOCUMENT, UPSERT  # noqa: PLC0415  (for who writes)
 
+        rows = list(rows)
         with self._database.writing():
             before = self.last_change()
             self._database.write(UPSERT, map(_values, rows))
+            self._database.write(KEEP_DOCUMENT, filter(None, map(_document, rows)))
             return before, self.last_change()
 
     def keep(self, rows: Iterable[Row]) -> None:
@@ -218,7 +220,9 @@ class Registry:
 
 
 def _values(row: Row) -> dict[str, Any]:
-    values = {column: getattr(row, column) for column in GIVEN}
-    if callable(row.document):
-        values["document"] = row.document()
-    return {column: plain(value) for column, value in values.items()}
+    return {column: plain(getattr(row, column)) for column in GIVEN}
+
+
+def _document(row: Row) -> dict[str, Any] | None:
+    text = row.document() if row.mark is not None and row.document is not None else None
+    return None if text is None else {"run_id": row.run_id, "mark": row.mark, "text": plain(text)}

@@ -6,7 +6,7 @@ back, each change gets the next number, and the counts are kept by the way.
 
 from __future__ import annotations
 
-from tmuxagents.edges.registry_sql import FOUND, GIVEN, STANDING
+from tmuxagents.edges.registry_sql import COLUMNS, FOUND, GIVEN, STANDING
 
 TYPE_CHECKING = False
 if TYPE_CHECKING:
@@ -43,6 +43,8 @@ def _after_update(name: str, columns: Sequence[str], act: str) -> str:
 
 _TOLD = ("status", "needs_input", "attended", "settled")  # a change of these gets a number
 _COUNTED = ("status", "needs_input", "ended_at", "server", "launcher")
+_OPEN_ROW = ", ".join(dict.fromkeys(("created_at", "run_id", *COLUMNS)))
+_DROP = "DELETE FROM document WHERE run_id = OLD.run_id;"
 _FORGET = "UPDATE book SET forgotten = max(forgotten, OLD.change);"
 
 SCHEMA = (
@@ -56,14 +58,17 @@ SCHEMA = (
          status TEXT NOT NULL, reason TEXT, activity TEXT, attended INTEGER NOT NULL,
          settled INTEGER NOT NULL, needs_input INTEGER NOT NULL,
          started_at REAL, ended_at REAL, last_event_at REAL, elapsed_s REAL, timeout REAL, host TEXT,
-         wrapper TEXT, mark TEXT, document TEXT,
+         wrapper TEXT, mark TEXT,
          concluded INTEGER NOT NULL, event_seq INTEGER NOT NULL, event_offset INTEGER NOT NULL,
          polled_at REAL, announced INTEGER NOT NULL, server TEXT, window TEXT, pane TEXT, launcher TEXT,
          changed_at REAL NOT NULL, change INTEGER NOT NULL DEFAULT 0)""",
     """CREATE TABLE tally (scope TEXT NOT NULL, key TEXT NOT NULL, status TEXT NOT NULL,
          runs INTEGER NOT NULL, waiting INTEGER NOT NULL, ended_at REAL NOT NULL,
          PRIMARY KEY (scope, key, status)) WITHOUT ROWID""",
-    "CREATE INDEX run_open ON run (created_at) WHERE concluded = 0",
+    # Apart from the rows: they are read by every look, and documents are long.
+    "CREATE TABLE document (run_id TEXT PRIMARY KEY NOT NULL, mark TEXT NOT NULL, text TEXT NOT NULL)",
+    # All of the rows that have not ended side by side: every look reads these, however many have.
+    f"CREATE INDEX run_open ON run ({_OPEN_ROW}) WHERE concluded = 0",
     "CREATE INDEX run_created ON run (created_at)",
     "CREATE INDEX run_project ON run (project, created_at)",
     "CREATE INDEX run_owner ON run (owner, created_at) WHERE owner IS NOT NULL",
@@ -73,7 +78,8 @@ SCHEMA = (
     f"CREATE TRIGGER run_added AFTER INSERT ON run BEGIN {_number('NEW')} {_count('NEW', '')} END",
     _after_update("run_changed", _TOLD, _number("NEW")),
     _after_update("run_counted", _COUNTED, _count("OLD", "-") + _count("NEW", "")),
-    f"CREATE TRIGGER run_forgotten AFTER DELETE ON run BEGIN {_count('OLD', '-')} {_FORGET} END",
+    f"CREATE TRIGGER run_forgotten AFTER DELETE ON run BEGIN {_count('OLD', '-')} {_FORGET} {_DROP} END",
+    f"CREATE TRIGGER run_moved AFTER UPDATE OF mark ON run WHEN NEW.mark IS NULL BEGIN {_DROP} END",
 )
 
 
@@ -100,3 +106,6 @@ ON CONFLICT (run_id) DO UPDATE SET
   polled_at = coalesce(run.polled_at, excluded.polled_at),
   {", ".join(f"{c} = coalesce(excluded.{c}, run.{c})" for c in FOUND)}
 """  # noqa: S608  (our own words)
+# A document is good as long as the run is known by the mark that it was made under.
+KEEP_DOCUMENT = """INSERT INTO document VALUES (:run_id, :mark, :text)
+                   ON CONFLICT (run_id) DO UPDATE SET mark = excluded.mark, text = excluded.text"""

@@ -25,13 +25,13 @@ _PLANNED = (
 STANDING = (
     *("status", "reason", "activity", "attended", "settled", "needs_input"),
     *("started_at", "ended_at", "last_event_at", "elapsed_s", "concluded"),
-    *("host", "wrapper", "mark", "document"),
+    *("host", "wrapper", "mark"),
 )
 # What only grows or is only found out once.
 _GROWING = ("event_seq", "event_offset", "polled_at", "announced")
 FOUND = ("server", "window", "pane", "launcher")
 GIVEN = (*_PLANNED, *STANDING, *_GROWING, *FOUND, "changed_at")
-COLUMNS = (*(column for column in GIVEN if column != "document"), "change")
+COLUMNS = (*GIVEN, "change")
 FLAGS = frozenset(("attended", "settled", "needs_input", "concluded", "announced"))
 _ZERO = {**dict.fromkeys(FLAGS, False), "event_seq": 0, "event_offset": 0, "changed_at": 0.0, "change": 0}
 
@@ -45,8 +45,8 @@ class Row:
     `elapsed_s`: how long it worked, once it has ended. `host`: the other machine on which it lives.
 
     `wrapper` and `mark`, where both are known: as long as that process lives, and the run's files are known
-    by that mark, it stands as it is written here (`commands/glance`). `document` is then its document as JSON
-    text, or a function that makes it when it is saved; it is read by `documents` alone.
+    by that mark, it stands as it is written here (`commands/glance`). `document` makes its document as JSON
+    text when the row is saved; it is asked for by `documents` alone.
     """
 
     __slots__ = (*COLUMNS, "document")
@@ -86,7 +86,7 @@ class Row:
     launcher: str | None
     changed_at: float
     change: int
-    document: str | Callable[[], str | None] | None
+    document: Callable[[], str | None] | None
 
     def __init__(self, run_id: str, *, status: str, created_at: float, **known: Any) -> None:
         known |= {"run_id": run_id, "status": status, "created_at": created_at}
@@ -148,7 +148,7 @@ ALL_NEIGHBOURS = """SELECT run_id, (SELECT max(run_id) FROM run AS other WHERE o
                     (SELECT min(run_id) FROM run AS other WHERE other.run_id > run.run_id)
                     FROM run WHERE run_id IN ({})"""
 SESSIONS = "SELECT session_id, count(*) FROM run WHERE session_id IN ({}) GROUP BY session_id"
-DOCUMENTS = "SELECT run_id, document FROM run WHERE document IS NOT NULL AND run_id IN ({})"
+DOCUMENTS = "SELECT run_id, text FROM run JOIN document USING (run_id, mark) WHERE run_id IN ({})"
 MOST_AT_ONCE = 500  # question marks in one statement
 
 

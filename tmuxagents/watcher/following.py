@@ -73,13 +73,13 @@ class Following:
 
     def news(self, run: Run, *, all_of_it: bool) -> Row | None:
         """Return its row if it stands otherwise than it was saved; `all_of_it`: or does something else."""
-        row, saved = learn.row(run), self._saved
-        told = saved is None or learn.is_news(saved, row)
-        moved = saved is None or row.event_seq != saved.event_seq
+        saved = self._saved
+        told = saved is None or learn.is_news(learn.told_of(saved), learn.told(run))
+        moved = saved is None or run.state.seq != saved.event_seq
         self._is_behind = moved and not told and not all_of_it
         if not told and not (moved and all_of_it):
             return None
-        return self.keep(row)
+        return self.keep(learn.row(run))
 
     def keep(self, row: Row) -> Row:
         """Take a row for saved."""

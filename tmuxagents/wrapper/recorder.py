@@ -88,8 +88,9 @@ class Recorder:
 
     def line(self, line: Line) -> None:
         """Add an entry to the transcript and the window."""
-        self._transcript_lines += line.plain()
-        self._window_lines += line.coloured()
+        plain = line.plain()
+        self._transcript_lines += plain
+        self._window_lines += line.coloured(plain)
         if len(self._event_lines) + len(self._transcript_lines) > _BUFFER:
             self._write()
 

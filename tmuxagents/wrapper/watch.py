@@ -137,8 +137,10 @@ class Watch:
             self._read_stdout(now, _held(pipes.stdout))
         if pipes.stderr is not None:
             self._read_stderr(_held(pipes.stderr))
+        said: list[bytes] = []
         for line in pipes.stdout_lines.flush():
-            self._stdout_line(line, now)
+            self._stdout_line(line, now, said)
+        self._recorder.stdout.write(b"".join(said))
         for line in pipes.stderr_lines.flush():
             self._stderr_line(line)
         self._note_settling(now)
@@ -151,10 +153,18 @@ class Watch:
             if not chunk:
                 break
             total += len(chunk)
-            for line in self._pipes.stdout_lines.feed(chunk):
-                self._stdout_line(line, now)
+            self._stdout_chunk(chunk, now)
         self._note_settling(now)
         return total
+
+    def _stdout_chunk(self, chunk: bytes, now: float) -> None:
+        """Tell what the lines of a chunk say; they are logged in one go, also one that made trouble."""
+        said: list[bytes] = []
+        try:
+            for line in self._pipes.stdout_lines.feed(chunk):
+                self._stdout_line(line, now, said)
+        finally:
+            self._recorder.stdout.write(b"".join(said))
 
     def _read_stderr(self, amount: int) -> int:
         total = 0
@@ -169,13 +179,13 @@ class Watch:
 
     # --- what it tells ---
 
-    def _stdout_line(self, line: bytes | Oversized, now: float) -> None:
+    def _stdout_line(self, line: bytes | Oversized, now: float, said: list[bytes]) -> None:
         if isinstance(line, Oversized):
-            self._recorder.stdout.write(line.brief() + b"\n")
+            said += line.brief(), b"\n"
             self._tell(self._reader.feed_oversized(line, now), now)
             return
         if not line.startswith(self._snapshots):
-            self._recorder.stdout.write(line + b"\n")
+            said += line, b"\n"
         self._tell(self._reader.feed(line, now), now)
 
     def _tell(self, reading: Reading, now: float) -> None:

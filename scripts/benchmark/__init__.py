@@ -1,0 +1,1 @@
+"""scripts/bench: what we cost beside what the machine itself costs, measured in the same run."""

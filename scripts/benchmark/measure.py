@@ -1,0 +1,81 @@
+"""Measuring: CPU time of processes by wait4, cases interleaved in random order, medians."""
+
+from __future__ import annotations
+
+import os
+import random
+import statistics
+import time
+from typing import TYPE_CHECKING
+
+if TYPE_CHECKING:
+    from collections.abc import Callable, Mapping, Sequence
+
+_dice = random.Random(9)  # noqa: S311  (an order, no secret)
+
+
+class Case:
+    """A command whose cost is asked for: its CPU time, from start to end, in milliseconds."""
+
+    def __init__(
+        self, argv: Sequence[str], environment: Mapping[str, str], *, codes: Sequence[int] = (0,)
+    ) -> None:
+        self.argv = list(argv)
+        self.environment = dict(environment)
+        self.codes = codes
+
+    def __call__(self) -> float:
+        """Run it once."""
+        code, cpu_ms = spent(self.argv, self.environment)
+        if code not in self.codes:
+            raise RuntimeError(f"{self.argv} left with {code}")
+        return cpu_ms
+
+
+def spent(argv: Sequence[str], environment: Mapping[str, str]) -> tuple[int, float]:
+    """Run a command without streams; return its exit code and its CPU time in milliseconds."""
+    actions = [(os.POSIX_SPAWN_OPEN, number, os.devnull, os.O_RDWR, 0) for number in range(3)]
+    child = os.posix_spawn(argv[0], list(argv), dict(environment), file_actions=actions)
+    _, status, usage = os.wait4(child, 0)
+    return os.waitstatus_to_exitcode(status), (usage.ru_utime + usage.ru_stime) * 1000
+
+
+def interleaved(cases: Mapping[str, Callable[[], float]], times: int) -> dict[str, float]:
+    """Return the median of each case. Each round runs all of them once, in an order of its own."""
+    raw = samples(cases, times)
+    return {name: statistics.median(values) for name, values in raw.items()}
+
+
+def samples(cases: Mapping[str, Callable[[], float]], times: int) -> dict[str, list[float]]:
+    """Return all figures of each case; the first round only warms up."""
+    raw: dict[str, list[float]] = {name: [] for name in cases}
+    for turn in range(times + 1):
+        names = list(cases)
+        _dice.shuffle(names)
+        for name in names:
+            value = cases[name]()
+            if turn:
+                raw[name].append(value)
+    return raw
+
+
+def percentile(values: Sequence[float], share: float) -> float:
+    """Return the value below which so much of them lies."""
+    ordered = sorted(values)
+    return ordered[min(len(ordered) - 1, int(len(ordered) * share))]
+
+
+def timed(act: Callable[[], object]) -> float:
+    """Return how many milliseconds something takes."""
+    begun = time.perf_counter()
+    act()
+    return (time.perf_counter() - begun) * 1000
+
+
+def until(check: Callable[[], object], limit_s: float = 60.0) -> None:
+    """Look again and again, as closely as the machine allows, until something is so."""
+    deadline = time.perf_counter() + limit_s
+    while not check():
+        if time.perf_counter() > deadline:
+            raise TimeoutError("it never came true")
+        time.sleep(0.0002)
