@@ -1,4 +1,4 @@
-"""tmux in memory, for tests of commands: `tests/edges/test_tmux.py` runs the same on it and the real one.
+"""tmux in memory, for tests of commands: `tests/edges/tmux/` runs the same on it and the real one.
 
 `World` is the server and who sits before it; `Tmux` has the parts of `tmuxagents.edges.tmux.Tmux`.
 """

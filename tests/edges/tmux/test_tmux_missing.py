@@ -1,0 +1,162 @@
+"""The tmux edge: no tmux, an old one, one that is not ours."""
+
+from __future__ import annotations
+
+import os
+from typing import TYPE_CHECKING
+
+import pytest
+
+from tests.edges.tmux.worlds import Real, an_order, home, new_run
+from tmuxagents.edges import tmux
+from tmuxagents.edges.tmux import opening, runner, servers
+from tmuxagents.errors import Unusable
+
+if TYPE_CHECKING:
+    from pathlib import Path
+
+
+def with_stub(folder: Path, monkeypatch: pytest.MonkeyPatch, program: str) -> None:
+    monkeypatch.setattr(runner, "_client", None)
+    monkeypatch.setattr(runner, "_known", {})
+    folder = folder / "stub"
+    folder.mkdir()
+    monkeypatch.setenv("PATH", str(folder))
+    if program:
+        (folder / "tmux").write_text(f"#!/bin/sh\n{program}\n")
+        (folder / "tmux").chmod(0o755)
+
+
+@pytest.mark.parametrize(
+    ("program", "kind"),
+    [
+        ("", "tmux-missing"),
+        ("echo tmux 2.6", "tmux-old"),
+        ("echo tmux 3.0a", "tmux-old"),
+        ("echo tmux 3.2", "tmux-old"),
+        ("echo tmux next-3.2", "tmux-old"),
+        ("echo something else", "tmux-old"),
+        ("exit 1", "tmux-old"),
+    ],
+)
+def test_a_tmux_that_is_missing_or_old_is_refused_before_anything_starts(
+    nowhere: str, tmp_path: Path, monkeypatch: pytest.MonkeyPatch, program: str, kind: str
+) -> None:
+    with_stub(tmp_path, monkeypatch, program)
+    with pytest.raises(Unusable) as raised:
+        tmux.Tmux(nowhere).windows.open(an_order(new_run()), home())
+    assert raised.value.kind == kind
+    assert raised.value.hint
+    assert not os.path.exists(nowhere)
+
+
+@pytest.mark.parametrize("version", ["3.2a", "3.3a", "3.10", "4.0", "next-3.9", "master", "3.5-rc"])
+def test_a_tmux_that_is_new_enough_is_asked_once(
+    tmp_path: Path, monkeypatch: pytest.MonkeyPatch, version: str
+) -> None:
+    with_stub(tmp_path, monkeypatch, f"echo called >>{tmp_path}/calls; echo tmux {version}")
+    assert [tmux.client_version() for _ in range(3)] == [version] * 3
+    assert (tmp_path / "calls").read_text() == "called\n"
+
+
+def test_a_server_that_is_older_than_its_client_is_refused(
+    real: Real, tmp_path: Path, monkeypatch: pytest.MonkeyPatch
+) -> None:
+    with monkeypatch.context() as replaced:
+        with_stub(tmp_path, replaced, "echo 3.1c")
+        with pytest.raises(Unusable, match=r"3\.1c") as raised:
+            real.tmux.identity()
+    assert raised.value.kind == "tmux-old"
+
+
+def test_a_tmux_that_hangs_is_unanswered(tmp_path: Path, monkeypatch: pytest.MonkeyPatch) -> None:
+    with_stub(tmp_path, monkeypatch, "exec /bin/sleep 60")
+    monkeypatch.setattr(runner, "LIMIT_S", 0.3)
+    with pytest.raises(tmux.Unanswered):
+        tmux.client_version()
+
+
+@pytest.mark.parametrize(
+    "words",
+    [
+        "error connecting to /x/s (Permission denied)",
+        "error connecting to /x/s (Operation not permitted)",
+        "error creating /x/s (Permission denied)",
+    ],
+)
+def test_a_socket_that_we_may_not_use_is_named(
+    tmp_path: Path, monkeypatch: pytest.MonkeyPatch, words: str
+) -> None:
+    with_stub(tmp_path, monkeypatch, f"echo '{words}' >&2; exit 1")
+    with pytest.raises(tmux.Denied, match="/x/s") as raised:
+        tmux.Tmux("/x/s").identity()
+    assert "/x/s" in str(raised.value.hint)
+
+
+def test_a_socket_with_too_long_a_path_is_said(tmp_path: Path) -> None:
+    (tmp_path / ("x" * 120)).mkdir()
+    with pytest.raises(tmux.Denied, match="too long") as raised:
+        tmux.Tmux(f"{tmp_path}/{'x' * 120}/s").windows.open(an_order(new_run()), home())
+    assert "TMUX_TMPDIR" in str(raised.value.hint)
+
+
+def test_servers_of_another_age_are_named(tmp_path: Path, monkeypatch: pytest.MonkeyPatch) -> None:
+    with_stub(tmp_path, monkeypatch, "echo 'protocol version mismatch (client 8, server 7)' >&2; exit 1")
+    with pytest.raises(Unusable, match="different ages") as raised:
+        tmux.Tmux("/x/s").identity()
+    assert raised.value.kind == "tmux-old"
+
+
+def test_a_program_that_cannot_be_started_is_said(tmp_path: Path, monkeypatch: pytest.MonkeyPatch) -> None:
+    with_stub(tmp_path, monkeypatch, "exit 0")
+    (tmp_path / "stub" / "tmux").write_bytes(b"\x7fELF of another machine")
+    with pytest.raises(Unusable, match="cannot be started") as raised:
+        tmux.client_version()
+    assert raised.value.kind == "tmux-unreachable"
+
+
+def test_a_server_that_only_ever_dies_is_given_up(
+    nowhere: str, tmp_path: Path, monkeypatch: pytest.MonkeyPatch
+) -> None:
+    dying = "echo server exited unexpectedly >&2; exit 1"
+    with_stub(tmp_path, monkeypatch, f'[ "$2" = -V ] && echo tmux 3.3a && exit\n{dying}')
+    monkeypatch.setattr(opening, "_LIMIT_S", 0.2)
+    with pytest.raises(tmux.NoServer):
+        tmux.Tmux(nowhere).windows.open(an_order(new_run()), home())
+
+
+def test_what_libtmux_is_told_is_told_on(tmp_path: Path, monkeypatch: pytest.MonkeyPatch) -> None:
+    with_stub(tmp_path, monkeypatch, '[ "$2" = -V ] && echo tmux 3.3a && exit\necho odd >&2; exit 1')
+    with pytest.raises(tmux.Refused, match="odd"):
+        tmux.Tmux("/x/s").windows.find(new_run())
+
+
+def test_tmux_has_its_own_words_for_what_it_refuses(real: Real) -> None:
+    with pytest.raises(tmux.Refused, match="nosuch"):
+        real.tmux.options.write("nosuch", "x")
+    long = ["/bin/echo", "x" * 20_000]
+    with pytest.raises(tmux.Refused, match="too long") as raised:
+        real.tmux.windows.open(an_order(new_run(), long), home())
+    assert raised.value.kind == "window"
+
+
+def test_the_folder_of_sockets_is_made_as_tmux_makes_it(tmp_path: Path) -> None:
+    path = f"{tmp_path}/tmux-1/tmuxagents"
+    servers.make_folder(path)
+    assert os.stat(os.path.dirname(path)).st_mode & 0o7777 == 0o700
+    servers.make_folder(path)
+    os.chmod(os.path.dirname(path), 0o777)
+    with pytest.raises(Unusable, match="Others"):
+        servers.make_folder(path)
+    with pytest.raises(Unusable, match="There can be no tmux socket"):
+        servers.make_folder(f"{tmp_path}/a/b/c")
+
+
+def test_a_server_of_another_user_is_refused(real: Real, monkeypatch: pytest.MonkeyPatch) -> None:
+    if os.getuid() == 0:
+        os.chown(real.socket, 12345, 12345)
+    else:
+        monkeypatch.setattr(os, "getuid", lambda: 12345)
+    monkeypatch.setattr(runner, "_known", {})
+    with pytest.raises(Unusable, match="belongs to another user"):
+        real.tmux.identity()
