@@ -57,8 +57,10 @@ class Terminal:
         os.write(self._master, keys.encode())
 
     def left(self) -> int:
-        """Wait until the program has left; return its exit code."""
-        return self.process.wait(30)
+        """Wait until the program has left, and its last words have come; return its exit code."""
+        code = self.process.wait(30)
+        self._reader.join(2)  # not for ever: somebody else may hold the terminal
+        return code
 
     def close(self) -> None:
         if self.process.poll() is None:
