@@ -71,6 +71,8 @@ def verbs(stage: Stage) -> Iterator[Figure]:
             "events": ["events", run],
             "schema": ["schema", "run"],
             "models": ["models"],
+            "tools": ["tools"],
+            "stop (of a run that has ended)": ["stop", over],
             "--help": ["--help"],
         }
         with_yaml = {"presets list": ["presets", "list"]}  # its header is YAML, and nobody reads that faster

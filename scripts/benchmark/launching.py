@@ -12,7 +12,8 @@ import time
 from pathlib import Path
 from typing import TYPE_CHECKING
 
-from scripts.benchmark.measure import interleaved, spent, timed, until
+from scripts.benchmark.measure import interleaved, keep, spent, timed, until
+from scripts.benchmark.stage import CountedTmux
 from scripts.benchmark.table import Figure, number, ratio
 from tests.flows.desk import Desk
 from tests.flows.terminals import Terminal
@@ -105,7 +106,8 @@ def _check(code: int) -> None:
 
 
 @contextlib.contextmanager
-def _ground(stage: Stage) -> Iterator[Ground]:
+def grounded(stage: Stage) -> Iterator[Ground]:
+    """Lend a ground on which a server and a watcher are at work."""
     made, before = Ground(stage), os.getcwd()
     try:
         os.chdir(made.home.project)
@@ -124,7 +126,7 @@ def _imports(names: str, ground: Ground) -> float:
 
 def returned(stage: Stage) -> Iterator[Figure]:
     """Row 5: launch has returned, and its wrapper has acknowledged."""
-    with _ground(stage) as ground:
+    with grounded(stage) as ground:
         cases = {
             "window": ground.touching_window,
             "libtmux": lambda: _imports("libtmux", ground),
@@ -141,7 +143,7 @@ def returned(stage: Stage) -> Iterator[Figure]:
 
 def seen(stage: Stage) -> Iterator[Figure]:
     """Row 6: from launch to the first line on a terminal that looks at the session."""
-    with _ground(stage) as ground:
+    with grounded(stage) as ground:
         cases = {
             "window": ground.touching_window,
             "libtmux": lambda: _imports("libtmux", ground),
@@ -199,12 +201,13 @@ def _visible(ground: Ground, person: Terminal) -> float:
 def many(stage: Stage) -> Iterator[Figure]:
     """Row 7: a hundred children in one call, to the last first line."""
     count = 100
-    with _ground(stage) as ground:
+    with grounded(stage) as ground:
         ground.child(_QUIET_CHILD)
         floors, ours = [], []
         for _ in range(2 if stage.quick else 4):
             floors.append(_batch(ground, count))
             ours.append(_call(ground, count))
+    keep({"one tmux call": floors, "ours": ours})
     words = f"{count} launches, all first lines"
     yield ratio(7, words, min(floors), min(ours), goal=_MANY, of="one tmux call")
 
@@ -258,23 +261,18 @@ def _call(ground: Ground, count: int) -> float:
 
 def processes(stage: Stage) -> Iterator[Figure]:
     """Row 8: how many tmux processes a launch and a poll start."""
-    with _ground(stage) as ground:
-        log = ground.home.folder / "tmux.log"
-        log.touch()
-        shims = ground.home.folder / "bin"
-        shims.mkdir()
-        (shims / "tmux").write_text(f'#!/bin/sh\necho "$*" >>{log}\nexec {shutil.which("tmux")} "$@"\n')
-        (shims / "tmux").chmod(0o755)
+    with grounded(stage) as ground:
+        calls = CountedTmux(ground.home.folder)
         ground.home.end_watcher()
-        place = lookout.take(str(ground.home.state))  # a watcher's calls are row 10's and 11's
-        ground.home.environment["PATH"] = f"{shims}:{ground.home.environment['PATH']}"
+        place = lookout.take(str(ground.home.state))  # a watcher's calls are counted by themselves
+        ground.home.environment["PATH"] = calls.path(ground.home.environment["PATH"])
         figures = {"launch": ["launch", "done fine"], "poll": ["poll", "-aA"], "statusline": ["statusline"]}
         for name, arguments in figures.items():
-            log.write_text("")
+            calls.forget()
             _check(spent([ground.stage.entry, *arguments], ground.home.environment)[0])
-            calls = len(log.read_text().splitlines())
+            made = calls.made()
             most = 2.0 if name == "launch" else 0.0
-            yield Figure(8, f"tmux processes of a `{name}`", "", number(calls), calls, most, "processes")
+            yield Figure(8, f"tmux processes of a `{name}`", "", number(made), made, most, "processes")
         asked = ["tmux", "-S", str(ground.desk.sockets / _SOCKET), "list-clients"]
         clients = subprocess.run(asked, check=True, capture_output=True, text=True).stdout.splitlines()
         yield Figure(

@@ -1,4 +1,4 @@
-"""Measuring: CPU time of processes by wait4, cases interleaved in random order, medians."""
+"""Measuring: CPU time of processes, cases interleaved in random order, medians; raw figures are kept."""
 
 from __future__ import annotations
 
@@ -12,6 +12,18 @@ if TYPE_CHECKING:
     from collections.abc import Callable, Mapping, Sequence
 
 _dice = random.Random(9)  # noqa: S311  (an order, no secret)
+_kept: list[dict[str, list[float]]] = []
+
+
+def keep(raw: Mapping[str, Sequence[float]]) -> None:
+    """Keep figures as they were measured, for who wants to look behind a median."""
+    _kept.append({name: [round(value, 4) for value in values] for name, values in raw.items()})
+
+
+def kept() -> list[dict[str, list[float]]]:
+    """Return what was kept since this was last asked."""
+    found, _kept[:] = _kept[:], []
+    return found
 
 
 class Case:
@@ -32,9 +44,12 @@ class Case:
         return cpu_ms
 
 
-def spent(argv: Sequence[str], environment: Mapping[str, str]) -> tuple[int, float]:
-    """Run a command without streams; return its exit code and its CPU time in milliseconds."""
-    actions = [(os.POSIX_SPAWN_OPEN, number, os.devnull, os.O_RDWR, 0) for number in range(3)]
+def spent(
+    argv: Sequence[str], environment: Mapping[str, str], *, output: str = os.devnull
+) -> tuple[int, float]:
+    """Run a command, its output into a file; return its exit code and its CPU time in milliseconds."""
+    actions = [(os.POSIX_SPAWN_OPEN, number, os.devnull, os.O_RDWR, 0) for number in (0, 2)]
+    actions.append((os.POSIX_SPAWN_OPEN, 1, output, os.O_WRONLY | os.O_CREAT | os.O_TRUNC, 0o600))
     child = os.posix_spawn(argv[0], list(argv), dict(environment), file_actions=actions)
     _, status, usage = os.wait4(child, 0)
     return os.waitstatus_to_exitcode(status), (usage.ru_utime + usage.ru_stime) * 1000
@@ -56,6 +71,7 @@ def samples(cases: Mapping[str, Callable[[], float]], times: int) -> dict[str, l
             value = cases[name]()
             if turn:
                 raw[name].append(value)
+    keep(raw)
     return raw
 
 
@@ -63,6 +79,22 @@ def percentile(values: Sequence[float], share: float) -> float:
     """Return the value below which so much of them lies."""
     ordered = sorted(values)
     return ordered[min(len(ordered) - 1, int(len(ordered) * share))]
+
+
+def cpu_s(pid: int) -> float:
+    """Return the CPU time that a living process has used, all its threads together, in seconds.
+
+    By the clock that the kernel keeps of each process: the figures in /proc count whole ticks.
+    """
+    return time.clock_gettime((~pid << 3) | 2)
+
+
+def busy(pids: Sequence[int], seconds: float) -> list[float]:
+    """Return how much of a core each of these processes uses for so long, in percent."""
+    begun, before = time.perf_counter(), [cpu_s(pid) for pid in pids]
+    time.sleep(seconds)
+    took = time.perf_counter() - begun
+    return [100 * (cpu_s(pid) - then) / took for pid, then in zip(pids, before, strict=True)]
 
 
 def timed(act: Callable[[], object]) -> float:

@@ -6,6 +6,7 @@ import contextlib
 import json
 import os
 import secrets
+import shutil
 import subprocess
 import sysconfig
 import time
@@ -17,7 +18,7 @@ from scripts.benchmark.measure import until
 from tests.flows.watchers import begun, told, wrapped_by
 from tests.harness import REPOSITORY, Home
 from tmuxagents.core import events, plan
-from tmuxagents.edges import lookout, rundir
+from tmuxagents.edges import lookout, rundir, rundir_writing
 
 if TYPE_CHECKING:
     from collections.abc import Iterator
@@ -57,6 +58,31 @@ class Stage:
         finally:
             os.chdir(before)
             made.leave()
+
+
+class CountedTmux:
+    """A `tmux` that writes down how it is called, and is tmux then."""
+
+    def __init__(self, folder: Path) -> None:
+        self._log = folder / "tmux.log"
+        self._shims = folder / "bin"
+        self._shims.mkdir()
+        self.forget()
+        shim = self._shims / "tmux"
+        shim.write_text(f'#!/bin/sh\necho "$*" >>{self._log}\nexec {shutil.which("tmux")} "$@"\n')
+        shim.chmod(0o755)
+
+    def path(self, path: str) -> str:
+        """Return a PATH on which it comes first."""
+        return f"{self._shims}:{path}"
+
+    def forget(self) -> None:
+        """Begin to count."""
+        self._log.write_text("")
+
+    def made(self, word: str = "") -> int:
+        """Return how many calls were made; of those with a word in them."""
+        return sum(word in line for line in self._log.read_text().splitlines())
 
 
 def _installed(folder: Path) -> Path:
@@ -104,7 +130,7 @@ class Stand:
 
     def conclude(self, run_id: str) -> None:
         """Write how a run has ended, as its wrapper does before it goes."""
-        rundir.write_result(f"{self.home.state}/runs/{run_id}", _result(run_id))
+        rundir_writing.write_result(f"{self.home.state}/runs/{run_id}", _result(run_id))
 
     def let_go(self, run_id: str) -> None:
         """End the process that stands for a wrapper."""

@@ -2,14 +2,11 @@
 
 from __future__ import annotations
 
-import os
-import platform
-import subprocess
-from dataclasses import asdict, dataclass
+from dataclasses import asdict, dataclass, fields
 from typing import TYPE_CHECKING, Any
 
 if TYPE_CHECKING:
-    from collections.abc import Sequence
+    from collections.abc import Mapping, Sequence
 
 
 @dataclass(frozen=True)
@@ -23,6 +20,7 @@ class Figure:
     figure: float
     goal: float | None = None  # none: told for its own sake
     unit: str = "x"
+    points: tuple[tuple[int, float], ...] = ()  # of a curve: how many, and what it costs then
 
     @property
     def met(self) -> bool | None:
@@ -42,6 +40,12 @@ class Figure:
             goal,
             verdict,
         )
+
+    @classmethod
+    def of(cls, document: Mapping[str, Any]) -> Figure:
+        """Return the line of a JSON object."""
+        known = {field.name: document[field.name] for field in fields(cls)}
+        return cls(**known | {"points": tuple((count, value) for count, value in known["points"])})
 
     def document(self) -> dict[str, Any]:
         """Return the JSON object of this line."""
@@ -66,19 +70,11 @@ def number(value: float) -> str:
 HEAD = ("#", "figure", "floor", "ours", "ratio", "goal", "met")
 
 
-def markdown(figures: Sequence[Figure]) -> list[str]:
-    """Return the lines of the table."""
-    rows = [HEAD, *(figure.cells() for figure in figures)]
-    widths = [max(len(row[column]) for row in rows) for column in range(len(HEAD))]
+def markdown(rows: Sequence[Sequence[str]]) -> str:
+    """Return a table, its first row the head."""
+    widths = [max(map(len, column)) for column in zip(*rows, strict=True)]
     lines = [
         "| " + " | ".join(cell.ljust(width) for cell, width in zip(row, widths, strict=True)) + " |"
         for row in rows
     ]
-    return [lines[0], "|" + "|".join("-" * (width + 2) for width in widths) + "|", *lines[1:]]
-
-
-def machine() -> str:
-    """Return one line on what this was measured on."""
-    tmux = subprocess.run(["tmux", "-V"], capture_output=True, text=True, check=True).stdout.strip()
-    system = f"{platform.system()} {'.'.join(platform.release().split('.')[:2])}"
-    return f"{os.cpu_count()} cores, {system}, CPython {platform.python_version()}, {tmux}"
+    return "\n".join([lines[0], "|" + "|".join("-" * (width + 2) for width in widths) + "|", *lines[1:]])

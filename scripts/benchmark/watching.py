@@ -1,4 +1,4 @@
-"""Rows 10 to 13: the watcher: from an end to the screen, at rest, and under a flood of events."""
+"""Rows 8 and 10 to 13: the watcher: from an end to the screen, at rest, and under a flood of events."""
 
 from __future__ import annotations
 
@@ -14,7 +14,8 @@ import termios
 import time
 from typing import TYPE_CHECKING
 
-from scripts.benchmark.measure import percentile, until
+from scripts.benchmark.measure import busy, cpu_s, keep, percentile, until
+from scripts.benchmark.stage import CountedTmux
 from scripts.benchmark.table import Figure, number
 from tests.flows.lookouts import place_of
 from tests.harness import PATH, TmuxServer
@@ -26,9 +27,8 @@ if TYPE_CHECKING:
 
     from scripts.benchmark.stage import Stage, Stand
 
-_QUIET_MS, _LOADED_MS, _BYTES, _GROWTH = 50.0, 300.0, 300.0, 4.0
+_QUIET_MS, _LOADED_MS, _BYTES, _GROWTH, _PUSH = 50.0, 300.0, 300.0, 4.0, 2.0
 _IDLE_PERCENT, _RSS_MB, _INSTANCES, _FLOODED = 0.1, 25.0, 1.0, 1.5
-_TICKS = os.sysconf("SC_CLK_TCK")
 # What any watcher pays that uses the same library: one recursive watch, and nothing done.
 _BARE = """
 import sys, time
@@ -129,22 +129,17 @@ def _screened(stage: Stage) -> Iterator[tuple[TmuxServer, Screen]]:
 
 def shown(stage: Stage) -> Iterator[Figure]:
     """Row 10 and 11: from the end of a run to another status line on a terminal."""
+    turns = 5 if stage.quick else 40
     with _watched(stage, known=200, live=50) as stand, _screened(stage) as (server, screen):
-        quiet, size = _ends(stand, server, screen, stage.times(40))
-        with _poured(stage, stand, rate=100, seconds=stage.times(40) * 3):
-            loaded, _ = _ends(stand, server, screen, stage.times(40))
-        for _ in range(10):  # in one call 50 windows, as far from us as those of children are
-            more = [";", "new-window", "-d", "-t", "children:", "sleep 1000"] * 50
-            start = (
-                []
-                if server.run("list-sessions", "-F", "#{session_name}").count("children")
-                else ["new-session"]
-            )
-            server.run(
-                *(["new-session", "-d", "-s", "children", "sleep 1000"] if start else ["list-sessions"]),
-                *more,
-            )
-        many, _ = _ends(stand, server, screen, stage.times(40))
+        quiet, size = _ends(stand, server, screen, turns)
+        with _poured(stage, stand, rate=100, seconds=1000):
+            loaded, _ = _ends(stand, server, screen, turns)
+        server.run("new-session", "-d", "-s", "children", "sleep 1000")
+        more = [";", "new-window", "-d", "-t", "children:", "sleep 1000"]
+        for _ in range(10):  # 50 in one call, as far from us as those of children are
+            server.run("list-sessions", *more * 50)
+        many, _ = _ends(stand, server, screen, turns)
+    keep({"quiet": quiet, "under 5,000 events/s": loaded, "500 windows beside": many})
     for row, what, times, goal in (
         (10, "end of a run → status line, quiet, p99", quiet, _QUIET_MS),
         (10, "… under 5,000 events/s, p99", loaded, _LOADED_MS),
@@ -175,6 +170,43 @@ def _ends(stand: Stand, server: TmuxServer, screen: Screen, times: int) -> tuple
     return found, statistics.median(sizes)
 
 
+# --- row 8 ------------------------------------------------------------------------------------------------
+
+
+def changes(stage: Stage) -> Iterator[Figure]:
+    """Row 8: how many tmux processes a change of the status text starts."""
+    with stage.home(known=1) as stand:
+        folder = stage.folder / "changes"
+        folder.mkdir(exist_ok=True)
+        calls = CountedTmux(folder)
+        stand.home.environment["PATH"] = calls.path(stand.home.environment["PATH"])
+        stand.home.be_watched()
+        with TmuxServer(folder) as server:
+            stand.watch()
+            _one_end(stand, server)  # a server is told once what its status text is made of
+            calls.forget()
+            for _ in range(3):
+                _one_end(stand, server)
+            made, pushed = calls.made(), calls.made("set-environment")
+    words = "tmux processes of a change of the status text"
+    yield Figure(8, words, "", number(made / pushed), made / pushed, _PUSH, "processes")
+
+
+def _one_end(stand: Stand, server: TmuxServer) -> None:
+    """Have a run come and go, and wait until its server has shown both."""
+
+    def shows(words: str) -> bool:
+        return words in server.run("display-message", "-p", "#{E:@tmuxagents_status}")
+
+    name = f"r{time.monotonic_ns() % 10**9}"
+    run_id = stand.add_live("x", name=name, tmux=place_of(server))
+    until(lambda: shows("1 running"))
+    stand.conclude(run_id)
+    stand.let_go(run_id)
+    until(lambda: shows(name))
+    stand.forget(run_id)
+
+
 # --- rows 12 and 13 ---------------------------------------------------------------------------------------
 
 
@@ -182,13 +214,13 @@ def at_rest(stage: Stage) -> Iterator[Figure]:
     """Row 12: 100 live runs that say nothing."""
     with _watched(stage, known=500, live=100) as stand:
         pid = stand.watch()
-        time.sleep(6)
-        percent = _busy(pid, 5 if stage.quick else 20)
+        time.sleep(4)
+        percent = busy([pid], 4 if stage.quick else 20)[0]
         rss = status_kb(pid, "VmRSS") / 1024
         links = [os.readlink(f"/proc/{pid}/fd/{name}") for name in os.listdir(f"/proc/{pid}/fd")]
     instances = sum(link == "anon_inode:inotify" for link in links)
     words = "watcher at rest, 100 live of 500 known"
-    yield Figure(12, f"{words}: CPU", "", f"{percent:.2f} % of a core", percent, _IDLE_PERCENT, "%")
+    yield Figure(12, f"{words}: CPU", "", f"{percent:.3f} % of a core", percent, _IDLE_PERCENT, "%")
     yield Figure(12, f"{words}: inotify instances", "", str(instances), instances, _INSTANCES, "")
     yield Figure(12, f"{words}: RSS", "", f"{rss:.1f} MB", rss, _RSS_MB, "MB")
 
@@ -204,22 +236,22 @@ def flooded(stage: Stage) -> Iterator[Figure]:
         try:
             if bare.stdout is not None:
                 bare.stdout.readline()
-            with _poured(stage, stand, rate=100, seconds=seconds + 2):
+            with _poured(stage, stand, rate=100, seconds=seconds + 2) as pouring:
                 time.sleep(1)
-                before = [_cpu_s(pid), _cpu_s(bare.pid)]
+                before = [cpu_s(pid), cpu_s(bare.pid)]
                 time.sleep(seconds)
                 ours, floor = (
-                    now - then for now, then in zip([_cpu_s(pid), _cpu_s(bare.pid)], before, strict=True)
+                    now - then for now, then in zip([cpu_s(pid), cpu_s(bare.pid)], before, strict=True)
                 )
+                pouring.wait(60)
         finally:
             bare.kill()
             bare.communicate()
         last = 100 + 100 * (seconds + 2) - 1
         until(lambda: _is_whole(stand, last), 20)
-    busy = [f"{100 * cpu / seconds:.1f} % of a core" for cpu in (floor, ours)]
-    yield Figure(
-        13, "watcher, 10,000 events/s, none lost", f"bare watchdog {busy[0]}", busy[1], ours / floor, _FLOODED
-    )
+    bare_words, our_words = (f"{100 * cpu / seconds:.1f} % of a core" for cpu in (floor, ours))
+    words = "watcher, 10,000 events/s, none lost"
+    yield Figure(13, words, f"bare watchdog {bare_words}", our_words, ours / floor, _FLOODED)
 
 
 def _is_whole(stand: Stand, last: int) -> bool:
@@ -229,24 +261,12 @@ def _is_whole(stand: Stand, last: int) -> bool:
 
 
 @contextlib.contextmanager
-def _poured(stage: Stage, stand: Stand, *, rate: int, seconds: int) -> Iterator[None]:
+def _poured(stage: Stage, stand: Stand, *, rate: int, seconds: int) -> Iterator[subprocess.Popen[bytes]]:
+    """Have each live run say so much so long, at most as long as this lasts."""
     logs = [f"{stand.home.state}/runs/{run_id}/events.jsonl" for run_id in stand.live]
-    pouring = subprocess.Popen([stage.python, "-I", "-S", "-c", _POUR, str(rate), str(seconds), *logs])
-    try:
-        yield
-        pouring.wait(seconds + 30)
-    finally:
-        pouring.kill()
-        pouring.wait()
-
-
-def _busy(pid: int, seconds: int) -> float:
-    before = _cpu_s(pid)
-    time.sleep(seconds)
-    return 100 * (_cpu_s(pid) - before) / seconds
-
-
-def _cpu_s(pid: int) -> float:
-    with open(f"/proc/{pid}/stat", encoding="utf-8") as file:
-        fields = file.read().rpartition(")")[2].split()
-    return (int(fields[11]) + int(fields[12])) / _TICKS
+    argv = [stage.python, "-I", "-S", "-c", _POUR, str(rate), str(seconds), *logs]
+    with subprocess.Popen(argv) as pouring:
+        try:
+            yield pouring
+        finally:
+            pouring.kill()

@@ -8,6 +8,7 @@ import statistics
 import subprocess
 from typing import TYPE_CHECKING
 
+from scripts.benchmark.measure import keep
 from scripts.benchmark.table import Figure
 from tests.harness import Home
 from tests.torture import memory
@@ -46,6 +47,7 @@ def throughput(stage: Stage) -> Iterator[Figure]:
         for _ in range(3):
             floor.append(_bare(stage, full) - _bare(stage, empty))
             ours.append(_wrapped(stage, full) - _wrapped(stage, empty))
+        keep({f"{name}, bare": floor, f"{name}, ours": ours})
         bare, wrapped = (statistics.median(times) * 1000 / lines for times in (floor, ours))
         words = f"wrapper, lines of {name}"
         per_s = f"{1e6 / wrapped:,.0f} lines/s"
