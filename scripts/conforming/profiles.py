@@ -1,0 +1,122 @@
+"""Adapters for profiles: their files as text, their fields as flags and as words, their command."""
+
+from __future__ import annotations
+
+from typing import Any
+
+from scripts.conforming.words import HOME, refuse
+from tmuxagents.core import (
+    child_flags,
+    frontmatter,
+    preset_edit,
+    preset_text,
+    preset_words,
+    presets,
+    profile_command,
+    skills,
+)
+from tmuxagents.core.preset_edit import Draft
+from tmuxagents.core.preset_fields import GLOBAL, PROFILE, PROJECT
+from tmuxagents.edges import presetfiles
+
+Given = dict[str, Any]
+
+
+def header(given: Given) -> Given:
+    """Return header and body of a file."""
+    read = frontmatter.parse(given["content"])
+    return {"frontmatter": read.fields, "body": read.body}
+
+
+def folder(given: Given) -> str:
+    """Return where profiles of a scope lie."""
+    if given["scope"] == PROJECT:
+        return presetfiles.project_folder(given["cwd"], PROFILE)
+    return presetfiles.global_folder({"HOME": HOME, **(given.get("env") or {})}, PROFILE)
+
+
+def flags(given: Given) -> Given:
+    """Return the child's command line and its own variables."""
+    fields = given["profile"]
+    args = child_flags.arguments(fields, cwd=given.get("cwd"), agent_dir=given.get("agentDir"))
+    return {"args": args, "env": child_flags.environment(fields)}
+
+
+def tool_conflict(given: Given) -> str:
+    """Refuse tools that are both listed and excluded."""
+    refuse(child_flags.tool_conflict(given["profile"], given.get("name")))
+    return "ok"
+
+
+def skill_conflict(given: Given) -> str:
+    """Refuse skills that are both wanted and switched off."""
+    refuse(child_flags.skill_conflict(given["profile"], given.get("name")))
+    return "ok"
+
+
+def exclusions(given: Given) -> Given:
+    """Return a profile with the tools that are left."""
+    return child_flags.apply_exclusions(given["profile"], given["all"])
+
+
+class _SkillFile:
+    """A skill's file, as if it had been read."""
+
+    is_declared = True
+
+    def __init__(self, name: str, path: str, text: str | None) -> None:
+        self.folder = name
+        self.path = path
+        self.text = text
+
+
+def resolved_skills(given: Given) -> Given:
+    """Return a profile with paths and texts for the names of its skills."""
+    found = (given.get("skills") or {}).items()
+    known = skills.index(_SkillFile(name, each["path"], each["content"]) for name, each in found)
+    return skills.resolve(given["profile"], known)
+
+
+def summary(given: Given) -> str:
+    """Return a profile on one line."""
+    return preset_words.summary(given["name"], given["profile"])
+
+
+def detail(given: Given) -> str:
+    """Return a profile, a line each field."""
+    return preset_words.detail(given["name"], given["profile"])
+
+
+def text(given: Given) -> str:
+    """Return a profile as the text of its file."""
+    return preset_text.text(given["name"], given["profile"])
+
+
+# --- the command ------------------------------------------------------------------------------------------
+
+
+def command(given: Given) -> Given:
+    """Return what is said and asked; what a person answers to each question stands in the case."""
+    answer = profile_command.answer(given["args"], _known(given.get("profiles") or {}))
+    notes = [answer.note] if answer.note else []
+    if given.get("confirm") and answer.afterwards:
+        notes.append(answer.afterwards)
+    questions = [answer.question] if answer.question else []
+    return {"notes": [list(note) for note in notes], "confirms": [list(question) for question in questions]}
+
+
+def _known(texts: dict[str, dict[str, str]]) -> dict[str, Given]:
+    """Return the profiles of files that a case gives as texts, in the order in which they are read."""
+    known: dict[str, Given] = {}
+    for source in (GLOBAL, PROJECT):
+        for stem, written in (texts.get(source) or {}).items():
+            draft = Draft(kind=PROFILE, source=source, path=f"/{source}/{stem}.md", text=written)
+            read = presets.parse(draft)
+            if isinstance(read, presets.Preset):
+                known[read.name] = read.fields
+    return known
+
+
+def completions(given: Given) -> list[str] | None:
+    """Return how a line could go on."""
+    return preset_edit.completions(given["prefix"], given.get("profiles") or [])

@@ -1,0 +1,57 @@
+"""Adapters for what a session said: before a resumed task, in the transcript, as the tools answer."""
+
+from __future__ import annotations
+
+from typing import Any
+
+from scripts.conforming.words import our_status, refuse
+from tmuxagents.agents import raw as raw_json
+from tmuxagents.core import retrieval, sessions, settings
+from tmuxagents.core.retrieval import Message, Told
+
+Given = dict[str, Any]
+
+_SESSION = "s1"
+_OURS = ("state", "reason")  # what stands beside their words in `details`
+_UNSET = ("model", "exitCode")  # what they leave out where we say null
+
+
+def told(raw: Given) -> Told:
+    """Return one run; its messages are as a child prints them."""
+    messages = [_message(one) for one in raw["messages"]]
+    return Told(our_status(raw["status"]), messages, raw.get("errorMessage"))
+
+
+def _message(raw: Given) -> Message:
+    blocks = raw_json.blocks(raw.get("content"))
+    calls = [(block["name"], block.get("arguments")) for block in blocks if block.get("type") == "toolCall"]
+    return Message(raw["role"], "\n".join(raw_json.texts(blocks, "text")), calls)
+
+
+def before_a_resumed_task(given: Given) -> str:
+    """Return what stands before the task of a resumed run."""
+    return retrieval.resume_text([told(raw) for raw in given["runs"]])
+
+
+def transcript(given: Given) -> str:
+    """Return the transcript of a session."""
+    return retrieval.session_text([told(raw) for raw in given["runs"]])
+
+
+def retrieved(given: Given) -> Given:
+    """Return what a tool answers of a session of these runs."""
+    raws = given["runs"]
+    if not raws:
+        refuse(sessions.unknown_session(_SESSION))
+    runs, latest = [told(raw) for raw in raws], raws[-1]
+    most = int(settings.NUMBERS["maxLinesPerWindow"].default)
+    shape = {"sessionId": _SESSION, "status": our_status(latest["status"]), "reason": None}
+    shape |= {key: latest.get(key) for key in _UNSET}
+    if given["tool"] == "get_subagent_output":
+        text = retrieval.output(runs[-1])
+        details = sessions.output_details(shape, latest["taskName"], len(runs), most)
+    else:
+        text = retrieval.session_output(runs)
+        details = sessions.session_details(shape, latest["taskName"], runs, most)
+    left_out = {*_OURS, *(key for key in _UNSET if key not in latest)}
+    return {"text": text, "details": {key: details[key] for key in details if key not in left_out}}
