@@ -1,6 +1,7 @@
 # shellcheck shell=bash
 # The private environment of this repository, below .dev or $TMUXAGENTS_DEV_DIR: source this, and call
-# environment_make, with `checks` for what the linter, the type checker and the tests need besides.
+# environment_make, with `checks` for what the linter, the type checker and the tests need besides, or
+# environment_make_python for Python's part of it alone.
 #
 #   venv/   the project itself, editable, and what its checks need where they were asked for
 #   node/   a Node new enough for pi            pi/    the real pi
@@ -34,6 +35,16 @@ environment_make() {
     venv_ready || make_venv
     node_ready || make_node
     pi_ready || make_pi
+    lock --shared
+  fi
+}
+
+# Python's part alone, for what starts no child.
+environment_make_python() {
+  lock --shared
+  if [ -z "$environment_fixed" ] && ! venv_ready; then
+    lock --exclusive
+    venv_ready || make_venv
     lock --shared
   fi
 }

@@ -56,6 +56,10 @@ class Terminal:
         tmux(self.socket, "send-keys", "-l", line)
         tmux(self.socket, "send-keys", "Enter")
 
+    def press(self, key: str) -> None:
+        """Press a key."""
+        tmux(self.socket, "send-keys", key)
+
     def wait_for(self, *words: str) -> list[str]:
         """Wait until the screen shows these words; return its rows, with their colours."""
         rows: list[str] = []
@@ -111,12 +115,16 @@ def scenes(command: str, seat: Terminal, other: Terminal) -> dict[str, Picture]:
     other.type("tmuxagents poll")
     status = [seat.wait_for("3 running")[-1]]
     table = other.wait_for("3 running / 3 total", " guide ")
+    other.type("tmuxagents top")
+    top = other.wait_for("3 running / 3 total", "> ", "Enter attach")
+    other.press("q")
     status += ["", seat.wait_for("✓")[-1]]
     window = seat.wait_for("Completed after")
     status += ["", seat.wait_for("bg: 0 running / 3 total")[-1]]
     return {
         "window": ("The window of a child, and tmux's status line below it", window),
         "poll": ("tmuxagents poll: three children at work", used(table)),
+        "top": ("tmuxagents top: three children at work", top),
         "statusline": ("The status line: three at work, one just done, all done", status),
     }
 

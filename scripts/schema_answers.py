@@ -140,6 +140,7 @@ DEFS: dict[str, Schema] = {
     "block": record({"type": words("text"), "text": TEXT}),
     "progress": record(
         {"type": words("progress"), "content": listing(ref("block")), "details": ref("details")},
+        optional={"view": TEXT | {"description": "The same for a screen that has room for it."}},
     ),
     "answer": record(
         {"content": listing(ref("block"), minItems=1), "details": ref("details"), "isError": FLAG},

@@ -86,7 +86,7 @@ DOCUMENTS: dict[str, tuple[str, Schema]] = {
         record(
             {
                 "v": VERSION,
-                "target": words("tmux"),
+                "target": words("pi", "claude", "codex", "tmux"),
                 "uninstall": FLAG,
                 "dryRun": FLAG,
                 "changes": listing(

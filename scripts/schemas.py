@@ -14,7 +14,14 @@ from pathlib import Path
 # Started as a program, Python looks for modules beside this file only.
 sys.path.insert(0, str(Path(__file__).parents[1]))
 
-from scripts import schema_answers, schema_presets, schema_shapes, schema_upkeep
+from scripts import (
+    schema_answers,
+    schema_layouts,
+    schema_notice,
+    schema_presets,
+    schema_shapes,
+    schema_upkeep,
+)
 from scripts.schema_shapes import (
     COUNT,
     CURSOR,
@@ -178,7 +185,11 @@ DOCUMENTS: dict[str, tuple[str, Schema]] = {
             },
             optional={
                 "profile": {"type": "object", "description": "What a profile adds to the command line."},
+                "reopens": FLAG
+                | {"description": "A person goes on with the session: the child gets no prompt."},
                 "replayed": COUNT | {"description": "Characters of the transcript in the prompt, if any."},
+                "nesting": COUNT
+                | {"maximum": 3, "description": "How many levels of children it may have, if any may."},
             },
         ),
     ),
@@ -245,7 +256,9 @@ DOCUMENTS: dict[str, tuple[str, Schema]] = {
         record({"v": VERSION, "at": ref("moment")} | MESSAGE, MESSAGE_RULE),
     ),
 }
-DOCUMENTS |= schema_upkeep.DOCUMENTS | schema_presets.DOCUMENTS
+DOCUMENTS |= (
+    schema_upkeep.DOCUMENTS | schema_presets.DOCUMENTS | schema_notice.DOCUMENTS | schema_layouts.DOCUMENTS
+)
 
 # ---- writing ----------------------------------------------------------------------------------------
 

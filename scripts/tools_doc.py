@@ -35,7 +35,7 @@ tool was carried out, whatever its children did; a refusal has the exit code of 
 of the JSON reads it from stdin. With `--stream` JSON lines of progress come before it, at most 10 a second.
 Ctrl-C, or TERM, stops the children of the call. `tmuxagents schema call` prints the schema of all that.
 
-A child has none of these tools.
+A child has none of these tools, unless a preset of yours says so (`nesting`, see [presets](presets.md)).
 """
 
 # tool -> what a person wants to know besides, and a call that is right
@@ -104,7 +104,10 @@ NOTES: dict[str, tuple[str, dict[str, Any]]] = {
         {"runId": "auth-scout"},
     ),
     "send_to_agent": (
-        ("All children are batch children so far: every call is refused (exit 4, `not-live`)."),
+        (
+            "A batch child refuses (exit 4, `not-live`). Delivered means that the child has taken it: it "
+            "reads it between two of its steps, or, with `followUp`, when it is done."
+        ),
         {"runId": "auth-scout", "text": "Look into src/ only."},
     ),
 }

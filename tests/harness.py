@@ -21,7 +21,7 @@ from typing import TYPE_CHECKING, Any, Self
 from scripts import model_turns
 from tmuxagents.commands.inspect import inspect
 from tmuxagents.core import plan
-from tmuxagents.edges import lookout, process, rundir
+from tmuxagents.edges import lookout, process, rundir, rundir_writing
 
 if TYPE_CHECKING:
     from collections.abc import Callable, Mapping, Sequence
@@ -78,7 +78,9 @@ class Home:
             task=script, cwd=str(self.project), project=str(self.project), model=model, timeout=60
         )
         meta = plan.plan_launch(request, run_id=secrets.token_hex(8), now=time.time()) | changes
-        made = rundir.create(str(self.state / "runs"), meta, {rundir.PROMPT: plan.prompt_bytes(script)})
+        made = rundir_writing.create(
+            str(self.state / "runs"), meta, {rundir.PROMPT: plan.prompt_bytes(script)}
+        )
         run = Run(self, Path(made), meta)
         self.made.append(run)
         if not self._watched and self._lookout is None:

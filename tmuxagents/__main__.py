@@ -24,6 +24,10 @@ def _main() -> None:
     while (handle := os.open(os.devnull, os.O_RDWR)) <= 2:  # noqa: PLR2004  (stdin, stdout, stderr)
         pass
     os.close(handle)
+    if "TMUXAGENTS_FAULT" in os.environ:  # a test wants things to fail
+        from tmuxagents.edges import faults  # noqa: PLC0415  (nobody else pays for it)
+
+        faults.install(os.environ)
     if len(sys.argv) == _WITH_RUN_DIR and sys.argv[1] == "_wrap" and not sys.argv[2].startswith("-"):
         from tmuxagents.wrapper.become import become_wrapper  # noqa: PLC0415  (for one verb only)
 

@@ -4,6 +4,7 @@ By path, so that it is the package of whoever starts it, installed in whatever w
 that may be installed, and nothing else that lies beside it goes before what Python brings along.
 """
 
+import os
 import sys
 
 _ROOT = __file__.rpartition("/tmuxagents/")[0]
@@ -14,6 +15,11 @@ import tmuxagents  # noqa: E402, F401  (the one to be found from now on)
 sys.path.remove(_ROOT)
 if _ROOT not in sys.path:
     sys.path.append(_ROOT)
+
+if "TMUXAGENTS_FAULT" in os.environ:  # a test wants things to fail
+    from tmuxagents.edges import faults
+
+    faults.install(os.environ)
 
 from tmuxagents.watcher.run import main  # noqa: E402
 

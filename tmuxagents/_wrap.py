@@ -4,9 +4,15 @@ A file of its own, so that the interpreter can run without site (2 ms and much m
 this is compiled at each start.
 """
 
+import os
 import sys
 
 sys.path.append(__file__.rpartition("/tmuxagents/")[0])
+
+if "TMUXAGENTS_FAULT" in os.environ:  # a test wants things to fail
+    from tmuxagents.edges import faults
+
+    faults.install(os.environ)
 
 from tmuxagents.wrapper.run import main
 

@@ -3,11 +3,11 @@
 from __future__ import annotations
 
 import os
-import signal
 import time
 
 from tmuxagents.core import leftovers
 from tmuxagents.edges import process
+from tmuxagents.edges.bare import signal
 from tmuxagents.records import Spared
 
 TYPE_CHECKING = False
@@ -63,7 +63,7 @@ def end(scope: Scope, *, hard: bool = False) -> list[Spared]:
     kill_at = begun if hard else begun + TERM_S
     asked: set[tuple[int, int]] = set()
     while True:
-        left = scope.look()
+        left = _look(scope, begun + _LIMIT_S)
         now = time.monotonic()
         if not left.ended:
             return left.spared
@@ -71,14 +71,40 @@ def end(scope: Scope, *, hard: bool = False) -> list[Spared]:
             return left.spared + [Spared(row.pid, row.comm, "could not be ended") for row in left.ended]
         if now >= kill_at:
             _signal(left.ended, signal.SIGKILL)
-            process.wait_all_gone(left.ended, _ROUND_S)
+            _wait(left.ended, _ROUND_S)
         else:
             fresh = [row for row in left.ended if (row.pid, row.start_time) not in asked]
-            asked.update((row.pid, row.start_time) for row in fresh)
-            _signal(fresh, signal.SIGTERM, signal.SIGCONT)
-            process.wait_all_gone(left.ended, min(_ROUND_S, kill_at - now))
+            asked |= _signal(fresh, signal.SIGTERM, signal.SIGCONT)
+            _wait(left.ended, min(_ROUND_S, kill_at - now))
 
 
-def _signal(rows: list[ProcessRow], *numbers: int) -> None:
+# A machine that has run out of descriptors has some again in a moment. Until then nobody is known to be gone.
+
+
+def _look(scope: Scope, until: float) -> Leftovers:
+    while True:
+        try:
+            return scope.look()
+        except OSError:
+            if time.monotonic() > until:
+                raise
+            time.sleep(_ROUND_S)
+
+
+def _signal(rows: list[ProcessRow], *numbers: int) -> set[tuple[int, int]]:
+    """Signal these; return who was reached, or has gone."""
+    reached = set()
     for row in rows:
-        process.send(row.pid, row.start_time, *numbers)
+        try:
+            process.send(row.pid, row.start_time, *numbers)
+        except OSError:
+            continue  # it is there in the next round, too
+        reached.add((row.pid, row.start_time))
+    return reached
+
+
+def _wait(rows: list[ProcessRow], limit_s: float) -> None:
+    try:
+        process.wait_all_gone(rows, limit_s)
+    except OSError:
+        time.sleep(limit_s)

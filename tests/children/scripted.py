@@ -7,6 +7,7 @@ for each of them afterwards.
 
 from __future__ import annotations
 
+import fcntl
 import json
 import os
 import signal
@@ -297,6 +298,43 @@ def complain(text: str) -> None:
     sys.stderr.flush()
 
 
+def gate(path: str) -> None:
+    """`gate PATH`: wait until there is a file, as long as that takes."""
+    while not os.path.exists(path):
+        time.sleep(0.05)
+
+
+def shell(line: str) -> None:
+    """`shell LINE`: a whole run that carries out a command and answers with its exit code and its words."""
+    told = subprocess.run(
+        line, shell=True, stdin=subprocess.DEVNULL, capture_output=True, text=True, check=False
+    )
+    done(f"{told.returncode} {told.stdout}{told.stderr}")
+
+
+def forge_events(_: str) -> None:
+    """Write into the run's own events that all went well."""
+    folder = os.path.dirname(os.readlink("/proc/self/fd/0"))
+    with open(f"{folder}/events.jsonl", "a", encoding="utf-8") as log:
+        log.writelines(
+            json.dumps({"v": 1, "seq": 99, "at": time.time(), **event}, separators=(",", ":")) + "\n"
+            for event in (
+                {"type": "assistant_text", "text": "forged"},
+                {"type": "turn_end", "stopReason": "stop"},
+                {"type": "settled", "aborted": False, "attended": False},
+                {"type": "child_exited", "exitCode": 0, "signal": None},
+            )
+        )
+
+
+def hold_lock(_: str) -> None:
+    """Put a lock of one's own in the place of the run's, and hold it."""
+    folder = os.path.dirname(os.readlink("/proc/self/fd/0"))
+    os.unlink(f"{folder}/run.lock")
+    held = os.open(f"{folder}/run.lock", os.O_RDWR | os.O_CREAT, 0o600)
+    fcntl.flock(held, fcntl.LOCK_EX)
+
+
 STEPS: dict[str, Callable[[str], object]] = {
     "begin": begin,
     "answer": answer,
@@ -322,6 +360,11 @@ STEPS: dict[str, Callable[[str], object]] = {
     "stderr": complain,
     "pid": lambda what: record(os.getpid(), what),
     "json": lambda text: (sys.stdout.write(text + "\n"), sys.stdout.flush()),
+    "gate": gate,
+    "forge_events": forge_events,
+    "hold_lock": hold_lock,
+    "to_parent": lambda name: os.kill(os.getppid(), getattr(signal, name)),
+    "shell": shell,
 }
 
 

@@ -36,6 +36,15 @@ def test_a_new_file_is_like_any_that_the_person_makes(tmp_path: Path) -> None:
     assert [entry.name for entry in tmp_path.iterdir()] == ["conf"]
 
 
+def test_a_new_private_file_is_for_no_other_user(tmp_path: Path) -> None:
+    path = tmp_path / "conf"
+    dotfile.replace(str(path), None, b"x\n", private=True)
+    assert mode(path) == 0o600
+    path.chmod(0o644)
+    dotfile.replace(str(path), b"x\n", b"y\n", private=True)
+    assert mode(path) == 0o644  # a person has made it so
+
+
 @pytest.mark.parametrize("wanted", [0o600, 0o644, 0o755, 0o666])
 def test_the_mode_stays(tmp_path: Path, wanted: int) -> None:
     path = tmp_path / "conf"

@@ -12,7 +12,6 @@ from typing import TYPE_CHECKING, Any
 import pytest
 
 from tests.edges.apart import NOBODY, Apart, apart, mount_privately, mount_tmpfs
-from tests.unit import vectors
 from tmuxagents.edges import presetfiles
 from tmuxagents.edges.presetfiles import Refused
 
@@ -119,12 +118,6 @@ def test_the_users_own_lie_in_the_agents_folder(desk: Desk, variables: dict[str,
         desk.put(f"{place}/agent-profiles/a.md")
     desk.environment |= {name: str(desk.home / value) for name, value in variables.items()}
     assert desk.found() == [f"{folder}/subagents/a.md", f"{folder}/agent-profiles/a.md"]
-
-
-@pytest.mark.parametrize(("given", "expected"), vectors.group("getProfilesDir"))
-def test_conformance_of_the_profiles_folder(given: dict[str, Any], expected: str) -> None:
-    assert given["scope"] == "global"
-    assert presetfiles.global_folder(given["env"], "profile") == expected
 
 
 def test_a_project_can_be_left_out(desk: Desk) -> None:

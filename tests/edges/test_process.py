@@ -22,7 +22,7 @@ import pytest
 from tests.edges.apart import Apart, apart, become_somebody, mount_privately, running, set_dumpable
 from tests.harness import REPOSITORY, eventually
 from tmuxagents import records
-from tmuxagents.edges import process, rundir
+from tmuxagents.edges import process, rundir_writing
 from tmuxagents.edges.appender import Appender
 from tmuxagents.edges.rawlog import RawLog
 from tmuxagents.errors import Unusable
@@ -408,8 +408,8 @@ def keep_to_ourselves() -> None:
 def test_a_child_gets_three_descriptors_and_a_session_of_its_own(prompt: Path) -> None:
     def act() -> None:
         keep_to_ourselves()
-        held = rundir.lock(str(prompt.parent), 0)
-        rundir.reserve(str(prompt.parent))
+        held = rundir_writing.lock(str(prompt.parent), 0)
+        rundir_writing.reserve(str(prompt.parent))
         RawLog(f"{prompt.parent}/log").write(b"x")
         Appender(f"{prompt.parent}/events").append(b"x\n")
         with Child(STOPS, {}, prompt) as child:
@@ -545,7 +545,7 @@ def limits_in_child(umask: int, limits: dict[str, list[int]]) -> tuple[int, dict
     """Return umask and limits of a child that is started with these."""
     reading, writing = process.pipe()
     os.set_blocking(reading, True)
-    with process.surroundings(umask, limits):
+    with process.Surroundings(umask, limits):
         argv = [sys.executable, "-I", "-S", "-c", LIMITS]
         child = process.spawn(argv[0], argv, {}, streams=(0, writing, 2))
     os.close(writing)
@@ -584,7 +584,7 @@ def test_umask_and_limits_are_ours_again_when_the_child_cannot_be_started() -> N
     def act() -> tuple[int, tuple[int, int]]:
         os.umask(0o077)
         resource.setrlimit(resource.RLIMIT_NOFILE, (300, 1000))
-        with pytest.raises(FileNotFoundError), process.surroundings(0, {"RLIMIT_NOFILE": [500, 500]}):
+        with pytest.raises(FileNotFoundError), process.Surroundings(0, {"RLIMIT_NOFILE": [500, 500]}):
             process.spawn("/nowhere", ["x"], {}, streams=(0, 1, 2))
         return os.umask(0), resource.getrlimit(resource.RLIMIT_NOFILE)
 

@@ -10,10 +10,8 @@ from typing import Any
 import pytest
 
 from tests.edges.apart import apart, become_somebody
-from tests.unit import vectors
 from tmuxagents import records
 from tmuxagents.commands import promptfiles as joined
-from tmuxagents.core import prompt
 from tmuxagents.core.filespecs import FileSpec
 from tmuxagents.edges import promptfiles
 
@@ -39,32 +37,6 @@ def read(path: Path | str, within: Path | None = None) -> tuple[str | None, str]
 
 def blocks(project: Path, *paths: str, **options: Any) -> list[str]:
     return joined.blocks([FileSpec(path) for path in paths], str(project), **options)
-
-
-# --- vectors ---
-
-
-def write(project: Path, name: str, words: str) -> None:
-    path = project / name
-    path.parent.mkdir(parents=True, exist_ok=True)
-    size = int(words.split(maxsplit=1)[0][1:]) if words.startswith("<") else None  # "<1048576 bytes>"
-    path.write_bytes(words.encode() if size is None else b"x" * size)
-
-
-def spec(value: Any, root: Path) -> FileSpec:
-    # Not by `filespecs.read`: a vector asks for `head: 0`, which the ways in refuse.
-    wanted: dict[str, Any] = {"path": value} if isinstance(value, str) else value
-    path = wanted["path"].replace("<ROOT>", str(root))
-    return FileSpec(path, **{key: number for key, number in wanted.items() if key != "path"})
-
-
-@pytest.mark.parametrize(("given_", "expected"), vectors.group("filesParameter"))
-def test_files_vector(project: Path, given_: dict[str, Any], expected: str) -> None:
-    for name, words in given_["files"].items():
-        write(project, name, words)
-    cwd = project / given_.get("cwd", "")
-    found = joined.blocks([spec(value, project.parent) for value in given_["spec"]], str(cwd))
-    assert prompt.compose(given_["prompt"], blocks=found) == expected.replace("<ROOT>", str(project.parent))
 
 
 # --- text, and what is none ---

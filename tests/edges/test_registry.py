@@ -143,13 +143,14 @@ def test_scopes_newest_first(book: Registry) -> None:
     assert (book.session_size(A), book.named("scout")[0].run_id[0], book.row(B)) == (2, "1", None)
 
 
-def test_beginnings_and_neighbours(book: Registry) -> None:
+def test_beginnings_and_who_has_the_same_one(book: Registry) -> None:
     ids = ["0" * 16, "0123" + "0" * 12, "0123" + "f" * 12, "f" * 16]
     book.save(row(run_id) for run_id in ids)
     assert book.beginning("0123") == ids[1:3]
     assert (book.beginning("f"), book.beginning("e"), book.beginning("")) == (ids[3:], [], ids)
-    assert sorted(book.neighbours(ids[1])) == [ids[0], ids[2]]
-    assert (book.neighbours(ids[0]), book.neighbours(ids[3])) == ([ids[1]], [ids[2]])
+    assert book.alike(ids, 4) == {ids[1]: [ids[2]], ids[2]: [ids[1]]}
+    assert book.alike(ids, 1) == {ids[0]: ids[1:3], ids[1]: [ids[0], ids[2]], ids[2]: ids[:2]}
+    assert (book.alike(ids[:1], 4), book.alike(ids, 8), book.alike([], 4)) == ({}, {}, {})
 
 
 def test_ends_that_nobody_was_told_of(book: Registry) -> None:
@@ -197,7 +198,7 @@ QUESTIONS: list[Callable[[Registry], object]] = [
     lambda book: book.rows(Scope("owner", "me"), active=True),
     lambda book: book.changes(book.cursor(book.last_change(), 0), Scope("project", "x")),
     lambda book: book.row(A),
-    lambda book: book.neighbours(A),
+    lambda book: book.alike([A], 8),
     lambda book: book.folder(),
     lambda book: book.save([ended(A)]),
 ]

@@ -23,7 +23,7 @@ from tests.edges import obstacles
 from tests.edges.apart import Apart, apart, at_once, file_size, mount_privately, mount_tmpfs, running
 from tests.edges.obstacles import FIFO, FOLDER, HUGE, LINK, NOTHING
 from tests.harness import eventually
-from tmuxagents.edges import process, rundir
+from tmuxagents.edges import process, rundir, rundir_writing
 from tmuxagents.edges.appender import Appender
 
 if TYPE_CHECKING:
@@ -64,7 +64,7 @@ def mode(path: str | Path) -> int:
 
 def test_a_run_is_made_of_its_plan_and_its_texts(tmp_path: Path) -> None:
     runs = f"{tmp_path}/deep/state/runs"
-    made = rundir.create(runs, META, {rundir.PROMPT: b"do \0 it\xff", rundir.SYSTEM_PROMPT: b""})
+    made = rundir_writing.create(runs, META, {rundir.PROMPT: b"do \0 it\xff", rundir.SYSTEM_PROMPT: b""})
     assert made == f"{runs}/{RUN}"
     assert names(runs) == [RUN]
     assert names(made) == [rundir.META, rundir.PROMPT, rundir.SYSTEM_PROMPT]
@@ -78,11 +78,11 @@ def test_a_run_is_ours_alone_whatever_the_umask(tmp_path: Path, outer: int) -> N
 
     def act() -> dict[str, int]:
         os.umask(outer)
-        made = rundir.create(runs, META, {rundir.PROMPT: b"do it"})
+        made = rundir_writing.create(runs, META, {rundir.PROMPT: b"do it"})
         Appender(f"{made}/{rundir.EVENTS}").append(b"{}\n")
-        rundir.claim(made, WRAPPER)
-        rundir.write_result(made, RESULT)
-        held = rundir.lock(made, 0)
+        rundir_writing.claim(made, WRAPPER)
+        rundir_writing.write_result(made, RESULT)
+        held = rundir_writing.lock(made, 0)
         assert held is not None
         os.close(held)
         return {".": mode(made), "..": mode(runs)} | {name: mode(f"{made}/{name}") for name in names(made)}
@@ -96,7 +96,7 @@ def test_with_umask_077_the_folders_above_are_ours_alone_too(tmp_path: Path) -> 
         os.umask(0)
         before = os.umask(0o077)
         assert before == 0
-        rundir.create(f"{tmp_path}/a/b/runs", META, {})
+        rundir_writing.create(f"{tmp_path}/a/b/runs", META, {})
 
     apart(act)
     assert [mode(tmp_path / path) for path in ("a", "a/b", "a/b/runs")] == [0o700] * 3
@@ -104,9 +104,9 @@ def test_with_umask_077_the_folders_above_are_ours_alone_too(tmp_path: Path) -> 
 
 def test_the_same_run_is_not_made_twice(tmp_path: Path) -> None:
     runs = str(tmp_path)
-    made = rundir.create(runs, META, {rundir.PROMPT: b"first"})
+    made = rundir_writing.create(runs, META, {rundir.PROMPT: b"first"})
     with pytest.raises(OSError, match=RUN):
-        rundir.create(runs, {**META, "task": "second"}, {rundir.PROMPT: b"second"})
+        rundir_writing.create(runs, {**META, "task": "second"}, {rundir.PROMPT: b"second"})
     assert names(runs) == [RUN]
     assert rundir.read_meta(made) == META
     assert rundir.read_bytes(f"{made}/{rundir.PROMPT}") == b"first"
@@ -115,7 +115,7 @@ def test_the_same_run_is_not_made_twice(tmp_path: Path) -> None:
 def test_what_lies_under_its_name_is_not_taken_for_it(tmp_path: Path) -> None:
     (tmp_path / RUN).write_text("mine")
     with pytest.raises(OSError, match=RUN):
-        rundir.create(str(tmp_path), META, {rundir.PROMPT: b"do it"})
+        rundir_writing.create(str(tmp_path), META, {rundir.PROMPT: b"do it"})
     assert names(str(tmp_path)) == [RUN]
     assert (tmp_path / RUN).read_text() == "mine"
 
@@ -123,7 +123,7 @@ def test_what_lies_under_its_name_is_not_taken_for_it(tmp_path: Path) -> None:
 def test_of_two_that_make_the_same_run_at_once_one_does(tmp_path: Path) -> None:
     def act(text: bytes) -> bytes | None:
         try:
-            rundir.create(str(tmp_path), {**LARGE, "runId": RUN}, {rundir.PROMPT: text * 100_000})
+            rundir_writing.create(str(tmp_path), {**LARGE, "runId": RUN}, {rundir.PROMPT: text * 100_000})
         except OSError:
             return None
         return text
@@ -144,7 +144,9 @@ def test_a_run_is_whole_or_not_there_when_its_maker_is_killed(tmp_path: Path) ->
     def make_many() -> None:
         while True:
             run_id = secrets.token_hex(8)
-            rundir.create(runs, {**LARGE, "runId": run_id}, {rundir.PROMPT: prompt, "append.md": prompt})
+            rundir_writing.create(
+                runs, {**LARGE, "runId": run_id}, {rundir.PROMPT: prompt, "append.md": prompt}
+            )
 
     os.mkdir(runs)
     for _ in range(40):
@@ -169,7 +171,7 @@ def test_nobody_sees_a_run_that_is_being_made(tmp_path: Path) -> None:
 
     def make() -> None:
         for run_id in ids:
-            rundir.create(runs, {**LARGE, "runId": run_id}, {rundir.PROMPT: b"x" * 100_000})
+            rundir_writing.create(runs, {**LARGE, "runId": run_id}, {rundir.PROMPT: b"x" * 100_000})
 
     def watch() -> list[int]:
         seen: dict[str, int] = {}
@@ -190,7 +192,7 @@ def test_a_full_disk_leaves_nothing_of_a_run(tmp_path: Path) -> None:
 
     def act() -> int | None:
         with file_size(1000), pytest.raises(OSError, match="large") as caught:
-            rundir.create(runs, META, {rundir.PROMPT: b"x" * 5000})
+            rundir_writing.create(runs, META, {rundir.PROMPT: b"x" * 5000})
         return caught.value.errno
 
     assert apart(act) == errno.EFBIG
@@ -199,7 +201,7 @@ def test_a_full_disk_leaves_nothing_of_a_run(tmp_path: Path) -> None:
 
 def test_a_task_of_1_mb_of_anything_can_be_read_again(tmp_path: Path) -> None:
     meta = {**META, "task": "\x01" * 1_000_000}
-    made = rundir.create(str(tmp_path), meta, {})
+    made = rundir_writing.create(str(tmp_path), meta, {})
     assert rundir.read_meta(made) == meta
 
 
@@ -267,7 +269,7 @@ def test_a_result_that_does_not_say_how_it_ended_is_none(run_dir: str, changes: 
 
 
 def test_a_run_that_is_a_link_is_read(run_dir: str) -> None:
-    rundir.write_result(run_dir, RESULT)
+    rundir_writing.write_result(run_dir, RESULT)
     os.symlink(run_dir, f"{run_dir}-linked")  # as a project links its runs
     assert rundir.read_result(f"{run_dir}-linked") == RESULT
 
@@ -392,7 +394,7 @@ def test_lines_are_followed_while_they_are_written(tmp_path: Path) -> None:
 
 
 def can_lock(run_dir: str, limit_s: float = 0.0) -> bool:
-    held = rundir.lock(run_dir, limit_s)
+    held = rundir_writing.lock(run_dir, limit_s)
     if held is not None:
         os.close(held)
     return held is not None
@@ -414,9 +416,9 @@ def test_a_long_log_is_read_in_pieces_of_whole_lines(tmp_path: Path, most: int) 
 
 def test_of_many_that_announce_a_run_at_once_one_does(run_dir: str) -> None:
     assert not rundir.is_announced(run_dir)
-    assert sorted(at_once([lambda: rundir.announce(run_dir)] * 8)) == [False] * 7 + [True]
+    assert sorted(at_once([lambda: rundir_writing.announce(run_dir)] * 8)) == [False] * 7 + [True]
     assert rundir.is_announced(run_dir)
-    assert not rundir.announce(run_dir)
+    assert not rundir_writing.announce(run_dir)
 
 
 @pytest.mark.parametrize("obstacle", ["link", "folder"])
@@ -424,13 +426,13 @@ def test_what_lies_in_the_way_of_an_announcement_is_one(run_dir: str, tmp_path: 
     way = Path(run_dir) / rundir.ANNOUNCED
     way.mkdir() if obstacle == "folder" else way.symlink_to(tmp_path / "elsewhere")
     assert rundir.is_announced(run_dir)
-    assert not rundir.announce(run_dir)
+    assert not rundir_writing.announce(run_dir)
     assert not (tmp_path / "elsewhere").exists()
 
 
 def test_a_run_that_is_gone_cannot_be_announced(tmp_path: Path) -> None:
     with pytest.raises(FileNotFoundError):
-        rundir.announce(str(tmp_path / "gone"))
+        rundir_writing.announce(str(tmp_path / "gone"))
 
 
 def test_one_process_at_a_time_has_the_lock(run_dir: str) -> None:
@@ -439,7 +441,7 @@ def test_one_process_at_a_time_has_the_lock(run_dir: str) -> None:
     def act() -> int:
         entered = 0
         for _ in range(6):
-            held = rundir.lock(run_dir, 20)
+            held = rundir_writing.lock(run_dir, 20)
             assert held is not None
             os.close(os.open(inside, os.O_CREAT | os.O_EXCL))  # fails if another is inside
             entered += 1
@@ -451,14 +453,14 @@ def test_one_process_at_a_time_has_the_lock(run_dir: str) -> None:
 
 
 def test_the_lock_is_free_when_it_is_let_go_and_when_its_holder_dies(run_dir: str) -> None:
-    held = rundir.lock(run_dir, 0)
+    held = rundir_writing.lock(run_dir, 0)
     assert held is not None
     assert not can_lock(run_dir)
     os.close(held)
     assert can_lock(run_dir)
 
     def hold() -> None:
-        rundir.lock(run_dir, 0)
+        rundir_writing.lock(run_dir, 0)
         Path(run_dir, "held").touch()
         signal.pause()
 
@@ -470,7 +472,7 @@ def test_the_lock_is_free_when_it_is_let_go_and_when_its_holder_dies(run_dir: st
 
 
 def test_no_program_that_is_started_inherits_the_lock(run_dir: str) -> None:
-    held = rundir.lock(run_dir, 0)
+    held = rundir_writing.lock(run_dir, 0)
     assert held is not None
     with running(["sleep", "600"], close_fds=False) as child:
         assert not can_lock(run_dir)
@@ -480,17 +482,17 @@ def test_no_program_that_is_started_inherits_the_lock(run_dir: str) -> None:
 
 
 def test_waiting_for_the_lock_has_an_end(run_dir: str) -> None:
-    held = rundir.lock(run_dir, 0)
+    held = rundir_writing.lock(run_dir, 0)
     assert held is not None
     begun = time.monotonic()
-    assert rundir.lock(run_dir, 0.3) is None
+    assert rundir_writing.lock(run_dir, 0.3) is None
     assert 0.3 <= time.monotonic() - begun < 1.0
     os.close(held)
 
 
 def test_who_waits_for_the_lock_gets_it_when_it_is_free(run_dir: str) -> None:
     def hold() -> None:
-        rundir.lock(run_dir, 0)
+        rundir_writing.lock(run_dir, 0)
         Path(run_dir, "held").touch()
         signal.pause()
 
@@ -504,10 +506,10 @@ def test_who_waits_for_the_lock_gets_it_when_it_is_free(run_dir: str) -> None:
 
 def test_a_lock_file_that_was_removed_and_made_anew_is_another_lock(run_dir: str) -> None:
     path = f"{run_dir}/{rundir.LOCK}"
-    held = rundir.lock(run_dir, 0)
+    held = rundir_writing.lock(run_dir, 0)
     assert held is not None
     os.unlink(path)
-    new = rundir.lock(run_dir, 0)
+    new = rundir_writing.lock(run_dir, 0)
     assert new is not None
     os.close(held)
     assert not can_lock(run_dir)
@@ -530,7 +532,7 @@ def test_a_lock_on_a_file_that_has_just_been_removed_does_not_count(
         flock(handle, operation)
 
     monkeypatch.setattr(fcntl, "flock", slow_flock)
-    held = rundir.lock(run_dir, 5)
+    held = rundir_writing.lock(run_dir, 5)
     monkeypatch.undo()
     assert held is not None
     assert len(turns) == 3
@@ -544,7 +546,7 @@ def test_those_that_remove_the_lock_file_before_they_let_go_do_not_meet(run_dir:
 
     def act() -> int:
         for _ in range(6):
-            held = rundir.lock(run_dir, 20)
+            held = rundir_writing.lock(run_dir, 20)
             assert held is not None
             os.close(os.open(inside, os.O_CREAT | os.O_EXCL))
             os.unlink(inside)
@@ -562,7 +564,7 @@ def test_what_lies_in_the_place_of_the_lock_keeps_nobody_from_it(run_dir: str, o
 
     def act() -> tuple[bool, bool, int]:
         before = len(os.listdir("/proc/self/fd"))
-        held = rundir.lock(run_dir, 1)
+        held = rundir_writing.lock(run_dir, 1)
         alone = not can_lock(run_dir)
         after = len(os.listdir("/proc/self/fd")) - before
         return held is not None, alone, after
@@ -574,15 +576,15 @@ def test_what_lies_in_the_place_of_the_lock_keeps_nobody_from_it(run_dir: str, o
 
 def test_a_run_that_is_not_there_cannot_be_locked(tmp_path: Path) -> None:
     with pytest.raises(FileNotFoundError):
-        rundir.lock(str(tmp_path / "none"), 5)
+        rundir_writing.lock(str(tmp_path / "none"), 5)
 
 
 # --- the claim --------------------------------------------------------------------------------------------
 
 
 def test_the_first_claim_is_the_only_one(run_dir: str) -> None:
-    assert rundir.claim(run_dir, WRAPPER)
-    assert not rundir.claim(run_dir, {**WRAPPER, "pid": 5})
+    assert rundir_writing.claim(run_dir, WRAPPER)
+    assert not rundir_writing.claim(run_dir, {**WRAPPER, "pid": 5})
     assert rundir.read_wrapper(run_dir) == WRAPPER
     assert names(run_dir) == [rundir.WRAPPER]
     assert mode(f"{run_dir}/{rundir.WRAPPER}") == 0o600
@@ -604,7 +606,7 @@ def test_of_twenty_claims_at_once_one_wins_and_nobody_sees_half_of_it(tmp_path: 
         return looks
 
     def act(folder: Path, pid: int) -> int | None:
-        return pid if rundir.claim(str(folder), {**WRAPPER, **LARGE, "pid": pid}) else None
+        return pid if rundir_writing.claim(str(folder), {**WRAPPER, **LARGE, "pid": pid}) else None
 
     looking = [Apart(look) for _ in range(2)]
     for folder in rounds:
@@ -619,11 +621,11 @@ def test_of_twenty_claims_at_once_one_wins_and_nobody_sees_half_of_it(tmp_path: 
 def test_a_claim_that_does_not_fit_on_the_disk_leaves_nothing(run_dir: str) -> None:
     def act() -> None:
         with file_size(1000), pytest.raises(OSError, match="large"):
-            rundir.claim(run_dir, {**WRAPPER, **LARGE})
+            rundir_writing.claim(run_dir, {**WRAPPER, **LARGE})
 
     apart(act)
     assert names(run_dir) == []
-    assert rundir.claim(run_dir, WRAPPER)
+    assert rundir_writing.claim(run_dir, WRAPPER)
 
 
 def test_a_claimer_that_is_killed_has_claimed_or_not(tmp_path: Path) -> None:
@@ -635,7 +637,7 @@ def test_a_claimer_that_is_killed_has_claimed_or_not(tmp_path: Path) -> None:
 
         def claim(folder: Path = folder) -> None:
             (folder / "begun").touch()
-            rundir.claim(str(folder), {**WRAPPER, **LARGE})
+            rundir_writing.claim(str(folder), {**WRAPPER, **LARGE})
             signal.pause()
 
         claimer = Apart(claim)
@@ -645,7 +647,7 @@ def test_a_claimer_that_is_killed_has_claimed_or_not(tmp_path: Path) -> None:
         text = rundir.read_bytes(f"{folder}/{rundir.WRAPPER}")
         assert text is None or json.loads(text)["fill"] == LARGE["fill"]
         claimed += text is not None
-        assert rundir.claim(str(folder), WRAPPER) == (text is None)
+        assert rundir_writing.claim(str(folder), WRAPPER) == (text is None)
     assert claimed > 0
 
 
@@ -653,14 +655,14 @@ def test_a_claimer_that_is_killed_has_claimed_or_not(tmp_path: Path) -> None:
 def test_what_lies_in_the_place_of_the_claim_is_no_claim_of_ours(run_dir: str, obstacle: str) -> None:
     path = Path(run_dir, rundir.WRAPPER)
     obstacles.put(obstacle, path)
-    assert not apart(lambda: rundir.claim(run_dir, WRAPPER), 5)
+    assert not apart(lambda: rundir_writing.claim(run_dir, WRAPPER), 5)
     obstacles.take_away(obstacle, path)
-    assert rundir.claim(run_dir, WRAPPER)
+    assert rundir_writing.claim(run_dir, WRAPPER)
 
 
 def test_there_is_no_claim_where_there_is_no_run(tmp_path: Path) -> None:
     with pytest.raises(FileNotFoundError):
-        rundir.claim(str(tmp_path / "none"), WRAPPER)
+        rundir_writing.claim(str(tmp_path / "none"), WRAPPER)
     assert names(str(tmp_path)) == []
 
 
@@ -670,11 +672,11 @@ def test_there_is_no_claim_where_there_is_no_run(tmp_path: Path) -> None:
 def test_readers_see_the_old_or_the_new_and_never_nothing(run_dir: str) -> None:
     texts = [bytes([letter]) * 200_000 for letter in b"abcdef"]
     path = f"{run_dir}/{rundir.OUTPUT}"
-    rundir.replace(run_dir, rundir.OUTPUT, texts[0])
+    rundir_writing.replace(run_dir, rundir.OUTPUT, texts[0])
 
     def write() -> None:
         for turn in range(600):
-            rundir.replace(run_dir, rundir.OUTPUT, texts[turn % len(texts)])
+            rundir_writing.replace(run_dir, rundir.OUTPUT, texts[turn % len(texts)])
         Path(run_dir, "enough").touch()
 
     def look() -> int:
@@ -696,17 +698,17 @@ def test_a_file_or_a_link_in_the_way_is_replaced(run_dir: str) -> None:
     target.write_text("not ours")
     path = Path(run_dir, rundir.RESULT)
     path.symlink_to(target)
-    rundir.write_result(run_dir, RESULT)
+    rundir_writing.write_result(run_dir, RESULT)
     assert rundir.read_result(run_dir) == RESULT
     assert not path.is_symlink()
     assert target.read_text() == "not ours"
     path.unlink()
     os.mkfifo(path)
-    rundir.write_result(run_dir, RESULT)
+    rundir_writing.write_result(run_dir, RESULT)
     assert rundir.read_result(run_dir) == RESULT
     path.unlink()
     path.symlink_to(run_dir)  # a link to a folder is no folder
-    rundir.write_result(run_dir, RESULT)
+    rundir_writing.write_result(run_dir, RESULT)
     assert rundir.read_result(run_dir) == RESULT
     assert names(run_dir) == [rundir.RESULT, "target"]
 
@@ -716,7 +718,7 @@ def test_a_folder_in_the_way_is_moved_aside_with_all_that_is_in_it(run_dir: str)
     for turn in range(3):  # whatever lies aside already
         Path(run_dir, rundir.RESULT).mkdir()
         Path(run_dir, rundir.RESULT, f"precious-{turn}").write_text("data")
-        rundir.write_result(run_dir, RESULT)
+        rundir_writing.write_result(run_dir, RESULT)
         assert rundir.read_result(run_dir) == RESULT
         os.unlink(f"{run_dir}/{rundir.RESULT}")
         aside |= {path.name for path in Path(run_dir).glob("*/precious-*")}
@@ -724,20 +726,20 @@ def test_a_folder_in_the_way_is_moved_aside_with_all_that_is_in_it(run_dir: str)
 
 
 def test_nothing_that_a_child_can_foresee_is_in_the_way(run_dir: str) -> None:
-    rundir.write_result(run_dir, RESULT)
-    rundir.replace(run_dir, rundir.OUTPUT, b"answer")
+    rundir_writing.write_result(run_dir, RESULT)
+    rundir_writing.replace(run_dir, rundir.OUTPUT, b"answer")
     with contextlib.suppress(OSError):
         apart(partial(fail_to_replace, run_dir))
     left_by_one = [f".{rundir.RESULT}.new", f"{rundir.RESULT}.was-a-directory", f".{rundir.RESULT}"]
     for name in left_by_one:
         Path(run_dir, name, "full").mkdir(parents=True)
-    rundir.write_result(run_dir, {**RESULT, "output": "new"})
+    rundir_writing.write_result(run_dir, {**RESULT, "output": "new"})
     assert rundir.read_result(run_dir) == {**RESULT, "output": "new"}
 
 
 def fail_to_replace(run_dir: str) -> None:
     with file_size(1000), pytest.raises(OSError, match="large"):
-        rundir.write_result(run_dir, {**RESULT, **LARGE})
+        rundir_writing.write_result(run_dir, {**RESULT, **LARGE})
 
 
 def test_nothing_is_written_into_the_folder_that_a_link_leads_to(run_dir: str, tmp_path: Path) -> None:
@@ -745,10 +747,10 @@ def test_nothing_is_written_into_the_folder_that_a_link_leads_to(run_dir: str, t
     os.rename(run_dir, elsewhere)
     os.symlink(elsewhere, run_dir)
     acts: list[Callable[[], object]] = [
-        lambda: rundir.write_result(run_dir, RESULT),
-        lambda: rundir.claim(run_dir, WRAPPER),
-        lambda: rundir.lock(run_dir, 0),
-        lambda: rundir.remove(run_dir, rundir.RESULT),
+        lambda: rundir_writing.write_result(run_dir, RESULT),
+        lambda: rundir_writing.claim(run_dir, WRAPPER),
+        lambda: rundir_writing.lock(run_dir, 0),
+        lambda: rundir_writing.remove(run_dir, rundir.RESULT),
     ]
     for act in acts:
         with pytest.raises(OSError, match=r"."):
@@ -757,11 +759,11 @@ def test_nothing_is_written_into_the_folder_that_a_link_leads_to(run_dir: str, t
 
 
 def test_a_file_that_does_not_fit_leaves_the_old_one_whole(run_dir: str) -> None:
-    rundir.write_result(run_dir, RESULT)
+    rundir_writing.write_result(run_dir, RESULT)
 
     def act() -> int | None:
         with file_size(1000), pytest.raises(OSError, match="large") as caught:
-            rundir.write_result(run_dir, {**RESULT, **LARGE})
+            rundir_writing.write_result(run_dir, {**RESULT, **LARGE})
         return caught.value.errno
 
     assert apart(act) == errno.EFBIG
@@ -771,11 +773,11 @@ def test_a_file_that_does_not_fit_leaves_the_old_one_whole(run_dir: str) -> None
 
 def test_a_killed_writer_leaves_the_old_or_the_new(run_dir: str) -> None:
     dice = random.Random(3)
-    rundir.write_result(run_dir, {**RESULT, **LARGE})
+    rundir_writing.write_result(run_dir, {**RESULT, **LARGE})
 
     def write() -> None:
         while True:
-            rundir.write_result(run_dir, {**RESULT, **LARGE})
+            rundir_writing.write_result(run_dir, {**RESULT, **LARGE})
 
     for _ in range(20):
         before = os.stat(f"{run_dir}/{rundir.RESULT}")
@@ -784,21 +786,21 @@ def test_a_killed_writer_leaves_the_old_or_the_new(run_dir: str) -> None:
         time.sleep(dice.uniform(0, 0.002))  # the instant of death, not a wait
         writer.kill()
         assert rundir.read_result(run_dir) == {**RESULT, **LARGE}
-    rundir.write_result(run_dir, RESULT)
+    rundir_writing.write_result(run_dir, RESULT)
     assert rundir.read_result(run_dir) == RESULT
 
 
 def test_a_file_is_removed_if_there_is_one(run_dir: str) -> None:
-    rundir.remove(run_dir, rundir.RESULT)
-    rundir.write_result(run_dir, RESULT)
-    rundir.remove(run_dir, rundir.RESULT)
+    rundir_writing.remove(run_dir, rundir.RESULT)
+    rundir_writing.write_result(run_dir, RESULT)
+    rundir_writing.remove(run_dir, rundir.RESULT)
     assert names(run_dir) == []
     os.symlink(__file__, f"{run_dir}/{rundir.RESULT}")
-    rundir.remove(run_dir, rundir.RESULT)
+    rundir_writing.remove(run_dir, rundir.RESULT)
     assert names(run_dir) == []
     assert os.path.exists(__file__)
     Path(run_dir, rundir.RESULT, "precious").mkdir(parents=True)
-    rundir.remove(run_dir, rundir.RESULT)
+    rundir_writing.remove(run_dir, rundir.RESULT)
     assert not os.path.exists(f"{run_dir}/{rundir.RESULT}")
     assert len(list(Path(run_dir).glob("*/precious"))) == 1
 
@@ -816,19 +818,19 @@ def test_on_a_full_disk_the_result_fits_into_the_room_kept_for_it(tmp_path: Path
     def act() -> dict[str, Any] | None:
         mount_privately()
         mount_tmpfs(tmp_path, "1m")
-        rundir.write_result(str(tmp_path), RESULT)
-        held = rundir.reserve(str(tmp_path))
+        rundir_writing.write_result(str(tmp_path), RESULT)
+        held = rundir_writing.reserve(str(tmp_path))
         assert held is not None
         assert names(str(tmp_path)) == [rundir.RESULT], "what is held has no name"
         fill_disk(tmp_path)
         larger = {**RESULT, "output": "x" * 40_000}
         with pytest.raises(OSError, match="space"):
-            rundir.write_result(str(tmp_path), larger)
+            rundir_writing.write_result(str(tmp_path), larger)
         assert rundir.read_result(str(tmp_path)) == RESULT
         assert names(str(tmp_path)) == ["ballast", rundir.RESULT]
-        assert rundir.reserve(str(tmp_path)) is None
+        assert rundir_writing.reserve(str(tmp_path)) is None
         os.close(held)
-        rundir.write_result(str(tmp_path), larger)
+        rundir_writing.write_result(str(tmp_path), larger)
         return rundir.read_result(str(tmp_path))
 
     found = apart(act)
@@ -839,9 +841,9 @@ def test_on_a_full_disk_the_result_fits_into_the_room_kept_for_it(tmp_path: Path
 def test_room_that_cannot_be_kept_is_no_error_and_no_leak(run_dir: str) -> None:
     def act() -> tuple[int, int]:
         before = len(os.listdir("/proc/self/fd"))
-        with file_size(rundir.RESERVE - 1):
-            assert rundir.reserve(run_dir) is None
-        assert rundir.reserve(f"{run_dir}/none") is None
+        with file_size(rundir_writing.RESERVE - 1):
+            assert rundir_writing.reserve(run_dir) is None
+        assert rundir_writing.reserve(f"{run_dir}/none") is None
         return before, len(os.listdir("/proc/self/fd"))
 
     before, after = apart(act)
@@ -862,18 +864,18 @@ class Claimed:
 
     def __init__(self, runs: Path) -> None:
         self.runs = runs
-        self.run_dir = rundir.create(str(runs), META, {rundir.PROMPT: b"do it"})
-        assert rundir.claim(self.run_dir, WRAPPER)
+        self.run_dir = rundir_writing.create(str(runs), META, {rundir.PROMPT: b"do it"})
+        assert rundir_writing.claim(self.run_dir, WRAPPER)
         place = rundir.place_of(self.run_dir)
         assert place is not None
         self.place = place
 
     def is_whole(self) -> bool:
-        return rundir.is_whole(self.run_dir, self.place)
+        return rundir_writing.is_whole(self.run_dir, self.place)
 
     def restore(self) -> bool:
         """Make again what is gone; check that it is there then."""
-        gone = rundir.restore(self.run_dir, META, WRAPPER, self.place)
+        gone = rundir_writing.restore(self.run_dir, META, WRAPPER, self.place)
         assert rundir.read_meta(self.run_dir) == META
         assert rundir.read_wrapper(self.run_dir) == WRAPPER
         assert mode(self.run_dir) == 0o700
@@ -883,7 +885,9 @@ class Claimed:
 def test_a_run_directory_that_is_there_is_left_as_it_is(claimed: Claimed) -> None:
     before = {name: Path(claimed.run_dir, name).read_bytes() for name in names(claimed.run_dir)}
     assert claimed.is_whole()
-    assert not rundir.restore(claimed.run_dir, {**META, "task": "x"}, {**WRAPPER, "pid": 9}, claimed.place)
+    assert not rundir_writing.restore(
+        claimed.run_dir, {**META, "task": "x"}, {**WRAPPER, "pid": 9}, claimed.place
+    )
     assert {name: Path(claimed.run_dir, name).read_bytes() for name in names(claimed.run_dir)} == before
 
 
@@ -985,7 +989,7 @@ def test_writing_everything_goes_on_after_a_short_write() -> None:
         interruptions: list[int] = []
         signal.signal(signal.SIGALRM, lambda number, _frame: interruptions.append(number))
         signal.setitimer(signal.ITIMER_REAL, 0.001, 0.001)  # each may cut a write short
-        rundir.write_all(writing, text)
+        rundir_writing.write_all(writing, text)
         return len(interruptions)
 
     writer = Apart(write)

@@ -122,7 +122,7 @@ class World:
         for pane in {id(pane): pane for _, pane in self.all_panes()}.values():
             if pane.closes_at is None or self.clock < pane.closes_at:
                 continue
-            if self.watched(pane):
+            if self.watched(pane) or not pane.dead:
                 pane.closes_at = self.clock + pane.close_after_s
             elif pane.run_id == pane.closes_for:
                 self.close(pane)

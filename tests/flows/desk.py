@@ -61,6 +61,10 @@ class Desk:
         folder = self.home.state / "runs"
         return sorted(os.listdir(folder)) if folder.exists() else []
 
+    def made(self) -> list[str]:
+        """Return the runs, without those that are just being written down."""
+        return [run_id for run_id in self.runs() if not run_id.startswith(".")]
+
     def result(self, run_id: str) -> dict[str, Any]:
         """Wait for the result of a run."""
         read = lambda: rundir.read_result(str(self.folder(run_id)))  # noqa: E731

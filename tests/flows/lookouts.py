@@ -13,7 +13,7 @@ from typing import TYPE_CHECKING, Any
 
 from tests.flows.watchers import begun, told, wrapped_by
 from tests.harness import eventually
-from tmuxagents.edges import lookout, process, registry, rundir
+from tmuxagents.edges import lookout, process, registry, rundir, rundir_writing
 
 if TYPE_CHECKING:
     from collections.abc import Iterator
@@ -118,4 +118,4 @@ def end(run: Run, sleeper: subprocess.Popen[bytes], status: str = "completed", r
 def record(run: Run, status: str = "completed", reason: str = "done", at: float | None = None) -> None:
     """Write how a run has ended; nobody has to be gone for it."""
     result = {"v": 1, "runId": run.run_id, "status": status, "reason": reason}
-    rundir.write_result(str(run.folder), {**result, "endedAt": at or time.time()})
+    rundir_writing.write_result(str(run.folder), {**result, "endedAt": at or time.time()})

@@ -21,7 +21,7 @@ from tests.harness import PATH, eventually, real_pi
 from tmuxagents.commands import examine_machine, known
 from tmuxagents.commands.doctor import Case
 from tmuxagents.core import checkup, events
-from tmuxagents.edges import rundir, selftest
+from tmuxagents.edges import rundir_writing, selftest
 
 if TYPE_CHECKING:
     from collections.abc import Iterator
@@ -464,7 +464,7 @@ def test_a_process_that_was_spared_on_purpose_is_none_left_behind(machine: Machi
     with leftover(run.run_id) as left:
         result = json.loads((run.folder / "result.json").read_text())
         spared = {"pid": left, "comm": "sleep", "why": "is kept in the background"}
-        rundir.write_result(str(run.folder), result | {"leftBehind": [spared]})
+        rundir_writing.write_result(str(run.folder), result | {"leftBehind": [spared]})
         assert machine.only("processes")["state"] == "ok"
 
 

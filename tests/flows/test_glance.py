@@ -5,6 +5,7 @@ from __future__ import annotations
 import contextlib
 import json
 import os
+import re
 import subprocess
 import sys
 from typing import TYPE_CHECKING, Any
@@ -16,13 +17,14 @@ from tests.harness import eventually
 from tmuxagents.commands import glance, known
 from tmuxagents.commands.gather import Reading
 from tmuxagents.core import events
-from tmuxagents.edges import marks, process, registry, rundir
+from tmuxagents.edges import marks, process, registry, rundir, rundir_writing
 
 if TYPE_CHECKING:
     from collections.abc import Callable, Iterator, Mapping
 
     from tests.harness import Home, Run
 
+_TIME = re.compile(r"\d+s(/60s)?")
 RESULT = {
     "v": 1,
     "status": "failed",
@@ -76,7 +78,7 @@ def shown(home: Home, names: Mapping[str, str], *arguments: str) -> dict[str, An
         by_name[names[run["runId"]]] = run
     for line in command(home, "poll", *arguments).stdout.splitlines()[2:]:
         words = line.split()
-        by_name[f"{words[1]} as text"] = [word for word in words if not word.endswith("s/60s")]
+        by_name[f"{words[1]} as text"] = [word for word in words if not _TIME.fullmatch(word)]
     return by_name
 
 
@@ -118,7 +120,7 @@ def gone(run: Run) -> None:
 
 
 def ended(run: Run) -> None:
-    rundir.write_result(str(run.folder), RESULT)
+    rundir_writing.write_result(str(run.folder), RESULT)
     gone(run)
 
 
@@ -228,7 +230,7 @@ STOPPED = "import sys, time; now = float(sys.argv.pop(1)); time.time = lambda: n
             "poll --any",
             "poll --timeout 3 --json",
         ),
-        *("poll nobody", "poll nobody --json", "poll --since 0 --wait", "wait scout --timeout 0"),
+        *("poll nobody", "poll nobody --json", "poll --since 0 --wait --timeout 0", "wait scout --timeout 0"),
         *("wait done", "wait done --json", "wait done scout --any", "wait nobody"),
         *("statusline", "statusline -A", "statusline --json"),
     ],
@@ -244,7 +246,7 @@ def answers(home: Home, line: str) -> dict[str, tuple[int, bytes, bytes]]:
     """Return what a command line comes to in both ways, at the same moment."""
     before = home.run("y", name="done")
     told(before, begun())
-    rundir.write_result(str(before.folder), RESULT | {"endedAt": 2e9, "durationMs": 1500})
+    rundir_writing.write_result(str(before.folder), RESULT | {"endedAt": 2e9, "durationMs": 1500})
     document(home, "poll", "-a")  # what it says of the folder is the same from now on
     found = {}
     for name, way in WAYS.items():

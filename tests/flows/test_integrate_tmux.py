@@ -22,6 +22,7 @@ from tests.flows.watchers import checked
 from tests.harness import PATH, eventually
 from tmuxagents import configured
 from tmuxagents.commands import integrate_tmux
+from tmuxagents.core import keytable, windowmarks
 from tmuxagents.edges import process
 from tmuxagents.edges.tmux import Tmux, servers
 
@@ -115,6 +116,7 @@ class Terminal:
         self._screen = pyte.Screen(*SIZE)
         self._stream = pyte.ByteStream(self._screen)
         self._lock = threading.Lock()
+        self._person = person
         self._master, slave = pty.openpty()
         fcntl.ioctl(slave, termios.TIOCSWINSZ, struct.pack("4H", SIZE[1], SIZE[0], 0, 0))
         argv = ["setsid", "-c", "tmux", "-L", "default", "attach", "-t", "work"]
@@ -137,6 +139,25 @@ class Terminal:
             while piece := os.read(self._master, 65536):
                 with self._lock:
                     self._stream.feed(piece)
+
+    def type(self, key: str, table: str | None = None) -> None:
+        """Press one key, again and again until the next is looked for in a table: too early, it is lost."""
+        words = ("list-clients", "-F", "#{client_key_table}")
+
+        def leads_there() -> bool:
+            os.write(self._master, key.encode())
+            with contextlib.suppress(AssertionError):
+                return bool(eventually(lambda: self._person.tmux(*words) == table, 2))
+            return False
+
+        if table is None:
+            os.write(self._master, key.encode())
+        else:
+            eventually(leads_there)
+
+    def text(self) -> str:
+        with self._lock:
+            return "\n".join(self._screen.display)
 
     def status_line(self) -> str:
         with self._lock:
@@ -274,7 +295,7 @@ def test_what_is_changed_between_the_look_and_the_change_is_left_alone(person: P
     person.start("-f", "/dev/null")
     environment = person.home.environment
     settings = configured.load(environment, None)
-    found = integrate_tmux.plan(environment, settings, socket=None, uninstall=False)
+    found = integrate_tmux.plan(environment, settings, integrate_tmux.Wanted(), socket=None)
     person.tmux("set", "-g", "status-right", "mine")
     integrate_tmux.carry_out(found)
     assert (person.right(), person.length()) == ("mine", "140")
@@ -295,11 +316,21 @@ def test_our_text_in_another_place_is_the_persons(person: Person) -> None:
     person.conf.write_text("set -g status-right 'x #{E:@tmuxagents_status} y'\n")
     person.start()
     before = person.options()
-    assert person.say() == [f"left {person.conf} alone: it has our text already"]
+    person.say()
+    assert "status-right-length" not in person.conf.read_text()
+    assert (person.right(), person.length()) == ("x #{E:@tmuxagents_status} y", "40")
     lines = person.say("--uninstall")
     socket, why = person.folder / "default", "our text is not where it was put; take it out by hand"
-    assert lines == [f"left status-right on the tmux server at {socket} alone: {why}"]
+    assert lines[-1] == f"left status-right on the tmux server at {socket} alone: {why}"
     assert person.options() == before
+
+
+def test_where_all_of_ours_is_the_persons_already_the_file_is_left_alone(person: Person) -> None:
+    text = "set -g status-right '#{E:@tmuxagents_status}'\n"
+    text += "set -g window-status-format '#{E:@tmuxagents_mark}#W'\n"
+    person.conf.write_text(text)
+    assert person.say() == [f"left {person.conf} alone: it has our text already"]
+    assert person.conf.read_text() == text
 
 
 def test_what_was_written_around_our_lines_stays(person: Person) -> None:
@@ -431,7 +462,7 @@ def test_a_dry_run_shows_a_diff_and_changes_nothing(person: Person) -> None:
     assert lines[:5] == [
         f"--- {person.conf}",
         f"+++ {person.conf}",
-        "@@ -1 +1,14 @@",
+        "@@ -1 +1,17 @@",
         "-set -g mouse on",
         "\\ No newline at end of file",
     ]
@@ -443,13 +474,15 @@ def test_a_dry_run_shows_a_diff_and_changes_nothing(person: Person) -> None:
         "+status-right-length 140",
     ]
     assert f"+++ tmux server {socket}" in lines
-    assert lines[-1] == f"+status-right {OURS}{person.right()}"
+    assert f"+status-right {OURS}{person.right()}" in lines
+    assert lines[-1].startswith("+window-status-current-format #{E:@tmuxagents_mark}#I:#W")
     assert (person.options(), person.conf.read_text()) == (before, "set -g mouse on")
 
 
 def test_the_document_says_what_was_and_what_is(person: Person) -> None:
     person.start("-f", "/dev/null")
     right = person.right()
+    shown = person.tmux("show-options", "-gv", windowmarks.VALUES[0])
     planned = person.document("--dry-run")
     found = person.document()
     assert (planned["dryRun"], found["dryRun"], planned["changes"]) == (True, False, found["changes"])
@@ -461,7 +494,104 @@ def test_the_document_says_what_was_and_what_is(person: Person) -> None:
         ("server", socket, "@tmuxagents_length", None, "40 140"),
         ("server", socket, "status-right-length", "40", "140"),
         ("server", socket, "status-right", right, OURS + right),
+        ("server", socket, windowmarks.MARK, None, windowmarks.FORMAT),
+        *(("server", socket, name, shown, f"#{{E:@tmuxagents_mark}}{shown}") for name in windowmarks.VALUES),
     ]
     person.tmux("set", "-g", "status-right-length", "50")
     found = person.document("--uninstall")
     assert (found["uninstall"], [one["name"] for one in found["left"]]) == (True, ["status-right-length"])
+
+
+# --- marks of windows -------------------------------------------------------------------------------------
+
+
+def test_a_window_of_a_run_shows_how_that_stands(person: Person) -> None:
+    person.start("-f", "/dev/null")
+    person.tmux("rename-window", "-t", "work", "first")
+    person.tmux("new-window", "-d", "-t", "work:", "-n", "second", "sleep 600")
+    person.say()
+    with Terminal(person) as terminal:
+        eventually(lambda: "0:first* 1:second" in terminal.status_line())
+        signs = {"running": "▶", "completed": "✓", "failed": "✗", "aborted": "■", "waiting": "?"}
+        for state, sign in signs.items():
+            for window in ("first", "second"):
+                person.tmux("set-option", "-w", "-t", f"work:{window}", "@tmuxagents_state", state)
+            eventually(lambda: f"{sign} 0:first* {sign} 1:second" in terminal.status_line())  # noqa: B023
+        person.say("--uninstall")
+        eventually(lambda: "0:first* 1:second" in terminal.status_line())
+
+
+# --- keys -------------------------------------------------------------------------------------------------
+
+
+def keys(person: Person) -> list[str]:
+    return [line for line in person.tmux("list-keys").splitlines() if "tmuxagents" in line]
+
+
+def test_keys_are_bound_only_if_asked_for_and_given_back(person: Person) -> None:
+    person.conf.write_text("bind-key -T prefix B display-message mine\n")
+    person.start()
+    before = person.options()
+    person.say()
+    assert keys(person) == []
+    person.say("--uninstall")
+    lines = person.say("--keys")
+    assert "changed" in lines[0]
+    bound = keys(person)
+    assert len(bound) == 9
+    assert person.say() == ["nothing to change"]  # they stay
+    person.end()
+    person.start()  # by the configuration
+    assert keys(person) == bound
+    assert person.say("--keys") == ["nothing to change"]
+    person.say("--keys", "C-g")
+    assert next(line for line in keys(person) if "-T prefix" in line).split()[3] == "C-g"
+    assert len(keys(person)) == 9
+    person.say("--uninstall")
+    assert person.options() == before
+
+
+def test_a_key_of_the_persons_own_is_not_taken(person: Person) -> None:
+    person.conf.write_text("bind-key -T prefix A display-message mine\n")
+    person.start()
+    before = person.options()
+    for words in (("--keys",), ("--keys", "x;y")):
+        done = person.home.command("integrate", "tmux", "--json", *words)
+        assert done.returncode == 2
+        assert checked(done.stdout, "error")["error"]["kind"] == "usage"
+    assert (person.options(), person.conf.read_text()) == (
+        before,
+        "bind-key -T prefix A display-message mine\n",
+    )
+
+
+def test_a_key_opens_a_popup_and_the_menu_where_the_person_stands(person: Person) -> None:
+    folder = person.home.folder / "a '#(touch ran)' b\ntouch ran"
+    folder.mkdir()
+    stub = person.home.folder / "tmuxagents"
+    stub.write_text('#!/bin/sh\nprintf "%s|" "$PWD" "$@" >>"$HOME/called"\n')
+    stub.chmod(0o755)
+    person.start("-f", "/dev/null")
+    called = person.home.folder / "called"
+    lines = keytable.lines("A", str(stub))
+    Tmux(str(person.folder / "default")).keys.bind(lines)
+    subprocess.run(
+        ["tmux", "-L", "default", "new-window", "-t", "work:", "sleep 600"],
+        env=person.environment,
+        cwd=folder,
+        check=True,
+        timeout=20,
+    )
+    with Terminal(person) as terminal:
+        eventually(terminal.status_line)
+        terminal.type("\x02", "prefix")
+        terminal.type("A", "tmuxagents")
+        terminal.type("n")
+        eventually(lambda: called.exists() and called.read_text() == f"{folder}|attach|--next|")
+        terminal.type("\x02", "prefix")
+        terminal.type("A", "tmuxagents")
+        terminal.type("m")
+        eventually(lambda: "next that needs you" in terminal.text())
+        terminal.type("t")
+        eventually(lambda: called.read_text() == f"{folder}|attach|--next|{folder}|top|")
+    assert not list(person.home.folder.rglob("ran"))

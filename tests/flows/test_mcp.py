@@ -2,11 +2,14 @@
 
 from __future__ import annotations
 
+import fcntl
 import json
 import os
 import select
 import signal
+import struct
 import subprocess
+import termios
 import time
 from typing import TYPE_CHECKING, Any, Self
 
@@ -16,6 +19,7 @@ from tests.flows.parents import WORKS, Parent
 from tests.flows.watchers import COMMAND
 from tests.harness import eventually
 from tmuxagents.core import catalogue
+from tmuxagents.edges.subcall import Subcall
 
 if TYPE_CHECKING:
     from collections.abc import Iterator
@@ -188,6 +192,89 @@ def test_calls_run_beside_one_another_and_it_answers_meanwhile(client: Client) -
     assert [first["id"], second["id"]] == [quick, slow]
 
 
+# --- resources, prompts, notices --------------------------------------------------------------------------
+
+
+def notices(client: Client) -> list[dict[str, Any]]:
+    return [told["params"] for told in client.told if told["method"] == "notifications/message"]
+
+
+def noticed(client: Client, count: int) -> list[dict[str, Any]]:
+    """Wait until the client was told of so many ends; return what it was told."""
+
+    def look() -> bool:
+        client.result("ping")
+        return len(notices(client)) >= count
+
+    eventually(look, 30)
+    return notices(client)
+
+
+def test_what_runs_came_to_is_read_as_resources(parent: Parent, client: Client) -> None:
+    done = client.call("subagent", preset="scout", task="done The whole answer.")
+    run_id = done["structuredContent"]["runs"][0]["runId"]
+    listed = client.result("resources/list")["resources"]
+    assert [one["uri"] for one in listed] == [
+        f"tmuxagents://runs/{run_id}/{kind}" for kind in ("output", "transcript", "result")
+    ]
+    texts = {}
+    for one in listed:
+        (content,) = client.result("resources/read", uri=one["uri"])["contents"]
+        assert (content["uri"], content["mimeType"]) == (one["uri"], one["mimeType"])
+        texts[one["name"].partition("/")[2]] = content["text"]
+    assert (texts["output"], "The whole answer." in texts["transcript"]) == ("The whole answer.", True)
+    assert json.loads(texts["result"]) == parent.desk.result(run_id)
+    by_its_beginning = client.result("resources/read", uri=f"tmuxagents://runs/{run_id[:6]}/output")
+    assert by_its_beginning["contents"][0]["text"] == "The whole answer."
+    for uri in ("tmuxagents://runs/ffffffff/output", "tmuxagents://runs/../output", f"x{run_id}", "file:///"):
+        error = client.answer(client.ask("resources/read", uri=uri))["error"]
+        assert (error["code"], error["data"]["uri"]) == (-32002, uri)
+    for wrong in (None, 7, "", "a\0b", "x" * 5000):
+        assert client.answer(client.ask("resources/read", uri=wrong))["error"]["code"] == -32602
+
+
+def test_each_end_in_the_background_is_told_once_to_who_launched_it(parent: Parent, client: Client) -> None:
+    client.result("initialize", protocolVersion="2025-06-18", capabilities={}, clientInfo={"name": "t"})
+    with Client(parent.desk) as other:
+        other.result("initialize", protocolVersion="2025-06-18", capabilities={}, clientInfo={"name": "o"})
+        good = client.call("background_agent", preset="scout", task="done Found.", name="good")
+        noticed(client, 1)
+        client.result("logging/setLevel", level="warning")
+        client.call("background_agent", preset="scout", task="done Unheard.")
+        client.call("subagent", preset="scout", task="done In the foreground.")
+        bad = client.call("background_agent", preset="scout", task="begin\nanswer length half\nsettle")
+        first, second = noticed(client, 2)
+        other.result("ping")
+        assert notices(other) == []
+    runs = [one["structuredContent"]["run"]["runId"] for one in (good, bad)]
+    assert [(told["level"], told["data"]["runId"]) for told in (first, second)] == [
+        ("info", runs[0]),
+        ("warning", runs[1]),
+    ]
+    assert first["data"]["text"] == f"good {runs[0]} completed"
+    assert second["data"]["text"] == f"scout {runs[1]} failed (length)"
+
+
+def test_without_a_session_only_a_request_that_asks_for_it_hears_of_an_end(
+    parent: Parent, client: Client
+) -> None:
+    arguments = {"preset": "scout", "task": "done Found."}
+    own = client.ask("tools/call", name="background_agent", arguments=arguments, _meta=STATELESS)
+    run_id = client.answer(own)["result"]["structuredContent"]["run"]["runId"]
+    parent.desk.result(run_id)
+    client.result("ping", _meta=STATELESS)
+    assert client.told == []
+    asking = {**STATELESS, "io.modelcontextprotocol/logLevel": "info"}
+
+    def look() -> bool:
+        client.result("ping", _meta=asking)
+        return bool(notices(client))
+
+    eventually(look, 30)
+    client.result("ping", _meta=asking)
+    assert [told["data"]["runId"] for told in notices(client)] == [run_id]
+
+
 # --- what is wrong ----------------------------------------------------------------------------------------
 
 
@@ -198,6 +285,7 @@ def test_what_is_wrong_with_a_call_is_for_the_model_to_read(client: Client) -> N
         ("subagent", [], "The arguments of subagent must be an object"),
         ("stop_agent", {"runId": "X"}, 'Run "X" not found.'),
         ("--help", {}, 'There is no tool "--help".'),
+        ("stop_agent", {"runId": "x" * 3_000_000}, "runId is too long: 3000000 characters, at most 4096"),
     ):
         done = client.result("tools/call", name=name, arguments=arguments)
         assert (done["isError"], text(done)) == (True, words)
@@ -283,6 +371,27 @@ def test_a_cancelled_call_ends_its_children_and_has_no_answer(parent: Parent, cl
     assert eventually(lambda: client.processes() == [])
 
 
+def test_a_cancel_in_the_middle_of_a_calls_start_is_not_lost(
+    parent: Parent, monkeypatch: pytest.MonkeyPatch
+) -> None:
+    for name, value in parent.desk.home.environment.items():  # a call inherits ours
+        monkeypatch.setenv(name, value)
+    monkeypatch.chdir(parent.desk.home.project)
+    arguments = json.dumps({"preset": "scout", "task": WORKS}).encode()
+    call = Subcall(["call", "--stream", "--", "subagent", "-"], arguments)
+    call.cancel()
+    lines: list[bytes] = []
+
+    def all_said() -> bool:
+        lines.extend(call.lines())
+        return call.is_over
+
+    eventually(all_said, 30)
+    assert call.close() == 130
+    (run,) = json.loads(lines[-1])["details"]["runs"]
+    assert (run["status"], run["reason"]) == ("aborted", "parent")
+
+
 @pytest.mark.parametrize("how", ["leaves", "SIGTERM", "SIGKILL"])
 def test_who_leaves_ends_its_calls_and_not_what_is_in_the_background(
     parent: Parent, client: Client, how: str
@@ -303,6 +412,40 @@ def test_who_leaves_ends_its_calls_and_not_what_is_in_the_background(
     assert parent("background_agent_status", runId=run_id).runs[0]["status"] == "running"
 
 
+def test_who_asks_and_closes_its_end_at_once_is_answered_still(client: Client) -> None:
+    launch = {"name": "background_agent", "arguments": {"preset": "scout", "task": "done x"}}
+    asked = [client.ask("tools/call", **launch), client.ask("tools/list"), client.ask("resources/list")]
+    assert client.server.stdin
+    client.server.stdin.close()
+    client.server.stdin = None
+    answers = {client.read()["id"] for _ in asked}
+    assert (answers, client.server.wait(30)) == (set(asked), 0)
+
+
+def test_a_pipe_that_never_blocks_loses_nothing(parent: Parent) -> None:
+    reading, writing = os.pipe()
+    os.set_blocking(writing, False)
+    home = parent.desk.home
+    argv = [*COMMAND, "mcp"]
+    with subprocess.Popen(
+        argv, cwd=home.project, env=home.environment, stdin=subprocess.PIPE, stdout=writing
+    ) as server:
+        os.close(writing)
+        assert server.stdin
+        for number in range(40):  # more than a pipe holds
+            server.stdin.write(b'{"jsonrpc": "2.0", "id": %d, "method": "tools/list"}\n' % number)
+        server.stdin.close()
+        eventually(lambda: unread(reading) > 50_000)
+        with open(reading, "rb") as file:
+            assert [json.loads(line)["id"] for line in file] == list(range(40))
+    assert server.returncode == 0
+
+
+def unread(handle: int) -> int:
+    """Return how many bytes wait in a pipe."""
+    return int(struct.unpack("i", fcntl.ioctl(handle, termios.FIONREAD, bytes(4)))[0])
+
+
 def test_a_call_that_takes_too_long_is_answered_and_goes_on(parent: Parent) -> None:
     with Client(parent.desk, "--limit", "2") as client:
         done = client.answer(client.begin("begin\nsleep 4\nanswer stop Late.\nsettle"))["result"]
@@ -321,7 +464,8 @@ def test_a_call_that_takes_too_long_is_answered_and_goes_on(parent: Parent) -> N
 def test_a_child_is_offered_nothing_and_refused(parent: Parent) -> None:
     parent.desk.home.environment["PI_SUBAGENTS_CHILD"] = "1"
     with Client(parent.desk) as client:
-        assert client.result("tools/list")["tools"] == []
+        assert client.result("tools/list")["tools"] == client.result("resources/list")["resources"] == []
+        assert client.answer(client.ask("resources/read", uri="tmuxagents://runs/x/output"))["error"]
         done = client.call("subagent", preset="scout", task="x")
     assert (done["isError"], done["structuredContent"]["error"]["kind"]) == (True, "nested")
 

@@ -167,7 +167,7 @@ def test_a_model_of_the_real_pi_is_found_by_its_names(pi: Home, asked: str) -> N
 
 def test_the_real_pi_leaves_nothing_behind(pi: Home, monkeypatch: pytest.MonkeyPatch) -> None:
     ours = secrets.token_hex(6)  # others may ask their own at this moment
-    monkeypatch.setattr(rundir, "secret", lambda: ours)
+    monkeypatch.setattr(rundir_writing, "secret", lambda: ours)
     before = {row.pid for row in process.table(since=0)}
     assert not agents.known("pi", pi.environment, configured.load(pi.environment, None)).cached
     after = process.table(since=0)

@@ -412,6 +412,24 @@ def test_changes_since_a_cursor(home: Home) -> None:
     assert document(home, "poll", "--since", found["cursor"], kind="changes")["changes"] == []
 
 
+def test_waiting_for_what_has_changed(home: Home) -> None:
+    slow = working(home)
+    cursor = command(home, "poll", "--since", "0").stdout.splitlines()[-1].removeprefix("cursor ")
+    quick = home.run("begin\nsleep 0.5\nanswer length x\nsettle").start()
+    quick.wait_for("run_started")
+    first = command(home, "poll", "--wait", "--any", "--since", cursor)
+    line, last = first.stdout.splitlines()
+    assert (first.returncode, line.split()[:2]) == (1, [quick.run_id[:8], "failed"])
+    # What ended before it was asked is not waited for once more.
+    again = command(home, "poll", "--wait", "--any", "--since", cursor)
+    assert (again.returncode, quick.run_id[:8] in again.stdout) == (0, True)
+    late = command(home, "poll", "--wait", "--since", last.removeprefix("cursor "), "--timeout", "0.2")
+    assert (late.returncode, late.stdout.splitlines()[0]) == (124, "no change")
+    slow.signal(signal.SIGTERM)
+    done = document(home, "poll", "--wait", "--since", cursor, slow.run_id, kind="changes")
+    assert [(one["runId"], one["status"]) for one in done["changes"]] == [(slow.run_id, "aborted")]
+
+
 def test_a_run_that_is_lost_is_told_once(home: Home) -> None:
     live = working(home)
     cursor = document(home, "poll")["cursor"]
@@ -668,7 +686,7 @@ def refusal(reference: str, caller: known.Caller) -> tuple[str, list[str]]:
         (("poll", "--timeout", "3"), 2, "usage"),
         (("poll", "--wait", "--timeout", "-1"), 2, "usage"),
         (("poll", "--wait", "--timeout", "nan"), 2, "usage"),
-        (("poll", "--since", "0", "--wait"), 2, "usage"),
+        (("poll", "--since", "0", "--any"), 2, "usage"),
         (("poll", "--since", "0", "--follow"), 2, "usage"),
         (("statusline", "extra"), 2, "usage"),
     ],

@@ -19,7 +19,7 @@ from tmuxagents import configured
 from tmuxagents.commands import known, prune
 from tmuxagents.commands.inspect import inspect
 from tmuxagents.core import documents, lifecycle
-from tmuxagents.edges import process, project, registry, rundir, tmux
+from tmuxagents.edges import process, project, registry, rundir_writing, tmux
 from tmuxagents.errors import NoSuchRun, TmuxAgentsError
 from tmuxagents.records import Verdict
 
@@ -41,7 +41,7 @@ def ended(home: Home, *, age: float, status: str = "completed", **changes: Any) 
     state = lifecycle.RunState()
     state.started_at = at - 5
     result = documents.result(run.meta, state, verdict, ended_at=at, duration_s=5)
-    rundir.write_result(str(run.folder), result)
+    rundir_writing.write_result(str(run.folder), result)
     return run
 
 
@@ -138,7 +138,7 @@ def test_what_lives_or_is_not_concluded_stays(home: Home) -> None:
     with sleeper() as pid:
         live, queued, lost = (home.run("x", createdAt=at) for _ in range(3))
         wrapped_by(live, pid)
-        rundir.write_result(str(live.folder), {"status": "completed", "reason": "done"})  # forged
+        rundir_writing.write_result(str(live.folder), {"status": "completed", "reason": "done"})  # forged
         wrapped_by(lost, pid, start_time=1)
         assert pruned(home) == []
     assert all(run.folder.exists() for run in (live, queued, lost))
@@ -167,7 +167,7 @@ def test_a_run_of_another_host_is_left_to_it(home: Home) -> None:
 @pytest.mark.usefixtures("newest")
 def test_a_run_that_somebody_works_on_is_left_for_the_next_time(home: Home) -> None:
     run = ended(home, age=60)
-    held = rundir.lock(str(run.folder), 1)
+    held = rundir_writing.lock(str(run.folder), 1)
     assert held is not None
     assert pruned(home) == []
     os.close(held)

@@ -491,9 +491,13 @@ def test_who_is_killed_while_it_resumes_blocks_nobody(desk: Desk) -> None:
             eventually(asked.exists)  # what the child offers; the session is held since before that
             call.send_signal(signal.SIGSTOP)
             error = refused(desk("resume", "--json", first, "y"))
+            held = refused(desk("prune", "--json", first))
         finally:
             call.kill()
     assert (error["kind"], error["message"]) == ("run-running", RUNNING.format(first))
+    assert (held["kind"], held["message"].startswith(f"Another process holds run {first}")) == (
+        *("run-busy", True),
+    )
     assert desk.runs() == [first]
     desk.home.environment["TMUXAGENTS_PI"] = quick
     try:
@@ -510,12 +514,12 @@ def test_a_session_is_held_until_the_wrapper_has_the_run(desk: Desk) -> None:
     os.kill(server, signal.SIGSTOP)
     try:
         call = desk.start("resume", "--json", first, "done two")
-        eventually(lambda: len(desk.runs()) > 1)
-        (second,) = set(desk.runs()) - {first}
+        second = eventually(lambda: next(iter(set(desk.made()) - {first}), None))
         error = refused(desk("resume", "--json", first, "y"))
         assert (error["kind"], error["message"]) == ("run-running", RUNNING.format(first))
-        removed = desk("prune", "--json", first)
-        assert (removed.returncode, len(desk.runs())) == (4, 2)
+        removed = refused(desk("prune", "--json", first))
+        assert (removed["exit"], len(desk.runs())) == (4, 2)
+        assert removed["message"] == f"Run {first} is needed by run {second}, which has not ended."
         text = call.communicate(timeout=60)[0]
     finally:
         os.kill(server, signal.SIGCONT)
@@ -575,3 +579,76 @@ def test_what_was_said_goes_in_the_order_of_the_session_whatever_the_clock_says(
     third = resumed(desk, ahead.run_id, "done three")
     assert meta(desk, third)["resumes"] == second
     assert desk("output", ahead.run_id).stdout == "three\n"
+
+
+# --- done again -------------------------------------------------------------------------------------------
+
+
+def retried(desk: Desk, run_id: str, *options: str) -> tuple[dict[str, Any], list[str]]:
+    """Retry, and wait for the end; return the new plan, and what was said about it."""
+    done = desk("retry", "--json", *options, run_id)
+    found = checked(done.stdout, "receipt")
+    desk.result(found["run"]["runId"])
+    return meta(desk, found["run"]["runId"]), found["warnings"]
+
+
+def test_a_resumed_run_is_done_again_from_where_it_began(desk: Desk) -> None:
+    first = ended(desk, "--timeout", "77", "done one")
+    said = have_talked(desk, first)
+    (desk.home.project / "a.txt").write_text("a\n")
+    done = desk("resume", "--name", "again", "--file", "a.txt", first, "begin\nanswer length half\nsettle")
+    second = done.stdout.strip()
+    desk.result(second)
+    have_talked(desk, second, cwd="/")
+    plan, warnings = retried(desk, second)
+    assert warnings == [f"does run {second[:8]} again, " + NATIVE.format(first[:8])]
+    third = plan["runId"]
+    for key in ("task", "sessionId", "resumes", "name", "timeout", "files", "cwd"):
+        assert plan[key] == meta(desk, second)[key], key
+    assert (session_file(desk, third).read_bytes(), prompt(desk, third)) == (said, prompt(desk, second))
+    assert desk("output", first).stdout == "half\n", "it is the session's latest run"
+    plan, warnings = retried(desk, second, "--timeout", "5", "-m", "mock-think")
+    since = f"the child does not know what was said since, in {third[:8]}"
+    assert warnings[1:] == [since]
+    assert [plan[key] for key in ("resumes", "timeout", "resolvedModel")] == [first, 5, "mock/mock-think"]
+    assert plan["createdAt"] > meta(desk, third)["createdAt"]
+
+
+def test_a_replayed_run_is_replayed_again_where_it_was(desk: Desk) -> None:
+    first = ended(desk, "done one")
+    elsewhere = desk.home.folder / "elsewhere"
+    elsewhere.mkdir()
+    have_talked(desk, first)
+    second = resumed(desk, "--replay", "--cwd", str(elsewhere), first, "done two")
+    plan, warnings = retried(desk, second)
+    assert warnings == [f"does run {second[:8]} again, {REPLAYED.format(first[:8])}as that run did"]
+    assert (plan["cwd"], prompt(desk, plan["runId"])) == (str(elsewhere), prompt(desk, second))
+
+
+def test_a_resumed_run_is_not_done_again_where_that_would_be_something_else(desk: Desk) -> None:
+    first = ended(desk, "done one")
+    second = resumed(desk, first, "done two")
+    third = desk("resume", first, "begin\nanswer toolUse so far\nsleep 60").stdout.strip()
+    error = refused(desk("retry", "--json", second))
+    assert (error["kind"], error["message"]) == ("run-running", RUNNING.format(first))
+    desk("stop", third)
+    assert desk("rm", first).returncode == 0
+    error = refused(desk("retry", "--json", second))
+    assert (error["kind"], error["exit"]) == ("unknown-run", 4)
+    assert error["message"] == f"Run {first[:8]}, from which run {second[:8]} went on, is gone."
+    assert desk.runs() == sorted((second, third))
+
+
+@pytest.mark.parametrize(
+    ("arguments", "hint"),
+    [
+        (["resume", "scout"], 'give it: tmuxagents resume RUN "the task", or - to read it from stdin'),
+        (["resume", "scout", "a", "b"], 'quote the task: tmuxagents resume RUN "do this and that"'),
+        (["run"], 'give it: tmuxagents run "the task", or - to read it from stdin'),
+        (["launch", "a", "b"], 'quote the task: tmuxagents launch "do this and that"'),
+    ],
+)
+def test_a_missing_task_is_asked_for_by_the_verb_that_was_called(
+    desk: Desk, arguments: list[str], hint: str
+) -> None:
+    assert refused(desk(*arguments, "--json"))["hint"] == hint

@@ -16,6 +16,7 @@ from typing import TYPE_CHECKING, Any
 import pyte
 import pytest
 
+from tests.flows.terminals import Terminal
 from tests.flows.watchers import COMMAND, checked
 from tests.harness import eventually
 
@@ -55,7 +56,8 @@ def states(desk: Desk) -> dict[str, tuple[str, str]]:
 def test_one_child_and_its_answer(desk: Desk) -> None:
     done = desk("run", "--name", "scout", "done In src/auth.ts.")
     (run_id,) = desk.runs()
-    assert (done.returncode, done.stdout) == (0, f"[1] scout: completed (run {run_id})\n\nIn src/auth.ts.\n")
+    told = f"[1] scout: completed (run {run_id})\n\nIn src/auth.ts.\n\n1 run · ↑10 ↓5 · $0.0010\n"
+    assert (done.returncode, done.stdout) == (0, told)
     assert done.stderr.splitlines()[-1] == f"{run_id[:8]} scout completed 0s -"
     meta = json.loads((desk.folder(run_id) / "meta.json").read_text())
     assert (meta["mode"], meta["callId"], meta["taskIndex"]) == ("single", run_id, 0)
@@ -65,7 +67,8 @@ def test_a_child_that_fails(desk: Desk) -> None:
     done = desk("run", FAILS)
     (run_id,) = desk.runs()
     message = "The answer was cut at the model's output limit."
-    assert (done.returncode, done.stdout) == (1, f"[1] pi: failed, length: {message} (run {run_id})\n")
+    told = f"[1] pi: failed, length: {message} (run {run_id})\n\n1 run · ↑10 ↓5 · $0.0010\n"
+    assert (done.returncode, done.stdout) == (1, told)
 
 
 def test_many_children_in_the_order_of_the_file_whatever_becomes_of_them(desk: Desk, tasks: Path) -> None:
@@ -129,7 +132,8 @@ def test_tasks_come_as_yaml_and_from_stdin(desk: Desk, source: str) -> None:
         (desk.home.folder / "t.yaml").write_text(text)
         done = desk("run", "--tasks", str(desk.home.folder / "t.yaml"))
     assert done.returncode == 0, done.stderr
-    assert done.stdout.split("\n\n")[1::2] == ["one", "two\n"]
+    assert done.stdout.split("\n\n")[1::2] == ["one", "two"]
+    assert done.stdout.splitlines()[-1] == "2 runs · ↑20 ↓10 · $0.0020"
     assert "[2] second: completed" in done.stdout
 
 
@@ -239,6 +243,20 @@ def test_a_reader_that_leaves_stops_nothing(desk: Desk) -> None:
 # --- seen -------------------------------------------------------------------------------------------------
 
 
+def test_what_is_to_be_warned_of_is_said_once_whoever_looks(desk: Desk) -> None:
+    desk.wait_for(desk.launch(WORKS), "so far")
+    said = "warning: 1 live run already works in this directory"
+    assert desk("run", "done x", "--json").stderr == f"{said}\n"
+    assert desk("run", "done x").stderr.count(said) == 1
+    person = Terminal([*COMMAND, "run", "done x"], desk.home.environment, desk.home.project)
+    try:
+        assert person.left() == 0
+    finally:
+        person.close()
+    assert person.text.count(said) == 1
+    assert person.text.index(said) < person.text.rindex("✓ pi • ")
+
+
 def test_on_a_terminal_there_is_a_block_for_each_child(desk: Desk, tasks: Path) -> None:
     desk.home.environment |= {"TERM": "xterm"}
     first = 'begin\ntool bash {"command":"make assets"}\nsleep 60'
@@ -265,8 +283,8 @@ def test_on_a_terminal_there_is_a_block_for_each_child(desk: Desk, tasks: Path) 
         return [row.rstrip() for row in screen.display]
 
     eventually(lambda: "  → bash → make assets" in shown() and "  all good" in shown())
+    eventually(lambda: shown()[0] == "Sub-agents: 1 running, 1 done")
     rows = shown()
-    assert rows[0] == "Sub-agents: 1 running, 1 done"
     one, two = (next(n for n, row in enumerate(rows) if f" {name} • " in row) for name in ("one", "two"))
     assert rows[one].startswith("⏳ one • 1 tools • ")
     assert rows[two].startswith("✓ two • 0 tools • 0s/600s")

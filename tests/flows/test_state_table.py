@@ -15,7 +15,7 @@ from tests.harness import eventually
 from tmuxagents.commands.conclude import NEVER_OPENED, conclude
 from tmuxagents.commands.inspect import inspect
 from tmuxagents.core import documents, endings, events
-from tmuxagents.edges import process, rundir
+from tmuxagents.edges import process, rundir_writing
 from tmuxagents.records import LOST_MESSAGE, Identity
 
 if TYPE_CHECKING:
@@ -44,7 +44,7 @@ def identity(pid: int, **other: Any) -> Identity:
 
 def wrapped_by(run: Run, who: Identity) -> None:
     tmux = dict.fromkeys(("socketPath", "serverPid", "serverStartTime", "window", "pane"))
-    assert rundir.claim(str(run.folder), documents.wrapper(who, tmux, time.time()))
+    assert rundir_writing.claim(str(run.folder), documents.wrapper(who, tmux, time.time()))
 
 
 def told(run: Run, *log: events.Event) -> None:
@@ -103,6 +103,30 @@ def test_the_wrapper_is_gone_and_the_result_says_how_it_ended(home: Home) -> Non
     recorded(run, FAILED)
     assert state(run) == ("failed", "error", None)
     assert conclude(str(run.folder)) == FAILED
+
+
+def test_when_a_run_began_is_known_though_a_full_disk_has_swallowed_the_event(home: Home) -> None:
+    run = home.run("done fine")
+    wrapped_by(run, identity(os.getpid(), start_time=1))
+    told(run, *ANSWERED)
+    recorded(run, {**FAILED, "startedAt": 1000.5, "endedAt": 1003.0, "durationMs": 2500})
+    shown = inspect(str(run.folder)).document(2000.0)
+    assert (shown["status"], shown["startedAt"], shown["elapsedSeconds"]) == ("failed", 1000.5, 2.5)
+
+
+def test_what_a_killed_writer_left_half_written_goes_when_the_run_is_concluded(home: Home) -> None:
+    run = home.run("done fine")
+    wrapped_by(run, identity(os.getpid(), start_time=1))
+    told(run, STARTED)
+    for name in ("output.md", "result.json", "wrapper.json"):
+        (run.folder / f".{name}.0123456789ab").write_text("half")
+    (run.folder / ".output.md.folder").mkdir()
+    (run.folder / ".mine").write_text("not ours")
+    assert conclude(str(run.folder)) is not None
+    assert {path.name for path in run.folder.iterdir() if path.name[0] == "."} == {
+        ".mine",
+        ".output.md.folder",
+    }
 
 
 def test_a_result_that_cannot_be_read_is_none(home: Home) -> None:

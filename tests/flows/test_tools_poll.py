@@ -65,7 +65,8 @@ def test_a_fleet_that_works_all_at_once_costs_no_more(home: Home) -> None:
         first = command(home, "poll", "--since", "0").stdout
         for run in runs:
             end(run)
-        last = command(home, "poll", "--since", first.splitlines()[-1].removeprefix("cursor ")).stdout
+        cursor = first.splitlines()[-1].removeprefix("cursor ")
+        last = command(home, "poll", "--wait", "--since", cursor).stdout
     assert (first.count(" running "), last.count(" completed ")) == (FLEET, FLEET)
     assert len((first + last).encode()) <= BUDGET
 

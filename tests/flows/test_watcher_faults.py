@@ -18,7 +18,7 @@ from tests.flows.lookouts import Lookout, end, record, settle, working
 from tests.flows.watchers import begun, command, counts, registry_of, told, wrapped_by
 from tests.harness import eventually
 from tmuxagents.core import events
-from tmuxagents.edges import lookout, process, rundir
+from tmuxagents.edges import lookout, process, rundir, rundir_writing
 from tmuxagents.watcher.following import GIVEN_UP, Following
 
 if TYPE_CHECKING:
@@ -284,7 +284,7 @@ def test_a_run_that_somebody_else_is_concluding_is_tried_again(watched: Lookout)
     with subprocess.Popen(["sleep", "1000"]) as sleeper:
         wrapped_by(stuck, sleeper.pid)
         told(stuck, begun())
-        held = rundir.lock(str(stuck.folder), 0)
+        held = rundir_writing.lock(str(stuck.folder), 0)
         assert held is not None
         sleeper.kill()
     pid, started = watched.start(**{lookout.IDLE: "0.2"})

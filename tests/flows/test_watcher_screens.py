@@ -17,7 +17,7 @@ from tests.flows.terminals import Terminal
 from tests.flows.watchers import registry_of, told, wrapped_by
 from tests.harness import Home, TmuxServer, alive, eventually
 from tmuxagents.core import events
-from tmuxagents.edges import lookout, process, rundir, tmux
+from tmuxagents.edges import lookout, process, rundir_writing, tmux
 
 if TYPE_CHECKING:
     from collections.abc import Iterator
@@ -121,7 +121,7 @@ def test_what_is_long_over_is_not_shown_again(watched: Lookout, tmux_server: Tmu
     run = watched.home.run("x")
     with working(run, tmux_server):
         record(run, at=time.time() - 400)
-        rundir.announce(str(run.folder))
+        rundir_writing.announce(str(run.folder))
     watched.start()
     eventually(lambda: tmux_server.run("show-options", "-gqv", "@tmuxagents_status"))
     assert shown(tmux_server) == ""
@@ -328,6 +328,22 @@ def test_windows_show_how_their_runs_ended_and_those_of_completed_ones_close(
     assert tmux_server.run("list-windows", "-t", "work", "-F", "#{window_id}")
 
 
+def test_a_window_says_so_as_long_as_its_run_waits_for_somebody(
+    watched: Lookout, tmux_server: TmuxServer
+) -> None:
+    asks, works = Windowed(watched, tmux_server), Windowed(watched, tmux_server)
+    watched.start()
+    told(asks.run, events.Event("needs_input", {"kind": "confirm", "text": "?"}))
+    eventually(lambda: asks.state() == "waiting")
+    assert works.state() == "running"
+    told(asks.run, events.Event("input_given", {"kind": "confirm", "text": None}))
+    eventually(lambda: asks.state() == "running")
+    told(asks.run, events.Event("needs_input", {"kind": "confirm", "text": "?"}))
+    eventually(lambda: asks.state() == "waiting")
+    asks.end("failed")
+    eventually(lambda: asks.state() == "failed")
+
+
 def test_a_window_that_is_looked_at_is_not_closed(
     watched: Lookout, tmux_server: TmuxServer, home: Home
 ) -> None:
@@ -381,7 +397,7 @@ def test_at_its_start_it_sees_to_windows_that_nobody_has_seen_to(
     early, told_already = Windowed(watched, tmux_server), Windowed(watched, tmux_server)
     for one in (early, told_already):
         one.end()
-    rundir.announce(str(told_already.run.folder))  # by a watcher that was killed just then
+    rundir_writing.announce(str(told_already.run.folder))  # by a watcher that was killed just then
     watched.start()
     for one in (early, told_already):
         eventually(lambda one=one: one.state() is None)  # type: ignore[misc]

@@ -17,7 +17,7 @@ from tests.harness import BOOT, REPOSITORY, alive, eventually
 from tests.torture import memory
 from tests.torture.endings import press_until_it_ends
 from tmuxagents.commands.conclude import NEVER_OPENED, conclude
-from tmuxagents.edges import rundir
+from tmuxagents.edges import rundir_writing
 
 if TYPE_CHECKING:
     from tests.harness import Home, Run, TmuxServer
@@ -133,7 +133,7 @@ def test_a_window_that_opens_after_the_verdict_starts_nothing(home: Home) -> Non
 
 def test_a_stop_before_there_is_a_child_starts_none(home: Home) -> None:
     run = home.run("pid one\ndone fine")
-    held = rundir.lock(str(run.folder), 1)
+    held = rundir_writing.lock(str(run.folder), 1)
     assert held is not None
     run.start()
     assert run.wrapper is not None
@@ -235,7 +235,7 @@ def test_a_transcript_that_cannot_be_written_costs_only_itself(home: Home) -> No
         (run.folder / name).mkdir()
     result = run.start().wait()
     assert (result["status"], result["output"], result["logsIncomplete"]) == ("completed", "fine", True)
-    assert home.command("transcript", run.run_id).stdout == "fine\n"
+    assert home.command("transcript", run.run_id).stdout == "fine\n\n1 run · ↑10 ↓5 · $0.0010\n"
 
 
 def test_a_result_that_cannot_be_written_is_written_later(home: Home) -> None:
@@ -280,7 +280,7 @@ MODULES = {
     "agents": "base nameless pi raw",
     "core": "child_flags documents endings environment events guards leftovers lifecycle listing "
     "progress queue sanitize setting_rules settings transcript",
-    "edges": "appender handover identity lookout marks process rawlog rundir settings slots terminal",
+    "edges": "appender bare handover identity lookout marks process rawlog rundir settings slots terminal",
     "wrapper": "before claim keys ladder recorder run signals turn watch",
 }
 
@@ -303,6 +303,7 @@ def test_a_wrapper_imports_this_and_no_more() -> None:
         "threading",
         "socket",
         "tempfile",
+        *("contextlib", "signal", "enum", "collections", "functools"),  # edges/bare
     }
     assert (
         not (dear | {"click", "libtmux", "yaml", "watchdog", "sqlite3", "inspect", "argparse", "datetime"})

@@ -14,7 +14,7 @@ import jsonschema
 
 from tmuxagents.commands import schema
 from tmuxagents.core import documents, events
-from tmuxagents.edges import process, registry, rundir
+from tmuxagents.edges import process, registry, rundir, rundir_writing
 from tmuxagents.records import Identity
 
 if TYPE_CHECKING:
@@ -80,7 +80,7 @@ def wrapped_by(run: Run, pid: int, *, tmux: dict[str, Any] | None = None, **othe
     facts = {"host": me.host, "boot_id": me.boot_id, "pid_namespace": me.pid_namespace, "pid": pid}
     who = Identity(**{**facts, "start_time": process.start_time(pid) or 1, **other})
     place = dict.fromkeys(("socketPath", "serverPid", "serverStartTime", "window", "pane")) | (tmux or {})
-    assert rundir.claim(str(run.folder), documents.wrapper(who, place, time.time()))
+    assert rundir_writing.claim(str(run.folder), documents.wrapper(who, place, time.time()))
 
 
 def told(run: Run, *log: events.Event, at: float | None = None) -> None:

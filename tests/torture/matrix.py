@@ -9,37 +9,46 @@ from pathlib import Path
 from typing import TYPE_CHECKING
 
 from tests.harness import Home, ModelServer, TmuxServer, real_pi
-from tests.torture import endings, readers, real, scripted, windows
+from tests.torture import alone, endings, hooks, readers, real, scripted, storm, windows
+from tests.torture.fleet import LEFT, NotProvoked
 
 if TYPE_CHECKING:
     from collections.abc import Callable, Iterator
 
 
 class Case:
-    """One thing to provoke."""
+    """One thing to provoke. `provoker`: real, or the hook in the code's edges (tests/torture/hooks)."""
 
-    def __init__(self, kind: str, name: str, act: Callable[[Path], list[str]]) -> None:
+    def __init__(
+        self, kind: str, name: str, act: Callable[[Path], list[str]], *, provoker: str = "real"
+    ) -> None:
         self.kind = kind
         self.name = name
+        self.provoker = provoker
         self._act = act
 
     def carry_out(self) -> Outcome:
         """Provoke it; return what was wrong."""
         begun = time.monotonic()
+        unprovoked = None
         with tempfile.TemporaryDirectory(prefix="torture-", ignore_cleanup_errors=True) as folder:
             try:
                 wrong = self._act(Path(folder))
+            except NotProvoked as why:
+                wrong, unprovoked = [], str(why) or "no reason is known"
             except Exception as error:  # noqa: BLE001  (one row must not end the table)
                 wrong = [f"{type(error).__name__}: {error}"]
-        return Outcome(self, wrong, time.monotonic() - begun)
+        return Outcome(self, wrong, time.monotonic() - begun, unprovoked)
 
 
 class Outcome:
-    """What came of one case."""
+    """What came of one case. `unprovoked`: why it could not be provoked, which is a failure, too."""
 
-    def __init__(self, case: Case, wrong: list[str], seconds: float) -> None:
+    def __init__(self, case: Case, wrong: list[str], seconds: float, unprovoked: str | None = None) -> None:
         self.case = case
-        self.wrong = wrong
+        self.left = [line for line in wrong if line.startswith(LEFT)]
+        self.unprovoked = unprovoked
+        self.wrong = wrong if unprovoked is None else [f"it could not be provoked: {unprovoked}"]
         self.seconds = seconds
 
 
@@ -57,10 +66,37 @@ def real_cases(server: ModelServer) -> Iterator[Case]:
         yield Case("real pi", row.name, partial(_with_pi, row, server))
 
 
+def faults(number: int, *, seed: int, soon_s: float) -> Iterator[Case]:
+    """Yield each fault once, over so many live runs."""
+    for title, fault in alone.all_faults().items():
+        act = partial(_befall, title, number=number, seed=seed, soon_s=soon_s)
+        yield Case("fault", fault.name, act, provoker=fault.provoker)
+
+
+def sweeps(numbers: tuple[int, ...] = hooks.NUMBERS) -> Iterator[Case]:
+    """Yield each operation of a wrapper that fails, or kills, at its n-th call."""
+    for operation, effect in [*hooks.ERRORS.items(), *((name, "KILL") for name in hooks.ERRORS)]:
+        act = partial(hooks.sweep, operation=operation, effect=effect, numbers=numbers)
+        yield Case("wrapper's calls", f"{operation} {effect}", act, provoker="hook")
+
+
+def _befall(title: str, folder: Path, *, number: int, seed: int, soon_s: float) -> list[str]:
+    came = alone.start(title, folder, number=number, seed=seed, soon_s=soon_s)
+    if "unprovoked" in came:
+        raise NotProvoked(came["unprovoked"])
+    return [*came["wrong"], *(LEFT + line for line in came.get("left", ()))]
+
+
 def race(seed: int, starts: int = 200) -> Case:
     """Return a race against hostile readers."""
     act = partial(readers.race, starts=starts, readers=4, seed=seed)
     return Case("race", f"hostile readers, seed {seed}", act)
+
+
+def queue_storm(seed: int, runs: int = 200, models: ModelServer | None = None) -> Case:
+    """Return a storm on the queue; with a model server of real pi's."""
+    act = partial(storm.rage, runs=runs, seed=seed, models=models)
+    return Case("queue", f"storm of {'real pi' if models else 'scripted children'}, seed {seed}", act)
 
 
 def _scripted(ending: endings.Ending, folder: Path) -> list[str]:

@@ -27,11 +27,17 @@ def test_a_task_is_called_by_preset_then_name_then_agent() -> None:
     assert answers.label(run(name="n")) == "scout"
     assert answers.label(run(preset=None, name="n")) == "n"
     assert answers.label(run(preset=None)) == "pi"
+    assert answers.label(run(preset=None, agent=None)) == "task"
     assert answers.label(run(preset="\x1b[31m")) == "task"  # a name of nothing but controls names nothing
 
 
 def test_a_run_that_has_not_ended_says_so() -> None:
     assert answers.block(1, run(status="running", reason=None), "x") == f"[1] scout: running (run {ID})"
+
+
+def test_a_live_child_that_has_settled_has_an_answer() -> None:
+    live = run(status="running", reason=None, settled=True)
+    assert answers.block(1, live, "x") == f"[1] scout: running (run {ID})\n\nx"
 
 
 def test_no_answer_is_no_text() -> None:

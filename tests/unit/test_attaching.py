@@ -10,7 +10,7 @@ from tmuxagents.core import attaching
 from tmuxagents.core.attaching import OUT, Trail
 
 ME, HOME = "/dev/pts/5", "$3:@7"
-A, B, C = "a" * 16, "b" * 16, "c" * 16
+A, B, C, F, W = "a" * 16, "b" * 16, "c" * 16, "f" * 16, "e" * 16
 
 
 @pytest.mark.parametrize("home", [HOME, OUT, None])
@@ -66,31 +66,34 @@ def test_a_way_has_an_end() -> None:
     assert (trail.home, trail.runs[-1]) == (HOME, f"{29:016x}")
 
 
-RUNS = [(3.0, A), (1.0, B), (2.0, C)]
+RUNS = [(2, 3.0, A), (2, 1.0, B), (0, 9.0, F), (2, 2.0, C), (1, 5.0, W)]
 
 
 @pytest.mark.parametrize(
     ("shown", "expected"),
     [
-        (None, [B, C, A]),
-        ((1.0, B), [C, A, B]),
-        ((2.0, C), [A, B, C]),
-        ((3.0, A), [B, C, A]),
-        ((1.5, "0" * 16), [C, A, B]),  # it has ended: none of them
-        ((9.0, "0" * 16), [B, C, A]),
-        ((0.0, "0" * 16), [B, C, A]),
+        (None, [F, W, B, C, A]),
+        ((0, 9.0, F), [W, B, C, A, F]),
+        ((1, 5.0, W), [B, C, A, F, W]),
+        ((2, 1.0, B), [C, A, F, W, B]),
+        ((2, 3.0, A), [F, W, B, C, A]),
+        ((2, 1.5, "0" * 16), [C, A, F, W, B]),  # it has ended: none of them
+        ((2, 9.0, "0" * 16), [F, W, B, C, A]),
+        ((2, 0.0, "0" * 16), [B, C, A, F, W]),
     ],
 )
-def test_next_goes_round_in_the_order_of_creation(shown: attaching.Key | None, expected: list[str]) -> None:
+def test_next_goes_round_those_first_that_need_somebody(
+    shown: attaching.Key | None, expected: list[str]
+) -> None:
     assert attaching.following(RUNS, shown) == expected
 
 
 def test_next_of_nothing_is_nothing() -> None:
-    assert attaching.following([], (1.0, A)) == []
+    assert attaching.following([], (2, 1.0, A)) == []
 
 
 def test_runs_of_one_moment_have_an_order_too() -> None:
-    assert attaching.following([(1.0, B), (1.0, A)], (1.0, A)) == [B, A]
+    assert attaching.following([(2, 1.0, B), (2, 1.0, A)], (2, 1.0, A)) == [B, A]
 
 
 @pytest.mark.parametrize(

@@ -195,6 +195,18 @@ def test_what_is_right(tool: str, arguments: dict[str, Any]) -> None:
         ),
         ("subagent", {"tasks": []}, "tasks", "tasks must have at least 1 entry, not 0"),
         (
+            "subagent",
+            {"tasks": [{"preset": "p" * 5000, "task": "t" * 5000}]},
+            "tasks[0].preset",
+            "tasks[0].preset is too long: 5000 characters, at most 4096",
+        ),
+        (
+            "delegate_to_subagents",
+            {"tasks": [{**TASK, "prompt": "p" * 5000, "files": ["f" * 5000]}]},
+            "tasks[0].files[0]",
+            "tasks[0].files[0] is too long: 5000 characters, at most 4096",
+        ),
+        (
             "send_to_agent",
             {"runId": "a", "text": "b", "mode": "shout"},
             "mode",
@@ -220,6 +232,11 @@ def test_what_was_removed_is_refused_by_its_name(tool: str, key: str) -> None:
 def test_what_was_removed_is_refused_inside_of_tasks_too() -> None:
     ((field, kind, _),) = found("subagent", {"tasks": [{"preset": "p", "task": "t", "agent": "scout"}]})
     assert (field, kind) == ("tasks[0].agent", "removed")
+
+
+def test_a_huge_call_has_a_small_refusal() -> None:
+    assert len(found("stop_agent", {"runId": "a", **{f"k{number}": 1 for number in range(100_000)}})) == 100
+    assert len(found("subagent", {"tasks": [{}] * 10_000})) == 100
 
 
 def test_all_that_is_wrong_is_told_in_the_order_of_its_kind() -> None:

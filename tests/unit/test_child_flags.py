@@ -8,7 +8,6 @@ import pytest
 from hypothesis import given
 from hypothesis import strategies as st
 
-from tests.unit import vectors
 from tests.unit.preset_files import profile
 from tmuxagents.core import child_flags
 from tmuxagents.errors import BadRequest
@@ -26,28 +25,6 @@ def outcome(given_: dict[str, Any]) -> Any:
     except BadRequest as error:
         return f"{error.kind}: {error.message}".removeprefix("bad-profile: ")
     return {"args": args, "env": child_flags.environment(fields)}
-
-
-@pytest.mark.parametrize(
-    ("given_", "expected"), [*vectors.group("profileToArgs"), *vectors.group("extraArgs")]
-)
-def test_conformance_of_flags(given_: dict[str, Any], expected: Any) -> None:
-    assert outcome(given_) == expected
-
-
-@pytest.mark.parametrize(("given_", "expected"), vectors.group("applyExcludeTools"))
-def test_conformance_of_exclusions(given_: dict[str, Any], expected: dict[str, Any]) -> None:
-    assert child_flags.apply_exclusions(given_["profile"], given_["all"]) == expected
-
-
-@pytest.mark.parametrize(("given_", "expected"), vectors.group("validateProfileTools"))
-def test_conformance_of_tool_conflicts(given_: dict[str, Any], expected: str) -> None:
-    assert (child_flags.tool_conflict(given_["profile"], given_["name"]) or "ok") == expected
-
-
-@pytest.mark.parametrize(("given_", "expected"), vectors.group("validateProfileSkills"))
-def test_conformance_of_skill_conflicts(given_: dict[str, Any], expected: str) -> None:
-    assert (child_flags.skill_conflict(given_["profile"], given_["name"]) or "ok") == expected
 
 
 def test_the_order_of_all_flags() -> None:
@@ -203,7 +180,8 @@ def test_what_means_nothing_to_anybody_is_passed_on(argument: str) -> None:
         ("/srv/../etc/passwd", "/srv", None, False),
         ("../a", "/srv", None, False),
         ("/", "/srv", None, False),
-        ("/etc/passwd", None, "/home/.pi/agent", True),
+        ("/etc/passwd", None, "/home/.pi/agent", False),
+        ("/etc/passwd", None, None, True),
     ],
 )
 def test_a_skill_lies_in_the_childs_folder_or_the_agents(
@@ -240,3 +218,28 @@ def test_all_refusals_in_their_order() -> None:
 def test_a_sound_profile_is_not_refused() -> None:
     for header in ("", "provider: a\nmodel: b", "noSkills: true\nsuggestedSkills: []", "extraArgs: --a"):
         assert list(child_flags.refusals(profile(header).fields, "p")) == []
+
+
+# --- empty lists, and who counts before whom --------------------------------------------------------------
+
+
+def test_an_empty_list_of_tools_contradicts_nothing() -> None:
+    for fields in ({"tools": ["r"], "excludeTools": []}, {"tools": [], "excludeTools": ["w"]}):
+        assert child_flags.tool_conflict(fields, "p") is None
+    none = child_flags.apply_exclusions({"tools": [], "excludeTools": ["w"]}, ["r", "w"])
+    assert child_flags.arguments(none) == ["--tools", ""]  # and never all but w
+
+
+def test_no_tools_counts_before_those_that_are_left() -> None:
+    left = child_flags.apply_exclusions({"noTools": True, "excludeTools": ["w"]}, ["r", "w"])
+    assert left == {"noTools": True, "tools": ["r"]}
+    assert child_flags.arguments(left) == ["--no-tools"]
+
+
+def test_a_flag_that_would_lift_the_restriction_is_refused_as_such() -> None:
+    fields = {"tools": ["r"], "extraArgs": ["--tools=a;b"]}
+    assert outcome({"profile": fields}) == GUARDED.format("--tools=a;b")
+
+
+def test_a_skill_without_a_path_is_none() -> None:
+    assert child_flags.arguments({"suggestedSkills": ["", "/s/a"]}) == ["--skill", "/s/a"]

@@ -16,6 +16,14 @@ def of_child(launcher: dict[str, str], agent: dict[str, str] | None = None) -> d
     return environment.of_child(launcher, run_id=RUN, agent=agent or {})
 
 
+def test_a_live_child_has_the_terminal_of_its_pane_and_nothing_else_of_it() -> None:
+    pane = {"TERM": "tmux-256color", "TMUX": "/s,1,0", "TMUX_PANE": "%1", "COLUMNS": "80", "LINES": "24"}
+    pane |= {"PATH": "/pane", "SECRET": "x", "TMUXAGENTS_RUN": "other", "PI_SESSION_ID": "p"}
+    launcher = {"TERM": "dumb", "TMUX_PANE": "%9", "COLORTERM": "no", "PATH": "/bin"}
+    got = environment.of_child(launcher, run_id=RUN, agent={}, pane=pane)
+    assert got == {"TERM": "tmux-256color", "TMUX": "/s,1,0", "TMUX_PANE": "%1", "PATH": "/bin", **OURS}
+
+
 @pytest.mark.parametrize(
     "name",
     [

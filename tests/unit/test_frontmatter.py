@@ -8,7 +8,6 @@ import pytest
 from hypothesis import example, given
 from hypothesis import strategies as st
 
-from tests.unit import vectors
 from tmuxagents.core import frontmatter
 from tmuxagents.core.frontmatter import Malformed
 
@@ -20,12 +19,6 @@ def refusal(text: str) -> tuple[int | None, str | None, str]:
         frontmatter.load(text)
     error = caught.value
     return error.line, error.field, error.reason
-
-
-@pytest.mark.parametrize(("given_", "expected"), vectors.group("parseFrontmatter"))
-def test_conformance(given_: dict[str, Any], expected: dict[str, Any]) -> None:
-    header = frontmatter.parse(given_["content"])
-    assert {"frontmatter": header.fields, "body": header.body} == expected
 
 
 # --- scalars ----------------------------------------------------------------------------------------------

@@ -8,7 +8,7 @@ import pytest
 from hypothesis import given
 from hypothesis import strategies as st
 
-from tests.unit import strategies, vectors
+from tests.unit import strategies
 from tmuxagents.agents.pi import AGENT
 from tmuxagents.core import endings, events
 from tmuxagents.core.guards import Guards
@@ -29,20 +29,6 @@ def looped(loop_count: int, calls: list[tuple[str, Any]]) -> list[int]:
 
 
 # --- timeout ---
-
-
-@pytest.mark.parametrize(("given_", "expected"), vectors.group("idleTimeout"))
-def test_idle_timeout_vector(given_: dict[str, Any], expected: dict[str, Any]) -> None:
-    watch = guards(timeout_s=given_["timeout_s"], debounce_s=given_["extend_timeout_debounce_s"])
-    for moment in given_["activity_at_s"]:
-        assert watch.check(STARTED_AT + moment) is None
-        watch.note_activity(STARTED_AT + moment)
-    due = STARTED_AT + expected["killed_at_s"]
-    assert watch.deadline() == due
-    assert watch.check(due - 0.001) is None
-    cause = watch.check(due)
-    assert cause is not None
-    assert (cause.status, cause.reason, cause.message) == ("failed", "timeout", expected["error"])
 
 
 def test_without_extension_activity_buys_no_time() -> None:
@@ -69,12 +55,6 @@ def test_no_activity_ever_shortens_the_time(moments: list[float], debounce_s: in
 
 
 # --- loops ---
-
-
-@pytest.mark.parametrize(("given_", "expected"), vectors.group("loopDetection"))
-def test_loop_vector(given_: dict[str, Any], expected: dict[str, Any]) -> None:
-    calls = [(call["tool"], call["args"]) for call in given_["calls"]]
-    assert bool(looped(given_["looping_tool_count"], calls)) is expected["loopDetected"]
 
 
 READ = ("read", {"path": "a"})
@@ -121,3 +101,30 @@ def test_bottomless_arguments_of_a_child_are_no_fault_of_ours(depth: int) -> Non
     for event in AGENT.reader().feed(line, 0.0).events:
         assert watch.note_call(event) is None
         assert watch.note_call(event) is endings.LOOP
+
+
+# --- a person ---
+
+
+def test_the_clocks_stand_while_it_waits_for_a_person() -> None:
+    watch = guards(timeout_s=60, debounce_s=30)
+    watch.note_activity(STARTED_AT + 50)
+    watch.stand(STARTED_AT + 55)
+    watch.stand(STARTED_AT + 56)  # it stands already
+    assert watch.check(STARTED_AT + 9999) is None
+    watch.go_on(STARTED_AT + 1055)
+    assert watch.deadline() == STARTED_AT + 1080
+    watch.go_on(STARTED_AT + 2000)  # it goes already
+    assert watch.deadline() == STARTED_AT + 1080
+    assert watch.check(STARTED_AT + 1080) is not None
+
+
+def test_a_child_in_a_persons_hands_is_ended_for_nothing() -> None:
+    watch = guards(timeout_s=60, loop_count=2)
+    watch.retire()
+    call = events.tool_call("a", "bash", {"command": "ls"})
+    assert [watch.note_call(call) for _ in range(9)] == [None] * 9
+    assert watch.check(STARTED_AT + 10**9) is None
+    watch.stand(STARTED_AT)
+    watch.go_on(STARTED_AT + 1)
+    assert watch.check(STARTED_AT + 10**9) is None

@@ -81,6 +81,7 @@ def test_a_run_adds_up() -> None:
         "tool_count": 1,
         "message_count": 4,
         "text": "Found it.",
+        "finished_text": "Found it.",
         "stop_reason": "stop",
         "stderr_tail": "Warning: custom model id",
         "exit": (0, None),

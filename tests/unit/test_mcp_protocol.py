@@ -133,7 +133,8 @@ def test_no_document_breaks_it(said: Any) -> None:
 )
 def test_a_handshake_agrees_on_a_version(asked: Any, got: str) -> None:
     body = result("initialize", protocolVersion=asked, capabilities={}, clientInfo={"name": "x"})
-    assert (body["protocolVersion"], body["capabilities"]) == (got, {"tools": {}})
+    assert body["protocolVersion"] == got
+    assert body["capabilities"] == {"tools": {}, "resources": {}, "prompts": {}, "logging": {}}
     assert body["serverInfo"] == {"name": "tmuxagents", "title": "tmuxagents", "version": __version__}
     assert "resultType" not in body
 
@@ -158,7 +159,7 @@ def test_ping_is_answered() -> None:
 
 
 def test_an_unknown_method_is_an_error() -> None:
-    assert answered("prompts/list")["error"]["code"] == -32601
+    assert answered("completion/complete")["error"]["code"] == -32601
 
 
 def test_a_call_is_not_answered_at_once() -> None:
@@ -182,6 +183,11 @@ def test_the_tools_are_those_of_the_catalogue(meta: dict[str, Any]) -> None:
         "list_subagent_profiles",
     ]
     assert ("ttlMs" in body) is bool(meta)
+
+
+def test_all_tools_together_are_small() -> None:
+    tools = json.dumps(result("tools/list"), separators=(",", ":"), ensure_ascii=False)
+    assert len(tools.encode()) <= 6 * 1024
 
 
 def test_a_child_is_offered_none() -> None:
@@ -221,6 +227,81 @@ def test_progress_is_told_by_the_token_of_the_request(token: Any, kept: Any) -> 
         "method": "notifications/progress",
         "params": {"progressToken": kept, "progress": 3, "message": "Reading"},
     }
+
+
+# --- resources, prompts, log messages ---------------------------------------------------------------------
+
+
+@pytest.mark.parametrize("method", ["resources/list", "resources/read"])
+def test_what_must_be_looked_up_is_not_answered_at_once(method: str) -> None:
+    assert protocol.answer(request(method), offered=True) is None
+
+
+def test_the_addresses_of_resources() -> None:
+    found = result("resources/templates/list")["resourceTemplates"]
+    assert [shape["uriTemplate"] for shape in found] == [
+        f"tmuxagents://runs/{{runId}}/{kind}" for kind in ("output", "transcript", "result")
+    ]
+    assert result("resources/templates/list", offered=False)["resourceTemplates"] == []
+    assert result("resources/list", offered=False) == {"resources": []}
+
+
+def test_what_was_looked_up_is_answered_in_the_shape_of_the_era() -> None:
+    found = {"isError": False, "contents": [{"uri": "u", "text": "x"}]}
+    assert protocol.read_out(request("resources/read"), found)["result"] == {"contents": found["contents"]}
+    body = protocol.read_out(request("resources/read", _meta=STATELESS), found)["result"]
+    assert (body["resultType"], body["ttlMs"], body["contents"]) == ("complete", 0, found["contents"])
+
+
+@pytest.mark.parametrize(
+    ("meta", "kind", "code"),
+    [({}, "unknown-run", -32002), (STATELESS, "unknown-run", -32602), ({}, "internal", -32603)],
+)
+def test_what_is_not_there_is_an_error_with_its_address(meta: dict[str, Any], kind: str, code: int) -> None:
+    refused = {"isError": True, "details": {"error": {"kind": kind, "message": "No."}}}
+    error = protocol.read_out(request("resources/read", uri="u", _meta=meta), refused)["error"]
+    assert error == {"code": code, "message": "No.", "data": {"uri": "u"}}
+    broken = protocol.failed(request("resources/read", uri="u"), "It broke.")
+    assert broken["error"] == {"code": -32603, "message": "It broke."}
+
+
+@pytest.mark.parametrize(
+    "method", ["tools/list", "resources/list", "resources/templates/list", "prompts/list"]
+)
+def test_there_is_one_page(method: str) -> None:
+    assert answered(method, cursor="x")["error"]["code"] == -32602
+    message = protocol.answer(request(method, cursor=None), offered=True)
+    assert message is None or ("result" in message and "nextCursor" not in message["result"])
+
+
+def test_prompts_are_the_shipped_ones_with_a_task_in_them() -> None:
+    found = result("prompts/list")["prompts"]
+    assert [prompt["name"] for prompt in found] == ["implement", "inspect", "plan", "review", "revise"]
+    assert all(prompt["arguments"][0]["required"] for prompt in found)
+    assert result("prompts/list", offered=False)["prompts"] == []
+    got = result("prompts/get", name="plan", arguments={"task": "Split the parser."})
+    (message,) = got["messages"]
+    assert (message["role"], message["content"]["type"]) == ("user", "text")
+    assert message["content"]["text"].startswith("Make a plan, and change nothing yet: Split the parser.\n")
+
+
+@pytest.mark.parametrize(
+    "params",
+    [{}, {"name": 3}, {"name": "x"}, {"name": "plan"}, {"name": "plan", "arguments": {"task": " "}}],
+)
+def test_a_prompt_that_cannot_be_meant(params: dict[str, Any]) -> None:
+    assert answered("prompts/get", **params)["error"]["code"] == -32602
+
+
+def test_the_level_of_log_messages_is_one_of_the_protocols() -> None:
+    assert result("logging/setLevel", level="warning") == {}
+    wrong: list[Any] = [None, "loud", 3, []]
+    for level in wrong:
+        assert answered("logging/setLevel", level=level)["error"]["code"] == -32602
+    # Without sessions there is nothing to set; a request says it for itself.
+    assert answered("logging/setLevel", level="info", _meta=STATELESS)["error"]["code"] == -32601
+    meta = {**STATELESS, "io.modelcontextprotocol/logLevel": "error"}
+    assert (request("ping", _meta=meta).level, request("ping", level="info").level) == ("error", None)
 
 
 # --- too long ---------------------------------------------------------------------------------------------

@@ -2,12 +2,9 @@
 
 from __future__ import annotations
 
-from typing import Any
-
 import pytest
 
-from tests.unit import vectors
-from tests.unit.preset_files import File, bad, catalogue, file, preset, profile
+from tests.unit.preset_files import File, bad, file, preset, profile
 from tmuxagents.core import presets
 from tmuxagents.core.presets import Bad
 
@@ -23,21 +20,6 @@ REFUSING = (
     'Warning: Refusing to load {} from project-local profile "p" in /home/dev/app/.pi/agent-profiles/a.md. '
     "Move the profile to the global directory (~/.pi/agent/agent-profiles/) or use environment variables."
 )
-
-
-@pytest.mark.parametrize(("given", "expected"), vectors.group("loadProfiles"))
-def test_conformance_of_profiles(given: dict[str, Any], expected: dict[str, Any]) -> None:
-    files = [
-        File(text, kind="profile", source=source, name=name)
-        for source in ("global", "project")
-        for name, text in given.get(source, {}).items()
-        if name.endswith(".md")  # which files are read is the edge's
-    ]
-    found = catalogue(*files)
-    counting = [one for one in found.presets if one.hidden_by is None]
-    warnings = [*(warning for one in counting for warning in one.warnings), *found.warnings]
-    assert {one.name: one.fields for one in counting} == expected["profiles"]
-    assert [text.replace("/home/dev/app", "<ROOT>/proj") for text in warnings] == expected["warnings"]
 
 
 # --- presets ----------------------------------------------------------------------------------------------
@@ -411,3 +393,11 @@ def test_one_that_is_made_ready_leaves_the_file_as_it_was_read() -> None:
         read.hash,
     )
     assert (ready.hidden_by, ready.hidden, read.fields) == ("/elsewhere", None, {"excludeTools": ["bash"]})
+
+
+def test_a_profile_with_an_empty_name_is_none_and_a_preset_a_bad_one() -> None:
+    assert presets.parse(file("name: ''", kind="profile")) is None
+    assert isinstance(presets.parse(file("name: ''\ndescription: d")), Bad)
+    assert [flaw.words() for flaw in presets.nameless(file("name: ''", kind="profile"))] == [
+        "line 2, name: it is empty"
+    ]

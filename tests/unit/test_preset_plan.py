@@ -123,6 +123,14 @@ def test_a_profile_replaces_the_prompt_and_keeps_the_order_of_flags() -> None:
     )
 
 
+def test_the_text_of_a_prompt_file_is_trimmed() -> None:
+    alone = profile().ready(
+        {"appendSystemPrompt": "\n\n<loaded_skill>"}, []
+    )  # as skills without a text before
+    assert plan.prompt_files(alone) == {"append-system-prompt.md": b"<loaded_skill>"}
+    assert plan.prompt_files(profile().ready({"appendSystemPrompt": " \n"}, [])) == {}
+
+
 def test_a_key_stands_in_no_file_and_no_argument() -> None:
     chosen = profile(EVERYTHING, "BODY")
     meta = planned(chosen, resolved="a/b")

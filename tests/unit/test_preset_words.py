@@ -8,20 +8,9 @@ import pytest
 from hypothesis import given
 from hypothesis import strategies as st
 
-from tests.unit import vectors
 from tests.unit.preset_files import catalogue, file, preset, profile
 from tests.unit.schema_examples import VALIDATORS
 from tmuxagents.core import preset_words
-
-
-@pytest.mark.parametrize(("given_", "expected"), vectors.group("profileSummary"))
-def test_conformance_of_summaries(given_: dict[str, Any], expected: str) -> None:
-    assert preset_words.summary(given_["name"], given_["profile"]) == expected
-
-
-@pytest.mark.parametrize(("given_", "expected"), vectors.group("formatProfileDetail"))
-def test_conformance_of_details(given_: dict[str, Any], expected: str) -> None:
-    assert preset_words.detail(given_["name"], given_["profile"]) == expected
 
 
 def test_a_summary_of_everything() -> None:
@@ -43,7 +32,7 @@ def test_a_detail_of_everything() -> None:
         "noExtensions: true\ntools: [r, s]\nextensions: /e\nextraArgs: ['a,b', é]",
         "Two\nlines",
     )
-    assert preset_words.detail("p", found.fields) == (
+    assert preset_words.detail("p", found.fields, aligned=True) == (
         "Profile: p\n"
         "  provider:          a\n"
         "  model:             b\n"
@@ -52,11 +41,24 @@ def test_a_detail_of_everything() -> None:
         "                     lines\n"
         "  appendSystemPrompt: x\n"
         "  tools:             [r, s]\n"
-        "  noExtensions:      true\n"
         "  extensions:        [/e]\n"
+        "  noExtensions:      true\n"
         "  apiKey:            sk-1****6789\n"
-        '  extraArgs:         ["a,b", "é"]'
+        '  extraArgs:         ["a,b","é"]'
     )
+    assert "systemPrompt:      Two\nlines\n" in preset_words.detail("p", found.fields)
+
+
+def test_a_detail_tells_of_tools_what_is_in_force() -> None:
+    def told(**fields: Any) -> list[str]:
+        return [line.split(":")[0].strip() for line in preset_words.detail("p", fields).split("\n")[1:]]
+
+    assert told(noTools=True, tools=["r"], excludeTools=["w"]) == ["noTools"]
+    assert told(tools=["r"], excludeTools=["w"]) == ["tools"]
+    assert told(tools=[], excludeTools=["w"]) == ["tools"]
+    assert told(excludeTools=["w"]) == ["excludeTools"]
+    assert told(excludeTools=[]) == []
+    assert told(tools=[], extensions=[], suggestedSkills=[], extraArgs=[]) == ["tools", "extraArgs"]
 
 
 def test_a_detail_of_a_preset() -> None:

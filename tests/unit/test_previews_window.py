@@ -9,11 +9,9 @@ import pytest
 from hypothesis import given
 from hypothesis import strategies as st
 
-from tests.unit import pi_lines, strategies, vectors
+from tests.unit import pi_lines, strategies
 from tests.unit.pi_lines import ended, result_message, text
-from tmuxagents.agents.base import LineSplitter, Oversized
-from tmuxagents.agents.pi import AGENT
-from tmuxagents.core import colours, events, lifecycle, listing
+from tmuxagents.core import colours, events, listing
 from tmuxagents.core.events import Event
 from tmuxagents.core.previews import Place
 from tmuxagents.core.window import KEPT, TEXT, TOOL, Window
@@ -41,63 +39,6 @@ def told(*log: Event) -> list[str]:
     return [row.text for row in shown.lines]
 
 
-# --- vectors ---
-
-
-@pytest.mark.parametrize(("given_", "expected"), vectors.group("appendLineToWindow"))
-def test_rolling_vector(given_: dict[str, Any], expected: dict[str, Any]) -> None:
-    shown = window(given_["max"])
-    for words in given_["lines"]:
-        shown.append(words, TEXT)
-    assert {"lines": [row.text for row in shown.lines], "all": len(shown.all)} == expected
-
-
-def model_word(model: str | None) -> str | None:
-    return None if model is None else model.rpartition("/")[2]
-
-
-@pytest.mark.parametrize(("given_", "expected"), vectors.group("windowLines"))
-def test_what_a_pi_prints_vector(given_: dict[str, Any], expected: dict[str, Any]) -> None:
-    shown = Window(Place(cwd=given_["cwd"], home="/home/me", width=given_["width"]), given_["maxLines"])
-    reader, splitter, state = AGENT.reader(), LineSplitter(), lifecycle.RunState()
-    lifecycle.apply(state, events.run_started({}))
-    lines = [raw for chunk in given_["stdout"] for raw in splitter.feed(chunk.encode())]
-    for raw in (*lines, *splitter.flush()):
-        assert not isinstance(raw, Oversized)
-        reading = reader.feed(raw, 0.0)
-        if reading.plain is not None:
-            shown.append(reading.plain, TEXT)
-        for event in reading.events:
-            shown.take(event)
-            lifecycle.apply(state, event)
-    assert {
-        "lines": [row.document() for row in shown.lines],
-        "model": model_word(reader.model),
-        "stopReason": state.stop_reason,
-        "todoTotal": shown.todo_total,
-        "todoCompleted": shown.todo_completed,
-        "messages": state.message_count - 1,  # without the prompt, which pi was not asked to print here
-    } == expected
-
-
-@pytest.mark.parametrize(("given_", "expected"), vectors.group("formatToolResult"))
-def test_listing_vector(given_: dict[str, Any], expected: str | None) -> None:
-    found = listing.summary(given_["tool"], given_["text"], given_["details"])
-    assert (None if found is None else f"  {found}") == expected
-
-
-@pytest.mark.parametrize(("given_", "expected"), vectors.group("countNonEmptyLines"))
-def test_counting_vector(given_: dict[str, Any], expected: int) -> None:
-    assert len(listing.lines(given_["text"])) == expected
-
-
-@pytest.mark.parametrize(("given_", "expected"), vectors.group("colorizeToolLine"))
-def test_colour_vector(given_: dict[str, Any], expected: str) -> None:
-    assert (
-        "".join(f"[{colour}]{part}[/{colour}]" for colour, part in colours.spans(given_["line"])) == expected
-    )
-
-
 # --- rows ---
 
 
@@ -119,7 +60,7 @@ def test_words_and_calls_are_told_apart() -> None:
 def test_a_wrapped_command_takes_the_rows_that_it_takes() -> None:
     shown = Window(Place(cwd="/p", home="/h", width=20), 2)
     shown.take(called("bash", {"command": "make && test && lint"}))
-    assert [row.text for row in shown.all] == ["→ bash → make &&", "│ test && lint"]
+    assert [row.text for row in shown.all] == ["→ bash → make && test &&", "│ lint"]
 
 
 @pytest.mark.parametrize(
@@ -249,6 +190,12 @@ def test_the_latest_lines_are_shown_and_five_hundred_are_kept() -> None:
     assert [row.text for row in shown.lines] == ["  1 file", "→ ls → 399", "  1 file"]
 
 
+def test_of_no_lines_none_is_shown() -> None:
+    shown = window(0)
+    shown.append("a", TEXT)
+    assert (shown.lines, len(shown.all)) == ([], 1)
+
+
 def test_a_result_whose_call_is_no_longer_kept_says_of_what_it_is() -> None:
     shown = window()
     shown.take(called("ls", {"path": "a"}, "c1"))
@@ -303,11 +250,11 @@ def test_todos_are_counted(log: list[tuple[str, Any]], total: int | None, comple
 # --- colours ---
 
 PLAIN = [
-    "→ bash → echo +5/-3",
     "→ fetch_content → https://x.io/a +5",
     "→ edit → a.ts",
-    "→ read → a (3 lines) b",
-    "  0 matches",
+    "→ read → a (lines) b",
+    "→ ls → . → 0 files",
+    "→ fetch_content → https://x.io/a +1/-2",
     "  (empty)",
     "3 files",
     "",
@@ -326,6 +273,10 @@ def test_what_does_not_stand_out(row: str) -> None:
         ("  → read → a+3 (3 lines)", "3"),
         ("  ls: 12 files+", "12"),
         ("  1 match", "1"),
+        ("  0 matches", "0"),
+        ("→ ls → src → 2 files, 1 dir", "2"),
+        ("→ read → a (1 line) b", "1"),
+        ("→ bash → echo +5/-3 +7/-1", "+5"),
         ("  → edit → a +1/-2 (1 edit) +0/-9", "+0"),
     ],
 )

@@ -6,38 +6,7 @@ from typing import Any
 
 import pytest
 
-from tests.unit import vectors
-from tests.unit.preset_files import File, catalogue
-from tmuxagents.core import preset_edit, profile_command
-
-
-def profiles_of(files: dict[str, dict[str, str]]) -> dict[str, dict[str, Any]]:
-    """Return the profiles that vectors give as texts."""
-    found = catalogue(
-        *(
-            File(text, kind="profile", source=source, name=f"{stem}.md")
-            for source, texts in files.items()
-            for stem, text in texts.items()
-        )
-    )
-    return {one.name: one.fields for one in found.presets if one.hidden_by is None}
-
-
-@pytest.mark.parametrize(("given", "expected"), vectors.group("profileCommand"))
-def test_conformance(given: dict[str, Any], expected: dict[str, Any]) -> None:
-    answer = profile_command.answer(given["args"], profiles_of(given["profiles"]))
-    said = [answer.note] if answer.note else []
-    if answer.act == profile_command.DELETE and given["confirm"] and answer.afterwards:
-        said.append(answer.afterwards)
-    assert [list(note) for note in said] == expected["notes"]
-    asked = [list(answer.question)] if answer.question else []
-    assert asked == expected["confirms"]
-
-
-@pytest.mark.parametrize(("given", "expected"), vectors.group("profileCommandCompletions"))
-def test_conformance_of_completions(given: dict[str, Any], expected: list[str] | None) -> None:
-    assert preset_edit.completions(given["prefix"], given.get("profiles", [])) == expected
-
+from tmuxagents.core import profile_command
 
 KNOWN: dict[str, dict[str, Any]] = {"a": {"model": "m"}, "b": {}}
 
@@ -64,13 +33,18 @@ def test_one_is_shown(line: str) -> None:
         ("edit", ("warning", "Usage: /profile edit <name>")),
         ("edit x", ("error", 'Profile "x" not found. Use /profile create x to create it.')),
         ("rm", ("warning", "Usage: /profile delete <name>")),
-        ("remove x", ("error", 'Profile "x" not found.')),
         ("x", ("warning", "Usage: /profile [list|show <name>|create <name>|edit <name>|delete <name>]")),
     ],
 )
 def test_what_cannot_be_done_is_said(line: str, note: tuple[str, str]) -> None:
     answer = profile_command.answer(line, KNOWN)
     assert (answer.note, answer.act, answer.question) == (note, None, None)
+
+
+def test_who_removes_is_asked_first_and_then_told_that_there_was_none() -> None:
+    answer = profile_command.answer("remove x", KNOWN)
+    assert answer.question == ("Delete profile?", 'Delete subagent profile "x"?')
+    assert (answer.note, answer.afterwards) == (None, ("error", 'Profile "x" not found.'))
 
 
 def test_without_profiles_none_is_available() -> None:

@@ -8,14 +8,8 @@ import pytest
 from hypothesis import example, given
 from hypothesis import strategies as st
 
-from tests.unit import vectors
 from tests.unit.preset_files import File
 from tmuxagents.core import preset_edit, preset_fields, preset_text, presets
-
-
-@pytest.mark.parametrize(("given_", "expected"), vectors.group("serializeProfileToMarkdown"))
-def test_conformance(given_: dict[str, Any], expected: str) -> None:
-    assert preset_text.text(given_["name"], given_["profile"]) == expected
 
 
 @pytest.mark.parametrize(

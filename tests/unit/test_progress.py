@@ -8,7 +8,7 @@ import pytest
 from hypothesis import given
 from hypothesis import strategies as st
 
-from tests.unit import strategies, vectors
+from tests.unit import strategies
 from tmuxagents.core import events
 from tmuxagents.core.events import Event
 from tmuxagents.core.progress import DEFAULT_WIDTH, Narrator
@@ -25,13 +25,6 @@ def result(tool: str, call_id: str | None = None, *, failed: bool = False) -> Ev
 def phrases(*steps: Event, width: int = DEFAULT_WIDTH) -> list[str | None]:
     narrator = Narrator(width)
     return [narrator.phrase(step) for step in steps]
-
-
-@pytest.mark.parametrize(("given_", "expected"), vectors.group("progressText"))
-def test_progress_vector(given_: Any, expected: Any) -> None:
-    steps = given_ if isinstance(given_, list) else [given_]
-    told = phrases(*[Event(step["type"], {k: v for k, v in step.items() if k != "type"}) for step in steps])
-    assert told == (expected if isinstance(expected, list) else [expected])
 
 
 # tool, argument -> call, call without it, result, failed result

@@ -8,7 +8,7 @@ import pytest
 from hypothesis import given
 from hypothesis import strategies as st
 
-from tests.unit import pi_lines, strategies, vectors
+from tests.unit import pi_lines, strategies
 from tests.unit.pi_lines import HELLO
 from tmuxagents.core import events, lifecycle, retrieval, sessions
 from tmuxagents.core.events import Event
@@ -25,58 +25,13 @@ def run(*messages: Message, status: str = "completed", error: str | None = None)
     return Told(status, messages, error)
 
 
-# --- vectors: their messages are pi's, and their words for how a run stands are the tools' ---
-
-
-def message(raw: dict[str, Any]) -> Message:
-    content = raw["content"]
-    blocks = [{"type": "text", "text": content}] if isinstance(content, str) else content
-    calls = [(block["name"], block.get("arguments")) for block in blocks if block["type"] == "toolCall"]
-    return Message(raw["role"], "\n".join(b["text"] for b in blocks if b["type"] == "text"), calls)
-
-
-def our_status(word: str) -> str:
-    return "failed" if word == "error" else word
-
-
-def told(raw: dict[str, Any]) -> Told:
-    return run(
-        *map(message, raw["messages"]), status=our_status(raw["status"]), error=raw.get("errorMessage")
-    )
-
-
-@pytest.mark.parametrize(("given_", "expected"), vectors.group("formatRunsForResume"))
-def test_resume_vector(given_: dict[str, Any], expected: str) -> None:
-    assert retrieval.resume_text([told(raw) for raw in given_["runs"]]) == expected
-
-
-@pytest.mark.parametrize(("given_", "expected"), vectors.group("formatSessionTranscript"))
-def test_transcript_vector(given_: dict[str, Any], expected: str) -> None:
-    assert retrieval.session_text([told(raw) for raw in given_["runs"]]) == expected
-
-
-@pytest.mark.parametrize(("given_", "expected"), vectors.group("truncatingRender"))
-def test_shortening_vector(given_: dict[str, Any], expected: str) -> None:
-    assert retrieval.shortened(given_["content"], given_["maxLines"]) == expected
-
-
-@pytest.mark.parametrize(("given_", "expected"), vectors.group("retrieval"))
-def test_tool_vector(given_: dict[str, Any], expected: dict[str, Any]) -> None:
-    runs, last = [told(raw) for raw in given_["runs"]], given_["runs"][-1]
-    shape = {"sessionId": "s1", "status": our_status(last["status"]), "reason": "done"}
-    shape |= {"exitCode": last["exitCode"], "model": last.get("model")}
-    ours = {"state": shape["status"], "reason": "done"}
-    if given_["tool"] == "get_subagent_output":
-        text = retrieval.output(runs[-1])
-        details = sessions.output_details(shape, last["taskName"], len(runs), 15)
-    else:
-        text = retrieval.session_output(runs)
-        details = sessions.session_details(shape, last["taskName"], runs, 15)
-        ours["model"] = shape["model"]  # null where the vector leaves it out
-    assert {"text": text, "details": details} == {**expected, "details": {**expected["details"], **ours}}
-
-
 # --- messages ---
+
+
+def test_a_result_without_a_text_is_not_told() -> None:
+    told = [run(Message(RESULT), Message(RESULT, "x"))]
+    assert retrieval.session_text(told) == "[tool result]: x"
+    assert retrieval.resume_text(told) == "Tool Result: x"
 
 
 def test_a_message_is_a_prompt_an_answer_or_a_result() -> None:

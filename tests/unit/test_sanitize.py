@@ -3,13 +3,12 @@
 from __future__ import annotations
 
 import re
-from typing import Any
 
 import pytest
 from hypothesis import example, given
 from hypothesis import strategies as st
 
-from tests.unit import strategies, vectors
+from tests.unit import strategies
 from tmuxagents.core import sanitize
 
 # Written down here once more on purpose, by code point: what must never reach a terminal.
@@ -23,11 +22,6 @@ OBEYED = {
 }
 plain_texts = st.text(st.characters(exclude_categories=["Cs"]).filter(lambda sign: ord(sign) not in OBEYED))
 SEQUENCE_SIGNS = "\x1b\x1b\x1b\x07\x9c\x9d\x9b\x90[]P_^X\\;:?0189mKhJ#( \n\tab"
-
-
-@pytest.mark.parametrize(("given_", "expected"), vectors.group("stripAnsi"))
-def test_strip_ansi_vector(given_: dict[str, Any], expected: str) -> None:
-    assert sanitize.text(given_["text"]) == expected
 
 
 def test_no_single_character_that_a_terminal_obeys_is_left() -> None:

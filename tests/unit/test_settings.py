@@ -10,7 +10,7 @@ import pytest
 from hypothesis import given
 from hypothesis import strategies as st
 
-from tests.unit import strategies, vectors
+from tests.unit import strategies
 from tmuxagents.core import settings
 from tmuxagents.core.setting_rules import Choice, Flag, Number, Windows
 
@@ -39,18 +39,6 @@ def text_of(section: Any) -> str | None:
 
 def resolved(*, user: Any = None, project: Any = None, **environment: str) -> Settings:
     return settings.resolve(environment, global_text=text_of(user), project_text=text_of(project))
-
-
-@pytest.mark.parametrize(("given_", "expected"), vectors.group("settings"))
-def test_settings_vector(given_: dict[str, Any], expected: dict[str, Any]) -> None:
-    files = [
-        text if text is None or isinstance(text, str) else json.dumps(text)
-        for text in (given_["global"], given_["project"])
-    ]
-    assert given_["with_cwd"] or files[1] is None
-    found = settings.resolve({}, global_text=files[0], project_text=files[1])
-    assert found.numbers[given_["key"]] == expected["value"]
-    assert bool(found.warnings) is expected["warned"]
 
 
 def test_every_key_of_the_table_is_known() -> None:

@@ -247,3 +247,19 @@ def test_a_title_that_is_cut_is_as_long_as_it_can_be(activity: str) -> None:
 def test_no_message_breaks_out_of_the_last_line(message: str, lasted: float) -> None:
     words = transcript.closing(Verdict("failed", "error", message), lasted).words
     assert words.splitlines() == [words]
+
+
+@pytest.mark.parametrize(
+    ("event", "words"),
+    [
+        (events.human_input("and\nthis\x1b[2J"), "Typed: and\nthis"),
+        (events.message_sent(1, "steer", "stay"), "Sent: stay"),
+        (events.message_sent(2, "stop", None), "Sent: stop"),
+        (events.needs_input("confirm", "Go on?"), "Waits for a person: Go on?"),
+        (events.needs_input("select", None), "Waits for a person: select"),
+    ],
+)
+def test_what_is_said_to_a_live_child_stands_there(event: Event, words: str) -> None:
+    line = transcript.entry(event, None)
+    assert line is not None
+    assert line.plain().decode() == f"{words}\n"

@@ -26,6 +26,30 @@ if TYPE_CHECKING:
         def feed_oversized(self, line: Oversized, now: float) -> Reading:
             """Read what is left of a line that was too long to keep."""
 
+    class LiveReader(Reader, Protocol):
+        """Reads what the bridge in a live child says."""
+
+        is_connected: bool  # the bridge has spoken
+        has_begun: bool  # the child has begun to work
+        typed: bool  # a person has typed: the child is theirs
+        left: bool  # a person has pressed a key that leaves the child
+        asks: tuple[str, str | None] | None  # kind and words of a question that waits for a person
+        settlings: int  # how often it has settled
+        taken: list[int]  # the messages that it has taken, for who asks to clear
+
+    class Live(Protocol):
+        """How one brand of child is run live: on the terminal of its window, with a bridge in it."""
+
+        @property
+        def folder_variable(self) -> str:
+            """The variable that tells the bridge where its run is."""
+
+        def arguments(self, meta: Mapping[str, Any], run_dir: str) -> list[str]:
+            """Return what stands behind the program on its command line."""
+
+        def reader(self) -> LiveReader:
+            """Return a reader for one child."""
+
     class Agent(Protocol):
         """One brand of child: how to call it, and how to read it."""
 
@@ -60,6 +84,9 @@ if TYPE_CHECKING:
 
         def reader(self) -> Reader:
             """Return a reader for one child."""
+
+        def live(self) -> Live | None:
+            """Return how it is run live; None where it cannot be."""
 
         def session(self, text: str) -> ChildSession:
             """Read its own session file, for a child that is to go on with it."""

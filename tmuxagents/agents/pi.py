@@ -17,7 +17,7 @@ if TYPE_CHECKING:
     from collections.abc import Callable, Mapping
     from typing import Any
 
-    from tmuxagents.agents.base import ChildSession
+    from tmuxagents.agents.base import ChildSession, Live
     from tmuxagents.core.events import Event
 
 SNAPSHOTS = (
@@ -70,6 +70,12 @@ class Pi:
         """Return a reader for one child."""
         return PiReader()
 
+    def live(self) -> Live | None:
+        """Return how it is run live."""
+        from tmuxagents.agents import pi_live  # noqa: PLC0415  (a batch child pays nothing for it)
+
+        return pi_live.LIVE
+
     def session(self, text: str) -> ChildSession:
         """Read a session file, for a child that is to go on with it."""
         from tmuxagents.agents import pi_session  # noqa: PLC0415  (as above)
@@ -82,6 +88,8 @@ AGENT = Pi()
 
 class PiReader:
     """Reads the JSON lines of one pi."""
+
+    takes: dict[str, Callable[[Any, dict[str, Any], float], Reading]]  # below: line -> what reads it
 
     def __init__(self) -> None:
         self.settled = False
@@ -106,7 +114,7 @@ class PiReader:
         if raw is None:
             return self._plain(line, now)
         kind = raw.get("type")
-        take = _TAKE.get(kind) if isinstance(kind, str) else None
+        take = self.takes.get(kind) if isinstance(kind, str) else None
         return take(self, raw, now) if take is not None else NOTHING
 
     def _plain(self, line: bytes, now: float) -> Reading:
@@ -316,7 +324,7 @@ class PiReader:
         return Reading([*self._close_turn(), events.settled(aborted=raw.get("aborted") is True)])
 
 
-_TAKE = {
+PiReader.takes = {
     "agent_start": PiReader._began_again,  # noqa: SLF001  (the table belongs to the class)
     "turn_start": PiReader._began_again,  # noqa: SLF001
     "message_end": PiReader._message_end,  # noqa: SLF001

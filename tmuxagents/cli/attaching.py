@@ -9,7 +9,8 @@ import click
 from tmuxagents import jsonline
 from tmuxagents.cli import calling, streams, words
 from tmuxagents.commands import attach as attaching
-from tmuxagents.commands import known, sessions, whereabouts
+from tmuxagents.commands import choosing, known, sessions, whereabouts
+from tmuxagents.commands import onward as onward_
 from tmuxagents.commands.inspect import inspect
 from tmuxagents.core import attaching as rules
 from tmuxagents.core import display
@@ -32,10 +33,15 @@ _COMMAND = "tmuxagents attach"
 @click.command(epilog="Example: tmuxagents attach 01a1ee15")
 @click.argument("run", required=False, metavar="[RUN]")
 @click.option("-r", "--read-only", is_flag=True, help="Look only: no key reaches the window.")
-@click.option("--next", "onward", is_flag=True, help="The next live run after the one that is shown.")
+@click.option("--next", "onward", is_flag=True, help="The next run that needs you: failed, waiting, working.")
 @click.option("--back", is_flag=True, help="What this terminal showed before.")
+@click.option(
+    "--resume", "reopens", is_flag=True, help="Open the session of an ended RUN again, to go on with it."
+)
 @click.option("--json", "as_json", is_flag=True, help="Print the run, once it is shown, as a JSON document.")
-def attach(*, run: str | None, read_only: bool, onward: bool, back: bool, as_json: bool) -> None:
+def attach(  # noqa: PLR0913  (one parameter an option)
+    *, run: str | None, read_only: bool, onward: bool, back: bool, reopens: bool, as_json: bool
+) -> None:
     """Show the window of RUN on this terminal (default: the only live run; of several you choose).
 
     Inside tmux your terminal is switched to it, outside it becomes a client of tmux. Of a run that has ended,
@@ -43,24 +49,45 @@ def attach(*, run: str | None, read_only: bool, onward: bool, back: bool, as_jso
     """
     if (run is not None) + onward + back > 1 or (back and read_only):
         raise BadRequest("RUN, --next and --back exclude one another, and --back goes alone.", kind="usage")
+    if reopens and run is None:
+        raise BadRequest("--resume needs a RUN.", kind="usage", hint="tmuxagents poll -a lists them")
     caller = calling.caller()
     if back:
         attaching.go_back(caller, here(f"{_COMMAND} --back"))
         return
     if onward:
         who = here(f"{_COMMAND} --next")
-        found, spot = attaching.next_run(caller, who)
+        found, spot = onward_.next_run(caller, who)
         _show(found, spot, who, read_only=read_only)
         _tell(found, caller, as_json=as_json)
         return
     run_dir = known.find(run, caller) if run is not None else _which(caller, may_ask=not as_json)
-    if run_dir is not None:
-        show(inspect(run_dir), caller, read_only=read_only, as_json=as_json)
+    if run_dir is None:
+        return
+    found = inspect(run_dir)
+    if reopens and found.ended:
+        _reopen(found, caller, read_only=read_only, as_json=as_json)
+    else:
+        show(found, caller, read_only=read_only, as_json=as_json)
+
+
+def _reopen(run: Run, caller: Caller, *, read_only: bool, as_json: bool) -> None:
+    """Open the session of a run again in a window, and show that."""
+    from tmuxagents.cli import options  # noqa: PLC0415  (who only looks launches nothing)
+    from tmuxagents.commands import resume  # noqa: PLC0415
+
+    who = here(
+        f"{_COMMAND} --resume {display.short_id(run.run_id, ())}"
+    )  # asked first: else it is for nobody
+    how, launched = resume.reopen(options.launcher(), run.run_id)
+    words.warn(launched.warnings)
+    words.lines([how], streams.ERR)
+    show(launched.run, caller, who=who, read_only=read_only, as_json=as_json)
 
 
 def here(command: str) -> Stand:
     """Return who is to see a run; raise where nobody can."""
-    return attaching.stand(os.environ, _terminal(), hint=f"in a terminal: {command}")
+    return attaching.stand(os.environ, terminal(), hint=f"in a terminal: {command}")
 
 
 def show(
@@ -83,16 +110,31 @@ def _tell(run: Run, caller: Caller, *, as_json: bool) -> None:
 
 
 def _show(run: Run, spot: Spot, who: Stand, *, read_only: bool) -> None:
+    argv = _step(run, spot, who, read_only=read_only)
+    if argv is not None:
+        foreground.become(argv, outside())
+
+
+def way_to(run: Run, who: Stand) -> list[str] | None:
+    """Show a run's window to a client of tmux; return the program to which others lend their terminal."""
+    spot, warnings = whereabouts.find_window(run)
+    words.warn(warnings)
+    return None if spot is None else _step(run, spot, who, read_only=False)
+
+
+def _step(run: Run, spot: Spot, who: Stand, *, read_only: bool) -> list[str] | None:
     words.warn(who.warnings)
     if run.meta.get("driver") == "batch":
         words.lines([rules.BATCH_NOTICE], streams.ERR)
-    argv = attaching.show(who, spot, read_only=read_only)
-    if argv is not None:
-        outside = {name: value for name, value in os.environ.items() if name not in ("TMUX", "TMUX_PANE")}
-        foreground.become(argv, outside)
+    return attaching.show(who, spot, read_only=read_only)
 
 
-def _terminal() -> str | None:
+def outside() -> dict[str, str]:
+    """Return the environment of a client of tmux that is not one inside tmux."""
+    return {name: value for name, value in os.environ.items() if name not in ("TMUX", "TMUX_PANE")}
+
+
+def terminal() -> str | None:
     """Return the path of the terminal that a person sits at. Both ways: an agent may inherit stdin alone."""
     if not (streams.is_terminal(_STDIN) and streams.is_terminal(streams.OUT)):
         return None
@@ -111,8 +153,12 @@ def _which(caller: Caller, *, may_ask: bool) -> str | None:
     words.warn(found.warnings)
     if len(found.shown) == 1:
         return f"{caller.runs}/{found.shown[0].run['runId']}"
-    if not may_ask or _terminal() is None:
+    if not may_ask or terminal() is None:
         raise attaching.ambiguous(found)
+    question = choosing.asked(found, os.environ, terminal())
+    if question is not None:
+        run_id = choosing.wait(question)
+        return None if run_id is None else f"{caller.runs}/{run_id}"
     number = _ask(found)
     return None if number is None else f"{caller.runs}/{found.shown[number].run['runId']}"
 
@@ -139,7 +185,7 @@ def _ask(found: Look) -> int | None:
 def _page(run: Run, caller: Caller) -> None:
     """Show what a run has written: in a pager where a person looks, else as it is."""
     argv = None
-    if _terminal() is not None:
+    if terminal() is not None:
         less = process.find_program("less", os.environ.get("PATH", ""))
         argv = rules.pager(os.environ, has_less=less is not None)
     if argv is None or not foreground.page(argv, attaching.transcript(run.run_dir, caller)):

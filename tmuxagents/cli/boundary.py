@@ -20,6 +20,10 @@ TYPE_CHECKING = False
 if TYPE_CHECKING:
     from collections.abc import Sequence
 
+# Descriptors, processes, memory; a disk that fails: no fault of the request, and none of ours.
+_USED_UP = (errno.EMFILE, errno.ENFILE, errno.EAGAIN, errno.ENOMEM)
+_BROKEN = (errno.EIO, errno.ENOLCK, errno.ESTALE, errno.EUCLEAN)
+
 
 def fail(error: BaseException, arguments: Sequence[str]) -> int:
     """Say what went wrong with these arguments; return the exit code."""
@@ -47,7 +51,8 @@ def problem_of(error: BaseException) -> tuple[TmuxAgentsError, str | None]:
         return problem, None
     log = _log(error)
     words = f"Something went wrong in tmuxagents itself: {type(error).__name__}."
-    return TmuxAgentsError(words, kind="internal", hint=f"the log to report is {log}"), log
+    hint = f"the log to report is {log}" if log else "there was no way to write a log of it"
+    return TmuxAgentsError(words, kind="internal", hint=hint), log
 
 
 def _before_dashes(arguments: Sequence[str]) -> Sequence[str]:
@@ -61,11 +66,21 @@ def _translate(error: BaseException) -> TmuxAgentsError | None:
     if isinstance(error, click.UsageError):
         verb = error.ctx.command_path if error.ctx else "tmuxagents"
         return BadRequest(error.format_message(), kind="usage", hint=f"see {verb} --help")
-    if isinstance(error, OSError) and error.errno in (errno.ENOSPC, errno.EDQUOT):
+    return _of_the_machine(error) if isinstance(error, OSError) else None
+
+
+def _of_the_machine(error: OSError) -> Unusable | None:
+    """Return what the machine has refused, if that is what it did."""
+    if error.errno in (errno.ENOSPC, errno.EDQUOT):
         return Unusable(f"No space is left on the device: {error}.", kind="no-space", hint="make room: df -h")
-    if isinstance(error, (PermissionError, NotADirectoryError)) or (
-        isinstance(error, OSError) and error.errno == errno.EROFS
-    ):
+    if error.errno in _USED_UP:
+        message = f"The machine has run out of something: {error.strerror}."
+        return Unusable(message, kind="no-space", hint="what is used up? ulimit -a")
+    if error.errno in _BROKEN:
+        message = f"The file system does not work: {error}."
+        hint = "set TMUXAGENTS_HOME to a folder on a local disk"
+        return Unusable(message, kind="no-permission", hint=hint)
+    if isinstance(error, (PermissionError, NotADirectoryError)) or error.errno == errno.EROFS:
         message = f"{error.strerror}: {error.filename or error}."
         hint = "set TMUXAGENTS_HOME to a folder of yours"
         return Unusable(message, kind="no-permission", hint=hint)

@@ -3,6 +3,7 @@
 from __future__ import annotations
 
 import importlib
+import os
 import sys
 
 import click
@@ -15,6 +16,11 @@ from tmuxagents.errors import BadRequest
 TYPE_CHECKING = False
 if TYPE_CHECKING:
     from collections.abc import Sequence
+
+
+def completing() -> bool:
+    """Say whether a shell asks what could come next."""
+    return "_TMUXAGENTS_COMPLETE" in os.environ
 
 
 class Verbs(click.Group):
@@ -33,6 +39,10 @@ class Verbs(click.Group):
         command: click.Command = family.VERBS[cmd_name]
         if not command.hidden and server.SOCKET not in command.params:
             command.params.append(server.SOCKET)
+        if completing():
+            from tmuxagents.cli import completion  # noqa: PLC0415  (for shells that ask)
+
+            completion.offer(command)
         return command
 
     def resolve_command(

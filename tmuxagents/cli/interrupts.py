@@ -18,11 +18,21 @@ class Interrupts:
         self.handle, self._writing = os.pipe2(os.O_NONBLOCK | os.O_CLOEXEC)
         self.number = 0
 
-    def __enter__(self) -> Self:
-        signal.set_wakeup_fd(self._writing, warn_on_full_buffer=False)
+    def listen(self) -> None:
+        """Take note of them from now on, also of one that was held back until somebody listens.
+
+        Python's own exception for Ctrl-C can come while a module is imported, and be lost there.
+        """
         for number in (signal.SIGINT, signal.SIGTERM):
             signal.signal(number, self._note)
+        signal.pthread_sigmask(signal.SIG_UNBLOCK, [signal.SIGINT])
+
+    def __enter__(self) -> Self:
+        signal.set_wakeup_fd(self._writing, warn_on_full_buffer=False)
+        self.listen()
         signal.signal(signal.SIGHUP, signal.SIG_IGN)
+        if self.number:  # it came before there was anything to wake
+            os.write(self._writing, b"\0")
         return self
 
     def __exit__(self, *_: object) -> None:

@@ -1,18 +1,14 @@
-"""Verbs that begin and end runs: launch, retry, stop."""
+"""Verbs that begin runs: launch, retry."""
 
 from __future__ import annotations
 
 import click
 
 from tmuxagents import jsonline
-from tmuxagents.cli import calling, options, streams, tasks, words
+from tmuxagents.cli import options, streams, tasks, words
 from tmuxagents.commands import known, poll, sessions
 from tmuxagents.commands import retry as retrying
-from tmuxagents.commands import stop as stopping
-from tmuxagents.commands.look import Asked, look
 from tmuxagents.core import display, preset_plan
-from tmuxagents.edges.registry import Scope
-from tmuxagents.errors import BadRequest
 
 TYPE_CHECKING = False
 if TYPE_CHECKING:
@@ -24,7 +20,7 @@ if TYPE_CHECKING:
 
 @click.command(epilog='Example: id=$(tmuxagents launch "Find where sessions are created.")')
 @options.launching
-@click.option("--attach", "attaches", is_flag=True, help="Show its window on this terminal, too.")
+@options.ATTACH
 @options.JSON
 def launch(
     *, task: tuple[str, ...], task_file: str | None, attaches: bool, as_json: bool, **wanted: Any
@@ -71,37 +67,15 @@ def tell(launched: Launched, caller: Caller, *, as_json: bool, how: str | None =
 @click.argument("run", metavar="RUN")
 @options.MODEL
 @options.TIMEOUT
+@options.LIVE
 @options.JSON
-def retry(*, run: str, model: str | None, timeout: float | None, as_json: bool) -> None:
-    """Launch a new run with the task, preset and directory of RUN."""
+def retry(*, run: str, model: str | None, timeout: float | None, live: bool | None, as_json: bool) -> None:
+    """Launch a new run with the task, preset and directory of RUN; one that was resumed is resumed again."""
     launcher = options.launcher()
     run_dir = known.find(run, launcher.caller)
-    request = retrying.request(run_dir, launcher.caller, model=model, timeout=timeout)
-    tell(launcher.launch(request), launcher.caller, as_json=as_json)
+    driver = options.driver(live=live)
+    how, launched = retrying.retry(launcher, run_dir, model=model, timeout=timeout, driver=driver)
+    tell(launched, launcher.caller, as_json=as_json, how=how)
 
 
-@click.command(epilog="Example: tmuxagents stop 01a1ee15")
-@click.argument("runs", nargs=-1, metavar="[RUN]...")
-@click.option("--all", "all_of_them", is_flag=True, help="Stop all active runs of this parent or project.")
-@click.option("-A", "--all-projects", "everywhere", is_flag=True, help="With --all: of everybody.")
-@options.JSON
-def stop(*, runs: tuple[str, ...], all_of_them: bool, everywhere: bool, as_json: bool) -> None:
-    """Stop each RUN: gracefully, then hard. A run that has ended stays as it is."""
-    if bool(runs) == all_of_them:
-        hint = "name them, or give --all"
-        raise BadRequest("Which runs are to be stopped?", kind="usage", hint=hint)
-    caller = calling.caller()
-    if all_of_them:
-        ids = look(caller, poll.asked_by(caller, (), everywhere=everywhere)).active
-        folders = [f"{caller.runs}/{run_id}" for run_id in ids]
-    else:
-        folders = list(dict.fromkeys(known.find(reference, caller) for reference in runs))
-    ids = [run.run_id for run in stopping.stop(folders)]
-    found = look(caller, Asked(Scope("named", *ids), ids=ids, active=False))
-    if as_json:
-        streams.write(jsonline.encode(poll.document(found, caller)))
-    else:
-        words.lines(map(display.stopped_line, found.shown))
-
-
-VERBS = {"launch": launch, "retry": retry, "stop": stop, "kill": stop, "cancel": stop}
+VERBS = {"launch": launch, "retry": retry}

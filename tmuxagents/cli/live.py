@@ -12,19 +12,20 @@ import time
 
 from tmuxagents.cli import streams, words
 from tmuxagents.commands.inspect import Follower
-from tmuxagents.core import colours, delegates, display, progress, sanitize
+from tmuxagents.core import colours, delegates, display, progress
+from tmuxagents.core import settings as setting_rules
 from tmuxagents.core.answers import label
 from tmuxagents.core.previews import Place
 from tmuxagents.core.window import TEXT, TOOL, Window
 
 TYPE_CHECKING = False
 if TYPE_CHECKING:
-    from collections.abc import Sequence
     from typing import Any, Self
 
     from tmuxagents.commands.call import Call, Task
     from tmuxagents.commands.inspect import Run
     from tmuxagents.core.events import Event
+    from tmuxagents.core.settings import Settings
 
 _ROUND_S = 0.1  # of a screen
 _LINES_S = 1.0  # at most one line a second a child
@@ -56,7 +57,7 @@ class Lines(Silence):
     """A line for each change of what a child does, at most one a second a child."""
 
     def __init__(self, call: Call) -> None:
-        self._children = [_Child(task, alone=True) for task in call.tasks]
+        self._children = [_Child(task, call.settings, alone=True) for task in call.tasks]
         self._told: dict[str, tuple[str, str | None]] = {}
 
     def tell(self) -> float:
@@ -68,9 +69,7 @@ class Lines(Silence):
                 continue
             self._told[run.run_id] = now
             shown = display.Shown(run.document(time.time()), run.run_id[:8], activity=run.activity)
-            _write(f"{display.follow_line(shown, words.width())}\n")
-            for warning in child.news():
-                _write(f"warning: {sanitize.line(warning)}\n")
+            _write(f"{display.follow_line(shown, words.width())}\n{child.news()}")
         return time.monotonic() + _LINES_S
 
 
@@ -79,7 +78,7 @@ class Screen(Silence):
 
     def __init__(self, call: Call) -> None:
         alone = len(call.tasks) == 1
-        self._children = [_Child(task, alone=alone) for task in call.tasks]
+        self._children = [_Child(task, call.settings, alone=alone) for task in call.tasks]
         self._height = 0
         self._drawn = ""
 
@@ -96,10 +95,12 @@ class Screen(Silence):
         lines = self._lines(last=last)
         shown = lines if last else lines[-(rows - 1) :]
         text = "".join(f"\x1b[2K{_coloured(kind, display.fit(line, columns - 1))}\n" for kind, line in shown)
-        if text == self._drawn:
+        news = "".join(child.news() for child in self._children)  # stays, above what is drawn again
+        if text == self._drawn and not news:
             return
         up = f"\x1b[{self._height}A" if self._height else ""
-        _write(f"{up}\r{text}\x1b[0J")
+        clear = "\x1b[0J"
+        _write(f"{up}\r{clear if news else ''}{news}{text}{clear}")
         self._drawn, self._height = text, len(shown)
 
     def _lines(self, *, last: bool) -> list[tuple[str, str]]:
@@ -116,12 +117,12 @@ class Screen(Silence):
 class _Child:
     """One child of the call, as far as it can be seen."""
 
-    def __init__(self, task: Task, *, alone: bool) -> None:
+    def __init__(self, task: Task, settings: Settings, *, alone: bool) -> None:
         self._task = task
         self._follower: Follower | None = None
-        self._lines = Window(
-            Place(cwd=task.prepared.request.cwd, home=os.path.expanduser("~"), width=words.width())
-        )
+        width = setting_rules.preview_width(settings, words.columns())
+        place = Place(cwd=task.prepared.request.cwd, home=os.path.expanduser("~"), width=width)
+        self._lines = Window(place, int(settings.numbers["maxLinesPerWindow"]))
         self._narrator = progress.Narrator() if alone else None  # one child speaks in phrases
         self._warned = 0
 
@@ -133,10 +134,10 @@ class _Child:
             self._follower = Follower(self._task.run_dir, self._take)
         return self._follower.look()
 
-    def news(self) -> Sequence[str]:
-        """Return the warnings that nobody has been told yet."""
+    def news(self) -> str:
+        """Return lines for the warnings that nobody has been told yet."""
         told, self._warned = self._warned, len(self._task.warnings)
-        return self._task.warnings[told:]
+        return "".join(f"{words.warning(text)}\n" for text in self._task.warnings[told:])
 
     def _take(self, event: Event) -> None:
         if self._narrator is None:

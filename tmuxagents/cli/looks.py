@@ -38,12 +38,12 @@ def poll(
     caller = calling.caller()
     wanted = _wanted(as_json=how["as_json"])
     asked = polling.asked_by(caller, runs, everywhere=everywhere, ended=ended, wanted=wanted)
-    if since is not None:
-        return _changes(caller, asked, since, as_json=how["as_json"])
     if how["follows"]:
         return _follow(caller, asked, **how)
     if how["waits"]:
-        return _wait(caller, asked, **how)
+        return _wait(caller, asked, since=since, **how)
+    if since is not None:
+        return _changes(polling.changes(caller, asked, since), as_json=how["as_json"])
     _print(look(caller, asked), caller, as_json=how["as_json"])
     return 0
 
@@ -53,8 +53,10 @@ def _check(since: str | None, *, waits: bool, follows: bool, **how: Any) -> None
         return
     from tmuxagents.errors import BadRequest  # noqa: PLC0415  (rarely is anybody wrong)
 
-    if since is not None and (waits or follows):
-        raise BadRequest("--since looks once: it goes without --wait and --follow.", kind="usage")
+    if since is not None and follows:
+        raise BadRequest("--follow tells all changes: it goes without --since.", kind="usage")
+    if since is not None and waits:
+        return
     if how["any_of_them"] or how["timeout"] is not None:
         raise BadRequest("--any and --timeout say how to wait.", kind="usage", hint="add --wait")
 
@@ -105,8 +107,8 @@ def _print(found: Look, caller: Caller, *, as_json: bool, timed_out: bool = Fals
         words.lines([f"{found.elsewhere} more elsewhere (-A)"], streams.ERR)
 
 
-def _changes(caller: Caller, asked: Asked, cursor: str, *, as_json: bool) -> int:
-    found, reset = polling.changes(caller, asked, cursor)
+def _changes(told: tuple[Look, bool], *, as_json: bool) -> int:
+    found, reset = told
     words.warn(found.warnings)
     if as_json:
         _document(polling.changes_document(found, reset=reset))
@@ -118,7 +120,15 @@ def _changes(caller: Caller, asked: Asked, cursor: str, *, as_json: bool) -> int
 # --- waited for -------------------------------------------------------------------------------------------
 
 
-def _wait(caller: Caller, asked: Asked, *, any_of_them: bool, timeout: float | None, **how: Any) -> int:
+def _wait(
+    caller: Caller,
+    asked: Asked,
+    *,
+    any_of_them: bool,
+    timeout: float | None,
+    since: str | None = None,
+    **how: Any,
+) -> int:
     # Here, since who only looks does not wait; and all that the end will need, while there is time.
     from tmuxagents.commands import learn  # noqa: F401, PLC0415
     from tmuxagents.commands.wait import wait as wait_for  # noqa: PLC0415
@@ -127,16 +137,20 @@ def _wait(caller: Caller, asked: Asked, *, any_of_them: bool, timeout: float | N
     first = look(caller, asked)
     ids = (*first.asked.ids, *first.active) if first.asked.active else first.asked.ids
     folders = [f"{caller.runs}/{run_id}" for run_id in ids]
-    in_time = wait_for(folders, any_of_them=any_of_them, limit_s=timeout)
+    has_news = any_of_them and since is not None and polling.has_ends(caller, asked, since)
+    in_time = has_news or wait_for(folders, any_of_them=any_of_them, limit_s=timeout)
     again = Asked(first.asked.scope, ids=ids, active=False, ended=asked.ended, wanted=asked.wanted)
     found = look(caller, again)
     found.warnings = list(dict.fromkeys((*first.warnings, *found.warnings)))
-    _print(found, caller, as_json=how["as_json"], timed_out=not in_time)
-    return _outcome(found, ids) if in_time else TIMED_OUT
+    if since is None:
+        _print(found, caller, as_json=how["as_json"], timed_out=not in_time)
+    else:
+        _changes(polling.changes(caller, asked, since), as_json=how["as_json"])
+    return _outcome(found, ids, caller) if in_time else TIMED_OUT
 
 
-def _outcome(found: Look, ids: Container[str]) -> int:
-    return 0 if polling.went_well(found, ids) else 1
+def _outcome(found: Look, ids: Container[str], caller: Caller) -> int:
+    return 0 if polling.went_well(found, ids, caller) else 1
 
 
 def _follow(  # noqa: PLR0913  (the verb's options)
@@ -168,4 +182,4 @@ def _follow(  # noqa: PLR0913  (the verb's options)
     _print(found, caller, as_json=as_json, timed_out=late)
     if late:
         return TIMED_OUT
-    return _outcome(found, found.rows) if waits else 0
+    return _outcome(found, found.rows, caller) if waits else 0

@@ -9,6 +9,7 @@ import click
 from tmuxagents.cli import calling, server, streams, words
 from tmuxagents.commands import known
 from tmuxagents.commands.launch import Launcher
+from tmuxagents.core import plan
 from tmuxagents.core.plan import LaunchRequest
 from tmuxagents.errors import BadRequest
 
@@ -22,6 +23,10 @@ if TYPE_CHECKING:
 JSON = click.option("--json", "as_json", is_flag=True, help="Print a JSON document.")
 MODEL = click.option("-m", "--model", metavar="MODEL", help="The child's model.")
 TIMEOUT = click.option("--timeout", type=float, metavar="S", help="Seconds that the child may work.")
+ATTACH = click.option("--attach", "attaches", is_flag=True, help="Show its window on this terminal, too.")
+LIVE = click.option(
+    "--live/--batch", "live", default=None, help="Live: the agent itself in its window, to watch and talk to."
+)
 _LAUNCH = (
     click.argument("task", nargs=-1, metavar="TASK"),
     click.option(
@@ -32,6 +37,7 @@ _LAUNCH = (
     click.option("--cwd", metavar="DIR", help="Where the child works (default: here)."),
     click.option("--name", metavar="NAME", help="A name for the run, besides its id."),
     TIMEOUT,
+    LIVE,
     click.option(
         "--file",
         "files",
@@ -100,7 +106,13 @@ def request(by: Launcher, task: str, *, base: str | None = None, mode: str, **wa
         after=[os.path.basename(known.find(run, by.caller)) for run in wanted["after"]],
         allow_outside=wanted["allow_outside"],
         keep_background=wanted["keep_background"],
+        driver=driver(live=wanted.get("live")),
     )
+
+
+def driver(*, live: bool | None) -> str | None:
+    """Return the driver that an option names; None where it is not given."""
+    return None if live is None else plan.LIVE if live else plan.BATCH
 
 
 def _file_specs(files: Sequence[str], cwd: str) -> Sequence[FileSpec]:

@@ -5,6 +5,7 @@ An empty answer leaves a field out. Whoever leaves, wherever that is, has change
 
 from __future__ import annotations
 
+import contextlib
 import signal
 import sys
 
@@ -17,9 +18,29 @@ from tmuxagents.errors import BadRequest
 
 TYPE_CHECKING = False
 if TYPE_CHECKING:
-    from typing import Any
+    from collections.abc import Iterator
+    from typing import Any, Protocol
 
     from tmuxagents.core.preset_edit import Draft
+
+    class Asker(Protocol):
+        """Who puts the questions to somebody, on a terminal or elsewhere."""
+
+        def text(self, question: str) -> str:
+            """Ask for a line; an empty one is none."""
+
+        def choice(self, question: str, choices: tuple[str, ...], default: str) -> str:
+            """Ask for one of some words."""
+
+        def prompt(self, question: str) -> str:
+            """Ask for a text of any length."""
+
+        def agrees(self, question: str, text: str) -> bool:
+            """Show a text, and ask whether it is right."""
+
+        def cancel(self) -> click.exceptions.Exit:
+            """Return what to raise if it is not."""
+
 
 _NONE, _ALLOW, _BLOCK, _REMOVE, _ADD = "none", "allowlist", "blacklist", "remove", "add"
 _EDITOR = "e"
@@ -48,103 +69,124 @@ def is_possible() -> bool:
     return sys.stdin.isatty() and streams.is_terminal(streams.ERR)
 
 
-def ask(name: str, kind: str, source: str) -> Answers:
+def ask(name: str, kind: str, source: str, asker: Asker | None = None) -> Answers:
     """Ask for all fields, show them, and return them if they are to be saved."""
+    asker = asker or OnTerminal()
+    answers = Answers(asker.choice("Scope", (GLOBAL, PROJECT), source), {})
+    for step in _STEPS[kind]:
+        answers.fields |= {key: value for key, value in step(asker).items() if value}
+    if not asker.agrees("Save?", sanitize.text(preset_words.detail(name, answers.fields, kind))):
+        raise asker.cancel()
+    return answers
+
+
+class OnTerminal:
+    """Questions on the terminal that the command was called on."""
+
+    def text(self, question: str) -> str:
+        """Ask for a line; an empty one is none."""
+        with _leaving():
+            answer: str = click.prompt(question, default="", show_default=False, err=True)
+        return answer.strip()
+
+    def choice(self, question: str, choices: tuple[str, ...], default: str) -> str:
+        """Ask for one of some words; an empty default leaves the field out, and is not shown as one."""
+        shown = f"{question} ({', '.join(filter(None, choices))})"
+        which = click.Choice(choices)
+        with _leaving():
+            answer: str = click.prompt(
+                shown, type=which, default=default, show_default=bool(default), show_choices=False, err=True
+            )
+        return answer
+
+    def prompt(self, question: str) -> str:
+        """Ask for a text of any length."""
+        answer = self.text(f"{question} ({_EDITOR}: in an editor)")
+        return (_edited("") or "").strip() if answer == _EDITOR else answer
+
+    def agrees(self, question: str, text: str) -> bool:
+        """Show a text, and ask whether it is right."""
+        words.lines(text.split("\n"), streams.ERR)
+        with _leaving():
+            return click.confirm(question, default=True, err=True)
+
+    def cancel(self) -> click.exceptions.Exit:
+        """Return what to raise if it is not."""
+        return Cancelled()
+
+
+@contextlib.contextmanager
+def _leaving() -> Iterator[None]:
+    """Translate that somebody leaves by Ctrl-C or Ctrl-D."""
     try:
-        answers = Answers(_choice("Scope", (GLOBAL, PROJECT), source), {})
-        for step in _STEPS[kind]:
-            answers.fields |= {key: value for key, value in step().items() if value}
-        words.lines(sanitize.text(preset_words.detail(name, answers.fields, kind)).split("\n"), streams.ERR)
-        is_wanted = click.confirm("Save?", default=True, err=True)
+        yield
     except click.Abort:
         words.lines([""], streams.ERR)
         raise Cancelled(128 + signal.SIGINT) from None
-    if not is_wanted:
-        raise Cancelled
-    return answers
 
 
 # --- the steps --------------------------------------------------------------------------------------------
 
 
-def _text(question: str) -> str:
-    answer: str = click.prompt(question, default="", show_default=False, err=True)
-    return answer.strip()
+def _list(asker: Asker, question: str) -> list[str]:
+    answer = asker.text(f"{question} (with commas between)")
+    return [word.strip() for word in answer.split(",") if word.strip()]
 
 
-def _choice(question: str, choices: tuple[str, ...], default: str) -> str:
-    """Ask for one of some words; an empty default leaves the field out, and is not shown as one."""
-    shown = f"{question} ({', '.join(filter(None, choices))})"
-    which = click.Choice(choices)
-    answer: str = click.prompt(
-        shown, type=which, default=default, show_default=bool(default), show_choices=False, err=True
-    )
-    return answer
-
-
-def _list(question: str) -> list[str]:
-    return [word.strip() for word in _text(f"{question} (with commas between)").split(",") if word.strip()]
-
-
-def _prompt(question: str) -> str:
-    answer = _text(f"{question} ({_EDITOR}: in an editor)")
-    return (_edited("") or "").strip() if answer == _EDITOR else answer
-
-
-def _description() -> dict[str, Any]:
+def _description(asker: Asker) -> dict[str, Any]:
     answer = ""
     while not answer:  # the one field besides the name that a preset must have
-        answer = _text("Description")
+        answer = asker.text("Description")
     return {DESCRIPTION: answer}
 
 
-def _provider() -> dict[str, Any]:
-    return {"provider": _text("Provider")}
+def _provider(asker: Asker) -> dict[str, Any]:
+    return {"provider": asker.text("Provider")}
 
 
-def _model() -> dict[str, Any]:
-    return {"model": _text("Model")}
+def _model(asker: Asker) -> dict[str, Any]:
+    return {"model": asker.text("Model")}
 
 
-def _system_prompt() -> dict[str, Any]:
-    return {BODY: _prompt("System prompt")}
+def _system_prompt(asker: Asker) -> dict[str, Any]:
+    return {BODY: asker.prompt("System prompt")}
 
 
-def _appended() -> dict[str, Any]:
-    return {"appendSystemPrompt": _prompt("Text appended to the system prompt")}
+def _appended(asker: Asker) -> dict[str, Any]:
+    return {"appendSystemPrompt": asker.prompt("Text appended to the system prompt")}
 
 
-def _thinking() -> dict[str, Any]:
-    return {"thinkingLevel": _choice("Thinking", ("", *preset_fields.THINKING_LEVELS), "")}
+def _thinking(asker: Asker) -> dict[str, Any]:
+    return {"thinkingLevel": asker.choice("Thinking", ("", *preset_fields.THINKING_LEVELS), "")}
 
 
-def _preset_tools() -> dict[str, Any]:
-    return {"tools": _list("Tools")}
+def _preset_tools(asker: Asker) -> dict[str, Any]:
+    return {"tools": _list(asker, "Tools")}
 
 
-def _tools() -> dict[str, Any]:
-    how = _choice("Tools", ("", _NONE, _ALLOW, _BLOCK), "")
+def _tools(asker: Asker) -> dict[str, Any]:
+    how = asker.choice("Tools", ("", _NONE, _ALLOW, _BLOCK), "")
     if how == _NONE:
         return {"noTools": True}
     if how == _ALLOW:
-        return {"tools": _list("Only these")}
-    return {"excludeTools": _list("All but these")} if how == _BLOCK else {}
+        return {"tools": _list(asker, "Only these")}
+    return {"excludeTools": _list(asker, "All but these")} if how == _BLOCK else {}
 
 
-def _extensions() -> dict[str, Any]:
-    how = _choice("Extensions", ("", _REMOVE, _ADD), "")
+def _extensions(asker: Asker) -> dict[str, Any]:
+    how = asker.choice("Extensions", ("", _REMOVE, _ADD), "")
     if how == _REMOVE:
         return {"noExtensions": True}
-    return {"extensions": _list("Paths")} if how == _ADD else {}
+    return {"extensions": _list(asker, "Paths")} if how == _ADD else {}
 
 
-def _skills() -> dict[str, Any]:
-    how = _choice("Skills", ("", _REMOVE, _ADD), "")
+def _skills(asker: Asker) -> dict[str, Any]:
+    how = asker.choice("Skills", ("", _REMOVE, _ADD), "")
     if how == _REMOVE:
         return {"noSkills": True}
     if how != _ADD:
         return {}
-    return {"suggestedSkills": _list("Suggested skills"), "loadSkills": _list("Skills to load")}
+    return {"suggestedSkills": _list(asker, "Suggested skills"), "loadSkills": _list(asker, "Skills to load")}
 
 
 _STEPS = {

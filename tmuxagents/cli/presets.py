@@ -105,7 +105,7 @@ def show(*, name: str, as_json: bool) -> None:
     if as_json:
         streams.write(jsonline.encode({"v": 1} | preset_words.document(preset)))
         return
-    detail = preset_words.detail(preset.name, preset.fields, preset.kind)
+    detail = preset_words.detail(preset.name, preset.fields, preset.kind, aligned=True)
     lines = [*detail.split("\n"), "", *preset_words.provenance(preset)]
     words.lines(map(sanitize.text, lines))
 

@@ -23,6 +23,7 @@ _VERBS: dict[str, tuple[Mapping[str, str], Mapping[str, str], bool]] = {
     **dict.fromkeys(("poll", "status", "ps", "ls"), _POLL),
     "wait": (_WAITING | _JSON, {"--timeout": "timeout"}, True),
     "statusline": (_SCOPE | _JSON, {}, False),
+    "_follow": (_JSON, {}, False),
 }
 _COMPLETION = "_TMUXAGENTS_COMPLETE"  # click's: a shell asks what could come next
 
@@ -41,6 +42,10 @@ def answer(arguments: Sequence[str]) -> int | None:
 
 
 def _verb(name: str) -> Callable[..., int]:
+    if name == "_follow":
+        from tmuxagents.cli.follow import follow  # noqa: PLC0415  (it stays, and should stay small)
+
+        return follow
     from tmuxagents.cli import looks  # noqa: PLC0415  (now it is certain)
 
     if name in ("wait", "statusline"):

@@ -66,17 +66,19 @@ def _say_state(run: Run, text: str | None) -> None:
 @click.option("--session", "whole", is_flag=True, help="Print it as a parent's tools do, with whole answers.")
 @click.option("--json", "as_json", is_flag=True, help="Print the events instead, as JSON lines.")
 def transcript(*, run: str, follow: bool, whole: bool, as_json: bool) -> None:
-    """Print the readable transcript of all runs of the session that RUN belongs to."""
+    """Print the readable transcript of all runs of the session that RUN belongs to, and what they used."""
     if whole and (follow or as_json):
         other = "--follow" if follow else "--json"
         raise BadRequest(f"--session and {other} do not go together.", kind="usage", hint="leave one out")
     caller = calling.caller()
     run_dirs = sessions.find(run, caller)
-    if whole:
-        _clean([retrieval.session_output([*map(reading.told, run_dirs)]).encode("utf-8", "replace")])
-    elif as_json:
+    if as_json:
         for run_dir in run_dirs:
             _lines(reading.event_lines(run_dir, after=0, follow=follow and run_dir == run_dirs[-1]))
+        return
+    if whole:
+        told = retrieval.session_output([*map(reading.told, run_dirs)])
+        _clean([told.encode("utf-8", "replace"), *reading.used(run_dirs)])
     else:
         _clean(reading.session_lines(run_dirs, follow=follow))
 

@@ -20,6 +20,7 @@ _FILE = click.option(
 @click.argument("task", nargs=-1, metavar="TASK")
 @options.MODEL
 @options.TIMEOUT
+@options.LIVE
 @_FILE
 @click.option("--name", metavar="NAME", help="A name for the new run (default: the one of the run before).")
 @click.option(
@@ -33,6 +34,7 @@ def resume(  # noqa: PLR0913  (one parameter an option)
     task: tuple[str, ...],
     model: str | None,
     timeout: float | None,
+    live: bool | None,
     files: tuple[str, ...],
     name: str | None,
     replay: bool,
@@ -48,6 +50,7 @@ def resume(  # noqa: PLR0913  (one parameter an option)
         tasks.read(task, None),
         model=model,
         timeout=timeout,
+        driver=options.driver(live=live),
         name=name,
         files=files,
         replay=replay,

@@ -12,9 +12,8 @@ from tmuxagents.cli.interrupts import Interrupts
 from tmuxagents.cli.live import Lines, Screen, Silence
 from tmuxagents.commands import poll, reading
 from tmuxagents.commands.call import Call, prepare
-from tmuxagents.commands.inspect import inspect
 from tmuxagents.commands.look import Asked, look
-from tmuxagents.core import answers, sanitize
+from tmuxagents.core import answers, sanitize, usage
 from tmuxagents.core import tasks as task_files
 from tmuxagents.edges.registry import Scope
 from tmuxagents.errors import BadRequest
@@ -23,6 +22,7 @@ TYPE_CHECKING = False
 if TYPE_CHECKING:
     from typing import Any
 
+    from tmuxagents.commands.attach import Stand
     from tmuxagents.commands.known import Caller
     from tmuxagents.commands.launch import Launcher
     from tmuxagents.core.plan import LaunchRequest
@@ -35,34 +35,60 @@ SINGLE, PARALLEL = "single", "parallel"
 @click.option(
     "--tasks", "tasks_file", metavar="FILE", help="Run the tasks of a JSON or YAML file (- is stdin)."
 )
+@options.ATTACH
 @options.JSON
 def run(
-    *, task: tuple[str, ...], task_file: str | None, tasks_file: str | None, as_json: bool, **wanted: Any
+    *,
+    task: tuple[str, ...],
+    task_file: str | None,
+    tasks_file: str | None,
+    attaches: bool,
+    as_json: bool,
+    **wanted: Any,
 ) -> int:
     """Run TASK in a child agent and wait for it; Ctrl-C stops it. The exit code tells how it ended."""
+    if tasks_file is not None:
+        _refuse_beside({"TASK": task, "--task-file": task_file, "--attach": attaches}, wanted)
+    who = _who_looks() if attaches else None
     launcher = options.launcher(project_presets=not wanted.pop("no_project_presets"))
     if tasks_file is None:
         text = tasks.read(task, task_file)
         requests = [options.request(launcher, text, mode=SINGLE, **wanted)]
     else:
-        _refuse_beside(task, task_file, wanted)
         requests = _from_file(launcher, tasks_file, **wanted)
     most = int(launcher.settings.numbers["maxConcurrency"])
     call = Call(launcher, prepare(launcher, requests), most=most)
-    view = Silence() if as_json else Screen(call) if streams.is_terminal(streams.ERR) else Lines(call)
-    with Interrupts() as interrupts, view:
-        call.carry_out(view.tell, interrupts.handle, interrupts.came)
-    _print(call, launcher.caller, as_json=as_json)
+    with Interrupts() as interrupts:
+        view = Silence() if as_json else Screen(call) if streams.is_terminal(streams.ERR) else Lines(call)
+        with _beside(call, who, interrupts, view) if who else view as seen:
+            call.carry_out(seen.tell, interrupts.handle, interrupts.came)
+    went_well = _print(call, launcher.caller, as_json=as_json)
     if call.cancelled:
         return 128 + interrupts.number
-    return 0 if all(inspect(one.run_dir).standing.status == "completed" for one in call.tasks) else 1
+    return 0 if went_well else 1
 
 
-def _refuse_beside(task: tuple[str, ...], task_file: str | None, wanted: dict[str, Any]) -> None:
-    """Refuse what a tasks file says for each of its tasks."""
-    given = {"TASK": task, "--task-file": task_file, "-p": wanted["preset"]}
-    given |= {"-m": wanted["model"], "--name": wanted["name"], "--file": wanted["files"]}
+def _who_looks() -> Stand:
+    """Return who is to see the child; raise where nobody can, before anything is launched."""
+    from tmuxagents.cli import attaching  # noqa: PLC0415  (few calls attach)
+
+    return attaching.here("tmuxagents run --attach, or leave out --attach")
+
+
+def _beside(call: Call, who: Stand, interrupts: Interrupts, view: Silence) -> Silence:
+    from tmuxagents.cli.beside import Attached  # noqa: PLC0415  (as above)
+
+    return Attached(call, who, interrupts, view)
+
+
+def _refuse_beside(given: dict[str, Any], wanted: dict[str, Any]) -> None:
+    """Refuse what a tasks file says for each of its tasks, and what is for one child alone."""
+    given |= {"-p": wanted["preset"], "-m": wanted["model"], "--name": wanted["name"]}
+    given |= {"--file": wanted["files"]}
     beside = [name for name, value in given.items() if value]
+    if beside == ["--attach"]:
+        message = "--attach does not go with --tasks: a terminal shows one window."
+        raise BadRequest(message, kind="usage", hint="attach to one of them: tmuxagents attach RUN")
     if beside:
         message = f"{beside[0]} does not go with --tasks: each task of the file has its own."
         raise BadRequest(message, kind="usage", hint="leave it out, or put it into the file")
@@ -84,18 +110,22 @@ def _from_file(launcher: Launcher, file: str, **wanted: Any) -> list[LaunchReque
     return made
 
 
-def _print(call: Call, caller: Caller, *, as_json: bool) -> None:
-    """Print what the call came to, in the order in which it was asked for."""
+def _print(call: Call, caller: Caller, *, as_json: bool) -> bool:
+    """Print what the call came to, in the order in which it was asked for; say whether all went well."""
     ids = [task.run_id for task in call.tasks]
     found = look(caller, Asked(Scope("named", *ids), ids=ids, active=False))
     found.shown.sort(key=lambda shown: ids.index(shown.run["runId"]))
-    words.warn(dict.fromkeys(found.warnings))
+    unsaid = [warning for task in call.tasks for warning in task.warnings] if as_json else []
+    words.warn(dict.fromkeys([*unsaid, *found.warnings]))
+    went_well = len(found.shown) == len(ids) and poll.went_well(found, ids, caller)
     if as_json:
         streams.write(jsonline.encode(poll.document(found, caller)))
-        return
+        return went_well
     whole = [(shown.run, reading.answer(found.runs[shown.run["runId"]])) for shown in found.shown]
     text = answers.blocks(whole)
-    words.lines([sanitize.text(text) if streams.is_terminal() else text])
+    used = usage.line([run["usage"] for run, _ in whole])
+    words.lines([sanitize.text(text) if streams.is_terminal() else text, *(["", used] if used else [])])
+    return went_well
 
 
 VERBS = {"run": run}

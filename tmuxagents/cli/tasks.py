@@ -22,7 +22,7 @@ def read(words: Sequence[str], file: str | None) -> str:
     """Return the task from where it was given."""
     if len(words) > 1:
         message = f"There are {len(words)} arguments where one task is expected."
-        raise BadRequest(message, kind="usage", hint='quote the task: tmuxagents launch "do this and that"')
+        raise BadRequest(message, kind="usage", hint=f"quote the task: {_call('do this and that')}")
     if words and file is not None:
         raise BadRequest("The task is given twice: as an argument, and by --task-file.", kind="usage")
     source = file if file is not None else next(iter(words), None)
@@ -41,9 +41,16 @@ def content(file: str) -> str:
 def _written() -> str:
     """Let a person write the task."""
     if not (os.isatty(0) and streams.is_terminal()):
-        hint = 'give it: tmuxagents launch "the task", or - to read it from stdin'
+        hint = f"give it: {_call('the task')}, or - to read it from stdin"
         raise BadRequest("There is no task.", kind="empty-task", hint=hint)
     return click.edit("", extension=".md", require_save=True) or ""
+
+
+def _call(task: str) -> str:
+    """Return the verb that was called with such a task."""
+    context = click.get_current_context()
+    names = ["tmuxagents", context.info_name or "", *(["RUN"] if "run" in context.params else [])]
+    return f'{" ".join(names)} "{task}"'
 
 
 def _bytes_of(path: str) -> bytes:

@@ -63,13 +63,15 @@ def call_verb(*, tool: str, arguments: str, streams_it: bool) -> int:
 
 
 def _carry_out(tool: str, arguments: str, interrupts: Interrupts, *, streams_it: bool) -> Answer:
-    catalogue.check_name(tool, os.environ)
+    caller = calling.caller()
+    catalogue.check_name(tool, caller, os.environ)
     text = tasks.content(arguments) if arguments == tasks.STDIN else arguments
     given = catalogue_check.read(text, tool)
+    interrupts.listen()
     from tmuxagents.commands.tools.door import Door  # noqa: PLC0415  (what is refused needs none of it)
 
     door = Door(
-        calling.caller(),
+        caller,
         dict(os.environ),
         interrupts=interrupts,
         folder=calling.folder(),
@@ -99,7 +101,7 @@ def mcp(*, limit: float) -> None:
     from tmuxagents.serve.mcp import Server  # noqa: PLC0415  (who calls one tool needs no server)
 
     socket = server.socket()
-    offered = catalogue.refusal(os.environ) is None
+    offered = catalogue.refusal(calling.caller(), os.environ) is None
     options = ["-L", socket] if socket else []
     Server(0, streams.OUT, offered=offered, limit_s=limit, options=options).serve()
 

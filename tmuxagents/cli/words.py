@@ -19,17 +19,23 @@ def lines(texts: Iterable[str], stream: int = streams.OUT) -> None:
 
 def warn(warnings: Iterable[str]) -> None:
     """Write warnings, for people."""
-    lines(map(_warning, warnings), streams.ERR)
+    lines(map(warning, warnings), streams.ERR)
 
 
-def _warning(text: str) -> str:
+def warning(text: str) -> str:
+    """Return a warning as a line."""
     line = sanitize.line(text)
     return line if line.startswith("Warning: ") else f"warning: {line}"  # some are fixed to the letter
 
 
+def columns() -> int | None:
+    """Return how wide the terminal is; None where there is none, or it has no width."""
+    try:
+        return os.get_terminal_size(streams.OUT).columns or None
+    except OSError:
+        return None
+
+
 def width() -> int:
     """Return how wide a line may be."""
-    try:
-        return os.get_terminal_size(streams.OUT).columns or display.WIDTH
-    except OSError:
-        return display.WIDTH
+    return columns() or display.WIDTH

@@ -15,7 +15,7 @@ import time
 from tmuxagents.agents import AGENTS
 from tmuxagents.core import agent_memory as memory
 from tmuxagents.core import environment as environments
-from tmuxagents.edges import process, rundir
+from tmuxagents.edges import process, rundir, rundir_writing
 from tmuxagents.edges import settings as files
 from tmuxagents.errors import BadRequest, Unusable
 
@@ -129,7 +129,7 @@ def _write(home: str, key: str, entry: dict[str, Any]) -> None:
     """Remember; where that is not possible, the next one asks again."""
     with contextlib.suppress(OSError):
         os.makedirs(home, mode=0o700, exist_ok=True)
-        rundir.replace(os.path.realpath(home), MEMORY, memory.written(_read(home), key, entry))
+        rundir_writing.replace(os.path.realpath(home), MEMORY, memory.written(_read(home), key, entry))
 
 
 def _ask(agent: Agent, words: list[str], environment: Mapping[str, str], agent_dir: str) -> dict[str, Any]:
@@ -139,7 +139,7 @@ def _ask(agent: Agent, words: list[str], environment: Mapping[str, str], agent_d
     from tmuxagents.edges.agentask import Question, ask  # noqa: PLC0415
 
     about = _questions(agent.name)
-    mark = f"question-{rundir.secret()}"
+    mark = f"question-{rundir_writing.secret()}"
     own = {**agent.environment(agent_dir, {}), **about.QUIET}
     surroundings = environments.of_child(environment, run_id=mark, agent=own)
     since = process.myself().start_time

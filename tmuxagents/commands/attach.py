@@ -13,14 +13,13 @@ from tmuxagents.commands.inspect import inspect
 from tmuxagents.commands.look import look
 from tmuxagents.core import attaching, place, sanitize
 from tmuxagents.core.attaching import OUT, Trail
-from tmuxagents.edges import rundir, tmux
+from tmuxagents.edges import tmux
 from tmuxagents.errors import BadRequest, NoSuchRun, NotPossible, Unusable
 
 TYPE_CHECKING = False
 if TYPE_CHECKING:
     from collections.abc import Iterator, Mapping
 
-    from tmuxagents.commands.inspect import Run
     from tmuxagents.commands.known import Caller
     from tmuxagents.commands.look import Look
     from tmuxagents.commands.whereabouts import Spot
@@ -117,36 +116,6 @@ def ambiguous(found: Look) -> NoSuchRun:
     return NoSuchRun(f"{len(ids)} runs are live here.", kind="ambiguous-run", hint=hint, candidates=ids)
 
 
-def next_run(caller: Caller, who: Stand) -> tuple[Run, Spot]:
-    """Return the next live run after the one that is shown, in order of creation, round and round.
-
-    One whose window cannot be reached is passed over.
-    """
-    found = live_runs(caller)
-    order = [(found.rows[run_id].created_at, run_id) for run_id in found.active]
-    fault: NotPossible | Unusable = NoSuchRun("No run is live here any more.", kind="unknown-run")
-    for run_id in attaching.following(order, _shown(caller, who)):
-        try:
-            run = inspect(f"{caller.runs}/{run_id}")
-            spot, _ = whereabouts.find_window(run)
-        except tmux.Unanswered:
-            raise
-        except (NotPossible, Unusable) as why:
-            fault = why
-            continue
-        if spot is not None:
-            return run, spot
-    raise fault
-
-
-def _shown(caller: Caller, who: Stand) -> attaching.Key | None:
-    """Return which run is shown now, by its place in the order of runs."""
-    run_id = who.seat.run_id if who.seat else None
-    plan = rundir.read_meta(f"{caller.runs}/{run_id}") if run_id else None
-    created = plan.get("createdAt") if plan else None
-    return (created, run_id) if run_id and isinstance(created, (int, float)) else None
-
-
 # --- shown ------------------------------------------------------------------------------------------------
 
 
@@ -175,8 +144,7 @@ def _window(spot: Spot) -> dict[str, str]:
 def _switch(seat: Seat, spot: Spot, trail: str) -> None:
     """Show a run at a client of its own server."""
     client = seat.client
-    if client.holds_session and client.session != spot.window.session:
-        raise _would_end("session", "destroy-unattached")
+    refuse_to_end(client, session=spot.window.session)
     if not spot.tmux.clients.show(client.name, **_window(spot), trail=trail):
         raise _gone(spot)
     if client.view:
@@ -186,10 +154,7 @@ def _switch(seat: Seat, spot: Spot, trail: str) -> None:
 def _hop(seat: Seat, spot: Spot, *, read_only: bool) -> None:
     """Show a run of another server at a client's terminal, or, read-only, of its own: as another client."""
     client = seat.client
-    if client.holds_session:
-        raise _would_end("session", "destroy-unattached")
-    if client.holds_server:
-        raise _would_end("server", "exit-unattached")
+    refuse_to_end(client, session=None)
     home = seat.trail.home
     if client.view and home not in (None, OUT):
         client.session = home.partition(":")[0]  # the view ends when it is left, and cannot be come back to
@@ -204,6 +169,14 @@ def _hop(seat: Seat, spot: Spot, *, read_only: bool) -> None:
 def _gone(spot: Spot) -> NotPossible:
     hint = f"tmuxagents attach {spot.window.run_id} shows what there is now"
     return NotPossible("The window has just gone.", kind="no-window", hint=hint)
+
+
+def refuse_to_end(client: tmux.Client, *, session: str | None) -> None:
+    """Refuse to take a client to a session (None: of another server) if what it leaves would end."""
+    if client.holds_session and client.session != session:
+        raise _would_end("session", "destroy-unattached")
+    if client.holds_server and session is None:
+        raise _would_end("server", "exit-unattached")
 
 
 def _would_end(what: str, option: str) -> NotPossible:

@@ -6,14 +6,16 @@ like any other, and the others go on.
 
 from __future__ import annotations
 
+import contextlib
 import os
-import secrets
+import time
 
 from tmuxagents.commands.inspect import inspect
 from tmuxagents.commands.stop import stop
 from tmuxagents.commands.wait import Waiting
 from tmuxagents.core.catalogue_check import Faults
 from tmuxagents.core.endings import CWD_CHANGED, PARENT, Cause, misconfigured
+from tmuxagents.edges import tmux
 from tmuxagents.errors import BadRequest, TmuxAgentsError
 from tmuxagents.records import FAILED
 
@@ -32,7 +34,7 @@ class Batch:
 
     def __init__(self, launcher: Launcher) -> None:
         self.launcher = launcher
-        self._call_id = secrets.token_hex(8)
+        self._call_id = os.urandom(8).hex()
         self._names: set[str] = set()
         self._count = 0
 
@@ -65,7 +67,7 @@ def prepare(launcher: Launcher, requests: Sequence[LaunchRequest]) -> list[Prepa
 class Task:
     """One task of a call, and what has become of it. `doom`: why it ends before it begins."""
 
-    __slots__ = ("doom", "ended", "number", "prepared", "run_dir", "run_id", "warnings")
+    __slots__ = ("doom", "ended", "number", "prepared", "run_dir", "run_id", "warnings", "window")
 
     def __init__(self, number: int, prepared: Prepared, runs: str, doom: Cause | None = None) -> None:
         self.number = number
@@ -74,6 +76,7 @@ class Task:
         self.run_id: str = prepared.meta["runId"]
         self.run_dir = f"{runs}/{self.run_id}"
         self.ended = False
+        self.window: str | None = None
         self.warnings: list[str] = []
 
     @property
@@ -107,9 +110,11 @@ class Call:
         named: bool = True,
     ) -> None:
         self._launcher = launcher
+        self.settings = launcher.settings
         self._most = most
         self._named = named
         self.cancelled = False
+        self._tell_at = 0.0
         doomed = doomed or {}
         runs = launcher.caller.runs
         self.tasks = [Task(number, one, runs, doomed.get(number)) for number, one in enumerate(prepared)]
@@ -147,12 +152,17 @@ class Call:
         if following is not None:
             if self._open(following):
                 waiting.add(following.run_dir)
-            tell()
+            # To tell is to look at all of them: after each window that would be the most of a large call.
+            if time.monotonic() >= self._tell_at:
+                self._tell_at = tell()
         else:
-            waiting.pause(tell(), wake)
+            self._tell_at = tell()
+            waiting.pause(self._tell_at, wake)
         done = waiting.done()
         for task in self.tasks:
-            task.ended = task.ended or task.run_dir in done
+            if not task.ended and task.run_dir in done:
+                task.ended = True
+                self._mark(task)
         if is_cancelled() and not self.cancelled:
             self._cancel()
 
@@ -165,7 +175,8 @@ class Call:
     def _open(self, task: Task) -> bool:
         """Open a task's window; say whether its run is to be waited for."""
         try:
-            task.warnings = self._launcher.start(task.prepared).warnings
+            launched = self._launcher.start(task.prepared)
+            task.warnings, task.window = launched.warnings, launched.window
         except TmuxAgentsError as error:
             if not self._named and task.give_up_name(error):
                 return self._open(task)
@@ -174,6 +185,19 @@ class Call:
                 self._launcher.end_unopened(task.prepared, _cause(error))
             task.ended = inspect(task.run_dir).ended
         return not task.ended
+
+    def _mark(self, task: Task) -> None:
+        """Let a window say that its run has ended before the next opens: nobody counts more than there are.
+
+        Where none is to be opened the watcher is soon enough.
+        """
+        if task.window is None or self.cancelled or all(one.opened for one in self.tasks):
+            return
+        run = inspect(task.run_dir)
+        if run.ended:
+            with contextlib.suppress(TmuxAgentsError):  # it goes on without
+                windows = tmux.Tmux(self._launcher.place.socket).windows
+                windows.set_state(task.window, task.run_id, run.standing.status)
 
     def _cancel(self) -> None:
         """Stop all runs of the call; those that were not opened yet have ended, too."""

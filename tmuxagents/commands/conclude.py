@@ -13,7 +13,7 @@ from tmuxagents.commands.gather import gather
 from tmuxagents.commands.inspect import last_sign
 from tmuxagents.core import documents, endings
 from tmuxagents.core.leftovers import Whose
-from tmuxagents.edges import rundir
+from tmuxagents.edges import rundir, rundir_writing
 from tmuxagents.records import Spared, Verdict
 
 TYPE_CHECKING = False
@@ -51,13 +51,13 @@ def conclude(
 
 def _lock(run_dir: str) -> int | None:
     """Take the lock; where a leftover of a dead wrapper inherited it, end the leftover first."""
-    held = rundir.lock(run_dir, 0.0)
+    held = rundir_writing.lock(run_dir, 0.0)
     if held is not None:
         return held
     facts, wrapper, state = gather(run_dir)
     if facts.presence == records.GONE:
         _end_leftovers(run_dir, wrapper, state)
-    return rundir.lock(run_dir, LOCK_LIMIT_S)
+    return rundir_writing.lock(run_dir, LOCK_LIMIT_S)
 
 
 def _conclude(run_dir: str, *, cause: Cause | None, never_came: str | None) -> dict[str, Any] | None:
@@ -70,6 +70,7 @@ def _conclude(run_dir: str, *, cause: Cause | None, never_came: str | None) -> d
     if facts.presence == records.NEVER_CAME and never_came is None:
         return None
     spared = _end_leftovers(run_dir, wrapper, state)
+    rundir_writing.remove_half_written(run_dir)
     state.left_behind += [{"pid": s.pid, "comm": s.comm, "why": s.why} for s in spared]
     verdict = _verdict(facts, state, cause=cause, never_came=never_came)
     ended_at = time.time() if facts.presence == records.NEVER_CAME else last_sign(meta, wrapper, state)
@@ -77,8 +78,8 @@ def _conclude(run_dir: str, *, cause: Cause | None, never_came: str | None) -> d
         meta, state, verdict, ended_at=ended_at, duration_s=ended_at - (state.started_at or ended_at)
     )
     if state.text is not None and rundir.place_of(f"{run_dir}/{rundir.OUTPUT}") is None:
-        rundir.replace(run_dir, rundir.OUTPUT, state.text.encode("utf-8", "replace"))
-    rundir.write_result(run_dir, result)
+        rundir_writing.replace(run_dir, rundir.OUTPUT, state.text.encode("utf-8", "replace"))
+    rundir_writing.write_result(run_dir, result)
     return result
 
 

@@ -35,6 +35,7 @@ LOOKS: tuple[tuple[str, Look], ...] = (
     ("agent", examine_agent.agent),
     ("node", examine_agent.node),
     ("rg", examine_agent.tools),
+    ("pi", examine_agent.extension),
     ("presets", examine_agent.presets),
     ("keys", examine_agent.keys),
     ("settings", examine_agent.settings),

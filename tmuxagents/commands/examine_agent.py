@@ -6,12 +6,12 @@ import os
 import re
 import stat
 
-from tmuxagents.commands import agents, models
+from tmuxagents.commands import agents, integrate_pi, models
 from tmuxagents.commands import presets as preset_files
-from tmuxagents.core import checkup, preset_choice
+from tmuxagents.core import checkup, pi_loader, preset_choice
 from tmuxagents.core import settings as rules
 from tmuxagents.core.checkup import Check
-from tmuxagents.edges import agentask, dotfile, presetfiles, process, project
+from tmuxagents.edges import agentask, dotfile, presetfiles, process, project, shipped
 from tmuxagents.edges import settings as files
 from tmuxagents.errors import TmuxAgentsError
 
@@ -77,6 +77,14 @@ def _beginning(path: str) -> bytes:
             return file.read(256)
     except OSError:
         return b""
+
+
+def extension(case: Case) -> list[Check]:
+    """Look at which extension of ours pi loads, if it was integrated."""
+    loaded = pi_loader.extension_of(dotfile.read(integrate_pi.path_of(case.environment)))
+    if loaded is None:
+        return []
+    return [checkup.extension(loaded, str(shipped.pi_extension()), there=os.path.exists(loaded))]
 
 
 def tools(case: Case) -> list[Check]:

@@ -1,4 +1,4 @@
-"""What must be there before a run is made: the caller's leave, the agent, tmux, a disk, a place in the queue.
+"""What must be there before a run is made: a folder to work in, tmux, a disk, a place in the queue.
 
 Each check raises, and nothing exists yet. All are cheap: a few looks, no process where a server answers.
 """
@@ -21,13 +21,6 @@ if TYPE_CHECKING:
 
 MOST_WAITING = 200
 _LEAST_BYTES = 1024 * 1024
-
-
-def refuse_nested(environment: Mapping[str, str]) -> None:
-    """Refuse a child that wants children of its own."""
-    if environment.get("PI_SUBAGENTS_CHILD") == "1":
-        hint = "do the work yourself, or say in your answer what should be delegated"
-        raise BadRequest("A child agent may not launch agents of its own.", kind="nested", hint=hint)
 
 
 def check_cwd(cwd: str) -> None:

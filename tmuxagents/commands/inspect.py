@@ -8,6 +8,7 @@ import time
 from tmuxagents import records
 from tmuxagents.commands.gather import Reading
 from tmuxagents.core import documents, endings
+from tmuxagents.core.events import is_figure
 from tmuxagents.edges import marks, process, rundir
 from tmuxagents.errors import NoSuchRun
 
@@ -163,9 +164,12 @@ def _unknown(run_dir: str) -> NoSuchRun:
 
 
 def _take_from_result(state: RunState, result: dict[str, Any]) -> None:
-    """Take what no event carries."""
+    """Take what no event carries, or an event that a full disk has swallowed."""
     if isinstance(result.get("model"), str):
         state.model = result["model"]
+    started_at = result.get("startedAt")
+    if state.started_at is None and started_at is not None and is_figure(started_at):
+        state.started_at = float(started_at)
 
 
 def wait_for_end(run_dir: str, limit_s: float | None = None) -> bool:

@@ -1,4 +1,4 @@
-"""Put our text into a person's tmux status line, and take it out again: running servers, configuration file.
+"""Put our text, marks and keys into a person's tmux, and take them out again: running servers, configuration.
 
 First everything is looked at, then it is changed; nothing of the person's is changed besides.
 """
@@ -7,39 +7,61 @@ from __future__ import annotations
 
 import os
 
-from tmuxagents.core import block, place, statusright
-from tmuxagents.core.integration import FILE, SERVER, Integration, Step
+from tmuxagents.commands import integrate_server
+from tmuxagents.core import block, keytable, place, statusright, windowmarks
+from tmuxagents.core.integration import FILE, Integration, Step
 from tmuxagents.edges import dotfile, tmux
-from tmuxagents.edges.tmux import status
-from tmuxagents.errors import Unusable
+from tmuxagents.errors import BadRequest, Unusable
 
 TYPE_CHECKING = False
 if TYPE_CHECKING:
-    from collections.abc import Iterable, Iterator, Mapping
+    from collections.abc import Iterable, Iterator, Mapping, Sequence
 
     from tmuxagents.core.settings import Settings
-    from tmuxagents.edges.tmux import Tmux
 
 _TMUXS_OWN = "default"  # the name of the server that a plain `tmux` uses
-_DECLARED = tuple(f"@tmuxagents_{name}" for name in status.NAMES)  # what the watcher tells a server
 _WHY = {
     block.CHANGED: "the lines between the marks of tmuxagents were changed by hand; remove them by hand, too",
     block.BROKEN: "the marks of tmuxagents in it are not whole; remove what is left of them by hand",
 }
 
 
+class Wanted:
+    """What somebody wants of an integration: to take it out again, or also keys, and for which program."""
+
+    __slots__ = ("key", "program", "uninstall")
+
+    def __init__(
+        self, *, uninstall: bool = False, key: str | None = None, program: str = "tmuxagents"
+    ) -> None:
+        self.uninstall = uninstall
+        self.key = key  # the one that leads to our table; None: the one that does so already, if any
+        self.program = program
+
+    def lines(self, theirs: Sequence[str]) -> list[str]:
+        """Return the lines of the configuration, without what a person has put into lines of their own."""
+        status = () if any(map(statusright.is_in, theirs)) else statusright.LINES
+        marks = () if any(map(windowmarks.is_in, theirs)) else windowmarks.LINES
+        return [*status, *marks, *(keytable.lines(self.key, self.program) if self.key else ())]
+
+
 def plan(
-    environment: Mapping[str, str], settings: Settings, *, socket: str | None, uninstall: bool
+    environment: Mapping[str, str], settings: Settings, wanted: Wanted, *, socket: str | None
 ) -> Integration:
     """Look at everything, and say what is to be changed."""
+    uninstall = wanted.uninstall
+    if wanted.key is not None and not keytable.KEY.fullmatch(wanted.key):
+        hint = "a letter or digit, also with C- or M- in front"
+        raise BadRequest(f"{wanted.key!r} is no key for --keys.", kind="usage", hint=hint, field="keys")
     found = Integration("tmux", uninstall=uninstall)
-    found.steps += _files(environment, uninstall=uninstall)
+    found.steps += _files(environment, wanted)
     sockets, sure = _sockets(environment, settings, socket, uninstall=uninstall)
     for path in sockets:
         if tmux.listening(path) is None:
             continue
         try:
-            step = (_off_server if uninstall else _on_server)(tmux.Tmux(path))
+            server = integrate_server.Server(tmux.Tmux(path))
+            step = server.off() if uninstall else server.on(wanted.key, wanted.program)
         except tmux.NoServer:
             continue
         except Unusable as error:
@@ -59,7 +81,7 @@ def carry_out(found: Integration) -> None:
         if step.where == FILE:
             dotfile.replace(step.path, *step.texts)
         else:
-            _change_server(step, uninstall=found.uninstall)
+            integrate_server.change(step, found)
 
 
 # --- which ones -------------------------------------------------------------------------------------------
@@ -97,24 +119,26 @@ def _configurations(environment: Mapping[str, str]) -> list[str]:
 # --- the file ---------------------------------------------------------------------------------------------
 
 
-def _files(environment: Mapping[str, str], *, uninstall: bool) -> Iterator[Step]:
+def _files(environment: Mapping[str, str], wanted: Wanted) -> Iterator[Step]:
     paths = _configurations(environment)
     texts = {path: text for path in _distinct(paths) if (text := dotfile.read(path)) is not None}
     # The last one has the last word, also about status-right.
-    target = None if uninstall else next(reversed(texts), paths[0])
+    target = None if wanted.uninstall else next(reversed(texts), paths[0])
+    if target is not None and wanted.key is None:
+        wanted.key = next(
+            filter(None, (keytable.key_of(_shown(text) or "") for text in texts.values())), None
+        )
     for path, text in texts.items():
         if path != target:
             yield _file(path, text, block.take(text))
     if target is None:
         return
-    edited = block.put(texts.get(target), statusright.LINES)
-    own = next((path for path, text in texts.items() if _has_our_text(block.without(text))), None)
-    if own is None or edited.outcome in _WHY:
-        yield _file(target, texts.get(target), edited)
-    else:
-        step = Step(FILE, own)
+    theirs = [_own_lines(text) for text in texts.values()]
+    text, lines = texts.get(target), wanted.lines([line for own in theirs for line in own])
+    step = _file(target, text, block.put(text, lines) if lines else block.take(text))
+    if not lines and not step.left:
         step.leave(None, "it has our text already")
-        yield step
+    yield step
 
 
 def _distinct(paths: Iterable[str]) -> Iterable[str]:
@@ -122,9 +146,10 @@ def _distinct(paths: Iterable[str]) -> Iterable[str]:
     return {os.path.realpath(path): path for path in paths}.values()
 
 
-def _has_our_text(text: bytes) -> bool:
-    lines = text.decode("utf-8", "replace").splitlines()
-    return any(statusright.is_in(line) for line in lines if not line.lstrip().startswith("#"))
+def _own_lines(text: bytes) -> list[str]:
+    """Return the lines of a configuration that are the person's, and do something."""
+    lines = block.without(text).decode("utf-8", "replace").splitlines()
+    return [line for line in lines if not line.lstrip().startswith("#")]
 
 
 def _file(path: str, before: bytes | None, edited: block.Edited) -> Step:
@@ -139,67 +164,3 @@ def _file(path: str, before: bytes | None, edited: block.Edited) -> Step:
 
 def _shown(text: bytes | None) -> str | None:
     return None if text is None else text.decode("utf-8", "replace")
-
-
-# --- a server ---------------------------------------------------------------------------------------------
-
-
-def _on_server(server: Tmux) -> Step:
-    """Plan to put our text in front, and to make room for it."""
-    step = Step(SERVER, server.socket)
-    value = server.options.read(statusright.VALUE) or ""
-    limit = server.options.read(statusright.LENGTH) or "0"
-    note = server.options.read(statusright.MEMORY)
-    is_in = statusright.is_in(value)
-    if note is not None or not is_in:  # else the person put it there, and knows how long it is
-        width = None if is_in or statusright.has_job(value) else server.options.width(statusright.VALUE)
-        after = statusright.length_for(int(limit), width=width, note=note)
-        if after is not None:
-            step.change(statusright.MEMORY, note, statusright.remembered(int(limit), after))
-            step.change(statusright.LENGTH, limit, str(after))
-    if not is_in:
-        step.change(statusright.VALUE, value, statusright.joined(value))
-    return step
-
-
-def _off_server(server: Tmux) -> Step:
-    """Plan to give back what was there before, and to take away all that is ours."""
-    step = Step(SERVER, server.socket)
-    value = server.options.read(statusright.VALUE) or ""
-    if statusright.is_in(value):
-        before = statusright.parted(value)
-        if before is None:
-            step.leave(statusright.VALUE, "our text is not where it was put; take it out by hand")
-        else:
-            step.change(statusright.VALUE, value, before)
-    _give_length_back(server, step)
-    for name in _DECLARED:
-        if (format_ := server.options.read(name)) is not None:
-            step.change(name, format_, None)
-    return step
-
-
-def _give_length_back(server: Tmux, step: Step) -> None:
-    note = server.options.read(statusright.MEMORY)
-    if note is None:
-        return
-    now = server.options.read(statusright.LENGTH) or ""
-    before = statusright.recalled(note, now=now)
-    if before is not None:
-        step.change(statusright.LENGTH, now, before)
-    else:
-        step.leave(statusright.LENGTH, "it was changed since it was raised")
-    step.change(statusright.MEMORY, note, None)
-
-
-def _change_server(step: Step, *, uninstall: bool) -> None:
-    server = tmux.Tmux(step.path)
-    for change in list(step.changes):
-        name = str(change.name)
-        if server.options.read(name) == change.before:
-            server.options.write(name, change.after)
-        else:
-            step.changes.remove(change)
-            step.leave(name, "somebody has just changed it")
-    if uninstall:
-        server.status.withdraw()  # the hidden variables behind our formats

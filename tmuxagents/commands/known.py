@@ -35,13 +35,15 @@ _TRIES = 2
 class Caller:
     """Who asks, and from where."""
 
-    __slots__ = ("folder", "home", "owner", "project", "runs")
+    __slots__ = ("folder", "home", "owner", "project", "runs", "taken_over")
 
     def __init__(self, environment: Mapping[str, str], folder: str) -> None:
         self.folder = folder
         self.home = settings.home(environment)
         self.runs = settings.runs(environment)
         self.owner = environment.get("TMUXAGENTS_OWNER") or environment.get("PI_SESSION_ID") or None
+        # Runs of another session that this one goes on with, as a fork does.
+        self.taken_over = tuple(filter(is_run_id, environment.get("TMUXAGENTS_RUNS", "").split()))
         self.project = project.project_of(folder, environment.get("HOME") or os.path.expanduser("~"))
 
 

@@ -7,17 +7,17 @@ run stays queued for ever because its launcher had trouble with tmux.
 from __future__ import annotations
 
 import os
-import secrets
 import sys
 import time
 
 from tmuxagents import configured
-from tmuxagents.commands import fitness, known, learn, neighbours
+from tmuxagents.commands import fitness, known, learn, neighbours, nesting
 from tmuxagents.commands.conclude import NEVER_OPENED, conclude
 from tmuxagents.commands.inspect import inspect
 from tmuxagents.commands.prepare import Prepared, Preparing
+from tmuxagents.core import nesting as nesting_rules
 from tmuxagents.core import place, plan
-from tmuxagents.edges import handover, lookout, project, rundir, tmux
+from tmuxagents.edges import handover, lookout, project, rundir, rundir_writing, tmux
 from tmuxagents.errors import BadRequest, TmuxAgentsError, Unusable
 
 TYPE_CHECKING = False
@@ -28,6 +28,7 @@ if TYPE_CHECKING:
     from tmuxagents.commands.inspect import Run
     from tmuxagents.commands.known import Caller
     from tmuxagents.core.endings import Cause
+    from tmuxagents.core.nesting import Leave
     from tmuxagents.core.place import Place
     from tmuxagents.core.plan import LaunchRequest
     from tmuxagents.core.settings import Settings
@@ -69,6 +70,7 @@ class Launcher:
         self.settings: Settings = configured.load(environment, caller.project)
         self._own: set[str] = set()  # the runs that were launched here: a call's tasks know of one another
         self.slow = slow  # called when a window takes its time
+        self._leave: Leave | None = None  # of a child that may launch children
         self._socket = socket
         self.place, self._inside = self._choose_place()
         self.preparing = Preparing(caller, environment, self.settings, project_presets=project_presets)
@@ -96,7 +98,7 @@ class Launcher:
 
     def check_surroundings(self) -> None:
         """Refuse what the machine or the caller's standing do not allow, for whatever run."""
-        fitness.refuse_nested(self.environment)
+        self._leave = nesting.check(self.environment, self.caller.runs)
         fitness.check_machine(self.caller, self.place, self.environment, self.settings)
 
     def prepare(self, request: LaunchRequest, **call: Any) -> Prepared:
@@ -113,7 +115,7 @@ class Launcher:
         """Return a run that is to end before it begins: nothing of its preset or model is in its plan."""
         if request.timeout is None:
             request.timeout = self.settings.numbers["timeout"]
-        meta = plan.plan_launch(request, run_id=secrets.token_hex(8), now=time.time())
+        meta = plan.plan_launch(request, run_id=os.urandom(8).hex(), now=time.time())
         texts = {rundir.PROMPT: plan.prompt_bytes(request.task)}
         prepared = Prepared(request, meta, texts, variables={}, warnings=())
         self._complete(prepared, call)
@@ -124,6 +126,8 @@ class Launcher:
         before = prepared.request.continues
         own = {} if before is None else {"sessionId": before.session_id}  # whatever its call is
         prepared.meta |= {**call, **own, "tmux": self._where(prepared.request)}
+        run_id, wanted = prepared.meta["runId"], nesting_rules.depth_of(prepared.meta)
+        prepared.meta |= nesting_rules.plan_keys(run_id, wanted, self._leave)
 
     def start(self, prepared: Prepared) -> Launched:
         """Make the run and open its window; where that fails, the run has ended, and why is raised."""
@@ -133,6 +137,8 @@ class Launcher:
         run_dir = f"{self.caller.runs}/{prepared.meta['runId']}"
         try:
             self._make(prepared)
+            if self._leave is not None:
+                nesting.refuse_crowd(run_dir)
             warnings = [*self.warnings, *prepared.warnings, *self._remember(request, run_dir)]
             project.link(request.project, run_dir)
             opened = self._open(run_dir, prepared, there)
@@ -153,7 +159,7 @@ class Launcher:
     def _make(self, prepared: Prepared) -> str:
         before = prepared.request.continues
         now = {"createdAt": round(before.moment(time.time()) if before else time.time(), 3)}
-        run_dir = rundir.create(self.caller.runs, prepared.meta | now, prepared.texts)
+        run_dir = rundir_writing.create(self.caller.runs, prepared.meta | now, prepared.texts)
         lookout.ensure(self.caller.home, self.environment)  # should we die now, somebody says how it ended
         return run_dir
 
@@ -194,7 +200,7 @@ class Launcher:
         try:
             working, warnings = known.consult(self.caller, ask)
         except BadRequest:  # somebody took the name a moment ago; nothing has begun
-            rundir.remove_unbegun(run_dir)
+            rundir_writing.remove_unbegun(run_dir)
             raise
         if working:
             runs = "run already works" if working == 1 else "runs already work"

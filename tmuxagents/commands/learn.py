@@ -93,6 +93,9 @@ def row(run: Run) -> Row:
 
 def _activity(run: Run) -> str | None:
     """Return what a run that has not ended does now, or waits for."""
+    if run.standing.status == records.RUNNING and run.meta.get("driver") == "live":
+        state = run.state
+        return display.live_activity(run.activity, settled=state.settled, needs_input=state.needs_input)
     if run.activity or run.standing.status != records.QUEUED:
         return run.activity
     if run.state.position is not None:

@@ -229,10 +229,9 @@ def show(
     documents = (
         _briefs(found, there) if found.asked.wanted == LINES else _documents(found, caller, book, there)
     )
-    neighbours = book.all_neighbours(there)
+    alike = book.alike(there, display.SHORT_ID)
     found.shown = [
-        _shown(found.rows[run_id], document, neighbours.get(run_id, ()))
-        for run_id, document in documents.items()
+        _shown(found.rows[run_id], document, alike.get(run_id, ())) for run_id, document in documents.items()
     ]
     _mark(found, book, [run_id for run_id in there if found.rows[run_id].status in records.ENDED], rows)
 
@@ -243,9 +242,9 @@ def _is_seen(found: Look, caller: Caller, book: Registry, run_id: str, rows: dic
     return run_id in found.rows or found.see(caller, run_id, rows.get(run_id) or book.row(run_id))
 
 
-def _shown(row: Row, document: dict[str, Any], neighbours: Iterable[str]) -> Shown:
+def _shown(row: Row, document: dict[str, Any], alike: Iterable[str]) -> Shown:
     activity = None if row.status in records.ENDED else row.activity
-    return Shown(document, display.short_id(row.run_id, neighbours), activity=activity, host=row.host)
+    return Shown(document, display.short_id(row.run_id, alike), activity=activity, host=row.host)
 
 
 def _briefs(found: Look, ids: Iterable[str]) -> dict[str, dict[str, Any]]:

@@ -21,8 +21,8 @@ if TYPE_CHECKING:
     from tmuxagents.core.display import Shown
     from tmuxagents.edges.registry import Registry, Row
 
+_BACKGROUND = "background"  # as a run's plan says it
 ROUND_S = 1.0  # of following: at most one line a second a run
-_USAGE = ("input", "output", "cacheRead", "cacheWrite", "totalTokens", "cost")
 
 
 def asked_by(
@@ -40,6 +40,12 @@ def asked_by(
         return Asked(Scope("all"), ended=ended, wanted=wanted)
     own = Scope("owner", caller.owner) if caller.owner else Scope("project", caller.project)
     return Asked(own, ended=ended, wanted=wanted)
+
+
+def background(caller: Caller) -> Asked:
+    """Return the background runs that are the caller's, those that it has taken over, too."""
+    kind, key = ("owner", caller.owner) if caller.owner else ("project", caller.project)
+    return Asked(Scope(kind, key, mode=_BACKGROUND, also=caller.taken_over))
 
 
 def server_scope(environment: Mapping[str, str]) -> Scope | None:
@@ -71,6 +77,12 @@ def changes(caller: Caller, asked: Asked, cursor: str) -> tuple[Look, bool]:
     (found, reset), warnings = known.consult(caller, ask)
     found.warnings = warnings
     return found, reset
+
+
+def has_ends(caller: Caller, asked: Asked, cursor: str) -> bool:
+    """Say whether any of these runs has come to its end since a cursor."""
+    found, _ = changes(caller, asked, cursor)
+    return any(_is_done(found.rows[shown.run["runId"]]) for shown in found.shown)
 
 
 def follow(caller: Caller, asked: Asked, tell: Callable[[Shown], None], over: Callable[[Look], bool]) -> Look:
@@ -107,10 +119,13 @@ def _is_done(row: Row) -> bool:
     return row.status in records.ENDED or (row.attended and row.settled)
 
 
-def went_well(found: Look, ids: Container[str]) -> bool:
-    """Say whether none of these runs has failed or was aborted."""
-    runs = (shown.run for shown in found.shown if shown.run["runId"] in ids)
-    return not any(run["status"] in (records.FAILED, records.ABORTED) for run in runs)
+def went_well(found: Look, ids: Container[str], caller: Caller) -> bool:
+    """Say whether none of these runs has failed or was aborted, or was broken off in a person's hands."""
+    rows = [found.rows[shown.run["runId"]] for shown in found.shown if shown.run["runId"] in ids]
+    if any(row.status in (records.FAILED, records.ABORTED) for row in rows):
+        return False
+    theirs = [row.run_id for row in rows if row.attended and row.settled]
+    return all(found.read(caller, one) and found.runs[one].state.stop_reason == "stop" for one in theirs)
 
 
 def status_text(found: Look) -> str:
@@ -120,8 +135,9 @@ def status_text(found: Look) -> str:
 
 def document(found: Look, caller: Caller, *, timed_out: bool = False) -> dict[str, Any]:
     """Return the poll document."""
+    from tmuxagents.core import usage  # noqa: PLC0415  (for documents only)
+
     runs = [shown.run for shown in found.shown]
-    usage = {key: sum(run["usage"][key] for run in runs) for key in _USAGE}
     return {
         "v": 1,
         "at": round(found.at, 3),
@@ -130,7 +146,7 @@ def document(found: Look, caller: Caller, *, timed_out: bool = False) -> dict[st
         "owner": caller.owner,
         "counts": found.counts,
         "runs": runs,
-        "usage": usage | {"cost": round(usage["cost"], 10)},
+        "usage": usage.total([run["usage"] for run in runs]),
         "cursor": found.cursor,
         "timedOut": timed_out,
     }

@@ -5,12 +5,13 @@ Nothing is written here. What is refused here was never a run.
 
 from __future__ import annotations
 
-import secrets
+import os
 import time
 
 from tmuxagents.commands import models
 from tmuxagents.core import plan, prompt
 from tmuxagents.edges import rundir
+from tmuxagents.errors import BadRequest
 
 TYPE_CHECKING = False
 if TYPE_CHECKING:
@@ -72,7 +73,9 @@ class Preparing:
         plan.check_preset(preset, request)
         self._fill_in(request, preset)
         model = self._model(request, preset)
-        run_id = secrets.token_hex(8)
+        if request.driver == plan.LIVE:
+            _check_live(request.agent or plan.DEFAULT_AGENT)
+        run_id = os.urandom(8).hex()
         meta = plan.plan_launch(request, run_id=run_id, now=time.time(), model=model, preset=preset)
         variables, warnings = _keys(_keyed(request, preset), meta)
         warnings = [*(preset.warnings if preset else []), *model.warnings, *warnings]
@@ -118,6 +121,7 @@ class Preparing:
         """Let the preset say what the request leaves open, and the settings the rest."""
         settings = self._settings
         request.agent = request.agent or (preset and preset.agent) or settings.default_agent
+        request.driver = request.driver or (preset and preset.driver) or settings.driver
         if request.timeout is None:
             named = preset.timeout if preset else None
             request.timeout = settings.numbers["timeout"] if named is None else named
@@ -125,6 +129,16 @@ class Preparing:
             return  # the session says what is spared, and not the settings of today
         spared = preset.keep_background if preset else None
         request.keep_background |= settings.keep_background if spared is None else spared
+
+
+def _check_live(agent: str) -> None:
+    """Refuse a live child of a brand that has none."""
+    from tmuxagents.agents import AGENTS  # noqa: PLC0415  (few children are live)
+
+    known = AGENTS.get(agent)
+    if known is not None and known.live() is None:
+        message = f"A child of the agent {agent} cannot be live."
+        raise BadRequest(message, kind="bad-argument", hint="give --batch", field="driver")
 
 
 def _keyed(request: LaunchRequest, preset: Preset | None) -> Preset | None:
@@ -143,6 +157,8 @@ def _keys(preset: Preset | None, meta: Mapping[str, Any]) -> tuple[Mapping[str, 
 
 def _prompt(request: LaunchRequest) -> bytes:
     """Return the effective prompt: files, what was said before if that is replayed, the task to the byte."""
+    if request.reopens:
+        return b""
     blocks: list[str] = []
     if request.files:
         from tmuxagents.commands import promptfiles  # noqa: PLC0415  (who names no file needs none of it)

@@ -12,13 +12,13 @@ import time
 
 from tmuxagents import records
 from tmuxagents.commands import known, remains
-from tmuxagents.commands.conclude import LOCK_LIMIT_S, NEVER_OPENED, conclude
+from tmuxagents.commands.conclude import NEVER_OPENED, conclude
 from tmuxagents.commands.gather import gather
 from tmuxagents.commands.inspect import inspect
 from tmuxagents.core import display, pruning
 from tmuxagents.core.events import is_figure
 from tmuxagents.core.pruning import Past, Removed
-from tmuxagents.edges import process, removal, rundir
+from tmuxagents.edges import process, removal, rundir, rundir_writing
 from tmuxagents.errors import NoSuchRun, NotPossible
 
 TYPE_CHECKING = False
@@ -33,6 +33,7 @@ if TYPE_CHECKING:
     from tmuxagents.edges.registry import Row
 
 _BUSY_S = 0.2
+_HELD_S = 1.0  # somebody may just look whether there is anything to conclude
 
 
 class Pruned:
@@ -67,15 +68,18 @@ def prune_named(references: Iterable[str], caller: Caller, *, dry_run: bool = Fa
     pruned = Pruned(dry_run=dry_run)
     run_dirs = list(dict.fromkeys(known.find(reference, caller) for reference in references))
     stock = remains.look(caller)
-    needed = _needed(stock, caller)
     for run_dir in run_dirs:
-        _refuse(inspect(run_dir), needed)
+        _refuse(inspect(run_dir))
+    _refuse_needed(run_dirs, stock, caller)
     with contextlib.ExitStack() as locks:
         if not dry_run:
             process.raise_limits()  # each lock is a descriptor
             for run_dir in run_dirs:
-                _conclude(run_dir)
+                if not _is_over(run_dir):
+                    _conclude(run_dir)
                 locks.callback(os.close, _hold(run_dir))
+            # Somebody may have gone on with one of them since.
+            _refuse_needed(run_dirs, remains.look(caller), caller)
         for run_dir in run_dirs:
             _remove(run_dir, stock, pruned)
     rows = [stock.rows[run_id] for run_id in pruned.run_ids if run_id in stock.rows]
@@ -146,7 +150,7 @@ def _needed(stock: Stock, caller: Caller) -> dict[str, str]:
     return needed
 
 
-def _refuse(run: Run, needed: dict[str, str]) -> None:
+def _refuse(run: Run) -> None:
     """Refuse a run that is not ours to remove, or not yet."""
     if run.standing.foreign:
         host = (run.wrapper or {}).get("host")
@@ -156,9 +160,15 @@ def _refuse(run: Run, needed: dict[str, str]) -> None:
         message = f"Run {run.run_id} is still {run.standing.status}."
         hint = f"stop it first: tmuxagents stop {run.run_id[: display.SHORT_ID]}"
         raise NotPossible(message, kind="run-running", hint=hint)
-    if run.run_id in needed:
-        message = f"Run {run.run_id} is needed by run {needed[run.run_id]}, which has not ended."
-        raise NotPossible(message, kind="run-busy", hint="prune it when that one has ended")
+
+
+def _refuse_needed(run_dirs: Iterable[str], stock: Stock, caller: Caller) -> None:
+    """Refuse runs that others build on."""
+    needed = _needed(stock, caller)
+    for run_id in map(os.path.basename, run_dirs):
+        if run_id in needed:
+            message = f"Run {run_id} is needed by run {needed[run_id]}, which has not ended."
+            raise NotPossible(message, kind="run-busy", hint="prune it when that one has ended")
 
 
 # --- removed ----------------------------------------------------------------------------------------------
@@ -167,22 +177,31 @@ def _refuse(run: Run, needed: dict[str, str]) -> None:
 def _conclude(run_dir: str) -> None:
     """Write down the ending of a lost run, and end what is left of it."""
     if conclude(run_dir, never_came=NEVER_OPENED) is None:
-        raise _has_begun(run_dir) if os.path.isdir(run_dir) else _is_gone(run_dir)
+        if not os.path.isdir(run_dir):
+            raise _is_gone(run_dir)
+        lives = gather(run_dir)[0].presence in (records.HERE, records.ELSEWHERE)
+        raise _has_begun(run_dir) if lives else _is_busy(run_dir)
 
 
 def _hold(run_dir: str) -> int:
     """Take a run's lock, and look again."""
     try:
-        held = rundir.lock(run_dir, LOCK_LIMIT_S)
+        held = rundir_writing.lock(run_dir, _HELD_S)
     except FileNotFoundError as error:
         raise _is_gone(run_dir) from error
     if held is None:
-        message = f"Somebody else works on run {os.path.basename(run_dir)}."
-        raise NotPossible(message, kind="run-busy", hint="try again")
+        raise _is_busy(run_dir)
     if not _is_over(run_dir):
         os.close(held)
         raise _has_begun(run_dir)
     return held
+
+
+def _is_busy(run_dir: str) -> NotPossible:
+    """Return the error for a run that is over, and that somebody holds."""
+    run_id = os.path.basename(run_dir)
+    message = f"Another process holds run {run_id}, as one does that resumes, prunes or concludes it."
+    return NotPossible(message, kind="run-busy", hint="try again in a moment")
 
 
 def _has_begun(run_dir: str) -> NotPossible:
@@ -202,7 +221,7 @@ def _held(run_dir: str, pruned: Pruned) -> Iterator[bool]:
         yield _is_over(run_dir)
         return
     try:
-        held = rundir.lock(run_dir, _BUSY_S)
+        held = rundir_writing.lock(run_dir, _BUSY_S)
     except OSError:  # somebody else has just removed it
         held = None
     try:

@@ -2,13 +2,16 @@
 
 from __future__ import annotations
 
+import contextlib
+import os
 import time
 
-from tmuxagents.commands.inspect import inspect
-from tmuxagents.core import events, prompt, retrieval, transcript
+from tmuxagents.commands.inspect import Follower, inspect
+from tmuxagents.core import events, prompt, retrieval, transcript, usage
 from tmuxagents.core.documents import first_bytes
 from tmuxagents.core.progress import Narrator
 from tmuxagents.edges import rundir
+from tmuxagents.errors import NoSuchRun
 
 TYPE_CHECKING = False
 if TYPE_CHECKING:
@@ -26,6 +29,10 @@ _BIGGEST_PROMPT = 64 * 1024 * 1024
 def answer(run: Run, max_bytes: int | None = None) -> str | None:
     """Return the last answer of a run, whole or with its middle left out; None if there is none."""
     text = run.state.text
+    if text is None and run.meta.get("reopens") is True:
+        before = f"{os.path.dirname(run.run_dir)}/{os.path.basename(str(run.meta.get('resumes')))}"
+        with contextlib.suppress(NoSuchRun):  # it was opened again, and nothing has been said since
+            return answer(inspect(before), max_bytes)
     if run.ended:
         whole = rundir.read_bytes(f"{run.run_dir}/{rundir.OUTPUT}")
         text = text if whole is None else whole.decode("utf-8", "replace")
@@ -55,12 +62,22 @@ def event_lines(run_dir: str, *, after: int, follow: bool) -> Iterator[bytes]:
 
 
 def session_lines(run_dirs: Sequence[str], *, follow: bool) -> Iterator[bytes]:
-    """Yield the transcript of a session, its runs one after the other; the latest is followed, if any is."""
+    """Yield the transcript of a session, its runs one after the other, and at last what they have used.
+
+    The latest is followed, if any is.
+    """
     for number, run_dir in enumerate(run_dirs, 1):
         if len(run_dirs) > 1:
             status = inspect(run_dir).standing.status
             yield retrieval.run_header(number, len(run_dirs), status).encode()
         yield from transcript_lines(run_dir, follow=follow and number == len(run_dirs))
+    yield from used(run_dirs)
+
+
+def used(run_dirs: Sequence[str]) -> Iterator[bytes]:
+    """Yield what runs have used, below an empty line; nothing if it is nothing."""
+    line = usage.line([inspect(run_dir).state.usage for run_dir in run_dirs])
+    yield from (b"", line.encode()) if line else ()
 
 
 def transcript_lines(run_dir: str, *, follow: bool) -> Iterator[bytes]:
@@ -87,11 +104,12 @@ def _lines(run_dir: str, name: str, *, follow: bool) -> Iterator[bytes]:
     offset = 0
     place = None
     path = f"{run_dir}/{name}"
+    follower = Follower(run_dir) if follow else None  # it reads on, however long the log is by now
     while True:
         if place != (place := rundir.place_of(path)):
             offset = 0  # removed under a living wrapper, and begun anew
         # Ended is asked before the file is read: what was written before the end is then never missed.
-        ended = not follow or inspect(run_dir).ended
+        ended = follower is None or follower.look().ended
         while True:
             lines, offset = rundir.read_lines(path, offset, _SLICE)
             if not lines:

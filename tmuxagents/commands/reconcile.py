@@ -52,16 +52,17 @@ def _take_in(book: Registry, runs: str, folder: str | None) -> None:
 
     known = book.ids()  # before the listing: a launch that comes between is then not taken for a removal
     listed = _listed(runs)
-    new = [row for name in listed - known if (row := row_of(f"{runs}/{name}")) is not None]
+    others = listed - known
+    new = [row for name in filter(is_run_id, others) if (row := row_of(f"{runs}/{name}")) is not None]
     gone = [run_id for run_id in known - listed if not os.path.isdir(f"{runs}/{run_id}")]
     # A directory that is no run may become one, by its wrapper's hand, without the folder's time telling.
-    sure = folder if len(new) == len(listed - known) else None
+    sure = folder if len(new) == sum(map(is_run_id, others)) else None
     if new or gone or sure:
         book.absorb(new, gone, sure)
 
 
 def _listed(runs: str) -> set[str]:
     try:
-        return set(filter(is_run_id, os.listdir(runs)))
+        return set(os.listdir(runs))
     except FileNotFoundError:
         return set()

@@ -8,7 +8,7 @@ import re
 from tmuxagents import records
 from tmuxagents.commands import learn
 from tmuxagents.core.pruning import LEFTOVER, LINK, WINDOW, Removed
-from tmuxagents.edges import handover, process, project, registry, removal, rundir, tmux
+from tmuxagents.edges import bridge, handover, process, project, registry, removal, rundir, tmux
 from tmuxagents.edges import settings as files
 from tmuxagents.edges.tmux import servers
 from tmuxagents.errors import Unusable
@@ -25,6 +25,7 @@ PATIENCE_S = 2.0
 OLD_S = 3600.0  # what lies about so long is nobody's any more: a launch takes seconds
 _ID = re.compile("[0-9a-f]{16}")
 _ASIDE = (".new-", ".displaced-")
+_PIPES = (handover.ORDERS, handover.ANSWER, bridge.EVENTS, bridge.ORDERS)
 _UNUSED = ("registry.db.broken", "registry.db.new")
 
 
@@ -178,9 +179,7 @@ def _leftovers(stock: Stock, caller: Caller, pruned: Pruned, *, keep_s: float | 
             yield path
     yield from (path for path in stock.nameless if _is_older(path, since) and _is_nobodys(path))
     over = [row.run_id for row in stock.rows.values() if row.concluded and row.run_id not in pruned.run_ids]
-    pipes = (
-        f"{caller.runs}/{run_id}/{name}" for run_id in over for name in (handover.ORDERS, handover.ANSWER)
-    )
+    pipes = (f"{caller.runs}/{run_id}/{name}" for run_id in over for name in _PIPES)
     yield from (path for path in pipes if _is_older(path, since))
     host = files.of_host(caller.home, process.host())
     unused = [f"{host}/{name}" for name in sorted(_names(host)) if name.startswith(_UNUSED)]

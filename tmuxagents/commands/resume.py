@@ -15,19 +15,20 @@ from tmuxagents.agents.base import ChildSession
 from tmuxagents.commands import known, neighbours, promptfiles, reading, sessions
 from tmuxagents.commands.inspect import inspect
 from tmuxagents.commands.set_up_again import SetUp
-from tmuxagents.core import continuing, retrieval
+from tmuxagents.core import continuing, filespecs, retrieval
 from tmuxagents.core.continuing import Continued
 from tmuxagents.core.events import is_figure
-from tmuxagents.core.plan import LaunchRequest
+from tmuxagents.core.plan import BATCH, LIVE, LaunchRequest
 from tmuxagents.edges import promptfiles as files
 from tmuxagents.edges import rundir
-from tmuxagents.errors import BadRequest
+from tmuxagents.errors import BadRequest, NoSuchRun, NotPossible
 
 TYPE_CHECKING = False
 if TYPE_CHECKING:
     from collections.abc import Iterable, Sequence
 
     from tmuxagents.commands.launch import Launched, Launcher
+    from tmuxagents.core.filespecs import FileSpec
 
 SESSION_LIMIT = 64 * 1024 * 1024
 _PROBLEMS = {
@@ -40,7 +41,7 @@ _PROBLEMS = {
 class Wanted:
     """What somebody wants of the new run; what is None holds as it did before. `cwd` only for a replay."""
 
-    __slots__ = ("cwd", "files", "model", "name", "replay", "task", "timeout")
+    __slots__ = ("cwd", "driver", "files", "model", "name", "replay", "task", "timeout")
 
     def __init__(  # noqa: PLR0913  (one field an option)
         self,
@@ -52,6 +53,7 @@ class Wanted:
         files: Sequence[str] = (),
         replay: bool = False,
         cwd: str | None = None,
+        driver: str | None = None,
     ) -> None:
         self.task = task
         self.model = model
@@ -60,6 +62,7 @@ class Wanted:
         self.files = files  # as on a command line
         self.replay = replay
         self.cwd = cwd
+        self.driver = driver
 
 
 def resume(launcher: Launcher, reference: str, wanted: Wanted) -> tuple[str, Launched]:
@@ -75,31 +78,91 @@ def resume(launcher: Launcher, reference: str, wanted: Wanted) -> tuple[str, Lau
     return turn.how, launched
 
 
+def reopen(launcher: Launcher, reference: str) -> tuple[str, Launched]:
+    """Open the child's own session again, live and without a prompt; return how, and what was launched."""
+    wanted = Wanted(continuing.REOPENED, driver=LIVE)
+    with sessions.held(reference, launcher.caller) as run_dirs:
+        launcher.check_surroundings()
+        turn = _Turn(run_dirs, launcher, wanted)
+        turn.refuse_replay()
+        request = turn.request()
+        request.reopens = True
+        launched = launcher.start(launcher.prepare(request))
+    launched.warnings[:0] = turn.warnings
+    return turn.how, launched
+
+
+def again(launcher: Launcher, run_dir: str, wanted: Wanted) -> tuple[str, Launched]:
+    """Launch a run that does again what one did that went on with a session, from where that one began.
+
+    What was said in the session since is not told to its child; a warning says so.
+    """
+    with sessions.held(os.path.basename(run_dir), launcher.caller) as run_dirs:
+        launcher.check_surroundings()
+        turn = _Turn(run_dirs, launcher, wanted, again=run_dir)
+        launched = launcher.start(launcher.prepare(turn.request()))
+    launched.warnings[:0] = turn.warnings
+    return turn.how, launched
+
+
 def transcript(run_dirs: Iterable[str]) -> str:
     """Return what was said in the runs of a session, as it stands in the prompt of one that continues it."""
     return retrieval.resume_text(retrieval.previous(map(reading.told, run_dirs)))
 
 
 class _Turn:
-    """The next run of a session, as it is going to be."""
+    """The next run of a session, as it is going to be. `again`: the run that it does once more, if it does.
 
-    def __init__(self, run_dirs: Sequence[str], launcher: Launcher, wanted: Wanted) -> None:
-        self._run_dirs = run_dirs
+    Its child goes on from one run (`_before`) and is set up like one (`_like`): the session's latest, unless
+    one is done again.
+    """
+
+    def __init__(
+        self, run_dirs: Sequence[str], launcher: Launcher, wanted: Wanted, *, again: str | None = None
+    ) -> None:
         self._launcher = launcher
         self._wanted = wanted
-        self._latest = inspect(run_dirs[-1])
-        self._child = ChildSession(problem=continuing.ASKED) if wanted.replay else self._own_session()
+        self._newest = run_dirs[-1]
+        self._again = again is not None
         self.warnings: list[str] = []
+        self._like = inspect(again or run_dirs[-1])
+        self._run_dirs = run_dirs if again is None else self._until_before(run_dirs)
+        self._before = inspect(self._run_dirs[-1])
+        why = continuing.ASKED if wanted.replay else None
+        if self._again and "replayed" in self._like.meta:
+            why = continuing.AS_BEFORE
+        self._child = ChildSession(problem=why) if why else self._own_session()
+
+    def _until_before(self, run_dirs: Sequence[str]) -> Sequence[str]:
+        """Return the runs of the session up to the one from which the run went on that is done again."""
+        ids = [os.path.basename(run_dir) for run_dir in run_dirs]
+        before = str(self._like.meta.get("resumes"))
+        if before not in ids:
+            message = f"Run {before[:8]}, from which run {self._like.run_id[:8]} went on, is gone."
+            hint = f"go on with what there is: tmuxagents resume {self._like.run_id[:8]} TASK"
+            raise NoSuchRun(message, kind="unknown-run", hint=hint)
+        since = [run_id[:8] for run_id in ids[ids.index(self._like.run_id) + 1 :]]
+        if since:
+            self.warnings.append(f"the child does not know what was said since, in {', '.join(since)}")
+        return run_dirs[: ids.index(before) + 1]
 
     @property
     def how(self) -> str:
         """Return in which way the session goes on."""
-        run_id, problem = self._latest.run_id, self._child.problem
-        return continuing.natively(run_id) if problem is None else continuing.replayed(run_id, problem)
+        run_id, problem = self._before.run_id, self._child.problem
+        way = continuing.natively(run_id) if problem is None else continuing.replayed(run_id, problem)
+        return f"does run {self._like.run_id[:8]} again, {way}" if self._again else way
+
+    def refuse_replay(self) -> None:
+        """Refuse a session that cannot go on but by being told again."""
+        if self._child.problem is not None:
+            message = f"The session cannot be opened again: {self._child.problem}."
+            hint = f"tmuxagents transcript {self._before.run_id[:8]}"
+            raise NotPossible(message, kind="no-window", hint=hint)
 
     def request(self) -> LaunchRequest:
         """Return the request for it."""
-        meta, wanted = self._latest.meta, self._wanted
+        meta, wanted = self._like.meta, self._wanted
         cwd = self._cwd()
         before = meta.get("timeout")
         recorded = before if before is not None and is_figure(before) else None
@@ -112,17 +175,24 @@ class _Turn:
             name=wanted.name,
             owner=self._launcher.caller.owner,
             timeout=recorded if wanted.timeout is None else wanted.timeout,
-            files=promptfiles.parse(wanted.files, cwd),
+            files=self._files(cwd),
+            allow_outside=self._again and meta.get("allowOutside") is True,
             keep_background=meta.get("keepBackground") is True,
             continues=self._continued(),
+            driver=wanted.driver or (LIVE if meta.get("driver") == LIVE else BATCH),
         )
         self._keep_name(request)
         return request
 
+    def _files(self, cwd: str) -> Sequence[FileSpec]:
+        if self._again:
+            return [filespecs.read(value, field="files") for value in self._like.meta.get("files") or ()]
+        return promptfiles.parse(self._wanted.files, cwd)
+
     def _own_session(self) -> ChildSession:
-        """Return the session file of the latest run, or why no child could go on with it."""
-        run_id = self._latest.run_id
-        agent = AGENTS.get(str(self._latest.meta.get("agent")))
+        """Return the session file of the run before, or why no child could go on with it."""
+        run_id = self._before.run_id
+        agent = AGENTS.get(str(self._before.meta.get("agent")))
         own = f"{files.resolve(self._launcher.caller.runs)}/{run_id}/{rundir.SESSION}"
         # Read as files for a prompt are: whole, bounded, and no other than this one.
         found = files.read(own, limit=SESSION_LIMIT, may=lambda there: there == own)
@@ -138,7 +208,7 @@ class _Turn:
 
     def _cwd(self) -> str:
         """Return where the new run works: where its session did, unless that is told again elsewhere."""
-        recorded = str(self._latest.meta.get("cwd"))
+        recorded = str(self._like.meta.get("cwd"))
         if self._wanted.cwd is not None:
             return self._wanted.cwd
         # A child works where its session says, whatever has become of the path by which it got there.
@@ -152,14 +222,14 @@ class _Turn:
         return recorded
 
     def _continued(self) -> Continued:
-        run, native = self._latest, self._child.problem is None
+        run, native = self._like, self._child.problem is None
         set_up = SetUp(run, self._launcher.settings)
         self.warnings += set_up.warnings
-        created = run.meta.get("createdAt")
+        created = (rundir.read_meta(self._newest) or {}).get("createdAt")
         own = {rundir.SESSION: self._child.text.encode("utf-8")} if native else {}
         return Continued(
             str(run.meta.get("sessionId") or run.run_id),
-            run.run_id,
+            self._before.run_id,
             created_at=float(created) if created is not None and is_figure(created) else 0.0,
             transcript=None if native else transcript(self._run_dirs),
             keys=set_up.keys,
@@ -169,8 +239,8 @@ class _Turn:
         )
 
     def _keep_name(self, request: LaunchRequest) -> None:
-        """Let the new run have the name of the latest, unless it gets another, or a live run has that."""
-        name = self._latest.meta.get("name")
+        """Let the new run have the name of that run, unless it gets another, or a live run has it."""
+        name = self._like.meta.get("name")
         if request.name is not None or not isinstance(name, str):
             return
         request.name = name

@@ -1,18 +1,24 @@
-"""Do a run's task once more: its plan becomes a request again, decided anew with what holds today."""
+"""Do a run's task once more: its plan becomes a request again, decided anew with what holds today.
+
+One that went on with a session does so again, from where it began: see commands/resume.
+"""
 
 from __future__ import annotations
 
 from tmuxagents.commands.inspect import inspect
 from tmuxagents.core import filespecs
 from tmuxagents.core.events import is_figure
-from tmuxagents.core.plan import LaunchRequest
+from tmuxagents.core.plan import BATCH, LIVE, LaunchRequest
+from tmuxagents.errors import BadRequest
 
 TYPE_CHECKING = False
 if TYPE_CHECKING:
     from collections.abc import Mapping
     from typing import Any
 
+    from tmuxagents.commands.inspect import Run
     from tmuxagents.commands.known import Caller
+    from tmuxagents.commands.launch import Launched, Launcher
 
 
 def _preset(meta: Mapping[str, Any]) -> str | None:
@@ -23,11 +29,34 @@ def _preset(meta: Mapping[str, Any]) -> str | None:
     return f"{source}:{name}" if isinstance(source, str) else name
 
 
-def request(
-    run_dir: str, caller: Caller, *, model: str | None = None, timeout: float | None = None
-) -> LaunchRequest:
-    """Return the request for a new run like one that was."""
+def retry(
+    launcher: Launcher,
+    run_dir: str,
+    *,
+    model: str | None = None,
+    timeout: float | None = None,
+    driver: str | None = None,
+) -> tuple[str | None, Launched]:
+    """Launch a new run like one that was; return in which way it goes on with a session, if it does."""
     run = inspect(run_dir)
+    if run.meta.get("reopens") is True:
+        message = f"Run {run.run_id} had no task: a person opened its session again."
+        hint = f"tmuxagents attach --resume {run.run_id[:8]} opens it once more"
+        raise BadRequest(message, kind="bad-argument", hint=hint)
+    if isinstance(run.meta.get("resumes"), str):
+        from tmuxagents.commands import resume  # noqa: PLC0415  (few runs are of a session)
+
+        task = str(run.meta.get("task") or "")
+        wanted = resume.Wanted(task, model=model, timeout=timeout, driver=driver)
+        return resume.again(launcher, run_dir, wanted)
+    request = _request(run, launcher.caller, model=model, timeout=timeout, driver=driver)
+    return None, launcher.launch(request)
+
+
+def _request(
+    run: Run, caller: Caller, *, model: str | None, timeout: float | None, driver: str | None
+) -> LaunchRequest:
+    """Return the request for it."""
     meta = run.meta
     before = meta.get("timeout")
     allowed = float(before) if before is not None and is_figure(before) else None
@@ -46,4 +75,5 @@ def request(
         after=[str(other) for other in meta.get("after") or ()],
         allow_outside=meta.get("allowOutside") is True,
         keep_background=meta.get("keepBackground") is True,
+        driver=driver or (LIVE if meta.get("driver") == LIVE else BATCH),
     )

@@ -17,7 +17,7 @@ from tmuxagents.commands.conclude import NEVER_OPENED, conclude
 from tmuxagents.commands.inspect import inspect
 from tmuxagents.core import display
 from tmuxagents.core import sessions as words
-from tmuxagents.edges import process, rundir
+from tmuxagents.edges import process, rundir, rundir_writing
 from tmuxagents.errors import NoSuchRun, NotPossible
 
 TYPE_CHECKING = False
@@ -117,7 +117,7 @@ def _is_over(run_dir: str) -> bool:
 
 def _lock(run_dir: str) -> int | None:
     try:
-        return rundir.lock(run_dir, _LOCK_LIMIT_S)
+        return rundir_writing.lock(run_dir, _LOCK_LIMIT_S)
     except FileNotFoundError as error:  # somebody has removed it this moment
         message = f'There is no run "{os.path.basename(run_dir)}".'
         raise NoSuchRun(message, kind="unknown-run") from error

@@ -19,9 +19,12 @@ def blocks(runs: Iterable[tuple[Mapping[str, Any], str | None]]) -> str:
 
 
 def block(number: int, run: Mapping[str, Any], answer: str | None) -> str:
-    """Return one block: how the task ended, and its answer if it was finished."""
+    """Return one block: how the task ended, and its answer if it was finished.
+
+    A live child that a person has taken over goes on, and may have finished an answer all the same.
+    """
     head = f"[{number}] {label(run)}: {run['status']}"
-    if run["status"] != records.COMPLETED:
+    if run["status"] != records.COMPLETED and not run.get("settled"):
         why = sanitize.line(run["errorMessage"] or "")
         reason = f", {run['reason']}" if run["reason"] else ""
         return f"{head}{reason}{': ' if why else ''}{why} (run {run['runId']})"

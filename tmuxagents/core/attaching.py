@@ -11,10 +11,11 @@ TYPE_CHECKING = False
 if TYPE_CHECKING:
     from collections.abc import Mapping, Sequence
 
-    Key = tuple[float, str]  # when a run was created, and its id: the order of runs
+    Key = tuple[int, float, str]  # how much a run needs somebody, when it was created, its id: the order
 
 BATCH_NOTICE = "read-only transcript: `send` and typing need --live"
 OUT = "out"  # the home of a terminal that came from outside a server: detached, it is back there
+FAILED, WAITING, WORKING = range(3)  # the order in which runs need somebody
 _NOWHERE = "-"
 _LONGEST_WAY = 8
 _LONGEST_NUMBER = 9
@@ -51,10 +52,10 @@ def onward(trail: Trail, *, place: str, run_id: str | None) -> Trail:
 
 
 def following(runs: Sequence[Key], shown: Key | None) -> list[str]:
-    """Return runs in the order of their creation, those first that came after the shown one."""
+    """Return runs in their order, those first that come after the shown one: round and round."""
     ordered = sorted(runs)
     later = [key for key in ordered if shown is not None and key > shown]
-    return [run_id for _, run_id in (*later, *ordered[: len(ordered) - len(later)])]
+    return [run_id for _, _, run_id in (*later, *ordered[: len(ordered) - len(later)])]
 
 
 def choice(answer: str, count: int) -> int | None:

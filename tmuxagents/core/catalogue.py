@@ -151,8 +151,8 @@ TOOLS: tuple[Tool, ...] = (
     Tool(
         "send_to_agent",
         "Send to agent",
-        "Say something to a live child agent (subagent) while it works. Batch children, as these tools start "
-        "them, cannot be spoken to.",
+        "Say something to a live child agent (subagent) while it works. Batch children, the default, "
+        "cannot be spoken to.",
         _object(
             ("runId", "text"),
             runId=_RUN,

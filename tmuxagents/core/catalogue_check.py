@@ -47,6 +47,9 @@ _TYPES: dict[str, tuple[str, tuple[type, ...]]] = {
 _SHOWN = 40
 _LARGEST = 10**15  # of a figure: what is larger counts nothing that there is
 _CANDIDATES = 3
+_LONG = ("task", "prompt", "text")  # what a child reads; all else is a name, an id, a path
+_LONGEST = 4096
+_MOST_FAULTS = 100  # are told of one call: nobody mends more of them at once
 
 
 class Faults:
@@ -100,7 +103,7 @@ class Faults:
             first.message,
             kind=first.kind,
             hint=refusal.hint if refusal else None,
-            faults=[fault for _, fault, _ in found],
+            faults=[fault for _, fault, _ in found[:_MOST_FAULTS]],
             candidates=refusal.candidates if refusal else (),
         )
 
@@ -155,9 +158,8 @@ def _is(value: Any, types: tuple[type, ...]) -> bool:
 
 def _object_faults(schema: Schema, value: Mapping[str, Any], place: str, whole: str) -> Iterator[Fault]:
     properties, required = schema["properties"], schema.get("required", ())
-    for key in value:
-        if key not in properties:
-            yield _stray(key, place, whole, properties)
+    for key in [key for key in value if key not in properties][:_MOST_FAULTS]:
+        yield _stray(key, place, whole, properties)
     for key, of in properties.items():
         inner = f"{place}.{key}" if place else key
         if value.get(key) is not None:
@@ -189,6 +191,8 @@ def _list_faults(schema: Schema, value: list[Any], place: str, whole: str) -> It
 def _bounds(schema: Schema, value: Any, place: str) -> Iterator[Fault]:
     if isinstance(value, str) and not _is_unicode(value):
         yield _fault(f"{place} is not valid Unicode", place)
+    elif isinstance(value, str) and len(value) > _LONGEST and place.rpartition(".")[2] not in _LONG:
+        yield _fault(f"{place} is too long: {len(value)} characters, at most {_LONGEST}", place)
     elif "enum" in schema and value not in schema["enum"]:
         yield _fault(f"{place} must be {' or '.join(map(json.dumps, schema['enum']))}", place)
     elif "minimum" in schema and not value >= schema["minimum"]:
@@ -211,7 +215,9 @@ def _file_faults(value: Any, place: str) -> Iterator[Fault]:
     except BadRequest as refusal:
         yield from refusal.faults
         return
-    if not _is_unicode(spec.path):
+    if len(spec.path) > _LONGEST:
+        yield _fault(f"{place} is too long: {len(spec.path)} characters, at most {_LONGEST}", place)
+    elif not _is_unicode(spec.path):
         yield _fault(f"{place} is not valid Unicode", place)
 
 

@@ -53,9 +53,10 @@ def refused(problem: TmuxAgentsError, *, log: str | None = None) -> dict[str, An
     }
 
 
-def progress(text: str, details: Mapping[str, Any]) -> dict[str, Any]:
-    """Return one line of a call that is still carried out."""
-    return {"type": "progress", "content": _content(text), "details": details}
+def progress(text: str, details: Mapping[str, Any], *, view: str | None = None) -> dict[str, Any]:
+    """Return one line of a call that is still carried out. `view`: what a screen has room for."""
+    shown = {} if view is None else {"view": view}
+    return {"type": "progress", "content": _content(text), "details": details, **shown}
 
 
 def compact(details: Mapping[str, Any]) -> dict[str, Any]:
@@ -155,6 +156,11 @@ def profile_line(kind: str, name: str, fields: Mapping[str, Any]) -> str:
     said = fields.get(preset_fields.DESCRIPTION)
     words = preset_words.summary(name, told).replace("profile", "preset", 1)
     return sanitize.line(f"{words} — {said}" if said else words)
+
+
+def delivered(run_id: str) -> str:
+    """Return that a child has taken a message."""
+    return f"Delivered to run {run_id}."
 
 
 def stopped(run: Run, *, before: str) -> str:

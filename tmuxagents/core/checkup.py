@@ -129,3 +129,13 @@ def some(things: Iterable[str]) -> str:
     all_ = list(things)
     more = f" and {len(all_) - _SHOWN} more" if len(all_) > _SHOWN else ""
     return ", ".join(all_[:_SHOWN]) + more
+
+
+def extension(loaded: str, own: str, *, there: bool) -> Check:
+    """Return which extension pi loads: ours, that of another tmuxagents, or one that is gone."""
+    hint = "tmuxagents integrate pi"
+    if loaded == own:
+        return Check("pi", "it loads the extension of this tmuxagents.")
+    if there:
+        return warning("pi", f"It loads the extension of another tmuxagents: {loaded}.", hint)
+    return warning("pi", f"It looks for tmuxagents at {loaded}, where it is no more.", hint)

@@ -41,7 +41,7 @@ def arguments(
 ) -> list[str]:
     """Return the flags, or raise BadRequest for an argument that is refused.
 
-    `suggestedSkills` holds paths here; with `cwd` they must lie below it or below `agent_dir`.
+    `suggestedSkills` holds paths here; with `cwd` or `agent_dir` they must lie below one of these.
     """
     flags = [word for key, flag in _TEXTS if fields.get(key) for word in (flag, fields[key])]
     flags += _tools(fields)
@@ -69,7 +69,7 @@ def _tools(fields: Mapping[str, Any]) -> list[str]:
 def apply_exclusions(fields: Mapping[str, Any], known: Sequence[str]) -> dict[str, Any]:
     """Return the fields with `excludeTools` turned into the tools that are left of those known."""
     excluded = fields.get("excludeTools")
-    if not excluded or fields.get("noTools") or fields.get("tools") is not None:
+    if not excluded or fields.get("tools") is not None:
         return dict(fields)
     rest = {key: value for key, value in fields.items() if key != "excludeTools"}
     return rest | {"tools": [tool for tool in known if tool not in excluded]}
@@ -92,8 +92,8 @@ def refusals(fields: Mapping[str, Any], name: str | None) -> Iterator[str]:
 
 def tool_conflict(fields: Mapping[str, Any], name: str | None) -> str | None:
     """Say what is wrong with tools that are both listed and excluded."""
-    if fields.get("tools") is None or fields.get("excludeTools") is None:
-        return None
+    if not fields.get("tools") or not fields.get("excludeTools"):
+        return None  # an empty list is in nobody's way: it excludes none, or allows none
     return (
         f'{_who(name)} has both "tools" (allowlist) and "excludeTools" (blacklist) set. '
         "These are mutually exclusive — choose one or the other."
@@ -122,16 +122,16 @@ def provider_alone(fields: Mapping[str, Any], name: str | None) -> str | None:
 
 def refused_argument(argument: str, fields: Mapping[str, Any]) -> str | None:
     """Say why an extra argument is not passed on."""
-    if "\0" in argument:
-        return "Invalid extraArg: contains null byte"
-    first = argument[:1]
-    if first.isspace() or first in _UNSAFE_FIRST or any(sign in argument for sign in _UNSAFE_INSIDE):
-        return f"Refusing extraArg: potentially unsafe argument '{argument[:_MOST_SHOWN]}'"
     if _restricts_tools(fields) and argument.partition("=")[0] in _TOOL_FLAGS:
         return (
             f'Refusing extraArg "{argument}" which would override profile tool restrictions. '
             "Use the dedicated profile fields instead."
         )
+    if "\0" in argument:
+        return "Invalid extraArg: contains null byte"
+    first = argument[:1]
+    if first.isspace() or first in _UNSAFE_FIRST or any(sign in argument for sign in _UNSAFE_INSIDE):
+        return f"Refusing extraArg: potentially unsafe argument '{argument[:_MOST_SHOWN]}'"
     return None
 
 
@@ -153,9 +153,9 @@ def _extra(fields: Mapping[str, Any]) -> list[str]:
 
 
 def _skills(fields: Mapping[str, Any], cwd: str | None, agent_dir: str | None) -> list[str]:
-    paths = list(fields.get("suggestedSkills") or ())
+    paths = [path for path in fields.get("suggestedSkills") or () if path]
     allowed = [folder for folder in (cwd, agent_dir) if folder]
-    for path in paths if cwd else ():
+    for path in paths if allowed else ():
         if not any(_is_below(path, folder) for folder in allowed):
             message = f"Refusing skill path outside allowed directories: {path}"
             raise BadRequest(message, kind=KIND, field="suggestedSkills")

@@ -9,10 +9,15 @@ import re
 
 # The names that pi's themes have.
 MUTED, ADDED, REMOVED = "muted", "toolDiffAdded", "toolDiffRemoved"
-_EDITED = re.compile(r" *(?:→ )?edit → .* (?P<added>\+\d+)/(?P<removed>-\d+)$")
+# An edit says it at its end; elsewhere it stands as a word of its own: in an address it means something else.
+_EDITED = re.compile(
+    r"(?: *(?:→ )?edit → .* (?=\+\d+/-\d+$)|(?!.*://)(?:.*? )??(?=\+\d+/-\d+(?: |$)))"
+    r"(?P<added>\+\d+)/(?P<removed>-\d+)"
+)
 _WRITTEN = re.compile(r" *(?:→ )?write → .* (?P<added>\+\d+)$")
-_READ = re.compile(r" *(?:→ )?read → .*\((?P<added>\d+) lines\)$")
-_FOUND = re.compile(r" +(?:(?:ls|find): )?(?P<added>[1-9]\d*) (?:files?|dirs?|match(?:es)?)\b")
+_READ = re.compile(r".*?\((?P<added>\d+) lines?\)")
+_FOUND = re.compile(r" +(?:(?:ls|find): )?(?P<added>\d+) (?:files?|dirs?|match(?:es)?)\b")
+_FOUND_BESIDE = re.compile(r" *(?:→ )?(?:ls|find) → .* → (?P<added>[1-9]\d*) (?:files?|dirs?|match(?:es)?)\b")
 
 
 def spans(line: str) -> list[tuple[str, str]]:
@@ -23,7 +28,7 @@ def spans(line: str) -> list[tuple[str, str]]:
             (ADDED, found["added"]),
             (MUTED, "/"),
             (REMOVED, found["removed"]),
-            (MUTED, ""),
+            (MUTED, line[found.end() :]),
         ]
     if found := _WRITTEN.match(line):
         return [(MUTED, line[: found.start("added")]), (ADDED, found["added"])]
@@ -33,10 +38,10 @@ def spans(line: str) -> list[tuple[str, str]]:
             (MUTED, line[: at - 1]),
             (MUTED, "("),
             (ADDED, found["added"]),
-            (MUTED, " lines)"),
-            (MUTED, ""),
+            (MUTED, line[found.end("added") : found.end()]),
+            (MUTED, line[found.end() :]),
         ]
-    if found := _FOUND.match(line):
+    if found := _FOUND.match(line) or _FOUND_BESIDE.match(line):
         return [
             (MUTED, line[: found.start("added")]),
             (ADDED, found["added"]),

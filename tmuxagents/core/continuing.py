@@ -17,12 +17,14 @@ if TYPE_CHECKING:
 # Of a plan: what a preset or profile has decided.
 _SET_UP = (
     *("preset", "presetKind", "presetSource", "presetPath", "presetHash", "presetHides", "tools"),
-    *("systemPrompt", "systemPromptPath", "appendSystemPromptPath", "profile"),
+    *("systemPrompt", "systemPromptPath", "appendSystemPromptPath", "profile", "nesting"),
 )
 _TICK_S = 0.001  # the precision of moments in a plan
 _SHORT = 8
 
 ASKED = "--replay was given"
+REOPENED = "(opened again by a person)"  # what stands for the task of a run that gets none
+AS_BEFORE = "as that run did"
 
 
 class Continued:

@@ -40,12 +40,12 @@ def call_line(args: Any) -> str:
     """Return the call as one line."""
     known = args if isinstance(args, dict) else {}
     tasks = known.get("tasks")
-    tasks = tasks if isinstance(tasks, list) else []
+    tasks = tasks if isinstance(tasks, list) else [None]  # not said yet: there is at least one
     profiles = [_line(task.get("profile")) for task in tasks if isinstance(task, dict)]
-    named = list(dict.fromkeys(profile for profile in profiles if profile))
+    named = [profile for profile in profiles if profile]
     default = _line(known.get("profile"))
     parts = [
-        f"delegate_to_subagents {len(tasks)} {'sub-agent' if len(tasks) == 1 else 'sub-agents'}",
+        f"delegate_to_subagents {len(tasks)} {'sub-agents' if len(tasks) > 1 else 'sub-agent'}",
         f"(default profile: {default})" if default else "",
         f"profiles: [{', '.join(named)}]" if named else "",
     ]
@@ -84,6 +84,11 @@ def view(windows: Sequence[Mapping[str, Any]], *, expanded: bool, now_ms: float)
     return [*lines, *_footer(windows)]
 
 
+def view_text(windows: Sequence[Mapping[str, Any]], *, now_ms: float) -> str:
+    """Return the view as a text, for a screen of somebody else's."""
+    return "\n".join(text for _, text in view(windows, expanded=False, now_ms=now_ms))
+
+
 def header(statuses: Iterable[str]) -> str:
     """Return the line above all children."""
     return f"Sub-agents: {_counts(statuses)}"
@@ -92,11 +97,11 @@ def header(statuses: Iterable[str]) -> str:
 def block(window: Mapping[str, Any], *, expanded: bool, now_ms: float) -> list[tuple[str, str]]:
     """Return the lines of one child."""
     rows = window["allMessages" if expanded else "lines"]
-    lines = [(row["kind"], _INDENT + row["text"]) for row in rows]
+    lines = [(row["kind"], _INDENT + line) for row in rows for line in row["text"].split("\n")]
     if not lines:
         lines = [(ASIDE, _INDENT + (_NO_OUTPUT if expanded else _STARTING))]
     message = _line(window.get("errorMessage"))
-    if message:
+    if message and status_word(window["status"]) == ERROR:
         lines.append((PROBLEM, f"{_INDENT}Error: {message}"))
     return [(TITLE, title(window, now_ms)), *lines]
 

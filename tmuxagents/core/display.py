@@ -84,7 +84,16 @@ def short_id(run_id: str, others: Iterable[str]) -> str:
 def receipt_name(plan: Mapping[str, Any], origin: str | None) -> str:
     """Return what a person calls a run that was just launched: its name, its preset and whose that is."""
     names = [_cell(plan["name"])] if plan.get("name") else []
-    return ", ".join([*names, *([origin] if origin else [])]) or short_id(str(plan["runId"]), ())
+    names += [origin] if origin else []
+    live = ["live"] if plan.get("driver") == "live" else []
+    return ", ".join([*(names or [short_id(str(plan["runId"]), ())]), *live])
+
+
+def live_activity(activity: str | None, *, settled: bool, needs_input: bool) -> str:
+    """Return what a live run does now, or whom it waits for."""
+    if needs_input:
+        return "live, waits for a person"
+    return f"live{', settled' if settled else ''}{f': {activity}' if activity else ''}"
 
 
 # --- the status line --------------------------------------------------------------------------------------

@@ -18,6 +18,7 @@ if TYPE_CHECKING:
     from tmuxagents.core.lifecycle import RunState
 
 GRACE_S = 2.0  # what a settled child gets to leave by itself
+NEVER = float("inf")
 _SIGNALLED = 128  # a larger exit code means a signal that the child caught
 
 
@@ -76,6 +77,32 @@ def verdict(state: RunState, exit: Exit, *, cause: Cause | None, lingered: bool)
         return Verdict(records.FAILED, "signal", f"The child was killed by {exit.signal}.", exit=exit)
     message = f"The child finished its answer, then exited with code {exit.exit_code}."
     return Verdict(records.FAILED, "exit", message, exit=exit)
+
+
+def live_verdict(
+    state: RunState,
+    exit: Exit,  # noqa: A002
+    *,
+    cause: Cause | None,
+    lingered: bool,
+    person: bool,
+) -> Verdict:
+    """Say how a live run ended whose child has been reaped. `person`: somebody has pressed keys that count.
+
+    Nobody's is judged like a batch run. A person's, once it has settled, is as good as its last answer,
+    whatever ended it; before that, leaving it is stopping it.
+    """
+    if not (person or state.attended):
+        if not state.settled:
+            return verdict(state, exit, cause=cause, lingered=lingered)
+        # It was on its way out: what came then ended nothing.
+        return verdict(state, exit, cause=None, lingered=lingered or cause is not None)
+    nothing_said = state.turns == 0 and not state.settled_aborted  # a session that was only looked at
+    if state.settled and (nothing_said or _bad_answer(state) is None):
+        return Verdict(records.COMPLETED, "done", exit=exit)
+    if cause is None and not state.settled and (exit.signal is not None or exit.exit_code):
+        return _unsettled(state, exit)  # it crashed, or was killed
+    return (cause or STOPPED).verdict(exit)
 
 
 def _bad_answer(state: RunState) -> tuple[str, str] | None:

@@ -21,13 +21,33 @@ _PARENT = frozenset(
     }
 )
 _OURS = "TMUXAGENTS_"
+_SIZE = ("COLUMNS", "LINES")  # a child asks its terminal, which may change
 
 
-def of_child(launcher: Mapping[str, str], *, run_id: str, agent: Mapping[str, str]) -> dict[str, str]:
-    """Return the child's environment; `agent` are the variables of its brand."""
+def of_child(
+    launcher: Mapping[str, str],
+    *,
+    run_id: str,
+    agent: Mapping[str, str],
+    nesting: Mapping[str, str] | None = None,
+    pane: Mapping[str, str] | None = None,
+) -> dict[str, str]:
+    """Return the child's environment; `agent`: the variables of its brand, `nesting`: of core/nesting.
+
+    `pane`: the environment of the window that a live child has.
+    """
     kept = {
         name: value
         for name, value in launcher.items()
-        if name not in _TERMINAL and name not in _PARENT and not name.startswith((*_TERMINAL_FAMILIES, _OURS))
+        if name not in _PARENT and not _is_terminals(name) and not name.startswith(_OURS)
     }
-    return {**kept, **agent, "TMUXAGENTS_CHILD": "1", "TMUXAGENTS_RUN": run_id}
+    ours = {"TMUXAGENTS_CHILD": "1", "TMUXAGENTS_RUN": run_id}
+    return {**kept, **_of_pane(pane or {}), **agent, **(nesting or {}), **ours}
+
+
+def _of_pane(pane: Mapping[str, str]) -> dict[str, str]:
+    return {name: value for name, value in pane.items() if _is_terminals(name) and name not in _SIZE}
+
+
+def _is_terminals(name: str) -> bool:
+    return name in _TERMINAL or name.startswith(_TERMINAL_FAMILIES)

@@ -151,6 +151,26 @@ def run_started(fields: dict[str, Any]) -> Event:
     return Event("run_started", fields)
 
 
+def human_input(text: str) -> Event:
+    """Build: a person has typed a prompt into the child's window."""
+    return Event("human_input", {"text": text})
+
+
+def message_sent(inbox_id: int, kind: str, text: str | None) -> Event:
+    """Build: the child has taken a message that was sent to it."""
+    return Event("message_sent", {"inboxId": inbox_id, "kind": kind, "text": text})
+
+
+def needs_input(kind: str, text: str | None) -> Event:
+    """Build: the child waits for a person."""
+    return Event("needs_input", {"kind": kind, "text": text})
+
+
+def input_given(kind: str) -> Event:
+    """Build: what the child waited for has come."""
+    return Event("input_given", {"kind": kind, "text": None})
+
+
 def left_behind(*, pid: int, comm: str, why: str) -> Event:
     """Build: a process outlives the run on purpose."""
     return Event("left_behind", {"pid": pid, "comm": comm, "why": why})

@@ -1,5 +1,7 @@
 """When a working child has to be ended: its timeout with idle extension, and tool calls that loop.
 
+The clocks stand while a child waits for a person, and for good once a person has taken it over.
+
 Times are monotonic seconds that the caller passes in; nothing here reads a clock.
 """
 
@@ -15,6 +17,9 @@ if TYPE_CHECKING:
     from tmuxagents.core.events import Event
 
 
+_NEVER = float("inf")
+
+
 class Guards:
     """The watch over one child, from its start on."""
 
@@ -24,6 +29,7 @@ class Guards:
         "_debounce_s",
         "_loop_count",
         "_repeats",
+        "_stands_since",
         "_started_at",
         "timeout_s",
     )
@@ -36,6 +42,7 @@ class Guards:
         self._activity_at: float | None = None
         self._call: tuple[Any, Any] | None = None
         self._repeats = 0
+        self._stands_since: float | None = None
 
     def note_activity(self, now: float) -> None:
         """Take note that the child works: a tool call's start, update or end, or text of its own."""
@@ -53,10 +60,30 @@ class Guards:
 
     def deadline(self) -> float:
         """Return when the child has to be ended if nothing more is heard of it."""
+        if self._stands_since is not None:
+            return _NEVER
         limit = self._started_at + self.timeout_s
         if self._activity_at is None or self._debounce_s == 0:
             return limit
         return max(limit, self._activity_at + self._debounce_s)
+
+    def stand(self, now: float) -> None:
+        """Let the clocks stand: the child waits for a person."""
+        if self._stands_since is None:
+            self._stands_since = now
+
+    def go_on(self, now: float) -> None:
+        """Let the clocks go on where they stood."""
+        since, self._stands_since = self._stands_since, None
+        if since is not None:
+            self._started_at += now - since
+            if self._activity_at is not None:
+                self._activity_at += now - since
+
+    def retire(self) -> None:
+        """Watch no more, for good: a person has the child."""
+        self._started_at = _NEVER
+        self._loop_count = 0
 
     def check(self, now: float) -> Cause | None:
         """Return the cause to end the child now, if there is one."""

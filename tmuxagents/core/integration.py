@@ -6,7 +6,7 @@ import difflib
 
 TYPE_CHECKING = False
 if TYPE_CHECKING:
-    from collections.abc import Iterable, Iterator
+    from collections.abc import Iterable, Iterator, Sequence
     from typing import Any
 
 FILE, SERVER = "file", "server"
@@ -55,7 +55,7 @@ class Left:
 class Step:
     """What is to be changed in one place."""
 
-    __slots__ = ("changes", "left", "path", "texts", "where")
+    __slots__ = ("changes", "left", "lines", "path", "texts", "where")
 
     def __init__(self, where: str, path: str) -> None:
         self.where = where
@@ -63,6 +63,7 @@ class Step:
         self.changes: list[Change] = []
         self.left: list[Left] = []
         self.texts: tuple[bytes | None, bytes | None] = (None, None)  # of a file, as they are on the disk
+        self.lines: Sequence[str] = ()  # of a server: the bindings of keys
 
     def change(self, name: str | None, before: str | None, after: str | None) -> None:
         """Plan a change."""

@@ -60,6 +60,7 @@ class RunState:
         "child_start_time",
         "error_message",
         "exit",
+        "finished_text",
         "ignored",
         "last_event_at",
         "left_behind",
@@ -101,6 +102,7 @@ class RunState:
             ("input", "output", "cacheRead", "cacheWrite", "totalTokens"), 0
         ) | {"cost": 0}
         self.text: str | None = None
+        self.finished_text: str | None = None  # of the last turn that ended with a finished answer
         self.stop_reason: str | None = None
         self.stderr_tail: str | None = None
         self.settled_aborted = False
@@ -185,6 +187,10 @@ def _usage(state: RunState, fields: dict[str, Any], _at: float) -> None:
 def _turn_end(state: RunState, fields: dict[str, Any], _at: float) -> None:
     state.turns += 1
     state.stop_reason = _str(fields.get("stopReason"))
+    if state.stop_reason == "stop":
+        state.finished_text = state.text
+    elif state.stop_reason in ("aborted", "error") and state.finished_text is not None:
+        state.text = state.finished_text  # a later answer that was broken off takes nothing back
 
 
 def _settled(state: RunState, fields: dict[str, Any], _at: float) -> None:

@@ -11,14 +11,14 @@ _WORTH_CLIMBING = 10  # characters that `../` has to save: a path that climbs is
 _DRIVE = re.compile("[A-Za-z]:/")
 # A path in a text stands at its beginning or behind one of these. Behind a colon it is somebody else's: the
 # right side of a mount, a host's.
-_BEFORE = "(?:^|(?<=[\\s\"'`=(<>|&;\\[{,]))"
+_BEFORE = "(?:^|(?<=[\\s\"'`=(<>|&;\\[{,@]))"
 _SEGMENT = "[^\\s/\"'`|&;<>()\\[\\]{}$*?!\\\\:,=]"
 # What follows directly may belong to the last segment: a glob, a variable, an escaped space.
 _AFTER = "(?![*?$\\[{!\\\\])"
 _IN_TEXT = re.compile(
     f"(?P<url>(?<![\\w+.-])[A-Za-z][\\w+.-]{{0,20}}://[^\\s\"'`<>]*)"
     # A lookahead and what it found: never given back. Python 3.11.2 has possessive groups wrong.
-    f"|{_BEFORE}(?P<path>(?=(?P<core>(?:/{_SEGMENT}+){{2,}}))(?P=core){_AFTER}(?:/(?=[\\s\"'`|&;<>)]|$))?)"
+    f"|{_BEFORE}(?P<path>(?=(?P<core>(?:/{_SEGMENT}+){{2,}}))(?P=core){_AFTER})"
 )
 
 
@@ -32,7 +32,7 @@ def shorten(path: str, *, cwd: str, home: str) -> str:
     shared = _shared(parts, base)
     if shared == len(base):
         return "/".join(parts[shared:])
-    kept = _from_home(parts, _parts(home)) or path
+    kept = _from_home(path, _parts(home)) or path
     climbing = "/".join([".."] * (len(base) - shared) + parts[shared:])
     return climbing if len(kept) - len(climbing) >= _WORTH_CLIMBING else kept
 
@@ -69,7 +69,8 @@ def _shared(parts: list[str], base: list[str]) -> int:
     return min(len(parts), len(base))
 
 
-def _from_home(parts: list[str], home: list[str]) -> str | None:
+def _from_home(path: str, home: list[str]) -> str | None:
+    parts = _parts(path)
     if not home or len(parts) <= len(home) or parts[: len(home)] != home:
         return None
-    return "/".join(["~", *parts[len(home) :]])
+    return "/".join(["~", *parts[len(home) :]]) + ("/" if path.endswith("/") else "")

@@ -72,8 +72,12 @@ def owner(project: str) -> str:
 def session_names(project: str) -> tuple[str, ...]:
     """Return the names of a project's session, the later ones for when others have the earlier ones."""
     last = project.rstrip("/").rpartition("/")[2]
-    plain = f"agents-{safe_name(last, 'project', longest=_LONGEST_PROJECT)}"
-    return (plain, *(f"{plain}-{owner(project)[:length]}" for length in _SUFFIXES))
+    return numbered(f"agents-{safe_name(last, 'project', longest=_LONGEST_PROJECT)}", owner(project))
+
+
+def numbered(name: str, owner_: str) -> tuple[str, ...]:
+    """Return names for a session, the later ones for when somebody else has the earlier ones."""
+    return (name, *(f"{name[: _LONGEST - 1]}-{owner_[:length]}" for length in _SUFFIXES))
 
 
 def safe_name(text: str, otherwise: str, *, longest: int = _LONGEST) -> str:

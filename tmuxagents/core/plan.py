@@ -23,6 +23,7 @@ if TYPE_CHECKING:
 _NAME = re.compile("[a-z0-9][a-z0-9_-]{0,31}")
 _LIKE_AN_ID = re.compile("[0-9a-f]{4,16}")
 DEFAULT_AGENT = "pi"
+BATCH, LIVE = "batch", "live"
 DEFAULT_TIMEOUT_S = 600.0
 ARTIFACTS = {
     "events": "events.jsonl",
@@ -38,7 +39,8 @@ class LaunchRequest:
     """What somebody wants done. What is None is for the preset to say, or the settings."""
 
     __slots__ = (
-        *("after", "agent", "allow_outside", "continues", "cwd", "files", "keep_background", "mode", "model"),
+        *("after", "agent", "allow_outside", "continues", "cwd", "driver", "files", "keep_background"),
+        *("mode", "model", "reopens"),
         *("name", "needs_model", "owner", "preset", "project", "task", "timeout"),
     )
 
@@ -61,6 +63,8 @@ class LaunchRequest:
         keep_background: bool = False,
         needs_model: bool = True,
         continues: Continued | None = None,
+        driver: str | None = None,
+        reopens: bool = False,
     ) -> None:
         self.task = task
         self.cwd = cwd
@@ -78,6 +82,8 @@ class LaunchRequest:
         self.keep_background = keep_background
         self.needs_model = needs_model  # else the child's own default will do
         self.continues = continues
+        self.driver = driver
+        self.reopens = reopens  # the child gets no prompt: a person is to go on with its session
 
 
 def check(request: LaunchRequest) -> None:
@@ -124,7 +130,7 @@ def plan_launch(
         "taskIndex": 0,
         "step": None,
         "agent": request.agent or DEFAULT_AGENT,
-        "driver": "batch",
+        "driver": request.driver or BATCH,
         "preset": None,
         "presetKind": None,
         "presetSource": None,
@@ -160,7 +166,11 @@ def plan_launch(
 
 def _wishes(request: LaunchRequest) -> dict[str, bool]:
     """Return what a plan holds besides the documented keys where it is wished."""
-    return {"keepBackground": request.keep_background, "allowOutside": request.allow_outside}
+    return {
+        "keepBackground": request.keep_background,
+        "allowOutside": request.allow_outside,
+        "reopens": request.reopens,
+    }
 
 
 def _agent_fields(model: Resolved) -> dict[str, Any]:

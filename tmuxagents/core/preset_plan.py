@@ -49,6 +49,8 @@ def keys(preset: Preset) -> dict[str, Any]:
         "systemPromptPath": SYSTEM_PROMPT if SYSTEM_PROMPT in texts else None,
         "appendSystemPromptPath": APPENDED if APPENDED in texts else None,
     }
+    if preset.nesting:
+        plan["nesting"] = preset.nesting
     if preset.kind == "profile":
         # Beside the documented keys: there an empty list of tools means that none is forbidden.
         plan["profile"] = {key: preset.fields[key] for key in _FLAG_FIELDS if key in preset.fields}
@@ -56,11 +58,11 @@ def keys(preset: Preset) -> dict[str, Any]:
 
 
 def files(preset: Preset) -> dict[str, str]:
-    """Return the prompt files of a run: name and text."""
+    """Return the prompt files of a run: name and trimmed text."""
     texts = {SYSTEM_PROMPT: preset.fields.get("systemPrompt")}
     if preset.kind == "profile":
         texts[APPENDED] = preset.fields.get("appendSystemPrompt")
-    return {name: text for name, text in texts.items() if text}
+    return {name: text.strip() for name, text in texts.items() if text and text.strip()}
 
 
 def origin(meta: Mapping[str, Any]) -> str | None:

@@ -22,24 +22,16 @@ _LONGEST_HIDDEN = 8  # characters up to which a key is not shown at all
 _DETAILS = {
     PRESET: (DESCRIPTION, "model", "tools", *preset_fields.OWN_KEYS, BODY),
     PROFILE: (
-        *(
-            "provider",
-            "model",
-            "thinkingLevel",
-            BODY,
-            "appendSystemPrompt",
-            "tools",
-            "noTools",
-            "excludeTools",
-        ),
-        *("noExtensions", "extensions", "noSkills", "suggestedSkills", "loadSkills", "noContextFiles"),
-        *("apiKey", "extraArgs"),
+        *("provider", "model", "thinkingLevel", BODY, "appendSystemPrompt"),
+        *("noTools", "tools", "excludeTools", "extensions", "suggestedSkills", "loadSkills"),
+        *("noExtensions", "noSkills", "noContextFiles", "apiKey", "extraArgs"),
     ),
 }
 HEADER = ("NAME", "KIND", "SOURCE", "MODEL", "TOOLS", "DESCRIPTION")
 _GAP = "  "
 _WIDEST_CELL = 40  # of a column that others stand behind
 _LISTS = (*preset_fields.PROFILE_LISTS,)
+_ADDING = ("excludeTools", "extensions", "suggestedSkills", "loadSkills")  # lists that say nothing if empty
 
 
 def not_found(name: str, names: Iterable[str]) -> str:
@@ -85,28 +77,35 @@ def _summary_of_tools(fields: Mapping[str, Any]) -> Iterator[str]:
         yield f"excludeTools=[{','.join(fields['excludeTools'])}]"
 
 
-def detail(name: str, fields: Mapping[str, Any], kind: str = PROFILE) -> str:
-    """Return all fields that are set, a line each."""
+def detail(name: str, fields: Mapping[str, Any], kind: str = PROFILE, *, aligned: bool = False) -> str:
+    """Return the fields in force, a line each. `aligned`: further lines of a text stand under its first."""
     lines = [f"{kind.capitalize()}: {name}"]
+    gap = "\n" + " " * (_COLUMN + 2) if aligned else "\n"
+    idle = _idle(fields)
     for key in _DETAILS[kind]:
         value = fields.get(key)
-        if value is not None and value != "" and (value is not False):
-            lines.append(
-                f"  {f'{key}:':<{_COLUMN}}{'' if len(key) < _COLUMN - 1 else ' '}{_value(key, value)}"
-            )
+        if value not in (None, "", False) and key not in idle:
+            label = f"{key}:".ljust(_COLUMN) + ("" if len(key) < _COLUMN - 1 else " ")
+            lines.append(f"  {label}" + _value(key, value).replace("\n", gap))
     return "\n".join(lines)
+
+
+def _idle(fields: Mapping[str, Any]) -> set[str]:
+    """Return the keys that change nothing: lists of nothing, and tools that others count before."""
+    idle = {key for key in _ADDING if not fields.get(key)}
+    if fields.get("noTools"):
+        return idle | {"tools", "excludeTools"}
+    return idle | {"excludeTools"} if fields.get("tools") is not None else idle
 
 
 def _value(key: str, value: Any) -> str:
     if key == "apiKey":
         return mask(value)
     if key == "extraArgs":
-        return json.dumps(value, ensure_ascii=False)
+        return json.dumps(value, ensure_ascii=False, separators=(",", ":"))
     if isinstance(value, list):
         return f"[{', '.join(value)}]"
-    if value is True:
-        return "true"
-    return str(value).replace("\n", "\n" + " " * (_COLUMN + 2))
+    return "true" if value is True else str(value)
 
 
 # --- the table --------------------------------------------------------------------------------------------

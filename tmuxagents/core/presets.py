@@ -163,7 +163,7 @@ def parse(file: PresetFile, *, full_profiles: bool = False) -> Preset | Bad | No
     if frontmatter.is_unclosed(file.text):
         return Bad(file, None, [Flaw("the header is not closed: a line `---` is missing", line=1)])
     name = header.fields.get(NAME)
-    if not isinstance(name, str):
+    if not isinstance(name, str) or (not name and file.kind == PROFILE):
         return None
     reader = preset_fields.Reader(header)
     fields = preset_fields.READERS[file.kind](reader)
@@ -182,8 +182,11 @@ def nameless(file: PresetFile) -> list[Flaw]:
     header = frontmatter.parse(file.text)
     if not header.fields:
         return [Flaw("it has no header: the file must begin with a line `---`", line=1)]
-    if header.fields.get(NAME) is None:
+    name = header.fields.get(NAME)
+    if name is None:
         return [Flaw("it is missing", line=1, field=NAME)]
+    if isinstance(name, str):
+        return [Flaw("it is empty", line=header.lines.get(NAME), field=NAME)]
     return [Flaw("the name must be a text; put it in quotes", line=header.lines.get(NAME), field=NAME)]
 
 

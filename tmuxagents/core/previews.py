@@ -17,7 +17,7 @@ if TYPE_CHECKING:
 
     Args = Mapping[str, Any]
 
-UNKNOWN = "..."
+UNKNOWN, _NO_ACTION = "...", "?"
 _BESIDE_COMMAND, _BESIDE_ROW = 12, 5  # columns that a bash line, and its continuation, need besides
 _TODO_WIDTH = 48
 _LEAST = 3
@@ -116,7 +116,8 @@ def _count(text: Any) -> int:
 
 
 def _read(args: Args, place: Place) -> str:
-    offset, limit = _text(args, "offset"), _text(args, "limit")
+    # From line 0 on, or up to 0 lines, is what a child says that means neither.
+    offset, limit = (_text(args, key) if args.get(key) else None for key in ("offset", "limit"))
     start = f":{offset}" if offset else ""
     return _path(args, place) + start + (f"+{limit} ({limit} lines)" if limit else "")
 
@@ -147,8 +148,8 @@ def _ls(args: Args, place: Place) -> str:
 def _delegate(args: Args, _place: Place) -> str:
     tasks = _entries(args, "tasks")
     default = _text(args, "profile")
-    own = [_text(task, "profile") if isinstance(task, dict) else None for task in tasks]
-    profiles = list(dict.fromkeys(profile for name in own if (profile := name or default)))
+    own = [_text(task, "profile") for task in tasks if isinstance(task, dict)]
+    profiles = [profile for profile in own if profile] or ([default] if default else [])
     noun = "task" if len(tasks) == 1 else "tasks"
     return f"{len(tasks)} {noun}" + (f" [{', '.join(profiles)}]" if profiles else "")
 
@@ -170,7 +171,7 @@ def _lint(args: Args, place: Place) -> str:
     files = [place.path(path) for path in _named(_entries(args, "files"), "path")]
     if len(files) <= _LINTED:
         return ", ".join(files) or "(all)"
-    return f"{files[0]}, {files[1]} +{len(files) - 2} more"
+    return f"{files[0]}, {files[1]}, ... +{len(files) - 2} more"
 
 
 def _fetch(args: Args, place: Place) -> str:
@@ -193,12 +194,11 @@ def _todos_edited(args: Args, _place: Place) -> str:
     texts = _named(_entries(args, "todos"), "text")
     if texts:
         return sanitize.cut(", ".join(texts), _TODO_WIDTH)
-    action, indices = _text(args, "action") or UNKNOWN, args.get("indices")
-    return f"{action} {_json(indices)}" if isinstance(indices, list) else action
+    return f"{_text(args, 'action') or _NO_ACTION} {_json(_entries(args, 'indices'))}"
 
 
-def _only(*keys: str) -> Callable[[Args, Place], str]:
-    return lambda args, _place: _text(args, *keys) or UNKNOWN
+def _only(key: str, otherwise: str = UNKNOWN) -> Callable[[Args, Place], str]:
+    return lambda args, _place: _text(args, key) or otherwise
 
 
 def _generic(name: str, args: Args, place: Place) -> str:
@@ -231,5 +231,5 @@ _SHOWN: dict[str, Callable[[Args, Place], str]] = {
     "write_todos": _todos_written,
     "edit_todos": _todos_edited,
     **dict.fromkeys(("get_subagent_output", "get_subagent_session"), _only("sessionId")),
-    "workflow_step": _only("action"),
+    "workflow_step": _only("action", _NO_ACTION),
 }

@@ -89,13 +89,13 @@ def _edit(name: str, profiles: Profiles) -> Answer:
 
 
 def _delete(name: str, profiles: Profiles) -> Answer:
-    if name not in profiles:
-        return Answer((ERROR, preset_edit.not_there(name).message))
+    """Ask first, whatever there is: what became of it is said afterwards."""
+    done = (INFO, preset_edit.deleted(name))
     return Answer(
         act=DELETE,
         name=name,
         question=(_DELETE_TITLE, preset_edit.question(name)),
-        afterwards=(INFO, preset_edit.deleted(name)),
+        afterwards=done if name in profiles else (ERROR, preset_edit.not_there(name).message),
     )
 
 

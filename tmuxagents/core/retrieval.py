@@ -142,10 +142,10 @@ def session_output(runs: Sequence[Told]) -> str:
 
 def _session_parts(message: Message) -> list[str]:
     if message.role == RESULT:
-        return [f"[tool result]: {_cut(message.text)}"]
+        return [f"[tool result]: {_cut(message.text)}"] if message.text else []
     if message.role != ASSISTANT:
         return []
-    said = [message.text] if message.text.strip() else []
+    said = [message.text] if message.text else []
     return [*said, *(f"→ {tool}: {_args(args)}" for tool, args in message.calls)]
 
 
@@ -172,11 +172,11 @@ def resume_text(runs: Sequence[Told]) -> str:
 
 def _resume_parts(message: Message) -> list[str]:
     if message.role == RESULT:
-        return [f"Tool Result: {_cut(message.text)}"]
+        return [f"Tool Result: {_cut(message.text)}"] if message.text else []
     speaker = {USER: "User", ASSISTANT: "Assistant"}.get(message.role)
     if speaker is None:
         return []
-    said = [f"{speaker}: {message.text}"] if message.text.strip() else []
+    said = [f"{speaker}: {message.text}"] if message.text else []
     return [*said, *(f"Tool Call: {tool}({_args(args)})" for tool, args in message.calls)]
 
 

@@ -10,6 +10,7 @@ if TYPE_CHECKING:
 
 _AND = " && "
 _CONTINUED = " &&\n│ "
+_MARK = len("│ ")  # of a continued row: it counts where parts are joined to one
 _HERE = "."
 _MOST = 4000  # characters that are looked at: a program in one line must not fill the window
 
@@ -17,7 +18,7 @@ _MOST = 4000  # characters that are looked at: a program in one line must not fi
 def shown(command: str, *, cwd: str, home: str, first: int, following: int) -> str:
     """Return the first line of a command for reading, in rows of these widths."""
     line = sanitize.text(command).split("\n", 1)[0].strip()[:_MOST]
-    rest = collapse_cd(line, cwd)
+    rest = collapse_cd(collapse_cd(line, cwd), f"{cwd}/")
     if rest in ("", _HERE):
         return f"cd {_HERE}"
     return wrap(paths.shorten_in_text(rest, cwd=cwd, home=home), first, following)
@@ -25,31 +26,33 @@ def shown(command: str, *, cwd: str, home: str, first: int, following: int) -> s
 
 def collapse_cd(command: str, cwd: str) -> str:
     """Return a command without a `cd` to the working directory before it; `.` where that was all of it."""
-    if not command.startswith("cd "):
+    words, target = command[:2], command[2:].lstrip()
+    if words != "cd" or command[2:] == target or not target.startswith(cwd):
         return command
-    target = command[3:].lstrip()
-    for name in (cwd, f"{cwd}/"):
-        rest = target[len(name) :].lstrip() if target.startswith(name) else _HERE
-        if not rest:
-            return _HERE
-        if rest.startswith("&&"):
-            return rest[2:].lstrip()
-    return command
+    behind = target[len(cwd) :]
+    if not behind:
+        return _HERE
+    rest = behind.lstrip()
+    return rest[2:].lstrip() if rest != behind and rest.startswith("&&") else command
 
 
 def wrap(command: str, first: int, following: int | None = None) -> str:
-    """Return a command in rows: as many of its `&&` parts a row as fit, a part that is too long cut."""
+    """Return a command in rows: as many of its `&&` parts a row as fit, a part that is too long cut.
+
+    The first part has `first` columns; another one that begins a row, and a row of several, `following`.
+    """
     if len(command) <= first:
         return command
-    return _CONTINUED.join(_rows(command.split(_AND), first, first if following is None else following))
+    steps = [step for step in command.split(_AND) if step] or [""]
+    return _CONTINUED.join(_rows(steps, first, first if following is None else following))
 
 
 def _rows(steps: list[str], first: int, following: int) -> Iterator[str]:
-    width, row = first, steps[0]
+    width, mark, row = first, 0, steps[0]
     for step in steps[1:]:
-        if len(row) + len(_AND) + len(step) <= width:
-            row += _AND + step
+        if len(row) <= width and mark + len(row) + len(_AND) + len(step) <= following:
+            row, width = row + _AND + step, following
             continue
         yield sanitize.cut(row, width)
-        width, row = following, step
+        width, mark, row = following, _MARK, step
     yield sanitize.cut(row, width)

@@ -91,7 +91,7 @@ def resolve(fields: Mapping[str, Any], known: Mapping[str, Skill]) -> dict[str, 
     """Return a profile's fields with the paths of suggested and the texts of loaded skills, or BadRequest."""
     suggested, loaded = fields.get(SUGGESTED) or [], fields.get(LOADED) or []
     _refuse_unknown([*suggested, *loaded], known)
-    done = {key: value for key, value in fields.items() if key != LOADED}
+    done = {key: value for key, value in fields.items() if key != LOADED or not value}
     if suggested:
         done[SUGGESTED] = [known[name].path for name in suggested]
     bodies = [_LOADED.format(name, body) for name in dict.fromkeys(loaded) if (body := known[name].body)]

@@ -56,10 +56,11 @@ def parse(text: str, source: str) -> list[Item]:
         faults += [_key_fault(key, "") for key in document if key != "tasks"]
         document = document.get("tasks")
     if not isinstance(document, list) or not document:
-        faults.insert(0, Fault("bad-tasks", f"{source} holds no list of tasks.", field="tasks"))
+        if not any(fault.kind == "removed" for fault in faults):  # else that key stands in its place
+            faults.insert(0, Fault("bad-tasks", f"{source} holds no list of tasks.", field="tasks"))
         raise _refusal(faults, source)
     for number, item in enumerate(document):
-        faults += _item_faults(item, f"tasks[{number}]")
+        faults += item_faults(item, f"tasks[{number}]")
     if faults:
         raise _refusal(faults, source)
     return [Item(item) for item in document]
@@ -96,7 +97,8 @@ def _key_fault(key: Any, place: str) -> Fault:
     return Fault("bad-tasks", f'{place or "The file"} has an unknown key "{shown}".', field=field)
 
 
-def _item_faults(item: Any, place: str) -> Iterator[Fault]:
+def item_faults(item: Any, place: str) -> Iterator[Fault]:
+    """Yield what is wrong with one item, of which `place` says where it stands."""
     if not isinstance(item, dict):
         yield Fault("bad-tasks", f"{place} is not a list of key and value.", field=place)
         return

@@ -20,6 +20,7 @@ if TYPE_CHECKING:
 
 TASK_WIDTH = 120
 TITLE_WIDTH = 60
+_SAID = {"human_input": "Typed", "message_sent": "Sent", "needs_input": "Waits for a person"}
 _PLAIN_WIDTH = 2000  # of a line of output that is no event
 
 # What a line is, and how the window shows it (SGR).
@@ -91,7 +92,13 @@ def entry(event: Event, phrase: str | None) -> Line | None:
     if event.type == "left_behind":
         process = sanitize.line(f"{fields.get('comm')} ({fields.get('pid')})")
         return Line(ASIDE, f"Left running: {process}: {sanitize.line(str(fields.get('why')))}")
-    return None
+    return _said(event) if event.type in _SAID else None
+
+
+def _said(event: Event) -> Line:
+    """Return the entry of what was said to a live child, or what it waits for."""
+    words = event.fields.get("text") or event.fields.get("kind")
+    return Line(HEAD, f"{_SAID[event.type]}: {sanitize.text(str(words)).strip()}")
 
 
 def plain_output(text: str) -> Line | None:

@@ -54,7 +54,7 @@ class Window:
     @property
     def lines(self) -> list[Row]:
         """Return the latest lines."""
-        return self.all[-self._most :]
+        return self.all[max(0, len(self.all) - self._most) :]
 
     def append(self, text: str, kind: str) -> list[Row]:
         """Add what these words come to, without escape sequences and empty lines."""

@@ -40,8 +40,10 @@ class Appender:
             return True
         try:
             there, here = os.stat(self._path, follow_symlinks=False), os.fstat(self._handle)
-        except OSError:
+        except (FileNotFoundError, NotADirectoryError):
             return False
+        except OSError:
+            return True  # nobody can say: what cannot be looked at has not gone
         return (there.st_dev, there.st_ino) == (here.st_dev, here.st_ino)
 
     def reopen(self) -> None:

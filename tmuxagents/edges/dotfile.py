@@ -30,8 +30,11 @@ def read(path: str) -> bytes | None:
             return file.read()
 
 
-def replace(path: str, before: bytes | None, after: bytes | None) -> None:
-    """Write a file whole or not at all, or remove it. Raises Unusable, also if it is not as it was before."""
+def replace(path: str, before: bytes | None, after: bytes | None, *, private: bool = False) -> None:
+    """Write a file whole or not at all, or remove it. Raises Unusable, also if it is not as it was before.
+
+    `private`: a new one is for no other user.
+    """
     target = os.path.realpath(path)
     with _translated(path):
         if read(target) != before:
@@ -39,17 +42,17 @@ def replace(path: str, before: bytes | None, after: bytes | None) -> None:
         if after is None:
             os.unlink(target)
         else:
-            _write(target, after)
+            _write(target, after, private=private)
 
 
-def _write(target: str, text: bytes) -> None:
+def _write(target: str, text: bytes, *, private: bool) -> None:
     making = f"{target}.{os.urandom(6).hex()}"
     handle = os.open(making, os.O_WRONLY | os.O_CREAT | os.O_EXCL | os.O_CLOEXEC, 0o600)
     try:
         with open(handle, "wb") as file:
             file.write(text)
             file.flush()
-            _make_like(handle, target)
+            _make_like(handle, target, private=private)
             os.fsync(handle)
         os.rename(making, target)
     except BaseException:
@@ -58,11 +61,13 @@ def _write(target: str, text: bytes) -> None:
         raise
 
 
-def _make_like(handle: int, target: str) -> None:
+def _make_like(handle: int, target: str, *, private: bool) -> None:
     """Give a new file the mode and the owner of the one that it replaces, else what a new one has."""
     try:
         facts = os.stat(target)
     except FileNotFoundError:
+        if private:
+            return  # it was made so
         umask = os.umask(0o077)
         os.umask(umask)
         os.fchmod(handle, 0o666 & ~umask)

@@ -1,4 +1,4 @@
-"""The person's terminal, lent to another program: a pager beside us, or one in our place."""
+"""The person's terminal, lent to another program: a pager, one that writes beside us, or one in our place."""
 
 from __future__ import annotations
 
@@ -45,3 +45,46 @@ def _deaf() -> Iterator[None]:
         yield
     finally:
         signal.signal(signal.SIGINT, before)
+
+
+class Lent:
+    """A program that has our terminal while we do something else. Raises OSError if it cannot be started."""
+
+    def __init__(self, argv: Sequence[str], environment: Mapping[str, str]) -> None:
+        self._process = subprocess.Popen(argv, env=environment)
+
+    @property
+    def is_over(self) -> bool:
+        """Say whether it has left."""
+        return self._process.poll() is not None
+
+    def end(self) -> None:
+        """Ask it to leave."""
+        self._process.terminate()
+
+
+def lend(argv: Sequence[str]) -> str | None:
+    """Let a program have the terminal; return what it said went wrong, None if nothing did."""
+    with _deaf():
+        done = subprocess.run(argv, stderr=subprocess.PIPE, check=False)
+    said = done.stderr.decode("utf-8", "replace").strip()
+    return (said or f"It left with {done.returncode}.") if done.returncode else None
+
+
+class Beside:
+    """A program that works beside us, until it is done or we end it. `quiet`: its words go nowhere."""
+
+    def __init__(self, argv: Sequence[str], *, quiet: bool = False) -> None:
+        words = subprocess.DEVNULL if quiet else None
+        self._process = subprocess.Popen(
+            argv, stdin=subprocess.DEVNULL, stdout=words, stderr=words, start_new_session=quiet
+        )
+
+    def is_over(self) -> bool:
+        """Say whether it is done."""
+        return self._process.poll() is not None
+
+    def end(self) -> None:
+        """End it."""
+        self._process.terminate()
+        self._process.wait()

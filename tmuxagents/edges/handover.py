@@ -7,13 +7,13 @@ the lock and has its working directory; only then does the launcher say that the
 
 from __future__ import annotations
 
-import contextlib
 import os
 import resource
 import select
 import time
 
 from tmuxagents import jsonline
+from tmuxagents.edges.bare import ignoring
 
 TYPE_CHECKING = False
 if TYPE_CHECKING:
@@ -89,9 +89,9 @@ class Launcher:
                 poll.register(self._orders, select.POLLOUT)
             poll.poll(round(left * 1000) + 1)
             if self._rest:
-                with contextlib.suppress(BlockingIOError):
+                with ignoring(BlockingIOError):
                     self._rest = self._rest[os.write(self._orders, self._rest) :]
-            with contextlib.suppress(BlockingIOError):
+            with ignoring(BlockingIOError):
                 if os.read(self._answer, 1):
                     return True
         return False
@@ -101,7 +101,7 @@ class Launcher:
         for handle in (self._orders, self._answer):
             os.close(handle)
         for name in (ORDERS, ANSWER):
-            with contextlib.suppress(FileNotFoundError):
+            with ignoring(OSError):  # the run has begun, or has ended: what stays of them does no harm
                 os.unlink(f"{self._run_dir}/{name}")
 
 
@@ -161,7 +161,7 @@ def _parse(text: bytes) -> Handed | None:
 
 def answer(run_dir: str) -> None:
     """Say that the run is in our hands. A launcher that has gone does not hear it."""
-    with contextlib.suppress(OSError):
+    with ignoring(OSError):
         handle = os.open(f"{run_dir}/{ANSWER}", os.O_WRONLY | os.O_NONBLOCK | os.O_CLOEXEC)
         try:
             os.write(handle, READY)

@@ -6,13 +6,13 @@ so it is held without a gap: a hundred that look at once start one watcher.
 
 from __future__ import annotations
 
-import contextlib
 import fcntl
 import os
 import sys
 import time
 
 from tmuxagents.edges import process, settings
+from tmuxagents.edges.bare import ignoring
 from tmuxagents.errors import TmuxAgentsError
 
 TYPE_CHECKING = False
@@ -82,7 +82,7 @@ def _start(home: str, held: int, environment: Mapping[str, str]) -> None:
         shell = process.spawn(command[0], command, surroundings(home, environment), streams=streams)
     finally:
         os.close(nothing)
-    with contextlib.suppress(ChildProcessError):  # somebody of ours reaps whatever there is
+    with ignoring(ChildProcessError):  # somebody of ours reaps whatever there is
         os.waitpid(shell, 0)
 
 
@@ -186,7 +186,7 @@ def become(home: str, environment: Mapping[str, str]) -> None:
 
 def settle(home: str) -> None:
     """Belong to nobody: a session, a folder and streams of our own. What goes wrong goes into a log."""
-    with contextlib.suppress(PermissionError):  # we lead one already
+    with ignoring(PermissionError):  # we lead one already
         os.setsid()
     os.chdir("/")
     os.umask(0o077)
@@ -201,7 +201,7 @@ def bound_log(home: str) -> None:
     """Point our stderr at the log, and begin it anew where it is full."""
     folder = f"{_folder(home)}/logs"
     path = f"{folder}/{LOG}"
-    with contextlib.suppress(OSError):  # a disk that takes no log takes none
+    with ignoring(OSError):  # a disk that takes no log takes none
         if _is_at(2, path) and os.fstat(2).st_size <= _MOST_LOG:
             return
         os.makedirs(folder, mode=0o700, exist_ok=True)

@@ -6,14 +6,13 @@ start time, and signalled through a pidfd that was opened before both were compa
 
 from __future__ import annotations
 
-import contextlib
 import fcntl
 import os
 import resource
 import select
-import signal
 import time
 
+from tmuxagents.edges.bare import ignoring, signal
 from tmuxagents.edges.identity import (
     boot_id,
     host,
@@ -29,7 +28,8 @@ from tmuxagents.records import ProcessRow
 
 TYPE_CHECKING = False
 if TYPE_CHECKING:
-    from collections.abc import Iterable, Iterator, Mapping
+    from collections.abc import Iterable, Mapping
+    from typing import Any
 
 __all__ = [  # what others take from here of edges/identity, besides what is defined below
     "boot_id",
@@ -124,24 +124,30 @@ def pipe() -> tuple[int, int]:
     """Return the two ends of a pipe that a child writes into: ours never blocks, and takes a lot at once."""
     reading, writing = os.pipe2(os.O_CLOEXEC)
     os.set_blocking(reading, False)
-    with contextlib.suppress(OSError):  # an unprivileged user has so much of it and no more
+    with ignoring(OSError):  # an unprivileged user has so much of it and no more
         fcntl.fcntl(writing, fcntl.F_SETPIPE_SZ, _PIPE_SIZE)
     return reading, writing
 
 
 def spawn(
-    path: str, argv: list[str], environment: Mapping[str, str], *, streams: tuple[int, int, int]
+    path: str,
+    argv: list[str],
+    environment: Mapping[str, str],
+    *,
+    streams: tuple[int, int, int],
+    own_session: bool = True,
 ) -> int:
     """Start a child as the leader of a session of its own, without our signal settings.
 
     It gets these three descriptors and no other. Raises OSError, or ValueError for words that no command line
-    can hold.
+    can hold. Not `own_session`: it leads a group of its own in ours, and so can have our terminal.
     """
     keep_descriptors_ours()
     actions = [(os.POSIX_SPAWN_DUP2, stream, number) for number, stream in enumerate(streams)]
-    return os.posix_spawn(
-        path, argv, environment, file_actions=actions, setsid=True, setsigmask=[], setsigdef=_ALL_SIGNALS
-    )
+    usual: dict[str, Any] = {"file_actions": actions, "setsigmask": [], "setsigdef": _ALL_SIGNALS}
+    if own_session:
+        return os.posix_spawn(path, argv, environment, setsid=True, **usual)
+    return os.posix_spawn(path, argv, environment, setpgroup=0, **usual)
 
 
 def open_standard_streams() -> None:
@@ -155,7 +161,7 @@ def keep_descriptors_ours() -> None:
     """Let no child inherit what we ourselves inherited: whoever started us may have left files open."""
     for name in os.listdir("/proc/self/fd"):
         if int(name) > 2:  # noqa: PLR2004  (stdin, stdout, stderr)
-            with contextlib.suppress(OSError):  # the one that listed them is closed by now
+            with ignoring(OSError):  # the one that listed them is closed by now
                 os.set_inheritable(int(name), False)  # noqa: FBT003  (its only form)
 
 
@@ -169,35 +175,44 @@ def raise_limits() -> dict[str, list[int]]:
     return before
 
 
-@contextlib.contextmanager
-def surroundings(umask: int, limits: Mapping[str, list[int]]) -> Iterator[None]:
+class Surroundings:
     """Have the launcher's umask and limits while a child is started: it inherits them, we go on with ours.
 
     Only soft limits, and only as far as our own hard ones allow: what is given up cannot be had back.
     """
-    ours = {name: resource.getrlimit(getattr(resource, name)) for name in limits if hasattr(resource, name)}
-    before = os.umask(umask)
-    try:
-        for name, (soft, hard) in ours.items():
-            wanted = limits[name][0]
+
+    __slots__ = ("_limits", "_ours", "_umask")
+
+    def __init__(self, umask: int, limits: Mapping[str, list[int]]) -> None:
+        self._limits = {name: limits[name] for name in limits if hasattr(resource, name)}
+        self._ours: dict[str, tuple[int, int]] = {}
+        self._umask = umask
+
+    def __enter__(self) -> None:
+        self._ours = {name: resource.getrlimit(getattr(resource, name)) for name in self._limits}
+        self._umask = os.umask(self._umask)
+        for name, (soft, hard) in self._ours.items():
+            wanted = self._limits[name][0]
             fits = hard == resource.RLIM_INFINITY or (wanted != resource.RLIM_INFINITY and wanted <= hard)
             _set_soft(name, wanted if fits else soft, hard)
-        yield
-    finally:
-        for name, (soft, hard) in ours.items():
+
+    def __exit__(self, *_: object) -> None:
+        for name, (soft, hard) in self._ours.items():
             _set_soft(name, soft, hard)
-        os.umask(before)
+        os.umask(self._umask)
 
 
 def _set_soft(name: str, soft: int, hard: int) -> None:
-    with contextlib.suppress(OSError, ValueError):
+    with ignoring(OSError, ValueError):
         resource.setrlimit(getattr(resource, name), (soft, hard))
 
 
 def signal_name(number: int) -> str:
     """Return the name of a signal, also of one that has none of its own."""
+    import signal as named  # noqa: PLC0415  (few children end by one)
+
     try:
-        return signal.Signals(number).name
+        return named.Signals(number).name
     except ValueError:
         return f"SIG{number}"
 
@@ -223,6 +238,15 @@ def reap(child: int) -> int | None:
             return found
         if pid == child:
             found = status
+
+
+def was_suspended(child: int) -> bool:
+    """Say whether a key or its terminal has just stopped a child of ours; who else did so has his reasons."""
+    try:
+        found = os.waitid(os.P_PID, child, os.WSTOPPED | os.WNOHANG)
+    except ChildProcessError:
+        return False
+    return found is not None and found.si_status in (signal.SIGTSTP, signal.SIGTTIN, signal.SIGTTOU)
 
 
 # --- all processes ----------------------------------------------------------------------------------------

@@ -156,14 +156,12 @@ class Registry:
         sql = "SELECT run_id FROM run WHERE run_id >= ? AND run_id < ? ORDER BY run_id"
         return [found[0] for found in self._database.ask(sql, (prefix, f"{prefix}g"))]  # g comes behind f
 
-    def neighbours(self, run_id: str) -> list[str]:
-        """Return the ids before and after an id: those that its beginning could be mistaken for."""
-        return [found for found in self._database.ask(registry_sql.NEIGHBOURS, (run_id, run_id))[0] if found]
-
-    def all_neighbours(self, run_ids: Sequence[str]) -> dict[str, list[str]]:
-        """Return the neighbours of many ids at once."""
-        found = self._about(registry_sql.ALL_NEIGHBOURS, run_ids)
-        return {run_id: [other for other in others if other] for run_id, *others in found}
+    def alike(self, run_ids: Sequence[str], length: int) -> dict[str, list[str]]:
+        """Return of each of these ids the others that begin with so many of its digits, if any."""
+        found: dict[str, list[str]] = {}
+        for run_id, other in self._about(registry_sql.ALIKE.format(length=length), run_ids):
+            found.setdefault(run_id, []).append(other)
+        return found
 
     def session_sizes(self, session_ids: Iterable[str]) -> dict[str, int]:
         """Return how many runs each of these sessions has."""

@@ -141,12 +141,11 @@ ACTIVE = "(concluded = 0 AND status IN ('queued', 'running'))"
 TALLY = "SELECT status, runs, waiting, ended_at FROM tally WHERE scope = ? AND key = ?"
 COUNT = """SELECT status, count(*), sum(needs_input), max(coalesce(ended_at, 0)) FROM run WHERE {}
            GROUP BY status"""
-NEIGHBOURS = """SELECT (SELECT max(run_id) FROM run WHERE run_id < ?),
-                       (SELECT min(run_id) FROM run WHERE run_id > ?)"""
 # Of many runs at once; {} is one question mark a run.
-ALL_NEIGHBOURS = """SELECT run_id, (SELECT max(run_id) FROM run AS other WHERE other.run_id < run.run_id),
-                    (SELECT min(run_id) FROM run AS other WHERE other.run_id > run.run_id)
-                    FROM run WHERE run_id IN ({})"""
+ALIKE = """SELECT run.run_id, other.run_id FROM run JOIN run AS other
+               ON other.run_id >= substr(run.run_id, 1, {length}) AND other.run_id <> run.run_id
+               AND other.run_id < substr(run.run_id, 1, {length}) || 'g'
+               WHERE run.run_id IN ({{}})"""
 SESSIONS = "SELECT session_id, count(*) FROM run WHERE session_id IN ({}) GROUP BY session_id"
 DOCUMENTS = "SELECT run_id, text FROM run JOIN document USING (run_id, mark) WHERE run_id IN ({})"
 MOST_AT_ONCE = 500  # question marks in one statement
@@ -163,19 +162,24 @@ _WHERE = {
 class Scope:
     """Which runs are meant: `all`, those of a `project`, `owner` or tmux `server`, or the `named` ones.
 
-    With a `mode`: of those the ones that were launched in it.
+    `also` names further runs. With a `mode`: of all those the ones that were launched in it.
     """
 
-    __slots__ = ("among", "key", "kind", "mode", "values", "where")
+    __slots__ = ("also", "among", "key", "kind", "mode", "values", "where")
 
-    def __init__(self, kind: str, *keys: str, mode: str | None = None) -> None:
+    def __init__(self, kind: str, *keys: str, mode: str | None = None, also: Sequence[str] = ()) -> None:
         self.kind = kind
+        self.also = tuple(also)
         self.key = keys[0] if keys else ""
         self.mode = mode
         self.where = _WHERE[kind] if kind in _WHERE else f"run_id IN ({', '.join('?' * len(keys))})"
         # For few rows found otherwise: the plus keeps SQLite from going through all of the scope instead.
         self.among = self.where.replace("project", "+project").replace("owner", "+owner")
         self.values = keys if kind not in _WHERE else keys * self.where.count("?")
+        if self.also:
+            named = f"run_id IN ({', '.join('?' * len(self.also))})"
+            self.where, self.among = f"({self.where} OR {named})", f"({self.among} OR {named})"
+            self.values = (*self.values, *self.also)
         if mode is not None:
             self.where, self.among = f"{self.where} AND mode = ?", f"{self.among} AND mode = ?"
             self.values = (*self.values, mode)
@@ -183,11 +187,11 @@ class Scope:
     @property
     def is_tallied(self) -> bool:
         """Say whether its counts are kept."""
-        return self.kind in _WHERE and self.mode is None
+        return self.kind in _WHERE and self.mode is None and not self.also
 
     def holds(self, row: Row) -> bool:
         """Say whether a run is meant."""
-        return self.mode in (None, row.mode) and self._holds(row)
+        return self.mode in (None, row.mode) and (self._holds(row) or row.run_id in self.also)
 
     def _holds(self, row: Row) -> bool:
         if self.kind == "named":

@@ -7,7 +7,7 @@ import errno
 import os
 import time
 
-from tmuxagents.edges import rundir
+from tmuxagents.edges import rundir_writing
 
 TYPE_CHECKING = False
 if TYPE_CHECKING:
@@ -20,7 +20,7 @@ _FOLDER = os.O_DIRECTORY | os.O_NOFOLLOW | os.O_CLOEXEC
 
 def hide(run_dir: str) -> str:
     """Take a run out of everybody's sight, whole; return where it is to be removed. Raises OSError."""
-    hidden = f"{os.path.dirname(run_dir)}/{HIDDEN}{os.path.basename(run_dir)}-{rundir.secret()}"
+    hidden = f"{os.path.dirname(run_dir)}/{HIDDEN}{os.path.basename(run_dir)}-{rundir_writing.secret()}"
     os.rename(run_dir, hidden)
     return hidden
 
@@ -104,7 +104,7 @@ def _unlink(name: str, folder: int) -> bool:
 def _move_up(name: str, inner: int, top: int) -> None:
     with contextlib.suppress(FileNotFoundError):
         os.close(_open(name, inner))  # whoever has no right to a folder may not move it, either
-        os.rename(name, rundir.secret(), src_dir_fd=inner, dst_dir_fd=top)
+        os.rename(name, rundir_writing.secret(), src_dir_fd=inner, dst_dir_fd=top)
 
 
 def _open(path: str, folder: int | None = None) -> int:

@@ -5,9 +5,10 @@ A run that works holds the lock of one slot file, a run that waits that of its t
 
 from __future__ import annotations
 
-import contextlib
 import fcntl
 import os
+
+from tmuxagents.edges.bare import ignoring
 
 _FLAGS = os.O_RDWR | os.O_CREAT | os.O_NOFOLLOW | os.O_CLOEXEC
 
@@ -30,14 +31,14 @@ class Queue:
             path = f"{self._tickets}/{name}"
             handle = os.open(path, _FLAGS, 0o600)
             fcntl.flock(handle, fcntl.LOCK_EX)
-            with contextlib.suppress(FileNotFoundError):
+            with ignoring(FileNotFoundError):
                 if os.stat(path).st_ino == os.fstat(handle).st_ino:
                     return handle
             os.close(handle)  # somebody took it for a dead one before it was locked
 
     def give_back(self, name: str, handle: int) -> None:
         """Give a ticket back."""
-        with contextlib.suppress(FileNotFoundError):
+        with ignoring(FileNotFoundError):
             os.unlink(f"{self._tickets}/{name}")
         os.close(handle)
 

@@ -25,11 +25,13 @@ _libc = ctypes.CDLL(None)
 class Subcall:
     """One call that is carried out by a process."""
 
-    def __init__(self, tool: str, arguments: bytes, options: Sequence[str] = ()) -> None:
-        command = [sys.executable, "-P", "-m", "tmuxagents", *options, "call", "--stream", "--", tool, "-"]
-        stdin, caller = _holding(arguments), os.getpid()
+    def __init__(self, words: Sequence[str], content: bytes = b"") -> None:
+        command = [sys.executable, "-P", "-m", "tmuxagents", *words]
+        stdin, caller = _holding(content), os.getpid()
 
         def be_asked() -> None:
+            # Held back until it listens (cli/interrupts): in the middle of its start it could be lost.
+            signal.pthread_sigmask(signal.SIG_BLOCK, [signal.SIGINT])
             _libc.prctl(_PR_SET_PDEATHSIG, int(signal.SIGINT), 0, 0, 0)
             if os.getppid() != caller:
                 os._exit(1)  # it was killed a moment ago

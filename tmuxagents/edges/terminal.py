@@ -6,17 +6,24 @@ it. Flow control is off, so that Ctrl-S freezes nobody; keys come as bytes, so t
 
 from __future__ import annotations
 
-import contextlib
 import os
 import select
 import termios
 import time
+
+from tmuxagents.edges.bare import ignoring
 
 TYPE_CHECKING = False
 if TYPE_CHECKING:
     from typing import Any
 
 CTRL_C = b"\x03"
+# What a program that was killed may have left on: other screen, mouse, focus, paste, keyboard modes, colours;
+# and before that, the end of a string that it may have been in the midst of.
+_USUAL = (
+    b"\x1b\\\x1b[?2026l\x1b[?1049l\x1b[?1000l\x1b[?1002l\x1b[?1003l\x1b[?1006l\x1b[?1004l\x1b[?2004l"
+    b"\x1b[>4;0m\x1b[?1l\x1b>\x1b[?7h\x1b[r\x1b[999;1H\x1b(B\x1b[m\x1b[?25h"
+)
 _KEPT = 256 * 1024  # what may wait for a terminal that does not take it
 _INPUT_FLAGS, _LOCAL_FLAGS, _SETTINGS = 0, 3, 6
 
@@ -24,19 +31,22 @@ _INPUT_FLAGS, _LOCAL_FLAGS, _SETTINGS = 0, 3, 6
 class Terminal:
     """The terminal behind a descriptor, or nothing where there is none."""
 
-    __slots__ = ("_before", "_handle", "_skipped", "_waiting", "keys")
+    __slots__ = ("_before", "_handle", "_lent", "_ours", "_rung", "_skipped", "_waiting", "keys")
 
     def __init__(self, descriptor: int = 1) -> None:
         self._waiting = b""
         self._skipped = 0
+        self._rung = False
         self._before: list[Any] | None = None
+        self._ours: list[Any] | None = None
+        self._lent: int | None = None  # the descriptor of our keys, while another reads them
         self._handle: int | None = None
         self.keys: int | None = None
         if not os.isatty(descriptor):
             return
         # Handles of our own: O_NONBLOCK on the inherited ones would be everybody's.
         flags = os.O_NONBLOCK | os.O_NOCTTY | os.O_CLOEXEC
-        with contextlib.suppress(OSError, termios.error):
+        with ignoring(OSError, termios.error):
             self._handle = os.open(f"/proc/self/fd/{descriptor}", os.O_WRONLY | flags)
             self.keys = os.open(f"/proc/self/fd/{descriptor}", os.O_RDONLY | flags)
             self._before = termios.tcgetattr(self.keys)
@@ -44,6 +54,7 @@ class Terminal:
             ours[_INPUT_FLAGS] &= ~(termios.IXON | termios.IXOFF)
             ours[_LOCAL_FLAGS] &= ~(termios.ECHO | termios.ICANON | termios.ISIG | termios.IEXTEN)
             termios.tcsetattr(self.keys, termios.TCSANOW, ours)
+            self._ours = ours
 
     @property
     def is_terminal(self) -> bool:
@@ -67,7 +78,7 @@ class Terminal:
 
     def show(self, text: bytes) -> None:
         """Show as much as the terminal takes now; the rest waits, and too much of it is skipped."""
-        if self._handle is None:
+        if self._handle is None or self._lent is not None:
             return
         text_and_gap = self._gap() + text  # what was skipped is told where it is missing
         if len(self._waiting) + len(text_and_gap) > _KEPT:
@@ -76,6 +87,13 @@ class Terminal:
             self._waiting += text_and_gap
             self._skipped = 0
         self.flush()
+
+    def ring(self) -> None:
+        """Ring the bell, once for all, whoever has the terminal."""
+        if self._handle is not None and not self._rung:
+            self._rung = True
+            with ignoring(OSError):
+                os.write(self._handle, b"\a")
 
     def flush(self) -> None:
         """Show what waits, as far as the terminal takes it now."""
@@ -114,14 +132,58 @@ class Terminal:
             os.close(self.keys)
             self.keys = None
 
+    # --- lent to a program ---
+
+    def lend(self, limit_s: float) -> bool:
+        """Let another program have the terminal, as it was before us; say whether there is one to lend.
+
+        Until it is taken back, nothing is shown and no key is read.
+        """
+        if self._handle is None or self.keys is None:
+            return False
+        self._show_rest(limit_s)
+        self._lent, self.keys = self.keys, None
+        self._set(self._before)
+        return True
+
+    def give_to(self, group: int) -> None:
+        """Make a process group the one that the keys of the terminal go to."""
+        if self._handle is not None:
+            with ignoring(OSError):
+                os.tcsetpgrp(self._handle, group)
+
+    def take_back(self) -> None:
+        """Have the terminal again, in a usable state whatever was done to it."""
+        if self._lent is None:
+            return
+        self.keys, self._lent = self._lent, None
+        self.give_to(os.getpgrp())
+        self._set(self._ours)
+        self.show(_USUAL)
+
+    @property
+    def is_hung_up(self) -> bool:
+        """Say whether the terminal is gone."""
+        if self._handle is None:
+            return False
+        poll = select.poll()
+        poll.register(self._handle, 0)
+        return any(what & (select.POLLHUP | select.POLLERR) for _, what in poll.poll(0))
+
+    def _set(self, modes: list[Any] | None) -> None:
+        if modes is not None and self._handle is not None:
+            with ignoring(OSError, termios.error):
+                termios.tcsetattr(self._handle, termios.TCSANOW, modes)
+
     def leave(self, limit_s: float) -> None:
         """Show what still waits, for a moment at most, and give the terminal back as it was."""
+        self._show_rest(limit_s)
+        self._set(self._before)
+
+    def _show_rest(self, limit_s: float) -> None:
         deadline = time.monotonic() + limit_s
         while self._waiting and (left := deadline - time.monotonic()) > 0:
             poll = select.poll()
             poll.register(self.waiting or 0, select.POLLOUT)
             poll.poll(round(left * 1000) + 1)
             self.flush()
-        if self._before is not None and self._handle is not None:
-            with contextlib.suppress(OSError, termios.error):
-                termios.tcsetattr(self._handle, termios.TCSANOW, self._before)

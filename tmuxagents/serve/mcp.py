@@ -8,13 +8,14 @@ from __future__ import annotations
 import contextlib
 import json
 import os
+import select
 import selectors
 import signal
 import time
 
 from tmuxagents import jsonline
-from tmuxagents.edges.subcall import Subcall
-from tmuxagents.serve import protocol
+from tmuxagents.serve import calls, protocol
+from tmuxagents.serve.notices import Notices
 from tmuxagents.serve.waiting import still_working
 
 TYPE_CHECKING = False
@@ -22,37 +23,13 @@ if TYPE_CHECKING:
     from collections.abc import Sequence
     from typing import Any
 
+    from tmuxagents.serve.calls import Call
     from tmuxagents.serve.protocol import Message, Request
 
 MOST_AT_ONCE = 32
 LONGEST_LINE = 16 * 1024 * 1024
-LONGEST_NAME = 100
-ALIVE_S = 15.0  # so often a call that says nothing new is told of, so that no client gives it up
+LAST_ANSWERS_S = 20.0  # for a client that has asked, and will say nothing more
 _PIECE = 256 * 1024
-
-
-class Call:
-    """One call of a client, and the process that carries it out."""
-
-    def __init__(self, request: Request, process: Subcall, limit_s: float | None) -> None:
-        self.request = request
-        self.process = process
-        self.is_answered = False
-        self.last: dict[str, Any] | None = None  # what was told last
-        self.told = 0
-        now = time.monotonic()
-        self.tells_at = now + ALIVE_S
-        self.gives_up_at = None if limit_s is None else now + limit_s
-
-    def progress(self, document: dict[str, Any] | None = None) -> Message | None:
-        """Return how it stands, for a client that wants to know."""
-        self.last = document or self.last
-        self.tells_at = time.monotonic() + ALIVE_S
-        self.told += 1
-        if self.request.token is None or self.is_answered:
-            return None
-        text = self.last["content"][0]["text"] if self.last else "starting"
-        return protocol.progressed(self.request, self.told, text)
 
 
 class Server:
@@ -67,13 +44,14 @@ class Server:
         self._limit_s = limit_s
         self._options = options
         self._selector = selectors.DefaultSelector()
-        self._calls: dict[Any, Call] = {}  # by the id of the request; those that were answered by another key
+        self._calls: dict[Any, Call] = {}  # by the id of the request
+        self._notices = Notices()
         self._begun = bytearray()
         self._skips = False  # the rest of a line that is too long
-        self._goes_on = True
+        self._ends_at: float | None = None  # the client has said its last word
 
     def serve(self) -> None:
-        """Serve until the client leaves or a signal comes; then nothing that it waits for is left at work."""
+        """Serve until the client leaves or a signal comes; no child that it waits for works on then."""
         waking, self._waker = os.pipe2(os.O_NONBLOCK | os.O_CLOEXEC)
         signal.set_wakeup_fd(self._waker, warn_on_full_buffer=False)
         for number in (signal.SIGINT, signal.SIGTERM, signal.SIGHUP):
@@ -81,7 +59,7 @@ class Server:
         self._selector.register(waking, selectors.EVENT_READ, self._leave)
         self._selector.register(self._reading, selectors.EVENT_READ, self._hear)
         try:
-            while self._goes_on:
+            while self._ends_at is None or (self._quick_calls() and time.monotonic() < self._ends_at):
                 for key, _ in self._selector.select(self._pause()):
                     key.data()
                 self._look_at_clock()
@@ -92,19 +70,36 @@ class Server:
                 call.process.cancel()
 
     def _leave(self) -> None:
-        self._goes_on = False
+        self._ends_at = 0.0
+
+    def _hear_no_more(self) -> None:
+        """End what waits for children, and answer the rest: a client may ask, and close its end at once."""
+        self._selector.unregister(self._reading)
+        self._ends_at = time.monotonic() + LAST_ANSWERS_S
+        for call in self._calls.values():
+            if call.waits_for_children:
+                call.process.cancel()
+
+    def _quick_calls(self) -> list[Call]:
+        return [call for call in self._calls.values() if not (call.is_answered or call.waits_for_children)]
 
     def _say(self, message: Message | None) -> None:
         rest = memoryview(jsonline.encode(message)) if message is not None else memoryview(b"")
         while rest:
-            rest = rest[os.write(self._writing, rest) :]
+            try:
+                rest = rest[os.write(self._writing, rest) :]
+            except BlockingIOError:  # a client can have made the pipe so
+                select.select([], [self._writing], [])
 
     # --- what the client says -----------------------------------------------------------------------------
 
     def _hear(self) -> None:
-        piece = os.read(self._reading, _PIECE)
+        try:
+            piece = os.read(self._reading, _PIECE)
+        except BlockingIOError:
+            return
         if not piece:
-            self._leave()
+            self._hear_no_more()
             return
         *lines, rest = piece.split(b"\n")
         for line in lines:
@@ -135,6 +130,8 @@ class Server:
         elif said.id is None:
             self._cancel(protocol.cancelled_id(said))
         else:
+            for notice in self._notices.hear(said):
+                self._say(notice)
             answer = protocol.answer(said, offered=self._offered)
             if answer is not None:
                 self._say(answer)
@@ -150,26 +147,23 @@ class Server:
     # --- calls --------------------------------------------------------------------------------------------
 
     def _begin(self, request: Request) -> None:
-        name, arguments = request.params.get("name"), request.params.get("arguments")
-        if not _is_name(name):
-            self._say(protocol.error(request.id, protocol.BAD_PARAMS, "A call has the name of a tool."))
-        elif request.id in self._calls:
+        if request.id in self._calls:
             self._say(protocol.error(request.id, protocol.INVALID, "This id is in use."))
-        elif len(self._calls) >= MOST_AT_ONCE:
+            return
+        if len(self._calls) >= MOST_AT_ONCE:
             self._say(protocol.failed(request, f"{MOST_AT_ONCE} calls are at work: wait for one of them."))
-        else:
-            given = json.dumps({} if arguments is None else arguments).encode()
-            self._start(request, str(name), given)
-
-    def _start(self, request: Request, name: str, arguments: bytes) -> None:
+            return
         try:
-            process = Subcall(name, arguments, self._options)
+            call = calls.begin(request, self._options, self._limit_s)
         except OSError as why:
             self._say(protocol.failed(request, f"The call cannot be started: {why.strerror}."))
             return
-        call = Call(request, process, self._limit_s)
-        self._calls[request.id] = call
-        self._selector.register(process.handle, selectors.EVENT_READ, lambda: self._listen(call))
+        if isinstance(call, dict):
+            self._say(call)
+            return
+        begun = call
+        self._calls[request.id] = begun
+        self._selector.register(begun.process.handle, selectors.EVENT_READ, lambda: self._listen(begun))
 
     def _listen(self, call: Call) -> None:
         for line in call.process.lines():
@@ -185,7 +179,9 @@ class Server:
         if document.get("type") == "progress":
             self._say(call.progress(document))
         else:
-            self._answer(call, protocol.called(call.request, document))
+            if call.request.params.get("name") == "background_agent":
+                self._notices.watch(document)
+            self._answer(call, call.answer(document))
 
     def _answer(self, call: Call, message: Message) -> None:
         if not call.is_answered:
@@ -199,9 +195,14 @@ class Server:
         open_calls = [call for call in self._calls.values() if not call.is_answered]
         moments = [call.tells_at for call in open_calls]
         moments += [call.gives_up_at for call in open_calls if call.gives_up_at is not None]
-        return max(0.0, min(moments) - time.monotonic()) if moments else None
+        moments += [self._ends_at] if self._ends_at is not None else []
+        pauses = [max(0.0, min(moments) - time.monotonic())] if moments else []
+        pause = self._notices.pause()
+        return min([*pauses, pause]) if pause is not None else min(pauses, default=None)
 
     def _look_at_clock(self) -> None:
+        for notice in self._notices.news():
+            self._say(notice)
         now = time.monotonic()
         for call in [call for call in self._calls.values() if not call.is_answered]:
             if call.gives_up_at is not None and now >= call.gives_up_at:
@@ -210,8 +211,3 @@ class Server:
                 )
             elif now >= call.tells_at:
                 self._say(call.progress())
-
-
-def _is_name(name: Any) -> bool:
-    """Say whether a tool could be called so: a word that fits on a command line."""
-    return isinstance(name, str) and 0 < len(name) <= LONGEST_NAME and name.isprintable()

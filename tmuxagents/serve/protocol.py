@@ -9,7 +9,8 @@ from __future__ import annotations
 import json
 
 from tmuxagents import __version__
-from tmuxagents.core import catalogue, catalogue_words
+from tmuxagents.core import catalogue_words
+from tmuxagents.serve import offers, workflows
 
 TYPE_CHECKING = False
 if TYPE_CHECKING:
@@ -21,27 +22,20 @@ if TYPE_CHECKING:
 STATELESS = ("2026-07-28",)
 WITH_HANDSHAKE = ("2025-11-25", "2025-06-18", "2025-03-26", "2024-11-05")  # the latest first
 PARSE, INVALID, NO_METHOD, BAD_PARAMS, INTERNAL, UNSUPPORTED = -32700, -32600, -32601, -32602, -32603, -32022
+NO_RESOURCE = -32002  # of the versions with a handshake; the stateless one has BAD_PARAMS in its place
+LEVELS = ("debug", "info", "notice", "warning", "error", "critical", "alert", "emergency")
+CALL, RESOURCES, READ = "tools/call", "resources/list", "resources/read"
+SET_LEVEL = "logging/setLevel"
 _PREFIX = "io.modelcontextprotocol/"
-_VERSION, _SERVER = f"{_PREFIX}protocolVersion", f"{_PREFIX}serverInfo"
+_VERSION, _SERVER, _LEVEL = (f"{_PREFIX}{name}" for name in ("protocolVersion", "serverInfo", "logLevel"))
 _INFO = {"name": "tmuxagents", "title": "tmuxagents", "version": __version__}
-_INSTRUCTIONS = (
-    "Delegate work to child agents (subagents), each in a tmux window of its own that a person can watch. "
-    "Short tasks: subagent or delegate_to_subagents. Long ones: background_agent, then "
-    "background_agent_status."
-)
 _KEPT_MS = 60_000  # a list of tools does not change while this program stays the same
-_LOOKS_ONLY = (
-    "background_agent_status",
-    "get_subagent_output",
-    "get_subagent_session",
-    "list_subagent_profiles",
-)
 
 
 class Request:
     """One message of a client. Without an id it is a notification, and nothing answers it."""
 
-    __slots__ = ("id", "is_stateless", "method", "params", "token", "version")
+    __slots__ = ("id", "is_stateless", "level", "method", "params", "token", "version")
 
     def __init__(self, method: str, params: Mapping[str, Any], id: Any = None) -> None:  # noqa: A002
         meta = params.get("_meta")
@@ -53,6 +47,15 @@ class Request:
         self.version = meta.get(_VERSION)
         self.is_stateless = self.version is not None and method != "initialize"
         self.token = token if _is_id(token) else None
+        given = {SET_LEVEL: params.get("level")}.get(method)
+        level = meta.get(_LEVEL) if self.is_stateless else given
+        self.level = (
+            level if isinstance(level, str) and level in LEVELS else None
+        )  # to be told of that or worse
+
+
+class Refused(Exception):
+    """A request whose parameters mean nothing; its words are for the client."""
 
 
 def _is_id(value: Any) -> bool:
@@ -94,14 +97,23 @@ def result(request: Request, body: Mapping[str, Any]) -> Message:
 
 
 def answer(request: Request, *, offered: bool) -> Message | None:
-    """Return the answer to whatever can be answered at once; None for a call. `offered`: there are tools."""
+    """Return the answer to what can be answered at once, else None. `offered`: the client may delegate."""
     if request.is_stateless and request.version not in STATELESS:
         known = {"supported": [*STATELESS, *WITH_HANDSHAKE], "requested": str(request.version)}
         return error(request.id, UNSUPPORTED, "This protocol version is not spoken here.", known)
-    if request.method == "tools/call":
+    try:
+        return _answered(request, offered=offered)
+    except (Refused, workflows.Unknown) as why:
+        return error(request.id, BAD_PARAMS, str(why))
+
+
+def _answered(request: Request, *, offered: bool) -> Message | None:
+    if request.method.endswith("/list") and request.params.get("cursor") is not None:
+        raise Refused("This cursor is none of ours.")  # all that is listed here is one page
+    if request.method in (CALL, READ) or (request.method == RESOURCES and offered):
         return None
     make = _METHODS.get(request.method)
-    if make is None:
+    if make is None or (request.is_stateless and request.method in _OF_SESSIONS):
         return error(request.id, NO_METHOD, f"There is no method {request.method[:40]!r} here.")
     return result(request, make(request, offered))
 
@@ -117,22 +129,42 @@ def _discovered(_request: Request, _offered: bool) -> Message:  # noqa: FBT001
 
 
 def _described() -> Message:
-    return {"capabilities": {"tools": {}}, "instructions": _INSTRUCTIONS}
+    return {"capabilities": offers.CAPABILITIES, "instructions": offers.INSTRUCTIONS}
 
 
 def _cached() -> Message:
     return {"ttlMs": _KEPT_MS, "cacheScope": "private"}
 
 
-def _listed(request: Request, offered: bool) -> Message:  # noqa: FBT001
-    tools = [_tool(tool) for tool in catalogue.TOOLS] if offered else []
-    return {"tools": tools, **(_cached() if request.is_stateless else {})}
+def _page(request: Request, key: str, entries: list[Message], *, kept: bool = True) -> Message:
+    cached = _cached() if kept else {**_cached(), "ttlMs": 0}
+    return {key: entries, **(cached if request.is_stateless else {})}
 
 
-def _tool(tool: catalogue.Tool) -> Message:
-    shape = {"name": tool.name, "title": tool.label, "description": tool.description}
-    hints = {"readOnlyHint": tool.name in _LOOKS_ONLY}
-    return {**shape, "inputSchema": tool.parameters, "annotations": hints}
+def _tools(request: Request, offered: bool) -> Message:  # noqa: FBT001
+    return _page(request, "tools", offers.tools() if offered else [])
+
+
+def _no_resources(request: Request, _offered: bool) -> Message:  # noqa: FBT001
+    return _page(request, "resources", [])
+
+
+def _templates(request: Request, offered: bool) -> Message:  # noqa: FBT001
+    return _page(request, "resourceTemplates", offers.templates() if offered else [])
+
+
+def _prompts(request: Request, offered: bool) -> Message:  # noqa: FBT001
+    return _page(request, "prompts", workflows.listed() if offered else [])
+
+
+def _prompt(request: Request, _offered: bool) -> Message:  # noqa: FBT001
+    return workflows.got(request.params.get("name"), request.params.get("arguments"))
+
+
+def _level_set(request: Request, _offered: bool) -> Message:  # noqa: FBT001
+    if request.level is None:
+        raise Refused(f"level must be one of {', '.join(LEVELS)}.")
+    return {}
 
 
 def _nothing(_request: Request, _offered: bool) -> Message:  # noqa: FBT001
@@ -142,9 +174,15 @@ def _nothing(_request: Request, _offered: bool) -> Message:  # noqa: FBT001
 _METHODS = {
     "initialize": _initialized,
     "server/discover": _discovered,
-    "tools/list": _listed,
+    "tools/list": _tools,
+    RESOURCES: _no_resources,
+    "resources/templates/list": _templates,
+    "prompts/list": _prompts,
+    "prompts/get": _prompt,
+    SET_LEVEL: _level_set,
     "ping": _nothing,
 }
+_OF_SESSIONS = ("initialize", SET_LEVEL)  # the stateless era has none
 
 
 # --- calls ------------------------------------------------------------------------------------------------
@@ -162,8 +200,26 @@ def tool_result(document: Mapping[str, Any]) -> Message:
     return {"content": document["content"], "structuredContent": told, "isError": document["isError"]}
 
 
+def read_out(request: Request, document: Mapping[str, Any]) -> Message:
+    """Return the answer to a request about resources from what was found."""
+    if not document["isError"]:
+        kind = "resources" if request.method == RESOURCES else "contents"
+        return result(request, _page(request, kind, document[kind], kept=False))
+    problem = document["details"]["error"]
+    code = INTERNAL if problem["kind"] == "internal" else BAD_PARAMS if request.is_stateless else NO_RESOURCE
+    return error(request.id, code, problem["message"], {"uri": request.params.get("uri")})
+
+
+def logged(level: str, data: Message) -> Message:
+    """Return a log message, as a notification."""
+    told = {"level": level, "logger": "tmuxagents", "data": data}
+    return {"jsonrpc": "2.0", "method": "notifications/message", "params": told}
+
+
 def failed(request: Request, message: str) -> Message:
     """Return the answer to a call of which nothing can be told but this."""
+    if request.method != CALL:
+        return error(request.id, INTERNAL, message)
     body = {"content": [{"type": "text", "text": message}], "isError": True}
     return result(request, {**body, "structuredContent": {"text": message}})
 

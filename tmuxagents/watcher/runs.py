@@ -9,7 +9,7 @@ from concurrent.futures import ThreadPoolExecutor
 from tmuxagents import records
 from tmuxagents.commands import learn
 from tmuxagents.commands.conclude import NEVER_OPENED, conclude
-from tmuxagents.edges import rundir
+from tmuxagents.edges import rundir_writing
 from tmuxagents.errors import NoSuchRun
 from tmuxagents.watcher.following import Following
 
@@ -169,7 +169,7 @@ class Runs:
             return None
         claimed: bool | None
         try:
-            claimed = rundir.announce(one.run_dir)
+            claimed = rundir_writing.announce(one.run_dir)
         except OSError as error:
             self._complain(f"nobody can be told of the end of {one.run_dir}: {error.strerror}")
             one.failed()

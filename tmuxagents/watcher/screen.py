@@ -35,7 +35,7 @@ class View:
 
 
 class Chore:
-    """What is to be done about the window of a run that has ended. `close_s`: in how long it is closed."""
+    """What is to be done about a run's window. `close_s`: in how long it is closed, None: it stays."""
 
     __slots__ = ("close_s", "run_id", "state", "window")
 

@@ -1,4 +1,4 @@
-"""What happens when a run has ended: its mark in the status lines, a hook, and the end of its window."""
+"""What is told of runs: that one waits for somebody, on its window; its end: a mark, a hook, the window."""
 
 from __future__ import annotations
 
@@ -18,6 +18,7 @@ if TYPE_CHECKING:
     from tmuxagents.watcher.runs import Ending
     from tmuxagents.watcher.screens import Screens
 
+WAITING = "waiting"  # for a person: what its window says while that is so
 _MARKED = ("status", "message")  # settings of `notify` that put a mark into the status line
 
 
@@ -28,6 +29,19 @@ class Telling:
         self._environment = environment
         self._screens = screens
         self._hooks = hooks
+        self._asking: set[str] = set()  # the runs whose windows show that they wait for a person
+
+    def show_asking(self, rows: Iterable[Row]) -> None:
+        """Show on the window of each run that goes on whether it waits for a person."""
+        for row in rows:
+            asks = row.needs_input and row.status == records.RUNNING
+            if asks == (row.run_id in self._asking):
+                continue
+            (self._asking.add if asks else self._asking.discard)(row.run_id)
+            if row.status == records.RUNNING and row.server is not None and row.window is not None:
+                state = WAITING if asks else row.status
+                chore = Chore(row.run_id, window=row.window, state=state, close_s=None)
+                self._screens.add(row.server, chore)
 
     def tell(self, endings: Iterable[Ending]) -> None:
         """Tell of what has been claimed and saved."""

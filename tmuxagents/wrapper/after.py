@@ -9,7 +9,7 @@ import time
 from tmuxagents import records
 from tmuxagents.commands.inspect import inspect
 from tmuxagents.core import prompt
-from tmuxagents.edges import process, rundir
+from tmuxagents.edges import process, rundir, rundir_writing
 from tmuxagents.errors import NoSuchRun
 from tmuxagents.records import Verdict
 
@@ -105,7 +105,7 @@ def write_prompt(run_dir: str, task: str, outputs: Sequence[str | None]) -> int:
     """Put what the runs before answered into the prompt; return it, open for the child to read."""
     written = rundir.read_bytes(f"{run_dir}/{rundir.PROMPT}") or b""
     text = prompt.with_outputs(written.decode("utf-8", "surrogateescape"), task, outputs)
-    rundir.replace(run_dir, rundir.PROMPT, text.encode("utf-8", "surrogateescape"))
+    rundir_writing.replace(run_dir, rundir.PROMPT, text.encode("utf-8", "surrogateescape"))
     return rundir.open_prompt(run_dir)
 
 

@@ -46,6 +46,7 @@ class Before:
         self._signals = signals
         self._closed = closed
         self._stopped: Verdict | None = None
+        self.slot: int | None = None
 
     def wait(self, folder: str, most: int) -> Verdict | None:
         """Wait for everything; return how the run ended if it did so before there was a child.
@@ -58,7 +59,9 @@ class Before:
         if verdict is not None or self._stopped is not None:
             return verdict or self._stopped
         turn = Turn(slots=Queue(folder), most=most, **self._parts)
-        return None if turn.wait(self._claim.meta["runId"], self._is_stopped) else self._stopped
+        has_one = turn.wait(self._claim.meta["runId"], self._is_stopped)
+        self.slot = turn.slot
+        return None if has_one else self._stopped
 
     def _wait_for_others(self) -> Verdict | None:
         claim = self._claim

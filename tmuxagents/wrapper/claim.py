@@ -10,7 +10,7 @@ import time
 
 from tmuxagents.core import documents
 from tmuxagents.core.events import is_figure
-from tmuxagents.edges import handover, process, rundir
+from tmuxagents.edges import handover, process, rundir, rundir_writing
 from tmuxagents.errors import NotPossible
 
 TYPE_CHECKING = False
@@ -42,7 +42,7 @@ class Claim:
 def claim(run_dir: str) -> Claim:
     """Claim a run and hold its lock until we leave, or raise NotPossible: another has it, or it has ended."""
     try:
-        held = rundir.lock(run_dir, LOCK_LIMIT_S)
+        held = rundir_writing.lock(run_dir, LOCK_LIMIT_S)
     except OSError as error:
         raise _refusal(f"There is no run directory at {run_dir}: {error.strerror}.") from error
     if held is None:
@@ -64,7 +64,7 @@ def claim(run_dir: str) -> Claim:
         if handed is None:
             raise _refusal("The launcher of this run is gone; nothing was started.")
     wrapper = documents.wrapper(process.myself(), _tmux(handed), time.time())
-    if not rundir.claim(run_dir, wrapper):
+    if not rundir_writing.claim(run_dir, wrapper):
         raise _refusal("This run has a wrapper already; nothing was started.")
     return Claim(run_dir, meta, wrapper, prompt, handed)
 

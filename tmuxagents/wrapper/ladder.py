@@ -2,10 +2,9 @@
 
 from __future__ import annotations
 
-import signal
-
 from tmuxagents import tree
 from tmuxagents.edges import process
+from tmuxagents.edges.bare import signal
 
 TYPE_CHECKING = False
 if TYPE_CHECKING:

@@ -2,13 +2,13 @@
 
 from __future__ import annotations
 
-import contextlib
 import time
 
 from tmuxagents.core import events, lifecycle, transcript
 from tmuxagents.core.progress import Narrator
-from tmuxagents.edges import rundir
+from tmuxagents.edges import marks, rundir, rundir_writing
 from tmuxagents.edges.appender import Appender
+from tmuxagents.edges.bare import ignoring
 from tmuxagents.edges.rawlog import RawLog
 
 TYPE_CHECKING = False
@@ -46,6 +46,7 @@ class Recorder:
         self.stderr = RawLog(f"{run_dir}/{rundir.STDERR}")
         self.restored = False
         self._place = rundir.place_of(run_dir)
+        self._whole: marks.Mark | None = None  # what the directory was known by when all was there
         self._meta = meta
         self._wrapper = wrapper
         self._terminal = terminal
@@ -56,7 +57,7 @@ class Recorder:
         self._transcript_lines = bytearray()
         self._window_lines = bytearray()
         self._activity: str | None = None
-        self._shown_at = self._titled_at = 0.0
+        self._show_at = self._titled_at = 0.0
         self._seq = 0
         self._stderr_events = 0
         self._plain_lines = 0
@@ -115,7 +116,7 @@ class Recorder:
     def hint(self, text: str) -> None:
         """Say something in the window alone."""
         self._window_lines += transcript.Line(transcript.ASIDE, text).coloured()
-        self._shown_at = 0.0
+        self._show_at = 0.0
 
     def flush(self, now: float, *, last: bool = False) -> None:
         """Write what has gathered; `now` is monotonic. Once for each time we wake up."""
@@ -126,7 +127,7 @@ class Recorder:
         """Return when the window is due to be written again; None if nothing waits."""
         due = []
         if self._window_lines:
-            due.append(self._shown_at + SHOW_EVERY_S)
+            due.append(self._show_at)
         if self._activity is not None:
             due.append(self._titled_at + TITLE_EVERY_S)
         return min(due, default=None)
@@ -141,10 +142,11 @@ class Recorder:
         self._transcript_lines.clear()
 
     def _show(self, now: float, *, last: bool) -> None:
-        if self._window_lines and (last or now - self._shown_at >= SHOW_EVERY_S):
+        if self._window_lines and (last or now >= self._show_at):
             self._terminal.show(bytes(self._window_lines))
             self._window_lines.clear()
-            self._shown_at = now
+            # A second one may come at once: so at a steady pace no line has to wait for a wake-up of its own.
+            self._show_at = max(now, self._show_at + SHOW_EVERY_S)
         if self._activity is not None and (last or now - self._titled_at >= TITLE_EVERY_S):
             self.title(self._activity)
             self._titled_at = now
@@ -161,13 +163,17 @@ class Recorder:
         A result that lies there already is not ours: nobody reads it while we live, and nobody shall after we
         died.
         """
-        with contextlib.suppress(OSError):
-            rundir.remove(self.run_dir, rundir.RESULT)
+        mark = marks.mark_of(self.run_dir)
+        if mark is not None and mark == self._whole:
+            return  # no name in it has come or gone since all was seen to be in its place
+        self._whole = mark if mark is not None and marks.is_settled(mark) else None
+        with ignoring(OSError):
+            rundir_writing.remove(self.run_dir, rundir.RESULT)
         try:
-            if rundir.is_whole(self.run_dir, self._place):
+            if rundir_writing.is_whole(self.run_dir, self._place):
                 in_place = self._events.is_in_place() and self._transcript.is_in_place()
             else:
-                in_place = not rundir.restore(self.run_dir, self._meta, self._wrapper, self._place)
+                in_place = not rundir_writing.restore(self.run_dir, self._meta, self._wrapper, self._place)
                 self._place = rundir.place_of(self.run_dir)
             if not in_place:
                 self._begin_logs_anew()

@@ -2,9 +2,7 @@
 
 from __future__ import annotations
 
-import contextlib
 import os
-import signal
 import time
 
 from tmuxagents import configured, records, tree
@@ -13,7 +11,8 @@ from tmuxagents.core import documents, endings, environment, events, sanitize, t
 from tmuxagents.core import settings as settings_rules
 from tmuxagents.core.guards import Guards
 from tmuxagents.core.leftovers import Whose
-from tmuxagents.edges import handover, lookout, process, rundir, settings
+from tmuxagents.edges import handover, lookout, process, rundir, rundir_writing, settings
+from tmuxagents.edges.bare import ignoring, signal
 from tmuxagents.edges.terminal import Terminal
 from tmuxagents.errors import TmuxAgentsError, Unusable
 from tmuxagents.records import Exit, Verdict
@@ -32,6 +31,7 @@ if TYPE_CHECKING:
 
     from tmuxagents.agents.base import Agent
     from tmuxagents.wrapper.claim import Claim
+    from tmuxagents.wrapper.live import Live
 
 _NOT_SPAWNED = Verdict(records.FAILED, "spawn", "Failed to spawn sub-agent process", exit=Exit(1))
 _RETRY_S = 0.5
@@ -57,7 +57,7 @@ def main(arguments: list[str]) -> None:
 
 
 def _say(text: str, code: int) -> int:
-    with contextlib.suppress(OSError):
+    with ignoring(OSError):
         os.write(2, sanitize.text(text).encode("utf-8", "replace"))
     time.sleep(_READ_S)
     return code
@@ -90,9 +90,10 @@ class Run:
         self._claim = claim
         self._prompt = claim.prompt
         self._limits = process.raise_limits()
-        self._reserve = rundir.reserve(claim.run_dir)
+        self._reserve = rundir_writing.reserve(claim.run_dir)
         self._begun = time.monotonic()
         self._lingered = False
+        self._slot: int | None = None
         self._answered = self._handed is None
 
     def carry_out(self) -> int:
@@ -123,6 +124,7 @@ class Run:
         """End the child and say what its events prove, as for a wrapper that was killed."""
         import traceback  # noqa: PLC0415  (not on the way of a healthy run)
 
+        self._terminal.take_back()
         self._recorder.hint(sanitize.text(traceback.format_exc()))
         for spared in tree.end(self._scope, hard=True):
             self._recorder.event(events.left_behind(pid=spared.pid, comm=spared.comm, why=spared.why))
@@ -153,30 +155,41 @@ class Run:
         folder = settings.of_host(settings.home(self._environment), process.host())
         verdict = before.wait(folder, int(self._settings.numbers["maxRunning"]))
         self._prompt = self._claim.prompt
+        self._slot = before.slot
         return verdict
 
     def _run_child(self, agent: Agent) -> Verdict:
         """Start the child, watch it, end what it left; return how it ended."""
         for line in transcript.header(self._meta, _iso(time.time())):
             self._recorder.line(line)
-        started = self._start(agent)
+        live = self._live(agent)
+        if live is not None and not live.borrow():
+            return live.refusal()
+        started = self._start(agent, live)
         if started is None:
+            if live is not None:
+                live.take_back()
             return _NOT_SPAWNED
         child, pipes = started
         ladder = Ladder(child, self._scope)
-        watch = Watch(
-            child=child,
-            pipes=pipes,
-            reader=agent.reader(),
-            recorder=self._recorder,
-            guards=self._guards(),
-            ladder=ladder,
-            terminal=self._terminal,
-            keys=self._keys,
-            signals=self._signals,
-            snapshots=agent.snapshots,
-        )
+        parts: dict[str, Any] = {
+            "child": child,
+            "pipes": pipes,
+            "recorder": self._recorder,
+            "guards": self._guards(),
+            "ladder": ladder,
+            "terminal": self._terminal,
+            "keys": self._keys,
+            "signals": self._signals,
+            "snapshots": agent.snapshots,
+        }
+        watch = live.watch(begun_at=self._begun, **parts) if live else Watch(reader=agent.reader(), **parts)
         ending = _exit(watch.run())
+        if live is not None:
+            self._recorder.flush(
+                time.monotonic(), last=True
+            )  # the window has shown it, in the child's own way
+            live.take_back()
         if ending is not None:
             self._recorder.event(events.child_exited(ending.exit_code, ending.signal))
         self._recorder.flush(time.monotonic())  # should we be killed while leftovers take their time
@@ -185,7 +198,20 @@ class Run:
         self._lingered = ladder.begun and ladder.cause is None
         cause = self._server_ended() if ladder.cause is endings.WINDOW_CLOSED else ladder.cause
         how = ending or Exit(None)
+        if live is not None:
+            return live.verdict(self._recorder.state, how, cause=cause, lingered=self._lingered)
         return endings.verdict(self._recorder.state, how, cause=cause, lingered=self._lingered)
+
+    def _live(self, agent: Agent) -> Live | None:
+        """Return what is different about a live run; None for a batch run."""
+        how = agent.live() if self._meta.get("driver") == "live" else None
+        if how is None:
+            return None
+        from tmuxagents.wrapper.live import Live  # noqa: PLC0415  (a batch run pays nothing for it)
+
+        live = Live(self._run_dir, self._meta, how, terminal=self._terminal)
+        live.slot, live.ring = self._slot, self._ring
+        return live
 
     def _guards(self) -> Guards:
         numbers = self._settings.numbers
@@ -196,25 +222,34 @@ class Run:
             loop_count=int(numbers["looping_tool_count"]),
         )
 
-    def _start(self, agent: Agent) -> tuple[int, Pipes] | None:
+    def _start(self, agent: Agent, live: Live | None) -> tuple[int, Pipes] | None:
         program = self._program(agent)
         own = agent.environment(settings.agent_dir(self._environment), self._meta)
-        surroundings = environment.of_child(self._environment, run_id=self._meta["runId"], agent=own)
+        surroundings = environment.of_child(
+            self._environment,
+            run_id=self._meta["runId"],
+            agent=own if live is None else {**own, **live.variables},
+            nesting=self._nesting(),
+            pane=None if live is None else os.environ,
+        )
         path = process.find_program(program[0], surroundings.get("PATH", ""))
         if path is None:
             return None
-        argv = [*program, *agent.arguments(self._meta, self._run_dir)]
-        out, out_child = process.pipe()
+        argv = [*program, *(live or agent).arguments(self._meta, self._run_dir)]
         err, err_child = process.pipe()
+        out, out_child = live.pipe() if live else process.pipe()
+        streams = (0, 1, err_child) if live else (self._prompt, out_child, err_child)
         limits = self._handed.limits if self._handed else self._limits
         try:
-            with process.surroundings(self._umask, limits):
-                child = process.spawn(path, argv, surroundings, streams=(self._prompt, out_child, err_child))
+            with process.Surroundings(self._umask, limits):
+                child = process.spawn(path, argv, surroundings, streams=streams, own_session=live is None)
         except (OSError, ValueError):
             return None
         finally:
             for handle in (self._prompt, out_child, err_child):
                 os.close(handle)
+        if live is not None:
+            live.started(child)
         self._begun = time.monotonic()
         self._recorder.event(events.run_started(self._started_fields(child)))
         self._recorder.flush(self._begun)
@@ -227,6 +262,15 @@ class Run:
             return [str(word) for word in planned]
         named = self._environment.get(agent.program_variable)
         return [named] if named else self._settings.agent_commands.get(agent.name, [agent.program])
+
+    def _nesting(self) -> Mapping[str, str]:
+        """Return what a child must know that may launch children, or is such a child's."""
+        if self._meta.get("root") is None:
+            return {}
+        from tmuxagents.core import nesting  # noqa: PLC0415  (few runs are)
+
+        home = os.path.dirname(os.path.dirname(self._run_dir))
+        return nesting.variables(self._meta, home=home, socket=self._tmux["socketPath"])
 
     def _started_fields(self, child: int) -> dict[str, Any]:
         return {
@@ -256,11 +300,15 @@ class Run:
         self._recorder.line(transcript.closing(verdict, duration))
         self._recorder.flush(now, last=True)
         self._recorder.title(f"{verdict.status} ({verdict.reason})")
-        if self._terminal.is_terminal and self._settings.notify != "off":
-            self._terminal.show(b"\a")
+        self._ring()
         self._write_result(verdict, duration)
         self._answer_launcher()  # if there never was a child, this is how the run stands
         self._terminal.leave(_TERMINAL_LIMIT_S)
+
+    def _ring(self) -> None:
+        """Ring in the window that a run has ended, or settled in a person's hands; whichever is first."""
+        if self._settings.notify != "off":
+            self._terminal.ring()
 
     def _write_result(self, verdict: Verdict, duration: float) -> None:
         """Write the result, and do not leave without it: a full disk has room again one day."""
@@ -297,7 +345,7 @@ class Run:
         }
         for attempt in (result, result, shorter):
             try:
-                rundir.write_result(self._run_dir, attempt)
+                rundir_writing.write_result(self._run_dir, attempt)
             except OSError as error:
                 failure = error
             else:
@@ -306,8 +354,8 @@ class Run:
                 os.close(self._reserve)
                 self._reserve = None
             else:
-                with contextlib.suppress(OSError):
-                    rundir.remove(self._run_dir, rundir.OUTPUT)
+                with ignoring(OSError):
+                    rundir_writing.remove(self._run_dir, rundir.OUTPUT)
         return failure
 
     def _write_output(self) -> bool:
@@ -315,9 +363,11 @@ class Run:
         text = self._recorder.state.text
         try:
             if text is None:
-                rundir.remove(self._run_dir, rundir.OUTPUT)  # one that lies there is not the child's answer
+                rundir_writing.remove(
+                    self._run_dir, rundir.OUTPUT
+                )  # one that lies there is not the child's answer
             else:
-                rundir.replace(self._run_dir, rundir.OUTPUT, text.encode("utf-8", "replace"))
+                rundir_writing.replace(self._run_dir, rundir.OUTPUT, text.encode("utf-8", "replace"))
         except OSError:
             return False
         return True

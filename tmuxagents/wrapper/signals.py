@@ -3,7 +3,8 @@
 from __future__ import annotations
 
 import os
-import signal
+
+from tmuxagents.edges.bare import signal
 
 # Typing in the window or a window in the background must never stop or end a wrapper by itself.
 _IGNORED = (
@@ -25,6 +26,10 @@ class Signals:
             signal.signal(number, signal.SIG_IGN)
         for number in _CAUGHT:
             signal.signal(number, _noted)
+
+    def attend_to(self, number: int) -> None:
+        """Attend to one more signal, which was ignored so far."""
+        signal.signal(number, _noted)
 
     def caught(self) -> frozenset[int]:
         """Return the numbers of the signals that came, and forget them."""

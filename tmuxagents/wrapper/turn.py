@@ -18,7 +18,7 @@ if TYPE_CHECKING:
 
 
 class Turn:
-    """The wait of one run. The slot is kept until we leave."""
+    """The wait of one run. `slot` is kept until we leave, or close it."""
 
     def __init__(  # noqa: PLR0913  (the parts that a wait joins)
         self,
@@ -37,6 +37,7 @@ class Turn:
         self._signals = signals
         self._queued = queued  # called when it has to wait
         self._position: int | None = None
+        self.slot: int | None = None
 
     def wait(self, run_id: str, stopped: Callable[[], bool]) -> bool:
         """Wait for a slot; say whether there is one (else somebody stopped the run meanwhile)."""
@@ -45,7 +46,9 @@ class Turn:
         try:
             while True:
                 position = self._look(name)
-                if position == 0 and self._slots.take(self._most) is not None:
+                if position == 0:
+                    self.slot = self._slots.take(self._most)
+                if self.slot is not None:
                     return True
                 self._say(position)
                 self._pause(queue.pause_s(position))

@@ -8,7 +8,6 @@ from __future__ import annotations
 import fcntl
 import os
 import select
-import signal
 import struct
 import termios
 import time
@@ -16,6 +15,7 @@ import time
 from tmuxagents.agents.base import LineSplitter, Oversized
 from tmuxagents.core import endings, lifecycle
 from tmuxagents.edges import process
+from tmuxagents.edges.bare import signal
 
 TYPE_CHECKING = False
 if TYPE_CHECKING:
@@ -105,11 +105,16 @@ class Watch:
         for descriptor in (self._pipes.stdout, self._pipes.stderr, self._signals.handle, self._keys.handle):
             if descriptor is not None:
                 poll.register(descriptor, select.POLLIN)
-        if self._terminal.waiting is not None:
-            poll.register(self._terminal.waiting, select.POLLOUT)
+        for descriptor in self._to_write():
+            if descriptor is not None:
+                poll.register(descriptor, select.POLLOUT)
         due = self._next_at()
-        pause = None if due is None else min(_LONGEST_WAIT_MS, max(0, int((due - now) * 1000) + 1))
+        pause = None if due is None else int(min(_LONGEST_WAIT_MS, max(0, (due - now) * 1000 + 1)))
         return {descriptor for descriptor, _ in poll.poll(pause)}
+
+    def _to_write(self) -> tuple[int | None, ...]:
+        """Return the descriptors that something waits for."""
+        return (self._terminal.waiting,)
 
     def _next_at(self) -> float | None:
         due = [at for at in (self._recorder.show_at(), self._ladder.next_at()) if at is not None]
@@ -231,7 +236,11 @@ class Watch:
                 if number in caught:
                     self._drain_now(now)
                     self._end(cause, now)
+        self._heard(caught, now, ended=status is not None)
         return status
+
+    def _heard(self, caught: frozenset[int], now: float, *, ended: bool) -> None:
+        """Act on signals that mean something to other kinds of runs."""
 
     def _drain_now(self, now: float) -> None:
         """Read what the child has said so far: if it had settled before a stop came, it has settled."""

@@ -190,23 +190,25 @@ def test_without_a_server_there_is_a_third_answer(world: World) -> None:
 
 
 def test_a_window_is_closed_after_its_time(world: World) -> None:
-    closing, armed_twice, retagged, failed, seen = (new_run() for _ in range(5))
+    closing, armed_twice, retagged, failed, seen, lives = (new_run() for _ in range(6))
     opened = {
         run: world.tmux.windows.open(an_order(run), home())
-        for run in (closing, armed_twice, retagged, failed, seen)
+        for run in (closing, armed_twice, retagged, failed, seen, lives)
     }
+    for run in (closing, armed_twice, retagged, failed, seen):
+        world.end_program(opened[run].window)
     person = world.attach()
     assert world.tmux.clients.show(person, opened[seen].window, session=opened[seen].session, run_id=seen)
-    for run in (closing, armed_twice, armed_twice, retagged, seen):
+    for run in (closing, armed_twice, armed_twice, retagged, seen, lives):
         assert world.tmux.windows.arm_close(opened[run].window, run, 1)
     assert not world.tmux.windows.arm_close(opened[failed].window, new_run(), 1)
     world.retag(opened[retagged].window, failed[::-1])
     assert set(world.tmux.windows.all()) >= set(opened) - {retagged}
     world.pass_s(1.5)
-    assert set(world.tmux.windows.all()) == {failed, failed[::-1], seen}
+    assert set(world.tmux.windows.all()) == {failed, failed[::-1], seen, lives}
     world.leave(person)  # after a look, it is closed so long after the next time that nobody looks
     world.pass_s(1.2)
-    assert set(world.tmux.windows.all()) == {failed, failed[::-1]}
+    assert set(world.tmux.windows.all()) == {failed, failed[::-1], lives}
 
 
 def test_a_run_is_shown_to_one_client_and_nobody_elses_view_is_moved(world: World) -> None:

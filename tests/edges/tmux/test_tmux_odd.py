@@ -136,6 +136,7 @@ def test_a_sockets_path_is_no_code(tmp_path: Path) -> None:
             opened = odd.tmux.windows.open(an_order(run_id), home())
             assert odd.tmux.clients.show(person, opened.window, session=opened.session, run_id=run_id)
             odd.tmux.clients.back(person)
+            odd.end_program(opened.window)
             assert odd.tmux.windows.arm_close(opened.window, run_id, 1)
         eventually(lambda: odd.tmux.windows.all() == {}, 5)
         assert not list(tmp_path.rglob("marker"))

@@ -9,7 +9,7 @@ import difflib
 import importlib
 
 from tmuxagents import configured
-from tmuxagents.commands import fitness
+from tmuxagents.commands import nesting
 from tmuxagents.core import catalogue, catalogue_check, sanitize
 from tmuxagents.errors import BadRequest
 
@@ -30,18 +30,18 @@ _MODULES = {
 }
 
 
-def refusal(environment: Mapping[str, str]) -> BadRequest | None:
-    """Return why nothing of it is for this caller, if that is so: a child has no tools of ours."""
+def refusal(caller: Caller, environment: Mapping[str, str]) -> BadRequest | None:
+    """Return why nothing of it is for this caller, if that is so: most children have no tools of ours."""
     try:
-        fitness.refuse_nested(environment)
+        nesting.check(environment, caller.runs)
     except BadRequest as nested:
         return nested
     return None
 
 
-def check_name(name: str, environment: Mapping[str, str]) -> None:
-    """Refuse a tool that there is not; and every one to a child."""
-    fitness.refuse_nested(environment)
+def check_name(name: str, caller: Caller, environment: Mapping[str, str]) -> None:
+    """Refuse a tool that there is not; and every one to a child that may not launch children."""
+    nesting.check(environment, caller.runs)
     if name in catalogue.BY_NAME:
         return
     shown = sanitize.cut(sanitize.line(name), 40)
@@ -53,7 +53,7 @@ def check_name(name: str, environment: Mapping[str, str]) -> None:
 
 def call(name: str, arguments: Any, door: Door) -> Answer:
     """Carry out a tool, or refuse the call."""
-    check_name(name, door.environment)
+    check_name(name, door.caller, door.environment)
     faults = catalogue_check.faults(catalogue.BY_NAME[name], arguments)
     module = importlib.import_module(f"tmuxagents.commands.tools.{_MODULES[name]}")
     answer: Answer = getattr(module, name)(arguments, door, faults)
@@ -62,7 +62,7 @@ def call(name: str, arguments: Any, door: Door) -> Answer:
 
 def document(caller: Caller, environment: Mapping[str, str]) -> dict[str, Any]:
     """Return the catalogue: whether its tools can be used now, and why not; to a child, none of them."""
-    refused = refusal(environment)
+    refused = refusal(caller, environment)
     if refused is not None:
         return catalogue.document(available=False, why=refused.message, offered=False)
     from tmuxagents.commands import models  # noqa: PLC0415  (a call needs none of it)

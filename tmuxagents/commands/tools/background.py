@@ -7,15 +7,15 @@ from __future__ import annotations
 
 import os
 
-from tmuxagents.commands import known, reading
+from tmuxagents.commands import known, poll, reading
 from tmuxagents.commands.inspect import inspect
 from tmuxagents.commands.look import Asked, Look, look, look_in, show
+from tmuxagents.commands.send import Sending
 from tmuxagents.commands.stop import stop
 from tmuxagents.commands.tools.door import Answer
 from tmuxagents.core import catalogue_words, display
-from tmuxagents.edges import lookout
+from tmuxagents.edges import inbox, lookout
 from tmuxagents.edges.registry import Scope
-from tmuxagents.errors import NotPossible
 
 TYPE_CHECKING = False
 if TYPE_CHECKING:
@@ -30,14 +30,9 @@ if TYPE_CHECKING:
 MOST_LISTED = 50
 
 
-def _asked(caller: Caller) -> Asked:
-    kind, key = ("owner", caller.owner) if caller.owner else ("project", caller.project)
-    return Asked(Scope(kind, key, mode=catalogue_words.BACKGROUND))
-
-
 def counts(caller: Caller) -> tuple[dict[str, int], str]:
     """Return how many background runs the caller has, as figures and as a line."""
-    found, _ = known.consult(caller, lambda book: look_in(book, caller, _asked(caller)))
+    found, _ = known.consult(caller, lambda book: look_in(book, caller, poll.background(caller)))
     return found.counts, display.status_line(found.counts, found.waiting)
 
 
@@ -52,7 +47,7 @@ def background_agent_status(arguments: Mapping[str, Any], door: Door, faults: Fa
 
     def ask(book: Registry) -> Look:
         nonlocal older
-        found = look_in(book, caller, _asked(caller))
+        found = look_in(book, caller, poll.background(caller))
         ids = named or found.active
         if ended and not named:
             ids = [row.run_id for row in book.rows(found.asked.scope, limit=MOST_LISTED)]
@@ -86,12 +81,10 @@ def stop_agent(arguments: Mapping[str, Any], door: Door, faults: Faults) -> Answ
 
 
 def send_to_agent(arguments: Mapping[str, Any], door: Door, faults: Faults) -> Answer:
-    """Refuse: there are no live children yet, and no others can be spoken to."""
+    """Say something to a live child, and say whether it has taken it."""
     faults.refuse()
-    run = inspect(door.find(arguments["runId"]))
-    if run.ended:
-        message = f"Run {run.run_id} has ended: {run.standing.status}."
-        hint = "delegate_to_subagents with resume goes on with a session"
-        raise NotPossible(message, kind="run-ended", hint=hint, field="runId")
-    message = f"Run {run.run_id} is a batch child: a batch child cannot be spoken to."
-    raise NotPossible(message, kind="not-live", hint="stop_agent ends it", field="runId")
+    message = Sending(door.find(arguments["runId"]))
+    run_id = message.send(arguments["text"], arguments.get("mode") or inbox.STEER).run_id
+    found = look(door.caller, Asked(Scope("named", run_id), ids=(run_id,), active=False))
+    details = {"run": found.shown[0].run, "delivered": True}
+    return Answer(catalogue_words.delivered(run_id), details, found.warnings)

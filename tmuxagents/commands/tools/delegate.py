@@ -7,6 +7,7 @@ any other, and the rest go on.
 from __future__ import annotations
 
 import contextlib
+import time
 
 from tmuxagents.commands import call as calls
 from tmuxagents.commands.tools import remembered
@@ -175,7 +176,8 @@ def _carried_out(
     def describe() -> dict[str, Any]:
         shape = details(delegates.RUNNING, _SHOWN_MEANWHILE)
         text = delegates.progress_text(window["status"] for window in shape["windows"])
-        return catalogue_words.progress(text, shape)
+        view = delegates.view_text(shape["windows"], now_ms=time.time() * 1000)
+        return catalogue_words.progress(text, shape, view=view)
 
     progress = Progress(views, describe, door.hear)
     with door.interrupts as interrupts:

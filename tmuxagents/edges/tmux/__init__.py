@@ -2,7 +2,7 @@
 
     windows  open, find, mark, close          clients  who looks, showing a run, handing a terminal over
     status   what the status line shows       options  a person's options, read and given back
-    servers  which server is which, without asking it
+    servers  which server is which, without asking it     sessions  those of layouts
 
 No text of a user is in any name, target, directory or format: ids and fixed words only (script). Every call
 is bounded (runner). Only `library` imports libtmux.
@@ -20,6 +20,12 @@ from tmuxagents.edges.tmux.runner import Denied, NoServer, Refused, Runner, Unan
 from tmuxagents.edges.tmux.servers import Caller, Server, caller, is_denied, listening, socket_folder
 from tmuxagents.edges.tmux.status import Status
 from tmuxagents.edges.tmux.windows import Window, Windows
+
+TYPE_CHECKING = False
+if TYPE_CHECKING:
+    from tmuxagents.edges.tmux.choosing import Choosing
+    from tmuxagents.edges.tmux.keys import Keys
+    from tmuxagents.edges.tmux.sessions import Sessions
 
 __all__ = [
     "Caller",
@@ -54,6 +60,27 @@ class Tmux:
         self.clients = Clients(self._runner)
         self.status = Status(self._runner)
         self.options = Options(self._runner)
+
+    @property
+    def sessions(self) -> Sessions:
+        """Return what there is to do with sessions of layouts."""
+        from tmuxagents.edges.tmux.sessions import Sessions  # noqa: PLC0415  (a launch needs none of it)
+
+        return Sessions(self._runner)
+
+    @property
+    def keys(self) -> Keys:
+        """Return what there is to do with keys."""
+        from tmuxagents.edges.tmux.keys import Keys  # noqa: PLC0415  (as above)
+
+        return Keys(self._runner)
+
+    @property
+    def choosing(self) -> Choosing:
+        """Return a question that can be asked in a pane."""
+        from tmuxagents.edges.tmux.choosing import Choosing  # noqa: PLC0415  (as above)
+
+        return Choosing(self._runner)
 
     def identity(self) -> Server:
         """Return which life of which server answers. Raises NoServer and Unanswered."""

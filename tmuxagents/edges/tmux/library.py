@@ -7,6 +7,7 @@ odd pane anywhere breaks them, and an unreachable server looks empty), `show_opt
 
 from __future__ import annotations
 
+import contextlib
 import sys
 
 from tmuxagents.edges.tmux import runner
@@ -14,6 +15,7 @@ from tmuxagents.edges.tmux.runner import Refused
 
 TYPE_CHECKING = False
 if TYPE_CHECKING:
+    from collections.abc import Iterator
     from typing import Any
 
     import libtmux
@@ -34,20 +36,54 @@ def windows(of: Runner, condition: str) -> list[libtmux.Window]:
 
     ValueError: one of them has a title that libtmux cannot read.
     """
-    from libtmux.exc import LibTmuxException  # noqa: PLC0415
-
-    try:
+    with _told():
         return list(server(of).search_windows(filter=condition))
-    except LibTmuxException as error:
-        raise Refused(f"tmux says: {error}.", kind="tmux-unreachable") from error
 
 
 def detach(of: Runner, client: str, shell_command: str) -> None:
     """Detach a client; its terminal goes on with a shell command."""
+    with _told():
+        server(of).detach_client(target_client=client, shell_command=shell_command)
+
+
+def arrange(of: Runner, window: str, layout: str) -> None:
+    """Arrange the panes of a window. The layout must be one that tmux takes: 3.3a ends at any other."""
+    import libtmux  # noqa: PLC0415
+
+    with _told():
+        libtmux.Window(server=server(of), window_id=window).select_layout(layout)
+
+
+def select_window(of: Runner, window: str) -> None:
+    """Make a window the one that its session shows."""
+    import libtmux  # noqa: PLC0415
+
+    with _told():
+        libtmux.Window(server=server(of), window_id=window).cmd("select-window")
+
+
+def select_pane(of: Runner, pane: str) -> None:
+    """Make a pane the one of its window that keys go to."""
+    import libtmux  # noqa: PLC0415
+
+    with _told():
+        libtmux.Pane(server=server(of), pane_id=pane).cmd("select-pane")
+
+
+def type_line(of: Runner, pane: str, line: str) -> None:
+    """Type a line into a pane, and Enter."""
+    import libtmux  # noqa: PLC0415
+
+    with _told():
+        libtmux.Pane(server=server(of), pane_id=pane).send_keys(line, literal=True)
+
+
+@contextlib.contextmanager
+def _told() -> Iterator[None]:
     from libtmux.exc import LibTmuxException  # noqa: PLC0415
 
     try:
-        server(of).detach_client(target_client=client, shell_command=shell_command)
+        yield
     except LibTmuxException as error:
         raise Refused(f"tmux says: {error}.", kind="tmux-unreachable") from error
 

@@ -20,6 +20,7 @@ if TYPE_CHECKING:
 CLOSING = "@tmuxagents_close"  # what the closing timer does; where it is set, the timer runs
 VIEW = "view-"  # how sessions are called that only show a window of another one
 _YES, _NO = "yes", "no"
+_LIVES = "#{P:#{?pane_dead,,x}}"  # something, if any pane of a window lives: a person may have split it
 IS_VIEW = f"#{{m:{VIEW}*,#{{session_name}}}}"
 _ROW = f"#{{window_id}} #{{session_id}} {IS_VIEW} #{{window_active_clients}} #{{pane_dead}}"
 
@@ -87,19 +88,20 @@ class Windows:
 
     def close_ended(self, window: str, run_id: str) -> bool:
         """Close a run's window if nothing in it lives and nobody looks at it; say whether that was so."""
-        dead = script.equal("#{P:#{?pane_dead,,x}}", "")  # a person may have split it
         unseen = script.equal("#{window_active_clients}", "0")
-        ended = script.both(tagged(window, run_id), script.both(dead, unseen))
+        ended = script.both(tagged(window, run_id), script.both(script.equal(_LIVES, ""), unseen))
         return answers(self._runner, window, ended, [["kill-window", "-t", window]])
 
     def arm_close(self, window: str, run_id: str, after_s: int) -> bool:
-        """Let tmux close a run's window after a time, and later if it is looked at then; say whether it will.
+        """Let tmux close a run's window after a time; say whether it will.
 
-        No process waits. Armed twice, it runs once.
+        Later, if then it is looked at, or anything lives in it: a person may have split it. No process waits.
+        Armed twice, it runs once.
         """
         # Expanded when armed, to the option's value, which is not expanded further: it can arm itself again.
         again = script.later(after_s, window, f"#{{{CLOSING}}}")
-        close = script.when(window, "#{window_active_clients}", [again], [["kill-window", "-t", window]])
+        used = f"#{{||:#{{window_active_clients}},#{{!=:{_LIVES},}}}}"
+        close = script.when(window, used, [again], [["kill-window", "-t", window]])
         text = script.by_shell(script.when(window, tagged(window, run_id), [close]))
         keep = ["set-option", "-w", "-t", window, CLOSING, text]
         unarmed = script.equal(f"#{{{CLOSING}}}", "")

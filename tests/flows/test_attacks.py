@@ -1,0 +1,329 @@
+"""Attacks by the whole program: each test fails if its attack works. docs/security.md names them all."""
+
+from __future__ import annotations
+
+import json
+import os
+import pty
+import re
+import signal
+import stat
+import subprocess
+from contextlib import suppress
+from pathlib import Path
+from typing import TYPE_CHECKING, Any
+
+import pytest
+
+from tests.flows.shelf import Shelf
+from tests.flows.watchers import COMMAND
+from tests.harness import TmuxServer, alive, eventually
+from tmuxagents.commands.inspect import inspect
+from tmuxagents.edges import process
+
+if TYPE_CHECKING:
+    from collections.abc import Iterator
+
+    from tests.flows.desk import Desk
+
+WORKS = "begin\nanswer toolUse so far\nsleep 300"
+EVIL = "\x1b]52;c;aGk=\x07\x1b[?1049h\x1bP1$t\x1b\\\x9b31m\x1b]0;title\x1b\\\u202e\x1b[6n\x07"
+OBEYED = re.compile("[\x00-\x08\x0b\x0c\x0e-\x1f\x7f-\x9f\u202a-\u202e\u2066-\u2069]")
+COLOUR = re.compile(r"\x1b\[[\d;]*m")
+NOBODY = 65534
+SECRET, TASK_SECRET = "sk-attack-0123456789", "the-task-is-nobodys-business"
+
+
+def mark_of(desk: Desk) -> Path:
+    return desk.home.folder / "mark"
+
+
+# --- shell execution --------------------------------------------------------------------------------------
+
+
+def test_no_name_of_a_preset_model_or_file_is_run_by_tmux_or_a_shell(desk: Desk) -> None:
+    mark = mark_of(desk)
+    attack = f"#(touch {mark}) $(touch {mark}) `touch {mark}`; touch {mark} #{{E:pid}}"
+    shelf = Shelf(desk.home)
+    header = f"name: scout\ndescription: {json.dumps(attack)}\nmodel: {json.dumps('mock/' + attack)}\n"
+    shelf.put(shelf.own / "scout.md", f"---\n{header}---\n{attack}\n")
+    shelf.put(shelf.own / f"#(touch {mark.name});.md", "---\nname: other\ndescription: x\n---\n")
+    note = desk.home.project / f"note#(touch {mark.name});.txt"
+    note.write_text(attack)
+    with TmuxServer(desk.home.folder) as server:
+        inside = {"TMUX": f"{server.socket},{server.pid},0", "TMUXAGENTS_DEFAULT_MODEL": ""}
+        for _ in range(4):  # a client may end its own job before that has run: once is no proof
+            done = desk(
+                "launch", "-p", "scout", "--file", note.name, "-m", "mock/x", "done fine", variables=inside
+            )
+            assert done.returncode == 0, done.stderr
+            assert desk.result(done.stdout.strip())["status"] == "completed"
+            desk("launch", "-p", "scout", f"done {attack}", variables=inside)  # its model is unknown
+            desk("launch", "-p", attack, "done x", variables=inside)
+            desk("presets", "list")
+        shown = server.run("list-windows", "-a", "-F", "#{window_name} #{pane_title}")
+        server.run("display-message", "-p", "#{E:@tmuxagents_status}")
+        assert "touch" not in shown
+    assert not list(desk.home.folder.rglob("mark"))
+
+
+# --- escape sequences -------------------------------------------------------------------------------------
+
+
+@pytest.mark.parametrize(
+    "arguments",
+    [
+        ("poll", f"run{EVIL}"),
+        ("output", EVIL),
+        ("attach", EVIL),
+        ("stop", f"{EVIL}x"),
+        (f"launch{EVIL}", "x"),
+        ("launch", f"--{EVIL}", "x"),
+        ("launch", "-p", f"scout{EVIL}", "x"),
+        ("launch", "-m", f"model{EVIL}", "x"),
+        ("launch", "--cwd", f"/nowhere{EVIL}", "x"),
+        ("launch", "--name", EVIL, "x"),
+        ("launch", "--file", f"note{EVIL}", "x"),
+        ("launch", "-L", f"socket{EVIL}", "x"),
+        ("call", f"tool{EVIL}", "{}"),
+        ("call", "subagent", f'{{"{EVIL}": 1}}'),
+        ("schema", EVIL),
+        ("presets", "check", f"/nowhere{EVIL}"),
+    ],
+    ids=repr,
+)
+def test_an_error_does_nothing_to_the_terminal_it_is_shown_on(desk: Desk, arguments: tuple[str, ...]) -> None:
+    code, shown = on_terminal(desk, *arguments)
+    assert code in (2, 3, 4) or "--file" in arguments  # a file that is not there is told of in the prompt
+    found = OBEYED.search(COLOUR.sub("", shown))
+    assert found is None, ascii(shown)
+
+
+def on_terminal(desk: Desk, *arguments: str) -> tuple[int, str]:
+    """Run a command on a terminal; return how it ended and all that the terminal was sent."""
+    controller, line = pty.openpty()
+    environment = {**desk.home.environment, "TERM": "xterm"}
+    with subprocess.Popen(
+        [*COMMAND, *arguments],
+        cwd=desk.home.project,
+        env=environment,
+        stdin=subprocess.DEVNULL,
+        stdout=line,
+        stderr=line,
+    ) as command:
+        os.close(line)
+        shown = b""
+        with suppress(OSError):
+            while piece := os.read(controller, 65536):
+                shown += piece
+    os.close(controller)
+    return command.returncode, shown.decode("utf-8", "replace").replace("\r\n", "\n")
+
+
+def test_a_runs_texts_do_nothing_to_the_terminal_of_who_looks(desk: Desk) -> None:
+    steps = f"stderr {EVIL}\nbegin\ntool bash {json.dumps({'command': EVIL})}\nanswer error {EVIL}bad\nsettle"
+    run_id = desk.launch(steps)
+    desk.result(run_id)
+    for arguments in (("poll", "-a"), ("transcript", run_id), ("output", run_id), ("poll", run_id)):
+        code, shown = on_terminal(desk, *arguments)
+        assert code == 0
+        assert OBEYED.search(COLOUR.sub("", shown)) is None, ascii(shown)
+
+
+# --- what others can see ----------------------------------------------------------------------------------
+
+
+@pytest.fixture
+def at_work(desk: Desk) -> Iterator[str]:
+    """A run that works, of a task and with a variable that are nobody's business."""
+    run_id = desk.launch(f"{WORKS}\n{TASK_SECRET}", variables={"API_KEY": SECRET})
+    desk.wait_for(run_id, "so far")
+    yield run_id
+    desk("stop", run_id)
+
+
+def test_neither_task_nor_environment_stands_where_others_look(desk: Desk, at_work: str) -> None:
+    for pid in filter(str.isdigit, os.listdir("/proc")):
+        with suppress(OSError):
+            words = Path(f"/proc/{pid}/cmdline").read_bytes()
+            assert SECRET.encode() not in words
+            assert TASK_SECRET.encode() not in words
+    panes = "#{pane_start_command} #{pane_title} #{window_name} #{session_name} #{pane_current_command}"
+    seen = [
+        desk.tmux("show-environment", "-g"),
+        desk.tmux("show-environment", "-g", "-h"),
+        desk.tmux("show-options", "-A", "-g"),
+        desk.tmux("show-options", "-w", "-t", desk.windows()[at_work]),
+        desk.tmux("list-panes", "-a", "-F", panes),
+    ]
+    assert not [text for text in seen if SECRET in text or TASK_SECRET in text]
+    assert SECRET not in "".join(_texts(desk.home.state))
+    server = desk.tmux("display-message", "-p", "#{pid}")
+    for ours in (int(server), *desk.watchers()):
+        assert SECRET.encode() not in Path(f"/proc/{ours}/environ").read_bytes()
+
+
+def _texts(folder: Path) -> Iterator[str]:
+    for path in folder.rglob("*"):
+        if path.is_file():
+            yield path.read_bytes().decode("utf-8", "replace")
+
+
+def test_all_that_is_written_is_for_its_user_alone(desk: Desk, at_work: str) -> None:
+    assert desk.folder(at_work).is_dir()
+    for path in (desk.home.state, *desk.home.state.rglob("*")):
+        facts = path.lstat()
+        if not stat.S_ISLNK(facts.st_mode):
+            assert facts.st_mode & 0o077 == 0, path
+    assert stat.S_IMODE((desk.sockets).stat().st_mode) & 0o077 == 0
+
+
+def test_another_user_reads_writes_and_stops_nothing(desk: Desk, at_work: str) -> None:
+    folder = desk.folder(at_work)
+    for path in (desk.home.folder, *desk.home.folder.parents):
+        if path.stat().st_uid == 0 and str(path).startswith(
+            "/tmp/"
+        ):  # as if the home itself were open to all
+            path.chmod(path.stat().st_mode | 0o055)
+    wrapper = json.loads((folder / "wrapper.json").read_text())["pid"]
+    attempts = [
+        ["cat", str(folder / "prompt.txt")],
+        ["ls", str(folder)],
+        ["touch", str(folder / "result.json")],
+        ["ls", str(desk.home.state / "hosts")],
+        ["tmux", "-S", str(desk.sockets / "tmuxagents"), "list-sessions"],
+        ["cat", f"/proc/{wrapper}/environ"],
+        ["kill", "-TERM", str(wrapper)],
+    ]
+    prefix = ["setpriv", f"--reuid={NOBODY}", f"--regid={NOBODY}", "--clear-groups"]
+    for attempt in attempts:
+        done = subprocess.run(
+            [*prefix, *attempt],
+            capture_output=True,
+            text=True,
+            check=False,
+            timeout=20,
+        )
+        assert done.returncode != 0, attempt
+        assert TASK_SECRET not in done.stdout
+    assert not inspect(str(folder)).ended
+
+
+# --- ways out of the folders ------------------------------------------------------------------------------
+
+
+REFERENCES = [
+    *(
+        "../0123456789abcdef",
+        "OUTSIDE",
+        "runs/../OUTSIDE",
+        "",
+        "*",
+        "..",
+        ".",
+        "/",
+        " ",
+        "%2e%2e",
+        "-1",
+        "x\ny",
+    ),
+    *("a" * 4096, "0123456789ABCDEF", "\uff11234567890abcdef", "../../0123456789abcdef"),
+]
+
+
+@pytest.mark.parametrize(
+    "verb", ["poll", "output", "transcript", "events", "stop", "attach", "retry", "prune"]
+)
+def test_no_reference_leads_out_of_the_runs(desk: Desk, verb: str) -> None:
+    desk.launch("done x")
+    outside = desk.home.folder / "0123456789abcdef"
+    outside.mkdir()
+    (outside / "meta.json").write_text(json.dumps({"v": 1, "runId": outside.name, "task": "planted"}))
+    (outside / "result.json").write_text(json.dumps({"status": "completed", "reason": "done"}))
+    before = sorted(path.name for path in outside.iterdir())
+    for reference in REFERENCES if verb == "poll" else REFERENCES[:5]:
+        reference = reference.replace("OUTSIDE", str(outside))  # noqa: PLW2901  (it is known only now)
+        done = desk(verb, "--json", "--", reference)
+        error = json.loads(done.stdout)["error"]
+        assert (done.returncode, error["exit"]) in ((2, 2), (4, 4)), (reference, done.stdout)
+        assert "\n" not in error["message"]
+        assert len(error["message"]) < 300
+    assert sorted(path.name for path in outside.iterdir()) == before
+
+
+def test_a_run_that_a_clone_brings_along_is_none(desk: Desk) -> None:
+    real = desk.launch("done x")
+    desk.result(real)
+    planted = desk.home.project / ".pi" / "subagents" / "runs" / "fedcba9876543210"
+    planted.mkdir(parents=True)
+    meta = {
+        "v": 1,
+        "runId": planted.name,
+        "task": "planted",
+        "project": str(desk.home.project),
+        "createdAt": 2e9,
+    }
+    (planted / "meta.json").write_text(json.dumps(meta))
+    (planted / "result.json").write_text(
+        json.dumps({"status": "completed", "reason": "done", "output": "evil"})
+    )
+    shown = json.loads(desk("poll", "-A", "-a", "--json").stdout)["runs"]
+    assert [run["runId"] for run in shown] == [real]
+    assert desk("output", planted.name).returncode == 4
+    assert "evil" not in desk("output", "@last").stdout
+
+
+# --- a hostile child --------------------------------------------------------------------------------------
+
+
+def ended(result: dict[str, Any]) -> tuple[str, str]:
+    return result["status"], result["reason"]
+
+
+def test_events_that_a_child_forges_change_no_ending(desk: Desk) -> None:
+    for steps in ("answer error 401: no\nsettle", "exit 4", "answer length half\nsettle"):
+        forged = desk.launch(f"begin\nforge_events\nforge\n{steps}")
+        honest = desk.launch(f"begin\n{steps}")
+        assert ended(desk.result(forged)) == ended(desk.result(honest))
+        assert desk.result(forged)["output"] != "forged"
+
+
+def test_a_lock_that_a_child_holds_keeps_nobody_from_the_truth(desk: Desk) -> None:
+    fine = desk.launch("hold_lock\ndone fine")
+    assert ended(desk.result(fine)) == ("completed", "done")
+    lost = desk.launch(f"pid holder\nhold_lock\n{WORKS}")
+    desk.wait_for(lost, "so far")
+    wrapper = json.loads((desk.folder(lost) / "wrapper.json").read_text())
+    process.send(wrapper["pid"], wrapper["startTime"], signal.SIGKILL)
+    eventually(lambda: "aborted" in desk("poll", lost).stdout)  # whoever sees it has it concluded
+    assert ended(desk.result(lost)) == ("aborted", "lost")
+    assert not alive(desk.home.recorded()["holder"])
+
+
+def test_a_child_that_stops_its_wrapper_can_be_stopped(desk: Desk) -> None:
+    run_id = desk.launch(f"pid child\n{WORKS.removesuffix('sleep 300')}to_parent SIGSTOP\nsleep 300")
+    desk.wait_for(run_id, "so far")
+    assert not inspect(str(desk.folder(run_id))).ended
+    assert desk("stop", run_id).returncode == 0
+    assert ended(desk.result(run_id)) == ("aborted", "stopped")
+    assert not alive(desk.home.recorded()["child"])
+
+
+def test_a_child_that_kills_its_wrapper_is_ended_and_no_success(desk: Desk) -> None:
+    run_id = desk.launch("pid child\nbegin\nanswer toolUse x\nto_parent SIGKILL\nsleep 300")
+    eventually(lambda: "aborted" in desk("poll", run_id).stdout)
+    assert ended(desk.result(run_id)) == ("aborted", "lost")
+    assert not alive(desk.home.recorded()["child"])
+
+
+def test_a_variable_of_the_fault_hook_reaches_no_child(desk: Desk) -> None:
+    server_of = {"TMUXAGENTS_FAULT": "unlink:9999:EROFS", "TMUXAGENTS_FAULT_LOG": "/nowhere"}
+    run_id = desk.launch(WORKS, variables=server_of)
+    desk.wait_for(run_id, "so far")
+    wrapper = json.loads((desk.folder(run_id) / "wrapper.json").read_text())["pid"]
+    lines = (desk.folder(run_id) / "events.jsonl").read_text().splitlines()
+    child = next(json.loads(line)["pid"] for line in lines if '"pid"' in line)
+    server = int(desk.tmux("display-message", "-p", "#{pid}"))
+    for pid in (wrapper, child, server, *desk.watchers()):
+        assert b"TMUXAGENTS_FAULT" not in Path(f"/proc/{pid}/environ").read_bytes()
+    desk("stop", run_id)

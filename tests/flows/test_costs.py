@@ -1,0 +1,213 @@
+"""What things cost, counted and not timed: modules, processes, calls of the system, instances, bytes."""
+
+from __future__ import annotations
+
+import json
+import os
+import subprocess
+import sys
+from contextlib import ExitStack
+from typing import TYPE_CHECKING
+
+import pytest
+
+from scripts.benchmark.stage import CountedTmux
+from scripts.benchmark.watching import Screen
+from tests.flows.lookouts import Lookout, end, shown, working
+from tests.flows.watchers import command, started
+from tests.harness import eventually
+from tmuxagents.edges import lookout, marks, rundir_writing
+
+if TYPE_CHECKING:
+    from collections.abc import Iterable
+
+    from tests.flows.desk import Desk
+    from tests.harness import Home, TmuxServer
+
+# --- modules at start-up ---
+
+LIBRARIES = {"libtmux", "yaml", "watchdog", "rich", "asyncio", "mcp"}
+SLOW = {"subprocess", "logging", "socket", "dataclasses", "pathlib", "sqlite3", "tempfile", "concurrent"}
+IMPORTED = """import atexit, os, sys
+from tmuxagents import cli
+out = os.dup(2)
+atexit.register(lambda: os.write(out, " ".join(sys.modules).encode()))
+cli.main(sys.argv[1:])"""
+
+
+@pytest.mark.parametrize(
+    ("line", "needs"),
+    [
+        ("output RUN", set()),
+        ("events RUN", set()),
+        ("stop RUN", set()),
+        ("schema run", {"pathlib", "tempfile"}),  # the data of a package, by its proper way
+        ("tools", set()),
+        ("--help", set()),
+        ("models", set()),
+        ("presets list", {"yaml"}),
+    ],
+)
+def test_a_verb_imports_what_it_needs(home: Home, line: str, needs: set[str]) -> None:
+    run = home.run("x")
+    rundir_writing.write_result(
+        str(run.folder), {"v": 1, "status": "completed", "reason": "done", "output": "x"}
+    )
+    words = line.replace("RUN", run.run_id).split()
+    assert command(home, *words).returncode == 0  # what the agent was asked is known from now on
+    done = subprocess.run(
+        [sys.executable, "-c", IMPORTED, *words],
+        env=home.environment,
+        cwd=home.project,
+        capture_output=True,
+        text=True,
+        check=False,
+    )
+    modules = {name.partition(".")[0] for name in done.stderr.splitlines()[-1].split()}
+    assert {"click", "tmuxagents"} <= modules
+    assert modules & (LIBRARIES | SLOW) == needs
+
+
+def test_a_watcher_imports_one_library_and_no_command_line() -> None:
+    line = "import sys, tmuxagents.watcher.run; print(*sys.modules)"
+    done = subprocess.run([sys.executable, "-c", line], capture_output=True, text=True, check=True)
+    modules = {name.partition(".")[0] for name in done.stdout.split()}
+    assert modules & (LIBRARIES | {"click"}) == {"watchdog"}
+
+
+# --- what a look asks of the system ---
+
+# Files by an audit hook, which cannot miss one; `stat` has no event, and so is counted where it is called.
+COUNTED = """import json, os, sys
+from tmuxagents.cli import quick
+found = {"proc": 0, "runs": 0, "stat": 0, "started": 0}
+runs = os.environ["TMUXAGENTS_HOME"] + "/runs/"
+def count(event, values):
+    if event == "open" and isinstance(values[0], str):
+        found["proc"] += values[0].startswith("/proc/")
+        found["runs"] += values[0].startswith(runs)
+    if event in ("os.listdir", "os.scandir"):
+        found["runs"] += 1
+    found["started"] += event in ("os.fork", "os.posix_spawn", "os.exec", "subprocess.Popen")
+real = os.stat
+def stat(path, **how):
+    found["stat"] += 1
+    return real(path, **how)
+def reads():
+    with open("/proc/self/io") as file:
+        return next(int(line.split()[1]) for line in file if line.startswith("syscr"))
+quick._verb(sys.argv[1])
+before, os.stat = reads(), stat
+sys.addaudithook(count)
+quick.answer(sys.argv[1:])
+os.stat, found["read"] = real, reads() - before
+print(json.dumps(found), file=sys.stderr)"""
+
+
+def counted(home: Home, line: str) -> dict[str, int]:
+    """Return what a look asks of the system."""
+    argv = [sys.executable, "-c", COUNTED, *line.split()]
+    done = subprocess.run(
+        argv, env=home.environment, cwd=home.project, capture_output=True, text=True, check=True
+    )
+    found: dict[str, int] = json.loads(done.stderr.splitlines()[-1])
+    return found
+
+
+def test_a_look_asks_little_about_each_live_run_and_nothing_about_the_others(home: Home) -> None:
+    lines = ("poll", "poll --json", "poll --since 0", "statusline")
+    with ExitStack() as stack:
+        few = have_more(home, stack, lines)
+        for number in range(30):
+            run = home.run("x", createdAt=1000.0 + number)
+            rundir_writing.write_result(str(run.folder), {"v": 1, "status": "completed", "reason": "done"})
+            rundir_writing.announce(str(run.folder))
+        many = have_more(home, stack, lines)
+    for line in lines:
+        more = {what: (many[line][what] - few[line][what]) / 10 for what in few[line]}
+        # Pages of the registry are read, too; how many runs fit into one is SQLite's to say.
+        assert more.pop("read") <= 3, line
+        # Of each whether its wrapper lives, and what its folder and its events are known by.
+        assert more == {"proc": 1.0, "runs": 0.0, "stat": 2.0, "started": 0.0}, line
+        assert (few[line]["runs"], few[line]["started"]) == (0, 0), line
+        assert few[line]["stat"] <= 10 * 2 + 25, line
+        assert few[line]["read"] <= 10 + 40, line
+
+
+def have_more(home: Home, stack: ExitStack, lines: Iterable[str]) -> dict[str, dict[str, int]]:
+    """Have ten more live runs; return what each of these looks asks of the system then."""
+    for _ in range(10):
+        stack.enter_context(working(home.run("x")))
+    for path in (home.state / "runs", *(run.folder for run in home.made)):
+        mark = marks.mark_of(str(path))
+        assert mark is not None
+        eventually(lambda mark=mark: marks.is_settled(mark))  # type: ignore[misc]
+    command(home, "poll", "--json")  # now it is known how they stand
+    return {line: counted(home, line) for line in lines}
+
+
+# --- processes ---
+
+
+def test_a_launch_calls_tmux_once_or_twice_and_a_look_never(desk: Desk) -> None:
+    held = lookout.take(str(desk.home.state))  # a watcher has calls of its own
+    calls = CountedTmux(desk.home.folder)
+    desk.home.environment["PATH"] = calls.path(desk.home.environment["PATH"])
+    desk.result(desk.launch("done x"))  # a server starts with the first
+    calls.forget()
+    desk.result(desk.launch("done x"))
+    assert 1 <= calls.made() <= 2
+    calls.forget()
+    for line in ("poll -aA --json", "statusline", "wait @last", "output", "models"):
+        assert desk(*line.split()).returncode == 0
+    assert calls.made() == 0
+    assert desk.tmux("list-clients") == ""
+    assert held is not None
+    os.close(held)
+
+
+# --- the watcher ---
+
+
+def test_a_change_of_the_status_line_is_two_calls_and_few_bytes_and_one_instance_watches(
+    home: Home, tmux_server: TmuxServer
+) -> None:
+    calls, watched = CountedTmux(home.folder), Lookout(home)
+    for option, value in {
+        "status-right": "#{E:@tmuxagents_status}",
+        "status-right-length": "150",
+        "status-interval": "0",
+    }.items():
+        tmux_server.run("set", "-g", option, value)
+    screen = Screen(tmux_server)
+    try:
+        with working(home.run("x"), tmux_server), working(home.run("x", name="scout"), tmux_server) as two:
+            (scout,) = (run for run in home.made if run.meta["name"] == "scout")
+            pid, _ = watched.start(PATH=calls.path(home.environment["PATH"]))
+            eventually(lambda: shown(tmux_server) == "bg: 2 running / 2 total")
+            screen.drain(0.6)
+            calls.forget()
+            end(scout, two)
+            written = screen.read_until(b"scout") + screen.drain(0.3)
+            assert (calls.made(), calls.made("set-environment"), calls.made("list-clients")) == (2, 1, 1)
+            assert 0 < written <= 300
+            assert instances(pid) == 1
+    finally:
+        screen.close()
+
+
+def instances(pid: int) -> int:
+    """Return how many of the user's few instances of inotify a process holds."""
+    links = [os.readlink(f"/proc/{pid}/fd/{name}") for name in os.listdir(f"/proc/{pid}/fd")]
+    return links.count("anon_inode:inotify")
+
+
+def test_who_waits_holds_no_instance_and_starts_nothing(home: Home) -> None:
+    with working(home.run("x")) as sleeper, started(home, "wait", home.made[0].run_id) as waiter:
+        fds = f"/proc/{waiter.pid}/fd"
+        eventually(lambda: "anon_inode:[pidfd]" in {os.readlink(f"{fds}/{name}") for name in os.listdir(fds)})
+        assert instances(waiter.pid) == 0
+        with open(f"/proc/{waiter.pid}/task/{waiter.pid}/children", encoding="utf-8") as children:
+            assert children.read() == ""
+        end(home.made[0], sleeper)
+        assert waiter.wait(20) == 0

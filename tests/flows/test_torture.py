@@ -1,0 +1,57 @@
+"""A bounded part of scripts/torture: each fault once over a few live runs, some calls that fail."""
+
+from __future__ import annotations
+
+from concurrent.futures import ThreadPoolExecutor
+from typing import TYPE_CHECKING
+
+import pytest
+
+from tests.torture import alone, matrix, scale
+
+if TYPE_CHECKING:
+    from tests.torture.matrix import Case, Outcome
+
+RUNS, JOBS = 5, 4
+PATIENT_S = 60.0  # how soon poll is right is measured where the machine is alone (scripts/torture)
+LONG = {  # these take their time: they are in scripts/torture alone
+    *("launchers killed -9 at any instant", "tmux server stopped", "registry locked for seconds"),
+    *("commands: each call fails", "launches: each call fails, or kills"),
+}
+CALLS = {"write ENOSPC", "fstat EIO", "pipe2 EMFILE", "write KILL", "rename KILL"}
+
+
+def cases() -> list[Case]:
+    chosen = [case for case in matrix.faults(RUNS, seed=1, soon_s=PATIENT_S) if case.name not in LONG]
+    chosen += [case for case in matrix.sweeps((2, 5)) if case.name in CALLS]
+    return chosen + [
+        case for case in scale.cases(quick=True) if "watcher" in case.name or "registry" in case.name
+    ]
+
+
+def title(case: Case) -> str:
+    return f"{case.kind}: {case.name} ({case.provoker})"
+
+
+TITLES = [title(case) for case in cases()]
+
+
+@pytest.fixture(scope="module")
+def outcomes() -> dict[str, Outcome]:
+    """Carry all of them out, side by side."""
+    with ThreadPoolExecutor(JOBS) as pool:
+        done = list(pool.map(lambda case: case.carry_out(), cases()))
+    return {title(outcome.case): outcome for outcome in done}
+
+
+def test_what_is_left_out_is_there_to_be_left_out() -> None:
+    assert {fault.name for fault in alone.all_faults().values()} >= LONG
+    assert len(TITLES) == len(set(TITLES))
+    assert sum(name.split(" ")[-2] in "".join(CALLS) for name in TITLES if name.startswith("wrapper")) == len(
+        CALLS
+    )
+
+
+@pytest.mark.parametrize("name", TITLES)
+def test_nothing_is_lost_doubled_or_left(outcomes: dict[str, Outcome], name: str) -> None:
+    assert outcomes[name].wrong == []

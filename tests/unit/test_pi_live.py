@@ -1,0 +1,141 @@
+"""The lines of the bridge in a live pi: what a person did, what was taken, and an ending that is none."""
+
+from __future__ import annotations
+
+import json
+from typing import Any
+
+import pytest
+
+from tmuxagents.agents.base import Oversized
+from tmuxagents.agents.pi_live import BRIDGE, LIVE, PiLiveReader
+from tmuxagents.core.events import Event
+from tmuxagents.core.lifecycle import RunState, apply
+
+ANSWER = {"role": "assistant", "content": [{"type": "text", "text": "Found."}], "stopReason": "stop"}
+BEGUN = {"type": "agent_start"}
+SETTLED = {"type": "agent_settled", "aborted": False}
+TURN = ({"type": "message_end", "message": ANSWER}, {"type": "turn_end", "message": ANSWER})
+TYPED = {"type": "bridge_person", "typed": True}
+QUITS = {"type": "bridge_shutdown", "reason": "quit"}
+
+
+def fed(*lines: dict[str, Any]) -> tuple[PiLiveReader, list[dict[str, Any]]]:
+    """Read lines; return the reader and the documents of its events."""
+    reader = PiLiveReader()
+    told = [
+        event
+        for line in lines
+        for event in reader.feed(json.dumps(line, separators=(",", ":")).encode(), 1.0).events
+    ]
+    return reader, [{"type": event.type, **event.fields} for event in told]
+
+
+def state_of(told: list[dict[str, Any]]) -> RunState:
+    """Fold what was told."""
+    state = RunState()
+    apply(state, Event("run_started", {}))
+    for fields in told:
+        apply(state, Event(fields["type"], {key: value for key, value in fields.items() if key != "type"}))
+    return state
+
+
+def test_nobodys_run_is_read_like_json_mode() -> None:
+    reader, told = fed({"type": "session"}, BEGUN, *TURN, SETTLED)
+    assert [event["type"] for event in told] == ["assistant_text", "usage", "turn_end", "settled"]
+    assert told[-1] == {"type": "settled", "aborted": False, "attended": False}
+    assert (reader.settled, reader.settlings, reader.typed, reader.has_begun) == (True, 1, False, True)
+
+
+def test_a_typed_prompt_is_told_and_makes_the_run_attended() -> None:
+    reader, told = fed(BEGUN, TYPED, {"type": "bridge_input", "text": "also é 🎉\nthis"}, *TURN, SETTLED)
+    assert told[0] == {"type": "human_input", "text": "also é 🎉\nthis"}
+    assert told[-1]["attended"] is True
+    assert reader.typed
+    state = state_of(told)
+    assert (state.attended, state.settled, state.text) == (True, True, "Found.")
+
+
+def test_half_a_line_makes_the_next_settling_an_attended_one() -> None:
+    reader, told = fed(BEGUN, *TURN, TYPED, SETTLED)
+    assert told[-1]["attended"] is True
+    assert reader.typed
+    assert not any(event["type"] == "human_input" for event in told)
+
+
+def test_a_key_that_leaves_is_no_typing() -> None:
+    reader, _ = fed(BEGUN, {"type": "bridge_person", "typed": False})
+    assert (reader.typed, reader.left) == (False, True)
+
+
+def test_after_it_began_to_leave_nothing_counts() -> None:
+    late = {**ANSWER, "stopReason": "toolUse"}
+    reader, told = fed(BEGUN, QUITS, {"type": "turn_end", "message": late}, SETTLED, *TURN)
+    assert told == []
+    assert (reader.settled, reader.settlings) == (False, 0)
+
+
+def test_what_had_settled_before_it_left_has_settled() -> None:
+    reader, told = fed(BEGUN, *TURN, SETTLED, QUITS, SETTLED)
+    assert [event["type"] for event in told].count("settled") == 1
+    assert reader.settled
+
+
+@pytest.mark.parametrize("reason", ["reload", "new", "resume", "fork", None, 5])
+def test_another_session_in_the_same_pi_is_no_leaving(reason: Any) -> None:
+    reader, told = fed({"type": "bridge_shutdown", "reason": reason}, BEGUN, *TURN, SETTLED)
+    assert reader.settled
+    assert told[-1]["type"] == "settled"
+
+
+def test_messages_that_were_taken_are_named_by_their_number() -> None:
+    odd: list[Any] = [-1, True, "3", None, 2**60]
+    reader, told = fed(*({"type": "bridge_taken", "inboxId": number} for number in (0, 3, *odd, 4)))
+    assert (reader.taken, told) == ([0, 3, 4], [])
+
+
+def test_a_question_waits_until_it_is_answered() -> None:
+    asks = {"type": "bridge_asks", "kind": "confirm", "title": "May I?"}
+    assert fed(asks)[0].asks == ("confirm", "May I?")
+    assert fed(asks, {"type": "bridge_answered", "kind": "confirm"})[0].asks is None
+    assert fed({"type": "bridge_asks", "kind": 5, "title": {}})[0].asks == ("question", None)
+
+
+def test_it_begins_again_and_settles_again() -> None:
+    reader, told = fed(BEGUN, *TURN, SETTLED, BEGUN, *TURN, SETTLED)
+    assert [event["type"] for event in told].count("resumed") == 1
+    assert reader.settlings == 2
+
+
+def test_a_prompt_too_long_to_be_kept_still_is_a_persons() -> None:
+    reader = PiLiveReader()
+    head = b'{"type":"bridge_input","text":"' + b"x" * 100
+    (event,) = reader.feed_oversized(Oversized(head, b'x"}', 5_000_000), 1.0).events
+    assert (event.type, reader.typed) == ("human_input", True)
+
+
+@pytest.mark.parametrize(
+    "line", [b'{"type":"bridge_nothing"}', b'{"type":"bridge_', b'{"type":["bridge_input"]}']
+)
+def test_what_nobody_knows_is_nothing(line: bytes) -> None:
+    assert PiLiveReader().feed(line, 1.0).events in ([], ())
+
+
+def test_the_command_line_asks_nobody_and_holds_no_text() -> None:
+    meta: dict[str, Any] = {
+        **dict.fromkeys(("systemPromptPath", "appendSystemPromptPath", "presetSource", "presetKind")),
+        "sessionPath": "child-session.jsonl",
+        "resolvedModel": "a/b",
+        "tools": ["read"],
+        "task": "SECRET",
+    }
+    line = LIVE.arguments(meta, "/run")
+    begins = ["--tui-mode", "regular", "--no-approve", "-e", BRIDGE, "--session", "/run/child-session.jsonl"]
+    assert line[: len(begins)] == begins
+    assert "--mode" not in line
+    assert "SECRET" not in " ".join(line)
+    project = LIVE.arguments(
+        meta | {"presetKind": "profile", "presetSource": "project", "name": "scout"}, "/run"
+    )
+    assert project.count("--no-approve") == 1
+    assert project[project.index("--name") + 1] == "scout"

@@ -1,0 +1,120 @@
+"""Interactive pi with our bridge in it: its command line, and what the bridge says besides JSON mode's lines.
+
+An ending counts only if pi settled before it began to leave: after TERM it settles on its way out, whatever
+it was at. What a person has done is told apart from what was sent to it.
+"""
+
+from __future__ import annotations
+
+from tmuxagents.agents import raw as raw_json
+from tmuxagents.agents.base import NOTHING, Reading
+from tmuxagents.agents.pi import AGENT, PiReader
+from tmuxagents.core import events
+
+TYPE_CHECKING = False
+if TYPE_CHECKING:
+    from collections.abc import Mapping
+    from typing import Any
+
+    from tmuxagents.agents.base import Oversized
+
+BRIDGE = f"{__file__.rpartition('/')[0].rpartition('/')[0]}/extensions/bridge/index.ts"
+FOLDER_VARIABLE = "TMUXAGENTS_BRIDGE"  # where the bridge finds its two FIFOs
+
+
+class PiLive:
+    """How pi is run live."""
+
+    folder_variable = FOLDER_VARIABLE
+
+    def arguments(self, meta: Mapping[str, Any], run_dir: str) -> list[str]:
+        """Return pi's flags. It must not ask whether the folder is trusted: nobody may be there to answer."""
+        batch = AGENT.arguments(meta, run_dir)
+        flags = batch[batch.index("--session") :]
+        trust = [] if "--no-approve" in flags else ["--no-approve"]
+        name = ["--name", meta["name"]] if meta.get("name") else []
+        return ["--tui-mode", "regular", *trust, *name, "-e", BRIDGE, *flags]
+
+    def reader(self) -> PiLiveReader:
+        """Return a reader for one child."""
+        return PiLiveReader()
+
+
+LIVE = PiLive()
+
+
+class PiLiveReader(PiReader):
+    """Reads what the bridge of one pi says."""
+
+    def __init__(self) -> None:
+        super().__init__()
+        self.is_connected = False  # the bridge has spoken
+        self.has_begun = False
+        self.typed = False  # a person has: it is theirs from now on
+        self.left = False  # a person has pressed a key that leaves pi
+        self.gone = False  # pi is on its way out
+        self.asks: tuple[str, str | None] | None = None  # kind and words of a question that waits
+        self.settlings = 0
+        self.taken: list[int] = []  # the messages that pi has taken, for who asks to clear
+
+    def feed(self, line: bytes, now: float) -> Reading:
+        """Read one line."""
+        self.is_connected = True
+        return NOTHING if self.gone else super().feed(line, now)
+
+    def feed_oversized(self, line: Oversized, now: float) -> Reading:
+        """Read the two ends of a line."""
+        if self.gone:
+            return NOTHING
+        if line.head.startswith(b'{"type":"bridge_input"'):
+            return self._input({"text": f"({line.size} bytes)"}, now)
+        return super().feed_oversized(line, now)
+
+    def _input(self, raw: dict[str, Any], _now: float) -> Reading:
+        self.typed = True
+        self.settled = False
+        return Reading([events.human_input(raw_json.text(raw.get("text")) or "")])
+
+    def _person(self, raw: dict[str, Any], _now: float) -> Reading:
+        self.typed |= raw.get("typed") is True
+        self.left |= raw.get("typed") is False
+        return NOTHING
+
+    def _taken(self, raw: dict[str, Any], _now: float) -> Reading:
+        number = raw_json.whole(raw.get("inboxId"))
+        self.taken += [] if number is None else [number]
+        return NOTHING
+
+    def _asks(self, raw: dict[str, Any], _now: float) -> Reading:
+        self.asks = (raw_json.word(raw.get("kind")) or "question", raw_json.sentence(raw.get("title")))
+        return NOTHING
+
+    def _no_longer_asks(self, _raw: dict[str, Any], _now: float) -> Reading:
+        self.asks = None
+        return NOTHING
+
+    def _shutdown(self, raw: dict[str, Any], _now: float) -> Reading:
+        self.gone = raw.get("reason") == "quit"
+        return NOTHING
+
+    def _began_again(self, raw: dict[str, Any], now: float) -> Reading:
+        self.has_begun = True
+        return super()._began_again(raw, now)
+
+    def _settle(self, raw: dict[str, Any], now: float) -> Reading:
+        told = super()._settle(raw, now)
+        self.settlings += 1
+        told.events[-1].fields["attended"] = self.typed
+        return told
+
+
+PiLiveReader.takes = PiReader.takes | {
+    "agent_start": PiLiveReader._began_again,  # noqa: SLF001  (the table belongs to the class)
+    "agent_settled": PiLiveReader._settle,  # noqa: SLF001
+    "bridge_input": PiLiveReader._input,  # noqa: SLF001
+    "bridge_person": PiLiveReader._person,  # noqa: SLF001
+    "bridge_taken": PiLiveReader._taken,  # noqa: SLF001
+    "bridge_asks": PiLiveReader._asks,  # noqa: SLF001
+    "bridge_answered": PiLiveReader._no_longer_asks,  # noqa: SLF001
+    "bridge_shutdown": PiLiveReader._shutdown,  # noqa: SLF001
+}

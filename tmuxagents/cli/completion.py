@@ -1,0 +1,112 @@
+"""The verb completion, and what a shell is offered where a run or a preset is expected."""
+
+from __future__ import annotations
+
+import os
+
+import click
+from click.shell_completion import CompletionItem, get_completion_class
+
+from tmuxagents.cli import calling, streams
+from tmuxagents.core import sanitize
+from tmuxagents.errors import TmuxAgentsError
+from tmuxagents.records import ENDED
+
+TYPE_CHECKING = False
+if TYPE_CHECKING:
+    from collections.abc import Callable, Iterable
+
+    Offer = Callable[[click.Context, click.Parameter, str], list[CompletionItem]]
+
+VARIABLE = "_TMUXAGENTS_COMPLETE"  # click's: a shell asks what could come next
+_SHELLS = ("bash", "zsh", "fish")
+_MOST = 50
+_LONGEST = 60
+
+
+@click.command("completion", epilog='Example: eval "$(tmuxagents completion bash)"')
+@click.argument("shell", type=click.Choice(_SHELLS))
+def completion(*, shell: str) -> None:
+    """Print what lets SHELL complete our command line: verbs, options, runs, presets, layouts."""
+    made = get_completion_class(shell)
+    if made is None:  # click has all three
+        raise click.UsageError(f"there is no completion for {shell}")
+    root = click.get_current_context().find_root().command
+    # Not source(): for bash it starts a bash, to complain about old ones.
+    script = made(root, {}, "tmuxagents", VARIABLE)
+    streams.write((script.source_template % script.source_vars()).encode() + b"\n")
+
+
+# --- offered ----------------------------------------------------------------------------------------------
+
+
+def runs(_context: click.Context, _parameter: click.Parameter, incomplete: str) -> list[CompletionItem]:
+    """Return the runs that a word could mean: names and short ids, the live ones first."""
+    from tmuxagents.commands import known, poll  # noqa: PLC0415  (only where a run is expected)
+    from tmuxagents.core import display  # noqa: PLC0415
+
+    caller = calling.caller()
+    scope = poll.asked_by(caller, ()).scope
+    # Not a look: that would count as having seen how runs have ended.
+    rows, _ = known.consult(caller, lambda book: book.rows(scope, limit=_MOST))
+    words: dict[str, str] = {known.LAST: "the newest run"}
+    for row in sorted(rows, key=lambda row: row.status in ENDED):
+        told = f"{row.status} {row.activity or ''}"
+        for word in (row.name, display.short_id(row.run_id, ())):
+            words.setdefault(word or known.LAST, told)
+    return _fitting(words.items(), incomplete)
+
+
+def presets(_context: click.Context, _parameter: click.Parameter, incomplete: str) -> list[CompletionItem]:
+    """Return the presets and profiles that a word could mean."""
+    from tmuxagents import configured  # noqa: PLC0415  (only where a preset is expected)
+    from tmuxagents.commands import presets as reading  # noqa: PLC0415
+
+    caller = calling.caller()
+    survey = reading.survey(caller.folder, os.environ, configured.load(os.environ, caller.project))
+    told = ((one.name, one.fields.get("description") or one.kind) for one in survey.presets)
+    return _fitting(told, incomplete)
+
+
+def layouts(_context: click.Context, _parameter: click.Parameter, incomplete: str) -> list[CompletionItem]:
+    """Return the layouts that a word could mean."""
+    from tmuxagents.commands import layouts as reading  # noqa: PLC0415  (only where a layout is expected)
+
+    shelf = reading.survey(calling.caller(), os.environ)
+    return _fitting(((one.name, one.description) for one in shelf.layouts), incomplete)
+
+
+def _fitting(words: Iterable[tuple[str, str]], incomplete: str) -> list[CompletionItem]:
+    return [
+        CompletionItem(word, help=sanitize.cut(sanitize.line(told), _LONGEST) or None)
+        for word, told in dict(words).items()
+        if word.startswith(incomplete)
+    ][:_MOST]
+
+
+# What a parameter is called -> what is offered for it.
+_OFFERS: dict[str, Offer] = {
+    **dict.fromkeys(("run", "runs", "after"), runs),
+    "preset": presets,
+}
+
+
+def offer(command: click.Command) -> None:
+    """Let the parameters of a verb offer what they mean. Called only where a shell asks."""
+    for parameter in command.params:
+        wanted = _OFFERS.get(parameter.name or "")
+        if wanted is not None:
+            _let(parameter, wanted)
+
+
+def _let(parameter: click.Parameter, wanted: Offer) -> None:
+    def complete(context: click.Context, incomplete: str) -> list[CompletionItem]:
+        try:
+            return wanted(context, parameter, incomplete)
+        except (TmuxAgentsError, OSError):
+            return []  # somebody who types is not told what is wrong elsewhere
+
+    parameter.shell_complete = complete  # type: ignore[method-assign, assignment]
+
+
+VERBS = {"completion": completion}

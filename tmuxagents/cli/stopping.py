@@ -1,0 +1,41 @@
+"""The verb that ends runs, and needs nothing of what a launch does: stop."""
+
+from __future__ import annotations
+
+import click
+
+from tmuxagents import jsonline
+from tmuxagents.cli import calling, streams, words
+from tmuxagents.commands import known, poll
+from tmuxagents.commands import stop as stopping
+from tmuxagents.commands.look import Asked, look
+from tmuxagents.core import display
+from tmuxagents.edges.registry import Scope
+from tmuxagents.errors import BadRequest
+
+
+@click.command(epilog="Example: tmuxagents stop 01a1ee15")
+@click.argument("runs", nargs=-1, metavar="[RUN]...")
+@click.option("--all", "all_of_them", is_flag=True, help="Stop all active runs of this parent or project.")
+@click.option("-A", "--all-projects", "everywhere", is_flag=True, help="With --all: of everybody.")
+@click.option("--json", "as_json", is_flag=True, help="Print a JSON document.")
+def stop(*, runs: tuple[str, ...], all_of_them: bool, everywhere: bool, as_json: bool) -> None:
+    """Stop each RUN: gracefully, then hard. A run that has ended stays as it is."""
+    if bool(runs) == all_of_them:
+        hint = "name them, or give --all"
+        raise BadRequest("Which runs are to be stopped?", kind="usage", hint=hint)
+    caller = calling.caller()
+    if all_of_them:
+        ids = look(caller, poll.asked_by(caller, (), everywhere=everywhere)).active
+        folders = [f"{caller.runs}/{run_id}" for run_id in ids]
+    else:
+        folders = list(dict.fromkeys(known.find(reference, caller) for reference in runs))
+    ids = [run.run_id for run in stopping.stop(folders)]
+    found = look(caller, Asked(Scope("named", *ids), ids=ids, active=False))
+    if as_json:
+        streams.write(jsonline.encode(poll.document(found, caller)))
+    else:
+        words.lines(map(display.stopped_line, found.shown))
+
+
+VERBS = {"stop": stop, "kill": stop, "cancel": stop}

@@ -1,0 +1,52 @@
+"""Our mark in front of the names of windows that are runs: a sign and a colour that tell how each stands.
+
+The same rule twice, as in core/statusright: as values for a server that runs, and as lines of configuration.
+"""
+
+from __future__ import annotations
+
+VALUES = ("window-status-format", "window-status-current-format")
+MARK = "@tmuxagents_mark"
+_STATE = "@tmuxagents_state"
+_FRONT = f"#{{E:{MARK}}}"
+# state -> sign and colour; any other state is that of a run that goes on
+_SIGNS = {
+    "completed": "#[fg=green]✓",
+    "failed": "#[fg=red]✗",
+    "aborted": "#[fg=magenta]■",
+    "waiting": "#[fg=yellow]?",
+}
+_GOES_ON = "#[fg=cyan]▶"
+
+
+def _format() -> str:
+    shown = _GOES_ON
+    for state, sign in _SIGNS.items():
+        shown = f"#{{?#{{==:#{{{_STATE}}},{state}}},{sign},{shown}}}"
+    return f"#{{?#{{{_STATE}}},{shown}#[default] ,}}"
+
+
+FORMAT = _format()
+LINES = (
+    f"set-option -g {MARK} '{FORMAT}'",
+    *(
+        f"if-shell -F '#{{m:*{MARK}*,#{{{name}}}}}' '' {{ set-option -gF {name} '#{_FRONT}#{{{name}}}' }}"
+        for name in VALUES
+    ),
+)
+
+
+def is_in(value: str) -> bool:
+    """Say whether windows show our mark already, wherever."""
+    return MARK in value
+
+
+def joined(value: str) -> str:
+    """Return a value with our mark in front."""
+    return _FRONT + value
+
+
+def parted(value: str) -> str | None:
+    """Return a value without our mark; None where it does not stand as we put it."""
+    rest = value.removeprefix(_FRONT)
+    return None if rest == value or is_in(rest) else rest

@@ -1,0 +1,160 @@
+"""The watch over a live child: as over a batch child, until a person types; from then on it is theirs.
+
+Here alone it is decided when a live child leaves, and whether it waits for a person.
+"""
+
+from __future__ import annotations
+
+import signal
+
+from tmuxagents.core import endings, events, lifecycle
+from tmuxagents.edges import process
+from tmuxagents.wrapper.watch import CAUSES, Watch
+
+TYPE_CHECKING = False
+if TYPE_CHECKING:
+    from collections.abc import Callable
+    from typing import Any
+
+    from tmuxagents.agents.base import LiveReader
+    from tmuxagents.core.endings import Cause
+    from tmuxagents.wrapper.live_talk import Talk
+
+BEGIN_WITHIN_S = 10.0  # what has not begun by then waits for a person: a login, a key, a question
+LEAVE_WITHIN_S = 5.0
+LOOK_EVERY_S = 2.0  # into the inbox, should nobody have told of it
+
+
+class LiveWatch(Watch):
+    """Watches one live child from its start to its end."""
+
+    def __init__(
+        self, *, talk: Talk, rests: Callable[[], None], has_task: bool, begun_at: float, **parts: Any
+    ) -> None:
+        super().__init__(**parts)
+        self._live: LiveReader = parts["reader"]
+        self._talk = talk
+        self._rests = rests  # called when it has settled in a person's hands
+        self._begin_by: float | None = begun_at + BEGIN_WITHIN_S if has_task else None
+        self._is_opened_for_them = not has_task
+        self._looked_at = begun_at
+        self._asked: tuple[str, str | None] | None = None
+        self._is_theirs = False
+        self._left_at: float | None = None
+
+    # --- what is there ---
+
+    def _to_write(self) -> tuple[int | None, ...]:
+        return (*super()._to_write(), self._talk.waiting)
+
+    def _next_at(self) -> float | None:
+        due = [at for at in (self._recorder.show_at(), self._ladder.next_at()) if at is not None]
+        if not self._ladder.begun:
+            due.append(self._looked_at + LOOK_EVERY_S)
+            due += [at for at in (self._begin_by,) if at is not None and self._asked is None]
+            due.append(self._guards.deadline() if self._settled_at is None else self._leave_by())
+        return min(due)  # there is always something: it looks into the inbox, or takes a step
+
+    def _leave_by(self) -> float:
+        return endings.NEVER if self._left_at is None else self._left_at + LEAVE_WITHIN_S
+
+    def _note_settling(self, now: float) -> None:
+        """Take in what has just been read."""
+        live = self._live
+        if live.is_connected:
+            self._talk.begin(now)
+            if self._is_opened_for_them:
+                self._open_for_them()
+        taken, live.taken = live.taken, []
+        for event in self._talk.taken(taken):
+            self._recorder.event(event)
+        super()._note_settling(now)
+        if self._settled_at is None:
+            self._left_at = None
+        if live.typed and not self._is_theirs:
+            self._hand_over()
+        self._note_asking(now)
+
+    def _open_for_them(self) -> None:
+        """Have nothing to do, and be a person's: a session that was opened again."""
+        self._is_opened_for_them = False
+        self._live.typed = self._live.settled = True
+        self._recorder.event(events.settled(aborted=False, attended=True))
+
+    def _hand_over(self) -> None:
+        """Leave the child to a person: no clock and no rule of ours ends it any more."""
+        self._is_theirs = True
+        self._left_at = None
+        self._guards.retire()
+        state = self._recorder.state
+        if state.settled and not state.attended:
+            self._recorder.event(events.settled(aborted=state.settled_aborted, attended=True))
+
+    def _note_asking(self, now: float) -> None:
+        asks = self._live.asks
+        if self._live.has_begun:
+            self._begin_by = None
+        elif asks is None and self._begin_by is not None and now >= self._begin_by:
+            asks = ("start", "It has not begun: it may wait for a login, a key or an answer.")
+        if asks == self._asked:
+            return
+        if self._asked is not None:
+            self._recorder.event(events.input_given(self._asked[0]))
+            self._guards.go_on(now)
+        if asks is not None:
+            self._recorder.event(events.needs_input(*asks))
+            self._guards.stand(now)
+        self._asked = asks
+
+    # --- what we do about it ---
+
+    def _heard(self, caught: frozenset[int], now: float, *, ended: bool) -> None:
+        if ended:  # a window that closes ends both of us: what ended us, ended the child
+            if not self._ladder.begun:
+                self._ladder.cause = next(
+                    (cause for number, cause in CAUSES.items() if number in caught), None
+                )
+            return
+        if signal.SIGUSR1 in caught:
+            self._look(now)
+        if signal.SIGCHLD in caught and process.was_suspended(self._child):  # nobody else could wake it
+            self._terminal.give_to(self._child)
+            process.send_group(self._child, signal.SIGCONT)
+
+    def _look(self, now: float) -> None:
+        self._looked_at = now
+        self._talk.look(now)
+
+    def _decide(self, now: float) -> None:
+        self._ladder.step(now)
+        self._talk.go_on()
+        if self._ladder.begun:
+            return
+        if now >= self._looked_at + LOOK_EVERY_S:
+            self._look(now)
+        self._note_asking(now)
+        if self._settled_at is not None:
+            self._settle(now)
+        elif (cause := self._guards.check(now)) is not None:
+            self._drain_now(now)
+            self._end(cause, now)
+
+    def _settle(self, now: float) -> None:
+        """See a settled child off, unless it is a person's, or somebody has just said something to it."""
+        if self._is_theirs:
+            self._rests()
+        elif self._left_at is None:
+            self._look(now)
+            if self._talk.busy_until(now) is None:
+                self._left_at = now
+                self._talk.let_leave(self._live.settlings)
+        elif now >= self._leave_by():
+            lifecycle.leave(self._recorder.state)
+            self._ladder.begin(None, now)
+
+    def _end(self, cause: Cause, now: float) -> None:
+        """End the child. One that has settled is done, and nobody's leaves by itself."""
+        if self._settled_at is not None and not self._is_theirs:
+            return
+        lifecycle.leave(self._recorder.state)  # nothing, unless it has settled
+        self._ladder.begin(cause, now)
