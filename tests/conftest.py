@@ -15,13 +15,16 @@ if TYPE_CHECKING:
 
 
 @pytest.fixture(autouse=True)
-def nothing_of_the_callers(tmp_path: Path, monkeypatch: pytest.MonkeyPatch) -> None:
+def nothing_of_the_callers(tmp_path: Path, monkeypatch: pytest.MonkeyPatch) -> Iterator[None]:
     """Point what a careless test would touch at folders whose names say what it did."""
     for name in list(os.environ):
         if name.startswith(("TMUX", "PI_", "XDG_")) and name != "TMUXAGENTS_TEST_PI":
             monkeypatch.delenv(name)
     monkeypatch.setenv("HOME", str(tmp_path / "a-test-touched-the-real-home"))
     monkeypatch.setenv("TMUX_TMPDIR", str(tmp_path / "a-test-touched-the-default-tmux-socket"))
+    umask = os.umask(0o022)  # some of what is tested changes ours
+    yield
+    os.umask(umask)
 
 
 @pytest.fixture

@@ -12,8 +12,8 @@ from tests.torture import matrix, real, scripted, windows
 if TYPE_CHECKING:
     from tests.harness import ModelServer
 
-TIMES = 20
-HEAVY_TIMES = 5
+TIMES = 10
+HEAVY_TIMES = 3
 PI_TIMES = 2
 JOBS = 12
 NAMES = [row.name for row in scripted.ENDINGS]

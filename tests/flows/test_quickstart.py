@@ -321,7 +321,7 @@ def test_pictures_are_taken_of_the_running_program(newcomer: Newcomer) -> None:
     folder = newcomer.folder / "pictures"
     done = newcomer(str(folder), program=PICTURES)
     assert done.returncode == 0, done.stderr
-    assert {path.name for path in folder.iterdir()} == {"poll.svg", "statusline.svg", "window.svg"}
+    assert {path.name for path in folder.iterdir()} == {"poll.svg", "statusline.svg", "top.svg", "window.svg"}
     assert "Completed after" in words_of(folder / "window.svg")
     assert "$ tmuxagents poll" in words_of(folder / "poll.svg")
     status = words_of(folder / "statusline.svg")

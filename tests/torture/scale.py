@@ -123,16 +123,28 @@ def _ended(home: Home, count: int) -> None:
     Path(path, rundir.ANNOUNCED).touch()
 
 
+# A process begins with the peak of whoever it was forked from: this one is small, and we may not be.
+_MEASURING = """
+import os, sys
+child = os.fork()
+if not child:
+    os.execv(sys.argv[2], sys.argv[2:])
+_, status, usage = os.wait4(child, 0)
+with open(sys.argv[1], "w") as file:
+    file.write(str(usage.ru_maxrss))
+os._exit(os.waitstatus_to_exitcode(status))
+"""
+
+
 def _measured(home: Home, *arguments: str) -> tuple[float, int, bytes]:
     """Return how long a command took, how much memory, and what it said."""
-    out = home.folder / "out"
+    peak = home.folder / "peak"
+    argv = [sys.executable, "-I", "-S", "-c", _MEASURING, str(peak), *COMMAND, *arguments]
     begun = time.monotonic()
-    with out.open("wb") as file:
-        child = subprocess.Popen([*COMMAND, *arguments], cwd=home.project, env=home.environment, stdout=file)
-        _, status, usage = os.wait4(child.pid, 0)
-    child.returncode = os.waitstatus_to_exitcode(status)
-    assert child.returncode == 0, arguments
-    return time.monotonic() - begun, usage.ru_maxrss, out.read_bytes()
+    asked = subprocess.run(argv, cwd=home.project, env=home.environment, stdout=subprocess.PIPE, check=False)
+    took = time.monotonic() - begun
+    assert asked.returncode == 0, arguments
+    return took, int(peak.read_text()), asked.stdout
 
 
 def many_events(folder: Path, number: int) -> list[str]:
