@@ -21,7 +21,7 @@ from typing import TYPE_CHECKING, Any, Self
 from scripts import model_turns
 from tmuxagents.commands.inspect import inspect
 from tmuxagents.core import plan
-from tmuxagents.edges import lookout, process, rundir, rundir_writing
+from tmuxagents.edges import lookout, process, process_table, rundir, rundir_writing
 
 if TYPE_CHECKING:
     from collections.abc import Callable, Mapping, Sequence
@@ -260,7 +260,7 @@ class Run:
 
     def left_over(self) -> list[int]:
         """Return the living processes that carry this run's marker, the spared ones' windows included."""
-        return [row.pid for row in process.table(since=0) if row.marker == self.run_id]
+        return [row.pid for row in process_table.table(since=0) if row.marker == self.run_id]
 
 
 class TmuxServer:

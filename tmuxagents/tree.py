@@ -6,7 +6,7 @@ import os
 import time
 
 from tmuxagents.core import leftovers
-from tmuxagents.edges import process
+from tmuxagents.edges import process, process_table
 from tmuxagents.edges.bare import signal
 from tmuxagents.records import Spared
 
@@ -32,7 +32,7 @@ class Scope:
 
     def look(self) -> Leftovers:
         """Return what is left now."""
-        left = leftovers.sort_out(process.table(since=self.since), self.whose)
+        left = leftovers.sort_out(process_table.table(since=self.since), self.whose)
         me = os.getpid()  # a child may ask for the end of its own run: who carries it out stays
         left.ended = [row for row in left.ended if row.pid != me]
         return left

@@ -10,7 +10,9 @@ import pytest
 from tests.edges import apart
 
 if TYPE_CHECKING:
+    import subprocess
     from collections.abc import Iterator
+    from pathlib import Path
 
 LIMIT_S = 40
 
@@ -33,3 +35,17 @@ def _fail(_number: int, _frame: object) -> None:
 def nothing_apart() -> Iterator[None]:
     yield
     apart.end_all()
+
+
+@pytest.fixture
+def sleeper() -> Iterator[subprocess.Popen[bytes]]:
+    """A process that lives until it is ended."""
+    with apart.running(["/bin/sleep", "600"]) as made:
+        yield made
+
+
+@pytest.fixture
+def run_dir(tmp_path: Path) -> str:
+    made = tmp_path / "run"
+    made.mkdir(mode=0o700)
+    return str(made)

@@ -16,7 +16,7 @@ import pytest
 from tests.edges.apart import Apart, apart
 from tmuxagents import tree
 from tmuxagents.core.leftovers import Whose
-from tmuxagents.edges import faults, process, rundir, rundir_writing
+from tmuxagents.edges import faults, process, rundir
 from tmuxagents.edges.appender import Appender
 
 if TYPE_CHECKING:
@@ -141,7 +141,7 @@ def test_what_cannot_be_looked_at_has_not_gone(tmp_path: Path) -> None:
 
     def look() -> tuple[bool, bool]:
         try:
-            whole = rundir_writing.is_whole(str(tmp_path), place)
+            whole = rundir.is_whole(str(tmp_path), place)
         except OSError:
             whole = True  # nobody can say
         return log.is_in_place(), whole

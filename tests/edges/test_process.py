@@ -7,7 +7,6 @@ import errno
 import json
 import os
 import resource
-import shutil
 import signal
 import socket
 import subprocess
@@ -19,28 +18,21 @@ from typing import TYPE_CHECKING, Any, Self
 
 import pytest
 
-from tests.edges.apart import Apart, apart, become_somebody, mount_privately, running, set_dumpable
+from tests.edges.apart import Apart, apart, become_somebody, mount_privately, running
 from tests.harness import REPOSITORY, eventually
 from tmuxagents import records
-from tmuxagents.edges import process, rundir_writing
+from tmuxagents.edges import process, process_table, rundir_writing
 from tmuxagents.edges.appender import Appender
 from tmuxagents.edges.rawlog import RawLog
 from tmuxagents.errors import Unusable
-from tmuxagents.records import Identity, ProcessRow
+from tmuxagents.records import Identity
 
 if TYPE_CHECKING:
-    from collections.abc import Callable, Iterator
+    from collections.abc import Callable
 
 SLEEP = "/bin/sleep"
 STOPS = ["/bin/sh", "-c", "kill -STOP $$"]
 MARK = "TMUXAGENTS_RUN"
-
-
-@pytest.fixture
-def sleeper() -> Iterator[subprocess.Popen[bytes]]:
-    """A process that lives until it is ended."""
-    with running([SLEEP, "600"]) as made:
-        yield made
 
 
 def started(pid: int) -> int:
@@ -120,7 +112,7 @@ def test_a_zombie_is_dead(sleeper: subprocess.Popen[bytes]) -> None:
     assert process.open_handle(sleeper.pid, identity.start_time) is None
     assert not process.send(sleeper.pid, identity.start_time, signal.SIGTERM)
     assert process.wait_gone(sleeper.pid, identity.start_time, 0)
-    assert sleeper.pid not in {row.pid for row in process.table(since=0)}
+    assert sleeper.pid not in {row.pid for row in process_table.table(since=0)}
 
 
 @pytest.mark.parametrize("difference", [-1, 1, 1000])
@@ -316,7 +308,7 @@ def test_waiting_ends_when_the_process_does(limit: float | None) -> None:
 def test_waiting_for_many_has_one_limit() -> None:
     with contextlib.ExitStack() as stack:
         sleepers = [stack.enter_context(running([SLEEP, "600"])) for _ in range(4)]
-        rows = [row for row in process.table(since=0) if row.pid in {one.pid for one in sleepers}]
+        rows = [row for row in process_table.table(since=0) if row.pid in {one.pid for one in sleepers}]
         assert len(rows) == 4
         begun = time.monotonic()
         process.wait_all_gone(rows, 0.2)
@@ -334,7 +326,7 @@ def test_a_group_is_signalled_whole_and_a_group_that_is_gone_is_no_error(tmp_pat
     with running(["sh", "-c", line], start_new_session=True) as leader:
         try:
             eventually(ready.exists)
-            group = [row for row in process.table(since=0) if row.session == leader.pid]
+            group = [row for row in process_table.table(since=0) if row.session == leader.pid]
             assert len(group) == 3
             process.send_group(leader.pid, signal.SIGTERM, signal.SIGCONT)
             process.wait_all_gone(group, 10)
@@ -673,164 +665,3 @@ def test_a_program_is_found_in_the_childs_own_path(tmp_path: Path, monkeypatch: 
     monkeypatch.chdir(program.parent)
     assert process.find_program("tool", "/nowhere:") == "./tool"
     assert process.find_program("./tool", "/nowhere") == "./tool"
-
-
-# --- all processes ------------------------------------------------------------------------------------------
-
-LISTEN = """
-import os, socket, sys, time
-kind, path, leads = sys.argv[1:]
-if leads == "leads":
-    os.setsid()
-family = socket.AF_INET if kind == "tcp" else socket.AF_UNIX
-made = socket.socket(family)
-made.bind(("127.0.0.1", 0) if kind == "tcp" else "\\0" + path if kind == "abstract" else path)
-if kind != "bound":
-    made.listen()
-print(flush=True)
-time.sleep(600)
-"""
-
-
-def wait_begun(pid: int) -> None:
-    """Wait until a program has its environment: for a moment after it replaced its founder it has none."""
-    eventually(Path(f"/proc/{pid}/environ").read_bytes)
-
-
-def row_of(pid: int, *, since: int = 0) -> ProcessRow:
-    (found,) = [row for row in process.table(since=since) if row.pid == pid]
-    return found
-
-
-def test_a_row_tells_who_it_is(sleeper: subprocess.Popen[bytes]) -> None:
-    row = row_of(sleeper.pid)
-    assert (row.ppid, row.session, row.uid) == (os.getpid(), os.getsid(0), os.getuid())
-    assert row.start_time == started(sleeper.pid)
-    assert row.comm == "sleep"
-    assert (row.marker, row.role, row.listens) == (None, None, False)
-
-
-@pytest.mark.parametrize("name", ["a) R 1 (b", "x y", ")", "((", "new\nline", "ümlaut"])
-def test_no_name_of_a_program_confuses_the_table(tmp_path: Path, name: str) -> None:
-    shutil.copy(SLEEP, tmp_path / name)
-    with running([str(tmp_path / name), "600"]) as odd:
-        row = row_of(odd.pid)
-        assert (row.comm, row.ppid, row.start_time) == (name, os.getpid(), started(odd.pid))
-        assert identity_of(odd.pid).start_time == row.start_time
-
-
-@pytest.mark.parametrize(
-    ("environment", "marker", "role"),
-    [
-        ({}, None, None),
-        ({MARK: "0123456789abcdef"}, "0123456789abcdef", None),
-        ({"TMUXAGENTS_ROLE": "watcher"}, None, "watcher"),
-        ({"A": "1", MARK: "ab", "B": "2", "TMUXAGENTS_ROLE": "watcher", "C": "x" * 100_000}, "ab", "watcher"),
-        ({"NOT_" + MARK: "ab", "X": f"{MARK}=ab", MARK + "S": "ab", "TASK": f"\n{MARK}=ab"}, None, None),
-    ],
-)
-def test_a_row_tells_marker_and_role(
-    environment: dict[str, str], marker: str | None, role: str | None
-) -> None:
-    with running([SLEEP, "600"], env={"A": "", **environment}) as marked:
-        wait_begun(marked.pid)
-        row = row_of(marked.pid)
-        assert (row.marker, row.role) == (marker, role)
-
-
-@pytest.mark.parametrize(
-    ("kind", "leads", "expected"),
-    [
-        ("path", "leads", True),
-        ("abstract", "leads", True),
-        ("path", "follows", False),
-        ("bound", "leads", False),
-        ("tcp", "leads", False),
-    ],
-)
-def test_a_row_tells_who_leads_a_session_and_listens(
-    tmp_path: Path, kind: str, leads: str, *, expected: bool
-) -> None:
-    argv = [sys.executable, "-I", "-S", "-c", LISTEN, kind, str(tmp_path / "socket"), leads]
-    with running(argv, stdout=subprocess.PIPE) as listener:
-        assert listener.stdout
-        listener.stdout.readline()
-        row = row_of(listener.pid)
-        assert row.listens == expected
-        assert (row.session == row.pid) == (leads == "leads")
-
-
-def test_of_older_processes_only_the_cheap_part_is_read(sleeper: subprocess.Popen[bytes]) -> None:
-    with running([SLEEP, "600"], env={MARK: "ab"}) as marked:
-        wait_begun(marked.pid)
-        start = started(marked.pid)
-        assert row_of(marked.pid, since=start).marker == "ab"
-        assert row_of(marked.pid, since=start + 1).marker is None
-        assert row_of(sleeper.pid, since=start + 1).comm == "sleep"
-
-
-def test_everybody_is_in_the_table_once() -> None:
-    pids = [row.pid for row in process.table(since=0)]
-    assert len(pids) == len(set(pids))
-    assert {1, os.getpid(), os.getppid()} <= set(pids)
-
-
-def test_processes_that_come_and_go_while_one_looks_do_no_harm() -> None:
-    def churn() -> None:
-        while True:
-            children = [os.posix_spawn("/bin/true", ["true"], {MARK: "ab"}, setsid=True) for _ in range(10)]
-            for pid in children:
-                os.waitpid(pid, 0)
-
-    churning = Apart(churn)
-    seen: set[int] = set()
-
-    def look() -> bool:
-        seen.update(row.pid for row in process.table(since=0) if row.ppid == churning.pid)
-        return len(seen) > 20
-
-    eventually(look)
-    churning.kill()
-
-
-class Hidden:
-    """A process of another user than root that hides what /proc has of it, as ssh-agent does."""
-
-    def __init__(self, *, leads: bool) -> None:
-        self._ready, ready = os.pipe()
-        self._apart = Apart(lambda: self._be(ready, leads=leads))
-        os.close(ready)
-        assert os.read(self._ready, 1) == b"r"
-        self.pid = self._apart.pid
-
-    @staticmethod
-    def _be(ready: int, *, leads: bool) -> None:
-        become_somebody()
-        if leads:
-            os.setsid()
-        set_dumpable(dumpable=False)
-        os.write(ready, b"r")
-        signal.pause()
-
-    def __enter__(self) -> Self:
-        return self
-
-    def __exit__(self, *_: object) -> None:
-        self._apart.kill()
-        os.close(self._ready)
-
-
-@pytest.mark.parametrize("leads", [True, False])
-def test_who_hides_and_leads_a_session_passes_for_a_service(*, leads: bool) -> None:
-    with Hidden(leads=leads) as hidden, socket.socket(socket.AF_UNIX) as somewhere:
-        somewhere.bind(f"\0tmuxagents-edges-{os.getpid()}")
-        somewhere.listen()  # so that there is something it could hold
-
-        def act() -> tuple[int, bool, str | None]:
-            become_somebody()
-            with pytest.raises(PermissionError):
-                os.listdir(f"/proc/{hidden.pid}/fd")
-            row = row_of(hidden.pid)
-            return row.uid - os.getuid(), row.listens, row.marker
-
-        assert apart(act) == (0, leads, None)

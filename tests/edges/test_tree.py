@@ -20,7 +20,7 @@ from tests.edges.apart import NOBODY, apart, running
 from tests.harness import REPOSITORY, eventually
 from tmuxagents import tree
 from tmuxagents.core.leftovers import Whose
-from tmuxagents.edges import process
+from tmuxagents.edges import process, process_table
 from tmuxagents.tree import Scope
 
 if TYPE_CHECKING:
@@ -143,7 +143,7 @@ class Family:
     def end_all(self) -> None:
         """End those that a test has left: by their numbers, and whoever carries our marker."""
         numbers = {self.wait(name) for name in self.living()}
-        for row in process.table(since=0):
+        for row in process_table.table(since=0):
             if row.pid in numbers or row.marker == self.run_id:
                 process.send(row.pid, row.start_time, signal.SIGKILL)
         for pid in self._own:
@@ -397,7 +397,7 @@ def test_who_founds_others_for_ever_does_not_keep_it_from_ending(family: Family)
     tree.freeze(scope)
     tree.end(scope)
     assert family.living() == set()
-    assert [row.pid for row in process.table(since=since) if row.marker == family.run_id] == []
+    assert [row.pid for row in process_table.table(since=since) if row.marker == family.run_id] == []
 
 
 # --- what is spared -----------------------------------------------------------------------------------------

@@ -2,18 +2,20 @@
 
 from __future__ import annotations
 
+import json
 from typing import TYPE_CHECKING
 
 import pytest
 
 from tests.flows.terminals import Room, by_key, inside
-from tests.harness import eventually
+from tests.harness import eventually, real_pi
+from tmuxagents.edges import rundir
 
 if TYPE_CHECKING:
-    from collections.abc import Iterator
+    from collections.abc import Iterator, Sequence
     from pathlib import Path
 
-    from tests.harness import Home
+    from tests.harness import Home, ModelServer, TmuxServer
 
 WORKS = "begin\nanswer toolUse so far\nsleep 600"
 SET_UPS = {
@@ -43,14 +45,18 @@ def room(home: Home, tmp_path: Path) -> Iterator[Room]:
     made.leave()
 
 
+def set_up(server: TmuxServer, options: Sequence[str]) -> None:
+    for words in options:
+        option, _, value = words.partition(" ")
+        server.run("set-option", "-g", option, value.strip("'"))
+
+
 @pytest.mark.parametrize("name", SET_UPS)
 def test_runs_are_found_however_tmux_is_set_up(room: Room, name: str) -> None:
     mine = room.another("mine")
     person = room.at_work(mine)
     mine.run("set-option", "-t", "=work:", "destroy-unattached", "off")
-    for words in SET_UPS[name]:
-        option, _, value = words.partition(" ")
-        mine.run("set-option", "-g", option, value.strip("'"))
+    set_up(mine, SET_UPS[name])
     before = room.clients(mine)
     # Names that are the beginning of one another; one window is moved, one renamed, one split.
     runs = {
@@ -68,5 +74,37 @@ def test_runs_are_found_however_tmux_is_set_up(room: Room, name: str) -> None:
     assert room("layouts", "open", "grid", **by_key(mine, person)).returncode == 0
     row = ("list-panes", "-s", "-t", "=grid", "-F", "#{@tmuxagents_shows}")
     eventually(lambda: sorted(mine.run(*row).split()) == sorted(runs.values()))
-    room("stop", *runs.values())
+    rows = json.loads(room("poll", "--json", *runs.values()).stdout)["runs"]
+    assert [run["status"] for run in rows] == ["running"] * len(runs)
+    assert room("stop", *runs.values()).returncode == 0
+    assert {room.result(run_id)["reason"] for run_id in runs.values()} == {"stopped"}
     eventually(lambda: mine.run(*row).split() == [])
+
+
+@pytest.mark.parametrize("name", SET_UPS)
+def test_a_live_child_is_seen_told_and_stopped_however_tmux_is_set_up(
+    room: Room, name: str, models: ModelServer
+) -> None:
+    mine = room.another("mine")
+    person = room.at_work(mine)
+    mine.run("set-option", "-t", "=work:", "destroy-unattached", "off")
+    shell, called = room.folder / "shell", room.folder / "called"
+    shell.write_text(f'#!/bin/sh\necho "$@" >> {called}\nexec sleep 60\n')  # as odd as fish, and it tells
+    shell.chmod(0o755)
+    set_up(mine, [*SET_UPS[name], f"default-shell {shell}"])
+    for file in ("models.json", "settings.json"):
+        (room.home.agent_dir / file).write_bytes((models.agent_dir / file).read_bytes())
+    room.home.environment["TMUXAGENTS_PI"] = real_pi()
+    done = room("launch", "--live", "#bash:sleep 300", **inside(mine))
+    run_id = done.stdout.strip()
+    assert done.returncode == 0, done.stderr
+    log = f"{room.run_dir(run_id)}/events.jsonl"
+    eventually(lambda: b'"tool_call"' in (rundir.read_bytes(log) or b""), 90)
+    assert room("attach", run_id, **by_key(mine, person)).returncode == 0
+    assert room.clients(mine)[person.name] == room.windows(mine)[run_id]
+    assert room("send", run_id, "Then #say:Told.").returncode == 0
+    (run,) = json.loads(room("poll", "--json", run_id).stdout)["runs"]
+    assert (run["status"], run["driver"]) == ("running", "live")
+    assert room("stop", run_id).returncode == 0
+    assert room.result(run_id)["reason"] == "stopped"
+    assert not called.exists()  # by none of the four

@@ -137,11 +137,14 @@ def test_files_stand_before_the_task(desk: Desk) -> None:
     (desk.home.project / "a.txt").write_text("one\ntwo\nthree\n")
     (desk.home.folder / "b.txt").write_text("outside\n")
     outside = str(desk.home.folder / "b.txt")
-    run_id = desk.launch("--file", "a.txt:2-3", "--file", outside, "--file", "none", "done x")
+    done = desk("launch", "--file", "a.txt:2-3", "--file", outside, "--file", "none", "done x")
+    run_id = done.stdout.strip()
     denied = f"[access denied: path outside project directory: {outside}]"
     assert (desk.folder(run_id) / "prompt.txt").read_text() == (
         f"=== a.txt ===\ntwo\nthree\n\n{denied}\n\n[file not found: none]\n\ndone x"
     )
+    for words in (denied, "[file not found: none]"):
+        assert f"warning: {words[1:-1]}; the child is told so\n" in done.stderr
     assert json.loads((desk.folder(run_id) / "meta.json").read_text())["files"] == [
         {"path": "a.txt", "start": 2, "end": 3},
         outside,

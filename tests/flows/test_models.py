@@ -21,7 +21,7 @@ from tmuxagents import configured
 from tmuxagents.agents import pi_questions
 from tmuxagents.commands import agents, models, schema
 from tmuxagents.commands import settings as settings_shown
-from tmuxagents.edges import process, rundir
+from tmuxagents.edges import process_table, rundir_writing
 from tmuxagents.errors import BadRequest, TmuxAgentsError, Unusable
 
 if TYPE_CHECKING:
@@ -168,9 +168,9 @@ def test_a_model_of_the_real_pi_is_found_by_its_names(pi: Home, asked: str) -> N
 def test_the_real_pi_leaves_nothing_behind(pi: Home, monkeypatch: pytest.MonkeyPatch) -> None:
     ours = secrets.token_hex(6)  # others may ask their own at this moment
     monkeypatch.setattr(rundir_writing, "secret", lambda: ours)
-    before = {row.pid for row in process.table(since=0)}
+    before = {row.pid for row in process_table.table(since=0)}
     assert not agents.known("pi", pi.environment, configured.load(pi.environment, None)).cached
-    after = process.table(since=0)
+    after = process_table.table(since=0)
     assert [row.pid for row in after if row.marker == f"question-{ours}"] == []
     assert [row.pid for row in after if row.pid not in before and row.ppid == os.getpid()] == []
 

@@ -174,6 +174,9 @@ def test_each_faulty_task_is_named(desk: Desk, tasks: Path) -> None:
         ("tasks[2].name", "bad-argument"),
         ("tasks[0].cwd", "bad-cwd"),
     ]
+    first, _, second = desk("run", "--tasks", file).stderr.splitlines()
+    assert first.startswith("tasks[2].name: The name 'Bad Name'"), "people are told which task, too"
+    assert second.startswith("also: tasks[0].cwd: The working directory /nowhere")
 
 
 # --- cancelled --------------------------------------------------------------------------------------------

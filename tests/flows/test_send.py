@@ -70,6 +70,9 @@ def test_a_tool_speaks_to_a_live_child_and_a_batch_child_refuses(live: Live) -> 
     assert answer["details"]["delivered"] is True
     soon(lambda: live.run(run_id)["output"] == "Again.")
     assert live.desk("send", run_id, " \n").returncode == 2
+    for odd in ("nan", "-1"):  # neither ever comes
+        told = live.desk("send", "--json", "--wait", "--timeout", odd, run_id, "Never.")
+        assert refused(told) == ("usage", 2)
     batch = live.desk.launch("Work.\n#bash:sleep 300")
     assert refused(live.desk("send", "--json", batch, "x")) == ("not-live", 4)
     assert live.desk("stop", run_id, batch).returncode == 0

@@ -19,7 +19,7 @@ import pytest
 from tests.flows.terminals import Room, inside
 from tests.flows.watchers import COMMAND
 from tests.harness import eventually
-from tmuxagents.edges import process
+from tmuxagents.edges import process_table
 
 if TYPE_CHECKING:
     from collections.abc import Iterator
@@ -230,7 +230,7 @@ def test_in_a_popup_it_closes_when_a_run_is_shown_behind_it(room: Room) -> None:
 
 def tops(room: Room) -> list[int]:
     """Return the processes of this home that show top."""
-    pids = [row.pid for row in process.table(since=0)]
+    pids = [row.pid for row in process_table.table(since=0)]
     return [pid for pid in pids if of_proc(pid, "cmdline").endswith(b"\0top\0") and is_of(room, pid)]
 
 

@@ -23,7 +23,7 @@ CALLS = {"write ENOSPC", "fstat EIO", "pipe2 EMFILE", "write KILL", "rename KILL
 
 def cases() -> list[Case]:
     chosen = [case for case in matrix.faults(RUNS, seed=1, soon_s=PATIENT_S) if case.name not in LONG]
-    chosen += [case for case in matrix.sweeps((2, 5)) if case.name in CALLS]
+    chosen += [case for case in matrix.sweeps(quick=True) if case.name in CALLS]
     return chosen + [
         case for case in scale.cases(quick=True) if "watcher" in case.name or "registry" in case.name
     ]

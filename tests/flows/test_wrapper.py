@@ -277,11 +277,12 @@ def test_snapshots_are_not_logged(home: Home) -> None:
 
 MODULES = {
     "": "configured agents core edges errors jsonline records tree wrapper",
-    "agents": "base nameless pi raw",
+    "agents": "base nameless pi pi_ends pi_reader raw",
     "core": "child_flags documents endings environment events guards leftovers lifecycle listing "
     "progress queue sanitize setting_rules settings transcript",
-    "edges": "appender bare handover identity lookout marks process rawlog rundir settings slots terminal",
-    "wrapper": "before claim keys ladder recorder run signals turn watch",
+    "edges": "appender bare handover identity lookout marks process process_table rawlog rundir "
+    "rundir_writing settings slots terminal",
+    "wrapper": "before claim keys ladder recorder result run signals turn watch",
 }
 
 

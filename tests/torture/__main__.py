@@ -12,15 +12,14 @@ from pathlib import Path
 from typing import TYPE_CHECKING
 
 from tests.harness import ModelServer
-from tests.torture import fuzz, matrix, memory, scale, scripted
+from tests.torture import attaches, fuzz, matrix, memory, scale, scripted
 
 if TYPE_CHECKING:
     from collections.abc import Callable, Iterable, Iterator
 
     from tests.torture.matrix import Case, Outcome
 
-PARTS = ("endings", "faults", "calls", "races", "storms", "scale", "figures")
-QUICK_CALLS = (3, 9)  # low figures wait for what never comes again
+PARTS = ("endings", "faults", "calls", "races", "storms", "attaches", "scale", "figures")
 
 
 def parse_options() -> argparse.Namespace:
@@ -64,7 +63,7 @@ def faults(options: argparse.Namespace, _: ModelServer) -> Iterator[Case]:
 
 def calls(options: argparse.Namespace, _: ModelServer) -> Iterator[Case]:
     """Yield the calls of a wrapper that fail."""
-    yield from matrix.sweeps(QUICK_CALLS) if options.quick else matrix.sweeps()
+    yield from matrix.sweeps(quick=options.quick)
 
 
 def races(options: argparse.Namespace, _: ModelServer) -> Iterator[Case]:
@@ -80,6 +79,12 @@ def storms(options: argparse.Namespace, server: ModelServer) -> Iterator[Case]:
         yield matrix.queue_storm(0, runs=40, models=server)
 
 
+def looks(options: argparse.Namespace, _: ModelServer) -> Iterator[Case]:
+    """Yield random attaches by three terminals at once."""
+    few = {"runs": 8, "times": 60} if options.quick else {}
+    yield matrix.random_attaches(options.seed, **few)
+
+
 def sizes(options: argparse.Namespace, _: ModelServer) -> Iterator[Case]:
     """Yield what is done a thousand times over."""
     return scale.cases(quick=options.quick)
@@ -92,6 +97,7 @@ CASES: dict[str, tuple[Callable[[argparse.Namespace, ModelServer], Iterator[Case
     "calls": (calls, 12),
     "races": (races, 1),
     "storms": (storms, 1),
+    "attaches": (looks, 1),
     "scale": (sizes, 1),
 }
 
@@ -114,7 +120,7 @@ def main() -> int:
             )
         ]
     failed = report(outcomes)
-    print(*scale.FIGURES, sep="\n")
+    print(*attaches.FIGURES, *scale.FIGURES, sep="\n")
     if "figures" in wanted and not options.quick:
         print(*memory.figures(), sep="\n")
     minutes = (time.monotonic() - begun) / 60

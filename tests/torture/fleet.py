@@ -20,7 +20,7 @@ from typing import TYPE_CHECKING, Any, Self
 
 from tests.harness import REPOSITORY, Home, TmuxServer, alive, eventually
 from tests.torture import check_documents
-from tmuxagents.edges import process
+from tmuxagents.edges import process, process_table
 
 if TYPE_CHECKING:
     from collections.abc import Callable, Iterable
@@ -331,7 +331,7 @@ class Fleet:
     def _left_over(self) -> list[str]:
         own = {member.run_id for member in self.members}
         eventually(lambda: not self.living(), 30)
-        left = [f"process {row.pid} {row.comm}" for row in process.table(since=0) if row.marker in own]
+        left = [f"process {row.pid} {row.comm}" for row in process_table.table(since=0) if row.marker in own]
         left += [f"process {what} {pid}" for what, pid in self.home.recorded().items() if alive(pid)]
         left += [f"temporary file {path.name}" for path in self.temporary.iterdir()]
         for path in (self.home.state / "runs").rglob("*"):

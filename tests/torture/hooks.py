@@ -54,6 +54,9 @@ ERRORS = {
     "chdir": "EACCES",
     "waitpid": "EINTR",
 }
+# Some for a hurry: rare calls at once, busy ones later (low figures wait for what never comes again).
+QUICK = (1, 2)
+QUICK_BUSY = dict.fromkeys(("open", "read", "write", "stat", "fstat", "listdir", "unlink", "flock"), (3, 9))
 # What a launch needs to tell of what it did, and to look at a folder: not its to do without.
 _TOLD_BY = ("write", "stat")
 _DEADLY = ("open", "rename", "read", "mkfifo")

@@ -9,7 +9,7 @@ from pathlib import Path
 from typing import TYPE_CHECKING
 
 from tests.harness import Home, ModelServer, TmuxServer, real_pi
-from tests.torture import alone, endings, hooks, readers, real, scripted, storm, windows
+from tests.torture import alone, attaches, endings, hooks, readers, real, scripted, storm, windows
 from tests.torture.fleet import LEFT, NotProvoked
 
 if TYPE_CHECKING:
@@ -73,9 +73,10 @@ def faults(number: int, *, seed: int, soon_s: float) -> Iterator[Case]:
         yield Case("fault", fault.name, act, provoker=fault.provoker)
 
 
-def sweeps(numbers: tuple[int, ...] = hooks.NUMBERS) -> Iterator[Case]:
+def sweeps(*, quick: bool = False) -> Iterator[Case]:
     """Yield each operation of a wrapper that fails, or kills, at its n-th call."""
     for operation, effect in [*hooks.ERRORS.items(), *((name, "KILL") for name in hooks.ERRORS)]:
+        numbers = hooks.QUICK_BUSY.get(operation, hooks.QUICK) if quick else hooks.NUMBERS
         act = partial(hooks.sweep, operation=operation, effect=effect, numbers=numbers)
         yield Case("wrapper's calls", f"{operation} {effect}", act, provoker="hook")
 
@@ -97,6 +98,12 @@ def queue_storm(seed: int, runs: int = 200, models: ModelServer | None = None) -
     """Return a storm on the queue; with a model server of real pi's."""
     act = partial(storm.rage, runs=runs, seed=seed, models=models)
     return Case("queue", f"storm of {'real pi' if models else 'scripted children'}, seed {seed}", act)
+
+
+def random_attaches(seed: int, *, runs: int = 30, times: int = 1000) -> Case:
+    """Return attaches by three terminals at once."""
+    act = partial(attaches.attach_at_random, runs=runs, times=times, seed=seed)
+    return Case("attach", f"{times} attaches over {runs} runs, seed {seed}", act)
 
 
 def _scripted(ending: endings.Ending, folder: Path) -> list[str]:

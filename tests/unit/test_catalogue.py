@@ -229,6 +229,13 @@ def test_what_was_removed_is_refused_by_its_name(tool: str, key: str) -> None:
     assert message.startswith(f'"{key}" was removed: ')
 
 
+def test_what_was_removed_speaks_before_what_is_missing_beside_it() -> None:
+    fields = [field for field, _, _ in found("background_agent", {"agent": "scout"})]
+    assert fields == ["agent", "preset", "task"]
+    fields = [field for field, _, _ in found("subagent", {"tasks": [{"agent": "x", "task": "y"}, {}]})]
+    assert fields == ["tasks[1].preset", "tasks[1].task", "tasks[0].agent", "tasks[0].preset"]
+
+
 def test_what_was_removed_is_refused_inside_of_tasks_too() -> None:
     ((field, kind, _),) = found("subagent", {"tasks": [{"preset": "p", "task": "t", "agent": "scout"}]})
     assert (field, kind) == ("tasks[0].agent", "removed")

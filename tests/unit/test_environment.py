@@ -91,6 +91,16 @@ def test_the_variables_of_the_brand_win_over_the_launchers() -> None:
     assert of_child({"PI_CODING_AGENT_DIR": "/other", "A": "b"}, agent) == {"A": "b", **agent, **OURS}
 
 
+def test_only_who_may_launch_is_told_the_agent_and_the_cap() -> None:
+    launcher = {"TMUXAGENTS_PI": "/opt/pi", "TMUXAGENTS_MAX_RUNNING": "2", "TMUXAGENTS_OWNER": "me"}
+    leaf, boss = {"TMUXAGENTS_NESTING": "0"}, {"TMUXAGENTS_NESTING": "1", "TMUXAGENTS_HOME": "/h"}
+    of_leaf = environment.of_child(launcher, run_id=RUN, agent={}, nesting=leaf)
+    assert of_leaf == {**leaf, **OURS}
+    handed_on = {"TMUXAGENTS_PI": "/opt/pi", "TMUXAGENTS_MAX_RUNNING": "2"}
+    of_boss = environment.of_child(launcher, run_id=RUN, agent={}, nesting=boss)
+    assert of_boss == {**handed_on, **boss, **OURS}
+
+
 @given(st.dictionaries(st.text(), st.text()), st.dictionaries(st.text(), st.text()))
 def test_no_launcher_and_no_brand_changes_the_mark(launcher: dict[str, str], agent: dict[str, str]) -> None:
     before = dict(launcher)

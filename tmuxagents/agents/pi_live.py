@@ -8,7 +8,8 @@ from __future__ import annotations
 
 from tmuxagents.agents import raw as raw_json
 from tmuxagents.agents.base import NOTHING, Reading
-from tmuxagents.agents.pi import AGENT, PiReader
+from tmuxagents.agents.pi import AGENT
+from tmuxagents.agents.pi_reader import PiReader
 from tmuxagents.core import events
 
 TYPE_CHECKING = False

@@ -20,8 +20,11 @@ TYPE_CHECKING = False
 if TYPE_CHECKING:
     from collections.abc import Sequence
 
+    from tmuxagents.errors import Fault
+
 # Descriptors, processes, memory; a disk that fails: no fault of the request, and none of ours.
 _USED_UP = (errno.EMFILE, errno.ENFILE, errno.EAGAIN, errno.ENOMEM)
+_MOST_TOLD = 20  # faults of one call: nobody mends more of them at once
 _BROKEN = (errno.EIO, errno.ENOLCK, errno.ESTALE, errno.EUCLEAN)
 
 
@@ -65,7 +68,8 @@ def _translate(error: BaseException) -> TmuxAgentsError | None:
         return error
     if isinstance(error, click.UsageError):
         verb = error.ctx.command_path if error.ctx else "tmuxagents"
-        return BadRequest(error.format_message(), kind="usage", hint=f"see {verb} --help")
+        words = " ".join(error.format_message().split())  # some come as a list over several lines
+        return BadRequest(words, kind="usage", hint=f"see {verb} --help")
     return _of_the_machine(error) if isinstance(error, OSError) else None
 
 
@@ -91,9 +95,21 @@ def _say(problem: TmuxAgentsError, *, as_json: bool, log: str | None) -> None:
     if as_json:
         streams.write(jsonline.encode(documents.error(problem, log=log)))
         return
-    lines = [problem.message, *([f"hint: {problem.hint}"] if problem.hint else [])]
-    words = "".join(f"{sanitize.text(line)}\n" for line in lines)
+    words = "".join(f"{sanitize.text(line)}\n" for line in lines_of(problem))
     streams.write(words.encode("utf-8", "replace"), streams.ERR)
+
+
+def lines_of(problem: TmuxAgentsError) -> list[str]:
+    """Return what a person reads: a sentence, a hint, and what else is wrong with the tasks of a call."""
+    of_tasks = [fault for fault in problem.faults if (fault.field or "").startswith("tasks[")]
+    told = [_with_place(fault) for fault in of_tasks] if problem.faults[0] in of_tasks else []
+    lines = [told[0] if told else problem.message, *([f"hint: {problem.hint}"] if problem.hint else [])]
+    return lines + [f"also: {words}" for words in told[1:_MOST_TOLD]]
+
+
+def _with_place(fault: Fault) -> str:
+    """Return what is wrong with a task, and with which: not every message says it."""
+    return fault.message if fault.message.startswith("tasks[") else f"{fault.field}: {fault.message}"
 
 
 def _log(error: BaseException) -> str | None:

@@ -31,6 +31,8 @@ def send(  # noqa: PLR0913  (one parameter an option)
     """Say TEXT to the live child of RUN (- reads stdin). It is delivered once the child has taken it."""
     if timeout is not None and not waits:
         raise BadRequest("--timeout says how to wait.", kind="usage", hint="add --wait")
+    if timeout is not None and not timeout >= 0:  # NaN, too: it would wait for ever
+        raise BadRequest(f"--timeout must be 0 seconds or more, not {timeout:g}.", kind="usage")
     caller = calling.caller()
     message = sending.Sending(known.find(run, caller))
     found = message.send(tasks.content(text) if text == tasks.STDIN else text, kind)

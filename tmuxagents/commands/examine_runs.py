@@ -12,7 +12,7 @@ from tmuxagents.commands import remains
 from tmuxagents.core import checkup, display, leftovers
 from tmuxagents.core.checkup import Check
 from tmuxagents.core.leftovers import Whose
-from tmuxagents.edges import lookout, process, registry, rundir
+from tmuxagents.edges import lookout, process, process_table, registry, rundir
 from tmuxagents.errors import NoSuchRun
 
 TYPE_CHECKING = False
@@ -79,7 +79,7 @@ def _open_runs(case: Case) -> list[Run]:
 
 def processes(case: Case) -> list[Check]:
     """Look for processes of runs that have ended."""
-    table = process.table(since=0)
+    table = process_table.table(since=0)
     left = [row for run_id in _marked(table) for row in _left_of(run_id, case, table)]
     if left:
         hint = f"look at them, then kill {' '.join(str(row.pid) for row in left)}"

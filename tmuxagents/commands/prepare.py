@@ -78,8 +78,14 @@ class Preparing:
         run_id = os.urandom(8).hex()
         meta = plan.plan_launch(request, run_id=run_id, now=time.time(), model=model, preset=preset)
         variables, warnings = _keys(_keyed(request, preset), meta)
-        warnings = [*(preset.warnings if preset else []), *model.warnings, *warnings]
-        texts = {rundir.PROMPT: _prompt(request), **plan.prompt_files(preset)}
+        blocks = _file_blocks(request)
+        warnings = [
+            *(preset.warnings if preset else []),
+            *model.warnings,
+            *warnings,
+            *prompt.left_out(blocks),
+        ]
+        texts = {rundir.PROMPT: _prompt(request, blocks), **plan.prompt_files(preset)}
         if request.continues is not None:
             texts |= request.continues.texts
         return Prepared(request, meta, texts, variables=variables, warnings=warnings)
@@ -155,14 +161,18 @@ def _keys(preset: Preset | None, meta: Mapping[str, Any]) -> tuple[Mapping[str, 
     return key_variables(preset, meta)
 
 
-def _prompt(request: LaunchRequest) -> bytes:
+def _file_blocks(request: LaunchRequest) -> list[str]:
+    """Return what stands in the prompt for each file of a request."""
+    if request.reopens or not request.files:
+        return []
+    from tmuxagents.commands import promptfiles  # noqa: PLC0415  (who names no file needs none of it)
+
+    return promptfiles.blocks(request.files, request.cwd, allow_outside=request.allow_outside)
+
+
+def _prompt(request: LaunchRequest, blocks: Sequence[str]) -> bytes:
     """Return the effective prompt: files, what was said before if that is replayed, the task to the byte."""
     if request.reopens:
         return b""
-    blocks: list[str] = []
-    if request.files:
-        from tmuxagents.commands import promptfiles  # noqa: PLC0415  (who names no file needs none of it)
-
-        blocks = promptfiles.blocks(request.files, request.cwd, allow_outside=request.allow_outside)
     transcript = request.continues.transcript if request.continues else None
     return plan.prompt_bytes(prompt.compose(request.task, blocks=blocks, transcript=transcript))

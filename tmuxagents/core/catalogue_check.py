@@ -96,7 +96,8 @@ class Faults:
         """Raise if there are any: in the words of the first, with all of them."""
         if not self._found:
             return
-        found = sorted(self._found, key=lambda entry: entry[0])
+        gone = {_beside(fault) for _, fault, _ in self._found if fault.kind == "removed"}
+        found = sorted(self._found, key=lambda entry: _rank(entry[0], entry[1], gone))
         _, first, refusal = found[0]
         kind = NotPossible if first.kind in _OF_A_RUN else BadRequest
         raise kind(
@@ -110,6 +111,17 @@ class Faults:
 
 def _group(fault: Fault) -> int:
     return _GROUPS.get(fault.kind, SHAPE)
+
+
+def _rank(group: int, fault: Fault, gone: set[str]) -> float:
+    """Return where a fault comes: what may be missing for a removed key's sake comes behind that one."""
+    follows = fault.message.startswith(f"{fault.field} is missing") and _beside(fault) in gone
+    return REMOVED + 0.5 if follows else group
+
+
+def _beside(fault: Fault) -> str:
+    """Return the object whose key a fault is about."""
+    return (fault.field or "").rpartition(".")[0]
 
 
 def read(text: str, tool: str) -> Any:

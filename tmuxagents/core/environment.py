@@ -21,6 +21,8 @@ _PARENT = frozenset(
     }
 )
 _OURS = "TMUXAGENTS_"
+# Who may launch children (its state directory is named) finds the same agent, and keeps to the same cap.
+_TO_LAUNCH = ("TMUXAGENTS_PI", "TMUXAGENTS_MAX_RUNNING")
 _SIZE = ("COLUMNS", "LINES")  # a child asks its terminal, which may change
 
 
@@ -41,8 +43,11 @@ def of_child(
         for name, value in launcher.items()
         if name not in _PARENT and not _is_terminals(name) and not name.startswith(_OURS)
     }
+    nesting = nesting or {}
+    names = _TO_LAUNCH if "TMUXAGENTS_HOME" in nesting else ()
+    handed_on = {name: launcher[name] for name in names if name in launcher}
     ours = {"TMUXAGENTS_CHILD": "1", "TMUXAGENTS_RUN": run_id}
-    return {**kept, **_of_pane(pane or {}), **agent, **(nesting or {}), **ours}
+    return {**kept, **_of_pane(pane or {}), **agent, **handed_on, **nesting, **ours}
 
 
 def _of_pane(pane: Mapping[str, str]) -> dict[str, str]:

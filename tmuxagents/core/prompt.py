@@ -19,6 +19,7 @@ FILE_LIMIT = 1024 * 1024
 PREVIOUS = "{previous}"
 _KB = 1024
 _GAP = "\n\n"
+_FILE = "=== "
 _BEFORE, _BEHIND = f"Previously:{_GAP}", f"{_GAP}Instructions:{_GAP}"  # of a transcript
 
 
@@ -38,7 +39,12 @@ def file_block(spec: FileSpec, found: FileText) -> str:
         return f"[file too large: {spec.path} ({size}KB, limit {FILE_LIMIT // _KB}KB)]"
     if found.problem is not None:
         return f"[could not read file: {spec.path}]"
-    return f"=== {spec.path} ===\n{_wanted(found.text, spec)}"
+    return f"{_FILE}{spec.path} ===\n{_wanted(found.text, spec)}"
+
+
+def left_out(blocks: Iterable[str]) -> list[str]:
+    """Return what to warn of: the files that are not in the prompt, and why."""
+    return [f"{block[1:-1]}; the child is told so" for block in blocks if not block.startswith(_FILE)]
 
 
 def _wanted(text: str, spec: FileSpec) -> str:

@@ -1,7 +1,8 @@
-"""Processes: start one, signal one, wait for one, list them. Linux: /proc, pidfd, subreaper.
+"""One process: start it, signal it, wait for it, reap it. Linux: /proc, pidfd, subreaper.
 
-Who is who and who lives is said in edges/identity. Never by pid alone: a process is named by its pid and
-start time, and signalled through a pidfd that was opened before both were compared.
+Who is who and who lives is said in edges/identity, who there is in edges/process_table. Never by pid alone:
+a process is named by its pid and start time, and signalled through a pidfd that was opened before both were
+compared.
 """
 
 from __future__ import annotations
@@ -16,20 +17,19 @@ from tmuxagents.edges.bare import ignoring, signal
 from tmuxagents.edges.identity import (
     boot_id,
     host,
-    is_dead,
     myself,
     pid_namespace,
     presence,
-    read,
     start_time,
     unless_gone,
 )
-from tmuxagents.records import ProcessRow
 
 TYPE_CHECKING = False
 if TYPE_CHECKING:
     from collections.abc import Iterable, Mapping
     from typing import Any
+
+    from tmuxagents.records import ProcessRow
 
 __all__ = [  # what others take from here of edges/identity, besides what is defined below
     "boot_id",
@@ -40,16 +40,10 @@ __all__ = [  # what others take from here of edges/identity, besides what is def
     "start_time",
 ]
 
-MARKER = b"TMUXAGENTS_RUN="
-ROLE = b"TMUXAGENTS_ROLE="
 _PR_SET_CHILD_SUBREAPER = 36
-_LISTENING = b"00010000"  # __SO_ACCEPTCON in /proc/net/unix
 _PIPE_SIZE = 256 * 1024
 # KILL and STOP cannot be set; the two that libc keeps for itself (32 and 33) must not be.
 _ALL_SIGNALS = sorted(signal.valid_signals() - {signal.SIGKILL, signal.SIGSTOP})
-
-
-# --- one process ------------------------------------------------------------------------------------------
 
 
 def open_handle(pid: int, started: int) -> int | None:
@@ -247,96 +241,3 @@ def was_suspended(child: int) -> bool:
     except ChildProcessError:
         return False
     return found is not None and found.si_status in (signal.SIGTSTP, signal.SIGTTIN, signal.SIGTTOU)
-
-
-# --- all processes ----------------------------------------------------------------------------------------
-
-
-def table(*, since: int) -> list[ProcessRow]:
-    """Return all living processes.
-
-    Environment and sockets, the dear part, are read only of those that can matter to a run that began at
-    `since` (clock ticks): of our user, and not older.
-    """
-    rows = []
-    mine = os.getuid()
-    for name in os.listdir("/proc"):
-        if not name.isdigit():
-            continue
-        row = _row(int(name))
-        if row is None:
-            continue
-        rows.append(row)
-        if row.uid != mine or row.start_time < since:
-            continue
-        row.marker, row.role = _marks(row.pid)
-        if row.session == row.pid:
-            row.listens = _listens(row.pid)
-    return rows
-
-
-def _row(pid: int) -> ProcessRow | None:
-    try:
-        text = read(f"/proc/{pid}/stat")
-        uid = os.stat(f"/proc/{pid}").st_uid
-        if uid != os.getuid():  # root's name also stands on ours that may not be traced (ssh-agent)
-            uid = int(read(f"/proc/{pid}/status").partition(b"\nUid:")[2].split(None, 1)[0])
-    except (IndexError, ValueError):
-        return None
-    except OSError as error:
-        unless_gone(error)
-        return None
-    head, _, tail = text.rpartition(b")")
-    fields = tail.split()
-    if len(fields) < 20 or is_dead(fields):  # noqa: PLR2004  (proc(5))
-        return None
-    return ProcessRow(
-        pid=pid,
-        ppid=int(fields[1]),
-        session=int(fields[3]),
-        start_time=int(fields[19]),
-        uid=uid,
-        comm=head.partition(b"(")[2].decode("utf-8", "replace"),
-    )
-
-
-def _marks(pid: int) -> tuple[str | None, str | None]:
-    """Return the run marker and the role in a process's environment."""
-    marker = role = None
-    try:
-        environment = read(f"/proc/{pid}/environ")
-    except OSError as error:
-        unless_gone(error)
-        return None, None
-    for entry in environment.split(b"\0"):
-        if entry.startswith(MARKER):
-            marker = entry[len(MARKER) :].decode("ascii", "replace")
-        elif entry.startswith(ROLE):
-            role = entry[len(ROLE) :].decode("ascii", "replace")
-    return marker, role
-
-
-def _listens(pid: int) -> bool:
-    """Say whether a process listens on a unix socket, in its own network namespace.
-
-    Keepers of keys hide their descriptors: better to spare one too many than to end somebody's agent.
-    """
-    try:
-        lines = read(f"/proc/{pid}/net/unix").split(b"\n")[1:]
-        columns = [line.split() for line in lines]
-        listening = {c[6] for c in columns if len(c) > 6 and c[3] == _LISTENING}  # noqa: PLR2004  (proc(5))
-        return any(_socket(f"/proc/{pid}/fd/{name}") in listening for name in os.listdir(f"/proc/{pid}/fd"))
-    except PermissionError:
-        return True
-    except OSError as error:
-        unless_gone(error)
-        return False
-
-
-def _socket(path: str) -> bytes | None:
-    """Return the inode of the socket behind a descriptor."""
-    try:
-        target = os.readlink(path)
-    except OSError:
-        return None
-    return target[8:-1].encode() if target.startswith("socket:[") else None

@@ -1,8 +1,7 @@
-"""The run directory, the truth about a run, as those see it who only look: its files by name, read whole
-or from an offset.
+"""The run directory, the truth about a run: its files by name, and read, whole or from an offset.
 
-Layout and rules: docs/run-directory.md. What changes it lives in edges/rundir_writing: whoever only looks
-does not load that. Paths are plain strings, since every wrapper pays for imports.
+Layout and rules: docs/run-directory.md. What changes it lives in edges/rundir_writing: who only looks does
+not load that. Paths are plain strings, since every wrapper pays for imports.
 """
 
 from __future__ import annotations
@@ -170,13 +169,20 @@ def place_of(path: str) -> tuple[int, int] | None:
     return facts.st_dev, facts.st_ino
 
 
+def is_whole(run_dir: str, place: tuple[int, int] | None) -> bool:
+    """Say whether a directory is where it was, with the files that say what run it is and who runs it."""
+    if place_of(run_dir) != place:
+        return False
+    return all(place_of(f"{run_dir}/{name}") is not None for name in (META, WRAPPER))
+
+
 def is_announced(run_dir: str) -> bool:
     """Say whether somebody has announced a run."""
     return place_of(f"{run_dir}/{ANNOUNCED}") is not None
 
 
 def open_folder(run_dir: str) -> int:
-    """Open the directory itself, for those who name files inside of it; never through a link. Raises OSError."""
+    """Open the directory itself, never a link, for those who name files inside of it. Raises OSError."""
     return os.open(run_dir, os.O_RDONLY | os.O_DIRECTORY | os.O_NOFOLLOW | os.O_CLOEXEC)
 
 

@@ -35,9 +35,6 @@ _REPLACED = (META, PROMPT, WRAPPER, OUTPUT, RESULT)  # written beside their plac
 RESERVE = 64 * 1024
 
 
-# --- made ------------------------------------------------------------------------------------------------
-
-
 def create(runs: str, meta: Mapping[str, Any], texts: Mapping[str, bytes]) -> str:
     """Make a run directory from its plan and its prompt files; return its path.
 
@@ -100,9 +97,6 @@ def reserve(run_dir: str) -> int | None:
     return handle
 
 
-# --- the right to act ------------------------------------------------------------------------------------
-
-
 def lock(run_dir: str, limit_s: float) -> int | None:
     """Take the right to act on a run: to start it or to conclude it. None if it cannot be had in time.
 
@@ -160,16 +154,6 @@ def claim(run_dir: str, wrapper: Mapping[str, Any]) -> bool:
         with ignoring(FileNotFoundError):
             os.unlink(name, dir_fd=folder)
         os.close(folder)
-
-
-# --- changed ---------------------------------------------------------------------------------------------
-
-
-def is_whole(run_dir: str, place: tuple[int, int] | None) -> bool:
-    """Say whether a directory is where it was, with the files that say what run it is and who runs it."""
-    if place_of(run_dir) != place:
-        return False
-    return all(place_of(f"{run_dir}/{name}") is not None for name in (META, WRAPPER))
 
 
 def restore(

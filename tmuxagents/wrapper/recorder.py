@@ -170,7 +170,7 @@ class Recorder:
         with ignoring(OSError):
             rundir_writing.remove(self.run_dir, rundir.RESULT)
         try:
-            if rundir_writing.is_whole(self.run_dir, self._place):
+            if rundir.is_whole(self.run_dir, self._place):
                 in_place = self._events.is_in_place() and self._transcript.is_in_place()
             else:
                 in_place = not rundir_writing.restore(self.run_dir, self._meta, self._wrapper, self._place)

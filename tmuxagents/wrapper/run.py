@@ -7,12 +7,12 @@ import time
 
 from tmuxagents import configured, records, tree
 from tmuxagents.agents import AGENTS
-from tmuxagents.core import documents, endings, environment, events, sanitize, transcript
+from tmuxagents.core import endings, environment, events, sanitize, transcript
 from tmuxagents.core import settings as settings_rules
 from tmuxagents.core.guards import Guards
 from tmuxagents.core.leftovers import Whose
-from tmuxagents.edges import handover, lookout, process, rundir, rundir_writing, settings
-from tmuxagents.edges.bare import ignoring, signal
+from tmuxagents.edges import handover, lookout, process, settings
+from tmuxagents.edges.bare import ignoring
 from tmuxagents.edges.terminal import Terminal
 from tmuxagents.errors import TmuxAgentsError, Unusable
 from tmuxagents.records import Exit, Verdict
@@ -21,6 +21,7 @@ from tmuxagents.wrapper.before import Before
 from tmuxagents.wrapper.keys import Keys
 from tmuxagents.wrapper.ladder import Ladder
 from tmuxagents.wrapper.recorder import Recorder
+from tmuxagents.wrapper.result import Result
 from tmuxagents.wrapper.signals import Signals
 from tmuxagents.wrapper.watch import Pipes, Watch
 
@@ -34,7 +35,6 @@ if TYPE_CHECKING:
     from tmuxagents.wrapper.live import Live
 
 _NOT_SPAWNED = Verdict(records.FAILED, "spawn", "Failed to spawn sub-agent process", exit=Exit(1))
-_RETRY_S = 0.5
 _SERVER_LIMIT_S = 0.3
 _TERMINAL_LIMIT_S = 0.2
 _READ_S = 0.2  # tmux loses the words of a process that ends at once after them, now and then (3.3a)
@@ -90,7 +90,7 @@ class Run:
         self._claim = claim
         self._prompt = claim.prompt
         self._limits = process.raise_limits()
-        self._reserve = rundir_writing.reserve(claim.run_dir)
+        self._result = Result(claim.run_dir, claim.meta, recorder=self._recorder, signals=signals)
         self._begun = time.monotonic()
         self._lingered = False
         self._slot: int | None = None
@@ -301,7 +301,7 @@ class Run:
         self._recorder.flush(now, last=True)
         self._recorder.title(f"{verdict.status} ({verdict.reason})")
         self._ring()
-        self._write_result(verdict, duration)
+        self._result.write(verdict, duration, lingered=self._lingered)
         self._answer_launcher()  # if there never was a child, this is how the run stands
         self._terminal.leave(_TERMINAL_LIMIT_S)
 
@@ -309,73 +309,6 @@ class Run:
         """Ring in the window that a run has ended, or settled in a person's hands; whichever is first."""
         if self._settings.notify != "off":
             self._terminal.ring()
-
-    def _write_result(self, verdict: Verdict, duration: float) -> None:
-        """Write the result, and do not leave without it: a full disk has room again one day."""
-        ended_at = time.time()
-        told = False
-        while True:
-            self._recorder.keep_directory()
-            incomplete = not self._write_output() or self._recorder.incomplete
-            result = documents.result(
-                self._meta,
-                self._recorder.state,
-                verdict,
-                ended_at=ended_at,
-                duration_s=duration,
-                lingered=self._lingered,
-                logs_incomplete=incomplete,
-            )
-            error = self._try_result(result)
-            if error is None:
-                return
-            if not told:
-                self._recorder.hint(f"The result cannot be written ({error.strerror}); trying again.")
-                self._recorder.flush(time.monotonic(), last=True)
-                told = True
-            if self._asked_to_leave():
-                return
-
-    def _try_result(self, result: dict[str, Any]) -> OSError | None:
-        """Write it whole, with the disk that was kept for it, or at last without the answer in it."""
-        shorter = {
-            **result,
-            "output": documents.first_bytes(result["output"] or "", 256),
-            "logsIncomplete": True,
-        }
-        for attempt in (result, result, shorter):
-            try:
-                rundir_writing.write_result(self._run_dir, attempt)
-            except OSError as error:
-                failure = error
-            else:
-                return None
-            if self._reserve is not None:
-                os.close(self._reserve)
-                self._reserve = None
-            else:
-                with ignoring(OSError):
-                    rundir_writing.remove(self._run_dir, rundir.OUTPUT)
-        return failure
-
-    def _write_output(self) -> bool:
-        """Write the whole answer beside the result; say whether that worked."""
-        text = self._recorder.state.text
-        try:
-            if text is None:
-                rundir_writing.remove(
-                    self._run_dir, rundir.OUTPUT
-                )  # one that lies there is not the child's answer
-            else:
-                rundir_writing.replace(self._run_dir, rundir.OUTPUT, text.encode("utf-8", "replace"))
-        except OSError:
-            return False
-        return True
-
-    def _asked_to_leave(self) -> bool:
-        """Wait a moment; say whether somebody wants us gone even without a result (its events tell most)."""
-        time.sleep(_RETRY_S)
-        return bool({signal.SIGTERM, signal.SIGINT, signal.SIGHUP} & self._signals.caught())
 
 
 def _exit(status: int | None) -> Exit | None:

@@ -1,0 +1,102 @@
+"""All living processes, as rows: who is whose child, and which run's mark each carries. Linux: /proc."""
+
+from __future__ import annotations
+
+import os
+
+from tmuxagents.edges.identity import is_dead, read, unless_gone
+from tmuxagents.records import ProcessRow
+
+MARKER = b"TMUXAGENTS_RUN="
+ROLE = b"TMUXAGENTS_ROLE="
+_LISTENING = b"00010000"  # __SO_ACCEPTCON in /proc/net/unix
+
+
+def table(*, since: int) -> list[ProcessRow]:
+    """Return all living processes.
+
+    Environment and sockets, the dear part, are read only of those that can matter to a run that began at
+    `since` (clock ticks): of our user, and not older.
+    """
+    rows = []
+    mine = os.getuid()
+    for name in os.listdir("/proc"):
+        if not name.isdigit():
+            continue
+        row = _row(int(name))
+        if row is None:
+            continue
+        rows.append(row)
+        if row.uid != mine or row.start_time < since:
+            continue
+        row.marker, row.role = _marks(row.pid)
+        if row.session == row.pid:
+            row.listens = _listens(row.pid)
+    return rows
+
+
+def _row(pid: int) -> ProcessRow | None:
+    try:
+        text = read(f"/proc/{pid}/stat")
+        uid = os.stat(f"/proc/{pid}").st_uid
+        if uid != os.getuid():  # root's name also stands on ours that may not be traced (ssh-agent)
+            uid = int(read(f"/proc/{pid}/status").partition(b"\nUid:")[2].split(None, 1)[0])
+    except (IndexError, ValueError):
+        return None
+    except OSError as error:
+        unless_gone(error)
+        return None
+    head, _, tail = text.rpartition(b")")
+    fields = tail.split()
+    if len(fields) < 20 or is_dead(fields):  # noqa: PLR2004  (proc(5))
+        return None
+    return ProcessRow(
+        pid=pid,
+        ppid=int(fields[1]),
+        session=int(fields[3]),
+        start_time=int(fields[19]),
+        uid=uid,
+        comm=head.partition(b"(")[2].decode("utf-8", "replace"),
+    )
+
+
+def _marks(pid: int) -> tuple[str | None, str | None]:
+    """Return the run marker and the role in a process's environment."""
+    marker = role = None
+    try:
+        environment = read(f"/proc/{pid}/environ")
+    except OSError as error:
+        unless_gone(error)
+        return None, None
+    for entry in environment.split(b"\0"):
+        if entry.startswith(MARKER):
+            marker = entry[len(MARKER) :].decode("ascii", "replace")
+        elif entry.startswith(ROLE):
+            role = entry[len(ROLE) :].decode("ascii", "replace")
+    return marker, role
+
+
+def _listens(pid: int) -> bool:
+    """Say whether a process listens on a unix socket, in its own network namespace.
+
+    Keepers of keys hide their descriptors: better to spare one too many than to end somebody's agent.
+    """
+    try:
+        lines = read(f"/proc/{pid}/net/unix").split(b"\n")[1:]
+        columns = [line.split() for line in lines]
+        listening = {c[6] for c in columns if len(c) > 6 and c[3] == _LISTENING}  # noqa: PLR2004  (proc(5))
+        return any(_socket(f"/proc/{pid}/fd/{name}") in listening for name in os.listdir(f"/proc/{pid}/fd"))
+    except PermissionError:
+        return True
+    except OSError as error:
+        unless_gone(error)
+        return False
+
+
+def _socket(path: str) -> bytes | None:
+    """Return the inode of the socket behind a descriptor."""
+    try:
+        target = os.readlink(path)
+    except OSError:
+        return None
+    return target[8:-1].encode() if target.startswith("socket:[") else None

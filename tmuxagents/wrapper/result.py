@@ -1,0 +1,101 @@
+"""The writing of a run's result: last, under the lock, whole, and not left out because the disk is full."""
+
+from __future__ import annotations
+
+import os
+import time
+
+from tmuxagents.core import documents
+from tmuxagents.edges import rundir, rundir_writing
+from tmuxagents.edges.bare import ignoring, signal
+
+TYPE_CHECKING = False
+if TYPE_CHECKING:
+    from collections.abc import Mapping
+    from typing import Any
+
+    from tmuxagents.records import Verdict
+    from tmuxagents.wrapper.recorder import Recorder
+    from tmuxagents.wrapper.signals import Signals
+
+_RETRY_S = 0.5
+
+
+class Result:
+    """The result that a run will have, and the room kept for it on the disk from now on."""
+
+    def __init__(
+        self, run_dir: str, meta: Mapping[str, Any], *, recorder: Recorder, signals: Signals
+    ) -> None:
+        self._run_dir = run_dir
+        self._meta = meta
+        self._recorder = recorder
+        self._signals = signals
+        self._reserve = rundir_writing.reserve(run_dir)
+
+    def write(self, verdict: Verdict, duration: float, *, lingered: bool) -> None:
+        """Write the result, and do not leave without it: a full disk has room again one day."""
+        ended_at = time.time()
+        told = False
+        while True:
+            self._recorder.keep_directory()
+            incomplete = not self._write_output() or self._recorder.incomplete
+            result = documents.result(
+                self._meta,
+                self._recorder.state,
+                verdict,
+                ended_at=ended_at,
+                duration_s=duration,
+                lingered=lingered,
+                logs_incomplete=incomplete,
+            )
+            error = self._try(result)
+            if error is None:
+                return
+            if not told:
+                self._recorder.hint(f"The result cannot be written ({error.strerror}); trying again.")
+                self._recorder.flush(time.monotonic(), last=True)
+                told = True
+            if self._asked_to_leave():
+                return
+
+    def _try(self, result: dict[str, Any]) -> OSError | None:
+        """Write it whole, with the disk that was kept for it, or at last without the answer in it."""
+        shorter = {
+            **result,
+            "output": documents.first_bytes(result["output"] or "", 256),
+            "logsIncomplete": True,
+        }
+        for attempt in (result, result, shorter):
+            try:
+                rundir_writing.write_result(self._run_dir, attempt)
+            except OSError as error:
+                failure = error
+            else:
+                return None
+            if self._reserve is not None:
+                os.close(self._reserve)
+                self._reserve = None
+            else:
+                with ignoring(OSError):
+                    rundir_writing.remove(self._run_dir, rundir.OUTPUT)
+        return failure
+
+    def _write_output(self) -> bool:
+        """Write the whole answer beside the result; say whether that worked."""
+        text = self._recorder.state.text
+        try:
+            if text is None:
+                rundir_writing.remove(
+                    self._run_dir, rundir.OUTPUT
+                )  # one that lies there is not the child's answer
+            else:
+                rundir_writing.replace(self._run_dir, rundir.OUTPUT, text.encode("utf-8", "replace"))
+        except OSError:
+            return False
+        return True
+
+    def _asked_to_leave(self) -> bool:
+        """Wait a moment; say whether somebody wants us gone even without a result (its events tell most)."""
+        time.sleep(_RETRY_S)
+        return bool({signal.SIGTERM, signal.SIGINT, signal.SIGHUP} & self._signals.caught())
