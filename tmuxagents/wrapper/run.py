@@ -3,6 +3,7 @@
 from __future__ import annotations
 
 import os
+import sys
 import time
 
 from tmuxagents import configured, records, tree
@@ -122,13 +123,20 @@ class Run:
 
     def _after_our_fault(self) -> Verdict:
         """End the child and say what its events prove, as for a wrapper that was killed."""
-        import traceback  # noqa: PLC0415  (not on the way of a healthy run)
-
         self._terminal.take_back()
-        self._recorder.hint(sanitize.text(traceback.format_exc()))
-        for spared in tree.end(self._scope, hard=True):
-            self._recorder.event(events.left_behind(pid=spared.pid, comm=spared.comm, why=spared.why))
+        self._recorder.hint(sanitize.text(_traceback()))
+        self._end_left(hard=True)
         return endings.conclude(self._recorder.state)
+
+    def _end_left(self, *, hard: bool) -> None:
+        """End what the child left, and tell of what lives on. Where nobody can look, the ending stands."""
+        try:
+            left = tree.end(self._scope, hard=hard)
+        except OSError as error:
+            self._recorder.hint(f"What the child left running could not be looked for ({error.strerror}).")
+            return
+        for spared in left:
+            self._recorder.event(events.left_behind(pid=spared.pid, comm=spared.comm, why=spared.why))
 
     def _enter_cwd(self) -> Verdict | None:
         """Go where the child is to work, if that is still the folder that the launcher saw."""
@@ -186,15 +194,13 @@ class Run:
         watch = live.watch(begun_at=self._begun, **parts) if live else Watch(reader=agent.reader(), **parts)
         ending = _exit(watch.run())
         if live is not None:
-            self._recorder.flush(
-                time.monotonic(), last=True
-            )  # the window has shown it, in the child's own way
+            # No line of ours comes after: the window has shown it all, in the child's own way.
+            self._recorder.flush(time.monotonic(), last=True)
             live.take_back()
         if ending is not None:
             self._recorder.event(events.child_exited(ending.exit_code, ending.signal))
         self._recorder.flush(time.monotonic())  # should we be killed while leftovers take their time
-        for spared in tree.end(self._scope, hard=ladder.killed):
-            self._recorder.event(events.left_behind(pid=spared.pid, comm=spared.comm, why=spared.why))
+        self._end_left(hard=ladder.killed)
         self._lingered = ladder.begun and ladder.cause is None
         cause = self._server_ended() if ladder.cause is endings.WINDOW_CLOSED else ladder.cause
         how = ending or Exit(None)
@@ -309,6 +315,15 @@ class Run:
         """Ring in the window that a run has ended, or settled in a person's hands; whichever is first."""
         if self._settings.notify != "off":
             self._terminal.ring()
+
+
+def _traceback() -> str:
+    """Return where it went wrong; where not even a module can be read, only what."""
+    try:
+        import traceback  # noqa: PLC0415  (not on the way of a healthy run)
+    except (OSError, ImportError):
+        return repr(sys.exc_info()[1])
+    return traceback.format_exc()
 
 
 def _exit(status: int | None) -> Exit | None:
