@@ -29,6 +29,7 @@ TITLES = (
     *("#(touch planted)", "#{window_id}", "#[fg=red]", "*", "job-1*", "🎉", "'; kill-server", "\\;"),
 )
 OTHERS_PAGE = "sleep 600"
+AWAY = ("job", "work-1")  # sessions windows are taken to; where a terminal comes from, it alone goes back to
 
 
 class Attaches:
@@ -86,7 +87,8 @@ class Attaches:
             assert identity is not None
             self._runs[run_id] = windows[str(identity.pid)]
             self.mine.run("set-option", "-w", "-t", self._runs[run_id], "@judge", run_id)
-        self.mine.run("new-session", "-d", "-s", "job", OTHERS_PAGE)
+        for session in AWAY:
+            self.mine.run("new-session", "-d", "-s", session, OTHERS_PAGE)
 
     # --- what is done to the windows ---
 
@@ -98,7 +100,9 @@ class Attaches:
             self.told["mischief"] += 1
 
     def _rename(self, dice: random.Random, window: str) -> None:
-        self.mine.run("rename-window", "-t", window, "--", dice.choice(TITLES))
+        # Doubled: rename-window itself would carry the title out, and name the window after the outcome.
+        title = dice.choice(TITLES).replace("planted", f"{self.room.folder}/planted").replace("#", "##")
+        self.mine.run("rename-window", "-t", window, "--", title)
 
     def _split(self, _: random.Random, window: str) -> None:
         narrow = "#{>=:#{window_panes},3}"
@@ -106,16 +110,15 @@ class Attaches:
         self.mine.run("if-shell", "-F", "-t", window, narrow, f"kill-pane -a -t {window}.0", split)
 
     def _move(self, dice: random.Random, window: str) -> None:
-        self._unseen(window, f"move-window -d -s {window} -t ={dice.choice(('work', 'job'))}:")
+        self._unseen(window, f"move-window -d -s {window} -t ={dice.choice(AWAY)}:")
 
     def _renumber(self, dice: random.Random, _: str) -> None:
-        self.mine.run("move-window", "-r", "-t", f"={dice.choice(('work', 'job'))}:")
+        self.mine.run("move-window", "-r", "-t", f"={dice.choice(AWAY)}:")
 
     def _link(self, dice: random.Random, window: str) -> None:
-        there = dice.choice(("work", "job"))
-        linked = "#{>:#{window_linked_sessions},2}"
-        link = f"link-window -d -s {window} -t ={there}:"
-        self._unseen(window, f"if-shell -F -t {window} '{linked}' 'unlink-window -t {window}' '{link}'")
+        there = dice.choice(AWAY)
+        once = "#{==:#{window_linked_sessions},1}"
+        self._unseen(window, f"if-shell -F -t {window} '{once}' 'link-window -d -s {window} -t ={there}:'")
 
     def _unseen(self, window: str, command: str) -> None:
         """Do something to a window in the same moment in which nobody shows it."""
@@ -174,7 +177,7 @@ class Attaches:
             self.wrong.append(f"{how}: {person.name} shows {shown}, not {wanted}; on the server {rows}")
 
     def _shown(self, person: Terminal) -> str:
-        """Return the run that a terminal shows, by our own tag; else the window; "" if it is no client now."""
+        """Return the run that a terminal shows, by our own tag; else its window; "" if it is no client."""
         for server in (self.mine, self.other):
             rows = [row.split(" ") for row in server.run("list-clients", "-F", SHOWN).splitlines()]
             for name, window, judge in rows:
