@@ -74,6 +74,22 @@ def test_a_small_terminal_shows_what_matters_of_each_run() -> None:
     ]
 
 
+@pytest.mark.parametrize(
+    ("width", "words"),
+    [
+        (60, "Enter attach  o output  s stop  / filter  q leave"),
+        (39, "Enter attach  s stop  q leave"),
+        (20, "q leave"),
+    ],
+)
+def test_a_narrow_one_says_the_more_important_and_says_it_whole(width: int, words: str) -> None:
+    screen = drawn(View(), entry(), width=width)
+    assert screen[-1] == words
+    assert all(display.columns(line) <= width for line in screen)
+    figures = {"TOKENS", "COST"} & set(screen[1].split())
+    assert figures == ({"TOKENS", "COST"} if width == 60 else set())
+
+
 def test_a_wide_one_shows_ids_too() -> None:
     screen = drawn(View(), entry(preset="repo-scout"), width=140)
     assert screen[1].split() == ["ID", "NAME", "STATUS", "TIME", "TOKENS", "COST", "ACTIVITY"]

@@ -16,7 +16,12 @@ ATTACH, OUTPUT, STOP, LEAVE = "attach", "output", "stop", "leave"
 
 LEAST = (20, 4)  # a smaller screen shows nothing that helps
 _DETAIL, _LEAST_DETAIL = 10, 4  # lines about the chosen run
-_HELP = "Enter attach  o output  s stop  / filter  a {ended}  A {scope}  q leave"
+_HELPS = (  # the first that there is room for
+    "Enter attach  o output  s stop  / filter  a {ended}  A {scope}  q leave",
+    "Enter attach  o output  s stop  / filter  q leave",
+    "Enter attach  s stop  q leave",
+    "q leave",
+)
 
 
 class Board:
@@ -188,4 +193,5 @@ class View:
             return [(CALLS, display.fit(sanitize.line(self.message), width))]
         wishes = {"ended": "live only" if self.ended else "all"}
         wishes["scope"] = "here" if self.everywhere else "everywhere"
-        return [(ASIDE, display.fit(_HELP.format(**wishes), width))]
+        helps = [words.format(**wishes) for words in _HELPS]
+        return [(ASIDE, next((words for words in helps if len(words) <= width), helps[-1]))]

@@ -36,6 +36,7 @@ _FIGURES = (4, 5)
 GAP = "  "
 _WIDEST_NAME = 16
 _WIDE = 110  # a narrower screen shows an id only of a run that is called by nothing else
+_NARROW = 60  # a narrower one no figures: half of one would mislead
 _THOUSAND, _MILLION = 1000, 1_000_000
 
 
@@ -189,8 +190,8 @@ def _columns(rows: Sequence[Sequence[str]], width: int) -> list[int]:
     """Return which columns there is room for: on a narrow screen none for ids, nor for what no run has."""
     if width >= _WIDE:
         return list(range(len(_HEADER)))
-    empty = [at for at in _FIGURES if all(row[at] == display.NONE for row in rows)]
-    return [at for at in range(len(_HEADER)) if at != _ID and at not in empty]
+    out = [at for at in _FIGURES if width < _NARROW or all(row[at] == display.NONE for row in rows)]
+    return [at for at in range(len(_HEADER)) if at != _ID and at not in out]
 
 
 def _upto(text: str, columns: int) -> int:
