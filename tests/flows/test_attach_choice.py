@@ -97,8 +97,11 @@ def test_where_a_run_is_on_another_server_rows_are_shown(room: Room, mine: TmuxS
     room.looks_at(person, room.windows(mine)[near], mine)
 
 
-def test_next_is_first_what_failed_then_what_works(room: Room, mine: TmuxServer) -> None:
+@pytest.mark.parametrize("watched", [True, False])
+def test_next_is_first_what_failed_then_what_works(room: Room, mine: TmuxServer, *, watched: bool) -> None:
     person = room.at_work(mine)
+    if not watched:
+        room.home.run("x")  # it keeps watchers away: nobody tells the registry who has failed
     first = room.launch(**inside(mine))
     done = room("launch", FAILS, **inside(mine))
     failed = done.stdout.strip()

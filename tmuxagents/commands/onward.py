@@ -45,18 +45,24 @@ def next_run(caller: Caller, who: Stand) -> tuple[Run, Spot]:
 
 def _order(caller: Caller) -> list[attaching.Key]:
     """Return the runs of the caller's scope that may need somebody; raise where there is none."""
-    scope = poll.asked_by(caller, ()).scope
-    newest, _ = known.consult(caller, lambda book: book.rows(scope, limit=_NEWEST))
-    order = [(attaching.FAILED, row.created_at, row.run_id) for row in newest if row.status == FAILED]
     try:
         found = live_runs(caller)
     except NoSuchRun:
+        order = _failed(caller)
         if not order:
             raise
         return order
     rows = [found.rows[run_id] for run_id in found.active]
     ranks = (attaching.WORKING, attaching.WAITING)
-    return [*order, *((ranks[bool(row.needs_input)], row.created_at, row.run_id) for row in rows)]
+    working = ((ranks[bool(row.needs_input)], row.created_at, row.run_id) for row in rows)
+    return [*_failed(caller), *working]
+
+
+def _failed(caller: Caller) -> list[attaching.Key]:
+    """Return those that have failed, to be asked for after a look: that has found out who has by now."""
+    scope = poll.asked_by(caller, ()).scope
+    newest, _ = known.consult(caller, lambda book: book.rows(scope, limit=_NEWEST))
+    return [(attaching.FAILED, row.created_at, row.run_id) for row in newest if row.status == FAILED]
 
 
 def _shown(caller: Caller, who: Stand, order: Sequence[attaching.Key]) -> attaching.Key | None:
