@@ -3,12 +3,14 @@
 from __future__ import annotations
 
 import os
+import time
 
 from tmuxagents.edges.identity import is_dead, read, unless_gone
 from tmuxagents.records import ProcessRow
 
 MARKER = b"TMUXAGENTS_RUN="
 ROLE = b"TMUXAGENTS_ROLE="
+_TRIES, _PAUSE_S = 3, 0.01
 _LISTENING = b"00010000"  # __SO_ACCEPTCON in /proc/net/unix
 
 
@@ -18,21 +20,26 @@ def table(*, since: int) -> list[ProcessRow]:
     Environment and sockets, the dear part, are read only of those that can matter to a run that began at
     `since` (clock ticks): of our user, and not older.
     """
-    rows = []
-    mine = os.getuid()
-    for name in os.listdir("/proc"):
-        if not name.isdigit():
-            continue
-        row = _row(int(name))
-        if row is None:
-            continue
-        rows.append(row)
-        if row.uid != mine or row.start_time < since:
-            continue
-        row.marker, row.role = _marks(row.pid)
-        if row.session == row.pid:
-            row.listens = _listens(row.pid)
-    return rows
+    rows = (_patiently(int(name), since) for name in os.listdir("/proc") if name.isdigit())
+    return [row for row in rows if row is not None]
+
+
+def _patiently(pid: int, since: int) -> ProcessRow | None:
+    """Return a process, None if it is gone. What cannot be asked for once can in a moment, as a rule."""
+    for _ in range(_TRIES - 1):
+        try:
+            return _whole(pid, since)
+        except OSError:
+            time.sleep(_PAUSE_S)
+    return _whole(pid, since)
+
+
+def _whole(pid: int, since: int) -> ProcessRow | None:
+    row = _row(pid)
+    if row is not None and row.uid == os.getuid() and row.start_time >= since:
+        row.marker, row.role = _marks(pid)
+        row.listens = row.session == pid and _listens(pid)
+    return row
 
 
 def _row(pid: int) -> ProcessRow | None:
