@@ -76,9 +76,14 @@ def is_dead(fields: list[bytes]) -> bool:
     return fields[0] == b"X" or (fields[0] == b"Z" and int(fields[17]) <= 1)
 
 
+def means_gone(error: OSError) -> bool:
+    """Say whether an error means that the process has gone, or is not ours; else we ran out of something."""
+    return error.errno in _GONE
+
+
 def unless_gone(error: OSError) -> None:
-    """Raise an error that does not mean that the process has gone or is not ours: we ran out of something."""
-    if error.errno not in _GONE:
+    """Raise an error that means neither."""
+    if not means_gone(error):
         raise error
 
 

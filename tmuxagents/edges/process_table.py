@@ -5,8 +5,15 @@ from __future__ import annotations
 import os
 import time
 
-from tmuxagents.edges.identity import is_dead, read, unless_gone
+from tmuxagents.edges.identity import is_dead, means_gone, read, unless_gone
 from tmuxagents.records import ProcessRow
+
+TYPE_CHECKING = False
+if TYPE_CHECKING:
+    from collections.abc import Callable
+    from typing import TypeVar
+
+    T = TypeVar("T")
 
 MARKER = b"TMUXAGENTS_RUN="
 ROLE = b"TMUXAGENTS_ROLE="
@@ -20,18 +27,20 @@ def table(*, since: int) -> list[ProcessRow]:
     Environment and sockets, the dear part, are read only of those that can matter to a run that began at
     `since` (clock ticks): of our user, and not older.
     """
-    rows = (_patiently(int(name), since) for name in os.listdir("/proc") if name.isdigit())
+    rows = (_whole(int(name), since) for name in _asked(os.listdir, "/proc") if name.isdigit())
     return [row for row in rows if row is not None]
 
 
-def _patiently(pid: int, since: int) -> ProcessRow | None:
-    """Return a process, None if it is gone. What cannot be asked for once can in a moment, as a rule."""
+def _asked(ask: Callable[[str], T], path: str) -> T:
+    """Ask the system. What it cannot tell for want of something it can in a moment, as a rule."""
     for _ in range(_TRIES - 1):
         try:
-            return _whole(pid, since)
-        except OSError:
+            return ask(path)
+        except OSError as error:
+            if means_gone(error):
+                raise
             time.sleep(_PAUSE_S)
-    return _whole(pid, since)
+    return ask(path)
 
 
 def _whole(pid: int, since: int) -> ProcessRow | None:
@@ -44,10 +53,10 @@ def _whole(pid: int, since: int) -> ProcessRow | None:
 
 def _row(pid: int) -> ProcessRow | None:
     try:
-        text = read(f"/proc/{pid}/stat")
-        uid = os.stat(f"/proc/{pid}").st_uid
+        text = _asked(read, f"/proc/{pid}/stat")
+        uid = _asked(os.stat, f"/proc/{pid}").st_uid
         if uid != os.getuid():  # root's name also stands on ours that may not be traced (ssh-agent)
-            uid = int(read(f"/proc/{pid}/status").partition(b"\nUid:")[2].split(None, 1)[0])
+            uid = int(_asked(read, f"/proc/{pid}/status").partition(b"\nUid:")[2].split(None, 1)[0])
     except (IndexError, ValueError):
         return None
     except OSError as error:
@@ -71,7 +80,7 @@ def _marks(pid: int) -> tuple[str | None, str | None]:
     """Return the run marker and the role in a process's environment."""
     marker = role = None
     try:
-        environment = read(f"/proc/{pid}/environ")
+        environment = _asked(read, f"/proc/{pid}/environ")
     except OSError as error:
         unless_gone(error)
         return None, None
@@ -89,10 +98,11 @@ def _listens(pid: int) -> bool:
     Keepers of keys hide their descriptors: better to spare one too many than to end somebody's agent.
     """
     try:
-        lines = read(f"/proc/{pid}/net/unix").split(b"\n")[1:]
+        lines = _asked(read, f"/proc/{pid}/net/unix").split(b"\n")[1:]
         columns = [line.split() for line in lines]
         listening = {c[6] for c in columns if len(c) > 6 and c[3] == _LISTENING}  # noqa: PLR2004  (proc(5))
-        return any(_socket(f"/proc/{pid}/fd/{name}") in listening for name in os.listdir(f"/proc/{pid}/fd"))
+        folder = f"/proc/{pid}/fd"
+        return any(_socket(f"{folder}/{name}") in listening for name in _asked(os.listdir, folder))
     except PermissionError:
         return True
     except OSError as error:
