@@ -98,14 +98,14 @@ WINDOW_ENDINGS = [
     WindowEnding("kill-session", WORK + LINGER, (ABORTED, "closed"), WINDOW, kill_session),
     WindowEnding("kill-server", WORK + LINGER, (ABORTED, "closed"), SERVER, kill_server),
     WindowEnding("server killed -9", WORK + LINGER, (ABORTED, "closed"), SERVER, murder_server),
-    WindowEnding("moved and renamed", WORK + "sleep 0.5\ndone fine", (COMPLETED, "done"), None, move),
+    WindowEnding("moved and renamed", WORK + "sleep 2\ndone fine", (COMPLETED, "done"), None, move),
     WindowEnding(
         "frozen and scrolled", WORK + "sleep 0.5\n" + TALK + "done fine", (COMPLETED, "done"), None, freeze
     ),
     WindowEnding(
         "server stopped", WORK + "sleep 0.3\n" + TALK + "done fine", (COMPLETED, "done"), None, stop_server
     ),
-    WindowEnding("socket removed", WORK + "sleep 0.5\ndone fine", (COMPLETED, "done"), None, remove_socket),
+    WindowEnding("socket removed", WORK + "sleep 2\ndone fine", (COMPLETED, "done"), None, remove_socket),
 ]
 
 
