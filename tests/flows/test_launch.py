@@ -432,7 +432,7 @@ def test_interrupted_while_it_waits_for_the_window_it_leaves_an_ended_run(desk: 
     os.kill(pid, signal.SIGSTOP)
     try:
         launch = desk.start("launch", "pid started\ndone late")
-        eventually(lambda: len(desk.runs()) == 2)
+        eventually(lambda: len(desk.made()) == 2)
         launch.send_signal(signal.SIGINT)
         launch.communicate(timeout=20)
         assert launch.returncode == 130

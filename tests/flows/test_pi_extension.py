@@ -224,7 +224,7 @@ def test_cancelling_a_call_stops_its_children(desk: Desk, host: Host) -> None:
     host.start()
     host.ask(call="subagent", params={"preset": "scout", "task": "begin\nspawn sleep 600\nsleep 600"})
     host.hear("update")
-    (run_id,) = eventually(desk.runs)
+    (run_id,) = eventually(desk.made)
     desk.wait_for(run_id, "run_started")
     host.ask(abort=True)
     result = host.hear("result")

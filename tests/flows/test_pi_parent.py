@@ -284,7 +284,7 @@ def test_what_ends_while_the_parent_is_away_is_told_once_when_it_is_back(pi: Pi)
 
 def test_ending_the_parent_stops_the_children_it_waits_for(pi: Pi) -> None:
     asked = pi.start("-p", "#script:parent-slow")
-    (run_id,) = eventually(pi.desk.runs)
+    (run_id,) = eventually(pi.desk.made)
     pi.desk.wait_for(run_id, "tool_call")
     asked.send_signal(signal.SIGTERM)
     asked.communicate(timeout=60)
