@@ -127,7 +127,9 @@ class Home:
     def command(self, *arguments: str, **more: Any) -> subprocess.CompletedProcess[str]:
         """Run the installed command in the project's folder."""
         argv = [str(Path(sys.executable).with_name("tmuxagents")), *arguments]
-        options: dict[str, Any] = {"cwd": self.project, "env": self.environment, "timeout": 60}
+        options: dict[str, Any] = {"cwd": self.project, "env": self.environment, "timeout": 90}
+        if "input" not in more:
+            options["stdin"] = subprocess.DEVNULL
         return subprocess.run(argv, capture_output=True, text=True, check=False, **(options | more))
 
     def recorded(self) -> dict[str, int]:

@@ -16,8 +16,8 @@ from scripts.benchmark.measure import interleaved, keep, spent, timed, until
 from scripts.benchmark.stage import CountedTmux
 from scripts.benchmark.table import Figure, number, ratio
 from tests.flows.desk import Desk
-from tests.flows.terminals import Terminal
 from tests.harness import SCRIPTED, Home
+from tests.terminal import Terminal
 from tmuxagents.edges import lookout
 
 if TYPE_CHECKING:

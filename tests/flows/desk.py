@@ -31,12 +31,7 @@ class Desk:
 
     def __call__(self, *arguments: str, **more: Any) -> subprocess.CompletedProcess[str]:
         environment = self.home.environment | more.pop("variables", {})
-        options = {"cwd": self.home.project, "env": environment, "timeout": 90, "stdin": subprocess.DEVNULL}
-        if "input" in more:
-            del options["stdin"]
-        return subprocess.run(
-            [*COMMAND, *arguments], capture_output=True, text=True, check=False, **(options | more)
-        )
+        return self.home.command(*arguments, env=environment, **more)
 
     def start(self, *arguments: str) -> subprocess.Popen[str]:
         return subprocess.Popen(

@@ -4,70 +4,24 @@ from __future__ import annotations
 
 import contextlib
 import os
-import pty
 import signal
 import subprocess
-import threading
 import time
 from typing import TYPE_CHECKING, Any
 
 from tests.flows.watchers import COMMAND
 from tests.harness import TmuxServer, eventually
+from tests.terminal import Terminal
 from tmuxagents.edges import process, rundir
 from tmuxagents.edges.tmux import servers
 
 if TYPE_CHECKING:
-    from collections.abc import Mapping
     from pathlib import Path
 
     from tests.harness import Home
 
 Done = subprocess.CompletedProcess[str]
 WORKS = "begin\nanswer toolUse so far\nsleep 600"
-
-
-class Terminal:
-    """A terminal, a program on it, and all that was ever written there."""
-
-    def __init__(self, argv: list[str], environment: Mapping[str, str], folder: Path) -> None:
-        self.output = bytearray()
-        self._master, line = pty.openpty()
-        self.name = os.ttyname(line)
-        self.process = subprocess.Popen(
-            ["setsid", "-c", *argv], stdin=line, stdout=line, stderr=line, env=environment, cwd=folder
-        )
-        os.close(line)
-        self._reader = threading.Thread(target=self._read, daemon=True)
-        self._reader.start()
-
-    def _read(self) -> None:
-        with contextlib.suppress(OSError):
-            while piece := os.read(self._master, 65536):
-                self.output += piece
-
-    @property
-    def text(self) -> str:
-        return self.output.decode("utf-8", "replace").replace("\r\n", "\n")
-
-    def shows(self, words: str) -> None:
-        """Wait until something was written there."""
-        eventually(lambda: words in self.text)
-
-    def type(self, keys: str) -> None:
-        os.write(self._master, keys.encode())
-
-    def left(self) -> int:
-        """Wait until the program has left, and its last words have come; return its exit code."""
-        code = self.process.wait(30)
-        self._reader.join(2)  # not for ever: somebody else may hold the terminal
-        return code
-
-    def close(self) -> None:
-        if self.process.poll() is None:
-            self.process.kill()
-        self.process.wait()
-        self._reader.join(5)
-        os.close(self._master)
 
 
 class Room:
@@ -86,16 +40,7 @@ class Room:
 
     def __call__(self, *arguments: str, **variables: str) -> Done:
         """Call the command as a program does that has no terminal."""
-        return subprocess.run(
-            [*COMMAND, *arguments],
-            cwd=self.home.project,
-            env=self.home.environment | variables,
-            stdin=subprocess.DEVNULL,
-            capture_output=True,
-            text=True,
-            check=False,
-            timeout=60,
-        )
+        return self.home.command(*arguments, env=self.home.environment | variables)
 
     def launch(self, task: str = WORKS, *arguments: str, **variables: str) -> str:
         """Launch a run; return its id when its child works."""

@@ -18,26 +18,10 @@ from tests.harness import eventually
 from tmuxagents.edges import process, tmux
 
 if TYPE_CHECKING:
-    from collections.abc import Iterator
-    from pathlib import Path
-
-    from tests.harness import Home, TmuxServer
+    from tests.harness import TmuxServer
 
 NOTICE = "read-only transcript: `send` and typing need --live\n"
 ATTACHES = 100
-
-
-@pytest.fixture
-def room(home: Home, tmp_path: Path) -> Iterator[Room]:
-    made = Room(home, tmp_path)
-    yield made
-    made.leave()
-
-
-@pytest.fixture
-def mine(room: Room) -> TmuxServer:
-    """The server of a person, where their runs are, too."""
-    return room.another("mine")
 
 
 def everything_set(server: TmuxServer) -> list[str]:

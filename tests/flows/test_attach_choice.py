@@ -6,29 +6,15 @@ from typing import TYPE_CHECKING
 
 import pytest
 
-from tests.flows.terminals import Room, Terminal, by_key, inside
+from tests.flows.terminals import Room, by_key, inside
 from tests.flows.watchers import COMMAND
 from tests.harness import eventually
 
 if TYPE_CHECKING:
-    from collections.abc import Iterator
-    from pathlib import Path
-
-    from tests.harness import Home, TmuxServer
+    from tests.harness import TmuxServer
+    from tests.terminal import Terminal
 
 FAILS = "begin\nanswer error no\nexit 1"
-
-
-@pytest.fixture
-def room(home: Home, tmp_path: Path) -> Iterator[Room]:
-    made = Room(home, tmp_path)
-    yield made
-    made.leave()
-
-
-@pytest.fixture
-def mine(room: Room) -> TmuxServer:
-    return room.another("mine")
 
 
 def typing(room: Room, mine: TmuxServer) -> Terminal:

@@ -12,10 +12,9 @@ from tests.harness import eventually, real_pi
 from tmuxagents.edges import rundir
 
 if TYPE_CHECKING:
-    from collections.abc import Iterator, Sequence
-    from pathlib import Path
+    from collections.abc import Sequence
 
-    from tests.harness import Home, ModelServer, TmuxServer
+    from tests.harness import ModelServer, TmuxServer
 
 WORKS = "begin\nanswer toolUse so far\nsleep 600"
 SET_UPS = {
@@ -36,13 +35,6 @@ SET_UPS = {
         "window-size smallest",
     ),
 }
-
-
-@pytest.fixture
-def room(home: Home, tmp_path: Path) -> Iterator[Room]:
-    made = Room(home, tmp_path)
-    yield made
-    made.leave()
 
 
 def set_up(server: TmuxServer, options: Sequence[str]) -> None:

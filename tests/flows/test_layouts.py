@@ -7,7 +7,7 @@ import os
 import subprocess
 import sys
 from pathlib import Path
-from typing import TYPE_CHECKING, Any
+from typing import Any
 
 import pytest
 
@@ -18,20 +18,8 @@ from tests.harness import PATH, REPOSITORY, TmuxServer, eventually
 from tmuxagents.core import layouts
 from tmuxagents.edges.tmux import servers
 
-if TYPE_CHECKING:
-    from collections.abc import Iterator
-
-    from tests.harness import Home
-
 SHIPPED = ["dashboard", "default", "fleet", "grid"]
 PLAIN = "windows: [{panes: [null]}]\n"
-
-
-@pytest.fixture
-def room(home: Home, tmp_path: Path) -> Iterator[Room]:
-    made = Room(home, tmp_path)
-    yield made
-    made.leave()
 
 
 def put(room: Room, name: str, text: str, *, project: bool = False) -> Path:

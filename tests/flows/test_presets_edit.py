@@ -10,9 +10,9 @@ from typing import TYPE_CHECKING
 import pytest
 
 from tests.flows.shelf import EXAMPLE, Shelf
-from tests.flows.terminals import Terminal
 from tests.flows.watchers import COMMAND
 from tests.harness import eventually
+from tests.terminal import Terminal
 
 if TYPE_CHECKING:
     from collections.abc import Iterator

@@ -21,8 +21,8 @@ from xml.etree import ElementTree as ET
 
 import pytest
 
-from tests.flows.terminals import Terminal
 from tests.harness import MODEL_SERVER, PATH, REPOSITORY, alive, eventually, real_pi
+from tests.terminal import Terminal
 
 if TYPE_CHECKING:
     from collections.abc import Iterator

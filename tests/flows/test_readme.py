@@ -13,8 +13,8 @@ from typing import TYPE_CHECKING
 import click
 import pytest
 
-from tests.flows.terminals import Terminal
 from tests.harness import REPOSITORY, eventually, real_pi
+from tests.terminal import Terminal
 from tmuxagents.cli.group import tmuxagents
 
 if TYPE_CHECKING:

@@ -16,9 +16,9 @@ from typing import TYPE_CHECKING, Any
 import pyte
 import pytest
 
-from tests.flows.terminals import Terminal
 from tests.flows.watchers import COMMAND, checked
 from tests.harness import eventually
+from tests.terminal import Terminal
 
 if TYPE_CHECKING:
     from pathlib import Path

@@ -5,26 +5,14 @@ from __future__ import annotations
 import signal
 from typing import TYPE_CHECKING
 
-import pytest
-
 from tests.flows.terminals import Room, inside
 from tests.flows.watchers import checked
 from tests.harness import eventually
 
 if TYPE_CHECKING:
-    from collections.abc import Iterator
-    from pathlib import Path
-
-    from tests.harness import Home, TmuxServer
+    from tests.harness import TmuxServer
 
 NOTICE = "read-only transcript: `send` and typing need --live\n"
-
-
-@pytest.fixture
-def room(home: Home, tmp_path: Path) -> Iterator[Room]:
-    made = Room(home, tmp_path)
-    yield made
-    made.leave()
 
 
 def run_of(room: Room) -> tuple[str, str]:

@@ -9,8 +9,8 @@ from typing import TYPE_CHECKING
 import pytest
 
 from tests.flows.hands import TOOL, Live, soon
-from tests.flows.terminals import Terminal
 from tests.flows.watchers import COMMAND, checked
+from tests.terminal import Terminal
 from tmuxagents.edges import inbox
 
 if TYPE_CHECKING:

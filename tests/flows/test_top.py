@@ -23,9 +23,7 @@ from tmuxagents.edges import process_table
 
 if TYPE_CHECKING:
     from collections.abc import Iterator
-    from pathlib import Path
 
-    from tests.harness import Home
 
 READS = 'begin\nanswer toolUse so far\ntool read {"path":"src/auth.ts"}\nsleep 600'
 TAKEN, GIVEN_BACK = b"\x1b[?1049h", b"\x1b[?1049l"
@@ -94,13 +92,6 @@ class Person:
         os.close(self._line)
         self._reader.join(5)
         os.close(self._master)
-
-
-@pytest.fixture
-def room(home: Home, tmp_path: Path) -> Iterator[Room]:
-    made = Room(home, tmp_path)
-    yield made
-    made.leave()
 
 
 @pytest.fixture

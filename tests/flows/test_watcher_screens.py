@@ -13,9 +13,9 @@ from typing import TYPE_CHECKING, Any
 import pytest
 
 from tests.flows.lookouts import Lookout, end, place_of, record, settle, shown, working
-from tests.flows.terminals import Terminal
 from tests.flows.watchers import registry_of, told, wrapped_by
 from tests.harness import Home, TmuxServer, alive, eventually
+from tests.terminal import Terminal
 from tmuxagents.core import events
 from tmuxagents.edges import lookout, process, rundir_writing, tmux
 

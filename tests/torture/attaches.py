@@ -13,12 +13,14 @@ from concurrent.futures import ThreadPoolExecutor
 from functools import partial
 from typing import TYPE_CHECKING
 
-from tests.flows.terminals import WORKS, Room, Terminal, by_key
+from tests.flows.terminals import WORKS, Room, by_key
 from tests.harness import Home, TmuxServer, eventually
 from tmuxagents.edges import rundir
 
 if TYPE_CHECKING:
     from pathlib import Path
+
+    from tests.terminal import Terminal
 
 FIGURES: list[str] = []
 PARTING, BACK = 0.3, 0.1  # how often the third terminal comes anew, and the others go back

@@ -125,16 +125,7 @@ class Fleet:
 
     def command(self, *arguments: str, **variables: str) -> subprocess.CompletedProcess[str]:
         """Run the installed command as somebody in the project."""
-        return subprocess.run(
-            [*COMMAND, *arguments],
-            cwd=self.home.project,
-            env=self.home.environment | variables,
-            stdin=subprocess.DEVNULL,
-            capture_output=True,
-            text=True,
-            check=False,
-            timeout=120,
-        )
+        return self.home.command(*arguments, env=self.home.environment | variables, timeout=120)
 
     def launch(self, *, variables: dict[str, str] | None = None) -> None:
         """Launch all runs; return when each of their children waits at its gate: half of them at each."""

@@ -15,7 +15,7 @@ from tmuxagents.core import events
 TYPE_CHECKING = False
 if TYPE_CHECKING:
     from collections.abc import Mapping
-    from typing import Any
+    from typing import Any, ClassVar
 
     from tmuxagents.agents.base import Oversized
 
@@ -108,14 +108,13 @@ class PiLiveReader(PiReader):
         told.events[-1].fields["attended"] = self.typed
         return told
 
-
-PiLiveReader.takes = PiReader.takes | {
-    "agent_start": PiLiveReader._began_again,  # noqa: SLF001  (the table belongs to the class)
-    "agent_settled": PiLiveReader._settle,  # noqa: SLF001
-    "bridge_input": PiLiveReader._input,  # noqa: SLF001
-    "bridge_person": PiLiveReader._person,  # noqa: SLF001
-    "bridge_taken": PiLiveReader._taken,  # noqa: SLF001
-    "bridge_asks": PiLiveReader._asks,  # noqa: SLF001
-    "bridge_answered": PiLiveReader._no_longer_asks,  # noqa: SLF001
-    "bridge_shutdown": PiLiveReader._shutdown,  # noqa: SLF001
-}
+    takes: ClassVar = PiReader.takes | {
+        "agent_start": _began_again,
+        "agent_settled": _settle,
+        "bridge_input": _input,
+        "bridge_person": _person,
+        "bridge_taken": _taken,
+        "bridge_asks": _asks,
+        "bridge_answered": _no_longer_asks,
+        "bridge_shutdown": _shutdown,
+    }

@@ -16,7 +16,7 @@ from tmuxagents.core import events, listing
 TYPE_CHECKING = False
 if TYPE_CHECKING:
     from collections.abc import Callable
-    from typing import Any
+    from typing import Any, ClassVar
 
     from tmuxagents.core.events import Event
 
@@ -31,8 +31,6 @@ _SNAPSHOT_HEAD = 1000  # bytes in which a snapshot says of what it is
 
 class PiReader:
     """Reads the JSON lines of one pi."""
-
-    takes: dict[str, Callable[[Any, dict[str, Any], float], Reading]]  # below: line -> what reads it
 
     def __init__(self) -> None:
         self.settled = False
@@ -230,18 +228,17 @@ class PiReader:
         self.settled = True
         return Reading([*self._close_turn(), events.settled(aborted=raw.get("aborted") is True)])
 
-
-PiReader.takes = {
-    "agent_start": PiReader._began_again,  # noqa: SLF001  (the table belongs to the class)
-    "turn_start": PiReader._began_again,  # noqa: SLF001
-    "message_end": PiReader._message_end,  # noqa: SLF001
-    "tool_execution_start": PiReader._tool_started,  # noqa: SLF001
-    "tool_execution_end": PiReader._tool_ended,  # noqa: SLF001
-    "turn_end": PiReader._turn_end,  # noqa: SLF001
-    "auto_retry_start": PiReader._retry,  # noqa: SLF001
-    "agent_end": PiReader._agent_end,  # noqa: SLF001
-    "agent_settled": PiReader._settle,  # noqa: SLF001
-}
+    takes: ClassVar[dict[str, Callable[[Any, dict[str, Any], float], Reading]]] = {  # line -> what reads it
+        "agent_start": _began_again,
+        "turn_start": _began_again,
+        "message_end": _message_end,
+        "tool_execution_start": _tool_started,
+        "tool_execution_end": _tool_ended,
+        "turn_end": _turn_end,
+        "auto_retry_start": _retry,
+        "agent_end": _agent_end,
+        "agent_settled": _settle,
+    }
 
 
 def _snapshot(line: bytes) -> Reading:

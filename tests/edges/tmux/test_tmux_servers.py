@@ -8,18 +8,19 @@ import signal
 import subprocess
 import time
 from functools import partial
+from pathlib import Path
 from typing import TYPE_CHECKING, Any
 
 import pytest
 
 from tests.edges.apart import at_once
-from tests.edges.tmux.worlds import Real, Screen, an_order, home, new_run
+from tests.edges.tmux.worlds import SEEN, Real, an_order, home, new_run
 from tests.harness import eventually
+from tests.terminal import Terminal
 from tmuxagents.edges import tmux
 
 if TYPE_CHECKING:
     from collections.abc import Callable
-    from pathlib import Path
 
 
 def open_one(path: str, **more: Any) -> tuple[str, str]:
@@ -167,7 +168,7 @@ def test_a_persons_settings_do_not_reach_our_windows(
         assert not found.dead
         assert tmux_says(nowhere, "display-message", "-p", "-t", window.window, "#W") == "scout\n"
     assert not (tmp_path / "shell-was-used").exists()
-    screen = Screen("tmux", "-u", "-S", nowhere, "attach-session")
+    screen = Terminal(["tmux", "-u", "-S", nowhere, "attach-session"], SEEN, Path("/"))
     try:
         eventually(ours.clients.all)
         tmux_says(nowhere, "detach-client", "-t", screen.name)

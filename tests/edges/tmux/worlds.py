@@ -5,27 +5,27 @@ Private sockets only. A stopped server costs its callers 5 s each, so those wait
 
 from __future__ import annotations
 
-import contextlib
 import os
-import pty
 import secrets
 import signal
 import subprocess
-import threading
 import time
+from pathlib import Path
 from typing import TYPE_CHECKING, Any
 
 from tests.fakes import tmux as fakes
 from tests.harness import TmuxServer, eventually
+from tests.terminal import Terminal
 from tmuxagents.edges import process, tmux
 from tmuxagents.edges.tmux import opening, servers
 
 if TYPE_CHECKING:
     from collections.abc import Sequence
-    from pathlib import Path
 
 OWNER, OTHER = "a" * 16, "b" * 16
 NAMES = ("agents-app", f"agents-app-{OWNER[:4]}")
+# What a terminal of a person tells its programs.
+SEEN = {"PATH": os.environ["PATH"], "TERM": "xterm", "HOME": "/nonexistent", "SHELL": "/bin/sh"}
 SLEEP = ("/bin/sleep", "600")
 EVIL = "#(touch {marker}) #{{pid}} #[fg=red] %H ; '\"\\$HOME~;"
 
@@ -42,49 +42,13 @@ def home(*, owner: str = OWNER, **more: Any) -> tmux.Home:
     return tmux.Home(NAMES if owner == OWNER else ("agents-app", "agents-app-other"), owner=owner, **more)
 
 
-class Screen:
-    """A terminal with a tmux client on it, and all that the client ever wrote there."""
-
-    def __init__(self, *argv: str) -> None:
-        self.output = bytearray()
-        self._master, slave = pty.openpty()
-        self.name = os.ttyname(slave)
-        environment = {
-            "PATH": os.environ["PATH"],
-            "TERM": "xterm",
-            "HOME": "/nonexistent",
-            "SHELL": "/bin/sh",
-        }
-        self.process = subprocess.Popen(
-            ["setsid", "-c", *argv], stdin=slave, stdout=slave, stderr=slave, env=environment
-        )
-        os.close(slave)
-        self._reader = threading.Thread(target=self._read, daemon=True)
-        self._reader.start()
-
-    def _read(self) -> None:
-        with contextlib.suppress(OSError):
-            while piece := os.read(self._master, 65536):
-                self.output += piece
-
-    def type(self, keys: bytes) -> None:
-        os.write(self._master, keys)
-
-    def close(self) -> None:
-        if self.process.poll() is None:
-            self.process.kill()
-        self.process.wait()
-        self._reader.join(5)
-        os.close(self._master)
-
-
 class Real:
     """A private server with a person's session and terminals before it; the fake has the same verbs."""
 
     def __init__(self, folder: Path) -> None:
         self._server = TmuxServer(folder)
         self.socket = str(self._server.socket)
-        self.screens: dict[str, Screen] = {}
+        self.screens: dict[str, Terminal] = {}
         self.tmux = tmux.Tmux(self.socket)
 
     def run(self, *words: str) -> str:
@@ -125,8 +89,8 @@ class Real:
             "new-window", "-d", "-P", "-F", "#{window_id}", "-t", "work:", "-n", name, "sleep 600"
         )
 
-    def sit_down(self, *argv: str) -> Screen:
-        screen = Screen(*argv)
+    def sit_down(self, *argv: str) -> Terminal:
+        screen = Terminal([*argv], SEEN, Path("/"))
         self.screens[screen.name] = screen
         return screen
 
