@@ -166,6 +166,13 @@ def test_a_fault_of_the_call_starts_nothing(
     assert (desk.runs(), desk.sockets.exists()) == ([], False)
 
 
+def test_a_file_that_is_not_there_is_named_with_its_option_and_a_hint(desk: Desk) -> None:
+    for verb, option in (("run", "tasks"), ("launch", "task-file")):
+        error = checked(desk(verb, "--json", f"--{option}", "/nowhere").stdout, "error")["error"]
+        assert (error["kind"], error["faults"][0]["field"]) == ("bad-file", option)
+        assert f"--{option}" in error["hint"]
+
+
 def test_each_faulty_task_is_named(desk: Desk, tasks: Path) -> None:
     file = written(tasks, {"task": "x", "cwd": "/nowhere"}, {"task": "y"}, {"task": "z", "name": "Bad Name"})
     done = desk("run", "--json", "--tasks", file)

@@ -97,7 +97,7 @@ def _refuse_beside(given: dict[str, Any], wanted: dict[str, Any]) -> None:
 def _from_file(launcher: Launcher, file: str, **wanted: Any) -> list[LaunchRequest]:
     """Return the requests of a tasks file. Options are for all of its tasks that say nothing else."""
     source = "stdin" if file == tasks.STDIN else file
-    items = task_files.parse(tasks.content(file), source)
+    items = task_files.parse(tasks.content(file, "tasks"), source)
     start = options.here()
     base = start if file == tasks.STDIN else os.path.dirname(os.path.join(start, file))
     made = []

@@ -24,18 +24,19 @@ def read(words: Sequence[str], file: str | None) -> str:
         message = f"There are {len(words)} arguments where one task is expected."
         raise BadRequest(message, kind="usage", hint=f"quote the task: {_call('do this and that')}")
     if words and file is not None:
-        raise BadRequest("The task is given twice: as an argument, and by --task-file.", kind="usage")
+        message = "The task is given twice: as an argument, and by --task-file."
+        raise BadRequest(message, kind="usage", hint="leave one of them out")
     source = file if file is not None else next(iter(words), None)
     if source is None:
         return _written()
     return source if file is None and source != STDIN else content(source)
 
 
-def content(file: str) -> str:
-    """Return the text of a file, or of stdin."""
+def content(file: str, field: str = "task-file") -> str:
+    """Return the text of a file, or of stdin. `field`: the option that names it."""
     if file == STDIN:
         return _decoded(sys.stdin.buffer.read(_LONGEST + 1), "stdin")
-    return _decoded(_bytes_of(file), file)
+    return _decoded(_bytes_of(file, field), file)
 
 
 def _written() -> str:
@@ -53,13 +54,14 @@ def _call(task: str) -> str:
     return f'{" ".join(names)} "{task}"'
 
 
-def _bytes_of(path: str) -> bytes:
+def _bytes_of(path: str, field: str) -> bytes:
     try:
         with open(path, "rb") as file:
             return file.read(_LONGEST + 1)
     except OSError as error:
         message = f"The file {path} cannot be read: {error.strerror}."
-        raise BadRequest(message, kind="bad-file", field="task-file") from error
+        hint = f"give --{field} a file that you can read, or - to read it from stdin"
+        raise BadRequest(message, kind="bad-file", hint=hint, field=field) from error
 
 
 def _decoded(text: bytes, source: str) -> str:

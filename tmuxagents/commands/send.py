@@ -102,7 +102,7 @@ def _refuse(run: Run) -> None:
         hint = f"tmuxagents resume {short} goes on with its session"
         raise NotPossible(message, kind="run-ended", hint=hint, field="runId")
     if run.meta.get("driver") != LIVE:
-        message = f"Run {run.run_id} is a batch child: a batch child cannot be spoken to."
+        message = f"Run {run.run_id} is a batch child, which cannot be spoken to."
         hint = f"tmuxagents stop {short} ends it; launch --live starts one that can be"
         raise NotPossible(message, kind="not-live", hint=hint, field="runId")
     if run.standing.foreign:
