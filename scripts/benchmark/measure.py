@@ -104,10 +104,10 @@ def timed(act: Callable[[], object]) -> float:
     return (time.perf_counter() - begun) * 1000
 
 
-def until(check: Callable[[], object], limit_s: float = 60.0) -> None:
-    """Look again and again, as closely as the machine allows, until something is so."""
+def until(check: Callable[[], object], limit_s: float = 60.0, pause_s: float = 0.0002) -> None:
+    """Look again and again, as closely as that does not disturb, until something is so."""
     deadline = time.perf_counter() + limit_s
     while not check():
         if time.perf_counter() > deadline:
             raise TimeoutError("it never came true")
-        time.sleep(0.0002)
+        time.sleep(pause_s)

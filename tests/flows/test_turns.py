@@ -5,6 +5,7 @@ from __future__ import annotations
 import json
 import os
 import signal
+from concurrent.futures import ThreadPoolExecutor, wait
 from pathlib import Path
 from typing import TYPE_CHECKING
 
@@ -12,7 +13,7 @@ import pytest
 
 from tests.harness import REPOSITORY, alive, eventually
 from tmuxagents.commands.stop import stop
-from tmuxagents.edges import handover
+from tmuxagents.edges import handover, rundir_writing
 
 if TYPE_CHECKING:
     from tests.harness import Home, Run
@@ -166,6 +167,28 @@ def test_stop_before_there_is_a_window_concludes_the_run(home: Home) -> None:
     assert run.wrapper is not None
     assert run.wrapper.wait(10) == 4
     assert home.recorded() == {}
+
+
+def test_stop_while_the_wrapper_is_just_taking_the_run_reaches_it(home: Home) -> None:
+    run = home.run(WORK)
+    launcher = handover.Launcher(str(run.folder))
+    run.start()  # it has the lock, and waits for what it is to take
+    eventually(lambda: _is_locked(run))
+    with ThreadPoolExecutor(1) as pool:
+        stopping = pool.submit(stop, [str(run.folder)])
+        wait([stopping], 0.5)  # it has looked by then, and found nobody to ask
+        launcher.hand_over(handed(home))
+        assert launcher.is_taken(20)
+        launcher.close()
+        (stopped,) = stopping.result(30)
+    assert (stopped.standing.status, (run.result() or {})["reason"]) == ("aborted", "stopped")
+
+
+def _is_locked(run: Run) -> bool:
+    held = rundir_writing.lock(str(run.folder), 0.0)
+    if held is not None:
+        os.close(held)
+    return held is None
 
 
 def test_stop_of_a_lost_run_ends_what_it_left(home: Home) -> None:

@@ -45,13 +45,12 @@ class Attached(Silence):
         self._after.__exit__()
 
     def tell(self) -> float:
-        """Show the window if that is still to be done; while it has the terminal, write nothing there."""
-        if self._who is not None and self._first.opened:
+        """Show the window once it is there; until then, and while it has the terminal, write nothing."""
+        if self._who is not None and self._first.is_there:
             who, self._who = self._who, None
             self._show(who)
-        if self._client is None or self._client.is_over:
-            return self._after.tell()
-        return time.monotonic() + _LOOK_S
+        shows = self._client is not None and not self._client.is_over
+        return time.monotonic() + _LOOK_S if shows or self._who is not None else self._after.tell()
 
     def _show(self, who: Stand) -> None:
         try:

@@ -15,7 +15,7 @@ if TYPE_CHECKING:
     from typing import Any
 
     from tmuxagents.commands.known import Caller
-    from tmuxagents.commands.launch import Launched
+    from tmuxagents.commands.arrival import Launched
 
 
 @click.command(epilog='Example: id=$(tmuxagents launch "Find where sessions are created.")')

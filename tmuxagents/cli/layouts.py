@@ -136,10 +136,10 @@ def _launch(layout: Layout) -> list[str]:
     """Launch what a layout launches, all of it or nothing; return the runs."""
     if not layout.launch:
         return []
-    from tmuxagents.commands import call  # noqa: PLC0415  (few layouts launch anything)
+    from tmuxagents.commands import batch  # noqa: PLC0415  (few layouts launch anything)
 
     launcher = options.launcher()
-    prepared: list[Prepared] = call.prepare(launcher, [_request(launcher, item) for item in layout.launch])
+    prepared: list[Prepared] = batch.prepare(launcher, [_request(launcher, item) for item in layout.launch])
     launched = [launcher.start(one) for one in prepared]
     words.warn(dict.fromkeys(warning for one in launched for warning in one.warnings))
     return [one.run.run_id for one in launched]

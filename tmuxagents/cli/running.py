@@ -11,7 +11,8 @@ from tmuxagents.cli import options, streams, tasks, words
 from tmuxagents.cli.interrupts import Interrupts
 from tmuxagents.cli.live import Lines, Screen, Silence
 from tmuxagents.commands import poll, reading
-from tmuxagents.commands.call import Call, prepare
+from tmuxagents.commands.batch import prepare
+from tmuxagents.commands.call import Call
 from tmuxagents.commands.look import Asked, look
 from tmuxagents.core import answers, sanitize, usage
 from tmuxagents.core import tasks as task_files

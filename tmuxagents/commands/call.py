@@ -10,10 +10,10 @@ import contextlib
 import os
 import time
 
+from tmuxagents.commands.arrival import heard
 from tmuxagents.commands.inspect import inspect
 from tmuxagents.commands.stop import stop
 from tmuxagents.commands.wait import Waiting
-from tmuxagents.core.catalogue_check import Faults
 from tmuxagents.core.endings import CWD_CHANGED, PARENT, Cause, misconfigured
 from tmuxagents.edges import tmux
 from tmuxagents.errors import BadRequest, TmuxAgentsError
@@ -22,52 +22,21 @@ from tmuxagents.records import FAILED
 TYPE_CHECKING = False
 if TYPE_CHECKING:
     from collections.abc import Callable, Mapping, Sequence
-    from typing import Any
 
+    from tmuxagents.commands.arrival import Arrival
     from tmuxagents.commands.launch import Launcher
     from tmuxagents.commands.prepare import Prepared
-    from tmuxagents.core.plan import LaunchRequest
 
-
-class Batch:
-    """The runs of one call while they are prepared: one call id, and no two of them with one name."""
-
-    def __init__(self, launcher: Launcher) -> None:
-        self.launcher = launcher
-        self._call_id = os.urandom(8).hex()
-        self._names: set[str] = set()
-        self._count = 0
-
-    def prepare(self, request: LaunchRequest, **call: Any) -> Prepared:
-        """Return the next run of the call as it is going to be, or refuse it."""
-        keys = self.keys() | call
-        _refuse_twin(request.name, self._names)
-        return self.launcher.prepare(request, **keys)
-
-    def keys(self) -> dict[str, Any]:
-        """Return what the call decides of its next run's plan: the first one has the id of the call."""
-        number, self._count = self._count, self._count + 1
-        own = {"runId": self._call_id, "sessionId": self._call_id} if number == 0 else {}
-        return {**own, "callId": self._call_id, "taskIndex": number}
-
-
-def prepare(launcher: Launcher, requests: Sequence[LaunchRequest]) -> list[Prepared]:
-    """Return all runs of a call as they are going to be, or refuse the whole call with all that is wrong."""
-    launcher.check_surroundings()
-    batch, faults, prepared = Batch(launcher), Faults(), []
-    for number, request in enumerate(requests):
-        try:
-            prepared.append(batch.prepare(request))
-        except BadRequest as refusal:
-            faults.add_refusal(refusal, "" if len(requests) == 1 else f"tasks[{number}]")
-    faults.refuse()
-    return prepared
+_OPEN_AT_ONCE = 8  # windows that have not answered yet: enough for any machine to be busy with
+_ANSWER_S = 0.05  # so long an answer is waited for before all else is looked at, too
 
 
 class Task:
     """One task of a call, and what has become of it. `doom`: why it ends before it begins."""
 
-    __slots__ = ("doom", "ended", "number", "prepared", "run_dir", "run_id", "warnings", "window")
+    __slots__ = (
+        *("arrival", "doom", "ended", "number", "prepared", "run_dir", "run_id", "warnings", "window"),
+    )
 
     def __init__(self, number: int, prepared: Prepared, runs: str, doom: Cause | None = None) -> None:
         self.number = number
@@ -76,6 +45,7 @@ class Task:
         self.run_id: str = prepared.meta["runId"]
         self.run_dir = f"{runs}/{self.run_id}"
         self.ended = False
+        self.arrival: Arrival | None = None  # until its wrapper has answered
         self.window: str | None = None
         self.warnings: list[str] = []
 
@@ -83,6 +53,11 @@ class Task:
     def opened(self) -> bool:
         """Say whether there is a run yet."""
         return self.ended or os.path.isdir(self.run_dir)
+
+    @property
+    def is_there(self) -> bool:
+        """Say whether its wrapper has answered, or there is none to come."""
+        return self.opened and self.arrival is None
 
     def give_up_name(self, error: TmuxAgentsError) -> bool:
         """Go without a name that somebody took a moment ago; say whether that was what is wrong."""
@@ -114,6 +89,7 @@ class Call:
         self._most = most
         self._named = named
         self.cancelled = False
+        self._waiting = Waiting()
         self._tell_at = 0.0
         doomed = doomed or {}
         runs = launcher.caller.runs
@@ -125,11 +101,11 @@ class Call:
         `tell` says at which (monotonic) moment it wants to tell again; `wake` can be read when it may be
         cancelled.
         """
-        with Waiting() as waiting:
+        with self._waiting:
             try:
                 self._end_doomed()
                 while not all(task.ended for task in self.tasks):
-                    self._go_on(waiting, tell, wake, is_cancelled)
+                    self._go_on(tell, wake, is_cancelled)
             except BaseException:  # nobody would wait for them any more
                 self._cancel()
                 raise
@@ -144,21 +120,20 @@ class Call:
         self._launcher.end_unopened(task.prepared, cause)
         task.ended = True
 
-    def _go_on(
-        self, waiting: Waiting, tell: Callable[[], float], wake: int, is_cancelled: Callable[[], bool]
-    ) -> None:
+    def _go_on(self, tell: Callable[[], float], wake: int, is_cancelled: Callable[[], bool]) -> None:
         """Open one more window if there is room, else wait for something to happen; then look."""
-        following = self._next(len(waiting.left))
+        following = self._next()
         if following is not None:
-            if self._open(following):
-                waiting.add(following.run_dir)
+            self._open(following)
+        if self._arrivals():
+            self._hear(0.0 if following is not None else _ANSWER_S)
             # To tell is to look at all of them: after each window that would be the most of a large call.
             if time.monotonic() >= self._tell_at:
                 self._tell_at = tell()
-        else:
+        elif following is None:
             self._tell_at = tell()
-            waiting.pause(self._tell_at, wake)
-        done = waiting.done()
+            self._waiting.pause(self._tell_at, wake)
+        done = self._waiting.done()
         for task in self.tasks:
             if not task.ended and task.run_dir in done:
                 task.ended = True
@@ -166,25 +141,46 @@ class Call:
         if is_cancelled() and not self.cancelled:
             self._cancel()
 
-    def _next(self, working: int) -> Task | None:
+    def _arrivals(self) -> list[Arrival]:
+        return [task.arrival for task in self.tasks if task.arrival is not None]
+
+    def _next(self) -> Task | None:
         """Return the task whose turn it is, if there is room for one more."""
-        if working >= self._most:
+        arrivals = len(self._arrivals())
+        if arrivals >= _OPEN_AT_ONCE or arrivals + len(self._waiting.left) >= self._most:
             return None
         return next((task for task in self.tasks if not task.opened), None)
 
-    def _open(self, task: Task) -> bool:
-        """Open a task's window; say whether its run is to be waited for."""
+    def _open(self, task: Task) -> None:
+        """Open a task's window."""
         try:
-            launched = self._launcher.start(task.prepared)
-            task.warnings, task.window = launched.warnings, launched.window
+            task.arrival = self._launcher.begin(task.prepared)
         except TmuxAgentsError as error:
             if not self._named and task.give_up_name(error):
-                return self._open(task)
-            task.warnings = [error.message]
+                self._open(task)
+                return
             if not os.path.isdir(task.run_dir):  # refused at the last moment
                 self._launcher.end_unopened(task.prepared, _cause(error))
-            task.ended = inspect(task.run_dir).ended
-        return not task.ended
+            self._failed(task, error)
+
+    def _hear(self, limit_s: float) -> None:
+        """Wait for answers out of the windows; whoever has answered is waited for from now on."""
+        for arrival in heard(self._arrivals(), limit_s):
+            task = next(task for task in self.tasks if task.arrival is arrival)
+            task.arrival = None
+            try:
+                launched = arrival.launched()
+            except TmuxAgentsError as error:
+                self._failed(task, error)
+            else:
+                task.warnings, task.window = launched.warnings, launched.window
+                self._waiting.add(task.run_dir)
+
+    def _failed(self, task: Task, error: TmuxAgentsError) -> None:
+        task.warnings = [error.message]
+        task.ended = inspect(task.run_dir).ended
+        if not task.ended:  # its wrapper has it all the same
+            self._waiting.add(task.run_dir)
 
     def _mark(self, task: Task) -> None:
         """Let a window say that its run has ended before the next opens: nobody counts more than there are.
@@ -203,6 +199,10 @@ class Call:
         """Stop all runs of the call; those that were not opened yet have ended, too."""
         self.cancelled = True
         for task in self.tasks:
+            if task.arrival is not None:
+                task.arrival.give_up(PARENT.message, PARENT)
+                task.arrival = None
+                self._waiting.add(task.run_dir)
             if not task.opened:
                 self._end(task, PARENT)
         stop([task.run_dir for task in self.tasks if not task.ended], PARENT)
@@ -215,10 +215,3 @@ def _cause(error: TmuxAgentsError) -> Cause:
     if isinstance(error, BadRequest):
         return misconfigured(error.message)
     return Cause(FAILED, "window", error.message)
-
-
-def _refuse_twin(name: str | None, names: set[str]) -> None:
-    if name is not None and name in names:
-        message = f'Two tasks of this call have the name "{name}".'
-        raise BadRequest(message, kind="bad-argument", hint="give each its own", field="name")
-    names.update([name] if name is not None else [])

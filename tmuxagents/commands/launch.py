@@ -1,4 +1,4 @@
-"""Launch a run: plan it, write its directory, open its window, hand over, wait for the answer.
+"""Launch a run: plan it, write its directory, open its window, hand over (then commands/arrival waits).
 
 Before the directory is written nothing exists, and every refusal happens. After it a failure is a result: no
 run stays queued for ever because its launcher had trouble with tmux.
@@ -12,20 +12,20 @@ import time
 
 from tmuxagents import configured
 from tmuxagents.commands import fitness, known, learn, neighbours, nesting
+from tmuxagents.commands.arrival import Arrival, give_up
 from tmuxagents.commands.conclude import NEVER_OPENED, conclude
-from tmuxagents.commands.inspect import inspect
 from tmuxagents.commands.prepare import Prepared, Preparing
 from tmuxagents.core import nesting as nesting_rules
 from tmuxagents.core import place, plan
 from tmuxagents.edges import handover, lookout, project, rundir, rundir_writing, tmux
-from tmuxagents.errors import BadRequest, TmuxAgentsError, Unusable
+from tmuxagents.errors import BadRequest, TmuxAgentsError
 
 TYPE_CHECKING = False
 if TYPE_CHECKING:
     from collections.abc import Callable, Mapping
     from typing import Any
 
-    from tmuxagents.commands.inspect import Run
+    from tmuxagents.commands.arrival import Launched
     from tmuxagents.commands.known import Caller
     from tmuxagents.core.endings import Cause
     from tmuxagents.core.nesting import Leave
@@ -34,22 +34,8 @@ if TYPE_CHECKING:
     from tmuxagents.core.settings import Settings
     from tmuxagents.edges.registry import Registry
 
-ANSWER_LIMIT_S = 30.0
-SLOW_AFTER_S = 2.0
 _BOOT = f"{os.path.dirname(os.path.dirname(os.path.abspath(__file__)))}/_wrap.py"
 _CURRENT = "current"  # the setting tmux.session: windows go where the caller is
-
-
-class Launched:
-    """What was launched, where it can be seen, and what its person should know."""
-
-    __slots__ = ("run", "session", "warnings", "window")
-
-    def __init__(self, run: Run, *, session: str, window: str, warnings: list[str]) -> None:
-        self.run = run
-        self.session = session
-        self.window = window
-        self.warnings = warnings
 
 
 class Launcher:
@@ -69,7 +55,7 @@ class Launcher:
         self.environment = environment
         self.settings: Settings = configured.load(environment, caller.project)
         self._own: set[str] = set()  # the runs that were launched here: a call's tasks know of one another
-        self.slow = slow  # called when a window takes its time
+        self.slow = slow  # called when a wrapper takes its time
         self._leave: Leave | None = None  # of a child that may launch children
         self._socket = socket
         self.place, self._inside = self._choose_place()
@@ -130,24 +116,29 @@ class Launcher:
         prepared.meta |= nesting_rules.plan_keys(run_id, wanted, self._leave)
 
     def start(self, prepared: Prepared) -> Launched:
+        """Make the run, open its window and have its wrapper take it; where that fails, it is raised."""
+        return self.begin(prepared).wait()
+
+    def begin(self, prepared: Prepared) -> Arrival:
         """Make the run and open its window; where that fails, the run has ended, and why is raised."""
         request = prepared.request
         fitness.check_cwd(request.cwd)  # again: the tasks before this one may have taken their time
         there = _standing(request.cwd)
         run_dir = f"{self.caller.runs}/{prepared.meta['runId']}"
+        ours: handover.Launcher | None = None
         try:
             self._make(prepared)
             if self._leave is not None:
                 nesting.refuse_crowd(run_dir)
             warnings = [*self.warnings, *prepared.warnings, *self._remember(request, run_dir)]
             project.link(request.project, run_dir)
-            opened = self._open(run_dir, prepared, there)
+            ours = handover.Launcher(run_dir)
+            opened = self._open(run_dir, prepared, there, ours)
         except BaseException as error:  # an interrupt, too, must leave no run that waits for ever
             words = error.message if isinstance(error, TmuxAgentsError) else f"{type(error).__name__}."
-            conclude(run_dir, never_came=f"{NEVER_OPENED} {words}")
+            give_up(run_dir, ours, f"{NEVER_OPENED} {words}")
             raise
-        run = inspect(run_dir)
-        return Launched(run, session=opened.session_name, window=opened.window, warnings=warnings)
+        return Arrival(run_dir, ours=ours, opened=opened, warnings=warnings, slow=self.slow)
 
     def end_unopened(self, prepared: Prepared, cause: Cause) -> str:
         """Make a run that has ended before it had a window; return its directory."""
@@ -209,33 +200,23 @@ class Launcher:
 
     # --- in its window ------------------------------------------------------------------------------------
 
-    def _open(self, run_dir: str, prepared: Prepared, there: list[int]) -> tmux.Opened:
-        """Open the window, hand over and wait for the answer, or raise."""
-        request = prepared.request
-        with handover.Launcher(run_dir) as ours:
-            server = tmux.Tmux(self.place.socket, umask=self.umask)
-            opened = server.windows.open(_order(run_dir, prepared.meta), self._home(request))
-            ours.hand_over(
-                handover.Handed(
-                    environment={**self.environment, **prepared.variables},
-                    umask=self.umask,
-                    limits=handover.limits_now(),
-                    working_directory=there,
-                    window=opened.window,
-                    session=opened.session_name,
-                )
+    def _open(
+        self, run_dir: str, prepared: Prepared, there: list[int], ours: handover.Launcher
+    ) -> tmux.Opened:
+        """Open the window, and lay down what its wrapper is to take."""
+        server = tmux.Tmux(self.place.socket, umask=self.umask)
+        opened = server.windows.open(_order(run_dir, prepared.meta), self._home(prepared.request))
+        ours.hand_over(
+            handover.Handed(
+                environment={**self.environment, **prepared.variables},
+                umask=self.umask,
+                limits=handover.limits_now(),
+                working_directory=there,
+                window=opened.window,
+                session=opened.session_name,
             )
-            # One that came and is slow to say so has the run all the same.
-            if self._is_taken(ours) or rundir.read_wrapper(run_dir) is not None:
-                return opened
-        message = f"The window opened, but nobody answered in it within {ANSWER_LIMIT_S:g} s."
-        raise Unusable(message, kind="window", hint=f"its run is {os.path.basename(run_dir)}")
-
-    def _is_taken(self, ours: handover.Launcher) -> bool:
-        if ours.is_taken(SLOW_AFTER_S):
-            return True
-        self.slow()
-        return ours.is_taken(ANSWER_LIMIT_S - SLOW_AFTER_S)
+        )
+        return opened
 
     def _home(self, request: LaunchRequest) -> tmux.Home:
         """Return where the window goes."""

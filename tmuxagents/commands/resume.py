@@ -27,7 +27,8 @@ TYPE_CHECKING = False
 if TYPE_CHECKING:
     from collections.abc import Iterable, Sequence
 
-    from tmuxagents.commands.launch import Launched, Launcher
+    from tmuxagents.commands.arrival import Launched
+    from tmuxagents.commands.launch import Launcher
     from tmuxagents.core.filespecs import FileSpec
 
 SESSION_LIMIT = 64 * 1024 * 1024

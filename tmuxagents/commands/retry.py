@@ -16,9 +16,10 @@ if TYPE_CHECKING:
     from collections.abc import Mapping
     from typing import Any
 
+    from tmuxagents.commands.arrival import Launched
     from tmuxagents.commands.inspect import Run
     from tmuxagents.commands.known import Caller
-    from tmuxagents.commands.launch import Launched, Launcher
+    from tmuxagents.commands.launch import Launcher
 
 
 def _preset(meta: Mapping[str, Any]) -> str | None:

@@ -20,7 +20,7 @@ if TYPE_CHECKING:
     from tmuxagents.records import Identity
 
 DEAF_AFTER_S = 12.0
-# What a wrapper takes for what (wrapper/watch.CAUSES).
+# What a wrapper takes for what (wrapper/signals.CAUSES).
 _SIGNALS = {STOPPED: signal.SIGTERM, PARENT: signal.SIGINT}
 
 
@@ -58,6 +58,8 @@ def _see_to(run_dir: str, identity: Identity | None, cause: Cause) -> Run:
     if identity is None:
         ended = inspect(run_dir).ended
         conclude(run_dir, cause=None if ended else cause, never_came=None if ended else cause.message)
+        identity = _ask(run_dir, _SIGNALS[cause])  # its wrapper may have come just now
+    if identity is None:
         return inspect(run_dir)
     if not process.wait_gone(identity.pid, identity.start_time, DEAF_AFTER_S):
         process.send(identity.pid, identity.start_time, signal.SIGKILL)

@@ -17,8 +17,8 @@ from tmuxagents.edges.bare import ignoring
 
 TYPE_CHECKING = False
 if TYPE_CHECKING:
-    from collections.abc import Mapping
-    from typing import Any, Self
+    from collections.abc import Mapping, Sequence
+    from typing import Any
 
 ORDERS, ANSWER = "orders.fifo", "answer.fifo"
 READY = b"+"
@@ -57,7 +57,7 @@ class Handed:
 class Launcher:
     """The launcher's ends of the two FIFOs. Made before the window, closed after the answer."""
 
-    __slots__ = ("_answer", "_orders", "_rest", "_run_dir")
+    __slots__ = ("_answer", "_open", "_orders", "_rest", "_run_dir")
 
     def __init__(self, run_dir: str) -> None:
         self._run_dir = run_dir
@@ -67,12 +67,7 @@ class Launcher:
         # Reading and writing at once never blocks on Linux, and keeps the FIFO alive as long as we live.
         self._orders = os.open(f"{run_dir}/{ORDERS}", os.O_RDWR | os.O_NONBLOCK | os.O_CLOEXEC)
         self._answer = os.open(f"{run_dir}/{ANSWER}", os.O_RDWR | os.O_NONBLOCK | os.O_CLOEXEC)
-
-    def __enter__(self) -> Self:
-        return self
-
-    def __exit__(self, *_: object) -> None:
-        self.close()
+        self._open: tuple[int, ...] = (self._orders, self._answer)
 
     def hand_over(self, handed: Handed) -> None:
         """Lay down everything for the wrapper to take."""
@@ -81,28 +76,49 @@ class Launcher:
 
     def is_taken(self, limit_s: float) -> bool:
         """Wait for the answer; say whether it came in time. Can be asked again."""
-        deadline = time.monotonic() + limit_s
-        while (left := deadline - time.monotonic()) > 0:
-            poll = select.poll()
-            poll.register(self._answer, select.POLLIN)
-            if self._rest:
-                poll.register(self._orders, select.POLLOUT)
-            poll.poll(round(left * 1000) + 1)
-            if self._rest:
-                with ignoring(BlockingIOError):
-                    self._rest = self._rest[os.write(self._orders, self._rest) :]
+        return bool(answered([self], limit_s))
+
+    def register(self, poll: select.poll) -> None:
+        """Have a poll() end when there is an answer, or room for more of what is laid down."""
+        poll.register(self._answer, select.POLLIN)
+        if self._rest:
+            poll.register(self._orders, select.POLLOUT)
+
+    def step(self) -> bool:
+        """Pass on what there is room for; say whether there is an answer."""
+        if self._rest:
             with ignoring(BlockingIOError):
-                if os.read(self._answer, 1):
-                    return True
+                self._rest = self._rest[os.write(self._orders, self._rest) :]
+        with ignoring(BlockingIOError):
+            return bool(os.read(self._answer, 1))
         return False
+
+    def let_go(self) -> None:
+        """Let go of both ends. Their names stay: a wrapper that comes now learns that nobody launches it."""
+        for handle in self._open:
+            os.close(handle)
+        self._open = ()
 
     def close(self) -> None:
         """Let go of both ends and remove the names."""
-        for handle in (self._orders, self._answer):
-            os.close(handle)
+        self.let_go()
         for name in (ORDERS, ANSWER):
             with ignoring(OSError):  # the run has begun, or has ended: what stays of them does no harm
                 os.unlink(f"{self._run_dir}/{name}")
+
+
+def answered(launchers: Sequence[Launcher], limit_s: float) -> list[Launcher]:
+    """Wait until any of these wrappers has answered; return those that have. All are served meanwhile."""
+    deadline = time.monotonic() + limit_s
+    while True:
+        found = [one for one in launchers if one.step()]
+        left = deadline - time.monotonic()
+        if found or left <= 0:
+            return found
+        poll = select.poll()
+        for one in launchers:
+            one.register(poll)
+        poll.poll(round(left * 1000) + 1)
 
 
 def limits_now() -> dict[str, list[int]]:

@@ -10,6 +10,7 @@ import contextlib
 import time
 
 from tmuxagents.commands import call as calls
+from tmuxagents.commands.batch import Batch
 from tmuxagents.commands.tools import remembered
 from tmuxagents.commands.tools.assignment import Assignment
 from tmuxagents.commands.tools.door import Answer
@@ -77,7 +78,7 @@ def _prepared(
     launcher: Launcher, assignments: Sequence[Assignment]
 ) -> tuple[list[Prepared], dict[int, Cause]]:
     """Return all runs as they are going to be, and why some of them end before they begin."""
-    batch = calls.Batch(launcher)
+    batch = Batch(launcher)
     prepared: list[Prepared] = []
     doomed: dict[int, Cause] = {}
     names: set[str] = set()

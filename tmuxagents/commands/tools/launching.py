@@ -6,6 +6,7 @@ import time
 
 from tmuxagents.commands import call as calls
 from tmuxagents.commands import reading
+from tmuxagents.commands.batch import Batch
 from tmuxagents.commands.look import Asked, look
 from tmuxagents.commands.tools import background
 from tmuxagents.commands.tools.door import Answer, no_room_to_stand
@@ -43,7 +44,7 @@ def subagent(arguments: Mapping[str, Any], door: Door, faults: Faults) -> Answer
     """Start one child or several, and wait for them."""
     mode, items = _items(arguments, faults)
     launcher = door.launcher()
-    prepared = _prepared(calls.Batch(launcher), items, door, mode=mode, faults=faults)
+    prepared = _prepared(Batch(launcher), items, door, mode=mode, faults=faults)
     call = calls.Call(launcher, prepared, most=int(launcher.settings.numbers["maxConcurrency"]))
     children = [Child(task) for task in call.tasks]
 
@@ -81,7 +82,7 @@ def _items(arguments: Mapping[str, Any], faults: Faults) -> tuple[str, Mapping[s
 
 
 def _prepared(
-    batch: calls.Batch, items: Mapping[str, Mapping[str, Any]], door: Door, *, mode: str, faults: Faults
+    batch: Batch, items: Mapping[str, Mapping[str, Any]], door: Door, *, mode: str, faults: Faults
 ) -> list[Prepared]:
     """Return all runs as they are going to be, or refuse the call with all that is wrong."""
     prepared = []
