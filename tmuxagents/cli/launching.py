@@ -14,8 +14,8 @@ TYPE_CHECKING = False
 if TYPE_CHECKING:
     from typing import Any
 
-    from tmuxagents.commands.known import Caller
     from tmuxagents.commands.arrival import Launched
+    from tmuxagents.commands.known import Caller
 
 
 @click.command(epilog='Example: id=$(tmuxagents launch "Find where sessions are created.")')
