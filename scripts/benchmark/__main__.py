@@ -20,6 +20,7 @@ from scripts.benchmark import (
     measure,
     peers,
     report,
+    talking,
     watching,
     wrapping,
 )
@@ -32,6 +33,7 @@ if TYPE_CHECKING:
 # What is measured together -> the rows that come of it.
 PARTS: dict[Callable[[Stage], Iterator[Figure]], set[int]] = {
     cli.looks: {1, 3},
+    talking.looks: {1},
     cli.growth: {2},
     cli.verbs: {4},
     launching.returned: {5},

@@ -18,7 +18,7 @@ from scripts.benchmark.measure import busy, cpu_s, keep, percentile, until
 from scripts.benchmark.stage import CountedTmux
 from scripts.benchmark.table import Figure, number
 from tests.flows.lookouts import place_of
-from tests.harness import PATH, TmuxServer
+from tests.harness import PATH, REPOSITORY, TmuxServer
 from tests.torture.memory import status_kb
 from tmuxagents.edges import registry
 
@@ -43,11 +43,13 @@ observer.start()
 print(flush=True)
 time.sleep(1000)
 """
-# Appends to each log so often a second: RATE SECONDS LOG...
+# Appends to each log so often a second, as a wrapper does: PACKAGE'S FOLDER, RATE SECONDS LOG...
 _POUR = r"""
-import os, sys, time
-rate, seconds, *logs = sys.argv[1:]
-files = [os.open(log, os.O_WRONLY | os.O_APPEND) for log in logs]
+import sys, time
+folder, rate, seconds, *logs = sys.argv[1:]
+sys.path.append(folder)
+from tmuxagents.edges.appender import Appender
+files = [Appender(log, knocks=True) for log in logs]
 begun, turns = time.monotonic(), int(float(rate) * float(seconds))
 for turn in range(turns):
     pause = begun + turn / float(rate) - time.monotonic()
@@ -55,7 +57,7 @@ for turn in range(turns):
         time.sleep(pause)
     line = b'{"v":1,"seq":%d,"at":%.3f,"type":"stderr","text":"x%d"}\n' % (turn + 100, time.time(), turn)
     for file in files:
-        os.write(file, line)
+        file.append(line)
 """
 
 
@@ -264,7 +266,7 @@ def _is_whole(stand: Stand, last: int) -> bool:
 def _poured(stage: Stage, stand: Stand, *, rate: int, seconds: int) -> Iterator[subprocess.Popen[bytes]]:
     """Have each live run say so much so long, at most as long as this lasts."""
     logs = [f"{stand.home.state}/runs/{run_id}/events.jsonl" for run_id in stand.live]
-    argv = [stage.python, "-I", "-S", "-c", _POUR, str(rate), str(seconds), *logs]
+    argv = [stage.python, "-I", "-S", "-c", _POUR, str(REPOSITORY), str(rate), str(seconds), *logs]
     with subprocess.Popen(argv) as pouring:
         try:
             yield pouring

@@ -12,7 +12,7 @@ from tests.edges import obstacles
 from tests.edges.apart import apart, file_size, mount_privately, mount_tmpfs
 from tests.edges.obstacles import FIFO, FOLDER, LINK
 from tmuxagents.edges import rundir
-from tmuxagents.edges.appender import Appender
+from tmuxagents.edges.appender import Appender, knock
 
 if TYPE_CHECKING:
     from pathlib import Path
@@ -173,3 +173,25 @@ def test_after_a_torn_line_and_a_new_file_nothing_is_left_of_the_tear(tmp_path: 
 def test_only_we_can_read_it(tmp_path: Path) -> None:
     Appender(str(tmp_path / "log")).append(b"secret\n")
     assert os.stat(tmp_path / "log").st_mode & 0o777 == 0o600
+
+
+def test_a_knock_leaves_a_file_as_it_is(tmp_path: Path) -> None:
+    path = tmp_path / "log"
+    path.write_bytes(b"one\n")
+    before = os.stat(path)
+    assert knock(str(path))
+    after = os.stat(path)
+    assert (after.st_mtime_ns, after.st_ctime_ns) == (before.st_mtime_ns, before.st_ctime_ns)
+    assert path.read_bytes() == b"one\n"
+
+
+@pytest.mark.parametrize("obstacle", [FOLDER, FIFO, LINK])
+def test_a_knock_at_what_is_no_file_is_none(tmp_path: Path, obstacle: str) -> None:
+    path = tmp_path / "log"
+    obstacles.put(obstacle, path)
+    assert not apart(lambda: knock(str(path)), 5)
+
+
+def test_a_knock_makes_no_file(tmp_path: Path) -> None:
+    assert not knock(str(tmp_path / "log"))
+    assert not (tmp_path / "log").exists()

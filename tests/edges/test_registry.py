@@ -356,3 +356,33 @@ def test_whoever_follows_the_cursors_misses_nothing(path: str) -> None:
         one.result()
     assert len(set(seen)) == len(seen)
     assert len({run_id for run_id, status in seen if status == "completed"}) == writers * runs
+
+
+# --- how far a run was read -----------------------------------------------------------------------------
+
+
+def read_to(text: str | None, run_id: str = A, **known: Any) -> Row:
+    made = row(run_id, **known)
+    made.checkpoint = lambda: text
+    return made
+
+
+def test_the_last_checkpoint_of_a_run_is_kept_until_it_has_ended_or_is_gone(book: Registry) -> None:
+    book.save([read_to("one"), read_to("1", B), read_to(None, C)])
+    assert book.checkpoints([A, B, C]) == {A: "one", B: "1"}
+    book.save([read_to("two"), row(B)])
+    assert book.checkpoints([A, B, C]) == {A: "two", B: "1"}
+    book.save([read_to(None)])  # there is none of this one, and the one before is still good
+    assert book.checkpoints([A]) == {A: "two"}
+    book.save([ended()])
+    assert book.checkpoints([A, B]) == {B: "1"}
+    book.save([read_to("late")])
+    assert book.checkpoints([A, B]) == {B: "1"}
+    book.forget([B])
+    assert book.checkpoints([A, B]) == {}
+
+
+def test_rows_that_are_only_kept_bring_their_checkpoints(book: Registry) -> None:
+    book.keep([read_to("one")])
+    assert book.checkpoints([A]) == {A: "one"}
+    assert book.checkpoints([]) == {}

@@ -15,7 +15,7 @@ import pytest
 from tests.edges.apart import Apart, at_once
 from tests.edges.registers import ALL, A, B, C, assert_counts_are_true, ended, row, saved, state
 from tests.harness import eventually
-from tmuxagents.edges import registry, registry_making, registry_sql
+from tmuxagents.edges import registry, registry_making, registry_schema, registry_sql
 from tmuxagents.edges.registry import Damaged, Unfit
 from tmuxagents.errors import Unusable
 
@@ -291,18 +291,36 @@ def test_a_newer_registry_is_left_as_it_is(path: str) -> None:
 
 def test_an_older_registry_is_taken_along_by_one_of_many(path: str, monkeypatch: pytest.MonkeyPatch) -> None:
     saved(path, row())
-    monkeypatch.setattr(registry, "VERSION", 3)
+    now = registry_sql.VERSION
+    monkeypatch.setattr(registry, "VERSION", now + 2)
     steps = {
-        1: ("ALTER TABLE book ADD COLUMN more TEXT",),
-        2: ("UPDATE book SET more = coalesce(more, '') || '.'",),
+        now: ("ALTER TABLE book ADD COLUMN more TEXT",),
+        now + 1: ("UPDATE book SET more = coalesce(more, '') || '.'",),
     }
     for number, statements in steps.items():
-        monkeypatch.setitem(registry_sql.MIGRATIONS, number, statements)
+        monkeypatch.setitem(registry_schema.MIGRATIONS, number, statements)
     assert at_once([lambda: count(path)] * 8) == [1] * 8
     with sqlite3.connect(path) as raw:
         assert raw.execute("SELECT more FROM book").fetchall() == [(".",)]
-        assert raw.execute("PRAGMA user_version").fetchone() == (3,)
+        assert raw.execute("PRAGMA user_version").fetchone() == (now + 2,)
     raw.close()
+
+
+def test_a_registry_from_before_there_were_checkpoints_gets_them(path: str) -> None:
+    saved(path, row())
+    with sqlite3.connect(path) as raw:
+        for what, name in raw.execute("SELECT type, name FROM sqlite_schema").fetchall():
+            if name in ("run_left", "run_over", "checkpoint"):
+                raw.execute(f"DROP {what} IF EXISTS {name}")
+        raw.execute("PRAGMA user_version = 1")
+    raw.close()
+    made = row()
+    made.checkpoint = lambda: "so far"
+    saved(path, made)
+    with registry.open_file(path) as book:
+        assert book.checkpoints([made.run_id]) == {made.run_id: "so far"}
+        book.save([ended()])
+        assert book.checkpoints([made.run_id]) == {}
 
 
 @pytest.mark.parametrize("side_files_too", [True, False])

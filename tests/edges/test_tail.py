@@ -4,6 +4,7 @@ from __future__ import annotations
 
 import logging
 import os
+import re
 import select
 import subprocess
 import sys
@@ -12,14 +13,17 @@ from pathlib import Path
 from typing import TYPE_CHECKING
 
 import pytest
-from watchdog.events import FileModifiedEvent
+from watchdog.events import FileClosedEvent
 
 from tests.harness import REPOSITORY, eventually
-from tmuxagents.edges import tail
+from tmuxagents.edges import appender, tail
+from tmuxagents.edges.appender import Appender
 from tmuxagents.edges.tail import Tail
 
 if TYPE_CHECKING:
     from collections.abc import Iterator
+
+    from watchdog.events import FileSystemEvent
 
 A, B = "a" * 16, "b" * 16
 
@@ -63,6 +67,71 @@ def test_a_change_is_told_by_the_name_of_its_run(listening: Tail, runs: Path) ->
     assert not rings(listening.soon, 0.1)
     with (runs / A / "events.jsonl").open("a") as file:
         file.write("{}\n")
+    hears(listening, A)
+
+
+def test_what_is_written_is_told_when_the_file_is_closed(listening: Tail, runs: Path) -> None:
+    with (runs / A / "events.jsonl").open("ab", buffering=0) as file:
+        hears(listening, A)  # it was made
+        for _ in range(1000):
+            file.write(b"{}\n")
+        assert not rings(listening.soon, 0.2)
+    hears(listening, A)
+
+
+def test_the_kernel_is_asked_for_nothing_that_comes_with_each_line(listening: Tail) -> None:
+    (handle,) = inotify_handles()
+    watches = Path(f"/proc/self/fdinfo/{handle}").read_text().split("inotify wd:")[1:]
+    masks = [int(re.findall(" mask:([0-9a-f]+)", watch)[0], 16) for watch in watches]
+    created, moved, closed_after_writing, left = 0x100, 0xC0, 0x8, 0x400
+    wanted = created | moved | closed_after_writing | left
+    assert [mask & 0xFFF for mask in masks] == [wanted] * 2  # the folder of all runs, and that of one
+    assert not listening.deaf
+
+
+def test_a_log_is_heard_after_a_silence_and_not_while_it_goes_on(
+    listening: Tail, runs: Path, monkeypatch: pytest.MonkeyPatch
+) -> None:
+    monkeypatch.setattr(appender, "QUIET_S", 1e9)
+    log = Appender(f"{runs}/{A}/events.jsonl", knocks=True)
+    told = count_events(monkeypatch)
+    log.append(b"{}\n")
+    hears(listening, A)
+    for _ in range(1000):
+        log.append(b"{}\n")
+    assert not rings(listening.soon, 0.2)
+    assert told == ["FileCreatedEvent", "FileClosedEvent"]
+    monkeypatch.setattr(appender, "QUIET_S", 0.0)
+    log.append(b"{}\n")
+    hears(listening, A)
+    log.close()
+
+
+def count_events(monkeypatch: pytest.MonkeyPatch) -> list[str]:
+    told: list[str] = []
+    dispatch = tail._Ears.dispatch
+
+    def counted(ears: tail._Ears, event: FileSystemEvent) -> None:
+        told.append(type(event).__name__)
+        dispatch(ears, event)
+
+    monkeypatch.setattr(tail._Ears, "dispatch", counted)
+    return told
+
+
+def test_a_log_that_nobody_is_to_hear_of_is_not_heard(listening: Tail, runs: Path) -> None:
+    log = Appender(f"{runs}/{A}/transcript.log")
+    log.append(b"one\n")
+    hears(listening, A)  # it was made
+    log.append(b"two\n")
+    assert not rings(listening.soon, 0.2)
+    log.close()
+
+
+def test_a_knock_is_heard(listening: Tail, runs: Path) -> None:
+    (runs / A / "events.jsonl").write_text("{}\n")
+    hears(listening, A)
+    assert appender.knock(f"{runs}/{A}/events.jsonl")
     hears(listening, A)
 
 
@@ -161,10 +230,13 @@ def test_one_folder_needs_one_instance_and_gives_it_back(listening: Tail, runs: 
 
 
 def instances() -> int:
+    return len(inotify_handles())
+
+
+def inotify_handles() -> list[str]:
     folder = Path("/proc/self/fd")
-    return sum(
-        "inotify" in os.readlink(folder / name) for name in os.listdir(folder) if (folder / name).is_symlink()
-    )
+    links = [name for name in os.listdir(folder) if (folder / name).is_symlink()]
+    return [name for name in links if "inotify" in os.readlink(folder / name)]
 
 
 def test_a_thread_of_watchdogs_that_died_is_noticed(
@@ -182,7 +254,7 @@ def test_a_thread_of_watchdogs_that_died_is_noticed(
 
 def test_the_ear_survives_what_it_cannot_understand(listening: Tail, runs: Path) -> None:
     for path in (b"bytes", "", "/", str(runs), "\udcff"):
-        listening._ears.dispatch(FileModifiedEvent(path))
+        listening._ears.dispatch(FileClosedEvent(path))
     listening.changed()
     (runs / A / "events.jsonl").write_text("{}\n")
     hears(listening, A)

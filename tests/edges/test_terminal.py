@@ -229,7 +229,7 @@ def test_a_screen_that_nobody_reads_blocks_nobody_and_costs_little(screen: Scree
         for _ in range(2000):
             shown.show(text)
         took = time.monotonic() - begun
-        return took, tracemalloc.get_traced_memory()[1], len(shown._waiting)
+        return took, tracemalloc.get_traced_memory()[1], len(shown._unshown)
 
     took, peak, waiting = apart(act, 10)
     assert took < 5

@@ -14,15 +14,16 @@ import pytest
 from scripts.benchmark.stage import CountedTmux
 from scripts.benchmark.watching import Screen
 from tests.flows.lookouts import Lookout, end, shown, working
-from tests.flows.watchers import command, started
-from tests.harness import eventually
+from tests.flows.watchers import command, started, told
+from tests.harness import REPOSITORY, eventually
+from tmuxagents.core import events
 from tmuxagents.edges import lookout, marks, rundir_writing
 
 if TYPE_CHECKING:
     from collections.abc import Iterable
 
     from tests.flows.desk import Desk
-    from tests.harness import Home, TmuxServer
+    from tests.harness import Home, Run, TmuxServer
 
 # --- modules at start-up ---
 
@@ -68,6 +69,46 @@ def test_a_verb_imports_what_it_needs(home: Home, line: str, needs: set[str]) ->
     assert modules & (LIBRARIES | SLOW) == needs
 
 
+LOOKED = """import sys
+sys.path[:0] = sys.argv[1:3]
+from tmuxagents.cli import quick
+before = set(sys.modules)
+assert quick.answer(sys.argv[3:]) == 0
+print(*(set(sys.modules) - before), file=sys.stderr)"""
+OF_PYTHON = {"_functools", "_sqlite3", "errno"}
+OURS = 26  # modules of ours that a look imports, and its answer; each is a tenth of a millisecond
+
+
+def test_a_look_imports_hardly_anything(home: Home) -> None:
+    run = home.run("x")
+    with working(run):
+        for path in (home.state / "runs", run.folder):
+            mark = marks.mark_of(str(path))
+            assert mark is not None
+            eventually(lambda mark=mark: marks.is_settled(mark))  # type: ignore[misc]
+        command(home, "poll", "--json")
+        looks = {line: looked(home, *line.split()) for line in ("poll", "statusline", f"poll {run.run_id}")}
+    for line, modules in looks.items():
+        ours = {name for name in modules if name.startswith("tmuxagents")}
+        assert modules - ours == OF_PYTHON, line
+        assert len(ours) <= OURS, line
+    assert "tmuxagents.edges.project" not in looks[f"poll {run.run_id}"]
+
+
+def looked(home: Home, *words: str) -> set[str]:
+    """Return what a look imports. Without `site`: what an environment imports at every start is not ours."""
+    places = [str(REPOSITORY), str(home.folder)]
+    done = subprocess.run(
+        [sys.executable, "-I", "-S", "-c", LOOKED, *places, *words],
+        env=home.environment,
+        cwd=home.project,
+        capture_output=True,
+        text=True,
+        check=True,
+    )
+    return set(done.stderr.split())
+
+
 def test_a_watcher_imports_one_library_and_no_command_line() -> None:
     line = "import sys, tmuxagents.watcher.run; print(*sys.modules)"
     done = subprocess.run([sys.executable, "-c", line], capture_output=True, text=True, check=True)
@@ -95,12 +136,13 @@ def stat(path, **how):
     return real(path, **how)
 def reads():
     with open("/proc/self/io") as file:
-        return next(int(line.split()[1]) for line in file if line.startswith("syscr"))
+        return [int(line.split()[1]) for line in file if line.startswith(("rchar", "syscr"))]
 quick._verb(sys.argv[1])
 before, os.stat = reads(), stat
 sys.addaudithook(count)
 quick.answer(sys.argv[1:])
-os.stat, found["read"] = real, reads() - before
+os.stat = real
+found["bytes"], found["read"] = (after - then for after, then in zip(reads(), before))
 print(json.dumps(found), file=sys.stderr)"""
 
 
@@ -127,6 +169,7 @@ def test_a_look_asks_little_about_each_live_run_and_nothing_about_the_others(hom
         more = {what: (many[line][what] - few[line][what]) / 10 for what in few[line]}
         # Pages of the registry are read, too; how many runs fit into one is SQLite's to say.
         assert more.pop("read") <= 3, line
+        assert more.pop("bytes") <= 3 * 4096, line
         # Of each whether its wrapper lives, and what its folder and its events are known by.
         assert more == {"proc": 1.0, "runs": 0.0, "stat": 2.0, "started": 0.0}, line
         assert (few[line]["runs"], few[line]["started"]) == (0, 0), line
@@ -144,6 +187,28 @@ def have_more(home: Home, stack: ExitStack, lines: Iterable[str]) -> dict[str, d
         eventually(lambda mark=mark: marks.is_settled(mark))  # type: ignore[misc]
     command(home, "poll", "--json")  # now it is known how they stand
     return {line: counted(home, line) for line in lines}
+
+
+def test_a_look_at_a_run_that_talks_reads_what_it_has_said_since(home: Home) -> None:
+    # Its plan, its wrapper, a result that may lie there, the end of what was read, and what came since. A
+    # name is that of the run that lives, and whether it does is asked before.
+    opened = {"poll": 5, "poll --json": 5, "statusline": 5, "poll scout": 10}
+    run = home.run("x", name="scout")
+    with ExitStack() as stack:
+        stack.enter_context(working(run))
+        have_more(home, stack, ())
+        told(run, *(events.assistant_text(f"part {number} " + "x" * 200) for number in range(10_000)))
+        log = (run.folder / "events.jsonl").stat().st_size
+        assert counted_after_a_word(home, run, "poll")["bytes"] > log
+        for line, files in opened.items():
+            found = counted_after_a_word(home, run, line)
+            assert found["bytes"] < log / 4, line
+            assert (found["runs"], found["started"]) == (files, 0), line
+
+
+def counted_after_a_word(home: Home, run: Run, line: str) -> dict[str, int]:
+    told(run, events.assistant_text("more"))
+    return counted(home, line)
 
 
 # --- processes ---
@@ -164,6 +229,43 @@ def test_a_launch_calls_tmux_once_or_twice_and_a_look_never(desk: Desk) -> None:
     assert desk.tmux("list-clients") == ""
     assert held is not None
     os.close(held)
+
+
+# --- a wrapper ---
+
+# A child that says what comes through a pipe.
+SPEAKS = '#!/bin/sh\ncat >/dev/null\nexec cat "$PIPE"\n'
+CALL = '{"type":"tool_execution_start","toolCallId":"call_%d","toolName":"read","args":{"path":"part%d"}}\n'
+
+
+def test_a_line_of_a_child_costs_a_wrapper_one_read_and_a_write_for_each_file_and_the_pane(
+    home: Home,
+) -> None:
+    child, pipe, count = home.folder / "speaks", home.folder / "pipe", 20
+    child.write_text(SPEAKS)
+    child.chmod(0o755)
+    os.mkfifo(pipe)
+    run = home.run("x").start({"TMUXAGENTS_PI": str(child), "PIPE": str(pipe)})
+    with pipe.open("w", buffering=1) as voice:
+        run.wait_for("run_started")
+        before = wakes(run)
+        for number in range(count):
+            voice.write(CALL % (number, number))
+            eventually(lambda number=number: len(run.events()) == number + 2)  # type: ignore[misc]
+        reads, writes, waits = (then - now for then, now in zip(wakes(run), before, strict=True))
+    run.kill()
+    assert reads == count
+    assert 3 * count <= writes <= 4 * count + 5  # a line or a title may have come to be shown by itself
+    assert count <= waits <= count + 10
+
+
+def wakes(run: Run) -> tuple[int, int, int]:
+    """Return how often a wrapper has read, has written, and has had to wait."""
+    assert run.wrapper is not None
+    folder = f"/proc/{run.wrapper.pid}"
+    with open(f"{folder}/io", encoding="ascii") as io, open(f"{folder}/status", encoding="ascii") as status:
+        said = dict(line.rstrip("\n").split(":") for line in [*io, *status])
+    return int(said["syscr"]), int(said["syscw"]), int(said["voluntary_ctxt_switches"])
 
 
 # --- the watcher ---

@@ -14,12 +14,14 @@ from typing import TYPE_CHECKING
 
 import pytest
 
+from tests.edges.apart import apart
 from tests.flows.lookouts import Lookout, end, record, settle, working
 from tests.flows.watchers import begun, command, counts, registry_of, told, wrapped_by
 from tests.harness import eventually
 from tmuxagents.core import events
-from tmuxagents.edges import lookout, process, rundir, rundir_writing
+from tmuxagents.edges import appender, lookout, process, rundir, rundir_writing
 from tmuxagents.watcher.following import GIVEN_UP, Following
+from tmuxagents.watcher.run import ROUND_S, Watcher
 
 if TYPE_CHECKING:
     from collections.abc import Callable
@@ -69,13 +71,48 @@ def test_nothing_is_lost_when_the_queue_of_events_overflows(watched: Lookout) ->
 
 def flood(runs: list[Run], number: int) -> None:
     """Write so many events, one at a time and in turn, so that the kernel cannot take two for one."""
-    logs = [os.open(run.folder / rundir.EVENTS, os.O_WRONLY | os.O_APPEND) for run in runs]
+    logs = [run.folder / rundir.EVENTS for run in runs]
     for count in range(number):
         event = events.assistant_text(f"event {count}")
         event.seq, event.at = 2 + count // len(runs), time.time()
-        os.write(logs[count % len(runs)], events.encode(event))
-    for log in logs:
-        os.close(log)
+        with logs[count % len(runs)].open("ab") as log:  # what is told of is that it is closed
+            log.write(events.encode(event))
+
+
+def test_who_keeps_his_log_open_is_followed_and_nobody_is_mistrusted_for_it(watched: Lookout) -> None:
+    run = watched.home.run("x")
+    with working(run), (run.folder / rundir.EVENTS).open("ab", buffering=0) as log:
+        watched.start()
+        for number in range(2, 5):
+            event = events.assistant_text(f"event {number}")
+            event.seq, event.at = number, time.time()
+            log.write(events.encode(event))
+            eventually(lambda number=number: watched.has_saved(run, activity=f"event {number}"))  # type: ignore[misc]
+    assert watched.log() == ""
+
+
+def test_who_was_silent_is_left_alone_until_he_is_heard(
+    watched: Lookout, monkeypatch: pytest.MonkeyPatch
+) -> None:
+    run = watched.home.run("x")
+
+    def watch() -> list[bool]:
+        watcher = Watcher(str(watched.home.state), watched.home.environment)
+        told(run, begun())
+        watcher._round(set())
+        found = [watcher._due() <= watcher._round_at + ROUND_S]  # it may have been speaking all the time
+        monkeypatch.setattr(appender, "QUIET_S", -1.0)  # whatever was said was said long ago
+        watcher._round(set())
+        found.append(watcher._due() == watcher._sweep_at)  # nobody is looked at before the next sweep
+        told(run, events.assistant_text("heard"))
+        eventually(lambda: watcher._runs.heard(watcher._tail.changed()))
+        monkeypatch.undo()
+        watcher._round(set())
+        found.append(watcher._due() <= watcher._round_at + ROUND_S)
+        return found
+
+    with working(run):
+        assert apart(watch) == [True, True, True]
 
 
 def test_where_watches_are_used_up_changes_are_looked_for_and_it_is_said_once(watched: Lookout) -> None:

@@ -282,7 +282,7 @@ MODULES = {
     "progress queue sanitize setting_rules settings transcript",
     "edges": "appender bare handover identity lookout marks process process_table rawlog rundir "
     "rundir_writing settings slots terminal",
-    "wrapper": "before claim keys ladder recorder result run signals turn watch",
+    "wrapper": "before claim keys ladder recorder result run signals start streams turn watch",
 }
 
 

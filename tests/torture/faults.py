@@ -381,13 +381,9 @@ def overflow_events(fleet: Fleet) -> None:
     pid, started = fleet.watcher()
     process.send(pid, started, signal.SIGSTOP)
     queue = int(Path("/proc/sys/fs/inotify/max_queued_events").read_text())
-    files = [
-        os.open(fleet.folder(member) / "stderr.log", os.O_WRONLY | os.O_CREAT) for member in fleet.members
-    ]
+    paths = [fleet.folder(member) / "stderr.log" for member in fleet.members]
     for number in range(queue + 4000):  # in turn, so that the kernel cannot take two for one
-        os.pwrite(files[number % len(files)], b"x", 0)
-    for file in files:
-        os.close(file)
+        os.close(os.open(paths[number % len(paths)], os.O_WRONLY | os.O_CREAT))
     fleet.open("a")
     process.send(pid, started, signal.SIGCONT)
     fleet.well()

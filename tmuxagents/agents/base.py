@@ -7,7 +7,7 @@ from __future__ import annotations
 
 TYPE_CHECKING = False
 if TYPE_CHECKING:
-    from collections.abc import Iterator, Mapping, Sequence
+    from collections.abc import Mapping, Sequence
     from typing import Any, Protocol
 
     from tmuxagents.core.events import Event
@@ -152,22 +152,23 @@ class LineSplitter:
         self._head: bytes | None = None  # set while the current line is too long
         self._tail = b""
 
-    def feed(self, chunk: bytes) -> Iterator[bytes | Oversized]:
-        """Yield the lines that the chunk completes, without their newline."""
+    def feed(self, chunk: bytes) -> list[bytes | Oversized]:
+        """Return the lines that the chunk completes, without their newline."""
         *complete, rest = chunk.split(b"\n")
+        lines: list[bytes | Oversized] = []
         for piece in complete:
             if self._size == 0 and len(piece) <= LINE_LIMIT:  # it is whole already
-                yield piece.removesuffix(b"\r")
+                lines.append(piece.removesuffix(b"\r"))
             else:
                 self._take(piece)
-                yield self._finish()
+                lines.append(self._finish())
         if rest:
             self._take(rest)
+        return lines
 
-    def flush(self) -> Iterator[bytes | Oversized]:
-        """Yield the last line, if the stream ended without a newline."""
-        if self._size:
-            yield self._finish()
+    def flush(self) -> list[bytes | Oversized]:
+        """Return the last line, if the stream ended without a newline."""
+        return [self._finish()] if self._size else []
 
     def _take(self, piece: bytes) -> None:
         self._size += len(piece)

@@ -8,7 +8,8 @@ from tmuxagents.cli.talk import ERROR, WARNING
 from tmuxagents.commands import accompany, attach, reading, whereabouts
 from tmuxagents.commands.inspect import inspect
 from tmuxagents.commands.known import consult
-from tmuxagents.commands.look import look_in, show
+from tmuxagents.commands.look import look_in
+from tmuxagents.commands.shown import show
 from tmuxagents.commands.stop import stop
 from tmuxagents.core import catalogue_words, display
 from tmuxagents.errors import TmuxAgentsError

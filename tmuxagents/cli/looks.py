@@ -80,7 +80,7 @@ def statusline(*, everywhere: bool, as_json: bool) -> int:
     found = look(caller, Asked(scope or asked.scope, active=False, wanted=_wanted(as_json=as_json)))
     words.warn(found.warnings)
     if as_json:
-        _document(polling.document(found, caller))
+        streams.write(polling.document_text(found, caller))
     else:
         words.lines([polling.status_text(found)])
     return 0
@@ -99,7 +99,7 @@ def _print(found: Look, caller: Caller, *, as_json: bool, timed_out: bool = Fals
     """Print the poll document, or the status text and the table."""
     words.warn(found.warnings)
     if as_json:
-        _document(polling.document(found, caller, timed_out=timed_out))
+        streams.write(polling.document_text(found, caller, timed_out=timed_out))
         return
     status = display.status_line(found.counts, found.waiting)
     words.lines((status, *display.table(found.shown, words.width())))
@@ -130,23 +130,16 @@ def _wait(
     **how: Any,
 ) -> int:
     # Here, since who only looks does not wait; and all that the end will need, while there is time.
-    from tmuxagents.commands import learn  # noqa: F401, PLC0415
-    from tmuxagents.commands.wait import wait as wait_for  # noqa: PLC0415
-    from tmuxagents.edges import lookout, registry_schema  # noqa: F401, PLC0415
+    from tmuxagents.commands import awaited, learn, shown  # noqa: F401, PLC0415
+    from tmuxagents.edges import registry_schema  # noqa: F401, PLC0415
 
-    first = look(caller, asked)
-    ids = (*first.asked.ids, *first.active) if first.asked.active else first.asked.ids
-    folders = [f"{caller.runs}/{run_id}" for run_id in ids]
-    has_news = any_of_them and since is not None and polling.has_ends(caller, asked, since)
-    in_time = has_news or wait_for(folders, any_of_them=any_of_them, limit_s=timeout)
-    again = Asked(first.asked.scope, ids=ids, active=False, ended=asked.ended, wanted=asked.wanted)
-    found = look(caller, again)
-    found.warnings = list(dict.fromkeys((*first.warnings, *found.warnings)))
-    if since is None:
-        _print(found, caller, as_json=how["as_json"], timed_out=not in_time)
+    done = awaited.Awaited(caller, asked, any_of_them=any_of_them, limit_s=timeout, since=since)
+    if done.told is None:
+        _print(done.found, caller, as_json=how["as_json"], timed_out=not done.in_time)
     else:
-        _changes(polling.changes(caller, asked, since), as_json=how["as_json"])
-    return _outcome(found, ids, caller) if in_time else TIMED_OUT
+        words.warn(done.found.warnings)
+        _changes(done.told, as_json=how["as_json"])
+    return _outcome(done.found, done.ids, caller) if done.in_time else TIMED_OUT
 
 
 def _outcome(found: Look, ids: Container[str], caller: Caller) -> int:

@@ -10,7 +10,8 @@ import time
 
 from tmuxagents import records
 from tmuxagents.commands import known, poll
-from tmuxagents.commands.look import DOCUMENTS, Asked, look_in, show
+from tmuxagents.commands.look import DOCUMENTS, Asked, look_in
+from tmuxagents.commands.shown import show
 from tmuxagents.commands.wait import Waiting
 from tmuxagents.core import display
 from tmuxagents.edges import lookout

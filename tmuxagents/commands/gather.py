@@ -1,4 +1,8 @@
-"""What a run's directory says: read once, or now and again without reading anything twice. Writes nothing."""
+"""What a run's directory says: read once, or now and again without reading anything twice. Writes nothing.
+
+Of a run whose wrapper lives, reading may go on from where another program had come to (core/checkpoint). What
+is said of one whose wrapper is gone never rests on that, unless a result says how it ended.
+"""
 
 from __future__ import annotations
 
@@ -25,15 +29,20 @@ _READ = (rundir.EVENTS, rundir.RESULT, rundir.WRAPPER)
 
 
 class Reading:
-    """What is read of a run's directory, now and again: no event is read twice, no file that stands still."""
+    """What is read of a run's directory, now and again: no event is read twice, no file that stands still.
+
+    `take` gets each event. `checkpoint`: where another reading of this run has come to, maybe; not for who
+    takes the events.
+    """
 
     __slots__ = (
-        *("_events", "_head", "_marks", "_narrator", "_offset", "_read_in", "_result", "_tail", "_take"),
-        *("activity", "folder", "state", "wrapper"),
+        *("_checkpoint", "_early", "_events", "_marks", "_narrator", "_offset", "_read_in", "_result"),
+        *("_since", "_started", "_tail", "_take", "activity", "folder", "state", "wrapper"),
     )
 
-    def __init__(self, take: Callable[[Event], None] | None = None) -> None:
-        self._take = take  # gets each event
+    def __init__(self, take: Callable[[Event], None] | None = None, *, checkpoint: str | None = None) -> None:
+        self._take = take
+        self._checkpoint = checkpoint
         self.wrapper: dict[str, Any] | None = None
         self._result: dict[str, Any] | None = None
         self._marks: dict[str, Mark | None] = {}
@@ -48,13 +57,16 @@ class Reading:
         self._events = events_file  # device and inode
         self._offset = 0
         self._tail = b""  # what was read last
-        self._head: list[bytes] = []  # the lines where the start of a run must be
+        self._early = _HEAD  # so many of the next lines may be the start of the run
+        self._started = False
+        self._since: Mark | None = None  # what the events were known by at our checkpoint
 
     def facts(self, run_dir: str, presence: str | None = None) -> Facts:
         """Read on, in an order that cannot mislead, and return the facts.
 
         First who the wrapper is and whether it lives, then what it wrote: a result is there before its
-        wrapper goes, so "gone" and then "no result" is no race. If one came in between, all is read again.
+        wrapper goes, so "gone" and then "no result" is no race. If one came in between, all is read again;
+        so are the events where an ending may have to be made of them, and we have not read them all.
         `presence`: that the wrapper lives is known already.
         """
         while True:
@@ -62,18 +74,51 @@ class Reading:
             if presence == records.HERE and self.wrapper is not None:
                 # Only events tell anything now: a result that lies there is not the wrapper's.
                 self._read_events(run_dir)
-                return Facts(presence=presence, started=self._has_started(), result=None)
+                return Facts(presence=presence, started=self._started, result=None)
             wrapper = self._read_wrapper(run_dir)
             where = presence or process.presence(rundir.identity_of(wrapper))
+            self._go_on(where)
             self._read_events(run_dir)
             result = self._read_result(run_dir)
+            if self._since is not None and where != records.HERE and result is None:
+                self._begin_anew(None)
+                self._marks.clear()
+                continue
             late = where == records.NEVER_CAME and (self._offset or result)
             if late and self._read_wrapper(run_dir) != wrapper:
                 continue
-            return Facts(presence=where, started=self._has_started(), result=result)
+            return Facts(presence=where, started=self._started, result=result)
 
-    def _has_started(self) -> bool:
-        return any(b'"type":"run_started"' in line for line in self._head)
+    def _go_on(self, where: str) -> None:
+        """Take up the checkpoint; whether it is of these events is seen when they are read."""
+        text, self._checkpoint = self._checkpoint, None
+        if text is None or where != records.HERE:
+            return
+        from tmuxagents.core import checkpoint  # noqa: PLC0415  (hardly anybody has one)
+
+        point = checkpoint.decode(text)
+        if point is not None:
+            self.state, self.activity = point.state, point.activity
+            self._narrator.take_up(point.calls)
+            self._events, self._offset, self._tail = point.mark[:2], point.offset, point.tail
+            self._since, self._started = point.mark, True
+
+    def checkpoint(self) -> str | None:
+        """Return what another reading can go on from; None where it had better begin with the first event."""
+        mark = self.events_mark()
+        if mark is None or mark[:2] != self._events or not self._started:
+            return None
+        from tmuxagents.core import checkpoint  # noqa: PLC0415  (for who saves what was read)
+
+        point = checkpoint.Checkpoint(
+            mark=mark,
+            offset=self._offset,
+            tail=self._tail,
+            state=self.state,
+            activity=self.activity,
+            calls=self._narrator.open_calls,
+        )
+        return checkpoint.encode(point)
 
     def events_mark(self) -> Mark | None:
         """Return what the events are known by that were read; None where there are none."""
@@ -107,9 +152,11 @@ class Reading:
             return
         mark = self._marks[rundir.EVENTS]
         if mark is None:
+            if self._since is not None:
+                self._begin_anew(None)  # we have not seen them
             return
         path = f"{run_dir}/{rundir.EVENTS}"
-        if mark[:2] != self._events or mark[2] < self._offset or not self._goes_on(path):
+        if mark[:2] != self._events or mark[2] < self._offset or not self._goes_on(path, mark):
             self._begin_anew(mark[:2])
         self._read_in = self.folder
         while self._offset < mark[2]:  # what comes while we read is told by another mark
@@ -117,13 +164,19 @@ class Reading:
             if not lines:
                 return
             self._tail = (lines[-1] + b"\n")[-_TAIL:]
-            self._head += lines[: _HEAD - len(self._head)]
+            self._look_for_start(lines)
             self._fold(lines)
 
-    def _goes_on(self, path: str) -> bool:
+    def _look_for_start(self, lines: list[bytes]) -> None:
+        early, self._early = lines[: self._early], max(0, self._early - len(lines))
+        self._started = self._started or any(b'"type":"run_started"' in line for line in early)
+
+    def _goes_on(self, path: str, mark: Mark) -> bool:
         """Say whether the events are those that were read: new ones may have their inode and length."""
         if not self._tail or self.folder == self._read_in:
             return True
+        if self._since is not None and mark[2] == self._since[2] and mark != self._since:
+            return False  # touched, and nothing came
         size = len(self._tail)
         lines, _ = rundir.read_lines(path, self._offset - size, size)
         return bool(lines) and lines[0] + b"\n" == self._tail

@@ -28,7 +28,9 @@ NEVER_CAME_AFTER_S = 60.0  # a launcher gives up earlier
 class Run:
     """One run as it stands now."""
 
-    __slots__ = ("activity", "mark", "meta", "result", "run_dir", "standing", "state", "wrapper")
+    __slots__ = (
+        *("activity", "checkpoint", "mark", "meta", "result", "run_dir", "standing", "state", "wrapper"),
+    )
 
     def __init__(  # noqa: PLR0913  (what a look gathers)
         self,
@@ -41,6 +43,7 @@ class Run:
         activity: str | None,
         standing: Standing,
         mark: str | None = None,
+        checkpoint: Callable[[], str | None] | None = None,
     ) -> None:
         self.run_dir = run_dir
         self.meta = meta
@@ -50,6 +53,7 @@ class Run:
         self.activity = activity
         self.standing = standing
         self.mark = mark  # it stands so as long as its wrapper lives, and its files are known by this
+        self.checkpoint = checkpoint  # makes what the next look can go on from
 
     @property
     def run_id(self) -> str:
@@ -112,14 +116,20 @@ class Follower:
 
     __slots__ = ("_folder", "_reading", "meta", "run_dir")
 
-    def __init__(self, run_dir: str, take: Callable[[Event], None] | None = None) -> None:
+    def __init__(
+        self,
+        run_dir: str,
+        take: Callable[[Event], None] | None = None,
+        *,
+        checkpoint: str | None = None,
+    ) -> None:
         meta = rundir.read_meta(run_dir)
         if meta is None:
             raise _unknown(run_dir)
         self.run_dir = run_dir
         self.meta = meta
         self._folder: Mark | None = None  # of the folder, when its plan was last known to be there
-        self._reading = Reading(take)
+        self._reading = Reading(take, checkpoint=checkpoint)
 
     def has_news(self, *, held: bool = False) -> bool:
         """Say, without reading, whether a look would tell anything new. `held`: its wrapper lives."""
@@ -131,7 +141,8 @@ class Follower:
         facts = reading.facts(self.run_dir, presence)
         if facts.presence != records.HERE and rundir.place_of(f"{self.run_dir}/{rundir.META}") is None:
             raise _unknown(self.run_dir)  # removed while it was read: what was not found means nothing
-        if facts.result is not None:
+        lives = facts.presence == records.HERE
+        if facts.result is not None and not lives:  # else it is not the wrapper's
             _take_from_result(reading.state, facts.result)
         standing = endings.state_of(facts, reading.state)
         return Run(
@@ -142,7 +153,8 @@ class Follower:
             state=reading.state,
             activity=reading.activity,
             standing=standing,
-            mark=self._mark(reading.folder) if facts.presence == records.HERE else None,
+            mark=self._mark(reading.folder) if lives else None,
+            checkpoint=reading.checkpoint if lives else None,
         )
 
     def _mark(self, folder: Mark | None) -> str | None:
@@ -154,9 +166,9 @@ class Follower:
         return marks.joined(folder, self._reading.events_mark()) if self._folder else None
 
 
-def inspect(run_dir: str) -> Run:
-    """Return the run in a directory."""
-    return Follower(run_dir).look()
+def inspect(run_dir: str, *, checkpoint: str | None = None) -> Run:
+    """Return the run in a directory. `checkpoint`: where another look had come to, for who only shows it."""
+    return Follower(run_dir, checkpoint=checkpoint).look()
 
 
 def _unknown(run_dir: str) -> NoSuchRun:

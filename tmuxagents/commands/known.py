@@ -11,7 +11,7 @@ import os
 from tmuxagents.commands.glance import Glance
 from tmuxagents.commands.reconcile import is_beginning, is_run_id, reconcile
 from tmuxagents.core import sanitize
-from tmuxagents.edges import project, registry, settings
+from tmuxagents.edges import registry, settings
 from tmuxagents.edges.registry import Scope
 
 TYPE_CHECKING = False
@@ -30,12 +30,14 @@ _SHORTEST = 4  # beginning of an id that means it
 _NEAR = 3
 _MOST_CANDIDATES = 8
 _TRIES = 2
+# Who closes a database that nobody else has open puts its log on the disk first; who just leaves need not.
+_left_open: list[Registry] = []
 
 
 class Caller:
     """Who asks, and from where."""
 
-    __slots__ = ("folder", "home", "owner", "project", "runs", "taken_over")
+    __slots__ = ("_of_user", "_project", "folder", "home", "owner", "runs", "taken_over")
 
     def __init__(self, environment: Mapping[str, str], folder: str) -> None:
         self.folder = folder
@@ -44,16 +46,27 @@ class Caller:
         self.owner = environment.get("TMUXAGENTS_OWNER") or environment.get("PI_SESSION_ID") or None
         # Runs of another session that this one goes on with, as a fork does.
         self.taken_over = tuple(filter(is_run_id, environment.get("TMUXAGENTS_RUNS", "").split()))
-        self.project = project.project_of(folder, environment.get("HOME") or os.path.expanduser("~"))
+        self._of_user = environment.get("HOME")
+        self._project: str | None = None
+
+    @property
+    def project(self) -> str:
+        """Return the caller's project. Not everybody asks, and it is looked for through several folders."""
+        if self._project is None:
+            from tmuxagents.edges import project  # noqa: PLC0415  (for who asks)
+
+            self._project = project.project_of(self.folder, self._of_user or os.path.expanduser("~"))
+        return self._project
 
 
 # --- asked ------------------------------------------------------------------------------------------------
 
 
-def consult(caller: Caller, ask: Callable[[Registry], T]) -> tuple[T, list[str]]:
+def consult(caller: Caller, ask: Callable[[Registry], T], *, last: bool = False) -> tuple[T, list[str]]:
     """Ask the registry, or one in memory in its place; return the answer, and warnings for people.
 
-    `ask` is begun again where the registry fails in the middle of it.
+    `ask` is begun again where the registry fails in the middle of it. `last`: the process ends with the
+    answer, and the registry is left to that.
     """
     path = registry.path_of(caller.home)
     warnings: list[str] = []
@@ -61,7 +74,7 @@ def consult(caller: Caller, ask: Callable[[Registry], T]) -> tuple[T, list[str]]
     if os.path.exists(path) or os.path.isdir(caller.runs):
         for _ in range(_TRIES):
             try:
-                return _ask_file(path, caller, ask), warnings
+                return _ask_file(path, caller, ask, last=last), warnings
             except registry.Damaged as damage:
                 warnings.append(set_aside(path, damage))
             except registry.Unfit as why:
@@ -72,10 +85,19 @@ def consult(caller: Caller, ask: Callable[[Registry], T]) -> tuple[T, list[str]]
         return ask(book), warnings
 
 
-def _ask_file(path: str, caller: Caller, ask: Callable[[Registry], T]) -> T:
-    with registry.open_file(path, PATIENCE_S) as book:
+def _ask_file(path: str, caller: Caller, ask: Callable[[Registry], T], *, last: bool) -> T:
+    book = registry.open_file(path, PATIENCE_S)
+    try:
         reconcile(book, caller.runs)
-        return ask(book)
+        answer = ask(book)
+    except BaseException:
+        book.close()
+        raise
+    if last:
+        _left_open.append(book)
+    else:
+        book.close()
+    return answer
 
 
 def set_aside(path: str, damage: registry.Damaged) -> str:
@@ -165,12 +187,13 @@ def _named(name: str, caller: Caller, book: Registry) -> str:
     here = [row for row in namesakes if row.project == caller.project] or namesakes
     if not here:
         raise _unknown(name, book)
-    return next((row for row in here if _lives(row, caller)), here[0]).run_id
+    return next((row for row in here if _lives(row, caller, book)), here[0]).run_id
 
 
-def _lives(row: Row, caller: Caller) -> bool:
+def _lives(row: Row, caller: Caller, book: Registry) -> bool:
     if row.concluded or Glance(caller.runs).stands(row):
         return not row.concluded
     from tmuxagents.commands.inspect import inspect  # noqa: PLC0415  (not needed where all stands)
 
-    return not inspect(f"{caller.runs}/{row.run_id}").ended
+    checkpoint = book.checkpoints([row.run_id]).get(row.run_id)
+    return not inspect(f"{caller.runs}/{row.run_id}", checkpoint=checkpoint).ended

@@ -110,7 +110,8 @@ def _standing(run: Run) -> dict[str, Any]:
     wrapper = glance.pulse_of(run.wrapper)
     if run.mark is None or wrapper is None:
         return {}
-    return {"wrapper": wrapper, "mark": run.mark, "document": lambda: _document(run)}
+    made = {"document": lambda: _document(run), "checkpoint": run.checkpoint}
+    return {"wrapper": wrapper, "mark": run.mark, **made}
 
 
 def _document(run: Run) -> str | None:

@@ -1,7 +1,8 @@
 """Look at runs: the registry says which there are, their directories how they stand; what is new is saved.
 
-A run that stands as the registry has it (commands/glance) is not read again. Whoever needs more of the shown
-runs than a line or a document says so, and they are read.
+A run that stands as the registry has it (commands/glance) is not read again; of one that does not, what came
+since it was read last. Whoever needs more of the shown runs than a line or a document says so, and they are
+read. What is shown of a look is in commands/shown.
 """
 
 from __future__ import annotations
@@ -11,17 +12,15 @@ import time
 from tmuxagents import records
 from tmuxagents.commands import known
 from tmuxagents.commands.glance import Glance
-from tmuxagents.core import display
-from tmuxagents.core.display import Shown
 from tmuxagents.edges.registry import Scope
 
 TYPE_CHECKING = False
 if TYPE_CHECKING:
-    from collections.abc import Iterable
-    from typing import Any
+    from collections.abc import Iterable, Sequence
 
     from tmuxagents.commands.inspect import Run
     from tmuxagents.commands.known import Caller
+    from tmuxagents.core.display import Shown
     from tmuxagents.edges.registry import Registry, Row, Tally
 
 # What is wanted of the runs that are shown.
@@ -33,7 +32,7 @@ RUNS = "runs"  # all that their directories hold
 class Asked:
     """Which runs somebody asks about: a scope to count, and of it or besides it those to show."""
 
-    __slots__ = ("active", "ended", "ids", "references", "scope", "wanted")
+    __slots__ = ("active", "alone", "ended", "ids", "references", "scope", "wanted")
 
     def __init__(
         self,
@@ -50,6 +49,7 @@ class Asked:
         self.ended = ended  # those that have, too
         self.wanted = wanted
         self.references: tuple[str, ...] = ()
+        self.alone = False  # of a named scope: nobody else is looked at
 
 
 def named(references: Iterable[str], wanted: str = RUNS) -> Asked:
@@ -64,7 +64,7 @@ class Look:
 
     __slots__ = (
         *("_due", "_glance", "active", "asked", "at", "counts", "cursor", "elsewhere", "last_end", "rows"),
-        *("runs", "shown", "waiting", "warnings"),
+        *("runs", "shown", "texts", "waiting", "warnings"),
     )
 
     def __init__(self, asked: Asked, caller: Caller) -> None:
@@ -79,33 +79,54 @@ class Look:
         self.runs: dict[str, Run] = {}  # whatever was read
         self.rows: dict[str, Row] = {}  # whatever was looked at, as the registry should have it
         self.shown: list[Shown] = []
+        self.texts: dict[str, str] = {}  # documents of shown runs as JSON, where the registry had them so
         self.warnings: list[str] = []  # for people
         self._glance = Glance(caller.runs)
         self._due = False
 
     def see(self, caller: Caller, run_id: str, row: Row | None) -> bool:
         """Look at a run, unless that was done; say whether it is there. `row`: as the registry has it."""
-        if run_id in self.rows:
-            return True
-        if row is not None and self._glance.stands(row):
-            self.rows[run_id] = row
-            return True
-        return self.read(caller, run_id)
+        return run_id in self.rows or self._stands(row) or self.read(caller, run_id)
 
-    def read(self, caller: Caller, run_id: str) -> bool:
+    def see_all(self, caller: Caller, rows: Iterable[Row], book: Registry) -> None:
+        """Look at the runs of these rows, as the registry has them."""
+        self.read_on(caller, [row.run_id for row in rows if not self._stands(row)], book)
+
+    def _stands(self, row: Row | None) -> bool:
+        if row is None or not self._glance.stands(row):
+            return False
+        self.rows[row.run_id] = row
+        return True
+
+    def read_on(self, caller: Caller, run_ids: Sequence[str], book: Registry) -> None:
+        """Read these runs, unless that was done: of what was read before, only what has come since."""
+        known = book.checkpoints(run_ids) if run_ids else {}
+        for run_id in run_ids:
+            self.read(caller, run_id, known.get(run_id))
+
+    def read(self, caller: Caller, run_id: str, checkpoint: str | None = None) -> bool:
         """Read a run, unless that was done; say whether it is there."""
         from tmuxagents.commands import inspect, learn  # noqa: PLC0415  (for nothing where all stands)
         from tmuxagents.errors import NoSuchRun  # noqa: PLC0415
 
         if run_id not in self.runs:
             try:
-                run = inspect.inspect(f"{caller.runs}/{run_id}")
+                run = inspect.inspect(f"{caller.runs}/{run_id}", checkpoint=checkpoint)
             except NoSuchRun:
                 return False
             self.runs[run_id] = run
             self.rows[run_id] = learn.row(run)
             self._due = self._due or run.is_due(self.at)
         return True
+
+    def take(self, runs: Iterable[Run]) -> None:
+        """Take runs that have ended and were read since; who asks us has seen by now how they ended."""
+        for run in runs:
+            from tmuxagents.commands import learn  # noqa: PLC0415  (as above)
+
+            self.runs[run.run_id] = run
+            self.rows[run.run_id] = learn.row(run)
+            self.rows[run.run_id].polled_at = self.at
 
     def leaves_work(self) -> bool:
         """Say whether there is anything for a watcher: a run to conclude, an end that nobody was told of."""
@@ -118,26 +139,35 @@ class _Page:
 
     __slots__ = ("all", "number", "rows", "tally")
 
-    def __init__(self, book: Registry, scope: Scope) -> None:
+    def __init__(self, book: Registry, asked: Asked) -> None:
         with book.reading():
-            self.rows = {row.run_id: row for row in book.open_rows()}
-            self.tally = book.tally(scope)
+            rows = book.rows(asked.scope) if asked.alone else book.open_rows()
+            self.rows = {row.run_id: row for row in rows if not row.concluded}
+            self.tally = book.tally(asked.scope)
             self.all = book.tally(Scope("all"))
             self.number = book.last_change()
 
 
 def look(caller: Caller, asked: Asked) -> Look:
     """Look once."""
+    found, warnings = known.consult(caller, lambda book: look_by(book, caller, asked))
+    return told_on(found, warnings, caller)
 
-    def ask(book: Registry) -> Look:
-        found = look_in(book, caller, asked)
-        of_scope = book.rows(found.asked.scope) if found.asked.ended else ()
-        active = found.active if found.asked.active else ()
-        ids = (*found.asked.ids, *active, *(row.run_id for row in of_scope))
-        show(found, caller, book, ids, known_rows=of_scope)
-        return found
 
-    found, warnings = known.consult(caller, ask)
+def look_by(book: Registry, caller: Caller, asked: Asked, seen: Iterable[Run] = ()) -> Look:
+    """Look by an open registry. `seen`: runs among the named ones, each read after it had ended."""
+    from tmuxagents.commands.shown import show  # noqa: PLC0415  (it needs the words from here)
+
+    found = look_in(book, caller, asked, seen)
+    of_scope = book.rows(found.asked.scope) if found.asked.ended else ()
+    active = found.active if found.asked.active else ()
+    ids = (*found.asked.ids, *active, *(row.run_id for row in of_scope))
+    show(found, caller, book, ids, known_rows=of_scope)
+    return found
+
+
+def told_on(found: Look, warnings: list[str], caller: Caller) -> Look:
+    """Have somebody who does what a look has found to be done; return the look with its warnings."""
     found.warnings = warnings
     if found.leaves_work():
         from tmuxagents.edges import lookout  # noqa: PLC0415  (almost always somebody watches already)
@@ -146,20 +176,19 @@ def look(caller: Caller, asked: Asked) -> Look:
     return found
 
 
-def look_in(book: Registry, caller: Caller, asked: Asked) -> Look:
-    """Look at all that has not ended, and count; nothing is to be shown yet."""
+def look_in(book: Registry, caller: Caller, asked: Asked, seen: Iterable[Run] = ()) -> Look:
+    """Look at all that has not ended, and count; nothing is to be shown yet. `seen`: as above."""
     found = Look(_located(asked, caller, book) if asked.references else asked, caller)
-    page = _Page(book, found.asked.scope)
+    page = _Page(book, found.asked)
     number = page.number
-    for run_id, row in page.rows.items():
-        found.see(caller, run_id, row)
+    found.take(run for run in seen if run.run_id in page.rows)
+    found.see_all(caller, [row for row in page.rows.values() if row.run_id not in found.runs], book)
     if found.runs:
         news = _news(found, page, book)
         if news:
             before, after = book.save(news)
             # What somebody else wrote in between we have not seen: it is to be told again.
             number = after if before == number else number
-            page = _Page(book, found.asked.scope)
     _count(found, page, caller)
     found.cursor = book.cursor(number, found.at)
     return found
@@ -189,8 +218,9 @@ def _count(found: Look, page: _Page, caller: Caller) -> None:
     for run_id, row in page.rows.items():
         ours = found.asked.scope.holds(row)
         now = found.rows[run_id] if found.see(caller, run_id, row) else None
-        for tally in (page.all, page.tally) if ours else (page.all,):
-            _correct(tally, row, now)
+        if now is not row:
+            for tally in (page.all, page.tally) if ours else (page.all,):
+                _correct(tally, row, now)
         if ours and now is not None and now.status not in records.ENDED:
             found.active.append(run_id)
     found.counts = {**page.tally.by_status, "total": sum(page.tally.by_status.values())}
@@ -211,87 +241,3 @@ def _correct(tally: Tally, row: Row, now: Row | None) -> None:
 
 def _active(tally: Tally) -> int:
     return tally.by_status[records.QUEUED] + tally.by_status[records.RUNNING]
-
-
-# --- shown ------------------------------------------------------------------------------------------------
-
-
-def show(
-    found: Look, caller: Caller, book: Registry, ids: Iterable[str], *, known_rows: Iterable[Row] = ()
-) -> None:
-    """Make these runs the shown ones, newest first, and remember that somebody saw how they ended.
-
-    `known_rows`: those of them that were taken out of the registry already.
-    """
-    rows = {row.run_id: row for row in known_rows}
-    there = [run_id for run_id in dict.fromkeys(ids) if _is_seen(found, caller, book, run_id, rows)]
-    there.sort(key=lambda run_id: (found.rows[run_id].created_at, run_id), reverse=True)
-    documents = (
-        _briefs(found, there) if found.asked.wanted == LINES else _documents(found, caller, book, there)
-    )
-    alike = book.alike(there, display.SHORT_ID)
-    found.shown = [
-        _shown(found.rows[run_id], document, alike.get(run_id, ())) for run_id, document in documents.items()
-    ]
-    _mark(found, book, [run_id for run_id in there if found.rows[run_id].status in records.ENDED], rows)
-
-
-def _is_seen(found: Look, caller: Caller, book: Registry, run_id: str, rows: dict[str, Row]) -> bool:
-    if found.asked.wanted == RUNS:
-        return found.read(caller, run_id)
-    return run_id in found.rows or found.see(caller, run_id, rows.get(run_id) or book.row(run_id))
-
-
-def _shown(row: Row, document: dict[str, Any], alike: Iterable[str]) -> Shown:
-    activity = None if row.status in records.ENDED else row.activity
-    return Shown(document, display.short_id(row.run_id, alike), activity=activity, host=row.host)
-
-
-def _briefs(found: Look, ids: Iterable[str]) -> dict[str, dict[str, Any]]:
-    """Return of each run what a line about it holds."""
-    return {run_id: _brief(found.rows[run_id], found.at) for run_id in ids}
-
-
-def _brief(row: Row, at: float) -> dict[str, Any]:
-    return {
-        "runId": row.run_id,
-        "name": row.name,
-        "preset": row.preset,
-        "status": row.status,
-        "reason": row.reason,
-        "timeout": row.timeout,
-        "startedAt": row.started_at,
-        "elapsedSeconds": _elapsed(row, at),
-        "errorMessage": row.activity if row.status in records.ENDED else None,
-    }
-
-
-def _elapsed(row: Row, at: float) -> float:
-    if row.elapsed_s is not None:
-        return round(row.elapsed_s, 1)
-    return 0.0 if row.started_at is None else round(max(0.0, at - row.started_at), 1)
-
-
-def _documents(found: Look, caller: Caller, book: Registry, ids: list[str]) -> dict[str, dict[str, Any]]:
-    """Return the whole document of each run: the registry's, where it stands as that says."""
-    from tmuxagents import jsonline  # noqa: PLC0415  (for documents only)
-
-    saved = book.documents([run_id for run_id in ids if run_id not in found.runs])
-    documents = {}
-    for run_id in ids:
-        if run_id in saved:
-            documents[run_id] = jsonline.decode(saved[run_id])
-            documents[run_id]["elapsedSeconds"] = _elapsed(found.rows[run_id], found.at)
-        elif found.read(caller, run_id):
-            documents[run_id] = found.runs[run_id].document(found.at)
-    sizes = book.session_sizes(str(document["sessionId"]) for document in documents.values())
-    for document in documents.values():
-        document["runCount"] = max(1, sizes.get(str(document["sessionId"]), 0))
-    return documents
-
-
-def _mark(found: Look, book: Registry, ended: Iterable[str], rows: dict[str, Row]) -> None:
-    """Remember that somebody has seen how these runs ended."""
-    there = [row for run_id in ended if (row := rows.get(run_id) or book.row(run_id)) is not None]
-    if unseen := [row.run_id for row in there if row.polled_at is None]:
-        book.mark_polled(unseen, found.at)

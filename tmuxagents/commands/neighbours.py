@@ -19,7 +19,7 @@ if TYPE_CHECKING:
 def refuse_namesake(book: Registry, caller: Caller, request: LaunchRequest, *, besides: str = "") -> None:
     """Refuse a name that a live run of the project has."""
     here = [row for row in book.named(request.name or "") if row.project == request.project]
-    if any(_lives(row, caller) for row in here if row.run_id != besides):
+    if any(_lives(row, caller, book) for row in here if row.run_id != besides):
         message = f'A live run of this project has the name "{request.name}" already.'
         hint = "choose another, or stop that one"
         raise BadRequest(message, kind="bad-argument", hint=hint, field="name")
@@ -28,9 +28,11 @@ def refuse_namesake(book: Registry, caller: Caller, request: LaunchRequest, *, b
 def count(book: Registry, caller: Caller, cwd: str, *, besides: Container[str]) -> int:
     """Return how many other live runs work in a directory."""
     there = [row for row in book.open_rows() if row.cwd == cwd and row.run_id not in besides]
-    return sum(_lives(row, caller) for row in there)
+    return sum(_lives(row, caller, book) for row in there)
 
 
-def _lives(row: Row, caller: Caller) -> bool:
+def _lives(row: Row, caller: Caller, book: Registry) -> bool:
     run_dir = f"{caller.runs}/{row.run_id}"
-    return not row.concluded and os.path.isdir(run_dir) and not inspect(run_dir).ended
+    if row.concluded or not os.path.isdir(run_dir):
+        return False
+    return not inspect(run_dir, checkpoint=book.checkpoints([row.run_id]).get(row.run_id)).ended

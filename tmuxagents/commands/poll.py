@@ -6,7 +6,8 @@ import time
 
 from tmuxagents import records
 from tmuxagents.commands import known
-from tmuxagents.commands.look import RUNS, Asked, look, look_in, named, show
+from tmuxagents.commands.look import RUNS, Asked, look, look_in, named
+from tmuxagents.commands.shown import show
 from tmuxagents.core import display
 from tmuxagents.edges import identity
 from tmuxagents.edges.registry import Scope, server_key
@@ -65,23 +66,24 @@ def counts(caller: Caller) -> dict[str, int]:
 
 def changes(caller: Caller, asked: Asked, cursor: str) -> tuple[Look, bool]:
     """Return a look at what has changed since a cursor, and whether that meant nothing any more."""
-
-    def ask(book: Registry) -> tuple[Look, bool]:
-        found = look_in(book, caller, asked)
-        with book.reading():
-            rows, reset = book.changes(cursor, found.asked.scope)
-            found.cursor = book.cursor(book.last_change(), found.at)
-        show(found, caller, book, [row.run_id for row in rows], known_rows=rows)
-        return found, reset
-
-    (found, reset), warnings = known.consult(caller, ask)
+    (found, reset), warnings = known.consult(caller, lambda book: changes_by(book, caller, asked, cursor))
     found.warnings = warnings
     return found, reset
 
 
-def has_ends(caller: Caller, asked: Asked, cursor: str) -> bool:
+def changes_by(book: Registry, caller: Caller, asked: Asked, cursor: str) -> tuple[Look, bool]:
+    """Return the same by an open registry."""
+    found = look_in(book, caller, asked)
+    with book.reading():
+        rows, reset = book.changes(cursor, found.asked.scope)
+        found.cursor = book.cursor(book.last_change(), found.at)
+    show(found, caller, book, [row.run_id for row in rows], known_rows=rows)
+    return found, reset
+
+
+def has_ends(book: Registry, caller: Caller, asked: Asked, cursor: str) -> bool:
     """Say whether any of these runs has come to its end since a cursor."""
-    found, _ = changes(caller, asked, cursor)
+    found, _ = changes_by(book, caller, asked, cursor)
     return any(_is_done(found.rows[shown.run["runId"]]) for shown in found.shown)
 
 
@@ -150,6 +152,22 @@ def document(found: Look, caller: Caller, *, timed_out: bool = False) -> dict[st
         "cursor": found.cursor,
         "timedOut": timed_out,
     }
+
+
+def document_text(found: Look, caller: Caller, *, timed_out: bool = False) -> bytes:
+    """Return the poll document as JSON. What the registry has as text is not written out once more."""
+    from tmuxagents import jsonline  # noqa: PLC0415  (as above)
+
+    whole = document(found, caller, timed_out=timed_out)
+    keys = list(whole)
+    at = keys.index("runs")
+    texts = [
+        found.texts[run["runId"]].encode() if run["runId"] in found.texts else jsonline.encode(run)[:-1]
+        for run in whole["runs"]
+    ]
+    before = jsonline.encode({key: whole[key] for key in keys[:at]})[:-2]
+    after = jsonline.encode({key: whole[key] for key in keys[at + 1 :]}, before=",")
+    return b'%b,"runs":[%b]%b' % (before, b",".join(texts), after)
 
 
 def changes_document(found: Look, *, reset: bool) -> dict[str, Any]:

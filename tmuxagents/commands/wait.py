@@ -8,7 +8,7 @@ import select
 import time
 
 from tmuxagents import records
-from tmuxagents.commands.inspect import inspect
+from tmuxagents.commands.inspect import Follower
 from tmuxagents.edges import lookout, process, rundir
 from tmuxagents.errors import NoSuchRun
 
@@ -29,10 +29,14 @@ def is_done(run: Run) -> bool:
     return run.ended or (run.state.attended and run.state.settled)
 
 
-def wait(run_dirs: Iterable[str], *, any_of_them: bool = False, limit_s: float | None = None) -> bool:
-    """Wait until all of these runs are done, or any of them; say whether that came in time."""
-    deadline = math.inf if limit_s is None else time.monotonic() + limit_s
-    with Waiting(run_dirs) as waiting:
+def wait(
+    run_dirs: Iterable[str], seen: list[Run], *, any_of_them: bool = False, deadline: float = math.inf
+) -> bool:
+    """Wait until all of these runs are done, or any of them; say whether that came in time.
+
+    Those that are done are added to `seen`, as they were read then.
+    """
+    with Waiting(run_dirs, seen) as waiting:
         waiting.ensure_watchers()
         while True:
             done = waiting.done()
@@ -46,10 +50,11 @@ def wait(run_dirs: Iterable[str], *, any_of_them: bool = False, limit_s: float |
 class Waiting:
     """Runs that are waited for."""
 
-    __slots__ = ("left",)
+    __slots__ = ("_seen", "left")
 
-    def __init__(self, run_dirs: Iterable[str] = ()) -> None:
+    def __init__(self, run_dirs: Iterable[str] = (), seen: list[Run] | None = None) -> None:
         self.left = [_One(run_dir) for run_dir in run_dirs]
+        self._seen = seen  # gets the runs that are done
 
     def __enter__(self) -> Self:
         return self
@@ -71,6 +76,8 @@ class Waiting:
         """Return the runs that are done since the last look."""
         done = [one for one in self.left if one.is_due() and one.look()]
         self.left = [one for one in self.left if one not in done]
+        if self._seen is not None:
+            self._seen += [one.run for one in done if one.run is not None]
         return [one.run_dir for one in done]
 
     def pause(self, deadline: float, wake: int | None = None) -> None:
@@ -88,12 +95,15 @@ class Waiting:
 class _One:
     """One run that is waited for, and its wrapper as far as there is one to wait on."""
 
-    __slots__ = ("handle", "next_look", "run_dir")
+    __slots__ = ("_follower", "_woken", "handle", "next_look", "run", "run_dir")
 
     def __init__(self, run_dir: str) -> None:
         self.run_dir = run_dir
         self.handle: int | None = None
         self.next_look = 0.0
+        self.run: Run | None = None  # as it was read last
+        self._woken = False
+        self._follower: Follower | None = None
 
     def is_due(self) -> bool:
         """Say whether it is time to look."""
@@ -101,16 +111,24 @@ class _One:
 
     def look(self) -> bool:
         """Look; say whether it is done."""
+        woken, self._woken = self._woken, False
+        if woken and self._is_done():  # almost always, and somebody waits
+            return True
         self._take_hold()  # first: what ends from now on is noticed
-        try:
-            run = inspect(self.run_dir)
-        except NoSuchRun:  # removed; its wrapper, if it lives, will make it again
-            run = None
-        if self.handle is None if run is None else is_done(run):
+        if self._is_done():
             self.let_go()
             return True
-        self.next_look = time.monotonic() + self._pause_for(run)
+        self.next_look = time.monotonic() + self._pause_for(self.run)
         return False
+
+    def _is_done(self) -> bool:
+        try:
+            self._follower = self._follower or Follower(self.run_dir)
+            self.run = self._follower.look()
+        except NoSuchRun:  # removed; its wrapper, if it lives, will make it again
+            self._follower = self.run = None
+            return self.handle is None
+        return is_done(self.run)
 
     def _pause_for(self, run: Run | None) -> float:
         if self.handle is None:
@@ -128,4 +146,5 @@ class _One:
         if self.handle is not None:
             os.close(self.handle)
             self.handle = None
+            self._woken = True
         self.next_look = 0.0

@@ -75,6 +75,8 @@ def fit(text: str, width: int) -> str:
 def short_id(run_id: str, others: Iterable[str]) -> str:
     """Return the beginning of an id that means no other one."""
     others = tuple(others)
+    if not others:
+        return run_id[:SHORT_ID]
     for length in range(SHORT_ID, len(run_id)):
         if not any(other.startswith(run_id[:length]) for other in others):
             return run_id[:length]
@@ -145,44 +147,41 @@ def table(runs: Sequence[Shown], width: int = WIDTH) -> list[str]:
     """Return the lines of the table; none at all where there is no run."""
     if not runs:
         return []
-    rows = [_HEADER, *map(_cells, runs)]
-    widths = [max(columns(row[number]) for row in rows) for number in range(len(_HEADER) - 1)]
-    room = max(1, width - sum(widths) - len(_GAP) * len(widths))
-    return [_line(row, widths, room) for row in rows]
+    *columns_, activities = zip(_HEADER, *map(_cells, runs), strict=True)
+    padded = [_padded(cells) for cells in columns_]
+    room = max(1, width - sum(columns(cells[0]) + len(_GAP) for cells in padded))
+    return list(map(_GAP.join, zip(*padded, (fit(text, room) for text in activities), strict=True)))
 
 
-def _line(row: Sequence[str], widths: Sequence[int], room: int) -> str:
-    *cells, last = row
-    padded = [cell + " " * (width - columns(cell)) for cell, width in zip(cells, widths, strict=True)]
-    return _GAP.join((*padded, fit(last, room)))
+def _padded(cells: Sequence[str]) -> list[str]:
+    """Return the cells of a column, all of them as wide as the widest."""
+    if "".join(cells).isascii():
+        width = max(map(len, cells))
+        return [cell.ljust(width) for cell in cells]
+    width = max(map(columns, cells))
+    return [cell + " " * (width - columns(cell)) for cell in cells]
 
 
 def _cells(shown: Shown) -> tuple[str, ...]:
     run = shown.run
-    ended = run["status"] in records.ENDED
     named = (_cell(run["name"]), _cell(run["preset"]))
-    return (
-        shown.short,
-        *named,
-        _status(shown),
-        _time(run),
-        _text(run["errorMessage"] if ended else shown.activity),
-    )
+    said = run["errorMessage"] if run["status"] in records.ENDED else shown.activity
+    return (shown.short, *named, _status(shown), _time(run), _text(said))
 
 
 def _cell(value: Any) -> str:
-    return fit(_text(value), _CELL)
+    return fit(_text(value), _CELL) if value else NONE
 
 
 def _text(value: Any) -> str:
-    return (sanitize.line(value) if isinstance(value, str) else "") or NONE
+    return (sanitize.line(value) if value and isinstance(value, str) else "") or NONE
 
 
 def _status(shown: Shown) -> str:
     status, reason = shown.run["status"], shown.run["reason"]
-    if shown.host is not None and status not in records.ENDED:
-        return f"{status} (on {_cell(shown.host)})"
-    return status if status not in (records.FAILED, records.ABORTED) else f"{status} ({_cell(reason)})"
+    if status in (records.FAILED, records.ABORTED):
+        return f"{status} ({_cell(reason)})"
+    return status if shown.host is None or status in records.ENDED else f"{status} (on {_cell(shown.host)})"
 
 
 def _time(run: Mapping[str, Any]) -> str:

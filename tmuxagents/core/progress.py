@@ -14,6 +14,7 @@ if TYPE_CHECKING:
 
 DEFAULT_WIDTH = 160
 _REMEMBERED = 1000  # unanswered calls; a child that never answers must not fill our memory
+Call = tuple[str | None, str, str | None]  # callId, tool, argument
 
 
 class Words:
@@ -44,8 +45,18 @@ class Narrator:
 
     def __init__(self, width: int = DEFAULT_WIDTH) -> None:
         self._width = width
-        self._calls: dict[int, tuple[str | None, str, str | None]] = {}  # number -> (callId, tool, argument)
+        self._calls: dict[int, Call] = {}
         self._number = 0
+
+    @property
+    def open_calls(self) -> list[Call]:
+        """Return the calls that have no result yet, oldest first."""
+        return list(self._calls.values())
+
+    def take_up(self, open_calls: list[Call]) -> None:
+        """Go on where another one was."""
+        self._calls = dict(enumerate(open_calls, 1))
+        self._number = len(open_calls)
 
     def phrase(self, event: Event) -> str | None:
         """Return the phrase of an event, None where there is nothing to say."""

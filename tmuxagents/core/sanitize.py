@@ -51,7 +51,7 @@ def text(raw: str) -> str:
 
 def line(raw: str) -> str:
     """Return the text on one line."""
-    return " ".join(text(raw).split())
+    return " ".join((raw if raw.isprintable() else text(raw)).split())
 
 
 def cut(raw: str, width: int) -> str:

@@ -6,8 +6,6 @@ child's.
 
 from __future__ import annotations
 
-import unicodedata
-
 from tmuxagents.core import sanitize
 
 TYPE_CHECKING = False
@@ -127,6 +125,8 @@ def title(activity: str) -> bytes:
 def _cut_columns(words: str, columns: int) -> str:
     if len(words) * 2 <= columns or words.isascii():
         return sanitize.cut(words, columns)
+    import unicodedata  # noqa: PLC0415  (most titles are ASCII)
+
     used = kept = 0
     for at, sign in enumerate(words, 1):
         used += 2 if unicodedata.east_asian_width(sign) in "WF" else 1

@@ -1,20 +1,28 @@
-"""A log of whole lines, appended best effort: what cannot be written is counted, and never stops anybody."""
+"""A log of whole lines, appended best effort: what cannot be written is counted, and never stops anybody.
+
+Who watches the folder hears of files that are closed, and one that is kept open is not. So the first lines
+after a silence are followed by a knock, and whoever heard it looks by himself until there is silence again.
+"""
 
 from __future__ import annotations
 
 import os
+import time
 
+QUIET_S = 0.25  # the silence: lines that follow others after longer come with a knock
 _NEWLINE = 10
 _FLAGS = os.O_WRONLY | os.O_CREAT | os.O_APPEND | os.O_NOFOLLOW | os.O_NONBLOCK | os.O_CLOEXEC
 
 
 class Appender:
-    """Appends to one file. After a torn write the next line starts anew."""
+    """Appends to one file. After a torn write the next line starts anew. `knocks`: it is to be heard."""
 
-    __slots__ = ("_handle", "_path", "_torn", "lost")
+    __slots__ = ("_handle", "_knocks", "_path", "_torn", "_wrote_at", "lost")
 
-    def __init__(self, path: str) -> None:
+    def __init__(self, path: str, *, knocks: bool = False) -> None:
         self._path = path
+        self._knocks = knocks
+        self._wrote_at = -QUIET_S
         self._handle: int | None = None
         self._torn = False
         self.lost = 0
@@ -23,16 +31,24 @@ class Appender:
         """Append whole lines in one write, if the disk takes them."""
         if not text:
             return
+        begun_at = time.monotonic()
         try:
-            if self._handle is None:
-                self._handle = os.open(self._path, _FLAGS, 0o600)
-            view = memoryview(b"\n" + text if self._torn else text)
-            while view:
-                written = os.write(self._handle, view)
-                self._torn = view[written - 1] != _NEWLINE
-                view = view[written:]
+            self._write(text)
         except OSError:
             self.lost += 1
+            return
+        if self._knocks and time.monotonic() - self._wrote_at >= QUIET_S:
+            knock(self._path)
+        self._wrote_at = begun_at  # who found these lines did so later: his patience outlasts this silence
+
+    def _write(self, text: bytes) -> None:
+        if self._handle is None:
+            self._handle = os.open(self._path, _FLAGS, 0o600)
+        view = memoryview(b"\n" + text if self._torn else text)
+        while view:
+            written = os.write(self._handle, view)
+            self._torn = view[written - 1] != _NEWLINE
+            view = view[written:]
 
     def is_in_place(self) -> bool:
         """Say whether the open file is still the one that its path leads to."""
@@ -56,3 +72,12 @@ class Appender:
         if self._handle is not None:
             os.close(self._handle)
             self._handle = None
+
+
+def knock(path: str) -> bool:
+    """Have whoever watches the folder hear of a file: open it for writing, close it, leave it as it is."""
+    try:
+        os.close(os.open(path, _FLAGS & ~os.O_CREAT))
+    except OSError:
+        return False
+    return True

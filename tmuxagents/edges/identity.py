@@ -15,13 +15,14 @@ TYPE_CHECKING = False
 if TYPE_CHECKING:
     from tmuxagents.errors import Unusable
 
+_READ = os.O_RDONLY | os.O_CLOEXEC
 _STAT = 4096  # /proc/PID/stat is shorter, and is whole in one read
 _GONE = (errno.ENOENT, errno.ESRCH, errno.EACCES, errno.EPERM, errno.EINVAL)  # or not ours
 
 
 def read(path: str) -> bytes:
     """Return what a small file of the system says. Raises OSError."""
-    handle = os.open(path, os.O_RDONLY | os.O_CLOEXEC)
+    handle = os.open(path, _READ)
     try:
         text = b""
         while piece := os.read(handle, 65536):
@@ -60,7 +61,7 @@ def start_time(pid: int, *, zombie: bool = False) -> int | None:
     A zombie is dead, unless it is a child that we have not reaped yet and ask about.
     """
     try:
-        handle = os.open(f"/proc/{pid}/stat", os.O_RDONLY | os.O_CLOEXEC)
+        handle = os.open(f"/proc/{pid}/stat", _READ)
         try:
             fields = os.read(handle, _STAT).rpartition(b")")[2].split(None, 20)
         finally:

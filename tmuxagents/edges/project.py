@@ -28,9 +28,10 @@ def upwards(folder: str, home: str) -> Iterator[str]:
     """Yield a folder and those above it, as far as a project can reach."""
     home = os.path.realpath(home)
     current = os.path.realpath(folder)
-    mounted = _mount_points()
+    mounted: set[str] | None = None
     while current != home and current not in _EVERYBODYS:
         yield current
+        mounted = _mount_points() if mounted is None else mounted  # only who goes further asks
         if current in mounted:
             return
         current = os.path.dirname(current)

@@ -8,13 +8,12 @@ newer program, raises `Unfit` and is left alone.
 
 from __future__ import annotations
 
-# The C part: the package around it adds dates, which nobody here stores, and 1.5 ms to every look.
-import _sqlite3 as sqlite3
 import os
 
 from tmuxagents.edges import registry_file
 from tmuxagents.edges.identity import boot_id
 from tmuxagents.edges.registry_file import Damaged, Identity, Unfit, path_of
+from tmuxagents.edges.registry_library import sqlite3
 from tmuxagents.edges.registry_runs import Registry, Tally
 from tmuxagents.edges.registry_sql import VERSION, Row, Scope, plain, server_key
 

@@ -6,7 +6,6 @@ does it alone, under a lock beside it.
 
 from __future__ import annotations
 
-import _sqlite3 as sqlite3
 import contextlib
 import fcntl
 import os
@@ -15,8 +14,9 @@ import time
 from tmuxagents.edges import registry
 from tmuxagents.edges.identity import boot_id
 from tmuxagents.edges.registry_file import Identity, Unfit, identity
-from tmuxagents.edges.registry_schema import SCHEMA
-from tmuxagents.edges.registry_sql import MIGRATIONS, VERSION
+from tmuxagents.edges.registry_library import sqlite3
+from tmuxagents.edges.registry_schema import MIGRATIONS, SCHEMA
+from tmuxagents.edges.registry_sql import VERSION
 from tmuxagents.errors import Unusable
 
 TYPE_CHECKING = False

@@ -4,7 +4,7 @@ from __future__ import annotations
 
 from tmuxagents import records
 from tmuxagents.edges import registry_sql
-from tmuxagents.edges.registry_file import Damaged
+from tmuxagents.edges.registry_file import Damaged, Unfit
 from tmuxagents.edges.registry_sql import GIVEN, Row, Scope, plain
 
 TYPE_CHECKING = False
@@ -53,6 +53,13 @@ class Registry:
         """Ask, and tell by the answer, with nobody in between."""
         return self._database.writing()
 
+    def is_still(self, name: str) -> bool:
+        """Say whether it is the one of this name. Raise Unfit if a newer program has taken it over."""
+        ((now, version),) = self._database.ask("SELECT id, user_version FROM book, pragma_user_version")
+        if version > registry_sql.VERSION:
+            raise Unfit("it was written by a newer tmuxagents")
+        return bool(now == name)
+
     # --- told
 
     def save(self, rows: Iterable[Row]) -> tuple[int, int]:
@@ -60,14 +67,25 @@ class Registry:
 
         No run is ever taken back by it (registry_schema.UPSERT).
         """
-        from tmuxagents.edges.registry_schema import KEEP_DOCUMENT, UPSERT  # noqa: PLC0415  (for who writes)
+        from tmuxagents.edges import registry_schema  # noqa: PLC0415  (for who writes)
 
         rows = list(rows)
         with self._database.writing():
             before = self.last_change()
-            self._database.write(UPSERT, map(_values, rows))
-            self._database.write(KEEP_DOCUMENT, filter(None, map(_document, rows)))
+            self._database.write(registry_schema.UPSERT, map(_values, rows))
+            self._database.write(registry_schema.KEEP_DOCUMENT, filter(None, map(_document, rows)))
+            self._database.write(registry_schema.KEEP_CHECKPOINT, filter(None, map(_checkpoint, rows)))
             return before, self.last_change()
+
+    def get_ready(self) -> None:
+        """Have the costs of a first save behind us: statements made ready, a log begun and on the disk."""
+
+        def act() -> None:
+            with self.writing():
+                self.save(())
+                self._database.write("UPDATE book SET folder = folder", [()])
+
+        self._database.without_waiting(act)
 
     def keep(self, rows: Iterable[Row]) -> None:
         """Save rows that tell nothing new, unless somebody writes right now, or nobody can."""
@@ -167,9 +185,15 @@ class Registry:
         """Return how many runs each of these sessions has."""
         return dict(self._about(registry_sql.SESSIONS, list(dict.fromkeys(session_ids))))
 
-    def documents(self, run_ids: Sequence[str]) -> dict[str, str]:
-        """Return the documents of those of these runs that have one here, as JSON texts."""
-        return dict(self._about(registry_sql.DOCUMENTS, run_ids))
+    def documents(self, rows: Sequence[Row]) -> dict[str, str]:
+        """Return the documents of those of these runs that have one here as they stand, as JSON texts."""
+        marks = {row.run_id: row.mark for row in rows}
+        found = self._about(registry_sql.DOCUMENTS, list(marks))
+        return {run_id: text for run_id, mark, text in found if mark == marks[run_id]}
+
+    def checkpoints(self, run_ids: Sequence[str]) -> dict[str, str]:
+        """Return where looks at these runs may go on from, as far as that is known."""
+        return dict(self._about(registry_sql.CHECKPOINTS, run_ids))
 
     def _about(self, sql: str, keys: Sequence[str]) -> Iterator[tuple[Any, ...]]:
         most = registry_sql.MOST_AT_ONCE
@@ -224,3 +248,8 @@ def _values(row: Row) -> dict[str, Any]:
 def _document(row: Row) -> dict[str, Any] | None:
     text = row.document() if row.mark is not None and row.document is not None else None
     return None if text is None else {"run_id": row.run_id, "mark": row.mark, "text": plain(text)}
+
+
+def _checkpoint(row: Row) -> dict[str, Any] | None:
+    text = row.checkpoint() if row.checkpoint is not None else None
+    return None if text is None else {"run_id": row.run_id, "text": plain(text)}

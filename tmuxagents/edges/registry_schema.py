@@ -45,8 +45,15 @@ _TOLD = ("status", "needs_input", "attended", "settled")  # a change of these ge
 _COUNTED = ("status", "needs_input", "ended_at", "server", "launcher")
 _OPEN_ROW = ", ".join(dict.fromkeys(("created_at", "run_id", *COLUMNS)))
 _DROP = "DELETE FROM document WHERE run_id = OLD.run_id;"
+_OVER = "DELETE FROM checkpoint WHERE run_id = OLD.run_id;"
 _FORGET = "UPDATE book SET forgotten = max(forgotten, OLD.change);"
 
+# How far a run was read that had not ended, for a look to go on from (commands/gather).
+_CHECKPOINTS = (
+    "CREATE TABLE checkpoint (run_id TEXT PRIMARY KEY NOT NULL, text TEXT NOT NULL)",
+    f"CREATE TRIGGER run_left AFTER DELETE ON run BEGIN {_OVER} END",
+    f"CREATE TRIGGER run_over AFTER UPDATE OF concluded ON run WHEN NEW.concluded BEGIN {_OVER} END",
+)
 SCHEMA = (
     # id: random, new after each restart of the machine too, since the last commits may be lost with it.
     # forgotten: the last change of a run that is no longer here. folder: which runs folder is known whole.
@@ -80,7 +87,10 @@ SCHEMA = (
     _after_update("run_counted", _COUNTED, _count("OLD", "-") + _count("NEW", "")),
     f"CREATE TRIGGER run_forgotten AFTER DELETE ON run BEGIN {_count('OLD', '-')} {_FORGET} {_DROP} END",
     f"CREATE TRIGGER run_moved AFTER UPDATE OF mark ON run WHEN NEW.mark IS NULL BEGIN {_DROP} END",
+    *_CHECKPOINTS,
 )
+# version -> the statements that make the next one of it; run in the transaction that also writes the number
+MIGRATIONS: dict[int, Sequence[str]] = {1: _CHECKPOINTS}
 
 
 # --- statements -------------------------------------------------------------------------------------------
@@ -109,3 +119,7 @@ ON CONFLICT (run_id) DO UPDATE SET
 # A document is good as long as the run is known by the mark that it was made under.
 KEEP_DOCUMENT = """INSERT INTO document VALUES (:run_id, :mark, :text)
                    ON CONFLICT (run_id) DO UPDATE SET mark = excluded.mark, text = excluded.text"""
+# Whether a checkpoint is any good its file says; of a run whose ending is written down nobody needs one.
+KEEP_CHECKPOINT = """INSERT INTO checkpoint
+                     SELECT run_id, :text FROM run WHERE run_id = :run_id AND concluded = 0
+                     ON CONFLICT (run_id) DO UPDATE SET text = excluded.text"""

@@ -10,11 +10,9 @@ if TYPE_CHECKING:
     from collections.abc import Callable, Sequence
     from typing import Any
 
-VERSION = 1
+VERSION = 2
 _BIGGEST = 2**63 - 1
 _MOST_DIGITS = 18  # of a figure in a cursor
-# version -> the statements that make the next one of it; run in the transaction that also writes the number
-MIGRATIONS: dict[int, Sequence[str]] = {}
 
 # What the plan says, and never changes.
 _PLANNED = (
@@ -46,10 +44,11 @@ class Row:
 
     `wrapper` and `mark`, where both are known: as long as that process lives, and the run's files are known
     by that mark, it stands as it is written here (`commands/glance`). `document` makes its document as JSON
-    text when the row is saved; it is asked for by `documents` alone.
+    text when the row is saved, `checkpoint` what a look can go on from when it has said more; they are asked
+    for by `documents` and `checkpoints` alone.
     """
 
-    __slots__ = (*COLUMNS, "document")
+    __slots__ = (*COLUMNS, "checkpoint", "document")
 
     run_id: str
     session_id: str
@@ -86,6 +85,7 @@ class Row:
     launcher: str | None
     changed_at: float
     change: int
+    checkpoint: Callable[[], str | None] | None
     document: Callable[[], str | None] | None
 
     def __init__(self, run_id: str, *, status: str, created_at: float, **known: Any) -> None:
@@ -100,7 +100,7 @@ class Row:
     def of(cls, values: tuple[Any, ...]) -> Row:
         """Return the row of what a question for COLUMNS has found. Written out: every look makes many."""
         row = cls.__new__(cls)
-        row.document = None
+        row.document = row.checkpoint = None
         # fmt: off
         (
             row.run_id, row.session_id, row.name, row.project, row.owner,
@@ -147,7 +147,8 @@ ALIKE = """SELECT run.run_id, other.run_id FROM run JOIN run AS other
                AND other.run_id < substr(run.run_id, 1, {length}) || 'g'
                WHERE run.run_id IN ({{}})"""
 SESSIONS = "SELECT session_id, count(*) FROM run WHERE session_id IN ({}) GROUP BY session_id"
-DOCUMENTS = "SELECT run_id, text FROM run JOIN document USING (run_id, mark) WHERE run_id IN ({})"
+DOCUMENTS = "SELECT run_id, mark, text FROM document WHERE run_id IN ({})"
+CHECKPOINTS = "SELECT run_id, text FROM checkpoint WHERE run_id IN ({})"
 MOST_AT_ONCE = 500  # question marks in one statement
 
 

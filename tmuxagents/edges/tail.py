@@ -1,8 +1,9 @@
 """Which run directories change: one recursive watch of watchdog's on the folder of all runs.
 
-A hint and no more. Events are lost where the kernel's queue overflows or its watches are used up, and
-watchdog is deaf without a word where the folder was replaced or a thread of its has died. So the folder and
-the threads are looked at now and again, and whoever listens here looks by himself, too.
+A hint and no more. Of files, only that they come or are closed after writing: a flood of lines into one that
+stays open costs nothing (edges/appender). Events are lost where the kernel's queue overflows or its watches
+are used up, and watchdog is deaf without a word where the folder was replaced or a thread of its has died. So
+the folder and the threads are looked at now and again, and whoever listens here looks by himself, too.
 """
 
 from __future__ import annotations
@@ -24,7 +25,7 @@ if TYPE_CHECKING:
 AGAIN_S = 30.0  # how long after a failure watching is tried anew
 _EVENTS = [
     *(events.DirCreatedEvent, events.DirMovedEvent),
-    *(events.FileCreatedEvent, events.FileModifiedEvent, events.FileMovedEvent),
+    *(events.FileCreatedEvent, events.FileMovedEvent, events.FileClosedEvent),
 ]
 _RESULT = "result.json"
 _LOGGER = logging.getLogger("watchdog")
@@ -37,13 +38,18 @@ class Tail:
         self.root = root
         self.soon = os.eventfd(0, os.EFD_NONBLOCK | os.EFD_CLOEXEC)
         self.now = os.eventfd(0, os.EFD_NONBLOCK | os.EFD_CLOEXEC)
-        self.deaf = True
+        self.since: float | None = None  # when listening began; None: nobody listens
         self._doubts = _Doubts()
         self._ears = _Ears(self.soon, self.now)
         self._watching: _Watching | None = None
         self._again_at = 0.0
         _LOGGER.addHandler(self._doubts)
         _LOGGER.propagate = False
+
+    @property
+    def deaf(self) -> bool:
+        """Say whether nothing is told of at all."""
+        return self.since is None
 
     def changed(self) -> set[str]:
         """Return the names in the folder below which something has changed since this was last asked."""
@@ -83,11 +89,11 @@ class Tail:
             missing = isinstance(error, FileNotFoundError)
             self._again_at = time.monotonic() + (0.0 if missing else AGAIN_S)
             return None if missing else f"{self.root} cannot be watched: {error}"
-        self.deaf = False
+        self.since = time.monotonic()
         return None
 
     def _stop(self, *, again_s: float) -> None:
-        self.deaf = True
+        self.since = None
         self._again_at = time.monotonic() + again_s
         watching, self._watching = self._watching, None
         if watching is not None:

@@ -31,10 +31,10 @@ _INPUT_FLAGS, _LOCAL_FLAGS, _SETTINGS = 0, 3, 6
 class Terminal:
     """The terminal behind a descriptor, or nothing where there is none."""
 
-    __slots__ = ("_before", "_handle", "_lent", "_ours", "_rung", "_skipped", "_waiting", "keys")
+    __slots__ = ("_before", "_handle", "_lent", "_ours", "_rung", "_skipped", "_unshown", "keys", "waiting")
 
     def __init__(self, descriptor: int = 1) -> None:
-        self._waiting = b""
+        self._unshown = b""
         self._skipped = 0
         self._rung = False
         self._before: list[Any] | None = None
@@ -42,6 +42,7 @@ class Terminal:
         self._lent: int | None = None  # the descriptor of our keys, while another reads them
         self._handle: int | None = None
         self.keys: int | None = None
+        self.waiting: int | None = None  # to wait on until more can be shown; None if nothing waits
         if not os.isatty(descriptor):
             return
         # Handles of our own: O_NONBLOCK on the inherited ones would be everybody's.
@@ -71,20 +72,15 @@ class Terminal:
         except OSError:
             return None
 
-    @property
-    def waiting(self) -> int | None:
-        """Return the descriptor to wait on until more can be shown; None if nothing waits."""
-        return self._handle if self._waiting else None
-
     def show(self, text: bytes) -> None:
         """Show as much as the terminal takes now; the rest waits, and too much of it is skipped."""
         if self._handle is None or self._lent is not None:
             return
-        text_and_gap = self._gap() + text  # what was skipped is told where it is missing
-        if len(self._waiting) + len(text_and_gap) > _KEPT:
+        shown = self._gap() + text if self._skipped else text  # what was skipped is told where it is missing
+        if len(self._unshown) + len(shown) > _KEPT:
             self._skipped += text.count(b"\n")
         else:
-            self._waiting += text_and_gap
+            self._unshown += shown
             self._skipped = 0
         self.flush()
 
@@ -100,14 +96,15 @@ class Terminal:
         if self._handle is None:
             return
         try:
-            while self._waiting or self._skipped:
-                self._waiting = self._waiting[os.write(self._handle, self._waiting) :]
-                if not self._waiting and self._skipped:
-                    self._waiting, self._skipped = self._gap(), 0
+            while self._unshown or self._skipped:
+                self._unshown = self._unshown[os.write(self._handle, self._unshown) :]
+                if not self._unshown and self._skipped:
+                    self._unshown, self._skipped = self._gap(), 0
         except BlockingIOError:
-            return
+            pass
         except OSError:
-            self._waiting = b""  # hung up
+            self._unshown = b""  # hung up
+        self.waiting = self._handle if self._unshown else None
 
     def _gap(self) -> bytes:
         skipped = self._skipped
@@ -182,7 +179,7 @@ class Terminal:
 
     def _show_rest(self, limit_s: float) -> None:
         deadline = time.monotonic() + limit_s
-        while self._waiting and (left := deadline - time.monotonic()) > 0:
+        while self._unshown and (left := deadline - time.monotonic()) > 0:
             poll = select.poll()
             poll.register(self.waiting or 0, select.POLLOUT)
             poll.poll(round(left * 1000) + 1)

@@ -7,7 +7,7 @@ import time
 from tmuxagents import records
 from tmuxagents.commands import learn
 from tmuxagents.commands.inspect import Follower
-from tmuxagents.edges import rundir
+from tmuxagents.edges import appender, rundir
 
 TYPE_CHECKING = False
 if TYPE_CHECKING:
@@ -18,7 +18,7 @@ if TYPE_CHECKING:
     from tmuxagents.edges.registry import Row
     from tmuxagents.records import Identity
 
-DEAF_S = 1.0  # so long after a change was seen an event of it may still come
+DEAF_S = 1.0  # so long an event may take to come
 GIVEN_UP = 10  # failures; then no watcher stays for it
 _LONGEST_S = 60.0  # between two tries
 
@@ -27,12 +27,12 @@ class Following:
     """A run that has not ended, or whose end nobody was told of yet."""
 
     __slots__ = (
-        *("_failures", "_follower", "_heard_at", "_is_behind", "_news_at", "_not_before", "_saved"),
+        *("_failures", "_follower", "_is_behind", "_knocked_at", "_not_before", "_saved", "_spoke_at"),
         *("announced", "conclusion", "run", "run_dir"),
     )
 
-    def __init__(self, run_dir: str) -> None:
-        self._follower = Follower(run_dir)
+    def __init__(self, run_dir: str, checkpoint: str | None = None) -> None:
+        self._follower = Follower(run_dir, checkpoint=checkpoint)
         self.run_dir = run_dir
         self.run: Run | None = None
         self.conclusion: Future[dict[str, Any] | None] | None = None
@@ -40,7 +40,8 @@ class Following:
         self._saved: Row | None = None
         self._is_behind = False
         self._failures = 0
-        self._not_before = self._heard_at = self._news_at = 0.0
+        self._not_before = self._knocked_at = 0.0
+        self._spoke_at = time.monotonic()  # or may have
 
     @property
     def counts(self) -> bool:
@@ -102,15 +103,29 @@ class Following:
         """Say whether what failed is not to be tried again yet."""
         return time.monotonic() < self._not_before
 
-    def heard(self) -> None:
-        """Take note that an event told of a change."""
-        self._heard_at = time.monotonic()
-        self._news_at = 0.0
+    # --- whether it speaks, and whether that is heard
 
-    def is_unheard(self) -> bool:
-        """Say, where there is news, whether there was some a while ago and no event has told of it since."""
-        now = time.monotonic()
-        if self._news_at and now - self._news_at > DEAF_S and self._heard_at < self._news_at:
-            return True
-        self._news_at = self._news_at or now
-        return False
+    def heard(self) -> None:
+        """Take note that an event told of it."""
+        self._spoke_at = time.monotonic()
+        self._knocked_at = 0.0
+
+    def found(self, since: float | None = None) -> None:
+        """Take note that it has news. `since`: nothing was heard of it, though we listen since then.
+
+        Not every writer closes what he writes to: so an event is made, to see whether that one is heard.
+        """
+        if since is not None and self.is_silent() and not self._knocked_at:
+            knocked = appender.knock(f"{self.run_dir}/{rundir.EVENTS}")
+            self._knocked_at = time.monotonic() if knocked else 0.0
+        self._spoke_at = time.monotonic()
+
+    def is_silent(self) -> bool:
+        """Say whether it said nothing for so long that an event tells of its next words."""
+        return time.monotonic() - self._spoke_at > appender.QUIET_S
+
+    def is_unheard(self, since: float | None) -> bool:
+        """Say whether the event that was made of it has not come, though we listen `since` then."""
+        if since is None or self._knocked_at < since:
+            self._knocked_at = 0.0
+        return self._knocked_at > 0 and time.monotonic() - self._knocked_at > DEAF_S

@@ -119,7 +119,8 @@ class Watcher:
 
     def _wait(self) -> set[str]:
         """Sleep until there is something to do; return the runs whose wrappers have ended."""
-        woken = self._waiting.wait(self._due() - time.monotonic())
+        # Who speaks is looked at in the next round anyway: nothing but what is urgent comes before it.
+        woken = self._waiting.wait(self._due() - time.monotonic(), patiently=self._runs.speaking)
         gone = woken.gone
         rest = self._round_at + ROUND_S - time.monotonic()
         if not woken.urgent and rest > 0:
@@ -129,12 +130,13 @@ class Watcher:
     def _due(self) -> float:
         """Return when something is to be done, whatever comes."""
         dues = [self._sweep_at, self._screens.due(), 0.0 if self._runs.again else None]
+        dues.append(self._round_at + ROUND_S if self._runs.speaking else None)
         idle_at = self._busy_at + self._idle_s if not self._runs.busy else None
         return min(due for due in (*dues, idle_at) if due is not None)
 
     def _round(self, names: set[str]) -> None:
         self._round_at = time.monotonic()
-        names = names | self._runs.heard(self._tail.changed())
+        names = names | self._runs.heard(self._tail.changed()) | self._runs.spoken()
         doubt = self._tail.doubts()
         if doubt is not None:
             self._complain(f"watching: {doubt}")
@@ -148,7 +150,7 @@ class Watcher:
     def _sweep(self) -> set[str]:
         """Look after all that no event tells of; return the runs that are to be looked at."""
         lookout.bound_log(self._home)
-        names, unheard = self._runs.due()
+        names, unheard = self._runs.due(self._tail.since)
         if unheard:
             self._complain("changes come without events: they are looked for instead")
             self._tail.mistrust()
@@ -164,6 +166,8 @@ class Watcher:
         with book.reading():
             seen = (book.name(), book.last_change())
             rows = [] if seen == self._seen else [*book.open_rows(), *book.unannounced()]
+            new = list(self._runs.unknown(rows))
+            self._runs.checkpoints = book.checkpoints(new) if new else {}
         self._seen = seen
         return rows
 

@@ -48,7 +48,9 @@ class Runs:
         self._live: dict[str, Following] = {}
         self._over: set[str] = set()
         self._concluding: set[str] = set()
+        self._speaking: set[str] = set()  # no event tells of what these say next
         self.again: set[str] = set()  # to be looked at in the next round
+        self.checkpoints: dict[str, str] = {}  # how far the new ones were read, by whoever did
         self.rows: dict[str, Row] = {}
         self.endings: list[Ending] = []
 
@@ -56,6 +58,11 @@ class Runs:
     def busy(self) -> bool:
         """Say whether there is any that a watcher stays for."""
         return any(one.counts for one in self._live.values())
+
+    @property
+    def speaking(self) -> bool:
+        """Say whether any has to be looked at in each round."""
+        return bool(self._speaking)
 
     def is_new(self, name: str) -> bool:
         """Say whether nothing is known of a run yet."""
@@ -67,19 +74,38 @@ class Runs:
         for name in runs:
             if name in self._live:
                 self._live[name].heard()
+                self._speaking.add(name)
         return runs
+
+    def spoken(self) -> set[str]:
+        """Return those with news of the runs that spoke a moment ago; those are left alone that have none."""
+        names = set()
+        for name in list(self._speaking):
+            one = self._live[name]
+            # This is asked first: words may have come just before it fell silent.
+            if one.has_news(held=self._waiting.holds(name)) and not one.rests():
+                one.found()
+                names.add(name)
+            elif one.is_silent():
+                self._speaking.discard(name)
+        return names
 
     def unknown(self, rows: Iterable[Row]) -> set[str]:
         """Return the runs of these rows that are neither followed nor over."""
         return {row.run_id for row in rows if self.is_new(row.run_id)}
 
-    def due(self) -> tuple[set[str], bool]:
-        """Return the runs to be looked at though no event told of them, and whether one should have."""
+    def due(self, since: float | None) -> tuple[set[str], bool]:
+        """Return the runs to be looked at though no event told of them, and whether one should have.
+
+        `since`: when listening began; None where nobody listens.
+        """
         names, deaf = set(), False
         for name, one in self._live.items():
             held = self._waiting.holds(name)
+            deaf = one.is_unheard(since) or deaf
             if one.has_news(held=held):
-                deaf = one.is_unheard() or deaf
+                one.found(since)
+                self._speaking.add(name)
                 names.add(name)
             elif one.is_due() or not held:
                 names.add(name)
@@ -124,10 +150,11 @@ class Runs:
         if name in self._over:
             return None
         try:
-            one = Following(f"{self._runs}/{name}")
+            one = Following(f"{self._runs}/{name}", self.checkpoints.pop(name, None))
         except NoSuchRun:
             return None
         self._live[name] = one
+        self._speaking.add(name)
         return one
 
     def _hold(self, name: str, one: Following) -> None:
@@ -139,6 +166,7 @@ class Runs:
     def _drop(self, name: str) -> None:
         self._waiting.let_go(name)
         self._concluding.discard(name)
+        self._speaking.discard(name)
         del self._live[name]
 
     # --- ends

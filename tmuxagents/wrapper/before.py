@@ -7,12 +7,12 @@ import time
 
 from tmuxagents.core import endings
 from tmuxagents.edges.slots import Queue
+from tmuxagents.wrapper.signals import CAUSES, hang_up
 from tmuxagents.wrapper.turn import Turn
-from tmuxagents.wrapper.watch import CAUSES
 
 TYPE_CHECKING = False
 if TYPE_CHECKING:
-    from collections.abc import Callable
+    from collections.abc import Callable, Mapping
     from typing import Any
 
     from tmuxagents.records import Verdict
@@ -22,8 +22,21 @@ if TYPE_CHECKING:
     from tmuxagents.wrapper.signals import Signals
 
 
+def enter_cwd(claim: Claim) -> Verdict | None:
+    """Go where the child is to work, if the launcher saw that very folder; else return how the run ended."""
+    try:
+        os.chdir(claim.meta["cwd"])
+        here = os.stat(".")
+    except OSError:
+        here = None
+    seen = claim.handed.working_directory if claim.handed else None
+    if here is None or (seen is not None and [here.st_dev, here.st_ino] != seen):
+        return endings.CWD_CHANGED.verdict()
+    return None
+
+
 class Before:
-    """The waits of one run. `closed` says what a hang-up was, `queued` is called when it has to wait."""
+    """The waits of one run. `tmux`: where it is, `queued` is called when it has to wait."""
 
     def __init__(  # noqa: PLR0913  (the parts that a wait joins)
         self,
@@ -32,7 +45,7 @@ class Before:
         recorder: Recorder,
         keys: Keys,
         signals: Signals,
-        closed: Callable[[], endings.Cause],
+        tmux: Mapping[str, Any],
         queued: Callable[[], None],
     ) -> None:
         self._claim = claim
@@ -44,7 +57,7 @@ class Before:
         }
         self._keys = keys
         self._signals = signals
-        self._closed = closed
+        self._tmux = tmux
         self._stopped: Verdict | None = None
         self.slot: int | None = None
 
@@ -88,4 +101,4 @@ class Before:
     def _signalled(self) -> endings.Cause | None:
         caught = self._signals.caught()
         cause = next((cause for number, cause in CAUSES.items() if number in caught), None)
-        return self._closed() if cause is endings.WINDOW_CLOSED else cause
+        return hang_up(self._tmux) if cause is endings.WINDOW_CLOSED else cause

@@ -9,7 +9,8 @@ import signal
 
 from tmuxagents.core import endings, events, lifecycle
 from tmuxagents.edges import process
-from tmuxagents.wrapper.watch import CAUSES, Watch
+from tmuxagents.wrapper.signals import CAUSES
+from tmuxagents.wrapper.watch import Watch
 
 TYPE_CHECKING = False
 if TYPE_CHECKING:
@@ -44,16 +45,16 @@ class LiveWatch(Watch):
 
     # --- what is there ---
 
-    def _to_write(self) -> tuple[int | None, ...]:
-        return (*super()._to_write(), self._talk.waiting)
+    def _descriptors(self) -> tuple[int | None, ...]:
+        return (*super()._descriptors(), self._talk.waiting)
 
-    def _next_at(self) -> float | None:
-        due = [at for at in (self._recorder.show_at(), self._ladder.next_at()) if at is not None]
+    def _next_at(self) -> float:
+        due = [self._recorder.show_at, self._ladder.next_at()]
         if not self._ladder.begun:
             due.append(self._looked_at + LOOK_EVERY_S)
             due += [at for at in (self._begin_by,) if at is not None and self._asked is None]
             due.append(self._guards.deadline() if self._settled_at is None else self._leave_by())
-        return min(due)  # there is always something: it looks into the inbox, or takes a step
+        return min(due)
 
     def _leave_by(self) -> float:
         return endings.NEVER if self._left_at is None else self._left_at + LEAVE_WITHIN_S
@@ -136,7 +137,7 @@ class LiveWatch(Watch):
         if self._settled_at is not None:
             self._settle(now)
         elif (cause := self._guards.check(now)) is not None:
-            self._drain_now(now)
+            self._hear_now(now)
             self._end(cause, now)
 
     def _settle(self, now: float) -> None:

@@ -5,6 +5,7 @@ from __future__ import annotations
 import time
 
 from tmuxagents.core import events, lifecycle, transcript
+from tmuxagents.core.endings import NEVER
 from tmuxagents.core.progress import Narrator
 from tmuxagents.edges import marks, rundir, rundir_writing
 from tmuxagents.edges.appender import Appender
@@ -20,8 +21,10 @@ if TYPE_CHECKING:
     from tmuxagents.core.transcript import Line
     from tmuxagents.edges.terminal import Terminal
 
-SHOW_EVERY_S = 0.1
+SHOW_EVERY_S = 0.2  # the pane; each time costs tmux as much as many lines do
+_SOON_S = 0.05  # what is due by then is shown now, and so needs no wake-up of its own
 TITLE_EVERY_S = 0.5
+_TITLE_BY_S = 0.7  # a title that is due goes with the next lines, if there are any soon
 _BUFFER = 256 * 1024
 _STDERR_EVENTS = 200  # lines of stderr that become events; the log has them all
 _PLAIN_LINES = 500  # lines of stdout that are no JSON and are shown all the same
@@ -51,13 +54,14 @@ class Recorder:
         self._wrapper = wrapper
         self._terminal = terminal
         self._narrator = Narrator(width)
-        self._events = Appender(f"{run_dir}/{rundir.EVENTS}")
+        self._events = Appender(f"{run_dir}/{rundir.EVENTS}", knocks=True)
         self._transcript = Appender(f"{run_dir}/{rundir.TRANSCRIPT}")
         self._event_lines = bytearray()
         self._transcript_lines = bytearray()
         self._window_lines = bytearray()
         self._activity: str | None = None
-        self._show_at = self._titled_at = 0.0
+        self.show_at = NEVER  # when the window has to be written again whatever happens
+        self._lines_at = self._titled_at = 0.0
         self._seq = 0
         self._stderr_events = 0
         self._plain_lines = 0
@@ -116,25 +120,20 @@ class Recorder:
     def hint(self, text: str) -> None:
         """Say something in the window alone."""
         self._window_lines += transcript.Line(transcript.ASIDE, text).coloured()
-        self._show_at = 0.0
+        self._lines_at = 0.0
 
     def flush(self, now: float, *, last: bool = False) -> None:
         """Write what has gathered; `now` is monotonic. Once for each time we wake up."""
-        self._write()
-        self._show(now, last=last)
-
-    def show_at(self) -> float | None:
-        """Return when the window is due to be written again; None if nothing waits."""
-        due = []
+        if self._event_lines or self._transcript_lines:
+            self._write()
+        if self._window_lines or self._activity is not None:
+            self._show(now, last=last)
         if self._window_lines:
-            due.append(self._show_at)
-        if self._activity is not None:
-            due.append(self._titled_at + TITLE_EVERY_S)
-        return min(due, default=None)
+            self.show_at = self._lines_at
+        else:
+            self.show_at = NEVER if self._activity is None else self._titled_at + _TITLE_BY_S
 
     def _write(self) -> None:
-        if not self._event_lines and not self._transcript_lines:
-            return
         self.keep_directory()
         self._events.append(bytes(self._event_lines))
         self._transcript.append(bytes(self._transcript_lines))
@@ -142,14 +141,22 @@ class Recorder:
         self._transcript_lines.clear()
 
     def _show(self, now: float, *, last: bool) -> None:
-        if self._window_lines and (last or now >= self._show_at):
-            self._terminal.show(bytes(self._window_lines))
+        """Show the lines that are due, and the title if it is, in one go."""
+        shown = b""
+        due = last or now + _SOON_S >= self._lines_at or len(self._window_lines) > _BUFFER
+        if self._window_lines and due:
+            shown = bytes(self._window_lines)
             self._window_lines.clear()
-            # A second one may come at once: so at a steady pace no line has to wait for a wake-up of its own.
-            self._show_at = max(now, self._show_at + SHOW_EVERY_S)
-        if self._activity is not None and (last or now - self._titled_at >= TITLE_EVERY_S):
-            self.title(self._activity)
+            # A second one may come at once: a child that says something now and then is shown at once.
+            self._lines_at = max(now, self._lines_at + SHOW_EVERY_S)
+        title_is_due = last or now >= self._titled_at + TITLE_EVERY_S
+        if self._activity is not None and title_is_due and not self._window_lines:
+            if self._terminal.is_terminal:
+                shown += transcript.title(self._activity)
+            self._activity = None
             self._titled_at = now
+        if shown:
+            self._terminal.show(shown)
 
     def title(self, words: str) -> None:
         """Make words the title of the pane."""

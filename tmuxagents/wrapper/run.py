@@ -8,7 +8,7 @@ import time
 
 from tmuxagents import configured, records, tree
 from tmuxagents.agents import AGENTS
-from tmuxagents.core import endings, environment, events, sanitize, transcript
+from tmuxagents.core import endings, events, sanitize, transcript
 from tmuxagents.core import settings as settings_rules
 from tmuxagents.core.guards import Guards
 from tmuxagents.core.leftovers import Whose
@@ -18,13 +18,14 @@ from tmuxagents.edges.terminal import Terminal
 from tmuxagents.errors import TmuxAgentsError, Unusable
 from tmuxagents.records import Exit, Verdict
 from tmuxagents.wrapper import claim as claiming
-from tmuxagents.wrapper.before import Before
+from tmuxagents.wrapper.before import Before, enter_cwd
 from tmuxagents.wrapper.keys import Keys
-from tmuxagents.wrapper.ladder import Ladder
+from tmuxagents.wrapper.ladder import Ladder, end_left
 from tmuxagents.wrapper.recorder import Recorder
 from tmuxagents.wrapper.result import Result
-from tmuxagents.wrapper.signals import Signals
-from tmuxagents.wrapper.watch import Pipes, Watch
+from tmuxagents.wrapper.signals import Signals, hang_up
+from tmuxagents.wrapper.start import Start
+from tmuxagents.wrapper.watch import Watch
 
 TYPE_CHECKING = False
 if TYPE_CHECKING:
@@ -36,7 +37,6 @@ if TYPE_CHECKING:
     from tmuxagents.wrapper.live import Live
 
 _NOT_SPAWNED = Verdict(records.FAILED, "spawn", "Failed to spawn sub-agent process", exit=Exit(1))
-_SERVER_LIMIT_S = 0.3
 _TERMINAL_LIMIT_S = 0.2
 _READ_S = 0.2  # tmux loses the words of a process that ends at once after them, now and then (3.3a)
 
@@ -72,9 +72,7 @@ class Run:
         self._run_dir = claim.run_dir
         self._meta = claim.meta
         self._tmux: dict[str, Any] = claim.wrapper["tmux"]
-        self._handed = handed
         self._environment: Mapping[str, str] = handed.environment if handed else dict(os.environ)
-        self._umask = handed.umask if handed else outer_umask
         self._settings = configured.load(self._environment, claim.meta.get("project"))
         self._signals = signals
         self._terminal = Terminal()
@@ -89,20 +87,20 @@ class Run:
         )
         self._scope = tree.Scope(whose, since=claim.wrapper["startTime"])
         self._claim = claim
-        self._prompt = claim.prompt
-        self._limits = process.raise_limits()
+        limits = process.raise_limits()
+        self._starting = Start(claim, self._environment, self._settings, umask=outer_umask, limits=limits)
         self._result = Result(claim.run_dir, claim.meta, recorder=self._recorder, signals=signals)
         self._begun = time.monotonic()
         self._lingered = False
         self._slot: int | None = None
-        self._answered = self._handed is None
+        self._answered = handed is None
 
     def carry_out(self) -> int:
         """Start the child, watch it to its end, end what it left, write the result; return our status."""
         self._ensure_watcher()  # before orphans become our children, of which it is none
         process.become_subreaper()
         agent = AGENTS.get(self._meta["agent"])
-        verdict = self._enter_cwd() or self._wait()
+        verdict = enter_cwd(self._claim) or self._wait()
         try:
             if verdict is None:
                 verdict = self._run_child(agent) if agent is not None else _NOT_SPAWNED
@@ -125,30 +123,8 @@ class Run:
         """End the child and say what its events prove, as for a wrapper that was killed."""
         self._terminal.take_back()
         self._recorder.hint(sanitize.text(_traceback()))
-        self._end_left(hard=True)
+        end_left(self._scope, self._recorder, hard=True)
         return endings.conclude(self._recorder.state)
-
-    def _end_left(self, *, hard: bool) -> None:
-        """End what the child left, and tell of what lives on. Where nobody can look, the ending stands."""
-        try:
-            left = tree.end(self._scope, hard=hard)
-        except OSError as error:
-            self._recorder.hint(f"What the child left running could not be looked for ({error.strerror}).")
-            return
-        for spared in left:
-            self._recorder.event(events.left_behind(pid=spared.pid, comm=spared.comm, why=spared.why))
-
-    def _enter_cwd(self) -> Verdict | None:
-        """Go where the child is to work, if that is still the folder that the launcher saw."""
-        try:
-            os.chdir(self._meta["cwd"])
-            here = os.stat(".")
-        except OSError:
-            here = None
-        seen = self._handed.working_directory if self._handed else None
-        if here is None or (seen is not None and [here.st_dev, here.st_ino] != seen):
-            return endings.CWD_CHANGED.verdict()
-        return None
 
     def _wait(self) -> Verdict | None:
         """Wait until there may be a child; return how the run ended if it did so before."""
@@ -157,18 +133,17 @@ class Run:
             recorder=self._recorder,
             keys=self._keys,
             signals=self._signals,
-            closed=self._server_ended,
+            tmux=self._tmux,
             queued=self._answer_launcher,
         )
         folder = settings.of_host(settings.home(self._environment), process.host())
         verdict = before.wait(folder, int(self._settings.numbers["maxRunning"]))
-        self._prompt = self._claim.prompt
         self._slot = before.slot
         return verdict
 
     def _run_child(self, agent: Agent) -> Verdict:
         """Start the child, watch it, end what it left; return how it ended."""
-        for line in transcript.header(self._meta, _iso(time.time())):
+        for line in transcript.header(self._meta, time.strftime("%Y-%m-%dT%H:%M:%SZ", time.gmtime())):
             self._recorder.line(line)
         live = self._live(agent)
         if live is not None and not live.borrow():
@@ -200,9 +175,9 @@ class Run:
         if ending is not None:
             self._recorder.event(events.child_exited(ending.exit_code, ending.signal))
         self._recorder.flush(time.monotonic())  # should we be killed while leftovers take their time
-        self._end_left(hard=ladder.killed)
+        end_left(self._scope, self._recorder, hard=ladder.killed)
         self._lingered = ladder.begun and ladder.cause is None
-        cause = self._server_ended() if ladder.cause is endings.WINDOW_CLOSED else ladder.cause
+        cause = hang_up(self._tmux) if ladder.cause is endings.WINDOW_CLOSED else ladder.cause
         how = ending or Exit(None)
         if live is not None:
             return live.verdict(self._recorder.state, how, cause=cause, lingered=self._lingered)
@@ -228,73 +203,15 @@ class Run:
             loop_count=int(numbers["looping_tool_count"]),
         )
 
-    def _start(self, agent: Agent, live: Live | None) -> tuple[int, Pipes] | None:
-        program = self._program(agent)
-        own = agent.environment(settings.agent_dir(self._environment), self._meta)
-        surroundings = environment.of_child(
-            self._environment,
-            run_id=self._meta["runId"],
-            agent=own if live is None else {**own, **live.variables},
-            nesting=self._nesting(),
-            pane=None if live is None else os.environ,
-        )
-        path = process.find_program(program[0], surroundings.get("PATH", ""))
-        if path is None:
+    def _start(self, agent: Agent, live: Live | None) -> tuple[int, tuple[int, int]] | None:
+        started = self._starting.start(agent, live)
+        if started is None:
             return None
-        argv = [*program, *(live or agent).arguments(self._meta, self._run_dir)]
-        err, err_child = process.pipe()
-        out, out_child = live.pipe() if live else process.pipe()
-        streams = (0, 1, err_child) if live else (self._prompt, out_child, err_child)
-        limits = self._handed.limits if self._handed else self._limits
-        try:
-            with process.Surroundings(self._umask, limits):
-                child = process.spawn(path, argv, surroundings, streams=streams, own_session=live is None)
-        except (OSError, ValueError):
-            return None
-        finally:
-            for handle in (self._prompt, out_child, err_child):
-                os.close(handle)
-        if live is not None:
-            live.started(child)
         self._begun = time.monotonic()
-        self._recorder.event(events.run_started(self._started_fields(child)))
+        self._recorder.event(events.run_started(self._starting.told(started[0])))
         self._recorder.flush(self._begun)
         self._answer_launcher()
-        return child, Pipes(out, err)
-
-    def _program(self, agent: Agent) -> list[str]:
-        planned = self._meta.get("agentCommand")
-        if planned:  # what was found, and asked, when it was launched
-            return [str(word) for word in planned]
-        named = self._environment.get(agent.program_variable)
-        return [named] if named else self._settings.agent_commands.get(agent.name, [agent.program])
-
-    def _nesting(self) -> Mapping[str, str]:
-        """Return what a child must know that may launch children, or is such a child's."""
-        if self._meta.get("root") is None:
-            return {}
-        from tmuxagents.core import nesting  # noqa: PLC0415  (few runs are)
-
-        home = os.path.dirname(os.path.dirname(self._run_dir))
-        return nesting.variables(self._meta, home=home, socket=self._tmux["socketPath"])
-
-    def _started_fields(self, child: int) -> dict[str, Any]:
-        return {
-            "pid": child,
-            "pidStartTime": process.start_time(child, zombie=True),
-            "wrapperPid": os.getpid(),
-            "pane": self._tmux["pane"],
-            "window": self._tmux["window"],
-            "agentVersion": self._meta.get("agentVersion"),
-        }
-
-    def _server_ended(self) -> endings.Cause:
-        """Say what a hang-up was: a window that was closed, or the end of its server, a moment later."""
-        tmux = self._tmux
-        if tmux["serverStartTime"] is None:
-            return endings.WINDOW_CLOSED
-        gone = process.wait_gone(tmux["serverPid"], tmux["serverStartTime"], _SERVER_LIMIT_S)
-        return endings.SERVER_ENDED if gone else endings.WINDOW_CLOSED
+        return started
 
     # --- the end ---
 
@@ -331,7 +248,3 @@ def _exit(status: int | None) -> Exit | None:
         return None
     code = os.waitstatus_to_exitcode(status)
     return Exit(code) if code >= 0 else Exit(None, process.signal_name(-code))
-
-
-def _iso(at: float) -> str:
-    return time.strftime("%Y-%m-%dT%H:%M:%SZ", time.gmtime(at))

@@ -9,8 +9,9 @@ import os
 
 from tmuxagents.commands import known, poll, reading
 from tmuxagents.commands.inspect import inspect
-from tmuxagents.commands.look import Asked, Look, look, look_in, show
+from tmuxagents.commands.look import Asked, Look, look, look_in
 from tmuxagents.commands.send import Sending
+from tmuxagents.commands.shown import show
 from tmuxagents.commands.stop import stop
 from tmuxagents.commands.tools.door import Answer
 from tmuxagents.core import catalogue_words, display

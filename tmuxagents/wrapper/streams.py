@@ -1,0 +1,154 @@
+"""What a child says: its two streams read, cut into lines, logged and told."""
+
+from __future__ import annotations
+
+import fcntl
+import os
+import sys
+import termios
+
+from tmuxagents.agents.base import LineSplitter, Oversized
+from tmuxagents.core import lifecycle
+
+TYPE_CHECKING = False
+if TYPE_CHECKING:
+    from collections.abc import Callable
+
+    from tmuxagents.agents.base import Reader
+    from tmuxagents.core.endings import Cause
+    from tmuxagents.core.guards import Guards
+    from tmuxagents.wrapper.recorder import Recorder
+
+_AT_ONCE = 256 * 1024  # as much as a pipe holds
+_PIECE = 64 * 1024  # room for more would be taken from the system and given back, each time
+
+
+class Streams:
+    """Our ends of the two pipes of one child."""
+
+    __slots__ = (
+        "_guards",
+        "_looped",
+        "_reader",
+        "_recorder",
+        "_snapshots",
+        "_stderr_lines",
+        "_stdout_lines",
+        "stderr",
+        "stdout",
+    )
+
+    def __init__(  # noqa: PLR0913  (the parts that what is said goes to)
+        self,
+        pipes: tuple[int, int],
+        *,
+        reader: Reader,
+        recorder: Recorder,
+        guards: Guards,
+        snapshots: tuple[bytes, ...],
+        looped: Callable[[Cause, float], None],
+    ) -> None:
+        self.stdout: int | None = pipes[0]  # None: the child, and whoever else had it, has closed it
+        self.stderr: int | None = pipes[1]
+        self._stdout_lines = LineSplitter()
+        self._stderr_lines = LineSplitter()
+        self._reader = reader
+        self._recorder = recorder
+        self._guards = guards
+        self._snapshots = snapshots
+        self._looped = looped  # called at a tool call that is one too many of a kind
+
+    def hear(self, now: float) -> None:
+        """Tell what there is on stdout, of which a poll said that there is something, or its end."""
+        if self.stdout is not None and self._read_stdout(self.stdout, now, _AT_ONCE) == 0:
+            os.close(self.stdout)
+            self.stdout = None
+
+    def hear_errors(self) -> None:
+        """Tell what there is on stderr, of which a poll said that there is something, or its end."""
+        if self.stderr is not None and self._read_stderr(self.stderr, _AT_ONCE) == 0:
+            os.close(self.stderr)
+            self.stderr = None
+
+    def hear_now(self, now: float) -> None:
+        """Tell what the child has said on stdout so far, unasked."""
+        if self.stdout is not None:
+            self._read_stdout(self.stdout, now, _held(self.stdout))
+
+    def hear_rest(self, now: float) -> None:
+        """Tell what the child had said when it ended, and no more: others may hold its pipes for ever."""
+        self.hear_now(now)
+        if self.stderr is not None:
+            self._read_stderr(self.stderr, _held(self.stderr))
+        self._tell_stdout(self._stdout_lines.flush(), now)
+        self._tell_stderr(self._stderr_lines.flush())
+
+    def _read_stdout(self, pipe: int, now: float, amount: int) -> int:
+        """Read and tell up to so many bytes; return how many there were."""
+        left = amount
+        while left > 0:
+            asked = min(_PIECE, left)
+            try:
+                chunk = os.read(pipe, asked)
+            except BlockingIOError:
+                break
+            left -= len(chunk)
+            if chunk:
+                self._tell_stdout(self._stdout_lines.feed(chunk), now)
+            if len(chunk) < asked:
+                break  # a pipe gives all that it has
+        return amount - left
+
+    def _read_stderr(self, pipe: int, amount: int) -> int:
+        left = amount
+        while left > 0:
+            asked = min(_PIECE, left)
+            try:
+                chunk = os.read(pipe, asked)
+            except BlockingIOError:
+                break
+            left -= len(chunk)
+            self._tell_stderr(self._stderr_lines.feed(chunk))
+            if len(chunk) < asked:
+                break
+        return amount - left
+
+    def _tell_stdout(self, lines: list[bytes | Oversized], now: float) -> None:
+        """Tell what lines say; they are logged in one go, also one that made trouble."""
+        said: list[bytes] = []
+        reader, recorder = self._reader, self._recorder
+        try:
+            for line in lines:
+                if isinstance(line, Oversized):
+                    said.append(line.brief())
+                    reading = reader.feed_oversized(line, now)
+                else:
+                    if not line.startswith(self._snapshots):
+                        said.append(line)
+                    reading = reader.feed(line, now)
+                if reading.active:
+                    self._guards.note_activity(now)
+                if reading.plain is not None:
+                    recorder.plain_output(reading.plain)
+                for event in reading.events:
+                    recorder.event(event)
+                    if event.type == "tool_call" and (cause := self._guards.note_call(event)) is not None:
+                        self._looped(cause, now)
+        finally:
+            state = recorder.state
+            if state.phase != lifecycle.LEAVING:
+                state.model, state.error_message = reader.model, reader.error_message
+            recorder.restored |= reader.left_out
+            said.append(b"")
+            recorder.stdout.write(b"\n".join(said))
+
+    def _tell_stderr(self, lines: list[bytes | Oversized]) -> None:
+        for line in lines:
+            whole = line.brief() if isinstance(line, Oversized) else line
+            self._recorder.stderr.write(whole + b"\n")
+            self._recorder.stderr_line(whole)
+
+
+def _held(descriptor: int) -> int:
+    """Return how many bytes a pipe holds now."""
+    return int.from_bytes(fcntl.ioctl(descriptor, termios.FIONREAD, b"\0\0\0\0"), sys.byteorder)
