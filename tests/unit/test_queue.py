@@ -49,3 +49,7 @@ def test_who_comes_before(mine: str, tickets: list[str], ahead: list[str]) -> No
 def test_waiting(position: int, pause: float, words: str) -> None:
     assert queue.pause_s(position) == pytest.approx(pause)
     assert queue.waiting_words(position) == words
+
+
+def test_in_a_rush_it_is_looked_again_soon_however_many_are_before() -> None:
+    assert queue.pause_s(30, 0.0) == queue.pause_s(0, 0.0) < queue.pause_s(0, queue.RUSH_S)

@@ -7,6 +7,9 @@ if TYPE_CHECKING:
     from collections.abc import Iterable
 
 _DIGITS = 20
+# Of many that come at one moment, those before us may be about to begin: nobody waits for a slot as yet.
+RUSH_S = 0.1
+_RUSH_PAUSE_S = 0.005
 
 
 def ticket_name(number_ns: int, run_id: str) -> str:
@@ -19,9 +22,9 @@ def before(mine: str, tickets: Iterable[str]) -> list[str]:
     return sorted(name for name in tickets if name < mine)
 
 
-def pause_s(position: int) -> float:
-    """Return how long to wait before looking again: who stands far behind looks seldom."""
-    return min(1.0, 0.05 * (position + 1))
+def pause_s(position: int, waited_s: float = RUSH_S) -> float:
+    """Return how long to wait before looking again: who stands far behind looks seldom, but for a rush."""
+    return min(1.0, 0.05 * (position + 1)) if waited_s >= RUSH_S else _RUSH_PAUSE_S
 
 
 def waiting_words(position: int) -> str:

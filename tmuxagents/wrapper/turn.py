@@ -42,7 +42,7 @@ class Turn:
     def wait(self, run_id: str, stopped: Callable[[], bool]) -> bool:
         """Wait for a slot; say whether there is one (else somebody stopped the run meanwhile)."""
         name = queue.ticket_name(time.time_ns(), run_id)
-        ticket = self._slots.draw(name)
+        ticket, begun = self._slots.draw(name), time.monotonic()
         try:
             while True:
                 position = self._look(name)
@@ -50,8 +50,10 @@ class Turn:
                     self.slot = self._slots.take(self._most)
                 if self.slot is not None:
                     return True
-                self._say(position)
-                self._pause(queue.pause_s(position))
+                waited_s = time.monotonic() - begun
+                if waited_s >= queue.RUSH_S:
+                    self._say(position)
+                self._pause(queue.pause_s(position, waited_s))
                 if stopped():
                     return False
         finally:
