@@ -24,6 +24,9 @@ def _main() -> None:
     while (handle := os.open(os.devnull, os.O_RDWR)) <= 2:  # noqa: PLR2004  (stdin, stdout, stderr)
         pass
     os.close(handle)
+    home = os.environ.get("TMUXAGENTS_HOME")
+    if home and not home.startswith("/"):  # what we start stands elsewhere, and is to mean the same folder
+        os.environ["TMUXAGENTS_HOME"] = os.path.abspath(home)
     if "TMUXAGENTS_FAULT" in os.environ:  # a test wants things to fail
         from tmuxagents.edges import faults  # noqa: PLC0415  (nobody else pays for it)
 

@@ -152,6 +152,16 @@ def test_a_repository_below_home_is_its_own_project_while_home_has_a_pi_folder(d
     assert not list((desk.home.folder / ".pi").iterdir())
 
 
+def test_a_state_folder_named_from_here_is_the_same_one_for_all_that_is_started(desk: Desk) -> None:
+    elsewhere = desk.home.project / "elsewhere"
+    elsewhere.mkdir()
+    named = {"TMUXAGENTS_HOME": os.path.relpath(desk.home.state, desk.home.project)}
+    run_id = desk.launch("--cwd", str(elsewhere), "done fine", variables=named)
+    assert desk.result(run_id)["status"] == "completed"
+    assert list(desk.home.state.glob("hosts/*/slots/0"))
+    assert list(elsewhere.iterdir()) == []
+
+
 def test_two_runs_in_one_directory_are_told_of(desk: Desk) -> None:
     desk.launch(WORKS)
     assert "warning: 1 live run already works in this directory" in desk("launch", WORKS).stderr
