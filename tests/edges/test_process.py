@@ -4,6 +4,7 @@ from __future__ import annotations
 
 import contextlib
 import errno
+import fcntl
 import json
 import os
 import resource
@@ -419,7 +420,7 @@ def test_a_child_gets_three_descriptors_and_a_session_of_its_own(prompt: Path) -
 def test_a_child_gets_nothing_that_we_ourselves_inherited(prompt: Path) -> None:
     def act() -> list[int]:
         keep_to_ourselves()
-        os.dup2(0, 20)  # as if from whoever started the wrapper
+        fcntl.fcntl(0, fcntl.F_DUPFD, 20)  # as if from whoever started the wrapper
         with Child(STOPS, {}, prompt) as child:
             return sorted(child.open_files())
 
