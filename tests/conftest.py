@@ -3,6 +3,7 @@
 from __future__ import annotations
 
 import os
+import signal
 from typing import TYPE_CHECKING
 
 import pytest
@@ -12,6 +13,9 @@ from tests.harness import Home, ModelServer, TmuxServer
 if TYPE_CHECKING:
     from collections.abc import Iterator
     from pathlib import Path
+
+# Who starts the tests in the background may have them ignore Ctrl-C, and so all that they start.
+signal.signal(signal.SIGINT, signal.default_int_handler)
 
 
 @pytest.fixture(autouse=True)
