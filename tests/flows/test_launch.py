@@ -152,6 +152,12 @@ def test_a_repository_below_home_is_its_own_project_while_home_has_a_pi_folder(d
     assert not list((desk.home.folder / ".pi").iterdir())
 
 
+def test_where_no_file_can_be_opened_that_is_all_that_is_said(desk: Desk) -> None:
+    done = desk("launch", "done x", variables={"TMUXAGENTS_FAULT": "open:1:EMFILE"})
+    assert (done.returncode, desk.runs()) == (3, [])
+    assert re.fullmatch(r"The machine has run out of something: .*\nhint: .*\n", done.stderr)
+
+
 def test_a_state_folder_named_from_here_is_the_same_one_for_all_that_is_started(desk: Desk) -> None:
     elsewhere = desk.home.project / "elsewhere"
     elsewhere.mkdir()

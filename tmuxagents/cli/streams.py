@@ -20,6 +20,9 @@ def is_terminal(stream: int = OUT) -> bool:
 
 def give_up() -> None:
     """Point the streams at nothing: Python would try once more on its way out, and complain."""
-    nothing = os.open(os.devnull, os.O_WRONLY)
+    try:
+        nothing = os.open(os.devnull, os.O_WRONLY)
+    except OSError:  # no more descriptors: that has just been told
+        return
     for stream in (OUT, ERR):
         os.dup2(nothing, stream)
