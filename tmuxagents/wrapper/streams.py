@@ -12,7 +12,7 @@ from tmuxagents.core import lifecycle
 
 TYPE_CHECKING = False
 if TYPE_CHECKING:
-    from collections.abc import Callable
+    from collections.abc import Callable, Iterator
 
     from tmuxagents.agents.base import Reader
     from tmuxagents.core.endings import Cause
@@ -60,58 +60,43 @@ class Streams:
 
     def hear(self, now: float) -> None:
         """Tell what there is on stdout, of which a poll said that there is something, or its end."""
-        if self.stdout is not None and self._read_stdout(self.stdout, now, _AT_ONCE) == 0:
+        if self.stdout is not None and self._hear(self.stdout, now, _AT_ONCE):
             os.close(self.stdout)
             self.stdout = None
 
     def hear_errors(self) -> None:
         """Tell what there is on stderr, of which a poll said that there is something, or its end."""
-        if self.stderr is not None and self._read_stderr(self.stderr, _AT_ONCE) == 0:
+        if self.stderr is not None and self._hear_errors(self.stderr, _AT_ONCE):
             os.close(self.stderr)
             self.stderr = None
 
     def hear_now(self, now: float) -> None:
         """Tell what the child has said on stdout so far, unasked."""
         if self.stdout is not None:
-            self._read_stdout(self.stdout, now, _held(self.stdout))
+            self._hear(self.stdout, now, _held(self.stdout))
 
     def hear_rest(self, now: float) -> None:
         """Tell what the child had said when it ended, and no more: others may hold its pipes for ever."""
         self.hear_now(now)
         if self.stderr is not None:
-            self._read_stderr(self.stderr, _held(self.stderr))
+            self._hear_errors(self.stderr, _held(self.stderr))
         self._tell_stdout(self._stdout_lines.flush(), now)
         self._tell_stderr(self._stderr_lines.flush())
 
-    def _read_stdout(self, pipe: int, now: float, amount: int) -> int:
-        """Read and tell up to so many bytes; return how many there were."""
-        left = amount
-        while left > 0:
-            asked = min(_PIECE, left)
-            try:
-                chunk = os.read(pipe, asked)
-            except BlockingIOError:
-                break
-            left -= len(chunk)
-            if chunk:
-                self._tell_stdout(self._stdout_lines.feed(chunk), now)
-            if len(chunk) < asked:
-                break  # a pipe gives all that it has
-        return amount - left
+    def _hear(self, pipe: int, now: float, amount: int) -> bool:
+        """Tell up to so many bytes; say whether that was the end."""
+        for piece in _pieces(pipe, amount):
+            if not piece:
+                return True
+            self._tell_stdout(self._stdout_lines.feed(piece), now)
+        return False
 
-    def _read_stderr(self, pipe: int, amount: int) -> int:
-        left = amount
-        while left > 0:
-            asked = min(_PIECE, left)
-            try:
-                chunk = os.read(pipe, asked)
-            except BlockingIOError:
-                break
-            left -= len(chunk)
-            self._tell_stderr(self._stderr_lines.feed(chunk))
-            if len(chunk) < asked:
-                break
-        return amount - left
+    def _hear_errors(self, pipe: int, amount: int) -> bool:
+        for piece in _pieces(pipe, amount):
+            if not piece:
+                return True
+            self._tell_stderr(self._stderr_lines.feed(piece))
+        return False
 
     def _tell_stdout(self, lines: list[bytes | Oversized], now: float) -> None:
         """Tell what lines say; they are logged in one go, also one that made trouble."""
@@ -147,6 +132,20 @@ class Streams:
             whole = line.brief() if isinstance(line, Oversized) else line
             self._recorder.stderr.write(whole + b"\n")
             self._recorder.stderr_line(whole)
+
+
+def _pieces(pipe: int, amount: int) -> Iterator[bytes]:
+    """Yield what a pipe holds, up to so many bytes; nothing at all in the last piece is its end."""
+    while amount > 0:
+        asked = min(_PIECE, amount)
+        try:
+            piece = os.read(pipe, asked)
+        except BlockingIOError:
+            return
+        yield piece
+        if len(piece) < asked:
+            return  # a pipe gives all that it has
+        amount -= asked
 
 
 def _held(descriptor: int) -> int:
