@@ -12,6 +12,7 @@ from typing import TYPE_CHECKING
 
 import pytest
 
+from tests.damage import emptied, garbage
 from tests.edges.apart import Apart, at_once
 from tests.edges.registers import ALL, A, B, C, assert_counts_are_true, ended, row, saved, state
 from tests.harness import eventually
@@ -188,15 +189,6 @@ def test_a_fault_in_the_middle_writes_nothing(book: Registry) -> None:
 
 def truncated(path: str) -> None:
     os.truncate(path, os.path.getsize(path) // 2)
-
-
-def emptied(path: str) -> None:
-    os.truncate(path, 0)
-
-
-def garbage(path: str) -> None:
-    with open(path, "wb") as file:
-        file.write(b"garbage " * 5000)
 
 
 def begun(path: str) -> None:

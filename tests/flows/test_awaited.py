@@ -13,6 +13,7 @@ from typing import TYPE_CHECKING
 
 import pytest
 
+from tests.damage import a_folder_in_its_place, deleted, emptied, of_a_newer_program, replaced_by_garbage
 from tests.flows.lookouts import end, working
 from tests.flows.watchers import checked, command, counts, document, registry_of, started
 from tests.harness import eventually
@@ -52,34 +53,8 @@ def saved(home: Home, run: Run) -> registry.Row | None:
         return book.row(run.run_id)
 
 
-def deleted(path: str) -> None:
-    for side in ("", "-wal", "-shm"):
-        os.unlink(path + side)
-
-
 def with_its_folder(path: str) -> None:
     shutil.rmtree(os.path.dirname(path))
-
-
-def replaced_by_garbage(path: str) -> None:
-    with open(f"{path}.other", "wb") as file:
-        file.write(b"garbage " * 1000)
-    os.replace(f"{path}.other", path)
-
-
-def emptied(path: str) -> None:
-    os.truncate(path, 0)
-
-
-def of_a_newer_program(path: str) -> None:
-    with sqlite3.connect(path) as raw:
-        raw.execute("PRAGMA user_version = 99")
-    raw.close()
-
-
-def a_folder_in_its_place(path: str) -> None:
-    deleted(path)
-    os.mkdir(path)
 
 
 DAMAGE = (deleted, with_its_folder, replaced_by_garbage, emptied, of_a_newer_program, a_folder_in_its_place)

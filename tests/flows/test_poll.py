@@ -20,6 +20,7 @@ from typing import TYPE_CHECKING, Any
 
 import pytest
 
+from tests.damage import a_folder_in_its_place, deleted, emptied, garbage, of_a_newer_program
 from tests.flows.watchers import (
     COMMAND,
     begun,
@@ -473,32 +474,8 @@ def test_changes_of_named_runs_only(home: Home) -> None:
 # --- no registry to lean on ---
 
 
-def deleted(path: str) -> None:
-    os.unlink(path)
-
-
-def garbage(path: str) -> None:
-    with open(path, "wb") as file:
-        file.write(b"garbage " * 1000)
-
-
-def emptied(path: str) -> None:
-    os.truncate(path, 0)
-
-
 def truncated(path: str) -> None:
     os.truncate(path, 8192)
-
-
-def of_a_newer_program(path: str) -> None:
-    with sqlite3.connect(path) as raw:
-        raw.execute("PRAGMA user_version = 99")
-    raw.close()
-
-
-def a_folder_in_its_place(path: str) -> None:
-    os.unlink(path)
-    os.mkdir(path)
 
 
 def forgetful(path: str) -> None:
