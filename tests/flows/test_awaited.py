@@ -19,6 +19,7 @@ from tests.flows.watchers import checked, command, counts, document, registry_of
 from tests.harness import eventually
 from tmuxagents import jsonline
 from tmuxagents.commands import known, look, poll
+from tmuxagents.commands.asked import DOCUMENTS
 from tmuxagents.edges import marks, registry, rundir_writing
 
 if TYPE_CHECKING:
@@ -173,7 +174,7 @@ def test_a_poll_is_the_same_text_whether_its_documents_were_saved_or_not(home: H
         settled([home.state / "runs", *(run.folder for run in runs), again.folder])
         command(home, "poll", "-a")
         caller = known.Caller(home.environment, str(home.project))
-        asked = poll.asked_by(caller, (), ended=True, wanted=look.DOCUMENTS)
+        asked = poll.asked_by(caller, (), ended=True, wanted=DOCUMENTS)
         found = look.look(caller, asked)
         assert set(found.texts) == {runs[0].run_id}  # of the others something is known that was not saved
         text = poll.document_text(found, caller)

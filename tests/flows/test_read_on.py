@@ -14,8 +14,9 @@ from tests.flows.lookouts import Lookout
 from tests.flows.watchers import begun, command, document, registry_of, sleeper, told, wrapped_by
 from tests.harness import eventually
 from tmuxagents.commands import inspect, known, learn
+from tmuxagents.commands.asked import Asked
 from tmuxagents.commands.conclude import conclude
-from tmuxagents.commands.look import Asked, look
+from tmuxagents.commands.look import look
 from tmuxagents.core import events
 from tmuxagents.edges import marks, process, registry, rundir, rundir_writing
 from tmuxagents.edges.registry import Scope

@@ -10,7 +10,8 @@ import time
 
 from tmuxagents.cli import calling, streams, words
 from tmuxagents.commands import poll as polling
-from tmuxagents.commands.look import DOCUMENTS, LINES, Asked, look
+from tmuxagents.commands.asked import DOCUMENTS, LINES, Asked
+from tmuxagents.commands.look import look
 from tmuxagents.core import display
 
 TYPE_CHECKING = False

@@ -11,9 +11,10 @@ from tmuxagents.cli import options, streams, tasks, words
 from tmuxagents.cli.interrupts import Interrupts
 from tmuxagents.cli.live import Lines, Screen, Silence
 from tmuxagents.commands import poll, reading
+from tmuxagents.commands.asked import Asked
 from tmuxagents.commands.batch import prepare
 from tmuxagents.commands.call import Call
-from tmuxagents.commands.look import Asked, look
+from tmuxagents.commands.look import look
 from tmuxagents.core import answers, sanitize, usage
 from tmuxagents.core import tasks as task_files
 from tmuxagents.edges.registry import Scope

@@ -8,7 +8,8 @@ from tmuxagents import jsonline
 from tmuxagents.cli import calling, streams, words
 from tmuxagents.commands import known, poll
 from tmuxagents.commands import stop as stopping
-from tmuxagents.commands.look import Asked, look
+from tmuxagents.commands.asked import Asked
+from tmuxagents.commands.look import look
 from tmuxagents.core import display
 from tmuxagents.edges.registry import Scope
 from tmuxagents.errors import BadRequest

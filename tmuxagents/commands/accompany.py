@@ -10,7 +10,8 @@ import time
 
 from tmuxagents import records
 from tmuxagents.commands import known, poll
-from tmuxagents.commands.look import DOCUMENTS, Asked, look_in
+from tmuxagents.commands.asked import DOCUMENTS, Asked
+from tmuxagents.commands.look import look_in
 from tmuxagents.commands.shown import show
 from tmuxagents.commands.wait import Waiting
 from tmuxagents.core import display

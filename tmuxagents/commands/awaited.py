@@ -10,7 +10,8 @@ import math
 import time
 
 from tmuxagents.commands import known, poll, wait
-from tmuxagents.commands.look import Asked, look_by, look_in, told_on
+from tmuxagents.commands.asked import Asked
+from tmuxagents.commands.look import look_by, look_in, told_on
 from tmuxagents.commands.reconcile import reconcile
 
 TYPE_CHECKING = False

@@ -11,7 +11,9 @@ import time
 
 from tmuxagents import records
 from tmuxagents.commands import known
+from tmuxagents.commands.asked import Asked
 from tmuxagents.commands.glance import Glance
+from tmuxagents.commands.shown import show
 from tmuxagents.edges.registry import Scope
 
 TYPE_CHECKING = False
@@ -22,41 +24,6 @@ if TYPE_CHECKING:
     from tmuxagents.commands.known import Caller
     from tmuxagents.core.display import Shown
     from tmuxagents.edges.registry import Registry, Row, Tally
-
-# What is wanted of the runs that are shown.
-LINES = "lines"  # what a line about them holds
-DOCUMENTS = "documents"
-RUNS = "runs"  # all that their directories hold
-
-
-class Asked:
-    """Which runs somebody asks about: a scope to count, and of it or besides it those to show."""
-
-    __slots__ = ("active", "alone", "ended", "ids", "references", "scope", "wanted")
-
-    def __init__(
-        self,
-        scope: Scope,
-        *,
-        ids: Iterable[str] = (),
-        active: bool = True,
-        ended: bool = False,
-        wanted: str = RUNS,
-    ) -> None:
-        self.scope = scope
-        self.ids = tuple(ids)  # shown in any case
-        self.active = active  # those of the scope that have not ended are shown
-        self.ended = ended  # those that have, too
-        self.wanted = wanted
-        self.references: tuple[str, ...] = ()
-        self.alone = False  # of a named scope: nobody else is looked at
-
-
-def named(references: Iterable[str], wanted: str = RUNS) -> Asked:
-    """Ask about runs by whatever means one; they are found when it is looked."""
-    asked = Asked(Scope("named"), active=False, wanted=wanted)
-    asked.references = tuple(references)
-    return asked
 
 
 class Look:
@@ -156,8 +123,6 @@ def look(caller: Caller, asked: Asked) -> Look:
 
 def look_by(book: Registry, caller: Caller, asked: Asked, seen: Iterable[Run] = ()) -> Look:
     """Look by an open registry. `seen`: runs among the named ones, each read after it had ended."""
-    from tmuxagents.commands.shown import show  # noqa: PLC0415  (it needs the words from here)
-
     found = look_in(book, caller, asked, seen)
     of_scope = book.rows(found.asked.scope) if found.asked.ended else ()
     active = found.active if found.asked.active else ()

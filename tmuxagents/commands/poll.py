@@ -6,7 +6,8 @@ import time
 
 from tmuxagents import records
 from tmuxagents.commands import known
-from tmuxagents.commands.look import RUNS, Asked, look, look_in, named
+from tmuxagents.commands.asked import RUNS, Asked, named
+from tmuxagents.commands.look import look, look_in
 from tmuxagents.commands.shown import show
 from tmuxagents.core import display
 from tmuxagents.edges import identity

@@ -3,7 +3,7 @@
 from __future__ import annotations
 
 from tmuxagents import records
-from tmuxagents.commands.look import LINES, RUNS
+from tmuxagents.commands.asked import LINES, RUNS
 from tmuxagents.core import display
 from tmuxagents.core.display import Shown
 

@@ -8,8 +8,9 @@ from __future__ import annotations
 import os
 
 from tmuxagents.commands import poll
+from tmuxagents.commands.asked import DOCUMENTS
 from tmuxagents.commands.inspect import Follower
-from tmuxagents.commands.look import DOCUMENTS, look
+from tmuxagents.commands.look import look
 from tmuxagents.core import display
 from tmuxagents.core.previews import Place
 from tmuxagents.core.top import Board

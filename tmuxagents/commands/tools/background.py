@@ -8,8 +8,9 @@ from __future__ import annotations
 import os
 
 from tmuxagents.commands import known, poll, reading
+from tmuxagents.commands.asked import Asked
 from tmuxagents.commands.inspect import inspect
-from tmuxagents.commands.look import Asked, Look, look, look_in
+from tmuxagents.commands.look import Look, look, look_in
 from tmuxagents.commands.send import Sending
 from tmuxagents.commands.shown import show
 from tmuxagents.commands.stop import stop

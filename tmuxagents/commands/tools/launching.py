@@ -6,8 +6,9 @@ import time
 
 from tmuxagents.commands import call as calls
 from tmuxagents.commands import reading
+from tmuxagents.commands.asked import Asked
 from tmuxagents.commands.batch import Batch
-from tmuxagents.commands.look import Asked, look
+from tmuxagents.commands.look import look
 from tmuxagents.commands.tools import background
 from tmuxagents.commands.tools.door import Answer, no_room_to_stand
 from tmuxagents.commands.tools.progress import Child, Progress
