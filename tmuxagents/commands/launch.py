@@ -179,20 +179,19 @@ class Launcher:
     def _remember(self, request: LaunchRequest, run_dir: str) -> list[str]:
         """Put the run into the registry, if its name is still free: what may live is known."""
         row, own = learn.row_of(run_dir), os.path.basename(run_dir)
+        if row is not None and request.name is not None:
+            try:
+                neighbours.claim_name(self.caller, request, row)
+            except BadRequest:  # somebody took it a moment ago; nothing has begun
+                rundir_writing.remove_unbegun(run_dir)
+                raise
 
         def ask(book: Registry) -> int:
-            with book.writing():
-                if request.name is not None:
-                    neighbours.refuse_namesake(book, self.caller, request, besides=own)
-                book.save([row] if row else [])
+            book.save([row] if row else [])
             self._own.add(own)
             return neighbours.count(book, self.caller, request.cwd, besides=self._own)
 
-        try:
-            working, warnings = known.consult(self.caller, ask)
-        except BadRequest:  # somebody took the name a moment ago; nothing has begun
-            rundir_writing.remove_unbegun(run_dir)
-            raise
+        working, warnings = known.consult(self.caller, ask)
         if working:
             runs = "run already works" if working == 1 else "runs already work"
             warnings.append(f"{working} live {runs} in this directory")
