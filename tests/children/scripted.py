@@ -207,6 +207,10 @@ def pour_wide(_: BinaryIO, times: int) -> None:
     message([{"type": "text", "text": "\U0001f600" * (times * 970_000)}], "stop")
 
 
+def pour_mixed(_: BinaryIO, times: int) -> None:
+    message([{"type": "text", "text": "\U0001f600" + "x" * (times * 3_900_000)}], "stop")
+
+
 FLOODS = {
     "updates": pour_updates,
     "events": pour_calls,
@@ -214,6 +218,7 @@ FLOODS = {
     "both": pour_both,
     "line": pour_line,
     "wide": pour_wide,
+    "mixed": pour_mixed,
     "c1": pour_c1,
     "dense": pour_dense,
 }
@@ -327,6 +332,13 @@ def forge_events(_: str) -> None:
         )
 
 
+def forge_plan(_: str) -> None:
+    """Write over the run's own plan."""
+    folder = os.path.dirname(os.readlink("/proc/self/fd/0"))
+    with open(f"{folder}/meta.json", "w", encoding="utf-8") as file:
+        file.write("no plan\n")
+
+
 def hold_lock(_: str) -> None:
     """Put a lock of one's own in the place of the run's, and hold it."""
     folder = os.path.dirname(os.readlink("/proc/self/fd/0"))
@@ -362,6 +374,7 @@ STEPS: dict[str, Callable[[str], object]] = {
     "json": lambda text: (sys.stdout.write(text + "\n"), sys.stdout.flush()),
     "gate": gate,
     "forge_events": forge_events,
+    "forge_plan": forge_plan,
     "hold_lock": hold_lock,
     "to_parent": lambda name: os.kill(os.getppid(), getattr(signal, name)),
     "shell": shell,

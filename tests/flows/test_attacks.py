@@ -280,6 +280,15 @@ def ended(result: dict[str, Any]) -> tuple[str, str]:
     return result["status"], result["reason"]
 
 
+def test_a_plan_that_a_child_writes_over_is_there_again_at_its_end(desk: Desk) -> None:
+    honest, forged = desk.launch("done fine"), desk.launch("--name", "scout", "forge_plan\ndone fine")
+    assert [desk.result(run_id)["output"] for run_id in (honest, forged)] == ["fine", "fine"]
+    row = json.loads(desk("poll", "scout", "--json").stdout)["runs"][0]
+    assert (row["runId"], row["status"], row["task"]) == (forged, "completed", "forge_plan\ndone fine")
+    of_honest = [(desk.folder(honest) / name).stat().st_mtime_ns for name in ("meta.json", "wrapper.json")]
+    assert of_honest == sorted(of_honest)  # nobody has touched it since
+
+
 def test_events_that_a_child_forges_change_no_ending(desk: Desk) -> None:
     for steps in ("answer error 401: no\nsettle", "exit 4", "answer length half\nsettle"):
         forged = desk.launch(f"begin\nforge_events\nforge\n{steps}")

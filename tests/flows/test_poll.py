@@ -331,14 +331,18 @@ def test_a_live_run_in_the_hands_of_a_person_counts_when_it_settles(home: Home) 
         assert document(home, "poll", run.run_id)["runs"][0]["settled"]
 
 
-def test_a_removed_run_is_waited_for_no_longer(home: Home) -> None:
+@pytest.mark.parametrize("verb", ["poll --wait", "wait", "poll --follow --wait"])
+def test_a_removed_run_is_waited_for_no_longer_and_did_not_complete(home: Home, verb: str) -> None:
     run = home.run("done fine")
-    with started(home, "poll", "--wait", run.run_id) as waiter:
+    argv = [*COMMAND, *verb.split(), run.run_id]
+    pipes: dict[str, Any] = {"stdout": subprocess.PIPE, "stderr": subprocess.PIPE, "text": True}
+    with subprocess.Popen(argv, cwd=home.project, env=home.environment, **pipes) as waiter:
         eventually(lambda: registry_knows(home, run))
         shutil.rmtree(run.folder)
-        assert waiter.wait(10) == 0
-        assert waiter.stdout is not None
-        assert waiter.stdout.read() == "bg: 0 running / 0 total\n"
+        said, warned = waiter.communicate(timeout=10)
+    assert waiter.returncode == 1
+    assert said.endswith("bg: 0 running / 0 total\n")
+    assert f"the run {run.run_id} is gone" in warned
 
 
 def test_waiting_is_interrupted_with_130(home: Home) -> None:
@@ -608,7 +612,8 @@ def test_a_reference_is_an_id_a_name_its_beginning_or_the_last_run(home: Home, t
         {"name": "live", "createdAt": 1.0},
         {"name": "abc", "createdAt": 2.0, "owner": "me"},
     ]
-    runs = [home.run("x", **plan) for plan in plans]
+    ids = [f"{n}c0ffee000000000" for n in range(len(plans))]  # none is near to what is not there
+    runs = [home.run("x", runId=one, sessionId=one, **plan) for one, plan in zip(ids, plans, strict=True)]
     twins = [
         home.run("x", runId=f"beef{n}0000000000a", createdAt=6.0 + n, sessionId=runs[0].run_id)
         for n in (1, 2)
@@ -616,7 +621,7 @@ def test_a_reference_is_an_id_a_name_its_beginning_or_the_last_run(home: Home, t
     for run in (*runs[:3], runs[4], *twins):
         told(run, begun())
         (run.folder / "result.json").write_text('{"status":"failed","reason":"error"}')
-    newer = home.run("x", name="live", createdAt=9.0)
+    newer = home.run("x", runId="9c0ffee000000000", name="live", createdAt=9.0)
     (newer.folder / "result.json").write_text('{"status":"failed","reason":"error"}')
     last = {"": newer, "me": runs[2], "nobody": None}
     for owner, newest in last.items():

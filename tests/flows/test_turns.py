@@ -128,6 +128,26 @@ def test_a_replaced_working_directory_starts_nothing(home: Home) -> None:
     assert home.recorded() == {}
 
 
+def test_a_working_directory_that_goes_while_a_run_waits_starts_nothing(home: Home) -> None:
+    first = home.run(WORK).start(ONE)
+    first.wait_for("assistant_text")
+    moved, removed = (home.folder / name for name in ("moved", "removed"))
+    waiting = []
+    for folder in (moved, removed):
+        folder.mkdir()
+        waiting.append(home.run("pid started\ndone x", cwd=str(folder)).start(ONE))
+        waiting[-1].wait_for("queued")
+    moved.rename(home.folder / "elsewhere")
+    moved.mkdir()
+    removed.rmdir()
+    first.signal(signal.SIGKILL)
+    for run in waiting:
+        result = run.wait()
+        assert (result["reason"], result["errorMessage"]) == ("spawn", "The working directory changed.")
+        assert (result["exitCode"], result["startedAt"], result["durationMs"]) == (None, None, 0)
+    assert "started" not in home.recorded()
+
+
 def test_a_launcher_that_is_gone_starts_nothing(home: Home) -> None:
     run = home.run("pid started\ndone x")
     handover.Launcher(str(run.folder)).close()

@@ -17,6 +17,7 @@ if TYPE_CHECKING:
 FLOODS = {
     "a line of 200 MB": "flood line 200\ndone fine",
     "a line of 3.9 MB, not Latin": "flood wide 1\ndone fine",
+    "a line of 3.9 MB, one letter not Latin": "flood mixed 1\ndone fine",
     "a line of 3.9 MB, all brackets": "flood dense 1\ndone fine",
     "a million snapshots": "flood updates 1000000\ndone fine",
     "100,000 tool calls": "begin\nflood events 100000\ndone fine",

@@ -204,3 +204,16 @@ def test_a_line_of_many_small_parts_is_read_by_its_two_ends() -> None:
     assert (played.reader.model, played.reader.left_out) == ("mock/mock-text", True)
     assert played.events[2].fields["args"] == {"path": "a", "leftOut": len(calls[1])}
     assert played.plain == []
+
+
+@pytest.mark.parametrize(("letter", "whole"), [("\U0001f600", False), ("", True)])
+def test_an_answer_whose_letters_take_much_memory_is_read_by_its_ends(letter: str, *, whole: bool) -> None:
+    said = letter + "x" * 1_100_000
+    played = play([answer(text(said)), line("agent_settled", aborted=False)])
+    assert played.verdict() == DONE
+    assert (played.state.text == said, played.reader.left_out) == (whole, not whole)
+
+
+def test_a_result_of_any_letters_keeps_its_beginning() -> None:
+    said = {"content": [text("first")], "structuredContent": {"output": "\U0001f600" + "x" * 1_100_000}}
+    assert play([ended("c1", result=said)]).events[0].fields["text"] == "first"

@@ -68,6 +68,13 @@ def test_dense(line: bytes, *, dense: bool) -> None:
     assert raw.is_dense(line) is dense
 
 
+@pytest.mark.parametrize("mark", ["\U0001f600", "\u00e9", "\x7f", r"\ud83d", r"\uD83D", "\\n"])
+def test_wide(mark: str) -> None:
+    rest = b"x" * KIB * KIB
+    assert raw.is_wide(mark.encode() + rest) is (mark != "\\n")
+    assert not raw.is_wide(mark.encode() + rest[:-8])
+
+
 # --- values ---
 
 

@@ -26,6 +26,7 @@ SNAPSHOTS = (
     b'{"type": "message_update"',
     b'{"type": "tool_execution_update"',
 )
+_WRITTEN_DOWN = ("message_end", "tool_execution_start")  # whole, whatever their length
 _SNAPSHOT_HEAD = 1000  # bytes in which a snapshot says of what it is
 
 
@@ -50,11 +51,13 @@ class PiReader:
         if not line or line.isspace():
             return NOTHING
         if raw_json.is_dense(line):
-            return self.feed_oversized(Oversized(line[:END_KEPT], line[-END_KEPT:], len(line)), now)
+            return self.feed_oversized(_by_its_ends(line), now)
         raw = raw_json.parse(line)
         if raw is None:
             return self._plain(line, now)
         kind = raw.get("type")
+        if kind in _WRITTEN_DOWN and raw_json.is_wide(line):
+            return self.feed_oversized(_by_its_ends(line), now)
         take = self.takes.get(kind) if isinstance(kind, str) else None
         return take(self, raw, now) if take is not None else NOTHING
 
@@ -239,6 +242,10 @@ class PiReader:
         "agent_end": _agent_end,
         "agent_settled": _settle,
     }
+
+
+def _by_its_ends(line: bytes) -> Oversized:
+    return Oversized(line[:END_KEPT], line[-END_KEPT:], len(line))
 
 
 def _snapshot(line: bytes) -> Reading:

@@ -10,6 +10,8 @@ if TYPE_CHECKING:
     from typing import Any
 
 _DENSE_FROM, _DENSE_BRACKETS, _DENSE_COMMAS = 256 * 1024, 50_000, 200_000
+_WIDE_FROM = 1024 * 1024
+_WIDE_MARKS = (b"\\ud", b"\\uD", b"\x7f")  # letters of four bytes, written in ASCII; what becomes six letters
 _WORD_LIMIT = 256
 _SENTENCE_LIMIT = 4096
 _PENDING = 1000
@@ -20,6 +22,14 @@ def is_dense(line: bytes) -> bool:
     if len(line) < _DENSE_FROM:
         return False
     return line.count(b"{") + line.count(b"[") > _DENSE_BRACKETS or line.count(b",") > _DENSE_COMMAS
+
+
+def is_wide(line: bytes) -> bool:
+    """Say whether writing down a text in a line would take many times its length in memory.
+
+    One letter beyond the first 65,536 makes four bytes of each letter, in every copy of the text.
+    """
+    return len(line) > _WIDE_FROM and (not line.isascii() or any(mark in line for mark in _WIDE_MARKS))
 
 
 def parse(line: bytes) -> dict[str, Any] | None:

@@ -16,7 +16,7 @@ from tmuxagents.core import display
 
 TYPE_CHECKING = False
 if TYPE_CHECKING:
-    from collections.abc import Container, Mapping, Sequence
+    from collections.abc import Container, Iterable, Mapping, Sequence
     from typing import Any
 
     from tmuxagents.commands.known import Caller
@@ -140,11 +140,13 @@ def _wait(
     else:
         words.warn(done.found.warnings)
         _changes(done.told, as_json=how["as_json"])
-    return _outcome(done.found, done.ids, caller) if done.in_time else TIMED_OUT
+    return _outcome(done.found, done.ids, done.ids, caller) if done.in_time else TIMED_OUT
 
 
-def _outcome(found: Look, ids: Container[str], caller: Caller) -> int:
-    return 0 if polling.went_well(found, ids, caller) else 1
+def _outcome(found: Look, ids: Container[str], waited_for: Iterable[str], caller: Caller) -> int:
+    gone = polling.missing(found, waited_for)
+    words.warn(f"the run {run_id} is gone; nobody knows how it ended" for run_id in gone)
+    return 0 if not gone and polling.went_well(found, ids, caller) else 1
 
 
 def _follow(  # noqa: PLR0913  (the verb's options)
@@ -176,4 +178,4 @@ def _follow(  # noqa: PLR0913  (the verb's options)
     _print(found, caller, as_json=as_json, timed_out=late)
     if late:
         return TIMED_OUT
-    return _outcome(found, found.rows, caller) if waits else 0
+    return _outcome(found, found.rows, found.asked.ids, caller) if waits else 0

@@ -131,6 +131,12 @@ def went_well(found: Look, ids: Container[str], caller: Caller) -> bool:
     return all(found.read(caller, one) and found.runs[one].state.stop_reason == "stop" for one in theirs)
 
 
+def missing(found: Look, ids: Iterable[str]) -> list[str]:
+    """Return those of these runs that are not there to be shown: nobody knows how they ended."""
+    there = {shown.run["runId"] for shown in found.shown}
+    return [run_id for run_id in ids if run_id not in there]
+
+
 def status_text(found: Look) -> str:
     """Return what the status line shows: nothing, some time after nothing is left to be said."""
     return display.status_text(found.counts, found.waiting, last_end=found.last_end, now=found.at)

@@ -35,6 +35,16 @@ def enter_cwd(claim: Claim) -> Verdict | None:
     return None
 
 
+def still_there(claim: Claim) -> Verdict | None:
+    """Return how the run ended if the folder that we entered went, or was replaced, while we waited."""
+    try:
+        if os.path.samestat(os.stat(claim.meta["cwd"]), os.stat(".")):
+            return None
+    except OSError:
+        pass
+    return endings.CWD_CHANGED.verdict()
+
+
 class Before:
     """The waits of one run. `tmux`: where it is, `queued` is called when it has to wait."""
 

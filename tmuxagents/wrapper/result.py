@@ -5,6 +5,7 @@ from __future__ import annotations
 import os
 import time
 
+from tmuxagents import jsonline
 from tmuxagents.core import documents
 from tmuxagents.edges import rundir, rundir_writing
 from tmuxagents.edges.bare import ignoring, signal
@@ -39,6 +40,7 @@ class Result:
         told = False
         while True:
             self._recorder.keep_directory()
+            self._keep_plan()
             incomplete = not self._write_output() or self._recorder.incomplete
             result = documents.result(
                 self._meta,
@@ -80,6 +82,12 @@ class Result:
                 with ignoring(OSError):
                     rundir_writing.remove(self._run_dir, rundir.OUTPUT)
         return failure
+
+    def _keep_plan(self) -> None:
+        """Write the plan once more if the child wrote over it: without one, nobody finds its result."""
+        with ignoring(OSError):
+            if rundir.read_meta(self._run_dir) != self._meta:
+                rundir_writing.replace(self._run_dir, rundir.META, jsonline.encode(self._meta))
 
     def _write_output(self) -> bool:
         """Write the whole answer beside the result; say whether that worked."""

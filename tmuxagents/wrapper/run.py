@@ -18,7 +18,7 @@ from tmuxagents.edges.terminal import Terminal
 from tmuxagents.errors import TmuxAgentsError, Unusable
 from tmuxagents.records import Exit, Verdict
 from tmuxagents.wrapper import claim as claiming
-from tmuxagents.wrapper.before import Before, enter_cwd
+from tmuxagents.wrapper.before import Before, enter_cwd, still_there
 from tmuxagents.wrapper.keys import Keys
 from tmuxagents.wrapper.ladder import Ladder, end_left
 from tmuxagents.wrapper.recorder import Recorder
@@ -100,7 +100,7 @@ class Run:
         self._ensure_watcher()  # before orphans become our children, of which it is none
         process.become_subreaper()
         agent = AGENTS.get(self._meta["agent"])
-        verdict = enter_cwd(self._claim) or self._wait()
+        verdict = enter_cwd(self._claim) or self._wait() or still_there(self._claim)
         try:
             if verdict is None:
                 verdict = self._run_child(agent) if agent is not None else _NOT_SPAWNED
