@@ -187,7 +187,7 @@ make_venv() {
   if ! plain_ready; then # one that is only too small grows: others may have it in use
     rm -rf "$venv"
     python=$(find_python) || fail 3 "python3 3.11 with venv (or a newer one) is needed"
-    logged venv "$python" -m venv "$venv"
+    logged venv env TMPDIR="$environment_dir/cache" "$python" -m venv "$venv" # it leaves things there if interrupted
   fi
   rm -f "$venv/.made-from"
   own_pip pip install -e "$what"
@@ -198,7 +198,7 @@ make_venv() {
 own_pip() {
   local log=$1
   shift
-  logged "$log" env -C "$environment_repo" PIP_CACHE_DIR="$environment_dir/cache/pip" \
+  logged "$log" env -C "$environment_repo" PIP_CACHE_DIR="$environment_dir/cache/pip" TMPDIR="$environment_dir/cache" \
     "$environment_dir/venv/bin/python" -m pip --disable-pip-version-check --no-input "$@"
 }
 

@@ -7,7 +7,9 @@ from __future__ import annotations
 
 import contextlib
 import hashlib
+import json
 import os
+import pty
 import re
 import signal
 import subprocess
@@ -77,6 +79,20 @@ class Newcomer:
         )
         self.started.append(started)
         return started
+
+    def is_left_alone_at(self, words: bytes) -> int:
+        """Start the quickstart on a terminal, which goes when it shows these words; return the exit code."""
+        master, line = pty.openpty()
+        argv = ["setsid", "-c", str(QUICKSTART)]
+        started = subprocess.Popen(
+            argv, cwd=self.folder, env=self.environment, stdin=line, stdout=line, stderr=line
+        )
+        os.close(line)
+        seen = b""
+        while words not in seen:
+            seen += os.read(master, 65536)
+        os.close(master)
+        return started.wait(60)
 
     def own(self, *arguments: str) -> Done:
         """Call the demo's command."""
@@ -219,6 +235,9 @@ def test_it_can_be_interrupted_and_killed_and_then_run_twice_at_once(newcomer: N
     told, _ = interrupted.communicate(timeout=60)
     assert interrupted.returncode == 130
     assert "run it again" in told.splitlines()[-1]
+
+    assert newcomer.is_left_alone_at(b"--name tester") == 143
+    assert json.loads(newcomer.own("poll", "--json").stdout)["counts"]["running"] == 0
 
     killed = newcomer.start()
     said_until("poll --follow", killed)

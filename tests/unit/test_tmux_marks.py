@@ -29,6 +29,10 @@ def test_the_mark_has_a_sign_for_each_way_that_a_run_stands() -> None:
     assert "'" not in windowmarks.FORMAT  # it stands in such quotes
 
 
+def test_no_mark_has_the_colour_of_tmuxs_own_status_line() -> None:
+    assert set(re.findall(r"fg=(\w+)", windowmarks.FORMAT)) == {"red", "magenta", "yellow"}
+
+
 def test_all_keys_lead_to_popups_of_the_same_program() -> None:
     lines = keytable.lines("C-g", "/usr/bin/tmuxagents")
     assert keytable.key_of("\n".join(("# x", *lines))) == "C-g"

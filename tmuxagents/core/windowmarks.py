@@ -1,4 +1,4 @@
-"""Our mark in front of the names of windows that are runs: a sign and a colour that tell how each stands.
+"""Our mark in front of the names of windows that are runs: a sign that tells how each stands.
 
 The same rule twice, as in core/statusright: as values for a server that runs, and as lines of configuration.
 """
@@ -9,14 +9,15 @@ VALUES = ("window-status-format", "window-status-current-format")
 MARK = "@tmuxagents_mark"
 _STATE = "@tmuxagents_state"
 _FRONT = f"#{{E:{MARK}}}"
-# state -> sign and colour; any other state is that of a run that goes on
+# state -> sign, and a colour where somebody should look; any other state is that of a run that goes on.
+# Nothing is green: so is tmux's own status line, and nobody could see it.
 _SIGNS = {
-    "completed": "#[fg=green]✓",
+    "completed": "✓",
     "failed": "#[fg=red]✗",
     "aborted": "#[fg=magenta]■",
     "waiting": "#[fg=yellow]?",
 }
-_GOES_ON = "#[fg=cyan]▶"
+_GOES_ON = "▶"
 
 
 def _format() -> str:
