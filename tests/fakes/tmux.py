@@ -309,6 +309,10 @@ class Windows:
             self._world.close(pane)
         return pane is not None
 
+    def close_pane(self, pane: str, run_id: str) -> bool:
+        there = (one for _, one in self._world.all_panes() if one.pane == script.an_id(pane, "%"))
+        return self.kill(next((one.window for one in there), "@999"), run_id)
+
     def close_ended(self, window: str, run_id: str) -> bool:
         pane = self._world.tagged(window, run_id)
         if pane is None or not pane.dead or self._world.watched(pane):

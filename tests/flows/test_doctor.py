@@ -321,6 +321,14 @@ def test_an_agent_that_is_too_old_or_says_nothing_is_told(machine: Machine) -> N
     assert (silent["state"], "models" in silent["message"]) == ("warning", True)
 
 
+def test_an_agent_that_cannot_be_executed_is_broken(machine: Machine) -> None:
+    agent = machine.program("pi", "echo 0.87.1")
+    agent.chmod(0o644)
+    for there in (agent, machine.bin):
+        check = machine.only("agent", TMUXAGENTS_PI=str(there))
+        assert (check["state"], "cannot be executed" in check["message"]) == ("broken", True)
+
+
 def test_node_is_looked_at_where_the_agent_takes_it_from_path(machine: Machine) -> None:
     pi = machine.program("pi", "", interpreter="/usr/bin/env node")
     machine.environment["TMUXAGENTS_PI"] = str(pi)

@@ -2,6 +2,8 @@
 
 from __future__ import annotations
 
+import errno
+import fcntl
 import json
 import os
 import pty
@@ -19,7 +21,11 @@ import pytest
 from tests.flows.watchers import checked
 from tests.harness import PATH, REPOSITORY, TmuxServer, eventually
 from tmuxagents.commands.inspect import inspect
+from tmuxagents.commands.known import Caller
+from tmuxagents.commands.launch import Launcher
+from tmuxagents.core.plan import LaunchRequest
 from tmuxagents.edges import process
+from tmuxagents.errors import Unusable
 
 if TYPE_CHECKING:
     from collections.abc import Callable, Iterator
@@ -321,6 +327,9 @@ def test_retry_does_the_same_task_again(desk: Desk) -> None:
     assert desk.result(again["runId"])["output"] == "fine"
     while_it_lives = desk.launch("--name", "other", WORKS)
     assert json.loads(desk("retry", while_it_lives, "--json").stdout)["run"]["name"] is None
+    desk.launch("--name", "scout", WORKS)
+    after_another = desk("retry", first)
+    assert "another live run has the name scout by now: this one has none" in after_another.stderr
 
 
 # --- storms and faults ------------------------------------------------------------------------------------
@@ -343,6 +352,19 @@ def test_many_launches_at_one_moment_on_a_machine_without_a_server(desk: Desk, m
     assert len(desk.watchers()) == 1
 
 
+def test_on_a_disk_without_locks_nothing_is_made(desk: Desk, monkeypatch: pytest.MonkeyPatch) -> None:
+    def no_locks(*_: object) -> None:
+        raise OSError(errno.ENOLCK, os.strerror(errno.ENOLCK))
+
+    surroundings, project = desk.home.environment, str(desk.home.project)
+    request = LaunchRequest(task="done x", cwd=project, project=project, agent="pi")
+    with monkeypatch.context() as disk:
+        disk.setattr(fcntl, "flock", no_locks)
+        with pytest.raises(Unusable, match="no locks"):
+            Launcher(Caller(surroundings, project), surroundings).launch(request)
+    assert desk.runs() == []
+
+
 def test_a_stopped_server_is_told_of_within_its_limit_and_starts_nothing_late(desk: Desk) -> None:
     desk.launch("done first")
     pid = int(desk.tmux("display-message", "-p", "#{pid}"))
@@ -361,9 +383,11 @@ def test_a_stopped_server_is_told_of_within_its_limit_and_starts_nothing_late(de
     result = desk.result(late)
     assert (result["status"], result["reason"]) == ("failed", "window")
     assert result["errorMessage"].startswith("The window was never opened. tmux")
-    # The command is carried out when the server goes on: its window's wrapper finds that it came too late.
-    eventually(lambda: late in desk.windows())
-    eventually(lambda: "has ended already" in desk.tmux("capture-pane", "-p", "-t", desk.windows()[late]))
+    # The command is carried out when the server goes on: its window's wrapper finds that it is too late, and
+    # takes the window along, which would say for ever that the run is running.
+    afterwards = desk.launch("done next")
+    assert desk.windows()[afterwards] == "@2"  # the late one had been @1
+    eventually(lambda: late not in desk.windows())
     assert desk.home.recorded() == {}
 
 

@@ -34,6 +34,10 @@ _LOG_IN = "log in: start the agent, then /login; or set a provider's key in its 
 def agent(case: Case) -> list[Check]:
     """Look at the agent's program, its version, and which models it has credentials for."""
     name = case.settings.default_agent
+    (program, *_) = agents.command(name, case.environment, case.settings)
+    if not (os.path.isfile(program) and os.access(program, os.X_OK)):
+        hint = f"chmod +x {program}, or name another program in TMUXAGENTS_PI or agents.pi.command"
+        return [checkup.broken("agent", f"{program} cannot be executed: each run would fail", hint)]
     known = agents.known(name, case.environment, case.settings)
     what = f"{name} {known.version or 'of an unknown version'}: {' '.join(known.command)}"
     hint = f"look at what it prints: {known.command[0]} --version"

@@ -7,7 +7,8 @@ from __future__ import annotations
 
 import os
 
-from tmuxagents.edges import process, slots, tmux
+from tmuxagents.commands import known
+from tmuxagents.edges import process, registry, slots, tmux
 from tmuxagents.edges import settings as files
 from tmuxagents.errors import BadRequest, Unusable
 
@@ -44,6 +45,7 @@ def check_machine(caller: Caller, place: Place, environment: Mapping[str, str], 
         message = "There is no /proc here: nobody could say which processes live."
         raise Unusable(message, kind="no-permission", hint="mount it, or leave the sandbox")
     _check_state(caller, place)
+    _check_locks(caller)
     _check_tmux(caller, place, environment)
     _check_queue(caller, settings)
 
@@ -61,6 +63,13 @@ def _check_state(caller: Caller, place: Place) -> None:
     if disk.f_bavail * disk.f_frsize < _LEAST_BYTES:
         message = f"The disk of {caller.home} is full: less than 1 MB is left."
         raise Unusable(message, kind="no-space", hint=f"make room: df -h {caller.home}")
+
+
+def _check_locks(caller: Caller) -> None:
+    """Refuse a disk without locks, before there is a run on it that nobody could conclude."""
+    if not os.path.exists(registry.path_of(caller.home)):
+        # Who makes the registry tries the locks; each launch makes it where there is none.
+        known.consult(caller, lambda _: None)
 
 
 def _check_tmux(caller: Caller, place: Place, environment: Mapping[str, str]) -> None:

@@ -28,6 +28,19 @@ def refuse_namesake(book: Registry, caller: Caller, request: LaunchRequest) -> N
         raise _taken(request)
 
 
+def keep_name(caller: Caller, request: LaunchRequest, name: object) -> list[str]:
+    """Let a run have the name of the one that it follows, unless a live run has it; return a warning then."""
+    if request.name is not None or not isinstance(name, str):
+        return []
+    request.name = name
+    try:
+        known.consult(caller, lambda book: refuse_namesake(book, caller, request))
+    except BadRequest:
+        request.name = None
+        return [f"another live run has the name {name} by now: this one has none"]
+    return []
+
+
 def claim_name(caller: Caller, request: LaunchRequest, made: Row) -> None:
     """Have a name for the run that was made a moment ago, or refuse it.
 

@@ -12,7 +12,7 @@ import os
 from tmuxagents import records
 from tmuxagents.agents import AGENTS
 from tmuxagents.agents.base import ChildSession
-from tmuxagents.commands import known, neighbours, promptfiles, reading, sessions
+from tmuxagents.commands import neighbours, promptfiles, reading, sessions
 from tmuxagents.commands.inspect import inspect
 from tmuxagents.commands.set_up_again import SetUp
 from tmuxagents.core import continuing, filespecs, retrieval
@@ -182,7 +182,7 @@ class _Turn:
             continues=self._continued(),
             driver=wanted.driver or (LIVE if meta.get("driver") == LIVE else BATCH),
         )
-        self._keep_name(request)
+        self.warnings += neighbours.keep_name(self._launcher.caller, request, self._like.meta.get("name"))
         return request
 
     def _files(self, cwd: str) -> Sequence[FileSpec]:
@@ -238,16 +238,3 @@ class _Turn:
             model=continuing.model(run.meta, run.state.model),
             profile=set_up.profile,
         )
-
-    def _keep_name(self, request: LaunchRequest) -> None:
-        """Let the new run have the name of that run, unless it gets another, or a live run has it."""
-        name = self._like.meta.get("name")
-        if request.name is not None or not isinstance(name, str):
-            return
-        request.name = name
-        caller = self._launcher.caller
-        try:
-            known.consult(caller, lambda book: neighbours.refuse_namesake(book, caller, request))
-        except BadRequest:
-            request.name = None
-            self.warnings.append(f"another live run has the name {name} by now: this one has none")

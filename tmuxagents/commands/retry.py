@@ -5,6 +5,7 @@ One that went on with a session does so again, from where it began: see commands
 
 from __future__ import annotations
 
+from tmuxagents.commands import neighbours
 from tmuxagents.commands.inspect import inspect
 from tmuxagents.core import filespecs
 from tmuxagents.core.events import is_figure
@@ -51,7 +52,11 @@ def retry(
         wanted = resume.Wanted(task, model=model, timeout=timeout, driver=driver)
         return resume.again(launcher, run_dir, wanted)
     request = _request(run, launcher.caller, model=model, timeout=timeout, driver=driver)
-    return None, launcher.launch(request)
+    name = run.meta.get("name") if run.ended else None  # while that one lives, the name is its
+    warnings = neighbours.keep_name(launcher.caller, request, name)
+    launched = launcher.launch(request)
+    launched.warnings[:0] = warnings
+    return None, launched
 
 
 def _request(
@@ -69,7 +74,6 @@ def _request(
         preset=_preset(meta),
         agent=str(meta.get("agent") or ""),
         model=model or asked_model,
-        name=meta.get("name") if run.ended else None,  # while that one lives, the name is its
         owner=caller.owner,
         timeout=allowed if timeout is None else timeout,
         files=[filespecs.read(value, field="files") for value in meta.get("files") or ()],

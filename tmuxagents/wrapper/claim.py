@@ -11,7 +11,8 @@ import time
 from tmuxagents.core import documents
 from tmuxagents.core.events import is_figure
 from tmuxagents.edges import handover, process, rundir, rundir_writing
-from tmuxagents.errors import NotPossible
+from tmuxagents.edges.bare import ignoring
+from tmuxagents.errors import NotPossible, TmuxAgentsError
 
 TYPE_CHECKING = False
 if TYPE_CHECKING:
@@ -44,7 +45,7 @@ def claim(run_dir: str) -> Claim:
     try:
         held = rundir_writing.lock(run_dir, LOCK_LIMIT_S)
     except OSError as error:
-        raise _refusal(f"There is no run directory at {run_dir}: {error.strerror}.") from error
+        raise _late(run_dir, f"There is no run directory at {run_dir}: {error.strerror}.") from error
     if held is None:
         raise _refusal("Another process holds this run; nothing was started.")
     meta = rundir.read_meta(run_dir)
@@ -57,12 +58,12 @@ def claim(run_dir: str) -> Claim:
             f"The prompt of this run cannot be read ({error.strerror}); nothing was started."
         ) from error
     if rundir.read_result(run_dir) is not None:
-        raise _refusal("This run has ended already; nothing was started.")
+        raise _late(run_dir, "This run has ended already; nothing was started.")
     handed = None
     if handover.is_expected(run_dir):
         handed = handover.receive(run_dir, HANDOVER_LIMIT_S)
         if handed is None:
-            raise _refusal("The launcher of this run is gone; nothing was started.")
+            raise _late(run_dir, "The launcher of this run is gone; nothing was started.")
     wrapper = documents.wrapper(process.myself(), _tmux(handed), time.time())
     if not rundir_writing.claim(run_dir, wrapper):
         raise _refusal("This run has a wrapper already; nothing was started.")
@@ -83,6 +84,26 @@ def _is_sound(meta: dict[str, Any]) -> bool:
 
 def _refusal(message: str) -> NotPossible:
     return NotPossible(message, kind="run-busy")
+
+
+def _late(run_dir: str, message: str) -> NotPossible:
+    """Return the refusal of a run that nobody waits for any more; its window, where it never began, goes."""
+    if rundir.read_wrapper(run_dir) is None:
+        with ignoring(TmuxAgentsError, OSError, ValueError):  # then it stays, and shows the refusal
+            _close_window(os.path.basename(run_dir))
+    return _refusal(message)
+
+
+def _close_window(run_id: str) -> None:
+    """Close the window that was opened for us too late: nobody else knows of it, and it says that it runs.
+
+    The only call of tmux that a wrapper makes: it has no run that could have to wait for the answer.
+    """
+    from tmuxagents.edges import tmux  # noqa: PLC0415  (who has a run makes no call)
+
+    inside = tmux.caller(os.environ)
+    if inside is not None and inside.pane and os.getppid() == inside.server.pid:  # not started by hand
+        tmux.Tmux(inside.server.socket).windows.close_pane(inside.pane, run_id)
 
 
 def _tmux(handed: Handed | None) -> dict[str, Any]:

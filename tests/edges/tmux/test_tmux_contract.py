@@ -133,6 +133,24 @@ def test_only_the_runs_own_window_is_closed(world: World) -> None:
     assert not world.tmux.windows.kill(window, run_id)
 
 
+def test_a_pane_is_closed_in_its_runs_own_window_only(world: World) -> None:
+    run_id = new_run()
+    opened, before = world.tmux.windows.open(an_order(run_id), home()), world.window_ids()
+    assert not world.tmux.windows.close_pane(opened.pane, new_run())
+    assert not world.tmux.windows.close_pane("%999", run_id)
+    assert world.window_ids() == before
+    assert world.tmux.windows.close_pane(opened.pane, run_id)
+    assert world.window_ids() == before - {opened.window}
+
+
+def test_what_a_person_has_put_beside_a_pane_outlives_it(real: Real) -> None:
+    run_id = new_run()
+    opened = real.tmux.windows.open(an_order(run_id), home())
+    theirs = real.run("split-window", "-d", "-P", "-F", "#{pane_id}", "-t", opened.window, "sleep 600")
+    assert real.tmux.windows.close_pane(opened.pane, run_id)
+    assert real.run("list-panes", "-t", opened.window, "-F", "#{pane_id}") == theirs
+
+
 def test_a_window_that_lives_or_is_looked_at_is_not_closed_for_having_ended(world: World) -> None:
     ended, lives, seen = (new_run() for _ in range(3))
     opened = {run: world.tmux.windows.open(an_order(run), home()) for run in (ended, lives, seen)}

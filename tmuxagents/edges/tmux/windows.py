@@ -86,6 +86,12 @@ class Windows:
         """Close a run's window; say whether it was there, and the run's."""
         return self._if_tagged(window, run_id, ["kill-window", "-t", window])
 
+    def close_pane(self, pane: str, run_id: str) -> bool:
+        """Close a pane, and with its last one the window, if that is the run's; say whether it was so."""
+        is_it = script.equal("#{pane_id}", script.an_id(pane, "%"))
+        ours = script.both(is_it, script.equal(f"#{{{opening.RUN}}}", script.a_run(run_id)))
+        return answers(self._runner, pane, ours, [["kill-pane", "-t", pane]])
+
     def close_ended(self, window: str, run_id: str) -> bool:
         """Close a run's window if nothing in it lives and nobody looks at it; say whether that was so."""
         unseen = script.equal("#{window_active_clients}", "0")
