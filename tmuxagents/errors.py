@@ -42,6 +42,7 @@ class TmuxAgentsError(Exception):
         self.hint = hint
         self.faults = list(faults) or [Fault(kind, message, field=field)]
         self.candidates = list(candidates)
+        self.warnings: list[str] = []  # what was left out before, and may be the reason
 
 
 class BadRequest(TmuxAgentsError):

@@ -19,6 +19,7 @@ Given = dict[str, Any]
 
 # The children of the vectors know no settling: what is there when they end is what they settled with.
 _SETTLED = b'{"type":"agent_settled"}'
+_BAD_STOPS = ("error", "aborted")
 
 
 class _Child:
@@ -30,6 +31,7 @@ class _Child:
         self.state = lifecycle.RunState()
         self.reader = AGENT.reader()
         self._printed: list[Any] = []  # the messages that it printed
+        self._results = 0
         self._take([events.run_started({})])
         splitter = LineSplitter()
         lines = [line for chunk in given.get("stdout") or () for line in splitter.feed(chunk.encode())]
@@ -50,14 +52,15 @@ class _Child:
 
     def _take(self, told: Any) -> None:
         for event in told:
+            self._results += event.type == "tool_result"
             self.shown.take(event)
             lifecycle.apply(self.state, event)
 
     @property
     def message_count(self) -> int:
-        """Ours counts what was asked, once; theirs does wherever the child prints it."""
-        asked = len([message for message in self._printed if message.get("role") == "user"])
-        return self.state.message_count - 1 + asked
+        """Ours counts what was asked, and each result, once; theirs do where the child prints a message."""
+        printed = [message for message in self._printed if message.get("role") in ("user", "toolResult")]
+        return self.state.message_count - 1 - self._results + len(printed)
 
     @property
     def model(self) -> str | None:
@@ -99,7 +102,7 @@ def exit_status(given: Given) -> Given:
     """Return how a child ended; of its messages only the model's are theirs."""
     child = _Child(given)
     stop_reason = child.state.stop_reason
-    if stop_reason is None:  # theirs say nothing of an answer that ended as it should
+    if stop_reason not in _BAD_STOPS:  # to theirs all others, and none, are an answer that ended as it should
         child.state.stop_reason = "stop"
     how = endings.verdict(child.state, Exit(given["exit"], given.get("signal")), cause=None, lingered=False)
     return {

@@ -71,3 +71,16 @@ def test_a_silent_agent_is_a_warning_in_the_receipt(desk: Desk) -> None:
     done = desk("launch", "--json", "-m", "any/model", "x")
     receipt = checked(done.stdout, "receipt")
     assert ["is not checked" in warning for warning in receipt["warnings"]] == [False, True]
+
+
+@pytest.mark.parametrize("verb", ["launch", "run"])
+def test_a_refusal_comes_with_what_was_left_out_of_the_settings(desk: Desk, verb: str) -> None:
+    desk.home.environment["TMUXAGENTS_DEFAULT_MODEL"] = ""
+    settings = desk.home.project / ".pi" / "settings.json"
+    settings.parent.mkdir()
+    settings.write_text('{"subagents": {"defaultModel": "echo/any",}}')
+    done = desk(verb, "x")
+    warning, refusal, *_ = done.stderr.splitlines()
+    assert warning.startswith(f"warning: project settings ({settings}) cannot be read: ")
+    assert (done.returncode, refusal.split(":")[0]) == (2, "no model resolved")
+    assert checked(desk(verb, "--json", "x").stdout, "error")["error"]["kind"] == "no-model"

@@ -140,6 +140,13 @@ def test_what_the_readme_tells_a_newcomer_to_type_works(desk: Desk, models: Mode
     assert person.text.count("Hello from the model server. All is well.") >= 4
 
 
+@pytest.mark.parametrize("verbs", [[], ["integrate"]])
+def test_a_command_without_its_verb_shows_the_page_as_help_does(desk: Desk, verbs: list[str]) -> None:
+    alone, asked = desk(*verbs), desk(*verbs, "--help")
+    assert (alone.returncode, alone.stdout, alone.stderr) == (2, "", asked.stdout)
+    assert asked.stdout.count("\n") > 10
+
+
 def with_model(text: str) -> str:
     """Put a model into an example."""
     return text.replace("PROVIDER/MODEL", "mock/mock-text")

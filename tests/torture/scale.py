@@ -30,6 +30,7 @@ FIGURES: list[str] = []
 MOST_KB = 64 * 1024  # of a wrapper, of a watcher, of one look at what is active
 ROOMY_KB = 192 * 1024  # of a look at ten thousand runs at once
 GROWTH_KB = 4 * 1024
+_LOOKS = 30
 WEEK = 7 * 24 * 3600 // 2  # rounds of a watcher that looks every 2 s
 # Hurried: the same rounds, without the sleep between them; how many there were goes to stdout on the way.
 _HURRIED = """
@@ -215,7 +216,14 @@ def _size_at(watcher: subprocess.Popen[bytes], book: Path, count: int) -> tuple[
         lambda: watcher.poll() is not None or (book.exists() and str(count) in book.read_text().split()), 400
     )
     assert watcher.poll() is None, "the watcher has left"
-    return status_kb(watcher.pid, "VmRSS"), len(os.listdir(f"/proc/{watcher.pid}/fd"))
+    # It works on: what it has open for a moment only is not there at each look.
+    files = min(_descriptors(watcher.pid) for _ in range(_LOOKS))
+    return status_kb(watcher.pid, "VmRSS"), files
+
+
+def _descriptors(pid: int) -> int:
+    time.sleep(0.002)
+    return len(os.listdir(f"/proc/{pid}/fd"))
 
 
 def _wrapped_by(run_dir: Path, pid: int) -> None:

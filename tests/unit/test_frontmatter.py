@@ -244,6 +244,19 @@ def test_the_fence(text: str, header: str | None, body: str) -> None:
     assert frontmatter.split(text) == (header, body)
 
 
+@pytest.mark.parametrize(("style", "value"), [("|", "one\ntwo\n"), (">", "one two\n"), ("|-", "one\ntwo")])
+def test_a_block_of_text_is_the_same_in_the_last_line_as_before_others(style: str, value: str) -> None:
+    block = f"b: {style}\n  one\n  two\n"
+    for header in (f"{block}a: x\n", f"a: x\n{block}"):
+        assert frontmatter.parse(f"---\n{header}---\nBody").fields == {"a": "x", "b": value}
+
+
+def test_what_is_missing_at_the_end_is_missed_in_the_last_line_of_the_header() -> None:
+    with pytest.raises(Malformed) as refused:
+        frontmatter.parse("---\na: x\nb: [one, two\n\n---\nBody\n")
+    assert (refused.value.line, refused.value.field) == (3, "b")
+
+
 def test_only_a_header_that_does_not_end_is_unclosed() -> None:
     assert frontmatter.is_unclosed("---\nname: a\nbody")
     assert frontmatter.is_unclosed("\ufeff---")

@@ -149,6 +149,11 @@ def test_a_long_name_is_shown_cut() -> None:
     assert len(refusal(Wanted("x" * 1_000_000, models.CALL)).message) < 200
 
 
+def test_a_name_begins_no_line_of_its_own() -> None:
+    forged = Wanted("nope\nhint: do as I say\x1b[2J", models.PRESET, preset="scout")
+    assert refusal(forged).message == 'Preset "scout": unknown model: "nope hint: do as I say".'
+
+
 def test_where_few_models_are_all_are_near() -> None:
     assert refusal(Wanted("x", models.CALL), ["p/a", "p/b"]).candidates == ["p/a", "p/b"]
 
@@ -394,6 +399,8 @@ def test_no_memory_breaks_anything(text: bytes) -> None:
         ({"models": None}, [[1, 2], None], 1059.0, True),
         ({"models": None}, [[1, 2], None], 1060.0, False),
         ({"models": None}, [[1, 2], None], 999.0, False),  # the clock was put back
+        ({"version": None}, [[1, 2], None], 1059.0, True),
+        ({"version": None}, [[1, 2], None], 1060.0, False),
     ],
 )
 def test_how_long_it_holds(*, changes: dict[str, Any], stamp: list[Any], now: float, holds: bool) -> None:

@@ -232,7 +232,7 @@ def test_a_malformed_file_is_bad() -> None:
     )
 
 
-@pytest.mark.parametrize("name", ["a b", "a/b", "../x", "-rf", ".x", "réviseur", "a:b", "\u0430"])
+@pytest.mark.parametrize("name", ["a b", "a/b", "../x", "-rf", "a\\b", "a:b", "a\u202eb"])
 def test_an_odd_name_is_warned_of(name: str) -> None:
     for read in (
         presets.parse(file(f"name: '{name}'\ndescription: d")),
@@ -241,6 +241,20 @@ def test_an_odd_name_is_warned_of(name: str) -> None:
         assert isinstance(read, presets.Preset)
         (warning,) = read.warnings
         assert warning.startswith(f"{read.kind} {name!r} in {read.path}: a name is best made of ")
+
+
+@pytest.mark.parametrize("name", ["réviseur", "日本", "_x", ".x", "a.b-c_d", "__proto__", "it's", "a+b"])
+def test_a_name_without_blanks_and_slashes_is_nobodys_business(name: str) -> None:
+    read = presets.parse(file(f'name: "{name}"\ndescription: d'))
+    assert isinstance(read, presets.Preset)
+    assert read.warnings == []
+
+
+def test_a_projects_name_that_may_only_look_like_another_is_warned_of() -> None:
+    read = presets.parse(File("---\nname: sc\u043eut\ndescription: d\n---\n", source="project"))
+    assert isinstance(read, presets.Preset)
+    (warning,) = read.warnings
+    assert "a name is best made of " in warning
 
 
 # --- profiles ---------------------------------------------------------------------------------------------

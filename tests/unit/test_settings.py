@@ -238,7 +238,10 @@ def test_how_many_runs_there_may_be_is_the_users_alone() -> None:
         ({"commandPreviewWidth": 50}, {"commandPreviewWidth": 60}, 120, 60),
         ({"commandPreviewWidth": 5}, None, 120, 20),
         ({"commandPreviewWidth": 50.9}, None, 120, 50),
-        ({"commandPreviewWidth": "wide"}, None, 120, 160),
+        ({"commandPreviewWidth": "wide"}, None, 120, 116),
+        ({"commandPreviewWidth": "wide"}, None, None, 160),
+        ({"commandPreviewWidth": 160}, None, 120, 160),
+        ({"commandPreviewWidth": 50}, {"commandPreviewWidth": None}, 120, 116),
     ],
 )
 def test_the_width_is_what_is_set_or_else_what_the_window_has(

@@ -19,12 +19,15 @@ from tmuxagents.errors import BadRequest, TmuxAgentsError, Unusable
 TYPE_CHECKING = False
 if TYPE_CHECKING:
     from collections.abc import Sequence
+    from typing import Any
 
     from tmuxagents.errors import Fault
 
 # Descriptors, processes, memory; a disk that fails: no fault of the request, and none of ours.
 _USED_UP = (errno.EMFILE, errno.ENFILE, errno.EAGAIN, errno.ENOMEM)
 _MOST_TOLD = 20  # faults of one call: nobody mends more of them at once
+# What a group without a verb raises; click 8.1 has no such thing, and prints the page by itself.
+_HELP: Any = getattr(click.exceptions, "NoArgsIsHelpError", ())
 _BROKEN = (errno.EIO, errno.ENOLCK, errno.ESTALE, errno.EUCLEAN)
 
 
@@ -39,12 +42,21 @@ def fail(error: BaseException, arguments: Sequence[str]) -> int:
     if isinstance(error, BrokenPipeError):
         streams.give_up()
         return 1
+    if isinstance(error, _HELP):
+        return _show_help(error)
     problem, log = problem_of(error)
     with contextlib.suppress(OSError):
         _say(problem, as_json="--json" in _before_dashes(arguments), log=log)
     if isinstance(error, OSError):
         streams.give_up()
     return problem.exit_code
+
+
+def _show_help(error: click.UsageError) -> int:
+    """Show the page itself: on one line, as an error stands there, nobody can read it."""
+    with contextlib.suppress(OSError):
+        streams.write(f"{error.format_message()}\n".encode(), streams.ERR)
+    return BadRequest.exit_code
 
 
 def problem_of(error: BaseException) -> tuple[TmuxAgentsError, str | None]:
@@ -92,6 +104,10 @@ def _of_the_machine(error: OSError) -> Unusable | None:
 
 
 def _say(problem: TmuxAgentsError, *, as_json: bool, log: str | None) -> None:
+    if problem.warnings:
+        from tmuxagents.cli.words import warn  # noqa: PLC0415  (few errors come with any)
+
+        warn(problem.warnings)
     if as_json:
         streams.write(jsonline.encode(documents.error(problem, log=log)))
         return

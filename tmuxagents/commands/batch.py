@@ -48,7 +48,8 @@ def prepare(launcher: Launcher, requests: Sequence[LaunchRequest]) -> list[Prepa
             prepared.append(batch.prepare(request))
         except BadRequest as refusal:
             faults.add_refusal(refusal, "" if len(requests) == 1 else f"tasks[{number}]")
-    faults.refuse()
+    with launcher.explaining():
+        faults.refuse()
     return prepared
 
 

@@ -6,6 +6,7 @@ run stays queued for ever because its launcher had trouble with tmux.
 
 from __future__ import annotations
 
+import contextlib
 import os
 import sys
 import time
@@ -22,7 +23,7 @@ from tmuxagents.errors import BadRequest, TmuxAgentsError
 
 TYPE_CHECKING = False
 if TYPE_CHECKING:
-    from collections.abc import Callable, Mapping
+    from collections.abc import Callable, Iterator, Mapping
     from typing import Any
 
     from tmuxagents.commands.arrival import Launched
@@ -84,18 +85,31 @@ class Launcher:
 
     def check_surroundings(self) -> None:
         """Refuse what the machine or the caller's standing do not allow, for whatever run."""
-        self._leave = nesting.check(self.environment, self.caller.runs)
-        fitness.check_machine(self.caller, self.place, self.environment, self.settings)
+        with self.explaining():
+            self._leave = nesting.check(self.environment, self.caller.runs)
+            fitness.check_machine(self.caller, self.place, self.environment, self.settings)
 
     def prepare(self, request: LaunchRequest, **call: Any) -> Prepared:
         """Return what a run is going to be, or refuse it. `call`: what its call decides of its plan."""
-        plan.check(request)
-        fitness.check_cwd(request.cwd)
-        prepared = self.preparing.prepare(request)
-        self._complete(prepared, call)
-        if request.name is not None:
-            known.consult(self.caller, lambda book: neighbours.refuse_namesake(book, self.caller, request))
+        with self.explaining():
+            plan.check(request)
+            fitness.check_cwd(request.cwd)
+            prepared = self.preparing.prepare(request)
+            self._complete(prepared, call)
+            if request.name is not None:
+                known.consult(
+                    self.caller, lambda book: neighbours.refuse_namesake(book, self.caller, request)
+                )
         return prepared
+
+    @contextlib.contextmanager
+    def explaining(self) -> Iterator[None]:
+        """Give a refusal the warnings of the settings: one that was left out may be its reason."""
+        try:
+            yield
+        except TmuxAgentsError as refusal:
+            refusal.warnings = self.warnings
+            raise
 
     def sketch(self, request: LaunchRequest, **call: Any) -> Prepared:
         """Return a run that is to end before it begins: nothing of its preset or model is in its plan."""

@@ -15,7 +15,7 @@ if TYPE_CHECKING:
     from typing import Any
 
 _ROUNDED_S = 0.001
-SILENCE_S = 60.0  # so long a silent agent is not asked again: it may have been a busy moment
+SILENCE_S = 60.0  # so long one that did not tell all is not asked again: it may have been a busy moment
 MOST_ENTRIES = 16
 _MODEL = {"id", "provider", *rules.FACTS}
 # Names, never values: an agent offers the models that it has credentials for, and some come by variables.
@@ -46,7 +46,8 @@ def holds(entry: Mapping[str, Any], stamp: Sequence[Any], now: float) -> bool:
     if entry["stamp"] != stamp:
         return False
     # The moment was rounded; one that is later than a moment from now was written under another clock.
-    return entry["models"] is not None or -_ROUNDED_S <= now - entry["askedAt"] < SILENCE_S
+    told = entry["models"] is not None and entry["version"] is not None
+    return told or -_ROUNDED_S <= now - entry["askedAt"] < SILENCE_S
 
 
 def generation(former: Mapping[str, Any] | None, models: Sequence[Mapping[str, Any]] | None) -> int:

@@ -86,7 +86,7 @@ def parse(text: str) -> Frontmatter:
     header, body = split(text)
     if header is None:
         return Frontmatter({}, {}, {}, body)
-    loaded = load(header)
+    loaded = load(f"{header}\n")  # a block of text in the last line ends as one anywhere else does
     if loaded.value is None:
         return Frontmatter({}, {}, {}, body)
     if not isinstance(loaded.value, dict):
@@ -138,14 +138,17 @@ def _malformed(error: yaml.MarkedYAMLError, text: str, field: str | None) -> Mal
     """Return what the library found as a fault with a line, a field and words that help."""
     problem = error.problem or "it cannot be read as YAML"
     mark = error.context_mark if problem == _NO_CLOSING_QUOTE else error.problem_mark
-    row = "".join(text.splitlines()[mark.line : mark.line + 1]) if mark else ""
+    rows = text.rstrip().splitlines() or [""]
+    # What is missing at the end is missing in the last line that says anything.
+    at = min(mark.line, len(rows) - 1) if mark else None
+    row = "" if at is None else rows[at]
     key = _KEY.match(row)
     if error.context in ("while scanning an alias", "while scanning an anchor"):
         problem = _ANCHORS
     elif problem == _MISPLACED_COLON and row.count(":") == 1:
         problem = 'the line before it is no "key: value"'
     reason = _WORDS.get(problem, problem)[:_LONGEST_REASON]
-    return Malformed(reason, line=mark.line + 1 if mark else None, field=key.group(1) if key else field)
+    return Malformed(reason, line=None if at is None else at + 1, field=key.group(1) if key else field)
 
 
 class _Open:

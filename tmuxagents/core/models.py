@@ -2,6 +2,7 @@
 
 from __future__ import annotations
 
+from tmuxagents.core import sanitize
 from tmuxagents.errors import BadRequest
 
 TYPE_CHECKING = False
@@ -44,8 +45,9 @@ class Wanted:
 
     @property
     def shown(self) -> str:
-        """Return the name for a message."""
-        return f'"{self.name}"' if len(self.name) <= _SHOWN else f'"{self.name[:_SHOWN]}…"'
+        """Return the name for a message, on one line: a clone's preset could begin another one with it."""
+        name = sanitize.line(self.name)
+        return f'"{name}"' if len(name) <= _SHOWN else f'"{name[:_SHOWN]}…"'
 
 
 class Resolved:

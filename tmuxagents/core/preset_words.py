@@ -78,24 +78,15 @@ def _summary_of_tools(fields: Mapping[str, Any]) -> Iterator[str]:
 
 
 def detail(name: str, fields: Mapping[str, Any], kind: str = PROFILE, *, aligned: bool = False) -> str:
-    """Return the fields in force, a line each. `aligned`: further lines of a text stand under its first."""
+    """Return what is set, a line a field. `aligned`: further lines of a text stand under its first."""
     lines = [f"{kind.capitalize()}: {name}"]
     gap = "\n" + " " * (_COLUMN + 2) if aligned else "\n"
-    idle = _idle(fields)
     for key in _DETAILS[kind]:
         value = fields.get(key)
-        if value not in (None, "", False) and key not in idle:
+        if value not in (None, "", False) and (value or key not in _ADDING):
             label = f"{key}:".ljust(_COLUMN) + ("" if len(key) < _COLUMN - 1 else " ")
             lines.append(f"  {label}" + _value(key, value).replace("\n", gap))
     return "\n".join(lines)
-
-
-def _idle(fields: Mapping[str, Any]) -> set[str]:
-    """Return the keys that change nothing: lists of nothing, and tools that others count before."""
-    idle = {key for key in _ADDING if not fields.get(key)}
-    if fields.get("noTools"):
-        return idle | {"tools", "excludeTools"}
-    return idle | {"excludeTools"} if fields.get("tools") is not None else idle
 
 
 def _value(key: str, value: Any) -> str:

@@ -29,7 +29,7 @@ if TYPE_CHECKING:
 
 
 LONGEST_NAME = 100
-_PLAIN_NAME = re.compile(r"[A-Za-z0-9][A-Za-z0-9._-]*")
+_AWKWARD_NAME = re.compile(r"^-|[\s/\\:]")  # on a command line: an option, two words, a path, a scope
 _LOUD = re.compile(r"[\x00-\x1f\x7f-\x9f\u2028\u2029\ud800-\udfff]")
 # Who wins where several have one name.
 _RANKS = {
@@ -200,7 +200,9 @@ def _check_name(reader: Reader, name: str) -> None:
 
 
 def _name_warning(preset: Preset) -> str | None:
-    if _PLAIN_NAME.fullmatch(preset.name):
+    # A clone's name may look like one of the user's own and be another.
+    plain = preset.name.isascii() if preset.source == PROJECT else preset.name.isprintable()
+    if plain and not _AWKWARD_NAME.search(preset.name):
         return None
     return (
         f"{preset.kind} {preset.name!r} in {preset.path}: a name is best made of letters, digits, "

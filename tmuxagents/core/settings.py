@@ -62,6 +62,7 @@ class Settings:
     def __init__(self) -> None:
         self.values: dict[str, Any] = {}  # each key of the table as a person writes it
         self.sources: dict[str, str] = {}
+        self.chosen: set[str] = set()  # keys for which a source says something that can be used
         self.warnings: list[str] = []
         self.numbers: dict[str, float] = {}
         self.agent_commands: dict[str, list[str]] = {}
@@ -105,7 +106,7 @@ def resolve(
 
 def preview_width(settings: Settings, columns: int | None) -> int:
     """Return the width of a command's preview: the setting, else what the terminal has less 4, else 160."""
-    if columns is None or settings.sources[_PREVIEW] != "default":
+    if columns is None or _PREVIEW in settings.chosen:
         return int(settings.numbers[_PREVIEW])
     return int(NUMBERS[_PREVIEW].clamped(columns - 4))
 
@@ -194,6 +195,8 @@ def _decide(
     value, complaint = (rule.default, None) if said.get(source) is None else rule.read(said[source])
     settings.values[key] = value
     settings.sources[key] = source
+    if said.get(source) is not None and (complaint is None or value != rule.default):
+        settings.chosen.add(key)
     if complaint and (rule.told or source == "environment"):
         where = variable_of(key) if source == "environment" else f"{named[source]}: {key[:60]}"
         settings.warnings.append(f"{where} {complaint}")

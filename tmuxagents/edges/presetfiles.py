@@ -77,7 +77,7 @@ def global_folder(environment: Mapping[str, str], kind: str) -> str:
 
 def project_folder(project_: str, kind: str) -> str:
     """Return where a project keeps its files of a kind."""
-    return f"{project_}/.pi/{dict(FOLDERS)[kind]}"
+    return f"{project_.rstrip('/')}/.pi/{dict(FOLDERS)[kind]}"
 
 
 def read_file(path: str, kind: str, source: str) -> File:
