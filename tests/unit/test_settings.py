@@ -214,6 +214,18 @@ def test_a_key_that_a_project_may_set_is_not_warned_of() -> None:
     assert {*allowed, *RANGES} - GLOBAL_ONLY == set(settings.PROJECT_KEYS)
 
 
+def test_a_value_that_was_replaced_by_the_default_comes_from_there() -> None:
+    told = {
+        key: source for key, _, source in settings.rows(resolved(user={"defaultModel": 7, "timeout": 60}))
+    }
+    assert (told["defaultModel"], told["timeout"]) == ("default", "global")
+
+
+def test_a_concurrency_of_the_projects_that_is_none_does_not_raise_the_users() -> None:
+    found = resolved(user={"maxConcurrency": 2}, project={"maxConcurrency": "many"})
+    assert ("maxConcurrency", 2, "global") in settings.rows(found)
+
+
 def test_how_many_runs_there_may_be_is_the_users_alone() -> None:
     found = resolved(user={"maxRunning": 4}, project={"maxRunning": 99})
     assert (found.numbers["maxRunning"], found.sources["maxRunning"]) == (4, "global")

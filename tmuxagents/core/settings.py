@@ -113,7 +113,8 @@ def preview_width(settings: Settings, columns: int | None) -> int:
 
 def rows(settings: Settings) -> list[tuple[str, Any, str]]:
     """Return key, value and source of every setting, in the order of the table."""
-    return [(key, value, settings.sources[key]) for key, value in settings.values.items()]
+    sources = {key: settings.sources[key] if key in settings.chosen else "default" for key in settings.values}
+    return [(key, value, sources[key]) for key, value in settings.values.items()]
 
 
 def variable_of(key: str) -> str:
@@ -214,6 +215,7 @@ def _cap_concurrency(
     settings.warnings += alone.warnings
     if wanted > alone.values[key]:
         settings.values[key], settings.sources[key] = alone.values[key], alone.sources[key]
+        settings.chosen |= alone.chosen
         settings.warnings.append(f"{named['project']}: a project may only lower {key}; ignored")
 
 
