@@ -252,10 +252,14 @@ def test_waiting_for_any_ends_with_the_first(home: Home) -> None:
 
 
 def test_waiting_for_all_that_is_active(home: Home) -> None:
-    quick = home.run("begin\nsleep 0.5\nanswer length x\nsettle").start()
+    gate = home.folder / "gate"
+    quick = home.run(f"begin\ngate {gate}\nanswer length x\nsettle").start()
     quick.wait_for("run_started")
-    done = command(home, "poll", "--wait")
-    assert (done.returncode, shown(done.stdout)) == (1, [[quick.run_id[:8], "-", "failed"]])
+    with started(home, "poll", "--wait") as waiter:
+        eventually(lambda: asleep(waiter.pid) and len(pidfds(waiter.pid)) == 1)
+        gate.touch()
+        said = waiter.communicate(timeout=20)[0]
+    assert (waiter.returncode, shown(said)) == (1, [[quick.run_id[:8], "-", "failed"]])
 
 
 def test_waiting_is_over_after_the_timeout_and_stops_nothing(home: Home) -> None:
