@@ -166,12 +166,14 @@ def test_a_file_that_asks_for_nonsense_is_refused(desk: Desk) -> None:
 
 
 def test_a_run_comes_after_others_and_gets_what_they_answered(desk: Desk) -> None:
-    first = desk.launch("--name", "first", "begin\nsleep 1\ndone one")
+    go = desk.home.folder / "go"
+    first = desk.launch("--name", "first", f"begin\ngate {go}\ndone one")
     second = desk.launch("done two")
     last = desk.launch("--after", "first", "--after", second, "done got {previous}.\nand {previous}")
     row = json.loads(desk("poll", last, "--json").stdout)["runs"][0]
     assert (row["status"], row["after"]) == ("queued", [first, second])
     assert f"waits for {first[:8]}, {second[:8]}" in desk("poll", last).stdout
+    go.touch()
     assert desk.result(last)["status"] == "completed"
     text = (desk.folder(last) / "prompt.txt").read_text()
     assert text == "done got one\n\ntwo.\nand one\n\ntwo"
@@ -181,12 +183,14 @@ def test_a_run_comes_after_others_and_gets_what_they_answered(desk: Desk) -> Non
 
 @pytest.mark.parametrize("when", ["before", "while it waits"])
 def test_a_run_whose_predecessor_fails_fails_too(desk: Desk, when: str) -> None:
-    sleep = "sleep 1\n" if when != "before" else ""
-    first = desk.launch(f"begin\n{sleep}answer length half\nsettle")
+    go = desk.home.folder / "go"
+    first = desk.launch(f"begin\ngate {go}\nanswer length half\nsettle")
     if when == "before":
+        go.touch()
         desk.result(first)
     last = desk.launch("--after", first, "pid last\ndone x")
     third = desk.launch("--after", last, "pid third\ndone x")
+    go.touch()
     result = desk.result(last)
     assert [result[key] for key in ("status", "reason", "errorMessage", "startedAt")] == [
         *("failed", "dependency", f"Waited for {first[:8]}, which failed (length).", None),
@@ -207,9 +211,11 @@ def test_a_run_that_waits_for_another_can_be_stopped(desk: Desk) -> None:
 
 def test_waiting_for_others_takes_no_slot(desk: Desk) -> None:
     desk.home.environment["TMUXAGENTS_MAX_RUNNING"] = "1"
-    first = desk.launch("begin\nsleep 1\ndone one")
+    go = desk.home.folder / "go"
+    first = desk.launch(f"begin\ngate {go}\ndone one")
     last = desk.launch("--after", first, "done last")
     between = desk.launch("done between")
+    go.touch()
     for run_id in (first, last, between):
         assert desk.result(run_id)["status"] == "completed"
 
