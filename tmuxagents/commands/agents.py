@@ -29,7 +29,7 @@ if TYPE_CHECKING:
 
 MEMORY = "agents.json"
 LIMIT_S = 2.0
-_LISTING_LIMIT_S = 5.0
+_PATIENT_LIMIT_S = 5.0  # a program that nobody has started for a while comes from a slow disk
 _MOST_BYTES = 32 * 1024 * 1024
 
 
@@ -152,10 +152,10 @@ def _ask(agent: Agent, words: list[str], environment: Mapping[str, str], agent_d
 
     of_models = question(about.MODELS, LIMIT_S, request=about.REQUEST, enough=enough)
     try:
-        said, told = ask([question(about.VERSION, LIMIT_S), of_models])
+        said, told = ask([question(about.VERSION, _PATIENT_LIMIT_S), of_models])
         models = None if told is None else about.models(told)
         if models is None:
-            (listed,) = ask([question(about.LISTING, _LISTING_LIMIT_S)])
+            (listed,) = ask([question(about.LISTING, _PATIENT_LIMIT_S)])
             models = None if listed is None else about.listing(listed)
     finally:
         tree.end(tree.Scope(Whose(run_id=mark, uid=os.getuid()), since=since))
