@@ -54,7 +54,7 @@ def shown(tool: str, **args: Any) -> str:
         ("lsp_goto_definition", {}, "lsp_goto_definition → ..."),
         ("lsp_refactor_symbol", {"file": "a.ts", "line": 1}, "lsp_refactor_symbol → a.ts:1 → ..."),
         ("lint_files", {"files": ["a", "b", "c"]}, "lint → a, b, c"),
-        ("lint_files", {"files": ["a", "b", "c", "d"]}, "lint → a, b… +2 more"),
+        ("lint_files", {"files": ["a", "b", "c", "d"]}, "lint → a, b, ... +2 more"),
         ("lint_files", {"files": [{"path": f"{CWD}/a"}, 5, None]}, "lint → a, 5"),
         ("fetch_content", {"url": "https://x.io/a"}, "fetch_content → https://x.io/a"),
         ("fetch_content", {"urls": ["https://x.io/a", "https://x.io/b"]}, "fetch_content → https://x.io/a"),

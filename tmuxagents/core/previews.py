@@ -171,7 +171,7 @@ def _lint(args: Args, place: Place) -> str:
     files = [place.path(path) for path in _named(_entries(args, "files"), "path")]
     if len(files) <= _LINTED:
         return ", ".join(files) or "(all)"
-    return f"{files[0]}, {files[1]}… +{len(files) - 2} more"
+    return f"{files[0]}, {files[1]}, ... +{len(files) - 2} more"
 
 
 def _fetch(args: Args, place: Place) -> str:
