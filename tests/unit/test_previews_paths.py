@@ -33,6 +33,10 @@ def test_path(path: str, short: str) -> None:
     assert shorten(path, cwd=CWD, home=HOME) == short
 
 
+def test_where_the_child_works_is_a_dot_however_it_is_written() -> None:
+    assert shorten("C:\\Users\\me", cwd="C:\\Users\\me", home=HOME) == "."
+
+
 def test_a_path_climbs_only_if_that_saves_ten_characters() -> None:
     base = "/srv/" + "a" * 20
     assert shorten(f"{base}/x", cwd=f"{base}/b", home=HOME) == "../x"

@@ -24,6 +24,8 @@ _IN_TEXT = re.compile(
 
 def shorten(path: str, *, cwd: str, home: str) -> str:
     """Return a path as short as it reads well from `cwd`; what cannot be shortened stays as it is."""
+    if path == cwd:  # also where it is written in a way that is not ours to take apart
+        return "."
     if not path.startswith("/") and not _DRIVE.match(path):
         return path
     parts, base = _parts(path), _parts(cwd)
