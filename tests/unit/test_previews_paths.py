@@ -44,6 +44,12 @@ def test_a_path_climbs_only_if_that_saves_ten_characters() -> None:
     assert shorten("/srv/123456/x", cwd="/srv/123456/b", home=HOME) == "/srv/123456/x"
 
 
+@pytest.mark.parametrize("cwd", ["/", "/home"])
+def test_from_above_the_home_its_own_sign_is_shorter(cwd: str) -> None:
+    assert shorten("/home/me/notes/a", cwd=cwd, home=HOME) == "~/notes/a"
+    assert shorten("/home/you/a", cwd=cwd, home=HOME) == "/home/you/a".removeprefix(cwd).lstrip("/")
+
+
 @pytest.mark.parametrize("home", ["", "/"])
 def test_without_a_home_nothing_is_below_it(home: str) -> None:
     assert shorten("/usr/lib/x", cwd=CWD, home=home) == "/usr/lib/x"

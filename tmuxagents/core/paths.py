@@ -32,9 +32,10 @@ def shorten(path: str, *, cwd: str, home: str) -> str:
     if parts == base:
         return "."
     shared = _shared(parts, base)
-    if shared == len(base):
-        return "/".join(parts[shared:])
     kept = _from_home(path, _parts(home)) or path
+    if shared == len(base):
+        below = "/".join(parts[shared:])
+        return below if len(below) < len(kept) else kept  # from above the home, `~` is the shorter way
     climbing = "/".join([".."] * (len(base) - shared) + parts[shared:])
     return climbing if len(kept) - len(climbing) >= _WORTH_CLIMBING else kept
 
