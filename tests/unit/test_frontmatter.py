@@ -99,6 +99,27 @@ def test_a_document_may_be_anything(text: str, value: Any) -> None:
     assert frontmatter.load(text).value == value
 
 
+@pytest.mark.parametrize(
+    ("text", "value"),
+    [
+        ("a:\tx\nb:\t\ty", {"a": "x", "b": "y"}),
+        ("a: x\t\nb: 'y' \t\n", {"a": "x", "b": "y"}),
+        ("a: x\t# one\nb: 'y'\t# two\n", {"a": "x", "b": "y"}),
+        ("a: x\ty z\nb\t: 1", {"a": "x\ty z", "b": 1}),
+        ("a: [x,\ty\t]\nb: {c:\t1,\td: 2}", {"a": ["x", "y"], "b": {"c": 1, "d": 2}}),
+        ("a:\n  - \tx\n  -\ty\n\t\n\t# none\nb: 1", {"a": ["x", "y"], "b": 1}),
+        ("a:\t|\n  x\ty\nb:\t>-\n  z", {"a": "x\ty\n", "b": "z"}),
+    ],
+)
+def test_a_tab_is_a_blank_wherever_it_does_not_indent(text: str, value: Any) -> None:
+    assert frontmatter.load(text).value == value
+
+
+@pytest.mark.parametrize("text", ["\ta: 1", "a:\n\t- x", "a: 1\n\tb: 2", "- \ta: 1\n  b: 2", "-\t- x\n"])
+def test_nothing_that_is_laid_out_by_its_column_begins_behind_a_tab(text: str) -> None:
+    refusal(text)
+
+
 # --- what is refused --------------------------------------------------------------------------------------
 
 

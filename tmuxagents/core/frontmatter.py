@@ -11,7 +11,7 @@ import re
 
 import yaml
 
-from tmuxagents.core import scalars
+from tmuxagents.core import scalars, tabs
 
 TYPE_CHECKING = False
 if TYPE_CHECKING:
@@ -115,7 +115,7 @@ def load(text: str, *, deepest: int = DEEPEST) -> Loaded:
         raise Malformed(f"it is larger than {MOST_BYTES // 1024} KB")
     build = _Build(deepest)
     try:
-        for event in yaml.parse(text, Loader=yaml.BaseLoader):
+        for event in yaml.parse(text, Loader=tabs.Loader):
             build.take(event)
     except yaml.reader.ReaderError as error:
         line = text.count("\n", 0, error.position) + 1
