@@ -34,6 +34,28 @@ def test_a_result_without_a_text_is_not_told() -> None:
     assert retrieval.resume_text(told) == "Tool Result: x"
 
 
+def test_an_answer_is_one_message_also_where_its_usage_comes_behind_its_results() -> None:
+    result = events.tool_result("c1", "ls", is_error=False, text="a", duration_ms=1)
+    log = [
+        events.run_started({}),
+        events.assistant_text("I look."),
+        events.tool_call("c1", "ls", {}),
+        result,
+        USAGE,
+    ]
+    again = [result, USAGE, events.assistant_text("Done."), USAGE, USAGE]
+    told = [(USER, "p", 0), (ASSISTANT, "I look.", 1), (RESULT, "a", 0)]
+    assert said(*log) == told
+    assert said(*log, *again) == [
+        *told,
+        (RESULT, "a", 0),
+        (ASSISTANT, "", 0),
+        (ASSISTANT, "Done.", 0),
+        (ASSISTANT, "", 0),
+    ]
+    assert lifecycle.fold([*log, *again]).message_count == len(said(*log, *again))
+
+
 def test_a_message_is_a_prompt_an_answer_or_a_result() -> None:
     assert said(
         events.assistant_text("I look."),

@@ -65,6 +65,7 @@ class _Fold:
         self._told = [Message(USER, prompt)]
         self._text = ""
         self._calls: list[tuple[str, Any]] = []
+        self._is_counted = False  # a result has ended the answer whose usage comes only now
 
     def take(self, event: Event) -> None:
         fields = event.fields
@@ -75,8 +76,11 @@ class _Fold:
             self._close()
             self._text = text
         elif event.type == "usage":
-            self._told.append(self._answer())
+            if self._text or self._calls or not self._is_counted:
+                self._told.append(self._answer())
+            self._is_counted = False
         elif event.type == "tool_result":
+            self._is_counted |= bool(self._text or self._calls)
             self._close()
             self._told.append(Message(RESULT, text))
         elif event.type in ("human_input", "message_sent") and text:
