@@ -13,7 +13,7 @@ from tests.flows.hands import SLEEPS, TOOL, Live, soon
 from tests.flows.watchers import checked
 from tests.harness import TmuxServer, alive
 from tmuxagents.commands.inspect import inspect
-from tmuxagents.edges import process, rundir
+from tmuxagents.edges import inbox, process, rundir
 
 if TYPE_CHECKING:
     from collections.abc import Iterator
@@ -173,6 +173,10 @@ def test_a_settled_run_of_a_person_is_completed_whatever_ends_it(live: Live) -> 
     assert rung.count("1") >= 3  # not where somebody would look now
     other = live.launch("#say:Other.")  # they have given their slots back
     assert live.how(other) == ("completed", "done")
+    for run_id in runs:  # that breaks off what they do, and they do nothing
+        inbox.append(str(live.desk.folder(run_id)), inbox.STOP, None)
+    soon(lambda: all(live.events(run_id, "message_sent") for run_id in runs))
+    assert all(live.run(run_id)["settled"] for run_id in runs)
     os.kill(live.child(kill), signal.SIGKILL)
     os.kill(live.wrapper(lost), signal.SIGKILL)
     live.desk.tmux("kill-window", "-t", live.desk.windows()[window])

@@ -117,6 +117,16 @@ def test_a_message_of_the_parent_counts_and_attends_nothing() -> None:
     assert (state.attended, state.message_count) == (False, 2)
 
 
+@pytest.mark.parametrize("before", [(STARTED, TEXT), ANSWERED], ids=["working", "settled"])
+def test_a_stop_that_was_taken_is_no_message_and_begins_nothing(before: tuple[Event, ...]) -> None:
+    told, stopped = (
+        fold(*before),
+        fold(*before, Event("message_sent", {"inboxId": 1, "kind": "stop", "text": None})),
+    )
+    assert (stopped.phase, stopped.settled) == (told.phase, told.settled)
+    assert (stopped.message_count, stopped.ignored) == (told.message_count, 0)
+
+
 def test_a_question_waits_until_it_is_answered() -> None:
     asked = Event("needs_input", {"kind": "select", "text": "which?"})
     assert fold(STARTED, asked).needs_input

@@ -19,7 +19,7 @@ if TYPE_CHECKING:
 
     from tmuxagents.core.progress import Call
 
-_VERSION = 1  # raised where events add up to something else than before, or something else is kept of them
+_VERSION = 2  # raised where events add up to something else than before, or something else is kept of them
 _LONGEST = 64 * 1024  # bytes
 _BIGGEST_COUNT = 2**53
 _BIGGEST_MARK = 2**64

@@ -122,14 +122,20 @@ def apply(state: RunState, event: Event) -> None:
     if following is None:
         state.ignored += event.type in _KNOWN
         return
-    state.phase = following
-    if following != EXITED:
-        state.settled = following in (SETTLED, LEAVING)
+    if not _is_stop(event):
+        state.phase = following
+    if state.phase != EXITED:
+        state.settled = state.phase in (SETTLED, LEAVING)
     state.seq = max(state.seq, event.seq)
     state.last_event_at = event.at
     take = _TAKE.get(event.type)
     if take is not None:
         take(state, event.fields, event.at)
+
+
+def _is_stop(event: Event) -> bool:
+    """Say whether it is a message that only breaks off what the child does: it begins nothing."""
+    return event.type == "message_sent" and event.fields.get("kind") == "stop"
 
 
 def fold(events: Iterable[Event]) -> RunState:
@@ -172,6 +178,10 @@ def _tool_call(state: RunState, _fields: dict[str, Any], _at: float) -> None:
 
 def _message(state: RunState, _fields: dict[str, Any], _at: float) -> None:
     state.message_count += 1
+
+
+def _message_sent(state: RunState, fields: dict[str, Any], _at: float) -> None:
+    state.message_count += fields.get("kind") != "stop"
 
 
 def _usage(state: RunState, fields: dict[str, Any], _at: float) -> None:
@@ -231,7 +241,7 @@ _TAKE = {
     "assistant_text": _assistant_text,
     "tool_call": _tool_call,
     "tool_result": _message,
-    "message_sent": _message,
+    "message_sent": _message_sent,
     "usage": _usage,
     "turn_end": _turn_end,
     "settled": _settled,
