@@ -136,6 +136,9 @@ def idle_timeout(given: Given) -> Given:
         watch.note_activity(moment)
     due = watch.deadline()
     cause = watch.check(due)
+    cancelled_at = given.get("parent_abort_at_s")
+    if cancelled_at is not None and cancelled_at < due:  # what they say then is no message of the run
+        due, cause = cancelled_at, watch.check(cancelled_at)
     return {"killed_at_s": due, "error": cause.message if cause else None}
 
 
