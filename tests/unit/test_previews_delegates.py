@@ -53,7 +53,7 @@ def test_the_tools_have_a_word_for_each_of_ours() -> None:
     ("args", "line"),
     [
         (None, "delegate_to_subagents 1 sub-agent"),
-        ({"tasks": []}, "delegate_to_subagents 0 sub-agents"),
+        ({"tasks": []}, "delegate_to_subagents 0 sub-agent"),
         ({"tasks": "x", "profile": 5}, "delegate_to_subagents 1 sub-agent"),
         ({"tasks": [5, {"profile": "a\n"}]}, "delegate_to_subagents 2 sub-agents profiles: [a]"),
         ({"tasks": [{"profile": "a"}] * 2}, "delegate_to_subagents 2 sub-agents profiles: [a, a]"),

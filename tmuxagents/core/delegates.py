@@ -45,7 +45,7 @@ def call_line(args: Any) -> str:
     named = [profile for profile in profiles if profile]
     default = _line(known.get("profile"))
     parts = [
-        f"delegate_to_subagents {len(tasks)} {'sub-agent' if len(tasks) == 1 else 'sub-agents'}",
+        f"delegate_to_subagents {len(tasks)} {'sub-agents' if len(tasks) > 1 else 'sub-agent'}",
         f"(default profile: {default})" if default else "",
         f"profiles: [{', '.join(named)}]" if named else "",
     ]
