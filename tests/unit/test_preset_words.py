@@ -49,13 +49,13 @@ def test_a_detail_of_everything() -> None:
     assert "systemPrompt:      Two\nlines\n" in preset_words.detail("p", found.fields)
 
 
-def test_a_detail_tells_all_that_is_set_also_what_cannot_stand_together() -> None:
+def test_a_detail_tells_of_tools_what_is_in_force() -> None:
     def told(**fields: Any) -> list[str]:
         return [line.split(":")[0].strip() for line in preset_words.detail("p", fields).split("\n")[1:]]
 
-    assert told(noTools=True, tools=["r"], excludeTools=["w"]) == ["noTools", "tools", "excludeTools"]
-    assert told(tools=["r"], excludeTools=["w"]) == ["tools", "excludeTools"]
-    assert told(tools=[], excludeTools=["w"]) == ["tools", "excludeTools"]
+    assert told(noTools=True, tools=["r"], excludeTools=["w"]) == ["noTools"]
+    assert told(tools=["r"], excludeTools=["w"]) == ["tools"]
+    assert told(tools=[], excludeTools=["w"]) == ["tools"]
     assert told(excludeTools=["w"]) == ["excludeTools"]
     assert told(excludeTools=[]) == []
     assert told(tools=[], extensions=[], suggestedSkills=[], extraArgs=[]) == ["tools", "extraArgs"]

@@ -78,15 +78,23 @@ def _summary_of_tools(fields: Mapping[str, Any]) -> Iterator[str]:
 
 
 def detail(name: str, fields: Mapping[str, Any], kind: str = PROFILE, *, aligned: bool = False) -> str:
-    """Return what is set, a line a field. `aligned`: further lines of a text stand under its first."""
+    """Return what is in force, a line a field. `aligned`: further lines of a text stand under its first."""
     lines = [f"{kind.capitalize()}: {name}"]
     gap = "\n" + " " * (_COLUMN + 2) if aligned else "\n"
+    overruled = _overruled(fields)
     for key in _DETAILS[kind]:
         value = fields.get(key)
-        if value not in (None, "", False) and (value or key not in _ADDING):
+        if value not in (None, "", False) and key not in overruled and (value or key not in _ADDING):
             label = f"{key}:".ljust(_COLUMN) + ("" if len(key) < _COLUMN - 1 else " ")
             lines.append(f"  {label}" + _value(key, value).replace("\n", gap))
     return "\n".join(lines)
+
+
+def _overruled(fields: Mapping[str, Any]) -> tuple[str, ...]:
+    """Return what of the tools another key counts before."""
+    if fields.get("noTools"):
+        return "tools", "excludeTools"
+    return () if fields.get("tools") is None else ("excludeTools",)
 
 
 def _value(key: str, value: Any) -> str:
