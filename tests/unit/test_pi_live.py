@@ -9,7 +9,7 @@ import pytest
 
 from tmuxagents.agents.base import Oversized
 from tmuxagents.agents.pi_live import BRIDGE, LIVE, PiLiveReader
-from tmuxagents.core.events import Event
+from tmuxagents.core.events import Event, message_sent
 from tmuxagents.core.lifecycle import RunState, apply
 
 ANSWER = {"role": "assistant", "content": [{"type": "text", "text": "Found."}], "stopReason": "stop"}
@@ -90,8 +90,25 @@ def test_another_session_in_the_same_pi_is_no_leaving(reason: Any) -> None:
 
 def test_messages_that_were_taken_are_named_by_their_number() -> None:
     odd: list[Any] = [-1, True, "3", None, 2**60]
-    reader, told = fed(*({"type": "bridge_taken", "inboxId": number} for number in (0, 3, *odd, 4)))
-    assert (reader.taken, told) == ([0, 3, 4], [])
+    asked: list[int] = []
+    reader = PiLiveReader()
+    reader.message = asked.append
+    for number in (0, 3, *odd, 4):
+        told = reader.feed(json.dumps({"type": "bridge_taken", "inboxId": number}).encode(), 1.0)
+        assert list(told.events) == []
+    assert asked == [0, 3, 4]
+
+
+def test_a_message_that_was_taken_is_told_where_it_was_also_if_a_whole_turn_is_read_at_once() -> None:
+    reader, state = PiLiveReader(), RunState()
+    reader.message = lambda number: message_sent(number, "steer", "and b")
+    told = [Event("run_started", {})]
+    for line in (*TURN, SETTLED, {"type": "bridge_taken", "inboxId": 1}, BEGUN, *TURN, SETTLED):
+        told += reader.feed(json.dumps(line, separators=(",", ":")).encode(), 1.0).events
+    for event in told:
+        apply(state, event)
+    assert [event.type for event in told].count("message_sent") == 1
+    assert (told[-1].type, state.settled, state.stop_reason) == ("settled", True, "stop")
 
 
 def test_a_question_waits_until_it_is_answered() -> None:

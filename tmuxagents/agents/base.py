@@ -7,7 +7,7 @@ from __future__ import annotations
 
 TYPE_CHECKING = False
 if TYPE_CHECKING:
-    from collections.abc import Mapping, Sequence
+    from collections.abc import Callable, Mapping, Sequence
     from typing import Any, Protocol
 
     from tmuxagents.core.events import Event
@@ -35,7 +35,7 @@ if TYPE_CHECKING:
         left: bool  # a person has pressed a key that leaves the child
         asks: tuple[str, str | None] | None  # kind and words of a question that waits for a person
         settlings: int  # how often it has settled
-        taken: list[int]  # the messages that it has taken, for who asks to clear
+        message: Callable[[int], Event | None]  # what was sent to it under this number; set by who sends
 
     class Live(Protocol):
         """How one brand of child is run live: on the terminal of its window, with a bridge in it."""

@@ -14,10 +14,11 @@ from tmuxagents.core import events
 
 TYPE_CHECKING = False
 if TYPE_CHECKING:
-    from collections.abc import Mapping
+    from collections.abc import Callable, Mapping
     from typing import Any, ClassVar
 
     from tmuxagents.agents.base import Oversized
+    from tmuxagents.core.events import Event
 
 BRIDGE = f"{__file__.rpartition('/')[0].rpartition('/')[0]}/extensions/bridge/index.ts"
 FOLDER_VARIABLE = "TMUXAGENTS_BRIDGE"  # where the bridge finds its two FIFOs
@@ -44,6 +45,10 @@ class PiLive:
 LIVE = PiLive()
 
 
+def _nothing_sent(_number: int) -> Event | None:
+    return None
+
+
 class PiLiveReader(PiReader):
     """Reads what the bridge of one pi says."""
 
@@ -56,7 +61,7 @@ class PiLiveReader(PiReader):
         self.gone = False  # pi is on its way out
         self.asks: tuple[str, str | None] | None = None  # kind and words of a question that waits
         self.settlings = 0
-        self.taken: list[int] = []  # the messages that pi has taken, for who asks to clear
+        self.message: Callable[[int], Event | None] = _nothing_sent
 
     def feed(self, line: bytes, now: float) -> Reading:
         """Read one line."""
@@ -82,9 +87,10 @@ class PiLiveReader(PiReader):
         return NOTHING
 
     def _taken(self, raw: dict[str, Any], _now: float) -> Reading:
+        # Told in its place: a whole turn can be read at once, and what it began with does not follow its end.
         number = raw_json.whole(raw.get("inboxId"))
-        self.taken += [] if number is None else [number]
-        return NOTHING
+        sent = None if number is None else self.message(number)
+        return NOTHING if sent is None else Reading([sent])
 
     def _asks(self, raw: dict[str, Any], _now: float) -> Reading:
         self.asks = (raw_json.word(raw.get("kind")) or "question", raw_json.sentence(raw.get("title")))

@@ -7,8 +7,6 @@ from tmuxagents.edges.inbox import STOP, Inbox
 
 TYPE_CHECKING = False
 if TYPE_CHECKING:
-    from collections.abc import Iterable, Iterator
-
     from tmuxagents.core.events import Event
     from tmuxagents.edges.bridge import Bridge
     from tmuxagents.edges.inbox import Message
@@ -55,12 +53,10 @@ class Talk:
             what = {"inboxId": message.inbox_id, "kind": message.kind, "text": message.text}
             self._bridge.order({"order": "abort" if message.kind == STOP else "say", **what})
 
-    def taken(self, numbers: Iterable[int]) -> Iterator[Event]:
-        """Take note of what has been taken; yield what there is to tell."""
-        for number in numbers:
-            if number in self._ordered:
-                message, _ = self._ordered.pop(number)
-                yield events.message_sent(number, message.kind, message.text)
+    def taken(self, number: int) -> Event | None:
+        """Take note of what has been taken; return what there is to tell."""
+        message, _ = self._ordered.pop(number, (None, 0.0))
+        return None if message is None else events.message_sent(number, message.kind, message.text)
 
     def busy_until(self, now: float) -> float | None:
         """Return until when a message may still be taken; None if none is under way."""

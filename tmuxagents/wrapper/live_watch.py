@@ -34,6 +34,7 @@ class LiveWatch(Watch):
     ) -> None:
         super().__init__(**parts)
         self._live: LiveReader = parts["reader"]
+        self._live.message = talk.taken
         self._talk = talk
         self._rests = rests  # called when it has settled in a person's hands
         self._begin_by: float | None = begun_at + BEGIN_WITHIN_S if has_task else None
@@ -66,9 +67,6 @@ class LiveWatch(Watch):
             self._talk.begin(now)
             if self._is_opened_for_them:
                 self._open_for_them()
-        taken, live.taken = live.taken, []
-        for event in self._talk.taken(taken):
-            self._recorder.event(event)
         super()._note_settling(now)
         if self._settled_at is None:
             self._left_at = None
