@@ -366,6 +366,14 @@ def test_a_projects_preset_may_set_four_keys() -> None:
     assert read.notes == []
 
 
+def test_a_key_with_the_name_of_the_body_does_not_take_the_body_away() -> None:
+    read = preset("systemPrompt: from the header", "Look around.", source="project")
+    assert read.fields["systemPrompt"] == "Look around."
+    assert [warning.partition(": ")[2] for warning in read.warnings] == [
+        "a project's preset may not set systemPrompt; it is ignored"
+    ]
+
+
 def test_a_key_that_is_dropped_need_not_be_right() -> None:
     assert "timeout" not in preset("timeout: soon\nnesting: 99", source="project").fields
 

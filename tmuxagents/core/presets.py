@@ -222,7 +222,8 @@ def _restrict(preset: Preset, reader: Reader, *, full_profiles: bool) -> set[str
         if preset.kind == PRESET or key in preset.fields:
             shown = key if len(key) <= LONGEST_NAME else f"{key[:LONGEST_NAME]}…"
             preset.warnings.append(words.format(key=shown, name=preset.name, path=preset.path))
-        preset.fields.pop(key, None)
+        if key != BODY:  # of that name is also the text below the header, which stays
+            preset.fields.pop(key, None)
     return set(dropped)
 
 
