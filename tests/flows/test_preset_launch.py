@@ -284,6 +284,20 @@ def test_what_is_refused_has_made_nothing(
     assert not desk.sockets.exists()
 
 
+def test_a_refusal_says_which_files_were_left_out_and_why(desk: Desk, shelf: Shelf) -> None:
+    path = shelf.put(shelf.theirs / "scout.md", EXAMPLE)
+    bad = shelf.put(shelf.own / "bad.md", "---\nname: bad\n---\n")
+    path.chmod(0o666)
+    why = f"{path} is skipped: others can write to it (chmod go-w)"
+    done = desk("launch", "--json", "-p", "scout", "x", variables={"TMUXAGENTS_PI": str(ECHO)})
+    warnings = done.stderr.splitlines()
+    assert (done.returncode, warnings[0]) == (2, f"warning: presets: {why}")
+    assert warnings[1].startswith(f"warning: Failed to load preset from {bad}: ")
+    assert checked(done.stdout, "error")["error"]["hint"] == why
+    said = desk("launch", "-p", "bad", "x", variables={"TMUXAGENTS_PI": str(ECHO)}).stderr
+    assert said.count(f"Failed to load preset from {bad}: ") == 1
+
+
 def test_there_is_no_flag_for_tools_or_prompts(desk: Desk) -> None:
     for flag in ("--tools", "--agent-scope", "--system-prompt"):
         assert desk("launch", flag, "x", "task").returncode == 2

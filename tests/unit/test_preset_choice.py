@@ -188,3 +188,20 @@ def test_nothing_is_told_where_nothing_of_the_users_is_hidden() -> None:
     assert preset_choice.hiding(found.choose("scout")) is None
     found = catalogue(one("preset", "global"), one("profile", "global"))
     assert preset_choice.hiding(found.choose("scout")) is None
+
+
+@pytest.mark.parametrize(
+    ("wanted", "hint"),
+    [
+        ("writer", "/p/writer.md is skipped: why"),
+        ("global:writer", "/p/writer.md is skipped: why"),
+        ("anything", "/q/subagents is skipped: why"),
+        ("project:scout", "there is one that is not project: scout"),
+    ],
+)
+def test_a_file_that_was_skipped_is_what_an_unknown_name_may_mean(wanted: str, hint: str) -> None:
+    skipped = {path: f"{path} is skipped: why" for path in ("/q/subagents", "/p/writer.md")}
+    found = preset_choice.Catalogue([one("preset", "global")], skipped=skipped)
+    with pytest.raises(BadRequest) as caught:
+        found.choose(wanted)
+    assert caught.value.hint == hint

@@ -104,11 +104,12 @@ class Launcher:
 
     @contextlib.contextmanager
     def explaining(self) -> Iterator[None]:
-        """Give a refusal the warnings of the settings: one that was left out may be its reason."""
+        """Give a refusal the warnings of settings and presets: one that was left out may be its reason."""
         try:
             yield
         except TmuxAgentsError as refusal:
-            refusal.warnings = self.warnings
+            left_out = [warning for warning in self.preparing.left_out() if warning != refusal.message]
+            refusal.warnings = [*self.warnings, *left_out]
             raise
 
     def sketch(self, request: LaunchRequest, **call: Any) -> Prepared:

@@ -123,6 +123,10 @@ class Preparing:
             )
         return self._chooser
 
+    def left_out(self) -> list[str]:
+        """Return what had to be left out of the presets, if any were read."""
+        return self._chooser.survey.warnings if self._chooser else []
+
     def _fill_in(self, request: LaunchRequest, preset: Preset | None) -> None:
         """Let the preset say what the request leaves open, and the settings the rest."""
         settings = self._settings

@@ -91,7 +91,8 @@ def survey(
     """Read all preset and profile files that count in a folder."""
     with_project = project_presets and settings.project_presets
     found = presetfiles.read_all(folder, environment, with_project=with_project)
-    catalogue = Catalogue(found.files, full_profiles=settings.project_profiles_full)
+    skipped = {one.path: str(one) for one in found.refused}
+    catalogue = Catalogue(found.files, full_profiles=settings.project_profiles_full, skipped=skipped)
     return Survey(catalogue, found.refused)
 
 

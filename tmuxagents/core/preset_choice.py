@@ -14,7 +14,7 @@ from tmuxagents.errors import BadConfig, BadRequest, Fault
 
 TYPE_CHECKING = False
 if TYPE_CHECKING:
-    from collections.abc import Callable, Iterable, Iterator, Sequence
+    from collections.abc import Callable, Iterable, Iterator, Mapping, Sequence
     from typing import Any
 
     from tmuxagents.core.presets import PresetFile
@@ -23,9 +23,19 @@ _NEAR = 3
 
 
 class Catalogue:
-    """All presets and profiles that can be named somewhere, the winner of a name before those it hides."""
+    """All presets and profiles that can be named somewhere, the winner of a name before those it hides.
 
-    def __init__(self, files: Iterable[PresetFile], *, full_profiles: bool = False) -> None:
+    `skipped`: files and folders that nobody should believe, by path, and the line that says why.
+    """
+
+    def __init__(
+        self,
+        files: Iterable[PresetFile],
+        *,
+        full_profiles: bool = False,
+        skipped: Mapping[str, str] | None = None,
+    ) -> None:
+        self._skipped = skipped or {}
         self.presets: list[Preset] = []
         self.bad: list[Bad] = []
         for file in files:
@@ -77,8 +87,15 @@ class Catalogue:
         if elsewhere:
             near, hint = [name], f"there is one that is not {source}: {name}"
         else:
-            hint = f"Did you mean {near[0]}?" if near else "tmuxagents presets list shows what there is"
+            asked = f"Did you mean {near[0]}?" if near else None
+            hint = self._why_skipped(name) or asked or "tmuxagents presets list shows what there is"
         return {"hint": hint, "candidates": near}
+
+    def _why_skipped(self, name: str) -> str | None:
+        """Return why the file that may have this name was not read: itself, or any whole folder."""
+        files = [line for path, line in self._skipped.items() if _stem(path) == name]
+        folders = [line for path, line in self._skipped.items() if not path.endswith(".md")]
+        return next(iter([*files, *folders]), None)
 
 
 def scoped(wanted: str) -> tuple[str | None, str]:
