@@ -18,8 +18,9 @@ from typing import TYPE_CHECKING
 
 import pytest
 
-from tests.flows.watchers import checked
+from tests.flows.watchers import COMMAND, checked
 from tests.harness import PATH, REPOSITORY, TmuxServer, eventually
+from tests.terminal import Terminal
 from tmuxagents.commands.inspect import inspect
 from tmuxagents.commands.known import Caller
 from tmuxagents.commands.launch import Launcher
@@ -88,6 +89,15 @@ def test_a_task_of_a_megabyte_arrives_from_everywhere_it_fits(desk: Desk, source
         run_id = desk.launch(*(["-"] if source == "dash" else ["--task-file", "-"]), input=task)
     assert (desk.folder(run_id) / "prompt.txt").read_text() == task
     assert desk.result(run_id)["output"] == "fine"
+
+
+def test_an_editor_that_fails_is_no_fault_of_ours(desk: Desk) -> None:
+    terminal = Terminal([*COMMAND, "launch"], desk.home.environment | {"EDITOR": "false"}, desk.home.project)
+    try:
+        assert terminal.left() == 2
+        assert "hint: set EDITOR to one that works" in terminal.text
+    finally:
+        terminal.close()
 
 
 def test_inside_tmux_the_window_opens_there_without_taking_the_focus(desk: Desk) -> None:

@@ -95,6 +95,17 @@ def test_what_cannot_be_done_changes_nothing(
     assert (os.listdir(shelf.own), path.read_text()) == (["repo-scout.md"], EXAMPLE)
 
 
+@pytest.mark.parametrize(
+    ("prompt", "why"),
+    [("a\udcff", "it is not UTF-8"), ("x" * 65536, "it is larger than 64 KB")],
+    ids=["letters", "size"],
+)
+def test_a_file_that_could_not_be_read_is_not_written(shelf: Shelf, prompt: str, why: str) -> None:
+    problem = shelf.error("new", "a", "-d", "d", "--prompt", prompt)
+    assert (problem["message"], problem["hint"]) == (f"{shelf.own}/a.md: {why}", "nothing was written")
+    assert (problem["exit"], shelf.own.exists()) == (2, False)
+
+
 def test_a_home_directory_is_no_project(shelf: Shelf) -> None:
     done = shelf.home.command("presets", "new", "a", "-d", "d", "--project", cwd=shelf.home.folder)
     assert done.returncode == 2
@@ -180,6 +191,13 @@ def test_an_editor_that_fails_is_an_error(shelf: Shelf) -> None:
     shelf.put(shelf.own / "a.md", EXAMPLE)
     done = shelf("edit", "--editor", "repo-scout", **editor(shelf, "exit 3"))
     assert (done.returncode, "hint: set EDITOR to one that works" in done.stderr) == (2, True)
+
+
+def test_an_editor_that_saves_no_utf_8_is_told_so(shelf: Shelf) -> None:
+    path = shelf.put(shelf.own / "a.md", EXAMPLE)
+    done = shelf("edit", "--editor", "repo-scout", **editor(shelf, "printf '\\377' >> \"$1\""))
+    assert (done.returncode, path.read_text()) == (2, EXAMPLE)
+    assert done.stderr.startswith("What the editor has saved is not UTF-8.\n")
 
 
 # --- rm ---------------------------------------------------------------------------------------------------

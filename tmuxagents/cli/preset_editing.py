@@ -3,12 +3,11 @@
 from __future__ import annotations
 
 import os
-import sys
 
 import click
 
 from tmuxagents import configured, jsonline
-from tmuxagents.cli import calling, preset_wizard, streams, words
+from tmuxagents.cli import calling, preset_wizard, streams, tasks, words
 from tmuxagents.commands import edit_presets, presets
 from tmuxagents.core import preset_edit, preset_words, sanitize
 from tmuxagents.core.preset_fields import BODY, DESCRIPTION, GLOBAL, PRESET, PROFILE, PROJECT
@@ -66,7 +65,7 @@ def _given(kind: str, how: dict[str, Any]) -> dict[str, Any]:
     given = [f"{key}={how[name]}" for key, name in shorthands if how[name] is not None]
     fields = preset_edit.assigned([*given, *how["assignments"]], kind)
     if how["prompt"] is not None:
-        fields[BODY] = sys.stdin.read() if how["prompt"] == "-" else how["prompt"]
+        fields[BODY] = tasks.content(tasks.STDIN) if how["prompt"] == tasks.STDIN else how["prompt"]
     return fields
 
 

@@ -11,10 +11,9 @@ import sys
 
 import click
 
-from tmuxagents.cli import streams, words
+from tmuxagents.cli import editor, streams, words
 from tmuxagents.core import preset_edit, preset_fields, preset_words, sanitize
 from tmuxagents.core.preset_fields import BODY, DESCRIPTION, GLOBAL, PRESET, PROJECT
-from tmuxagents.errors import BadRequest
 
 TYPE_CHECKING = False
 if TYPE_CHECKING:
@@ -102,7 +101,7 @@ class OnTerminal:
     def prompt(self, question: str) -> str:
         """Ask for a text of any length."""
         answer = self.text(f"{question} ({_EDITOR}: in an editor)")
-        return (_edited("") or "").strip() if answer == _EDITOR else answer
+        return (editor.edited("") or "").strip() if answer == _EDITOR else answer
 
     def agrees(self, question: str, text: str) -> bool:
         """Show a text, and ask whether it is right."""
@@ -205,7 +204,7 @@ def in_editor(draft: Draft) -> None:
     """Let somebody edit a draft until it is good; raise Cancelled if nothing was changed."""
     text = draft.text
     while True:
-        edited = _edited(text)
+        edited = editor.edited(text)
         if edited is None or edited == draft.text:
             raise Cancelled
         flaws = preset_edit.flaws_of(_with(draft, edited))
@@ -220,15 +219,3 @@ def in_editor(draft: Draft) -> None:
 
 def _with(draft: Draft, text: str) -> Draft:
     return preset_edit.Draft(kind=draft.kind, source=draft.source, path=draft.path, text=text)
-
-
-def _edited(text: str) -> str | None:
-    """Return a text as it was saved in an editor; None if it was not."""
-    try:
-        edited: str | None = click.edit(text, extension=".md")
-    except click.UsageError:
-        raise
-    except click.ClickException as error:
-        hint = "set EDITOR to one that works"
-        raise BadRequest(error.format_message(), kind="usage", hint=hint) from error
-    return edited

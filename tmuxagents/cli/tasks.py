@@ -44,7 +44,9 @@ def _written() -> str:
     if not (os.isatty(0) and streams.is_terminal()):
         hint = f"give it: {_call('the task')}, or - to read it from stdin"
         raise BadRequest("There is no task.", kind="empty-task", hint=hint)
-    return click.edit("", extension=".md", require_save=True) or ""
+    from tmuxagents.cli import editor  # noqa: PLC0415  (few tasks are written there)
+
+    return editor.edited("") or ""
 
 
 def _call(task: str) -> str:

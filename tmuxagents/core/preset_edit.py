@@ -101,9 +101,9 @@ class Draft:
 def settled(draft: Draft) -> Preset:
     """Return what a draft will be read as, or raise BadConfig for one that is bad."""
     read = presets.parse(draft)
-    if isinstance(read, presets.Preset):
+    flaws = flaws_of(draft)
+    if isinstance(read, presets.Preset) and not flaws:
         return read
-    flaws = presets.nameless(draft) if read is None else read.flaws
     kind = f"bad-{draft.kind}"
     faults = [Fault(kind, flaw.words(), field=flaw.field) for flaw in flaws]
     message = f"{draft.path}: {flaws[0].words()}"
@@ -112,6 +112,12 @@ def settled(draft: Draft) -> Preset:
 
 def flaws_of(draft: Draft) -> list[preset_fields.Flaw]:
     """Return what is wrong with a draft."""
+    try:
+        size = len(draft.text.encode("utf-8"))
+    except UnicodeEncodeError:  # of a command line, or of an editor
+        return [preset_fields.Flaw("it is not UTF-8")]
+    if size > frontmatter.MOST_BYTES:  # it would be written, and never read
+        return [preset_fields.Flaw(f"it is larger than {frontmatter.MOST_BYTES // 1024} KB")]
     read = presets.parse(draft)
     if read is None:
         return presets.nameless(draft)
