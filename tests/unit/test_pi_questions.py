@@ -105,6 +105,7 @@ def test_an_answer_that_lists_nothing_is_an_answer() -> None:
         answer(raw(), command="get_state"),
         answer(data=None),
         answer(data={"models": {}}),
+        answer("gpt-4o", raw(id="a\nb")),
     ],
 )
 def test_what_is_no_list_of_models(line: bytes) -> None:
@@ -154,7 +155,15 @@ def test_the_list_that_says_that_there_are_none() -> None:
 
 
 @pytest.mark.parametrize(
-    "text", [b"", b"\n", b"Error: Unknown option: --list-models", b"\xff\xfe", b"a b c d e f"]
+    "text",
+    [
+        b"",
+        b"\n",
+        b"Error: Unknown option: --list-models",
+        b"\xff\xfe",
+        b"a b c d e f",
+        b"provider model\na b c",
+    ],
 )
 def test_what_is_no_printed_list(text: bytes) -> None:
     assert pi.listing(text) is None

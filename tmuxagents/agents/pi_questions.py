@@ -38,7 +38,7 @@ def is_old(release: str) -> bool:
 
 
 def models(line: bytes) -> list[dict[str, Any]] | None:
-    """Return the models that a line of the RPC mode lists, in their order; None if it does not."""
+    """Return the models that a line of the RPC mode lists, in their order; None if it says nothing usable."""
     try:
         answer = json.loads(line)
     except (ValueError, RecursionError):
@@ -49,11 +49,13 @@ def models(line: bytes) -> list[dict[str, Any]] | None:
     listed = data.get("models") if isinstance(data, dict) and answer.get("success") is True else None
     if not isinstance(listed, list):
         return None
-    return [row for row in map(_model, listed) if row is not None]
+    found = [row for row in map(_model, listed) if row is not None]
+    # What stands in a list that cannot be read nobody knows: it is not an empty one.
+    return found if found or not listed else None
 
 
 def listing(text: bytes) -> list[dict[str, Any]] | None:
-    """Return the models of the printed list; None if this is none."""
+    """Return the models of the printed list; None if this is none, or not a line of it can be read."""
     lines = text.decode("utf-8", "replace").splitlines()
     if any(line.startswith(_NOBODY) for line in lines):
         return []
@@ -61,13 +63,13 @@ def listing(text: bytes) -> list[dict[str, Any]] | None:
     starts = [number for number, cells in enumerate(rows) if cells[:2] == _HEADER]
     if not starts:
         return None
-    columns, found = rows[starts[0]], []
-    for cells in rows[starts[0] + 1 :]:
+    columns, below, found = rows[starts[0]], rows[starts[0] + 1 :], []
+    for cells in below:
         if len(cells) == len(columns) and _is_id(*cells[:2]):
             said = dict(zip(columns, cells, strict=True))
             facts = {"reasoning": _yes(said.get("thinking")), "images": _yes(said.get("images"))}
             found.append(described(f"{cells[0]}/{cells[1]}", facts))
-    return found
+    return found if found or not below else None
 
 
 def _yes(word: str | None) -> bool | None:
