@@ -98,16 +98,15 @@ def test_a_tool_has_the_letters_of_a_tool(odd: str) -> None:
         ),
         (
             "name: a\ndescription: [x]",
-            ["line 3, description: it is missing: say in a few words what the preset is for"],
+            ["line 3, description: this must be a text; put it in quotes"],
         ),
+        ("name: a\ndescription: d\ntools: true", ["line 4, tools: this must be a list of words"]),
+        ("name: a\ndescription: d\ntools: {a: b}", ["line 4, tools: this must be a list of words"]),
         ("name: a\ndescription: d\nmodel: [x]", ["line 4, model: this must be the name of a model"]),
         ("name: a\ndescription: d\nmodel: true", ["line 4, model: this must be the name of a model"]),
         (
             "name: a\ndescription: d\ntools: [[read]]",
-            [
-                "line 4, tools: this must be a list of words",
-                "line 4, tools: it is empty: name the tools, or leave the key out to restrict none",
-            ],
+            ["line 4, tools: this must be a list of words"],
         ),
         ("name: a\ndescription: b: c", ['line 3, description: a text that holds ": " must stand in quotes']),
         ("name: ''\ndescription: d", ["line 2, name: it is empty"]),

@@ -519,6 +519,17 @@ def test_a_warning_names_the_file() -> None:
     ]
 
 
+@pytest.mark.parametrize(
+    ("value", "words"),
+    [
+        (0, "timeout must be at least 1; 1 is used"),
+        (1e18, "timeout must be at most 1000000000; 1000000000 is used"),
+    ],
+)
+def test_a_warning_of_a_figure_names_the_end_that_it_is_beyond(value: float, words: str) -> None:
+    assert resolved(user={"timeout": value}).warnings == [f"global settings: {words}"]
+
+
 def test_similarity_of_calls_is_no_setting() -> None:
     assert not [key for key in settings.KEYS if "similar" in key]
 

@@ -119,7 +119,9 @@ def read_preset(reader: Reader) -> Fields:
     header = reader.header
     description = reader.text(DESCRIPTION)
     if description is None:
-        reader.fault(DESCRIPTION, "it is missing: say in a few words what the preset is for")
+        is_there = not isinstance(header.fields.get(DESCRIPTION), str | None)
+        missing = "it is missing: say in a few words what the preset is for"
+        reader.fault(DESCRIPTION, "this must be a text; put it in quotes" if is_there else missing)
     model = reader.text("model")
     if model is None and not isinstance(header.fields.get("model"), str | None):
         reader.fault("model", "this must be the name of a model")
@@ -138,7 +140,13 @@ def _preset_tools(reader: Reader) -> list[str] | None:
     """Return the tools; a key without any would read like none at all, or like all: it is refused."""
     if "tools" not in reader.header.fields:
         return None
-    tools = [tool.strip() for tool in reader.words("tools") or () if tool.strip()]
+    words = reader.words("tools")
+    given = reader.header.fields["tools"]
+    if isinstance(given, bool | dict):
+        reader.fault("tools", "this must be a list of words")
+    if words is None and isinstance(given, bool | dict | list):
+        return None
+    tools = [tool.strip() for tool in words or () if tool.strip()]
     if not tools:
         reader.fault("tools", "it is empty: name the tools, or leave the key out to restrict none")
     for tool in tools:

@@ -64,7 +64,9 @@ class Number(Rule):
         if type(value) not in (int, float) or value - value != 0:
             return self.bad(f"a number, {span}")
         used = self.clamped(value)
-        return used, None if used == value else f"must be {span}; {used:g} is used"
+        if self.most is None and used < value:
+            span = f"at most {_MOST}"
+        return used, None if used == value else f"must be {span}; {used:.10g} is used"
 
 
 class Choice(Rule):
