@@ -229,7 +229,9 @@ def _check_ours(facts: os.stat_result) -> None:
     """Raise Refused if somebody but us (and root) could have written it."""
     if facts.st_uid not in (os.getuid(), 0):
         raise Refused("", "it belongs to another user")
-    if facts.st_mode & (stat.S_IWGRP | stat.S_IWOTH):
+    # Many systems let users write for a group that is theirs alone (umask 002), and never root.
+    ours_alone = os.getuid() != 0 and settings.only_we_write(facts)
+    if facts.st_mode & (stat.S_IWGRP | stat.S_IWOTH) and not ours_alone:
         raise Refused("", "others can write to it (chmod go-w)")
 
 
