@@ -120,6 +120,18 @@ def test_nothing_is_written_where_others_can_write(shelf: Shelf) -> None:
     assert os.listdir(shelf.own) == []
 
 
+@pytest.mark.parametrize("link", [".pi", ".pi/subagents"])
+def test_a_link_of_a_clone_leads_no_new_file_out_of_it(shelf: Shelf, link: str) -> None:
+    elsewhere = shelf.home.folder / "elsewhere"
+    elsewhere.mkdir()
+    place = shelf.home.project / link
+    place.parent.mkdir(exist_ok=True)
+    place.symlink_to(elsewhere)
+    problem = shelf.error("new", "a", "-d", "d", "--project")
+    assert problem["message"] == f"{shelf.theirs}: it is a symbolic link that leaves the project"
+    assert os.listdir(elsewhere) == []
+
+
 # --- edit -------------------------------------------------------------------------------------------------
 
 

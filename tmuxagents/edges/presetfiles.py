@@ -119,10 +119,15 @@ def _nearest(found: Found, folder: str, environment: Mapping[str, str], name: st
 
 def _check_place(above: str, place: str) -> None:
     """Raise Refused unless a project's folder really lies in the project, and nobody else can write to it."""
-    if not f"{os.path.realpath(place)}/".startswith(f"{above.rstrip('/')}/"):
-        raise Refused(place, "it is a symbolic link that leaves the project")
+    refuse_outside(above, place)
     for folder in (os.path.dirname(place), place):
         _check_ours(os.stat(folder))
+
+
+def refuse_outside(above: str, place: str) -> None:
+    """Raise Refused if a folder of a project, which need not be there yet, would lie outside of it."""
+    if not f"{os.path.realpath(place)}/".startswith(f"{above.rstrip('/')}/"):
+        raise Refused(place, "it is a symbolic link that leaves the project")
 
 
 def _names(place: str) -> list[str]:

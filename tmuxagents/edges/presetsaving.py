@@ -6,12 +6,17 @@ import contextlib
 import os
 import stat
 
-from tmuxagents.edges.presetfiles import opened_folder
+from tmuxagents.edges.presetfiles import opened_folder, refuse_outside
 
 
 def write_new(path: str, text: str, *, shared: bool) -> None:
-    """Make a file that is not there yet, and its folder; `shared` ones may be read by others, as code is."""
+    """Make a file that is not there yet, and its folder.
+
+    `shared`: it is a project's. Others may read it, as they read code, and no link leads it out of there.
+    """
     folder = os.path.dirname(path)
+    if shared:
+        refuse_outside(os.path.dirname(os.path.dirname(folder)), folder)
     _make_folders(folder, 0o755 if shared else 0o700)
     with opened_folder(os.path.realpath(folder, strict=True)) as handle:
         flags = os.O_WRONLY | os.O_CREAT | os.O_EXCL | os.O_NOFOLLOW | os.O_CLOEXEC
