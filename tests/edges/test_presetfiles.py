@@ -474,3 +474,11 @@ def test_a_file_that_was_named_and_cannot_be_read(desk: Desk, name: str, why: st
         presetfiles.read_file(path, "preset", "global")
     assert (caught.value.path, caught.value.why) == (path, why)
     assert str(caught.value) == f"{path} is skipped: {why}"
+
+
+def test_a_file_that_was_named_in_a_folder_that_others_can_write(desk: Desk) -> None:
+    path = desk.put("shared/a.md")
+    path.parent.chmod(0o777)
+    with pytest.raises(Refused) as caught:
+        presetfiles.read_file(str(path), "preset", "global")
+    assert caught.value.why == f"its folder: {OTHERS}"

@@ -92,6 +92,8 @@ def test_what_cannot_be_done_changes_nothing(
         assert "description: it is missing" in problem["message"]
     else:
         assert problem["message"] == message
+        # The words are those of /profile inside pi: here, the hint names a command.
+        assert "/profile" not in message or problem["hint"].startswith("tmuxagents presets ")
     assert (os.listdir(shelf.own), path.read_text()) == (["repo-scout.md"], EXAMPLE)
 
 

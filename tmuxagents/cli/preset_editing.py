@@ -71,7 +71,9 @@ def _given(kind: str, how: dict[str, Any]) -> dict[str, Any]:
 
 def _required(name: str | None, verb: str) -> str:
     if name is None:
-        raise BadRequest(preset_edit.usage(verb), kind="usage")
+        called = {"create": "new", "delete": "rm"}.get(verb, verb)
+        hint = f"tmuxagents presets {called} NAME; see tmuxagents presets {called} --help"
+        raise BadRequest(preset_edit.usage(verb), kind="usage", hint=hint)
     return name
 
 

@@ -42,7 +42,8 @@ def is_name(name: str) -> bool:
 def refuse_name(name: str) -> None:
     """Raise BadRequest for a name that a new file cannot have."""
     if not is_name(name):
-        raise BadRequest(usage("create"), kind="bad-argument", field=NAME)
+        hint = "tmuxagents presets new NAME, of letters, digits, - and _"
+        raise BadRequest(usage("create"), kind="bad-argument", field=NAME, hint=hint)
 
 
 def exists(name: str) -> BadRequest:

@@ -85,6 +85,7 @@ def read_file(path: str, kind: str, source: str) -> File:
     folder, name = os.path.split(os.path.abspath(path))
     try:
         real = os.path.realpath(folder, strict=True)
+        _check_folder_of_file(real)
         with opened_folder(real) as handle:
             return File(kind, source, f"{folder}/{name}", _read(handle, real, name))
     except Refused as error:
@@ -145,9 +146,7 @@ def _read_folder(found: Found, kind: str, source: str, place: str) -> None:
     try:
         names = _names(place)
         real = os.path.realpath(place, strict=True)
-        _check_ours(
-            os.stat(os.path.dirname(place))
-        )  # who can write there can put another folder in its place
+        _check_ours(os.stat(os.path.dirname(place)))  # or others could put another folder in its place
         with opened_folder(real) as handle:
             for name in names[:MOST_FILES]:
                 _read_into(found, (kind, source, f"{place}/{name}"), handle, real)
@@ -238,6 +237,14 @@ def _check_ours(facts: os.stat_result) -> None:
     ours_alone = os.getuid() != 0 and settings.only_we_write(facts)
     if facts.st_mode & (stat.S_IWGRP | stat.S_IWOTH) and not ours_alone:
         raise Refused("", "others can write to it (chmod go-w)")
+
+
+def _check_folder_of_file(folder: str) -> None:
+    """Raise Refused if it is the folder of a file that is not ours alone, and not the file."""
+    try:
+        _check_ours(os.stat(folder))
+    except Refused as error:
+        raise Refused("", f"its folder: {error.why}") from error
 
 
 def _why(error: OSError | ValueError) -> str:
