@@ -211,6 +211,7 @@ def test_two_runs_in_one_directory_are_told_of(desk: Desk) -> None:
         (["--task-file", "/nowhere", ""], 2, "usage"),
         (["--task-file", "/nowhere"], 2, "bad-file"),
         (["-L", "a/b", "x"], 2, "usage"),
+        (["-L", "s" * 108, "x"], 3, "tmux-unreachable"),
     ],
 )
 def test_a_refusal_makes_nothing(desk: Desk, arguments: list[str], code: int, kind: str) -> None:

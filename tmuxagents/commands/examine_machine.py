@@ -16,7 +16,6 @@ if TYPE_CHECKING:
 
     from tmuxagents.commands.doctor import Case
 
-_LONGEST_SOCKET = 107  # of a path that a unix socket can have
 _MARGIN = 64  # watches that others of the same user need at the same time
 
 
@@ -31,7 +30,7 @@ def server(case: Case) -> list[Check]:
     """Look at the tmux server that would be used, and ask it something."""
     chosen, socket = case.place, case.place.socket
     found = [checkup.warning("server", chosen.warning, "unset TMUX")] if chosen.warning else []
-    if len(os.fsencode(socket)) > _LONGEST_SOCKET:
+    if len(os.fsencode(socket)) > servers.LONGEST_PATH:
         hint = "set TMUX_TMPDIR to a folder with a shorter path"
         return [*found, checkup.broken("server", f"The path {socket} is too long for a socket", hint)]
     if os.path.isdir(os.path.dirname(socket)):

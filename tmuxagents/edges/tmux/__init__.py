@@ -17,7 +17,15 @@ from tmuxagents.edges.tmux.clients import Client, Clients
 from tmuxagents.edges.tmux.opening import Home, Opened, Order
 from tmuxagents.edges.tmux.options import Options
 from tmuxagents.edges.tmux.runner import Denied, NoServer, Refused, Runner, Unanswered, client_version
-from tmuxagents.edges.tmux.servers import Caller, Server, caller, is_denied, listening, socket_folder
+from tmuxagents.edges.tmux.servers import (
+    Caller,
+    Server,
+    caller,
+    is_denied,
+    listening,
+    refuse_long,
+    socket_folder,
+)
 from tmuxagents.edges.tmux.status import Status
 from tmuxagents.edges.tmux.windows import Window, Windows
 
@@ -44,6 +52,7 @@ __all__ = [
     "client_version",
     "is_denied",
     "listening",
+    "refuse_long",
     "socket_folder",
 ]
 

@@ -20,6 +20,7 @@ if TYPE_CHECKING:
     from collections.abc import Mapping
 
 UNKNOWN = 0  # somebody listens, but who cannot be said (another pid namespace, a queue that is full)
+LONGEST_PATH = 107  # bytes of a socket that the kernel has room for
 _CREDENTIALS = struct.Struct("3i")
 
 
@@ -90,7 +91,19 @@ def listening(path: str) -> int | None:
 def is_denied(path: str) -> bool:
     """Say whether we may not talk to a socket, as in a sandbox. Nobody needs to listen there."""
     with sockets.socket(sockets.AF_UNIX, sockets.SOCK_STREAM | sockets.SOCK_NONBLOCK) as probe:
-        return probe.connect_ex(path) in (errno.EACCES, errno.EPERM)
+        try:
+            return probe.connect_ex(path) in (errno.EACCES, errno.EPERM)
+        except OSError:  # it is too long to be one
+            return False
+
+
+def refuse_long(path: str) -> None:
+    """Raise Unusable for a path that the kernel takes for no socket."""
+    if len(os.fsencode(path)) > LONGEST_PATH:
+        why = os.strerror(errno.ENAMETOOLONG)
+        message = f"There can be no tmux socket at {path}: {why}."
+        hint = "give -L a shorter name, or set TMUX_TMPDIR to a folder with a shorter path"
+        raise Unusable(message, kind="tmux-unreachable", hint=hint)
 
 
 def socket_folder(environment: Mapping[str, str]) -> str:
