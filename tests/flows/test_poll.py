@@ -683,6 +683,12 @@ def test_a_refusal(home: Home, arguments: tuple[str, ...], code: int, kind: str)
     assert (done.returncode, error["kind"], error["exit"], done.stderr) == (code, kind, code, "")
 
 
+def test_a_state_directory_that_nothing_can_be_called_is_no_fault_of_ours(home: Home) -> None:
+    home.environment["TMUXAGENTS_HOME"] = f"/{'s' * 5000}"
+    done = command(home, "poll", "--json")
+    assert (done.returncode, checked(done.stdout, "error")["error"]["kind"]) == (3, "no-permission")
+
+
 LONG_WAY = """from tmuxagents import cli
 import atexit, sys
 atexit.register(lambda: sys.stderr.write(" ".join(sys.modules)))

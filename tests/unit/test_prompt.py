@@ -176,6 +176,10 @@ def test_a_file_that_cannot_be_had_says_why_in_its_place(problem: str, size: int
     assert prompt.file_block(FileSpec("../a", head=1), FileText(size=size, problem=problem)) == shown
 
 
+def test_a_name_that_is_no_utf_8_can_stand_in_a_prompt() -> None:
+    assert prompt.file_block(FileSpec("a\udcff"), FileText("one\n")) == "=== a? ===\none"
+
+
 @pytest.mark.parametrize(
     ("path", "allow", "may"),
     [("/p/a", False, True), ("/p", False, True), ("/px/a", False, False), ("/etc/x", True, True)],

@@ -28,6 +28,7 @@ _USED_UP = (errno.EMFILE, errno.ENFILE, errno.EAGAIN, errno.ENOMEM)
 _MOST_TOLD = 20  # faults of one call: nobody mends more of them at once
 # What a group without a verb raises; click 8.1 has no such thing, and prints the page by itself.
 _HELP: Any = getattr(click.exceptions, "NoArgsIsHelpError", ())
+_NO_PLACE = (errno.EROFS, errno.ENAMETOOLONG)
 _BROKEN = (errno.EIO, errno.ENOLCK, errno.ESTALE, errno.EUCLEAN)
 
 
@@ -96,7 +97,7 @@ def _of_the_machine(error: OSError) -> Unusable | None:
         message = f"The file system does not work: {error}."
         hint = "set TMUXAGENTS_HOME to a folder on a local disk"
         return Unusable(message, kind="no-permission", hint=hint)
-    if isinstance(error, (PermissionError, NotADirectoryError)) or error.errno == errno.EROFS:
+    if isinstance(error, (PermissionError, NotADirectoryError)) or error.errno in _NO_PLACE:
         message = f"{error.strerror}: {error.filename or error}."
         hint = "set TMUXAGENTS_HOME to a folder of yours"
         return Unusable(message, kind="no-permission", hint=hint)

@@ -30,16 +30,17 @@ def may_be_read(resolved: str, folder: str, *, allow_outside: bool = False) -> b
 
 def file_block(spec: FileSpec, found: FileText) -> str:
     """Return what stands in the prompt for one file: its lines, or why they are not there."""
+    path = spec.path.encode("utf-8", "replace").decode("utf-8")  # a name need not be UTF-8, and a prompt is
     if found.problem == records.OUTSIDE:
-        return f"[access denied: path outside project directory: {spec.path}]"
+        return f"[access denied: path outside project directory: {path}]"
     if found.problem == records.MISSING:
-        return f"[file not found: {spec.path}]"
+        return f"[file not found: {path}]"
     if found.problem == records.TOO_LARGE:
         size = (found.size + _KB // 2) // _KB
-        return f"[file too large: {spec.path} ({size}KB, limit {FILE_LIMIT // _KB}KB)]"
+        return f"[file too large: {path} ({size}KB, limit {FILE_LIMIT // _KB}KB)]"
     if found.problem is not None:
-        return f"[could not read file: {spec.path}]"
-    return f"{_FILE}{spec.path} ===\n{_wanted(found.text, spec)}"
+        return f"[could not read file: {path}]"
+    return f"{_FILE}{path} ===\n{_wanted(found.text, spec)}"
 
 
 def left_out(blocks: Iterable[str]) -> list[str]:
