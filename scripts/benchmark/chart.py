@@ -15,8 +15,8 @@ if TYPE_CHECKING:
 
     from scripts.benchmark.table import Figure
 
-WIDTH, MARGIN, LINE, SIZE = 900, 24, 20, 13
-_NAMES, _BARS = 470, 300  # of a line: its words, and what one whole goal takes
+WIDTH, MARGIN, LINE, SIZE = 990, 24, 20, 13
+_NAMES, _BARS = 560, 300  # of a line: its words, and what one whole goal takes
 _LONGEST = 1.25  # goals; what is more is cut, and its figure tells
 _PLOT, _TICKS = 200, 4  # height of a plot, lines across it
 _RED, _GREEN, _GREY = NAMED[1], NAMED[2], NAMED[8]
@@ -53,7 +53,7 @@ def _bars(goals: Sequence[Figure], top: float) -> Iterator[str]:
     for line, figure in enumerate(goals):
         share = figure.figure / (figure.goal or 1)
         down = top + line * LINE
-        yield _text(MARGIN, down + SIZE, f"{figure.row:2} {figure.what}"[:58].replace("`", ""))
+        yield _text(MARGIN, down + SIZE, f"{figure.row:2} {figure.what}".replace("`", ""))
         colour = _GREEN if figure.met else _RED
         yield _box(left, down + 3, max(1.0, min(share, _LONGEST) * _BARS), LINE - 7, colour)
         yield _text(left + _LONGEST * _BARS - 4, down + SIZE, f"{100 * share:.0f} %", anchor="end")
