@@ -11,18 +11,19 @@ DEFAULT = '"#{=21:pane_title}" %H:%M %d-%b-%y'
 
 @pytest.mark.parametrize("value", ["", DEFAULT, " ", "#(date)"])
 def test_what_is_joined_can_be_parted(value: str) -> None:
-    both = statusright.joined(value)
+    both = statusright.OURS.joined(value)
     assert both.startswith("#{E:@tmuxagents_status} ")
     assert both.endswith(value)
-    assert statusright.is_in(both)
-    assert statusright.parted(both) == value
+    assert statusright.OURS.is_in(both)
+    assert statusright.OURS.parted(both) == value
 
 
 @pytest.mark.parametrize(
-    "value", [DEFAULT, f"{DEFAULT} #{{E:@tmuxagents_status}}", statusright.joined(statusright.joined("x"))]
+    "value",
+    [DEFAULT, f"{DEFAULT} #{{E:@tmuxagents_status}}", statusright.OURS.joined(statusright.OURS.joined("x"))],
 )
 def test_where_our_text_is_not_as_we_put_it_nothing_is_parted(value: str) -> None:
-    assert statusright.parted(value) is None
+    assert statusright.OURS.parted(value) is None
 
 
 @pytest.mark.parametrize(

@@ -11,11 +11,11 @@ from tmuxagents.core import keytable, windowmarks
 
 def test_the_mark_is_in_front_and_taken_out_again_only_from_there() -> None:
     for theirs in ("", "#I:#W#{?window_flags,#{window_flags}, }", "#[fg=red]x"):
-        ours = windowmarks.joined(theirs)
-        assert (windowmarks.is_in(theirs), windowmarks.is_in(ours)) == (False, True)
-        assert windowmarks.parted(ours) == theirs
-    assert [windowmarks.parted(value) for value in ("x", "x#{E:@tmuxagents_mark}")] == [None, None]
-    assert windowmarks.parted(windowmarks.joined(windowmarks.joined("x"))) is None
+        ours = windowmarks.OURS.joined(theirs)
+        assert (windowmarks.OURS.is_in(theirs), windowmarks.OURS.is_in(ours)) == (False, True)
+        assert windowmarks.OURS.parted(ours) == theirs
+    assert [windowmarks.OURS.parted(value) for value in ("x", "x#{E:@tmuxagents_mark}")] == [None, None]
+    assert windowmarks.OURS.parted(windowmarks.OURS.joined(windowmarks.OURS.joined("x"))) is None
 
 
 def test_the_mark_has_a_sign_for_each_way_that_a_run_stands() -> None:

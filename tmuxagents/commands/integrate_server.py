@@ -10,14 +10,7 @@ from tmuxagents.errors import BadRequest
 
 TYPE_CHECKING = False
 if TYPE_CHECKING:
-    from typing import Protocol
-
-    class Joins(Protocol):
-        """How something of ours is found in a value, and taken out of it."""
-
-        def is_in(self, value: str, /) -> bool: ...  # noqa: D102
-        def parted(self, value: str, /) -> str | None: ...  # noqa: D102
-
+    from tmuxagents.core.infront import InFront
 
 _PREFIX = "prefix"
 # What the watcher tells a server, and we.
@@ -42,10 +35,10 @@ class Server:
 
     def off(self) -> Step:
         """Plan to give back what was there before, and to take away all that is ours."""
-        self._take_out(statusright.VALUE, statusright)
+        self._take_out(statusright.VALUE, statusright.OURS)
         self._give_length_back()
         for name in windowmarks.VALUES:
-            self._take_out(name, windowmarks)
+            self._take_out(name, windowmarks.OURS)
         for name in (*_DECLARED, keytable.NOTE):
             if (value := self._options.read(name)) is not None:
                 self._step.change(name, value, None)
@@ -56,7 +49,7 @@ class Server:
         value = options.read(statusright.VALUE) or ""
         limit = options.read(statusright.LENGTH) or "0"
         note = options.read(statusright.MEMORY)
-        is_in = statusright.is_in(value)
+        is_in = statusright.OURS.is_in(value)
         if note is not None or not is_in:  # else the person put it there, and knows how long it is
             width = None if is_in or statusright.has_job(value) else options.width(statusright.VALUE)
             after = statusright.length_for(int(limit), width=width, note=note)
@@ -64,7 +57,7 @@ class Server:
                 step.change(statusright.MEMORY, note, statusright.remembered(int(limit), after))
                 step.change(statusright.LENGTH, limit, str(after))
         if not is_in:
-            step.change(statusright.VALUE, value, statusright.joined(value))
+            step.change(statusright.VALUE, value, statusright.OURS.joined(value))
 
     def _show_marks(self) -> None:
         mark = self._options.read(windowmarks.MARK)
@@ -72,8 +65,8 @@ class Server:
             self._step.change(windowmarks.MARK, mark, windowmarks.FORMAT)
         for name in windowmarks.VALUES:
             value = self._options.read(name) or ""
-            if not windowmarks.is_in(value):
-                self._step.change(name, value, windowmarks.joined(value))
+            if not windowmarks.OURS.is_in(value):
+                self._step.change(name, value, windowmarks.OURS.joined(value))
 
     def _bind(self, key: str, program: str) -> None:
         lines = keytable.lines(key, program)
@@ -87,7 +80,7 @@ class Server:
         self._step.lines = lines
         self._step.change(keytable.NOTE, before, keytable.note(lines))
 
-    def _take_out(self, name: str, ours: Joins) -> None:
+    def _take_out(self, name: str, ours: InFront) -> None:
         value = self._options.read(name) or ""
         if not ours.is_in(value):
             return

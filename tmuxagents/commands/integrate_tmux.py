@@ -40,8 +40,8 @@ class Wanted:
 
     def lines(self, theirs: Sequence[str]) -> list[str]:
         """Return the lines of the configuration, without what a person has put into lines of their own."""
-        status = () if any(map(statusright.is_in, theirs)) else statusright.LINES
-        marks = () if any(map(windowmarks.is_in, theirs)) else windowmarks.LINES
+        status = () if any(map(statusright.OURS.is_in, theirs)) else statusright.LINES
+        marks = () if any(map(windowmarks.OURS.is_in, theirs)) else windowmarks.LINES
         return [*status, *marks, *(keytable.lines(self.key, self.program) if self.key else ())]
 
 

@@ -8,11 +8,14 @@ from __future__ import annotations
 
 import re
 
+from tmuxagents.core.infront import InFront
+
 VALUE, LENGTH = "status-right", "status-right-length"
 MEMORY = "@tmuxagents_length"  # what the length was, and what it was made: to give back exactly that
 TEXT = "#{E:@tmuxagents_status}"
 MARK = "@tmuxagents_status"
 _FRONT = f"{TEXT} "
+OURS = InFront(_FRONT, MARK)
 _ROOM = 100  # columns of our text at its longest, with the name of a run that has just ended
 _GROWTH = 40  # so much longer than now may theirs become: titles and counters change
 _JOB = "("  # as in `#(uptime)`
@@ -35,22 +38,6 @@ LINES = (
     f"  set-option -gF {VALUE} '#{_FRONT}#{{{VALUE}}}'",
     "}",
 )
-
-
-def is_in(value: str) -> bool:
-    """Say whether a status line shows our text already, wherever."""
-    return MARK in value
-
-
-def joined(value: str) -> str:
-    """Return a value with our text in front."""
-    return _FRONT + value
-
-
-def parted(value: str) -> str | None:
-    """Return a value without our text; None where it does not stand as we put it."""
-    rest = value.removeprefix(_FRONT)
-    return None if rest == value or is_in(rest) else rest
 
 
 def has_job(value: str) -> bool:

@@ -5,10 +5,13 @@ The same rule twice, as in core/statusright: as values for a server that runs, a
 
 from __future__ import annotations
 
+from tmuxagents.core.infront import InFront
+
 VALUES = ("window-status-format", "window-status-current-format")
 MARK = "@tmuxagents_mark"
 _STATE = "@tmuxagents_state"
 _FRONT = f"#{{E:{MARK}}}"
+OURS = InFront(_FRONT, MARK)
 # state -> sign, and a colour where somebody should look; any other state is that of a run that goes on.
 # Nothing is green: so is tmux's own status line, and nobody could see it.
 _SIGNS = {
@@ -35,19 +38,3 @@ LINES = (
         for name in VALUES
     ),
 )
-
-
-def is_in(value: str) -> bool:
-    """Say whether windows show our mark already, wherever."""
-    return MARK in value
-
-
-def joined(value: str) -> str:
-    """Return a value with our mark in front."""
-    return _FRONT + value
-
-
-def parted(value: str) -> str | None:
-    """Return a value without our mark; None where it does not stand as we put it."""
-    rest = value.removeprefix(_FRONT)
-    return None if rest == value or is_in(rest) else rest
