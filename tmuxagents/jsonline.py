@@ -51,12 +51,15 @@ def encode(document: Mapping[str, Any], *, before: str = "{") -> bytes:
     return text.encode("utf-8", "backslashreplace") + b"\n"
 
 
-def decode(line: str | bytes) -> Any:
-    """Return what a JSON text says. Raises ValueError, or RecursionError where it is nested too deeply."""
+def decode(line: str | bytes, *, endless: bool = False) -> Any:
+    """Return what a JSON text says. Raises ValueError, or RecursionError where it is nested too deeply.
+
+    `endless`: a figure that is longer than Python makes one of is infinite, and no error.
+    """
     text = line if isinstance(line, str) else line.decode("utf-8", "surrogatepass")
     if text[:1] in _BLANK:
         text = text.lstrip(_BLANK)
-    value, end = _first(text)
+    value, end = _first(text, endless=endless)
     if end != len(text) and text[end:].strip(_BLANK):
         raise ValueError("it says more than one thing")
     return value
@@ -67,9 +70,14 @@ def decode_first(text: str) -> Any:
     return _first(text)[0]
 
 
-def _first(text: str) -> tuple[Any, int]:
+def _first(text: str, *, endless: bool = False) -> tuple[Any, int]:
     try:
-        return _scanned(text, 0)
+        try:
+            return _scanned(text, 0)
+        except ValueError as error:
+            if not endless or type(error) is not ValueError:  # json.decoder's own
+                raise
+            return _scanned_slowly(text, 0)
     except (StopIteration, SystemError):  # the latter: its own error is in json.decoder, which is not there
         raise ValueError("it is no JSON") from None
 
@@ -93,11 +101,29 @@ class _Reading:
     object_hook = None
     object_pairs_hook = None
     parse_float = float
-    parse_int = int
+    parse_int: Callable[[str], int | float] = int
     parse_constant = {"NaN": float("nan"), "Infinity": float("inf"), "-Infinity": -float("inf")}.__getitem__
 
 
-_scanned: Callable[[str, int], tuple[Any, int]] = make_scanner(_Reading)  # type: ignore[arg-type]  # it wants these names
+def _figure(digits: str) -> int | float:
+    """Return what digits say; of far too many, that there is no end to it."""
+    try:
+        return int(digits)
+    except ValueError:
+        return float(digits)
+
+
+class _ReadingSlowly(_Reading):
+    """Like it, but that one endless figure does not hide what stands beside it."""
+
+    parse_int = staticmethod(_figure)
+
+
+def _scanner(how: type[_Reading]) -> Callable[[str, int], tuple[Any, int]]:
+    return make_scanner(how)  # type: ignore[arg-type]  # it wants these names
+
+
+_scanned, _scanned_slowly = _scanner(_Reading), _scanner(_ReadingSlowly)
 
 
 def _tame(value: Any, depth: int) -> Any:

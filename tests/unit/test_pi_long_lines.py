@@ -24,6 +24,7 @@ from tests.unit.pi_lines import (
     text,
 )
 from tmuxagents.agents.base import Oversized
+from tmuxagents.core import events
 
 
 def test_the_end_of_a_tool_that_said_too_much() -> None:
@@ -217,3 +218,32 @@ def test_an_answer_whose_letters_take_much_memory_is_read_by_its_ends(letter: st
 def test_a_result_of_any_letters_keeps_its_beginning() -> None:
     said = {"content": [text("first")], "structuredContent": {"output": "\U0001f600" + "x" * 1_100_000}}
     assert play([ended("c1", result=said)]).events[0].fields["text"] == "first"
+
+
+# --- lines that hold what nobody can follow or reckon with ---
+
+
+@pytest.mark.parametrize("depth", [499, 501, 980, 1000, 100_000])
+def test_a_line_that_is_nested_too_deeply_is_read_by_its_ends(depth: int) -> None:
+    """Whatever a tool call holds, how the answer ended is not lost with it."""
+    bottomless, deep = '"' + "bottomless" + '"', "[" * depth + "]" * depth
+    fields = {"path": "a", "x": "bottomless"}
+    lines = [
+        answer(call("c1", "write", fields), text("Found."), **{**ENDS_AS, "stopReason": "stop"}),
+        began("c1", "write", fields),
+        ended("c1", "write", result={"content": [], "details": fields}),
+        line("turn_end", message={**ASSISTANT, "content": [call("c1", "write", fields)]}, toolResults=[]),
+        line("agent_end", messages=[{**ASSISTANT, "content": [call("c1", "write", fields)]}]),
+    ]
+    played = play(raw.decode().replace(bottomless, deep).encode() for raw in lines)
+    assert sorted(played.letters) == sorted("tucreS")
+    assert played.verdict() == DONE
+    assert (played.plain, played.reader.model) == ([], "mock/mock-text")
+
+
+def test_a_figure_without_an_end_hides_nothing_else() -> None:
+    raw = answer(text("Found."), call("c1", "x", {"n": 1234, "y": "z"}), usage={"input": 1234, "output": 5})
+    played = play([raw.replace(b"1234", b"9" * 5000), SETTLED])
+    assert played.verdict() == DONE
+    assert (played.state.text, played.state.usage["input"], played.state.usage["output"]) == ("Found.", 0, 5)
+    assert b'"args":{"n":null,"y":"z"}' in events.encode(played.events[1])

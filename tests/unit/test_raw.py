@@ -77,6 +77,15 @@ def test_wide(mark: str) -> None:
 
 # --- values ---
 
+INFINITE = float("inf")
+
+
+def nested(depth: int) -> list[Any]:
+    inner: list[Any] = []
+    for _ in range(depth - 1):
+        inner = [inner]
+    return inner
+
 
 @pytest.mark.parametrize(
     ("line", "parsed"),
@@ -87,9 +96,23 @@ def test_wide(mark: str) -> None:
         (b"{", None),
         (b"[" * 100_000, None),
         (b'{"a":' * 100_000, None),
-        (b'{"a":%s}' % (b"1" * 5000), None),
+        (b'{"a":%s%s}' % (b"[" * 499, b"]" * 499), {"a": nested(499)}),
+        (b'{"a":%s%s}' % (b"[" * 500, b"]" * 500), None),
+        (b'{"a":%s,"b":-%s,"c":[7]}' % ((b"1" * 5000,) * 2), {"a": INFINITE, "b": -INFINITE, "c": [7]}),
+        (b'{"a":%s,"b":}' % (b"1" * 5000), None),
     ],
-    ids=["bytes", "list", "figure", "torn", "deep list", "deep", "endless figure"],
+    ids=[
+        "bytes",
+        "list",
+        "figure",
+        "torn",
+        "deep list",
+        "deep",
+        "deepest",
+        "deeper",
+        "endless",
+        "endless, torn",
+    ],
 )
 def test_parse(line: bytes, parsed: dict[str, Any] | None) -> None:
     assert raw.parse(line) == parsed

@@ -50,9 +50,10 @@ class PiReader:
             return _snapshot(line)
         if not line or line.isspace():
             return NOTHING
-        if raw_json.is_dense(line):
+        try:
+            raw = raw_json.parse_cheap(line)
+        except RecursionError:
             return self.feed_oversized(_by_its_ends(line), now)
-        raw = raw_json.parse(line)
         if raw is None:
             return self._plain(line, now)
         kind = raw.get("type")

@@ -10,6 +10,8 @@ if TYPE_CHECKING:
     from typing import Any
 
 _DENSE_FROM, _DENSE_BRACKETS, _DENSE_COMMAS = 256 * 1024, 50_000, 200_000
+_DEEPEST = 500  # half of what Python follows: whoever compares or writes such a value is on his way already
+_DEEP_FROM = 2 * _DEEPEST  # a shorter line has no room for so many brackets
 _WIDE_FROM = 1024 * 1024
 _WIDE_MARKS = (b"\\ud", b"\\uD", b"\x7f")  # letters of four bytes, written in ASCII; what becomes six letters
 _WORD_LIMIT = 256
@@ -33,12 +35,54 @@ def is_wide(line: bytes) -> bool:
 
 
 def parse(line: bytes) -> dict[str, Any] | None:
-    """Return the JSON object of a line, None where it is none (also too deep, or figures too long)."""
+    """Return the JSON object of a line, None where it is none, or one that is nested too deeply."""
     try:
-        raw = jsonline.decode(line.decode("utf-8", "replace"))
-    except (ValueError, RecursionError):
+        return _decoded(line) if len(line) < _DEEP_FROM else _checked(line)
+    except RecursionError:
+        return None
+
+
+def parse_cheap(line: bytes) -> dict[str, Any] | None:
+    """Return the JSON object of a line, None where it is none.
+
+    Raises RecursionError where it holds too many parts, or is nested so deeply that what is done with it has
+    no room.
+    """
+    if len(line) < _DEEP_FROM:  # as nearly all are
+        return _decoded(line)
+    if is_dense(line):
+        raise RecursionError("it holds too many parts")
+    return _checked(line)
+
+
+def _decoded(line: bytes) -> dict[str, Any] | None:
+    try:
+        raw = jsonline.decode(line.decode("utf-8", "replace"), endless=True)
+    except ValueError:
         return None
     return raw if isinstance(raw, dict) else None
+
+
+def _checked(line: bytes) -> dict[str, Any] | None:
+    raw = _decoded(line)
+    if raw is not None and line.count(b"[") + line.count(b"{") > _DEEPEST:
+        _check_depth(raw)
+    return raw
+
+
+def _check_depth(value: dict[str, Any]) -> None:
+    """Raise RecursionError if a value is nested more deeply than we follow."""
+    level: list[Any] = [value]
+    for _ in range(_DEEPEST):
+        level = [
+            inner
+            for outer in level
+            for inner in (outer.values() if isinstance(outer, dict) else outer)
+            if isinstance(inner, (dict, list))
+        ]
+        if not level:
+            return
+    raise RecursionError("it is nested too deeply")
 
 
 def figure(value: Any, *, integral: bool) -> int | float:
