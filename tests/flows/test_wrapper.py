@@ -238,6 +238,23 @@ def test_a_transcript_that_cannot_be_written_costs_only_itself(home: Home) -> No
     assert home.command("transcript", run.run_id).stdout == "fine\n\n1 run · ↑10 ↓5 · $0.0010\n"
 
 
+@pytest.mark.parametrize("gone", ["transcript.log", "events.jsonl", "events.jsonl meta.json wrapper.json"])
+def test_a_log_that_is_removed_is_begun_anew_and_the_others_go_on(home: Home, gone: str) -> None:
+    gate = home.folder / "gate"
+    removes = "".join(f"remove {name}\n" for name in gone.split())
+    run = home.run(f"begin\nanswer toolUse so far\ngate {gate}\n{removes}done fine").start()
+    run.wait_for("turn_end")
+    gate.touch()
+    assert run.wait()["logsIncomplete"] is True
+    events = run.events()
+    since = ["assistant_text", "usage", "turn_end", "settled", "child_exited"]
+    if gone == "transcript.log":
+        assert [event["seq"] for event in events] == list(range(1, 10))  # none is told twice
+    else:
+        assert [event["type"] for event in events] == ["run_started", *since]
+    assert "fine\nCompleted after " in (run.folder / "transcript.log").read_text()
+
+
 def test_a_result_that_cannot_be_written_is_written_later(home: Home) -> None:
     run = home.run("begin\nanswer toolUse x\nsleep 0.5\ndone fine").start()
     run.wait_for("assistant_text")

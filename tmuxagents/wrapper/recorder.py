@@ -177,21 +177,23 @@ class Recorder:
         with ignoring(OSError):
             rundir_writing.remove(self.run_dir, rundir.RESULT)
         try:
-            if rundir.is_whole(self.run_dir, self._place):
-                in_place = self._events.is_in_place() and self._transcript.is_in_place()
-            else:
-                in_place = not rundir_writing.restore(self.run_dir, self._meta, self._wrapper, self._place)
+            gone = False
+            if not rundir.is_whole(self.run_dir, self._place):
+                gone = rundir_writing.restore(self.run_dir, self._meta, self._wrapper, self._place)
                 self._place = rundir.place_of(self.run_dir)
-            if not in_place:
-                self._begin_logs_anew()
+            told = not gone and self._events.is_in_place()
+            if not told or not self._transcript.is_in_place():
+                self._find_logs_again(told=told)
         except OSError:
             self._events.lost += 1
 
-    def _begin_logs_anew(self) -> None:
+    def _find_logs_again(self, *, told: bool) -> None:
+        """Go on at the end of the logs that are there, begin the others. `told`: the events are there."""
         self.restored = True
         for log in (self._events, self._transcript, self.stdout, self.stderr):
             log.reopen()
-        self._events.append(self._first_line)
+        if not told:
+            self._events.append(self._first_line)
 
     @property
     def incomplete(self) -> bool:
