@@ -39,6 +39,7 @@ OWNERS = {
 # What core and agents may know of the world: nothing that asks it anything.
 PURE = {
     "__future__",
+    "binascii",
     "collections",
     "difflib",
     "hashlib",

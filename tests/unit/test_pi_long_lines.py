@@ -23,7 +23,7 @@ from tests.unit.pi_lines import (
     result_message,
     text,
 )
-from tmuxagents.agents.base import Oversized
+from tmuxagents.agents.base import LineSplitter, Oversized
 from tmuxagents.core import events
 
 
@@ -58,11 +58,20 @@ def test_a_result_that_said_too_much_is_no_answer_that_is_left_out() -> None:
     assert (played.letters, played.reader.left_out) == ("r", False)
 
 
-def test_calls_with_too_many_arguments_that_differ_are_no_loop() -> None:
-    started = [began("c1", "write", {"path": "a", "content": LONG + "x" * number}) for number in (0, 1, 0)]
-    first, second, third = (play([cut(raw)]).events[0].fields for raw in started)
-    assert first["args"] == third["args"] == {"path": "a", "leftOut": len(started[0])}
-    assert second["args"] != first["args"]
+@pytest.mark.parametrize("letter", ["x", "\u00e9"], ids=["above 4 MB", "above 1 MB"])
+@pytest.mark.parametrize("at", [0, 100_000, -1], ids=["beginning", "middle", "end"])
+def test_calls_with_too_many_arguments_that_differ_are_no_loop(letter: str, at: int) -> None:
+    content = letter * (len(LONG) if letter == "x" else 600_000)
+    other = list(content)
+    other[at] = "\u00ea" if letter != "x" else "y"
+    written = [content, "".join(other), content + "x", content]
+    started = [began(f"c{number}", "write", {"path": "a", "content": x}) for number, x in enumerate(written)]
+    told = [play([*LineSplitter().feed(raw + b"\n")]).events[0].fields["args"] for raw in started]
+    first, second, third, fourth = told
+    assert first == fourth
+    assert (first["path"], first["leftOut"], third["leftOut"]) == ("a", len(started[0]), len(started[0]) + 1)
+    assert first["leftOut"] == second["leftOut"]
+    assert first != second
 
 
 def test_a_call_with_too_many_arguments_is_a_call_all_the_same() -> None:
@@ -203,7 +212,8 @@ def test_a_line_of_many_small_parts_is_read_by_its_two_ends() -> None:
     played = play(calls)
     assert played.letters == "tucr"
     assert (played.reader.model, played.reader.left_out) == ("mock/mock-text", True)
-    assert played.events[2].fields["args"] == {"path": "a", "leftOut": len(calls[1])}
+    args = played.events[2].fields["args"]
+    assert (list(args), args["leftOut"]) == (["path", "leftOut", "sum"], len(calls[1]))
     assert played.plain == []
 
 

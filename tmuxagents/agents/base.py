@@ -126,14 +126,15 @@ ACTIVE = Reading(active=True)
 
 
 class Oversized:
-    """A line that is too long to keep: its two ends and its whole length."""
+    """A line that is too long to keep: its two ends, its whole length, and a sum over all behind its head."""
 
-    __slots__ = ("head", "size", "tail")
+    __slots__ = ("head", "rest_sum", "size", "tail")
 
-    def __init__(self, head: bytes, tail: bytes, size: int) -> None:
+    def __init__(self, head: bytes, tail: bytes, size: int, rest_sum: int = 0) -> None:
         self.head = head
         self.tail = tail
         self.size = size
+        self.rest_sum = rest_sum  # lines that differ in the middle must not look the same
 
     def brief(self) -> bytes:
         """Return the line as it is logged."""
@@ -141,16 +142,24 @@ class Oversized:
         return self.head + b"[... %d bytes left out ...]" % left_out + self.tail
 
 
+def sum_of(text: bytes | memoryview, before: int = 0) -> int:
+    """Return a sum over a text by which it is known from others; `before`: that of what stands before it."""
+    from binascii import crc32  # noqa: PLC0415  (hardly any line is that long)
+
+    return crc32(text, before)
+
+
 class LineSplitter:
     """Cuts a byte stream into lines within bounded memory, however it arrives."""
 
-    __slots__ = ("_head", "_parts", "_size", "_tail")
+    __slots__ = ("_head", "_parts", "_size", "_sum", "_tail")
 
     def __init__(self) -> None:
         self._parts: list[bytes] = []
         self._size = 0
         self._head: bytes | None = None  # set while the current line is too long
         self._tail = b""
+        self._sum = 0
 
     def feed(self, chunk: bytes) -> list[bytes | Oversized]:
         """Return the lines that the chunk completes, without their newline."""
@@ -180,9 +189,11 @@ class LineSplitter:
                 return
             whole = b"".join(self._parts)
             self._parts = []
-            self._head, self._tail = whole[:END_KEPT], whole[END_KEPT:][-END_KEPT:]
+            rest = memoryview(whole)[END_KEPT:]
+            self._head, self._tail, self._sum = whole[:END_KEPT], bytes(rest[-END_KEPT:]), sum_of(rest)
         else:
             self._tail = (self._tail + piece)[-END_KEPT:]
+            self._sum = sum_of(piece, self._sum)
 
     def _finish(self) -> bytes | Oversized:
         line: bytes | Oversized
@@ -190,6 +201,6 @@ class LineSplitter:
             line = self._parts[0] if len(self._parts) == 1 else b"".join(self._parts)
             line = line.removesuffix(b"\r")
         else:
-            line = Oversized(self._head, self._tail, self._size)
+            line = Oversized(self._head, self._tail, self._size, self._sum)
         self._parts, self._size, self._head, self._tail = [], 0, None, b""
         return line

@@ -6,6 +6,7 @@ Enough for the verdict, not for its whole text.
 from __future__ import annotations
 
 from tmuxagents.agents import raw as raw_json
+from tmuxagents.agents.base import sum_of
 
 TYPE_CHECKING = False
 if TYPE_CHECKING:
@@ -44,8 +45,10 @@ def _message_end(line: Oversized) -> dict[str, Any] | None:
 
 
 def _tool_start(line: Oversized) -> dict[str, Any]:
-    # Its size stands for what is left out: two calls that differ must not look like a loop.
-    args = {"path": raw_json.word_after(line.head, "path"), "leftOut": line.size}
+    # Size and sum stand for what is left out: two calls that differ must not look like a loop.
+    begun = line.head.partition(b'"args"')[2]  # before it stands the call's own id
+    left_out = {"leftOut": line.size, "sum": f"{sum_of(begun, line.rest_sum):08x}"}
+    args = {"path": raw_json.word_after(line.head, "path"), **left_out}
     return {**_call(line), "args": args}
 
 

@@ -9,7 +9,7 @@ from __future__ import annotations
 
 from tmuxagents.agents import pi_ends
 from tmuxagents.agents import raw as raw_json
-from tmuxagents.agents.base import ACTIVE, END_KEPT, NOTHING, Oversized, Reading
+from tmuxagents.agents.base import ACTIVE, END_KEPT, NOTHING, Oversized, Reading, sum_of
 from tmuxagents.agents.nameless import Nameless
 from tmuxagents.core import events, listing
 
@@ -246,7 +246,7 @@ class PiReader:
 
 
 def _by_its_ends(line: bytes) -> Oversized:
-    return Oversized(line[:END_KEPT], line[-END_KEPT:], len(line))
+    return Oversized(line[:END_KEPT], line[-END_KEPT:], len(line), sum_of(memoryview(line)[END_KEPT:]))
 
 
 def _snapshot(line: bytes) -> Reading:
