@@ -176,6 +176,15 @@ def pour_calls(out: BinaryIO, count: int) -> None:
         out.write(b'{"type":"tool_execution_start",' + json.dumps(call).encode()[1:] + b"\n")
 
 
+def pour_names(out: BinaryIO, count: int) -> None:
+    for i in range(count):
+        huge = f"{i} " + "x" * 1_000_000
+        call = {"toolCallId": huge, "toolName": "read", "args": {"path": huge}}
+        out.write(b'{"type":"tool_execution_start",' + json.dumps(call).encode()[1:] + b"\n")
+        call = {"toolName": huge, "args": {"path": "x"}}
+        out.write(b'{"type":"tool_execution_start",' + json.dumps(call).encode()[1:] + b"\n")
+
+
 def pour_stderr(_: BinaryIO, count: int) -> None:
     for _line in range(count):
         sys.stderr.buffer.write(b"complaint " * 100 + b"\n")
@@ -214,6 +223,7 @@ def pour_mixed(_: BinaryIO, times: int) -> None:
 FLOODS = {
     "updates": pour_updates,
     "events": pour_calls,
+    "names": pour_names,
     "stderr": pour_stderr,
     "both": pour_both,
     "line": pour_line,

@@ -21,6 +21,7 @@ FLOODS = {
     "a line of 3.9 MB, all brackets": "flood dense 1\ndone fine",
     "a million snapshots": "flood updates 1000000\ndone fine",
     "100,000 tool calls": "begin\nflood events 100000\ndone fine",
+    "calls with names of 1 MB": "begin\nflood names 30\ndone fine",
     "both pipes flooded": "flood both 20000\ndone fine",
 }
 FLOOR = "import json, sys; print(flush=True); sys.stdin.read()"

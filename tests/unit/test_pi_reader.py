@@ -113,6 +113,21 @@ def test_no_name_and_no_message_of_a_child_fills_our_records() -> None:
     ] * 3
 
 
+def test_calls_with_endless_names_are_told_apart_and_take_little_room() -> None:
+    huge = "x" * 1_000_000
+    lines = []
+    for end in ("a", "b"):
+        lines += [answer(call(huge + end, huge), stopReason="toolUse"), began(huge + end, huge)]
+    lines += [ended(huge + end, huge) for end in ("a", "b", "a")]
+    played = play(lines)
+    assert played.letters == "cuecurr"
+    ids = [event.fields["callId"] for event in played.events if event.type in ("tool_call", "tool_result")]
+    assert (ids[:2], ids[0] != ids[1]) == (ids[2:], True)
+    assert all(
+        len(word) < 2000 for event in played.events for word in event.fields.values() if type(word) is str
+    )
+
+
 @pytest.mark.parametrize(
     "raw", [b"", b"  ", b"\t", b'{"type":"from_the_future"}', b"{}", b'{"type":5}', b'{"type":["x"]}']
 )

@@ -131,9 +131,9 @@ class PiReader:
     def _named(self, block: dict[str, Any]) -> list[Event]:
         """Tell a call that an answer names."""
         call_id, tool, args = block.get("id"), block.get("name"), block.get("arguments")
-        if raw_json.text(call_id):
+        if raw_json.key(call_id):
             return self._call(call_id, tool, args, None)
-        told = events.tool_call(None, raw_json.text(tool) or "tool", args if isinstance(args, dict) else {})
+        told = events.tool_call(None, raw_json.word(tool) or "tool", args if isinstance(args, dict) else {})
         self._nameless.tell(told.fields["toolName"], told.fields["args"])
         return [told]
 
@@ -142,7 +142,7 @@ class PiReader:
 
         An id is a call's only until its result: some providers number the calls of each answer anew.
         """
-        known = raw_json.text(call_id) or None
+        known = raw_json.key(call_id)
         if known is not None:
             first = known not in self._running
             raw_json.remember(self._running, known, now)
@@ -150,7 +150,7 @@ class PiReader:
             if not first:
                 return []
         return [
-            events.tool_call(known, raw_json.text(tool) or "tool", args if isinstance(args, dict) else {})
+            events.tool_call(known, raw_json.word(tool) or "tool", args if isinstance(args, dict) else {})
         ]
 
     def _tool_started(self, raw: dict[str, Any], now: float) -> Reading:
@@ -172,17 +172,17 @@ class PiReader:
 
     def _result_message(self, message: dict[str, Any], now: float) -> Reading:
         """Tell a result that comes as a message; one without an id only if a call waits for it."""
-        tool = raw_json.text(message.get("toolName"))
-        if not raw_json.text(message.get("toolCallId")) and not self._nameless.waits(tool):
+        tool = raw_json.word(message.get("toolName"))
+        if not raw_json.key(message.get("toolCallId")) and not self._nameless.waits(tool):
             return ACTIVE
         return self._tool_ended({**message, "result": message}, now)
 
     def _tool_ended(self, raw: dict[str, Any], now: float, *, summary: str | None = None) -> Reading:
         """Tell a result once: it comes as the tool's end and again as a message."""
-        call_id = raw_json.text(raw.get("toolCallId")) or None
+        call_id = raw_json.key(raw.get("toolCallId"))
         began = None
         if call_id is None:
-            self._nameless.end(raw_json.text(raw.get("toolName")))
+            self._nameless.end(raw_json.word(raw.get("toolName")))
         else:
             if call_id in self._answered:
                 return ACTIVE
@@ -191,7 +191,7 @@ class PiReader:
         lasted = raw_json.whole(raw.get("durationMs"))
         if lasted is None:
             lasted = None if began is None else round((now - began) * 1000)
-        tool, failed = raw_json.text(raw.get("toolName")) or "tool", raw.get("isError") is True
+        tool, failed = raw_json.word(raw.get("toolName")) or "tool", raw.get("isError") is True
         result = raw["result"] if isinstance(raw.get("result"), dict) else {}
         text = "\n".join(raw_json.texts(raw_json.blocks(result.get("content")), "text"))
         told = events.tool_result(call_id, tool, is_error=failed, text=text, duration_ms=lasted)

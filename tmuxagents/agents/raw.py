@@ -3,6 +3,7 @@
 from __future__ import annotations
 
 from tmuxagents import jsonline
+from tmuxagents.agents.base import sum_of
 from tmuxagents.core import events
 
 TYPE_CHECKING = False
@@ -15,6 +16,7 @@ _DEEP_FROM = 2 * _DEEPEST  # a shorter line has no room for so many brackets
 _WIDE_FROM = 1024 * 1024
 _WIDE_MARKS = (b"\\ud", b"\\uD", b"\x7f")  # letters of four bytes, written in ASCII; what becomes six letters
 _WORD_LIMIT = 256
+_KEY_LIMIT = 1024  # some providers' ids of calls have hundreds of letters
 _SENTENCE_LIMIT = 4096
 _PENDING = 1000
 
@@ -112,6 +114,15 @@ def text(value: Any) -> str | None:
 def word(value: Any) -> str | None:
     """Return a name; nothing that a child makes up may make our records unreadably long."""
     return value[:_WORD_LIMIT] if isinstance(value, str) else None
+
+
+def key(value: Any) -> str | None:
+    """Return an id, None if it is none; one that is far too long by its beginning and a sum over it."""
+    if not isinstance(value, str) or not value:
+        return None
+    if len(value) <= _KEY_LIMIT:
+        return value
+    return f"{value[:_KEY_LIMIT]}~{sum_of(value.encode('utf-8', 'surrogatepass')):08x}"
 
 
 def sentence(value: Any) -> str | None:

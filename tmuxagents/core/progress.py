@@ -14,6 +14,7 @@ if TYPE_CHECKING:
 
 DEFAULT_WIDTH = 160
 _REMEMBERED = 1000  # unanswered calls; a child that never answers must not fill our memory
+_KEPT = 4096  # letters of what a call is about: no path is longer
 Call = tuple[str | None, str, str | None]  # callId, tool, argument
 
 
@@ -74,7 +75,8 @@ class Narrator:
         words = WORDS.get(tool)
         argument = self._argument(words, fields.get("args")) if words else None
         self._number += 1
-        self._calls[self._number] = (_word(fields.get("callId")), tool, argument)
+        kept = argument and argument[:_KEPT]
+        self._calls[self._number] = (_word(fields.get("callId")), tool, kept)
         if len(self._calls) > _REMEMBERED:
             del self._calls[next(iter(self._calls))]
         if words is None or argument is None:
