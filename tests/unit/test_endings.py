@@ -146,6 +146,14 @@ ENDINGS: dict[str, tuple[tuple[Event, ...], Exit, Cause | None, bool, tuple[obje
         (STARTED, WARNED, TEXT),
         *(Exit(143), None, False, ("failed", "exit", 143, None, "The child exited with code 143.")),
     ),
+    "refused to start as git does, and said why": (
+        (STARTED, WARNED, REFUSED),
+        *(Exit(128), None, False, ("failed", "exit", 128, None, "Error: no such flag")),
+    ),
+    "refused to start with the largest code, and said why": (
+        (STARTED, WARNED, REFUSED),
+        *(Exit(255), None, False, ("failed", "exit", 255, None, "Error: no such flag")),
+    ),
     "KILL from outside": (
         (STARTED, TEXT),
         *(Exit(None, "SIGKILL"), None, False),

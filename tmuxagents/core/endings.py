@@ -19,7 +19,7 @@ if TYPE_CHECKING:
 
 GRACE_S = 2.0  # what a settled child gets to leave by itself
 NEVER = float("inf")
-_SIGNALLED = 128  # a larger exit code means a signal that the child caught
+_SIGNALLED = range(129, 193)  # exit codes that mean a signal that the child caught, or a shell saw
 
 
 class Cause:
@@ -126,9 +126,7 @@ def _unsettled(state: RunState, exit: Exit) -> Verdict:  # noqa: A002
             records.FAILED, "unfinished", "The child ended without finishing its answer.", exit=exit
         )
     message = f"The child exited with code {exit.exit_code}."
-    if (
-        exit.exit_code is not None and exit.exit_code < _SIGNALLED
-    ):  # else a signal is the reason, not its words
+    if exit.exit_code not in _SIGNALLED:  # else a signal is the reason, not its words
         message = (state.stderr_tail or "").strip() or message
     return Verdict(records.FAILED, "exit", message, exit=exit)
 
