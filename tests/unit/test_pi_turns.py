@@ -139,3 +139,14 @@ def test_a_retry_tells_no_figure_that_is_none(odd: Any) -> None:
     """The contract knows whole figures from 0 on."""
     (told,) = play([line("auto_retry_start", attempt=odd, maxAttempts=odd, delayMs=odd)]).events
     assert set(told.fields.values()) == {None}
+
+
+def test_attempts_count_from_1() -> None:
+    (told,) = play([line("auto_retry_start", attempt=0, maxAttempts=0, delayMs=0)]).events
+    assert told.fields == {"attempt": None, "maxAttempts": None, "delayMs": 0, "errorMessage": None}
+
+
+def test_an_answer_that_gives_no_reason_but_an_empty_one_gives_none() -> None:
+    played = play([answer(text("Found."), stopReason=""), SETTLED])
+    assert (played.letters, played.state.stop_reason) == ("tueS", None)
+    assert played.verdict()[:2] == ("failed", "unfinished")

@@ -216,8 +216,8 @@ class PiReader:
     def _retry(self, raw: dict[str, Any], _now: float) -> Reading:
         self.settled = False
         told = events.retry(
-            attempt=raw_json.whole(raw.get("attempt")),
-            most=raw_json.whole(raw.get("maxAttempts")),
+            attempt=raw_json.whole(raw.get("attempt")) or None,  # they count from 1
+            most=raw_json.whole(raw.get("maxAttempts")) or None,
             delay_ms=raw_json.whole(raw.get("delayMs")),
             message=raw_json.sentence(raw.get("errorMessage")),
         )

@@ -112,8 +112,8 @@ def text(value: Any) -> str | None:
 
 
 def word(value: Any) -> str | None:
-    """Return a name; nothing that a child makes up may make our records unreadably long."""
-    return value[:_WORD_LIMIT] if isinstance(value, str) else None
+    """Return a name, None if it is none; nothing a child makes up may make our records unreadably long."""
+    return value[:_WORD_LIMIT] or None if isinstance(value, str) else None
 
 
 def key(value: Any) -> str | None:
