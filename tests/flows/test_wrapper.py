@@ -255,6 +255,18 @@ def test_a_log_that_is_removed_is_begun_anew_and_the_others_go_on(home: Home, go
     assert "fine\nCompleted after " in (run.folder / "transcript.log").read_text()
 
 
+@pytest.mark.parametrize("taken", ["0 $D", "500 $D", "0 $D/.."], ids=["all", "writing", "the way there"])
+def test_a_child_that_takes_the_rights_to_its_run_away_keeps_no_result_back(home: Home, taken: str) -> None:
+    # Root has rights that nobody can take away: it goes without.
+    without = ("setpriv", "--bounding-set=-dac_override,-dac_read_search") if os.getuid() == 0 else ()
+    take = f"D=$(dirname $(readlink /proc/$PPID/fd/0)); chmod {taken}"
+    run = home.run(f"begin\nanswer toolUse so far\nshell {take}").start(prefix=without)
+    result = run.wait()
+    assert (result["status"], result["output"], result["logsIncomplete"]) == ("completed", "0 ", False)
+    assert (run.folder / "output.md").read_text() == "0 "
+    assert [run.folder.stat().st_mode & 0o777, run.folder.parent.stat().st_mode & 0o700] == [0o700] * 2
+
+
 def test_a_result_that_cannot_be_written_is_written_later(home: Home) -> None:
     run = home.run("begin\nanswer toolUse x\nsleep 0.5\ndone fine").start()
     run.wait_for("assistant_text")

@@ -33,6 +33,7 @@ if TYPE_CHECKING:
 
 _REPLACED = (META, PROMPT, WRAPPER, OUTPUT, RESULT)  # written beside their place, then put there
 RESERVE = 64 * 1024
+_OURS = 0o700
 
 
 def create(runs: str, meta: Mapping[str, Any], texts: Mapping[str, bytes]) -> str:
@@ -174,6 +175,19 @@ def restore(
     if place_of(f"{run_dir}/{WRAPPER}") is None:
         claim(run_dir, wrapper)
     return gone
+
+
+def open_up(run_dir: str) -> None:
+    """Have our rights to the directory again, and to the one that it lies in: a child may take them away."""
+    for path in (os.path.dirname(run_dir), run_dir):
+        with ignoring(OSError):
+            handle = os.open(path, os.O_PATH | os.O_DIRECTORY | os.O_NOFOLLOW | os.O_CLOEXEC)
+            try:
+                mode = os.fstat(handle).st_mode & 0o777
+                if mode & _OURS != _OURS:
+                    os.chmod(f"/proc/self/fd/{handle}", mode | _OURS)
+            finally:
+                os.close(handle)
 
 
 def replace(run_dir: str, name: str, text: bytes) -> None:

@@ -177,15 +177,22 @@ class Recorder:
         with ignoring(OSError):
             rundir_writing.remove(self.run_dir, rundir.RESULT)
         try:
-            gone = False
-            if not rundir.is_whole(self.run_dir, self._place):
-                gone = rundir_writing.restore(self.run_dir, self._meta, self._wrapper, self._place)
-                self._place = rundir.place_of(self.run_dir)
-            told = not gone and self._events.is_in_place()
-            if not told or not self._transcript.is_in_place():
-                self._find_logs_again(told=told)
+            self._find_again()
         except OSError:
-            self._events.lost += 1
+            rundir_writing.open_up(self.run_dir)
+            try:
+                self._find_again()
+            except OSError:
+                self._events.lost += 1
+
+    def _find_again(self) -> None:
+        gone = False
+        if not rundir.is_whole(self.run_dir, self._place):
+            gone = rundir_writing.restore(self.run_dir, self._meta, self._wrapper, self._place)
+            self._place = rundir.place_of(self.run_dir)
+        told = not gone and self._events.is_in_place()
+        if not told or not self._transcript.is_in_place():
+            self._find_logs_again(told=told)
 
     def _find_logs_again(self, *, told: bool) -> None:
         """Go on at the end of the logs that are there, begin the others. `told`: the events are there."""

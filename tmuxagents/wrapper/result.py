@@ -39,6 +39,7 @@ class Result:
         ended_at = time.time()
         told = False
         while True:
+            rundir_writing.open_up(self._run_dir)
             self._recorder.keep_directory()
             self._keep_plan()
             incomplete = not self._write_output() or self._recorder.incomplete
