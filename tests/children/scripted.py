@@ -342,10 +342,10 @@ def forge_events(_: str) -> None:
         )
 
 
-def forge_plan(_: str) -> None:
-    """Write over the run's own plan."""
+def forge_plan(name: str) -> None:
+    """`forge_plan [NAME]`: write over the run's own plan, or another of its files."""
     folder = os.path.dirname(os.readlink("/proc/self/fd/0"))
-    with open(f"{folder}/meta.json", "w", encoding="utf-8") as file:
+    with open(f"{folder}/{name or 'meta.json'}", "w", encoding="utf-8") as file:
         file.write("no plan\n")
 
 

@@ -255,6 +255,17 @@ def test_a_log_that_is_removed_is_begun_anew_and_the_others_go_on(home: Home, go
     assert "fine\nCompleted after " in (run.folder / "transcript.log").read_text()
 
 
+@pytest.mark.parametrize("name", ["meta.json", "wrapper.json"])
+def test_what_a_child_writes_over_in_its_run_is_as_it_was_at_the_end(home: Home, name: str) -> None:
+    gate = home.folder / "gate"
+    run = home.run(f"begin\nanswer toolUse so far\ngate {gate}\nforge_plan {name}\ndone fine").start()
+    run.wait_for("turn_end")
+    before = (run.folder / name).read_bytes()
+    gate.touch()
+    assert run.wait()["status"] == "completed"
+    assert (run.folder / name).read_bytes() == before
+
+
 @pytest.mark.parametrize("taken", ["0 $D", "500 $D", "0 $D/.."], ids=["all", "writing", "the way there"])
 def test_a_child_that_takes_the_rights_to_its_run_away_keeps_no_result_back(home: Home, taken: str) -> None:
     # Root has rights that nobody can take away: it goes without.

@@ -12,10 +12,10 @@ from tmuxagents.edges.bare import ignoring, signal
 
 TYPE_CHECKING = False
 if TYPE_CHECKING:
-    from collections.abc import Mapping
     from typing import Any
 
     from tmuxagents.records import Verdict
+    from tmuxagents.wrapper.claim import Claim
     from tmuxagents.wrapper.recorder import Recorder
     from tmuxagents.wrapper.signals import Signals
 
@@ -25,11 +25,10 @@ _RETRY_S = 0.5
 class Result:
     """The result that a run will have, and the room kept for it on the disk from now on."""
 
-    def __init__(
-        self, run_dir: str, meta: Mapping[str, Any], *, recorder: Recorder, signals: Signals
-    ) -> None:
-        self._run_dir = run_dir
-        self._meta = meta
+    def __init__(self, claim: Claim, *, recorder: Recorder, signals: Signals) -> None:
+        self._run_dir = run_dir = claim.run_dir
+        self._meta = claim.meta
+        self._wrapper = claim.wrapper
         self._recorder = recorder
         self._signals = signals
         self._reserve = rundir_writing.reserve(run_dir)
@@ -85,10 +84,15 @@ class Result:
         return failure
 
     def _keep_plan(self) -> None:
-        """Write the plan once more if the child wrote over it: without one, nobody finds its result."""
+        """Write the plan once more if the child wrote over it, and who we are.
+
+        Without the one, nobody finds its result; by the other, it is ours.
+        """
         with ignoring(OSError):
             if rundir.read_meta(self._run_dir) != self._meta:
                 rundir_writing.replace(self._run_dir, rundir.META, jsonline.encode(self._meta))
+            if rundir.read_wrapper(self._run_dir) != self._wrapper:
+                rundir_writing.replace(self._run_dir, rundir.WRAPPER, jsonline.encode(self._wrapper))
 
     def _write_output(self) -> bool:
         """Write the whole answer beside the result; say whether that worked."""

@@ -89,7 +89,7 @@ class Run:
         self._claim = claim
         limits = process.raise_limits()
         self._starting = Start(claim, self._environment, self._settings, umask=outer_umask, limits=limits)
-        self._result = Result(claim.run_dir, claim.meta, recorder=self._recorder, signals=signals)
+        self._result = Result(claim, recorder=self._recorder, signals=signals)
         self._begun = time.monotonic()
         self._lingered = False
         self._slot: int | None = None
