@@ -8,7 +8,6 @@ import stat
 from tmuxagents.core import checkup
 from tmuxagents.core.checkup import Check
 from tmuxagents.edges import process, selftest, tmux
-from tmuxagents.edges.tmux import servers
 
 TYPE_CHECKING = False
 if TYPE_CHECKING:
@@ -30,11 +29,7 @@ def server(case: Case) -> list[Check]:
     """Look at the tmux server that would be used, and ask it something."""
     chosen, socket = case.place, case.place.socket
     found = [checkup.warning("server", chosen.warning, "unset TMUX")] if chosen.warning else []
-    if len(os.fsencode(socket)) > servers.LONGEST_PATH:
-        hint = "set TMUX_TMPDIR to a folder with a shorter path"
-        return [*found, checkup.broken("server", f"The path {socket} is too long for a socket", hint)]
-    if os.path.isdir(os.path.dirname(socket)):
-        servers.make_folder(socket)  # it is there: what is looked at is whose it is
+    tmux.refuse_impossible(socket)
     why = f"(by {chosen.source})"
     if tmux.is_denied(socket) or tmux.listening(socket) is None:
         return [*found, Check("server", f"none runs at {socket} {why}; the first launch starts one")]

@@ -76,10 +76,12 @@ def _check_tmux(caller: Caller, place: Place, environment: Mapping[str, str]) ->
     """Refuse where there is no tmux, none new enough, or none that we may talk to."""
     if process.find_program("tmux", environment.get("PATH", "")) is None:
         raise Unusable("There is no tmux on PATH.", kind="tmux-missing", hint="install it: apt install tmux")
-    tmux.refuse_long(place.socket)
+    tmux.refuse_impossible(place.socket)
     if tmux.is_denied(place.socket):
         raise _not_allowed(f"tmux at {place.socket} may not be used", caller, place)
     if tmux.listening(place.socket) is None:
+        if not tmux.may_be_made(place.socket):
+            raise _not_allowed(f"no tmux socket can be made at {place.socket}", caller, place)
         tmux.client_version()  # of a server that lives, the call that opens the window asks it
 
 

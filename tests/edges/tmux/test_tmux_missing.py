@@ -154,9 +154,9 @@ def test_the_folder_of_sockets_is_made_as_tmux_makes_it(tmp_path: Path) -> None:
 
 def test_a_path_that_is_too_long_for_a_socket_is_refused_and_denied_to_nobody() -> None:
     longest = f"/{'s' * 106}"
-    servers.refuse_long(longest)
+    servers.refuse_impossible(longest)
     with pytest.raises(Unusable, match="File name too long") as raised:
-        servers.refuse_long(f"{longest}s")
+        servers.refuse_impossible(f"{longest}s")
     assert raised.value.kind == "tmux-unreachable"
     assert (servers.is_denied(f"{longest}s"), servers.listening(f"{longest}s")) == (False, None)
 

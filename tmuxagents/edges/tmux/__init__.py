@@ -23,7 +23,8 @@ from tmuxagents.edges.tmux.servers import (
     caller,
     is_denied,
     listening,
-    refuse_long,
+    may_be_made,
+    refuse_impossible,
     socket_folder,
 )
 from tmuxagents.edges.tmux.status import Status
@@ -52,7 +53,8 @@ __all__ = [
     "client_version",
     "is_denied",
     "listening",
-    "refuse_long",
+    "may_be_made",
+    "refuse_impossible",
     "socket_folder",
 ]
 

@@ -20,8 +20,8 @@ if TYPE_CHECKING:
     from collections.abc import Mapping
 
 UNKNOWN = 0  # somebody listens, but who cannot be said (another pid namespace, a queue that is full)
-LONGEST_PATH = 107  # bytes of a socket that the kernel has room for
 _CREDENTIALS = struct.Struct("3i")
+_LONGEST_PATH = 107  # bytes of a socket that the kernel has room for
 
 
 class Server:
@@ -93,17 +93,8 @@ def is_denied(path: str) -> bool:
     with sockets.socket(sockets.AF_UNIX, sockets.SOCK_STREAM | sockets.SOCK_NONBLOCK) as probe:
         try:
             return probe.connect_ex(path) in (errno.EACCES, errno.EPERM)
-        except OSError:  # it is too long to be one
-            return False
-
-
-def refuse_long(path: str) -> None:
-    """Raise Unusable for a path that the kernel takes for no socket."""
-    if len(os.fsencode(path)) > LONGEST_PATH:
-        why = os.strerror(errno.ENAMETOOLONG)
-        message = f"There can be no tmux socket at {path}: {why}."
-        hint = "give -L a shorter name, or set TMUX_TMPDIR to a folder with a shorter path"
-        raise Unusable(message, kind="tmux-unreachable", hint=hint)
+        except OSError:
+            return False  # it is too long to be one
 
 
 def socket_folder(environment: Mapping[str, str]) -> str:
@@ -113,23 +104,57 @@ def socket_folder(environment: Mapping[str, str]) -> str:
     return f"{os.path.realpath(base)}/tmux-{os.getuid()}"
 
 
+def refuse_impossible(socket: str) -> None:
+    """Refuse a path at which no socket can be, or at which others could put theirs. Nothing is made."""
+    if len(os.fsencode(socket)) > _LONGEST_PATH:
+        message = f"There can be no tmux socket at {socket}: {os.strerror(errno.ENAMETOOLONG)}."
+        hint = "give -L a shorter name, or set TMUX_TMPDIR to a folder with a shorter path"
+        raise Unusable(message, kind="tmux-unreachable", hint=hint)
+    folder = os.path.dirname(socket)
+    there = folder if os.path.lexists(folder) else os.path.dirname(folder)
+    try:
+        facts = os.stat(f"{there}/")
+    except PermissionError:
+        return  # a sandbox, it seems: is_denied and may_be_made say so
+    except OSError as error:
+        raise _no_socket(socket, error) from error
+    if there == folder:
+        _refuse_shared(folder, facts)
+
+
+def may_be_made(socket: str) -> bool:
+    """Say whether a server could make its socket, and the folder of that as make_folder would."""
+    folder = os.path.dirname(socket)
+    there = folder if os.path.isdir(folder) else os.path.dirname(folder)
+    return os.access(there, os.W_OK | os.X_OK)
+
+
 def make_folder(socket: str) -> None:
     """Make the folder of a socket as tmux makes it for `-L`, and refuse one in which others could put theirs.
 
     A client obeys its server: one of another user could make it run commands.
     """
     folder = os.path.dirname(socket)
-    with contextlib.suppress(FileExistsError, FileNotFoundError, PermissionError):
+    with contextlib.suppress(OSError):  # why there is none is told by the look that follows
         os.mkdir(folder, 0o700)
     try:
-        facts = os.stat(folder)
+        facts = os.stat(f"{folder}/")
     except OSError as error:
-        message = f"There can be no tmux socket at {socket}: {error.strerror}."
-        raise Unusable(message, kind="tmux-unreachable", hint="make its folder") from error
+        raise _no_socket(socket, error) from error
+    _refuse_shared(folder, facts)
+
+
+def _refuse_shared(folder: str, facts: os.stat_result) -> None:
     sticky = facts.st_mode & stat.S_ISVTX
     if facts.st_uid not in (os.getuid(), 0) or (facts.st_mode & stat.S_IWOTH and not sticky):
         message = f"Others could put a tmux socket into {folder}."
         raise Unusable(message, kind="tmux-unreachable", hint="set TMUX_TMPDIR to a folder of yours")
+
+
+def _no_socket(socket: str, error: OSError) -> Unusable:
+    message = f"There can be no tmux socket at {socket}: {error.strerror}."
+    hint = "make its folder, or set TMUX_TMPDIR to one of yours"
+    return Unusable(message, kind="tmux-unreachable", hint=hint)
 
 
 def refuse_foreign(socket: str) -> None:
