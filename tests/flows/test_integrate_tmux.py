@@ -512,7 +512,14 @@ def test_a_window_of_a_run_shows_how_that_stands(person: Person) -> None:
     person.say()
     with Terminal(person) as terminal:
         eventually(lambda: "0:first* 1:second" in terminal.status_line())
-        signs = {"running": "▶", "completed": "✓", "failed": "✗", "aborted": "■", "waiting": "?"}
+        signs = {
+            "running": "▶",
+            "completed": "✓",
+            "failed": "✗",
+            "aborted": "■",
+            "waiting": "?",
+            "queued": "…",
+        }
         for state, sign in signs.items():
             for window in ("first", "second"):
                 person.tmux("set-option", "-w", "-t", f"work:{window}", "@tmuxagents_state", state)

@@ -283,7 +283,7 @@ def test_counts_are_never_wrong_though_the_registry_is_removed(
 class Windowed:
     """A run with a tagged window on a server, and a process that stands for its wrapper."""
 
-    def __init__(self, watched: Lookout, server: TmuxServer, **plan: Any) -> None:
+    def __init__(self, watched: Lookout, server: TmuxServer, *, begins: bool = True, **plan: Any) -> None:
         self.run = watched.home.run("x", **plan)
         self.server = server
         edge = tmux.Tmux(str(server.socket))
@@ -293,8 +293,12 @@ class Windowed:
         place = place_of(server) | {"window": self.window, "pane": self.opened.pane}
         pane_pid = server.run("display-message", "-p", "-t", self.window, "#{pane_pid}")
         wrapped_by(self.run, int(pane_pid), tmux=place)
-        told(self.run, events.run_started({"pid": 1, "pidStartTime": 1, "wrapperPid": 1}))
         self.wrapper = int(pane_pid)
+        if begins:
+            self.begin()
+
+    def begin(self) -> None:
+        told(self.run, events.run_started({"pid": 1, "pidStartTime": 1, "wrapperPid": 1}))
 
     def end(self, status: str = "completed") -> None:
         record(self.run, status, "done" if status == "completed" else "error")
@@ -342,6 +346,29 @@ def test_a_window_says_so_as_long_as_its_run_waits_for_somebody(
     eventually(lambda: asks.state() == "waiting")
     asks.end("failed")
     eventually(lambda: asks.state() == "failed")
+
+
+def test_a_window_says_so_as_long_as_its_run_waits_for_its_turn(
+    watched: Lookout, tmux_server: TmuxServer
+) -> None:
+    waits, follows = (
+        Windowed(watched, tmux_server, begins=False),
+        Windowed(watched, tmux_server, begins=False),
+    )
+    asks, begins = Windowed(watched, tmux_server), Windowed(watched, tmux_server, begins=False)
+    watched.start()
+    for one in (waits, follows):
+        told(one.run, events.Event("queued", {"position": 1}))
+    told(asks.run, events.Event("needs_input", {"kind": "confirm", "text": "?"}))
+    eventually(lambda: (waits.state(), follows.state(), asks.state()) == ("queued", "queued", "waiting"))
+    waits.begin()
+    eventually(lambda: waits.state() == "running")
+    watched.kill()
+    follows.begin()
+    told(asks.run, events.Event("input_given", {"kind": "confirm", "text": None}))
+    watched.start()  # what it did not see itself it puts right as well
+    eventually(lambda: (follows.state(), asks.state()) == ("running", "running"))
+    assert begins.state() == "running"  # it waits for nothing: it is about to begin
 
 
 def test_a_window_that_is_looked_at_is_not_closed(

@@ -20,6 +20,7 @@ def test_the_mark_is_in_front_and_taken_out_again_only_from_there() -> None:
 
 def test_the_mark_has_a_sign_for_each_way_that_a_run_stands() -> None:
     assert re.findall(r"@tmuxagents_state\},(\w+)\}", windowmarks.FORMAT) == [
+        "queued",
         "waiting",
         "aborted",
         "failed",

@@ -19,6 +19,7 @@ _SIGNS = {
     "failed": "#[fg=red]✗",
     "aborted": "#[fg=magenta]■",
     "waiting": "#[fg=yellow]?",
+    "queued": "…",
 }
 _GOES_ON = "▶"
 

@@ -179,13 +179,13 @@ class Watcher:
         endings, self._runs.endings = self._runs.endings, []
         if rows:
             self._book.use(lambda book: book.save(rows.values()))
-        self._telling.show_asking(rows.values())
+        self._telling.show_standing(rows.values())
         self._telling.tell(endings)
         if rows or endings or sweep or self._screens.has_faded():
             self._book.use(self._screens.update)
         found = self._screens.step()
         if found:
-            self._telling.see_off_found(self._book.use(lambda book: _rows(book, found)), found)
+            self._telling.see_to_found(self._book.use(lambda book: _rows(book, found)), found)
 
 
 def _rows(book: Registry, run_ids: Iterable[str]) -> list[Row]:

@@ -1,4 +1,4 @@
-"""What is told of runs: that one waits for somebody, on its window; its end: a mark, a hook, the window."""
+"""What is told of runs: that one waits, on its window; its end: a mark, a hook, the window."""
 
 from __future__ import annotations
 
@@ -29,17 +29,16 @@ class Telling:
         self._environment = environment
         self._screens = screens
         self._hooks = hooks
-        self._asking: set[str] = set()  # the runs whose windows show that they wait for a person
+        self._said: dict[str, str] = {}  # run -> what its window says, where it is not as it was opened
 
-    def show_asking(self, rows: Iterable[Row]) -> None:
-        """Show on the window of each run that goes on whether it waits for a person."""
+    def show_standing(self, rows: Iterable[Row]) -> None:
+        """Show on the window of each run that goes on whether it works, or waits: for its turn, a person."""
         for row in rows:
-            asks = row.needs_input and row.status == records.RUNNING
-            if asks == (row.run_id in self._asking):
-                continue
-            (self._asking.add if asks else self._asking.discard)(row.run_id)
-            if row.status == records.RUNNING and row.server is not None and row.window is not None:
-                state = WAITING if asks else row.status
+            state = _going(row)
+            if state is None:
+                self._said.pop(row.run_id, None)
+            elif state != self._said.get(row.run_id, records.RUNNING) and row.server and row.window:
+                self._said[row.run_id] = state
                 chore = Chore(row.run_id, window=row.window, state=state, close_s=None)
                 self._screens.add(row.server, chore)
 
@@ -69,11 +68,15 @@ class Telling:
         close_s = self._close_s(row)
         self._screens.add(row.server, Chore(row.run_id, window=window, state=row.status, close_s=close_s))
 
-    def see_off_found(self, rows: Iterable[Row], windows: Mapping[str, tmux.Window]) -> None:
-        """Do so for windows that were found with runs that may have ended long ago."""
+    def see_to_found(self, rows: Iterable[Row], windows: Mapping[str, tmux.Window]) -> None:
+        """Do so for windows that were found: their runs may have ended, or gone on, while nobody watched."""
         for row in rows:
+            window = windows[row.run_id]
             if row.concluded:
-                self.see_off(row, windows[row.run_id].window)
+                self.see_off(row, window.window)
+            elif window.state is not None and row.run_id not in self._said:
+                self._said[row.run_id] = window.state
+                self.show_standing([row])
 
     def _close_s(self, row: Row) -> float | None:
         """Return in how long a window is closed; None if it stays."""
@@ -83,3 +86,13 @@ class Telling:
         if settings.keep_windows_s is None:
             return None
         return max(0.0, settings.keep_windows_s - (time.time() - (row.ended_at or 0.0)))
+
+
+def _going(row: Row) -> str | None:
+    """Return what the window of a run says as long as that goes on; None when it has ended."""
+    if row.status == records.QUEUED:
+        # Without words it has only not begun yet, as every run at first.
+        return records.QUEUED if row.activity else records.RUNNING
+    if row.status != records.RUNNING:
+        return None
+    return WAITING if row.needs_input else records.RUNNING

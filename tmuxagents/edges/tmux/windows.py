@@ -22,13 +22,19 @@ VIEW = "view-"  # how sessions are called that only show a window of another one
 _YES, _NO = "yes", "no"
 _LIVES = "#{P:#{?pane_dead,,x}}"  # something, if any pane of a window lives: a person may have split it
 IS_VIEW = f"#{{m:{VIEW}*,#{{session_name}}}}"
-_ROW = f"#{{window_id}} #{{session_id}} {IS_VIEW} #{{window_active_clients}} #{{pane_dead}}"
+_SAID = (
+    f"#{{?#{{m/r:^[a-z]+$,#{{{opening.STATE}}}}},#{{{opening.STATE}}},-}}"  # anybody may have set anything
+)
+_ROW = f"#{{window_id}} #{{session_id}} {IS_VIEW} #{{window_active_clients}} #{{pane_dead}} {_SAID}"
 
 
 class Window:
-    """A run's window as it is now. `watched` clients look at it; `dead`: its command has ended."""
+    """A run's window as it is now. `watched` clients look at it; `dead`: its command has ended.
 
-    __slots__ = ("dead", "run_id", "session", "watched", "window")
+    `state` is what it says of its run, None where it was not asked or says nothing.
+    """
+
+    __slots__ = ("dead", "run_id", "session", "state", "watched", "window")
 
     def __init__(self, window: str, *, session: str, run_id: str, watched: int, dead: bool) -> None:
         self.window = window
@@ -36,6 +42,7 @@ class Window:
         self.run_id = run_id
         self.watched = watched
         self.dead = dead
+        self.state: str | None = None
 
 
 class Windows:
@@ -69,11 +76,11 @@ class Windows:
         row = f"{_ROW} #{{{opening.RUN}}}"
         found: dict[str, Window] = {}
         for line in self._runner.ask(["list-windows", "-a", "-f", condition, "-F", row]):
-            window, session, is_view, watched, dead, run_id = line.split(" ", 5)
+            window, session, is_view, watched, dead, said, run_id = line.split(" ", 6)
             if is_view == "0" or run_id not in found:
-                found[run_id] = Window(
-                    window, session=session, run_id=run_id, watched=int(watched), dead=dead == "1"
-                )
+                one = Window(window, session=session, run_id=run_id, watched=int(watched), dead=dead == "1")
+                one.state = None if said == "-" else said
+                found[run_id] = one
         return found
 
     def set_state(self, window: str, run_id: str, state: str) -> bool:
