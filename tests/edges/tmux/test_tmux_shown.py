@@ -74,6 +74,37 @@ def test_a_view_that_nobody_comes_to_goes(real: Real, monkeypatch: pytest.Monkey
     assert real.tmux.windows.find(run_id) is not None
 
 
+def test_a_view_goes_with_its_last_client_and_not_only_when_it_looks_again(
+    real: Real, monkeypatch: pytest.MonkeyPatch
+) -> None:
+    monkeypatch.setattr(clients, "_LOOK_S", 600)
+    run_id = new_run()
+    opened = real.tmux.windows.open(an_order(run_id), home())
+    real.attach(opened.session)
+    people = [real.attach(), real.attach()]
+    assert real.tmux.clients.show(people[0], opened.window, session=opened.session, run_id=run_id)
+    (view,) = [client.session for client in real.tmux.clients.all() if client.view]
+    eventually(lambda: "run-shell" in real.run("show-hooks", "-t", view))
+    real.run("switch-client", "-c", people[1], "-t", view)
+    real.leave(people[0])
+    assert [client.name for client in real.tmux.clients.all() if client.view] == people[1:]
+    real.leave(people[1])
+    eventually(lambda: real.session_names() == {"work", "agents-app"}, 5)
+    assert real.tmux.windows.find(run_id) is not None
+
+
+def test_a_persons_own_hook_is_run_for_a_client_that_leaves_a_view(real: Real) -> None:
+    real.run("set-hook", "-g", "client-detached", "set-option -g @left yes")
+    run_id = new_run()
+    opened = real.tmux.windows.open(an_order(run_id), home())
+    real.attach(opened.session)
+    person = real.attach()
+    assert real.tmux.clients.show(person, opened.window, session=opened.session, run_id=run_id)
+    real.leave(person)
+    eventually(lambda: real.run("show-options", "-gqv", "@left") == "yes")
+    eventually(lambda: real.session_names() == {"work", "agents-app"}, 5)
+
+
 def test_windows_that_somebody_opened_in_a_view_are_not_ended_with_it(real: Real) -> None:
     run_id = new_run()
     opened = real.tmux.windows.open(an_order(run_id), home())

@@ -28,6 +28,8 @@ _ROW = " ".join(
 _FIELDS = 14
 _OFF = ("0", "off")
 _LOOKING = "@tmuxagents_view"  # what a view does every few seconds
+_LEFT = "@tmuxagents_left"  # and what when a client leaves it
+_DETACHED = "client-detached"
 _EXPECTED = "@tmuxagents_expected"  # set on a view that waits for its client
 _LOOK_S = 5
 _UNSEEN_S = 60  # so long a prepared view waits for its client
@@ -225,20 +227,27 @@ def _new_view() -> str:
 def _making(view: str, window: str, session: str) -> list[Command]:
     """Return what makes a session that has one window, and that window is another session's, too.
 
-    It looks by itself, every few seconds, whether anybody still looks at it. Not by destroy-unattached: with
-    that, a client that is detached crashes the whole server now and then (seen on 3.3a, group or no group).
+    It looks by itself, when a client is detached and every few seconds, whether anybody still looks at it.
+    Not by destroy-unattached: with that, a client that is detached crashes the whole server now and then
+    (seen on 3.3a, group or no group). So the look is a client of its own, which comes when all that is over.
     """
     target = f"={view}:"
     again = script.later(_LOOK_S, target, f"#{{{_LOOKING}}}")
     # Windows that somebody opened in a view are not ours to end.
     own = "#{!=:#{session_windows},1}"
     wanted = f"#{{||:#{{||:#{{session_attached}},#{{{_EXPECTED}}}}},{own}}}"
-    look = script.when(target, wanted, [again], [["kill-session", "-t", f"={view}"]])
-    text = script.by_shell(script.when(target, script.equal("#{session_name}", view), [look]))
+    is_it, end = script.equal("#{session_name}", view), ["kill-session", "-t", f"={view}"]
+    text = script.by_shell(script.when(target, is_it, [script.when(target, wanted, [again], [end])]))
+    left = script.by_shell(script.when(target, script.both(is_it, f"#{{?{wanted},0,1}}"), [end]))
+    look = script.script(["run-shell", "-b", "-t", target, f"#{{{_LEFT}}}"])
+    hook = script.script(["set-hook", "-t", target, _DETACHED, look])
     return [
         ["new-session", "-d", "-s", view, "sleep", "60"],  # only until its window is exchanged
         ["set-option", "-t", target, "destroy-unattached", "off"],
         ["set-option", "-t", target, _LOOKING, text],
+        ["set-option", "-t", target, _LEFT, left],
+        # A person's hook would not be run where there is one of the session's own.
+        ["if-shell", f"! tmux show-hooks -g {_DETACHED} | grep -q ' '", hook],
         ["link-window", "-k", "-s", f"{session}:{window}", "-t", f"{target}^"],
         again,
     ]
