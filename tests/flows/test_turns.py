@@ -11,9 +11,12 @@ from typing import TYPE_CHECKING
 
 import pytest
 
+from tests.edges.apart import apart, become_somebody
+from tests.flows.watchers import begun, sleeper, told, wrapped_by
 from tests.harness import REPOSITORY, alive, eventually
 from tmuxagents.commands.stop import stop
 from tmuxagents.edges import handover, rundir_writing
+from tmuxagents.errors import Unusable
 
 if TYPE_CHECKING:
     from tests.harness import Home, Run
@@ -209,6 +212,43 @@ def _is_locked(run: Run) -> bool:
     if held is not None:
         os.close(held)
     return held is None
+
+
+def test_stop_all_stops_those_that_live_here_and_says_which_do_not(home: Home) -> None:
+    far = home.run("x")
+    wrapped_by(far, 1, host="elsewhere-12345678", boot_id="other")
+    told(far, begun())
+    refused = json.loads(home.command("stop", "--all", "--json").stdout)["error"]
+    assert (refused["kind"], refused["exit"]) == ("run-busy", 4)
+    here = home.run("x")
+    with sleeper() as wrapper:
+        wrapped_by(here, wrapper)
+        told(here, begun())
+        done = home.command("stop", "--all")
+        assert (done.returncode, done.stdout) == (0, f"{here.run_id[:8]} aborted (stopped)\n")
+    assert done.stderr == (
+        f"warning: Run {far.run_id} lives on another host (elsewhere-12345678): "
+        "it can only be stopped there.\n"
+    )
+    assert home.command("stop", here.run_id, far.run_id).returncode == 4
+
+
+def test_a_run_of_another_user_is_refused_at_once(home: Home) -> None:
+    run = home.run("x")
+    wrapped_by(run, 1)
+    told(run, begun())
+    for folder in (home.folder, *home.folder.parents[:3], home.state, home.state / "runs", run.folder):
+        folder.chmod(0o755)
+    for file in run.folder.iterdir():
+        file.chmod(0o644)
+
+    def act() -> tuple[str, int]:
+        become_somebody()
+        with pytest.raises(Unusable, match="belongs to another user") as raised:
+            stop([str(run.folder)])
+        return raised.value.kind, raised.value.exit_code
+
+    assert apart(act, 5) == ("no-permission", 3)  # it was signalled in vain, and waited for, twice 12 s
 
 
 def test_stop_of_a_lost_run_ends_what_it_left(home: Home) -> None:

@@ -28,7 +28,7 @@ def stop(*, runs: tuple[str, ...], all_of_them: bool, everywhere: bool, as_json:
     caller = calling.caller()
     if all_of_them:
         ids = look(caller, poll.asked_by(caller, (), everywhere=everywhere)).active
-        folders = [f"{caller.runs}/{run_id}" for run_id in ids]
+        folders = _stoppable([f"{caller.runs}/{run_id}" for run_id in ids])
     else:
         folders = list(dict.fromkeys(known.find(reference, caller) for reference in runs))
     ids = [run.run_id for run in stopping.stop(folders)]
@@ -37,6 +37,15 @@ def stop(*, runs: tuple[str, ...], all_of_them: bool, everywhere: bool, as_json:
         streams.write(jsonline.encode(poll.document(found, caller)))
     else:
         words.lines(map(display.stopped_line, found.shown))
+
+
+def _stoppable(folders: list[str]) -> list[str]:
+    """Return those of all active runs that can be stopped from here; say which cannot, raise if none can."""
+    refused = {folder: why for folder in folders if (why := stopping.why_not(folder)) is not None}
+    if refused and len(refused) == len(folders):
+        raise next(iter(refused.values()))
+    words.warn(why.message for why in refused.values())
+    return [folder for folder in folders if folder not in refused]
 
 
 VERBS = {"stop": stop, "kill": stop, "cancel": stop}

@@ -9,7 +9,7 @@ from tmuxagents.commands.conclude import conclude
 from tmuxagents.commands.inspect import inspect
 from tmuxagents.core.endings import PARENT, STOPPED
 from tmuxagents.edges import process, rundir
-from tmuxagents.errors import NotPossible
+from tmuxagents.errors import NotPossible, Unusable
 
 TYPE_CHECKING = False
 if TYPE_CHECKING:
@@ -17,11 +17,13 @@ if TYPE_CHECKING:
 
     from tmuxagents.commands.inspect import Run
     from tmuxagents.core.endings import Cause
+    from tmuxagents.errors import TmuxAgentsError
     from tmuxagents.records import Identity
 
 DEAF_AFTER_S = 12.0
 # What a wrapper takes for what (wrapper/signals.CAUSES).
 _SIGNALS = {STOPPED: signal.SIGTERM, PARENT: signal.SIGINT}
+_NOTHING = 0  # no signal, but whether there could be one
 
 
 def stop(run_dirs: Sequence[str], cause: Cause = STOPPED) -> list[Run]:
@@ -31,17 +33,29 @@ def stop(run_dirs: Sequence[str], cause: Cause = STOPPED) -> list[Run]:
     parent's call that they belong to.
     """
     for run_dir in run_dirs:
-        _refuse_elsewhere(run_dir)
+        refusal = why_not(run_dir)
+        if refusal is not None:
+            raise refusal
     asked = {run_dir: _ask(run_dir, _SIGNALS[cause]) for run_dir in run_dirs}
     return [_see_to(run_dir, identity, cause) for run_dir, identity in asked.items()]
 
 
-def _refuse_elsewhere(run_dir: str) -> None:
+def why_not(run_dir: str) -> TmuxAgentsError | None:
+    """Return why a run cannot be stopped from here; None if it can be, or has ended."""
     run = inspect(run_dir)
     identity = rundir.identity_of(run.wrapper)
-    if not run.ended and identity is not None and process.presence(identity) == records.ELSEWHERE:
+    if run.ended or identity is None:
+        return None
+    presence = process.presence(identity)
+    if presence == records.ELSEWHERE:
         message = f"Run {run.run_id} lives on another host ({identity.host}): it can only be stopped there."
-        raise NotPossible(message, kind="run-busy", hint=f"run tmuxagents stop on {identity.host}")
+        return NotPossible(message, kind="run-busy", hint=f"run tmuxagents stop on {identity.host}")
+    if presence == records.HERE and not process.send(identity.pid, identity.start_time, _NOTHING):
+        if process.presence(identity) != records.HERE:
+            return None  # it has just gone
+        message = f"Run {run.run_id} belongs to another user, and only they can stop it."
+        return Unusable(message, kind="no-permission", hint=f"as that user: tmuxagents stop {run.run_id}")
+    return None
 
 
 def _ask(run_dir: str, number: int) -> Identity | None:
