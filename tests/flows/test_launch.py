@@ -49,6 +49,22 @@ def test_a_launch_prints_the_id_and_tells_people_the_rest(desk: Desk) -> None:
     assert rows[2].split() == [run_id[:8], "scout", "-", "running", rows[2].split()[4], "so", "far"]
 
 
+def test_the_id_is_told_though_nothing_can_be_said_on_stderr(desk: Desk) -> None:
+    with open("/dev/full", "w") as full:
+        done = subprocess.run(
+            [*COMMAND, "launch", "done x"],
+            cwd=desk.home.project,
+            env=desk.home.environment,
+            stdin=subprocess.DEVNULL,
+            stdout=subprocess.PIPE,
+            stderr=full,
+            text=True,
+            check=False,
+            timeout=60,
+        )
+    assert (done.returncode, [done.stdout.strip()]) == (0, desk.runs())
+
+
 def test_a_receipt_is_a_document(desk: Desk) -> None:
     done = desk("launch", "--json", "--timeout", "77", "-m", "mock/x", WORKS)
     receipt = checked(done.stdout, "receipt")

@@ -5,7 +5,7 @@ from __future__ import annotations
 import click
 
 from tmuxagents import jsonline
-from tmuxagents.cli import calling, streams
+from tmuxagents.cli import calling, streams, words
 from tmuxagents.commands import inspect, known, reading, sessions
 from tmuxagents.core import retrieval, sanitize
 from tmuxagents.errors import BadRequest
@@ -49,15 +49,15 @@ def output(*, run: str, wait: bool, max_bytes: int | None, as_json: bool) -> Non
 def _say_state(run: Run, text: str | None) -> None:
     """Say on stderr what the answer alone does not tell."""
     how = run.standing.verdict
-    words = []
+    notes = []
     if how is None:
-        words.append("still running" if run.standing.status == "running" else "still queued")
+        notes.append("still running" if run.standing.status == "running" else "still queued")
     elif how.status != "completed":
         message = sanitize.line(how.error_message or "")
-        words.append(f"{how.status} ({how.reason}){': ' if message else ''}{message}")
+        notes.append(f"{how.status} ({how.reason}){': ' if message else ''}{message}")
     if how is not None and not text:
-        words.append("no text output")
-    streams.write("".join(f"{line}\n" for line in words).encode("utf-8", "replace"), streams.ERR)
+        notes.append("no text output")
+    words.lines(notes, streams.ERR)
 
 
 @click.command(epilog="Example: tmuxagents transcript -f 01a1ee15")

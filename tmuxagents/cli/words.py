@@ -13,8 +13,12 @@ if TYPE_CHECKING:
 
 
 def lines(texts: Iterable[str], stream: int = streams.OUT) -> None:
-    """Write lines."""
-    streams.write("".join(f"{line}\n" for line in texts).encode("utf-8", "replace"), stream)
+    """Write lines. Those beside the answer, on stderr, best effort: they are not to cost the answer."""
+    try:
+        streams.write("".join(f"{line}\n" for line in texts).encode("utf-8", "replace"), stream)
+    except OSError:
+        if stream != streams.ERR:
+            raise
 
 
 def warn(warnings: Iterable[str]) -> None:
