@@ -69,5 +69,11 @@ class NotPossible(TmuxAgentsError):
     exit_code = 4
 
 
+class Interrupted(TmuxAgentsError):
+    """Ctrl-C: it was not done to its end."""
+
+    exit_code = 130
+
+
 class NoSuchRun(NotPossible):
     """No run, or more than one, has this name; the candidates are the near ones."""

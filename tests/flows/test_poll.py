@@ -349,12 +349,19 @@ def test_a_removed_run_is_waited_for_no_longer_and_did_not_complete(home: Home, 
     assert f"the run {run.run_id} is gone" in warned
 
 
-def test_waiting_is_interrupted_with_130(home: Home) -> None:
+@pytest.mark.parametrize("more", [(), ("--json",)])
+def test_waiting_is_interrupted_with_130(home: Home, more: tuple[str, ...]) -> None:
     run = working(home)
-    with started(home, "wait", run.run_id) as waiter:
+    with started(home, "wait", run.run_id, *more) as waiter:
         eventually(lambda: pidfds(waiter.pid))
         waiter.send_signal(signal.SIGINT)
-        assert waiter.wait(10) == 130
+        said, _ = waiter.communicate(timeout=10)
+    assert waiter.returncode == 130
+    if more:
+        error = checked(said, "error")["error"]
+        assert (error["kind"], error["exit"]) == ("interrupted", 130)
+    else:
+        assert said == ""
     assert run.status() == "running"
 
 

@@ -5,7 +5,6 @@ from __future__ import annotations
 import contextlib
 import errno
 import os
-import signal
 import time
 
 import click
@@ -14,7 +13,7 @@ from tmuxagents import __version__, jsonline
 from tmuxagents.cli import streams
 from tmuxagents.core import documents, sanitize
 from tmuxagents.edges import identity, settings
-from tmuxagents.errors import BadRequest, TmuxAgentsError, Unusable
+from tmuxagents.errors import BadRequest, Interrupted, TmuxAgentsError, Unusable
 
 TYPE_CHECKING = False
 if TYPE_CHECKING:
@@ -39,7 +38,7 @@ def fail(error: BaseException, arguments: Sequence[str]) -> int:
     if isinstance(error, click.exceptions.Exit):
         return error.exit_code
     if isinstance(error, (KeyboardInterrupt, click.Abort)):
-        return 128 + signal.SIGINT
+        return _interrupted(arguments)
     if isinstance(error, BrokenPipeError):
         streams.give_up()
         return 1
@@ -50,6 +49,15 @@ def fail(error: BaseException, arguments: Sequence[str]) -> int:
         _say(problem, as_json="--json" in _before_dashes(arguments), log=log)
     if isinstance(error, OSError):
         streams.give_up()
+    return problem.exit_code
+
+
+def _interrupted(arguments: Sequence[str]) -> int:
+    """Say so where a program reads a document; a person knows what they have typed."""
+    problem = Interrupted("Interrupted.", kind="interrupted")
+    if "--json" in _before_dashes(arguments):
+        with contextlib.suppress(OSError):
+            _say(problem, as_json=True, log=None)
     return problem.exit_code
 
 
