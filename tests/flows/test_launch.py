@@ -336,6 +336,8 @@ def test_more_than_fit_are_queued_and_come_in_turn(desk: Desk) -> None:
     row = next(line for line in desk("poll").stdout.splitlines() if line.startswith(third[:8]))
     assert "queued" in row
     assert "waiting for a slot, 1 before you" in row
+    (document,) = json.loads(desk("poll", third, "--json").stdout)["runs"]
+    assert (document["status"], document["activity"]) == ("queued", "waiting for a slot, 1 before you")
     assert desk("stop", third).stdout == f"{third[:8]} aborted (stopped)\n"
     assert desk("stop", first).stdout == f"{first[:8]} aborted (stopped)\n"
     assert desk("wait", second).returncode == 0

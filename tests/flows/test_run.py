@@ -63,6 +63,17 @@ def test_one_child_and_its_answer(desk: Desk) -> None:
     assert (meta["mode"], meta["callId"], meta["taskIndex"]) == ("single", run_id, 0)
 
 
+def test_a_child_that_waits_for_a_slot_says_so(desk: Desk) -> None:
+    desk.home.environment["TMUXAGENTS_MAX_RUNNING"] = "1"
+    first = desk.launch(WORKS)
+    desk.wait_for(first, "so far")
+    with desk.start("run", "done x") as call:
+        assert call.stderr
+        assert any(line.endswith(" - queued - waiting for a slot\n") for line in call.stderr)
+        desk("stop", first)
+        assert call.wait(30) == 0
+
+
 def test_a_child_that_fails(desk: Desk) -> None:
     done = desk("run", FAILS)
     (run_id,) = desk.runs()

@@ -64,11 +64,11 @@ class Lines(Silence):
         """Tell what is new."""
         for child in self._children:
             run = child.look()
-            now = (run.standing.status, run.activity) if run is not None else None
+            now = (run.standing.status, run.doing) if run is not None else None
             if run is None or now is None or self._told.get(run.run_id) == now:
                 continue
             self._told[run.run_id] = now
-            shown = display.Shown(run.document(time.time()), run.run_id[:8], activity=run.activity)
+            shown = display.Shown(run.document(time.time()), run.run_id[:8], activity=run.doing)
             _write(f"{display.follow_line(shown, words.width())}\n{child.news()}")
         return time.monotonic() + _LINES_S
 

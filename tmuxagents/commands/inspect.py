@@ -7,7 +7,7 @@ import time
 
 from tmuxagents import records
 from tmuxagents.commands.gather import Reading
-from tmuxagents.core import documents, endings
+from tmuxagents.core import documents, endings, queue
 from tmuxagents.core.events import is_figure
 from tmuxagents.edges import marks, process, rundir
 from tmuxagents.errors import NoSuchRun
@@ -74,6 +74,16 @@ class Run:
             return float(self.result["endedAt"])
         return last_sign(self.meta, self.wrapper, self.state)
 
+    @property
+    def doing(self) -> str | None:
+        """Return what it does now, or, queued, what it waits for."""
+        if self.activity or self.standing.status != records.QUEUED:
+            return self.activity
+        if self.state.position is not None:
+            return queue.waiting_words(self.state.position)
+        after = self.meta.get("after")
+        return queue.following_words(map(str, after)) if isinstance(after, list) and after else None
+
     def is_due(self, now: float) -> bool:
         """Say whether its ending is for others to write: its wrapper is gone, or did not come in time."""
         if self.standing.foreign or self.result is not None:
@@ -90,7 +100,7 @@ class Run:
             self.state,
             self.standing,
             run_dir=self.run_dir,
-            activity=self.activity,
+            activity=self.doing,
             tmux=tmux if isinstance(tmux, dict) else None,
             elapsed_s=self.elapsed(now),
             ended_at=self.ended_at,

@@ -7,7 +7,7 @@ import time
 
 from tmuxagents import jsonline, records
 from tmuxagents.commands import glance, inspect
-from tmuxagents.core import display, endings, lifecycle, queue
+from tmuxagents.core import display, endings, lifecycle
 from tmuxagents.core.events import is_figure
 from tmuxagents.edges import process, registry, rundir
 from tmuxagents.edges.registry import Row
@@ -96,13 +96,7 @@ def _activity(run: Run) -> str | None:
     if run.standing.status == records.RUNNING and run.meta.get("driver") == "live":
         state = run.state
         return display.live_activity(run.activity, settled=state.settled, needs_input=state.needs_input)
-    if run.activity or run.standing.status != records.QUEUED:
-        return run.activity
-    if run.state.position is not None:
-        return queue.waiting_words(run.state.position)
-    after = run.meta.get("after")
-    short = [str(other)[: display.SHORT_ID] for other in after] if isinstance(after, list) else []
-    return f"waits for {', '.join(short)}" if short else None
+    return run.doing
 
 
 def _standing(run: Run) -> dict[str, Any]:

@@ -10,6 +10,7 @@ _DIGITS = 20
 # Of many that come at one moment, those before us may be about to begin: nobody waits for a slot as yet.
 RUSH_S = 0.1
 _RUSH_PAUSE_S = 0.005
+_SHOWN = 8  # digits of another run's id
 
 
 def ticket_name(number_ns: int, run_id: str) -> str:
@@ -28,5 +29,10 @@ def pause_s(position: int, waited_s: float = RUSH_S) -> float:
 
 
 def waiting_words(position: int) -> str:
-    """Say in the window that the run waits."""
+    """Say that a run waits for a slot."""
     return f"waiting for a slot, {position} before you" if position else "waiting for a slot"
+
+
+def following_words(run_ids: Iterable[str]) -> str:
+    """Say that a run waits for others."""
+    return f"waits for {', '.join(run_id[:_SHOWN] for run_id in run_ids)}"

@@ -8,7 +8,7 @@ import time
 
 from tmuxagents import records
 from tmuxagents.commands.inspect import inspect
-from tmuxagents.core import prompt
+from tmuxagents.core import prompt, queue
 from tmuxagents.edges import process, rundir, rundir_writing
 from tmuxagents.errors import NoSuchRun
 from tmuxagents.records import Verdict
@@ -74,7 +74,7 @@ class After:
         if run.run_id == self._said:
             return
         self._said = run.run_id
-        words = f"waits for {run.run_id[:_SHOWN]}"
+        words = queue.following_words([run.run_id])
         self._recorder.hint(words)
         self._recorder.title(words)
         self._recorder.flush(time.monotonic(), last=True)
