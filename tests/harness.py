@@ -99,9 +99,8 @@ class Home:
         """End whatever the runs of this home left, for the end of a test."""
         for run in self.made:
             run.kill()
-        for pid in self.recorded().values():
-            if alive(pid):
-                os.kill(pid, signal.SIGKILL)
+        for founded in self.recorded().values():
+            process.send(founded, founded.start_time, signal.SIGKILL)
         self.end_watcher()
 
     def watcher(self) -> tuple[int, int] | None:
@@ -133,12 +132,12 @@ class Home:
             options["stdin"] = subprocess.DEVNULL
         return subprocess.run(argv, capture_output=True, text=True, check=False, **(options | more))
 
-    def recorded(self) -> dict[str, int]:
+    def recorded(self) -> dict[str, Founded]:
         """Return the processes that scripted children founded: what -> pid."""
         if not self.record.exists():
             return {}
         pairs = (line.split(" ", 1) for line in self.record.read_text().splitlines())
-        return {what: int(pid) for pid, what in pairs}
+        return {what: Founded(who) for who, what in pairs}
 
 
 class Run:
@@ -343,6 +342,19 @@ def real_pi() -> str:
     return path
 
 
+class Founded(int):
+    """The pid of a process that a scripted child has written down, and when it started."""
+
+    start_time: int
+
+    def __new__(cls, word: str) -> Self:
+        pid, started = word.split(":")
+        self = super().__new__(cls, pid)
+        self.start_time = int(started)
+        return self
+
+
 def alive(pid: int) -> bool:
-    """Say whether a process lives; a zombie does not."""
-    return process.start_time(pid) is not None
+    """Say whether a process lives; a zombie does not, nor does another one that has its number by now."""
+    started = process.start_time(pid)
+    return started is not None and started == getattr(pid, "start_time", started)

@@ -100,8 +100,14 @@ def die(name: str) -> None:
 
 
 def record(pid: int, what: str) -> None:
+    """Write down a process, with its start: its number is given away again before a long test is over."""
+    try:
+        with open(f"/proc/{pid}/stat", encoding="utf-8", errors="replace") as file:
+            started = file.read().rpartition(")")[2].split()[19]
+    except OSError:
+        started = "0"
     with open(os.environ["CHILD_RECORD"], "a", encoding="utf-8") as book:
-        book.write(f"{pid} {what}\n")
+        book.write(f"{pid}:{started} {what}\n")
 
 
 def found(what: str) -> None:

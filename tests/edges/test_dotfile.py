@@ -102,7 +102,7 @@ def test_where_we_may_not_write_the_person_is_told_what_to_do(tmp_path: Path) ->
     path = folder / "conf"
     path.write_bytes(b"old")
     tmp_path.chmod(0o755)
-    for parent in tmp_path.parents[:2]:
+    for parent in tmp_path.parents[:3]:
         parent.chmod(0o755)
 
     def write() -> tuple[str, str | None, str]:

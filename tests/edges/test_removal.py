@@ -75,7 +75,7 @@ def test_neither_depth_nor_length_of_paths_is_a_limit(tmp_path: Path) -> None:
 
 
 def test_modes_that_forbid_it_are_taken_away(tmp_path: Path) -> None:
-    for parent in (tmp_path, *tmp_path.parents[:2]):
+    for parent in (tmp_path, *tmp_path.parents[:3]):
         parent.chmod(0o755)
     open_ = tmp_path / "open"
     open_.mkdir()

@@ -82,14 +82,18 @@ class Desk:
         return {run_id: window for run_id, window in pairs if run_id}
 
     def watchers(self) -> list[int]:
-        """Return the watchers of this home: every process that was started as one."""
-        found = []
+        """Return the watchers of this home: every process that was started as one.
+
+        What a watcher starts looks like it for a moment, and is none.
+        """
+        found: dict[int, int] = {}
         for pid in filter(str.isdigit, os.listdir("/proc")):
             with suppress(OSError):
                 argv = Path(f"/proc/{pid}/cmdline").read_bytes().split(b"\0")
                 if str(self.home.state).encode() in argv and any(b"_watch.py" in word for word in argv):
-                    found.append(int(pid))
-        return found
+                    stat = Path(f"/proc/{pid}/stat").read_text(errors="replace")
+                    found[int(pid)] = int(stat.rpartition(")")[2].split()[1])
+        return [pid for pid, parent in found.items() if parent not in found]
 
     def leave(self) -> None:
         """End everything: servers, wrappers, children."""
