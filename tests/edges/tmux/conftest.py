@@ -6,7 +6,7 @@ from typing import TYPE_CHECKING
 
 import pytest
 
-from tmuxagents.edges.tmux import clients
+from tmuxagents.edges.tmux import views
 
 if TYPE_CHECKING:
     from collections.abc import Iterator
@@ -17,7 +17,7 @@ from tests.edges.tmux.worlds import Fake, Real, World, end_server
 
 @pytest.fixture(autouse=True)
 def views_look_often(monkeypatch: pytest.MonkeyPatch) -> None:
-    monkeypatch.setattr(clients, "_LOOK_S", 1)
+    monkeypatch.setattr(views, "_LOOK_S", 1)
 
 
 @pytest.fixture(params=[Real, Fake], ids=["real", "fake"])

@@ -11,7 +11,7 @@ import pytest
 from tests.edges.tmux.worlds import Real, an_order, home, new_run
 from tests.harness import eventually
 from tmuxagents.edges import tmux
-from tmuxagents.edges.tmux import clients, opening, runner, script, status
+from tmuxagents.edges.tmux import opening, runner, script, status, views
 from tmuxagents.errors import Unusable
 
 if TYPE_CHECKING:
@@ -65,7 +65,7 @@ def test_a_terminal_is_handed_over_and_comes_back(real: Real, tmp_path: Path) ->
 
 
 def test_a_view_that_nobody_comes_to_goes(real: Real, monkeypatch: pytest.MonkeyPatch) -> None:
-    monkeypatch.setattr(clients, "_UNSEEN_S", 1)
+    monkeypatch.setattr(views, "_UNSEEN_S", 1)
     run_id = new_run()
     opened = real.tmux.windows.open(an_order(run_id), home())
     assert real.tmux.clients.prepare_view(opened.window, session=opened.session, run_id=run_id)
@@ -77,7 +77,7 @@ def test_a_view_that_nobody_comes_to_goes(real: Real, monkeypatch: pytest.Monkey
 def test_a_view_goes_with_its_last_client_and_not_only_when_it_looks_again(
     real: Real, monkeypatch: pytest.MonkeyPatch
 ) -> None:
-    monkeypatch.setattr(clients, "_LOOK_S", 600)
+    monkeypatch.setattr(views, "_LOOK_S", 600)
     run_id = new_run()
     opened = real.tmux.windows.open(an_order(run_id), home())
     real.attach(opened.session)

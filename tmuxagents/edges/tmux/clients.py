@@ -6,9 +6,7 @@ and says "nobody" where tmux does not answer.
 
 from __future__ import annotations
 
-import os
-
-from tmuxagents.edges.tmux import library, opening, script, windows
+from tmuxagents.edges.tmux import library, opening, script, views, windows
 from tmuxagents.errors import Unusable
 
 TYPE_CHECKING = False
@@ -27,12 +25,6 @@ _ROW = " ".join(
 )
 _FIELDS = 14
 _OFF = ("0", "off")
-_LOOKING = "@tmuxagents_view"  # what a view does every few seconds
-_LEFT = "@tmuxagents_left"  # and what when a client leaves it
-_DETACHED = "client-detached"
-_EXPECTED = "@tmuxagents_expected"  # set on a view that waits for its client
-_LOOK_S = 5
-_UNSEEN_S = 60  # so long a prepared view waits for its client
 _SHELL_SAFE = frozenset("ABCDEFGHIJKLMNOPQRSTUVWXYZabcdefghijklmnopqrstuvwxyz0123456789_./:=@$;+-")
 
 
@@ -150,10 +142,8 @@ class Clients:
 
         It ends when its client leaves, or when none came in a minute.
         """
-        view = _new_view()
-        arrived = script.later(_UNSEEN_S, f"={view}:", script.by_shell(_arrived(view)))
-        expected = ["set-option", "-t", f"={view}:", _EXPECTED, "1"]
-        made = [*_making(view, window, session), *_kept(trail, f"={view}:"), expected, arrived]
+        view = views.new()
+        made = [*views.making(view, window, session), *_kept(trail, f"={view}:"), *views.expecting(view)]
         condition = windows.tagged(window, run_id)
         there = windows.answers(self._runner, f"{session}:{window}", condition, made)
         return view if there else None
@@ -164,7 +154,7 @@ class Clients:
         Not nested: the terminal has one client at any time.
         """
         there = ["tmux", "-u", "-S", socket, *_attach(read_only=read_only), f"={script.a_name(view)}", ";"]
-        there += _arrived(view)
+        there += views.arrived(view)
         back = ["tmux", "-u", "-S", self._runner.socket, *_attach(read_only=client.read_only)]
         back.append(script.an_id(client.session, "$"))
         words = f"{_shell(there)}; exec {_shell(back)}"
@@ -204,8 +194,8 @@ def _attach(*, read_only: bool = False) -> Command:
 def _ways(act: Command, window: str, session: str, *, alone: str, trail: str) -> Command:
     """Return the command that shows a window in its own session, or, if others look at that, in a view."""
     place = f"{script.an_id(session, '$')}:{script.an_id(window, '@')}"
-    view = _new_view()
-    through = [*_making(view, window, session), *_kept(trail, f"={view}:"), [*act, f"={view}:"]]
+    view = views.new()
+    through = [*views.making(view, window, session), *_kept(trail, f"={view}:"), [*act, f"={view}:"]]
     others = script.both("#{session_attached}", f"#{{?{alone},0,1}}")
     return script.when(place, others, through, [*_kept(trail, f"{session}:"), [*act, place]])
 
@@ -217,45 +207,6 @@ def _kept(trail: str, target: str) -> list[Command]:
     if not _SHELL_SAFE.union(",").issuperset(trail):
         raise ValueError(f"no trail: {trail!r}")
     return [["set-environment", "-h", "-t", target, _TRAIL, trail]]
-
-
-def _new_view() -> str:
-    """Return a name that no other view has, since nobody could wait for an answer and try the next one."""
-    return f"{windows.VIEW}{os.urandom(6).hex()}"
-
-
-def _making(view: str, window: str, session: str) -> list[Command]:
-    """Return what makes a session that has one window, and that window is another session's, too.
-
-    It looks by itself, when a client is detached and every few seconds, whether anybody still looks at it.
-    Not by destroy-unattached: with that, a client that is detached crashes the whole server now and then
-    (seen on 3.3a, group or no group). So the look is a client of its own, which comes when all that is over.
-    """
-    target = f"={view}:"
-    again = script.later(_LOOK_S, target, f"#{{{_LOOKING}}}")
-    # Windows that somebody opened in a view are not ours to end.
-    own = "#{!=:#{session_windows},1}"
-    wanted = f"#{{||:#{{||:#{{session_attached}},#{{{_EXPECTED}}}}},{own}}}"
-    is_it, end = script.equal("#{session_name}", view), ["kill-session", "-t", f"={view}"]
-    text = script.by_shell(script.when(target, is_it, [script.when(target, wanted, [again], [end])]))
-    left = script.by_shell(script.when(target, script.both(is_it, f"#{{?{wanted},0,1}}"), [end]))
-    look = script.script(["run-shell", "-b", "-t", target, f"#{{{_LEFT}}}"])
-    hook = script.script(["set-hook", "-t", target, _DETACHED, look])
-    return [
-        ["new-session", "-d", "-s", view, "sleep", "60"],  # only until its window is exchanged
-        ["set-option", "-t", target, "destroy-unattached", "off"],
-        ["set-option", "-t", target, _LOOKING, text],
-        ["set-option", "-t", target, _LEFT, left],
-        # A person's hook would not be run where there is one of the session's own.
-        ["if-shell", f"! tmux show-hooks -g {_DETACHED} | grep -q ' '", hook],
-        ["link-window", "-k", "-s", f"{session}:{window}", "-t", f"{target}^"],
-        again,
-    ]
-
-
-def _arrived(view: str) -> Command:
-    """Return the command that lets a view end as soon as nobody looks at it."""
-    return ["set-option", "-u", "-t", f"={view}:", _EXPECTED]
 
 
 def _shell(words: Sequence[str]) -> str:
