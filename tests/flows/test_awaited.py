@@ -16,7 +16,7 @@ import pytest
 from tests.damage import a_folder_in_its_place, deleted, emptied, of_a_newer_program, replaced_by_garbage
 from tests.flows.lookouts import end, working
 from tests.flows.watchers import checked, command, counts, document, registry_of, started
-from tests.harness import eventually
+from tests.harness import eventually, links_of
 from tmuxagents import jsonline
 from tmuxagents.commands import known, look, poll
 from tmuxagents.commands.asked import DOCUMENTS
@@ -42,11 +42,7 @@ def sleeping(waiter: subprocess.Popen[str]) -> Iterator[subprocess.Popen[str]]:
 def is_asleep(pid: int) -> bool:
     with open(f"/proc/{pid}/stat", encoding="utf-8") as file:
         sleeps = file.read().rpartition(")")[2].split()[0] == "S"
-    links = []
-    for name in os.listdir(f"/proc/{pid}/fd"):
-        with contextlib.suppress(FileNotFoundError):
-            links.append(os.readlink(f"/proc/{pid}/fd/{name}"))
-    return sleeps and "anon_inode:[pidfd]" in links
+    return sleeps and "anon_inode:[pidfd]" in links_of(pid)
 
 
 def saved(home: Home, run: Run) -> registry.Row | None:

@@ -2,7 +2,6 @@
 
 from __future__ import annotations
 
-import contextlib
 import fcntl
 import json
 import os
@@ -34,7 +33,7 @@ from tests.flows.watchers import (
     told,
     wrapped_by,
 )
-from tests.harness import eventually
+from tests.harness import eventually, links_of
 from tmuxagents.commands import known
 from tmuxagents.core import events
 from tmuxagents.edges import process, registry
@@ -299,11 +298,7 @@ def switches(pid: int) -> str:
 
 
 def pidfds(pid: int) -> list[str]:
-    links = []
-    for name in os.listdir(f"/proc/{pid}/fd"):
-        with contextlib.suppress(FileNotFoundError):
-            links.append(os.readlink(f"/proc/{pid}/fd/{name}"))
-    return [link for link in links if link == "anon_inode:[pidfd]"]
+    return [link for link in links_of(pid) if link == "anon_inode:[pidfd]"]
 
 
 def test_waiting_begins_before_there_is_a_wrapper(home: Home) -> None:

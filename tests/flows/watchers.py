@@ -19,6 +19,7 @@ from tmuxagents.records import Identity
 
 if TYPE_CHECKING:
     from collections.abc import Iterator
+    from types import TracebackType
 
     from tests.harness import Home, Run
 
@@ -39,10 +40,21 @@ def command(home: Home, *arguments: str, **variables: str) -> Done:
     )
 
 
-def started(home: Home, *arguments: str) -> subprocess.Popen[str]:
+class Started(subprocess.Popen[str]):
+    """A verb at work. A test that fails beside it does not wait for it."""
+
+    def __exit__(
+        self, kind: type[BaseException] | None, value: BaseException | None, trace: TracebackType | None
+    ) -> None:
+        if kind is not None:
+            self.kill()
+        super().__exit__(kind, value, trace)
+
+
+def started(home: Home, *arguments: str) -> Started:
     """Start a verb and return while it works."""
     argv = [*COMMAND, *arguments]
-    return subprocess.Popen(argv, cwd=home.project, env=home.environment, stdout=subprocess.PIPE, text=True)
+    return Started(argv, cwd=home.project, env=home.environment, stdout=subprocess.PIPE, text=True)
 
 
 def document(home: Home, *arguments: str, kind: str = "poll", **variables: str) -> dict[str, Any]:

@@ -20,7 +20,7 @@ from contextlib import contextmanager
 from pathlib import Path
 from typing import TYPE_CHECKING
 
-from tests.harness import BOOT, alive, eventually
+from tests.harness import BOOT, alive, eventually, links_of
 from tests.torture.fleet import CLOSED, LOST, NotProvoked, mount
 from tmuxagents.edges import process, registry
 
@@ -371,7 +371,7 @@ def without_events(fleet: Fleet) -> None:
     fleet.open("a")
     fleet.well()
     pid, _ = fleet.watcher()
-    links = [os.readlink(f"/proc/{pid}/fd/{name}") for name in os.listdir(f"/proc/{pid}/fd")]
+    links = links_of(pid)
     watches = [path.read_text() for path in Path(f"/proc/{pid}/fdinfo").iterdir()]
     if "anon_inode:inotify" in links and sum(text.count("inotify wd:") for text in watches) > _WATCHES:
         raise NotProvoked("the watcher has as many watches as it wants")
