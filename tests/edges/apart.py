@@ -12,13 +12,15 @@ import multiprocessing
 import os
 import resource
 import subprocess
+import tempfile
 import traceback
+from pathlib import Path
 from typing import TYPE_CHECKING, Any, Generic, Self, TypeVar
 
 if TYPE_CHECKING:
     from collections.abc import Callable, Iterator, Sequence
     from multiprocessing.connection import Connection
-    from pathlib import Path
+
 
 T = TypeVar("T")
 FORK = multiprocessing.get_context("fork")
@@ -137,6 +139,14 @@ def file_size(limit: int) -> Iterator[None]:
 
 
 # --- with the rights of others, and mounts of its own: only for an act that is apart ----------------------
+
+
+def let_in(folder: Path) -> None:
+    """Let everybody come to a folder of pytest's, through those of pytest's above it."""
+    everybodys = Path(tempfile.gettempdir())
+    for one in (folder, *folder.parents):
+        if everybodys in one.parents:
+            one.chmod(0o755)
 
 
 def become_somebody() -> None:

@@ -8,7 +8,7 @@ from typing import TYPE_CHECKING
 
 import pytest
 
-from tests.edges.apart import apart, become_somebody, file_size, mount_folder, mount_privately
+from tests.edges.apart import apart, become_somebody, file_size, let_in, mount_folder, mount_privately
 from tmuxagents.edges import dotfile
 from tmuxagents.errors import Unusable
 
@@ -101,9 +101,7 @@ def test_where_we_may_not_write_the_person_is_told_what_to_do(tmp_path: Path) ->
     folder.mkdir()
     path = folder / "conf"
     path.write_bytes(b"old")
-    tmp_path.chmod(0o755)
-    for parent in tmp_path.parents[:3]:
-        parent.chmod(0o755)
+    let_in(tmp_path)
 
     def write() -> tuple[str, str | None, str]:
         become_somebody()

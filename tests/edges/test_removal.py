@@ -8,7 +8,7 @@ from typing import TYPE_CHECKING
 
 import pytest
 
-from tests.edges.apart import apart, at_once, become_somebody
+from tests.edges.apart import apart, at_once, become_somebody, let_in
 from tmuxagents.edges import removal
 
 if TYPE_CHECKING:
@@ -75,8 +75,7 @@ def test_neither_depth_nor_length_of_paths_is_a_limit(tmp_path: Path) -> None:
 
 
 def test_modes_that_forbid_it_are_taken_away(tmp_path: Path) -> None:
-    for parent in (tmp_path, *tmp_path.parents[:3]):
-        parent.chmod(0o755)
+    let_in(tmp_path)
     open_ = tmp_path / "open"
     open_.mkdir()
     open_.chmod(0o777)

@@ -15,7 +15,7 @@ from typing import TYPE_CHECKING, Any
 
 import pytest
 
-from tests.edges.apart import apart, become_somebody, mount_privately, mount_tmpfs
+from tests.edges.apart import apart, become_somebody, let_in, mount_privately, mount_tmpfs
 from tests.flows.watchers import checked, registry_of, sleeper, told, wrapped_by
 from tests.harness import PATH, eventually, real_pi
 from tmuxagents.commands import examine_machine, known
@@ -230,8 +230,7 @@ def test_a_server_that_cannot_be_named_is_broken_and_the_rest_is_looked_at(machi
 def test_a_sandbox_is_told_with_both_paths_to_allow(machine: Machine, tmux_server: TmuxServer) -> None:
     machine.environment["TMUXAGENTS_SOCKET"] = str(tmux_server.socket)
     case = machine.case()
-    for folder in (machine.home.folder, machine.home.folder.parent, *machine.home.folder.parents[1:3]):
-        folder.chmod(0o755)
+    let_in(machine.home.folder)
     machine.home.state.mkdir(mode=0o700)
 
     def act() -> dict[str, Any]:

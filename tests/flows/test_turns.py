@@ -5,14 +5,13 @@ from __future__ import annotations
 import json
 import os
 import signal
-import tempfile
 from concurrent.futures import ThreadPoolExecutor, wait
 from pathlib import Path
 from typing import TYPE_CHECKING
 
 import pytest
 
-from tests.edges.apart import apart, become_somebody
+from tests.edges.apart import apart, become_somebody, let_in
 from tests.flows.watchers import begun, sleeper, told, wrapped_by
 from tests.harness import REPOSITORY, alive, eventually
 from tmuxagents.commands.stop import stop
@@ -238,10 +237,7 @@ def test_a_run_of_another_user_is_refused_at_once(home: Home) -> None:
     run = home.run("x")
     wrapped_by(run, 1)
     told(run, begun())
-    everybodys = Path(tempfile.gettempdir())
-    above = [folder for folder in home.folder.parents if everybodys in folder.parents]  # pytest's own
-    for folder in (*above, home.folder, home.state, home.state / "runs", run.folder):
-        folder.chmod(0o755)
+    let_in(run.folder)
     for file in run.folder.iterdir():
         file.chmod(0o644)
 
