@@ -102,7 +102,7 @@ class Live:
     def verdict(
         self,
         state: RunState,
-        exit: Exit,  # noqa: A002
+        exit: Exit,  # noqa: A002  (the word of the contract)
         *,
         cause: Cause | None,
         lingered: bool,
