@@ -7,13 +7,16 @@ import os
 import signal
 import subprocess
 import time
+from types import SimpleNamespace
 from typing import TYPE_CHECKING, Any
 
 import pytest
 
 from tests.harness import eventually
+from tmuxagents.commands.call import Task
 from tmuxagents.commands.conclude import NEVER_OPENED, conclude
 from tmuxagents.commands.inspect import inspect
+from tmuxagents.commands.tools.progress import Child
 from tmuxagents.core import documents, endings, events
 from tmuxagents.edges import process, rundir_writing
 from tmuxagents.records import LOST_MESSAGE, Identity
@@ -229,3 +232,23 @@ def test_a_leftover_that_inherited_the_lock_is_ended_first(home: Home) -> None:
         assert holder.stdout.readline() == b"held\n"
         assert (conclude(str(run.folder)) or {})["reason"] == "lost"
         assert holder.wait(5) == -signal.SIGTERM
+
+
+def test_a_call_shows_no_child_at_work_that_it_knows_to_have_ended(
+    home: Home, sleeper: subprocess.Popen[bytes]
+) -> None:
+    run = home.run("done fine")
+    wrapped_by(run, identity(sleeper.pid))
+    told(run, STARTED, *ANSWERED)
+    prepared: Any = SimpleNamespace(meta=run.meta)
+    task = Task(0, prepared, str(run.folder.parent))
+    child = Child(task)
+    recorded(run, FORGED)
+    assert child.look()
+    assert child.run.standing.status == "running"  # its wrapper is at its last steps
+    sleeper.kill()
+    sleeper.wait()
+    assert not child.look()  # no file has changed
+    task.ended = True  # the kernel has told the call
+    assert child.look()
+    assert child.run.standing.status == "completed"

@@ -2,8 +2,11 @@
 
 from __future__ import annotations
 
+import os
+import shutil
 import subprocess
 import time
+from concurrent.futures import ThreadPoolExecutor
 from typing import TYPE_CHECKING
 
 import pytest
@@ -91,6 +94,33 @@ def test_a_view_goes_with_its_last_client_and_not_only_when_it_looks_again(
     real.leave(people[1])
     eventually(lambda: real.session_names() == {"work", "agents-app"}, 5)
     assert real.tmux.windows.find(run_id) is not None
+
+
+def test_a_window_that_is_moved_while_its_view_asks_a_shell_is_shown_by_then(
+    real: Real, tmp_path: Path
+) -> None:
+    asked, released = tmp_path / "asked", tmp_path / "released"
+    slow = tmp_path / "bin" / "tmux"
+    slow.parent.mkdir()
+    words = f"touch {asked}; until [ -e {released} ]; do sleep 0.02; done; exec {shutil.which('tmux')}"
+    slow.write_text(f'#!/bin/sh\n{words} "$@"\n')
+    slow.chmod(0o755)
+    run_id = new_run()
+    opened = real.tmux.windows.open(an_order(run_id), home())
+    real.attach(opened.session)
+    person = real.attach()
+    real.run("set-environment", "-g", "PATH", f"{slow.parent}:{os.environ['PATH']}")
+    with ThreadPoolExecutor(1) as pool:
+        shown = pool.submit(
+            real.tmux.clients.show, person, opened.window, session=opened.session, run_id=run_id
+        )
+        try:
+            eventually(asked.exists)
+            real.run("move-window", "-d", "-s", f"{opened.session}:{opened.window}", "-t", "=work:")
+        finally:
+            released.touch()
+        assert shown.result()
+    assert real.looks_at(person) == opened.window
 
 
 def test_a_persons_own_hook_is_run_for_a_client_that_leaves_a_view(real: Real) -> None:

@@ -52,13 +52,17 @@ class Child:
             if not os.path.isdir(self._task.run_dir):
                 return False
             self._follower = Follower(self._task.run_dir, self._take)
-        elif not self._follower.has_news():
+        elif not (self._follower.has_news() or self._has_gone()):
             return False
         before, self.run = self.run, self._follower.look()
         return _stamp(before) != _stamp(self.run)
 
+    def _has_gone(self) -> bool:
+        """Say whether its call knows of an end that we do not: that a wrapper has gone changes no file."""
+        return self._task.ended and not self.run.ended
+
     def settle(self) -> bool:
-        """Look for the last time, whatever is new: that a wrapper has gone is no news of a file."""
+        """Look for the last time, whatever is new."""
         before = self.run
         self.look()
         if self._follower is not None:

@@ -144,6 +144,7 @@ class Clients:
         """
         view = views.new()
         made = [*views.making(view, window, session), *_kept(trail, f"={view}:"), *views.expecting(view)]
+        made += views.letting_go(view)
         condition = windows.tagged(window, run_id)
         there = windows.answers(self._runner, f"{session}:{window}", condition, made)
         return view if there else None
@@ -196,6 +197,7 @@ def _ways(act: Command, window: str, session: str, *, alone: str, trail: str) ->
     place = f"{script.an_id(session, '$')}:{script.an_id(window, '@')}"
     view = views.new()
     through = [*views.making(view, window, session), *_kept(trail, f"={view}:"), [*act, f"={view}:"]]
+    through += views.letting_go(view)
     others = script.both("#{session_attached}", f"#{{?{alone},0,1}}")
     return script.when(place, others, through, [*_kept(trail, f"{session}:"), [*act, place]])
 

@@ -19,6 +19,8 @@ _DETACHED = "client-detached"
 _EXPECTED = "@tmuxagents_expected"  # set on a view that waits for its client
 _LOOK_S = 5
 _UNSEEN_S = 60  # so long a prepared view waits for its client
+# Windows that somebody opened in a view are not ours to end.
+_WANTED = f"#{{||:#{{||:#{{session_attached}},#{{{_EXPECTED}}}}},#{{!=:#{{session_windows}},1}}}}"
 
 
 def new() -> str:
@@ -29,29 +31,38 @@ def new() -> str:
 def making(view: str, window: str, session: str) -> list[Command]:
     """Return what makes a session that has one window, and that window is another session's, too.
 
-    It looks by itself, when a client is detached and every few seconds, whether anybody still looks at it.
-    Not by destroy-unattached: with that, a client that is detached crashes the whole server now and then
-    (seen on 3.3a, group or no group). So the look is a client of its own, which comes when all that is over.
+    Nothing comes between these commands: the window is where it was when it was looked for.
+    It looks by itself every few seconds whether anybody still looks at it. Not by destroy-unattached: with
+    that, a client that is detached crashes the whole server now and then (seen on 3.3a, group or no group).
+    So the look is a client of its own, which comes when all that is over.
     """
     target = f"={view}:"
     again = script.later(_LOOK_S, target, f"#{{{_LOOKING}}}")
-    # Windows that somebody opened in a view are not ours to end.
-    own = "#{!=:#{session_windows},1}"
-    wanted = f"#{{||:#{{||:#{{session_attached}},#{{{_EXPECTED}}}}},{own}}}"
-    is_it, end = script.equal("#{session_name}", view), ["kill-session", "-t", f"={view}"]
-    text = script.by_shell(script.when(target, is_it, [script.when(target, wanted, [again], [end])]))
-    left = script.by_shell(script.when(target, script.both(is_it, f"#{{?{wanted},0,1}}"), [end]))
-    look = script.script(["run-shell", "-b", "-t", target, f"#{{{_LEFT}}}"])
-    hook = script.script(["set-hook", "-t", target, _DETACHED, look])
+    look = script.when(target, _WANTED, [again], [_ending(view)])
+    text = script.by_shell(script.when(target, _is_it(view), [look]))
     return [
         ["new-session", "-d", "-s", view, "sleep", "60"],  # only until its window is exchanged
         ["set-option", "-t", target, "destroy-unattached", "off"],
         ["set-option", "-t", target, _LOOKING, text],
+        ["link-window", "-k", "-s", f"{session}:{window}", "-t", f"{target}^"],
+        again,
+    ]
+
+
+def letting_go(view: str) -> list[Command]:
+    """Return what lets a view end at once when its last client is detached.
+
+    For the end of a list: it asks a shell first, and the server goes on with other things until that answers.
+    """
+    target = f"={view}:"
+    unwanted = script.both(_is_it(view), f"#{{?{_WANTED},0,1}}")
+    left = script.by_shell(script.when(target, unwanted, [_ending(view)]))
+    look = script.script(["run-shell", "-b", "-t", target, f"#{{{_LEFT}}}"])
+    hook = script.script(["set-hook", "-t", target, _DETACHED, look])
+    return [
         ["set-option", "-t", target, _LEFT, left],
         # A person's hook would not be run where there is one of the session's own.
         ["if-shell", f"! tmux show-hooks -g {_DETACHED} | grep -q ' '", hook],
-        ["link-window", "-k", "-s", f"{session}:{window}", "-t", f"{target}^"],
-        again,
     ]
 
 
@@ -64,3 +75,11 @@ def expecting(view: str) -> list[Command]:
 def arrived(view: str) -> Command:
     """Return the command that lets a view end as soon as nobody looks at it."""
     return ["set-option", "-u", "-t", f"={view}:", _EXPECTED]
+
+
+def _is_it(view: str) -> str:
+    return script.equal("#{session_name}", view)
+
+
+def _ending(view: str) -> Command:
+    return ["kill-session", "-t", f"={view}"]
