@@ -17,6 +17,7 @@ from tests.edges.apart import apart
 from tests.flows.lookouts import Lookout, end, record, settle, shown, working
 from tests.flows.watchers import counts, document, told, wrapped_by
 from tests.harness import alive, eventually
+from tmuxagents.commands import learn
 from tmuxagents.commands.conclude import NEVER_OPENED
 from tmuxagents.core import events
 from tmuxagents.edges import lookout, process, registry, rundir
@@ -167,6 +168,27 @@ def test_a_run_of_another_host_is_shown_and_left_to_its_watcher(watched: Lookout
     assert watched.has_saved(live, status="queued")
     eventually(lambda: watched.home.watcher() is None)
     assert (live.result(), rundir.is_announced(str(ended.folder))) == (None, False)
+
+
+def test_an_end_that_a_watcher_of_another_namespace_saw_is_told_of_by_one_of_ours(watched: Lookout) -> None:
+    run, foreign = watched.home.run("x"), watched.home.run("x")
+    wrapped_by(run, os.getpid(), start_time=1)
+    wrapped_by(foreign, os.getpid(), pid_namespace=1)
+    for ended in (run, foreign):
+        record(ended)
+    with registry.open_file(registry.path_of(str(watched.home.state))) as book:
+        for ended in (run, foreign):
+            row = learn.row_of(str(ended.folder))
+            assert row is not None
+            row.host = process.host()
+            book.save([row])
+    assert watched.home.command("poll", "-A", foreign.run_id).returncode == 0
+    free = lookout.take(str(watched.home.state))
+    assert free is not None  # nobody was started
+    os.close(free)
+    assert watched.home.command("poll", "-A", run.run_id).returncode == 0
+    eventually(lambda: rundir.is_announced(str(run.folder)))
+    assert not rundir.is_announced(str(foreign.folder))
 
 
 def test_a_live_child_is_announced_when_it_settles_and_its_end_is_not(watched: Lookout) -> None:

@@ -30,8 +30,8 @@ class Look:
     """What a look has shown, at one moment."""
 
     __slots__ = (
-        *("_due", "_glance", "active", "asked", "at", "counts", "cursor", "elsewhere", "last_end", "rows"),
-        *("runs", "shown", "texts", "waiting", "warnings"),
+        *("_due", "_glance", "_runs", "active", "asked", "at", "counts", "cursor", "elsewhere", "last_end"),
+        *("rows", "runs", "shown", "texts", "waiting", "warnings"),
     )
 
     def __init__(self, asked: Asked, caller: Caller) -> None:
@@ -48,6 +48,7 @@ class Look:
         self.shown: list[Shown] = []
         self.texts: dict[str, str] = {}  # documents of shown runs as JSON, where the registry had them so
         self.warnings: list[str] = []  # for people
+        self._runs = caller.runs
         self._glance = Glance(caller.runs)
         self._due = False
 
@@ -98,7 +99,22 @@ class Look:
     def leaves_work(self) -> bool:
         """Say whether there is anything for a watcher: a run to conclude, an end that nobody was told of."""
         ended = (row for row in self.rows.values() if row.status in records.ENDED)
-        return self._due or any(not row.announced and row.host is None for row in ended)
+        return self._due or any(not row.announced and self._is_of_here(row) for row in ended)
+
+    def _is_of_here(self, row: Row) -> bool:
+        """Say whether a run that has ended is told of by a watcher that is started here.
+
+        In the registry it may be as another pid namespace of our host has seen it.
+        """
+        if row.host is None:
+            return True
+        from tmuxagents.commands import learn  # noqa: PLC0415  (as above)
+        from tmuxagents.edges import process  # noqa: PLC0415
+
+        if row.host != process.host():
+            return False
+        seen = learn.row_of(f"{self._runs}/{row.run_id}")
+        return seen is not None and seen.host is None
 
 
 class _Page:

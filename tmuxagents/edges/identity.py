@@ -46,6 +46,7 @@ def boot_id() -> str:
     try:
         return read("/proc/sys/kernel/random/boot_id").decode().strip()
     except OSError as error:
+        unless_gone(error)
         message = "/proc is not mounted, and without it nobody can tell a living run from a dead one"
         raise _without_proc(message) from error
 
