@@ -138,17 +138,21 @@ find_python() {
 
 python_ready() { [ -x "$environment_dir/venv/bin/python" ] || find_python >/dev/null; }
 
-# What the checks alone need: git, and an ssh-agent that a child of a test founds.
-git_ready() { [ -z "$environment_checks" ] || command -v git >/dev/null; }
-agent_ready() { [ -z "$environment_checks" ] || command -v ssh-agent >/dev/null; }
+# missing_tools: the packages of what the checks alone call and this machine lacks.
+missing_tools() {
+  local tool
+  [ -n "$environment_checks" ] || return 0
+  for tool in git:git less:less ssh-agent:openssh-client; do
+    command -v "${tool%:*}" >/dev/null || printf '%s\n' "${tool#*:}"
+  done
+}
 
-system_ready() { tmux_ready && git_ready && agent_ready && python_ready; }
+system_ready() { tmux_ready && [ -z "$(missing_tools)" ] && python_ready; }
 
 make_system() {
-  local packages=() as_root=()
+  local packages as_root=()
+  mapfile -t packages < <(missing_tools)
   tmux_ready || packages+=(tmux)
-  git_ready || packages+=(git)
-  agent_ready || packages+=(openssh-client)
   python_ready || packages+=(python3 python3-venv)
   local sentence="tmux 3.2a and python3 3.11 with venv are the least; please do: apt-get install ${packages[*]}"
   [ "$(id -u)" -eq 0 ] || as_root=(sudo -n)

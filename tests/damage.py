@@ -5,6 +5,7 @@ from __future__ import annotations
 import contextlib
 import os
 import sqlite3
+from contextlib import closing
 
 
 def deleted(path: str) -> None:
@@ -28,9 +29,8 @@ def replaced_by_garbage(path: str) -> None:
 
 
 def of_a_newer_program(path: str) -> None:
-    with sqlite3.connect(path) as raw:
+    with closing(sqlite3.connect(path)) as raw, raw:
         raw.execute("PRAGMA user_version = 99")
-    raw.close()
 
 
 def a_folder_in_its_place(path: str) -> None:

@@ -78,7 +78,7 @@ def _first(text: str, *, endless: bool = False) -> tuple[Any, int]:
             if not endless or type(error) is not ValueError:  # json.decoder's own
                 raise
             return _scanned_slowly(text, 0)
-    except (StopIteration, SystemError):  # the latter: its own error is in json.decoder, which is not there
+    except (StopIteration, SystemError):  # before 3.13 its own error is in json.decoder, which is not there
         raise ValueError("it is no JSON") from None
 
 

@@ -3,6 +3,7 @@
 from __future__ import annotations
 
 import sqlite3
+from contextlib import closing
 from typing import TYPE_CHECKING, Any
 
 import pytest
@@ -315,9 +316,8 @@ def test_after_a_restart_of_the_machine_no_number_is_believed(path: str) -> None
     with registry.open_file(path) as book:
         before = now(book, 1500.7)
         assert told(book, before) == ([], False)
-    with sqlite3.connect(path) as raw:
+    with closing(sqlite3.connect(path)) as raw, raw:
         raw.execute("UPDATE book SET boot = 'another'")
-    raw.close()
     with registry.open_file(path) as book:
         assert told(book, before) == ([("a", "running"), ("b", "completed")], True)
         after = now(book)

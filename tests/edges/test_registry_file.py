@@ -8,6 +8,7 @@ import signal
 import sqlite3
 import struct
 import time
+from contextlib import closing
 from typing import TYPE_CHECKING
 
 import pytest
@@ -55,10 +56,9 @@ def test_a_new_registry_is_private_and_whole(path: str) -> None:
         "registry.lock": 0o600,
     }
     assert os.stat(folder).st_mode & 0o777 == 0o700
-    with sqlite3.connect(path) as raw:
+    with closing(sqlite3.connect(path)) as raw, raw:
         assert raw.execute("PRAGMA journal_mode").fetchone() == ("wal",)
         assert raw.execute("PRAGMA user_version").fetchone() == (registry_sql.VERSION,)
-    raw.close()
     assert registry.path_of("/home").startswith(f"/home/hosts/{os.uname().nodename}-")
 
 
@@ -123,9 +123,8 @@ def test_thirty_two_first_writers_at_once(path: str) -> None:
 @pytest.mark.parametrize("journal", ["WAL", "DELETE"])
 def test_a_writer_that_is_killed_leaves_whole_transactions(path: str, tmp_path: Path, journal: str) -> None:
     saved(path)
-    with sqlite3.connect(path) as raw:
+    with closing(sqlite3.connect(path)) as raw, raw:
         raw.execute(f"PRAGMA journal_mode = {journal}")
-    raw.close()
     done = tmp_path / "done"
 
     def write() -> None:
@@ -147,9 +146,8 @@ def test_a_writer_that_is_killed_leaves_whole_transactions(path: str, tmp_path: 
             assert not last or f"{int(last):015x}1" in ids
             assert {f"{one[:-1]}{half}" for one in ids for half in "01"} == ids
             assert_counts_are_true(book)
-        with sqlite3.connect(path) as raw:
+        with closing(sqlite3.connect(path)) as raw, raw:
             assert raw.execute("PRAGMA integrity_check").fetchone() == ("ok",)
-        raw.close()
 
 
 def count(path: str) -> int:
@@ -197,27 +195,23 @@ def begun(path: str) -> None:
 
 def somebody_elses(path: str) -> None:
     os.unlink(path)
-    with sqlite3.connect(path) as raw:
+    with closing(sqlite3.connect(path)) as raw, raw:
         raw.execute("CREATE TABLE run (x)")
-    raw.close()
 
 
 def without_tables(path: str) -> None:
-    with sqlite3.connect(path) as raw:
+    with closing(sqlite3.connect(path)) as raw, raw:
         raw.execute("DROP TABLE book")
-    raw.close()
 
 
 def with_a_foreign_word(path: str) -> None:
-    with sqlite3.connect(path) as raw:
+    with closing(sqlite3.connect(path)) as raw, raw:
         raw.execute("UPDATE run SET status = 'dreaming'")
-    raw.close()
 
 
 def with_broken_text(path: str) -> None:
-    with sqlite3.connect(path) as raw:
+    with closing(sqlite3.connect(path)) as raw, raw:
         raw.execute("UPDATE run SET name = CAST(x'ff' AS TEXT)")
-    raw.close()
 
 
 @pytest.mark.parametrize(
@@ -272,9 +266,8 @@ def test_no_damaged_page_changes_an_answer_unnoticed(path: str) -> None:
 
 def test_a_newer_registry_is_left_as_it_is(path: str) -> None:
     saved(path, row())
-    with sqlite3.connect(path) as raw:
+    with closing(sqlite3.connect(path)) as raw, raw:
         raw.execute(f"PRAGMA user_version = {registry_sql.VERSION + 1}")
-    raw.close()
     before = contents(path)
     with pytest.raises(Unfit, match="a newer tmuxagents"):
         registry.open_file(path)
@@ -292,20 +285,18 @@ def test_an_older_registry_is_taken_along_by_one_of_many(path: str, monkeypatch:
     for number, statements in steps.items():
         monkeypatch.setitem(registry_schema.MIGRATIONS, number, statements)
     assert at_once([lambda: count(path)] * 8) == [1] * 8
-    with sqlite3.connect(path) as raw:
+    with closing(sqlite3.connect(path)) as raw, raw:
         assert raw.execute("SELECT more FROM book").fetchall() == [(".",)]
         assert raw.execute("PRAGMA user_version").fetchone() == (now + 2,)
-    raw.close()
 
 
 def test_a_registry_from_before_there_were_checkpoints_gets_them(path: str) -> None:
     saved(path, row())
-    with sqlite3.connect(path) as raw:
+    with closing(sqlite3.connect(path)) as raw, raw:
         for what, name in raw.execute("SELECT type, name FROM sqlite_schema").fetchall():
             if name in ("run_left", "run_over", "checkpoint"):
                 raw.execute(f"DROP {what} IF EXISTS {name}")
         raw.execute("PRAGMA user_version = 1")
-    raw.close()
     made = row()
     made.checkpoint = lambda: "so far"
     saved(path, made)

@@ -6,6 +6,7 @@ import json
 import os
 import shutil
 import sqlite3
+from contextlib import closing
 from typing import TYPE_CHECKING, Any
 
 import pytest
@@ -202,9 +203,8 @@ def test_a_result_that_is_not_the_wrappers_says_nothing_of_a_run_that_works(live
 def keep(home: Home, run: Run, text: str) -> None:
     """Put a checkpoint into the registry."""
     document(home, "poll", "-A")
-    with sqlite3.connect(registry_of(home)) as raw:
+    with closing(sqlite3.connect(registry_of(home))) as raw, raw:
         raw.execute("INSERT OR REPLACE INTO checkpoint VALUES (?, ?)", (run.run_id, text))
-    raw.close()
 
 
 def test_of_a_lost_run_nobody_believes_that_it_was_done(home: Home, live: Run) -> None:
@@ -271,9 +271,8 @@ def test_a_past_that_a_child_rewrites_while_it_talks_is_its_past_again_when_its_
 
 
 def kept(home: Home) -> dict[str, Any]:
-    with sqlite3.connect(registry_of(home)) as raw:
+    with closing(sqlite3.connect(registry_of(home))) as raw, raw:
         found = dict(raw.execute("SELECT run_id, text FROM checkpoint").fetchall())
-    raw.close()
     return found
 
 

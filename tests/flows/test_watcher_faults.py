@@ -9,6 +9,7 @@ import signal
 import sqlite3
 import subprocess
 import time
+from contextlib import closing
 from pathlib import Path
 from typing import TYPE_CHECKING
 
@@ -218,9 +219,8 @@ def empty(path: str) -> None:
 
 
 def make_newer(path: str) -> None:
-    with sqlite3.connect(path) as database:
+    with closing(sqlite3.connect(path)) as database, database:
         database.execute("PRAGMA user_version = 99")
-    database.close()
 
 
 DAMAGES: dict[str, Callable[[str], None]] = {
@@ -253,9 +253,8 @@ def test_no_answer_depends_on_the_registry_under_a_running_watcher(watched: Look
         expected = [f"{old.run_id} completed", f"{ending.run_id} completed", f"{new.run_id} failed"]
         assert sorted(watched.announced()) == sorted(expected)
         if damage == "newer":
-            with sqlite3.connect(registry_of(watched.home)) as database:
+            with closing(sqlite3.connect(registry_of(watched.home))) as database, database:
                 assert database.execute("PRAGMA user_version").fetchone() == (99,)
-            database.close()
         else:
             eventually(lambda: watched.has_saved(new, status="failed", announced=True))
             eventually(lambda: watched.has_saved(old, status="completed", announced=True))

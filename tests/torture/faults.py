@@ -16,7 +16,7 @@ import subprocess
 import sys
 import tempfile
 import time
-from contextlib import contextmanager
+from contextlib import closing, contextmanager
 from pathlib import Path
 from typing import TYPE_CHECKING
 
@@ -336,9 +336,8 @@ def _garbage(path: Path) -> None:
 
 def _set_version(version: int) -> Callable[[Path], None]:
     def damage(path: Path) -> None:
-        with sqlite3.connect(path) as database:
+        with closing(sqlite3.connect(path)) as database, database:
             database.execute(f"PRAGMA user_version = {version}")
-        database.close()
 
     return damage
 
