@@ -272,8 +272,7 @@ def test_a_past_that_a_child_rewrites_while_it_talks_is_its_past_again_when_its_
 
 def kept(home: Home) -> dict[str, Any]:
     with closing(sqlite3.connect(registry_of(home))) as raw, raw:
-        found = dict(raw.execute("SELECT run_id, text FROM checkpoint").fetchall())
-    return found
+        return dict(raw.execute("SELECT run_id, text FROM checkpoint").fetchall())
 
 
 def settle(run: Run) -> None:

@@ -190,23 +190,26 @@ def connect(path: str, patience_s: float) -> sqlite3.Connection:
     """Open a database that is there, whatever it holds."""
     name = "/" + path.lstrip("/").replace("%", "%25").replace("?", "%3f").replace("#", "%23")
     connection = sqlite3.connect(f"file:{name}?{_HOW}", timeout=patience_s, isolation_level=None, uri=True)
-    connection.execute("PRAGMA synchronous = NORMAL")
-    connection.execute("PRAGMA cell_size_check = ON")
+    try:
+        connection.execute("PRAGMA synchronous = NORMAL")
+        connection.execute("PRAGMA cell_size_check = ON")
+    except BaseException:
+        connection.close()
+        raise
     return connection
 
 
 def _connect(path: str, identity: Identity, patience_s: float) -> sqlite3.Connection:
-    connection = None
     try:
         connection = connect(path, patience_s)
-        _check_version(connection)
-        _check_boot(connection)
-    except BaseException as error:
-        if connection is not None:
+        try:
+            _check_version(connection)
+            _check_boot(connection)
+        except BaseException:
             connection.close()
-        if isinstance(error, sqlite3.Error):
-            raise translated(error, identity) from error
-        raise
+            raise
+    except sqlite3.Error as error:
+        raise translated(error, identity) from error
     return connection
 
 
