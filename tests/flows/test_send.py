@@ -11,7 +11,7 @@ import pytest
 from tests.flows.hands import TOOL, Live, soon
 from tests.flows.watchers import COMMAND, checked
 from tests.terminal import Terminal
-from tmuxagents.edges import inbox
+from tmuxagents.edges import inbox, process
 
 if TYPE_CHECKING:
     import subprocess
@@ -81,6 +81,8 @@ def test_a_tool_speaks_to_a_live_child_and_a_batch_child_refuses(live: Live) -> 
 def test_what_was_not_taken_is_not_said_to_be(live: Live) -> None:
     (run_id,) = live.working(1)
     child = live.child(run_id)
+    started = process.start_time(child)
+    assert started is not None
     os.kill(child, signal.SIGSTOP)
     sending = live.desk.start("send", "--json", run_id, "Hello?")
     try:
@@ -88,7 +90,7 @@ def test_what_was_not_taken_is_not_said_to_be(live: Live) -> None:
         os.kill(live.wrapper(run_id), signal.SIGKILL)
         out, _ = sending.communicate(timeout=60)
     finally:
-        os.kill(child, signal.SIGCONT)
+        process.send(child, started, signal.SIGCONT)  # if nobody has ended it yet
     assert checked(out, "error")["error"]["kind"] == "run-ended"
     assert not live.events(run_id, "message_sent")
 
