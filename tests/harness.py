@@ -9,6 +9,7 @@ import contextlib
 import json
 import os
 import pty
+import re
 import secrets
 import signal
 import subprocess
@@ -332,6 +333,13 @@ class ModelServer:
         """Return the requests about a task: what the real pi really asked."""
         records = [json.loads(line) for line in self.log.read_text().splitlines()]
         return [record for record in records if task in map(model_turns.text_of, record["messages"])]
+
+
+def shows_messages() -> bool:
+    """Say whether the tmux here goes on with its screens while it shows a message: since 3.6."""
+    said = subprocess.run(["tmux", "-V"], capture_output=True, text=True, check=True).stdout
+    found = re.search(r"([0-9]+)\.([0-9]+)", said)
+    return found is None or (int(found[1]), int(found[2])) >= (3, 6)
 
 
 def real_pi() -> str:

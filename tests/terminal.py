@@ -7,13 +7,24 @@ import os
 import pty
 import subprocess
 import threading
-from typing import TYPE_CHECKING
+from typing import TYPE_CHECKING, Any
+
+import pyte
 
 from tests.harness import eventually
 
 if TYPE_CHECKING:
     from collections.abc import Mapping
     from pathlib import Path
+
+
+class Screen(pyte.Screen):
+    """What a person sees of what was written."""
+
+    def report_device_status(self, mode: int, **how: Any) -> None:
+        """Answer nothing to private questions (tmux asks since 3.6), of which pyte knows none."""
+        if not how.get("private"):
+            super().report_device_status(mode)
 
 
 class Terminal:

@@ -30,6 +30,7 @@ _LOUD = {
     )
 }
 _DEEPEST = 64
+_BOTTOM = 900  # deeper than that not every Python goes, nor every other reader
 _MOST_DIGITS = 10**300
 _BLANK = " \t\n\r"
 
@@ -41,6 +42,7 @@ def encode(document: Mapping[str, Any], *, before: str = "{") -> bytes:
     """
     try:
         text = "".join(_encoded(document, 0))
+        _refuse_depth(text, document)
     except (ValueError, RecursionError):
         text = "".join(_encoded(_tame(document, 0), 0))
     text = before + text[1:]
@@ -73,13 +75,31 @@ def decode_first(text: str) -> Any:
 def _first(text: str, *, endless: bool = False) -> tuple[Any, int]:
     try:
         try:
-            return _scanned(text, 0)
+            found = _scanned(text, 0)
         except ValueError as error:
             if not endless or type(error) is not ValueError:  # json.decoder's own
                 raise
-            return _scanned_slowly(text, 0)
+            found = _scanned_slowly(text, 0)
     except (StopIteration, SystemError):  # before 3.13 its own error is in json.decoder, which is not there
         raise ValueError("it is no JSON") from None
+    _refuse_depth(text, found[0])
+    return found
+
+
+def _refuse_depth(text: str, value: Any) -> None:
+    """Raise RecursionError for what is nested deeper than we go: since 3.12 Python itself goes on, and on.
+
+    Who has such a value in hands cannot even compare it. Hardly a text has brackets enough to be looked at.
+    """
+    if len(text) <= 2 * _BOTTOM or text.count("[") + text.count("{") <= _BOTTOM:
+        return
+    level = [value] if isinstance(value, (dict, list)) else []
+    for _ in range(_BOTTOM):
+        if not level:
+            return
+        inner = (each for one in level for each in (one.values() if isinstance(one, dict) else one))
+        level = [each for each in inner if isinstance(each, (dict, list))]
+    raise RecursionError("it is nested too deeply")
 
 
 def _unknown(value: object) -> Any:

@@ -20,6 +20,7 @@ import pytest
 
 from tests.flows.watchers import checked
 from tests.harness import PATH, eventually
+from tests.terminal import Screen
 from tmuxagents import configured
 from tmuxagents.commands import integrate_tmux
 from tmuxagents.core import keytable, windowmarks
@@ -113,7 +114,7 @@ class Terminal:
     """A terminal with a tmux client on it; what a person sees there."""
 
     def __init__(self, person: Person) -> None:
-        self._screen = pyte.Screen(*SIZE)
+        self._screen = Screen(*SIZE)
         self._stream = pyte.ByteStream(self._screen)
         self._lock = threading.Lock()
         self._person = person

@@ -18,7 +18,7 @@ import pytest
 
 from tests.flows.watchers import COMMAND, checked
 from tests.harness import eventually
-from tests.terminal import Terminal
+from tests.terminal import Screen, Terminal
 
 if TYPE_CHECKING:
     from pathlib import Path
@@ -295,7 +295,7 @@ def test_on_a_terminal_there_is_a_block_for_each_child(desk: Desk, tasks: Path) 
     )
     os.close(line)
     os.set_blocking(controller, False)
-    screen = pyte.Screen(70, 30)
+    screen = Screen(70, 30)
     stream = pyte.ByteStream(screen)
 
     def shown() -> list[str]:

@@ -19,6 +19,7 @@ import pytest
 from tests.flows.terminals import Room, inside
 from tests.flows.watchers import COMMAND
 from tests.harness import eventually
+from tests.terminal import Screen
 from tmuxagents.edges import process_table
 
 if TYPE_CHECKING:
@@ -36,7 +37,7 @@ class Person:
         self, room: Room, *arguments: str, size: tuple[int, int] = (80, 24), **variables: str
     ) -> None:
         self.output = bytearray()
-        self._screen = pyte.Screen(*size)
+        self._screen = Screen(*size)
         self._stream = pyte.ByteStream(self._screen)
         self._lock = threading.Lock()
         self._master, self._line = pty.openpty()

@@ -109,11 +109,34 @@ def test_a_figure_that_json_cannot_say_is_null_and_the_rest_stays(value: Any, to
 @pytest.mark.parametrize(
     ("wrap", "empty"), [(lambda inner: [inner], []), (lambda inner: {"a": inner}, {})], ids=["lists", "maps"]
 )
-def test_bottomless_nesting_is_cut_and_the_rest_stays(wrap: Any, empty: Any) -> None:
+@pytest.mark.parametrize("depth", [950, 1_500, 5_000, 50_000, 200_000])
+def test_bottomless_nesting_is_cut_and_the_rest_stays(wrap: Any, empty: Any, depth: int) -> None:
     value: Any = "bottom"
-    for _ in range(50_000):
+    for _ in range(depth):
         value = wrap(value)
     expected = empty
     for _ in range(63):
         expected = wrap(expected)
     assert strict(jsonline.encode({"args": value, "kept": "x"})) == {"args": expected, "kept": "x"}
+
+
+@pytest.mark.parametrize("depth", [950, 1_500, 5_000, 50_000, 200_000])
+@pytest.mark.parametrize(("opening", "closing"), [("[", "]"), ('{"a":', "}")], ids=["lists", "maps"])
+def test_bottomless_nesting_is_refused(opening: str, closing: str, depth: int) -> None:
+    for inner in ("1", "", '"' + "[" * 2000 + '"'):
+        with pytest.raises((RecursionError, ValueError)):
+            jsonline.decode(opening * depth + inner + closing * depth)
+
+
+def test_what_is_wide_or_only_speaks_of_brackets_is_read_and_written() -> None:
+    wide = {"many": [[{"a": []}] for _ in range(5_000)], "words": "[{" * 5_000}
+    assert jsonline.decode(jsonline.encode(wide)) == wide
+    deep: Any = 1
+    for _ in range(800):
+        deep = [deep, {}]
+    assert jsonline.decode(jsonline.encode({"deep": deep, "words": "[" * 2_000})) == {
+        "deep": deep,
+        "words": "[" * 2_000,
+    }
+    for alone in ("1", '"x"', "null"):
+        assert jsonline.decode_first(f"{alone} {'[' * 2_000}") == jsonline.decode(alone)

@@ -389,11 +389,11 @@ def test_the_status_text_changes_by_itself_unless_something_was_pushed(world: Wo
     assert world.status_line == ""
 
 
-def test_a_tmux_that_would_freeze_screens_shows_no_message(world: World) -> None:
+def test_a_message_is_shown_unless_it_would_freeze_screens(world: World) -> None:
     person = world.attach()
     world.tmux.status.declare()
     world.tmux.status.push({"status": "bg: 1 running / 1 total"})
-    assert not world.tmux.status.message()
+    assert world.tmux.status.message() == world.shows_messages
     world.leave(person)
     assert world.tmux.status.message()  # there is nobody to see it
 

@@ -14,7 +14,7 @@ from pathlib import Path
 from typing import TYPE_CHECKING, Any
 
 from tests.fakes import tmux as fakes
-from tests.harness import TmuxServer, eventually
+from tests.harness import TmuxServer, eventually, shows_messages
 from tests.terminal import Terminal
 from tmuxagents.edges import process, tmux
 from tmuxagents.edges.tmux import opening, servers
@@ -50,6 +50,7 @@ class Real:
         self.socket = str(self._server.socket)
         self.screens: dict[str, Terminal] = {}
         self.tmux = tmux.Tmux(self.socket)
+        self.shows_messages = shows_messages()
 
     def run(self, *words: str) -> str:
         return self._server.run(*words)
@@ -155,6 +156,7 @@ class Fake(fakes.World):
     def __init__(self, _folder: Path) -> None:
         super().__init__()
         self.tmux: Any = fakes.Tmux(self)
+        self.shows_messages = False
 
 
 World = Real | Fake

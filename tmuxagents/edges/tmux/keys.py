@@ -22,9 +22,14 @@ class Keys:
         self._runner = of
 
     def binding(self, table: str, key: str) -> str | None:
-        """Return what a key does, as tmux lists it; None where it does nothing."""
-        answer = self._runner.run(["list-keys", "-T", script.a_name(table), _a_key(key)])
-        return answer.lines[0] if answer.code == 0 and answer.lines else None
+        """Return the command that a key stands for, as tmux lists it; None where it stands for none."""
+        # All of the table: asked for one key, 3.7 says nothing, as if nothing were bound.
+        answer = self._runner.run(["list-keys", "-T", script.a_name(table)])
+        for line in answer.lines if answer.code == 0 else ():
+            name, _, command = line.partition(f" -T {table} ")[2].lstrip().partition(" ")
+            if name == _a_key(key):
+                return command.strip()
+        return None
 
     def bind(self, lines: Iterable[str]) -> None:
         """Carry out lines of a configuration."""
