@@ -8,6 +8,7 @@ import signal
 import socket
 import subprocess
 import sys
+import time
 from pathlib import Path
 from typing import TYPE_CHECKING, Self
 
@@ -35,11 +36,6 @@ if kind != "bound":
 print(flush=True)
 time.sleep(600)
 """
-
-
-def wait_begun(pid: int) -> None:
-    """Wait until a program has its environment: for a moment after it replaced its founder it has none."""
-    eventually(Path(f"/proc/{pid}/environ").read_bytes)
 
 
 def row_of(pid: int, *, since: int = 0) -> ProcessRow:
@@ -77,7 +73,6 @@ def test_a_row_tells_marker_and_role(
     environment: dict[str, str], marker: str | None, role: str | None
 ) -> None:
     with running([SLEEP, "600"], env={"A": "", **environment}) as marked:
-        wait_begun(marked.pid)
         row = row_of(marked.pid)
         assert (row.marker, row.role) == (marker, role)
 
@@ -104,9 +99,24 @@ def test_a_row_tells_who_leads_a_session_and_listens(
         assert (row.session == row.pid) == (leads == "leads")
 
 
+def test_who_becomes_a_program_right_now_has_the_marks_of_that() -> None:
+    marks = {MARK: "0123456789abcdef", "TMUXAGENTS_ROLE": "watcher"}
+    for _ in range(300):  # the whole table takes longer than that moment
+        with running([SLEEP, "600"], env=marks) as marked:
+            assert process_table._marks(marked.pid) == ("0123456789abcdef", "watcher")
+
+
+def test_who_has_an_empty_environment_is_not_waited_for(monkeypatch: pytest.MonkeyPatch) -> None:
+    with running(["env", "-i", SLEEP, "600"], env={}) as bare:
+        eventually(lambda: Path(f"/proc/{bare.pid}/comm").read_text() == "sleep\n")
+        pauses: list[float] = []
+        monkeypatch.setattr(time, "sleep", pauses.append)
+        assert row_of(bare.pid).marker is None
+        assert pauses == []
+
+
 def test_of_older_processes_only_the_cheap_part_is_read(sleeper: subprocess.Popen[bytes]) -> None:
     with running([SLEEP, "600"], env={MARK: "ab"}) as marked:
-        wait_begun(marked.pid)
         start = row_of(marked.pid).start_time
         assert row_of(marked.pid, since=start).marker == "ab"
         assert row_of(marked.pid, since=start + 1).marker is None

@@ -19,6 +19,8 @@ MARKER = b"TMUXAGENTS_RUN="
 ROLE = b"TMUXAGENTS_ROLE="
 _TRIES, _PAUSE_S = 3, 0.01
 _LISTENING = b"00010000"  # __SO_ACCEPTCON in /proc/net/unix
+_STARTING_S, _STARTING_TRIES = 0.001, 50  # a program gets its environment last, after its file was read
+_ENVIRONMENT_END = 48  # in /proc/PID/stat, behind the name
 
 
 def table(*, since: int) -> list[ProcessRow]:
@@ -80,7 +82,7 @@ def _marks(pid: int) -> tuple[str | None, str | None]:
     """Return the run marker and the role in a process's environment."""
     marker = role = None
     try:
-        environment = _asked(read, f"/proc/{pid}/environ")
+        environment = _environment(pid)
     except OSError as error:
         unless_gone(error)
         return None, None
@@ -90,6 +92,27 @@ def _marks(pid: int) -> tuple[str | None, str | None]:
         elif entry.startswith(ROLE):
             role = entry[len(ROLE) :].decode("ascii", "replace")
     return marker, role
+
+
+def _environment(pid: int) -> bytes:
+    """Return a process's environment; of one that becomes another program right now, what it has then."""
+    path = f"/proc/{pid}/environ"
+    environment = _asked(read, path)
+    for _ in range(_STARTING_TRIES):
+        if environment:
+            break
+        starting = _is_starting(pid)
+        environment = _asked(read, path)  # it may have got one before we asked that
+        if not starting:
+            break
+        time.sleep(_STARTING_S)
+    return environment
+
+
+def _is_starting(pid: int) -> bool:
+    """Say whether a process has no environment yet; an empty one is somewhere, too."""
+    fields = _asked(read, f"/proc/{pid}/stat").rpartition(b")")[2].split()
+    return not is_dead(fields) and fields[_ENVIRONMENT_END] == b"0"
 
 
 def _listens(pid: int) -> bool:
