@@ -6,6 +6,7 @@ Nothing here knows what the right answer is.
 from __future__ import annotations
 
 import contextlib
+import functools
 import json
 import os
 import pty
@@ -302,7 +303,7 @@ class TmuxServer:
             timeout=10,
             env={"PATH": PATH},
         )
-        return done.stdout.strip()
+        return printed(done.stdout).strip()
 
 
 class ModelServer:
@@ -335,11 +336,22 @@ class ModelServer:
         return [record for record in records if task in map(model_turns.text_of, record["messages"])]
 
 
-def shows_messages() -> bool:
-    """Say whether the tmux here goes on with its screens while it shows a message: since 3.6."""
+@functools.cache
+def tmux_version() -> tuple[int, int]:
+    """Return the version of the tmux here; what has no number is newer than any that has."""
     said = subprocess.run(["tmux", "-V"], capture_output=True, text=True, check=True).stdout
     found = re.search(r"([0-9]+)\.([0-9]+)", said)
-    return found is None or (int(found[1]), int(found[2])) >= (3, 6)
+    return (int(found[1]), int(found[2])) if found else (99, 0)
+
+
+def shows_messages() -> bool:
+    """Say whether the tmux here goes on with its screens while it shows a message: since 3.6."""
+    return tmux_version() >= (3, 6)
+
+
+def printed(text: str) -> str:
+    """Return what tmux means by what it has printed: 3.4 puts a backslash before each `$` of a name."""
+    return re.sub(r"\\(\$[A-Za-z_{])", r"\1", text) if tmux_version() == (3, 4) else text
 
 
 def real_pi() -> str:

@@ -80,7 +80,7 @@ def _first(text: str, *, endless: bool = False) -> tuple[Any, int]:
             if not endless or type(error) is not ValueError:  # json.decoder's own
                 raise
             found = _scanned_slowly(text, 0)
-    except (StopIteration, SystemError):  # before 3.13 its own error is in json.decoder, which is not there
+    except (StopIteration, SystemError):  # before 3.12 its own error is in json.decoder, which is not there
         raise ValueError("it is no JSON") from None
     _refuse_depth(text, found[0])
     return found

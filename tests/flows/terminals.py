@@ -10,7 +10,7 @@ import time
 from typing import TYPE_CHECKING, Any
 
 from tests.flows.watchers import COMMAND
-from tests.harness import TmuxServer, eventually
+from tests.harness import TmuxServer, eventually, printed
 from tests.terminal import Terminal
 from tmuxagents.edges import process, rundir
 from tmuxagents.edges.tmux import servers
@@ -109,7 +109,8 @@ class Room:
     def tmux(self, *arguments: str) -> str:
         """Carry out a command on the server of our own."""
         argv = ["tmux", "-u", "-S", str(self.own), *arguments]
-        return subprocess.run(argv, capture_output=True, text=True, check=True, timeout=10).stdout.strip()
+        done = subprocess.run(argv, capture_output=True, text=True, check=True, timeout=10)
+        return printed(done.stdout).strip()
 
     def clients(self, server: TmuxServer | None = None) -> dict[str, str]:
         """Return who looks at which window: terminal -> window. The proof of everything here."""

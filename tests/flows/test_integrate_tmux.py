@@ -19,7 +19,7 @@ import pyte
 import pytest
 
 from tests.flows.watchers import checked
-from tests.harness import PATH, eventually
+from tests.harness import PATH, eventually, printed
 from tests.terminal import Screen
 from tmuxagents import configured
 from tmuxagents.commands import integrate_tmux
@@ -56,7 +56,7 @@ class Person:
         done = subprocess.run(
             argv, env=self.environment, check=True, capture_output=True, text=True, timeout=20
         )
-        return done.stdout.removesuffix("\n")
+        return printed(done.stdout).removesuffix("\n")
 
     def start(self, *words: str, server: str = "default") -> None:
         self.tmux(

@@ -3,6 +3,7 @@
 from __future__ import annotations
 
 import os
+import shlex
 from typing import TYPE_CHECKING
 
 import pytest
@@ -169,3 +170,25 @@ def test_a_server_of_another_user_is_refused(real: Real, monkeypatch: pytest.Mon
     monkeypatch.setattr(runner, "_known", {})
     with pytest.raises(Unusable, match="belongs to another user"):
         real.tmux.identity()
+
+
+@pytest.mark.parametrize(
+    ("meant", "said"),
+    [
+        ("x $HOME y", r"x \$HOME y"),
+        (r"\$HOME", r"\\$HOME"),
+        ("${HOME} $_x", r"\${HOME} \$_x"),
+        (r"$ $( $1 \$ \$(x) $", r"$ $( $1 \$ \$(x) $"),
+        ("$é$a$b$", r"$é\$a\$b$"),
+        ("", ""),
+    ],
+)
+def test_what_tmux_3_4_prints_is_read_as_it_was_meant(
+    tmp_path: Path, monkeypatch: pytest.MonkeyPatch, meant: str, said: str
+) -> None:
+    for version, read in (("3.4", meant), ("3.3a", said), ("3.5", said)):
+        with monkeypatch.context() as replaced:
+            folder = tmp_path / version
+            folder.mkdir()
+            with_stub(folder, replaced, f"printf '%s\\n' {version} {shlex.quote(said)}")
+            assert runner.Runner(f"{folder}/socket").ask(["list-keys"]) == [read]

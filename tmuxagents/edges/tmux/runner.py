@@ -20,6 +20,7 @@ if TYPE_CHECKING:
 
 LIMIT_S = 5.0
 OLDEST = (3, 2, "a")
+_SLASHING = "3.4"  # prints a backslash before each `$` of a name, and nothing else so
 _NOWHERE = "/"  # where a tmux client stands that has no reason to stand elsewhere
 
 # What a server that we start gets of the environment. It passes it to every window that is ever opened there,
@@ -96,6 +97,8 @@ class Runner:
             version, _, answer.text = answer.text.partition("\n")
             refuse_old(version, f"The tmux server at {self.socket}")
             _known[self.socket] = version
+        if _known.get(self.socket) == _SLASHING:
+            answer.text = _without_slashes(answer.text)
         return answer
 
     def ask(self, *commands: Command, text: bytes | None = None) -> list[str]:
@@ -179,6 +182,16 @@ def scrubbed(environment: Mapping[str, str]) -> dict[str, str]:
     return {
         name: value for name, value in environment.items() if name in _KEPT or name.startswith(_KEPT_FAMILIES)
     }
+
+
+def _without_slashes(text: str) -> str:
+    """Return what was meant where each `$` of a name was printed with a backslash before it."""
+    first, *parts = text.split("\\$")
+    return first + "".join(f"${part}" if _begins_name(part) else f"\\${part}" for part in parts)
+
+
+def _begins_name(text: str) -> bool:
+    return text[:1] in ("_", "{") or (text[:1].isascii() and text[:1].isalpha())
 
 
 def _raise_meaning(error: str, socket: str) -> None:
