@@ -57,6 +57,14 @@ class Terminal:
     def type(self, keys: str) -> None:
         os.write(self._master, keys.encode())
 
+    def interrupt(self) -> None:
+        """Type Ctrl-C until the program has left, as people do: Python's input() can miss one."""
+        for _ in range(5):
+            self.type("\x03")
+            with contextlib.suppress(subprocess.TimeoutExpired):
+                self.process.wait(5)
+                return
+
     def left(self) -> int:
         """Wait until the program has left, and its last words have come; return its exit code."""
         code = self.process.wait(30)

@@ -386,7 +386,10 @@ def test_a_person_may_leave_without_a_choice(room: Room, typed: str, code: int) 
         room.launch()
     person = room.person("attach")
     person.shows("q to leave: ")
-    person.type(typed)
+    if typed == "\x03":
+        person.interrupt()
+    else:
+        person.type(typed)
     assert person.left() == code
     assert room.clients() == {}
     assert NOTICE not in person.text

@@ -305,7 +305,7 @@ def test_who_leaves_at_any_question_has_saved_nothing(shelf: Shelf, steps: int) 
     with terminal(shelf, "new", "scout") as typing:
         typing.answers(*script[: 2 * steps])
         typing.sees(script[2 * steps])
-        typing.type("\x03")
+        typing.interrupt()
         assert typing.left() == 130
         typing.sees("Cancelled.")
     assert not shelf.own.exists()
