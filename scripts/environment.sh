@@ -154,7 +154,7 @@ make_system() {
   mapfile -t packages < <(missing_tools)
   tmux_ready || packages+=(tmux)
   python_ready || packages+=(python3 python3-venv)
-  local sentence="tmux 3.2a and python3 3.11 with venv are the least; please do: apt-get install ${packages[*]}"
+  local sentence="it takes tmux 3.2a and python3 3.11 or newer; what is missing: apt-get install ${packages[*]}"
   [ "$(id -u)" -eq 0 ] || as_root=(sudo -n)
   { command -v apt-get && "${as_root[@]}" true; } >/dev/null 2>&1 || fail 3 "$sentence"
   say "installing ${packages[*]} …"

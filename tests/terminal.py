@@ -58,8 +58,8 @@ class Terminal:
         os.write(self._master, keys.encode())
 
     def interrupt(self) -> None:
-        """Type Ctrl-C until the program has left, as people do: Python's input() can miss one."""
-        for _ in range(5):
+        """Type Ctrl-C, and once more if the program stays: Python's input() can miss one."""
+        for _ in range(2):
             self.type("\x03")
             with contextlib.suppress(subprocess.TimeoutExpired):
                 self.process.wait(5)

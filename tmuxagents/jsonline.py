@@ -95,10 +95,10 @@ def _refuse_depth(text: str, value: Any) -> None:
         return
     level = [value] if isinstance(value, (dict, list)) else []
     for _ in range(_BOTTOM):
-        if not level:
-            return
         inner = (each for one in level for each in (one.values() if isinstance(one, dict) else one))
         level = [each for each in inner if isinstance(each, (dict, list))]
+        if not level:
+            return
     raise RecursionError("it is nested too deeply")
 
 

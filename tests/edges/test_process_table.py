@@ -111,8 +111,13 @@ def test_who_has_an_empty_environment_is_not_waited_for(monkeypatch: pytest.Monk
         eventually(lambda: Path(f"/proc/{bare.pid}/comm").read_text() == "sleep\n")
         pauses: list[float] = []
         monkeypatch.setattr(time, "sleep", pauses.append)
-        assert row_of(bare.pid).marker is None
+        assert process_table._marks(bare.pid) == (None, None)
         assert pauses == []
+
+
+def test_a_thread_of_the_kernel_is_not_waited_for() -> None:
+    kernels = [row for row in process_table.table(since=0) if row.comm == "kthreadd"]
+    assert not any(process_table._is_starting(row.pid) for row in kernels)  # none is seen in a container
 
 
 def test_of_older_processes_only_the_cheap_part_is_read(sleeper: subprocess.Popen[bytes]) -> None:

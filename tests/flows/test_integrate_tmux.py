@@ -563,7 +563,7 @@ def test_a_key_of_the_persons_own_is_not_taken(person: Person) -> None:
     person.conf.write_text("bind-key -T prefix A display-message mine\n")
     person.start()
     before = person.options()
-    for words in (("--keys",), ("--keys", "x;y")):
+    for words in (("--keys",), ("--keys", "C-z"), ("--keys", "C-Z"), ("--keys", "C-i"), ("--keys", "x;y")):
         done = person.home.command("integrate", "tmux", "--json", *words)
         assert done.returncode == 2
         assert checked(done.stdout, "error")["error"]["kind"] == "usage"

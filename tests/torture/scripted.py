@@ -154,7 +154,7 @@ ENDINGS = [
     Ending("loop", f"begin\n{LOOP}{LINGER}", (FAILED, "loop"), L_MESSAGE, ends="SIGTERM"),
     Ending(
         "loop beats timeout",
-        f"{IGNORES}begin\nsleep 0.7\n{LOOP}{LINGER}",
+        f"{IGNORES}begin\nsleep 0.3\n{LOOP}{LINGER}",
         (FAILED, "loop"),
         L_MESSAGE,
         ends="SIGKILL",

@@ -138,5 +138,12 @@ def test_what_is_wide_or_only_speaks_of_brackets_is_read_and_written() -> None:
         "deep": deep,
         "words": "[" * 2_000,
     }
+    for depth, beside in ((900, ""), (900, ",[]"), (901, ""), (901, ",[]")):
+        text = "[" * depth + '"x"' + "]" * (depth - 1) + beside + "]"
+        if depth == 900:
+            assert jsonline.decode(text)
+        else:
+            with pytest.raises(RecursionError):
+                jsonline.decode(text)
     for alone in ("1", '"x"', "null"):
         assert jsonline.decode_first(f"{alone} {'[' * 2_000}") == jsonline.decode(alone)

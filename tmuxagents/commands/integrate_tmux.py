@@ -51,7 +51,7 @@ def plan(
     """Look at everything, and say what is to be changed."""
     uninstall = wanted.uninstall
     if wanted.key is not None and not keytable.KEY.fullmatch(wanted.key):
-        hint = "a letter or digit, also with C- or M- in front"
+        hint = "a letter or digit, also with M- in front, or C- and a small letter but i and m"
         raise BadRequest(f"{wanted.key!r} is no key for --keys.", kind="usage", hint=hint, field="keys")
     found = Integration("tmux", uninstall=uninstall)
     found.steps += _files(environment, wanted)

@@ -108,11 +108,12 @@ class Look:
         """
         if row.host is None:
             return True
-        from tmuxagents.commands import learn  # noqa: PLC0415  (as above)
-        from tmuxagents.edges import process  # noqa: PLC0415
+        from tmuxagents.edges import identity  # noqa: PLC0415  (hardly any row names a host)
 
-        if row.host != process.host():
+        if row.host != identity.host():
             return False
+        from tmuxagents.commands import learn  # noqa: PLC0415  (as above)
+
         seen = learn.row_of(f"{self._runs}/{row.run_id}")
         return seen is not None and seen.host is None
 

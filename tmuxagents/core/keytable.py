@@ -12,7 +12,8 @@ import re
 TABLE = "tmuxagents"
 DEFAULT = "A"
 NOTE = "@tmuxagents_keys"  # which key leads to the table, and a digest of what is in it
-KEY = re.compile(r"(?:[CM]-)?[A-Za-z0-9]")
+# Only such as tmux lists in these words: C-Z is C-z there, C-i is Tab.
+KEY = re.compile(r"(?:(?:M-)?[A-Za-z0-9]|C-[a-hj-ln-z0-9])")
 _LEADS = f"switch-client -T {TABLE}"
 _LED = re.compile(rf"bind-key -T prefix ({KEY.pattern}) {_LEADS}")
 _PLAIN = re.compile(r"/[A-Za-z0-9_./-]+")

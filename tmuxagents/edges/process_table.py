@@ -20,7 +20,7 @@ ROLE = b"TMUXAGENTS_ROLE="
 _TRIES, _PAUSE_S = 3, 0.01
 _LISTENING = b"00010000"  # __SO_ACCEPTCON in /proc/net/unix
 _STARTING_S, _STARTING_TRIES = 0.001, 50  # a program gets its environment last, after its file was read
-_ENVIRONMENT_END = 48  # in /proc/PID/stat, behind the name
+_MEMORY, _ENVIRONMENT_END = 20, 48  # in /proc/PID/stat, behind the name
 
 
 def table(*, since: int) -> list[ProcessRow]:
@@ -110,9 +110,12 @@ def _environment(pid: int) -> bytes:
 
 
 def _is_starting(pid: int) -> bool:
-    """Say whether a process has no environment yet; an empty one is somewhere, too."""
+    """Say whether a process has memory and no environment yet; an empty one is somewhere, too.
+
+    A thread of the kernel has no memory, and never gets one.
+    """
     fields = _asked(read, f"/proc/{pid}/stat").rpartition(b")")[2].split()
-    return not is_dead(fields) and fields[_ENVIRONMENT_END] == b"0"
+    return not is_dead(fields) and fields[_MEMORY] != b"0" and fields[_ENVIRONMENT_END] == b"0"
 
 
 def _listens(pid: int) -> bool:

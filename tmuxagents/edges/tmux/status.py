@@ -58,13 +58,14 @@ class Status:
     def message(self) -> bool:
         """Show the status text as a message to every client; say whether this tmux can do that harmlessly.
 
-        Before 3.6 a message stops all that is drawn on a screen. There -C is no option, and tmux says so.
+        Before 3.6 a message stops all that is drawn on a screen. There -C is no flag (in 3.2 no option), as
+        tmux says.
         """
         rows = self._runner.ask(["list-clients", "-F", _CLIENT])
         for client in (row.removeprefix("0 ") for row in rows if row.startswith("0 /")):
             shown = ["display-message", "-C", "-c", script.a_client(client), _format(TEXT)]
             answer = self._runner.run(shown)
-            if answer.code != 0 and "flag" in answer.error:
+            if answer.code != 0 and ("flag" in answer.error or "option" in answer.error):
                 return False
         return True
 
