@@ -426,7 +426,7 @@ def test_changes_since_a_cursor(home: Home) -> None:
 def test_waiting_for_what_has_changed(home: Home) -> None:
     slow = working(home)
     cursor = command(home, "poll", "--since", "0").stdout.splitlines()[-1].removeprefix("cursor ")
-    quick = home.run("begin\nsleep 0.5\nanswer length x\nsettle").start()
+    quick = home.run("begin\nsleep 3\nanswer length x\nsettle").start()
     quick.wait_for("run_started")
     first = command(home, "poll", "--wait", "--any", "--since", cursor)
     line, last = first.stdout.splitlines()
