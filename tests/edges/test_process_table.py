@@ -108,7 +108,8 @@ def test_who_becomes_a_program_right_now_has_the_marks_of_that() -> None:
 
 def test_who_has_an_empty_environment_is_not_waited_for(monkeypatch: pytest.MonkeyPatch) -> None:
     with running(["env", "-i", SLEEP, "600"], env={}) as bare:
-        eventually(lambda: Path(f"/proc/{bare.pid}/comm").read_text() == "sleep\n")
+        comm = Path(f"/proc/{bare.pid}/comm")
+        eventually(lambda: comm.read_text() == "sleep\n" and not process_table._is_starting(bare.pid))
         pauses: list[float] = []
         monkeypatch.setattr(time, "sleep", pauses.append)
         assert process_table._marks(bare.pid) == (None, None)

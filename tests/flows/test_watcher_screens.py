@@ -25,6 +25,7 @@ if TYPE_CHECKING:
     from tests.harness import Run
 
 SHELL = ["/bin/sleep", "1000"]
+POOL = 4  # threads of a watcher that conclude runs
 
 
 @pytest.fixture
@@ -189,11 +190,12 @@ def test_nothing_grows_while_a_server_is_silent_or_gone(
         handles = len(os.listdir(f"/proc/{pid}/fd"))
         runs += [ended_on(watched, tmux_server, "completed") for _ in range(10)]
         settle(*runs)
-        assert len(os.listdir(f"/proc/{pid}/task")) == threads
+        more = len(os.listdir(f"/proc/{pid}/task"))
+        assert more <= threads + POOL  # which may not have had its full size yet
         eventually(lambda: len(os.listdir(f"/proc/{pid}/fd")) <= handles)  # a call that is under way has some
         process.send(tmux_server.pid, tmux_server.started, signal.SIGKILL)
         settle(ended_on(watched, tmux_server, "completed"))
-        eventually(lambda: len(os.listdir(f"/proc/{pid}/task")) < threads)
+        eventually(lambda: len(os.listdir(f"/proc/{pid}/task")) < more)
         shows(another, "bg: 1 running / 1 total")
         assert watched.watcher()[0] == pid
 
