@@ -30,7 +30,9 @@ _LOUD = {
     )
 }
 _DEEPEST = 64
-_BOTTOM = 900  # deeper than that not every Python goes, nor every other reader
+_BOTTOM = 900  # deeper than that no Python goes before 3.12, nor every other reader
+_BOTTOMLESS = sys.version_info >= (3, 12)  # who has such a value in hands cannot even compare it
+_ENOUGH = 2 * _BOTTOM  # letters that so many brackets take
 _MOST_DIGITS = 10**300
 _BLANK = " \t\n\r"
 
@@ -42,7 +44,8 @@ def encode(document: Mapping[str, Any], *, before: str = "{") -> bytes:
     """
     try:
         text = "".join(_encoded(document, 0))
-        _refuse_depth(text, document)
+        if _BOTTOMLESS and len(text) > _ENOUGH:
+            _refuse_depth(text, document)
     except (ValueError, RecursionError):
         text = "".join(_encoded(_tame(document, 0), 0))
     text = before + text[1:]
@@ -82,16 +85,14 @@ def _first(text: str, *, endless: bool = False) -> tuple[Any, int]:
             found = _scanned_slowly(text, 0)
     except (StopIteration, SystemError):  # before 3.12 its own error is in json.decoder, which is not there
         raise ValueError("it is no JSON") from None
-    _refuse_depth(text, found[0])
+    if _BOTTOMLESS and len(text) > _ENOUGH:
+        _refuse_depth(text, found[0])
     return found
 
 
 def _refuse_depth(text: str, value: Any) -> None:
-    """Raise RecursionError for what is nested deeper than we go: since 3.12 Python itself goes on, and on.
-
-    Who has such a value in hands cannot even compare it. Hardly a text has brackets enough to be looked at.
-    """
-    if len(text) <= 2 * _BOTTOM or text.count("[") + text.count("{") <= _BOTTOM:
+    """Raise RecursionError for what is nested deeper than we go. Hardly a text has enough brackets."""
+    if text.count("[") + text.count("{") <= _BOTTOM:
         return
     level = [value] if isinstance(value, (dict, list)) else []
     for _ in range(_BOTTOM):
