@@ -15,7 +15,7 @@ from tests.edges.apart import apart, become_somebody, let_in
 from tests.flows.watchers import begun, sleeper, told, wrapped_by
 from tests.harness import REPOSITORY, alive, eventually
 from tmuxagents.commands.stop import stop
-from tmuxagents.edges import handover, rundir_writing
+from tmuxagents.edges import faults, handover, rundir_writing
 from tmuxagents.errors import Unusable
 
 if TYPE_CHECKING:
@@ -71,6 +71,37 @@ def test_a_dead_ticket_holds_nobody_up(home: Home) -> None:
     dead.signal(signal.SIGKILL)
     first.signal(signal.SIGTERM)
     assert last.wait()["output"] == "last"
+
+
+@pytest.mark.parametrize("every", [1, 2, 3])
+def test_a_ticket_that_cannot_be_removed_costs_the_run_nothing(home: Home, every: int) -> None:
+    first = home.run(WORK).start(ONE)
+    first.wait_for("assistant_text")
+    waiting = home.run("done second").start({**ONE, faults.VARIABLE: f"unlink:{every}:EROFS"})
+    waiting.wait_for("queued")
+    last = home.run("done last").start(ONE)
+    last.wait_for("queued")
+    first.signal(signal.SIGTERM)
+    assert waiting.wait()["output"] == "second"
+    assert last.wait()["output"] == "last"  # nobody waits behind what stayed
+
+
+@pytest.mark.parametrize(
+    "fault",
+    [
+        *("listdir:1:EIO", "flock:2:ENOLCK", "pipe2:3:EMFILE"),  # while it waits for its turn
+        *("stat:2:EIO", "stat:4:EIO"),  # before it holds the run as a whole
+    ],
+)
+def test_a_wrapper_that_cannot_go_on_before_the_start_says_so(home: Home, tmp_path: Path, fault: str) -> None:
+    log = tmp_path / "log"
+    run = home.run("pid started\ndone x").start({faults.VARIABLE: fault, faults.LOG: str(log)})
+    result = run.wait()
+    assert log.exists()
+    assert (result["status"], result["reason"], result["exitCode"]) == ("failed", "spawn", 1)
+    assert result["errorMessage"] == "Failed to spawn sub-agent process"
+    assert result["startedAt"] is None
+    assert "started" not in home.recorded()
 
 
 # --- handed over ---

@@ -108,7 +108,9 @@ def _one(run: Run, name: str, spec: str, log: str) -> list[str]:
     wrong = []
     killed = spec.endswith(faults.KILL)
     # A child that ran to its end is recorded so, unless its wrapper was killed or could not go on.
-    allowed = {planned, LOST, ("failed", "unfinished")} if begun else {LOST, NEVER, NOT_SPAWNED, planned}
+    allowed = {planned, LOST, ("failed", "unfinished")} if begun else {NEVER, NOT_SPAWNED}
+    if killed:
+        allowed.add(LOST)
     if name == "stopped" and not begun:
         allowed.add(("aborted", "stopped"))
     if killed and begun:

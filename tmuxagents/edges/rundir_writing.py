@@ -152,7 +152,7 @@ def claim(run_dir: str, wrapper: Mapping[str, Any]) -> bool:
     else:
         return True
     finally:
-        with ignoring(FileNotFoundError):
+        with ignoring(OSError):  # what stays of it claims nothing
             os.unlink(name, dir_fd=folder)
         os.close(folder)
 

@@ -37,8 +37,8 @@ class Queue:
             os.close(handle)  # somebody took it for a dead one before it was locked
 
     def give_back(self, name: str, handle: int) -> None:
-        """Give a ticket back."""
-        with ignoring(FileNotFoundError):
+        """Give a ticket back; where its file cannot be removed, it is a dead one's from now on."""
+        with ignoring(OSError):
             os.unlink(f"{self._tickets}/{name}")
         os.close(handle)
 
@@ -55,14 +55,14 @@ class Queue:
             return False
         try:
             fcntl.flock(handle, fcntl.LOCK_EX | fcntl.LOCK_NB)
-            os.unlink(path)
         except BlockingIOError:
             return True
-        except FileNotFoundError:
+        else:
+            with ignoring(OSError):  # one that stays is looked at again by the next
+                os.unlink(path)
             return False
         finally:
             os.close(handle)
-        return False
 
     def take(self, most: int) -> int | None:
         """Take a free slot of so many; None if there is none, or somebody else is looking right now."""

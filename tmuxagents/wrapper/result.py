@@ -6,7 +6,8 @@ import os
 import time
 
 from tmuxagents import jsonline
-from tmuxagents.core import documents
+from tmuxagents.core import documents, endings
+from tmuxagents.core.lifecycle import RunState
 from tmuxagents.edges import rundir, rundir_writing
 from tmuxagents.edges.bare import ignoring, signal
 
@@ -20,6 +21,14 @@ if TYPE_CHECKING:
     from tmuxagents.wrapper.signals import Signals
 
 _RETRY_S = 0.5
+
+
+def write_unbegun(claim: Claim) -> None:
+    """Write the result of a run that is ours and cannot begin. Raises OSError."""
+    never = endings.NOT_SPAWNED.verdict()
+    now = time.time()
+    result = documents.result(claim.meta, RunState(), never, ended_at=now, duration_s=0.0)
+    rundir_writing.write_result(claim.run_dir, result)
 
 
 class Result:

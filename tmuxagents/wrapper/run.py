@@ -22,7 +22,7 @@ from tmuxagents.wrapper.before import Before, enter_cwd, still_there
 from tmuxagents.wrapper.keys import Keys
 from tmuxagents.wrapper.ladder import Ladder, end_left
 from tmuxagents.wrapper.recorder import Recorder
-from tmuxagents.wrapper.result import Result
+from tmuxagents.wrapper.result import Result, write_unbegun
 from tmuxagents.wrapper.signals import Signals, hang_up
 from tmuxagents.wrapper.start import Start
 from tmuxagents.wrapper.watch import Watch
@@ -36,7 +36,6 @@ if TYPE_CHECKING:
     from tmuxagents.wrapper.claim import Claim
     from tmuxagents.wrapper.live import Live
 
-_NOT_SPAWNED = Verdict(records.FAILED, "spawn", "Failed to spawn sub-agent process", exit=Exit(1))
 _TERMINAL_LIMIT_S = 0.2
 _READ_S = 0.2  # tmux loses the words of a process that ends at once after them, now and then (3.3a)
 
@@ -49,12 +48,22 @@ def main(arguments: list[str]) -> None:
     signals = Signals()
     try:
         claim = claiming.claim(os.path.realpath(arguments[0]))
-        code = Run(claim, signals, outer_umask).carry_out()
+        code = _begin(claim, signals, outer_umask).carry_out()
     except TmuxAgentsError as error:
         code = _say(f"{error.message}\n" + (f"hint: {error.hint}\n" if error.hint else ""), error.exit_code)
     except OSError as error:
         code = _say(f"The run cannot be carried out: {error}.\n", Unusable.exit_code)
     os._exit(code)
+
+
+def _begin(claim: Claim, signals: Signals, outer_umask: int) -> Run:
+    """Return the run that we hold; if it cannot even begin, record that, as nobody else could tell."""
+    try:
+        return Run(claim, signals, outer_umask)
+    except OSError:
+        write_unbegun(claim)
+        handover.answer(claim.run_dir)
+        raise
 
 
 def _say(text: str, code: int) -> int:
@@ -100,10 +109,10 @@ class Run:
         self._ensure_watcher()  # before orphans become our children, of which it is none
         process.become_subreaper()
         agent = AGENTS.get(self._meta["agent"])
-        verdict = enter_cwd(self._claim) or self._wait() or still_there(self._claim)
         try:
+            verdict = enter_cwd(self._claim) or self._wait() or still_there(self._claim)
             if verdict is None:
-                verdict = self._run_child(agent) if agent is not None else _NOT_SPAWNED
+                verdict = self._run_child(agent) if agent is not None else endings.NOT_SPAWNED.verdict()
         except Exception:  # noqa: BLE001  (a fault of ours must cost neither the result nor leave processes)
             verdict = self._after_our_fault()
         self._conclude(verdict)
@@ -123,6 +132,8 @@ class Run:
         """End the child and say what its events prove, as for a wrapper that was killed."""
         self._terminal.take_back()
         self._recorder.hint(sanitize.text(_traceback()))
+        if not self._starting.tried:
+            return endings.NOT_SPAWNED.verdict()
         end_left(self._scope, self._recorder, hard=True)
         return endings.conclude(self._recorder.state)
 
@@ -152,7 +163,7 @@ class Run:
         if started is None:
             if live is not None:
                 live.take_back()
-            return _NOT_SPAWNED
+            return endings.NOT_SPAWNED.verdict()
         child, pipes = started
         ladder = Ladder(child, self._scope)
         parts: dict[str, Any] = {
@@ -167,7 +178,7 @@ class Run:
             "snapshots": agent.snapshots,
         }
         watch = live.watch(begun_at=self._begun, **parts) if live else Watch(reader=agent.reader(), **parts)
-        ending = _exit(watch.run())
+        ending = watch.run()
         if live is not None:
             # No line of ours comes after: the window has shown it all, in the child's own way.
             self._recorder.flush(time.monotonic(), last=True)
@@ -241,10 +252,3 @@ def _traceback() -> str:
     except (OSError, ImportError):
         return repr(sys.exc_info()[1])
     return traceback.format_exc()
-
-
-def _exit(status: int | None) -> Exit | None:
-    if status is None:
-        return None
-    code = os.waitstatus_to_exitcode(status)
-    return Exit(code) if code >= 0 else Exit(None, process.signal_name(-code))

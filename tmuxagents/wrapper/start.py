@@ -31,6 +31,7 @@ class Start:
         limits: Mapping[str, list[int]],
     ) -> None:
         handed = claim.handed
+        self.tried = False  # until then there is no child, whatever happens to us
         self._claim = claim
         self._environment = own
         self._settings = in_force
@@ -49,6 +50,7 @@ class Start:
         err, err_child = process.pipe()
         out, out_child = live.pipe() if live else process.pipe()
         streams = (0, 1, err_child) if live else (prompt, out_child, err_child)
+        self.tried = True
         try:
             with process.Surroundings(self._umask, self._limits):
                 child = process.spawn(path, argv, surroundings, streams=streams, own_session=live is None)

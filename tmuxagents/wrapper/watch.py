@@ -7,12 +7,14 @@ is paid for several times over.
 
 from __future__ import annotations
 
+import os
 import select
 import time
 
 from tmuxagents.core import endings, lifecycle
 from tmuxagents.edges import process
 from tmuxagents.edges.bare import signal
+from tmuxagents.records import Exit
 from tmuxagents.wrapper.signals import CAUSES
 from tmuxagents.wrapper.streams import Streams
 
@@ -63,8 +65,8 @@ class Watch:
         self._poll = select.poll()
         self._polled: tuple[int | None, ...] = ()
 
-    def run(self) -> int | None:
-        """Watch until the child is reaped and all it wrote is read; return its wait status.
+    def run(self) -> Exit | None:
+        """Watch until the child is reaped and all it wrote is read; return how it left.
 
         None if it cannot be ended: not ours to signal, or stuck in the kernel.
         """
@@ -79,7 +81,7 @@ class Watch:
                 self._streams.hear_rest(now)
                 self._note_settling(now)
                 self._recorder.flush(now)
-                return status
+                return _exit(status)
             self._decide(now)
             self._recorder.flush(now)
             if self._ladder.hopeless:
@@ -183,3 +185,8 @@ def _poll(*descriptors: int | None) -> select.poll:
         if descriptor is not None:
             poll.register(descriptor, select.POLLIN if number < _READ_FROM else select.POLLOUT)
     return poll
+
+
+def _exit(status: int) -> Exit:
+    code = os.waitstatus_to_exitcode(status)
+    return Exit(code) if code >= 0 else Exit(None, process.signal_name(-code))
