@@ -60,7 +60,7 @@ def _begin(claim: Claim, signals: Signals, outer_umask: int) -> Run:
     """Return the run that we hold; if it cannot even begin, record that, as nobody else could tell."""
     try:
         return Run(claim, signals, outer_umask)
-    except OSError:
+    except Exception:
         write_unbegun(claim)
         handover.answer(claim.run_dir)
         raise
