@@ -65,9 +65,9 @@ class Terminal:
                 self.process.wait(5)
                 return
 
-    def left(self) -> int:
+    def left(self, timeout: float = 60.0) -> int:
         """Wait until the program has left, and its last words have come; return its exit code."""
-        code = self.process.wait(30)
+        code = self.process.wait(timeout)
         self._reader.join(2)  # not for ever: somebody else may hold the terminal
         return code
 

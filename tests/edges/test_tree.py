@@ -328,7 +328,7 @@ print(len(spared), os.waitstatus_to_exitcode(os.waitpid(child, 0)[1]))
 def test_nobody_ends_himself_though_he_carries_the_marker(family: Family, who: str) -> None:
     argv = [sys.executable, "-c", CONCLUDE, family.run_id, who, family.nap]
     with running(argv, env=family.marked, cwd=REPOSITORY, stdout=subprocess.PIPE, text=True) as ending:
-        out, _ = ending.communicate(timeout=3)
+        out, _ = ending.communicate(timeout=20)
     assert out.split() == ["0", str(-signal.SIGTERM)]
 
 

@@ -289,7 +289,7 @@ def test_clean_spares_what_is_not_the_demos(newcomer: Newcomer) -> None:
         assert newcomer("--clean").returncode == 0
         assert not newcomer.demo.exists()
         assert [one.poll() for one in (reader, sleeper)] == [None, None]
-        assert ours.wait(1) == -signal.SIGTERM
+        assert ours.wait(10) == -signal.SIGTERM
     finally:
         for one in (reader, sleeper, ours):
             one.kill()

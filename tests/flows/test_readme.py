@@ -132,7 +132,7 @@ def test_what_the_readme_tells_a_newcomer_to_type_works(desk: Desk, models: Mode
             eventually(lambda: desk.tmux("list-clients", "-F", "#{client_prefix}") == "1")
             person.type("d")
             person.shows(f"+ tmuxagents {'wait' if name == 'finder' else 'stop'} {name}")
-        assert person.left() == 0, person.text
+        assert person.left(180) == 0, person.text  # two dozen commands and seven pi's
     finally:
         person.close()
     typed = [line.removeprefix("+ ") for line in person.text.splitlines() if line.startswith("+ tmuxagents ")]

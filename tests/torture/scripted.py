@@ -19,8 +19,8 @@ from tmuxagents.records import ABORTED, COMPLETED, FAILED, LOST_MESSAGE
 
 WORK = "begin\nanswer toolUse working\n"
 IGNORES = "ignore SIGTERM SIGHUP SIGINT\n"
-TIMEOUT = {"timeout": 1}
-T_MESSAGE = "Timed out after 1s. Consider resuming with a longer timeout."
+TIMEOUT = {"timeout": 2}
+T_MESSAGE = "Timed out after 2s. Consider resuming with a longer timeout."
 L_MESSAGE = "Loop detected: sub-agent is repeating the same tool calls"
 U_MESSAGE = "The child ended without finishing its answer."
 LOOP = 'tool read {"path":"a","range":[1,2]}\n' * 5
@@ -158,7 +158,7 @@ ENDINGS = [
         (FAILED, "loop"),
         L_MESSAGE,
         ends="SIGKILL",
-        changes=TIMEOUT,
+        changes={"timeout": 20},
     ),
     Ending(
         "stop",
