@@ -235,17 +235,10 @@ class Run:
         if self.wrapper is not None and self.wrapper.poll() is None:
             self.wrapper.kill()
             self.wrapper.wait()
-        self._kill_in_window()
         self.close()
         for pid in self.left_over():
             with contextlib.suppress(ProcessLookupError):
                 os.kill(pid, signal.SIGKILL)
-
-    def _kill_in_window(self) -> None:
-        """Kill a wrapper that start_in() had started: it would start a watcher at its end."""
-        identity = rundir.identity_of(rundir.read_wrapper(str(self.folder))) if self.wrapper is None else None
-        if identity is not None and process.send(identity.pid, identity.start_time, signal.SIGKILL):
-            process.wait_gone(identity.pid, identity.start_time, 10)
 
     def result(self) -> dict[str, Any] | None:
         return rundir.read_result(str(self.folder))

@@ -215,6 +215,8 @@ def test_activity_is_the_panes_title(home: Home, tmux_server: TmuxServer) -> Non
     assert where["socketPath"] == str(tmux_server.socket)
     assert (where["serverPid"], where["serverStartTime"]) == (tmux_server.pid, tmux_server.started)
     assert run.event("run_started") == run.wait_for("run_started")
+    tmux_server.run("kill-window", "-t", run.window)
+    assert run.wait_gone()["reason"] == "closed"
 
 
 def test_a_terminal_that_nobody_reads_does_not_slow_the_child(home: Home) -> None:
@@ -357,6 +359,18 @@ def test_a_wrapper_stays_below_64_mb(home: Home, name: str) -> None:
     run = home.run(memory.FLOODS[name])
     assert 0 < memory.peak_kb(run) <= 64 * 1024
     assert (run.result() or {})["status"] == "completed"
+
+
+@pytest.mark.parametrize("number", [signal.SIGTERM, signal.SIGINT, signal.SIGHUP])
+def test_who_had_settled_before_a_stop_has_settled_though_it_was_not_heard_yet(
+    home: Home, number: int
+) -> None:
+    talk = "answer toolUse talk\nsleep 0.03\n" * 20  # from now on it is heard five times a second
+    run = home.run(f"begin\n{talk}answer stop fine\nsettle\npid settled\nsleep 60").start()
+    eventually(lambda: "settled" in home.recorded())
+    run.signal(number)
+    result = run.wait()
+    assert (result["status"], result["reason"], result["output"]) == ("completed", "done", "fine")
 
 
 def test_ctrl_c_is_asked_about_once_and_then_obeyed(home: Home) -> None:

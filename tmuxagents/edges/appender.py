@@ -9,7 +9,7 @@ from __future__ import annotations
 import os
 import time
 
-QUIET_S = 0.25  # the silence: lines that follow others after longer come with a knock
+QUIET_S = 0.6  # the silence: lines that follow others after longer come with a knock
 _NEWLINE = 10
 _FLAGS = os.O_WRONLY | os.O_CREAT | os.O_APPEND | os.O_NOFOLLOW | os.O_NONBLOCK | os.O_CLOEXEC
 

@@ -46,8 +46,11 @@ class LiveWatch(Watch):
 
     # --- what is there ---
 
-    def _descriptors(self) -> tuple[int | None, ...]:
-        return (*super()._descriptors(), self._talk.waiting)
+    def _descriptors(self, *, resting: bool) -> tuple[int | None, ...]:
+        return (*super()._descriptors(resting=resting), self._talk.waiting)
+
+    def _resting_until(self, now: float) -> None:
+        """Hear at once whatever it says: somebody may have asked."""
 
     def _next_at(self) -> float:
         due = [self._recorder.show_at, self._ladder.next_at()]

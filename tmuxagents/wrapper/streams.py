@@ -21,6 +21,32 @@ if TYPE_CHECKING:
 
 _AT_ONCE = 256 * 1024  # as much as a pipe holds
 _PIECE = 64 * 1024  # room for more would be taken from the system and given back, each time
+_EVERY_S = 0.4
+_AT_ONCE_TIMES = 8.0  # after a silence; a longer one gives no more
+_MUCH = 32 * 1024  # bytes in about a second: what is left unread must not fill the pipe
+
+
+class _Pace:
+    """When a child is heard again that says a little, and often: a hundred of these would wake up all day.
+
+    A child that was silent is heard at once, and so is one that says much.
+    """
+
+    __slots__ = ("_heard_at", "_much", "_times", "next_at")
+
+    def __init__(self) -> None:
+        self.next_at = 0.0
+        self._heard_at = self._much = 0.0
+        self._times = _AT_ONCE_TIMES  # how often it may still be heard at once
+
+    def heard(self, amount: int, now: float) -> None:
+        """Take in that so many bytes were heard."""
+        since = now - self._heard_at
+        self._heard_at = now
+        self._times = max(0.0, min(_AT_ONCE_TIMES, self._times + since / _EVERY_S) - 1)
+        self._much = self._much * 0.5**since + amount
+        is_paced = self._times < 1 and self._much < _MUCH
+        self.next_at = now + _EVERY_S if is_paced else now
 
 
 class Streams:
@@ -29,6 +55,7 @@ class Streams:
     __slots__ = (
         "_guards",
         "_looped",
+        "_pace",
         "_reader",
         "_recorder",
         "_snapshots",
@@ -50,6 +77,7 @@ class Streams:
     ) -> None:
         self.stdout: int | None = pipes[0]  # None: the child, and whoever else had it, has closed it
         self.stderr: int | None = pipes[1]
+        self._pace = _Pace()
         self._stdout_lines = LineSplitter()
         self._stderr_lines = LineSplitter()
         self._reader = reader
@@ -57,6 +85,11 @@ class Streams:
         self._guards = guards
         self._snapshots = snapshots
         self._looped = looped  # called at a tool call that is one too many of a kind
+
+    @property
+    def due_at(self) -> float:
+        """When stdout is worth another look: nothing is lost or decided by hearing it later."""
+        return self._pace.next_at
 
     def hear(self, now: float) -> None:
         """Tell what there is on stdout, of which a poll said that there is something, or its end."""
@@ -85,10 +118,13 @@ class Streams:
 
     def _hear(self, pipe: int, now: float, amount: int) -> bool:
         """Tell up to so many bytes; say whether that was the end."""
+        heard = 0
         for piece in _pieces(pipe, amount):
             if not piece:
                 return True
             self._tell_stdout(self._stdout_lines.feed(piece), now)
+            heard += len(piece)
+        self._pace.heard(heard, now)
         return False
 
     def _hear_errors(self, pipe: int, amount: int) -> bool:

@@ -91,26 +91,38 @@ class Watch:
 
     def _wait(self, now: float) -> dict[int | None, int]:
         """Wait until there is something to do; return the descriptors that are ready."""
-        polled = self._descriptors()
+        resting_until = self._resting_until(now)
+        is_resting = resting_until is not None
+        polled = self._descriptors(resting=is_resting)
         if polled != self._polled:
             self._polled, self._poll = polled, _poll(*polled)
-        pause_ms = (self._next_at() - now) * 1000 + 1
-        return dict(self._poll.poll(int(max(0, min(_LONGEST_WAIT_MS, pause_ms)))))
+        wake_at = self._next_at() if resting_until is None else min(self._next_at(), resting_until)
+        pause_ms = (wake_at - now) * 1000 + 1
+        ready: dict[int | None, int] = dict(self._poll.poll(int(max(0, min(_LONGEST_WAIT_MS, pause_ms)))))
+        if is_resting:  # awake for whatever reason, it is heard unasked
+            ready[self._streams.stdout] = select.POLLIN
+        return ready
 
-    def _descriptors(self) -> tuple[int | None, ...]:
+    def _descriptors(self, *, resting: bool) -> tuple[int | None, ...]:
         """Return the four to read from, then those that something waits for."""
         streams, terminal = self._streams, self._terminal
-        return (streams.stdout, streams.stderr, self._signals.handle, terminal.keys, terminal.waiting)
+        stdout = None if resting else streams.stdout
+        return (stdout, streams.stderr, self._signals.handle, terminal.keys, terminal.waiting)
+
+    def _resting_until(self, now: float) -> float | None:
+        """Return until when we leave stdout alone, if we do: not while its silence may end the child."""
+        due_at = self._streams.due_at
+        return due_at if now < due_at < self._step_at() and not self._ladder.begun else None
 
     def _next_at(self) -> float:
         """Return when there is something to do whatever happens."""
+        return min(self._recorder.show_at, self._step_at())
+
+    def _step_at(self) -> float:
+        """Return when something has to be decided whatever happens."""
         if self._ladder.begun:
-            step_at = self._ladder.next_at()
-        elif self._settled_at is not None:
-            step_at = self._settled_at + endings.GRACE_S
-        else:
-            step_at = self._guarded_until
-        return min(self._recorder.show_at, step_at)
+            return self._ladder.next_at()
+        return self._guarded_until if self._settled_at is None else self._settled_at + endings.GRACE_S
 
     # --- what is told ---
 
