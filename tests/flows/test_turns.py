@@ -5,6 +5,7 @@ from __future__ import annotations
 import json
 import os
 import signal
+import termios
 from concurrent.futures import ThreadPoolExecutor, wait
 from pathlib import Path
 from typing import TYPE_CHECKING
@@ -102,6 +103,22 @@ def test_a_wrapper_that_cannot_go_on_before_the_start_says_so(home: Home, tmp_pa
     assert result["errorMessage"] == "Failed to spawn sub-agent process"
     assert result["startedAt"] is None
     assert "started" not in home.recorded()
+
+
+@pytest.mark.parametrize("most", [11, 12, 13, 14])
+def test_a_wrapper_without_descriptors_says_so_too(home: Home, most: int) -> None:
+    run = home.run("pid started\ndone x").start(prefix=("prlimit", f"--nofile={most}:{most}"))
+    assert (run.wait()["reason"], "started" in home.recorded()) == ("spawn", False)
+
+
+def test_a_wrapper_that_cannot_begin_gives_the_terminal_back(home: Home) -> None:
+    run = home.run("done x").start({faults.VARIABLE: "stat:2:EIO"})
+    assert run.wrapper is not None
+    assert run.wrapper.wait(30) == 3
+    assert run.master is not None
+    local = termios.tcgetattr(run.master)[3]
+    assert local & termios.ECHO
+    assert local & termios.ICANON
 
 
 # --- handed over ---

@@ -19,6 +19,7 @@ if TYPE_CHECKING:
         model: str | None  # what the child says it uses
         error_message: str | None  # of its last answer
         left_out: bool  # an answer was too long to be kept whole
+        late_at: float  # when it was last heard of what may have been said a moment before; monotonic
 
         def feed(self, line: bytes, now: float) -> Reading:
             """Read one line; `now` is monotonic."""

@@ -27,6 +27,7 @@ SNAPSHOTS = (
     b'{"type": "tool_execution_update"',
 )
 _WRITTEN_DOWN = ("message_end", "tool_execution_start")  # whole, whatever their length
+_SURE_MS = 4000  # what takes longer is told though its ends may have been heard late
 _SNAPSHOT_HEAD = 1000  # bytes in which a snapshot says of what it is
 
 
@@ -38,6 +39,7 @@ class PiReader:
         self.model: str | None = None
         self.error_message: str | None = None
         self.left_out = False
+        self.late_at = float("-inf")
         self._stop_reason: str | None = None
         self._turn_is_open = False  # an answer has come, and the end of its turn has not
         self._running: dict[str, float | None] = {}  # callId of an open call -> when it began to run
@@ -190,7 +192,7 @@ class PiReader:
             began = self._running.pop(call_id, None)
         lasted = raw_json.whole(raw.get("durationMs"))
         if lasted is None:
-            lasted = None if began is None else round((now - began) * 1000)
+            lasted = self._lasted(began, now)
         tool, failed = raw_json.word(raw.get("toolName")) or "tool", raw.get("isError") is True
         result = raw["result"] if isinstance(raw.get("result"), dict) else {}
         text = "\n".join(raw_json.texts(raw_json.blocks(result.get("content")), "text"))
@@ -200,6 +202,13 @@ class PiReader:
         if summary is not None:
             told.fields["summary"] = summary
         return Reading([told], active=True)
+
+    def _lasted(self, began: float | None, now: float) -> int | None:
+        """Return how many milliseconds a call took from hearing to hearing; None if that says too little."""
+        if began is None:
+            return None
+        lasted = round((now - began) * 1000)
+        return None if began <= self.late_at and lasted < _SURE_MS else lasted
 
     def _turn_end(self, raw: dict[str, Any], now: float) -> Reading:
         message = raw.get("message")

@@ -82,11 +82,11 @@ class Runs:
         names = set()
         for name in list(self._speaking):
             one = self._live[name]
-            # This is asked first: words may have come just before it fell silent.
+            is_silent = one.is_silent()  # asked first: an event tells of words that come after that
             if one.has_news(held=self._waiting.holds(name)) and not one.rests():
                 one.found()
                 names.add(name)
-            elif one.is_silent():
+            elif is_silent:
                 self._speaking.discard(name)
         return names
 

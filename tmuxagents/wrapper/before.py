@@ -97,8 +97,9 @@ class Before:
         after = waits.After([f"{runs}/{os.path.basename(str(other))}" for other in others], **self._parts)
         verdict = after.wait(self._is_stopped)
         if verdict is None and self._stopped is None:
+            prompt = waits.write_prompt(claim.run_dir, claim.meta["task"], after.outputs())
             os.close(claim.prompt)
-            claim.prompt = waits.write_prompt(claim.run_dir, claim.meta["task"], after.outputs())
+            claim.prompt = prompt
         return verdict
 
     def _is_stopped(self) -> bool:

@@ -58,9 +58,11 @@ def main(arguments: list[str]) -> None:
 
 def _begin(claim: Claim, signals: Signals, outer_umask: int) -> Run:
     """Return the run that we hold; if it cannot even begin, record that, as nobody else could tell."""
+    terminal = Terminal()
     try:
-        return Run(claim, signals, outer_umask)
+        return Run(claim, signals, terminal, outer_umask)
     except Exception:
+        terminal.leave(_TERMINAL_LIMIT_S)
         write_unbegun(claim)
         handover.answer(claim.run_dir)
         raise
@@ -76,7 +78,7 @@ def _say(text: str, code: int) -> int:
 class Run:
     """One run in the hands of its wrapper."""
 
-    def __init__(self, claim: Claim, signals: Signals, outer_umask: int) -> None:
+    def __init__(self, claim: Claim, signals: Signals, terminal: Terminal, outer_umask: int) -> None:
         handed = claim.handed
         self._run_dir = claim.run_dir
         self._meta = claim.meta
@@ -84,7 +86,7 @@ class Run:
         self._environment: Mapping[str, str] = handed.environment if handed else dict(os.environ)
         self._settings = configured.load(self._environment, claim.meta.get("project"))
         self._signals = signals
-        self._terminal = Terminal()
+        self._terminal = terminal
         width = settings_rules.preview_width(self._settings, self._terminal.columns)
         self._recorder = Recorder(claim.run_dir, claim.meta, claim.wrapper, self._terminal, width=width)
         self._keys = Keys(self._terminal, self._recorder)
@@ -106,10 +108,10 @@ class Run:
 
     def carry_out(self) -> int:
         """Start the child, watch it to its end, end what it left, write the result; return our status."""
-        self._ensure_watcher()  # before orphans become our children, of which it is none
-        process.become_subreaper()
-        agent = AGENTS.get(self._meta["agent"])
         try:
+            self._ensure_watcher()  # before orphans become our children, of which it is none
+            process.become_subreaper()
+            agent = AGENTS.get(self._meta["agent"])
             verdict = enter_cwd(self._claim) or self._wait() or still_there(self._claim)
             if verdict is None:
                 verdict = self._run_child(agent) if agent is not None else endings.NOT_SPAWNED.verdict()
@@ -133,6 +135,7 @@ class Run:
         self._terminal.take_back()
         self._recorder.hint(sanitize.text(_traceback()))
         if not self._starting.tried:
+            os.close(self._claim.prompt)  # nobody reads it now, and the result may need a descriptor
             return endings.NOT_SPAWNED.verdict()
         end_left(self._scope, self._recorder, hard=True)
         return endings.conclude(self._recorder.state)
@@ -229,8 +232,9 @@ class Run:
     def _conclude(self, verdict: Verdict) -> None:
         now = time.monotonic()
         duration = now - self._begun
-        process.become_subreaper(on=False)
-        self._ensure_watcher()
+        with ignoring(OSError, ImportError):  # without one descriptor left, the result comes all the same
+            process.become_subreaper(on=False)
+            self._ensure_watcher()
         self._recorder.line(transcript.closing(verdict, duration))
         self._recorder.flush(now, last=True)
         self._recorder.title(f"{verdict.status} ({verdict.reason})")

@@ -48,7 +48,12 @@ class Start:
             return None
         argv = [*program, *(live or agent).arguments(meta, self._claim.run_dir)]
         err, err_child = process.pipe()
-        out, out_child = live.pipe() if live else process.pipe()
+        try:
+            out, out_child = live.pipe() if live else process.pipe()
+        except OSError:
+            os.close(err)  # the result needs a descriptor
+            os.close(err_child)
+            raise
         streams = (0, 1, err_child) if live else (prompt, out_child, err_child)
         self.tried = True
         try:

@@ -23,7 +23,8 @@ _AT_ONCE = 256 * 1024  # as much as a pipe holds
 _PIECE = 64 * 1024  # room for more would be taken from the system and given back, each time
 _EVERY_S = 0.4
 _AT_ONCE_TIMES = 8.0  # after a silence; a longer one gives no more
-_MUCH = 32 * 1024  # bytes in about a second: what is left unread must not fill the pipe
+_MUCH = 32 * 1024  # bytes in about a second
+_ROOM = 8  # what is left unread must not fill the pipe: by so much less than that is much
 
 
 class _Pace:
@@ -32,20 +33,29 @@ class _Pace:
     A child that was silent is heard at once, and so is one that says much.
     """
 
-    __slots__ = ("_heard_at", "_much", "_times", "next_at")
+    __slots__ = ("_heard_at", "_most", "_much", "_times", "next_at")
 
-    def __init__(self) -> None:
+    def __init__(self, room: int) -> None:
         self.next_at = 0.0
         self._heard_at = self._much = 0.0
+        self._most = min(_MUCH, room // _ROOM)
         self._times = _AT_ONCE_TIMES  # how often it may still be heard at once
 
+    @property
+    def was_resting(self) -> bool:
+        """Say whether what is heard now may have been said a while before."""
+        return self.next_at > self._heard_at
+
     def heard(self, amount: int, now: float) -> None:
-        """Take in that so many bytes were heard."""
+        """Take in that so many bytes were heard; nothing ends a rest, and is no word of its."""
+        if not amount:
+            self.next_at = self._heard_at
+            return
         since = now - self._heard_at
         self._heard_at = now
         self._times = max(0.0, min(_AT_ONCE_TIMES, self._times + since / _EVERY_S) - 1)
         self._much = self._much * 0.5**since + amount
-        is_paced = self._times < 1 and self._much < _MUCH
+        is_paced = self._times < 1 and self._much < self._most
         self.next_at = now + _EVERY_S if is_paced else now
 
 
@@ -77,7 +87,7 @@ class Streams:
     ) -> None:
         self.stdout: int | None = pipes[0]  # None: the child, and whoever else had it, has closed it
         self.stderr: int | None = pipes[1]
-        self._pace = _Pace()
+        self._pace = _Pace(_room(pipes[0]))
         self._stdout_lines = LineSplitter()
         self._stderr_lines = LineSplitter()
         self._reader = reader
@@ -118,6 +128,8 @@ class Streams:
 
     def _hear(self, pipe: int, now: float, amount: int) -> bool:
         """Tell up to so many bytes; say whether that was the end."""
+        if self._pace.was_resting:
+            self._reader.late_at = now
         heard = 0
         for piece in _pieces(pipe, amount):
             if not piece:
@@ -187,3 +199,11 @@ def _pieces(pipe: int, amount: int) -> Iterator[bytes]:
 def _held(descriptor: int) -> int:
     """Return how many bytes a pipe holds now."""
     return int.from_bytes(fcntl.ioctl(descriptor, termios.FIONREAD, b"\0\0\0\0"), sys.byteorder)
+
+
+def _room(pipe: int) -> int:
+    """Return how much a pipe takes: of an unprivileged user with many of them, two pages."""
+    try:
+        return fcntl.fcntl(pipe, fcntl.F_GETPIPE_SZ)
+    except OSError:
+        return 0  # it is none
