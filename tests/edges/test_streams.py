@@ -13,15 +13,15 @@ import pytest
 from tmuxagents.agents.pi import AGENT
 from tmuxagents.core import events
 from tmuxagents.core.guards import Guards
+from tmuxagents.edges import appender
 from tmuxagents.edges.terminal import Terminal
 from tmuxagents.wrapper.recorder import Recorder
-from tmuxagents.wrapper.streams import Streams
+from tmuxagents.wrapper.streams import EVERY_S, Streams
 
 if TYPE_CHECKING:
     from collections.abc import Iterator
 
 NOW = 1000.0
-EVERY = 0.4
 
 
 class Ear:
@@ -89,7 +89,7 @@ def test_who_has_just_begun_to_speak_is_heard_at_once(ear: Ear) -> None:
 
 def test_who_says_a_little_often_has_time_until_there_is_more(ear: Ear) -> None:
     given = ear.chat()
-    assert given[20:] == pytest.approx([EVERY] * 10)
+    assert given[20:] == pytest.approx([EVERY_S] * 10)
 
 
 def test_who_speaks_seldom_is_heard_at_once(ear: Ear) -> None:
@@ -105,7 +105,7 @@ def test_who_was_silent_is_heard_at_once_again(ear: Ear) -> None:
 
 
 def test_who_says_much_is_never_made_to_wait(ear: Ear) -> None:
-    given = [ear.say(NOW + turn * EVERY, length=20_000) for turn in range(30)]
+    given = [ear.say(NOW + turn * EVERY_S, length=20_000) for turn in range(30)]
     assert given[5:] == [0] * 25
 
 
@@ -149,3 +149,7 @@ def test_how_long_a_call_took_is_not_said_where_that_would_be_our_rests(ear: Ear
     assert call(0.2) == 200
     ear.chat()
     assert call(7.0) == 7000
+
+
+def test_who_is_heard_now_and_then_is_never_taken_for_silent() -> None:
+    assert EVERY_S + 0.1 < appender.QUIET_S  # else each hearing would wake the watcher

@@ -21,7 +21,7 @@ if TYPE_CHECKING:
 
 _AT_ONCE = 256 * 1024  # as much as a pipe holds
 _PIECE = 64 * 1024  # room for more would be taken from the system and given back, each time
-_EVERY_S = 0.4
+EVERY_S = 0.4  # less than the silence after which a watcher has to be woken (edges/appender)
 _AT_ONCE_TIMES = 8.0  # after a silence; a longer one gives no more
 _MUCH = 32 * 1024  # bytes in about a second
 _ROOM = 8  # what is left unread must not fill the pipe: by so much less than that is much
@@ -47,16 +47,16 @@ class _Pace:
         return self.next_at > self._heard_at
 
     def heard(self, amount: int, now: float) -> None:
-        """Take in that so many bytes were heard; nothing ends a rest, and is no word of its."""
+        """Take in that so many bytes were heard; where there were none, it has been silent."""
         if not amount:
             self.next_at = self._heard_at
             return
         since = now - self._heard_at
         self._heard_at = now
-        self._times = max(0.0, min(_AT_ONCE_TIMES, self._times + since / _EVERY_S) - 1)
+        self._times = max(0.0, min(_AT_ONCE_TIMES, self._times + since / EVERY_S) - 1)
         self._much = self._much * 0.5**since + amount
         is_paced = self._times < 1 and self._much < self._most
-        self.next_at = now + _EVERY_S if is_paced else now
+        self.next_at = now + EVERY_S if is_paced else now
 
 
 class Streams:
