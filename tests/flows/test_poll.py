@@ -423,6 +423,26 @@ def test_changes_since_a_cursor(home: Home) -> None:
     assert document(home, "poll", "--since", found["cursor"], kind="changes")["changes"] == []
 
 
+def test_the_cursor_of_a_machine_without_runs_goes_on_with_the_first(home: Home) -> None:
+    first = document(home, "poll")["cursor"]
+    nothing, again = command(home, "poll", "--since", first).stdout.splitlines()
+    assert (nothing, again.split()[0]) == ("no change", "cursor")
+    assert not home.state.exists()
+    quick, live = ended(home), working(home)
+    gone = ended(home)
+    assert document(home, "poll", "-a")["counts"]["total"] == 3
+    assert command(home, "prune", gone.run_id).returncode == 0
+    for cursor in (first, again.split()[1]):
+        found = document(home, "poll", "--since", cursor, kind="changes")
+        assert found["reset"] is False
+        assert {change["runId"]: change["status"] for change in found["changes"]} == {
+            quick.run_id: "completed",
+            live.run_id: "running",
+        }
+    found = document(home, "poll", "--since", found["cursor"], kind="changes")
+    assert (found["changes"], found["reset"]) == ([], False)
+
+
 def test_waiting_for_what_has_changed(home: Home) -> None:
     slow = working(home)
     cursor = command(home, "poll", "--since", "0").stdout.splitlines()[-1].removeprefix("cursor ")

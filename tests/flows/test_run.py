@@ -197,6 +197,15 @@ def test_each_faulty_task_is_named(desk: Desk, tasks: Path) -> None:
     assert second.startswith("also: tasks[0].cwd: The working directory /nowhere")
 
 
+def test_the_only_task_of_a_file_is_named_as_one_of_several_is(desk: Desk, tasks: Path) -> None:
+    file = written(tasks, {"task": "x", "cwd": "/nowhere"})
+    (fault,) = checked(desk("run", "--json", "--tasks", file).stdout, "error")["error"]["faults"]
+    assert (fault["field"], fault["kind"]) == ("tasks[0].cwd", "bad-cwd")
+    assert desk("run", "--tasks", file).stderr.startswith("tasks[0].cwd: The working directory /nowhere")
+    (fault,) = checked(desk("run", "--json", "--cwd", "/nowhere", "x").stdout, "error")["error"]["faults"]
+    assert fault["field"] == "cwd", "a task that is given as an argument stands in no list"
+
+
 # --- cancelled --------------------------------------------------------------------------------------------
 
 

@@ -59,7 +59,7 @@ def run(
     else:
         requests = _from_file(launcher, tasks_file, **wanted)
     most = int(launcher.settings.numbers["maxConcurrency"])
-    call = Call(launcher, prepare(launcher, requests), most=most)
+    call = Call(launcher, prepare(launcher, requests, listed=tasks_file is not None), most=most)
     with Interrupts() as interrupts:
         view = Silence() if as_json else Screen(call) if streams.is_terminal(streams.ERR) else Lines(call)
         with _beside(call, who, interrupts, view) if who else view as seen:

@@ -39,15 +39,18 @@ class Batch:
         return {**own, "callId": self._call_id, "taskIndex": number}
 
 
-def prepare(launcher: Launcher, requests: Sequence[LaunchRequest]) -> list[Prepared]:
-    """Return all runs of a call as they are going to be, or refuse the whole call with all that is wrong."""
+def prepare(launcher: Launcher, requests: Sequence[LaunchRequest], *, listed: bool = True) -> list[Prepared]:
+    """Return all runs of a call as they are going to be, or refuse the whole call with all that is wrong.
+
+    `listed`: the requests come from a list, however short, and a fault says where in it.
+    """
     launcher.check_surroundings()
     batch, faults, prepared = Batch(launcher), Faults(), []
     for number, request in enumerate(requests):
         try:
             prepared.append(batch.prepare(request))
         except BadRequest as refusal:
-            faults.add_refusal(refusal, "" if len(requests) == 1 else f"tasks[{number}]")
+            faults.add_refusal(refusal, f"tasks[{number}]" if listed else "")
     with launcher.explaining():
         faults.refuse()
     return prepared

@@ -70,16 +70,17 @@ def consult(caller: Caller, ask: Callable[[Registry], T], *, last: bool = False)
     """
     path = registry.path_of(caller.home)
     warnings: list[str] = []
-    # Where nothing was ever launched, asking makes nothing.
-    if os.path.exists(path) or os.path.isdir(caller.runs):
-        for _ in range(_TRIES):
-            try:
-                return _ask_file(path, caller, ask, last=last), warnings
-            except registry.Damaged as damage:
-                warnings.append(set_aside(path, damage))
-            except registry.Unfit as why:
-                warnings.append(f"the registry is not used ({why}); the run directories are read instead")
-                break
+    if not (os.path.exists(path) or os.path.isdir(caller.runs)):
+        with registry.open_blank() as book:  # where nothing was ever launched, asking makes nothing
+            return ask(book), warnings
+    for _ in range(_TRIES):
+        try:
+            return _ask_file(path, caller, ask, last=last), warnings
+        except registry.Damaged as damage:
+            warnings.append(set_aside(path, damage))
+        except registry.Unfit as why:
+            warnings.append(f"the registry is not used ({why}); the run directories are read instead")
+            break
     with registry.open_memory() as book:
         reconcile(book, caller.runs)
         return ask(book), warnings

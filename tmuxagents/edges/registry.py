@@ -15,7 +15,7 @@ from tmuxagents.edges.identity import boot_id
 from tmuxagents.edges.registry_file import Damaged, Identity, Unfit, path_of
 from tmuxagents.edges.registry_library import sqlite3
 from tmuxagents.edges.registry_runs import Registry, Tally
-from tmuxagents.edges.registry_sql import VERSION, Row, Scope, plain, server_key
+from tmuxagents.edges.registry_sql import BLANK, VERSION, Row, Scope, plain, server_key
 
 TYPE_CHECKING = False
 if TYPE_CHECKING:
@@ -29,6 +29,7 @@ __all__ = [  # what others take from here
     "Scope",
     "Tally",
     "Unfit",
+    "open_blank",
     "open_file",
     "open_memory",
     "path_of",
@@ -59,11 +60,17 @@ def open_memory() -> Registry:
     return Registry(Database(None, 0))
 
 
+def open_blank() -> Registry:
+    """Open an empty registry in memory for a machine that has none yet; its cursors hold in the first one."""
+    return Registry(Database(None, 0, BLANK))
+
+
 class Database:
     """One open database, and transactions on it."""
 
-    def __init__(self, path: str | None, patience_s: float) -> None:
+    def __init__(self, path: str | None, patience_s: float, name: str | None = None) -> None:
         self._path = path
+        self._name = name
         self._patience_s = patience_s
         self.identity: Identity | None = None
         self._connection = self._open()
@@ -74,7 +81,7 @@ class Database:
 
     def _open(self) -> sqlite3.Connection:
         if self._path is None:
-            return _in_memory()
+            return _in_memory(self._name)
         for _ in range(_TRIES):
             self.identity = registry_file.identity(self._path)
             if self.identity is None:
@@ -239,11 +246,11 @@ def one(connection: sqlite3.Connection, question: str) -> Any:
     return found[0]
 
 
-def _in_memory() -> sqlite3.Connection:
+def _in_memory(name: str | None) -> sqlite3.Connection:
     from tmuxagents.edges import registry_making  # noqa: PLC0415  (only where there is no file)
 
     connection = sqlite3.connect(":memory:", isolation_level=None)
-    registry_making.found(connection)
+    registry_making.found(connection, name)
     return connection
 
 

@@ -71,12 +71,12 @@ def _made(path: str, journal: str) -> bool:
     return True
 
 
-def found(connection: sqlite3.Connection) -> None:
-    """Make the tables of an empty registry."""
+def found(connection: sqlite3.Connection, name: str | None = None) -> None:
+    """Make the tables of an empty registry; without a name it gets one that no other has."""
     connection.execute("BEGIN IMMEDIATE")
     for statement in SCHEMA:
         connection.execute(statement)
-    values = (os.urandom(4).hex(), boot_id())
+    values = (name or os.urandom(4).hex(), boot_id())
     connection.execute("INSERT INTO book VALUES (?, ?, 0, 0, NULL)", values)
     connection.execute(f"PRAGMA user_version = {VERSION}")
     connection.execute("COMMIT")

@@ -233,6 +233,8 @@ class Registry:
         since = registry_sql.Cursor.parse(cursor)
         with self.reading():
             book, last, forgotten = self._database.ask("SELECT id, change, forgotten FROM book")[0]
+            if since is not None and since.book == registry_sql.BLANK:  # whatever is here has come since
+                since, forgotten = registry_sql.Cursor(book, 0, since.at), 0
             if since is not None and since.book == book and forgotten <= since.number <= last:
                 where = f"change > ? AND {scope.among}"
                 return self._rows(where, (since.number, *scope.values), "ORDER BY change"), False

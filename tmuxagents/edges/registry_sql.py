@@ -12,6 +12,7 @@ if TYPE_CHECKING:
 
 VERSION = 2
 _BIGGEST = 2**63 - 1
+BLANK = "0"  # the name of a database before there is one; all others have longer names
 _MOST_DIGITS = 18  # of a figure in a cursor
 
 # What the plan says, and never changes.
@@ -203,7 +204,10 @@ class Scope:
 
 
 class Cursor:
-    """How much somebody knows: all changes of one database up to a number, at a moment."""
+    """How much somebody knows: all changes of one database up to a number, at a moment.
+
+    A database that is called BLANK stands for a machine on which nothing was ever launched.
+    """
 
     __slots__ = ("at", "book", "number")
 
