@@ -6,6 +6,7 @@ Nothing here knows what the right answer is.
 from __future__ import annotations
 
 import contextlib
+import fcntl
 import functools
 import json
 import os
@@ -13,8 +14,10 @@ import pty
 import re
 import secrets
 import signal
+import struct
 import subprocess
 import sys
+import termios
 import threading
 import time
 from pathlib import Path
@@ -46,6 +49,11 @@ def eventually(check: Callable[[], Any], timeout: float = 20.0) -> Any:
         if late:
             raise AssertionError(f"did not come true in {timeout} s: {check}")
         time.sleep(0.01)
+
+
+def unread(handle: int) -> int:
+    """Return how many bytes wait in a pipe."""
+    return int(struct.unpack("i", fcntl.ioctl(handle, termios.FIONREAD, bytes(4)))[0])
 
 
 class Home:

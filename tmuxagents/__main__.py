@@ -36,8 +36,14 @@ def _main() -> None:
 
         become_wrapper(sys.argv[2])
     from tmuxagents.cli import main as cli_main  # noqa: PLC0415  (a wrapper needs none of it)
-    from tmuxagents.cli import quick  # noqa: PLC0415
+    from tmuxagents.cli import quick, streams  # noqa: PLC0415
 
+    try:
+        streams.check_out()
+    except Exception as error:  # noqa: BLE001  (the boundary knows them all; without arguments it speaks on stderr)
+        from tmuxagents.cli import boundary  # noqa: PLC0415  (click)
+
+        os._exit(boundary.fail(error, ()))
     code = quick.answer(sys.argv[1:])
     if code is not None:
         os._exit(code)

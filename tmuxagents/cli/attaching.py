@@ -25,7 +25,6 @@ if TYPE_CHECKING:
     from tmuxagents.commands.look import Look
     from tmuxagents.commands.whereabouts import Spot
 
-_STDIN = 0
 _LEAVE = "q"
 _COMMAND = "tmuxagents attach"
 
@@ -136,10 +135,10 @@ def outside() -> dict[str, str]:
 
 def terminal() -> str | None:
     """Return the path of the terminal that a person sits at. Both ways: an agent may inherit stdin alone."""
-    if not (streams.is_terminal(_STDIN) and streams.is_terminal(streams.OUT)):
+    if not (streams.is_terminal(streams.IN) and streams.is_terminal(streams.OUT)):
         return None
     try:
-        return os.ttyname(_STDIN)
+        return os.ttyname(streams.IN)
     except OSError:  # of another mount namespace: it has no path here, and tmux cannot open it
         return None
 

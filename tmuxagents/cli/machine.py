@@ -3,10 +3,10 @@
 from __future__ import annotations
 
 import os
-import sys
 
 import click
 
+from tmuxagents.cli import streams
 from tmuxagents.commands import schema as schemas
 from tmuxagents.edges import lookout, settings
 from tmuxagents.wrapper.become import become_wrapper
@@ -17,7 +17,7 @@ from tmuxagents.wrapper.become import become_wrapper
 @click.option("--json", is_flag=True, expose_value=False, help="It is JSON anyway.")
 def schema(*, name: str) -> None:
     """Print the JSON Schema of the document NAME."""
-    sys.stdout.write(schemas.text(name))
+    streams.write(schemas.text(name).encode())
 
 
 @click.command(hidden=True)

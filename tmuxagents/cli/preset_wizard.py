@@ -7,7 +7,6 @@ from __future__ import annotations
 
 import contextlib
 import signal
-import sys
 
 import click
 
@@ -65,7 +64,7 @@ class Answers:
 
 def is_possible() -> bool:
     """Say whether there is a terminal to ask on."""
-    return sys.stdin.isatty() and streams.is_terminal(streams.ERR)
+    return streams.is_terminal(streams.IN) and streams.is_terminal(streams.ERR)
 
 
 def ask(name: str, kind: str, source: str, asker: Asker | None = None) -> Answers:

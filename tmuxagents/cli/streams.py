@@ -1,10 +1,67 @@
-"""Writing to the caller, below Python's streams, which may be closed or of an encoding that cannot say it."""
+"""The caller's own streams, below Python's, which may be closed or of an encoding that cannot say it."""
 
 from __future__ import annotations
 
+import errno
 import os
+import sys
 
-OUT, ERR = 1, 2
+TYPE_CHECKING = False
+if TYPE_CHECKING:
+    from collections.abc import Callable
+
+    from tmuxagents.errors import BadRequest
+
+IN, OUT, ERR = 0, 1, 2
+_PIECE = 1024 * 1024
+
+
+def check_out() -> None:
+    """Refuse a stdout that is closed, or open for reading only: the answer would be lost."""
+    if sys.stdout is None or _is_refused(os.write, OUT, b""):
+        raise _useless("stdout cannot be written to: it is closed.", "> /dev/null discards the answer")
+
+
+def check_in() -> None:
+    """Refuse a stdin that is closed, or open for writing only."""
+    if sys.stdin is None or _is_refused(os.read, IN, 0):
+        hint = "< FILE reads a file, < /dev/null reads nothing"
+        raise _useless("stdin cannot be read: it is closed.", hint)
+
+
+def _is_refused(act: Callable[..., object], stream: int, nothing: bytes | int) -> bool:
+    """Say whether not even nothing can be read or written; what else may go wrong is told when it does."""
+    try:
+        act(stream, nothing)
+    except OSError as error:
+        return error.errno == errno.EBADF
+    return False
+
+
+def read(most: int) -> bytes:
+    """Read stdin to its end, or this much of it."""
+    check_in()
+    text = bytearray()
+    while len(text) < most:
+        try:
+            piece = os.read(IN, min(_PIECE, most - len(text)))
+        except BlockingIOError:  # the caller may have made the pipe so
+            import select  # noqa: PLC0415  (few have)
+
+            select.select([IN], [], [])
+            continue
+        except OSError as error:
+            raise _useless(f"stdin cannot be read: {error.strerror}.", "< FILE reads a file") from error
+        if not piece:
+            break
+        text += piece
+    return bytes(text)
+
+
+def _useless(message: str, hint: str) -> BadRequest:
+    from tmuxagents.errors import BadRequest  # noqa: PLC0415  (hardly any caller is so)
+
+    return BadRequest(message, kind="usage", hint=hint)
 
 
 def write(text: bytes, stream: int = OUT) -> None:

@@ -2,9 +2,6 @@
 
 from __future__ import annotations
 
-import os
-import sys
-
 import click
 
 from tmuxagents.cli import streams
@@ -35,13 +32,13 @@ def read(words: Sequence[str], file: str | None) -> str:
 def content(file: str, field: str = "task-file") -> str:
     """Return the text of a file, or of stdin. `field`: the option that names it."""
     if file == STDIN:
-        return _decoded(sys.stdin.buffer.read(_LONGEST + 1), "stdin")
+        return _decoded(streams.read(_LONGEST + 1), "stdin")
     return _decoded(_bytes_of(file, field), file)
 
 
 def _written() -> str:
     """Let a person write the task."""
-    if not (os.isatty(0) and streams.is_terminal()):
+    if not (streams.is_terminal(streams.IN) and streams.is_terminal()):
         hint = f"give it: {_call('the task')}, or - to read it from stdin"
         raise BadRequest("There is no task.", kind="empty-task", hint=hint)
     from tmuxagents.cli import editor  # noqa: PLC0415  (few tasks are written there)
