@@ -2,22 +2,20 @@
 
 from __future__ import annotations
 
-import fcntl
 import json
 import os
 import select
 import signal
-import struct
 import subprocess
-import termios
 import time
+from pathlib import Path
 from typing import TYPE_CHECKING, Any, Self
 
 import pytest
 
 from tests.flows.parents import WORKS, Parent
 from tests.flows.watchers import COMMAND
-from tests.harness import eventually
+from tests.harness import eventually, unread
 from tmuxagents.core import catalogue
 from tmuxagents.edges.subcall import Subcall
 
@@ -441,11 +439,6 @@ def test_a_pipe_that_never_blocks_loses_nothing(parent: Parent) -> None:
     assert server.returncode == 0
 
 
-def unread(handle: int) -> int:
-    """Return how many bytes wait in a pipe."""
-    return int(struct.unpack("i", fcntl.ioctl(handle, termios.FIONREAD, bytes(4)))[0])
-
-
 def test_a_call_that_takes_too_long_is_answered_and_goes_on(parent: Parent) -> None:
     with Client(parent.desk, "--limit", "2") as client:
         done = client.answer(client.begin("begin\nsleep 4\nanswer stop Late.\nsettle"))["result"]
@@ -456,6 +449,72 @@ def test_a_call_that_takes_too_long_is_answered_and_goes_on(parent: Parent) -> N
         assert (done["isError"], done["structuredContent"]["status"]) == (False, "running")
         assert parent.desk.result(run_id)["status"] == "completed"
         assert text(client.call("background_agent_status", runId=run_id)).endswith("\n\nLate.")
+
+
+@pytest.mark.parametrize("how", ["leaves", "cancels", "SIGTERM", "SIGKILL"])
+def test_a_call_that_goes_on_does_so_without_its_client(parent: Parent, how: str) -> None:
+    tasks = [{"preset": "scout", "task": f"begin\nsleep 3\nanswer stop {n}\nsettle"} for n in range(5)]
+    with Client(parent.desk, "--limit", "1") as client:
+        own = client.ask("tools/call", name="subagent", arguments={"tasks": tasks})
+        assert text(client.answer(own)["result"]).startswith("Not done after 1 s. It goes on;")
+        if how == "cancels":
+            client.tell("notifications/cancelled", requestId=own)
+            client.result("ping")
+        elif how != "leaves":
+            client.server.send_signal(signal.Signals[how])
+        assert client.server.stdin
+        client.server.stdin.close()
+        client.server.stdin = None
+        client.server.wait(10)
+    eventually(lambda: len(parent.desk.made()) == len(tasks), 30)  # the last is begun when one has ended
+    assert {parent.desk.result(run_id)["status"] for run_id in parent.desk.made()} == {"completed"}
+
+
+# --- a file -----------------------------------------------------------------------------------------------
+
+
+def read_from(parent: Parent, file: Path, *options: str) -> tuple[int, list[dict[str, Any]]]:
+    """Let a server read a file; return how it left, and what it said."""
+    with file.open("rb") as requests:
+        done = parent.desk("mcp", *options, stdin=requests)
+    assert done.stderr == ""
+    return done.returncode, [json.loads(line) for line in done.stdout.splitlines()]
+
+
+def request(own: int, method: str, **params: Any) -> str:
+    return json.dumps({"jsonrpc": "2.0", "id": own, "method": method, "params": params})
+
+
+def test_all_that_a_file_asks_for_is_answered(parent: Parent, tmp_path: Path) -> None:
+    child = {"preset": "scout", "task": "begin\nsleep 1\nanswer stop Found.\nsettle"}
+    lines = [request(0, "tools/call", name="subagent", arguments=child), "", "{"]
+    lines += [request(own, "tools/call", name="list_subagent_profiles") for own in range(1, 40)]  # over 32
+    lines.append(request(40, "ping"))
+    file = tmp_path / "requests"
+    file.write_text("\n".join(lines))  # the last line has no end
+    code, said = read_from(parent, file)
+    answers = {message["id"]: message for message in said}
+    assert (code, len(said), set(answers)) == (0, 42, {None, *range(41)})
+    assert answers[None]["error"]["code"] == -32700
+    assert "Found." in text(answers[0]["result"])
+    assert not any(answer["result"].get("isError") for own, answer in answers.items() if own is not None)
+
+
+def test_a_file_without_requests_is_answered_by_nothing(parent: Parent) -> None:
+    assert read_from(parent, Path(os.devnull)) == (0, [])
+
+
+def test_a_call_of_a_file_that_takes_too_long_is_answered_and_goes_on(parent: Parent, tmp_path: Path) -> None:
+    child = {"preset": "scout", "task": "begin\nsleep 4\nanswer stop Late.\nsettle"}
+    file = tmp_path / "requests"
+    file.write_text(request(1, "tools/call", name="subagent", arguments=child) + "\n")
+    code, (answer,) = read_from(parent, file, "--limit", "2")
+    assert (code, text(answer["result"]).splitlines()[0]) == (
+        0,
+        "Not done after 2 s. It goes on; ask again later:",
+    )
+    (run_id,) = parent.desk.made()
+    assert parent.desk.result(run_id)["output"] == "Late."
 
 
 # --- where it stands --------------------------------------------------------------------------------------

@@ -12,20 +12,24 @@ if TYPE_CHECKING:
 
 
 class Interrupts:
-    """Ctrl-C and TERM, as something to wait for; a lost connection ends nothing."""
+    """Ctrl-C and TERM, as something to wait for; a lost connection ends nothing.
+
+    After USR1 Ctrl-C ends nothing either: whoever has started us (edges/subcall) leaves us to ourselves.
+    """
 
     def __init__(self) -> None:
         self.handle, self._writing = os.pipe2(os.O_NONBLOCK | os.O_CLOEXEC)
         self.number = 0
+        self._alone = False
 
     def listen(self) -> None:
         """Take note of them from now on, also of one that was held back until somebody listens.
 
         Python's own exception for Ctrl-C can come while a module is imported, and be lost there.
         """
-        for number in (signal.SIGINT, signal.SIGTERM):
+        for number in (signal.SIGINT, signal.SIGTERM, signal.SIGUSR1):
             signal.signal(number, self._note)
-        signal.pthread_sigmask(signal.SIG_UNBLOCK, [signal.SIGINT])
+        signal.pthread_sigmask(signal.SIG_UNBLOCK, [signal.SIGINT, signal.SIGUSR1])
 
     def __enter__(self) -> Self:
         signal.set_wakeup_fd(self._writing, warn_on_full_buffer=False)
@@ -39,7 +43,12 @@ class Interrupts:
         signal.set_wakeup_fd(-1)
 
     def _note(self, number: int, _frame: object) -> None:
-        self.number = self.number or number
+        if number == signal.SIGUSR1:
+            self._alone = True
+        if number == signal.SIGTERM or not self._alone:
+            self.number = self.number or number
+        elif self.number == signal.SIGINT:  # of two that come at once the smaller one is told first
+            self.number = 0
 
     def came(self) -> bool:
         """Say whether the call is to be cancelled."""

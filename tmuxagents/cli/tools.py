@@ -100,10 +100,11 @@ def mcp(*, limit: float) -> None:
     """Serve the tools to an MCP client on stdin and stdout, until it leaves."""
     from tmuxagents.serve.mcp import Server  # noqa: PLC0415  (who calls one tool needs no server)
 
+    streams.check_in()
     socket = server.socket()
     offered = catalogue.refusal(calling.caller(), os.environ) is None
     options = ["-L", socket] if socket else []
-    Server(0, streams.OUT, offered=offered, limit_s=limit, options=options).serve()
+    Server(streams.IN, streams.OUT, offered=offered, limit_s=limit, options=options).serve()
 
 
 VERBS = {"tools": tools_verb, "call": call_verb, "mcp": mcp}

@@ -1,7 +1,7 @@
 """A call of this program by this program: arguments in by stdin, JSON lines out by a pipe, ended by signals.
 
 It leads a session of its own: what ends its caller's group does not end it, and it sees to its children. If
-its caller is killed, it is asked to end.
+its caller ends, it is asked to end as well, unless it was let go before.
 """
 
 from __future__ import annotations
@@ -30,8 +30,8 @@ class Subcall:
         stdin, caller = _holding(content), os.getpid()
 
         def be_asked() -> None:
-            # Held back until it listens (cli/interrupts): in the middle of its start it could be lost.
-            signal.pthread_sigmask(signal.SIG_BLOCK, [signal.SIGINT])
+            # Held back until it listens (cli/interrupts): in the middle of its start they could be lost.
+            signal.pthread_sigmask(signal.SIG_BLOCK, [signal.SIGINT, signal.SIGUSR1])
             _libc.prctl(_PR_SET_PDEATHSIG, int(signal.SIGINT), 0, 0, 0)
             if os.getppid() != caller:
                 os._exit(1)  # it was killed a moment ago
@@ -64,6 +64,11 @@ class Subcall:
         """Ask it to end its children and then itself."""
         if self._process.poll() is None:
             self._process.send_signal(signal.SIGINT)
+
+    def let_go(self) -> None:
+        """Have it go on whatever is asked later, and whatever becomes of us."""
+        if self._process.poll() is None:
+            self._process.send_signal(signal.SIGUSR1)
 
     def close(self) -> int | None:
         """Stop listening; return its exit code, None while it goes on."""

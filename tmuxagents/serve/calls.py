@@ -27,6 +27,7 @@ class Call:
         self.request = request
         self.process = process
         self.is_answered = False
+        self._goes_on = False  # whatever becomes of the client
         self.last: dict[str, Any] | None = None  # what was told last
         self.told = 0
         now = time.monotonic()
@@ -37,6 +38,16 @@ class Call:
     def waits_for_children(self) -> bool:
         """Say whether it goes on as long as its children do."""
         return self.request.params.get("name") in _WAITING
+
+    def let_go(self) -> None:
+        """Let it go on to its end: from now on nothing stops it that the client does."""
+        self._goes_on = True
+        self.process.let_go()
+
+    def cancel(self) -> None:
+        """Ask it to end its children and then itself, unless it was let go."""
+        if not self._goes_on:
+            self.process.cancel()
 
     def progress(self, document: dict[str, Any] | None = None) -> Message | None:
         """Return how it stands, for a client that wants to know."""

@@ -1,6 +1,7 @@
 """The MCP server: one loop over what the client says and what its calls print. Each call is a process.
 
-So a call can take as long as it likes, be ended by a signal, or break, and the server answers on.
+So a call can take as long as it likes, be ended by a signal, or break, and the server answers on. What the
+client says can also lie in a file: its end is no leaving, and all that it asks for is answered.
 """
 
 from __future__ import annotations
@@ -21,7 +22,7 @@ from tmuxagents.serve.waiting import still_working
 TYPE_CHECKING = False
 if TYPE_CHECKING:
     from collections.abc import Sequence
-    from typing import Any
+    from typing import Any, BinaryIO
 
     from tmuxagents.serve.calls import Call
     from tmuxagents.serve.protocol import Message, Request
@@ -48,7 +49,9 @@ class Server:
         self._notices = Notices()
         self._begun = bytearray()
         self._skips = False  # the rest of a line that is too long
-        self._ends_at: float | None = None  # the client has said its last word
+        self._file: BinaryIO | None = None  # where that is a file
+        self._is_heard = False  # the client has said its last word
+        self._ends_at: float | None = None
 
     def serve(self) -> None:
         """Serve until the client leaves or a signal comes; no child that it waits for works on then."""
@@ -57,31 +60,48 @@ class Server:
         for number in (signal.SIGINT, signal.SIGTERM, signal.SIGHUP):
             signal.signal(number, lambda *_: None)
         self._selector.register(waking, selectors.EVENT_READ, self._leave)
-        self._selector.register(self._reading, selectors.EVENT_READ, self._hear)
         try:
-            while self._ends_at is None or (self._quick_calls() and time.monotonic() < self._ends_at):
-                for key, _ in self._selector.select(self._pause()):
+            self._selector.register(self._reading, selectors.EVENT_READ, self._hear)
+        except PermissionError:  # a file can always be read, and so it cannot be waited for
+            self._file = os.fdopen(self._reading, "rb", closefd=False)
+        try:
+            while not self._is_over():
+                reads_on = self._file is not None and not self._is_heard and len(self._calls) < MOST_AT_ONCE
+                for key, _ in self._selector.select(0 if reads_on else self._pause()):
                     key.data()
+                if reads_on:
+                    self._hear()
                 self._look_at_clock()
         except BrokenPipeError:
             pass  # nobody hears us any more
         finally:
             for call in self._calls.values():
-                call.process.cancel()
+                call.cancel()
+
+    def _is_over(self) -> bool:
+        if self._ends_at is not None and time.monotonic() >= self._ends_at:
+            return True
+        return self._is_heard and not self._open_calls()
 
     def _leave(self) -> None:
         self._ends_at = 0.0
 
     def _hear_no_more(self) -> None:
-        """End what waits for children, and answer the rest: a client may ask, and close its end at once."""
+        """Answer what is open: a client may ask, and close its end at once. But nobody waits for children."""
+        self._take_line(b"")  # the last line may have no end
+        self._is_heard = True
+        if self._file is not None:
+            return
         self._selector.unregister(self._reading)
         self._ends_at = time.monotonic() + LAST_ANSWERS_S
         for call in self._calls.values():
             if call.waits_for_children:
-                call.process.cancel()
+                call.cancel()
 
-    def _quick_calls(self) -> list[Call]:
-        return [call for call in self._calls.values() if not (call.is_answered or call.waits_for_children)]
+    def _open_calls(self) -> list[Call]:
+        """Return the calls whose answers are still to come before we leave."""
+        found = [call for call in self._calls.values() if not call.is_answered]
+        return found if self._file is not None else [call for call in found if not call.waits_for_children]
 
     def _say(self, message: Message | None) -> None:
         rest = memoryview(jsonline.encode(message)) if message is not None else memoryview(b"")
@@ -95,7 +115,7 @@ class Server:
 
     def _hear(self) -> None:
         try:
-            piece = os.read(self._reading, _PIECE)
+            piece = self._file.readline(_PIECE) if self._file else os.read(self._reading, _PIECE)
         except BlockingIOError:
             return
         if not piece:
@@ -142,7 +162,7 @@ class Server:
         call = self._calls.get(own)
         if call is not None:
             call.is_answered = True  # who has cancelled a request wants no answer
-            call.process.cancel()
+            call.cancel()
 
     # --- calls --------------------------------------------------------------------------------------------
 
@@ -206,6 +226,7 @@ class Server:
         now = time.monotonic()
         for call in [call for call in self._calls.values() if not call.is_answered]:
             if call.gives_up_at is not None and now >= call.gives_up_at:
+                call.let_go()
                 self._answer(
                     call, protocol.called(call.request, still_working(call.last, self._limit_s or 0))
                 )
