@@ -399,6 +399,17 @@ def test_keys_that_others_can_read_are_told_with_the_command_that_helps(machine:
     assert machine.only("keys")["state"] == "ok"
 
 
+@pytest.mark.parametrize("name", ["models.json", "settings.json"])
+def test_a_key_in_minified_json_is_found_too(machine: Machine, name: str) -> None:
+    file = machine.home.agent_dir / name
+    file.write_text('{"providers":{"mine":{"baseUrl":"http://127.0.0.1:9/v1","apiKey":"sk-1","models":[]}}}')
+    file.chmod(0o644)
+    check = machine.only("keys")
+    assert (check["state"], check["hint"]) == ("warning", f"chmod 600 {file}")
+    file.write_text('{"providers":{"mine":{"baseUrl":"http://127.0.0.1:9/v1","apiKey":"$MINE","models":[]}}}')
+    assert machine.only("keys")["state"] == "ok"
+
+
 def test_settings_are_told_with_their_sources_and_what_is_wrong_with_them(machine: Machine) -> None:
     (machine.home.agent_dir / "settings.json").write_text('{"subagents": {"timeout": 30, "maxRunning": 2}}')
     (machine.home.project / ".pi").mkdir()

@@ -104,3 +104,49 @@ def test_a_check_is_one_inert_line() -> None:
 )
 def test_only_some_of_many_are_named(things: list[str], words: str) -> None:
     assert checkup.some(things) == words
+
+
+@pytest.mark.parametrize(
+    ("text", "holds"),
+    [
+        ('{"providers":{"a":{"baseUrl":"http://x","apiKey":"sk-1"}}}', True),
+        ('{"providers": {"a": {\n  "baseUrl": "http://x", "apiKey": "sk-1"\n}}}', True),
+        ('{"a": [[{"b": {"apiKey":\n"sk-1"}}]]}', True),
+        ('{"a": {"\\u0061piKey": "sk-1"}}', True),
+        ('\ufeff{"a": {"apiKey": "sk-1"}}', True),
+        ('{"a": {"headers": {"Authorization": "Bearer sk-1"}}}', True),
+        ('{"a": {"headers": {"X-Initiator": "agent"}}}', False),
+        ('{"a": {"apiKey": ""}, "b": {"apiKey": null}, "c": {"apiKey": 1}}', False),
+        ('{"a": {"apiKey": "$ANTHROPIC_API_KEY"}, "b": {"apiKey": "${KEY}"}}', False),
+        ('{"a": {"apiKey": "!pass show key"}, "b": {"headers": {"Authorization": "Bearer $KEY"}}}', False),
+        ('{"a": {"apiKey": "!pass show key"}, "b": {"apiKey": "sk-1"}}', True),
+        ('{"a": "apiKey: it is a text", "b": "\\"apiKey\\": \\"x\\""}', False),
+        ('{"a": {"b": 1, "apiKey": "sk-1",}} // a comma that JSON does not allow', True),
+        ('{"a": {"apiKey": "$KEY"}} // "apiKey": "sk-old"', True),
+        ('{"a": {"apiKey": "$KEY"}} // none', False),
+        ('{"a": {"apiKey": "sk-1"', True),
+        ("[" * 100_000 + '{"apiKey": "sk-1"}' + "]" * 100_000, True),
+        ("[" * 100_000 + "]" * 100_000, False),
+        ("", False),
+        ("null", False),
+        ("\xff", False),
+    ],
+)
+def test_a_key_is_found_wherever_it_stands_in_a_json_file(text: str, *, holds: bool) -> None:
+    assert checkup.holds_key(text.encode("utf-8")) is holds
+
+
+@pytest.mark.parametrize(
+    ("text", "holds"),
+    [
+        ("---\nname: p\napiKey: sk-1\n---\n", True),
+        ("---\n{name: p, apiKey: sk-1}\n---\n", True),
+        ('---\nname: p\n"apiKey": sk-1\n---\n', True),
+        ("---\nname: [p\napiKey: sk-1\n---\n", True),
+        ("---\nname: p\napiKey:\n---\n", False),
+        ("---\nname: p\n---\napiKey: is what you look for\n", False),
+        ("no header, but apiKey: x", False),
+    ],
+)
+def test_a_key_is_found_in_the_header_of_a_profile(text: str, *, holds: bool) -> None:
+    assert checkup.header_holds_key(text.encode()) is holds

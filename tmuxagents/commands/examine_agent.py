@@ -25,7 +25,6 @@ if TYPE_CHECKING:
 LIMIT_S = 2.0
 _PI = "pi"
 _SCRIPT = re.compile(rb"#![^\n]*\bnode\b")
-_KEY = re.compile(rb"^\s*[\"']?apiKey[\"']?\s*:", re.MULTILINE)
 _KEY_FILES = ("auth.json", "models.json", "settings.json")
 _ALWAYS_KEYS = "auth.json"
 _LOG_IN = "log in: start the agent, then /login; or set a provider's key in its models.json"
@@ -168,7 +167,9 @@ def _holds_keys(path: str) -> bool:
         text = dotfile.read(path)
     except TmuxAgentsError:
         return False
-    return text is not None and (os.path.basename(path) == _ALWAYS_KEYS or _KEY.search(text) is not None)
+    if text is None or os.path.basename(path) == _ALWAYS_KEYS:
+        return text is not None
+    return checkup.header_holds_key(text) if path.endswith(".md") else checkup.holds_key(text)
 
 
 def settings(case: Case) -> list[Check]:

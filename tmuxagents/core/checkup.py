@@ -1,10 +1,11 @@
-"""What doctor says: checks as records and lines, and which versions are new enough."""
+"""What doctor says: checks as records and lines, which versions are new enough, which texts hold a key."""
 
 from __future__ import annotations
 
+import json
 import re
 
-from tmuxagents.core import sanitize
+from tmuxagents.core import frontmatter, sanitize
 
 TYPE_CHECKING = False
 if TYPE_CHECKING:
@@ -16,6 +17,10 @@ LEAST_NODE = (22, 19)
 LEAST_FD = (8, 7)  # the first with --no-require-git, which pi's find uses
 MEGABYTE = 1024 * 1024
 _LITTLE_SPACE = 100 * MEGABYTE
+_KEY_NAMES = frozenset(("apikey", "api-key", "x-api-key", "authorization"))
+_NAMED = "|".join(sorted(_KEY_NAMES))
+_KEY = re.compile(rf"(?i)[\"']?\b(?:{_NAMED})[\"']?\s*:\s*[\"']?([^\s\"',}}]+)")  # where it cannot be parsed
+_REFERENCE = re.compile(r"!|.*\$\{?[A-Za-z_]", re.DOTALL)  # pi's: a command that says it, a variable
 _VERSION = re.compile(r"(\d{1,6})\.(\d{1,6})(?:\.\d{1,6})?")
 _SHOWN = 3
 _WIDTH = max(map(len, (OK, WARNING, BROKEN)))
@@ -129,6 +134,38 @@ def some(things: Iterable[str]) -> str:
     all_ = list(things)
     more = f" and {len(all_) - _SHOWN} more" if len(all_) > _SHOWN else ""
     return ", ".join(all_[:_SHOWN]) + more
+
+
+def holds_key(text: bytes) -> bool:
+    """Say whether a JSON file of pi's holds a key itself, and not only where one is to be found."""
+    try:
+        left = [json.loads(text)]
+    except (ValueError, RecursionError):  # pi allows comments, and one of them may hold a key as well
+        found = _KEY.finditer(text.decode("utf-8", "replace"))
+        return any(_is_key(match[1]) for match in found)
+    while left:
+        value = left.pop()
+        if isinstance(value, dict):
+            if any(_is_key(own) for name, own in value.items() if name.lower() in _KEY_NAMES):
+                return True
+            left += value.values()
+        elif isinstance(value, list):
+            left += value
+    return False
+
+
+def _is_key(value: Any) -> bool:
+    return isinstance(value, str) and value != "" and _REFERENCE.match(value) is None
+
+
+def header_holds_key(text: bytes) -> bool:
+    """Say whether the header of a profile holds a key."""
+    header, _ = frontmatter.split(text.decode("utf-8", "replace"))
+    try:
+        fields = frontmatter.load(header or "").value
+    except frontmatter.Malformed:
+        return _KEY.search(header or "") is not None
+    return isinstance(fields, dict) and bool(fields.get("apiKey"))
 
 
 def extension(loaded: str, own: str, *, there: bool) -> Check:
