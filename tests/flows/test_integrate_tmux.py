@@ -603,3 +603,38 @@ def test_a_key_opens_a_popup_and_the_menu_where_the_person_stands(person: Person
         terminal.type("t")
         eventually(lambda: called.read_text() == f"{folder}|attach|--next|{folder}|top|")
     assert not list(person.home.folder.rglob("ran"))
+
+
+@pytest.mark.parametrize("named", ["plain", "a '#(touch ran)' b;", "#{pid},}#[fg=red]%H $(touch ran)~`x`\\;"])
+def test_a_key_in_the_window_of_a_run_that_has_ended_stands_in_its_project(
+    person: Person, named: str
+) -> None:
+    project = person.home.folder / named
+    project.mkdir()
+    person.start("-f", "/dev/null")
+    called = person.home.folder / "called"
+    stub = person.home.folder / "tmuxagents"
+    stub.write_text('#!/bin/sh\nprintf "%s|" "$PWD" "$@" >>"$HOME/called"\n')
+    stub.chmod(0o755)
+    Tmux(str(person.folder / "default")).keys.bind(keytable.lines("A", str(stub)))
+    for _ in range(3):  # the first makes a session
+        task = "begin\nanswer error boom\nsettle"
+        done = person.home.command("launch", "-L", "default", task, cwd=project)
+        assert done.returncode == 0, done.stderr
+    rows = ("list-windows", "-a", "-F", "#{pane_dead}#{@tmuxagents_run} #{window_id}")
+    dead = eventually(lambda: [row for row in person.tmux(*rows).split("\n") if row.startswith("1")][2:])
+    with Terminal(person) as terminal:
+        eventually(terminal.status_line)
+        person.tmux("switch-client", "-t", dead[0].split()[1])
+        expected = ""
+        for keys in ("n", "a", "mt"):
+            terminal.type("\x02", "prefix")
+            terminal.type("A", "tmuxagents")
+            terminal.type(keys[0])
+            if keys[1:]:
+                eventually(lambda: "next that needs you" in terminal.text())
+                terminal.type(keys[1])
+            verb = {"n": "attach|--next", "a": "attach", "mt": "top"}[keys]
+            expected += f"{project}|{verb}|"
+            eventually(lambda: called.exists() and called.read_text() == expected)  # noqa: B023
+    assert not list(person.home.folder.rglob("ran"))

@@ -42,9 +42,10 @@ def test_all_keys_lead_to_popups_of_the_same_program() -> None:
     keys = [line.split()[3] for line in lines if line.startswith("bind-key -T tmuxagents ")]
     assert keys == ["n", "b", "a", "t", "o", "d", "g", "m"]
     assert all(line.count("/usr/bin/tmuxagents ") == 1 for line in lines[:7])
-    assert lines[0].endswith("-d '#{pane_current_path}' '/usr/bin/tmuxagents attach --next || read -r _'")
+    folder = "#{?#{@tmuxagents_folder},#{@tmuxagents_folder},#{pane_current_path}}"
+    assert lines[0].endswith(f"-d '{folder}' '/usr/bin/tmuxagents attach --next || read -r _'")
     assert lines[4].endswith("'/usr/bin/tmuxagents output; read -r _'")
-    assert lines[7].count("-d '##{pane_current_path}' ") == 7  # a menu expands what stands in it
+    assert lines[7].count(f"-d '{folder.replace('#', '##')}' ") == 7  # a menu expands what stands in it
     assert keytable.note(lines) != keytable.note(keytable.lines("C-g", "/opt/tmuxagents"))
 
 

@@ -253,4 +253,4 @@ def _order(run_dir: str, meta: Mapping[str, Any]) -> tmux.Order:
     run_id = os.path.basename(run_dir)
     name = place.safe_name(meta["name"] or meta["preset"] or "", run_id[:8])
     argv = [sys.executable, "-I", "-S", _BOOT, run_dir]
-    return tmux.Order(run_id, name=name, argv=argv, state="running")
+    return tmux.Order(run_id, name=name, argv=argv, state="running", folder=meta["project"])

@@ -1,7 +1,7 @@
 """Our key table for tmux: one key behind the person's prefix leads to it. The keys, the popups, the menu.
 
-The only thing of the person's in any line is the folder of a pane, and that as an option of a popup: no shell
-and no parser ever sees it.
+The only thing of the person's in any line is a folder, and that as an option of a popup: no shell and no
+parser ever sees it. In the window of a run it is that of the run's project: a dead pane has no folder.
 """
 
 from __future__ import annotations
@@ -18,6 +18,7 @@ _LEADS = f"switch-client -T {TABLE}"
 _LED = re.compile(rf"bind-key -T prefix ({KEY.pattern}) {_LEADS}")
 _PLAIN = re.compile(r"/[A-Za-z0-9_./-]+")
 _SMALL, _LARGE = "-w 60 -h 5", "-w 90% -h 85%"
+_FOLDER = "#{?#{@tmuxagents_folder},#{@tmuxagents_folder},#{pane_current_path}}"
 _MENU = "m"
 # key, what it is called in the menu, the words of the command, how large its popup is
 _KEYS = (
@@ -46,7 +47,7 @@ def lines(key: str, program: str) -> tuple[str, ...]:
 
 def _popup(command: str, verb: str, size: str) -> str:
     then = ";" if verb in _STAYS else " ||"
-    return f"display-popup -E {size} -d '#{{pane_current_path}}' '{command} {verb}{then} read -r _'"
+    return f"display-popup -E {size} -d '{_FOLDER}' '{command} {verb}{then} read -r _'"
 
 
 def note(bound: tuple[str, ...]) -> str:

@@ -8,9 +8,10 @@ from pathlib import Path
 
 import pytest
 
-from tests.edges.tmux.worlds import EVIL, Real, an_order, home, new_run
+from tests.edges.tmux.worlds import EVIL, SLEEP, Real, an_order, home, new_run
 from tests.harness import eventually
-from tmuxagents.edges.tmux import library, runner
+from tmuxagents.edges import tmux
+from tmuxagents.edges.tmux import library, opening, runner
 from tmuxagents.errors import Unusable
 
 
@@ -122,6 +123,28 @@ def test_a_command_line_arrives_to_the_byte_and_runs_nothing(real: Real, tmp_pat
     assert not marker.exists()
     assert not (folder / marker.name).exists()
     assert not (tmp_path / marker.name).exists()
+
+
+@pytest.mark.parametrize(
+    ("folder", "kept"),
+    [
+        ("/a '#(touch x)' b;", True),
+        ('/-d \\; ; " $HOME ${x} {} ~ é ☃ #{pid} %H;', True),
+        ("/" + "a" * 4000, True),
+        ("/" + "☃" * 1365, False),  # of the longest path there is: more than a command of tmux may have
+        ("/a\nb", False),
+        ("/a\udcff", False),
+        ("relative", False),
+    ],
+)
+def test_the_folder_of_a_project_is_kept_to_the_byte_or_left_out(
+    real: Real, folder: str, *, kept: bool
+) -> None:
+    for _ in range(2):  # with a new session, and in it
+        order = tmux.Order(new_run(), name="scout", argv=SLEEP, state="queued", folder=folder)
+        opened = real.tmux.windows.open(order, home())
+        shown = real.run("display-message", "-p", "-t", opened.window, f"#{{{opening.FOLDER}}}")
+        assert shown == (folder if kept else "")
 
 
 def test_a_sockets_path_is_no_code(tmp_path: Path) -> None:

@@ -22,6 +22,8 @@ if TYPE_CHECKING:
 RUN = "@tmuxagents_run"
 STATE = "@tmuxagents_state"
 OWNER = "@tmuxagents_project"
+FOLDER = "@tmuxagents_folder"  # of the run's project: where our keys stand in its window (core/keytable)
+_LONGEST_FOLDER = 4096  # as tmux reads it; all commands together may have 16 KB
 HISTORY_LINES = "500"  # of a window: 100 children with 2000 wide lines each are 200 MB of server
 # A session of ours shows how its runs stand before what the person's status line shows on the right, unless
 # the person has put it there already. It is expanded when it is set: doubled signs come out single.
@@ -61,17 +63,20 @@ class Home:
 
 
 class Order:
-    """One window to open: whose it is, what it is called, what runs in it."""
+    """One window to open: whose it is, what it is called, what runs in it, and the folder of its project."""
 
-    __slots__ = ("argv", "name", "run_id", "state")
+    __slots__ = ("argv", "folder", "name", "run_id", "state")
 
-    def __init__(self, run_id: str, *, name: str, argv: Sequence[str], state: str) -> None:
+    def __init__(self, run_id: str, *, name: str, argv: Sequence[str], state: str, folder: str = "") -> None:
         if not argv or not argv[0].startswith("/"):
             raise ValueError(f"no absolute path to run: {list(argv)!r}")
         self.run_id = script.a_run(run_id)
         self.name = script.a_name(name)
         self.argv = list(argv)
         self.state = script.a_name(state)
+        # It goes into an option, as data. What tmux may not take there, or is too long, is left out.
+        fits = folder.isprintable() and len(script.quoted(folder)) <= _LONGEST_FOLDER
+        self.folder = folder if folder.startswith("/") and fits else ""
 
 
 class Opened:
@@ -179,6 +184,7 @@ def _commands(order: Order, session: str, opening: list[str]) -> list[Command]:
         [*opening, "-n", name, "-P", "-F", _OPENED_ROW, *order.argv],
         ["set-option", "-w", "-t", made, RUN, order.run_id],
         ["set-option", "-w", "-t", made, STATE, order.state],
+        *([["set-option", "-w", "-t", made, FOLDER, order.folder]] if order.folder else []),
         ["set-option", "-w", "-t", made, "remain-on-exit", "on"],
         ["rename-window", "-t", made, order.name],
     ]
