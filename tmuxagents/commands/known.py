@@ -72,6 +72,7 @@ def consult(caller: Caller, ask: Callable[[Registry], T], *, last: bool = False)
     warnings: list[str] = []
     if not (os.path.exists(path) or os.path.isdir(caller.runs)):
         with registry.open_blank() as book:  # where nothing was ever launched, asking makes nothing
+            reconcile(book, caller.runs)
             return ask(book), warnings
     for _ in range(_TRIES):
         try:
