@@ -209,6 +209,57 @@ def test_another_user_reads_writes_and_stops_nothing(desk: Desk, at_work: str) -
     assert not inspect(str(folder)).ended
 
 
+# --- a state directory of another user --------------------------------------------------------------------
+
+
+@pytest.fixture
+def planted(desk: Desk) -> Path:
+    """A run that another user has laid out for us, in a state directory of theirs: its agent leaves a mark."""
+    run = desk.home.run("done x", agentCommand=["/bin/touch", str(mark_of(desk))]).folder
+    for path in (desk.home.state, *desk.home.state.rglob("*")):
+        os.lchown(path, NOBODY, NOBODY)
+    return run
+
+
+@pytest.mark.parametrize(
+    "line",
+    [
+        *("poll", "poll --json", "poll RUN", "statusline", "wait RUN", "output RUN", "events RUN"),
+        *("launch x", "run x", "resume RUN x", "retry RUN", "stop RUN", "attach RUN", "prune", "prune RUN"),
+        *("send RUN x", "_wrap DIR", "_watch", "layouts open grid"),
+    ],
+)
+def test_no_state_directory_of_another_user_is_used(desk: Desk, planted: Path, line: str) -> None:
+    words = [{"RUN": planted.name, "DIR": str(planted)}.get(word, word) for word in line.split()]
+    before = sorted(desk.home.state.rglob("*"))
+    done = desk(*words)
+    said = json.loads(done.stdout)["error"]["message"] if "--json" in words else done.stderr + done.stdout
+    assert done.returncode == 3, said
+    assert "is not used, since it belongs to nobody (user 65534)." in said
+    assert "--json" in words or "hint: work as that user, or set TMUXAGENTS_HOME to a folder" in said
+    assert sorted(desk.home.state.rglob("*")) == before
+    assert not mark_of(desk).exists()
+
+
+def test_doctor_says_whose_a_state_directory_is(desk: Desk, planted: Path) -> None:
+    assert planted.is_dir()
+    checks = json.loads(desk("doctor", "--json").stdout)["checks"]
+    (told,) = (check for check in checks if check["name"] == "state")
+    assert (told["state"], "it belongs to nobody" in told["message"]) == ("broken", True)
+    assert {"registry", "runs", "watcher"}.isdisjoint(check["name"] for check in checks)
+
+
+def test_a_run_of_another_user_inside_our_own_state_directory_is_none(desk: Desk) -> None:
+    planted = desk.home.run("done x", agentCommand=["/bin/touch", str(mark_of(desk))]).folder
+    for path in (planted, *planted.iterdir()):
+        os.lchown(path, NOBODY, NOBODY)
+    assert planted.name not in desk("poll", "-aA").stdout
+    assert desk("_wrap", str(planted)).returncode == 4
+    assert desk("retry", planted.name).returncode == 4
+    assert not mark_of(desk).exists()
+    assert {path.name for path in planted.iterdir()} == {"meta.json", "prompt.txt"}
+
+
 # --- ways out of the folders ------------------------------------------------------------------------------
 
 

@@ -1,4 +1,7 @@
-"""The environment: folders by XDG and by pi's variables, and the texts of settings files. Parses nothing."""
+"""The environment: folders by XDG and by pi's variables, and the texts of settings files. Parses nothing.
+
+Also who could have written there: the state directory must be ours alone, a settings file ours or root's.
+"""
 
 from __future__ import annotations
 
@@ -8,9 +11,14 @@ import stat
 
 TYPE_CHECKING = False
 if TYPE_CHECKING:
-    from collections.abc import Mapping
+    from collections.abc import Iterator, Mapping
+
+    from tmuxagents.errors import Unusable
 
 _LIMIT = 1024 * 1024
+_MOST_LINKS = 40  # as the kernel has it
+_UNMAPPED = 65534  # the owner of whatever belongs to users that a user namespace has no number for
+_OTHERS_WRITE = stat.S_IWGRP | stat.S_IWOTH
 
 
 def home(environment: Mapping[str, str]) -> str:
@@ -53,6 +61,103 @@ def global_path(environment: Mapping[str, str]) -> str:
 def project_path(project: str) -> str:
     """Return the path of a project's settings."""
     return f"{project}/.pi/settings.json"
+
+
+# --- the state directory is ours alone --------------------------------------------------------------------
+
+
+def own_home(environment: Mapping[str, str]) -> str:
+    """Return the state directory; raise Unusable unless it is ours alone."""
+    named = home(environment)
+    refuse_foreign(named)
+    return named
+
+
+def refuse_foreign(home_: str) -> None:
+    """Raise Unusable if anybody else could have put something into a state directory, or could replace it.
+
+    What is not there yet is nobody's. Above a folder that passes nobody but us and root can change anything,
+    so the answer stays true.
+    """
+    for start, parts in (("", home_.split("/")), (home_, ["runs"]), (home_, ["hosts"])):
+        for path, facts, is_end in _way(start, parts):
+            why = _why_foreign(facts, is_end=is_end)
+            if why is not None:
+                raise _foreign(home_, path, facts, why)
+
+
+def _way(current: str, parts: list[str]) -> Iterator[tuple[str, os.stat_result, bool]]:
+    """Yield each step on the way to a folder, links and what they mean, as far as there is anything.
+
+    With it its facts, and whether it is the folder itself. `current`: where the way begins.
+    """
+    rest = parts[::-1]
+    links = 0
+    while rest and links <= _MOST_LINKS:
+        part = rest.pop()
+        if part in ("", "."):
+            continue
+        if part == "..":
+            current = os.path.dirname(current).rstrip("/")
+            continue
+        path = f"{current}/{part}"
+        try:
+            facts = os.lstat(path)
+            target = os.readlink(path) if stat.S_ISLNK(facts.st_mode) else None
+        except OSError:
+            return
+        if target is None and not stat.S_ISDIR(facts.st_mode):
+            return
+        yield path, facts, target is None and not any(rest)
+        if target is None:
+            current = path
+            continue
+        links += 1
+        current = "" if target.startswith("/") else current
+        rest += target.split("/")[::-1]
+
+
+def _why_foreign(facts: os.stat_result, *, is_end: bool) -> str | None:
+    """Return why a step could be somebody else's doing. `is_end`: it must be ours, and is not root's either."""
+    us = os.geteuid()
+    if facts.st_uid != us and (is_end or (facts.st_uid != 0 and not _is_unmapped(facts.st_uid))):
+        return f"belongs to {_name_of(facts.st_uid)}"
+    if not facts.st_mode & _OTHERS_WRITE or stat.S_ISLNK(facts.st_mode) or only_we_write(facts):
+        return None
+    # In a sticky folder others can make something, but cannot replace what is ours.
+    return None if facts.st_mode & stat.S_ISVTX and not is_end else "can be written by others"
+
+
+def _is_unmapped(owner: int) -> bool:
+    """Say whether an owner is one that our user namespace has no number for: in a sandbox, root is."""
+    if owner != _UNMAPPED:
+        return False
+    with open("/proc/self/uid_map", "rb", buffering=0) as lines:
+        mapped = [line.split() for line in lines.read().split(b"\n") if line]
+    return not any(int(first) <= owner < int(first) + int(count) for first, _, count in mapped)
+
+
+def _name_of(owner: int) -> str:
+    """Return a user's name, and number, for a sentence."""
+    import pwd  # noqa: PLC0415  (only to refuse)
+
+    try:
+        return f"{pwd.getpwuid(owner).pw_name} (user {owner})"
+    except KeyError:
+        return f"user {owner}"
+
+
+def _foreign(home_: str, path: str, facts: os.stat_result, why: str) -> Unusable:
+    from tmuxagents.errors import Unusable  # noqa: PLC0415  (as above)
+
+    hint = "set TMUXAGENTS_HOME to a folder that is yours alone"
+    if facts.st_uid == os.geteuid():
+        hint = f"chmod go-w {path}, if you trust what is in it"
+    elif os.geteuid() == 0:
+        hint = f"work as that user, or {hint}"
+    what = "it" if path == home_ else path
+    message = f"The state directory {home_} is not used, since {what} {why}."
+    return Unusable(message, kind="no-permission", hint=hint)
 
 
 class File:
