@@ -166,8 +166,8 @@ def set_dumpable(*, dumpable: bool) -> None:
 def enter_user_namespace(user: int) -> None:
     """Enter a user namespace that knows ourselves alone: whatever is root's is nobody's there."""
     _check(_libc.unshare(_CLONE_NEWUSER), "unshare (are user namespaces forbidden here?)")
-    with open("/proc/self/uid_map", "w", encoding="ascii") as file:
-        file.write(f"{user} {user} 1")
+    with open("/proc/self/uid_map", "wb", buffering=0) as file:
+        file.write(b"%d %d 1" % (user, user))
 
 
 def mount_privately() -> None:

@@ -36,7 +36,11 @@ DOCUMENTS: dict[str, Callable[[str], object]] = {
 
 
 def test_no_file_of_another_user_is_read(run_dir: str) -> None:
-    written = {rundir.META: {"runId": os.path.basename(run_dir)}, rundir.RESULT: RESULT, rundir.WRAPPER: WRAPPER}
+    written = {
+        rundir.META: {"runId": os.path.basename(run_dir)},
+        rundir.RESULT: RESULT,
+        rundir.WRAPPER: WRAPPER,
+    }
     for name, document in written.items():
         path = Path(run_dir, name)
         path.write_text(f"{json.dumps(document)}\n")

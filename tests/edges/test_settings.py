@@ -4,6 +4,7 @@ from __future__ import annotations
 
 import errno
 import os
+import sys
 from typing import TYPE_CHECKING
 
 import pytest
@@ -18,7 +19,7 @@ from tests.edges.apart import (
     mount_tmpfs,
     set_dumpable,
 )
-from tmuxagents.edges import settings
+from tmuxagents.edges import dotfile, settings
 from tmuxagents.errors import Unusable
 
 if TYPE_CHECKING:
@@ -104,13 +105,14 @@ def refused(state: Path) -> str | None:
     """Return why a state directory is not used."""
     try:
         found = settings.own_home({"TMUXAGENTS_HOME": str(state)})
-    except Unusable as why:
-        assert why.exit_code == 3
-        assert why.hint
-        assert why.message.startswith(f"The state directory {state} is not used, since ")
-        return why.message
-    assert found == str(state)
-    return None
+    except Unusable as error:
+        why = error
+    else:
+        assert found == str(state)
+        return None
+    assert (why.exit_code, bool(why.hint)) == (3, True)
+    assert why.message.startswith(f"The state directory {state} is not used, since ")
+    return why.message
 
 
 def test_what_is_ours_alone_or_not_there_is_used(state: Path) -> None:
@@ -268,6 +270,28 @@ def test_what_is_no_file_is_nothing_and_blocks_nobody(tmp_path: Path) -> None:
         assert apart(lambda path=path: settings.read_own(str(tmp_path / path)), 2) is None, path  # type: ignore[misc]
     for device in ("/dev/zero", "/dev/null", "/dev/tty"):
         assert apart(lambda device=device: settings.read_own(device), 2) is None, device  # type: ignore[misc]
+
+
+@pytest.mark.parametrize("device", ["/dev/ptmx", "/dev/null", "/dev/tty"])
+def test_what_is_no_file_is_not_even_opened(tmp_path: Path, device: str) -> None:
+    link = tmp_path / "settings.json"
+    link.symlink_to(device)
+    opened: list[int] = []
+
+    def look(event: str, values: tuple[object, ...]) -> None:
+        if event == "open" and values[0] == str(link) and isinstance(values[2], int):
+            opened.append(values[2] & os.O_PATH)
+
+    def act() -> list[int]:
+        sys.addaudithook(look)
+        assert settings.read_named(str(link)).refused == "it is no regular file"
+        with pytest.raises(Unusable):
+            dotfile.read(str(link))
+        with pytest.raises(OSError, match="regular file"):
+            os.close(settings.open_regular(str(link), links=False))
+        return opened
+
+    assert apart(act, 2) == [os.O_PATH] * 3
 
 
 def test_why_a_file_is_not_believed_is_said(own: Path) -> None:

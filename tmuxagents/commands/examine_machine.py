@@ -64,7 +64,7 @@ def _denied_socket(socket: str, sockets: str) -> Iterator[str]:
 
 
 def state(case: Case) -> list[Check]:
-    """Try out locks and the registry's journal where the state directory is; look whose it is, and who reads it."""
+    """Try out locks and the registry's journal in the state directory; look whose it is, and who reads it."""
     home = case.caller.home
     with selftest.try_out(selftest.existing(home)) as folder:
         selftest.check_locks(folder)

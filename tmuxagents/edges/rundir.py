@@ -33,6 +33,7 @@ OUTPUT = "output.md"
 RESULT = "result.json"
 ANNOUNCED = "announced"
 LOCK = "run.lock"
+SEALED = "sealed"  # a folder beside that of all runs
 
 _NOTHING = (errno.ENOENT, errno.ENOTDIR, errno.EACCES, errno.EPERM, errno.ELOOP, errno.ENAMETOOLONG)
 # The machine, not the file: what cannot be read for this is not "nothing", and no ending may follow from it.
@@ -40,6 +41,12 @@ _UNKNOWN = (errno.EMFILE, errno.ENFILE, errno.ENOMEM, errno.EIO, errno.ESTALE)
 _CHUNK = 1024 * 1024
 _OTHERS_WRITE = stat.S_IWGRP | stat.S_IWOTH
 _BIGGEST_JSON = 64 * 1024 * 1024  # a plan holds its task; but a forged file must not fill the memory
+
+
+def seal_of(run_dir: str) -> str:
+    """Return the path of a run's seal, which says outside of its directory what it was launched with."""
+    runs, run_id = os.path.split(run_dir)
+    return f"{os.path.dirname(runs)}/{SEALED}/{run_id}"
 
 
 def read_bytes(path: str, *, limit: int | None = None) -> bytes | None:

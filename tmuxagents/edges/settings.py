@@ -15,7 +15,10 @@ if TYPE_CHECKING:
 
     from tmuxagents.errors import Unusable
 
+NO_FILE = "it is no regular file"
 _LIMIT = 1024 * 1024
+_READ = os.O_RDONLY | os.O_NOCTTY | os.O_NONBLOCK | os.O_CLOEXEC
+_OURS_IN_IT = ("runs", "hosts", "sealed")
 _MOST_LINKS = 40  # as the kernel has it
 _UNMAPPED = 65534  # the owner of whatever belongs to users that a user namespace has no number for
 _OTHERS_WRITE = stat.S_IWGRP | stat.S_IWOTH
@@ -79,7 +82,7 @@ def refuse_foreign(home_: str) -> None:
     What is not there yet is nobody's. Above a folder that passes nobody but us and root can change anything,
     so the answer stays true.
     """
-    for start, parts in (("", home_.split("/")), (home_, ["runs"]), (home_, ["hosts"])):
+    for start, parts in (("", home_.split("/")), *((home_, [name]) for name in _OURS_IN_IT)):
         for path, facts, is_end in _way(start, parts):
             why = _why_foreign(facts, is_end=is_end)
             if why is not None:
@@ -118,7 +121,7 @@ def _way(current: str, parts: list[str]) -> Iterator[tuple[str, os.stat_result, 
 
 
 def _why_foreign(facts: os.stat_result, *, is_end: bool) -> str | None:
-    """Return why a step could be somebody else's doing. `is_end`: it must be ours, and is not root's either."""
+    """Return why a step could be somebody else's doing. `is_end`: it must be ours, not even root's."""
     us = os.geteuid()
     if facts.st_uid != us and (is_end or (facts.st_uid != 0 and not _is_unmapped(facts.st_uid))):
         return f"belongs to {_name_of(facts.st_uid)}"
@@ -178,7 +181,7 @@ def read_own(path: str) -> str | None:
 def read_named(path: str) -> File:
     """Return a settings file's text, or why it is not read."""
     try:
-        handle = os.open(path, os.O_RDONLY | os.O_NONBLOCK | os.O_CLOEXEC)
+        handle = open_regular(path)
     except OSError as error:
         missing = error.errno in (errno.ENOENT, errno.ENOTDIR)
         return File(refused=None if missing else error.strerror)
@@ -194,9 +197,23 @@ def read_named(path: str) -> File:
         os.close(handle)
 
 
+def open_regular(path: str, *, folder: int | None = None, links: bool = True) -> int:
+    """Open a file to read it, and nothing else: what is no regular file is not even opened. Raises OSError.
+
+    Opening a device can do things, and a link may lead to one. So it is found first and looked at, and what
+    was looked at is opened, whatever lies at the path by then.
+    """
+    follow = 0 if links else os.O_NOFOLLOW
+    found = os.open(path, os.O_PATH | os.O_CLOEXEC | follow, dir_fd=folder)
+    try:
+        if not stat.S_ISREG(os.fstat(found).st_mode):
+            raise OSError(errno.EINVAL, NO_FILE, path)
+        return os.open(f"/proc/self/fd/{found}", _READ)
+    finally:
+        os.close(found)
+
+
 def _why_not(file: os.stat_result, folder: os.stat_result) -> str | None:
-    if not stat.S_ISREG(file.st_mode):
-        return "it is no regular file"
     if file.st_size > _LIMIT:
         return "it is larger than 1 MB"
     if not (only_we_write(file) and only_we_write(folder)):

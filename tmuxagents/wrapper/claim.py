@@ -41,7 +41,10 @@ class Claim:
 
 
 def claim(run_dir: str) -> Claim:
-    """Claim a run and hold its lock until we leave, or raise: another has it, it has ended, or it may be foreign."""
+    """Claim a run that may be ours, and hold its lock until we leave.
+
+    Raise NotPossible where another has it or it has ended, Unusable where others could have laid it out.
+    """
     settings.refuse_foreign(os.path.dirname(os.path.dirname(run_dir)))
     try:
         held = rundir_writing.lock(run_dir, LOCK_LIMIT_S)
