@@ -112,6 +112,7 @@ def _end_leftovers(run_dir: str, wrapper: dict[str, Any] | None, state: RunState
         child = told if process_table.carries(*told, run_id) else None
     keep = (rundir.read_meta(run_dir) or {}).get("keepBackground") is True
     whose = Whose(run_id=run_id, uid=os.getuid(), child=child, keep=keep)
-    scope = tree.Scope(whose, since=identity.start_time if identity is not None else 0)
+    known = [started for started in (identity and identity.start_time, child and child[1]) if started]
+    scope = tree.Scope(whose, since=min(known, default=0))
     tree.freeze(scope)
     return tree.end(scope)

@@ -83,10 +83,19 @@ def refuse_foreign(home_: str) -> None:
     so the answer stays true.
     """
     for start, parts in (("", home_.split("/")), *((home_, [name]) for name in _OURS_IN_IT)):
-        for path, facts, is_end in _way(start, parts):
-            why = _why_foreign(facts, is_end=is_end)
-            if why is not None:
-                raise _foreign(home_, path, facts, why)
+        _refuse_foreign(f"state directory {home_}", start, parts)
+
+
+def refuse_foreign_run(run_dir: str) -> None:
+    """Raise Unusable if anybody else could have laid out a run directory, wherever it is."""
+    _refuse_foreign(f"run directory {run_dir}", "", run_dir.split("/"))
+
+
+def _refuse_foreign(what: str, start: str, parts: list[str]) -> None:
+    for path, facts, is_end in _way(start, parts):
+        why = _why_foreign(facts, is_end=is_end)
+        if why is not None:
+            raise _foreign(what, path, facts, why)
 
 
 def _way(current: str, parts: list[str]) -> Iterator[tuple[str, os.stat_result, bool]]:
@@ -150,7 +159,7 @@ def _name_of(owner: int) -> str:
         return f"user {owner}"
 
 
-def _foreign(home_: str, path: str, facts: os.stat_result, why: str) -> Unusable:
+def _foreign(what: str, path: str, facts: os.stat_result, why: str) -> Unusable:
     from tmuxagents.errors import Unusable  # noqa: PLC0415  (as above)
 
     hint = "set TMUXAGENTS_HOME to a folder that is yours alone"
@@ -158,8 +167,8 @@ def _foreign(home_: str, path: str, facts: os.stat_result, why: str) -> Unusable
         hint = f"chmod go-w {path}, if you trust what is in it"
     elif os.geteuid() == 0:
         hint = f"work as that user, or {hint}"
-    what = "it" if path == home_ else path
-    message = f"The state directory {home_} is not used, since {what} {why}."
+    culprit = "it" if what.endswith(f" {path}") else path
+    message = f"The {what} is not used, since {culprit} {why}."
     return Unusable(message, kind="no-permission", hint=hint)
 
 

@@ -45,7 +45,7 @@ def claim(run_dir: str) -> Claim:
 
     Raise NotPossible where another has it or it has ended, Unusable where others could have laid it out.
     """
-    settings.refuse_foreign(os.path.dirname(os.path.dirname(run_dir)))
+    settings.refuse_foreign_run(run_dir)
     try:
         held = rundir_writing.lock(run_dir, LOCK_LIMIT_S)
     except OSError as error:
