@@ -33,7 +33,7 @@ KINDS = {
     ),
     (4,): (
         *("unknown-run", "ambiguous-run", "run-ended", "run-running", "run-busy"),
-        *("no-window", "not-live"),
+        *("no-window", "not-live", "run-changed"),
     ),
     (130, 143): ("interrupted",),
     (70,): ("internal",),

@@ -16,7 +16,7 @@ import pytest
 
 from tests.edges.apart import Apart, apart, become_somebody, running, set_dumpable
 from tests.harness import eventually
-from tmuxagents.edges import process, process_table
+from tmuxagents.edges import lookout, process, process_table
 
 if TYPE_CHECKING:
     from tmuxagents.records import ProcessRow
@@ -64,8 +64,8 @@ def test_no_name_of_a_program_confuses_the_table(tmp_path: Path, name: str) -> N
     [
         ({}, None, None),
         ({MARK: "0123456789abcdef"}, "0123456789abcdef", None),
-        ({"TMUXAGENTS_ROLE": "watcher"}, None, "watcher"),
-        ({"A": "1", MARK: "ab", "B": "2", "TMUXAGENTS_ROLE": "watcher", "C": "x" * 100_000}, "ab", "watcher"),
+        ({"TMUXAGENTS_ROLE": "watcher"}, None, None),
+        ({"A": "1", MARK: "ab", "B": "2", "TMUXAGENTS_ROLE": "watcher", "C": "x" * 100_000}, "ab", None),
         ({"NOT_" + MARK: "ab", "X": f"{MARK}=ab", MARK + "S": "ab", "TASK": f"\n{MARK}=ab"}, None, None),
     ],
 )
@@ -75,6 +75,19 @@ def test_a_row_tells_marker_and_role(
     with running([SLEEP, "600"], env={"A": "", **environment}) as marked:
         row = row_of(marked.pid)
         assert (row.marker, row.role) == (marker, role)
+
+
+def test_a_role_is_what_a_process_is_and_not_what_it_says(tmp_path: Path) -> None:
+    home = str(tmp_path / "state")
+    environment = lookout.surroundings(home, {"PATH": os.environ["PATH"], lookout.IDLE: "600"})
+    naps = [sys.executable, "-P", "-c", "import time; time.sleep(600)", *lookout.argv(home)]
+    with running(lookout.argv(home), env=environment) as watcher, running(naps, env=environment) as liar:
+        eventually(lambda: lookout.holder(home) == (watcher.pid, process.start_time(watcher.pid)))
+        assert row_of(watcher.pid).role == "watcher"
+        assert row_of(liar.pid).role is None
+    for role in ("hook", "x" * 60_000):
+        with running([SLEEP, "600"], env={"TMUXAGENTS_ROLE": role}) as liar:  # and no child of a watcher
+            assert row_of(liar.pid).role is None
 
 
 @pytest.mark.parametrize(

@@ -3,6 +3,7 @@
 from __future__ import annotations
 
 import os
+import sys
 from typing import TYPE_CHECKING
 
 import pytest
@@ -200,6 +201,24 @@ def test_nothing_is_written_where_a_link_in_a_clone_leads(tree: Tree, linked: st
     (place / linked).parent.mkdir(parents=True, exist_ok=True)
     (place / linked).symlink_to(elsewhere)
     assert not project.link(str(place), "/state/runs/one")
+    assert os.listdir(elsewhere) == []
+
+
+@pytest.mark.usefixtures("own_home")
+def test_nothing_is_written_where_a_folder_of_a_clone_is_exchanged_for_a_link(tree: Tree) -> None:
+    place, elsewhere = tree.folder("home/repo"), tree.folder("elsewhere")
+
+    def exchange(event: str, values: tuple[object, ...]) -> None:
+        if event == "os.mkdir" and str(values[0]).endswith("subagents") and not (place / "old").exists():
+            (place / ".pi").rename(place / "old")
+            (place / ".pi").symlink_to(elsewhere)
+
+    def act() -> bool:
+        sys.addaudithook(exchange)
+        return project.link(str(place), "/state/runs/one")
+
+    apart(act)
+    assert (place / ".pi").is_symlink()
     assert os.listdir(elsewhere) == []
 
 

@@ -14,7 +14,7 @@ from typing import TYPE_CHECKING, Any
 import pytest
 
 from tests.edges import obstacles
-from tests.edges.apart import Apart, apart
+from tests.edges.apart import NOBODY, Apart, apart
 from tests.edges.obstacles import FIFO, FOLDER, HUGE, LINK, NOTHING
 from tests.harness import eventually
 from tmuxagents.edges import rundir, rundir_writing
@@ -33,6 +33,22 @@ DOCUMENTS: dict[str, Callable[[str], object]] = {
     rundir.RESULT: rundir.read_result,
     rundir.WRAPPER: rundir.read_wrapper,
 }
+
+
+def test_no_file_of_another_user_is_read(run_dir: str) -> None:
+    written = {
+        rundir.META: {"runId": os.path.basename(run_dir)},
+        rundir.RESULT: RESULT,
+        rundir.WRAPPER: WRAPPER,
+    }
+    for name, document in written.items():
+        path = Path(run_dir, name)
+        path.write_text(f"{json.dumps(document)}\n")
+        assert DOCUMENTS[name](run_dir) == document
+        assert rundir.read_lines(str(path), 0)[1] == path.stat().st_size
+        os.chown(path, NOBODY, NOBODY)
+        assert DOCUMENTS[name](run_dir) is None
+        assert rundir.read_lines(str(path), 0) == ([], 0)
 
 
 @pytest.mark.parametrize("obstacle", [NOTHING, FOLDER, FIFO, LINK, HUGE])

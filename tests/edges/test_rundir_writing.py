@@ -19,7 +19,16 @@ from typing import TYPE_CHECKING, Any
 import pytest
 
 from tests.edges import obstacles
-from tests.edges.apart import Apart, apart, at_once, file_size, mount_privately, mount_tmpfs, running
+from tests.edges.apart import (
+    NOBODY,
+    Apart,
+    apart,
+    at_once,
+    file_size,
+    mount_privately,
+    mount_tmpfs,
+    running,
+)
 from tests.edges.obstacles import FIFO, FOLDER, LINK
 from tests.harness import eventually
 from tmuxagents.edges import process, rundir, rundir_writing
@@ -81,6 +90,17 @@ def test_a_run_is_ours_alone_whatever_the_umask(tmp_path: Path, outer: int) -> N
 
     files = (rundir.META, rundir.PROMPT, rundir.EVENTS, rundir.WRAPPER, rundir.RESULT, rundir.LOCK)
     assert apart(act) == {".": 0o700, "..": 0o700} | dict.fromkeys(files, 0o600)
+
+
+def test_what_a_child_has_let_others_do_ends_with_the_next_act(tmp_path: Path) -> None:
+    made = rundir_writing.create(f"{tmp_path}/runs", META, {})
+    Path(made).chmod(0o777)
+    rundir_writing.write_result(made, RESULT)
+    assert mode(made) == 0o755
+    os.chown(made, NOBODY, NOBODY)
+    with pytest.raises(PermissionError, match="It belongs to another user"):
+        rundir_writing.lock(made, 0)
+    assert rundir.LOCK not in names(made)
 
 
 def test_with_umask_077_the_folders_above_are_ours_alone_too(tmp_path: Path) -> None:

@@ -4,12 +4,23 @@ from __future__ import annotations
 
 import errno
 import os
+import sys
 from typing import TYPE_CHECKING
 
 import pytest
 
-from tests.edges.apart import NOBODY, apart, mount_privately, mount_tmpfs
-from tmuxagents.edges import settings
+from tests.edges.apart import (
+    NOBODY,
+    apart,
+    become_somebody,
+    enter_user_namespace,
+    let_in,
+    mount_privately,
+    mount_tmpfs,
+    set_dumpable,
+)
+from tmuxagents.edges import dotfile, settings
+from tmuxagents.errors import Unusable
 
 if TYPE_CHECKING:
     from pathlib import Path
@@ -78,6 +89,124 @@ def test_a_projects_settings() -> None:
     assert settings.project_path("/code/repo") == "/code/repo/.pi/settings.json"
 
 
+# --- a state directory that is ours alone -----------------------------------------------------------------
+
+
+@pytest.fixture
+def state(tmp_path: Path) -> Path:
+    """A state directory that nobody else can have made, below a folder of ours."""
+    made = tmp_path / "above" / "state"
+    for folder in (made.parent, made, made / "runs", made / "hosts"):
+        folder.mkdir(mode=0o700)
+    return made
+
+
+def refused(state: Path) -> str | None:
+    """Return why a state directory is not used."""
+    try:
+        found = settings.own_home({"TMUXAGENTS_HOME": str(state)})
+    except Unusable as error:
+        why = error
+    else:
+        assert found == str(state)
+        return None
+    assert (why.exit_code, bool(why.hint)) == (3, True)
+    assert why.message.startswith(f"The state directory {state} is not used, since ")
+    return why.message
+
+
+def test_what_is_ours_alone_or_not_there_is_used(state: Path) -> None:
+    assert refused(state) is None
+    (state / "hosts").rmdir()
+    state.chmod(0o755)
+    state.parent.chmod(0o755)
+    for one in (state, state / "nothing", state.parent / "nothing" / "below", state.with_name("linked")):
+        assert refused(one) is None
+        state.with_name("linked").unlink(missing_ok=True)
+        state.with_name("linked").symlink_to(state)
+
+
+@pytest.mark.parametrize("place", ["above", "above/state", "above/state/runs", "above/state/hosts"])
+def test_what_another_user_owns_is_not_used(state: Path, place: str) -> None:
+    theirs = state.parent.parent / place
+    os.chown(theirs, NOBODY, NOBODY)
+    what = "it" if theirs == state else str(theirs)
+    said = refused(state)
+    assert said is not None
+    assert said.endswith(f"since {what} belongs to nobody (user {NOBODY}).")
+
+
+@pytest.mark.parametrize("mode", [0o702, 0o720, 0o777])
+@pytest.mark.parametrize("place", ["above", "above/state", "above/state/runs", "above/state/hosts"])
+def test_what_another_user_could_replace_is_not_used(state: Path, place: str, mode: int) -> None:
+    os.chown(state.parent.parent / place, -1, 12345)  # a group that is nobody's own
+    (state.parent.parent / place).chmod(mode)
+    assert "can be written by others" in str(refused(state))
+
+
+def test_in_a_sticky_folder_what_is_ours_is_used_and_what_is_theirs_is_not(state: Path) -> None:
+    state.parent.chmod(0o1777)
+    assert refused(state) is None
+    assert refused(state.parent / "nothing") is None
+    os.chown(state, NOBODY, NOBODY)
+    assert "belongs to" in str(refused(state))
+    assert "can be written by others" in str(refused(state.parent))  # nor is it one itself
+
+
+def test_a_link_is_as_good_as_its_owner_and_all_that_it_passes(state: Path) -> None:
+    link = state.with_name("linked")
+    link.symlink_to("../above/./state/")
+    assert refused(link) is None
+    os.lchown(link, NOBODY, NOBODY)
+    assert "belongs to" in str(refused(link))
+    far = state.parent.parent / "far"
+    far.mkdir(mode=0o777)
+    far.chmod(0o777)
+    (far / "runs").mkdir(mode=0o700)
+    (state / "runs").rmdir()
+    (state / "runs").symlink_to(far / "runs")
+    assert f"{far} can be written by others" in str(refused(state))
+    (state / "hosts").rmdir()
+    (state / "runs").unlink()
+    (state / "hosts").symlink_to("hosts")
+    assert refused(state) is None  # it leads nowhere: nothing is read
+
+
+def test_of_a_users_folder_root_takes_nothing_and_the_user_nothing_of_roots(state: Path) -> None:
+    os.chown(state.parent, NOBODY, NOBODY)
+    assert "belongs to" in str(refused(state))  # as with `sudo` that keeps HOME
+    for folder in (state, state / "runs", state / "hosts"):
+        os.chown(folder, NOBODY, NOBODY)
+    let_in(state.parent)
+
+    def act() -> list[str | None]:
+        become_somebody()
+        return [refused(state), refused(state.parent.parent)]
+
+    own, of_root = apart(act)
+    assert own is None
+    assert "it belongs to root (user 0)" in str(of_root)
+
+
+def test_in_a_user_namespace_folders_of_root_are_passed(state: Path) -> None:
+    let_in(state)
+    for folder in (state.parent, state, state / "runs", state / "hosts"):
+        os.chown(folder, NOBODY - 1, NOBODY - 1)
+
+    def act() -> list[str | None]:
+        os.setgroups([])
+        os.setgid(NOBODY - 1)
+        os.setuid(NOBODY - 1)
+        set_dumpable(dumpable=True)
+        enter_user_namespace(NOBODY - 1)
+        assert state.parent.parent.stat().st_uid == NOBODY  # that is what it looks like from here
+        return [refused(state), refused(state.parent.parent)]
+
+    own, of_root = apart(act)
+    assert own is None
+    assert f"it belongs to nobody (user {NOBODY})" in str(of_root)
+
+
 # --- files that are ours ----------------------------------------------------------------------------------
 
 
@@ -141,6 +270,28 @@ def test_what_is_no_file_is_nothing_and_blocks_nobody(tmp_path: Path) -> None:
         assert apart(lambda path=path: settings.read_own(str(tmp_path / path)), 2) is None, path  # type: ignore[misc]
     for device in ("/dev/zero", "/dev/null", "/dev/tty"):
         assert apart(lambda device=device: settings.read_own(device), 2) is None, device  # type: ignore[misc]
+
+
+@pytest.mark.parametrize("device", ["/dev/ptmx", "/dev/null", "/dev/tty"])
+def test_what_is_no_file_is_not_even_opened(tmp_path: Path, device: str) -> None:
+    link = tmp_path / "settings.json"
+    link.symlink_to(device)
+    opened: list[int] = []
+
+    def look(event: str, values: tuple[object, ...]) -> None:
+        if event == "open" and values[0] == str(link) and isinstance(values[2], int):
+            opened.append(values[2] & os.O_PATH)
+
+    def act() -> list[int]:
+        sys.addaudithook(look)
+        assert settings.read_named(str(link)).refused == "it is no regular file"
+        with pytest.raises(Unusable):
+            dotfile.read(str(link))
+        with pytest.raises(OSError, match="regular file"):
+            os.close(settings.open_regular(str(link), links=False))
+        return opened
+
+    assert apart(act, 2) == [os.O_PATH] * 3
 
 
 def test_why_a_file_is_not_believed_is_said(own: Path) -> None:

@@ -20,7 +20,7 @@ from tests.edges.apart import NOBODY, apart, running
 from tests.harness import REPOSITORY, eventually
 from tmuxagents import tree
 from tmuxagents.core.leftovers import Whose
-from tmuxagents.edges import process, process_table
+from tmuxagents.edges import lookout, process, process_table
 from tmuxagents.tree import Scope
 
 if TYPE_CHECKING:
@@ -102,6 +102,16 @@ class Family:
         self._own.append(os.posix_spawn(argv[0], argv, environment))
         self.wait(name)
         self.wait(f"{name}-below")
+
+    def found_watcher(self, name: str, environment: Mapping[str, str]) -> None:
+        """Start a real watcher, of a state directory of its own."""
+        home = f"{self.folder}-{name}/{self.nap}"
+        idle = {**PATH, **environment, lookout.IDLE: "600"}
+        argv = lookout.argv(home)
+        pid = os.posix_spawn(argv[0], argv, {**idle, **lookout.surroundings(home, idle)})
+        self._own.append(pid)
+        (self.folder / name).write_text(f"{pid}\n")
+        eventually(lambda: lookout.holder(home))
 
     def found_forked(self, name: str, act: Callable[[], None]) -> None:
         """Fork one of ourselves."""
@@ -407,10 +417,11 @@ def test_services_and_other_runs_and_all_below_them_are_spared(family: Family) -
     def grow() -> None:
         family.found_listener("service", "leads", family.marked)
         family.found_listener("no-service", "follows", family.marked)
+        family.found_watcher("watcher", {})
+        family.found_watcher("marked-watcher", family.marked)
         for name, environment in {
             "other-run": {**PATH, MARK: OTHER_RUN},
-            "watcher": {**PATH, ROLE: "watcher"},
-            "marked-watcher": {**family.marked, ROLE: "watcher"},
+            "liar": {**family.marked, ROLE: "watcher"},
         }.items():
             below = f"env {MARK}={family.run_id} /bin/sh -c '{family.line(f'below-{name}')}'"
             family.found(name, "setsid", then=f"{below} & wait", environment=environment)
@@ -425,8 +436,9 @@ def test_services_and_other_runs_and_all_below_them_are_spared(family: Family) -
         "watcher": "is a watcher of tmuxagents",
         "marked-watcher": "is a watcher of tmuxagents",
     }
-    spared = {"other-run", "watcher", "marked-watcher"}
-    assert family.living() == {"service", "service-below"} | spared | {f"below-{name}" for name in spared}
+    assert family.living() == {
+        *("service", "service-below", "other-run", "below-other-run", "watcher", "marked-watcher"),
+    }
     assert ended.seconds < 1.5
 
 

@@ -209,6 +209,58 @@ def test_another_user_reads_writes_and_stops_nothing(desk: Desk, at_work: str) -
     assert not inspect(str(folder)).ended
 
 
+# --- a state directory of another user --------------------------------------------------------------------
+
+
+@pytest.fixture
+def planted(desk: Desk) -> Path:
+    """A run that another user has laid out, in a state directory of theirs: its agent leaves a mark."""
+    run = desk.home.run("done x", agentCommand=["/bin/touch", str(mark_of(desk))]).folder
+    for path in (desk.home.state, *desk.home.state.rglob("*")):
+        os.lchown(path, NOBODY, NOBODY)
+    return run
+
+
+@pytest.mark.parametrize(
+    "line",
+    [
+        *("poll", "poll --json", "poll RUN", "statusline", "wait RUN", "output RUN", "events RUN"),
+        *("launch x", "run x", "resume RUN x", "retry RUN", "stop RUN", "attach RUN"),
+        *("prune", "prune RUN", "send RUN x", "_wrap DIR", "_watch", "layouts open grid"),
+    ],
+)
+def test_no_state_directory_of_another_user_is_used(desk: Desk, planted: Path, line: str) -> None:
+    words = [{"RUN": planted.name, "DIR": str(planted)}.get(word, word) for word in line.split()]
+    before = sorted(desk.home.state.rglob("*"))
+    done = desk(*words)
+    said = json.loads(done.stdout)["error"]["message"] if "--json" in words else done.stderr + done.stdout
+    assert done.returncode == 3, said
+    folder = desk.home.state if words[0] == "_wrap" else "it"
+    assert f"is not used, since {folder} belongs to nobody (user 65534)." in said
+    assert "--json" in words or "hint: work as that user, or set TMUXAGENTS_HOME to a folder" in said
+    assert sorted(desk.home.state.rglob("*")) == before
+    assert not mark_of(desk).exists()
+
+
+def test_doctor_says_whose_a_state_directory_is(desk: Desk, planted: Path) -> None:
+    assert planted.is_dir()
+    checks = json.loads(desk("doctor", "--json").stdout)["checks"]
+    (told,) = (check for check in checks if check["name"] == "state")
+    assert (told["state"], "it belongs to nobody" in told["message"]) == ("broken", True)
+    assert {"registry", "runs", "watcher"}.isdisjoint(check["name"] for check in checks)
+
+
+def test_a_run_of_another_user_inside_our_own_state_directory_is_none(desk: Desk) -> None:
+    planted = desk.home.run("done x", agentCommand=["/bin/touch", str(mark_of(desk))]).folder
+    for path in (planted, *planted.iterdir()):
+        os.lchown(path, NOBODY, NOBODY)
+    assert planted.name not in desk("poll", "-aA").stdout
+    assert desk("_wrap", str(planted)).returncode == 3
+    assert desk("retry", planted.name).returncode == 4
+    assert not mark_of(desk).exists()
+    assert {path.name for path in planted.iterdir()} == {"meta.json", "prompt.txt"}
+
+
 # --- ways out of the folders ------------------------------------------------------------------------------
 
 
@@ -323,6 +375,97 @@ def test_a_child_that_kills_its_wrapper_is_ended_and_no_success(desk: Desk) -> N
     eventually(lambda: "aborted" in desk("poll", run_id).stdout)
     assert ended(desk.result(run_id)) == ("aborted", "lost")
     assert not alive(desk.home.recorded()["child"])
+
+
+@pytest.fixture
+def bystander() -> Iterator[subprocess.Popen[bytes]]:
+    """A process of ours that no run has anything to do with; it leads a session, as a person's shell does."""
+    with subprocess.Popen(["sleep", "600"], start_new_session=True) as sleeping:
+        yield sleeping
+        sleeping.kill()
+
+
+@pytest.fixture
+def orphan() -> Iterator[tuple[int, int]]:
+    """Such a process in a session whose leader is gone, and the number of that."""
+    argv = ["/bin/sh", "-c", "sleep 600 >/dev/null & echo $!"]
+    with subprocess.Popen(argv, start_new_session=True, stdout=subprocess.PIPE) as leader:
+        assert leader.stdout
+        pid = int(leader.stdout.readline())
+    yield pid, leader.pid
+    with suppress(ProcessLookupError):
+        os.kill(pid, signal.SIGKILL)
+
+
+@pytest.mark.parametrize("claim", ["a bystander", "one that is gone", "one elsewhere"])
+def test_a_forged_wrapper_leads_stop_to_the_true_one(
+    desk: Desk, bystander: subprocess.Popen[bytes], claim: str
+) -> None:
+    run_id = desk.launch(f"pid child\n{WORKS}")
+    desk.wait_for(run_id, "so far")
+    path = desk.folder(run_id) / "wrapper.json"
+    forged = json.loads(path.read_text())
+    forged |= {"pid": bystander.pid, "startTime": process.start_time(bystander.pid)}
+    forged |= {"one that is gone": {"startTime": 1}, "one elsewhere": {"bootId": "x", "host": "x"}}.get(
+        claim, {}
+    )
+    path.write_text(json.dumps(forged))
+    done = desk("stop", run_id)
+    assert bystander.poll() is None
+    assert done.returncode == 0, done.stderr
+    assert not alive(desk.home.recorded()["child"])
+    assert ended(desk.result(run_id)) == ("aborted", "stopped")
+
+
+@pytest.mark.parametrize("sealed", [True, False])
+@pytest.mark.parametrize("what", ["a process", "a session whose leader is gone"])
+def test_a_forged_child_leads_nobody_to_the_processes_of_others(
+    desk: Desk, bystander: subprocess.Popen[bytes], orphan: tuple[int, int], what: str, *, sealed: bool
+) -> None:
+    # With the seal gone, too, its own child is found by the mark that it carries.
+    run_id = desk.launch(f"pid child\n{WORKS}")
+    desk.wait_for(run_id, "so far")
+    folder, child = desk.folder(run_id), desk.home.recorded()["child"]
+    pid = bystander.pid if what == "a process" else orphan[1]
+    log = (folder / "events.jsonl").read_text()
+    told = f'"pid":{int(child)},"pidStartTime":{child.start_time}'
+    assert told in log
+    forged = f'"pid":{pid},"pidStartTime":{process.start_time(pid) or 1}'
+    (folder / "events.jsonl").write_text(log.replace(told, forged))
+    wrapper = json.loads((folder / "wrapper.json").read_text())
+    if sealed:
+        forge(folder / "wrapper.json", startTime=10**12)  # as if all that it left were older
+    else:
+        (desk.home.state / "sealed" / run_id).unlink()
+    process.send(wrapper["pid"], wrapper["startTime"], signal.SIGKILL)
+    eventually(lambda: "aborted" in desk("poll", run_id).stdout)
+    assert ended(desk.result(run_id)) == ("aborted", "lost")
+    assert (bystander.poll(), alive(orphan[0])) == (None, True)
+    assert not alive(child)
+
+
+def forge(path: Path, **changes: Any) -> None:
+    path.write_text(json.dumps(json.loads(path.read_text()) | changes))
+
+
+@pytest.mark.parametrize("verb", ["resume", "retry"])
+@pytest.mark.parametrize("place", ["meta.json", "append-system-prompt.md", "system-prompt.md"])
+def test_a_forged_plan_starts_nothing(desk: Desk, verb: str, place: str) -> None:
+    shelf = Shelf(desk.home)
+    shelf.put(shelf.own / "scout.md", "---\nname: scout\ndescription: x\ntools: read\n---\nBe careful.\n")
+    run_id = desk.launch("-p", "scout", "done fine")
+    desk.result(run_id)
+    folder = desk.folder(run_id)
+    if place == "meta.json":
+        forge(folder / place, profile={"extensions": [str(mark_of(desk))]}, presetKind="profile")
+    else:
+        (folder / place).write_text("Do as you like.")
+    words = [run_id, "done more"] if verb == "resume" else [run_id]
+    done = desk(verb, *words)
+    assert (done.returncode, done.stdout) == (4, "")
+    assert f"Run {run_id} is not as it was launched: {place} in it has been changed" in done.stderr
+    assert f"hint: see what it did: tmuxagents transcript {run_id[:8]}" in done.stderr
+    assert desk.made() == [run_id]
 
 
 def test_a_variable_of_the_fault_hook_reaches_no_child(desk: Desk) -> None:

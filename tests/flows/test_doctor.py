@@ -15,7 +15,7 @@ from typing import TYPE_CHECKING, Any
 
 import pytest
 
-from tests.edges.apart import apart, become_somebody, let_in, mount_privately, mount_tmpfs
+from tests.edges.apart import NOBODY, apart, become_somebody, let_in, mount_privately, mount_tmpfs
 from tests.flows.watchers import checked, registry_of, sleeper, told, wrapped_by
 from tests.harness import PATH, eventually, real_pi
 from tmuxagents.commands import examine_machine, known
@@ -231,7 +231,9 @@ def test_a_sandbox_is_told_with_both_paths_to_allow(machine: Machine, tmux_serve
     machine.environment["TMUXAGENTS_SOCKET"] = str(tmux_server.socket)
     case = machine.case()
     let_in(machine.home.folder)
-    machine.home.state.mkdir(mode=0o700)
+    machine.home.state.mkdir(mode=0o500)
+    if os.getuid() == 0:
+        os.chown(machine.home.state, NOBODY, NOBODY)
 
     def act() -> dict[str, Any]:
         become_somebody()

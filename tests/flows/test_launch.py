@@ -9,6 +9,7 @@ import os
 import pty
 import re
 import signal
+import socket
 import subprocess
 import sys
 import time
@@ -321,6 +322,24 @@ def test_no_room_in_the_queue_makes_nothing(desk: Desk) -> None:
     done = desk("launch", "--json", "x")
     assert (done.returncode, checked(done.stdout, "error")["error"]["kind"]) == (3, "no-space")
     assert desk.runs() == []
+
+
+@pytest.mark.parametrize("way", ["folder", "link", "socket"])
+def test_what_lies_in_the_way_of_the_queue_stops_no_launch(desk: Desk, way: str) -> None:
+    host = desk.home.state / "hosts" / process.host()
+    for name in ("slots/0", "gate", f"tickets/{0:020d}-{'a' * 16}"):
+        path = host / name
+        path.parent.mkdir(parents=True, exist_ok=True)
+        if way == "folder":
+            (path / "below").mkdir(parents=True)
+        elif way == "link":
+            path.symlink_to("/dev/null")
+        else:
+            with socket.socket(socket.AF_UNIX) as made:
+                made.bind(f"/proc/self/fd/{(folder := os.open(path.parent, os.O_PATH))}/{path.name}")
+                os.close(folder)
+    run_id = desk.launch("done fine", variables={"TMUXAGENTS_MAX_RUNNING": "1"})
+    assert desk.result(run_id)["output"] == "fine"
 
 
 # --- queued, stopped, again -------------------------------------------------------------------------------

@@ -285,6 +285,39 @@ def test_the_set_up_is_the_recorded_one_though_the_preset_was_changed(desk: Desk
     assert receipt(desk, "--timeout", "5", first, "four")["warnings"][1:] == [gone]
 
 
+def test_a_run_without_a_seal_goes_on_with_the_preset_of_today_and_nothing_of_its_own(desk: Desk) -> None:
+    folder = desk.home.agent_dir / "subagents"
+    folder.mkdir()
+    path = folder / "scout.md"
+    path.write_text(SCOUT)
+    first = ended(desk, "-p", "scout", "--timeout", "77", "done one")
+    bare = ended(desk, "done bare")
+    path.write_text(SCOUT.replace("read, ls", "grep").replace("Look.", "Run."))
+    for run_id in (first, bare):
+        (desk.home.state / "sealed" / run_id).unlink()  # as of a run that is older than seals
+        forged = {"tools": ["bash"], "profile": {"extensions": ["/evil.ts"]}, "presetKind": "profile"}
+        own = desk.folder(run_id) / "meta.json"
+        own.write_text(json.dumps(meta(desk, run_id) | forged | {"agentCommand": ["/bin/false"]}))
+    desk.home.environment["TMUXAGENTS_PI"] = ECHO
+    found = receipt(desk, first, "two")
+    anew = "has no seal that says how it was set up: preset global:scout is read anew"
+    assert f"run {first[:8]} {anew}" in found["warnings"]
+    second = found["run"]["runId"]
+    assert (found["run"]["timeout"], found["run"]["tools"]) == (77, ["grep"])
+    seen = json.loads(Path(f"{desk.home.record}.echo").read_text())
+    text = desk.folder(second) / "system-prompt.md"
+    assert seen["argv"][4:] == [
+        *("--model", "mock/mock-think", "--append-system-prompt", str(text), "--tools", "grep"),
+    ]
+    assert text.read_text() == "Run."
+    assert receipt(desk, bare, "three")["run"]["tools"] == []
+    seen = json.loads(Path(f"{desk.home.record}.echo").read_text())
+    assert seen["argv"][4:] == ["--model", "mock/mock-text"]
+    path.unlink()
+    (desk.home.state / "sealed" / second).unlink()
+    assert desk("resume", second, "four").returncode == 2
+
+
 def test_a_profiles_key_is_the_one_of_today_and_in_no_file(desk: Desk) -> None:
     folder = desk.home.agent_dir / "agent-profiles"
     folder.mkdir()

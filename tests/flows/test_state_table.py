@@ -12,6 +12,7 @@ from typing import TYPE_CHECKING, Any
 
 import pytest
 
+from tests.flows import watchers
 from tests.harness import eventually
 from tmuxagents.commands.call import Task
 from tmuxagents.commands.conclude import NEVER_OPENED, conclude
@@ -37,6 +38,17 @@ def sleeper() -> Iterator[subprocess.Popen[bytes]]:
     with subprocess.Popen(["sleep", "100"]) as process_:
         yield process_
         process_.kill()
+
+
+@pytest.fixture
+def run(home: Home) -> Run:
+    return home.run("done fine")
+
+
+@pytest.fixture
+def wrapper(run: Run) -> Iterator[int]:
+    with watchers.sleeper(run) as pid:
+        yield pid
 
 
 def identity(pid: int, **other: Any) -> Identity:
@@ -78,20 +90,16 @@ def test_no_wrapper_and_no_result_is_queued_until_somebody_concludes(home: Home)
     assert state(run) == ("failed", "window", None)
 
 
-def test_a_wrapper_without_events_waits(home: Home, sleeper: subprocess.Popen[bytes]) -> None:
-    run = home.run("done fine")
-    wrapped_by(run, identity(sleeper.pid))
+def test_a_wrapper_without_events_waits(run: Run, wrapper: int) -> None:
+    wrapped_by(run, identity(wrapper))
     assert state(run) == ("queued", None, None)
     told(run, events.Event("queued", {"position": 3}))
     assert state(run) == ("queued", None, None)
     assert conclude(str(run.folder), never_came=NEVER_OPENED) is None
 
 
-def test_a_wrapper_with_events_works_whatever_result_lies_there(
-    home: Home, sleeper: subprocess.Popen[bytes]
-) -> None:
-    run = home.run("done fine")
-    wrapped_by(run, identity(sleeper.pid))
+def test_a_wrapper_with_events_works_whatever_result_lies_there(run: Run, wrapper: int) -> None:
+    wrapped_by(run, identity(wrapper))
     told(run, STARTED, *ANSWERED)
     assert state(run) == ("running", None, None)
     recorded(run, FORGED)

@@ -269,7 +269,7 @@ def test_stop_all_stops_those_that_live_here_and_says_which_do_not(home: Home) -
     refused = json.loads(home.command("stop", "--all", "--json").stdout)["error"]
     assert (refused["kind"], refused["exit"]) == ("run-busy", 4)
     here = home.run("x")
-    with sleeper() as wrapper:
+    with sleeper(here) as wrapper:
         wrapped_by(here, wrapper)
         told(here, begun())
         done = home.command("stop", "--all")
@@ -283,11 +283,6 @@ def test_stop_all_stops_those_that_live_here_and_says_which_do_not(home: Home) -
 
 def test_a_run_of_another_user_is_refused_at_once(home: Home) -> None:
     run = home.run("x")
-    wrapped_by(run, 1)
-    told(run, begun())
-    let_in(run.folder)
-    for file in run.folder.iterdir():
-        file.chmod(0o644)
 
     def act() -> tuple[str, int]:
         become_somebody()
@@ -295,7 +290,13 @@ def test_a_run_of_another_user_is_refused_at_once(home: Home) -> None:
             stop([str(run.folder)])
         return raised.value.kind, raised.value.exit_code
 
-    assert apart(act, 5) == ("no-permission", 3)  # it was signalled in vain, and waited for, twice 12 s
+    with sleeper(run) as wrapper:
+        wrapped_by(run, wrapper)
+        told(run, begun())
+        let_in(run.folder)
+        for file in run.folder.iterdir():
+            file.chmod(0o644)
+        assert apart(act, 5) == ("no-permission", 3)  # it was signalled in vain, and waited for, twice 12 s
 
 
 def test_stop_of_a_lost_run_ends_what_it_left(home: Home) -> None:

@@ -108,10 +108,16 @@ def begun() -> events.Event:
     return events.run_started({"pid": 1, "pidStartTime": 1, "wrapperPid": 1})
 
 
+def idle_wrapper(run: Run) -> list[str]:
+    """Return the command of a process that does nothing, and looks like the wrapper of a run."""
+    nothing = [sys.executable, "-I", "-S", "-c", "import time; time.sleep(100)"]
+    return [*nothing, "-I", "-S", "/nowhere/tmuxagents/_wrap.py", str(run.folder)]
+
+
 @contextlib.contextmanager
-def sleeper() -> Iterator[int]:
-    """Lend a process that does nothing."""
-    with subprocess.Popen(["sleep", "100"]) as sleeping:
+def sleeper(run: Run | None = None) -> Iterator[int]:
+    """Lend a process that does nothing; one that looks like the wrapper of a run, if that is asked for."""
+    with subprocess.Popen(["sleep", "100"] if run is None else idle_wrapper(run)) as sleeping:
         try:
             yield sleeping.pid
         finally:

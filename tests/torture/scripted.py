@@ -312,7 +312,7 @@ ENDINGS = [
         "founds services",
         "service tmux\nservice ssh-agent\nfound other-run\nfound watcher\nfound tool\ndone fine",
         (COMPLETED, "done"),
-        left=("tmux", "tmux-window", "ssh-agent", "other-run", "watcher"),
+        left=("tmux", "tmux-window", "ssh-agent", "other-run"),
     ),
     Ending(
         "founds services, stopped",

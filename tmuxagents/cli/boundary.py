@@ -142,7 +142,7 @@ def _log(error: BaseException) -> str | None:
     import traceback  # noqa: PLC0415  (only our own bugs have one)
 
     try:
-        folder = f"{settings.home(os.environ)}/hosts/{identity.host()}/logs"
+        folder = f"{settings.own_home(os.environ)}/hosts/{identity.host()}/logs"
         os.makedirs(folder, mode=0o700, exist_ok=True)
         path = f"{folder}/{time.strftime('%Y%m%d-%H%M%S')}-{os.getpid()}.log"
         with os.fdopen(os.open(path, os.O_WRONLY | os.O_CREAT | os.O_EXCL, 0o600), "w") as log:

@@ -30,7 +30,7 @@ def wrap(*, run_dir: str) -> None:
 @click.command(hidden=True)
 def watch() -> None:
     """Watch over all runs, unless somebody does (started by launch and by wrappers, not by people)."""
-    lookout.become(settings.home(os.environ), os.environ)
+    lookout.become(settings.own_home(os.environ), os.environ)
 
 
 VERBS = {"schema": schema, "_wrap": wrap, "_watch": watch}

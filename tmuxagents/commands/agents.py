@@ -73,7 +73,7 @@ def known(name: str, environment: Mapping[str, str], settings: Settings, *, refr
     words = command(name, environment, settings)
     about = _questions(name)
     agent_dir = files.agent_dir(environment)
-    home = files.home(environment)
+    home = files.own_home(environment)
     watched = [word for word in words if word.startswith("/")]
     watched += [f"{agent_dir}/{file}" for file in about.FILES]
     key = _key(name, words, agent_dir, environment)

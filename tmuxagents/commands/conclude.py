@@ -1,6 +1,7 @@
 """Write the ending of a run whose wrapper is gone or never came: the one way to a result but the wrapper's.
 
-Under the lock: look again, end what is left of the run (rule S), fold its events, write, let go.
+Under the lock: look again, end what is left of the run (rule S), fold its events, write, let go. A run's
+files say what it did; which processes are its own is asked elsewhere (edges/seal, edges/process_table).
 """
 
 from __future__ import annotations
@@ -13,7 +14,7 @@ from tmuxagents.commands.gather import gather
 from tmuxagents.commands.inspect import last_sign
 from tmuxagents.core import documents, endings
 from tmuxagents.core.leftovers import Whose
-from tmuxagents.edges import rundir, rundir_writing
+from tmuxagents.edges import process_table, rundir, rundir_writing, seal
 from tmuxagents.records import Spared, Verdict
 
 TYPE_CHECKING = False
@@ -54,14 +55,14 @@ def _lock(run_dir: str) -> int | None:
     held = rundir_writing.lock(run_dir, 0.0)
     if held is not None:
         return held
-    facts, wrapper, state = gather(run_dir)
+    facts, wrapper, state = _gather(run_dir)
     if facts.presence == records.GONE:
         _end_leftovers(run_dir, wrapper, state)
     return rundir_writing.lock(run_dir, LOCK_LIMIT_S)
 
 
 def _conclude(run_dir: str, *, cause: Cause | None, never_came: str | None) -> dict[str, Any] | None:
-    facts, wrapper, state = gather(run_dir)
+    facts, wrapper, state = _gather(run_dir)
     meta = rundir.read_meta(run_dir)
     if meta is None or facts.presence in (records.HERE, records.ELSEWHERE):
         return None
@@ -83,6 +84,15 @@ def _conclude(run_dir: str, *, cause: Cause | None, never_came: str | None) -> d
     return result
 
 
+def _gather(run_dir: str) -> tuple[records.Facts, dict[str, Any] | None, RunState]:
+    """Gather what a directory says; whether the wrapper lives is proven by the process itself."""
+    facts, wrapper, state = gather(run_dir)
+    if facts.presence in (records.HERE, records.GONE):
+        proven = process_table.wrapper_of(os.path.basename(run_dir), rundir.identity_of(wrapper))
+        facts.presence = records.GONE if proven is None else records.HERE
+    return facts, wrapper, state
+
+
 def _verdict(
     facts: records.Facts, state: RunState, *, cause: Cause | None, never_came: str | None
 ) -> Verdict:
@@ -95,10 +105,14 @@ def _verdict(
 
 def _end_leftovers(run_dir: str, wrapper: dict[str, Any] | None, state: RunState) -> list[Spared]:
     identity = rundir.identity_of(wrapper)
-    known = state.child_pid is not None and state.child_start_time is not None
-    child = (state.child_pid or 0, state.child_start_time or 0) if known else None
+    run_id = os.path.basename(run_dir)
+    child = seal.child_of(run_dir)
+    if child is None:  # there is no seal: what the events say counts if the process carries the run's mark
+        told = state.child_pid or 0, state.child_start_time or 0
+        child = told if process_table.carries(*told, run_id) else None
     keep = (rundir.read_meta(run_dir) or {}).get("keepBackground") is True
-    whose = Whose(run_id=os.path.basename(run_dir), uid=os.getuid(), child=child, keep=keep)
-    scope = tree.Scope(whose, since=identity.start_time if identity is not None else 0)
+    whose = Whose(run_id=run_id, uid=os.getuid(), child=child, keep=keep)
+    known = [started for started in (identity and identity.start_time, child and child[1]) if started]
+    scope = tree.Scope(whose, since=min(known, default=0))
     tree.freeze(scope)
     return tree.end(scope)

@@ -10,7 +10,7 @@ from tmuxagents.commands import examine_agent, examine_machine, examine_runs
 from tmuxagents.core import checkup, place
 from tmuxagents.core import settings as rules
 from tmuxagents.edges import tmux
-from tmuxagents.errors import TmuxAgentsError
+from tmuxagents.errors import TmuxAgentsError, Unusable
 
 TYPE_CHECKING = False
 if TYPE_CHECKING:
@@ -44,6 +44,10 @@ LOOKS: tuple[tuple[str, Look], ...] = (
     ("runs", examine_runs.runs),
     ("processes", examine_runs.processes),
 )
+
+
+# What lies in the state directory: where that is not ours alone, only `state` is looked at, which says so.
+_IN_STATE = ("access", "disk", "inotify", "agent", "registry", "watcher", "runs", "processes")
 
 
 class Case:
@@ -106,10 +110,20 @@ class Examined:
 
 def examine(case: Case) -> Examined:
     """Look at everything."""
-    with ThreadPoolExecutor(len(LOOKS)) as pool:
-        looked = [pool.submit(_guarded, name, look, case) for name, look in LOOKS]
+    left_out = () if _is_ours(case.caller) else _IN_STATE
+    looks = [(name, look) for name, look in LOOKS if name not in left_out]
+    with ThreadPoolExecutor(len(looks)) as pool:
+        looked = [pool.submit(_guarded, name, look, case) for name, look in looks]
         checks = [check for one in looked for check in one.result()]
     return Examined(checks, rules.rows(case.settings))
+
+
+def _is_ours(caller: Caller) -> bool:
+    """Say whether the state directory is ours alone."""
+    try:
+        return bool(caller.home)
+    except Unusable:
+        return False
 
 
 def _guarded(name: str, look: Look, case: Case) -> Sequence[Check]:

@@ -64,7 +64,7 @@ def _denied_socket(socket: str, sockets: str) -> Iterator[str]:
 
 
 def state(case: Case) -> list[Check]:
-    """Try out locks and the registry's journal where the state directory is; look who may read it."""
+    """Try out locks and the registry's journal in the state directory; look whose it is, and who reads it."""
     home = case.caller.home
     with selftest.try_out(selftest.existing(home)) as folder:
         selftest.check_locks(folder)
@@ -74,7 +74,8 @@ def state(case: Case) -> list[Check]:
     if not wal:
         hint = "it works, more slowly; a folder on a local disk in TMUXAGENTS_HOME is better"
         return [checkup.warning("state", f"SQLite has no write-ahead log at {home}", hint)]
-    return [Check("state", f"locks and the registry's journal work at {home}")]
+    whose = "it is yours alone, and " if os.path.isdir(home) else ""
+    return [Check("state", f"{whose}locks and the registry's journal work at {home}")]
 
 
 def disk(case: Case) -> list[Check]:

@@ -54,6 +54,7 @@ def _check_state(caller: Caller, place: Place) -> None:
     """Refuse a state directory that cannot be written, or is full."""
     try:
         os.makedirs(caller.runs, mode=0o700, exist_ok=True)
+        files.refuse_foreign(caller.home)  # somebody may have made it this moment
         fits = os.access(caller.runs, os.W_OK | os.X_OK)
         disk = os.statvfs(caller.runs)
     except OSError as error:

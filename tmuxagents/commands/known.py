@@ -37,17 +37,30 @@ _left_open: list[Registry] = []
 class Caller:
     """Who asks, and from where."""
 
-    __slots__ = ("_of_user", "_project", "folder", "home", "owner", "runs", "taken_over")
+    __slots__ = ("_checked", "_home", "_of_user", "_project", "folder", "owner", "taken_over")
 
     def __init__(self, environment: Mapping[str, str], folder: str) -> None:
         self.folder = folder
-        self.home = settings.home(environment)
-        self.runs = settings.runs(environment)
+        self._home = settings.home(environment)
+        self._checked = False
         self.owner = environment.get("TMUXAGENTS_OWNER") or environment.get("PI_SESSION_ID") or None
         # Runs of another session that this one goes on with, as a fork does.
         self.taken_over = tuple(filter(is_run_id, environment.get("TMUXAGENTS_RUNS", "").split()))
         self._of_user = environment.get("HOME")
         self._project: str | None = None
+
+    @property
+    def home(self) -> str:
+        """Return the state directory; raise Unusable if somebody else could have put anything there."""
+        if not self._checked:
+            settings.refuse_foreign(self._home)
+            self._checked = True
+        return self._home
+
+    @property
+    def runs(self) -> str:
+        """Return the folder of all run directories in it."""
+        return f"{self.home}/runs"
 
     @property
     def project(self) -> str:

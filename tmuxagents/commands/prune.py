@@ -241,6 +241,7 @@ def _remove(run_dir: str, stock: Stock, pruned: Pruned) -> None:
     removed = _described(run_dir, stock.rows.get(os.path.basename(run_dir)))
     if not pruned.dry_run:
         hidden = removal.hide(run_dir)
+        rundir_writing.unseal(run_dir)
         try:
             removal.remove(hidden)
         except OSError as error:

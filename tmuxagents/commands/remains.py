@@ -177,6 +177,10 @@ def _leftovers(stock: Stock, caller: Caller, pruned: Pruned, *, keep_s: float | 
         path = f"{caller.runs}/{name}"
         if name.startswith(removal.HIDDEN) or (name.startswith(_ASIDE) and _is_older(path, since)):
             yield path
+    for name in sorted(_names(f"{caller.home}/{rundir.SEALED}")):
+        path = f"{caller.home}/{rundir.SEALED}/{name}"
+        if not os.path.lexists(f"{caller.runs}/{name}") and _is_older(path, since):
+            yield path
     yield from (path for path in stock.nameless if _is_older(path, since) and _is_nobodys(path))
     over = [row.run_id for row in stock.rows.values() if row.concluded and row.run_id not in pruned.run_ids]
     pipes = (f"{caller.runs}/{run_id}/{name}" for run_id in over for name in _PIPES)

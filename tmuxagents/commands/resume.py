@@ -14,7 +14,7 @@ from tmuxagents.agents import AGENTS
 from tmuxagents.agents.base import ChildSession
 from tmuxagents.commands import neighbours, promptfiles, reading, sessions
 from tmuxagents.commands.inspect import inspect
-from tmuxagents.commands.set_up_again import SetUp
+from tmuxagents.commands.set_up_again import SetUp, launched_with
 from tmuxagents.core import continuing, filespecs, retrieval
 from tmuxagents.core.continuing import Continued
 from tmuxagents.core.events import is_figure
@@ -127,6 +127,10 @@ class _Turn:
         self._again = again is not None
         self.warnings: list[str] = []
         self._like = inspect(again or run_dirs[-1])
+        plan = launched_with(self._like)
+        self._like.meta = plan.meta or self._like.meta
+        self._set_up = SetUp(plan, launcher.settings)
+        self.warnings += self._set_up.warnings
         self._run_dirs = run_dirs if again is None else self._until_before(run_dirs)
         self._before = inspect(self._run_dirs[-1])
         why = continuing.ASKED if wanted.replay else None
@@ -171,6 +175,7 @@ class _Turn:
             task=wanted.task,
             cwd=cwd,
             project=str(meta.get("project") or self._launcher.caller.project),
+            preset=self._set_up.preset,
             agent=str(meta.get("agent") or ""),
             model=wanted.model,
             name=wanted.name,
@@ -223,9 +228,7 @@ class _Turn:
         return recorded
 
     def _continued(self) -> Continued:
-        run, native = self._like, self._child.problem is None
-        set_up = SetUp(run, self._launcher.settings)
-        self.warnings += set_up.warnings
+        run, native, set_up = self._like, self._child.problem is None, self._set_up
         created = (rundir.read_meta(self._newest) or {}).get("createdAt")
         own = {rundir.SESSION: self._child.text.encode("utf-8")} if native else {}
         return Continued(

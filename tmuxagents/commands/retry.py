@@ -7,28 +7,18 @@ from __future__ import annotations
 
 from tmuxagents.commands import neighbours
 from tmuxagents.commands.inspect import inspect
-from tmuxagents.core import filespecs
+from tmuxagents.commands.set_up_again import launched_with
+from tmuxagents.core import continuing, filespecs
 from tmuxagents.core.events import is_figure
 from tmuxagents.core.plan import BATCH, LIVE, LaunchRequest
 from tmuxagents.errors import BadRequest
 
 TYPE_CHECKING = False
 if TYPE_CHECKING:
-    from collections.abc import Mapping
-    from typing import Any
-
     from tmuxagents.commands.arrival import Launched
     from tmuxagents.commands.inspect import Run
     from tmuxagents.commands.known import Caller
     from tmuxagents.commands.launch import Launcher
-
-
-def _preset(meta: Mapping[str, Any]) -> str | None:
-    """Return the preset of a run by the name that means the same file today."""
-    name, source = meta.get("preset"), meta.get("presetSource")
-    if not isinstance(name, str):
-        return None
-    return f"{source}:{name}" if isinstance(source, str) else name
 
 
 def retry(
@@ -41,6 +31,7 @@ def retry(
 ) -> tuple[str | None, Launched]:
     """Launch a new run like one that was; return in which way it goes on with a session, if it does."""
     run = inspect(run_dir)
+    run.meta = launched_with(run).meta or run.meta
     if run.meta.get("reopens") is True:
         message = f"Run {run.run_id} had no task: a person opened its session again."
         hint = f"tmuxagents attach --resume {run.run_id[:8]} opens it once more"
@@ -71,7 +62,7 @@ def _request(
         task=str(meta.get("task") or ""),
         cwd=str(meta.get("cwd") or ""),
         project=str(meta.get("project") or caller.project),
-        preset=_preset(meta),
+        preset=continuing.preset(meta),
         agent=str(meta.get("agent") or ""),
         model=model or asked_model,
         owner=caller.owner,

@@ -11,7 +11,7 @@ from tmuxagents import records
 from tmuxagents.commands.inspect import Follower
 from tmuxagents.core import display
 from tmuxagents.core.plan import LIVE
-from tmuxagents.edges import inbox, process, rundir
+from tmuxagents.edges import inbox, process, process_table, rundir
 from tmuxagents.errors import BadRequest, NotPossible, Unusable
 
 TYPE_CHECKING = False
@@ -112,8 +112,9 @@ def _refuse(run: Run) -> None:
 
 def _wake(run: Run) -> None:
     """Tell the run's wrapper that there is something in its inbox. One that is not there yet will look."""
-    identity = rundir.identity_of(rundir.read_wrapper(run.run_dir))
-    if identity is not None and process.presence(identity) == records.HERE:
+    said = rundir.identity_of(rundir.read_wrapper(run.run_dir))
+    identity = process_table.wrapper_of(run.run_id, said)
+    if identity is not None:
         process.send(identity.pid, identity.start_time, signal.SIGUSR1)
 
 

@@ -1,13 +1,15 @@
 """A session's set-up, for one more of its runs: as its latest plan has it, and as its preset's file is today.
 
 What was recorded counts: a preset that has been changed since is said, and changes nothing. Only a profile's
-key is taken from the file of today, since no run keeps one.
+key is taken from the file of today, since no run keeps one. What was recorded is believed as far as the run's
+seal says the same; without a seal the preset is read anew.
 """
 
 from __future__ import annotations
 
 from tmuxagents.core import continuing
-from tmuxagents.edges import presetfiles, rundir
+from tmuxagents.edges import presetfiles, rundir, seal
+from tmuxagents.errors import NotPossible
 
 TYPE_CHECKING = False
 if TYPE_CHECKING:
@@ -16,37 +18,43 @@ if TYPE_CHECKING:
     from tmuxagents.commands.inspect import Run
     from tmuxagents.core.presets import Preset
     from tmuxagents.core.settings import Settings
+    from tmuxagents.edges.seal import Plan
 
-_LIMIT = 16 * 1024 * 1024
 _PROFILE = "profile"
 _FILES = (("systemPromptPath", rundir.SYSTEM_PROMPT), ("appendSystemPromptPath", rundir.APPEND_SYSTEM_PROMPT))
 
 
+def launched_with(run: Run) -> Plan:
+    """Return what a run was launched with; raise NotPossible if its seal and its directory differ in that."""
+    plan = seal.plan_of(run.run_dir)
+    if plan.changed:
+        hint = f"see what it did: tmuxagents transcript {run.run_id[:8]}; then launch it anew"
+        raise NotPossible(continuing.changed(run.run_id, plan.changed), kind="run-changed", hint=hint)
+    return plan
+
+
 class SetUp:
-    """How the child of a run was set up: keys of its plan, files beside it, and what is to be warned of."""
+    """How the child of a run was set up: keys of its plan, files beside it, and what is to be warned of.
 
-    __slots__ = ("keys", "profile", "texts", "warnings")
+    `preset` is the one to be read anew, for want of a seal.
+    """
 
-    def __init__(self, run: Run, settings: Settings) -> None:
-        self.keys = continuing.set_up(run.meta)
+    __slots__ = ("keys", "preset", "profile", "texts", "warnings")
+
+    def __init__(self, plan: Plan, settings: Settings) -> None:
+        meta = plan.meta or {}
+        self.keys = continuing.set_up(meta) if plan.sealed else {}
+        self.preset = None if plan.sealed else continuing.preset(meta)
         self.texts: dict[str, bytes] = {}
         self.warnings: list[str] = []
         self.profile: Preset | None = None
+        if self.preset is not None:
+            self.warnings.append(continuing.unsealed(str(meta.get("runId")), self.preset))
         for key, name in _FILES:
             if self.keys.get(key):
-                self._take_text(run.run_dir, key, name)
+                self.texts[name] = plan.texts[name]
         if self.keys.get("presetPath"):
             self._look_at_file(settings)
-
-    def _take_text(self, run_dir: str, key: str, name: str) -> None:
-        text = rundir.read_bytes(f"{run_dir}/{name}", limit=_LIMIT)
-        if text is None and name == rundir.SYSTEM_PROMPT and self.keys.get("systemPrompt"):
-            text = str(self.keys["systemPrompt"]).encode("utf-8", "replace")
-        self.keys[key] = None if text is None else name
-        if text is None:
-            self.warnings.append(f"{run_dir}/{name} is gone: the child goes on without it")
-        else:
-            self.texts[name] = text
 
     def _look_at_file(self, settings: Settings) -> None:
         """Take a profile's key from its file, and say if that is another one by now."""

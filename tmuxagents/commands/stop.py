@@ -2,13 +2,14 @@
 
 from __future__ import annotations
 
+import os
 import signal
 
 from tmuxagents import records
 from tmuxagents.commands.conclude import conclude
 from tmuxagents.commands.inspect import inspect
 from tmuxagents.core.endings import PARENT, STOPPED
-from tmuxagents.edges import process, rundir
+from tmuxagents.edges import process, process_table, rundir
 from tmuxagents.errors import NotPossible, Unusable
 
 TYPE_CHECKING = False
@@ -43,15 +44,15 @@ def stop(run_dirs: Sequence[str], cause: Cause = STOPPED) -> list[Run]:
 def why_not(run_dir: str) -> TmuxAgentsError | None:
     """Return why a run cannot be stopped from here; None if it can be, or has ended."""
     run = inspect(run_dir)
-    identity = rundir.identity_of(run.wrapper)
-    if run.ended or identity is None:
+    said = rundir.identity_of(run.wrapper)
+    if run.ended or said is None:
         return None
-    presence = process.presence(identity)
-    if presence == records.ELSEWHERE:
-        message = f"Run {run.run_id} lives on another host ({identity.host}): it can only be stopped there."
-        return NotPossible(message, kind="run-busy", hint=f"run tmuxagents stop on {identity.host}")
-    if presence == records.HERE and not process.send(identity.pid, identity.start_time, _NOTHING):
-        if process.presence(identity) != records.HERE:
+    wrapper = process_table.wrapper_of(run.run_id, said)
+    if wrapper is None and process.presence(said) == records.ELSEWHERE:
+        message = f"Run {run.run_id} lives on another host ({said.host}): it can only be stopped there."
+        return NotPossible(message, kind="run-busy", hint=f"run tmuxagents stop on {said.host}")
+    if wrapper is not None and not process.send(wrapper.pid, wrapper.start_time, _NOTHING):
+        if process.presence(wrapper) != records.HERE:
             return None  # it has just gone
         message = f"Run {run.run_id} belongs to another user, and only they can stop it."
         return Unusable(message, kind="no-permission", hint=f"as that user: tmuxagents stop {run.run_id}")
@@ -60,8 +61,9 @@ def why_not(run_dir: str) -> TmuxAgentsError | None:
 
 def _ask(run_dir: str, number: int) -> Identity | None:
     """Ask a run's wrapper to end it; return who was asked, None where nobody is there to be."""
-    identity = rundir.identity_of(rundir.read_wrapper(run_dir))
-    if identity is None or process.presence(identity) != records.HERE:
+    said = rundir.identity_of(rundir.read_wrapper(run_dir))
+    identity = process_table.wrapper_of(os.path.basename(run_dir), said)
+    if identity is None:
         return None
     process.send(identity.pid, identity.start_time, number, signal.SIGCONT)
     return identity

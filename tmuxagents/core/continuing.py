@@ -9,7 +9,7 @@ from tmuxagents.core.models import Resolved
 
 TYPE_CHECKING = False
 if TYPE_CHECKING:
-    from collections.abc import Mapping
+    from collections.abc import Iterable, Mapping
     from typing import Any
 
     from tmuxagents.core.presets import Preset
@@ -73,6 +73,14 @@ def set_up(meta: Mapping[str, Any]) -> dict[str, Any]:
     return {key: meta[key] for key in _SET_UP if key in meta}
 
 
+def preset(meta: Mapping[str, Any]) -> str | None:
+    """Return the preset of a run by the name that means the same file today."""
+    name, source = meta.get("preset"), meta.get("presetSource")
+    if not isinstance(name, str):
+        return None
+    return f"{source}:{name}" if isinstance(source, str) else name
+
+
 def model(meta: Mapping[str, Any], used: str | None) -> Resolved | None:
     """Return the model of a session as its latest plan has it, else the one that its child said it used."""
     planned = meta.get("resolvedModel")
@@ -93,6 +101,17 @@ def natively(run_id: str) -> str:
 def replayed(run_id: str, why: str) -> str:
     """Say that the child is told what was said before."""
     return f"continues run {run_id[:_SHORT]} by replaying the session in the prompt: {why}"
+
+
+def unsealed(run_id: str, name: str) -> str:
+    """Say that a run's own word for its set-up is not enough."""
+    return f"run {run_id[:_SHORT]} has no seal that says how it was set up: preset {name} is read anew"
+
+
+def changed(run_id: str, names: Iterable[str]) -> str:
+    """Say that the files of a run are not those that it was launched with."""
+    files = " and ".join(names)
+    return f"Run {run_id} is not as it was launched: {files} in it has been changed or removed."
 
 
 def file_problem(run_id: str, what: str) -> str:

@@ -7,6 +7,7 @@ import errno
 import os
 import stat
 
+from tmuxagents.edges.settings import open_regular
 from tmuxagents.errors import Unusable
 
 TYPE_CHECKING = False
@@ -20,12 +21,11 @@ def read(path: str) -> bytes | None:
     """Return a file's content, None if there is none. Raises Unusable for what cannot be read as one."""
     with _translated(path):
         try:
-            handle = os.open(path, os.O_RDONLY | os.O_NONBLOCK | os.O_CLOEXEC)
+            handle = open_regular(path)
         except FileNotFoundError:
             return None
         with open(handle, "rb") as file:
-            facts = os.fstat(handle)
-            if not stat.S_ISREG(facts.st_mode) or facts.st_size > _LIMIT:
+            if os.fstat(handle).st_size > _LIMIT:
                 raise OSError(errno.EINVAL, "it is no file that a person writes", path)
             return file.read()
 

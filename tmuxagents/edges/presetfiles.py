@@ -22,7 +22,6 @@ MOST_FILES = 256  # of one folder
 FOLDERS = (("preset", "subagents"), ("profile", "agent-profiles"))
 _HASH_LENGTH = 12
 _SUFFIX = ".md"
-_OPEN = os.O_RDONLY | os.O_NONBLOCK | os.O_NOFOLLOW | os.O_CLOEXEC
 
 
 class File:
@@ -194,9 +193,7 @@ def _read(folder: int, real: str, name: str) -> bytes:
 
 
 def _read_plain(folder: int, name: str) -> bytes:
-    # Before it is opened: opening a device can do things.
-    _check_file(os.stat(name, dir_fd=folder, follow_symlinks=False))
-    handle = os.open(name, _OPEN, dir_fd=folder)
+    handle = settings.open_regular(name, folder=folder, links=False)
     try:
         _check_file(os.fstat(handle))
         return _read_whole(handle)
@@ -222,8 +219,6 @@ def _read_whole(handle: int) -> bytes:
 
 
 def _check_file(facts: os.stat_result) -> None:
-    if not stat.S_ISREG(facts.st_mode):
-        raise Refused("", "it is no regular file")
     if facts.st_size > LIMIT:
         raise Refused("", f"it is larger than {LIMIT // 1024} KB")
     _check_ours(facts)

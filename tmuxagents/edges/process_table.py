@@ -1,12 +1,16 @@
-"""All living processes, as rows: who is whose child, and which run's mark each carries. Linux: /proc."""
+"""All living processes, as rows: who is whose child, and which run's mark each carries. Linux: /proc.
+
+What a process is said to be in a run's files proves nothing: here it is asked what it is itself.
+"""
 
 from __future__ import annotations
 
 import os
 import time
 
-from tmuxagents.edges.identity import is_dead, means_gone, read, unless_gone
-from tmuxagents.records import ProcessRow
+from tmuxagents import records
+from tmuxagents.edges.identity import is_dead, means_gone, myself, presence, read, start_time, unless_gone
+from tmuxagents.records import Identity, ProcessRow
 
 TYPE_CHECKING = False
 if TYPE_CHECKING:
@@ -17,6 +21,12 @@ if TYPE_CHECKING:
 
 MARKER = b"TMUXAGENTS_RUN="
 ROLE = b"TMUXAGENTS_ROLE="
+_WRAPPER = (
+    [b"-I", b"-S"],
+    b"/tmuxagents/_wrap.py",
+)  # how the command line of a wrapper goes on, but for its run
+_WATCH = f"{os.path.dirname(os.path.dirname(os.path.abspath(__file__)))}/_watch.py"
+WATCHER, HOOK = "watcher", "hook"  # the roles that spare a process
 _TRIES, _PAUSE_S = 3, 0.01
 _LISTENING = b"00010000"  # __SO_ACCEPTCON in /proc/net/unix
 _STARTING_S, _STARTING_TRIES = 0.001, 50  # a program gets its environment last, after its file was read
@@ -31,6 +41,44 @@ def table(*, since: int) -> list[ProcessRow]:
     """
     rows = (_whole(int(name), since) for name in _asked(os.listdir, "/proc") if name.isdigit())
     return [row for row in rows if row is not None]
+
+
+def wrapper_of(run_id: str, said: Identity | None) -> Identity | None:
+    """Return the living wrapper of a run on this machine, by its own command line; None if there is none.
+
+    `said`: who it is by its `wrapper.json`, which a child may have forged; None if it has not come yet.
+    """
+    if said is None or (presence(said) == records.HERE and _wraps(said.pid, run_id)):
+        return said
+    wrappers = []
+    for pid in map(int, filter(str.isdigit, _asked(os.listdir, "/proc"))):
+        started = start_time(pid) if _wraps(pid, run_id) else None
+        if started is not None:
+            wrappers.append((started, pid))
+    if not wrappers:
+        return None
+    started, pid = min(wrappers)  # one that came later finds that the run has a wrapper, and leaves
+    found = myself()
+    found.pid, found.start_time = pid, started
+    return found
+
+
+def _wraps(pid: int, run_id: str) -> bool:
+    """Say whether a process was started as the wrapper of a run."""
+    try:
+        words = read(f"/proc/{pid}/cmdline").split(b"\0")[:-1]
+    except OSError as error:
+        unless_gone(error)
+        return False
+    (*flags, boot, run_dir) = words[-4:] if len(words) > 4 else (b"", b"")  # noqa: PLR2004  (and an interpreter)
+    return (
+        flags == _WRAPPER[0] and boot.endswith(_WRAPPER[1]) and os.path.basename(run_dir) == run_id.encode()
+    )
+
+
+def carries(pid: int, started: int, run_id: str) -> bool:
+    """Say whether exactly this process lives and carries a run's mark."""
+    return start_time(pid) == started and _marks(pid)[0] == run_id and start_time(pid) == started
 
 
 def _asked(ask: Callable[[str], T], path: str) -> T:
@@ -48,7 +96,8 @@ def _asked(ask: Callable[[str], T], path: str) -> T:
 def _whole(pid: int, since: int) -> ProcessRow | None:
     row = _row(pid)
     if row is not None and row.uid == os.getuid() and row.start_time >= since:
-        row.marker, row.role = _marks(pid)
+        row.marker, said = _marks(pid)
+        row.role = _role(row, said)
         row.listens = row.session == pid and _listens(pid)
     return row
 
@@ -92,6 +141,24 @@ def _marks(pid: int) -> tuple[str | None, str | None]:
         elif entry.startswith(ROLE):
             role = entry[len(ROLE) :].decode("ascii", "replace")
     return marker, role
+
+
+def _role(row: ProcessRow, said: str | None) -> str | None:
+    """Return the role that a process says it has, if it is what it says: anybody can set a variable."""
+    if said == WATCHER:
+        return WATCHER if _watches(row.pid) else None
+    return HOOK if said == HOOK and _watches(row.ppid) else None
+
+
+def _watches(pid: int) -> bool:
+    """Say whether a process is a watcher: our interpreter, and a watcher's command line."""
+    try:
+        words = read(f"/proc/{pid}/cmdline").split(b"\0")
+        ours = os.readlink(f"/proc/{pid}/exe") == os.readlink("/proc/self/exe")
+    except OSError as error:
+        unless_gone(error)
+        return False
+    return ours and words[1:3] == [b"-P", os.fsencode(_WATCH)]
 
 
 def _environment(pid: int) -> bytes:

@@ -6,6 +6,7 @@ across a mount point.
 
 from __future__ import annotations
 
+import contextlib
 import os
 
 TYPE_CHECKING = False
@@ -59,19 +60,18 @@ def link(project: str, run_dir: str) -> bool:
     Not in a home directory, nor where everybody may write. What is there already is left alone.
     """
     home = os.path.realpath(os.path.expanduser("~"))
-    if project in (*_EVERYBODYS, home) or not os.path.isdir(project):
+    if project in (*_EVERYBODYS, home):
         return False
-    folder = project
+    folder = _links_folder(project, making=True)
+    if folder is None:
+        return False
     try:
-        for part in LINKS.split("/"):
-            folder = f"{folder}/{part}"
-            if os.path.islink(folder):
-                return False  # a link in a clone would lead our writing elsewhere
-            os.makedirs(folder, exist_ok=True)
-        _ignore_all(f"{folder}/.gitignore")
-        os.symlink(run_dir, f"{folder}/{os.path.basename(run_dir)}")
+        _ignore_all(folder)
+        os.symlink(run_dir, os.path.basename(run_dir), dir_fd=folder)
     except OSError:
         return False
+    finally:
+        os.close(folder)
     return True
 
 
@@ -108,8 +108,11 @@ def _is_link_to(folder: int, name: str, target: str) -> bool:
         return False
 
 
-def _links_folder(project: str) -> int | None:
-    """Open the folder of links, if no link leads to it: one in a clone would lead us elsewhere."""
+def _links_folder(project: str, *, making: bool = False) -> int | None:
+    """Open the folder of links, if no link leads to it: one in a clone would lead us elsewhere.
+
+    Each folder is opened inside of the one above it, so nobody can exchange one meanwhile.
+    """
     flags = os.O_RDONLY | os.O_DIRECTORY | os.O_CLOEXEC
     try:
         folder = os.open(project, flags)
@@ -118,6 +121,9 @@ def _links_folder(project: str) -> int | None:
     for part in LINKS.split("/"):
         above = folder
         try:
+            if making:
+                with contextlib.suppress(FileExistsError):
+                    os.mkdir(part, dir_fd=above)
             folder = os.open(part, flags | os.O_NOFOLLOW, dir_fd=above)
         except OSError:
             return None
@@ -126,10 +132,10 @@ def _links_folder(project: str) -> int | None:
     return folder
 
 
-def _ignore_all(path: str) -> None:
+def _ignore_all(folder: int) -> None:
     flags = os.O_WRONLY | os.O_CREAT | os.O_EXCL | os.O_NOFOLLOW | os.O_CLOEXEC
     try:
-        handle = os.open(path, flags, 0o644)
+        handle = os.open(".gitignore", flags, 0o644, dir_fd=folder)
     except FileExistsError:
         return
     try:

@@ -60,7 +60,7 @@ def _without(path: str, error: OSError | ValueError, may: Callable[[str], bool])
 
 
 def _read_opened(handle: int, limit: int) -> FileText:
-    readable = os.open(_handle_path(handle), os.O_RDONLY | os.O_NONBLOCK | os.O_CLOEXEC)
+    readable = os.open(_handle_path(handle), os.O_RDONLY | os.O_NOCTTY | os.O_NONBLOCK | os.O_CLOEXEC)
     try:
         size = os.fstat(readable).st_size
         data = _first(readable, limit + 1) if size <= limit else b""

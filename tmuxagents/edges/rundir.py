@@ -33,12 +33,20 @@ OUTPUT = "output.md"
 RESULT = "result.json"
 ANNOUNCED = "announced"
 LOCK = "run.lock"
+SEALED = "sealed"  # a folder beside that of all runs
 
 _NOTHING = (errno.ENOENT, errno.ENOTDIR, errno.EACCES, errno.EPERM, errno.ELOOP, errno.ENAMETOOLONG)
 # The machine, not the file: what cannot be read for this is not "nothing", and no ending may follow from it.
 _UNKNOWN = (errno.EMFILE, errno.ENFILE, errno.ENOMEM, errno.EIO, errno.ESTALE)
 _CHUNK = 1024 * 1024
+_OTHERS_WRITE = stat.S_IWGRP | stat.S_IWOTH
 _BIGGEST_JSON = 64 * 1024 * 1024  # a plan holds its task; but a forged file must not fill the memory
+
+
+def seal_of(run_dir: str) -> str:
+    """Return the path of a run's seal, which says outside of its directory what it was launched with."""
+    runs, run_id = os.path.split(run_dir)
+    return f"{os.path.dirname(runs)}/{SEALED}/{run_id}"
 
 
 def read_bytes(path: str, *, limit: int | None = None) -> bytes | None:
@@ -53,7 +61,7 @@ def read_bytes(path: str, *, limit: int | None = None) -> bytes | None:
         return None
     try:
         facts = os.fstat(handle)
-        if not stat.S_ISREG(facts.st_mode) or (limit is not None and facts.st_size > limit):
+        if not _is_ours(facts) or (limit is not None and facts.st_size > limit):
             return None
         return _read_all(handle)
     except OSError as error:
@@ -61,6 +69,11 @@ def read_bytes(path: str, *, limit: int | None = None) -> bytes | None:
         return None
     finally:
         os.close(handle)
+
+
+def _is_ours(facts: os.stat_result) -> bool:
+    """Say whether this is a file that we, or root, have written."""
+    return stat.S_ISREG(facts.st_mode) and facts.st_uid in (os.geteuid(), 0)
 
 
 def _unless_unknown(error: OSError) -> None:
@@ -142,7 +155,7 @@ def read_lines(path: str, offset: int, most: int | None = None) -> tuple[list[by
         return [], offset
     try:
         facts = os.fstat(handle)
-        if not stat.S_ISREG(facts.st_mode) or facts.st_size <= offset:
+        if not _is_ours(facts) or facts.st_size <= offset:
             return [], offset
         os.lseek(handle, offset, os.SEEK_SET)
         text = _read_all(handle) if most is None else _read_some(handle, most)
@@ -182,8 +195,21 @@ def is_announced(run_dir: str) -> bool:
 
 
 def open_folder(run_dir: str) -> int:
-    """Open the directory itself, never a link, for those who name files inside of it. Raises OSError."""
-    return os.open(run_dir, os.O_RDONLY | os.O_DIRECTORY | os.O_NOFOLLOW | os.O_CLOEXEC)
+    """Open the directory itself, never a link, for those who name files inside of it. Raises OSError.
+
+    It must be ours; where a child has let others write to it, that ends now.
+    """
+    folder = os.open(run_dir, os.O_RDONLY | os.O_DIRECTORY | os.O_NOFOLLOW | os.O_CLOEXEC)
+    try:
+        facts = os.fstat(folder)
+        if facts.st_uid != os.geteuid():
+            raise PermissionError(errno.EPERM, "It belongs to another user", run_dir)
+        if facts.st_mode & _OTHERS_WRITE:
+            os.fchmod(folder, facts.st_mode & ~_OTHERS_WRITE & 0o7777)
+    except OSError:
+        os.close(folder)
+        raise
+    return folder
 
 
 def open_prompt(run_dir: str) -> int:
@@ -193,7 +219,7 @@ def open_prompt(run_dir: str) -> int:
         handle = os.open(PROMPT, os.O_RDONLY | os.O_NOFOLLOW | os.O_NONBLOCK | os.O_CLOEXEC, dir_fd=folder)
     finally:
         os.close(folder)
-    if not stat.S_ISREG(os.fstat(handle).st_mode):
+    if not _is_ours(os.fstat(handle)):
         os.close(handle)
         raise OSError(errno.EINVAL, "not a file", PROMPT)
     os.set_blocking(handle, True)

@@ -2,7 +2,8 @@
 
 Atomic where others decide by the file (wrapper.json, result.json). The caller has set umask 077. A child runs
 as the same user and may put anything in our way. Nothing is written through a link: the directory is opened
-first, and files are named inside of it. What lies in the way is moved aside.
+first, and files are named inside of it. What lies in the way is moved aside. A run's seal (edges/seal), which
+lies elsewhere, is made and removed with it.
 """
 
 from __future__ import annotations
@@ -16,14 +17,17 @@ from tmuxagents import jsonline
 from tmuxagents.edges.bare import ignoring
 from tmuxagents.edges.rundir import (
     ANNOUNCED,
+    APPEND_SYSTEM_PROMPT,
     LOCK,
     META,
     OUTPUT,
     PROMPT,
     RESULT,
+    SYSTEM_PROMPT,
     WRAPPER,
     open_folder,
     place_of,
+    seal_of,
 )
 
 TYPE_CHECKING = False
@@ -34,6 +38,7 @@ if TYPE_CHECKING:
 _REPLACED = (META, PROMPT, WRAPPER, OUTPUT, RESULT)  # written beside their place, then put there
 RESERVE = 64 * 1024
 _OURS = 0o700
+_SET_UP = (META, SYSTEM_PROMPT, APPEND_SYSTEM_PROMPT)  # what decides how a child is set up
 
 
 def create(runs: str, meta: Mapping[str, Any], texts: Mapping[str, bytes]) -> str:
@@ -46,10 +51,12 @@ def create(runs: str, meta: Mapping[str, Any], texts: Mapping[str, bytes]) -> st
     making = f"{runs}/.new-{meta['runId']}"
     os.mkdir(making, 0o700)
     try:
-        for name, text in texts.items():
+        made = {**texts, META: jsonline.encode(meta)}
+        for name, text in made.items():
             _write_new(f"{making}/{name}", text)
-        _write_new(f"{making}/{META}", jsonline.encode(meta))
         os.rename(making, path)
+        making = path
+        _seal(path, made)
     except BaseException:
         _remove_made(making)
         raise
@@ -59,6 +66,36 @@ def create(runs: str, meta: Mapping[str, Any], texts: Mapping[str, bytes]) -> st
 def remove_unbegun(run_dir: str) -> None:
     """Remove a run directory that nobody has been told of."""
     _remove_made(run_dir)
+    unseal(run_dir)
+
+
+def _seal(run_dir: str, texts: Mapping[str, bytes]) -> None:
+    """Write down, outside of the directory, what its plan and system prompts are known by."""
+    import hashlib  # noqa: PLC0415  (a launcher has it; a wrapper makes no run)
+
+    known = {name: hashlib.sha256(texts[name]).hexdigest() for name in _SET_UP if name in texts}
+    path = seal_of(run_dir)
+    os.makedirs(os.path.dirname(path), mode=0o700, exist_ok=True)
+    unseal(run_dir)  # of a run of this name that somebody has removed by hand
+    _write_new(path, jsonline.encode({"v": 1, "files": known}))
+
+
+def seal_child(run_dir: str, wrapper: Mapping[str, Any], child: int, started: int | None) -> None:
+    """Add to a seal which process is the run's child. Best effort: what has no seal is known by its mark."""
+    told = {key: wrapper[key] for key in ("bootId", "pidNamespace")} | {"child": [child, started]}
+    flags = os.O_WRONLY | os.O_APPEND | os.O_CREAT | os.O_NOFOLLOW | os.O_NONBLOCK | os.O_CLOEXEC
+    with ignoring(OSError):
+        handle = os.open(seal_of(run_dir), flags, 0o600)
+        try:
+            write_all(handle, jsonline.encode(told))
+        finally:
+            os.close(handle)
+
+
+def unseal(run_dir: str) -> None:
+    """Remove the seal of a run that is gone."""
+    with ignoring(OSError):
+        os.unlink(seal_of(run_dir))
 
 
 def _remove_made(making: str) -> None:

@@ -1,16 +1,20 @@
 """Slots and tickets: the cap on running children, held by the kernel over every kill.
 
 A run that works holds the lock of one slot file, a run that waits that of its ticket. Whoever dies lets go.
+What is no file lies in the way, and is moved aside: no name in here can stop the queue.
 """
 
 from __future__ import annotations
 
+import errno
 import fcntl
 import os
 
 from tmuxagents.edges.bare import ignoring
 
-_FLAGS = os.O_RDWR | os.O_CREAT | os.O_NOFOLLOW | os.O_CLOEXEC
+_FLAGS = os.O_RDWR | os.O_NOFOLLOW | os.O_NONBLOCK | os.O_CLOEXEC
+_IN_THE_WAY = (errno.EISDIR, errno.ELOOP, errno.ENXIO)  # a folder, a link, a socket
+ASIDE = ".displaced-"
 
 
 class Queue:
@@ -29,7 +33,7 @@ class Queue:
         """Draw a ticket; return the descriptor that keeps it."""
         while True:
             path = f"{self._tickets}/{name}"
-            handle = os.open(path, _FLAGS, 0o600)
+            handle = _opened(path)
             fcntl.flock(handle, fcntl.LOCK_EX)
             with ignoring(FileNotFoundError):
                 if os.stat(path).st_ino == os.fstat(handle).st_ino:
@@ -50,9 +54,11 @@ class Queue:
         """Say whether a ticket's owner lives; a dead one's ticket is removed."""
         path = f"{self._tickets}/{name}"
         try:
-            handle = os.open(path, os.O_RDWR | os.O_NOFOLLOW | os.O_CLOEXEC)
-        except FileNotFoundError:
-            return False
+            handle = os.open(path, _FLAGS)
+        except OSError as error:
+            if error.errno in (errno.ENOENT, *_IN_THE_WAY):
+                return False
+            raise
         try:
             fcntl.flock(handle, fcntl.LOCK_EX | fcntl.LOCK_NB)
         except BlockingIOError:
@@ -66,7 +72,7 @@ class Queue:
 
     def take(self, most: int) -> int | None:
         """Take a free slot of so many; None if there is none, or somebody else is looking right now."""
-        gate = os.open(self._gate, _FLAGS, 0o600)
+        gate = _opened(self._gate)
         try:
             fcntl.flock(gate, fcntl.LOCK_EX | fcntl.LOCK_NB)
             return next((slot for number in range(most) if (slot := self._try(number)) is not None), None)
@@ -76,10 +82,21 @@ class Queue:
             os.close(gate)
 
     def _try(self, number: int) -> int | None:
-        slot = os.open(f"{self._slots}/{number}", _FLAGS, 0o600)
+        slot = _opened(f"{self._slots}/{number}")
         try:
             fcntl.flock(slot, fcntl.LOCK_EX | fcntl.LOCK_NB)
         except BlockingIOError:
             os.close(slot)
             return None
         return slot
+
+
+def _opened(path: str) -> int:
+    """Open a file to be locked, made if need be. Raises OSError."""
+    try:
+        return os.open(path, _FLAGS | os.O_CREAT, 0o600)
+    except OSError as error:
+        if error.errno not in _IN_THE_WAY:
+            raise
+    os.rename(path, f"{os.path.dirname(path)}/{ASIDE}{os.path.basename(path)}-{os.urandom(6).hex()}")
+    return os.open(path, _FLAGS | os.O_CREAT, 0o600)

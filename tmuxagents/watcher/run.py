@@ -8,7 +8,7 @@ import time
 from tmuxagents import configured
 from tmuxagents.commands.known import Caller
 from tmuxagents.commands.reconcile import reconcile
-from tmuxagents.edges import lookout, process
+from tmuxagents.edges import lookout, process, settings
 from tmuxagents.edges.tail import Tail
 from tmuxagents.errors import TmuxAgentsError
 from tmuxagents.watcher.book import Book
@@ -36,6 +36,7 @@ _TAKE_S = 0.2  # somebody may look at the lock right now
 def main(arguments: list[str]) -> None:
     """Run the watcher of a state directory, unless it has one; leave without Python's slow way out."""
     home = os.path.abspath(arguments[0])
+    settings.refuse_foreign(home)
     handed = lookout.adopt(home, int(arguments[1])) if len(arguments) > 1 else None
     held = lookout.take(home, _TAKE_S) if handed is None else handed
     if held is not None:

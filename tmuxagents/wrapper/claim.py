@@ -10,7 +10,7 @@ import time
 
 from tmuxagents.core import documents
 from tmuxagents.core.events import is_figure
-from tmuxagents.edges import handover, process, rundir, rundir_writing
+from tmuxagents.edges import handover, process, rundir, rundir_writing, settings
 from tmuxagents.edges.bare import ignoring
 from tmuxagents.errors import NotPossible, TmuxAgentsError
 
@@ -41,7 +41,11 @@ class Claim:
 
 
 def claim(run_dir: str) -> Claim:
-    """Claim a run and hold its lock until we leave, or raise NotPossible: another has it, or it has ended."""
+    """Claim a run that may be ours, and hold its lock until we leave.
+
+    Raise NotPossible where another has it or it has ended, Unusable where others could have laid it out.
+    """
+    settings.refuse_foreign_run(run_dir)
     try:
         held = rundir_writing.lock(run_dir, LOCK_LIMIT_S)
     except OSError as error:

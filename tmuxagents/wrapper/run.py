@@ -150,7 +150,7 @@ class Run:
             tmux=self._tmux,
             queued=self._answer_launcher,
         )
-        folder = settings.of_host(settings.home(self._environment), process.host())
+        folder = settings.of_host(settings.own_home(self._environment), process.host())
         verdict = before.wait(folder, int(self._settings.numbers["maxRunning"]))
         self._slot = before.slot
         return verdict

@@ -5,7 +5,7 @@ from __future__ import annotations
 import os
 
 from tmuxagents.core import environment
-from tmuxagents.edges import process, settings
+from tmuxagents.edges import process, rundir_writing, settings
 
 TYPE_CHECKING = False
 if TYPE_CHECKING:
@@ -97,11 +97,13 @@ class Start:
         return nesting.variables(claim.meta, home=home, socket=claim.wrapper["tmux"]["socketPath"])
 
     def told(self, child: int) -> dict[str, Any]:
-        """Return what is told of a child that has been started."""
+        """Return what is told of a child that has been started, and have its seal say which one it is."""
         tmux = self._claim.wrapper["tmux"]
+        started = process.start_time(child, zombie=True)
+        rundir_writing.seal_child(self._claim.run_dir, self._claim.wrapper, child, started)
         return {
             "pid": child,
-            "pidStartTime": process.start_time(child, zombie=True),
+            "pidStartTime": started,
             "wrapperPid": os.getpid(),
             "pane": tmux["pane"],
             "window": tmux["window"],
