@@ -94,9 +94,13 @@ class Home:
         )
         run = Run(self, Path(made), meta)
         self.made.append(run)
+        self.be_unwatched()
+        return run
+
+    def be_unwatched(self) -> None:
+        """Take the watcher's place, unless this home is to be watched: then nobody does its work."""
         if not self._watched and self._lookout is None:
             self._lookout = lookout.take(str(self.state))
-        return run
 
     def be_watched(self) -> None:
         """Let wrappers and readers start a watcher; else the test has its place, and nobody does its work."""
