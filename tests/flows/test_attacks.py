@@ -6,6 +6,7 @@ import json
 import os
 import pty
 import re
+import shutil
 import signal
 import stat
 import subprocess
@@ -13,11 +14,15 @@ from contextlib import suppress
 from pathlib import Path
 from typing import TYPE_CHECKING, Any
 
+import click
 import pytest
 
 from tests.flows.shelf import Shelf
 from tests.flows.watchers import COMMAND
 from tests.harness import TmuxServer, alive, eventually
+from tmuxagents import __main__ as way_in
+from tmuxagents.cli import HIDDEN, VERBS
+from tmuxagents.cli.group import tmuxagents
 from tmuxagents.commands.inspect import inspect
 from tmuxagents.edges import process
 
@@ -143,11 +148,9 @@ def at_work(desk: Desk) -> Iterator[str]:
 
 
 def test_neither_task_nor_environment_stands_where_others_look(desk: Desk, at_work: str) -> None:
-    for pid in filter(str.isdigit, os.listdir("/proc")):
-        with suppress(OSError):
-            words = Path(f"/proc/{pid}/cmdline").read_bytes()
-            assert SECRET.encode() not in words
-            assert TASK_SECRET.encode() not in words
+    for words in command_lines():
+        assert SECRET.encode() not in words
+        assert TASK_SECRET.encode() not in words
     panes = "#{pane_start_command} #{pane_title} #{window_name} #{session_name} #{pane_current_command}"
     seen = [
         desk.tmux("show-environment", "-g"),
@@ -163,10 +166,87 @@ def test_neither_task_nor_environment_stands_where_others_look(desk: Desk, at_wo
         assert SECRET.encode() not in Path(f"/proc/{ours}/environ").read_bytes()
 
 
+def command_lines() -> Iterator[bytes]:
+    """Yield the command line of each process there is."""
+    for pid in filter(str.isdigit, os.listdir("/proc")):
+        with suppress(OSError):
+            yield Path(f"/proc/{pid}/cmdline").read_bytes()
+
+
 def _texts(folder: Path) -> Iterator[str]:
     for path in folder.rglob("*"):
         if path.is_file():
             yield path.read_bytes().decode("utf-8", "replace")
+
+
+@pytest.mark.parametrize(
+    ("words", "shown"),
+    [
+        (("run", "--timeout=60", "--name", "scout", "TASK"), "run --timeout... --name ... ..."),
+        (("-L", "tmuxagents", "run", "--", "TASK"), "-L tmuxagents run -- ..."),
+        (("call", "subagent", "JSON", "--stream"), "call ... ... --stream"),
+    ],
+    ids=["run", "of a server", "call"],
+)
+def test_what_somebody_typed_does_not_stand_in_ps_while_the_child_works(
+    desk: Desk, words: tuple[str, ...], shown: str
+) -> None:
+    task = f"pid child\n{WORKS}\n{TASK_SECRET}"
+    given = {"TASK": task, "JSON": json.dumps({"preset": "scout", "task": task})}
+    shelf = Shelf(desk.home)
+    shelf.put(shelf.own / "scout.md", "---\nname: scout\ndescription: x\n---\nx\n")
+    with desk.start(*(given.get(word, word) for word in words)) as command:
+        try:
+            eventually(lambda: "child" in desk.home.recorded())
+            assert not [line for line in command_lines() if TASK_SECRET.encode() in line]
+            line = Path(f"/proc/{command.pid}/cmdline").read_bytes().rstrip(b"\0").replace(b"\0", b" ")
+            assert line.decode().endswith(f"{Path(*COMMAND)} {shown}")
+        finally:
+            command.send_signal(signal.SIGINT)
+            command.communicate(timeout=30)
+
+
+# Another program that we start tells what it sees of who has started it.
+SPY = '#!/bin/sh\ntr "\\0" " " < /proc/$PPID/cmdline >> {seen}\nexec {real} "$@"\n'
+
+
+def test_a_verb_that_takes_words_has_hidden_them_before_it_does_anything(desk: Desk) -> None:
+    seen, folder = desk.home.folder / "seen", desk.home.folder / "bin"
+    folder.mkdir()
+    for name, real in (("tmux", shutil.which("tmux")), ("editor", "true")):
+        (folder / name).write_text(SPY.format(seen=seen, real=real))
+        (folder / name).chmod(0o755)
+    more = {"PATH": f"{folder}:{desk.home.environment['PATH']}", "EDITOR": str(folder / "editor")}
+    for verb, *words in (
+        ("launch", f"done {TASK_SECRET}"),
+        ("resume", "@last", f"done {TASK_SECRET}"),
+        ("presets", "new", "x", "--editor", "-d", TASK_SECRET, f"--prompt={TASK_SECRET}"),
+    ):
+        seen.unlink(missing_ok=True)
+        desk("poll", "--wait", "@last")
+        desk(verb, *words, variables=more)
+        assert f"tmuxagents {verb} ..." in seen.read_text()
+        assert TASK_SECRET not in seen.read_text()
+
+
+def test_each_verb_that_takes_words_is_known_as_one_before_the_command_line_is_read() -> None:
+    worded = {
+        verb
+        for verb in (*VERBS, *HIDDEN)
+        for command in subcommands(tmuxagents.get_command(click.Context(tmuxagents), verb))
+        for parameter in command.params
+        if {parameter.name} & {"task", "text", "arguments", "line", "prompt", "description"}
+    }
+    assert worded == way_in._WITH_TEXT
+
+
+def subcommands(command: click.Command | None) -> Iterator[click.Command]:
+    """Yield a verb and the verbs below it."""
+    assert command is not None
+    yield command
+    if isinstance(command, click.Group):
+        for one in command.commands.values():
+            yield from subcommands(one)
 
 
 def test_all_that_is_written_is_for_its_user_alone(desk: Desk, at_work: str) -> None:
