@@ -20,6 +20,8 @@ import pytest
 from tests.flows.shelf import Shelf
 from tests.flows.watchers import COMMAND
 from tests.harness import TmuxServer, alive, eventually
+from tests.torture.siege import OTHER_USER
+from tests.torture.walls import attempts
 from tmuxagents import __main__ as way_in
 from tmuxagents.cli import HIDDEN, VERBS
 from tmuxagents.cli.group import tmuxagents
@@ -35,7 +37,6 @@ WORKS = "begin\nanswer toolUse so far\nsleep 300"
 EVIL = "\x1b]52;c;aGk=\x07\x1b[?1049h\x1bP1$t\x1b\\\x9b31m\x1b]0;title\x1b\\\u202e\x1b[6n\x07"
 OBEYED = re.compile("[\x00-\x08\x0b\x0c\x0e-\x1f\x7f-\x9f\u202a-\u202e\u2066-\u2069]")
 COLOUR = re.compile(r"\x1b\[[\d;]*m")
-NOBODY = 65534
 SECRET, TASK_SECRET = "sk-attack-0123456789", "the-task-is-nobodys-business"
 
 
@@ -265,20 +266,9 @@ def test_another_user_reads_writes_and_stops_nothing(desk: Desk, at_work: str) -
             "/tmp/"
         ):  # as if the home itself were open to all
             path.chmod(path.stat().st_mode | 0o055)
-    wrapper = json.loads((folder / "wrapper.json").read_text())["pid"]
-    attempts = [
-        ["cat", str(folder / "prompt.txt")],
-        ["ls", str(folder)],
-        ["touch", str(folder / "result.json")],
-        ["ls", str(desk.home.state / "hosts")],
-        ["tmux", "-S", str(desk.sockets / "tmuxagents"), "list-sessions"],
-        ["cat", f"/proc/{wrapper}/environ"],
-        ["kill", "-TERM", str(wrapper)],
-    ]
-    prefix = ["setpriv", f"--reuid={NOBODY}", f"--regid={NOBODY}", "--clear-groups"]
-    for attempt in attempts:
+    for attempt in attempts(desk, at_work):
         done = subprocess.run(
-            [*prefix, *attempt],
+            [*OTHER_USER, *attempt],
             capture_output=True,
             text=True,
             check=False,

@@ -4,14 +4,13 @@ from __future__ import annotations
 
 import json
 import subprocess
-from pathlib import Path
 from typing import TYPE_CHECKING
 
 import pytest
 
 from tests.flows.shelf import EXAMPLE, Shelf
+from tests.flows.terminals import press_tab
 from tests.flows.watchers import COMMAND
-from tests.terminal import Terminal
 from tmuxagents.edges import registry
 
 if TYPE_CHECKING:
@@ -86,20 +85,11 @@ def test_a_tab_puts_nothing_onto_the_line_that_a_file_of_a_clone_has_made_up(hom
     for name in ("zed$(touch mark)", "zod`touch mark`", "zud;touch mark"):
         shelf.put(shelf.theirs / f"{name}.md", EXAMPLE.replace("repo-scout", json.dumps(name)))
     shelf.put(shelf.theirs / "repo-scout.md", EXAMPLE)
-    program = Path(*COMMAND)
-    environment = home.environment | {"PATH": f"{program.parent}:{home.environment['PATH']}", "PS1": "> "}
-    bash = Terminal(["bash", "--norc", "--noprofile"], environment, home.project)
-    try:
-        bash.type('eval "$(tmuxagents completion bash)"\n')
-        for beginning in ("ze", "zo", "zu"):
-            bash.type(f"tmuxagents presets show {beginning}\t\n")
-        bash.type("tmuxagents presets show rep\t\n")
-        bash.shows("Finds its way around a repository")  # what may be completed was
-        bash.type("echo over-$((1 + 1))\n")
-        bash.shows("over-2")
-        assert not list(home.folder.rglob("mark"))
-    finally:
-        bash.close()
+    shown = press_tab(
+        home, [f"tmuxagents presets show {beginning}" for beginning in ("ze", "zo", "zu", "rep")]
+    )
+    assert "Finds its way around a repository" in shown  # what may be completed was
+    assert not list(home.folder.rglob("mark"))
 
 
 def test_somebody_who_types_is_told_no_error(home: Home) -> None:
