@@ -16,6 +16,7 @@ from tmuxagents.edges import process, rundir
 from tmuxagents.edges.tmux import servers
 
 if TYPE_CHECKING:
+    from collections.abc import Sequence
     from pathlib import Path
 
     from tests.harness import Home
@@ -184,3 +185,18 @@ def stopped(pid: int) -> Any:
         yield time.monotonic()
     finally:
         os.kill(pid, signal.SIGCONT)
+
+
+def press_tab(home: Home, lines: Sequence[str]) -> str:
+    """Type lines into a bash that completes ours, TAB and Enter behind each; return what it has shown."""
+    folder = os.path.dirname(COMMAND[0])
+    environment = home.environment | {"PATH": f"{folder}:{home.environment['PATH']}", "PS1": "> "}
+    bash = Terminal(["bash", "--norc", "--noprofile"], environment, home.project)
+    try:
+        bash.type('eval "$(tmuxagents completion bash)"\n')
+        for line in (*lines, "echo over-$((1 + 1))"):
+            bash.type(f"{line}\t\n")
+        bash.shows("over-2")
+        return bash.text
+    finally:
+        bash.close()

@@ -6,6 +6,7 @@ import json
 import os
 import pty
 import re
+import shutil
 import signal
 import stat
 import subprocess
@@ -13,11 +14,17 @@ from contextlib import suppress
 from pathlib import Path
 from typing import TYPE_CHECKING, Any
 
+import click
 import pytest
 
 from tests.flows.shelf import Shelf
 from tests.flows.watchers import COMMAND
 from tests.harness import TmuxServer, alive, eventually
+from tests.torture.siege import OTHER_USER
+from tests.torture.walls import attempts
+from tmuxagents import __main__ as way_in
+from tmuxagents.cli import HIDDEN, VERBS
+from tmuxagents.cli.group import tmuxagents
 from tmuxagents.commands.inspect import inspect
 from tmuxagents.edges import process
 
@@ -30,7 +37,6 @@ WORKS = "begin\nanswer toolUse so far\nsleep 300"
 EVIL = "\x1b]52;c;aGk=\x07\x1b[?1049h\x1bP1$t\x1b\\\x9b31m\x1b]0;title\x1b\\\u202e\x1b[6n\x07"
 OBEYED = re.compile("[\x00-\x08\x0b\x0c\x0e-\x1f\x7f-\x9f\u202a-\u202e\u2066-\u2069]")
 COLOUR = re.compile(r"\x1b\[[\d;]*m")
-NOBODY = 65534
 SECRET, TASK_SECRET = "sk-attack-0123456789", "the-task-is-nobodys-business"
 
 
@@ -143,11 +149,9 @@ def at_work(desk: Desk) -> Iterator[str]:
 
 
 def test_neither_task_nor_environment_stands_where_others_look(desk: Desk, at_work: str) -> None:
-    for pid in filter(str.isdigit, os.listdir("/proc")):
-        with suppress(OSError):
-            words = Path(f"/proc/{pid}/cmdline").read_bytes()
-            assert SECRET.encode() not in words
-            assert TASK_SECRET.encode() not in words
+    for words in command_lines():
+        assert SECRET.encode() not in words
+        assert TASK_SECRET.encode() not in words
     panes = "#{pane_start_command} #{pane_title} #{window_name} #{session_name} #{pane_current_command}"
     seen = [
         desk.tmux("show-environment", "-g"),
@@ -163,10 +167,87 @@ def test_neither_task_nor_environment_stands_where_others_look(desk: Desk, at_wo
         assert SECRET.encode() not in Path(f"/proc/{ours}/environ").read_bytes()
 
 
+def command_lines() -> Iterator[bytes]:
+    """Yield the command line of each process there is."""
+    for pid in filter(str.isdigit, os.listdir("/proc")):
+        with suppress(OSError):
+            yield Path(f"/proc/{pid}/cmdline").read_bytes()
+
+
 def _texts(folder: Path) -> Iterator[str]:
     for path in folder.rglob("*"):
         if path.is_file():
             yield path.read_bytes().decode("utf-8", "replace")
+
+
+@pytest.mark.parametrize(
+    ("words", "shown"),
+    [
+        (("run", "--timeout=60", "--name", "scout", "TASK"), "run --timeout... --name ... ..."),
+        (("-L", "tmuxagents", "run", "--", "TASK"), "-L tmuxagents run -- ..."),
+        (("call", "subagent", "JSON", "--stream"), "call ... ... --stream"),
+    ],
+    ids=["run", "of a server", "call"],
+)
+def test_what_somebody_typed_does_not_stand_in_ps_while_the_child_works(
+    desk: Desk, words: tuple[str, ...], shown: str
+) -> None:
+    task = f"pid child\n{WORKS}\n{TASK_SECRET}"
+    given = {"TASK": task, "JSON": json.dumps({"preset": "scout", "task": task})}
+    shelf = Shelf(desk.home)
+    shelf.put(shelf.own / "scout.md", "---\nname: scout\ndescription: x\n---\nx\n")
+    with desk.start(*(given.get(word, word) for word in words)) as command:
+        try:
+            eventually(lambda: "child" in desk.home.recorded())
+            assert not [line for line in command_lines() if TASK_SECRET.encode() in line]
+            line = Path(f"/proc/{command.pid}/cmdline").read_bytes().rstrip(b"\0").replace(b"\0", b" ")
+            assert line.decode().endswith(f"{Path(*COMMAND)} {shown}")
+        finally:
+            command.send_signal(signal.SIGINT)
+            command.communicate(timeout=30)
+
+
+# Another program that we start tells what it sees of who has started it.
+SPY = '#!/bin/sh\ntr "\\0" " " < /proc/$PPID/cmdline >> {seen}\nexec {real} "$@"\n'
+
+
+def test_a_verb_that_takes_words_has_hidden_them_before_it_does_anything(desk: Desk) -> None:
+    seen, folder = desk.home.folder / "seen", desk.home.folder / "bin"
+    folder.mkdir()
+    for name, real in (("tmux", shutil.which("tmux")), ("editor", "true")):
+        (folder / name).write_text(SPY.format(seen=seen, real=real))
+        (folder / name).chmod(0o755)
+    more = {"PATH": f"{folder}:{desk.home.environment['PATH']}", "EDITOR": str(folder / "editor")}
+    for verb, *words in (
+        ("launch", f"done {TASK_SECRET}"),
+        ("resume", "@last", f"done {TASK_SECRET}"),
+        ("presets", "new", "x", "--editor", "-d", TASK_SECRET, f"--prompt={TASK_SECRET}"),
+    ):
+        seen.unlink(missing_ok=True)
+        desk("poll", "--wait", "@last")
+        desk(verb, *words, variables=more)
+        assert f"tmuxagents {verb} ..." in seen.read_text()
+        assert TASK_SECRET not in seen.read_text()
+
+
+def test_each_verb_that_takes_words_is_known_as_one_before_the_command_line_is_read() -> None:
+    worded = {
+        verb
+        for verb in (*VERBS, *HIDDEN)
+        for command in subcommands(tmuxagents.get_command(click.Context(tmuxagents), verb))
+        for parameter in command.params
+        if {parameter.name} & {"task", "text", "arguments", "line", "prompt", "description"}
+    }
+    assert worded == way_in._WITH_TEXT
+
+
+def subcommands(command: click.Command | None) -> Iterator[click.Command]:
+    """Yield a verb and the verbs below it."""
+    assert command is not None
+    yield command
+    if isinstance(command, click.Group):
+        for one in command.commands.values():
+            yield from subcommands(one)
 
 
 def test_all_that_is_written_is_for_its_user_alone(desk: Desk, at_work: str) -> None:
@@ -185,20 +266,9 @@ def test_another_user_reads_writes_and_stops_nothing(desk: Desk, at_work: str) -
             "/tmp/"
         ):  # as if the home itself were open to all
             path.chmod(path.stat().st_mode | 0o055)
-    wrapper = json.loads((folder / "wrapper.json").read_text())["pid"]
-    attempts = [
-        ["cat", str(folder / "prompt.txt")],
-        ["ls", str(folder)],
-        ["touch", str(folder / "result.json")],
-        ["ls", str(desk.home.state / "hosts")],
-        ["tmux", "-S", str(desk.sockets / "tmuxagents"), "list-sessions"],
-        ["cat", f"/proc/{wrapper}/environ"],
-        ["kill", "-TERM", str(wrapper)],
-    ]
-    prefix = ["setpriv", f"--reuid={NOBODY}", f"--regid={NOBODY}", "--clear-groups"]
-    for attempt in attempts:
+    for attempt in attempts(desk, at_work):
         done = subprocess.run(
-            [*prefix, *attempt],
+            [*OTHER_USER, *attempt],
             capture_output=True,
             text=True,
             check=False,

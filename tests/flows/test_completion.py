@@ -2,12 +2,14 @@
 
 from __future__ import annotations
 
+import json
 import subprocess
 from typing import TYPE_CHECKING
 
 import pytest
 
-from tests.flows.shelf import EXAMPLE
+from tests.flows.shelf import EXAMPLE, Shelf
+from tests.flows.terminals import press_tab
 from tests.flows.watchers import COMMAND
 from tmuxagents.edges import registry
 
@@ -57,6 +59,41 @@ def test_presets_are_offered(home: Home) -> None:
     (folder / "repo-scout.md").write_text(EXAMPLE)
     (folder / "bad.md").write_text("---\nname: [\n---\n")
     assert offered(home, "tmuxagents launch -p re") == ["repo-scout"]
+
+
+NAMES = (
+    *("zed$(touch mark)", "zed`touch mark`", "zed;touch mark", "zed*", "zed a"),
+    *("zed:a", "zed,a", "zed\n-x", "zed'", "-rf"),
+)
+
+
+@pytest.mark.parametrize("shell", ["bash", "zsh", "fish"])
+@pytest.mark.parametrize("line", ["launch -p ", "presets show ", "presets check ", "presets edit "])
+def test_no_name_that_a_shell_would_read_is_offered(home: Home, line: str, shell: str) -> None:
+    shelf = Shelf(home)
+    for number, name in enumerate((*NAMES, "zed-1")):
+        told = f"first: \x1b[31m{name}\tx"
+        text = f"---\nname: {json.dumps(name)}\ndescription: {json.dumps(told)}\n---\nx\n"
+        shelf.put(shelf.theirs / f"{number}.md", text)
+    shelf.put(shelf.theirs / "zed$(touch mark)2.md", "---\ndescription: x\n---\nx\n")
+    assert offered(home, f"tmuxagents {line}", shell) == ["zed-1"]
+    assert offered(home, f"tmuxagents {line}zed", shell) == ["zed-1"]
+
+
+def test_a_tab_puts_nothing_onto_the_line_that_a_file_of_a_clone_has_made_up(home: Home) -> None:
+    shelf = Shelf(home)
+    for name in ("zed$(touch mark)", "zod`touch mark`", "zud;touch mark"):
+        shelf.put(shelf.theirs / f"{name}.md", EXAMPLE.replace("repo-scout", json.dumps(name)))
+    shelf.put(shelf.theirs / "repo-scout.md", EXAMPLE)
+    shown = press_tab(
+        home, [f"tmuxagents presets show {beginning}" for beginning in ("ze", "zo", "zu", "rep")]
+    )
+    assert "Finds its way around a repository" in shown  # what may be completed was
+    assert not list(home.folder.rglob("mark"))
+
+
+def test_somebody_who_types_is_told_no_error(home: Home) -> None:
+    assert offered(home, "tmuxagents nothing-of-ours ") == []
 
 
 def test_what_is_printed_is_a_script_of_the_shell(home: Home) -> None:

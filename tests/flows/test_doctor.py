@@ -15,7 +15,15 @@ from typing import TYPE_CHECKING, Any
 
 import pytest
 
-from tests.edges.apart import NOBODY, apart, become_somebody, let_in, mount_privately, mount_tmpfs
+from tests.edges.apart import (
+    NOBODY,
+    apart,
+    become_somebody,
+    let_in,
+    mount_privately,
+    mount_tmpfs,
+    set_dumpable,
+)
 from tests.flows.watchers import checked, registry_of, sleeper, told, wrapped_by
 from tests.harness import PATH, eventually, real_pi
 from tmuxagents.commands import examine_machine, known
@@ -283,6 +291,17 @@ def test_a_full_disk_is_broken(machine: Machine) -> None:
         return check.document()
 
     assert apart(act)["state"] == "broken"
+
+
+def test_where_a_task_cannot_be_hidden_from_ps_that_is_a_warning(machine: Machine) -> None:
+    def act() -> dict[str, Any]:
+        become_somebody()
+        set_dumpable(dumpable=False)
+        (check,) = examine_machine.proc(machine.case())
+        return check.document()
+
+    check = apart(act)
+    assert (check["state"], "on stdin" in check["hint"]) == ("warning", True)
 
 
 def test_where_folders_cannot_be_watched_that_is_a_warning(machine: Machine) -> None:

@@ -1,4 +1,4 @@
-"""A bounded part of scripts/torture: each fault once over a few live runs, some calls that fail."""
+"""A bounded part of scripts/torture: each fault over a few live runs, some calls that fail, each attack."""
 
 from __future__ import annotations
 
@@ -7,9 +7,11 @@ from typing import TYPE_CHECKING
 
 import pytest
 
-from tests.torture import alone, matrix, scale
+from tests.torture import alone, matrix, scale, siege, walls
 
 if TYPE_CHECKING:
+    from pathlib import Path
+
     from tests.torture.matrix import Case, Outcome
 
 RUNS, JOBS = 5, 4
@@ -24,6 +26,7 @@ CALLS = {"write ENOSPC", "fstat EIO", "pipe2 EMFILE", "write KILL", "rename KILL
 def cases() -> list[Case]:
     chosen = [case for case in matrix.faults(RUNS, seed=1, soon_s=PATIENT_S) if case.name not in LONG]
     chosen += [case for case in matrix.sweeps(quick=True) if case.name in CALLS]
+    chosen += walls.cases()
     return chosen + [
         case for case in scale.cases(quick=True) if "watcher" in case.name or "registry" in case.name
     ]
@@ -55,3 +58,11 @@ def test_what_is_left_out_is_there_to_be_left_out() -> None:
 @pytest.mark.parametrize("name", TITLES)
 def test_nothing_is_lost_doubled_or_left(outcomes: dict[str, Outcome], name: str) -> None:
     assert outcomes[name].wrong == []
+
+
+def test_an_attack_that_the_machine_does_not_allow_says_so_and_is_not_taken_for_one_that_failed() -> None:
+    def act(_: Path) -> list[str]:
+        raise siege.NotTried("only root can be another user")
+
+    outcome = matrix.Case("another user", "reads", act).carry_out()
+    assert (outcome.wrong, outcome.untried) == ([], "only root can be another user")

@@ -12,14 +12,14 @@ from pathlib import Path
 from typing import TYPE_CHECKING
 
 from tests.harness import ModelServer
-from tests.torture import attaches, fuzz, matrix, memory, scale, scripted
+from tests.torture import attaches, fuzz, matrix, memory, scale, scripted, walls
 
 if TYPE_CHECKING:
     from collections.abc import Callable, Iterable, Iterator
 
     from tests.torture.matrix import Case, Outcome
 
-PARTS = ("endings", "faults", "calls", "races", "storms", "attaches", "scale", "figures")
+PARTS = ("endings", "faults", "calls", "races", "storms", "attaches", "scale", "walls", "figures")
 
 
 def parse_options() -> argparse.Namespace:
@@ -90,6 +90,11 @@ def sizes(options: argparse.Namespace, _: ModelServer) -> Iterator[Case]:
     return scale.cases(quick=options.quick)
 
 
+def attacks(_: argparse.Namespace, __: ModelServer) -> Iterator[Case]:
+    """Yield the attacks on the walls."""
+    return walls.cases()
+
+
 # part -> what yields its cases, and how many of them are carried out side by side
 CASES: dict[str, tuple[Callable[[argparse.Namespace, ModelServer], Iterator[Case]], int]] = {
     "endings": (endings, 0),  # as --jobs says
@@ -99,6 +104,7 @@ CASES: dict[str, tuple[Callable[[argparse.Namespace, ModelServer], Iterator[Case
     "storms": (storms, 1),
     "attaches": (looks, 1),
     "scale": (sizes, 1),
+    "walls": (attacks, 4),
 }
 
 
@@ -163,6 +169,8 @@ def report(outcomes: list[Outcome]) -> int:
         slowest = max(outcome.seconds for outcome in of_row)
         why = next((outcome.unprovoked for outcome in of_row if outcome.unprovoked), None)
         end = f"  NOT PROVOKED: {why}" if why else ""
+        untried = next((outcome.untried for outcome in of_row if outcome.untried), None)
+        end = f"  NOT TRIED: {untried}" if untried else end
         figures = f"{len(of_row):>5} {len(of_row) - wrong:>5} {wrong:>5} {left:>5} {slowest:>6.1f} s"
         print(f"{kind:<15} {name:<{width}} {provoker:<4} {figures}{end}")
     return sum(bool(outcome.wrong) for outcome in outcomes)

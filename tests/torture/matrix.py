@@ -11,6 +11,7 @@ from typing import TYPE_CHECKING
 from tests.harness import Home, ModelServer, TmuxServer, real_pi
 from tests.torture import alone, attaches, endings, hooks, readers, real, scripted, storm, windows
 from tests.torture.fleet import LEFT, NotProvoked
+from tests.torture.siege import NotTried
 
 if TYPE_CHECKING:
     from collections.abc import Callable, Iterator
@@ -30,24 +31,38 @@ class Case:
     def carry_out(self) -> Outcome:
         """Provoke it; return what was wrong."""
         begun = time.monotonic()
-        unprovoked = None
+        unprovoked = untried = None
         with tempfile.TemporaryDirectory(prefix="torture-", ignore_cleanup_errors=True) as folder:
             try:
                 wrong = self._act(Path(folder))
             except NotProvoked as why:
                 wrong, unprovoked = [], str(why) or "no reason is known"
+            except NotTried as why:
+                wrong, untried = [], str(why)
             except Exception as error:  # noqa: BLE001  (one row must not end the table)
                 wrong = [f"{type(error).__name__}: {error}"]
-        return Outcome(self, wrong, time.monotonic() - begun, unprovoked)
+        return Outcome(self, wrong, time.monotonic() - begun, unprovoked, untried)
 
 
 class Outcome:
-    """What came of one case. `unprovoked`: why it could not be provoked, which is a failure, too."""
+    """What came of one case.
 
-    def __init__(self, case: Case, wrong: list[str], seconds: float, unprovoked: str | None = None) -> None:
+    `unprovoked`: why it could not be provoked, which is a failure, too. `untried`: why it was not even tried,
+    which is none.
+    """
+
+    def __init__(
+        self,
+        case: Case,
+        wrong: list[str],
+        seconds: float,
+        unprovoked: str | None = None,
+        untried: str | None = None,
+    ) -> None:
         self.case = case
         self.left = [line for line in wrong if line.startswith(LEFT)]
         self.unprovoked = unprovoked
+        self.untried = untried
         self.wrong = wrong if unprovoked is None else [f"it could not be provoked: {unprovoked}"]
         self.seconds = seconds
 

@@ -22,19 +22,61 @@ VARIABLE = "_TMUXAGENTS_COMPLETE"  # click's: a shell asks what could come next
 _SHELLS = ("bash", "zsh", "fish")
 _MOST = 50
 _LONGEST = 60
+# bash puts what it is offered onto the command line without quotes. To no shell do these letters mean more.
+_LETTERS = frozenset("abcdefghijklmnopqrstuvwxyzABCDEFGHIJKLMNOPQRSTUVWXYZ0123456789_-.@/+")
 
 
 @click.command("completion", epilog='Example: eval "$(tmuxagents completion bash)"')
 @click.argument("shell", type=click.Choice(_SHELLS))
 def completion(*, shell: str) -> None:
     """Print what lets SHELL complete our command line: verbs, options, runs, presets, layouts."""
+    streams.write(_script(shell, click.get_current_context().find_root().command))
+
+
+def _script(shell: str, root: click.Command) -> bytes:
     made = get_completion_class(shell)
     if made is None:  # click has all three
         raise click.UsageError(f"there is no completion for {shell}")
-    root = click.get_current_context().find_root().command
     # Not source(): for bash it starts a bash, to complain about old ones.
     script = made(root, {}, "tmuxagents", VARIABLE)
-    streams.write((script.source_template % script.source_vars()).encode() + b"\n")
+    return (script.source_template % script.source_vars()).encode() + b"\n"
+
+
+# --- answered ---------------------------------------------------------------------------------------------
+
+
+def answer(root: click.Command) -> int:
+    """Tell the shell that asks what could come next; return the exit code."""
+    shell, _, wanted = os.environ[VARIABLE].partition("_")
+    made = get_completion_class(shell) if shell in _SHELLS else None
+    if made is None or wanted not in ("complete", "source"):
+        return 1
+    if wanted == "source":
+        streams.write(_script(shell, root))
+        return 0
+    asked = made(root, {}, "tmuxagents", VARIABLE)
+    try:
+        words, incomplete = asked.get_completion_args()
+        offered = _safe(asked.get_completions(words, incomplete), incomplete)
+    except (TmuxAgentsError, click.ClickException, OSError):
+        return 0  # somebody who types is not told what is wrong elsewhere
+    streams.write("".join(f"{asked.format_completion(item)}\n" for item in offered).encode())
+    return 0
+
+
+def _safe(offered: Iterable[CompletionItem], incomplete: str) -> list[CompletionItem]:
+    """Return what may stand on a command line as it is: all that is offered goes through here.
+
+    A name may come from a file of a cloned repository. One that a shell would read in its own way is not
+    offered, nor one that would be an option where nobody has begun to write one.
+    """
+    return [
+        CompletionItem(item.value, item.type, sanitize.cut(sanitize.line(item.help or ""), _LONGEST) or None)
+        for item in offered
+        if item.value
+        and _LETTERS.issuperset(item.value)
+        and (incomplete.startswith("-") or not item.value.startswith("-"))
+    ]
 
 
 # --- offered ----------------------------------------------------------------------------------------------
@@ -78,9 +120,7 @@ def layouts(_context: click.Context, _parameter: click.Parameter, incomplete: st
 
 def _fitting(words: Iterable[tuple[str, str]], incomplete: str) -> list[CompletionItem]:
     return [
-        CompletionItem(word, help=sanitize.cut(sanitize.line(told), _LONGEST) or None)
-        for word, told in dict(words).items()
-        if word.startswith(incomplete)
+        CompletionItem(word, help=told) for word, told in dict(words).items() if word.startswith(incomplete)
     ][:_MOST]
 
 
@@ -101,10 +141,7 @@ def offer(command: click.Command) -> None:
 
 def _let(parameter: click.Parameter, wanted: Offer) -> None:
     def complete(context: click.Context, incomplete: str) -> list[CompletionItem]:
-        try:
-            return wanted(context, parameter, incomplete)
-        except (TmuxAgentsError, OSError):
-            return []  # somebody who types is not told what is wrong elsewhere
+        return wanted(context, parameter, incomplete)
 
     parameter.shell_complete = complete  # type: ignore[method-assign, assignment]
 

@@ -78,6 +78,10 @@ def run(arguments: Sequence[str] | None = None) -> None:
     """Run the command line and leave with the documented exit code."""
     argv = list(sys.argv[1:] if arguments is None else arguments)
     try:
+        if completing():
+            from tmuxagents.cli import completion  # noqa: PLC0415  (for shells that ask)
+
+            sys.exit(completion.answer(tmuxagents))
         # Standalone mode would turn Ctrl-C into exit code 1 and print errors in click's way.
         code = tmuxagents.main(args=argv, prog_name="tmuxagents", standalone_mode=False)
         if sys.stdout is not None:

@@ -85,7 +85,7 @@ def disk(case: Case) -> list[Check]:
 
 
 def proc(_case: Case) -> list[Check]:
-    """Look whether one can tell living processes from dead ones."""
+    """Look whether one can tell living processes from dead ones, and hide what is on a command line."""
     me = process.myself()
     process.boot_id()
     handle = process.open_handle(me.pid, me.start_time)
@@ -93,6 +93,9 @@ def proc(_case: Case) -> list[Check]:
         hint = "Linux 5.3 or newer is needed"
         return [checkup.broken("proc", "There are no handles of processes (pidfd) here", hint)]
     os.close(handle)
+    if not selftest.can_hide_words():
+        hint = "hand over a task that is nobody's business on stdin: tmuxagents run -"
+        return [checkup.warning("proc", "Others can read a task in ps: /proc/self/mem is closed", hint)]
     return [Check("proc", "/proc can be read, and processes have handles")]
 
 
