@@ -35,6 +35,7 @@ _BOTTOMLESS = sys.version_info >= (3, 12)  # who has such a value in hands canno
 _ENOUGH = 2 * _BOTTOM  # letters that so many brackets take
 _MOST_DIGITS = 10**300
 _BLANK = " \t\n\r"
+_DENSE_FROM, _MOST_PARTS = 256 * 1024, 300_000
 
 
 def encode(document: Mapping[str, Any], *, before: str = "{") -> bytes:
@@ -68,6 +69,18 @@ def decode(line: str | bytes, *, endless: bool = False) -> Any:
     if end != len(text) and text[end:].strip(_BLANK):
         raise ValueError("it says more than one thing")
     return value
+
+
+def is_dense(text: bytes) -> bool:
+    """Say whether decoding a text would take many times its length in memory: it holds too many parts."""
+    if len(text) < _DENSE_FROM:
+        return False
+    bare = text.replace(b"\\\\", b"").replace(b'\\"', b"")  # then each quote begins or ends a string
+    if bare.count(b'"') > _MOST_PARTS:
+        return True
+    return (
+        sum(piece.count(mark) for piece in bare.split(b'"')[::2] for mark in (b"[", b"{", b",")) > _MOST_PARTS
+    )
 
 
 def decode_first(text: str) -> Any:

@@ -18,6 +18,7 @@ from tests.flows.watchers import COMMAND
 from tests.harness import eventually, unread
 from tmuxagents.core import catalogue
 from tmuxagents.edges.subcall import Subcall
+from tmuxagents.serve import mcp
 
 if TYPE_CHECKING:
     from collections.abc import Iterator
@@ -437,6 +438,27 @@ def test_a_pipe_that_never_blocks_loses_nothing(parent: Parent) -> None:
         with open(reading, "rb") as file:
             assert [json.loads(line)["id"] for line in file] == list(range(40))
     assert server.returncode == 0
+
+
+@pytest.mark.parametrize("how", ["leaves", "SIGINT", "SIGTERM", "SIGHUP"])
+def test_a_client_that_does_not_read_keeps_nobody(parent: Parent, client: Client, how: str) -> None:
+    client.begin(f"pid a\n{WORKS}")
+    eventually(lambda: "a" in parent.desk.home.recorded())
+    for _ in range(40):  # more than a pipe holds
+        client.ask("tools/list")
+    assert client.server.stdout
+    full = fcntl.fcntl(client.server.stdout.fileno(), fcntl.F_GETPIPE_SZ)
+    eventually(lambda: unread(client.server.stdout.fileno()) > full - select.PIPE_BUF)  # type: ignore[union-attr]
+    assert client.server.stdin
+    if how == "leaves":
+        client.server.stdin.close()
+        client.server.stdin = None
+    else:
+        client.server.send_signal(signal.Signals[how])
+    assert client.server.wait(mcp.LAST_ANSWERS_S + 10) == 0
+    (run_id,) = parent.desk.runs()
+    eventually(lambda: parent.desk.folder(run_id).joinpath("result.json").exists())
+    assert ending(parent, run_id) == ("aborted", "parent")
 
 
 def test_a_call_that_takes_too_long_is_answered_and_goes_on(parent: Parent) -> None:

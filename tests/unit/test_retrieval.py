@@ -133,7 +133,7 @@ def test_defect_7_all_of_the_last_answer_is_told_not_its_first_part_alone() -> N
     [
         ([], retrieval.NO_TEXT),
         ([Message(USER, "p"), Message(RESULT, "r")], retrieval.NO_TEXT),
-        ([Message(ASSISTANT, "first"), Message(ASSISTANT, " \n", [("ls", {})])], "first"),
+        ([Message(ASSISTANT, "first"), Message(ASSISTANT, " \n", [("ls", "{}")])], "first"),
         ([Message(ASSISTANT, "first"), Message(ASSISTANT, "last"), Message(RESULT, "r")], "last"),
     ],
 )
@@ -175,9 +175,8 @@ def test_what_was_asked_is_left_out_and_what_failed_is_told() -> None:
 
 
 def test_arguments_and_results_are_cut() -> None:
-    text = retrieval.resume_text(
-        [run(Message(ASSISTANT, calls=[("t", {"d": "é" * 200})]), Message(RESULT, "x" * 501))]
-    )
+    asked = retrieval.messages("p", [events.tool_call("c", "t", {"d": "é" * 200})])[-1]
+    text = retrieval.resume_text([run(asked, Message(RESULT, "x" * 501))])
     call, result = text.split("\n\n")
     assert call == 'Tool Call: t({"d":"' + "é" * 114 + ")"
     assert result == f"Tool Result: {'x' * 500}..."

@@ -25,6 +25,11 @@ if TYPE_CHECKING:
 _SLICE = 1024 * 1024  # of a log of any size, so much is in memory at once
 _HEAD = 4
 _TAIL = 256
+_MOST_LINES = 2_000_000  # of the events; as rundir.MOST_BYTES, more than days of work need
+_TOO_LONG = "[a line of events.jsonl above 8 MB is not read]"
+_TOO_MUCH = (
+    "[events.jsonl is longer than anybody reads: what is beyond 1 GB, or 2,000,000 lines, is not read]"
+)
 _READ = (rundir.EVENTS, rundir.RESULT, rundir.WRAPPER)
 
 
@@ -36,7 +41,17 @@ class Reading:
     """
 
     __slots__ = (
-        *("_checkpoint", "_early", "_events", "_marks", "_narrator", "_offset", "_read_in", "_result"),
+        *(
+            "_checkpoint",
+            "_early",
+            "_events",
+            "_lines",
+            "_marks",
+            "_narrator",
+            "_offset",
+            "_read_in",
+            "_result",
+        ),
         *("_since", "_started", "_tail", "_take", "activity", "folder", "state", "wrapper"),
     )
 
@@ -55,7 +70,7 @@ class Reading:
         self.activity: str | None = None
         self._narrator = Narrator()
         self._events = events_file  # device and inode
-        self._offset = 0
+        self._offset = self._lines = 0
         self._tail = b""  # what was read last
         self._early = _HEAD  # so many of the next lines may be the start of the run
         self._started = False
@@ -101,6 +116,7 @@ class Reading:
             self.state, self.activity = point.state, point.activity
             self._narrator.take_up(point.calls)
             self._events, self._offset, self._tail = point.mark[:2], point.offset, point.tail
+            self._lines = point.lines
             self._since, self._started = point.mark, True
 
     def checkpoint(self) -> str | None:
@@ -113,6 +129,7 @@ class Reading:
         point = checkpoint.Checkpoint(
             mark=mark,
             offset=self._offset,
+            lines=self._lines,
             tail=self._tail,
             state=self.state,
             activity=self.activity,
@@ -159,13 +176,25 @@ class Reading:
         if mark[:2] != self._events or mark[2] < self._offset or not self._goes_on(path, mark):
             self._begin_anew(mark[:2])
         self._read_in = self.folder
-        while self._offset < mark[2]:  # what comes while we read is told by another mark
-            lines, self._offset = rundir.read_lines(path, self._offset, _SLICE)
-            if not lines:
+        while self._offset < mark[2] and not self._is_full():  # what comes meanwhile is told by another mark
+            before = self._offset
+            lines, self._offset = rundir.read_lines(path, before, _SLICE)
+            if self._offset == before:
                 return
-            self._tail = (lines[-1] + b"\n")[-_TAIL:]
-            self._look_for_start(lines)
-            self._fold(lines)
+            if lines:
+                self._tail = (lines[-1] + b"\n")[-_TAIL:]
+                self._lines += len(lines)
+                self._look_for_start(lines)
+                self._fold(lines)
+            else:
+                self._tail = rundir.read_before(path, self._offset, _TAIL)
+                self.activity = _TOO_LONG
+        if self._offset < mark[2]:
+            self.activity = _TOO_MUCH
+            self.state.settled = False  # what is not read may say that it went on: nothing is proven
+
+    def _is_full(self) -> bool:
+        return self._offset >= rundir.MOST_BYTES or self._lines >= _MOST_LINES
 
     def _look_for_start(self, lines: list[bytes]) -> None:
         early, self._early = lines[: self._early], max(0, self._early - len(lines))
@@ -177,9 +206,7 @@ class Reading:
             return True
         if self._since is not None and mark[2] == self._since[2] and mark != self._since:
             return False  # touched, and nothing came
-        size = len(self._tail)
-        lines, _ = rundir.read_lines(path, self._offset - size, size)
-        return bool(lines) and lines[0] + b"\n" == self._tail
+        return rundir.read_before(path, self._offset, len(self._tail)) == self._tail
 
     def _fold(self, lines: list[bytes]) -> None:
         for line in lines:

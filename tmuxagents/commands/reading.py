@@ -11,7 +11,7 @@ from tmuxagents.core import events, prompt, retrieval, transcript, usage
 from tmuxagents.core.documents import first_bytes
 from tmuxagents.core.progress import Narrator
 from tmuxagents.edges import rundir
-from tmuxagents.errors import NoSuchRun
+from tmuxagents.errors import NoSuchRun, NotPossible
 
 TYPE_CHECKING = False
 if TYPE_CHECKING:
@@ -34,7 +34,7 @@ def answer(run: Run, max_bytes: int | None = None) -> str | None:
         with contextlib.suppress(NoSuchRun):  # it was opened again, and nothing has been said since
             return answer(inspect(before), max_bytes)
     if run.ended:
-        whole = rundir.read_bytes(f"{run.run_dir}/{rundir.OUTPUT}")
+        whole = rundir.read_bytes(f"{run.run_dir}/{rundir.OUTPUT}", limit=rundir.BIGGEST_OUTPUT)
         text = text if whole is None else whole.decode("utf-8", "replace")
         if text is None and run.result is not None and isinstance(run.result.get("output"), str):
             text = run.result["output"]
@@ -100,8 +100,11 @@ def _told_again(run_dir: str) -> Iterator[bytes]:
 
 
 def _lines(run_dir: str, name: str, *, follow: bool) -> Iterator[bytes]:
-    """Yield the complete lines of a file, until the run has ended if they are followed."""
-    offset = 0
+    """Yield the complete lines of a file, until the run has ended if they are followed.
+
+    Raises NotPossible at the end if some were passed over: see edges/rundir.
+    """
+    offset = passed_over = 0
     place = None
     path = f"{run_dir}/{name}"
     follower = Follower(run_dir) if follow else None  # it reads on, however long the log is by now
@@ -111,13 +114,18 @@ def _lines(run_dir: str, name: str, *, follow: bool) -> Iterator[bytes]:
         # Ended is asked before the file is read: what was written before the end is then never missed.
         ended = follower is None or follower.look().ended
         while True:
-            lines, offset = rundir.read_lines(path, offset, _SLICE)
-            if not lines:
+            before = offset
+            lines, offset = rundir.read_lines(path, before, _SLICE)
+            if offset == before:
                 break
+            passed_over += not lines
             yield from lines
-        if ended:
-            return
+        if ended or offset >= rundir.MOST_BYTES:
+            break
         time.sleep(_LOOK_EVERY_S)
+    if passed_over or offset >= rundir.MOST_BYTES:
+        message = f"Not all of {path} was read: a line in it is above 8 MB, or it is above 1 GB."
+        raise NotPossible(message, kind="log-too-long", hint="no run writes that; look at the file itself")
 
 
 # --- as the tools of a parent tell it ---------------------------------------------------------------------
@@ -143,7 +151,8 @@ def _asked(run: Run) -> str:
 
 
 def _events(run_dir: str) -> Iterator[Event]:
-    for line in _lines(run_dir, rundir.EVENTS, follow=False):
-        event = events.decode(line)
-        if event is not None:
-            yield event
+    with contextlib.suppress(NotPossible):  # what could be read is told
+        for line in _lines(run_dir, rundir.EVENTS, follow=False):
+            event = events.decode(line)
+            if event is not None:
+                yield event

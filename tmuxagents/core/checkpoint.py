@@ -19,25 +19,26 @@ if TYPE_CHECKING:
 
     from tmuxagents.core.progress import Call
 
-_VERSION = 2  # raised where events add up to something else than before, or something else is kept of them
+_VERSION = 3  # raised where events add up to something else than before, or something else is kept of them
 _LONGEST = 64 * 1024  # bytes
 _BIGGEST_COUNT = 2**53
 _BIGGEST_MARK = 2**64
 _PLACES = 4  # of a mark: device, inode, size, time of change
 _CALL = 3  # its id, tool, argument
-_KEYS = frozenset(("v", "mark", "offset", "tail", "activity", "calls", "state"))
+_KEYS = frozenset(("v", "mark", "offset", "lines", "tail", "activity", "calls", "state"))
 
 
 class Checkpoint:
     """What is needed to go on. `mark`: what the file was known by, `tail`: the last bytes before `offset`."""
 
-    __slots__ = ("activity", "calls", "mark", "offset", "state", "tail")
+    __slots__ = ("activity", "calls", "lines", "mark", "offset", "state", "tail")
 
     def __init__(  # noqa: PLR0913  (all that a reading has come to)
         self,
         *,
         mark: tuple[int, int, int, int],
         offset: int,
+        lines: int,
         tail: bytes,
         state: RunState,
         activity: str | None,
@@ -45,6 +46,7 @@ class Checkpoint:
     ) -> None:
         self.mark = mark
         self.offset = offset
+        self.lines = lines  # how many there are before it
         self.tail = tail
         self.state = state
         self.activity = activity
@@ -62,6 +64,7 @@ def encode(point: Checkpoint) -> str | None:
         "v": _VERSION,
         "mark": list(point.mark),
         "offset": point.offset,
+        "lines": point.lines,
         "tail": point.tail.decode("latin-1"),
         "activity": point.activity,
         "calls": [list(call) for call in point.calls],
@@ -85,6 +88,7 @@ def decode(text: str) -> Checkpoint | None:
     return Checkpoint(
         mark=tuple(document["mark"]),
         offset=document["offset"],
+        lines=document["lines"],
         tail=document["tail"].encode("latin-1"),
         state=_state(document["state"]),
         activity=document["activity"],
@@ -110,6 +114,7 @@ def _is_one(document: dict[str, Any]) -> bool:
         and document["v"] == _VERSION
         and _is_list(document["mark"], _is_place, _PLACES)
         and _is_count(document["offset"])
+        and _is_count(document["lines"])
         and _is_tail(document["tail"], document["offset"])
         and _is_text(document["activity"])
         and _is_list(document["calls"], _is_call)
@@ -132,8 +137,8 @@ def _is_count(value: Any) -> bool:
 
 
 def _is_tail(value: Any, offset: int) -> bool:
-    """Say whether it is the end of a line, as a letter a byte."""
-    return type(value) is str and len(value) <= offset and value.endswith("\n") and max(value) <= "\xff"
+    """Say whether it is what stands before an offset, as a letter a byte."""
+    return type(value) is str and 0 < len(value) <= offset and max(value) <= "\xff"
 
 
 def _is_text(value: Any) -> bool:

@@ -14,6 +14,7 @@ if TYPE_CHECKING:
 RESULT_TEXT_LIMIT = 500
 _MOST = 2**53  # no count, cost or moment is larger
 THINKING_LIMIT = 2048
+_BIG, _WIDE = 256 * 1024, 4 * 1024 * 1024  # bytes of a line
 _HEAD = frozenset(("v", "seq", "at", "type"))
 USAGE_KEYS = ("input", "output", "cacheRead", "cacheWrite", "totalTokens", "cost")
 
@@ -53,7 +54,9 @@ def encode(event: Event) -> bytes:
 
 
 def decode(line: bytes) -> Event | None:
-    """Return the event of one line, None if the line is torn or no event."""
+    """Return the event of one line, None if the line is torn or no event, or takes far more memory than ours."""
+    if len(line) > _BIG and (jsonline.is_dense(line) or (len(line) > _WIDE and not line.isascii())):
+        return None
     try:
         document = jsonline.decode(line)
     except (ValueError, RecursionError):

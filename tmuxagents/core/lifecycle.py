@@ -47,6 +47,7 @@ TRANSITIONS: dict[str, dict[str, str]] = {
     LEAVING: {"stderr": LEAVING, "left_behind": LEAVING, "child_exited": EXITED},
     EXITED: {"stderr": EXITED, "left_behind": EXITED},
 }
+_MOST_LEFT, _WORD = 1000, 256  # processes, and letters of a word about one
 _KNOWN = frozenset(kind for row in TRANSITIONS.values() for kind in row)
 
 
@@ -228,7 +229,9 @@ def _stderr(state: RunState, fields: dict[str, Any], _at: float) -> None:
 
 
 def _left_behind(state: RunState, fields: dict[str, Any], _at: float) -> None:
-    state.left_behind.append({key: fields.get(key) for key in ("pid", "comm", "why")})
+    if len(state.left_behind) < _MOST_LEFT:
+        words = {key: value and value[:_WORD] for key in ("comm", "why") for value in [_str(fields.get(key))]}
+        state.left_behind.append({"pid": _int(fields.get("pid")), **words})
 
 
 def _child_exited(state: RunState, fields: dict[str, Any], _at: float) -> None:

@@ -115,4 +115,4 @@ class Narrator:
 
 
 def _word(value: Any) -> str | None:
-    return value if isinstance(value, str) and value else None
+    return value[:_KEPT] if isinstance(value, str) and value else None

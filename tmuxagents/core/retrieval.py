@@ -6,6 +6,7 @@ A message is one prompt, one answer or one result of a tool; a run comes as `Tol
 from __future__ import annotations
 
 import json
+from collections import deque
 
 from tmuxagents import records
 from tmuxagents.core.delegates import status_word
@@ -22,15 +23,17 @@ MOST_MESSAGES = 500
 NO_TEXT = "(no text output from sub-agent)"
 NO_MESSAGES = "(no messages in session)"
 _ARGS, _RESULT = 120, 500
+_MOST_TEXT = 8 * 1024 * 1024  # letters that are told of a run, beside its prompt; no model takes more
+_MOST_CALLS, _NAME = 1000, 256  # calls of one answer, and letters of a tool's name
 _GAP, _RULE = "\n\n", "\n---\n"
 
 
 class Message:
-    """One message: who, what was said, and the calls that an answer made as (tool, arguments)."""
+    """One message: who, what was said, and the calls that an answer made as (tool, its arguments cut)."""
 
     __slots__ = ("calls", "role", "text")
 
-    def __init__(self, role: str, text: str = "", calls: Sequence[tuple[str, Any]] = ()) -> None:
+    def __init__(self, role: str, text: str = "", calls: Sequence[tuple[str, str]] = ()) -> None:
         self.role = role
         self.text = text
         self.calls = calls
@@ -52,49 +55,62 @@ class Told:
 
 def messages(prompt: str, log: Iterable[Event], most: int = MOST_MESSAGES) -> list[Message]:
     """Return the latest messages of a run. `prompt` is what it was asked, without a transcript before it."""
-    fold = _Fold(prompt)
+    fold = _Fold(prompt, most)
     for event in log:
         fold.take(event)
-    return fold.done()[-most:]
+    return fold.done()
 
 
 class _Fold:
     """Puts answers together: their text and calls come one by one, and `usage` ends them."""
 
-    def __init__(self, prompt: str) -> None:
-        self._told = [Message(USER, prompt)]
+    def __init__(self, prompt: str, most: int) -> None:
+        self._told: deque[Message] = deque()
+        self._most = most
+        self._most_text = _MOST_TEXT + len(prompt)
+        self._size = 0
         self._text = ""
-        self._calls: list[tuple[str, Any]] = []
+        self._calls: list[tuple[str, str]] = []
         self._is_counted = False  # a result has ended the answer whose usage comes only now
+        self._add(Message(USER, prompt))
 
     def take(self, event: Event) -> None:
         fields = event.fields
         text = _str(fields.get("text"))
         if event.type == "tool_call":
-            self._calls.append((_str(fields.get("toolName")) or "tool", fields.get("args")))
+            if len(self._calls) < _MOST_CALLS:
+                tool = _str(fields.get("toolName"))[:_NAME] or "tool"
+                self._calls.append((tool, _args(fields.get("args"))))
         elif event.type == "assistant_text":
             self._close()
             self._text = text
         elif event.type == "usage":
             if self._text or self._calls or not self._is_counted:
-                self._told.append(self._answer())
+                self._add(self._answer())
             self._is_counted = False
         elif event.type == "tool_result":
             self._is_counted |= bool(self._text or self._calls)
             self._close()
-            self._told.append(Message(RESULT, text))
+            self._add(Message(RESULT, text))
         elif event.type in ("human_input", "message_sent") and text:
             self._close()
-            self._told.append(Message(USER, text))
+            self._add(Message(USER, text))
 
     def done(self) -> list[Message]:
         """Return all messages; what an answer has said so far is one."""
         self._close()
-        return self._told
+        return list(self._told)
+
+    def _add(self, message: Message) -> None:
+        """Add a message; the oldest go where there are too many of them, or they say too much."""
+        self._told.append(message)
+        self._size += _size(message)
+        while len(self._told) > 1 and (len(self._told) > self._most or self._size > self._most_text):
+            self._size -= _size(self._told.popleft())
 
     def _close(self) -> None:
         if self._text or self._calls:
-            self._told.append(self._answer())
+            self._add(self._answer())
 
     def _answer(self) -> Message:
         answer = Message(ASSISTANT, self._text, self._calls)
@@ -150,7 +166,7 @@ def _session_parts(message: Message) -> list[str]:
     if message.role != ASSISTANT:
         return []
     said = [message.text] if message.text else []
-    return [*said, *(f"→ {tool}: {_args(args)}" for tool, args in message.calls)]
+    return [*said, *(f"→ {tool}: {args}" for tool, args in message.calls)]
 
 
 # --- what a resumed run is told ---------------------------------------------------------------------------
@@ -181,11 +197,15 @@ def _resume_parts(message: Message) -> list[str]:
     if speaker is None:
         return []
     said = [f"{speaker}: {message.text}"] if message.text else []
-    return [*said, *(f"Tool Call: {tool}({_args(args)})" for tool, args in message.calls)]
+    return [*said, *(f"Tool Call: {tool}({args})" for tool, args in message.calls)]
 
 
 def _error(run: Told) -> list[str]:
     return [f"[Error: {run.error_message}]"] if run.error_message else []
+
+
+def _size(message: Message) -> int:
+    return len(message.text) + sum(len(tool) + len(args) for tool, args in message.calls)
 
 
 def _args(args: Any) -> str:

@@ -2,6 +2,7 @@
 
 from __future__ import annotations
 
+import errno
 import fcntl
 import os
 import time
@@ -11,12 +12,14 @@ from tmuxagents.edges import rundir, rundir_writing
 
 TYPE_CHECKING = False
 if TYPE_CHECKING:
+    from collections.abc import Iterator
     from typing import Any
 
 INBOX = "inbox.jsonl"
 STEER, FOLLOW_UP, STOP = "steer", "followUp", "stop"
 KINDS = (STEER, FOLLOW_UP, STOP)
 _FLAGS = os.O_RDWR | os.O_CREAT | os.O_APPEND | os.O_NOFOLLOW | os.O_NONBLOCK | os.O_CLOEXEC
+MOST_BYTES = 64 * 1024 * 1024  # of an inbox; more is neither written nor read
 _PIECE = 1024 * 1024
 _LOCK_LIMIT_S = 5.0
 
@@ -37,7 +40,7 @@ def append(run_dir: str, kind: str, text: str | None) -> int:
     handle = os.open(f"{run_dir}/{INBOX}", _FLAGS, 0o600)
     try:
         _lock(handle)
-        number, torn = _counted(handle)
+        number, torn = _counted(run_dir, handle)
         message = {"v": 1, "inboxId": number + 1, "at": round(time.time(), 3), "kind": kind, "text": text}
         rundir_writing.write_all(handle, (b"\n" if torn else b"") + jsonline.encode(message))
     finally:
@@ -59,14 +62,24 @@ def _lock(handle: int) -> None:
             return
 
 
-def _counted(handle: int) -> tuple[int, bool]:
+def _counted(run_dir: str, handle: int) -> tuple[int, bool]:
     """Return the highest number in the file, and whether its last line is torn."""
-    os.lseek(handle, 0, os.SEEK_SET)
-    text = b""
-    while piece := os.read(handle, _PIECE):
-        text += piece
-    *lines, rest = text.split(b"\n")
-    return max((read.inbox_id for line in lines if (read := _read(line)) is not None), default=0), bool(rest)
+    size = os.fstat(handle).st_size
+    if size > MOST_BYTES:
+        raise OSError(errno.EFBIG, f"the inbox holds more than {MOST_BYTES // 1024 // 1024} MB")
+    pieces = _pieces(f"{run_dir}/{INBOX}", 0)
+    highest = max((message.inbox_id for messages, _ in pieces for message in messages), default=0)
+    return highest, os.pread(handle, 1, max(0, size - 1)) not in (b"", b"\n")
+
+
+def _pieces(path: str, offset: int) -> Iterator[tuple[list[Message], int]]:
+    """Yield the messages behind an offset, about 1 MB of them at a time, and the offset behind them."""
+    while offset <= MOST_BYTES:
+        lines, after = rundir.read_lines(path, offset, _PIECE)
+        if after == offset:
+            return
+        offset = after
+        yield [message for line in lines if (message := _read(line)) is not None], offset
 
 
 class Inbox:
@@ -80,16 +93,21 @@ class Inbox:
         self._place: tuple[int, int] | None = None
 
     def fresh(self) -> list[Message]:
-        """Return the messages that came since the last look."""
+        """Return the messages that came since the last look; of more than 1 MB, the first ones."""
         place = rundir.place_of(self._path)
         if place != self._place:  # its directory was removed, and it was begun anew
             self._place, self._offset = place, 0
-        lines, self._offset = rundir.read_lines(self._path, self._offset)
-        return [message for line in lines if (message := _read(line)) is not None]
+        for messages, offset in _pieces(self._path, self._offset):
+            self._offset = offset
+            if messages:
+                return messages
+        return []
 
 
 def _read(line: bytes) -> Message | None:
     """Read a line; None if it is no message: a child can write there, too."""
+    if jsonline.is_dense(line):
+        return None
     try:
         raw: Any = jsonline.decode(line)
     except (ValueError, RecursionError):

@@ -40,7 +40,15 @@ _NOTHING = (errno.ENOENT, errno.ENOTDIR, errno.EACCES, errno.EPERM, errno.ELOOP,
 _UNKNOWN = (errno.EMFILE, errno.ENFILE, errno.ENOMEM, errno.EIO, errno.ESTALE)
 _CHUNK = 1024 * 1024
 _OTHERS_WRITE = stat.S_IWGRP | stat.S_IWOTH
-_BIGGEST_JSON = 64 * 1024 * 1024  # a plan holds its task; but a forged file must not fill the memory
+
+# What is read of a run's files. A child can write there what it likes: no file of one run may take the memory
+# or the time of those who look at all runs.
+LONGEST_LINE = 8 * 1024 * 1024  # of a log; the wrapper writes none that is longer
+MOST_BYTES = 1024 * 1024 * 1024  # of a log: a million events of 1 KB each
+BIGGEST_OUTPUT = 16 * 1024 * 1024
+_BIGGEST = 64 * 1024 * 1024  # of a file that is read at once: a plan holds its task
+_BIGGEST_RECORD = 4 * 1024 * 1024  # a result, or who the wrapper is: our own words, and 64 KB of the answer
+_MUCH = 16 * 1024 * 1024
 
 
 def seal_of(run_dir: str) -> str:
@@ -50,20 +58,17 @@ def seal_of(run_dir: str) -> str:
 
 
 def read_bytes(path: str, *, limit: int | None = None) -> bytes | None:
-    """Return a file's content; None if there is none, or something else in its place.
+    """Return a file's content; None if there is none, or something else in its place, or more than the limit.
 
     Raises OSError where nobody can say.
     """
-    try:
-        handle = os.open(path, os.O_RDONLY | os.O_NOFOLLOW | os.O_NONBLOCK | os.O_CLOEXEC)
-    except OSError as error:
-        _unless_unknown(error)
+    most = _BIGGEST if limit is None else limit
+    opened = _open(path)
+    if opened is None:
         return None
+    handle, size = opened
     try:
-        facts = os.fstat(handle)
-        if not _is_ours(facts) or (limit is not None and facts.st_size > limit):
-            return None
-        return _read_all(handle)
+        return None if size > most else _read_all(handle, most)
     except OSError as error:
         _unless_unknown(error)
         return None
@@ -76,30 +81,48 @@ def _is_ours(facts: os.stat_result) -> bool:
     return stat.S_ISREG(facts.st_mode) and facts.st_uid in (os.geteuid(), 0)
 
 
+def _open(path: str) -> tuple[int, int] | None:
+    """Open a plain file of ours; return the handle and its size. None if there is nothing, or something else."""
+    try:
+        handle = os.open(path, os.O_RDONLY | os.O_NOFOLLOW | os.O_NONBLOCK | os.O_CLOEXEC)
+    except OSError as error:
+        _unless_unknown(error)
+        return None
+    facts = os.fstat(handle)
+    if not _is_ours(facts):
+        os.close(handle)
+        return None
+    return handle, facts.st_size
+
+
 def _unless_unknown(error: OSError) -> None:
     if error.errno in _UNKNOWN:
         raise error
 
 
-def _read_all(handle: int) -> bytes:
-    pieces = []
+def _read_all(handle: int, most: int) -> bytes | None:
+    pieces, size = [], 0
     while piece := os.read(handle, _CHUNK):
         pieces.append(piece)
+        size += len(piece)
+        if size > most:  # it grew while it was read
+            return None
     return b"".join(pieces)
 
 
 def _read_some(handle: int, most: int) -> bytes:
-    pieces = []
-    while piece := os.read(handle, most):
+    pieces, size = [], 0
+    while size < LONGEST_LINE and (piece := os.read(handle, most)):
         pieces.append(piece)
+        size += len(piece)
         if b"\n" in piece:
             break
     return b"".join(pieces)
 
 
-def _read_json(path: str) -> dict[str, Any] | None:
-    text = read_bytes(path, limit=_BIGGEST_JSON)
-    if text is None:
+def _read_json(path: str, limit: int) -> dict[str, Any] | None:
+    text = read_bytes(path, limit=limit)
+    if text is None or jsonline.is_dense(text):
         return None
     try:
         document = jsonline.decode(text)
@@ -110,13 +133,13 @@ def _read_json(path: str) -> dict[str, Any] | None:
 
 def read_meta(run_dir: str) -> dict[str, Any] | None:
     """Return the plan of a run; None if there is no such run, or not in this directory."""
-    meta = _read_json(f"{run_dir}/{META}")
+    meta = _read_json(f"{run_dir}/{META}", _BIGGEST)
     return meta if meta is not None and meta.get("runId") == os.path.basename(run_dir) else None
 
 
 def read_result(run_dir: str) -> dict[str, Any] | None:
     """Return the result if there is one that can be read."""
-    result = _read_json(f"{run_dir}/{RESULT}")
+    result = _read_json(f"{run_dir}/{RESULT}", _BIGGEST_RECORD)
     if (
         result is None
         or result.get("status") not in records.ENDED
@@ -128,7 +151,7 @@ def read_result(run_dir: str) -> dict[str, Any] | None:
 
 def read_wrapper(run_dir: str) -> dict[str, Any] | None:
     """Return what the wrapper wrote of itself."""
-    return _read_json(f"{run_dir}/{WRAPPER}")
+    return _read_json(f"{run_dir}/{WRAPPER}", _BIGGEST_RECORD)
 
 
 def identity_of(wrapper: Mapping[str, Any] | None) -> Identity | None:
@@ -143,29 +166,57 @@ def identity_of(wrapper: Mapping[str, Any] | None) -> Identity | None:
     return Identity(host=str(host), boot_id=str(boot), pid_namespace=namespace, pid=pid, start_time=started)  # type: ignore[arg-type]
 
 
-def read_lines(path: str, offset: int, most: int | None = None) -> tuple[list[bytes], int]:
+def read_lines(path: str, offset: int, most: int = _MUCH) -> tuple[list[bytes], int]:
     """Return the complete lines from an offset on, and the offset behind them; a torn tail stays.
 
-    `most`: read about so many bytes, but a whole line at least. Raises OSError where nobody can say.
+    About `most` bytes are read, but a whole line at least. A line that is too long is passed over piece by
+    piece: the offset moves on, and no line comes. Nothing is read beyond MOST_BYTES. Raises OSError where
+    nobody can say.
     """
-    try:
-        handle = os.open(path, os.O_RDONLY | os.O_NOFOLLOW | os.O_NONBLOCK | os.O_CLOEXEC)
-    except OSError as error:
-        _unless_unknown(error)
+    opened = _open(path) if offset < MOST_BYTES else None
+    if opened is None:
         return [], offset
+    handle, size = opened
     try:
-        facts = os.fstat(handle)
-        if not _is_ours(facts) or facts.st_size <= offset:
+        if size <= offset:
             return [], offset
         os.lseek(handle, offset, os.SEEK_SET)
-        text = _read_all(handle) if most is None else _read_some(handle, most)
+        text = _read_some(handle, most)
+        end = text.rfind(b"\n")
+        if end < 0:
+            return [], _behind_hole(handle, offset + len(text)) if len(text) >= LONGEST_LINE else offset
     except OSError as error:
         _unless_unknown(error)
         return [], offset
     finally:
         os.close(handle)
-    whole, newline, _torn = text.rpartition(b"\n")
-    return (whole.split(b"\n"), offset + len(whole) + 1) if newline else ([], offset)
+    lines = text[:end].split(b"\n")
+    if end > LONGEST_LINE:
+        lines = [line for line in lines if len(line) <= LONGEST_LINE]
+    return lines, offset + end + 1
+
+
+def _behind_hole(handle: int, offset: int) -> int:
+    """Return where the next bytes are that somebody has written."""
+    try:
+        return os.lseek(handle, offset, os.SEEK_DATA)
+    except OSError as error:
+        return os.lseek(handle, 0, os.SEEK_END) if error.errno == errno.ENXIO else offset
+
+
+def read_before(path: str, offset: int, size: int) -> bytes:
+    """Return the last bytes before an offset. Raises OSError where nobody can say."""
+    opened = _open(path)
+    if opened is None:
+        return b""
+    begin = max(0, offset - size)
+    try:
+        return os.pread(opened[0], offset - begin, begin)
+    except OSError as error:
+        _unless_unknown(error)
+        return b""
+    finally:
+        os.close(opened[0])
 
 
 def place_of(path: str) -> tuple[int, int] | None:

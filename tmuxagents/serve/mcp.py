@@ -12,6 +12,7 @@ import os
 import select
 import selectors
 import signal
+import stat
 import time
 
 from tmuxagents import jsonline
@@ -40,7 +41,7 @@ class Server:
         self, reading: int, writing: int, *, offered: bool, limit_s: float | None, options: Sequence[str] = ()
     ) -> None:
         self._reading = reading
-        self._writing = writing
+        self._writing, self._piece = _unblocked(writing)
         self._offered = offered
         self._limit_s = limit_s
         self._options = options
@@ -55,11 +56,11 @@ class Server:
 
     def serve(self) -> None:
         """Serve until the client leaves or a signal comes; no child that it waits for works on then."""
-        waking, self._waker = os.pipe2(os.O_NONBLOCK | os.O_CLOEXEC)
+        self._waking, self._waker = os.pipe2(os.O_NONBLOCK | os.O_CLOEXEC)
         signal.set_wakeup_fd(self._waker, warn_on_full_buffer=False)
         for number in (signal.SIGINT, signal.SIGTERM, signal.SIGHUP):
             signal.signal(number, lambda *_: None)
-        self._selector.register(waking, selectors.EVENT_READ, self._leave)
+        self._selector.register(self._waking, selectors.EVENT_READ, self._leave)
         try:
             self._selector.register(self._reading, selectors.EVENT_READ, self._hear)
         except PermissionError:  # a file can always be read, and so it cannot be waited for
@@ -106,10 +107,30 @@ class Server:
     def _say(self, message: Message | None) -> None:
         rest = memoryview(jsonline.encode(message)) if message is not None else memoryview(b"")
         while rest:
-            try:
-                rest = rest[os.write(self._writing, rest) :]
-            except BlockingIOError:  # a client can have made the pipe so
-                select.select([], [self._writing], [])
+            self._wait_for_room()
+            with contextlib.suppress(BlockingIOError):  # a client can have made the pipe so
+                rest = rest[os.write(self._writing, rest[: self._piece]) :]
+
+    def _wait_for_room(self) -> None:
+        """Wait until a write cannot block; leave if a signal comes, or the client has gone.
+
+        A client that has closed its end may still read what it asked for, but not for ever.
+        """
+        poll = select.poll()
+        poll.register(self._writing, select.POLLOUT)
+        poll.register(self._waking, select.POLLIN)
+        poll.register(self._reading, select.POLLRDHUP)
+        ends_at = self._ends_at
+        while True:
+            left_ms = None if ends_at is None else max(0, round((ends_at - time.monotonic()) * 1000))
+            ready = dict(poll.poll(left_ms))
+            if self._waking in ready or left_ms == 0:
+                raise BrokenPipeError
+            if self._writing in ready:
+                return
+            if self._reading in ready:
+                poll.unregister(self._reading)
+                ends_at = time.monotonic() + LAST_ANSWERS_S if ends_at is None else ends_at
 
     # --- what the client says -----------------------------------------------------------------------------
 
@@ -232,3 +253,14 @@ class Server:
                 )
             elif now >= call.tells_at:
                 self._say(call.progress())
+
+
+def _unblocked(handle: int) -> tuple[int, int]:
+    """Return a handle of the same pipe that never blocks, and how much to write at once.
+
+    The client's own handle stays as it is. What is no pipe takes PIPE_BUF bytes as soon as it takes any.
+    """
+    if stat.S_ISFIFO(os.fstat(handle).st_mode):
+        with contextlib.suppress(OSError):  # one of another user
+            return os.open(f"/proc/self/fd/{handle}", os.O_WRONLY | os.O_NONBLOCK | os.O_CLOEXEC), _PIECE
+    return handle, select.PIPE_BUF

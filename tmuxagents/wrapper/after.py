@@ -2,6 +2,7 @@
 
 from __future__ import annotations
 
+import errno
 import os
 import select
 import time
@@ -67,8 +68,7 @@ class After:
 
     def outputs(self) -> list[str | None]:
         """Return what they answered, in the order in which they were named."""
-        found = [rundir.read_bytes(f"{run_dir}/{rundir.OUTPUT}") for run_dir in self._run_dirs]
-        return [None if text is None else text.decode("utf-8", "replace") for text in found]
+        return [_output(run_dir) for run_dir in self._run_dirs]
 
     def _say(self, run: Run) -> None:
         if run.run_id == self._said:
@@ -93,6 +93,17 @@ class After:
                 os.close(other)
 
 
+def _output(run_dir: str) -> str | None:
+    """Return what a run answered; where its file is gone, or is not ours any more, what its events say."""
+    text = rundir.read_bytes(f"{run_dir}/{rundir.OUTPUT}", limit=rundir.BIGGEST_OUTPUT)
+    if text is not None:
+        return text.decode("utf-8", "replace")
+    try:
+        return inspect(run_dir).state.text
+    except NoSuchRun:
+        return None
+
+
 def _handle_of(run: Run) -> int | None:
     """Return what becomes readable when a run's wrapper ends."""
     identity = rundir.identity_of(run.wrapper)
@@ -103,7 +114,9 @@ def _handle_of(run: Run) -> int | None:
 
 def write_prompt(run_dir: str, task: str, outputs: Sequence[str | None]) -> int:
     """Put what the runs before answered into the prompt; return it, open for the child to read."""
-    written = rundir.read_bytes(f"{run_dir}/{rundir.PROMPT}") or b""
+    written = rundir.read_bytes(f"{run_dir}/{rundir.PROMPT}")
+    if written is None:
+        raise OSError(errno.EINVAL, "no file that can be read", rundir.PROMPT)
     text = prompt.with_outputs(written.decode("utf-8", "surrogateescape"), task, outputs)
     rundir_writing.replace(run_dir, rundir.PROMPT, text.encode("utf-8", "surrogateescape"))
     return rundir.open_prompt(run_dir)

@@ -46,7 +46,9 @@ class Talk:
 
     def look(self, now: float) -> None:
         """Pass on what came into the inbox."""
-        if not self._is_begun:
+        if (
+            not self._is_begun or self._bridge.waiting is not None
+        ):  # what it cannot take yet stays in the inbox
             return
         for message in self._inbox.fresh():
             self._ordered[message.inbox_id] = message, now + _TAKEN_WITHIN_S
