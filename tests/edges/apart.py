@@ -172,13 +172,17 @@ def enter_user_namespace(user: int) -> None:
 
 def mount_privately() -> None:
     """Enter a mount namespace of our own; nobody else sees what is mounted from now on."""
-    user, group = os.getuid(), os.getgid()
     if _libc.unshare(_CLONE_NEWNS) != 0:
-        _check(_libc.unshare(_CLONE_NEWNS | _CLONE_NEWUSER), "unshare (are user namespaces forbidden here?)")
-        for name, text in (("setgroups", "deny"), ("uid_map", f"0 {user} 1"), ("gid_map", f"0 {group} 1")):
-            with open(f"/proc/self/{name}", "w", encoding="ascii") as file:
-                file.write(text)
+        enter_user_namespace(f"0 {os.getuid()} 1", f"0 {os.getgid()} 1", _CLONE_NEWNS)
     _check(_libc.mount(None, b"/", None, _MS_REC | _MS_PRIVATE, None), "mount --make-rprivate")
+
+
+def enter_user_namespace(users: str, groups: str, besides: int = 0) -> None:
+    """Enter a user namespace of our own, in which only these users and groups are known."""
+    _check(_libc.unshare(_CLONE_NEWUSER | besides), "unshare (are user namespaces forbidden here?)")
+    for name, text in (("setgroups", "deny"), ("uid_map", users), ("gid_map", groups)):
+        with open(f"/proc/self/{name}", "w", encoding="utf-8") as file:
+            file.write(text)
 
 
 def mount_tmpfs(folder: Path, size: str) -> None:

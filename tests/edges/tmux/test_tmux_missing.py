@@ -4,11 +4,15 @@ from __future__ import annotations
 
 import os
 import shlex
+import socket
+import stat
 from typing import TYPE_CHECKING
 
 import pytest
 
+from tests.edges.apart import NOBODY, Apart, apart, become_somebody, enter_user_namespace, let_in
 from tests.edges.tmux.worlds import Real, an_order, home, new_run
+from tests.harness import eventually
 from tmuxagents.edges import tmux
 from tmuxagents.edges.tmux import opening, runner, servers
 from tmuxagents.errors import Unusable
@@ -170,6 +174,78 @@ def test_a_server_of_another_user_is_refused(real: Real, monkeypatch: pytest.Mon
     monkeypatch.setattr(runner, "_known", {})
     with pytest.raises(Unusable, match="belongs to another user"):
         real.tmux.identity()
+
+
+def test_a_server_of_another_user_at_a_socket_of_ours_is_refused(tmp_path: Path) -> None:
+    shared, ours = tmp_path / "shared", tmp_path / "ours"
+    shared.mkdir()
+    let_in(shared)
+    shared.chmod(0o1777)
+    ours.mkdir(mode=0o700)
+
+    def listen() -> None:
+        become_somebody()
+        with socket.socket(socket.AF_UNIX) as listening:
+            listening.bind(str(shared / "made"))
+            listening.listen()
+            (shared / "made").rename(shared / "s")
+            listening.accept()[0].recv(1)
+
+    with Apart(listen):
+        eventually((shared / "s").exists)
+        (shared / "s").rename(ours / "s")
+        os.chown(ours / "s", os.getuid(), os.getgid())
+        if os.getuid() == 0:
+            with pytest.raises(Unusable, match="belongs to another user"):
+                tmux.Tmux(f"{ours}/s").identity()
+        else:
+            servers.refuse_foreign(f"{ours}/s")
+
+
+@pytest.mark.parametrize("mode", [0o777, 0o775, 0o1777])
+def test_the_folders_above_a_socket_are_looked_at(tmp_path: Path, mode: int) -> None:
+    above = tmp_path / "above"
+    (above / "sockets").mkdir(parents=True)
+    above.chmod(mode)
+    if mode & stat.S_ISVTX:
+        servers.refuse_foreign(f"{above}/sockets/s")
+        with pytest.raises(FileNotFoundError):
+            servers.refuse_foreign(f"{above}/missing/s")
+        with pytest.raises(tmux.NoServer):  # tmux is not even asked
+            tmux.Tmux(f"{above}/missing/s").identity()
+        if os.getuid() == 0:
+            os.chown(above, 12345, 12345)
+    if not mode & stat.S_ISVTX or os.getuid() == 0:
+        with pytest.raises(Unusable, match="Others could put"):
+            servers.refuse_foreign(f"{above}/sockets/s")
+
+
+def test_a_folder_of_sockets_is_no_link_and_one_above_may_be(tmp_path: Path) -> None:
+    (tmp_path / "real" / "sockets").mkdir(parents=True)
+    (tmp_path / "real" / "link").symlink_to("sockets")
+    (tmp_path / "above").symlink_to("real")
+    servers.refuse_impossible(f"{tmp_path}/above/sockets/s")
+    assert tmux.Tmux(f"{tmp_path}/above/sockets/s").socket == f"{tmp_path}/real/sockets/s"
+    assert tmux.Tmux(f"{tmp_path}/above/x/../sockets/s").socket == f"{tmp_path}/real/sockets/s"
+    with pytest.raises(Unusable, match="it is a link"):
+        servers.refuse_impossible(f"{tmp_path}/above/link/s")
+    with pytest.raises(Unusable, match="it is a link"):
+        tmux.Tmux(f"{tmp_path}/above/link/s").identity()
+
+
+def test_in_a_sandbox_that_does_not_know_root_the_folders_of_root_are_still_roots(tmp_path: Path) -> None:
+    let_in(tmp_path)
+    if os.getuid() == 0:
+        os.chown(tmp_path, NOBODY, NOBODY)
+
+    def act() -> None:
+        become_somebody()
+        user, group = os.getuid(), os.getgid()
+        enter_user_namespace(f"1000 {user} 1", f"1000 {group} 1")
+        assert os.stat("/").st_uid not in (0, os.getuid())
+        servers.refuse_foreign(f"{tmp_path}/s")
+
+    apart(act)
 
 
 @pytest.mark.parametrize(

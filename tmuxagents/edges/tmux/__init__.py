@@ -10,8 +10,6 @@ is bounded (runner). Only `library` imports libtmux.
 
 from __future__ import annotations
 
-import os
-
 from tmuxagents.edges.tmux import servers
 from tmuxagents.edges.tmux.clients import Client, Clients
 from tmuxagents.edges.tmux.opening import Home, Opened, Order
@@ -65,7 +63,7 @@ class Tmux:
     __slots__ = ("_runner", "clients", "options", "socket", "status", "windows")
 
     def __init__(self, socket: str, *, umask: int | None = None) -> None:
-        self.socket = os.path.realpath(socket)
+        self.socket = servers.resolved(socket)
         self._runner = Runner(self.socket, umask)
         self.windows = Windows(self._runner)
         self.clients = Clients(self._runner)

@@ -89,8 +89,6 @@ class Runner:
         Raises Unanswered, NoServer, Denied, Dying, and Unusable where tmux is missing or too old.
         """
         ask_version = self.socket not in _known
-        if ask_version:
-            servers.refuse_foreign(self.socket)
         asked = [("display-message", "-p", "#{version}"), *commands] if ask_version else commands
         answer = call(self.socket, listed(asked), text=text, folder=folder, umask=self.umask)
         if ask_version and answer.text:  # nothing at all: not even read by tmux, which its words will tell
@@ -136,6 +134,11 @@ def call(
     umask: int | None = None,
 ) -> Answer:
     """Call tmux once with words that are already closed; raise where that is no answer."""
+    if socket not in _known:
+        try:
+            servers.refuse_foreign(socket)
+        except FileNotFoundError as error:
+            raise _no_server(socket) from error
     answer = _spawn(["-S", socket, *words], text=text, folder=folder, umask=umask, asked=f" at {socket}")
     if answer.code != 0:
         _raise_meaning(answer.error, socket)

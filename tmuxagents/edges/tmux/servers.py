@@ -21,6 +21,8 @@ if TYPE_CHECKING:
 
 UNKNOWN = 0  # somebody listens, but who cannot be said (another pid namespace, a queue that is full)
 _CREDENTIALS = struct.Struct("3i")
+_OTHERS_WRITE = stat.S_IWGRP | stat.S_IWOTH
+_EVERYBODY = ["0", "0", "4294967295"]  # the users that are known outside of all user namespaces
 _LONGEST_PATH = 107  # bytes of a socket that the kernel has room for
 
 
@@ -75,17 +77,22 @@ def caller(environment: Mapping[str, str]) -> Caller | None:
 
 def listening(path: str) -> int | None:
     """Return the pid of who listens at a socket; None if nobody does. No tmux process, and it never waits."""
+    try:
+        pid, _ = _peer(path)
+    except BlockingIOError:
+        return UNKNOWN
+    except OSError:
+        return None
+    return pid
+
+
+def _peer(path: str) -> tuple[int, int]:
+    """Return pid and user of who listens at a socket. It is told nothing."""
     with sockets.socket(sockets.AF_UNIX, sockets.SOCK_STREAM | sockets.SOCK_NONBLOCK) as probe:
-        try:
-            probe.connect(path)
-        except BlockingIOError:
-            return UNKNOWN
-        except OSError:
-            return None
-        pid, _, _ = _CREDENTIALS.unpack(
-            probe.getsockopt(sockets.SOL_SOCKET, sockets.SO_PEERCRED, _CREDENTIALS.size)
-        )
-        return int(pid)
+        probe.connect(path)
+        said = probe.getsockopt(sockets.SOL_SOCKET, sockets.SO_PEERCRED, _CREDENTIALS.size)
+    pid, user, _ = _CREDENTIALS.unpack(said)
+    return pid, user
 
 
 def is_denied(path: str) -> bool:
@@ -104,22 +111,31 @@ def socket_folder(environment: Mapping[str, str]) -> str:
     return f"{os.path.realpath(base)}/tmux-{os.getuid()}"
 
 
+def resolved(socket: str) -> str:
+    """Return the path that tmux is given: no links lead to the folder, though the last two may be some."""
+    folder, name = os.path.split(socket)
+    above, last = os.path.split(folder)
+    if last in ("", ".", ".."):
+        return os.path.join(os.path.realpath(folder), name)
+    return os.path.join(os.path.realpath(above), last, name)
+
+
 def refuse_impossible(socket: str) -> None:
-    """Refuse a path at which no socket can be, or at which others could put theirs. Nothing is made."""
+    """Refuse a path at which no socket can be, or that is not ours alone. Nothing is made."""
     if len(os.fsencode(socket)) > _LONGEST_PATH:
         message = f"There can be no tmux socket at {socket}: {os.strerror(errno.ENAMETOOLONG)}."
         hint = "give -L a shorter name, or set TMUX_TMPDIR to a folder with a shorter path"
         raise Unusable(message, kind="tmux-unreachable", hint=hint)
-    folder = os.path.dirname(socket)
-    there = folder if os.path.lexists(folder) else os.path.dirname(folder)
+    path = resolved(socket)
+    with contextlib.suppress(FileNotFoundError):
+        refuse_foreign(path)
+    folder = os.path.dirname(path)
     try:
-        facts = os.stat(f"{there}/")
+        os.stat(f"{folder if os.path.lexists(folder) else os.path.dirname(folder)}/")
     except PermissionError:
         return  # a sandbox, it seems: is_denied and may_be_made say so
     except OSError as error:
         raise _no_socket(socket, error) from error
-    if there == folder:
-        _refuse_shared(folder, facts)
 
 
 def may_be_made(socket: str) -> bool:
@@ -130,25 +146,15 @@ def may_be_made(socket: str) -> bool:
 
 
 def make_folder(socket: str) -> None:
-    """Make the folder of a socket as tmux makes it for `-L`, and refuse one in which others could put theirs.
-
-    A client obeys its server: one of another user could make it run commands.
-    """
+    """Make the folder of a socket as tmux makes it for `-L`, and refuse one that is not ours alone."""
     folder = os.path.dirname(socket)
     with contextlib.suppress(OSError):  # why there is none is told by the look that follows
         os.mkdir(folder, 0o700)
     try:
-        facts = os.stat(f"{folder}/")
+        os.stat(f"{folder}/")
+        refuse_foreign(socket)
     except OSError as error:
         raise _no_socket(socket, error) from error
-    _refuse_shared(folder, facts)
-
-
-def _refuse_shared(folder: str, facts: os.stat_result) -> None:
-    sticky = facts.st_mode & stat.S_ISVTX
-    if facts.st_uid not in (os.getuid(), 0) or (facts.st_mode & stat.S_IWOTH and not sticky):
-        message = f"Others could put a tmux socket into {folder}."
-        raise Unusable(message, kind="tmux-unreachable", hint="set TMUX_TMPDIR to a folder of yours")
 
 
 def _no_socket(socket: str, error: OSError) -> Unusable:
@@ -157,14 +163,85 @@ def _no_socket(socket: str, error: OSError) -> Unusable:
     return Unusable(message, kind="tmux-unreachable", hint=hint)
 
 
+# --- ours alone -------------------------------------------------------------------------------------------
+
+
 def refuse_foreign(socket: str) -> None:
-    """Raise Unusable for a socket of another user."""
+    """Raise Unusable for a resolved path that is not ours alone, or at which another user listens.
+
+    A client obeys its server: it becomes a program, it writes a file. So before a client is started its
+    server has to be ours, and nobody else may be able to put another one there. That stays so: only we and
+    root can change the folders on the way, the socket and the lock beside it.
+    Raises FileNotFoundError where the folder is missing, and anybody could make it.
+    """
+    folder = os.path.dirname(socket)
+    shared = False
     try:
-        user = os.stat(socket).st_uid
+        for path in _above(folder):
+            shared = _refuse_changeable(path, folder)
+        _refuse_shared(folder)
+    except FileNotFoundError:
+        if shared:
+            raise
+        return
     except OSError:
-        return  # tmux has words for it
-    if user not in (os.getuid(), 0):
-        message = f"The tmux server at {socket} belongs to another user."
-        raise Unusable(
-            message, kind="tmux-unreachable", hint="tmuxagents -L tmuxagents uses a server of yours"
-        )
+        return  # we may not look, and no client may
+    try:
+        foreign = os.lstat(socket).st_uid != os.getuid() or _peer(socket)[1] != os.getuid()
+    except OSError:
+        return  # nobody listens, or somebody who is busy, at a socket of ours
+    if foreign:
+        raise _foreign(f"The tmux server at {socket} belongs to another user.")
+
+
+def _above(folder: str) -> list[str]:
+    """Return the folders above a folder, from the root on."""
+    found = []
+    while folder != os.path.dirname(folder):
+        folder = os.path.dirname(folder)
+        found.append(folder)
+    return found[::-1]
+
+
+def _refuse_changeable(path: str, folder: str) -> bool:
+    """Refuse a folder above in which others can exchange what is ours; say whether they can add to it."""
+    facts = os.lstat(path)
+    shared = bool(facts.st_mode & _OTHERS_WRITE)
+    if facts.st_uid != os.getuid() and not _is_root(facts.st_uid):
+        raise _open_to_others(folder, f"{path} belongs to another user")
+    if stat.S_ISLNK(facts.st_mode) or (shared and not facts.st_mode & stat.S_ISVTX):
+        raise _open_to_others(folder, f"others can change {path}")
+    return shared
+
+
+def _refuse_shared(folder: str) -> None:
+    """Refuse a folder of sockets that is not ours alone; a sticky one lets others be first."""
+    facts = os.lstat(folder)
+    if facts.st_uid != os.getuid():
+        raise _open_to_others(folder, "it belongs to another user")
+    if stat.S_ISLNK(facts.st_mode):
+        raise _open_to_others(folder, "it is a link")
+    if facts.st_mode & _OTHERS_WRITE:
+        raise _open_to_others(folder, f"its mode is {stat.S_IMODE(facts.st_mode):04o}")
+
+
+def _is_root(user: int) -> bool:
+    """Say whether a user is root. In a user namespace that does not know root, the kernel says "nobody"."""
+    if user == 0:
+        return True
+    try:
+        with open("/proc/self/uid_map", encoding="utf-8") as users:
+            is_apart = users.read().split() != _EVERYBODY
+        with open("/proc/sys/kernel/overflowuid", encoding="utf-8") as nobody:
+            return is_apart and user == int(nobody.read())
+    except OSError:
+        return False
+
+
+def _open_to_others(folder: str, why: str) -> Unusable:
+    return _foreign(f"Others could put a tmux socket into {folder}: {why}.")
+
+
+def _foreign(message: str) -> Unusable:
+    hint = "name a folder of yours that nobody else can write to: by -L, TMUX_TMPDIR, or without TMUX"
+    return Unusable(message, kind="tmux-unreachable", hint=hint)
