@@ -220,6 +220,7 @@ def test_two_runs_in_one_directory_are_told_of(desk: Desk) -> None:
         (["--cwd", "/etc/passwd", "x"], 2, "bad-cwd"),
         (["--agent", "nobody", "x"], 2, "unknown-agent"),
         (["--timeout", "0", "x"], 2, "bad-argument"),
+        (["--timeout", "9007199254740994", "x"], 2, "bad-argument"),
         (["--timeout", "soon", "x"], 2, "usage"),
         (["--name", "Not Good", "x"], 2, "bad-argument"),
         (["--name", "abcd", "x"], 2, "bad-argument"),
