@@ -95,7 +95,7 @@ class Arrival:
         return max(0.0, self._looked_at + _LOOK_EVERY_S - time.monotonic())
 
     def _look(self) -> None:
-        """Find out, now and then, whether nobody is going to answer. tmux is only asked when all looks lost."""
+        """Find out, now and then, whether nobody will answer. tmux is only asked when all looks lost."""
         if self.due_in() > 0:
             return
         self._looked_at = time.monotonic()

@@ -104,7 +104,8 @@ class Windows:
     def end_of(self, pane: str) -> tuple[str, str] | None:
         """Return with which exit status the program of a pane has ended, and the first line that it said.
 
-        None: it runs. The status is empty where a signal ended it, or tmux does not know. Raises Refused if there is no such pane any more.
+        None: it runs. The status is empty where a signal ended it, or tmux does not know. Raises Refused if
+        there is no such pane any more.
         """
         here = script.equal("#{pane_id}", script.an_id(pane, "%"))
         rows = self._runner.ask(["list-panes", "-a", "-f", here, "-F", "#{pane_dead} #{pane_dead_status}"])
