@@ -261,6 +261,8 @@ class Windows:
             session=session.session,
             session_name=session.name,
             server=server(self._world),
+            program=(self._world.pid, None),
+            state=order.state,
         )
 
     def _session(self, home: tmux.Home) -> Session:
@@ -312,6 +314,13 @@ class Windows:
     def close_pane(self, pane: str, run_id: str) -> bool:
         there = (one for _, one in self._world.all_panes() if one.pane == script.an_id(pane, "%"))
         return self.kill(next((one.window for one in there), "@999"), run_id)
+
+    def end_of(self, pane: str) -> tuple[str, str] | None:
+        self._world.answer()
+        there = [one for _, one in self._world.all_panes() if one.pane == script.an_id(pane, "%")]
+        if not there:
+            raise tmux.Refused(f"tmux has no pane {pane} any more.", kind="window")
+        return ("0", "") if there[0].dead else None
 
     def close_ended(self, window: str, run_id: str) -> bool:
         pane = self._world.tagged(window, run_id)

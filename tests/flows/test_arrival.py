@@ -6,6 +6,7 @@ import os
 import subprocess
 import sys
 import time
+from pathlib import Path
 from typing import TYPE_CHECKING
 
 import pytest
@@ -17,10 +18,10 @@ from tmuxagents.commands.call import Call
 from tmuxagents.commands.known import Caller
 from tmuxagents.commands.launch import Launcher
 from tmuxagents.core.plan import LaunchRequest
+from tmuxagents.errors import Unusable
 
 if TYPE_CHECKING:
     from collections.abc import Callable, Iterator
-    from pathlib import Path
 
     from tests.flows.desk import Desk
 
@@ -33,7 +34,7 @@ class Late:
     def __init__(self, desk: Desk, folder: Path, monkeypatch: pytest.MonkeyPatch) -> None:
         self.desk = desk
         self._go = folder / "go"
-        python = folder / "python"
+        self.python, python = sys.executable, folder / "python"
         python.write_text(_LATE.format(go=self._go, python=sys.executable))
         python.chmod(0o755)
         monkeypatch.setattr(sys, "executable", str(python))
@@ -106,6 +107,44 @@ def test_a_call_that_is_cancelled_before_anybody_answered_starts_nobody(late: La
     eventually(lambda: late.windows() == 0)  # nobody would ever take down what they show
     assert late.desk.home.recorded() == {}
     assert not list(late.desk.home.state.glob("runs/*/*.fifo"))
+
+
+ENDS = {  # what a window's program does, and what is said of it
+    "a python that is gone": (None, "with exit code 1: {python} cannot be executed."),
+    "its pane is dead": ("echo no room here; sleep 0.3; exit 7", "with exit code 7: no room here"),
+    "it is killed": ("kill -9 $$", "its program ended at once"),
+    "its window is closed": ("tmux kill-pane -t $TMUX_PANE", "it was closed at once."),
+    "its server is killed": ("kill -9 $PPID", "server ended at once."),
+}
+
+
+@pytest.mark.parametrize("end", list(ENDS))
+def test_a_window_that_dies_at_once_is_given_up_at_once_and_says_why(late: Late, end: str) -> None:
+    script, words = ENDS[end]
+    python = Path(sys.executable)
+    prepared = late.launcher.prepare(late.request("done x"))
+    socket = late.launcher.place.socket
+    Path(socket).parent.mkdir(mode=0o700, exist_ok=True)
+    subprocess.run(
+        ["tmux", "-S", socket, "new-session", "-d", "-s", "other"], check=True
+    )  # outlives the window
+    if script is None:
+        python.unlink()
+    else:
+        watcher = f'case "$*" in *_watch.py*) exec {late.python} "$@";; esac'
+        python.write_text(f"#!/bin/sh\n{watcher}\n{script}\nsleep 60\n")
+    arrival = late.launcher.begin(prepared)
+    begun = time.monotonic()
+    with pytest.raises(Unusable) as refused:
+        arrival.wait()
+    assert (
+        time.monotonic() - begun < 5
+    )  # it was 30; on a machine that is not busy it is a quarter of a second
+    assert words.format(python=python) in refused.value.message
+    assert (refused.value.kind, refused.value.exit_code) == ("window", 3)
+    result = late.desk.result(prepared.meta["runId"])
+    assert (result["status"], result["reason"]) == ("failed", "window")
+    assert result["errorMessage"] == refused.value.message
 
 
 def test_who_is_given_up_ends_and_who_came_meanwhile_works_on(late: Late) -> None:

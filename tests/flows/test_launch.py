@@ -26,7 +26,7 @@ from tmuxagents.commands.inspect import inspect
 from tmuxagents.commands.known import Caller
 from tmuxagents.commands.launch import Launcher
 from tmuxagents.core.plan import LaunchRequest
-from tmuxagents.edges import process
+from tmuxagents.edges import lookout, process
 from tmuxagents.errors import Unusable
 
 if TYPE_CHECKING:
@@ -221,6 +221,7 @@ def test_two_runs_in_one_directory_are_told_of(desk: Desk) -> None:
         (["--cwd", "/etc/passwd", "x"], 2, "bad-cwd"),
         (["--agent", "nobody", "x"], 2, "unknown-agent"),
         (["--timeout", "0", "x"], 2, "bad-argument"),
+        (["--timeout", "9007199254740994", "x"], 2, "bad-argument"),
         (["--timeout", "soon", "x"], 2, "usage"),
         (["--name", "Not Good", "x"], 2, "bad-argument"),
         (["--name", "abcd", "x"], 2, "bad-argument"),
@@ -343,6 +344,34 @@ def test_what_lies_in_the_way_of_the_queue_stops_no_launch(desk: Desk, way: str)
 
 
 # --- queued, stopped, again -------------------------------------------------------------------------------
+
+
+def test_a_window_is_opened_with_the_state_that_its_run_has(desk: Desk) -> None:
+    held = lookout.take(str(desk.home.state))  # no watcher puts it right later
+    one = {"TMUXAGENTS_MAX_RUNNING": "1"}
+    first = desk.launch(WORKS, variables=one)
+    desk.wait_for(first, "so far")
+    waits = desk.launch("done second", variables=one)
+    follows = desk.launch("--after", first, "done third")
+    assert held is not None
+    states = desk.tmux("list-windows", "-a", "-F", "#{@tmuxagents_run} #{@tmuxagents_state}").splitlines()
+    assert sorted(filter(str.strip, states)) == sorted(
+        [f"{first} running", f"{waits} queued", f"{follows} queued"]
+    )
+    os.close(held)
+    assert desk("stop", first).returncode == 0
+    assert desk.result(waits)["output"] == "second"
+
+
+def test_a_window_says_that_its_run_works_once_it_does(desk: Desk) -> None:
+    one = {"TMUXAGENTS_MAX_RUNNING": "1"}
+    first = desk.launch(WORKS, variables=one)
+    desk.wait_for(first, "so far")
+    waits = desk.launch(WORKS, variables=one)
+    window = desk.windows()[waits]
+    assert desk("stop", first).returncode == 0
+    desk.wait_for(waits, "so far")
+    eventually(lambda: desk.tmux("display-message", "-p", "-t", window, "#{@tmuxagents_state}") == "running")
 
 
 def test_more_than_fit_are_queued_and_come_in_turn(desk: Desk) -> None:

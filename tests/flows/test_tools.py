@@ -121,6 +121,7 @@ def test_a_long_answer_is_cut_and_says_where_the_rest_is(parent: Parent) -> None
         ({"preset": "scout", "task": "x", "model": "mock/nothing"}, [("model", "unknown-model")]),
         ({"preset": "scout", "task": "x", "name": "Not A Name"}, [("name", "bad-argument")]),
         ({"preset": "scout", "task": "x", "timeout": 0}, [("timeout", "bad-argument")]),
+        ({"preset": "scout", "task": "x", "timeout": 10**10}, [("timeout", "bad-argument")]),
         ({"preset": "scuot", "task": "x"}, [("preset", "unknown-preset")]),
         (
             {

@@ -8,6 +8,7 @@ import re
 import signal
 import subprocess
 import sys
+import time
 from pathlib import Path
 from typing import TYPE_CHECKING, Any
 
@@ -226,6 +227,19 @@ def test_a_terminal_that_nobody_reads_does_not_slow_the_child(home: Home) -> Non
     assert run.wrapper is not None
     assert run.wrapper.wait(30) == 0
     assert (run.result() or {})["status"] == "completed"
+
+
+def test_a_wrapper_leaves_at_once_after_its_result_also_by_a_terminal_that_nobody_reads(home: Home) -> None:
+    talk = "".join(f"answer toolUse {'talk ' * 200}\n" for _ in range(500))
+    stayed = []
+    for _ in range(3):  # a busy machine may be slow once
+        run = home.run(f"begin\n{talk}done fine").start(read=False)
+        eventually(lambda run=run: (run.folder / "result.json").exists())
+        begun = time.monotonic()
+        assert run.wrapper is not None
+        assert run.wrapper.wait(30) == 0
+        stayed.append(time.monotonic() - begun)
+    assert min(stayed) < 0.1
 
 
 # --- what cannot be written ---

@@ -111,9 +111,31 @@ def test_the_model_of_a_plan_is_the_resolved_one() -> None:
         ({"cwd": "~/app"}, "bad-cwd", "cwd must be an absolute path", "cwd"),
         ({"cwd": "/a/../b"}, "bad-cwd", "cwd must not contain '..' path segments", "cwd"),
         ({"cwd": "/.."}, "bad-cwd", "cwd must not contain '..' path segments", "cwd"),
-        ({"timeout": 0}, "bad-argument", "timeout must be at least 1 second, not 0", "timeout"),
-        ({"timeout": 0.5}, "bad-argument", "timeout must be at least 1 second, not 0.5", "timeout"),
-        ({"timeout": -600}, "bad-argument", "timeout must be at least 1 second, not -600", "timeout"),
+        ({"timeout": 0}, "bad-argument", "timeout must be a number of seconds, at least 1, not 0", "timeout"),
+        (
+            {"timeout": 0.5},
+            "bad-argument",
+            "timeout must be a number of seconds, at least 1, not 0.5",
+            "timeout",
+        ),
+        (
+            {"timeout": 2.0**54},
+            "bad-argument",
+            "timeout must be at most 1000000000 seconds, not 1.8014398509482e+16",
+            "timeout",
+        ),
+        (
+            {"timeout": 10**9 + 1},
+            "bad-argument",
+            "timeout must be at most 1000000000 seconds, not 1000000001",
+            "timeout",
+        ),
+        (
+            {"timeout": -600},
+            "bad-argument",
+            "timeout must be a number of seconds, at least 1, not -600",
+            "timeout",
+        ),
     ],
 )
 def test_refused(changes: dict[str, Any], kind: str, message: str, field: str) -> None:
@@ -190,7 +212,7 @@ def test_dots_in_a_name_are_no_way_up(cwd: str) -> None:
     assert planned(cwd=cwd)["cwd"] == cwd
 
 
-@pytest.mark.parametrize("timeout", [1, 1.0, 600, 10**6])
+@pytest.mark.parametrize("timeout", [1, 1.0, 600, 10**9])
 def test_timeouts_from_a_second_on_are_taken(timeout: float) -> None:
     assert planned(timeout=timeout)["timeout"] == timeout
 

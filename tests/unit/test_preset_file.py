@@ -119,6 +119,10 @@ def test_a_tool_has_the_letters_of_a_tool(odd: str) -> None:
             ["line 4, timeout: this must be a number of seconds, at least 1"],
         ),
         (
+            "name: a\ndescription: d\ntimeout: 9007199254740993",
+            ["line 4, timeout: this must be at most 1000000000 seconds"],
+        ),
+        (
             "name: a\ndescription: d\nagent: 5\ndriver: tty",
             [
                 "line 4, agent: this must be the name of an agent",

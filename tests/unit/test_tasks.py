@@ -66,6 +66,11 @@ def test_a_bare_yaml_list() -> None:
             "bad-tasks",
             "tasks[0].timeout must be a number of seconds, at least 1.",
         ),
+        (
+            "- {task: x, timeout: 9007199254740993}",
+            "bad-tasks",
+            "tasks[0].timeout must be at most 1000000000 seconds.",
+        ),
         ("- {task: x, files: a}", "bad-tasks", "tasks[0].files must be a list of texts."),
         ("- {task: x, colour: a}", "bad-tasks", 'tasks[0] has an unknown key "colour".'),
         ("- {task: x, prompt: a}", "bad-tasks", 'tasks[0] has an unknown key "prompt".'),

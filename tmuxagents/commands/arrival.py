@@ -6,13 +6,16 @@ times as long.
 
 from __future__ import annotations
 
+import contextlib
 import os
+import sys
 import time
 
 from tmuxagents.commands.conclude import conclude
 from tmuxagents.commands.inspect import inspect
-from tmuxagents.edges import handover, rundir
-from tmuxagents.errors import Unusable
+from tmuxagents.core import sanitize
+from tmuxagents.edges import handover, process, rundir, tmux
+from tmuxagents.errors import NoSuchRun, Unusable
 
 TYPE_CHECKING = False
 if TYPE_CHECKING:
@@ -20,10 +23,12 @@ if TYPE_CHECKING:
 
     from tmuxagents.commands.inspect import Run
     from tmuxagents.core.endings import Cause
-    from tmuxagents.edges.tmux import Opened
 
 ANSWER_LIMIT_S = 30.0
 SLOW_AFTER_S = 2.0
+_LOOK_EVERY_S = 0.25
+_MOST_QUESTIONS = 4  # to tmux, that may say otherwise: it is of another pid namespace, or not so far yet
+_LONGEST_LINE = 200
 
 
 class Launched:
@@ -41,14 +46,17 @@ class Launched:
 class Arrival:
     """One such run. `slow` is called once, when its wrapper takes its time."""
 
-    __slots__ = ("_answered", "_begun", "_slow", "opened", "ours", "run_dir", "warnings")
+    __slots__ = (
+        *("_answered", "_begun", "_looked_at", "_questions", "_slow", "_why", "opened", "ours", "run_dir"),
+        "warnings",
+    )
 
     def __init__(
         self,
         run_dir: str,
         *,
         ours: handover.Launcher,
-        opened: Opened,
+        opened: tmux.Opened,
         warnings: list[str],
         slow: Callable[[], None],
     ) -> None:
@@ -57,8 +65,10 @@ class Arrival:
         self.opened = opened
         self.warnings = warnings
         self._slow: Callable[[], None] | None = slow
-        self._begun = time.monotonic()
+        self._begun = self._looked_at = time.monotonic()
         self._answered = False
+        self._why: str | None = None  # nobody is going to answer
+        self._questions = 0
 
     def wait(self) -> Launched:
         """Wait until its wrapper has the run; where nobody takes it, it has ended, and that is raised."""
@@ -76,25 +86,70 @@ class Arrival:
         if self._slow is not None and not answered and self._past() >= SLOW_AFTER_S:
             slow, self._slow = self._slow, None
             slow()
-        return answered or self._past() >= ANSWER_LIMIT_S
+        if not answered:
+            self._look()
+        return answered or self._why is not None
 
     def due_in(self) -> float:
         """Return in how many seconds there is something to be done, should nobody answer."""
-        return max(0.0, (ANSWER_LIMIT_S if self._slow is None else SLOW_AFTER_S) - self._past())
+        return max(0.0, self._looked_at + _LOOK_EVERY_S - time.monotonic())
+
+    def _look(self) -> None:
+        """Find out, now and then, whether nobody will answer. tmux is only asked when all looks lost."""
+        if self.due_in() > 0:
+            return
+        self._looked_at = time.monotonic()
+        pid, started = self.opened.program
+        gone = started is None or process.start_time(pid) != started
+        if gone and self._questions < _MOST_QUESTIONS:
+            self._questions += 1
+            self._why = self._end()
+        if self._why is None and self._past() >= ANSWER_LIMIT_S:
+            self._why = f"The window opened, but nobody answered in it within {ANSWER_LIMIT_S:g} s."
+
+    def _end(self) -> str | None:
+        """Return how the window's program came to an end, None if tmux does not say that it has."""
+        windows = tmux.Tmux(self.opened.server.socket).windows
+        try:
+            end = windows.end_of(self.opened.pane)
+        except tmux.NoServer:
+            return "The window opened, but its tmux server ended at once."
+        except tmux.Refused:
+            return "The window opened, but it was closed at once."
+        except Unusable:  # nobody can say
+            return None
+        if end is None:
+            return None
+        status, line = end
+        how = f" with exit code {status}" if status else ""
+        said = sanitize.cut(sanitize.line(line), _LONGEST_LINE)
+        if not os.access(sys.executable, os.X_OK):
+            said = f"{sys.executable} cannot be executed."
+        return f"The window opened, but its program ended at once{how}{f': {said}' if said else '.'}"
 
     def _past(self) -> float:
         return time.monotonic() - self._begun
 
     def launched(self) -> Launched:
         """Return what was launched, or raise that nobody took it: then the run has ended."""
-        message = f"The window opened, but nobody answered in it within {ANSWER_LIMIT_S:g} s."
+        message = self._why or "Nobody answered in the window."
         # One that came and is slow to say so has the run all the same.
         if not self._answered and not self.give_up(message):
             raise Unusable(message, kind="window", hint=f"its run is {os.path.basename(self.run_dir)}")
         self.ours.close()
         where = self.opened
         run = inspect(self.run_dir)
+        self._correct(run)
         return Launched(run, session=where.session_name, window=where.window, warnings=self.warnings)
+
+    def _correct(self, run: Run) -> None:
+        """Let the window say so where the run waits for a slot against all expectation, or does not."""
+        shown, state = self.opened.state, run.standing.status
+        windows = tmux.Tmux(self.opened.server.socket).windows
+        with contextlib.suppress(Unusable, NoSuchRun):  # then the watcher does
+            while shown != state and not run.ended:
+                windows.set_state(self.opened.window, run.run_id, state)
+                shown, state = state, inspect(self.run_dir).standing.status
 
     def give_up(self, message: str, cause: Cause | None = None) -> bool:
         """End the run, unless its wrapper has it by now; say whether it has."""

@@ -91,9 +91,18 @@ def _not_allowed(what: str, caller: Caller, place: Place) -> Unusable:
     return Unusable(f"This program may not work here: {what}.", kind="no-permission", hint=hint)
 
 
+def has_room(caller: Caller, settings: Settings) -> bool:
+    """Say whether a run that is launched now finds a slot."""
+    return _queue(caller).has_room(int(settings.numbers["maxRunning"]))
+
+
+def _queue(caller: Caller) -> slots.Queue:
+    return slots.Queue(files.of_host(caller.home, process.host()))
+
+
 def _check_queue(caller: Caller, settings: Settings) -> None:
     """Refuse one run more than can wait: each is a process of 3 MB."""
-    waiting = slots.Queue(files.of_host(caller.home, process.host())).tickets()
+    waiting = _queue(caller).tickets()
     if len(waiting) >= MOST_WAITING:
         most = int(settings.numbers["maxRunning"])
         message = f"{len(waiting)} runs wait for a slot already; {MOST_WAITING} is the most."

@@ -11,7 +11,7 @@ import os
 import sys
 import time
 
-from tmuxagents import configured
+from tmuxagents import configured, records
 from tmuxagents.commands import fitness, known, learn, neighbours, nesting
 from tmuxagents.commands.arrival import Arrival, give_up
 from tmuxagents.commands.conclude import NEVER_OPENED, conclude
@@ -219,7 +219,10 @@ class Launcher:
     ) -> tmux.Opened:
         """Open the window, and lay down what its wrapper is to take."""
         server = tmux.Tmux(self.place.socket, umask=self.umask)
-        opened = server.windows.open(_order(run_dir, prepared.meta), self._home(prepared.request))
+        waits = prepared.request.after or not fitness.has_room(self.caller, self.settings)
+        state = records.QUEUED if waits else records.RUNNING
+        order = _order(run_dir, prepared.meta, state)
+        opened = server.windows.open(order, self._home(prepared.request))
         ours.hand_over(
             handover.Handed(
                 environment={**self.environment, **prepared.variables},
@@ -249,8 +252,8 @@ def _standing(folder: str) -> list[int]:
     return [there.st_dev, there.st_ino]
 
 
-def _order(run_dir: str, meta: Mapping[str, Any]) -> tmux.Order:
+def _order(run_dir: str, meta: Mapping[str, Any], state: str) -> tmux.Order:
     run_id = os.path.basename(run_dir)
     name = place.safe_name(meta["name"] or meta["preset"] or "", run_id[:8])
     argv = [sys.executable, "-I", "-S", _BOOT, run_dir]
-    return tmux.Order(run_id, name=name, argv=argv, state="running", folder=meta["project"])
+    return tmux.Order(run_id, name=name, argv=argv, state=state, folder=meta["project"])

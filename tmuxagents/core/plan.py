@@ -7,7 +7,7 @@ from __future__ import annotations
 
 import re
 
-from tmuxagents.core import preset_plan
+from tmuxagents.core import preset_plan, setting_rules
 from tmuxagents.errors import BadRequest, Fault
 
 TYPE_CHECKING = False
@@ -232,6 +232,6 @@ def _name_faults(name: str | None) -> Iterator[tuple[Fault, str | None]]:
 
 
 def _timeout_faults(timeout: float | None) -> Iterator[tuple[Fault, str | None]]:
-    if timeout is not None and not 1 <= timeout < float("inf"):  # no number is no timeout, either
-        message = f"timeout must be at least 1 second, not {timeout:g}"
-        yield Fault("bad-argument", message, field="timeout"), None
+    wrong = None if timeout is None else setting_rules.time_limit_fault(timeout)
+    if wrong:
+        yield Fault("bad-argument", f"timeout {wrong}, not {timeout:.15g}", field="timeout"), None

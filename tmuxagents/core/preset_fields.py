@@ -6,6 +6,8 @@ there. The text below the header is `systemPrompt`. Which files count, and who w
 
 from __future__ import annotations
 
+from tmuxagents.core import setting_rules
+
 TYPE_CHECKING = False
 if TYPE_CHECKING:
     from collections.abc import Callable, Iterable
@@ -178,8 +180,8 @@ def _no_driver(value: Any) -> str | None:
 
 
 def _no_time(value: Any) -> str | None:
-    is_time = _is_number(value) and 1 <= value < float("inf")
-    return None if is_time else "this must be a number of seconds, at least 1"
+    wrong = setting_rules.time_limit_fault(value)
+    return f"this {wrong}" if wrong else None
 
 
 def _no_flag(value: Any) -> str | None:

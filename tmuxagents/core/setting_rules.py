@@ -9,7 +9,14 @@ if TYPE_CHECKING:
 _UNITS = {"s": 1, "m": 60, "h": 3600, "d": 86400, "w": 7 * 86400, "y": 365 * 86400}
 _MOST_DIGITS = 9  # of an age
 _LONGEST = 4096
-_MOST = 10**9  # 30 years in seconds: beyond it there is no reckoning
+MOST = 10**9  # 30 years in seconds: beyond it there is no reckoning
+
+
+def time_limit_fault(value: Any) -> str | None:
+    """Return what is wrong with a time limit that a launch, a file or a tool gives, if anything is."""
+    if type(value) not in (int, float) or not value >= 1:  # NaN is no number, either
+        return "must be a number of seconds, at least 1"
+    return f"must be at most {MOST} seconds" if value > MOST else None
 
 
 class Rule:
@@ -56,7 +63,7 @@ class Number(Rule):
 
     def clamped(self, value: float) -> float:
         """Return the nearest figure in the range."""
-        return min(max(value, self.least), _MOST if self.most is None else self.most)
+        return min(max(value, self.least), MOST if self.most is None else self.most)
 
     def read(self, value: Any) -> tuple[float, str | None]:
         """Return the figure to use."""
@@ -65,7 +72,7 @@ class Number(Rule):
             return self.bad(f"a number, {span}")
         used = self.clamped(value)
         if self.most is None and used < value:
-            span = f"at most {_MOST}"
+            span = f"at most {MOST}"
         return used, None if used == value else f"must be {span}; {used:.10g} is used"
 
 

@@ -4,7 +4,7 @@ from __future__ import annotations
 
 import json
 
-from tmuxagents.core import frontmatter, sanitize
+from tmuxagents.core import frontmatter, sanitize, setting_rules
 from tmuxagents.errors import BadRequest, Fault
 
 TYPE_CHECKING = False
@@ -112,10 +112,9 @@ def item_faults(item: Any, place: str) -> Iterator[Fault]:
         yield Fault("bad-tasks", f"{place} has no task.", field=f"{place}.task")
     elif isinstance(task, str) and not task.strip():
         yield Fault("empty-task", f"{place}: the task is empty.", field=f"{place}.task")
-    timeout = item.get("timeout")
-    if timeout is not None and not (type(timeout) in (int, float) and timeout >= 1):
-        message = f"{place}.timeout must be a number of seconds, at least 1."
-        yield Fault("bad-tasks", message, field=f"{place}.timeout")
+    wrong = None if item.get("timeout") is None else setting_rules.time_limit_fault(item["timeout"])
+    if wrong:
+        yield Fault("bad-tasks", f"{place}.timeout {wrong}.", field=f"{place}.timeout")
     files = item.get("files")
     if files is not None and not (isinstance(files, list) and all(isinstance(file, str) for file in files)):
         yield Fault("bad-tasks", f"{place}.files must be a list of texts.", field=f"{place}.files")

@@ -81,6 +81,15 @@ class Queue:
         finally:
             os.close(gate)
 
+    def has_room(self, most: int) -> bool:
+        """Say whether one of so many slots is free right now; none is taken."""
+        for number in range(most):
+            slot = self._try(number)
+            if slot is not None:
+                os.close(slot)
+                return True
+        return False
+
     def _try(self, number: int) -> int | None:
         slot = _opened(f"{self._slots}/{number}")
         try:

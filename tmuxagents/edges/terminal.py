@@ -138,7 +138,7 @@ class Terminal:
         """
         if self._handle is None or self.keys is None:
             return False
-        self._show_rest(limit_s)
+        self.show_rest(limit_s)
         self._lent, self.keys = self.keys, None
         self._set(self._before)
         return True
@@ -174,10 +174,11 @@ class Terminal:
 
     def leave(self, limit_s: float) -> None:
         """Show what still waits, for a moment at most, and give the terminal back as it was."""
-        self._show_rest(limit_s)
+        self.show_rest(limit_s)
         self._set(self._before)
 
-    def _show_rest(self, limit_s: float) -> None:
+    def show_rest(self, limit_s: float) -> None:
+        """Show what still waits, for a moment at most."""
         deadline = time.monotonic() + limit_s
         while self._unshown and (left := deadline - time.monotonic()) > 0:
             poll = select.poll()

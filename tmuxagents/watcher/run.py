@@ -180,7 +180,7 @@ class Watcher:
         endings, self._runs.endings = self._runs.endings, []
         if rows:
             self._book.use(lambda book: book.save(rows.values()))
-        self._telling.show_standing(rows.values())
+        self._telling.show_standing(rows.values(), self._runs.waited)
         self._telling.tell(endings)
         if rows or endings or sweep or self._screens.has_faded():
             self._book.use(self._screens.update)

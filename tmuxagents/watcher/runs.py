@@ -52,6 +52,7 @@ class Runs:
         self.again: set[str] = set()  # to be looked at in the next round
         self.checkpoints: dict[str, str] = {}  # how far the new ones were read, by whoever did
         self.rows: dict[str, Row] = {}
+        self.waited: set[str] = set()  # runs that were not to begin at once: their windows may say so
         self.endings: list[Ending] = []
 
     @property
@@ -145,6 +146,8 @@ class Runs:
                 self._announce(one, run, good=run.state.stop_reason == "stop")
             if (row := one.news(run, all_of_it=all_of_it)) is not None:
                 self.rows[name] = row
+            if run.meta.get("after") or run.state.position is not None:
+                self.waited.add(name)
 
     def _begin(self, name: str) -> Following | None:
         if name in self._over:
@@ -167,6 +170,7 @@ class Runs:
         self._waiting.let_go(name)
         self._concluding.discard(name)
         self._speaking.discard(name)
+        self.waited.discard(name)
         del self._live[name]
 
     # --- ends

@@ -10,7 +10,7 @@ from tmuxagents.watcher.screen import Chore
 
 TYPE_CHECKING = False
 if TYPE_CHECKING:
-    from collections.abc import Iterable, Mapping
+    from collections.abc import Container, Iterable, Mapping
 
     from tmuxagents.edges import tmux
     from tmuxagents.edges.registry import Row
@@ -31,13 +31,18 @@ class Telling:
         self._hooks = hooks
         self._said: dict[str, str] = {}  # run -> what its window says, where it is not as it was opened
 
-    def show_standing(self, rows: Iterable[Row]) -> None:
-        """Show on the window of each run that goes on whether it works, or waits: for its turn, a person."""
+    def show_standing(self, rows: Iterable[Row], waited: Container[str] = ()) -> None:
+        """Show on the window of each run that goes on whether it works, or waits: for its turn, a person.
+
+        `waited`: those whose windows may have been opened with another word than that they work.
+        """
         for row in rows:
             state = _going(row)
             if state is None:
                 self._said.pop(row.run_id, None)
-            elif state != self._said.get(row.run_id, records.RUNNING) and row.server and row.window:
+                continue
+            known = None if row.run_id in waited else records.RUNNING
+            if state != self._said.get(row.run_id, known) and row.server and row.window:
                 self._said[row.run_id] = state
                 chore = Chore(row.run_id, window=row.window, state=state, close_s=None)
                 self._screens.add(row.server, chore)

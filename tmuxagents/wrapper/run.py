@@ -239,9 +239,11 @@ class Run:
         self._recorder.flush(now, last=True)
         self._recorder.title(f"{verdict.status} ({verdict.reason})")
         self._ring()
+        # Before the result, since the run goes on as long as we live: nothing that takes time comes after it.
+        self._terminal.show_rest(_TERMINAL_LIMIT_S)
         self._result.write(verdict, duration, lingered=self._lingered)
         self._answer_launcher()  # if there never was a child, this is how the run stands
-        self._terminal.leave(_TERMINAL_LIMIT_S)
+        self._terminal.leave(0.0)
 
     def _ring(self) -> None:
         """Ring in the window that a run has ended, or settled in a person's hands; whichever is first."""

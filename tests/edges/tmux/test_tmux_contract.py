@@ -109,6 +109,17 @@ def test_a_command_that_has_ended_leaves_its_window(world: World) -> None:
     assert dead.dead
 
 
+def test_how_the_program_of_a_pane_came_to_its_end(world: World) -> None:
+    run_id = new_run()
+    opened = world.tmux.windows.open(an_order(run_id), home())
+    assert world.tmux.windows.end_of(opened.pane) is None
+    world.end_program(opened.window)
+    assert world.tmux.windows.end_of(opened.pane) is not None
+    world.tmux.windows.kill(opened.window, run_id)
+    with pytest.raises(tmux.Refused):
+        world.tmux.windows.end_of(opened.pane)
+
+
 def test_state_is_shown_on_the_runs_own_window_only(world: World) -> None:
     run_id, stranger = new_run(), world.stranger("scout")
     window = world.tmux.windows.open(an_order(run_id), home()).window

@@ -9,6 +9,7 @@ from __future__ import annotations
 import os
 import time
 
+from tmuxagents.edges import process
 from tmuxagents.edges.tmux import runner, script, servers
 from tmuxagents.errors import Unusable
 
@@ -33,7 +34,9 @@ _NOT_SHOWN = "#{?#{m:*@tmuxagents_status*,#{status-right}},,1}"
 _LIMIT_S = 8.0
 _PAUSE_S = 0.02
 _OPENED, _TAKEN = "opened", "taken"
-_OPENED_ROW = f"{_OPENED} #{{window_id}} #{{pane_id}} #{{session_id}} #{{session_name}} #{{pid}}"
+_OPENED_ROW = (
+    f"{_OPENED} #{{window_id}} #{{pane_id}} #{{session_id}} #{{pid}} #{{pane_pid}} #{{session_name}}"
+)
 _TAKEN_ROW = f"{_TAKEN} #{{{OWNER}}}:#{{session_name}}"  # last, since a name of others may hold anything
 
 
@@ -80,16 +83,31 @@ class Order:
 
 
 class Opened:
-    """A window that was opened, and where."""
+    """A window that was opened, where, and which state of its run it shows.
 
-    __slots__ = ("pane", "server", "session", "session_name", "window")
+    `program`: the pid and the start time of what runs in it.
+    """
 
-    def __init__(self, *, window: str, pane: str, session: str, session_name: str, server: Server) -> None:
+    __slots__ = ("pane", "program", "server", "session", "session_name", "state", "window")
+
+    def __init__(  # noqa: PLR0913  (one field a name)
+        self,
+        *,
+        window: str,
+        pane: str,
+        session: str,
+        session_name: str,
+        server: Server,
+        program: tuple[int, int | None],
+        state: str,
+    ) -> None:
         self.window = window
         self.pane = pane
         self.session = session
         self.session_name = session_name
         self.server = server
+        self.program = program
+        self.state = state
 
 
 def open_window(run: Runner, order: Order, home: Home) -> Opened:
@@ -98,7 +116,7 @@ def open_window(run: Runner, order: Order, home: Home) -> Opened:
     Unanswered means that the window may still appear. A server that is just ending is waited for a while.
     """
     if home.session is not None:
-        return _opened(run, _in_session(run, order, home.session, home), home)
+        return _opened(run, _in_session(run, order, home.session, home), order, home)
     name, is_there = home.names[0], servers.listening(run.socket) is not None
     deadline = time.monotonic() + _LIMIT_S
     while True:
@@ -113,7 +131,7 @@ def open_window(run: Runner, order: Order, home: Home) -> Opened:
             continue
         following = None if late else _following(answer, name, home)
         if following is None:
-            return _opened(run, answer, home)
+            return _opened(run, answer, order, home)
         name, is_there = following
 
 
@@ -190,7 +208,7 @@ def _commands(order: Order, session: str, opening: list[str]) -> list[Command]:
     ]
 
 
-def _opened(run: Runner, answer: Answer, home: Home) -> Opened:
+def _opened(run: Runner, answer: Answer, order: Order, home: Home) -> Opened:
     """Return what was opened, if every command behind it was carried out; else raise what tmux said."""
     row = _row(answer)
     if answer.code != 0:
@@ -198,14 +216,21 @@ def _opened(run: Runner, answer: Answer, home: Home) -> Opened:
     if not row:
         where = home.session or ", ".join(home.names)
         raise Unusable(f"tmux has no session for the window: {where}.", kind="window")
-    window, pane, session, session_name, pid = row
-    server = servers.server_of(run.socket, int(pid))
-    return Opened(window=window, pane=pane, session=session, session_name=session_name, server=server)
+    window, pane, session, pid, program, session_name = row
+    return Opened(
+        window=window,
+        pane=pane,
+        session=session,
+        session_name=session_name,
+        server=servers.server_of(run.socket, int(pid)),
+        program=(int(program), process.start_time(int(program))),
+        state=order.state,
+    )
 
 
 def _row(answer: Answer) -> list[str]:
     """Return the fields of the window that an answer tells of."""
-    rows = [line.split(" ")[1:] for line in answer.lines if line.startswith(f"{_OPENED} ")]
+    rows = [line.split(" ", 6)[1:] for line in answer.lines if line.startswith(f"{_OPENED} ")]
     return rows[0] if rows else []
 
 

@@ -7,6 +7,7 @@ has no `if-shell -F`, which looks at the tag and acts in one step.
 from __future__ import annotations
 
 from tmuxagents.edges.tmux import library, opening, script
+from tmuxagents.edges.tmux.runner import Refused
 
 TYPE_CHECKING = False
 if TYPE_CHECKING:
@@ -19,6 +20,7 @@ if TYPE_CHECKING:
 
 CLOSING = "@tmuxagents_close"  # what the closing timer does; where it is set, the timer runs
 VIEW = "view-"  # how sessions are called that only show a window of another one
+_DEAD = "Pane is dead"  # what tmux itself writes there
 _YES, _NO = "yes", "no"
 _LIVES = "#{P:#{?pane_dead,,x}}"  # something, if any pane of a window lives: a person may have split it
 IS_VIEW = f"#{{m:{VIEW}*,#{{session_name}}}}"
@@ -98,6 +100,22 @@ class Windows:
         is_it = script.equal("#{pane_id}", script.an_id(pane, "%"))
         ours = script.both(is_it, script.equal(f"#{{{opening.RUN}}}", script.a_run(run_id)))
         return answers(self._runner, pane, ours, [["kill-pane", "-t", pane]])
+
+    def end_of(self, pane: str) -> tuple[str, str] | None:
+        """Return with which exit status the program of a pane has ended, and the first line that it said.
+
+        None: it runs. The status is empty where a signal ended it, or tmux does not know. Raises Refused if
+        there is no such pane any more.
+        """
+        here = script.equal("#{pane_id}", script.an_id(pane, "%"))
+        rows = self._runner.ask(["list-panes", "-a", "-f", here, "-F", "#{pane_dead} #{pane_dead_status}"])
+        if not rows:
+            raise Refused(f"tmux has no pane {pane} any more.", kind="window")
+        dead, _, status = rows[0].partition(" ")
+        if dead != "1":
+            return None
+        shown = self._runner.ask(["capture-pane", "-p", "-S", "-", "-t", pane])
+        return status, next((line for line in shown if line.strip() and not line.startswith(_DEAD)), "")
 
     def close_ended(self, window: str, run_id: str) -> bool:
         """Close a run's window if nothing in it lives and nobody looks at it; say whether that was so."""
