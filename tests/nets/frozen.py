@@ -93,7 +93,8 @@ class Pages:
         shown = [word if re.fullmatch(r"[\w./:@=+,-]+", word) else json.dumps(word) for word in words]
         complaints = "".join(f"! {line}\n" for line in done.stderr.splitlines())
         said = f"{_laid_out(done.stdout)}{complaints}[{done.returncode}]"
-        self.say(" ".join(["$ tmuxagents", *shown]), said)
+        given = [f"{name}={value}" for name, value in (variables or {}).items()]
+        self.say(" ".join(["$", *given, "tmuxagents", *shown]), said)
         return done.stdout
 
     def say(self, title: str, text: str) -> None:
