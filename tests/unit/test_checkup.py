@@ -104,3 +104,16 @@ def test_a_check_is_one_inert_line() -> None:
 )
 def test_only_some_of_many_are_named(things: list[str], words: str) -> None:
     assert checkup.some(things) == words
+
+
+@pytest.mark.parametrize(
+    ("loaded", "there", "state", "words"),
+    [
+        ("/own.ts", True, "ok", "it loads the extension of this tmuxagents."),
+        ("/other.ts", True, "warning", "It loads the extension of another tmuxagents: /other.ts."),
+        ("/gone.ts", False, "warning", "It looks for tmuxagents at /gone.ts, where it is no more."),
+    ],
+)
+def test_which_extension_pi_loads(loaded: str, *, there: bool, state: str, words: str) -> None:
+    check = checkup.extension(loaded, "/own.ts", there=there)
+    assert (check.state, check.message) == (state, words)
