@@ -592,4 +592,6 @@ def test_the_ages_on_the_page_for_users_can_be_read() -> None:
 
 
 def test_a_rule_for_any_text_takes_it_as_it_is() -> None:
-    assert Rule(None).literal(" x ") == " x "
+    rule = Rule(None)
+    assert rule.literal(" x ") == " x "
+    assert rule.read(" x ") == (" x ", None)
