@@ -1,6 +1,6 @@
 """What each verb prints: its help, its answers and its refusals, compared with tests/data/golden/VERB.txt.
 
-The commands run in the frozen home of tests/data/run-v1; what they launch are scripted children in a private tmux.
+They run in the frozen home of tests/data/run-v1; what they launch are scripted children in a private tmux.
 `scripts/golden` writes the files again.
 """
 

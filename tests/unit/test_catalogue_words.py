@@ -205,3 +205,7 @@ def test_a_change_after_a_pause_waits_for_what_comes_with_it() -> None:
     assert pace.waits
     assert not pace.is_due(10.049)
     assert pace.is_due(10.0 + DEBOUNCE_S)
+
+
+def test_a_message_that_was_taken_is_told_with_its_run() -> None:
+    assert words.delivered(ID) == f"Delivered to run {ID}."

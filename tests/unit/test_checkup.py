@@ -150,3 +150,16 @@ def test_a_key_is_found_wherever_it_stands_in_a_json_file(text: str, *, holds: b
 )
 def test_a_key_is_found_in_the_header_of_a_profile(text: str, *, holds: bool) -> None:
     assert checkup.header_holds_key(text.encode()) is holds
+
+
+@pytest.mark.parametrize(
+    ("loaded", "there", "state", "words"),
+    [
+        ("/own.ts", True, "ok", "it loads the extension of this tmuxagents."),
+        ("/other.ts", True, "warning", "It loads the extension of another tmuxagents: /other.ts."),
+        ("/gone.ts", False, "warning", "It looks for tmuxagents at /gone.ts, where it is no more."),
+    ],
+)
+def test_which_extension_pi_loads(loaded: str, *, there: bool, state: str, words: str) -> None:
+    check = checkup.extension(loaded, "/own.ts", there=there)
+    assert (check.state, check.message) == (state, words)

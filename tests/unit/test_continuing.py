@@ -96,3 +96,10 @@ def test_a_session_replayed_again_and_again_does_not_nest() -> None:
         told.append(retrieval.Told("completed", retrieval.messages(asked, [])))
         assert effective.count("Previously:") == 1
     assert retrieval.resume_text(told).count("=== a ===\nx\n\ntask 0") == 1
+
+
+def test_how_a_session_is_continued_is_told_by_the_short_id() -> None:
+    assert continuing.natively(FIRST) == "continues run 01a1ee15 in the child's own session"
+    assert continuing.file_problem(FIRST, "is missing") == "the session file of run 01a1ee15 is missing"
+    told = "continues run 01a1ee15 by replaying the session in the prompt: it is missing"
+    assert continuing.replayed(FIRST, "it is missing") == told

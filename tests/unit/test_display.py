@@ -270,3 +270,13 @@ def test_a_followed_run_is_one_line() -> None:
 )
 def test_an_id_is_shown_as_long_as_it_must_be(others: list[str], short: str) -> None:
     assert display.short_id("01a1ee15069b4c1f", others) == short
+
+
+def test_a_run_that_was_to_be_stopped_says_how_it_stands() -> None:
+    run = shown(status="aborted", reason="stopped")
+    assert display.stopped_line(run) == "01a1ee15 aborted (stopped)"
+
+
+@pytest.mark.parametrize(("text", "width", "fitted"), [("", 0, ""), ("abc", 2, "a…"), ("", -1, "…")])
+def test_a_text_is_cut_to_a_width(text: str, width: int, fitted: str) -> None:
+    assert display.fit(text, width) == fitted

@@ -304,3 +304,9 @@ def test_conclude_for_one_who_stopped_it(case: str) -> None:
     steps, expected, note = CONCLUSIONS[case]
     how = endings.conclude(fold(*steps), cause=endings.STOPPED)
     assert (told(how), how.note) == (STOPPED if expected is LOST else expected, note)
+
+
+def test_a_task_that_cannot_begin_fails_by_its_own_fault() -> None:
+    how = endings.misconfigured("No such file.").verdict()
+    assert (how.status, how.reason, how.error_message) == (records.FAILED, "config", "No such file.")
+    assert how.exit_code == 1

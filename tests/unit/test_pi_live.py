@@ -156,3 +156,19 @@ def test_the_command_line_asks_nobody_and_holds_no_text() -> None:
     )
     assert project.count("--no-approve") == 1
     assert project[project.index("--name") + 1] == "scout"
+
+
+def test_each_child_has_a_reader_of_its_own_and_nothing_was_sent_to_it_yet() -> None:
+    one, other = LIVE.reader(), LIVE.reader()
+    assert one is not other
+    assert one.message(0) is None
+
+
+def test_of_a_long_line_that_is_no_input_its_ends_are_read_and_nothing_of_one_that_is_gone() -> None:
+    long = Oversized(b'{"type":"tool_execution_start","toolCallId":"c","toolName":"read"', b"}", 5_000_000)
+    reader = PiLiveReader()
+    assert [event.type for event in reader.feed_oversized(long, 1.0).events] == ["tool_call"]
+    assert not reader.typed
+    gone = PiLiveReader()
+    gone.gone = True
+    assert gone.feed_oversized(long, 1.0).events == ()

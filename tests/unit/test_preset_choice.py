@@ -205,3 +205,9 @@ def test_a_file_that_was_skipped_is_what_an_unknown_name_may_mean(wanted: str, h
     with pytest.raises(BadRequest) as caught:
         found.choose(wanted)
     assert caught.value.hint == hint
+
+
+def test_a_file_without_a_name_is_no_preset_and_no_complaint() -> None:
+    found = catalogue(one("preset", "global"), file("description: notes", kind="profile", name="notes.md"))
+    assert [read.name for read in found.presets] == ["scout"]
+    assert (found.bad, found.warnings) == ([], [])

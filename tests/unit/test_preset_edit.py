@@ -157,3 +157,13 @@ def test_what_is_wrong_with_a_draft() -> None:
     assert preset_edit.flaws_of(draft("---\nname: a\ndescription: d\n---\n")) == []
     for text in ("no header", "---\nname: a\n---\n"):
         assert len(preset_edit.flaws_of(draft(text))) == 1
+
+
+@pytest.mark.parametrize(
+    ("text", "words"),
+    [("\ud800", "it is not UTF-8"), ("x" * 2_000_000, "it is larger than")],
+)
+def test_a_draft_that_could_not_be_read_again_is_flawed(text: str, words: str) -> None:
+    draft = Draft(kind="preset", source="global", path="/a.md", text=text)
+    (flaw,) = preset_edit.flaws_of(draft)
+    assert flaw.words().startswith(words)

@@ -217,3 +217,8 @@ def test_a_window_as_it_stands_in_details() -> None:
 )
 def test_outcome_of_a_task(status: str, more: dict[str, Any], line: str) -> None:
     assert delegates.outcome_line("build\tassets", status, ID, **more) == line
+
+
+def test_a_view_is_a_text_for_another_screen() -> None:
+    shown = delegates.view([], expanded=False, now_ms=0)
+    assert delegates.view_text([], now_ms=0) == "\n".join(text for _, text in shown)

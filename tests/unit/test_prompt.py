@@ -226,3 +226,9 @@ def test_a_prompt_that_is_not_this_tasks_stays_as_it_is() -> None:
 @given(st.text(max_size=30), st.lists(st.text(max_size=10), max_size=3), st.none() | st.text(max_size=10))
 def test_the_task_stands_last_to_the_byte(task: str, blocks: list[str], transcript: str | None) -> None:
     assert prompt.compose(task, blocks=blocks, transcript=transcript).endswith(task)
+
+
+def test_files_that_are_left_out_are_warned_of() -> None:
+    there = prompt.file_block(FileSpec("a"), FileText(TEXT))
+    absent = prompt.file_block(FileSpec("b"), FileText(problem=records.MISSING))
+    assert prompt.left_out([there, absent]) == ["file not found: b; the child is told so"]

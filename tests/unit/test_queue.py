@@ -53,3 +53,7 @@ def test_waiting(position: int, pause: float, words: str) -> None:
 
 def test_in_a_rush_it_is_looked_again_soon_however_many_are_before() -> None:
     assert queue.pause_s(30, 0.0) == queue.pause_s(0, 0.0) < queue.pause_s(0, queue.RUSH_S)
+
+
+def test_a_run_says_for_which_runs_it_waits() -> None:
+    assert queue.following_words([RUN, "02b2"]) == "waits for 01a1ee15, 02b2"

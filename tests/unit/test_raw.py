@@ -132,3 +132,10 @@ def test_whatever_a_value_is_what_comes_out_can_be_used(value: Any) -> None:
     blocks = raw.blocks(value)
     assert all(isinstance(block, dict) for block in blocks)
     assert all(isinstance(text, str) for text in raw.texts(blocks, "text"))
+
+
+def test_what_is_nested_too_deeply_is_refused_and_what_is_wide_is_not() -> None:
+    deep = b'{"a":' + b"[" * 600 + b"]" * 600 + b"}"
+    wide = b'{"a":[' + b",".join([b"{}"] * 600) + b"]}"
+    assert raw.parse(wide) == {"a": [{}] * 600}
+    assert raw.parse(deep) is None

@@ -12,7 +12,7 @@ from hypothesis import strategies as st
 
 from tests.unit import strategies
 from tmuxagents.core import settings
-from tmuxagents.core.setting_rules import Choice, Flag, Number, Windows
+from tmuxagents.core.setting_rules import Choice, Flag, Number, Rule, Windows
 
 if TYPE_CHECKING:
     from tmuxagents.core.settings import Settings
@@ -589,3 +589,9 @@ def test_the_ages_on_the_page_for_users_can_be_read() -> None:
     ages = [word for word in row.split("|")[3].split("`")[1::2] if word != "all"]
     assert len(ages) > 3
     assert all(resolved(user={"keepRuns": age}).warnings == [] for age in ages)
+
+
+def test_a_rule_for_any_text_takes_it_as_it_is() -> None:
+    rule = Rule(None)
+    assert rule.literal(" x ") == " x "
+    assert rule.read(" x ") == (" x ", None)
