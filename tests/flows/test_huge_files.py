@@ -1,4 +1,4 @@
-"""What a run's files cost others: a child makes one of them 1 TB long, or puts something else in its place."""
+"""What a run's files cost others: a child makes one of them 1 TB long, or puts something else there."""
 
 from __future__ import annotations
 
@@ -9,7 +9,6 @@ import shutil
 import subprocess
 import sys
 import time
-from pathlib import Path
 from typing import TYPE_CHECKING, Any, TypeVar
 
 import pytest
@@ -27,6 +26,7 @@ from tmuxagents.errors import NotPossible
 
 if TYPE_CHECKING:
     from collections.abc import Callable
+    from pathlib import Path
 
     from tests.harness import Home, Run
 
@@ -132,6 +132,7 @@ def other(home: Home) -> Run:
 def test_no_file_of_a_run_costs_another_run_anything(
     home: Home, other: Run, way: Callable[[Path], None]
 ) -> None:
+    assert other.result() is not None
     hostile = [(name, home.run("x", name=name.replace(".", "-").lower())) for name in FILES]
     for name, run in hostile:
         rundir_writing.write_result(str(run.folder), {**RESULT, "runId": run.run_id})

@@ -54,7 +54,7 @@ def encode(event: Event) -> bytes:
 
 
 def decode(line: bytes) -> Event | None:
-    """Return the event of one line, None if the line is torn or no event, or takes far more memory than ours."""
+    """Return the event of one line; None if it is torn, or no event, or takes more memory than ours do."""
     if len(line) > _BIG and (jsonline.is_dense(line) or (len(line) > _WIDE and not line.isascii())):
         return None
     try:
