@@ -198,4 +198,5 @@ def test_a_line_that_takes_more_memory_than_ours_do_is_no_event() -> None:
     head = b'{"v":1,"seq":1,"at":1,"type":"assistant_text",'
     assert events.decode(head + b'"text":"' + b"x" * 5_000_000 + b'"}') is not None
     assert events.decode(head + b'"text":"' + "é".encode() * 2_500_000 + b'"}') is None
+    assert events.decode(head + b'"text":"\\ud83d\\ude00' + b"x" * 5_000_000 + b'"}') is None
     assert events.decode(head + b'"a":[' + b"{}," * 200_000 + b"1]}") is None
