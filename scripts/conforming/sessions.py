@@ -24,7 +24,8 @@ def told(raw: Given) -> Told:
 
 def _message(raw: Given) -> Message:
     blocks = raw_json.blocks(raw.get("content"))
-    calls = [(block["name"], block.get("arguments")) for block in blocks if block.get("type") == "toolCall"]
+    made = [block for block in blocks if block.get("type") == "toolCall"]
+    calls = [(block["name"], retrieval.arguments(block.get("arguments"))) for block in made]
     return Message(raw["role"], "\n".join(raw_json.texts(blocks, "text")), calls)
 
 

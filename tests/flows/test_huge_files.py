@@ -1,4 +1,4 @@
-"""What a run's files cost others: a child makes one of them 1 TB long, or puts something else in its place."""
+"""What a run's files cost others: a child makes one of them 1 TB long, or puts something else there."""
 
 from __future__ import annotations
 
@@ -9,7 +9,6 @@ import shutil
 import subprocess
 import sys
 import time
-from pathlib import Path
 from typing import TYPE_CHECKING, Any, TypeVar
 
 import pytest
@@ -27,7 +26,9 @@ from tmuxagents.errors import NotPossible
 
 if TYPE_CHECKING:
     from collections.abc import Callable
+    from pathlib import Path
 
+    from tests.flows.desk import Desk
     from tests.harness import Home, Run
 
 T = TypeVar("T")
@@ -132,6 +133,7 @@ def other(home: Home) -> Run:
 def test_no_file_of_a_run_costs_another_run_anything(
     home: Home, other: Run, way: Callable[[Path], None]
 ) -> None:
+    assert other.result() is not None
     hostile = [(name, home.run("x", name=name.replace(".", "-").lower())) for name in FILES]
     for name, run in hostile:
         rundir_writing.write_result(str(run.folder), {**RESULT, "runId": run.run_id})
@@ -171,6 +173,22 @@ def test_a_live_run_costs_those_beside_it_nothing(
         for line in ("events hostile", "transcript hostile", "transcript --json hostile"):
             costs_nothing(home, *line.split(), codes=codes)
         costs_nothing(home, "transcript", "--session", "hostile")
+
+
+def test_a_run_is_launched_beside_huge_files_and_gets_the_answer_of_one_before_it(desk: Desk) -> None:
+    before = desk.launch("done fine", "--name", "before")
+    costs_nothing(desk.home, "wait", before)
+    for name in FILES:
+        if name not in (rundir.META, rundir.RESULT, rundir.WRAPPER, rundir.EVENTS):
+            make_long(desk.folder(before) / name)
+    hostile = desk.home.run("x")
+    with working(hostile):
+        make_long(hostile.folder / rundir.EVENTS)
+        costs_nothing(desk.home, "launch", "--name", "last", "--after", "before", "done got {previous}")
+        costs_nothing(desk.home, "wait", "last")
+        answer = desk("output", "last").stdout
+        assert answer == "got fine\n"
+        costs_nothing(desk.home, "resume", "before", "done again")
 
 
 def seen(run: Run, checkpoint: str | None = None) -> dict[str, Any]:

@@ -192,3 +192,11 @@ def test_of_thoughts_the_first_2_kb_are_kept(letter: str) -> None:
 @given(st.text(max_size=60))
 def test_short_thoughts_are_kept_whole(text: str) -> None:
     assert events.thinking(text).fields["text"] == text
+
+
+def test_a_line_that_takes_more_memory_than_ours_do_is_no_event() -> None:
+    head = b'{"v":1,"seq":1,"at":1,"type":"assistant_text",'
+    assert events.decode(head + b'"text":"' + b"x" * 5_000_000 + b'"}') is not None
+    assert events.decode(head + b'"text":"' + "é".encode() * 2_500_000 + b'"}') is None
+    assert events.decode(head + b'"text":"\\ud83d\\ude00' + b"x" * 5_000_000 + b'"}') is None
+    assert events.decode(head + b'"a":[' + b"{}," * 200_000 + b"1]}") is None

@@ -147,3 +147,22 @@ def test_what_is_wide_or_only_speaks_of_brackets_is_read_and_written() -> None:
                 jsonline.decode(text)
     for alone in ("1", '"x"', "null"):
         assert jsonline.decode_first(f"{alone} {'[' * 2_000}") == jsonline.decode(alone)
+
+
+@pytest.mark.parametrize(
+    ("text", "expected"),
+    [
+        (b"[" + b"[]," * 200_000 + b"1]", True),
+        (b'{"a":"' + b"[{,]}" * 400_000 + b'"}', False),  # a text that holds them
+        (b'{"a":"' + b'\\"[,\\\\' * 400_000 + b'"}', False),
+        (b'["' + b'","' * 700_000 + b'"]', True),
+        (b"[" + b"1," * 200_000 + b"1]", False),
+        (b"[" + b"1," * 400_000 + b"1]", True),
+        (b"[]", False),
+        (b"[" * 100_000, False),  # short: it is cheap whatever it holds
+        (b"\0" * 1_000_000, False),
+    ],
+    ids=["brackets", "text", "escapes", "strings", "some figures", "figures", "empty", "short", "hole"],
+)
+def test_what_would_take_many_times_its_length_in_memory_is_found(text: bytes, expected: bool) -> None:  # noqa: FBT001
+    assert jsonline.is_dense(text) is expected

@@ -303,3 +303,12 @@ def test_whatever_a_child_says_while_we_end_it_changes_nothing(later: list[Event
 def test_the_totals_hold_what_a_result_can_hold(key: str, figures: list[Any], total: float) -> None:
     state = fold(STARTED, *[Event("usage", {key: figure}) for figure in figures])
     assert state.usage[key] == total
+
+
+def test_what_is_left_behind_is_a_list_of_bounded_facts() -> None:
+    state = lifecycle.fold([STARTED, EXITED])
+    for number in range(3000):
+        fields = {"pid": number, "comm": "c" * 5000, "why": ["x"] * 5000}
+        lifecycle.apply(state, Event("left_behind", fields))
+    assert len(state.left_behind) == 1000
+    assert state.left_behind[-1] == {"pid": 999, "comm": "c" * 256, "why": None}

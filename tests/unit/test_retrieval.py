@@ -254,3 +254,13 @@ def test_a_session_that_works_is_never_forgotten() -> None:
 def test_ten_runs_of_a_session_are_told_the_latest() -> None:
     runs = [run(error=str(number)) for number in range(12)]
     assert [each.error_message for each in sessions.remembered_runs(runs)] == [str(n) for n in range(2, 12)]
+
+
+def test_of_what_says_too_much_the_latest_is_told() -> None:
+    log = [event for number in range(20) for event in (events.assistant_text(f"{number} " * 500_000), USAGE)]
+    told = retrieval.messages("p" * 100, log)
+    assert sum(len(one.text) for one in told) <= 9_000_000
+    assert told[-1].text.startswith("19 ")
+    calls = [events.tool_call(None, "t" * 5000, {"a": "x" * 5000})] * 3000
+    (answer,) = [one for one in retrieval.messages("p", calls) if one.role == ASSISTANT]
+    assert sum(len(tool) + len(args) for tool, args in answer.calls) < 1000 * 400

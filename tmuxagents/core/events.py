@@ -14,7 +14,8 @@ if TYPE_CHECKING:
 RESULT_TEXT_LIMIT = 500
 _MOST = 2**53  # no count, cost or moment is larger
 THINKING_LIMIT = 2048
-_BIG, _WIDE = 256 * 1024, 4 * 1024 * 1024  # bytes of a line
+_BIG = 256 * 1024  # bytes of a line
+_WIDE = 3 * 1024 * 1024 + _BIG  # no longer line of the wrapper's holds letters of four bytes (agents/raw)
 _HEAD = frozenset(("v", "seq", "at", "type"))
 USAGE_KEYS = ("input", "output", "cacheRead", "cacheWrite", "totalTokens", "cost")
 
@@ -54,8 +55,8 @@ def encode(event: Event) -> bytes:
 
 
 def decode(line: bytes) -> Event | None:
-    """Return the event of one line, None if the line is torn or no event, or takes far more memory than ours."""
-    if len(line) > _BIG and (jsonline.is_dense(line) or (len(line) > _WIDE and not line.isascii())):
+    """Return the event of one line; None if it is torn, or no event, or takes more memory than ours do."""
+    if len(line) > _BIG and (_is_wide(line) or jsonline.is_dense(line)):
         return None
     try:
         document = jsonline.decode(line)
@@ -68,6 +69,10 @@ def decode(line: bytes) -> Event | None:
     if not isinstance(kind, str) or type(seq) is not int or not is_figure(at):
         return None
     return Event(kind, document, seq=seq, at=at)
+
+
+def _is_wide(line: bytes) -> bool:
+    return len(line) > _WIDE and (not line.isascii() or b"\\ud" in line or b"\\uD" in line)
 
 
 def is_figure(value: Any) -> bool:

@@ -39,6 +39,11 @@ class Message:
         self.calls = calls
 
 
+def arguments(args: Any) -> str:
+    """Return the arguments of a call as a message has them: their beginning."""
+    return json.dumps({} if args is None else args, ensure_ascii=False, separators=(",", ":"))[:_ARGS]
+
+
 class Told:
     """One run of a session, as far as these texts tell of it. `status` is one of our words."""
 
@@ -80,7 +85,7 @@ class _Fold:
         if event.type == "tool_call":
             if len(self._calls) < _MOST_CALLS:
                 tool = _str(fields.get("toolName"))[:_NAME] or "tool"
-                self._calls.append((tool, _args(fields.get("args"))))
+                self._calls.append((tool, arguments(fields.get("args"))))
         elif event.type == "assistant_text":
             self._close()
             self._text = text
@@ -206,10 +211,6 @@ def _error(run: Told) -> list[str]:
 
 def _size(message: Message) -> int:
     return len(message.text) + sum(len(tool) + len(args) for tool, args in message.calls)
-
-
-def _args(args: Any) -> str:
-    return json.dumps({} if args is None else args, ensure_ascii=False, separators=(",", ":"))[:_ARGS]
 
 
 def _cut(text: str) -> str:
