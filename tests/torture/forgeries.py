@@ -12,7 +12,6 @@ import signal
 import socket
 import subprocess
 from contextlib import suppress
-from functools import partial
 from pathlib import Path
 from typing import TYPE_CHECKING
 
@@ -41,10 +40,10 @@ def stretches(place: Place, *, ended: bool) -> None:
 
 
 def _look_at_all(place: Place, run_id: str, after: str) -> None:
-    for words in (("poll",), ("output",), ("transcript",), ("wait", "--timeout", "1")):
-        place.look(*words, run_id)
-    for words in (("statusline",), ("prune", "--dry-run")):
-        place.must(place.look(*words).code == 0, f"{after}: {words[0]} fails")
+    for words in ("poll", "output", "transcript", "wait --timeout 1"):
+        place.look(*words.split(), run_id)
+    for words in ("statusline", "prune --dry-run"):
+        place.must(place.look(*words.split()).code == 0, f"{after}: {words} fails")
     place.bystander_is("running", after)
 
 
@@ -53,28 +52,35 @@ def _a_socket(path: Path) -> None:
         made.bind(str(path))
 
 
+TEXTS = {
+    "empty": b"",
+    "null": b"null",
+    "a list": b"[]",
+    "nested": b"[" * 200_000,
+    "a figure of many digits": b'{"v":1,"pid":' + b"9" * 200_000 + b"}",
+    "no figure": b'{"v":1,"pid":1e999,"startTime":NaN,"createdAt":-1e308,"endedAt":"x"}',
+    "escapes": b'{"v":1,"task":"\\u001b]52;c;eA==\\u0007","status":"\\u001b[2J"}',
+    "bytes": bytes(range(256)) * 100,
+}
+# What there is in place of a file -> how it is made.
 KINDS: dict[str, Callable[[Path], object]] = {
-    **{
-        f"{name}": partial(lambda text, path: path.write_bytes(text), text)
-        for name, text in {
-            "empty": b"",
-            "null": b"null",
-            "a list": b"[]",
-            "nested": b"[" * 200_000,
-            "a figure of many digits": b'{"v":1,"pid":' + b"9" * 200_000 + b"}",
-            "no figure": b'{"v":1,"pid":1e999,"startTime":NaN,"createdAt":-1e308,"endedAt":"x"}',
-            "80 MB": b'{"v":1,"task":"' + b"x" * (80 << 20) + b'"}',
-            "escapes": b'{"v":1,"task":"\\u001b]52;c;eA==\\u0007","status":"\\u001b[2J"}',
-            "bytes": bytes(range(256)) * 100,
-        }.items()
-    },
+    **{name: lambda path, text=text: path.write_bytes(text) for name, text in TEXTS.items()},  # type: ignore[misc]
+    "80 MB": lambda path: path.write_bytes(b'{"v":1,"task":"' + b"x" * (80 << 20) + b'"}'),
     "a folder": Path.mkdir,
     "a pipe": os.mkfifo,
     "a link to /dev/zero": lambda path: path.symlink_to("/dev/zero"),
     "a link to itself": lambda path: path.symlink_to(path.name),
     "a socket": _a_socket,
 }
-FORGED = ("meta.json", "wrapper.json", "result.json", "events.jsonl", "transcript.md", "prompt.txt")
+FORGED = (
+    "meta.json",
+    "wrapper.json",
+    "result.json",
+    "events.jsonl",
+    "transcript.log",
+    "output.md",
+    "prompt.txt",
+)
 
 
 def forges(place: Place) -> None:
@@ -91,7 +97,7 @@ def forges(place: Place) -> None:
                 (folder / "meta.json").write_text(right.replace(place.bystander, run_id))
             place.bystander_is("running", name)
             place.look("poll", run_id)
-            shown = place.look("output", run_id).out
+            shown = place.look("output", run_id).out + place.look("transcript", run_id).out
             place.must("\x1b" not in shown, f"{name}: {shown[:80]!r} is shown")
             shutil.rmtree(folder, ignore_errors=True)
 
