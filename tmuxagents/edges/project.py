@@ -6,8 +6,9 @@ across a mount point.
 
 from __future__ import annotations
 
-import contextlib
 import os
+
+from tmuxagents.edges.bare import ignoring
 
 TYPE_CHECKING = False
 if TYPE_CHECKING:
@@ -122,7 +123,7 @@ def _links_folder(project: str, *, making: bool = False) -> int | None:
         above = folder
         try:
             if making:
-                with contextlib.suppress(FileExistsError):
+                with ignoring(FileExistsError):
                     os.mkdir(part, dir_fd=above)
             folder = os.open(part, flags | os.O_NOFOLLOW, dir_fd=above)
         except OSError:
