@@ -6,7 +6,6 @@ across a mount point.
 
 from __future__ import annotations
 
-import contextlib
 import os
 
 TYPE_CHECKING = False
@@ -122,14 +121,20 @@ def _links_folder(project: str, *, making: bool = False) -> int | None:
         above = folder
         try:
             if making:
-                with contextlib.suppress(FileExistsError):
-                    os.mkdir(part, dir_fd=above)
+                _make(above, part)
             folder = os.open(part, flags | os.O_NOFOLLOW, dir_fd=above)
         except OSError:
             return None
         finally:
             os.close(above)
     return folder
+
+
+def _make(above: int, name: str) -> None:
+    try:
+        os.mkdir(name, dir_fd=above)
+    except FileExistsError:
+        return
 
 
 def _ignore_all(folder: int) -> None:

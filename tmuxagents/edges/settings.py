@@ -15,7 +15,7 @@ if TYPE_CHECKING:
 
     from tmuxagents.errors import Unusable
 
-NO_FILE = "it is no regular file"
+_NO_FILE = "it is no regular file"
 _LIMIT = 1024 * 1024
 _READ = os.O_RDONLY | os.O_NOCTTY | os.O_NONBLOCK | os.O_CLOEXEC
 _OURS_IN_IT = ("runs", "hosts", "sealed")
@@ -215,11 +215,24 @@ def open_regular(path: str, *, folder: int | None = None, links: bool = True) ->
     follow = 0 if links else os.O_NOFOLLOW
     found = os.open(path, os.O_PATH | os.O_CLOEXEC | follow, dir_fd=folder)
     try:
-        if not stat.S_ISREG(os.fstat(found).st_mode):
-            raise OSError(errno.EINVAL, NO_FILE, path)
-        return os.open(f"/proc/self/fd/{found}", _READ)
+        facts = os.fstat(found)
+        if not stat.S_ISREG(facts.st_mode):
+            raise OSError(errno.EINVAL, _NO_FILE, path)
+        try:
+            return os.open(f"/proc/self/fd/{found}", _READ)
+        except FileNotFoundError:  # there is no /proc here
+            return _opened_again(path, facts, _READ | follow, folder)
     finally:
         os.close(found)
+
+
+def _opened_again(path: str, facts: os.stat_result, flags: int, folder: int | None) -> int:
+    """Open what was looked at by its path, if that still is there."""
+    handle = os.open(path, flags, dir_fd=folder)
+    if not os.path.samestat(os.fstat(handle), facts):
+        os.close(handle)
+        raise OSError(errno.EINVAL, _NO_FILE, path)
+    return handle
 
 
 def _why_not(file: os.stat_result, folder: os.stat_result) -> str | None:
