@@ -48,7 +48,7 @@ demo_make() {
 demo_lock() {
   local tries=0
   refuse_foreign "$demo" .quickstart
-  until mkdir -p "$demo" && command exec 8>>"$demo/.quickstart" &&
+  until mkdir -p "$demo" && is_ours "$demo" && command exec 8>>"$demo/.quickstart" &&
     { flock --nonblock 8 || { say "waiting for another quickstart …" && flock 8; }; } &&
     [ "/proc/$$/fd/8" -ef "$demo/.quickstart" ]; do # else it was taken away while we waited
     ((++tries < 20)) || fail 3 "$demo cannot be written"
@@ -57,8 +57,12 @@ demo_lock() {
 
 make_sockets() {
   mkdir -m 700 "$demo_sockets" 2>/dev/null || true
-  [ -O "$demo_sockets" ] && [ ! -L "$demo_sockets" ] || fail 3 "$demo_sockets belongs to somebody else"
+  sockets_are_ours || fail 3 "$demo_sockets belongs to somebody else"
+  chmod 700 "$demo_sockets"
 }
+
+# Else whoever was faster with that name may listen there, and a tmux client obeys.
+sockets_are_ours() { [ -O "$demo_sockets" ] && [ ! -L "$demo_sockets" ]; }
 
 # What the demo's commands need to know, in one place, and nothing of their caller's.
 make_command() {
@@ -163,12 +167,12 @@ demo_clean() {
   local python
   demo_lock
   rm -f "$demo/model/port"
-  if [ -S "$demo_socket" ]; then
+  if sockets_are_ours && [ -S "$demo_socket" ]; then
     timeout 10 tmux -S "$demo_socket" kill-server >/dev/null 2>&1 || true
   fi
   python=$(find_python) || fail 3 "python3 is gone: the demo's processes cannot be found"
   "$python" -B "$environment_repo/scripts/demo_end.py" "$demo" "$demo_sockets" || fail 1 "some processes of the demo would not end"
-  rm -rf "$demo_sockets"
+  ! sockets_are_ours || rm -rf "$demo_sockets"
   find "$demo" -mindepth 1 -maxdepth 1 ! -name .quickstart -exec rm -rf {} +
   rm -f "$demo/.quickstart" # last: it says that the folder is a demo's
   rmdir "$demo"

