@@ -21,6 +21,7 @@ from tmuxagents.edges.rundir import (
     OUTPUT,
     PROMPT,
     RESULT,
+    SESSION,
     WRAPPER,
     open_folder,
     place_of,
@@ -54,6 +55,12 @@ def create(runs: str, meta: Mapping[str, Any], texts: Mapping[str, bytes]) -> st
         _remove_made(making)
         raise
     return path
+
+
+def begin_session(run_dir: str) -> None:
+    """Make the child's session file, empty, unless it is there: the child's umask would let others read it."""
+    with ignoring(OSError):
+        _write_new(f"{run_dir}/{SESSION}", b"")
 
 
 def remove_unbegun(run_dir: str) -> None:
