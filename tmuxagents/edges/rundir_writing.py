@@ -58,7 +58,7 @@ def create(runs: str, meta: Mapping[str, Any], texts: Mapping[str, bytes]) -> st
 
 
 def begin_session(run_dir: str) -> None:
-    """Make the child's session file, empty, unless it is there: the child's umask would let others read it."""
+    """Make the child's session file, empty, unless it is there: by the child's umask others could read it."""
     with ignoring(OSError):
         _write_new(f"{run_dir}/{SESSION}", b"")
 
