@@ -130,8 +130,10 @@ def test_calls_with_endless_names_are_told_apart_and_take_little_room() -> None:
 
 @pytest.mark.parametrize(
     "raw",
-    [b"", b"  ", b"\t", b'{"type":"from_the_future"}', b"{}", b'{"type":5}', b'{"type":["x"]}']
-    + [b"[1]", b"42", b'"type"', b"null"],
+    [
+        *(b"", b"  ", b"\t", b'{"type":"from_the_future"}', b"{}", b'{"type":5}', b'{"type":["x"]}'),
+        *(b"[1]", b"42", b'"type"', b"null"),
+    ],
 )
 def test_blank_lines_and_unknown_events_tell_nothing(raw: bytes) -> None:
     played = play([raw])
