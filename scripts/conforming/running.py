@@ -131,8 +131,8 @@ def idle_timeout(given: Given) -> Given:
         debounce_s = settings.NUMBERS["extend_timeout_debounce"].default
     watch = Guards(started_at=0.0, timeout_s=given["timeout_s"], debounce_s=debounce_s, loop_count=0)
     for moment in sorted(given.get("activity_at_s") or []):
-        if watch.check(moment) is not None:
-            break  # it is gone
+        if moment > watch.deadline():
+            break  # it is gone; who does something at the very end is not
         watch.note_activity(moment)
     due = watch.deadline()
     cause = watch.check(due)

@@ -2,6 +2,7 @@
 
 from __future__ import annotations
 
+import json
 import os
 import signal
 import time
@@ -51,6 +52,24 @@ def test_nobodys_run_works_in_its_window_and_ends_by_itself(live: Live, models: 
     soon(lambda: "All done." in live.screen(run["runId"]))
     assert '"type":"message_end"' in (live.desk.folder(run["runId"]) / "stdout.log").read_text()
     assert not [path for path in live.desk.folder(run["runId"]).iterdir() if path.is_fifo()]
+
+
+@pytest.mark.parametrize("how", ["--live", "--batch"])
+def test_what_a_child_leaves_in_its_run_is_its_persons_alone_and_all_that_is_named_is_there(
+    live: Live, how: str
+) -> None:
+    run_id = live.desk.launch(how, "-m", "mock/mock-text", "#say:fine\nplease", umask=0o022)
+    result = live.result(run_id)
+    folder = live.desk.folder(run_id)
+    assert (result["status"], result["output"]) == ("completed", "fine")
+    assert (folder.stat().st_mode & 0o777, (folder / "stderr.log").read_bytes()) == (0o700, b"")
+    assert '"type":"session"' in (folder / "child-session.jsonl").read_text()
+    assert {path.name for path in folder.iterdir() if path.stat().st_mode & 0o777 != 0o600} == set()
+    named = json.loads((folder / "meta.json").read_text())["artifacts"]
+    assert [name for name in named.values() if not (folder / name).exists()] == []
+    (told,) = json.loads(live.desk("poll", "--json", run_id).stdout)["runs"]
+    shown = [name for name in told["artifacts"].values() if isinstance(name, str)]
+    assert [name for name in shown if not (folder / name).exists()] == []
 
 
 def test_it_has_the_panes_terminal_and_no_tool_has_its_channel(live: Live) -> None:

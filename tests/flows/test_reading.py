@@ -49,17 +49,23 @@ def test_output_keeps_head_and_tail_and_names_the_file(home: Home) -> None:
 def test_output_of_a_failed_run_says_so_on_stderr(home: Home) -> None:
     run = ended(home, "begin\nanswer length half\nsettle")
     done = home.command("output", run.run_id)
-    assert (done.returncode, done.stdout) == (0, "half\n")
+    assert (done.returncode, done.stdout) == (1, "half\n")
     assert done.stderr == "failed (length): The answer was cut at the model's output limit.\n"
     silent = home.command("output", ended(home, "exit 0").run_id)
-    assert (silent.stdout, silent.stderr.splitlines()[-1]) == ("", "no text output")
+    assert (silent.returncode, silent.stdout, silent.stderr.splitlines()[-1]) == (1, "", "no text output")
 
 
-def test_output_of_a_working_run_is_what_there_is(home: Home) -> None:
+def test_output_of_a_working_run_is_only_told_to_who_wants_a_part(home: Home) -> None:
     run = home.run("begin\nanswer toolUse so far\nsleep 60").start()
     run.wait_for("assistant_text")
     done = home.command("output", run.run_id)
-    assert (done.stdout, done.stderr) == ("so far\n", "still running\n")
+    assert (done.returncode, done.stdout) == (4, "")
+    assert done.stderr.splitlines() == [
+        f"Run {run.run_id} is still running: it has no answer yet.",
+        "hint: --wait waits for it, --partial prints what there is",
+    ]
+    done = home.command("output", "--partial", run.run_id)
+    assert (done.returncode, done.stdout, done.stderr) == (0, "so far\n", "still running\n")
 
 
 def test_output_waits(home: Home) -> None:
@@ -270,7 +276,7 @@ def test_a_name_means_the_live_run_then_the_newest(home: Home) -> None:
         "begin\nanswer toolUse live\nsleep 60", name="scout", createdAt=old.meta["createdAt"] - 100
     ).start()
     live.wait_for("assistant_text")
-    assert home.command("output", "scout").stdout == "live\n"
+    assert home.command("output", "--partial", "scout").stdout == "live\n"
 
 
 def test_last_is_the_owners(home: Home) -> None:

@@ -264,7 +264,7 @@ def test_the_set_up_is_the_recorded_one_though_the_preset_was_changed(desk: Desk
     path.write_text(SCOUT)
     first = ended(desk, "-p", "scout", "--timeout", "77", "--keep-background", "done one")
     assert receipt(desk, first, "done two")["warnings"] == [
-        REPLAYED.format(first[:8]) + MISSING.format(first[:8])
+        REPLAYED.format(first[:8]) + f"the session file of run {first[:8]} holds no conversation"
     ]
     path.write_text(SCOUT.replace("read, ls", "bash").replace("Look.", "Run."))
     desk.home.environment["TMUXAGENTS_PI"] = ECHO
@@ -439,7 +439,7 @@ def test_what_is_no_session_file_is_neither_followed_nor_waited_for(desk: Desk, 
     found = receipt(desk, first, "done two")
     problem = f"the session file of run {first[:8]} {words.get(what, 'cannot be read')}"
     assert found["warnings"] == [REPLAYED.format(first[:8]) + problem]
-    assert not session_file(desk, found["run"]["runId"]).exists()
+    assert session_file(desk, found["run"]["runId"]).read_bytes() == b""
 
 
 # --- refused ----------------------------------------------------------------------------------------------

@@ -21,7 +21,8 @@ def test_a_live_child_has_the_terminal_of_its_pane_and_nothing_else_of_it() -> N
     pane |= {"PATH": "/pane", "SECRET": "x", "TMUXAGENTS_RUN": "other", "PI_SESSION_ID": "p"}
     launcher = {"TERM": "dumb", "TMUX_PANE": "%9", "COLORTERM": "no", "PATH": "/bin"}
     got = environment.of_child(launcher, run_id=RUN, agent={}, pane=pane)
-    assert got == {"TERM": "tmux-256color", "TMUX": "/s,1,0", "TMUX_PANE": "%1", "PATH": "/bin", **OURS}
+    terminal = {"TERM": "tmux-256color", "COLORTERM": "truecolor", "TMUX": "/s,1,0", "TMUX_PANE": "%1"}
+    assert got == {**terminal, "PATH": "/bin", **OURS}
 
 
 @pytest.mark.parametrize(

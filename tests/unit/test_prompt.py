@@ -103,7 +103,7 @@ def test_an_entry_in_json(value: Any, wanted: Any) -> None:
         ({"path": "a", "start": float("inf")}, "files[0] has no whole number as start"),
         ({"path": "a", "start": 0}, "files[0] needs start to be 1 or more: lines count from 1"),
         ({"path": "a", "tail": -1}, "files[0] needs tail to be 1 or more: lines count from 1"),
-        ({"path": "a", "head": 1, "tail": 1}, "files[0] asks for head and tail at once"),
+        ({"path": "a", "head": 1, "tail": 1, "end": 2}, "files[0] asks for end and head and tail at once"),
         ({"path": "a", "start": 1, "head": 1}, "files[0] asks for head and start at once"),
     ],
 )

@@ -47,7 +47,7 @@ class PiReader:
         self._nameless = Nameless()
 
     def feed(self, line: bytes, now: float) -> Reading:
-        """Read one line; a line that is no JSON object is plain text, an unknown event is nothing."""
+        """Read one line; a line that is no JSON is plain text; JSON that is no event is nothing."""
         if line.startswith(SNAPSHOTS):
             return _snapshot(line)
         if not line or line.isspace():
@@ -69,7 +69,7 @@ class PiReader:
         at = line.find(b'{"type":"')
         raw = raw_json.parse(line[at:]) if at > 0 else None
         if raw is None:
-            return Reading(plain=line.decode("utf-8", "replace"))
+            return NOTHING if raw_json.is_value(line) else Reading(plain=line.decode("utf-8", "replace"))
         told = self.feed(line[at:], now)
         return Reading(told.events, active=told.active, plain=line[:at].decode("utf-8", "replace"))
 

@@ -36,6 +36,15 @@ def is_wide(line: bytes) -> bool:
     return len(line) > _WIDE_FROM and (not line.isascii() or any(mark in line for mark in _WIDE_MARKS))
 
 
+def is_value(line: bytes) -> bool:
+    """Say whether a line is JSON at all: a figure, a text, a list."""
+    try:
+        jsonline.decode(line.decode("utf-8", "replace"), endless=True)
+    except (ValueError, RecursionError):
+        return False
+    return True
+
+
 def parse(line: bytes) -> dict[str, Any] | None:
     """Return the JSON object of a line, None where it is none, or one that is nested too deeply."""
     try:

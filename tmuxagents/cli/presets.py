@@ -84,10 +84,11 @@ def list_(*, as_json: bool) -> None:
 def _list(*, as_json: bool) -> None:
     survey = _survey()
     hiding = list(filter(None, map(preset_choice.hiding, survey.presets)))
-    words.warn([*(warning for preset in survey.presets for warning in preset.warnings), *hiding])
+    warnings = [*(warning for preset in survey.presets for warning in preset.warnings), *hiding]
+    words.warn(warnings)
     if as_json:
         shapes = [preset_words.document(preset) for preset in survey.presets]
-        streams.write(jsonline.encode({"v": 1, "presets": shapes, "warnings": [*survey.warnings, *hiding]}))
+        streams.write(jsonline.encode({"v": 1, "presets": shapes, "warnings": [*survey.warnings, *warnings]}))
     elif survey.presets:
         words.lines(preset_words.table(survey.presets, words.width()))
     else:

@@ -8,7 +8,7 @@ from tmuxagents import jsonline
 from tmuxagents.cli import calling, streams, words
 from tmuxagents.commands import inspect, known, reading, sessions
 from tmuxagents.core import retrieval, sanitize
-from tmuxagents.errors import BadRequest
+from tmuxagents.errors import BadRequest, NotPossible
 
 TYPE_CHECKING = False
 if TYPE_CHECKING:
@@ -25,12 +25,16 @@ def _lines(lines: Iterable[bytes]) -> None:
 @click.command(epilog="Example: tmuxagents output 01a1ee15 > answer.md")
 @click.argument("run", default=known.LAST)
 @click.option("--wait", is_flag=True, help="Wait until the run has ended.")
+@click.option("--partial", is_flag=True, help="While it works, print what there is.")
 @click.option(
     "--max-bytes", type=click.IntRange(min=1), metavar="N", help="Keep head and tail of a long answer."
 )
 @click.option("--json", "as_json", is_flag=True, help="Print the run as a JSON document.")
-def output(*, run: str, wait: bool, max_bytes: int | None, as_json: bool) -> None:
-    """Print the last answer of the session that RUN belongs to (default: the newest run)."""
+def output(*, run: str, wait: bool, partial: bool, max_bytes: int | None, as_json: bool) -> None:
+    """Print the last answer of the session that RUN belongs to (default: the newest run).
+
+    Exits with 1 if the run failed, with 4 if it still works.
+    """
     caller = calling.caller()
     run_dir = sessions.find(run, caller)[-1]
     if wait:
@@ -39,11 +43,18 @@ def output(*, run: str, wait: bool, max_bytes: int | None, as_json: bool) -> Non
     if as_json:
         streams.write(jsonline.encode(sessions.document(found, caller)))
         return
+    if not (found.ended or found.state.settled or partial):
+        message = f"Run {found.run_id} is still {found.standing.status}: it has no answer yet."
+        raise NotPossible(
+            message, kind="run-running", hint="--wait waits for it, --partial prints what there is"
+        )
     text = reading.answer(found, max_bytes)
     _say_state(found, text)
     if text:
         shown = sanitize.text(text) if streams.is_terminal() else text
         streams.write(shown.encode("utf-8", "replace") + (b"" if shown.endswith("\n") else b"\n"))
+    if found.ended and found.standing.status != "completed":
+        click.get_current_context().exit(1)
 
 
 def _say_state(run: Run, text: str | None) -> None:

@@ -23,6 +23,7 @@ _PARENT = frozenset(
 _OURS = "TMUXAGENTS_"
 # Who may launch children (its state directory is named) finds the same agent, and keeps to the same cap.
 _TO_LAUNCH = ("TMUXAGENTS_PI", "TMUXAGENTS_MAX_RUNNING")
+_COLOURS = "truecolor"  # every tmux that we work with has them, and says so to nobody
 _SIZE = ("COLUMNS", "LINES")  # a child asks its terminal, which may change
 
 
@@ -47,7 +48,8 @@ def of_child(
     names = _TO_LAUNCH if "TMUXAGENTS_HOME" in nesting else ()
     handed_on = {name: launcher[name] for name in names if name in launcher}
     ours = {"TMUXAGENTS_CHILD": "1", "TMUXAGENTS_RUN": run_id}
-    return {**kept, **_of_pane(pane or {}), **agent, **handed_on, **nesting, **ours}
+    terminal = {} if pane is None else {"COLORTERM": _COLOURS, **_of_pane(pane)}
+    return {**kept, **terminal, **agent, **handed_on, **nesting, **ours}
 
 
 def _of_pane(pane: Mapping[str, str]) -> dict[str, str]:

@@ -89,7 +89,7 @@ def _checked(spec: FileSpec, field: str) -> FileSpec:
     for key in sorted(keys):
         if getattr(spec, key) < 1:
             raise _refused(f"needs {key} to be 1 or more: lines count from 1", field)
-    if len(keys) > 1 and keys != {"start", "end"}:
+    if len(keys) > 1 and keys not in ({"start", "end"}, {"head", "tail"}):  # of the latter the tail counts
         raise _refused(f"asks for {' and '.join(sorted(keys))} at once", field)
     return spec
 

@@ -50,10 +50,10 @@ def left_out(blocks: Iterable[str]) -> list[str]:
 
 def _wanted(text: str, spec: FileSpec) -> str:
     lines = text.removesuffix("\n").split("\n")
+    if spec.tail is not None:  # also where the head is asked for as well
+        return "\n".join(lines[max(0, len(lines) - max(0, spec.tail)) :])
     if spec.head is not None:
         return "\n".join(lines[: max(0, spec.head)])
-    if spec.tail is not None:
-        return "\n".join(lines[max(0, len(lines) - max(0, spec.tail)) :])
     first = max(0, (spec.start or 1) - 1)
     return "\n".join(lines[first : None if spec.end is None else max(0, spec.end)])
 

@@ -23,6 +23,7 @@ from tmuxagents.edges.rundir import (
     OUTPUT,
     PROMPT,
     RESULT,
+    SESSION,
     SYSTEM_PROMPT,
     WRAPPER,
     open_folder,
@@ -61,6 +62,12 @@ def create(runs: str, meta: Mapping[str, Any], texts: Mapping[str, bytes]) -> st
         _remove_made(making)
         raise
     return path
+
+
+def begin_session(run_dir: str) -> None:
+    """Make the child's session file, empty, unless it is there: by the child's umask others could read it."""
+    with ignoring(OSError):
+        _write_new(f"{run_dir}/{SESSION}", b"")
 
 
 def remove_unbegun(run_dir: str) -> None:

@@ -222,6 +222,7 @@ class Run:
         if started is None:
             return None
         self._begun = time.monotonic()
+        self._recorder.begin_logs()
         self._recorder.event(events.run_started(self._starting.told(started[0])))
         self._recorder.flush(self._begun)
         self._answer_launcher()

@@ -56,6 +56,7 @@ class Start:
             raise
         streams = (0, 1, err_child) if live else (prompt, out_child, err_child)
         self.tried = True
+        rundir_writing.begin_session(self._claim.run_dir)
         try:
             with process.Surroundings(self._umask, self._limits):
                 child = process.spawn(path, argv, surroundings, streams=streams, own_session=live is None)

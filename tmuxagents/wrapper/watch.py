@@ -178,10 +178,11 @@ class Watch:
             self._ask_guards(now)
 
     def _ask_guards(self, now: float) -> None:
+        if self._guards.check(now) is not None:
+            self._hear_now(now)  # what the child does at this very moment counts
         cause = self._guards.check(now)
         self._guarded_until = self._guards.deadline()
         if cause is not None:
-            self._hear_now(now)
             self._end(cause, now)
 
     def _end(self, cause: endings.Cause, now: float) -> None:
