@@ -163,13 +163,6 @@ def set_dumpable(*, dumpable: bool) -> None:
     _check(_libc.prctl(_PR_SET_DUMPABLE, int(dumpable), 0, 0, 0), "prctl")
 
 
-def enter_user_namespace(user: int) -> None:
-    """Enter a user namespace that knows ourselves alone: whatever is root's is nobody's there."""
-    _check(_libc.unshare(_CLONE_NEWUSER), "unshare (are user namespaces forbidden here?)")
-    with open("/proc/self/uid_map", "wb", buffering=0) as file:
-        file.write(b"%d %d 1" % (user, user))
-
-
 def mount_privately() -> None:
     """Enter a mount namespace of our own; nobody else sees what is mounted from now on."""
     if _libc.unshare(_CLONE_NEWNS) != 0:

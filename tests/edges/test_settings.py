@@ -198,7 +198,7 @@ def test_in_a_user_namespace_folders_of_root_are_passed(state: Path) -> None:
         os.setgid(NOBODY - 1)
         os.setuid(NOBODY - 1)
         set_dumpable(dumpable=True)
-        enter_user_namespace(NOBODY - 1)
+        enter_user_namespace(f"{NOBODY - 1} {NOBODY - 1} 1", f"{os.getgid()} {os.getgid()} 1")
         assert state.parent.parent.stat().st_uid == NOBODY  # that is what it looks like from here
         return [refused(state), refused(state.parent.parent)]
 

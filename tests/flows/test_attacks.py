@@ -17,6 +17,7 @@ from typing import TYPE_CHECKING, Any
 import click
 import pytest
 
+from tests.edges.apart import NOBODY
 from tests.flows.shelf import Shelf
 from tests.flows.watchers import COMMAND
 from tests.harness import TmuxServer, alive, eventually

@@ -82,7 +82,7 @@ def _is_ours(facts: os.stat_result) -> bool:
 
 
 def _open(path: str) -> tuple[int, int] | None:
-    """Open a plain file of ours; return the handle and its size. None if there is nothing, or something else."""
+    """Open a plain file of ours; return the handle and its size, None if there is no such file."""
     try:
         handle = os.open(path, os.O_RDONLY | os.O_NOFOLLOW | os.O_NONBLOCK | os.O_CLOEXEC)
     except OSError as error:
