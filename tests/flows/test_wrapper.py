@@ -234,7 +234,7 @@ def test_a_wrapper_leaves_at_once_after_its_result_also_by_a_terminal_that_nobod
     stayed = []
     for _ in range(3):  # a busy machine may be slow once
         run = home.run(f"begin\n{talk}done fine").start(read=False)
-        eventually(lambda run=run: (run.folder / "result.json").exists())
+        eventually((run.folder / "result.json").exists)
         begun = time.monotonic()
         assert run.wrapper is not None
         assert run.wrapper.wait(30) == 0

@@ -161,7 +161,7 @@ def table(runs: Sequence[Shown], width: int = WIDTH, *, whole: bool = True) -> l
     return lines if whole else [fit(line, width) for line in lines]
 
 
-def _narrowed(padded: Sequence[Sequence[str]], width: int) -> list[Sequence[str]]:
+def _narrowed(padded: Sequence[list[str]], width: int) -> list[list[str]]:
     """Return the columns with names and presets cut as far as that leaves room for what the runs do."""
     found = list(padded)
     for number in _NAMED:
