@@ -109,6 +109,19 @@ def test_marks_are_short_and_obeyed_by_nothing(names: list[str]) -> None:
 # --- the table ---
 
 
+@pytest.mark.parametrize("name", ["x" * 32, "日本語" * 5, "a"])
+@pytest.mark.parametrize("width", range(20, 201))
+def test_on_a_terminal_no_row_is_wider_than_that(width: int, name: str) -> None:
+    told: dict[str, Any] = {"status": "failed", "reason": "timeout", "errorMessage": "日本語 and words " * 9}
+    rows = [shown(name=name, preset=name, **told), shown(name=name, preset=None, activity="Reading " * 30)]
+    lines = display.table(rows, width, whole=False)
+    assert max(map(display.columns, lines)) <= width
+    assert all(line.startswith(row.short) for line, row in zip(lines[1:], rows, strict=True))
+    if width >= 80:
+        assert "failed (timeout)" in lines[1]
+    assert name in display.table(rows, width)[1]  # piped it is whole
+
+
 def test_the_table_of_the_documents() -> None:
     rows = [shown(activity="Reading src/auth.ts"), queued(activity="waits for 01a1ee12"), failed()]
     assert display.table(rows, 99) == [

@@ -167,7 +167,7 @@ def _ask(found: Look) -> int | None:
     count = len(found.shown)
     numbers = ["", *map(str, range(1, count + 1))]
     width = len(numbers[-1])
-    rows = display.table(found.shown, words.width() - width - len("  "))
+    rows = display.table(found.shown, words.width() - width - len("  "), whole=False)
     words.lines(f"{number:>{width}}  {row}" for number, row in zip(numbers, rows, strict=True))
     while True:
         answer = click.prompt(f"1-{count}, Enter for the newest, q to leave", default="", show_default=False)

@@ -103,7 +103,8 @@ def _print(found: Look, caller: Caller, *, as_json: bool, timed_out: bool = Fals
         streams.write(polling.document_text(found, caller, timed_out=timed_out))
         return
     status = display.status_line(found.counts, found.waiting)
-    words.lines((status, *display.table(found.shown, words.width())))
+    is_whole = words.columns() is None
+    words.lines((status, *display.table(found.shown, words.width(), whole=is_whole)))
     if found.elsewhere:  # for people: on stdout nothing comes after the table
         words.lines([f"{found.elsewhere} more elsewhere (-A)"], streams.ERR)
 

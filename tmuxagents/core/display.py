@@ -18,6 +18,8 @@ NO_CHANGE, RESET = "no change", "reset"
 _HEADER = ("ID", "NAME", "PRESET", "STATUS", "TIME", "ACTIVITY")
 _GAP = "  "
 _CELL = 40  # enough for every name that we give; more is not ours
+_NAMED = (2, 1)  # the columns that give way on a narrow terminal, the first one first
+_LEAST_NAME, _LEAST_ACTIVITY = 8, 16
 _ELLIPSIS = "…"
 FADES_AFTER_S = 300.0  # the status line is empty so long after the last end
 _MARK = 32  # columns of a name that has just ended: that of any name that we give
@@ -143,14 +145,31 @@ def with_marks(marks: Sequence[str], text: str) -> str:
 # --- the table --------------------------------------------------------------------------------------------
 
 
-def table(runs: Sequence[Shown], width: int = WIDTH) -> list[str]:
-    """Return the lines of the table; none at all where there is no run."""
+def table(runs: Sequence[Shown], width: int = WIDTH, *, whole: bool = True) -> list[str]:
+    """Return the lines of the table; none at all where there is no run.
+
+    `whole`: names are left as they are, though a line becomes wider than that.
+    """
     if not runs:
         return []
     *columns_, activities = zip(_HEADER, *map(_cells, runs), strict=True)
     padded = [_padded(cells) for cells in columns_]
+    if not whole:
+        padded = _narrowed(padded, width)
     room = max(1, width - sum(columns(cells[0]) + len(_GAP) for cells in padded))
-    return list(map(_GAP.join, zip(*padded, (fit(text, room) for text in activities), strict=True)))
+    lines = list(map(_GAP.join, zip(*padded, (fit(text, room) for text in activities), strict=True)))
+    return lines if whole else [fit(line, width) for line in lines]
+
+
+def _narrowed(padded: Sequence[list[str]], width: int) -> list[list[str]]:
+    """Return the columns with names and presets cut as far as that leaves room for what the runs do."""
+    found = list(padded)
+    for number in _NAMED:
+        over = sum(columns(cells[0]) + len(_GAP) for cells in found) + _LEAST_ACTIVITY - width
+        if over > 0:
+            room = max(_LEAST_NAME, columns(found[number][0]) - over)
+            found[number] = _padded([fit(cell.rstrip(), room) for cell in found[number]])
+    return found
 
 
 def _padded(cells: Sequence[str]) -> list[str]:
