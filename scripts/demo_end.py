@@ -19,7 +19,7 @@ from pathlib import Path
 # Started as a program, Python looks for modules beside this file only.
 sys.path.insert(0, str(Path(__file__).parents[1]))
 
-from tmuxagents.edges import process
+from tmuxagents.system import process
 
 PATIENCE_S = {signal.SIGCONT: 0.0, signal.SIGTERM: 20.0, signal.SIGKILL: 5.0}
 

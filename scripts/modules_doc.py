@@ -1,52 +1,62 @@
 #!/usr/bin/env python3
-"""Write `docs/modules.md`: every module of the package with the first line of what it says of itself.
+"""Write `docs/modules.md`: a paragraph for each subject, then its modules by the first sentence of each.
 
-`--check` only tells whether the file is as it would be written.
+The paragraph is the docstring of the folder's `__init__.py`. `--check` only tells whether the file is as it
+would be written.
 """
 
 from __future__ import annotations
 
 import ast
+import re
 import sys
 from pathlib import Path
 
 ROOT = Path(__file__).resolve().parent.parent
+PACKAGE = ROOT / "tmuxagents"
 TARGET = ROOT / "docs" / "modules.md"
 HEAD = """# Modules
 
-Every module, by what it says of itself. Written by `scripts/modules_doc.py`; the shape that they make is in
-[architecture.md](architecture.md).
+Where to look for what: a section a subject, the lowest first, and its modules by what each says of itself.
+A module is pure (text and records in, text and records out), touches one thing outside, or joins others.
+The shape that they make is in [architecture.md](architecture.md). Written by `scripts/modules_doc.py`.
 """
-FOLDERS = {
-    "": "the ways in, the vocabulary, and what two layers join",
-    "core": "pure rules: text and records in, text and records out",
-    "agents": "pure: one brand of child a file",
-    "edges": "thin: each talks to one thing outside",
-    "edges/tmux": "the only way to tmux",
-    "commands": "one plain function a verb: the order of its steps",
-    "wrapper": "the process in the window, around the child",
-    "watcher": "the process beside all runs",
-    "serve": "ways in for parents",
-    "cli": "every click declaration",
-}
+ORDER = (
+    *("", "text", "system", "settings", "runs", "tmux", "registry", "agents", "agents/pi", "integrate"),
+    *("presets", "status", "launch", "attach", "views", "layouts", "tools", "wrapper", "upkeep", "watcher"),
+    *("mcp", "companion", "cli", "cli/verbs"),
+)
+KIND = re.compile(r"\s*\b(Pure|Joins|Touches: [^.\n]+)\.$")
 
 
 def text() -> str:
     """Return the whole document."""
-    package = ROOT / "tmuxagents"
-    folders: dict[str, list[str]] = {}
-    for path in sorted(package.rglob("*.py")):
-        folder = str(path.parent.relative_to(package)).removeprefix(".")
-        said = ast.get_docstring(ast.parse(path.read_text("utf-8"))) or ""
-        folders.setdefault(folder, []).append(f"| `{path.name}` | {said.splitlines()[0] if said else ''} |")
-    order = [*FOLDERS, *sorted(set(folders) - set(FOLDERS))]
-    parts = [_part(folder, folders[folder]) for folder in order if folder in folders]
-    return "\n".join([HEAD, *parts])
+    folders: dict[str, list[Path]] = {}
+    for path in sorted(PACKAGE.rglob("*.py")):
+        folders.setdefault(str(path.parent.relative_to(PACKAGE)).removeprefix("."), []).append(path)
+    order = [*(name for name in ORDER if name in folders), *sorted(set(folders) - set(ORDER))]
+    return "\n".join([HEAD, *(_part(folder, folders[folder]) for folder in order)])
 
 
-def _part(folder: str, rows: list[str]) -> str:
-    title = f"## tmuxagents/{folder}{'/' if folder else ''}"
-    return "\n".join([title, "", f"{FOLDERS.get(folder, '')}", "", "| module | |", "|---|---|", *rows, ""])
+def _part(folder: str, paths: list[Path]) -> str:
+    title = f"## {folder or 'tmuxagents'}/"
+    rows = [_row(path) for path in paths if path.name != "__init__.py"]
+    about, kind = _said(next(path for path in paths if path.name == "__init__.py"))
+    own = f" (`__init__.py` itself: {kind}.)" if kind else ""
+    return "\n".join([title, "", f"{about}{own}", "", "| module | | |", "|---|---|---|", *rows, ""])
+
+
+def _row(path: Path) -> str:
+    first, kind = _said(path)
+    return f"| `{path.name}` | {first} | {kind} |"
+
+
+def _said(path: Path) -> tuple[str, str]:
+    """Return the first line of a module's docstring, and its kind."""
+    paragraphs = (ast.get_docstring(ast.parse(path.read_text("utf-8"))) or "").split("\n\n")
+    kinds = [KIND.search(paragraph) for paragraph in (paragraphs[0], paragraphs[-1])]
+    kind = next((match[1] for match in kinds if match), "")
+    return KIND.sub("", paragraphs[0]).replace("\n", " "), kind[:1].lower() + kind[1:].replace(":", "")
 
 
 def main() -> int:

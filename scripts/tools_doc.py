@@ -13,7 +13,7 @@ from typing import Any
 # Started as a program, Python looks for modules beside this file only.
 sys.path.insert(0, str(Path(__file__).parents[1]))
 
-from tmuxagents.core import catalogue
+from tmuxagents.tools import catalogue
 
 ROOT = Path(__file__).parents[1]
 TARGET = ROOT / "docs" / "tools.md"
@@ -22,11 +22,11 @@ WIDTH = 118
 HEAD = """\
 # The tools for parents
 
-<!-- Written by scripts/tools_doc.py out of tmuxagents/core/catalogue.py: change those. -->
+<!-- Written by scripts/tools_doc.py out of tmuxagents/tools/catalogue.py: change those. -->
 
 A parent agent reaches these tools from a shell (`tmuxagents call TOOL JSON`) and over MCP
 (`tmuxagents mcp`), see [integrations](integrations.md). `tmuxagents tools --json` prints them with their
-JSON Schemas, and whether they can be used now. They are declared once, in `tmuxagents/core/catalogue.py`;
+JSON Schemas, and whether they can be used now. They are declared once, in `tmuxagents/tools/catalogue.py`;
 all schemas together stay below 6 KB.
 
 `call` prints one JSON document, always of the same shape: `content` is what a model reads, `details` the

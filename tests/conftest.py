@@ -7,28 +7,87 @@ import signal
 from typing import TYPE_CHECKING
 
 import pytest
+from hypothesis import settings
 
+from tests import apart
+from tests.desk import Desk
 from tests.harness import Home, ModelServer, TmuxServer
+from tests.terminals import Room
 
 if TYPE_CHECKING:
+    import subprocess
     from collections.abc import Iterator
     from pathlib import Path
+
+LIMIT_S = 40
 
 # Who starts the tests in the background may have them ignore Ctrl-C, and so all that they start.
 signal.signal(signal.SIGINT, signal.default_int_handler)
 
+settings.register_profile("same", database=None, deadline=None, derandomize=True, max_examples=25)
+# pytest --hypothesis-profile=thorough -m pure: other examples at each run, and many of them
+settings.register_profile("thorough", database=None, deadline=None, max_examples=2000)
+settings.load_profile("same")
+
+
+def pytest_collection_modifyitems(items: list[pytest.Item]) -> None:
+    """Mark the tests that need neither a folder nor a process: `scripts/test --only-tests -m pure`."""
+    for item in items:
+        needs = {"tmp_path", "nothing_hangs", "models"} & set(getattr(item, "fixturenames", ()))
+        if not needs and item.path.parent.name != "whole":
+            item.add_marker(pytest.mark.pure)
+
 
 @pytest.fixture(autouse=True)
-def nothing_of_the_callers(tmp_path: Path, monkeypatch: pytest.MonkeyPatch) -> Iterator[None]:
+def nothing_of_the_callers(
+    tmp_path_factory: pytest.TempPathFactory, monkeypatch: pytest.MonkeyPatch
+) -> Iterator[None]:
     """Point what a careless test would touch at folders whose names say what it did."""
     for name in list(os.environ):
         if name.startswith(("TMUX", "PI_", "XDG_")) and name != "TMUXAGENTS_TEST_PI":
             monkeypatch.delenv(name)
-    monkeypatch.setenv("HOME", str(tmp_path / "a-test-touched-the-real-home"))
-    monkeypatch.setenv("TMUX_TMPDIR", str(tmp_path / "a-test-touched-the-default-tmux-socket"))
+    base = tmp_path_factory.getbasetemp()
+    monkeypatch.setenv("HOME", str(base / "a-test-touched-the-real-home"))
+    monkeypatch.setenv("TMUX_TMPDIR", str(base / "a-test-touched-the-default-tmux-socket"))
     umask = os.umask(0o022)  # some of what is tested changes ours
     yield
     os.umask(umask)
+
+
+@pytest.fixture(autouse=True)
+def nothing_apart() -> Iterator[None]:
+    """End what a failed test has left apart from it."""
+    yield
+    apart.end_all()
+
+
+@pytest.fixture
+def nothing_hangs() -> Iterator[None]:
+    """Fail a test that is blocked, as one is when the code under test waits where it must not."""
+    before = signal.signal(signal.SIGALRM, _fail)
+    signal.alarm(LIMIT_S)
+    yield
+    signal.alarm(0)
+    signal.signal(signal.SIGALRM, before)
+
+
+def _fail(_number: int, _frame: object) -> None:
+    raise AssertionError(f"the test takes more than {LIMIT_S} s")
+
+
+@pytest.fixture
+def sleeper() -> Iterator[subprocess.Popen[bytes]]:
+    """A process that lives until it is ended."""
+    with apart.running(["/bin/sleep", "600"]) as made:
+        yield made
+
+
+@pytest.fixture
+def run_dir(tmp_path: Path) -> str:
+    """A folder for the files of a run."""
+    made = tmp_path / "run"
+    made.mkdir(mode=0o700)
+    return str(made)
 
 
 @pytest.fixture
@@ -37,6 +96,28 @@ def home(tmp_path: Path) -> Iterator[Home]:
     made = Home(tmp_path / "home")
     yield made
     made.end_all()
+
+
+@pytest.fixture
+def desk(home: Home, tmp_path: Path) -> Iterator[Desk]:
+    """A place from which to launch; everything that was launched is ended."""
+    made = Desk(home, tmp_path / "sockets")
+    yield made
+    made.leave()
+
+
+@pytest.fixture
+def room(home: Home, tmp_path: Path) -> Iterator[Room]:
+    """A place where people sit; they and their servers leave with the test."""
+    made = Room(home, tmp_path)
+    yield made
+    made.leave()
+
+
+@pytest.fixture
+def mine(room: Room) -> TmuxServer:
+    """The server of a person, where their runs are, too."""
+    return room.another("mine")
 
 
 @pytest.fixture

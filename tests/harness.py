@@ -24,9 +24,10 @@ from pathlib import Path
 from typing import TYPE_CHECKING, Any, Self
 
 from scripts import model_turns
-from tmuxagents.commands.inspect import inspect
-from tmuxagents.core import plan
-from tmuxagents.edges import lookout, process, process_table, rundir, rundir_writing
+from tmuxagents.launch import plan
+from tmuxagents.runs import directory, writing
+from tmuxagents.runs.inspect import inspect
+from tmuxagents.system import process, process_table, watcher_lock
 
 if TYPE_CHECKING:
     from collections.abc import Callable, Mapping, Sequence
@@ -89,9 +90,7 @@ class Home:
             task=script, cwd=str(self.project), project=str(self.project), model=model, timeout=60
         )
         meta = plan.plan_launch(request, run_id=secrets.token_hex(8), now=time.time()) | changes
-        made = rundir_writing.create(
-            str(self.state / "runs"), meta, {rundir.PROMPT: plan.prompt_bytes(script)}
-        )
+        made = writing.create(str(self.state / "runs"), meta, {directory.PROMPT: plan.prompt_bytes(script)})
         run = Run(self, Path(made), meta)
         self.made.append(run)
         self.be_unwatched()
@@ -100,7 +99,7 @@ class Home:
     def be_unwatched(self) -> None:
         """Take the watcher's place, unless this home is to be watched: then nobody does its work."""
         if not self._watched and self._lookout is None:
-            self._lookout = lookout.take(str(self.state))
+            self._lookout = watcher_lock.take(str(self.state))
 
     def be_watched(self) -> None:
         """Let wrappers and readers start a watcher; else the test has its place, and nobody does its work."""
@@ -119,7 +118,7 @@ class Home:
 
     def watcher(self) -> tuple[int, int] | None:
         """Return pid and start time of the watcher of this home, if there is one."""
-        return lookout.holder(str(self.state))
+        return watcher_lock.holder(str(self.state))
 
     def end_watcher(self) -> None:
         """End the watcher, also one that is just starting."""
@@ -128,7 +127,7 @@ class Home:
             eventually(self._end_watcher)
 
     def _end_watcher(self) -> bool:
-        held = lookout.take(str(self.state))
+        held = watcher_lock.take(str(self.state))
         if held is not None:
             os.close(held)
             return True
@@ -200,7 +199,7 @@ class Run:
 
     def wait_gone(self, timeout: float = 60.0) -> dict[str, Any]:
         """Wait for a wrapper in a window; return the result."""
-        identity = eventually(lambda: rundir.identity_of(rundir.read_wrapper(str(self.folder))))
+        identity = eventually(lambda: directory.identity_of(directory.read_wrapper(str(self.folder))))
         assert process.wait_gone(identity.pid, identity.start_time, timeout)
         result = self.result()
         assert result is not None, f"no result in {self.folder}"
@@ -253,10 +252,10 @@ class Run:
                 os.kill(pid, signal.SIGKILL)
 
     def result(self) -> dict[str, Any] | None:
-        return rundir.read_result(str(self.folder))
+        return directory.read_result(str(self.folder))
 
     def events(self) -> list[dict[str, Any]]:
-        lines, _ = rundir.read_lines(f"{self.folder}/{rundir.EVENTS}", 0)
+        lines, _ = directory.read_lines(f"{self.folder}/{directory.EVENTS}", 0)
         return [json.loads(line) for line in lines if line]
 
     def event(self, kind: str) -> dict[str, Any] | None:

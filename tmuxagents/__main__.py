@@ -1,4 +1,7 @@
-"""The command's way in. What must start small leaves here, before click is imported; all of it ends small."""
+"""The command's way in. What must start small leaves here, before click is imported; all of it ends small.
+
+Joins.
+"""
 
 from __future__ import annotations
 
@@ -39,18 +42,18 @@ def _main() -> None:
     if home and not home.startswith("/"):  # what we start stands elsewhere, and is to mean the same folder
         os.environ["TMUXAGENTS_HOME"] = os.path.abspath(home)
     if "TMUXAGENTS_FAULT" in os.environ:  # a test wants things to fail
-        from tmuxagents.edges import faults  # noqa: PLC0415  (nobody else pays for it)
+        from tmuxagents.system import faults  # noqa: PLC0415  (nobody else pays for it)
 
         faults.install(os.environ)
     if len(sys.argv) == _WITH_RUN_DIR and sys.argv[1] == "_wrap" and not sys.argv[2].startswith("-"):
-        from tmuxagents.wrapper.become import become_wrapper  # noqa: PLC0415  (for one verb only)
+        from tmuxagents.wrapper import become_wrapper  # noqa: PLC0415  (for one verb only)
 
         become_wrapper(sys.argv[2])
     from tmuxagents.cli import main as cli_main  # noqa: PLC0415  (a wrapper needs none of it)
-    from tmuxagents.cli import quick, streams  # noqa: PLC0415
+    from tmuxagents.cli import printing, quick  # noqa: PLC0415  (a wrapper needs none of it)
 
     try:
-        streams.check_out()
+        printing.check_out()
     except Exception as error:  # noqa: BLE001  (the boundary knows them all; without arguments it speaks on stderr)
         from tmuxagents.cli import boundary  # noqa: PLC0415  (click)
 

@@ -1,4 +1,4 @@
-"""Start a watcher: `python -P .../tmuxagents/_watch.py HOME [DESCRIPTOR OF THE LOCK]`.
+"""Start a watcher: `python -P .../tmuxagents/_watch.py HOME [DESCRIPTOR OF THE LOCK]`. Joins.
 
 By path, so that it is the package of whoever starts it, installed in whatever way. Ours goes before another
 that may be installed, and nothing else that lies beside it goes before what Python brings along.
@@ -17,7 +17,7 @@ if _ROOT not in sys.path:
     sys.path.append(_ROOT)
 
 if "TMUXAGENTS_FAULT" in os.environ:  # a test wants things to fail
-    from tmuxagents.edges import faults
+    from tmuxagents.system import faults
 
     faults.install(os.environ)
 

@@ -1,4 +1,4 @@
-"""Start a wrapper: `python -I -S .../tmuxagents/_wrap.py RUN_DIR`.
+"""Start a wrapper: `python -I -S .../tmuxagents/_wrap.py RUN_DIR`. Joins.
 
 A file of its own, so that the interpreter can run without site (2 ms and much memory a child) and nothing but
 this is compiled at each start.
@@ -10,7 +10,7 @@ import sys
 sys.path.append(__file__.rpartition("/tmuxagents/")[0])
 
 if "TMUXAGENTS_FAULT" in os.environ:  # a test wants things to fail
-    from tmuxagents.edges import faults
+    from tmuxagents.system import faults
 
     faults.install(os.environ)
 

@@ -1,6 +1,6 @@
-"""The error tree: what went wrong, which exit code that is, and a hint on how to go on.
+"""The error tree: what went wrong, which exit code that is, and a hint on how to go on. Pure.
 
-A child that failed is not an error: it is data (see core/lifecycle). Raised anywhere, caught in `cli` alone.
+A child that failed is not an error: it is data (see runs/lifecycle). Raised anywhere, caught in `cli` alone.
 """
 
 from __future__ import annotations

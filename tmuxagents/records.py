@@ -1,4 +1,4 @@
-"""The vocabulary that all layers share: plain slotted classes and words, no behaviour.
+"""The vocabulary that all layers share: plain slotted classes and words, no behaviour. Pure.
 
 Imports nothing at run time: every child has a wrapper, and what this module imports is paid per child.
 """
@@ -8,6 +8,9 @@ from __future__ import annotations
 TYPE_CHECKING = False
 if TYPE_CHECKING:
     from typing import Any
+
+BATCH, LIVE = "batch", "live"
+
 
 QUEUED = "queued"
 RUNNING = "running"

@@ -13,7 +13,7 @@ from scripts.benchmark.launching import grounded
 from scripts.benchmark.measure import busy, keep, spent, until
 from scripts.benchmark.table import Figure
 from tests.harness import SCRIPTED
-from tmuxagents.edges import rundir
+from tmuxagents.runs import directory
 
 if TYPE_CHECKING:
     from collections.abc import Iterator
@@ -111,7 +111,7 @@ def _of_ours(ground: Ground, pipes: list[Path]) -> dict[str, list[int]]:
         raise RuntimeError("there is no watcher")
     wrappers = []
     for pipe in pipes:
-        identity = rundir.identity_of(rundir.read_wrapper(str(ground.desk.folder(pipe.name))))
+        identity = directory.identity_of(directory.read_wrapper(str(ground.desk.folder(pipe.name))))
         if identity is None:
             raise RuntimeError("a run has no wrapper")
         wrappers.append(identity.pid)

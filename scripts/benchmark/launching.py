@@ -15,10 +15,10 @@ from typing import TYPE_CHECKING
 from scripts.benchmark.measure import interleaved, keep, spent, timed, until
 from scripts.benchmark.stage import CountedTmux
 from scripts.benchmark.table import Figure, number, ratio
-from tests.flows.desk import Desk
+from tests.desk import Desk
 from tests.harness import SCRIPTED, Home
 from tests.terminal import Terminal
-from tmuxagents.edges import lookout
+from tmuxagents.system import watcher_lock
 
 if TYPE_CHECKING:
     from collections.abc import Iterator
@@ -265,7 +265,7 @@ def processes(stage: Stage) -> Iterator[Figure]:
     with grounded(stage) as ground:
         calls = CountedTmux(ground.home.folder)
         ground.home.end_watcher()
-        place = lookout.take(str(ground.home.state))  # a watcher's calls are counted by themselves
+        place = watcher_lock.take(str(ground.home.state))  # a watcher's calls are counted by themselves
         ground.home.environment["PATH"] = calls.path(ground.home.environment["PATH"])
         figures = {"launch": ["launch", "done fine"], "poll": ["poll", "-aA"], "statusline": ["statusline"]}
         for name, arguments in figures.items():

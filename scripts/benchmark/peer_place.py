@@ -14,7 +14,7 @@ from typing import TYPE_CHECKING
 
 from scripts.benchmark.measure import until
 from tests.harness import PATH
-from tmuxagents.edges import process
+from tmuxagents.system import process
 
 if TYPE_CHECKING:
     from collections.abc import Mapping

@@ -15,10 +15,11 @@ from pathlib import Path
 from typing import TYPE_CHECKING, Any
 
 from scripts.benchmark.measure import until
-from tests.flows.watchers import begun, told, wrapped_by
 from tests.harness import REPOSITORY, Home
-from tmuxagents.core import events, plan
-from tmuxagents.edges import lookout, rundir, rundir_writing
+from tests.status.watchers import begun, told, wrapped_by
+from tmuxagents.launch import plan
+from tmuxagents.runs import directory, events, writing
+from tmuxagents.system import watcher_lock
 
 if TYPE_CHECKING:
     from collections.abc import Iterator
@@ -130,7 +131,7 @@ class Stand:
 
     def conclude(self, run_id: str) -> None:
         """Write how a run has ended, as its wrapper does before it goes."""
-        rundir_writing.write_result(f"{self.home.state}/runs/{run_id}", _result(run_id))
+        writing.write_result(f"{self.home.state}/runs/{run_id}", _result(run_id))
 
     def let_go(self, run_id: str) -> None:
         """End the process that stands for a wrapper."""
@@ -150,9 +151,9 @@ class Stand:
         meta = plan.plan_launch(request, run_id=run_id, now=time.time())
         folder = self.home.state / "runs" / run_id
         folder.mkdir(parents=True)
-        (folder / rundir.META).write_text(json.dumps(meta))
+        (folder / directory.META).write_text(json.dumps(meta))
         if ended:
-            (folder / rundir.RESULT).write_text(json.dumps(_result(run_id)))
+            (folder / directory.RESULT).write_text(json.dumps(_result(run_id)))
         return run_id
 
     def settle(self) -> None:
@@ -161,7 +162,7 @@ class Stand:
 
     def watch(self) -> int:
         """Have a watcher; return its pid."""
-        lookout.ensure(str(self.home.state), self.home.environment)
+        watcher_lock.ensure(str(self.home.state), self.home.environment)
         until(self.home.watcher)
         found = self.home.watcher()
         if found is None:

@@ -7,8 +7,7 @@ from typing import TYPE_CHECKING
 
 from scripts.benchmark.measure import Case, interleaved
 from scripts.benchmark.table import ratio
-from tmuxagents.core import events
-from tmuxagents.edges import rundir
+from tmuxagents.runs import directory, events
 
 if TYPE_CHECKING:
     from collections.abc import Callable, Iterator
@@ -57,8 +56,8 @@ class _Talkers:
 
     def __init__(self, stand: Stand, log: int) -> None:
         runs = f"{stand.home.state}/runs"
-        self._paths = [f"{runs}/{run_id}/{rundir.EVENTS}" for run_id in stand.live]
-        self._seq = len(rundir.read_lines(self._paths[0], 0)[0])
+        self._paths = [f"{runs}/{run_id}/{directory.EVENTS}" for run_id in stand.live]
+        self._seq = len(directory.read_lines(self._paths[0], 0)[0])
         self.say(log - self._seq)
 
     def say(self, count: int) -> None:

@@ -17,10 +17,10 @@ from typing import TYPE_CHECKING
 from scripts.benchmark.measure import busy, cpu_s, keep, percentile, until
 from scripts.benchmark.stage import CountedTmux
 from scripts.benchmark.table import Figure, number
-from tests.flows.lookouts import place_of
 from tests.harness import PATH, REPOSITORY, TmuxServer
 from tests.torture.memory import status_kb
-from tmuxagents.edges import registry
+from tests.watcher.lookouts import place_of
+from tmuxagents.registry import database
 
 if TYPE_CHECKING:
     from collections.abc import Iterator
@@ -48,7 +48,7 @@ _POUR = r"""
 import sys, time
 folder, rate, seconds, *logs = sys.argv[1:]
 sys.path.append(folder)
-from tmuxagents.edges.appender import Appender
+from tmuxagents.runs.logs import Appender
 files = [Appender(log, knocks=True) for log in logs]
 begun, turns = time.monotonic(), int(float(rate) * float(seconds))
 for turn in range(turns):
@@ -258,7 +258,7 @@ def flooded(stage: Stage) -> Iterator[Figure]:
 
 def _is_whole(stand: Stand, last: int) -> bool:
     """Say whether the registry has heard of the last event of each run."""
-    with registry.open_file(registry.path_of(str(stand.home.state))) as book:
+    with database.open_file(database.path_of(str(stand.home.state))) as book:
         return all(row.event_seq == last for row in book.open_rows() if row.run_id in stand.live)
 
 

@@ -8,12 +8,12 @@ from pathlib import Path
 from typing import Any
 
 from scripts.conforming.words import replaced
-from tmuxagents.commands import promptfiles
-from tmuxagents.core import prompt
-from tmuxagents.core.filespecs import FileSpec
-from tmuxagents.core.preset_choice import Catalogue
-from tmuxagents.core.preset_fields import GLOBAL, PROFILE, PROJECT
-from tmuxagents.edges import presetfiles
+from tmuxagents.launch import prompt_files
+from tmuxagents.presets import disk
+from tmuxagents.presets.catalogue import Catalogue
+from tmuxagents.presets.fields import GLOBAL, PROFILE, PROJECT
+from tmuxagents.runs import prompt
+from tmuxagents.runs.prompt import FileSpec
 
 Given = dict[str, Any]
 
@@ -28,14 +28,14 @@ def profiles(given: Given, root: str) -> Given:
     environment = {"HOME": root, "PI_AGENT_DIR": f"{root}/{_AGENT}"}
     project = f"{root}/{_PROJECT}"
     folders = {
-        GLOBAL: presetfiles.global_folder(environment, PROFILE),
-        PROJECT: presetfiles.project_folder(project, PROFILE),
+        GLOBAL: disk.global_folder(environment, PROFILE),
+        PROJECT: disk.project_folder(project, PROFILE),
     }
     os.makedirs(project, _OURS_ALONE)
     for source, place in folders.items():
         for name, text in replaced(given.get(source) or {}, ROOT, root).items():
             _write(place, name, text)
-    read = presetfiles.read_all(project, environment)
+    read = disk.read_all(project, environment)
     found = Catalogue(read.files)
     said = {one.path: one.warnings for one in found.presets}
     said |= {bad.path: [bad.warning()] for bad in found.bad}
@@ -52,7 +52,7 @@ def files(given: Given, root: str) -> str:
     for name, text in (given.get("files") or {}).items():
         _write(project, name, text)
     cwd = os.path.join(project, given.get("cwd") or "")
-    blocks = promptfiles.blocks([_spec(one) for one in given.get("spec") or []], cwd)
+    blocks = prompt_files.blocks([_spec(one) for one in given.get("spec") or []], cwd)
     return prompt.compose(given["prompt"], blocks=blocks).replace(root, ROOT)
 
 

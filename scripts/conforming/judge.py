@@ -9,8 +9,8 @@ from typing import TYPE_CHECKING, Any
 
 from scripts.conforming.groups import ON_DISK, PURE
 from scripts.conforming.words import Refusal
-from tmuxagents.core.frontmatter import Malformed
 from tmuxagents.errors import TmuxAgentsError
+from tmuxagents.text.yaml import Malformed
 
 if TYPE_CHECKING:
     from scripts.conforming.cases import Case

@@ -5,58 +5,51 @@ from __future__ import annotations
 from typing import Any
 
 from scripts.conforming.words import HOME, refuse
-from tmuxagents.core import (
-    child_flags,
-    frontmatter,
-    preset_edit,
-    preset_text,
-    preset_words,
-    presets,
-    profile_command,
-    skills,
-)
-from tmuxagents.core.preset_edit import Draft
-from tmuxagents.core.preset_fields import GLOBAL, PROFILE, PROJECT
-from tmuxagents.edges import presetfiles
+from tmuxagents.agents.pi import command as pi_command
+from tmuxagents.companion import profile_command
+from tmuxagents.presets import describe, disk, editing, preset, skills
+from tmuxagents.presets.editing import Draft
+from tmuxagents.presets.fields import GLOBAL, PROFILE, PROJECT
+from tmuxagents.text import yaml
 
 Given = dict[str, Any]
 
 
 def header(given: Given) -> Given:
     """Return header and body of a file."""
-    read = frontmatter.parse(given["content"])
+    read = yaml.parse(given["content"])
     return {"frontmatter": read.fields, "body": read.body}
 
 
 def folder(given: Given) -> str:
     """Return where profiles of a scope lie."""
     if given["scope"] == PROJECT:
-        return presetfiles.project_folder(given["cwd"], PROFILE)
-    return presetfiles.global_folder({"HOME": HOME, **(given.get("env") or {})}, PROFILE)
+        return disk.project_folder(given["cwd"], PROFILE)
+    return disk.global_folder({"HOME": HOME, **(given.get("env") or {})}, PROFILE)
 
 
 def flags(given: Given) -> Given:
     """Return the child's command line and its own variables."""
     fields = given["profile"]
-    args = child_flags.arguments(fields, cwd=given.get("cwd"), agent_dir=given.get("agentDir"))
-    return {"args": args, "env": child_flags.environment(fields)}
+    args = pi_command.arguments(fields, cwd=given.get("cwd"), agent_dir=given.get("agentDir"))
+    return {"args": args, "env": pi_command.environment(fields)}
 
 
 def tool_conflict(given: Given) -> str:
     """Refuse tools that are both listed and excluded."""
-    refuse(child_flags.tool_conflict(given["profile"], given.get("name")))
+    refuse(pi_command.tool_conflict(given["profile"], given.get("name")))
     return "ok"
 
 
 def skill_conflict(given: Given) -> str:
     """Refuse skills that are both wanted and switched off."""
-    refuse(child_flags.skill_conflict(given["profile"], given.get("name")))
+    refuse(pi_command.skill_conflict(given["profile"], given.get("name")))
     return "ok"
 
 
 def exclusions(given: Given) -> Given:
     """Return a profile with the tools that are left."""
-    return child_flags.apply_exclusions(given["profile"], given["all"])
+    return pi_command.apply_exclusions(given["profile"], given["all"])
 
 
 class _SkillFile:
@@ -79,17 +72,17 @@ def resolved_skills(given: Given) -> Given:
 
 def summary(given: Given) -> str:
     """Return a profile on one line."""
-    return preset_words.summary(given["name"], given["profile"])
+    return describe.summary(given["name"], given["profile"])
 
 
 def detail(given: Given) -> str:
     """Return a profile, a line each field."""
-    return preset_words.detail(given["name"], given["profile"])
+    return describe.detail(given["name"], given["profile"])
 
 
 def text(given: Given) -> str:
     """Return a profile as the text of its file."""
-    return preset_text.text(given["name"], given["profile"])
+    return editing.text(given["name"], given["profile"])
 
 
 # --- the command ------------------------------------------------------------------------------------------
@@ -111,12 +104,12 @@ def _known(texts: dict[str, dict[str, str]]) -> dict[str, Given]:
     for source in (GLOBAL, PROJECT):
         for stem, written in (texts.get(source) or {}).items():
             draft = Draft(kind=PROFILE, source=source, path=f"/{source}/{stem}.md", text=written)
-            read = presets.parse(draft)
-            if isinstance(read, presets.Preset):
+            read = preset.parse(draft)
+            if isinstance(read, preset.Preset):
                 known[read.name] = read.fields
     return known
 
 
 def completions(given: Given) -> list[str] | None:
     """Return how a line could go on."""
-    return preset_edit.completions(given["prefix"], given.get("profiles") or [])
+    return editing.completions(given["prefix"], given.get("profiles") or [])

@@ -9,11 +9,12 @@ from typing import Any
 from scripts.conforming.showing import place
 from tmuxagents.agents import raw as raw_json
 from tmuxagents.agents.base import LineSplitter
-from tmuxagents.agents.pi import AGENT
-from tmuxagents.core import delegates, endings, events, lifecycle, settings
-from tmuxagents.core.guards import Guards
-from tmuxagents.core.window import DEFAULT_LINES, TEXT, Window
+from tmuxagents.agents.pi.command import AGENT
 from tmuxagents.records import Exit
+from tmuxagents.runs import endings, events, lifecycle, words
+from tmuxagents.settings import keys
+from tmuxagents.views.lines import DEFAULT_LINES, TEXT, Window
+from tmuxagents.wrapper.guards import Guards
 
 Given = dict[str, Any]
 
@@ -106,7 +107,7 @@ def exit_status(given: Given) -> Given:
         child.state.stop_reason = "stop"
     how = endings.verdict(child.state, Exit(given["exit"], given.get("signal")), cause=None, lingered=False)
     return {
-        "status": delegates.status_word(how.status),
+        "status": words.status_word(how.status),
         "exitCode": how.exit_code,
         "errorMessage": child.reader.error_message,
         "stopReason": stop_reason,
@@ -117,7 +118,7 @@ def loop(given: Given) -> Given:
     """Return whether calls loop; then the child is sent its first signal, once."""
     count = given.get("looping_tool_count")
     if count is None:
-        count = settings.NUMBERS["looping_tool_count"].default
+        count = keys.NUMBERS["looping_tool_count"].default
     watch = Guards(started_at=0.0, timeout_s=1.0, debounce_s=0.0, loop_count=count)
     calls = (events.tool_call(None, call["tool"], call.get("args") or {}) for call in given["calls"])
     found = any(watch.note_call(call) is endings.LOOP for call in calls)
@@ -128,7 +129,7 @@ def idle_timeout(given: Given) -> Given:
     """Return when a child is ended that works at these moments, and what is said then."""
     debounce_s = given.get("extend_timeout_debounce_s")
     if debounce_s is None:
-        debounce_s = settings.NUMBERS["extend_timeout_debounce"].default
+        debounce_s = keys.NUMBERS["extend_timeout_debounce"].default
     watch = Guards(started_at=0.0, timeout_s=given["timeout_s"], debounce_s=debounce_s, loop_count=0)
     for moment in sorted(given.get("activity_at_s") or []):
         if moment > watch.deadline():
@@ -145,11 +146,11 @@ def idle_timeout(given: Given) -> Given:
 def setting(given: Given) -> Given:
     """Return the value of one key, and whether anything was warned of."""
     project = _file(given.get("project")) if given.get("with_cwd") else None
-    found = settings.resolve({}, global_text=_file(given.get("global")), project_text=project)
+    found = keys.resolve({}, global_text=_file(given.get("global")), project_text=project)
     key = given["key"]
     value = found.numbers[key] if key in found.numbers else found.values[key]
     if key == "commandPreviewWidth":
-        value = settings.preview_width(found, given.get("tty_columns"))
+        value = keys.preview_width(found, given.get("tty_columns"))
     return {"value": value, "warned": bool(found.warnings)}
 
 

@@ -6,8 +6,11 @@ from typing import Any
 
 from scripts.conforming.words import our_status, refuse
 from tmuxagents.agents import raw as raw_json
-from tmuxagents.core import retrieval, sessions, settings
-from tmuxagents.core.retrieval import Message, Told
+from tmuxagents.registry import sessions
+from tmuxagents.runs import conversation
+from tmuxagents.runs.conversation import Message, Told
+from tmuxagents.settings import keys
+from tmuxagents.tools import retrieval
 
 Given = dict[str, Any]
 
@@ -25,18 +28,18 @@ def told(raw: Given) -> Told:
 def _message(raw: Given) -> Message:
     blocks = raw_json.blocks(raw.get("content"))
     made = [block for block in blocks if block.get("type") == "toolCall"]
-    calls = [(block["name"], retrieval.arguments(block.get("arguments"))) for block in made]
+    calls = [(block["name"], conversation.arguments(block.get("arguments"))) for block in made]
     return Message(raw["role"], "\n".join(raw_json.texts(blocks, "text")), calls)
 
 
 def before_a_resumed_task(given: Given) -> str:
     """Return what stands before the task of a resumed run."""
-    return retrieval.resume_text([told(raw) for raw in given["runs"]])
+    return conversation.resume_text([told(raw) for raw in given["runs"]])
 
 
 def transcript(given: Given) -> str:
     """Return the transcript of a session."""
-    return retrieval.session_text([told(raw) for raw in given["runs"]])
+    return conversation.session_text([told(raw) for raw in given["runs"]])
 
 
 def retrieved(given: Given) -> Given:
@@ -45,14 +48,14 @@ def retrieved(given: Given) -> Given:
     if not raws:
         refuse(sessions.unknown_session(_SESSION))
     runs, latest = [told(raw) for raw in raws], raws[-1]
-    most = int(settings.NUMBERS["maxLinesPerWindow"].default)
+    most = int(keys.NUMBERS["maxLinesPerWindow"].default)
     shape = {"sessionId": _SESSION, "status": our_status(latest["status"]), "reason": None}
     shape |= {key: latest.get(key) for key in _UNSET}
     if given["tool"] == "get_subagent_output":
-        text = retrieval.output(runs[-1])
-        details = sessions.output_details(shape, latest["taskName"], len(runs), most)
+        text = conversation.output(runs[-1])
+        details = retrieval.output_details(shape, latest["taskName"], len(runs), most)
     else:
-        text = retrieval.session_output(runs)
-        details = sessions.session_details(shape, latest["taskName"], runs, most)
+        text = conversation.session_output(runs)
+        details = retrieval.session_details(shape, latest["taskName"], runs, most)
     left_out = {*_OURS, *(key for key in _UNSET if key not in latest)}
     return {"text": text, "details": {key: details[key] for key in details if key not in left_out}}

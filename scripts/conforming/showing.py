@@ -5,11 +5,13 @@ from __future__ import annotations
 from typing import Any
 
 from scripts.conforming.words import HOME, our_status
-from tmuxagents.core import colours, delegates, listing, paths, previews, retrieval, sanitize, shell
-from tmuxagents.core.events import Event
-from tmuxagents.core.previews import Place
-from tmuxagents.core.progress import Narrator
-from tmuxagents.core.window import TEXT, Window
+from tmuxagents.runs import conversation
+from tmuxagents.runs.events import Event
+from tmuxagents.runs.narration import Narrator
+from tmuxagents.text import listing, paths, safe
+from tmuxagents.views import board, lines, previews
+from tmuxagents.views.lines import TEXT, Window
+from tmuxagents.views.previews import Place
 
 _WIDTH = 160
 _UNDER = "  "  # what stands under a call is indented
@@ -30,12 +32,12 @@ def tool_call(given: Given) -> str:
 
 def bash_command(given: Given) -> str:
     """Return a command in rows."""
-    return shell.wrap(given["cmd"], given["first"], given.get("cont"))
+    return paths.wrap(given["cmd"], given["first"], given.get("cont"))
 
 
 def change_of_directory(given: Given) -> str:
     """Return a command without the change into where it is."""
-    return shell.collapse_cd(given["cmd"], given["cwd"])
+    return paths.collapse_cd(given["cmd"], given["cwd"])
 
 
 def path(given: Given) -> str:
@@ -61,12 +63,12 @@ def filled_lines(given: Given) -> int:
 
 def coloured(given: Given) -> str:
     """Return a line, what stands out in it between the names of its colours."""
-    return "".join(f"[{colour}]{part}[/{colour}]" for colour, part in colours.spans(given["line"]))
+    return "".join(f"[{colour}]{part}[/{colour}]" for colour, part in lines.spans(given["line"]))
 
 
 def plain(given: Given) -> str:
     """Return a text without escape sequences."""
-    return sanitize.text(given["text"])
+    return safe.text(given["text"])
 
 
 def rolling(given: Given) -> Given:
@@ -88,21 +90,21 @@ def phrases(given: Any) -> Any:
 
 def delegate_call(given: Given) -> str:
     """Return a call of delegate_to_subagents as one line."""
-    return delegates.call_line(given.get("args"))
+    return board.call_line(given.get("args"))
 
 
 def delegate_result(given: Given) -> list[str]:
     """Return the view of a call's children, without its colours."""
     windows = given.get("windows") or []
-    told = delegates.view(windows, expanded=bool(given.get("expanded")), now_ms=given.get("now") or 0)
+    told = board.view(windows, expanded=bool(given.get("expanded")), now_ms=given.get("now") or 0)
     return [words for _, words in told]
 
 
 def progress_summary(given: Given) -> str:
     """Return how the children of a call stand."""
-    return delegates.progress_text(our_status(word) for word in given["statuses"])
+    return board.progress_text(our_status(word) for word in given["statuses"])
 
 
 def shortened(given: Given) -> str:
     """Return the first lines of a text."""
-    return retrieval.shortened(given["content"], given["maxLines"])
+    return conversation.shortened(given["content"], given["maxLines"])

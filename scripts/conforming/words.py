@@ -5,7 +5,7 @@ from __future__ import annotations
 from typing import Any
 
 from tmuxagents import records
-from tmuxagents.core import delegates
+from tmuxagents.runs import words
 
 # Where vectors name no home: the one that theirs were made in.
 HOME = "/home/tester"
@@ -23,7 +23,7 @@ def refuse(reason: str | None) -> None:
 
 def our_status(word: str) -> str:
     """Return our word for one of the tools'; their `error` is our failed or aborted, told alike."""
-    return records.FAILED if word == delegates.ERROR else word
+    return records.FAILED if word == words.ERROR else word
 
 
 def replaced(value: Any, old: str, new: str) -> Any:

@@ -1,6 +1,6 @@
-"""tmux in memory, for tests of commands: `tests/edges/tmux/` runs the same on it and the real one.
+"""tmux in memory, for tests of commands: `tests/tmux/` runs the same on it and the real one.
 
-`World` is the server and who sits before it; `Tmux` has the parts of `tmuxagents.edges.tmux.Tmux`.
+`World` is the server and who sits before it; `Tmux` has the parts of `tmuxagents.tmux.Tmux`.
 """
 
 from __future__ import annotations
@@ -9,9 +9,9 @@ import dataclasses
 import itertools
 from typing import TYPE_CHECKING
 
-from tmuxagents.edges import tmux
-from tmuxagents.edges.tmux import script, status, windows
+from tmuxagents import tmux
 from tmuxagents.errors import Unusable
+from tmuxagents.tmux import script, status, windows
 
 if TYPE_CHECKING:
     from collections.abc import Mapping, Sequence
@@ -225,7 +225,7 @@ class World:
 
 
 class Tmux:
-    """In place of `tmuxagents.edges.tmux.Tmux`."""
+    """In place of `tmuxagents.tmux.Tmux`."""
 
     def __init__(self, world: World) -> None:
         self.world = world

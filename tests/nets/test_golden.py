@@ -15,7 +15,7 @@ from typing import TYPE_CHECKING
 
 import pytest
 
-from tests.flows.desk import Desk
+from tests.desk import Desk
 from tests.harness import REPOSITORY, Home
 from tests.nets import frozen
 

@@ -13,9 +13,9 @@ from concurrent.futures import ThreadPoolExecutor
 from functools import partial
 from typing import TYPE_CHECKING
 
-from tests.flows.terminals import WORKS, Room, by_key
 from tests.harness import Home, TmuxServer, eventually
-from tmuxagents.edges import rundir
+from tests.terminals import WORKS, Room, by_key
+from tmuxagents.runs import directory
 
 if TYPE_CHECKING:
     from pathlib import Path
@@ -85,7 +85,7 @@ class Attaches:
         rows = self.mine.run("list-panes", "-a", "-F", "#{pane_pid} #{window_id}").splitlines()
         windows = dict(row.split(" ") for row in rows)
         for run_id in self._names.values():
-            identity = rundir.identity_of(rundir.read_wrapper(self.room.run_dir(run_id)))
+            identity = directory.identity_of(directory.read_wrapper(self.room.run_dir(run_id)))
             assert identity is not None
             self._runs[run_id] = windows[str(identity.pid)]
             self.mine.run("set-option", "-w", "-t", self._runs[run_id], "@judge", run_id)

@@ -9,9 +9,9 @@ from typing import TYPE_CHECKING, Any
 
 import jsonschema
 
-from tmuxagents.commands import schema
-from tmuxagents.commands.inspect import inspect
-from tmuxagents.edges import rundir
+from tmuxagents.cli.verbs import machine
+from tmuxagents.runs import directory
+from tmuxagents.runs.inspect import inspect
 
 if TYPE_CHECKING:
     from pathlib import Path
@@ -21,12 +21,12 @@ _MOST_EVENTS = 300  # of a flood, the first are like the rest
 
 @cache
 def _validator(name: str) -> Any:
-    return jsonschema.Draft202012Validator(json.loads(schema.text(name)))
+    return jsonschema.Draft202012Validator(json.loads(machine.text(name)))
 
 
 def faults(run_dir: Path) -> list[str]:
     """Return what is not as its schema says."""
-    lines, _ = rundir.read_lines(f"{run_dir}/{rundir.EVENTS}", 0)
+    lines, _ = directory.read_lines(f"{run_dir}/{directory.EVENTS}", 0)
     documents: list[tuple[str, Any]] = [("event", json.loads(line)) for line in lines[:_MOST_EVENTS]]
     for name in ("meta", "wrapper", "result"):
         path = run_dir / f"{name}.json"

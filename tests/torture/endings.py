@@ -14,7 +14,7 @@ from typing import TYPE_CHECKING, Any
 
 from tests.harness import alive, eventually
 from tests.torture import check_documents
-from tmuxagents.commands.conclude import conclude
+from tmuxagents.runs.conclude import conclude
 
 if TYPE_CHECKING:
     from collections.abc import Callable

@@ -22,7 +22,8 @@ from typing import TYPE_CHECKING
 
 from tests.harness import BOOT, alive, eventually, links_of
 from tests.torture.fleet import CLOSED, LOST, NotProvoked, mount
-from tmuxagents.edges import process, registry
+from tmuxagents.registry import database
+from tmuxagents.system import process
 
 if TYPE_CHECKING:
     from collections.abc import Callable, Iterator
@@ -310,7 +311,7 @@ def remove_locks(fleet: Fleet) -> None:
 
 def on_registry(damage: Callable[[Path], None]) -> Act:
     def act(fleet: Fleet) -> None:
-        path = Path(registry.path_of(str(fleet.home.state)))
+        path = Path(database.path_of(str(fleet.home.state)))
         eventually(path.exists)
         damage(path)
         fleet.well()
@@ -343,7 +344,7 @@ def _set_version(version: int) -> Callable[[Path], None]:
 
 
 def lock_registry(fleet: Fleet) -> None:
-    path = registry.path_of(str(fleet.home.state))
+    path = database.path_of(str(fleet.home.state))
     locker = sqlite3.connect(path, isolation_level=None)
     locker.execute("BEGIN EXCLUSIVE")
     fleet.open("a")

@@ -20,7 +20,7 @@ from typing import TYPE_CHECKING, Any, Self
 
 from tests.harness import REPOSITORY, Home, TmuxServer, alive, eventually
 from tests.torture import check_documents
-from tmuxagents.edges import process, process_table
+from tmuxagents.system import process, process_table
 
 if TYPE_CHECKING:
     from collections.abc import Callable, Iterable

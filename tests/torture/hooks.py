@@ -17,8 +17,9 @@ from tests.harness import Home, alive, eventually
 from tests.torture import check_documents
 from tests.torture.faults import Fault
 from tests.torture.fleet import NotProvoked
-from tmuxagents.commands.conclude import NEVER_OPENED, conclude
-from tmuxagents.edges import faults, lookout, rundir
+from tmuxagents.runs import directory
+from tmuxagents.runs.conclude import NEVER_OPENED, conclude
+from tmuxagents.system import faults, watcher_lock
 
 if TYPE_CHECKING:
     from collections.abc import Callable
@@ -138,9 +139,9 @@ def watcher_with(*specs: str) -> Callable[[Fleet], None]:
         log = fleet.home.folder / "faults.log"
         fleet.kill_watcher()
         state = str(fleet.home.state)
-        environment = lookout.surroundings(state, fleet.home.environment)
+        environment = watcher_lock.surroundings(state, fleet.home.environment)
         variables = {faults.VARIABLE: ",".join(specs), faults.LOG: str(log)}
-        with subprocess.Popen(lookout.argv(state), env=environment | variables) as watcher:
+        with subprocess.Popen(watcher_lock.argv(state), env=environment | variables) as watcher:
             eventually(lambda: watcher.poll() is not None or fleet.home.watcher() is not None)
             fleet.open("a")
             fleet.well()
@@ -246,7 +247,7 @@ def _fault_of_launch(
     # Its own conclusion may have met the fault, too: then others conclude it. But nobody may be at work.
     with contextlib.suppress(AssertionError):
         eventually(lambda: not made & set(fleet.living()), 5)
-    results = [rundir.read_result(str(fleet.home.state / "runs" / run_id)) for run_id in made]
+    results = [directory.read_result(str(fleet.home.state / "runs" / run_id)) for run_id in made]
     ended = [result is None or result["reason"] == "window" for result in results]
     if all(ended) and not made & set(fleet.living()):
         return None

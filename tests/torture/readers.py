@@ -18,10 +18,10 @@ from concurrent.futures import ThreadPoolExecutor
 from typing import TYPE_CHECKING, Any
 
 from tests.harness import BOOT, REPOSITORY, Home
-from tmuxagents.commands.conclude import NEVER_OPENED, conclude
-from tmuxagents.commands.inspect import inspect
 from tmuxagents.errors import NoSuchRun
 from tmuxagents.records import ABORTED, COMPLETED, FAILED, QUEUED, RUNNING
+from tmuxagents.runs.conclude import NEVER_OPENED, conclude
+from tmuxagents.runs.inspect import inspect
 
 if TYPE_CHECKING:
     from pathlib import Path

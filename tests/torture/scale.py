@@ -18,8 +18,8 @@ from typing import TYPE_CHECKING, Any
 from tests.harness import REPOSITORY, Home, eventually
 from tests.torture.fleet import COMMAND, Fleet
 from tests.torture.memory import status_kb
-from tmuxagents.core import documents, events
-from tmuxagents.edges import lookout, process, rundir, rundir_writing
+from tmuxagents.runs import directory, documents, events, writing
+from tmuxagents.system import process, watcher_lock
 
 if TYPE_CHECKING:
     from collections.abc import Iterator
@@ -112,7 +112,7 @@ def _ended(home: Home, count: int) -> None:
     """Write down a run that has ended."""
     meta = home.made[0].meta | {"runId": secrets.token_hex(8), "createdAt": 1.7e9 + count}
     meta["sessionId"] = meta["runId"]
-    path = rundir_writing.create(str(home.state / "runs"), meta, {rundir.PROMPT: b"x"})
+    path = writing.create(str(home.state / "runs"), meta, {directory.PROMPT: b"x"})
     result = {
         "v": 1,
         "runId": meta["runId"],
@@ -120,8 +120,8 @@ def _ended(home: Home, count: int) -> None:
         "reason": "done",
         "endedAt": 1.7e9 + count,
     }
-    rundir_writing.write_result(path, {**result, "startedAt": 1.7e9 + count, "durationMs": 10})
-    Path(path, rundir.ANNOUNCED).touch()
+    writing.write_result(path, {**result, "startedAt": 1.7e9 + count, "durationMs": 10})
+    Path(path, directory.ANNOUNCED).touch()
 
 
 # A process begins with the peak of whoever it was forked from: this one is small, and we may not be.
@@ -192,7 +192,8 @@ def idle_watcher(folder: Path, rounds: int) -> list[str]:
             _wrapped_by(run.folder, quiet.pid)
             with subprocess.Popen(
                 [sys.executable, "-c", _HURRIED, str(home.state), str(rounds), str(book)],
-                env=lookout.surroundings(str(home.state), home.environment) | {"PYTHONPATH": str(REPOSITORY)},
+                env=watcher_lock.surroundings(str(home.state), home.environment)
+                | {"PYTHONPATH": str(REPOSITORY)},
             ) as watcher:
                 try:
                     sizes = [_size_at(watcher, book, count) for count in (1000, rounds)]
@@ -231,7 +232,7 @@ def _wrapped_by(run_dir: Path, pid: int) -> None:
     me = process.myself()
     me.pid, me.start_time = pid, process.start_time(pid) or 1
     place: dict[str, Any] = dict.fromkeys(("socketPath", "serverPid", "serverStartTime", "window", "pane"))
-    assert rundir_writing.claim(str(run_dir), documents.wrapper(me, place, time.time()))
+    assert writing.claim(str(run_dir), documents.wrapper(me, place, time.time()))
     begun = events.run_started({"pid": 1, "pidStartTime": 1, "wrapperPid": pid})
     begun.seq, begun.at = 1, time.time()
-    (run_dir / rundir.EVENTS).write_bytes(events.encode(begun))
+    (run_dir / directory.EVENTS).write_bytes(events.encode(begun))

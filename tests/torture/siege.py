@@ -10,10 +10,10 @@ import time
 from contextlib import ExitStack
 from typing import TYPE_CHECKING, Any, NamedTuple, Self
 
-from tests.edges.apart import NOBODY, let_in
-from tests.flows.desk import Desk
-from tests.flows.watchers import COMMAND
+from tests.apart import NOBODY, let_in
+from tests.desk import Desk
 from tests.harness import Home
+from tests.status.watchers import COMMAND
 from tests.torture.memory import status_kb
 from tests.torture.scale import MOST_KB
 

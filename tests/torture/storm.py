@@ -18,7 +18,8 @@ from typing import TYPE_CHECKING, Any
 
 from tests.harness import Home, TmuxServer, real_pi
 from tests.torture import check_documents
-from tmuxagents.edges import process, rundir
+from tmuxagents.runs import directory
+from tmuxagents.system import process
 
 if TYPE_CHECKING:
     from collections.abc import Iterable
@@ -115,7 +116,7 @@ class Storm:
 
     def _kill(self, drop: Drop) -> None:
         """Kill a wrapper -9, if it still lives, and see it go."""
-        identity = rundir.identity_of(rundir.read_wrapper(self._folder(drop)))
+        identity = directory.identity_of(directory.read_wrapper(self._folder(drop)))
         if identity is None:
             return
         now = time.time()
@@ -127,7 +128,7 @@ class Storm:
         limit = time.monotonic() + LIMIT_S
         for drop in self._launched:
             while not drop.result:
-                drop.result = rundir.read_result(self._folder(drop)) or {}
+                drop.result = directory.read_result(self._folder(drop)) or {}
                 if time.monotonic() > limit:
                     return [f"{drop.run_id} ({drop.number}) has no ending"]
                 time.sleep(0.02)

@@ -9,34 +9,24 @@ import json
 import re
 from typing import TYPE_CHECKING, Any
 
-from tests.unit.preset_files import File
-from tmuxagents import jsonline
+from tests.presets.preset_files import File
 from tmuxagents.agents.base import LineSplitter, Oversized
-from tmuxagents.agents.pi import Pi
-from tmuxagents.commands import known
-from tmuxagents.core import (
-    catalogue,
-    catalogue_check,
-    documents,
-    endings,
-    events,
-    filespecs,
-    lifecycle,
-    place,
-    presets,
-    sanitize,
-    settings,
-    tasks,
-    transcript,
-)
-from tmuxagents.core.presets import Bad
-from tmuxagents.core.progress import Narrator
-from tmuxagents.core.top import Board, View
-from tmuxagents.core.top_rows import Entry
-from tmuxagents.edges import registry
+from tmuxagents.agents.pi.command import Pi
 from tmuxagents.errors import TmuxAgentsError
+from tmuxagents.launch import tasks
+from tmuxagents.mcp import protocol
+from tmuxagents.presets import preset
+from tmuxagents.presets.preset import Bad
 from tmuxagents.records import Exit
-from tmuxagents.serve import protocol
+from tmuxagents.registry import database, lookup
+from tmuxagents.runs import documents, endings, events, lifecycle, narration, prompt
+from tmuxagents.runs.narration import Narrator
+from tmuxagents.settings import keys
+from tmuxagents.text import jsonline, safe
+from tmuxagents.tmux import place
+from tmuxagents.tools import catalogue, check
+from tmuxagents.views.top import Board, View
+from tmuxagents.views.top_rows import Entry
 
 if TYPE_CHECKING:
     from collections.abc import Callable
@@ -61,7 +51,7 @@ _TOOLS = tuple(catalogue.TOOLS)
 def preset_file(data: bytes) -> None:
     """Read a preset or profile of the user or of a project."""
     kind, source = ("preset", "profile")[data[:1] > b"m"], ("global", "project")[data[1:2] > b"m"]
-    read = presets.parse(File(data[2:].decode("utf-8", "replace"), kind=kind, source=source))
+    read = preset.parse(File(data[2:].decode("utf-8", "replace"), kind=kind, source=source))
     if isinstance(read, Bad):
         assert read.flaws
         inert(read.warning())
@@ -72,9 +62,9 @@ def settings_files(data: bytes) -> None:
     user, _, rest = data.partition(b"\xfe")
     project, _, variable = rest.partition(b"\xfe")
     words = [piece.decode("utf-8", "replace") for piece in (user, project, variable)]
-    names = [settings.variable_of(key) for key in settings.KEYS]
+    names = [keys.variable_of(key) for key in keys.KEYS]
     environment = {names[len(data) % len(names)]: words[2].replace("\0", "")}
-    found = settings.resolve(environment, global_text=words[0], project_text=words[1])
+    found = keys.resolve(environment, global_text=words[0], project_text=words[1])
     for warning in found.warnings:
         inert(warning)
 
@@ -93,7 +83,7 @@ def child_stdout(data: bytes) -> None:
             assert written.count(b"\n") == 1
             assert events.decode(written) is not None
             lifecycle.apply(state, event)
-            entry = transcript.entry(event, narrator.phrase(event))
+            entry = narration.entry(event, narrator.phrase(event))
             if entry is not None:
                 inert(entry.plain().decode())
     how = endings.verdict(state, Exit(0), cause=None, lingered=False)
@@ -115,9 +105,7 @@ def tool_call(data: bytes) -> None:
     """Read the arguments of a parent's tool call."""
     tool = _TOOLS[data[:1][0] % len(_TOOLS)] if data else _TOOLS[0]
     try:
-        found = catalogue_check.faults(
-            tool, catalogue_check.read(data[1:].decode("utf-8", "replace"), tool.name)
-        )
+        found = check.faults(tool, check.read(data[1:].decode("utf-8", "replace"), tool.name))
         found.refuse()
     except TmuxAgentsError as error:
         clear(error)
@@ -135,10 +123,10 @@ def mcp_message(data: bytes) -> None:
 def run_reference(data: bytes) -> None:
     """Look a run up by whatever somebody types."""
     reference = data.decode("utf-8", "surrogateescape")
-    caller = known.Caller({"TMUXAGENTS_HOME": "/nowhere/at/all", "HOME": "/nowhere"}, "/")
-    with registry.open_memory() as book:
+    caller = lookup.Caller({"TMUXAGENTS_HOME": "/nowhere/at/all", "HOME": "/nowhere"}, "/")
+    with database.open_memory() as book:
         try:
-            raise AssertionError(f"there is a run {known.locate(reference, caller, book)!r}")
+            raise AssertionError(f"there is a run {lookup.locate(reference, caller, book)!r}")
         except TmuxAgentsError as error:
             clear(error)
 
@@ -154,7 +142,7 @@ def tasks_file(data: bytes) -> None:
 def file_word(data: bytes) -> None:
     """Read a --file of a command line."""
     try:
-        filespecs.parse(data.decode("utf-8", "surrogateescape"), is_file=False)
+        prompt.parse(data.decode("utf-8", "surrogateescape"), is_file=False)
     except TmuxAgentsError as error:
         clear(error)
 
@@ -169,11 +157,11 @@ def names_of_tmux(data: bytes) -> None:
 def shown_text(data: bytes) -> None:
     """Show a text on a terminal."""
     text = data.decode("utf-8", "surrogateescape")
-    inert(sanitize.text(text))
-    inert(sanitize.line(text))
-    inert(sanitize.cut(sanitize.line(text), 40))
+    inert(safe.text(text))
+    inert(safe.line(text))
+    inert(safe.cut(safe.line(text), 40))
     inert(
-        transcript.title(text)
+        narration.title(text)
         .decode("utf-8", "replace")
         .removeprefix("\x1b]2;")
         .removesuffix("\x1b\\")
@@ -208,7 +196,7 @@ def clear(error: TmuxAgentsError) -> None:
     assert error.kind
     assert error.exit_code in (2, 3, 4)
     assert len(error.message) < 2000
-    inert(sanitize.text(error.message))
+    inert(safe.text(error.message))
 
 
 TARGETS: dict[str, Callable[[bytes], None]] = {

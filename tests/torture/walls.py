@@ -16,10 +16,10 @@ from contextlib import suppress
 from functools import partial
 from typing import TYPE_CHECKING, Any
 
-from tests.edges.apart import NOBODY, let_in
-from tests.flows.terminals import press_tab
-from tests.flows.watchers import COMMAND
+from tests.apart import NOBODY, let_in
 from tests.harness import alive, eventually
+from tests.status.watchers import COMMAND
+from tests.terminals import press_tab
 from tests.torture import forgeries
 from tests.torture.memory import status_kb
 from tests.torture.scale import MOST_KB
@@ -29,7 +29,7 @@ if TYPE_CHECKING:
     from collections.abc import Callable, Iterator
     from pathlib import Path
 
-    from tests.flows.desk import Desk
+    from tests.desk import Desk
     from tests.torture.matrix import Case
 
 PRESET = "---\nname: {0}\ndescription: x\n---\nx\n"

@@ -12,8 +12,8 @@ from typing import TYPE_CHECKING
 from tests.harness import alive, eventually
 from tests.torture.endings import LINGER
 from tests.torture.scripted import WORK
-from tmuxagents.edges import process
 from tmuxagents.records import ABORTED, COMPLETED
+from tmuxagents.system import process
 
 if TYPE_CHECKING:
     from collections.abc import Callable

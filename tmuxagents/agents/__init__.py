@@ -1,11 +1,11 @@
-"""The brands of children that can be run: the only table of them."""
+"""The brands of children that can be run: the only table of them. Pure."""
 
 from __future__ import annotations
 
-from tmuxagents.agents import pi
+from tmuxagents.agents.pi import command
 
 TYPE_CHECKING = False
 if TYPE_CHECKING:
     from tmuxagents.agents.base import Agent
 
-AGENTS: dict[str, Agent] = {pi.AGENT.name: pi.AGENT}
+AGENTS: dict[str, Agent] = {command.AGENT.name: command.AGENT}

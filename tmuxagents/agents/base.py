@@ -1,4 +1,4 @@
-"""What every brand of child needs: lines out of chunks, and what one line can tell.
+"""What every brand of child needs: lines out of chunks, and what one line can tell. Pure.
 
 PURE like all of `agents/`: bytes in, records out.
 """
@@ -10,7 +10,7 @@ if TYPE_CHECKING:
     from collections.abc import Callable, Mapping, Sequence
     from typing import Any, Protocol
 
-    from tmuxagents.core.events import Event
+    from tmuxagents.runs.events import Event
 
     class Reader(Protocol):
         """Reads the stdout of one child."""

@@ -1,10 +1,13 @@
-"""Raw JSON of a child, which may hold anything: each value is checked before it is used, and bounded."""
+"""Raw JSON of a child, which may hold anything: each value is checked before it is used, and bounded.
+
+Pure.
+"""
 
 from __future__ import annotations
 
-from tmuxagents import jsonline
 from tmuxagents.agents.base import sum_of
-from tmuxagents.core import events
+from tmuxagents.runs import events
+from tmuxagents.text import jsonline
 
 TYPE_CHECKING = False
 if TYPE_CHECKING:

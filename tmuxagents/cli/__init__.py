@@ -1,4 +1,4 @@
-"""The command line: its verbs, and in which module of this package each is declared.
+"""The command line: its verbs, and in which module of this package each is declared. Joins.
 
 Each family of verbs is imported when one of its verbs is called, and click with the first. Light: the short
 way of the verbs that are called again and again passes through here, too.
@@ -18,10 +18,10 @@ VERBS: dict[str, tuple[str, str, str]] = {
     "poll": ("watching", EVERYDAY, "Show how runs stand."),
     "wait": ("watching", EVERYDAY, "Wait for runs; the exit code tells how they ended."),
     "attach": ("attaching", EVERYDAY, "Show a run's window on this terminal."),
-    "send": ("sending", EVERYDAY, "Say something to a live child."),
+    "send": ("launching", EVERYDAY, "Say something to a live child."),
     "stop": ("stopping", EVERYDAY, "Stop runs: gracefully, then hard."),
     "retry": ("launching", EVERYDAY, "Do the task of a run once more."),
-    "resume": ("resuming", EVERYDAY, "Go on with the session of a run that has ended."),
+    "resume": ("launching", EVERYDAY, "Go on with the session of a run that has ended."),
     "output": ("reading", EVERYDAY, "Print the last answer of a run."),
     "transcript": ("reading", EVERYDAY, "Print the readable transcript of a run."),
     "events": ("reading", PROGRAMS, "Print what a run did, as JSON lines."),
@@ -45,9 +45,9 @@ HIDDEN = {
     "logs": "reading",
     "rm": "upkeep",
     **dict.fromkeys(("_wrap", "_watch"), "machine"),
-    "_resource": "resources",
+    "_resource": "tools",
     "_newest": "layouts",
-    **dict.fromkeys(("_follow", "_agents", "_profile"), "companion"),
+    **dict.fromkeys(("_follow", "_agents", "_profile"), "inside_pi"),
 }
 
 

@@ -1,4 +1,4 @@
-"""The one place where errors become words and exit codes."""
+"""The one place where errors become words and exit codes. Joins."""
 
 from __future__ import annotations
 
@@ -9,11 +9,12 @@ import time
 
 import click
 
-from tmuxagents import __version__, jsonline
-from tmuxagents.cli import streams
-from tmuxagents.core import documents, sanitize
-from tmuxagents.edges import identity, settings
+from tmuxagents import __version__
+from tmuxagents.cli import printing
 from tmuxagents.errors import BadRequest, Interrupted, TmuxAgentsError, Unusable
+from tmuxagents.runs import documents
+from tmuxagents.system import identity, places
+from tmuxagents.text import jsonline, safe
 
 TYPE_CHECKING = False
 if TYPE_CHECKING:
@@ -40,7 +41,7 @@ def fail(error: BaseException, arguments: Sequence[str]) -> int:
     if isinstance(error, (KeyboardInterrupt, click.Abort)):
         return _interrupted(arguments)
     if isinstance(error, BrokenPipeError):
-        streams.give_up()
+        printing.give_up()
         return 1
     if isinstance(error, _HELP):
         return _show_help(error)
@@ -48,7 +49,7 @@ def fail(error: BaseException, arguments: Sequence[str]) -> int:
     with contextlib.suppress(OSError):
         _say(problem, as_json="--json" in _before_dashes(arguments), log=log)
     if isinstance(error, OSError):
-        streams.give_up()
+        printing.give_up()
     return problem.exit_code
 
 
@@ -64,7 +65,7 @@ def _interrupted(arguments: Sequence[str]) -> int:
 def _show_help(error: click.UsageError) -> int:
     """Show the page itself: on one line, as an error stands there, nobody can read it."""
     with contextlib.suppress(OSError):
-        streams.write(f"{error.format_message()}\n".encode(), streams.ERR)
+        printing.write(f"{error.format_message()}\n".encode(), printing.ERR)
     return BadRequest.exit_code
 
 
@@ -114,14 +115,14 @@ def _of_the_machine(error: OSError) -> Unusable | None:
 
 def _say(problem: TmuxAgentsError, *, as_json: bool, log: str | None) -> None:
     if problem.warnings:
-        from tmuxagents.cli.words import warn  # noqa: PLC0415  (few errors come with any)
+        from tmuxagents.cli.printing import warn  # noqa: PLC0415  (few errors come with any)
 
         warn(problem.warnings)
     if as_json:
-        streams.write(jsonline.encode(documents.error(problem, log=log)))
+        printing.write(jsonline.encode(documents.error(problem, log=log)))
         return
-    words = "".join(f"{sanitize.text(line)}\n" for line in lines_of(problem))
-    streams.write(words.encode("utf-8", "replace"), streams.ERR)
+    words = "".join(f"{safe.text(line)}\n" for line in lines_of(problem))
+    printing.write(words.encode("utf-8", "replace"), printing.ERR)
 
 
 def lines_of(problem: TmuxAgentsError) -> list[str]:
@@ -142,7 +143,7 @@ def _log(error: BaseException) -> str | None:
     import traceback  # noqa: PLC0415  (only our own bugs have one)
 
     try:
-        folder = f"{settings.own_home(os.environ)}/hosts/{identity.host()}/logs"
+        folder = f"{places.own_home(os.environ)}/hosts/{identity.host()}/logs"
         os.makedirs(folder, mode=0o700, exist_ok=True)
         path = f"{folder}/{time.strftime('%Y%m%d-%H%M%S')}-{os.getpid()}.log"
         with os.fdopen(os.open(path, os.O_WRONLY | os.O_CREAT | os.O_EXCL, 0o600), "w") as log:

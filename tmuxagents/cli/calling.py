@@ -1,15 +1,15 @@
-"""Who calls the command line, and from where."""
+"""Who calls the command line, and from where. Joins."""
 
 from __future__ import annotations
 
 import os
 
-from tmuxagents.commands import known
+from tmuxagents.registry import lookup
 
 
-def caller() -> known.Caller:
+def caller() -> lookup.Caller:
     """Return who asks."""
-    return known.Caller(os.environ, folder() or "/")  # a removed folder is no project any more
+    return lookup.Caller(os.environ, folder() or "/")  # a removed folder is no project any more
 
 
 def folder() -> str | None:

@@ -1,4 +1,7 @@
-"""The verbs together, as click knows them: found by name, imported when called, listed in groups."""
+"""The verbs together, as click knows them: found by name, imported when called; `-L` names the server.
+
+Joins.
+"""
 
 from __future__ import annotations
 
@@ -9,13 +12,36 @@ import sys
 import click
 
 from tmuxagents import __version__
-from tmuxagents.cli import EVERYDAY, HIDDEN, PROGRAMS, SET_UP, VERBS, boundary, server
-from tmuxagents.core import sanitize
+from tmuxagents.cli import EVERYDAY, HIDDEN, PROGRAMS, SET_UP, VERBS, boundary
 from tmuxagents.errors import BadRequest
+from tmuxagents.text import safe
 
 TYPE_CHECKING = False
 if TYPE_CHECKING:
     from collections.abc import Sequence
+
+_SOCKET = "tmuxagents.socket"
+
+
+def _keep(context: click.Context, _option: click.Parameter, value: str | None) -> None:
+    if value is not None:
+        context.find_root().meta[_SOCKET] = value
+
+
+# On the command itself and on every verb: it works before and after the verb, as people type it.
+SOCKET = click.Option(
+    ["-L", "--socket"],
+    metavar="NAME",
+    expose_value=False,
+    callback=_keep,
+    help="The tmux server, by name or path, as for tmux itself.",
+)
+
+
+def socket() -> str | None:
+    """Return the tmux server that was asked for."""
+    named: str | None = click.get_current_context().find_root().meta.get(_SOCKET)
+    return named
 
 
 def completing() -> bool:
@@ -35,12 +61,12 @@ class Verbs(click.Group):
         module = VERBS[cmd_name][0] if cmd_name in VERBS else HIDDEN.get(cmd_name)
         if module is None:
             return None
-        family = importlib.import_module(f"tmuxagents.cli.{module}")
+        family = importlib.import_module(f"tmuxagents.cli.verbs.{module}")
         command: click.Command = family.VERBS[cmd_name]
-        if not command.hidden and server.SOCKET not in command.params:
-            command.params.append(server.SOCKET)
+        if not command.hidden and SOCKET not in command.params:
+            command.params.append(SOCKET)
         if completing():
-            from tmuxagents.cli import completion  # noqa: PLC0415  (for shells that ask)
+            from tmuxagents.cli.verbs import completion  # noqa: PLC0415  (for shells that ask)
 
             completion.offer(command)
         return command
@@ -51,7 +77,7 @@ class Verbs(click.Group):
         """Return the verb that was asked for; an unknown one names the nearest."""
         name = args[0]
         if not name.startswith("-") and self.get_command(ctx, name) is None:
-            shown = sanitize.cut(sanitize.line(name), 40)
+            shown = safe.cut(safe.line(name), 40)
             import difflib  # noqa: PLC0415  (rarely is anybody wrong)
 
             near = difflib.get_close_matches(name, VERBS, n=1)
@@ -68,7 +94,7 @@ class Verbs(click.Group):
                     formatter.write_dl(rows)
 
 
-@click.command(cls=Verbs, params=[server.SOCKET], context_settings={"help_option_names": ["-h", "--help"]})
+@click.command(cls=Verbs, params=[SOCKET], context_settings={"help_option_names": ["-h", "--help"]})
 @click.version_option(__version__, prog_name="tmuxagents")
 def tmuxagents() -> None:
     """Run child agents, each in a tmux window of its own, and never lose sight of them."""
@@ -79,7 +105,7 @@ def run(arguments: Sequence[str] | None = None) -> None:
     argv = list(sys.argv[1:] if arguments is None else arguments)
     try:
         if completing():
-            from tmuxagents.cli import completion  # noqa: PLC0415  (for shells that ask)
+            from tmuxagents.cli.verbs import completion  # noqa: PLC0415  (for shells that ask)
 
             sys.exit(completion.answer(tmuxagents))
         # Standalone mode would turn Ctrl-C into exit code 1 and print errors in click's way.

@@ -1,4 +1,4 @@
-"""Ctrl-C and TERM while a call is waited for: something to wait on, and to ask about."""
+"""Ctrl-C and TERM while a call is waited for: something to wait on, and to ask about. Joins."""
 
 from __future__ import annotations
 
@@ -14,7 +14,7 @@ if TYPE_CHECKING:
 class Interrupts:
     """Ctrl-C and TERM, as something to wait for; a lost connection ends nothing.
 
-    After USR1 Ctrl-C ends nothing either: whoever has started us (edges/subcall) leaves us to ourselves.
+    After USR1 Ctrl-C ends nothing either: whoever has started us (mcp/calls) leaves us to ourselves.
     """
 
     def __init__(self) -> None:

@@ -1,4 +1,4 @@
-"""Options that several verbs share, and what they mean together."""
+"""Options that several verbs share, and what they mean together. Joins."""
 
 from __future__ import annotations
 
@@ -6,19 +6,19 @@ import os
 
 import click
 
-from tmuxagents.cli import calling, server, streams, words
-from tmuxagents.commands import known
-from tmuxagents.commands.launch import Launcher
-from tmuxagents.core import plan
-from tmuxagents.core.plan import LaunchRequest
+from tmuxagents import records
+from tmuxagents.cli import calling, group, printing
 from tmuxagents.errors import BadRequest
+from tmuxagents.launch.launch import Launcher
+from tmuxagents.launch.plan import LaunchRequest
+from tmuxagents.registry import lookup
 
 TYPE_CHECKING = False
 if TYPE_CHECKING:
     from collections.abc import Callable, Sequence
     from typing import Any
 
-    from tmuxagents.core.filespecs import FileSpec
+    from tmuxagents.runs.prompt import FileSpec
 
 JSON = click.option("--json", "as_json", is_flag=True, help="Print a JSON document.")
 MODEL = click.option("-m", "--model", metavar="MODEL", help="The child's model.")
@@ -66,13 +66,13 @@ def launcher(*, project_presets: bool = True) -> Launcher:
     """Return the caller as one who launches."""
 
     def slow() -> None:
-        if streams.is_terminal(streams.ERR):
-            words.lines(["starting…"], streams.ERR)
+        if printing.is_terminal(printing.ERR):
+            printing.lines(["starting…"], printing.ERR)
 
     return Launcher(
         calling.caller(),
         dict(os.environ),
-        socket=server.socket(),
+        socket=group.socket(),
         project_presets=project_presets,
         slow=slow,
     )
@@ -103,7 +103,7 @@ def request(by: Launcher, task: str, *, base: str | None = None, mode: str, **wa
         owner=by.caller.owner,
         timeout=wanted["timeout"],
         files=_file_specs(wanted["files"], cwd),
-        after=[os.path.basename(known.find(run, by.caller)) for run in wanted["after"]],
+        after=[os.path.basename(lookup.find(run, by.caller)) for run in wanted["after"]],
         allow_outside=wanted["allow_outside"],
         keep_background=wanted["keep_background"],
         driver=driver(live=wanted.get("live")),
@@ -112,12 +112,12 @@ def request(by: Launcher, task: str, *, base: str | None = None, mode: str, **wa
 
 def driver(*, live: bool | None) -> str | None:
     """Return the driver that an option names; None where it is not given."""
-    return None if live is None else plan.LIVE if live else plan.BATCH
+    return None if live is None else records.LIVE if live else records.BATCH
 
 
 def _file_specs(files: Sequence[str], cwd: str) -> Sequence[FileSpec]:
     if not files:
         return ()
-    from tmuxagents.commands import promptfiles  # noqa: PLC0415  (who names no file needs none of it)
+    from tmuxagents.launch import prompt_files  # noqa: PLC0415  (who names no file needs none of it)
 
-    return promptfiles.parse(files, cwd)
+    return prompt_files.parse(files, cwd)

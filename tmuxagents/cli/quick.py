@@ -1,7 +1,7 @@
-"""The short way for the verbs that are called again and again: their options read without click.
+"""The short way for the verbs that are called again and again: their options read without click. Joins.
 
 Only what is plain is read here; of all else, and of whatever is wrong, click has the say. What is done then
-is the same (cli/looks), and so is what becomes of errors (cli/boundary).
+is the same (cli/verbs/looks), and so is what becomes of errors (cli/boundary).
 """
 
 from __future__ import annotations
@@ -43,10 +43,10 @@ def answer(arguments: Sequence[str]) -> int | None:
 
 def _verb(name: str) -> Callable[..., int]:
     if name == "_follow":
-        from tmuxagents.cli.follow import follow  # noqa: PLC0415  (it stays, and should stay small)
+        from tmuxagents.cli.verbs.follow import follow  # noqa: PLC0415  (it stays, and should stay small)
 
         return follow
-    from tmuxagents.cli import looks  # noqa: PLC0415  (now it is certain)
+    from tmuxagents.cli.verbs import looks  # noqa: PLC0415  (now it is certain)
 
     if name in ("wait", "statusline"):
         return looks.wait if name == "wait" else looks.statusline

@@ -1,22 +1,22 @@
-"""One run in the eyes of a watcher: how it stands, and what is new of it."""
+"""One run in the eyes of a watcher: how it stands, and what is new of it. Joins."""
 
 from __future__ import annotations
 
 import time
 
 from tmuxagents import records
-from tmuxagents.commands import learn
-from tmuxagents.commands.inspect import Follower
-from tmuxagents.edges import appender, rundir
+from tmuxagents.registry import learn
+from tmuxagents.runs import directory, logs
+from tmuxagents.runs.inspect import Follower
 
 TYPE_CHECKING = False
 if TYPE_CHECKING:
     from concurrent.futures import Future
     from typing import Any
 
-    from tmuxagents.commands.inspect import Run
-    from tmuxagents.edges.registry import Row
     from tmuxagents.records import Identity
+    from tmuxagents.registry.database import Row
+    from tmuxagents.runs.inspect import Run
 
 DEAF_S = 1.0  # so long an event may take to come
 GIVEN_UP = 10  # failures; then no watcher stays for it
@@ -55,7 +55,7 @@ class Following:
         run = self.run
         if run is None or run.standing.foreign or run.ended:
             return None
-        return rundir.identity_of(run.wrapper)
+        return directory.identity_of(run.wrapper)
 
     def look(self, *, held: bool) -> Run:
         """Look at it. `held`: its wrapper is waited on, and so lives."""
@@ -116,13 +116,13 @@ class Following:
         Not every writer closes what he writes to: so an event is made, to see whether that one is heard.
         """
         if since is not None and self.is_silent() and not self._knocked_at:
-            knocked = appender.knock(f"{self.run_dir}/{rundir.EVENTS}")
+            knocked = logs.knock(f"{self.run_dir}/{directory.EVENTS}")
             self._knocked_at = time.monotonic() if knocked else 0.0
         self._spoke_at = time.monotonic()
 
     def is_silent(self) -> bool:
         """Say whether it said nothing for so long that an event tells of its next words."""
-        return time.monotonic() - self._spoke_at > appender.QUIET_S
+        return time.monotonic() - self._spoke_at > logs.QUIET_S
 
     def is_unheard(self, since: float | None) -> bool:
         """Say whether the event that was made of it has not come, though we listen `since` then."""

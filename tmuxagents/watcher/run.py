@@ -1,29 +1,37 @@
-"""One watcher from taking the lock to leaving: rounds of looking, saving, showing, telling; then silence."""
+"""One watcher from taking the lock to leaving: rounds of looking, saving, showing, telling; then silence.
+
+Its registry is always open. Where the file cannot be used, a database in memory takes its place until it can,
+and then tells it all. Its log holds each complaint once, since most would be repeated every round.
+
+Joins.
+"""
 
 from __future__ import annotations
 
+import contextlib
 import os
 import time
 
-from tmuxagents import configured
-from tmuxagents.commands.known import Caller
-from tmuxagents.commands.reconcile import reconcile
-from tmuxagents.edges import lookout, process, settings
-from tmuxagents.edges.tail import Tail
-from tmuxagents.errors import TmuxAgentsError
-from tmuxagents.watcher.book import Book
-from tmuxagents.watcher.complaints import Complaints
-from tmuxagents.watcher.hooks import Hooks
+from tmuxagents.errors import TmuxAgentsError, Unusable
+from tmuxagents.registry import database, lookup
+from tmuxagents.registry.database import Scope
+from tmuxagents.registry.lookup import Caller, reconcile
+from tmuxagents.settings import load
+from tmuxagents.system import places, process, watcher_lock
 from tmuxagents.watcher.runs import Runs
 from tmuxagents.watcher.screens import Screens
-from tmuxagents.watcher.telling import Telling
+from tmuxagents.watcher.tail import Tail
+from tmuxagents.watcher.telling import Hooks, Telling
 from tmuxagents.watcher.waiting import Waiting
 
 TYPE_CHECKING = False
 if TYPE_CHECKING:
-    from collections.abc import Iterable, Mapping
+    from collections.abc import Callable, Iterable, Mapping
+    from typing import TypeVar
 
-    from tmuxagents.edges.registry import Registry, Row
+    from tmuxagents.registry.database import Registry, Row
+
+    T = TypeVar("T")
 
 ROUND_S = 0.05
 SWEEP_S = 2.0
@@ -36,11 +44,11 @@ _TAKE_S = 0.2  # somebody may look at the lock right now
 def main(arguments: list[str]) -> None:
     """Run the watcher of a state directory, unless it has one; leave without Python's slow way out."""
     home = os.path.abspath(arguments[0])
-    settings.refuse_foreign(home)
-    handed = lookout.adopt(home, int(arguments[1])) if len(arguments) > 1 else None
-    held = lookout.take(home, _TAKE_S) if handed is None else handed
+    places.refuse_foreign(home)
+    handed = watcher_lock.adopt(home, int(arguments[1])) if len(arguments) > 1 else None
+    held = watcher_lock.take(home, _TAKE_S) if handed is None else handed
     if held is not None:
-        lookout.settle(home)
+        watcher_lock.settle(home)
         process.raise_limits()
         Watcher(home, os.environ).run(held)
     os._exit(0)
@@ -53,7 +61,7 @@ class Watcher:
         self._home = home
         self._environment = environment
         self._folder = f"{home}/runs"
-        self._idle_s = float(environment.get(lookout.IDLE) or IDLE_S)
+        self._idle_s = float(environment.get(watcher_lock.IDLE) or IDLE_S)
         self._complain = Complaints()
         self._tail = Tail(self._folder)
         self._waiting = Waiting(self._tail.soon, [self._tail.now])
@@ -70,11 +78,11 @@ class Watcher:
     def run(self, held: int) -> None:
         """Watch until there is nothing to do and nobody has begun anything."""
         self._held = held
-        lookout.sign(held)
+        watcher_lock.sign(held)
         names: set[str] = set()
         while True:
             self._watch(names)
-            if not lookout.holds(self._home, self._held):
+            if not watcher_lock.holds(self._home, self._held):
                 return  # the lock was removed or replaced: whoever looks at it now sees another one, or none
             self._prune()
             self._screens.flush(_LAST_SHOWINGS_S)
@@ -83,11 +91,11 @@ class Watcher:
             names = self._begun()
             if not names:
                 return
-            taken = lookout.take(self._home)
+            taken = watcher_lock.take(self._home)
             if taken is None:
                 return
             self._held = taken
-            lookout.sign(taken)
+            watcher_lock.sign(taken)
 
     def _watch(self, names: set[str]) -> None:
         """Go round until it has been quiet for long, or the lock is no longer ours."""
@@ -97,7 +105,7 @@ class Watcher:
             now = time.monotonic()
             if self._runs.busy or self._hooks.busy:
                 self._busy_at = now
-            if now - self._busy_at >= self._idle_s or not lookout.holds(self._home, self._held):
+            if now - self._busy_at >= self._idle_s or not watcher_lock.holds(self._home, self._held):
                 return
             names = self._wait()
 
@@ -109,10 +117,10 @@ class Watcher:
 
     def _prune(self) -> None:
         """Remove what is older than the settings keep it, now that nobody works."""
-        from tmuxagents.commands.prune import prune_old  # noqa: PLC0415  (once, at the end of hours)
+        from tmuxagents.upkeep.prune import prune_old  # noqa: PLC0415  (once, at the end of hours)
 
         try:
-            prune_old(Caller(self._environment, "/"), configured.load(self._environment, None))
+            prune_old(Caller(self._environment, "/"), load.load(self._environment, None))
         except (OSError, TmuxAgentsError) as error:
             self._complain(f"old runs cannot be removed: {error}")
 
@@ -150,7 +158,7 @@ class Watcher:
 
     def _sweep(self) -> set[str]:
         """Look after all that no event tells of; return the runs that are to be looked at."""
-        lookout.bound_log(self._home)
+        watcher_lock.bound_log(self._home)
         names, unheard = self._runs.due(self._tail.since)
         if unheard:
             self._complain("changes come without events: they are looked for instead")
@@ -191,3 +199,107 @@ class Watcher:
 
 def _rows(book: Registry, run_ids: Iterable[str]) -> list[Row]:
     return [row for run_id in run_ids if (row := book.row(run_id)) is not None]
+
+
+_MOST = 200  # different ones that are remembered
+_LONGEST = 1000
+
+
+class Complaints:
+    """Says a thing once. Stderr is the log."""
+
+    def __init__(self) -> None:
+        self._said: set[str] = set()
+
+    def __call__(self, words: str) -> None:
+        """Say it, unless it was said."""
+        words = words.replace("\n", " ")[:_LONGEST]
+        if words in self._said:
+            return
+        if len(self._said) >= _MOST:
+            self._said.clear()
+        self._said.add(words)
+        line = f"{time.strftime('%Y-%m-%d %H:%M:%S')} {words}\n"
+        with contextlib.suppress(OSError):
+            os.write(2, line.encode("utf-8", "replace"))
+
+
+PATIENCE_S = 0.5  # with who writes right now; all runs wait for it
+AGAIN_S = 5.0  # so often a file is tried that could not be used
+_TRIES = 3
+
+
+class Book:
+    """The registry of a state directory, or what stands in for it."""
+
+    def __init__(self, home: str, complain: Callable[[str], None]) -> None:
+        self._path = database.path_of(home)
+        self._runs = f"{home}/runs"
+        self._complain = complain
+        self._file: Registry | None = None
+        self._memory: Registry | None = None
+        self._name = ""
+        self._again_at = 0.0
+
+    def use(self, act: Callable[[Registry], T]) -> T:
+        """Ask or tell the registry; `act` is begun again where it fails in the middle of it."""
+        if self._memory is not None and time.monotonic() >= self._again_at:
+            self._return()
+        for _ in range(_TRIES if self._memory is None else 0):
+            try:
+                return act(self._whole_file())
+            except database.Damaged as damage:
+                self._close_file()
+                self._set_aside(damage)
+            except (database.Unfit, Unusable) as why:
+                self._close_file()
+                self._complain(f"the registry is not used ({why}); the run directories are read instead")
+                break
+        return act(self._stand_in())
+
+    def close(self) -> None:
+        """Close what is open."""
+        self._close_file()
+        self._close_memory()
+
+    def _whole_file(self) -> Registry:
+        """Return the file's registry; one that is another than last time is told first what there is."""
+        if self._file is None:
+            self._file = database.open_file(self._path, PATIENCE_S)
+        name = self._file.name()
+        if name != self._name:
+            reconcile(self._file, self._runs)
+            self._name = name
+        return self._file
+
+    def _stand_in(self) -> Registry:
+        if self._memory is None:
+            self._memory = database.open_memory()
+            self._again_at = time.monotonic() + AGAIN_S
+            reconcile(self._memory, self._runs)
+        return self._memory
+
+    def _return(self) -> None:
+        """Go back to the file, if it can be used, with all that was learned meanwhile."""
+        self._again_at = time.monotonic() + AGAIN_S
+        if self._memory is None:
+            return
+        try:
+            self._whole_file().save(self._memory.rows(Scope("all")))
+        except (database.Damaged, database.Unfit, Unusable):
+            self._close_file()
+            return
+        self._close_memory()
+
+    def _set_aside(self, damage: database.Damaged) -> None:
+        self._complain(lookup.set_aside(self._path, damage))
+
+    def _close_file(self) -> None:
+        if self._file is not None:
+            self._file.close()
+        self._file, self._name = None, ""
+
+    def _close_memory(self) -> None:
+        if self._memory is not None:
+            self._memory.close()
+        self._memory = None

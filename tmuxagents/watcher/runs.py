@@ -1,4 +1,7 @@
-"""All runs that a watcher follows: it looks at them, has the lost ones concluded, finds those that ended."""
+"""All runs that a watcher follows: it looks at them, has the lost ones concluded, finds those that ended.
+
+Joins.
+"""
 
 from __future__ import annotations
 
@@ -7,18 +10,18 @@ import time
 from concurrent.futures import ThreadPoolExecutor
 
 from tmuxagents import records
-from tmuxagents.commands import learn
-from tmuxagents.commands.conclude import NEVER_OPENED, conclude
-from tmuxagents.edges import rundir_writing
 from tmuxagents.errors import NoSuchRun
+from tmuxagents.registry import learn
+from tmuxagents.runs import writing
+from tmuxagents.runs.conclude import NEVER_OPENED, conclude
 from tmuxagents.watcher.following import Following
 
 TYPE_CHECKING = False
 if TYPE_CHECKING:
     from collections.abc import Callable, Iterable
 
-    from tmuxagents.commands.inspect import Run
-    from tmuxagents.edges.registry import Row
+    from tmuxagents.registry.database import Row
+    from tmuxagents.runs.inspect import Run
     from tmuxagents.watcher.waiting import Waiting
 
 _CONCLUDED_AT_ONCE = 4  # each may take seconds: what is left of a run gets its time to leave
@@ -201,7 +204,7 @@ class Runs:
             return None
         claimed: bool | None
         try:
-            claimed = rundir_writing.announce(one.run_dir)
+            claimed = writing.announce(one.run_dir)
         except OSError as error:
             self._complain(f"nobody can be told of the end of {one.run_dir}: {error.strerror}")
             one.failed()

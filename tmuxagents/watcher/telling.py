@@ -1,20 +1,25 @@
-"""What is told of runs: that one waits, on its window; its end: a mark, a hook, the window."""
+"""Announce runs: a mark on the window of one that waits; for an end a mark, `onEnd`, the window. Joins."""
 
 from __future__ import annotations
 
+import os
+import signal
 import time
+from concurrent.futures import ThreadPoolExecutor
 
-from tmuxagents import configured, records
-from tmuxagents.core import display
-from tmuxagents.watcher.screen import Chore
+from tmuxagents import records
+from tmuxagents.runs import words as run_words
+from tmuxagents.settings import load
+from tmuxagents.system import process
+from tmuxagents.watcher.screens import Chore
 
 TYPE_CHECKING = False
 if TYPE_CHECKING:
-    from collections.abc import Container, Iterable, Mapping
+    from collections.abc import Callable, Container, Iterable, Mapping, Sequence
+    from concurrent.futures import Future
 
-    from tmuxagents.edges import tmux
-    from tmuxagents.edges.registry import Row
-    from tmuxagents.watcher.hooks import Hooks
+    from tmuxagents import tmux
+    from tmuxagents.registry.database import Row
     from tmuxagents.watcher.runs import Ending
     from tmuxagents.watcher.screens import Screens
 
@@ -56,11 +61,11 @@ class Telling:
                 self.see_off(ending.row)
 
     def _announce(self, ending: Ending) -> None:
-        row, settings = ending.row, configured.load(self._environment, None)
+        row, settings = ending.row, load.load(self._environment, None)
         if settings.notify in _MARKED:
-            name = row.name or row.preset or display.short_id(row.run_id, ())
+            name = row.name or row.preset or run_words.short_id(row.run_id, ())
             servers = {server for server in (row.server, row.launcher) if server is not None}
-            words = display.mark(name, good=ending.good)
+            words = run_words.mark(name, good=ending.good)
             self._screens.mark(servers, words, message=settings.notify == "message")
         if settings.on_end:
             self._hooks.start(settings.on_end, run_id=row.run_id, status=row.status)
@@ -85,7 +90,7 @@ class Telling:
 
     def _close_s(self, row: Row) -> float | None:
         """Return in how long a window is closed; None if it stays."""
-        settings = configured.load(self._environment, row.project)
+        settings = load.load(self._environment, row.project)
         if row.status != records.COMPLETED:
             return 0.0 if settings.close_failed else None
         if settings.keep_windows_s is None:
@@ -101,3 +106,56 @@ def _going(row: Row) -> str | None:
     if row.status != records.RUNNING:
         return None
     return WAITING if row.needs_input else records.RUNNING
+
+
+LIMIT_S = 10.0
+_GRACE_S = 1.0
+_AT_ONCE = 4
+ROLE = "hook"  # so that it does not end with the run that it is told of
+
+
+class Hooks:
+    """All commands that run, or wait for others to be done."""
+
+    def __init__(self, wake: Callable[[], None], complain: Callable[[str], None]) -> None:
+        self._pool = ThreadPoolExecutor(_AT_ONCE)
+        self._wake = wake
+        self._complain = complain
+        self._at_work: set[Future[None]] = set()
+
+    @property
+    def busy(self) -> bool:
+        """Say whether any is at work."""
+        return bool(self._at_work)
+
+    def start(self, argv: Sequence[str], *, run_id: str, status: str) -> None:
+        """Run a command for a run that was announced just now."""
+        told = {"TMUXAGENTS_RUN": run_id, "TMUXAGENTS_STATUS": status, "TMUXAGENTS_ROLE": ROLE}
+        work = self._pool.submit(carry_out, list(argv), {**os.environ, **told})
+        self._at_work.add(work)
+        work.add_done_callback(lambda _: self._wake())
+
+    def step(self) -> None:
+        """Take note of those that are done."""
+        for work in [work for work in self._at_work if work.done()]:
+            self._at_work.discard(work)
+            if (error := work.exception()) is not None:
+                self._complain(f"onEnd cannot be run: {error}")
+
+
+def carry_out(argv: list[str], environment: Mapping[str, str], limit_s: float = LIMIT_S) -> None:
+    """Run a command to its end, and end it at the limit, with all that is in its process group."""
+    path = process.find_program(argv[0], environment.get("PATH", ""))
+    if path is None:
+        raise FileNotFoundError(f"there is no {argv[0]}")
+    nothing = os.open(os.devnull, os.O_RDWR | os.O_CLOEXEC)
+    try:
+        child = process.spawn(path, argv, environment, streams=(nothing, nothing, nothing))
+    finally:
+        os.close(nothing)
+    started = process.start_time(child, zombie=True) or 0
+    if not process.wait_gone(child, started, limit_s):
+        process.send_group(child, signal.SIGTERM, signal.SIGCONT)
+        process.wait_gone(child, started, _GRACE_S)
+        process.send_group(child, signal.SIGKILL)
+    os.waitpid(child, 0)

@@ -1,4 +1,4 @@
-"""What a watcher sleeps on: files that change, wrappers that end, errands that are done."""
+"""What a watcher sleeps on: files that change, wrappers that end, errands that are done. Joins."""
 
 from __future__ import annotations
 
@@ -6,7 +6,7 @@ import math
 import os
 import select
 
-from tmuxagents.edges import process
+from tmuxagents.system import process
 
 TYPE_CHECKING = False
 if TYPE_CHECKING:

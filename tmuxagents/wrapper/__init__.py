@@ -1,4 +1,17 @@
 """The process inside the window: it starts the child, tells what it does, ends it, and writes its result.
 
-`main` in `wrapper/run.py`; started by `_wrap.py`, which keeps the interpreter small.
+`main` is in wrapper/run; `_wrap.py` starts it with as small an interpreter as there is.
+
+Joins.
 """
+
+from __future__ import annotations
+
+import os
+import sys
+
+
+def become_wrapper(run_dir: str) -> None:
+    """Become the wrapper of a run."""
+    boot = os.path.join(os.path.dirname(os.path.dirname(os.path.abspath(__file__))), "_wrap.py")
+    os.execv(sys.executable, [sys.executable, "-I", "-S", boot, run_dir])  # noqa: S606  (no shell)

@@ -1,4 +1,7 @@
-"""Waits in the window until the runs that this one comes after have ended; can be stopped meanwhile."""
+"""Waits in the window until the runs that this one comes after have ended; can be stopped meanwhile.
+
+Joins.
+"""
 
 from __future__ import annotations
 
@@ -8,20 +11,19 @@ import select
 import time
 
 from tmuxagents import records
-from tmuxagents.commands.inspect import inspect
-from tmuxagents.core import prompt, queue
-from tmuxagents.edges import process, rundir, rundir_writing
 from tmuxagents.errors import NoSuchRun
 from tmuxagents.records import Verdict
+from tmuxagents.runs import directory, prompt, slots, writing
+from tmuxagents.runs.inspect import inspect
+from tmuxagents.system import process
 
 TYPE_CHECKING = False
 if TYPE_CHECKING:
     from collections.abc import Callable, Sequence
 
-    from tmuxagents.commands.inspect import Run
-    from tmuxagents.wrapper.keys import Keys
+    from tmuxagents.runs.inspect import Run
     from tmuxagents.wrapper.recorder import Recorder
-    from tmuxagents.wrapper.signals import Signals
+    from tmuxagents.wrapper.signals import Keys, Signals
 
 _LOOK_S = 1.0  # with a wrapper to wait on, too: it may be of another host
 _SOON_S = 0.05  # before it has one
@@ -74,7 +76,7 @@ class After:
         if run.run_id == self._said:
             return
         self._said = run.run_id
-        words = queue.following_words([run.run_id])
+        words = slots.following_words([run.run_id])
         self._recorder.hint(words)
         self._recorder.title(words)
         self._recorder.flush(time.monotonic(), last=True)
@@ -95,7 +97,7 @@ class After:
 
 def _output(run_dir: str) -> str | None:
     """Return what a run answered; where its file is gone, or is not ours any more, what its events say."""
-    text = rundir.read_bytes(f"{run_dir}/{rundir.OUTPUT}", limit=rundir.BIGGEST_OUTPUT)
+    text = directory.read_bytes(f"{run_dir}/{directory.OUTPUT}", limit=directory.BIGGEST_OUTPUT)
     if text is not None:
         return text.decode("utf-8", "replace")
     try:
@@ -106,7 +108,7 @@ def _output(run_dir: str) -> str | None:
 
 def _handle_of(run: Run) -> int | None:
     """Return what becomes readable when a run's wrapper ends."""
-    identity = rundir.identity_of(run.wrapper)
+    identity = directory.identity_of(run.wrapper)
     if identity is None or process.presence(identity) != records.HERE:
         return None
     return process.open_handle(identity.pid, identity.start_time)
@@ -114,12 +116,12 @@ def _handle_of(run: Run) -> int | None:
 
 def write_prompt(run_dir: str, task: str, outputs: Sequence[str | None]) -> int:
     """Put what the runs before answered into the prompt; return it, open for the child to read."""
-    written = rundir.read_bytes(f"{run_dir}/{rundir.PROMPT}")
+    written = directory.read_bytes(f"{run_dir}/{directory.PROMPT}")
     if written is None:
-        raise OSError(errno.EINVAL, "no file that can be read", rundir.PROMPT)
+        raise OSError(errno.EINVAL, "no file that can be read", directory.PROMPT)
     text = prompt.with_outputs(written.decode("utf-8", "surrogateescape"), task, outputs)
-    rundir_writing.replace(run_dir, rundir.PROMPT, text.encode("utf-8", "surrogateescape"))
-    return rundir.open_prompt(run_dir)
+    writing.replace(run_dir, directory.PROMPT, text.encode("utf-8", "surrogateescape"))
+    return directory.open_prompt(run_dir)
 
 
 def _did(how: Verdict) -> str:

@@ -1,4 +1,4 @@
-"""A wrapper's first acts: the lock, a look, what the launcher hands over, and its name on the run.
+"""A wrapper's first acts: the lock, a look, what the launcher hands over, and its name on the run. Joins.
 
 Whoever finds that the run is not his to start leaves without a trace.
 """
@@ -8,17 +8,18 @@ from __future__ import annotations
 import os
 import time
 
-from tmuxagents.core import documents
-from tmuxagents.core.events import is_figure
-from tmuxagents.edges import handover, process, rundir, rundir_writing, settings
-from tmuxagents.edges.bare import ignoring
 from tmuxagents.errors import NotPossible, TmuxAgentsError
+from tmuxagents.launch import handover
+from tmuxagents.runs import directory, documents, writing
+from tmuxagents.runs.events import is_figure
+from tmuxagents.system import places, process
+from tmuxagents.system.bare import ignoring
 
 TYPE_CHECKING = False
 if TYPE_CHECKING:
     from typing import Any
 
-    from tmuxagents.edges.handover import Handed
+    from tmuxagents.launch.handover import Handed
 
 LOCK_LIMIT_S = 10.0
 HANDOVER_LIMIT_S = 30.0
@@ -45,23 +46,23 @@ def claim(run_dir: str) -> Claim:
 
     Raise NotPossible where another has it or it has ended, Unusable where others could have laid it out.
     """
-    settings.refuse_foreign_run(run_dir)
+    places.refuse_foreign_run(run_dir)
     try:
-        held = rundir_writing.lock(run_dir, LOCK_LIMIT_S)
+        held = writing.lock(run_dir, LOCK_LIMIT_S)
     except OSError as error:
         raise _late(run_dir, f"There is no run directory at {run_dir}: {error.strerror}.") from error
     if held is None:
         raise _refusal("Another process holds this run; nothing was started.")
-    meta = rundir.read_meta(run_dir)
+    meta = directory.read_meta(run_dir)
     if meta is None or not _is_sound(meta):
         raise _refusal(f"There is no plan of a run in {run_dir}; nothing was started.")
     try:
-        prompt = rundir.open_prompt(run_dir)
+        prompt = directory.open_prompt(run_dir)
     except OSError as error:
         raise _refusal(
             f"The prompt of this run cannot be read ({error.strerror}); nothing was started."
         ) from error
-    if rundir.read_result(run_dir) is not None:
+    if directory.read_result(run_dir) is not None:
         raise _late(run_dir, "This run has ended already; nothing was started.")
     handed = None
     if handover.is_expected(run_dir):
@@ -69,7 +70,7 @@ def claim(run_dir: str) -> Claim:
         if handed is None:
             raise _late(run_dir, "The launcher of this run is gone; nothing was started.")
     wrapper = documents.wrapper(process.myself(), _tmux(handed), time.time())
-    if not rundir_writing.claim(run_dir, wrapper):
+    if not writing.claim(run_dir, wrapper):
         raise _refusal("This run has a wrapper already; nothing was started.")
     return Claim(run_dir, meta, wrapper, prompt, handed)
 
@@ -92,7 +93,7 @@ def _refusal(message: str) -> NotPossible:
 
 def _late(run_dir: str, message: str) -> NotPossible:
     """Return the refusal of a run that nobody waits for any more; its window, where it never began, goes."""
-    if rundir.read_wrapper(run_dir) is None:
+    if directory.read_wrapper(run_dir) is None:
         with ignoring(TmuxAgentsError, OSError, ValueError):  # then it stays, and shows the refusal
             _close_window(os.path.basename(run_dir))
     return _refusal(message)
@@ -103,7 +104,7 @@ def _close_window(run_id: str) -> None:
 
     The only call of tmux that a wrapper makes: it has no run that could have to wait for the answer.
     """
-    from tmuxagents.edges import tmux  # noqa: PLC0415  (who has a run makes no call)
+    from tmuxagents import tmux  # noqa: PLC0415  (who has a run makes no call)
 
     inside = tmux.caller(os.environ)
     if inside is not None and inside.pane and os.getppid() == inside.server.pid:  # not started by hand

@@ -1,15 +1,22 @@
-"""A live child in its window: it gets the terminal, a bridge tells of it, and at last both are ours again."""
+"""A live child in its window: it gets the terminal, and a bridge tells of it and gives it messages. Joins.
+
+The bridge is two FIFOs. They are made before the child, and their names are removed once the child has opened
+them: nobody else finds them. We hold both ends of each, so that none is ever without a reader or a writer
+while we live.
+"""
 
 from __future__ import annotations
 
+import contextlib
+import fcntl
 import os
 import signal
 
-from tmuxagents.core import endings
-from tmuxagents.edges import process
-from tmuxagents.edges.bridge import Bridge
-from tmuxagents.edges.inbox import Inbox
-from tmuxagents.wrapper.live_talk import Talk
+from tmuxagents.runs import endings, events
+from tmuxagents.runs.directory import LIVE_EVENTS, LIVE_ORDERS
+from tmuxagents.runs.inbox import STOP, Inbox
+from tmuxagents.system import process
+from tmuxagents.text import jsonline
 from tmuxagents.wrapper.live_watch import LiveWatch
 
 TYPE_CHECKING = False
@@ -18,11 +25,13 @@ if TYPE_CHECKING:
     from typing import Any
 
     from tmuxagents.agents.base import Live as LiveAgent
-    from tmuxagents.core.endings import Cause
-    from tmuxagents.core.lifecycle import RunState
-    from tmuxagents.edges.terminal import Terminal
     from tmuxagents.records import Exit, Verdict
+    from tmuxagents.runs.endings import Cause
+    from tmuxagents.runs.events import Event
+    from tmuxagents.runs.inbox import Message
+    from tmuxagents.runs.lifecycle import RunState
     from tmuxagents.wrapper.signals import Signals
+    from tmuxagents.wrapper.terminal import Terminal
 
 _NO_TERMINAL = endings.misconfigured("A live child needs a terminal, and this run has none.")
 _SHOW_LIMIT_S = 0.5
@@ -112,3 +121,106 @@ class Live:
             cause = endings.WINDOW_CLOSED  # its end was quicker than the word of it
         person = self._reader.typed or self._reader.left
         return endings.live_verdict(state, exit, cause=cause, lingered=lingered, person=person)
+
+
+TASK = 0  # the number under which the task is taken
+_TAKEN_WITHIN_S = 11.0  # a second more than the bridge waits
+
+
+class Talk:
+    """The orders to one bridge, and what of them has been taken."""
+
+    def __init__(self, bridge: Bridge, inbox: Inbox, *, has_task: bool) -> None:
+        self._bridge = bridge
+        self._inbox = inbox
+        self._has_task = has_task
+        self._is_begun = False
+        self._ordered: dict[int, tuple[Message, float]] = {}  # number -> message, until when it is waited for
+
+    @property
+    def waiting(self) -> int | None:
+        """Return the descriptor to wait on until more can be said."""
+        return self._bridge.waiting
+
+    def go_on(self) -> None:
+        """Say what could not be said yet."""
+        self._bridge.flush()
+
+    def begin(self, now: float) -> None:
+        """Say the first words: the bridge is there."""
+        if self._is_begun:
+            return
+        self._is_begun = True
+        self._bridge.forget_names()
+        if self._has_task:
+            self._bridge.order({"order": "task"})
+        self.look(now)
+
+    def look(self, now: float) -> None:
+        """Pass on what came into the inbox."""
+        if (
+            not self._is_begun or self._bridge.waiting is not None
+        ):  # what it cannot take yet stays in the inbox
+            return
+        for message in self._inbox.fresh():
+            self._ordered[message.inbox_id] = message, now + _TAKEN_WITHIN_S
+            what = {"inboxId": message.inbox_id, "kind": message.kind, "text": message.text}
+            self._bridge.order({"order": "abort" if message.kind == STOP else "say", **what})
+
+    def taken(self, number: int) -> Event | None:
+        """Take note of what has been taken; return what there is to tell."""
+        message, _ = self._ordered.pop(number, (None, 0.0))
+        return None if message is None else events.message_sent(number, message.kind, message.text)
+
+    def busy_until(self, now: float) -> float | None:
+        """Return until when a message may still be taken; None if none is under way."""
+        return max((until for _, until in self._ordered.values() if until > now), default=None)
+
+    def let_leave(self, settlings: int) -> None:
+        """Let the child leave, if it still is as it was when it settled for the so manieth time."""
+        self._bridge.order({"order": "leave", "settlings": settlings})
+
+
+_SIZE = 256 * 1024
+
+
+class Bridge:
+    """The wrapper's ends."""
+
+    __slots__ = ("_orders", "_run_dir", "_waiting", "events")
+
+    def __init__(self, run_dir: str) -> None:
+        self._run_dir = run_dir
+        self._waiting = b""
+        self.events = self._make(LIVE_EVENTS)
+        self._orders = self._make(LIVE_ORDERS)
+
+    def _make(self, name: str) -> int:
+        path = f"{self._run_dir}/{name}"
+        os.mkfifo(path, 0o600)
+        handle = os.open(path, os.O_RDWR | os.O_NONBLOCK | os.O_NOFOLLOW | os.O_CLOEXEC)
+        with contextlib.suppress(OSError):  # an unprivileged user has so much of it and no more
+            fcntl.fcntl(handle, fcntl.F_SETPIPE_SZ, _SIZE)
+        return handle
+
+    @property
+    def waiting(self) -> int | None:
+        """Return the descriptor to wait on until more orders can be given; None if none wait."""
+        return self._orders if self._waiting else None
+
+    def order(self, order: Mapping[str, Any]) -> None:
+        """Give an order. It never blocks: what the FIFO does not take now, waits."""
+        self._waiting += jsonline.encode(order)
+        self.flush()
+
+    def flush(self) -> None:
+        """Give what waits, as far as it is taken now."""
+        with contextlib.suppress(BlockingIOError):
+            while self._waiting:
+                self._waiting = self._waiting[os.write(self._orders, self._waiting) :]
+
+    def forget_names(self) -> None:
+        """Remove the names: whoever was to open them has."""
+        for name in (LIVE_EVENTS, LIVE_ORDERS):
+            with contextlib.suppress(OSError):
+                os.unlink(f"{self._run_dir}/{name}")

@@ -1,4 +1,4 @@
-"""The watch over a live child: as over a batch child, until a person types; from then on it is theirs.
+"""The watch over a live child: as over a batch child, until a person types; from then on it is theirs. Joins.
 
 Here alone it is decided when a live child leaves, and whether it waits for a person.
 """
@@ -7,8 +7,8 @@ from __future__ import annotations
 
 import signal
 
-from tmuxagents.core import endings, events, lifecycle
-from tmuxagents.edges import process
+from tmuxagents.runs import endings, events, lifecycle
+from tmuxagents.system import process
 from tmuxagents.wrapper.signals import CAUSES
 from tmuxagents.wrapper.watch import Watch
 
@@ -18,8 +18,8 @@ if TYPE_CHECKING:
     from typing import Any
 
     from tmuxagents.agents.base import LiveReader
-    from tmuxagents.core.endings import Cause
-    from tmuxagents.wrapper.live_talk import Talk
+    from tmuxagents.runs.endings import Cause
+    from tmuxagents.wrapper.live import Talk
 
 BEGIN_WITHIN_S = 10.0  # what has not begun by then waits for a person: a login, a key, a question
 LEAVE_WITHIN_S = 5.0

@@ -1,25 +1,26 @@
-"""Tells what happens in a run: to events.jsonl, the transcript, the window, in this order of importance."""
+"""Tells what happens in a run: to events.jsonl, the transcript, the window, in this order of importance.
+
+Joins.
+"""
 
 from __future__ import annotations
 
 import time
 
-from tmuxagents.core import events, lifecycle, transcript
-from tmuxagents.core.endings import NEVER
-from tmuxagents.core.progress import Narrator
-from tmuxagents.edges import marks, rundir, rundir_writing
-from tmuxagents.edges.appender import Appender
-from tmuxagents.edges.bare import ignoring
-from tmuxagents.edges.rawlog import RawLog
+from tmuxagents.runs import directory, events, lifecycle, marks, narration, writing
+from tmuxagents.runs.endings import NEVER
+from tmuxagents.runs.logs import Appender, RawLog
+from tmuxagents.runs.narration import Narrator
+from tmuxagents.system.bare import ignoring
 
 TYPE_CHECKING = False
 if TYPE_CHECKING:
     from collections.abc import Mapping
     from typing import Any
 
-    from tmuxagents.core.events import Event
-    from tmuxagents.core.transcript import Line
-    from tmuxagents.edges.terminal import Terminal
+    from tmuxagents.runs.events import Event
+    from tmuxagents.runs.narration import Line
+    from tmuxagents.wrapper.terminal import Terminal
 
 SHOW_EVERY_S = 0.2  # the pane; each time costs tmux as much as many lines do
 _SOON_S = 0.05  # what is due by then is shown now, and so needs no wake-up of its own
@@ -45,17 +46,17 @@ class Recorder:
     ) -> None:
         self.run_dir = run_dir
         self.state = lifecycle.RunState()
-        self.stdout = RawLog(f"{run_dir}/{rundir.STDOUT}")
-        self.stderr = RawLog(f"{run_dir}/{rundir.STDERR}")
+        self.stdout = RawLog(f"{run_dir}/{directory.STDOUT}")
+        self.stderr = RawLog(f"{run_dir}/{directory.STDERR}")
         self.restored = False
-        self._place = rundir.place_of(run_dir)
+        self._place = directory.place_of(run_dir)
         self._whole: marks.Mark | None = None  # what the directory was known by when all was there
         self._meta = meta
         self._wrapper = wrapper
         self._terminal = terminal
         self._narrator = Narrator(width)
-        self._events = Appender(f"{run_dir}/{rundir.EVENTS}", knocks=True)
-        self._transcript = Appender(f"{run_dir}/{rundir.TRANSCRIPT}")
+        self._events = Appender(f"{run_dir}/{directory.EVENTS}", knocks=True)
+        self._transcript = Appender(f"{run_dir}/{directory.TRANSCRIPT}")
         self._event_lines = bytearray()
         self._transcript_lines = bytearray()
         self._window_lines = bytearray()
@@ -88,7 +89,7 @@ class Recorder:
             self._first_line = line
         self._event_lines += line
         phrase = self._narrator.phrase(event)
-        entry = transcript.entry(event, phrase)
+        entry = narration.entry(event, phrase)
         if phrase is not None and phrase.strip():
             self._activity = phrase
         if entry is not None:
@@ -107,7 +108,7 @@ class Recorder:
     def plain_output(self, text: str) -> None:
         """Show a line of the child's stdout that is no event."""
         self._plain_lines += 1
-        line = transcript.plain_output(text) if self._plain_lines <= _PLAIN_LINES else None
+        line = narration.plain_output(text) if self._plain_lines <= _PLAIN_LINES else None
         if line is not None:
             self.line(line)
 
@@ -124,7 +125,7 @@ class Recorder:
 
     def hint(self, text: str) -> None:
         """Say something in the window alone."""
-        self._window_lines += transcript.Line(transcript.ASIDE, text).coloured()
+        self._window_lines += narration.Line(narration.ASIDE, text).coloured()
         self._lines_at = 0.0
 
     def flush(self, now: float, *, last: bool = False) -> None:
@@ -157,7 +158,7 @@ class Recorder:
         title_is_due = last or now >= self._titled_at + TITLE_EVERY_S
         if self._activity is not None and title_is_due and not self._window_lines:
             if self._terminal.is_terminal:
-                shown += transcript.title(self._activity)
+                shown += narration.title(self._activity)
             self._activity = None
             self._titled_at = now
         if shown:
@@ -167,7 +168,7 @@ class Recorder:
         """Make words the title of the pane."""
         self._activity = None
         if self._terminal.is_terminal:
-            self._terminal.show(transcript.title(words))
+            self._terminal.show(narration.title(words))
 
     def keep_directory(self) -> None:
         """Make again what somebody removed or replaced of the run: an agent may clean up more than its own.
@@ -180,11 +181,11 @@ class Recorder:
             return  # no name in it has come or gone since all was seen to be in its place
         self._whole = mark if mark is not None and marks.is_settled(mark) else None
         with ignoring(OSError):
-            rundir_writing.remove(self.run_dir, rundir.RESULT)
+            writing.remove(self.run_dir, directory.RESULT)
         try:
             self._find_again()
         except OSError:
-            rundir_writing.open_up(self.run_dir)
+            writing.open_up(self.run_dir)
             try:
                 self._find_again()
             except OSError:
@@ -192,9 +193,9 @@ class Recorder:
 
     def _find_again(self) -> None:
         gone = False
-        if not rundir.is_whole(self.run_dir, self._place):
-            gone = rundir_writing.restore(self.run_dir, self._meta, self._wrapper, self._place)
-            self._place = rundir.place_of(self.run_dir)
+        if not directory.is_whole(self.run_dir, self._place):
+            gone = writing.restore(self.run_dir, self._meta, self._wrapper, self._place)
+            self._place = directory.place_of(self.run_dir)
         told = not gone and self._events.is_in_place()
         if not told or not self._transcript.is_in_place():
             self._find_logs_again(told=told)

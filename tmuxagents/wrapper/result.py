@@ -1,15 +1,17 @@
-"""The writing of a run's result: last, under the lock, whole, and not left out because the disk is full."""
+"""The writing of a run's result: last, under the lock, whole, and not left out because the disk is full.
+
+Joins.
+"""
 
 from __future__ import annotations
 
 import os
 import time
 
-from tmuxagents import jsonline
-from tmuxagents.core import documents, endings
-from tmuxagents.core.lifecycle import RunState
-from tmuxagents.edges import rundir, rundir_writing
-from tmuxagents.edges.bare import ignoring, signal
+from tmuxagents.runs import directory, documents, endings, writing
+from tmuxagents.runs.lifecycle import RunState
+from tmuxagents.system.bare import ignoring, signal
+from tmuxagents.text import jsonline
 
 TYPE_CHECKING = False
 if TYPE_CHECKING:
@@ -28,7 +30,7 @@ def write_unbegun(claim: Claim) -> None:
     never = endings.NOT_SPAWNED.verdict()
     now = time.time()
     result = documents.result(claim.meta, RunState(), never, ended_at=now, duration_s=0.0)
-    rundir_writing.write_result(claim.run_dir, result)
+    writing.write_result(claim.run_dir, result)
 
 
 class Result:
@@ -40,14 +42,14 @@ class Result:
         self._wrapper = claim.wrapper
         self._recorder = recorder
         self._signals = signals
-        self._reserve = rundir_writing.reserve(run_dir)
+        self._reserve = writing.reserve(run_dir)
 
     def write(self, verdict: Verdict, duration: float, *, lingered: bool) -> None:
         """Write the result, and do not leave without it: a full disk has room again one day."""
         ended_at = time.time()
         told = False
         while True:
-            rundir_writing.open_up(self._run_dir)
+            writing.open_up(self._run_dir)
             self._recorder.keep_directory()
             self._keep_plan()
             incomplete = not self._write_output() or self._recorder.incomplete
@@ -79,7 +81,7 @@ class Result:
         }
         for attempt in (result, result, shorter):
             try:
-                rundir_writing.write_result(self._run_dir, attempt)
+                writing.write_result(self._run_dir, attempt)
             except OSError as error:
                 failure = error
             else:
@@ -89,7 +91,7 @@ class Result:
                 self._reserve = None
             else:
                 with ignoring(OSError):
-                    rundir_writing.remove(self._run_dir, rundir.OUTPUT)
+                    writing.remove(self._run_dir, directory.OUTPUT)
         return failure
 
     def _keep_plan(self) -> None:
@@ -98,21 +100,21 @@ class Result:
         Without the one, nobody finds its result; by the other, it is ours.
         """
         with ignoring(OSError):
-            if rundir.read_meta(self._run_dir) != self._meta:
-                rundir_writing.replace(self._run_dir, rundir.META, jsonline.encode(self._meta))
-            if rundir.read_wrapper(self._run_dir) != self._wrapper:
-                rundir_writing.replace(self._run_dir, rundir.WRAPPER, jsonline.encode(self._wrapper))
+            if directory.read_meta(self._run_dir) != self._meta:
+                writing.replace(self._run_dir, directory.META, jsonline.encode(self._meta))
+            if directory.read_wrapper(self._run_dir) != self._wrapper:
+                writing.replace(self._run_dir, directory.WRAPPER, jsonline.encode(self._wrapper))
 
     def _write_output(self) -> bool:
         """Write the whole answer beside the result; say whether that worked."""
         text = self._recorder.state.text
         try:
             if text is None:
-                rundir_writing.remove(
-                    self._run_dir, rundir.OUTPUT
+                writing.remove(
+                    self._run_dir, directory.OUTPUT
                 )  # one that lies there is not the child's answer
             else:
-                rundir_writing.replace(self._run_dir, rundir.OUTPUT, text.encode("utf-8", "replace"))
+                writing.replace(self._run_dir, directory.OUTPUT, text.encode("utf-8", "replace"))
         except OSError:
             return False
         return True

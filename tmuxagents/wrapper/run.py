@@ -1,4 +1,7 @@
-"""One run from its directory to its result: claim it, start the child, watch it, write how it ended."""
+"""One run from its directory to its result: claim it, start the child, watch it, write how it ended.
+
+Joins.
+"""
 
 from __future__ import annotations
 
@@ -6,25 +9,26 @@ import os
 import sys
 import time
 
-from tmuxagents import configured, records, tree
+from tmuxagents import records
 from tmuxagents.agents import AGENTS
-from tmuxagents.core import endings, events, sanitize, transcript
-from tmuxagents.core import settings as settings_rules
-from tmuxagents.core.guards import Guards
-from tmuxagents.core.leftovers import Whose
-from tmuxagents.edges import handover, lookout, process, settings
-from tmuxagents.edges.bare import ignoring
-from tmuxagents.edges.terminal import Terminal
 from tmuxagents.errors import TmuxAgentsError, Unusable
+from tmuxagents.launch import handover
 from tmuxagents.records import Exit, Verdict
+from tmuxagents.runs import endings, events, leftovers, narration
+from tmuxagents.runs.leftovers import Whose
+from tmuxagents.settings import keys as settings_rules
+from tmuxagents.settings import load
+from tmuxagents.system import places, process, watcher_lock
+from tmuxagents.system.bare import ignoring
+from tmuxagents.text import safe
 from tmuxagents.wrapper import claim as claiming
-from tmuxagents.wrapper.before import Before, enter_cwd, still_there
-from tmuxagents.wrapper.keys import Keys
-from tmuxagents.wrapper.ladder import Ladder, end_left
+from tmuxagents.wrapper.child import Ladder, Start, end_left
+from tmuxagents.wrapper.guards import Guards
 from tmuxagents.wrapper.recorder import Recorder
 from tmuxagents.wrapper.result import Result, write_unbegun
-from tmuxagents.wrapper.signals import Signals, hang_up
-from tmuxagents.wrapper.start import Start
+from tmuxagents.wrapper.signals import Keys, Signals, hang_up
+from tmuxagents.wrapper.terminal import Terminal
+from tmuxagents.wrapper.waits import Before, enter_cwd, still_there
 from tmuxagents.wrapper.watch import Watch
 
 TYPE_CHECKING = False
@@ -70,7 +74,7 @@ def _begin(claim: Claim, signals: Signals, outer_umask: int) -> Run:
 
 def _say(text: str, code: int) -> int:
     with ignoring(OSError):
-        os.write(2, sanitize.text(text).encode("utf-8", "replace"))
+        os.write(2, safe.text(text).encode("utf-8", "replace"))
     time.sleep(_READ_S)
     return code
 
@@ -84,7 +88,7 @@ class Run:
         self._meta = claim.meta
         self._tmux: dict[str, Any] = claim.wrapper["tmux"]
         self._environment: Mapping[str, str] = handed.environment if handed else dict(os.environ)
-        self._settings = configured.load(self._environment, claim.meta.get("project"))
+        self._settings = load.load(self._environment, claim.meta.get("project"))
         self._signals = signals
         self._terminal = terminal
         width = settings_rules.preview_width(self._settings, self._terminal.columns)
@@ -96,7 +100,7 @@ class Run:
             wrapper=os.getpid(),
             keep=claim.meta.get("keepBackground") is True,
         )
-        self._scope = tree.Scope(whose, since=claim.wrapper["startTime"])
+        self._scope = leftovers.Scope(whose, since=claim.wrapper["startTime"])
         self._claim = claim
         limits = process.raise_limits()
         self._starting = Start(claim, self._environment, self._settings, umask=outer_umask, limits=limits)
@@ -122,7 +126,7 @@ class Run:
 
     def _ensure_watcher(self) -> None:
         """Have somebody beside us who shows the run, and concludes it should we be killed."""
-        lookout.ensure(os.path.dirname(os.path.dirname(self._run_dir)), self._environment)
+        watcher_lock.ensure(os.path.dirname(os.path.dirname(self._run_dir)), self._environment)
 
     def _answer_launcher(self) -> None:
         """Tell the launcher that the run is in our hands, once it stands as the launcher will tell of it."""
@@ -133,7 +137,7 @@ class Run:
     def _after_our_fault(self) -> Verdict:
         """End the child and say what its events prove, as for a wrapper that was killed."""
         self._terminal.take_back()
-        self._recorder.hint(sanitize.text(_traceback()))
+        self._recorder.hint(safe.text(_traceback()))
         if not self._starting.tried:
             os.close(self._claim.prompt)  # nobody reads it now, and the result may need a descriptor
             return endings.NOT_SPAWNED.verdict()
@@ -150,14 +154,14 @@ class Run:
             tmux=self._tmux,
             queued=self._answer_launcher,
         )
-        folder = settings.of_host(settings.own_home(self._environment), process.host())
+        folder = places.of_host(places.own_home(self._environment), process.host())
         verdict = before.wait(folder, int(self._settings.numbers["maxRunning"]))
         self._slot = before.slot
         return verdict
 
     def _run_child(self, agent: Agent) -> Verdict:
         """Start the child, watch it, end what it left; return how it ended."""
-        for line in transcript.header(self._meta, time.strftime("%Y-%m-%dT%H:%M:%SZ", time.gmtime())):
+        for line in narration.header(self._meta, time.strftime("%Y-%m-%dT%H:%M:%SZ", time.gmtime())):
             self._recorder.line(line)
         live = self._live(agent)
         if live is not None and not live.borrow():
@@ -236,7 +240,7 @@ class Run:
         with ignoring(OSError, ImportError):  # without one descriptor left, the result comes all the same
             process.become_subreaper(on=False)
             self._ensure_watcher()
-        self._recorder.line(transcript.closing(verdict, duration))
+        self._recorder.line(narration.closing(verdict, duration))
         self._recorder.flush(now, last=True)
         self._recorder.title(f"{verdict.status} ({verdict.reason})")
         self._ring()

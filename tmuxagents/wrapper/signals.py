@@ -1,17 +1,26 @@
-"""Signals as something to wait for: a descriptor, what was caught since the last look, what it means."""
+"""Signals and keys while a child works: what was caught, what was typed into the window, what it means.
+
+Ctrl-C twice stops the run; other keys do nothing.
+
+Joins.
+"""
 
 from __future__ import annotations
 
 import os
 
-from tmuxagents.core import endings
-from tmuxagents.edges import process
-from tmuxagents.edges.bare import signal
+from tmuxagents.runs import endings
+from tmuxagents.system import process
+from tmuxagents.system.bare import signal
+from tmuxagents.wrapper.terminal import CTRL_C
 
 TYPE_CHECKING = False
 if TYPE_CHECKING:
     from collections.abc import Mapping
     from typing import Any
+
+    from tmuxagents.wrapper.recorder import Recorder
+    from tmuxagents.wrapper.terminal import Terminal
 
 # What a signal to the wrapper means.
 CAUSES: dict[int, endings.Cause] = {
@@ -63,3 +72,35 @@ def hang_up(tmux: Mapping[str, Any]) -> endings.Cause:
         return endings.WINDOW_CLOSED
     gone = process.wait_gone(tmux["serverPid"], tmux["serverStartTime"], _SERVER_LIMIT_S)
     return endings.SERVER_ENDED if gone else endings.WINDOW_CLOSED
+
+
+CONFIRM_S = 3.0
+_READ_S = 0.3  # what it takes to read the question: two in one paste are no answer
+
+
+class Keys:
+    """The keys of one run's window."""
+
+    def __init__(self, terminal: Terminal, recorder: Recorder) -> None:
+        self._terminal = terminal
+        self._recorder = recorder
+        self._asked_at: float | None = None
+
+    @property
+    def handle(self) -> int | None:
+        """Return the descriptor to wait on."""
+        return self._terminal.keys
+
+    def stop_wanted(self, now: float) -> bool:
+        """Look at what was typed; say whether it stops the run."""
+        if CTRL_C not in self._terminal.pressed():
+            return False
+        since_asked = None if self._asked_at is None else now - self._asked_at
+        if since_asked is not None and since_asked < _READ_S:
+            return False
+        if since_asked is not None and since_asked <= CONFIRM_S:
+            return True
+        self._asked_at = now
+        self._recorder.hint(f"Ctrl-C again within {CONFIRM_S:g} s stops this run")
+        self._recorder.flush(now, last=True)
+        return False

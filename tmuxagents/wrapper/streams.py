@@ -1,4 +1,4 @@
-"""What a child says: its two streams read, cut into lines, logged and told."""
+"""What a child says: its two streams read, cut into lines, logged and told. Joins."""
 
 from __future__ import annotations
 
@@ -8,20 +8,20 @@ import sys
 import termios
 
 from tmuxagents.agents.base import LineSplitter, Oversized
-from tmuxagents.core import lifecycle
+from tmuxagents.runs import lifecycle
 
 TYPE_CHECKING = False
 if TYPE_CHECKING:
     from collections.abc import Callable, Iterator
 
     from tmuxagents.agents.base import Reader
-    from tmuxagents.core.endings import Cause
-    from tmuxagents.core.guards import Guards
+    from tmuxagents.runs.endings import Cause
+    from tmuxagents.wrapper.guards import Guards
     from tmuxagents.wrapper.recorder import Recorder
 
 _AT_ONCE = 256 * 1024  # as much as a pipe holds
 _PIECE = 64 * 1024  # room for more would be taken from the system and given back, each time
-EVERY_S = 0.4  # less than the silence after which a watcher has to be woken (edges/appender)
+EVERY_S = 0.4  # less than the silence after which a watcher has to be woken (runs/logs)
 _AT_ONCE_TIMES = 8.0  # after a silence; a longer one gives no more
 _MUCH = 32 * 1024  # bytes in about a second
 _ROOM = 8  # what is left unread must not fill the pipe: by so much less than that is much

@@ -3,6 +3,8 @@
 One loop over a few descriptors. Each wake-up reads what is there, then decides, then writes once. A hundred
 of these loops take turns on a machine, so that each comes to cold caches: what is asked here at each wake-up
 is paid for several times over.
+
+Joins.
 """
 
 from __future__ import annotations
@@ -11,22 +13,21 @@ import os
 import select
 import time
 
-from tmuxagents.core import endings, lifecycle
-from tmuxagents.edges import process
-from tmuxagents.edges.bare import signal
 from tmuxagents.records import Exit
+from tmuxagents.runs import endings, lifecycle
+from tmuxagents.system import process
+from tmuxagents.system.bare import signal
 from tmuxagents.wrapper.signals import CAUSES
 from tmuxagents.wrapper.streams import Streams
 
 TYPE_CHECKING = False
 if TYPE_CHECKING:
     from tmuxagents.agents.base import Reader
-    from tmuxagents.core.guards import Guards
-    from tmuxagents.edges.terminal import Terminal
-    from tmuxagents.wrapper.keys import Keys
-    from tmuxagents.wrapper.ladder import Ladder
+    from tmuxagents.wrapper.child import Ladder
+    from tmuxagents.wrapper.guards import Guards
     from tmuxagents.wrapper.recorder import Recorder
-    from tmuxagents.wrapper.signals import Signals
+    from tmuxagents.wrapper.signals import Keys, Signals
+    from tmuxagents.wrapper.terminal import Terminal
 
 _LONGEST_WAIT_MS = 3_600_000  # poll takes no more than 24 days; waking up is harmless
 _READ_FROM = 4

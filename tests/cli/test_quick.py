@@ -1,0 +1,104 @@
+"""The short way reads a command line as click does, or leaves it to click."""
+
+from __future__ import annotations
+
+from typing import TYPE_CHECKING, Any
+
+import click
+import pytest
+from hypothesis import example, given
+from hypothesis import strategies as st
+
+from tmuxagents.cli import quick
+from tmuxagents.cli.verbs import watching
+
+if TYPE_CHECKING:
+    from collections.abc import Sequence
+
+VERBS = ("poll", "status", "ps", "ls", "wait", "statusline")
+WORDS = st.sampled_from(
+    [
+        *("-a", "--all", "-A", "--all-projects", "--wait", "--any", "-f", "--follow", "--json"),
+        *("--timeout", "--since", "-L", "--help", "-h", "--", "-", "", "-aA", "--json=1", "--timeout=3"),
+        *("0", "1", "3.5", ".5", "5.", "1e3", "nan", "inf", "-1", "+1", " 1", "1_0", "٣", "5f3a.12.1700"),
+        *("@last", "01a1ee15", "scout", "--al", "--sinc", "-x", "\ud800", "ö", "a b"),
+    ]
+)
+
+
+def by_click(arguments: Sequence[str]) -> dict[str, Any] | None:
+    """Return what click makes of a command line; None where it refuses it, or prints its help."""
+    command = watching.VERBS[arguments[0]]
+    try:
+        with command.make_context(arguments[0], list(arguments[1:])) as context:
+            return context.params
+    except (click.ClickException, click.exceptions.Exit):
+        return None
+
+
+@given(st.sampled_from(VERBS), st.lists(WORDS, max_size=5))
+@example("poll", [])
+@example("poll", ["--since", "5f3a.12.1700", "--json", "-A"])
+@example("poll", ["--since", "--json"])
+@example("wait", ["01a1ee15", "--timeout", "3.5", "--any"])
+@example("wait", ["--timeout", "3"])
+@example("statusline", ["-A", "--json"])
+@example("statusline", ["scout"])
+def test_what_is_read_here_is_what_click_reads(verb: str, words: list[str]) -> None:
+    found = quick.read([verb, *words])
+    assert found is None or found == by_click([verb, *words])
+
+
+@pytest.mark.parametrize(
+    "line",
+    [
+        "poll",
+        "poll -a -A --json",
+        "poll 01a1ee15 scout @last",
+        "poll --wait --any --timeout 3.5 scout",
+        "poll --follow --json",
+        "poll -f",
+        "poll --since 0",
+        "poll --all --all-projects --since 5f3a.12.1700 --json",
+        "status scout",
+        "ps",
+        "ls --json",
+        "wait scout",
+        "wait --any --timeout 60 --json scout 01a1ee15",
+        "statusline",
+        "statusline -A --json",
+    ],
+)
+def test_a_plain_command_line_takes_the_short_way(line: str) -> None:
+    assert quick.read(line.split()) == by_click(line.split()) is not None
+
+
+@pytest.mark.parametrize(
+    "line",
+    [
+        "",
+        "--json",
+        "launch scout",
+        "-L other poll",
+        "poll --help",
+        "poll -L other",
+        "poll --",
+        "poll -- scout",
+        "poll -aA",
+        "poll --timeout nan",
+        "poll --timeout 1e3",
+        "poll --timeout",
+        "poll --since",
+        "poll --nonsense",
+        "wait",
+        "statusline scout",
+    ],
+)
+def test_all_else_is_left_to_click(line: str) -> None:
+    assert quick.read(line.split()) is None
+    assert quick.answer(line.split()) is None
+
+
+def test_a_shell_that_asks_for_completions_is_left_to_click(monkeypatch: pytest.MonkeyPatch) -> None:
+    monkeypatch.setenv("_TMUXAGENTS_COMPLETE", "bash_complete")
+    assert quick.answer(["poll"]) is None

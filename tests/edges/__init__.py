@@ -1,1 +1,0 @@
-"""Each edge against the real thing. A package, since core has modules, and so tests, of the same names."""

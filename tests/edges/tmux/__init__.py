@@ -1,1 +1,0 @@
-"""Tests of the tmux edge, on the real tmux and on the fake."""

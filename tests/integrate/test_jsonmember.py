@@ -1,0 +1,122 @@
+"""Our member in a person's JSON: put in as they write, taken out exact to the byte."""
+
+from __future__ import annotations
+
+import contextlib
+import json
+from typing import Any
+
+import pytest
+from hypothesis import given
+from hypothesis import strategies as st
+
+from tmuxagents.integrate import json_member
+from tmuxagents.integrate.json_member import Malformed
+
+GROUP, NAME = "mcpServers", "tmuxagents"
+OURS = {"command": "/usr/bin/tmuxagents", "args": ["mcp"]}
+
+VALUES = st.recursive(
+    st.none() | st.booleans() | st.integers() | st.text(max_size=5),
+    lambda inner: st.lists(inner, max_size=3) | st.dictionaries(st.text(max_size=4), inner, max_size=3),
+    max_leaves=5,
+)
+SERVERS = st.dictionaries(st.text(max_size=4), VALUES, max_size=3)
+FILES = st.dictionaries(st.text(max_size=4), VALUES, max_size=3).flatmap(
+    lambda rest: st.none().map(lambda _: rest) | SERVERS.map(lambda servers: {**rest, GROUP: servers})
+)
+BLANKS = st.text(" \t\r\n", max_size=4)
+
+
+@st.composite
+def texts(draw: st.DrawFn) -> str:
+    """Return a JSON object as anybody may have written it."""
+    text = json.dumps(
+        draw(FILES), indent=draw(st.sampled_from([None, 1, 2, 4, "\t"])), ensure_ascii=draw(st.booleans())
+    )
+    if draw(st.booleans()):
+        text = text.replace("\n", "\r\n")
+    if draw(st.booleans()):  # blanks in what is empty
+        text = text.replace("{}", "{" + draw(BLANKS) + "}")
+    return draw(BLANKS) + text + draw(BLANKS)
+
+
+@given(texts())
+def test_what_is_put_in_is_in_it_and_taking_it_out_gives_back_every_byte(text: str) -> None:
+    new = json_member.put(text, GROUP, NAME, OURS)
+    before = json.loads(text)
+    assert json.loads(new) == {**before, GROUP: {**before.get(GROUP, {}), NAME: OURS}}
+    assert json_member.get(new, GROUP, NAME) == OURS
+    assert json_member.take(new, GROUP, NAME) == text
+
+
+@given(texts(), VALUES)
+def test_what_is_put_in_twice_takes_the_place_of_the_first(text: str, other: Any) -> None:
+    once = json_member.put(text, GROUP, NAME, other)
+    twice = json_member.put(once, GROUP, NAME, OURS)
+    assert json_member.get(twice, GROUP, NAME) == OURS
+    assert json_member.take(twice, GROUP, NAME) == text
+
+
+@given(texts())
+def test_where_it_is_not_there_is_nothing_to_take(text: str) -> None:
+    assert json_member.get(text, GROUP, NAME) is None
+    assert json_member.take(text, GROUP, NAME) == text
+
+
+@given(texts())
+def test_what_another_program_has_written_anew_loses_our_member_and_no_other(text: str) -> None:
+    anew = json.dumps(json.loads(json_member.put(text, GROUP, NAME, OURS)), indent=2)
+    left = json.loads(json_member.take(anew, GROUP, NAME) or "{}")
+    before = json.loads(text)
+    assert left in (before, {key: value for key, value in before.items() if key != GROUP})
+    assert left.get(GROUP) or not before.get(GROUP)
+
+
+@given(st.text(max_size=30))
+def test_no_text_breaks_it(text: str) -> None:
+    with contextlib.suppress(Malformed):
+        assert NAME in json_member.put(text, GROUP, NAME, OURS)
+
+
+def test_a_file_of_our_own_goes_whole() -> None:
+    text = json_member.made(GROUP, NAME, OURS)
+    assert json.loads(text) == {GROUP: {NAME: OURS}}
+    assert json_member.take(text, GROUP, NAME) is None
+    assert json_member.take(text + "\n", GROUP, NAME) == "{\n  \n}\n\n"  # somebody has touched it
+
+
+def test_it_looks_as_the_person_writes() -> None:
+    text = '{\n    "a": 1,\n    "mcpServers": {\n        "other": {"command": "x"}\n    }\n}\n'
+    assert json_member.put(text, GROUP, NAME, OURS) == (
+        '{\n    "a": 1,\n    "mcpServers": {\n        "other": {"command": "x"},\n'
+        '        "tmuxagents": {\n            "command": "/usr/bin/tmuxagents",\n'
+        '            "args": [\n                "mcp"\n            ]\n        }\n    }\n}\n'
+    )
+    assert (
+        json_member.put('\ufeff{"mcpServers":{}}', GROUP, NAME, 1) == '\ufeff{"mcpServers":{"tmuxagents": 1}}'
+    )
+    assert json_member.put("{}", GROUP, NAME, 1) == '{"mcpServers": {"tmuxagents": 1 }}'
+
+
+@pytest.mark.parametrize(
+    ("text", "why"),
+    [
+        ("", "it is no JSON, line 1"),
+        ('{"a": 1,\n // b\n}', "it is no JSON, line 2"),
+        ("[" * 100_000, "it is no JSON"),
+        ("[]", "it is no JSON object"),
+        ('{"mcpServers": []}', '"mcpServers" in it is no object'),
+        ('{"mcpServers": {}, "mcpServers": {}}', '"mcpServers" stands in it 2 times'),
+        ('{"mcpServers": {"tmuxagents": 1, "tmuxagents": 2}}', '"tmuxagents" stands in it 2 times'),
+    ],
+)
+def test_what_cannot_be_changed_is_refused_in_a_sentence(text: str, why: str) -> None:
+    for change in (
+        lambda: json_member.get(text, GROUP, NAME),
+        lambda: json_member.put(text, GROUP, NAME, 1),
+        lambda: json_member.take(text, GROUP, NAME),
+    ):
+        with pytest.raises(Malformed) as raised:
+            change()
+        assert str(raised.value) == why

@@ -1,0 +1,106 @@
+"""What a run takes over from its session, and how a transcript comes into a prompt and out of it again."""
+
+from __future__ import annotations
+
+from typing import Any
+
+import pytest
+from hypothesis import given
+from hypothesis import strategies as st
+
+from tmuxagents.agents.models import Resolved
+from tmuxagents.launch import continued, plan
+from tmuxagents.launch.continued import Continued
+from tmuxagents.runs import conversation, prompt
+
+FIRST, LATEST, NEW = "01a1ee15069b4c1f", "01a1ee15069b4c20", "01a1ee15069b4c21"
+TEXTS = st.text(st.characters(codec="utf-8"), max_size=40)
+
+
+def planned(continues: Continued | None, **changes: Any) -> dict[str, Any]:
+    wanted = {"task": "And now?", "cwd": "/app", "project": "/app", "continues": continues, **changes}
+    return plan.plan_launch(plan.LaunchRequest(**wanted), run_id=NEW, now=1.0)
+
+
+def test_a_continued_session_is_in_the_plan_with_the_run_before() -> None:
+    meta = planned(Continued(FIRST, LATEST))
+    assert [meta[key] for key in ("runId", "callId", "sessionId", "resumes")] == [NEW, NEW, FIRST, LATEST]
+    assert "replayed" not in meta
+    assert planned(Continued(FIRST, LATEST, transcript="User: x"))["replayed"] == len("User: x")
+    assert [planned(None)[key] for key in ("sessionId", "resumes")] == [NEW, None]
+
+
+def test_the_set_up_of_a_session_is_the_recorded_one_and_nothing_else() -> None:
+    recorded = planned(None, name="scout", timeout=7) | {
+        "preset": "scout",
+        "presetKind": "profile",
+        "tools": ["read"],
+        "profile": {"noSkills": True},
+    }
+    again = planned(Continued(FIRST, LATEST, keys=continued.set_up(recorded)))
+    assert [again[key] for key in ("preset", "presetKind", "tools", "profile")] == [
+        *("scout", "profile", ["read"], {"noSkills": True}),
+    ]
+    assert [again[key] for key in ("task", "name", "timeout", "sessionId")] == ["And now?", None, 600, FIRST]
+
+
+def test_a_run_is_younger_than_the_one_it_continues_whatever_the_clock_says() -> None:
+    continued = Continued(FIRST, LATEST, created_at=100.0)
+    assert (continued.moment(200.0), round(continued.moment(50.0), 3)) == (200.0, 100.001)
+
+
+@pytest.mark.parametrize(
+    ("meta", "used", "expected"),
+    [
+        (
+            {"requestedModel": "T", "resolvedModel": "m/t:high", "modelSource": "preset"},
+            "m/t",
+            ("T", "m/t:high", "preset"),
+        ),
+        ({"resolvedModel": "m/t"}, None, ("m/t", "m/t", None)),
+        ({"resolvedModel": None}, "m/own", (None, "m/own", None)),
+    ],
+)
+def test_the_model_of_a_session_is_the_planned_one_else_what_its_child_used(
+    meta: dict[str, Any], used: str | None, expected: tuple[str | None, ...]
+) -> None:
+    found = continued.model(meta, used)
+    assert isinstance(found, Resolved)
+    assert (found.requested, found.resolved, found.source) == expected
+    assert continued.model({}, None) is None
+
+
+# --- a transcript in a prompt and out again -----------------------------------------------------------------
+
+
+@given(st.lists(TEXTS), TEXTS, TEXTS)
+def test_a_prompt_without_its_transcript_is_the_one_that_never_had_it(
+    blocks: list[str], transcript: str, task: str
+) -> None:
+    replayed = prompt.compose(task, blocks=blocks, transcript=transcript)
+    plain = prompt.compose(task, blocks=blocks)
+    assert prompt.without_transcript(replayed, task, len(transcript)) == plain
+    assert prompt.without_transcript(plain, task, None) == plain
+
+
+@given(TEXTS, TEXTS, st.integers(min_value=-5, max_value=200))
+def test_a_prompt_that_was_changed_is_the_task_alone(written: str, task: str, length: int) -> None:
+    assert prompt.without_transcript(written, task, length) == task
+
+
+def test_a_session_replayed_again_and_again_does_not_nest() -> None:
+    told = [conversation.Told("completed", conversation.messages("first", []))]
+    for number in range(3):
+        transcript = conversation.resume_text(told)
+        effective = prompt.compose(f"task {number}", blocks=["=== a ===\nx"], transcript=transcript)
+        asked = prompt.without_transcript(effective, f"task {number}", len(transcript))
+        told.append(conversation.Told("completed", conversation.messages(asked, [])))
+        assert effective.count("Previously:") == 1
+    assert conversation.resume_text(told).count("=== a ===\nx\n\ntask 0") == 1
+
+
+def test_how_a_session_is_continued_is_told_by_the_short_id() -> None:
+    assert continued.natively(FIRST) == "continues run 01a1ee15 in the child's own session"
+    assert continued.file_problem(FIRST, "is missing") == "the session file of run 01a1ee15 is missing"
+    told = "continues run 01a1ee15 by replaying the session in the prompt: it is missing"
+    assert continued.replayed(FIRST, "it is missing") == told

@@ -1,0 +1,62 @@
+"""Whether a child is live: a brand that cannot be is refused, and a receipt and a table say that one is."""
+
+from __future__ import annotations
+
+import pytest
+
+from tmuxagents.agents import AGENTS
+from tmuxagents.agents.pi.command import Pi
+from tmuxagents.errors import BadRequest
+from tmuxagents.launch import plan, prepare
+from tmuxagents.launch.plan import LaunchRequest
+from tmuxagents.runs import words
+from tmuxagents.status import send
+
+
+class Deaf(Pi):
+    """A brand without a live form."""
+
+    name = "deaf"
+
+    def live(self) -> None:
+        return None
+
+
+def test_a_brand_without_a_live_form_is_refused(monkeypatch: pytest.MonkeyPatch) -> None:
+    monkeypatch.setitem(AGENTS, "deaf", Deaf())
+    with pytest.raises(BadRequest, match=r"A child of the agent deaf cannot be live\.") as refused:
+        prepare._check_live("deaf")
+    assert (refused.value.kind, refused.value.exit_code, refused.value.hint) == (
+        "bad-argument",
+        2,
+        "give --batch",
+    )
+    prepare._check_live("pi")
+
+
+@pytest.mark.parametrize(("driver", "planned"), [(None, "batch"), ("batch", "batch"), ("live", "live")])
+def test_the_plan_says_how_it_is_run(driver: str | None, planned: str) -> None:
+    request = LaunchRequest(task="x", cwd="/p", project="/p", driver=driver)
+    assert plan.plan_launch(request, run_id="0" * 16, now=1.0)["driver"] == planned
+
+
+@pytest.mark.parametrize("text", ["", " \n\t", "a\ud800", "é" * (512 * 1024) + "x"])
+def test_what_is_no_message_is_refused(text: str) -> None:
+    with pytest.raises(BadRequest) as refused:
+        send.check(text)
+    assert (refused.value.kind, refused.value.exit_code) == ("bad-argument", 2)
+
+
+def test_what_is_a_message_may_be_long() -> None:
+    send.check("é" * (512 * 1024))
+
+
+def test_a_receipt_and_a_table_say_that_it_is_live() -> None:
+    made = {"runId": "01a1ee15069b4c1f", "name": "scout", "driver": "live"}
+    assert words.receipt_name(made, None) == "scout, live"
+    assert words.receipt_name(made | {"name": None}, None) == "01a1ee15, live"
+    assert words.receipt_name(made | {"driver": "batch"}, None) == "scout"
+    assert words.live_activity("Reading a", settled=False, needs_input=False) == "live: Reading a"
+    assert words.live_activity("Done.", settled=True, needs_input=False) == "live, settled: Done."
+    assert words.live_activity(None, settled=False, needs_input=False) == "live"
+    assert words.live_activity("x", settled=True, needs_input=True) == "live, waits for a person"

@@ -1,0 +1,88 @@
+"""Who may launch children: by preset and parent, only ever downwards."""
+
+from __future__ import annotations
+
+from typing import Any
+
+import pytest
+from hypothesis import given
+from hypothesis import strategies as st
+
+from tests.presets.preset_files import preset
+from tmuxagents.launch import continued, nesting
+from tmuxagents.launch.nesting import Leave
+from tmuxagents.presets import fields
+
+TOP, RUN = "01a1ee15069b4c1f", "01a1ee15069b4c20"
+PLAN = {"nesting": 2, "root": TOP}
+
+
+@pytest.mark.parametrize(
+    ("said", "plan", "depth"),
+    [
+        ("2", PLAN, 1),
+        ("1", PLAN, 0),
+        ("3", PLAN, 1),  # more than its plan says
+        ("0", PLAN, None),
+        ("", PLAN, None),
+        ("-1", PLAN, None),
+        ("2.0", PLAN, None),
+        ("²", PLAN, None),
+        ("1" * 5000, PLAN, None),
+        ("2", PLAN | {"nesting": 0}, None),
+        ("2", PLAN | {"nesting": True}, None),
+        ("2", PLAN | {"nesting": 9}, None),
+        ("2", PLAN | {"nesting": "2"}, None),
+        ("2", PLAN | {"root": None}, None),
+        ("2", {}, None),
+    ],
+)
+def test_a_child_passes_on_one_level_less_than_both_its_plan_and_its_environment_say(
+    said: str, plan: dict[str, Any], depth: int | None
+) -> None:
+    given_ = nesting.leave({"TMUXAGENTS_NESTING": said, "TMUXAGENTS_ROOT": "of no account"}, plan)
+    assert (given_ and (given_.root, given_.depth)) == (None if depth is None else (TOP, depth))
+    assert nesting.leave({}, plan) is None
+
+
+def test_who_is_marked_is_a_child() -> None:
+    marks: tuple[dict[str, str], ...] = ({}, {"PI_SUBAGENTS_CHILD": "0"}, {"PI_SUBAGENTS_CHILD": "1"})
+    assert [nesting.is_child(mark) for mark in marks] == [False, False, True]
+
+
+def test_a_preset_opens_it_and_a_parent_bounds_it() -> None:
+    assert nesting.plan_keys(RUN, 0, None) == {}
+    assert nesting.plan_keys(RUN, 3, None) == {"nesting": 3, "root": RUN}
+    assert nesting.plan_keys(RUN, 0, Leave(TOP, 1)) == {"nesting": 1, "root": TOP}
+    assert nesting.plan_keys(RUN, 3, Leave(TOP, 1)) == {"nesting": 1, "root": TOP}
+    assert nesting.plan_keys(RUN, 1, Leave(TOP, 2)) == {"nesting": 1, "root": TOP}
+    assert nesting.plan_keys(RUN, 3, Leave(TOP, 0)) == {"nesting": 0, "root": TOP}
+
+
+@given(st.integers(1, 3), st.lists(st.integers(0, 3), max_size=6))
+def test_whatever_presets_say_no_generation_has_more_than_the_one_before(top: int, below: list[int]) -> None:
+    plan = nesting.plan_keys(TOP, top, None)
+    for wanted in below:
+        before = plan["nesting"]
+        given_ = nesting.leave(nesting.variables(plan, home="/h", socket=None), plan)
+        if before == 0:
+            assert given_ is None
+            return
+        plan = nesting.plan_keys(RUN, wanted, given_)
+        assert (plan["root"], plan["nesting"] < before) == (TOP, True)
+
+
+def test_who_may_launch_is_told_where_and_who_may_not_is_told_that() -> None:
+    assert nesting.variables({"root": None}, home="/h", socket="/s") == {}
+    own = {"TMUXAGENTS_NESTING": "2", "TMUXAGENTS_ROOT": TOP, "TMUXAGENTS_HOME": "/h"}
+    assert nesting.variables(PLAN, home="/h", socket=None) == own
+    assert nesting.variables(PLAN, home="/h", socket="/s") == own | {"TMUXAGENTS_SOCKET": "/s"}
+    leaf = {"TMUXAGENTS_NESTING": "0", "TMUXAGENTS_ROOT": TOP}
+    assert nesting.variables(PLAN | {"nesting": 0}, home="/h", socket="/s") == leaf
+
+
+def test_it_stands_in_the_plan_and_in_those_of_its_session() -> None:
+    keys = fields.keys(preset("nesting: 2"))
+    assert keys["nesting"] == 2
+    assert continued.set_up(keys)["nesting"] == 2
+    assert "nesting" not in fields.keys(preset(""))

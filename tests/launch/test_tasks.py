@@ -1,0 +1,121 @@
+"""A tasks file becomes items, or one refusal that names every fault."""
+
+from __future__ import annotations
+
+import json
+
+import pytest
+from hypothesis import given
+from hypothesis import strategies as st
+
+from tmuxagents.errors import BadRequest
+from tmuxagents.launch import tasks
+
+YAML = """
+tasks:
+  - preset: scout
+    task: |
+      Find it.
+      All of it.
+    timeout: 60
+    files: [a.txt, "b:1-2"]
+  - task: "off"
+    cwd: ../x
+"""
+
+
+def refused(text: str) -> BadRequest:
+    with pytest.raises(BadRequest) as raised:
+        tasks.parse(text, "t.yaml")
+    return raised.value
+
+
+def test_yaml_with_a_tasks_key() -> None:
+    first, second = tasks.parse(YAML, "t.yaml")
+    assert (first.preset, first.task, first.timeout) == ("scout", "Find it.\nAll of it.\n", 60)
+    assert (first.files, first.model, first.cwd, first.name) == (["a.txt", "b:1-2"], None, None, None)
+    assert (second.task, second.cwd, second.files) == ("off", "../x", [])
+
+
+@pytest.mark.parametrize("bare", [True, False])
+def test_json_of_any_size(*, bare: bool) -> None:
+    items = [{"task": "x" * 200_000, "model": "a/b"}]
+    text = json.dumps(items if bare else {"tasks": items})
+    (item,) = tasks.parse(text, "-")
+    assert (item.task, item.model) == ("x" * 200_000, "a/b")
+
+
+def test_a_bare_yaml_list() -> None:
+    assert [item.task for item in tasks.parse("- task: a\n- {task: b}\n", "-")] == ["a", "b"]
+
+
+@pytest.mark.parametrize(
+    ("text", "kind", "message"),
+    [
+        ("", "bad-tasks", "t.yaml holds no list of tasks."),
+        ("[]", "bad-tasks", "t.yaml holds no list of tasks."),
+        ("{}", "bad-tasks", "t.yaml holds no list of tasks."),
+        ("tasks: {}", "bad-tasks", "t.yaml holds no list of tasks."),
+        ("- word", "bad-tasks", "tasks[0] is not a list of key and value."),
+        ("- {}", "bad-tasks", "tasks[0] has no task."),
+        ("- task: ' '", "empty-task", "tasks[0]: the task is empty."),
+        ("- task: 5", "bad-tasks", "tasks[0].task must be a text."),
+        ("- {task: x, timeout: 0}", "bad-tasks", "tasks[0].timeout must be a number of seconds, at least 1."),
+        (
+            "- {task: x, timeout: soon}",
+            "bad-tasks",
+            "tasks[0].timeout must be a number of seconds, at least 1.",
+        ),
+        (
+            "- {task: x, timeout: 9007199254740993}",
+            "bad-tasks",
+            "tasks[0].timeout must be at most 1000000000 seconds.",
+        ),
+        ("- {task: x, files: a}", "bad-tasks", "tasks[0].files must be a list of texts."),
+        ("- {task: x, colour: a}", "bad-tasks", 'tasks[0] has an unknown key "colour".'),
+        ("- {task: x, prompt: a}", "bad-tasks", 'tasks[0] has an unknown key "prompt".'),
+        ("{tasks: [{task: x}], more: 1}", "bad-tasks", 'The file has an unknown key "more".'),
+        ("- {task: x, agent: a}", "removed", '"agent" was removed: name a preset instead.'),
+        ("- {task: x, step: 1}", "removed", '"step" was removed: use several launches and --after.'),
+        (
+            "{chain: [{task: x}]}",
+            "removed",
+            '"chain" was removed: use several launches and --after.',
+        ),
+        (
+            "{tasks: [{task: x}], chain: []}",
+            "removed",
+            '"chain" was removed: use several launches and --after.',
+        ),
+        ("- task: &a x\n- task: *a", "bad-tasks", None),
+        ("- task: x\n  task: y", "bad-tasks", None),
+        ("- task: [", "bad-tasks", None),
+        ('{"tasks": [', "bad-tasks", None),
+    ],
+)
+def test_a_refusal(text: str, kind: str, message: str | None) -> None:
+    error = refused(text)
+    assert (error.kind, error.exit_code) == (kind, 2)
+    assert message is None or error.message == message
+
+
+def test_every_fault_is_told_and_the_first_in_order_speaks() -> None:
+    error = refused("- {task: x, agent: a}\n- {colour: b}\n")
+    assert [(fault.kind, fault.field) for fault in error.faults] == [
+        ("bad-tasks", "tasks[1].colour"),
+        ("bad-tasks", "tasks[1].task"),
+        ("removed", "tasks[0].agent"),
+    ]
+    assert error.message == error.faults[0].message
+
+
+def test_what_another_tool_takes_is_named_in_the_hint() -> None:
+    assert "delegate_to_subagents" in (refused("- {task: x, profile: a}").hint or "")
+
+
+@given(st.text(max_size=200) | st.recursive(st.none() | st.text(), st.lists).map(json.dumps))
+def test_no_text_breaks_it(text: str) -> None:
+    try:
+        assert all(isinstance(item.task, str) for item in tasks.parse(text, "-"))
+    except BadRequest as error:
+        assert error.message  # noqa: PT017  (both ways out are right)

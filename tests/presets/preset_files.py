@@ -1,0 +1,61 @@
+"""Preset and profile files for tests, as the edge reads them."""
+
+from __future__ import annotations
+
+import hashlib
+from typing import Any
+
+from tmuxagents.presets import preset as presets_preset
+from tmuxagents.presets.catalogue import Catalogue
+from tmuxagents.presets.preset import Bad, Preset
+
+HOME, PROJECT = "/home/dev", "/home/dev/app"
+FOLDERS = {
+    ("preset", "global"): f"{HOME}/.pi/agent/subagents",
+    ("profile", "global"): f"{HOME}/.pi/agent/agent-profiles",
+    ("preset", "project"): f"{PROJECT}/.pi/subagents",
+    ("profile", "project"): f"{PROJECT}/.pi/agent-profiles",
+}
+
+
+class File:
+    """A file that was read."""
+
+    def __init__(
+        self, text: str, *, kind: str = "preset", source: str = "global", name: str = "a.md"
+    ) -> None:
+        self.kind = kind
+        self.source = source
+        self.path = f"{FOLDERS[kind, source]}/{name}"
+        self.text = text
+        self.hash = hashlib.sha256(text.encode("utf-8", "surrogatepass")).hexdigest()[:12]
+
+
+def file(header: str, body: str = "", **place: Any) -> File:
+    """Return a file with these lines of header."""
+    return File(f"---\n{header}\n---\n{body}", **place)
+
+
+def preset(header: str = "", body: str = "", **place: Any) -> Preset:
+    """Return a good preset; name and description are given."""
+    read = presets_preset.parse(file(f"name: scout\ndescription: Looks around\n{header}", body, **place))
+    assert isinstance(read, Preset), read and read.warning()
+    return read
+
+
+def profile(header: str = "", body: str = "", *, full: bool = False, **place: Any) -> Preset:
+    """Return a good profile; the name is given."""
+    read = presets_preset.parse(file(f"name: p\n{header}", body, kind="profile", **place), full_profiles=full)
+    assert isinstance(read, Preset), read and read.warning()
+    return read
+
+
+def bad(header: str, **place: Any) -> list[str]:
+    """Return what is wrong with a file that is bad."""
+    read = presets_preset.parse(file(header, **place))
+    assert isinstance(read, Bad), read
+    return [flaw.words() for flaw in read.flaws]
+
+
+def catalogue(*files: File) -> Catalogue:
+    return Catalogue(files)

@@ -1,0 +1,198 @@
+"""The rules of the tree: who imports whom, what each module is, how large it may be.
+
+docs/architecture.md says them in words.
+"""
+
+from __future__ import annotations
+
+import ast
+import re
+from collections import Counter
+from pathlib import Path
+from typing import TYPE_CHECKING
+
+import pytest
+
+if TYPE_CHECKING:
+    from collections.abc import Iterator
+
+ROOT = Path(__file__).parents[2]
+PACKAGE = ROOT / "tmuxagents"
+# Each may import what stands before it, and itself; those of one line know nothing of each other.
+LEVELS = (
+    ("__init__", "errors", "records", "text"),
+    ("system",),
+    ("runs", "settings", "tmux"),
+    ("agents", "integrate", "registry"),
+    ("presets", "status"),
+    ("attach", "launch", "views"),
+    ("layouts", "tools", "upkeep", "wrapper"),
+    ("companion", "mcp", "watcher"),
+    ("cli",),
+    ("__main__", "_watch", "_wrap"),
+)
+GROUND = {"records": {"errors"}, "text": {"errors"}}  # of the first line, who may know whom
+OWNERS = {
+    "click": ("cli/",),
+    "libtmux": ("tmux/",),
+    "watchdog": ("watcher/tail.py",),
+    "_sqlite3": ("registry/",),
+    "sqlite3": (),  # the same with dates: slower to import than to ask
+    "yaml": ("text/yaml.py", "presets/"),
+}
+# What a pure module may know of the world: nothing that asks it anything.
+PURE = {
+    "__future__",
+    "binascii",
+    "collections",
+    "difflib",
+    "hashlib",
+    "json",
+    "math",
+    "re",
+    "typing",
+    "unicodedata",
+    "yaml",
+}
+PURE_TOO = {"text/jsonline.py": {"_json", "sys"}}  # the codec in C, without the package around it
+DOORS_OF_PYTHON = {"open", "print", "input", "exec", "eval", "compile", "breakpoint", "__import__"}
+MOST_LINES, MOST_FILES, MOST_OF_A_FUNCTION = 350, 22, 50
+
+FILES = sorted(str(path.relative_to(PACKAGE)) for path in PACKAGE.rglob("*.py"))
+TREES = {file: ast.parse((PACKAGE / file).read_text("utf-8")) for file in FILES}
+KIND = re.compile(r"(?:^|\s)(Pure|Joins|Touches: [^.\n]+)\.$")
+
+
+def domain(names: list[str]) -> str:
+    """Return the subject of a module, as the words of its path; the package itself is its version."""
+    return names[0].removesuffix(".py") if names and names != ["__version__"] else "__init__"
+
+
+def level(name: str) -> int:
+    return next(number for number, names in enumerate(LEVELS) if name in names)
+
+
+def imports(file: str) -> Iterator[tuple[str, list[str]]]:
+    """Yield (library, path inside it) of each import: lazy ones and those for type checkers, too."""
+    for node in ast.walk(TREES[file]):
+        if isinstance(node, ast.ImportFrom):
+            assert node.level == 0, f"{file}:{node.lineno} imports by a relative name"
+            library, *path = str(node.module).split(".")
+            yield from ((library, [*path, alias.name]) for alias in node.names)
+        elif isinstance(node, ast.Import):
+            yield from ((alias.name.split(".")[0], alias.name.split(".")[1:]) for alias in node.names)
+
+
+def kind(file: str) -> str | None:
+    """Return what a module says of itself: at the end of its first paragraph, or as its last."""
+    paragraphs = (ast.get_docstring(TREES[file]) or "").split("\n\n")
+    found = [KIND.search(paragraph) for paragraph in (paragraphs[0], paragraphs[-1])]
+    return next((match[1] for match in found if match), None)
+
+
+def is_a_list(file: str) -> bool:
+    """Say whether a file only says what its folder is."""
+    return file.endswith("__init__.py") and len(TREES[file].body) == 1
+
+
+def module(path: list[str]) -> str | None:
+    """Return the file that an import from the package means."""
+    for end in (len(path), len(path) - 1):
+        for name in (f"{'/'.join(path[:end])}.py", "/".join([*path[:end], "__init__.py"])):
+            if name in TREES:
+                return name
+    return None
+
+
+@pytest.mark.parametrize("file", FILES)
+def test_imports_point_down(file: str) -> None:
+    own = domain(file.split("/"))
+    wrong = set()
+    for library, path in imports(file):
+        other = domain(path)
+        if library == "tmuxagents" and other != own and other not in GROUND.get(own, set()):
+            wrong |= {other} if level(other) >= level(own) else set()
+    assert wrong == set()
+
+
+@pytest.mark.parametrize("file", FILES)
+def test_each_library_stays_with_its_owner(file: str) -> None:
+    libraries = {library for library, _ in imports(file)}
+    assert [name for name in libraries & set(OWNERS) if not file.startswith(OWNERS[name])] == []
+
+
+@pytest.mark.parametrize("file", [file for file in FILES if not is_a_list(file)])
+def test_each_module_says_what_it_is(file: str) -> None:
+    assert kind(file) is not None
+
+
+@pytest.mark.parametrize("file", [file for file in FILES if kind(file) == "Pure"])
+def test_what_is_pure_knows_nothing_of_the_world(file: str) -> None:
+    libraries = {library for library, _ in imports(file)}
+    assert libraries - PURE - PURE_TOO.get(file, set()) - {"tmuxagents"} == set()
+    names = {node.id for node in ast.walk(TREES[file]) if isinstance(node, ast.Name)}
+    assert names & DOORS_OF_PYTHON == set()
+    ours = {module(path) for library, path in imports(file) if library == "tmuxagents"} - {None}
+    assert {name for name in ours if name and not is_a_list(name) and kind(name) != "Pure"} == set()
+
+
+@pytest.mark.parametrize("file", [file for file in FILES if str(kind(file)).startswith("Touches")])
+def test_what_touches_joins_nothing(file: str) -> None:
+    ours = {module(path) for library, path in imports(file) if library == "tmuxagents"} - {None}
+    assert {name for name in ours if name and kind(name) == "Joins" and not is_a_list(name)} == set()
+
+
+@pytest.mark.parametrize("file", FILES)
+def test_nothing_private_crosses_a_module(file: str) -> None:
+    crossing = {path[-1] for library, path in imports(file) if library == "tmuxagents" and path}
+    assert {name for name in crossing if name.startswith("_")} <= {"__version__"}
+
+
+@pytest.mark.parametrize("file", FILES)
+def test_files_and_functions_can_be_read_at_once(file: str) -> None:
+    assert len((PACKAGE / file).read_text("utf-8").splitlines()) <= MOST_LINES
+    for node in ast.walk(TREES[file]):
+        if isinstance(node, ast.FunctionDef):
+            body = node.body[1:] if ast.get_docstring(node) else node.body
+            lines = (body[-1].end_lineno or 0) - body[0].lineno + 1 if body else 0
+            assert lines <= MOST_OF_A_FUNCTION, node.name
+
+
+def test_folders_can_be_read_at_once() -> None:
+    sizes = Counter(str(Path(file).parent) for file in FILES if not is_a_list(file))
+    assert {folder: count for folder, count in sizes.items() if count > MOST_FILES} == {}
+
+
+# `runs/endings`, `tmuxagents/cli/__init__.py`, `runs/endings.state_of`: each names something that is there.
+SUBJECTS = "|".join(sorted({file.split("/")[0] for file in FILES if "/" in file}))
+REFERENCE = re.compile(
+    rf"(?<![\w/.~-])(?:tmuxagents/)?((?:{SUBJECTS})(?:/[a-z_]+)+)(?:\.py)?(?:\.(\w+))?(?![\w/])"
+)
+PAGES = sorted([*ROOT.glob("docs/*.md"), *ROOT.glob("*.md"), *PACKAGE.rglob("*.py")])
+PAGES.remove(ROOT / "CHANGELOG.md")  # it tells of former trees, too
+ELSEWHERE = {"tmux/tmux", "text/plain", "text/markdown", "tools/list"}  # words of protocols, a file of tmux
+
+
+@pytest.mark.parametrize("page", PAGES, ids=lambda page: str(page.relative_to(ROOT)))
+def test_each_module_that_is_named_is_there(page: Path) -> None:
+    wrong = []
+    for found in REFERENCE.finditer(page.read_text("utf-8")):
+        file = module(found[1].split("/"))
+        if found[1] in ELSEWHERE or (PACKAGE / found[1]).exists():
+            continue
+        is_there = file is not None and file.startswith(found[1])
+        if not is_there or (found[2] and not defines(str(file), found[2])):
+            wrong.append(found[0])
+    assert wrong == []
+
+
+def defines(file: str, name: str) -> bool:
+    """Say whether a module has a name, by the words of its source."""
+    source = (PACKAGE / file).read_text("utf-8")
+    return re.search(rf"^(?:def |class |    def )?{name}\b", source, re.MULTILINE) is not None
+
+
+@pytest.mark.parametrize("file", ["__init__.py", "records.py", "errors.py"])
+def test_the_foundation_imports_nothing_at_run_time(file: str) -> None:
+    taken = [node for node in TREES[file].body if isinstance(node, ast.Import | ast.ImportFrom)]
+    assert [ast.unparse(node) for node in taken] in ([], ["from __future__ import annotations"])

@@ -1,0 +1,296 @@
+"""Runs as words, by fixed ids and times; whatever a run holds, the columns stand and the lines are inert."""
+
+from __future__ import annotations
+
+import json
+from pathlib import Path
+from typing import Any
+
+import pytest
+from hypothesis import given
+from hypothesis import strategies as st
+
+from tests import strategies
+from tmuxagents.runs import words
+from tmuxagents.runs.words import Shown
+from tmuxagents.text import safe
+
+RUN = json.loads((Path(__file__).parents[1] / "data" / "documents" / "run.json").read_text("utf-8"))
+TIMED_OUT = "Timed out after 600s. Consider resuming with a longer timeout."
+
+
+def shown(short: str = "01a1ee15", activity: str | None = None, host: str | None = None, **run: Any) -> Shown:
+    return Shown(RUN | run, short, activity=activity, host=host)
+
+
+def failed(reason: str = "timeout", message: str | None = TIMED_OUT, **run: Any) -> Shown:
+    how = {"status": "failed", "reason": reason, "errorMessage": message, "endedAt": 1794996600.2}
+    return shown("01a1ee12", **({"name": None, "preset": "writer", "elapsedSeconds": 600.06} | how | run))
+
+
+def queued(**more: Any) -> Shown:
+    none: dict[str, Any] = {"name": None, "preset": None, "startedAt": None, "elapsedSeconds": 0}
+    return shown("01a1ee14", status="queued", **none, **more)
+
+
+# --- the status line ---
+
+STATUS = [
+    ({"running": 2, "completed": 2, "failed": 0}, 0, "bg: 2 running / 4 total"),
+    ({"running": 1, "completed": 3, "failed": 1}, 0, "bg: 1 running, 1 failed / 5 total"),
+    ({}, 0, "bg: 0 running / 0 total"),
+    ({"queued": 3, "running": 4, "failed": 2}, 1, "bg: 4 running, 3 queued, 1 waiting, 2 failed / 9 total"),
+    ({"aborted": 7}, 0, "bg: 0 running / 7 total"),
+]
+
+
+@pytest.mark.parametrize(("counts", "waiting", "text"), STATUS)
+def test_status_line(counts: dict[str, int], waiting: int, text: str) -> None:
+    whole = dict.fromkeys(("queued", "running", "completed", "failed", "aborted"), 0) | counts
+    assert words.status_line(whole | {"total": sum(whole.values())}, waiting) == text
+
+
+@pytest.mark.parametrize(
+    ("live", "ago", "text"),
+    [
+        ({"running": 1}, 10_000, "bg: 1 running / 1 total"),
+        ({"queued": 1}, 10_000, "bg: 0 running, 1 queued / 1 total"),
+        ({"completed": 1}, 299.9, "bg: 0 running / 1 total"),
+        ({"completed": 1}, 300, ""),
+        ({}, 10_000, ""),
+    ],
+)
+def test_a_status_line_empties_some_time_after_the_last_end(
+    live: dict[str, int], ago: float, text: str
+) -> None:
+    whole = dict.fromkeys(("queued", "running", "completed", "failed", "aborted"), 0) | live
+    whole["total"] = sum(whole.values())
+    assert words.status_text(whole, 0, last_end=1e9, now=1e9 + ago) == text
+
+
+MARKS = [
+    ([], "bg: 0 running / 1 total", "bg: 0 running / 1 total"),
+    (["✓ scout"], "bg: 0 running / 1 total", "✓ scout bg: 0 running / 1 total"),
+    (["✓ first", "✗ last"], "bg: 0 running / 2 total", "✗ last ✓ first bg: 0 running / 2 total"),
+    (["✓ scout"], "", "✓ scout"),
+    ([f"✓ {n}-{'x' * 12}" for n in range(5)], "bg", f"✓ 4-{'x' * 12} ✓ 3-{'x' * 12} +3 bg"),
+    ([f"✓ {'x' * 60}", f"✓ {'y' * 60}"], "bg", f"✓ {'y' * 60} +1 bg"),
+]
+
+
+@pytest.mark.parametrize(("marks", "text", "whole"), MARKS)
+def test_runs_that_have_just_ended_stand_in_front(marks: list[str], text: str, whole: str) -> None:
+    assert words.with_marks(marks, text) == whole
+
+
+@pytest.mark.parametrize(
+    ("name", "mark"),
+    [
+        ("scout", "✓ scout"),
+        ("x" * 40, f"✓ {'x' * 31}…"),
+        ("a #[fg=red]#(touch x)\x1b[31m\nb", "✓ a [fg=red](touch x) b"),
+        ("###", "✓ -"),
+        ("", "✓ -"),
+    ],
+)
+def test_the_mark_of_a_run_that_has_ended(name: str, mark: str) -> None:
+    assert words.mark(name, good=True) == mark
+    assert words.mark(name, good=False) == mark.replace("✓", "✗")
+
+
+@given(st.lists(st.text()))
+def test_marks_are_short_and_obeyed_by_nothing(names: list[str]) -> None:
+    marks = [words.mark(name, good=True) for name in names]
+    line = words.with_marks(marks, "")
+    assert "#" not in line
+    assert line.isprintable()
+    assert words.columns(line) <= 44 + len(f" +{len(names)}")
+
+
+# --- the table ---
+
+
+@pytest.mark.parametrize("name", ["x" * 32, "日本語" * 5, "a"])
+@pytest.mark.parametrize("width", range(20, 201))
+def test_on_a_terminal_no_row_is_wider_than_that(width: int, name: str) -> None:
+    told: dict[str, Any] = {"status": "failed", "reason": "timeout", "errorMessage": "日本語 and words " * 9}
+    rows = [shown(name=name, preset=name, **told), shown(name=name, preset=None, activity="Reading " * 30)]
+    lines = words.table(rows, width, whole=False)
+    assert max(map(words.columns, lines)) <= width
+    assert all(line.startswith(row.short) for line, row in zip(lines[1:], rows, strict=True))
+    if width >= 80:
+        assert "failed (timeout)" in lines[1]
+    assert name in words.table(rows, width)[1]  # piped it is whole
+
+
+def test_the_table_of_the_documents() -> None:
+    rows = [shown(activity="Reading src/auth.ts"), queued(activity="waits for 01a1ee12"), failed()]
+    assert words.table(rows, 99) == [
+        "ID        NAME        PRESET      STATUS            TIME      ACTIVITY",
+        "01a1ee15  auth-scout  repo-scout  running           12s/600s  Reading src/auth.ts",
+        "01a1ee14  -           -           queued            -         waits for 01a1ee12",
+        "01a1ee12  -           writer      failed (timeout)  600s      Timed out after 600s. Consider resum…",
+    ]
+
+
+def test_no_run_no_header() -> None:
+    assert words.table([]) == []
+
+
+ROWS = [
+    (shown(), "01a1ee15  auth-scout  repo-scout  running  12s/600s  -"),
+    (shown(timeout=0.5), "01a1ee15  auth-scout  repo-scout  running  12s/0.5s  -"),
+    (shown(timeout=86400), "01a1ee15  auth-scout  repo-scout  running  12s/86400s  -"),
+    (shown(timeout="soon"), "01a1ee15  auth-scout  repo-scout  running  12s  -"),
+    (
+        shown(host="dev-3f9a12cd", activity="x"),
+        "01a1ee15  auth-scout  repo-scout  running (on dev-3f9a12cd)  12s/600s  x",
+    ),
+    (queued(host="other"), "01a1ee14  -  -  queued (on other)  -  -"),
+    (
+        shown(status="completed", reason="done", host="other", activity="Reading x"),
+        "01a1ee15  auth-scout  repo-scout  completed  12s  -",
+    ),
+    (
+        failed("window", "no window", status="failed", startedAt=None),
+        "01a1ee12  -  writer  failed (window)  -  no window",
+    ),
+    (
+        failed("stopped", "Stopped.", status="aborted"),
+        "01a1ee12  -  writer  aborted (stopped)  600s  Stopped.",
+    ),
+    (failed("error", None), "01a1ee12  -  writer  failed (error)  600s  -"),
+]
+
+
+@pytest.mark.parametrize(("run", "row"), ROWS)
+def test_a_row(run: Shown, row: str) -> None:
+    header, line = words.table([run], 200)
+    assert header.split() == ["ID", "NAME", "PRESET", "STATUS", "TIME", "ACTIVITY"]
+    assert line.split() == row.split()
+
+
+def test_wide_and_joined_signs_keep_the_columns() -> None:
+    names = ["ascii", "漢字", "e\u0301a\u0301", "한글", "\u1112\u1161\u11ab", "😀"]
+    lines = words.table([shown(name=name, activity="|") for name in names])
+    assert [words.columns(name) for name in names] == [5, 4, 2, 4, 2, 2]
+    assert {words.columns(line[: line.index("|")]) for line in lines[1:]} == {
+        len("01a1ee15  ascii  repo-scout  running  12s/600s  ")
+    }
+
+
+@pytest.mark.parametrize(
+    ("text", "width", "fitted"),
+    [
+        ("twelve signs", 12, "twelve signs"),
+        ("twelve signs", 11, "twelve sig…"),
+        ("twelve signs", 8, "twelve…"),
+        ("漢字漢字", 8, "漢字漢字"),
+        ("漢字漢字", 7, "漢字漢…"),
+        ("漢字漢字", 6, "漢字…"),
+        ("e\u0301e\u0301e\u0301", 3, "e\u0301e\u0301e\u0301"),
+        ("e\u0301e\u0301e\u0301", 2, "e\u0301…"),
+        ("anything", 1, "…"),
+        ("", 0, ""),
+    ],
+)
+def test_a_text_is_cut_to_columns(text: str, width: int, fitted: str) -> None:
+    assert words.fit(text, width) == fitted
+
+
+@given(st.text(max_size=40), st.integers(1, 40))
+def test_what_is_cut_fits(text: str, width: int) -> None:
+    fitted = words.fit(text, width)
+    assert words.columns(fitted) <= width
+    assert fitted == text or fitted.endswith("…")
+
+
+def test_a_narrow_terminal_cuts_the_last_column_alone() -> None:
+    assert (
+        words.table([shown(activity="Reading")], 20)[1]
+        == "01a1ee15  auth-scout  repo-scout  running  12s/600s  …"
+    )
+
+
+wild = st.none() | strategies.rough_text | st.text(st.characters(), max_size=200) | st.integers()
+
+
+@given(
+    name=wild,
+    preset=wild,
+    message=wild,
+    reason=wild,
+    host=wild,
+    status=st.sampled_from(("failed", "running")),
+)
+def test_no_run_breaks_a_line_or_reaches_the_terminal(status: str, host: Any, **values: Any) -> None:
+    run = {"name": values["name"], "preset": values["preset"], "errorMessage": values["message"]}
+    one = shown(activity=values["message"], host=host, status=status, reason=values["reason"], **run)
+    lines = [*words.table([one]), words.change_line(one), words.follow_line(one)]
+    assert all(safe.text(line) == line and not {"\n", "\t"} & set(line) for line in lines)
+    assert len(lines[2].encode()) <= 80
+    assert words.columns(lines[3]) <= 100
+
+
+# --- changes ---
+
+LINES = [
+    (shown(status="completed", reason="done", elapsedSeconds=42.2), "01a1ee15 completed auth-scout 42s"),
+    (shown(), "01a1ee15 running auth-scout 12s"),
+    (queued(), "01a1ee14 queued - -"),
+    (failed(), "01a1ee12 failed - 600s timeout"),
+    (failed("lost", status="aborted", name="x"), "01a1ee12 aborted x 600s lost"),
+    (failed(name="n" * 90), f"01a1ee12 failed {'n' * 48}… 600s timeout"),
+    (failed(name="字" * 90), f"01a1ee12 failed {'字' * 16}… 600s timeout"),
+]
+
+
+@pytest.mark.parametrize(("run", "line"), LINES)
+def test_a_change_is_one_short_line(run: Shown, line: str) -> None:
+    assert words.change_line(run) == line
+    assert len(line.encode()) <= 80
+
+
+def test_changes_say_where_to_go_on() -> None:
+    assert words.changes([], "5f3a.2609.1794996043", reset=False) == [
+        "no change",
+        "cursor 5f3a.2609.1794996043",
+    ]
+    assert words.changes([shown()], "a.1.2", reset=True) == [
+        "reset",
+        "01a1ee15 running auth-scout 12s",
+        "cursor a.1.2",
+    ]
+
+
+def test_a_followed_run_is_one_line() -> None:
+    one = shown(activity="Searching code for createSession")
+    assert words.follow_line(one) == "01a1ee15 auth-scout running 12s/600s Searching code for createSession"
+    assert words.follow_line(one, 20) == "01a1ee15 auth-scout…"
+
+
+# --- ids ---
+
+
+@pytest.mark.parametrize(
+    ("others", "short"),
+    [
+        ([], "01a1ee15"),
+        (["01a1ee14ffffffff", "01a1ee1600000000"], "01a1ee15"),
+        (["01a1ee15ffffffff"], "01a1ee150"),
+        (["01a1ee15069b4c1e"], "01a1ee15069b4c1f"),
+        (["01a1ee15069b4c1f"], "01a1ee15069b4c1f"),
+    ],
+)
+def test_an_id_is_shown_as_long_as_it_must_be(others: list[str], short: str) -> None:
+    assert words.short_id("01a1ee15069b4c1f", others) == short
+
+
+def test_a_run_that_was_to_be_stopped_says_how_it_stands() -> None:
+    run = shown(status="aborted", reason="stopped")
+    assert words.stopped_line(run) == "01a1ee15 aborted (stopped)"
+
+
+@pytest.mark.parametrize(("text", "width", "fitted"), [("", 0, ""), ("abc", 2, "a…"), ("", -1, "…")])
+def test_a_text_is_cut_to_a_width(text: str, width: int, fitted: str) -> None:
+    assert words.fit(text, width) == fitted

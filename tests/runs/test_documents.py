@@ -1,0 +1,247 @@
+"""Records as JSON documents: every key always there, and what stands in it."""
+
+from __future__ import annotations
+
+import json
+from pathlib import Path
+from typing import TYPE_CHECKING, Any
+
+import pytest
+from hypothesis import example, given
+from hypothesis import strategies as st
+
+from tests import strategies
+from tmuxagents import records
+from tmuxagents.errors import BadRequest, Fault, TmuxAgentsError
+from tmuxagents.records import Exit, Identity, Verdict
+from tmuxagents.runs import documents, endings, events, lifecycle
+from tmuxagents.runs.endings import Standing
+from tmuxagents.runs.events import Event
+from tmuxagents.text import jsonline
+
+if TYPE_CHECKING:
+    from tmuxagents.runs.lifecycle import RunState
+
+EXAMPLES = Path(__file__).parents[1] / "data" / "documents"
+
+
+def shown(name: str) -> dict[str, Any]:
+    document: dict[str, Any] = json.loads((EXAMPLES / f"{name}.json").read_text("utf-8"))
+    return document
+
+
+META = shown("meta")
+STARTED = events.run_started({"pid": 4711, "pane": "%5", "window": "@3", "agentVersion": "0.87.1"})
+USAGE = {
+    "input": 1800,
+    "output": 240,
+    "cacheRead": 1200,
+    "cacheWrite": 0,
+    "totalTokens": 3240,
+    "cost": 0.0123,
+}
+ANSWER = "Sessions are created in src/auth.ts, createSession()."
+
+
+def state(*steps: Event) -> RunState:
+    return lifecycle.fold(
+        Event(step.type, step.fields, seq=number, at=1794996000.141 + number)
+        for number, step in enumerate(steps)
+    )
+
+
+def answered() -> RunState:
+    call, result = (
+        events.tool_call("c", "ls", {}),
+        events.tool_result("c", "ls", is_error=False, text="", duration_ms=1),
+    )
+    work = [call, result] * 3
+    usage = events.usage(USAGE), Event("usage", {})
+    return state(
+        STARTED,
+        *work,
+        *usage,
+        events.assistant_text(ANSWER),
+        events.turn_end("toolUse"),
+        events.turn_end("stop"),
+    )
+
+
+def result(run: RunState, how: Verdict, **changes: Any) -> dict[str, Any]:
+    return documents.result(META, run, how, **{"ended_at": 1794996042.37, "duration_s": 42.229, **changes})
+
+
+# --- result.json ---
+
+
+def test_a_result_is_as_the_document_shows_it() -> None:
+    how = Verdict("completed", "done", exit=Exit(0))
+    assert result(answered(), how) == {**shown("result"), "messageCount": 6}
+
+
+def test_a_result_of_a_run_that_never_started() -> None:
+    how = Verdict("failed", "spawn", "Failed to spawn sub-agent process", exit=Exit(1))
+    document = result(state(), how)
+    empty = {"startedAt": None, "durationMs": 0, "output": None, "outputBytes": None, "stopReason": None}
+    assert {key: document[key] for key in empty} == empty
+    assert (document["exitCode"], document["errorMessage"]) == (1, "Failed to spawn sub-agent process")
+    assert document["model"] == META["resolvedModel"]
+
+
+def test_a_result_tells_what_only_the_end_knows() -> None:
+    run = state(STARTED, events.left_behind(pid=7, comm="tmux", why="is a service"))
+    run.model = "mock/mock-text"
+    how = Verdict("completed", "done", exit=Exit(None, "SIGKILL"), note="wrapper lost")
+    document = result(run, how, lingered=True, logs_incomplete=True, duration_s=-3.0, ended_at=12.34567)
+    expected = {
+        "lingered": True,
+        "logsIncomplete": True,
+        "note": "wrapper lost",
+        "signal": "SIGKILL",
+        "exitCode": None,
+        "leftBehind": [{"pid": 7, "comm": "tmux", "why": "is a service"}],
+        "model": "mock/mock-text",
+        "durationMs": 0,
+        "endedAt": 12.346,
+    }
+    assert {key: document[key] for key in expected} == expected
+
+
+def test_a_long_answer_is_cut_to_whole_characters_and_its_length_is_told() -> None:
+    document = result(state(STARTED, events.assistant_text("é" * 40_000)), Verdict("completed", "done"))
+    assert document["output"] == "é" * 32_768
+    assert document["outputBytes"] == 80_000
+
+
+@given(st.lists(strategies.wild_events, max_size=5))
+def test_a_result_is_always_a_document_that_can_be_written(log: list[Event]) -> None:
+    run = lifecycle.fold([STARTED, *(event for event in log if event.type != "usage")])
+    written = json.loads(jsonline.encode(result(run, endings.conclude(run))))
+    assert set(written) == set(shown("result"))
+
+
+# --- the run shape ---
+
+
+def shape(
+    run: RunState, standing: Standing, meta: dict[str, Any] | None = None, **changes: Any
+) -> dict[str, Any]:
+    given_ = {"run_dir": shown("run")["runDir"], "activity": "Reading src/auth.ts", "tmux": None, **changes}
+    return documents.run(meta or META, run, standing, **{"elapsed_s": 12.41, "ended_at": None, **given_})
+
+
+def test_a_running_run_is_as_the_document_shows_it() -> None:
+    call, done = (
+        events.tool_call("c", "ls", {}),
+        events.tool_result("c", "ls", is_error=False, text="", duration_ms=1),
+    )
+    run = state(
+        STARTED, *[call, done] * 3, events.usage(USAGE), Event("usage", {}), *[events.turn_end(None)] * 2
+    )
+    run.last_event_at, run.started_at = 1794996011.902, 1794996000.141
+    document = shape(run, Standing("running"))
+    assert document == shown("run")
+
+
+def test_an_ended_run_shows_its_ending_and_does_nothing_any_more() -> None:
+    asking = Event("needs_input", {}), events.settled(aborted=False)
+    run = state(STARTED, events.assistant_text("x" * 5000), *asking)
+    how = Verdict("failed", "exit", "The child exited with code 3.", exit=Exit(3), note="n")
+    document = shape(run, Standing("failed", how), ended_at=1794996042.37)
+    expected = {
+        "status": "failed",
+        "reason": "exit",
+        "exitCode": 3,
+        "signal": None,
+        "note": "n",
+        "errorMessage": "The child exited with code 3.",
+        "activity": None,
+        "settled": False,
+        "needsInput": False,
+        "endedAt": 1794996042.37,
+        "output": "x" * 4096,
+        "outputBytes": 5000,
+    }
+    assert {key: document[key] for key in expected} == expected
+
+
+def test_a_live_run_that_waits_says_so() -> None:
+    asking = Event("human_input", {}), Event("needs_input", {}), events.settled(aborted=False)
+    document = shape(state(STARTED, *asking), Standing("running"))
+    assert [document[key] for key in ("settled", "needsInput", "attended")] == [True, True, True]
+
+
+def test_a_queued_run_is_in_no_window_yet() -> None:
+    meta = {**META, "tmux": None, "artifacts": None}
+    document = shape(state(), Standing("queued"), meta, elapsed_s=0.0, activity=None)
+    assert document["tmux"] == {"socket": None, "session": None, "window": None, "pane": None}
+    assert (document["startedAt"], document["elapsedSeconds"], document["agentVersion"]) == (None, 0, None)
+    assert set(document["artifacts"]) == set(shown("run")["artifacts"])
+
+
+def test_the_wrapper_knows_the_window_until_the_child_has_started() -> None:
+    tmux = {"session": "agents-app-1", "window": "@9", "pane": "%9"}
+    document = shape(lifecycle.RunState(), Standing("running"), tmux=tmux)
+    assert document["tmux"] == {"socket": "tmuxagents", **tmux}
+
+
+def test_a_queued_run_has_no_window_to_tell_of() -> None:
+    document = shape(state(), Standing("queued"), tmux={"window": "@9", "pane": "%9"})
+    assert document["tmux"]["window"] is None
+
+
+@pytest.mark.parametrize("status", records.STATUSES)
+def test_every_key_is_there_in_every_state_even_of_a_plan_that_lacks_some(status: str) -> None:
+    how = Verdict(status, "done") if status in records.ENDED else None
+    assert set(shape(state(), Standing(status, how), {"runId": "r"})) == set(shown("run"))
+
+
+# --- wrapper.json and errors ---
+
+
+def test_a_wrapper_is_as_the_document_shows_it() -> None:
+    example_ = shown("wrapper")
+    identity = Identity(
+        host=example_["host"],
+        boot_id=example_["bootId"],
+        pid_namespace=example_["pidNamespace"],
+        pid=example_["pid"],
+        start_time=example_["startTime"],
+    )
+    assert documents.wrapper(identity, example_["tmux"], 1794996000.13949) == example_
+
+
+def test_an_error_is_as_the_document_shows_it() -> None:
+    message = 'Unknown preset: "repo-scuot". Available presets: repo-scout, writer'
+    fault = Fault("unknown-preset", message, field="tasks[1].preset")
+    hint = "Did you mean repo-scout?"
+    error = BadRequest(message, kind="unknown-preset", hint=hint, faults=[fault], candidates=["repo-scout"])
+    assert documents.error(error) == shown("error")
+
+
+def test_a_bug_of_ours_names_its_log() -> None:
+    document = documents.error(TmuxAgentsError("Something went wrong.", kind="internal"), log="/x.log")
+    assert (document["error"]["log"], document["error"]["exit"]) == ("/x.log", 70)
+
+
+# --- texts by their bytes ---
+
+
+@given(st.text(), st.integers(0, 40))
+@example("😀é", 4)
+def test_the_first_bytes_are_as_many_whole_characters_as_fit(text: str, limit: int) -> None:
+    kept = documents.first_bytes(text, limit)
+    assert text.startswith(kept)
+    assert documents.size_of(kept) <= limit
+    following = text[len(kept) : len(kept) + 1]
+    assert not following or documents.size_of(kept + following) > limit
+
+
+@given(st.text())
+def test_the_size_is_that_of_the_file(text: str) -> None:
+    assert documents.size_of(text) == len(text.encode("utf-8"))
+
+
+def test_half_a_character_is_no_fault() -> None:
+    assert documents.size_of("a\ud800") == 2
+    assert documents.first_bytes("a\ud800bcd", 3) == "a?b"

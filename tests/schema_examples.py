@@ -1,0 +1,50 @@
+"""The shipped schemas, the example documents, and small differences from them."""
+
+import copy
+import json
+from pathlib import Path
+from typing import Any
+
+from jsonschema import Draft202012Validator
+
+from scripts import schemas
+
+EXAMPLES = Path(__file__).parent / "data" / "documents"
+NAMES = sorted(schemas.DOCUMENTS)
+GONE = object()  # as a value: the key is taken away
+
+
+def schema_of(file: str) -> str:
+    stem = Path(file).stem
+    return {"events": "event", "follow": "poll"}.get(stem, stem.split("-")[0])
+
+
+def read(file: str) -> list[Any]:
+    text = (EXAMPLES / file).read_text("utf-8")
+    return [json.loads(line) for line in text.splitlines()] if file.endswith(".jsonl") else [json.loads(text)]
+
+
+FILES = {path.name: read(path.name) for path in sorted(EXAMPLES.iterdir())}
+VALIDATORS = {
+    name: Draft202012Validator(json.loads((schemas.TARGET / f"{name}.json").read_text("utf-8")))
+    for name in NAMES
+}
+EVENTS = {event["type"]: event for event in FILES["events.jsonl"]}
+
+
+def valid(name: str, document: object) -> bool:
+    return VALIDATORS[name].is_valid(document)
+
+
+def changed(document: Any, changes: dict[str, Any]) -> Any:
+    document = copy.deepcopy(document)
+    for path, value in changes.items():
+        *parents, last = [int(step) if step.isdigit() else step for step in path.split(".")]
+        place = document
+        for step in parents:
+            place = place[step]
+        if value is GONE:
+            del place[last]
+        else:
+            place[last] = value
+    return document

@@ -1,0 +1,186 @@
+"""Who waits keeps the registry open while it sleeps: that hurts nobody, and no answer depends on it."""
+
+from __future__ import annotations
+
+import contextlib
+import json
+import os
+import shutil
+import sqlite3
+import subprocess
+import sys
+from typing import TYPE_CHECKING
+
+import pytest
+
+from tests.damage import a_folder_in_its_place, deleted, emptied, of_a_newer_program, replaced_by_garbage
+from tests.harness import eventually, links_of
+from tests.status.watchers import checked, command, counts, document, registry_of, started
+from tests.watcher.lookouts import end, working
+from tmuxagents.registry import database, lookup
+from tmuxagents.runs import marks, writing
+from tmuxagents.status import poll, snapshot
+from tmuxagents.status.show import DOCUMENTS
+from tmuxagents.text import jsonline
+
+if TYPE_CHECKING:
+    from collections.abc import Callable, Iterable, Iterator
+
+    from tests.harness import Home, Run
+
+
+@contextlib.contextmanager
+def sleeping(waiter: subprocess.Popen[str]) -> Iterator[subprocess.Popen[str]]:
+    """Have a process that sleeps over the wrapper of a run; it is ended if it does not leave by itself."""
+    with waiter:
+        try:
+            eventually(lambda: is_asleep(waiter.pid))
+            yield waiter
+        finally:
+            waiter.kill()
+
+
+def is_asleep(pid: int) -> bool:
+    with open(f"/proc/{pid}/stat", encoding="utf-8") as file:
+        sleeps = file.read().rpartition(")")[2].split()[0] == "S"
+    return sleeps and "anon_inode:[pidfd]" in links_of(pid)
+
+
+def saved(home: Home, run: Run) -> database.Row | None:
+    with database.open_file(registry_of(home)) as book:
+        return book.row(run.run_id)
+
+
+def with_its_folder(path: str) -> None:
+    shutil.rmtree(os.path.dirname(path))
+
+
+DAMAGE = (deleted, with_its_folder, replaced_by_garbage, emptied, of_a_newer_program, a_folder_in_its_place)
+
+
+@pytest.mark.parametrize("damage", DAMAGE)
+def test_the_end_is_told_whatever_became_of_the_registry_meanwhile(
+    home: Home, damage: Callable[[str], None]
+) -> None:
+    run, other = home.run("x", name="scout"), home.run("x")
+    with working(run) as wrapper, working(other):
+        with sleeping(started(home, "wait", run.run_id, "--json")) as waiter:
+            damage(registry_of(home))
+            end(run, wrapper)
+            out, _ = waiter.communicate(timeout=20)
+        told = checked(out)
+        assert (waiter.returncode, told["counts"], told["timedOut"]) == (0, counts(completed=1), False)
+        assert [(one["name"], one["status"]) for one in told["runs"]] == [("scout", "completed")]
+        later = command(home, "poll", "--json")  # with a warning, where the registry is left as it is
+        assert checked(later.stdout)["counts"] == counts(completed=1, running=1)
+
+
+def test_a_sleeping_waiter_keeps_nobody_from_the_registry(home: Home) -> None:
+    run = home.run("x")
+    with working(run) as wrapper, sleeping(started(home, "wait", run.run_id)) as waiter:
+        raw = sqlite3.connect(registry_of(home), timeout=0, isolation_level=None)
+        raw.execute("BEGIN EXCLUSIVE")
+        raw.execute("UPDATE run SET cwd = '/elsewhere'")
+        raw.execute("COMMIT")
+        (busy, _, _), *_ = raw.execute("PRAGMA wal_checkpoint(TRUNCATE)").fetchall()
+        assert (busy, os.path.getsize(registry_of(home) + "-wal")) == (0, 0)
+        raw.close()
+        end(run, wrapper)
+        assert waiter.wait(20) == 0
+    row = saved(home, run)
+    assert row is not None
+    assert (row.status, row.concluded, row.polled_at is not None) == ("completed", True, True)
+
+
+@pytest.mark.parametrize("more", [(), ("--since", "0"), ("--any", "--since", "0")])
+def test_an_end_that_was_waited_for_was_seen(home: Home, more: tuple[str, ...]) -> None:
+    run = home.run("x")
+    with working(run) as wrapper, sleeping(started(home, "poll", "--wait", run.run_id, *more)) as waiter:
+        end(run, wrapper, "failed", "error")
+        assert waiter.wait(20) == 1
+    row = saved(home, run)
+    assert row is not None
+    assert row.polled_at is not None
+    assert command(home, "wait", run.run_id).returncode == 1
+
+
+def test_a_wrapper_that_is_killed_with_a_result_in_the_folder_of_another_run_is_lost(home: Home) -> None:
+    run, other = home.run("x"), home.run("x")
+    with working(run) as wrapper, working(other), sleeping(started(home, "wait", run.run_id)) as waiter:
+        wrapper.kill()
+        wrapper.wait()
+        assert waiter.wait(20) == 1
+        assert [one["reason"] for one in document(home, "poll", run.run_id)["runs"]] == ["lost"]
+        assert document(home, "poll", other.run_id)["runs"][0]["status"] == "running"
+
+
+# --- what is left to do after the end ---
+
+WOKEN = """import json, os, sys
+from tmuxagents.cli import quick
+from tmuxagents.status import wait
+found = {"opened": [], "listed": 0, "connected": 0, "imported": []}
+def count(event, values):
+    if event == "open" and isinstance(values[0], str):
+        found["opened"].append(os.path.basename(values[0]))
+    found["listed"] += event in ("os.listdir", "os.scandir")
+    found["connected"] += event == "sqlite3.connect"
+    if event == "import":
+        found["imported"].append(values[0])
+real, hooked = wait.Waiting.pause, []
+def pause(self, *more, **named):
+    real(self, *more, **named)
+    if not hooked:
+        hooked.append(sys.addaudithook(count))
+wait.Waiting.pause = pause
+code = quick.answer(sys.argv[1:])
+os.write(2, json.dumps(found).encode())
+os._exit(code)"""
+
+
+def test_once_a_run_has_ended_little_is_left_to_be_done(home: Home) -> None:
+    run, others = home.run("x"), [home.run("x") for _ in range(3)]
+    with working(run) as wrapper, working(others[0]), working(others[1]):
+        waiter = subprocess.Popen(
+            [sys.executable, "-c", WOKEN, "wait", run.run_id],
+            env=home.environment,
+            cwd=home.project,
+            stdout=subprocess.PIPE,
+            stderr=subprocess.PIPE,
+            text=True,
+        )
+        with sleeping(waiter):
+            end(run, wrapper)
+            _, told = waiter.communicate(timeout=20)
+    found = json.loads(told)
+    assert waiter.returncode == 0
+    # Whether the wrapper lives, the result; whether somebody watches, who will announce it.
+    assert sorted(found["opened"]) == ["boot_id", "machine-id", "result.json", "stat", "watcher.lock"]
+    assert (found["connected"], found["listed"], found["imported"]) == (0, 0, [])
+
+
+# --- the document of a poll as it is put together ---
+
+
+def test_a_poll_is_the_same_text_whether_its_documents_were_saved_or_not(home: Home) -> None:
+    loud = 'a\u2028b\x7f\x85,"elapsedSeconds":1} , "runCount":7 \U0001f600 \'é\''
+    runs = [home.run(loud), home.run("x", name="scout"), home.run("y")]
+    again = home.run("z", sessionId=runs[1].run_id)
+    writing.write_result(str(runs[2].folder), {"v": 1, "status": "completed", "reason": "done"})
+    with working(runs[0]), working(runs[1]), working(again):
+        settled([home.state / "runs", *(run.folder for run in runs), again.folder])
+        command(home, "poll", "-a")
+        caller = lookup.Caller(home.environment, str(home.project))
+        asked = poll.asked_by(caller, (), ended=True, wanted=DOCUMENTS)
+        found = snapshot.look(caller, asked)
+        assert set(found.texts) == {runs[0].run_id}  # of the others something is known that was not saved
+        text = poll.document_text(found, caller)
+        assert text == jsonline.encode(poll.document(found, caller))
+        assert [run["runCount"] for run in json.loads(text)["runs"]].count(2) == 2
+
+
+def settled(folders: Iterable[object]) -> None:
+    for folder in folders:
+        mark = marks.mark_of(str(folder))
+        assert mark is not None
+        eventually(lambda mark=mark: marks.is_settled(mark))  # type: ignore[misc]

@@ -1,0 +1,125 @@
+"""What the flows of poll, wait and statusline share: the verbs as a process, and runs that nobody wraps."""
+
+from __future__ import annotations
+
+import contextlib
+import json
+import subprocess
+import sys
+import time
+from pathlib import Path
+from typing import TYPE_CHECKING, Any
+
+import jsonschema
+
+from tmuxagents.cli.verbs import machine
+from tmuxagents.records import Identity
+from tmuxagents.registry import database
+from tmuxagents.runs import directory, documents, events, writing
+from tmuxagents.system import process
+
+if TYPE_CHECKING:
+    from collections.abc import Iterator
+    from types import TracebackType
+
+    from tests.harness import Home, Run
+
+COMMAND = [str(Path(sys.executable).with_name("tmuxagents"))]
+Done = subprocess.CompletedProcess[str]
+
+
+def command(home: Home, *arguments: str, **variables: str) -> Done:
+    """Run a verb in the project's folder."""
+    return subprocess.run(
+        [*COMMAND, *arguments],
+        cwd=home.project,
+        env=home.environment | variables,
+        capture_output=True,
+        text=True,
+        check=False,
+        timeout=60,
+    )
+
+
+class Started(subprocess.Popen[str]):
+    """A verb at work. A test that fails beside it does not wait for it."""
+
+    def __exit__(
+        self, kind: type[BaseException] | None, value: BaseException | None, trace: TracebackType | None
+    ) -> None:
+        if kind is not None:
+            self.kill()
+        super().__exit__(kind, value, trace)
+
+
+def started(home: Home, *arguments: str) -> Started:
+    """Start a verb and return while it works."""
+    argv = [*COMMAND, *arguments]
+    return Started(argv, cwd=home.project, env=home.environment, stdout=subprocess.PIPE, text=True)
+
+
+def document(home: Home, *arguments: str, kind: str = "poll", **variables: str) -> dict[str, Any]:
+    """Run a verb with --json; return its document, which is one by its schema."""
+    done = command(home, *arguments, "--json", **variables)
+    assert done.stderr == ""
+    return checked(done.stdout, kind)
+
+
+def checked(text: str, kind: str = "poll") -> dict[str, Any]:
+    """Return a document of a kind, and fail if it is none."""
+    found: dict[str, Any] = json.loads(text)
+    jsonschema.validate(found, json.loads(machine.text(kind)))
+    for run in found.get("runs", ()):
+        jsonschema.validate(run, json.loads(machine.text("run")))
+    return found
+
+
+def counts(**some: int) -> dict[str, int]:
+    """Return whole counts."""
+    whole = dict.fromkeys(("queued", "running", "completed", "failed", "aborted"), 0) | some
+    return whole | {"total": sum(whole.values())}
+
+
+def registry_of(home: Home) -> str:
+    return database.path_of(str(home.state))
+
+
+# --- runs that nobody wraps ---
+
+
+def wrapped_by(run: Run, pid: int, *, tmux: dict[str, Any] | None = None, **other: Any) -> None:
+    """Let a process that is no wrapper be the wrapper of a run."""
+    me = process.myself()
+    facts = {"host": me.host, "boot_id": me.boot_id, "pid_namespace": me.pid_namespace, "pid": pid}
+    who = Identity(**{**facts, "start_time": process.start_time(pid) or 1, **other})
+    place = dict.fromkeys(("socketPath", "serverPid", "serverStartTime", "window", "pane")) | (tmux or {})
+    assert writing.claim(str(run.folder), documents.wrapper(who, place, time.time()))
+
+
+def told(run: Run, *log: events.Event, at: float | None = None) -> None:
+    """Write events of a run."""
+    lines, _ = directory.read_lines(f"{run.folder}/{directory.EVENTS}", 0)
+    with (run.folder / directory.EVENTS).open("ab") as file:
+        for seq, event in enumerate(log, len(lines) + 1):
+            event.seq, event.at = seq, at or time.time()
+            file.write(events.encode(event))
+
+
+def begun() -> events.Event:
+    return events.run_started({"pid": 1, "pidStartTime": 1, "wrapperPid": 1})
+
+
+def idle_wrapper(run: Run) -> list[str]:
+    """Return the command of a process that does nothing, and looks like the wrapper of a run."""
+    nothing = [sys.executable, "-I", "-S", "-c", "import time; time.sleep(100)"]
+    return [*nothing, "-I", "-S", "/nowhere/tmuxagents/_wrap.py", str(run.folder)]
+
+
+@contextlib.contextmanager
+def sleeper(run: Run | None = None) -> Iterator[int]:
+    """Lend a process that does nothing; one that looks like the wrapper of a run, if that is asked for."""
+    with subprocess.Popen(["sleep", "100"] if run is None else idle_wrapper(run)) as sleeping:
+        try:
+            yield sleeping.pid
+        finally:
+            sleeping.kill()

@@ -1,0 +1,100 @@
+"""A parent that calls tools: the command, presets of the user, and documents that fit their schema."""
+
+from __future__ import annotations
+
+import json
+import subprocess
+from typing import TYPE_CHECKING, Any
+
+from tests.harness import eventually
+from tests.status.watchers import checked
+
+if TYPE_CHECKING:
+    import signal
+
+    from tests.desk import Desk
+
+WORKS = "begin\nanswer toolUse so far\nsleep 60"
+FAILS = "begin\nanswer length half\nsettle"
+USES_TOOLS = 'begin\ntool bash {"command":"make assets"}\nanswer stop Done.\nsettle'
+PRESET = "---\nname: scout\ndescription: Finds its way around\n---\nLook around.\n"
+PROFILE = "---\nname: researcher\nmodel: mock/mock-text\ntools: read\n---\nResearch.\n"
+
+
+class Answer:
+    """What a call printed, and how it ended."""
+
+    def __init__(self, done: subprocess.CompletedProcess[str]) -> None:
+        self.code = done.returncode
+        self.stderr = done.stderr
+        *self.progress, self.document = [checked(line, "call") for line in done.stdout.splitlines()]
+        self.text: str = self.document["content"][0]["text"]
+        self.details: dict[str, Any] = self.document["details"]
+        self.refused: bool = self.document["isError"]
+
+    @property
+    def error(self) -> dict[str, Any]:
+        """What the call was refused for."""
+        assert self.refused
+        problem: dict[str, Any] = self.details["error"]
+        assert (self.code, self.text) == (problem["exit"], problem["message"])
+        return problem
+
+    @property
+    def faults(self) -> list[tuple[str, str]]:
+        """All that is wrong with the call: field and kind."""
+        return [(fault["field"], fault["kind"]) for fault in self.error["faults"]]
+
+    @property
+    def runs(self) -> list[dict[str, Any]]:
+        found: list[dict[str, Any]] = self.details["runs"]
+        return found
+
+    @property
+    def windows(self) -> list[dict[str, Any]]:
+        found: list[dict[str, Any]] = self.details["windows"]
+        return found
+
+
+class Parent:
+    """A parent agent at its desk, with one preset and one profile."""
+
+    def __init__(self, desk: Desk) -> None:
+        self.desk = desk
+        self.presets = desk.home.agent_dir / "subagents"
+        self.profiles = desk.home.agent_dir / "agent-profiles"
+        self.preset("scout", PRESET)
+        self.profile("researcher", PROFILE)
+
+    def preset(self, name: str, text: str) -> None:
+        self.presets.mkdir(exist_ok=True)
+        (self.presets / f"{name}.md").write_text(text)
+
+    def profile(self, name: str, text: str) -> None:
+        self.profiles.mkdir(exist_ok=True)
+        (self.profiles / f"{name}.md").write_text(text)
+
+    def __call__(self, tool: str, /, *options: str, **arguments: Any) -> Answer:
+        """Call a tool; its arguments go by stdin, as they may be long."""
+        return Answer(self.desk("call", tool, "-", *options, input=json.dumps(arguments)))
+
+    def raw(self, tool: str, text: str, **more: Any) -> Answer:
+        return Answer(self.desk("call", tool, text, **more))
+
+    def delegate(self, *tasks: dict[str, Any], options: tuple[str, ...] = (), **more: Any) -> Answer:
+        return self("delegate_to_subagents", *options, tasks=list(tasks), **more)
+
+    def start(self, tool: str, *options: str, **arguments: Any) -> subprocess.Popen[str]:
+        """Start a call and return while it works."""
+        return self.desk.start("call", tool, json.dumps(arguments), *options)
+
+    def cancel(self, call: subprocess.Popen[str], number: signal.Signals, *founded: str) -> Answer:
+        """Cancel a call once these children are at work; return what it came to."""
+        eventually(lambda: set(founded) <= set(self.desk.home.recorded()))
+        call.send_signal(number)
+        out, err = call.communicate(timeout=60)
+        return Answer(subprocess.CompletedProcess([], call.returncode, out, err))
+
+    def meta(self, run_id: str) -> dict[str, Any]:
+        plan: dict[str, Any] = json.loads((self.desk.folder(run_id) / "meta.json").read_text())
+        return plan

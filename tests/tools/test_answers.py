@@ -1,0 +1,56 @@
+"""What a call came to, as text."""
+
+from __future__ import annotations
+
+from typing import Any
+
+from tmuxagents.tools import answers
+
+ID = "01a1ee15069b4c1f"
+
+
+def run(**changes: Any) -> dict[str, Any]:
+    known = {"runId": ID, "preset": "scout", "name": None, "agent": "pi", "status": "completed"}
+    return {**known, "reason": "done", "errorMessage": None, **changes}
+
+
+def test_blocks_stand_in_order_with_a_blank_line_between() -> None:
+    late = "Timed out after 300s. Consider resuming with a longer timeout."
+    failed = run(preset="writer", status="failed", reason="timeout", errorMessage=late)
+    assert answers.blocks([(run(), "In src/auth.ts."), (failed, "half an answer")]) == (
+        f"[1] scout: completed (run {ID})\n\nIn src/auth.ts.\n\n"
+        f"[2] writer: failed, timeout: {late} (run {ID})"
+    )
+
+
+def test_a_task_is_called_by_preset_then_name_then_agent() -> None:
+    assert answers.label(run(name="n")) == "scout"
+    assert answers.label(run(preset=None, name="n")) == "n"
+    assert answers.label(run(preset=None)) == "pi"
+    assert answers.label(run(preset=None, agent=None)) == "task"
+    assert answers.label(run(preset="\x1b[31m")) == "task"  # a name of nothing but controls names nothing
+
+
+def test_a_run_that_has_not_ended_says_so() -> None:
+    assert answers.block(1, run(status="running", reason=None), "x") == f"[1] scout: running (run {ID})"
+
+
+def test_a_live_child_that_has_settled_has_an_answer() -> None:
+    live = run(status="running", reason=None, settled=True)
+    assert answers.block(1, live, "x") == f"[1] scout: running (run {ID})\n\nx"
+
+
+def test_no_answer_is_no_text() -> None:
+    assert answers.block(3, run(), None) == answers.block(3, run(), "") == f"[3] scout: completed (run {ID})"
+
+
+def test_a_long_answer_is_cut_between_characters_and_says_where_the_rest_is() -> None:
+    text = answers.block(1, run(), "a" + "ä" * 20_000)
+    head, _, tail = text.rpartition("\n")
+    assert tail == f"… {40_001 - 16_383} bytes more: tmuxagents output {ID}"
+    assert head.endswith("ä")
+
+
+def test_a_message_is_one_line_that_nothing_obeys() -> None:
+    text = answers.block(1, run(status="failed", reason="exit", errorMessage="a\nb\x1b[2Jc"), None)
+    assert text == f"[1] scout: failed, exit: a bc (run {ID})"

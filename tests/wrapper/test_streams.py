@@ -1,0 +1,156 @@
+"""How soon a child is heard again: real pipes, and moments that the test chooses."""
+
+from __future__ import annotations
+
+import fcntl
+import json
+import os
+from pathlib import Path
+from typing import TYPE_CHECKING
+
+import pytest
+
+from tmuxagents.agents.pi.command import AGENT
+from tmuxagents.runs import events, logs
+from tmuxagents.wrapper.guards import Guards
+from tmuxagents.wrapper.recorder import Recorder
+from tmuxagents.wrapper.streams import EVERY_S, Streams
+from tmuxagents.wrapper.terminal import Terminal
+
+if TYPE_CHECKING:
+    from collections.abc import Iterator
+
+pytestmark = pytest.mark.usefixtures("nothing_hangs")
+
+NOW = 1000.0
+
+
+class Ear:
+    """The streams of one child whose words the test says."""
+
+    def __init__(self, folder: Path, room: int = 256 * 1024) -> None:
+        out, self._mouth = os.pipe()
+        fcntl.fcntl(out, fcntl.F_SETPIPE_SZ, room)
+        err, self._other = os.pipe()
+        for handle in (out, err):
+            os.set_blocking(handle, False)
+        self.recorder = Recorder(str(folder), {"runId": folder.name}, {}, Terminal(), width=80)
+        self.recorder.event(events.run_started({}))
+        self.streams = Streams(
+            (out, err),
+            reader=AGENT.reader(),
+            recorder=self.recorder,
+            guards=Guards(started_at=NOW, timeout_s=600, debounce_s=30, loop_count=0),
+            snapshots=AGENT.snapshots,
+            looped=lambda _cause, _now: None,
+        )
+        self.at = NOW
+        self.said = 0
+
+    def say(self, at: float, length: int = 20) -> float:
+        """Have the child say a line, hear it, and return how long it then has time."""
+        self.said += 1
+        call = {"type": "tool_execution_start", "toolCallId": f"c{self.said}", "toolName": "read"}
+        self.speak(json.dumps({**call, "args": {"path": "x" * length}}).encode() + b"\n")
+        self.streams.hear(at)
+        return self.streams.due_at - at
+
+    def chat(self) -> list[float]:
+        """Say a line ten times a second, heard when it is due; return the times given."""
+        given = []
+        for _ in range(30):
+            given.append(self.say(self.at))
+            self.at += max(0.1, given[-1])
+        return given
+
+    def speak(self, words: bytes) -> None:
+        """Say something without being heard."""
+        os.write(self._mouth, words)
+
+    def listen(self) -> None:
+        """Hear what there is, as the watch does when a rest is over."""
+        self.streams.hear(self.at)
+
+    def close(self) -> None:
+        for handle in (self.streams.stdout, self.streams.stderr, self._mouth, self._other):
+            if handle is not None:
+                os.close(handle)
+
+
+@pytest.fixture
+def ear(tmp_path: Path) -> Iterator[Ear]:
+    made = Ear(tmp_path)
+    yield made
+    made.close()
+
+
+def test_who_has_just_begun_to_speak_is_heard_at_once(ear: Ear) -> None:
+    assert [ear.say(NOW + turn * 0.01) for turn in range(7)] == [0] * 7
+
+
+def test_who_says_a_little_often_has_time_until_there_is_more(ear: Ear) -> None:
+    given = ear.chat()
+    assert given[20:] == pytest.approx([EVERY_S] * 10)
+
+
+def test_who_speaks_seldom_is_heard_at_once(ear: Ear) -> None:
+    assert [ear.say(NOW + turn * 0.5) for turn in range(30)] == [0] * 30
+
+
+def test_who_was_silent_is_heard_at_once_again(ear: Ear) -> None:
+    ear.chat()
+    ear.listen()
+    assert ear.streams.due_at < ear.at  # there was nothing: nobody wakes up again for that
+    after = ear.at + 5
+    assert [ear.say(after + turn * 0.01) for turn in range(7)] == [0] * 7
+
+
+def test_who_says_much_is_never_made_to_wait(ear: Ear) -> None:
+    given = [ear.say(NOW + turn * EVERY_S, length=20_000) for turn in range(30)]
+    assert given[5:] == [0] * 25
+
+
+def test_a_flood_ends_the_waiting(ear: Ear) -> None:
+    ear.chat()
+    assert ear.say(ear.at, length=40_000) == 0
+    assert ear.say(ear.at + 0.001) == 0
+
+
+def test_what_it_says_meanwhile_is_heard_all_the_same_when_it_is_asked_for(ear: Ear) -> None:
+    ear.chat()
+    ear.speak(b'{"type":"agent_settled"}\n')
+    ear.streams.hear_now(ear.at)
+    assert ear.recorder.state.settled
+
+
+def test_who_has_a_small_pipe_is_not_made_to_wait_until_it_is_full(tmp_path: Path) -> None:
+    ear = Ear(tmp_path, room=8192)
+    given = [ear.say(NOW + turn * 0.1, length=2000) for turn in range(40)]
+    ear.close()
+    assert given == [0] * 40
+
+
+def test_how_long_a_call_took_is_not_said_where_that_would_be_our_rests(ear: Ear) -> None:
+    def call(took: float) -> int | None:
+        ear.say(ear.at)
+        ear.at += took
+        end = {"type": "tool_execution_end", "toolCallId": f"c{ear.said}", "toolName": "read", "result": {}}
+        ear.speak(json.dumps(end).encode() + b"\n")
+        ear.listen()
+        ear.recorder.flush(ear.at)
+        events = (Path(ear.recorder.run_dir) / "events.jsonl").read_text().splitlines()
+        lasted: int | None = json.loads(events[-1])["durationMs"]
+        return lasted
+
+    assert call(0.1) == 100
+    ear.chat()
+    assert call(0.1) is None
+    ear.listen()
+    ear.at += 60
+    assert call(0.2) == 200
+    ear.chat()
+    assert call(7.0) == 7000
+
+
+def test_who_is_heard_now_and_then_is_never_taken_for_silent() -> None:
+    assert EVERY_S + 0.1 < logs.QUIET_S  # else each hearing would wake the watcher

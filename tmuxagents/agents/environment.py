@@ -1,0 +1,63 @@
+"""The environment of a child: the launcher's, less what belongs to a terminal or to the parent's session.
+
+Pure.
+"""
+
+from __future__ import annotations
+
+TYPE_CHECKING = False
+if TYPE_CHECKING:
+    from collections.abc import Mapping
+
+# A batch child has no terminal, and a live one has the pane's: never the launcher's.
+_TERMINAL = frozenset(
+    {
+        *("TERM", "COLORTERM", "TERMINFO", "TMUX", "TMUX_PANE", "COLUMNS", "LINES"),
+        *("VTE_VERSION", "WT_SESSION", "WINDOWID"),
+    }
+)
+_TERMINAL_FAMILIES = ("TERM_PROGRAM", "KITTY_", "WEZTERM_", "ITERM_", "GHOSTTY_")
+_PARENT = frozenset(
+    {
+        *("PI_SESSION_ID", "PI_SESSION_FILE", "AI_AGENT", "PI_CODING_AGENT"),
+        "PI_SUBAGENTS_COPILOT_INITIATOR",  # each run has its own, or none
+    }
+)
+_OURS = "TMUXAGENTS_"
+# Who may launch children (its state directory is named) finds the same agent, and keeps to the same cap.
+_TO_LAUNCH = ("TMUXAGENTS_PI", "TMUXAGENTS_MAX_RUNNING")
+_COLOURS = "truecolor"  # every tmux that we work with has them, and says so to nobody
+_SIZE = ("COLUMNS", "LINES")  # a child asks its terminal, which may change
+
+
+def of_child(
+    launcher: Mapping[str, str],
+    *,
+    run_id: str,
+    agent: Mapping[str, str],
+    nesting: Mapping[str, str] | None = None,
+    pane: Mapping[str, str] | None = None,
+) -> dict[str, str]:
+    """Return the child's environment; `agent`: the variables of its brand, `nesting`: of launch/nesting.
+
+    `pane`: the environment of the window that a live child has.
+    """
+    kept = {
+        name: value
+        for name, value in launcher.items()
+        if name not in _PARENT and not _is_terminals(name) and not name.startswith(_OURS)
+    }
+    nesting = nesting or {}
+    names = _TO_LAUNCH if "TMUXAGENTS_HOME" in nesting else ()
+    handed_on = {name: launcher[name] for name in names if name in launcher}
+    ours = {"TMUXAGENTS_CHILD": "1", "TMUXAGENTS_RUN": run_id}
+    terminal = {} if pane is None else {"COLORTERM": _COLOURS, **_of_pane(pane)}
+    return {**kept, **terminal, **agent, **handed_on, **nesting, **ours}
+
+
+def _of_pane(pane: Mapping[str, str]) -> dict[str, str]:
+    return {name: value for name, value in pane.items() if _is_terminals(name) and name not in _SIZE}
+
+
+def _is_terminals(name: str) -> bool:
+    return name in _TERMINAL or name.startswith(_TERMINAL_FAMILIES)

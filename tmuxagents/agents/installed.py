@@ -1,0 +1,256 @@
+"""What is known of an installed agent: its command, its version, its models. Asked once, then remembered.
+
+Every launch comes along here: while the memory (`agents.json`) holds, it costs a few stats and no slow
+import. Any entry that is not exactly as it was written is forgotten, and the agent is asked again.
+
+Joins.
+"""
+
+from __future__ import annotations
+
+import contextlib
+import hashlib
+import importlib
+import json
+import os
+import time
+
+from tmuxagents.agents import AGENTS
+from tmuxagents.agents import environment as environments
+from tmuxagents.agents import models as rules
+from tmuxagents.errors import BadRequest, Unusable
+from tmuxagents.runs import directory, writing
+from tmuxagents.system import identity, process
+from tmuxagents.system import places as files
+
+TYPE_CHECKING = False
+if TYPE_CHECKING:
+    from collections.abc import Mapping, Sequence
+    from typing import Any
+
+    from tmuxagents.agents.base import Agent
+    from tmuxagents.settings.keys import Settings
+
+MEMORY = "agents.json"
+LIMIT_S = 2.0
+_PATIENT_LIMIT_S = 5.0  # a program that nobody has started for a while comes from a slow disk
+_MOST_BYTES = 32 * 1024 * 1024
+
+
+class Known:
+    """An agent as far as it is known.
+
+    `models` is None where the agent did not say; `cached`: it was not asked just now.
+    """
+
+    __slots__ = ("cached", "command", "generation", "models", "version", "warnings")
+
+    def __init__(self, command: list[str], entry: Mapping[str, Any], *, cached: bool) -> None:
+        self.command = command
+        self.version: str | None = entry["version"]
+        self.models: list[dict[str, Any]] | None = entry["models"]
+        self.generation: int = entry["generation"]
+        self.cached = cached
+        self.warnings: list[str] = entry["warnings"]
+
+    @property
+    def ids(self) -> list[str] | None:
+        """Return the names of the models, in the agent's own order."""
+        return None if self.models is None else [model["id"] for model in self.models]
+
+
+def command(name: str, environment: Mapping[str, str], settings: Settings) -> list[str]:
+    """Return an agent's command with the absolute path of its program, or raise agent-missing."""
+    agent = _agent(name)
+    named = environment.get(agent.program_variable)
+    words = [named] if named else settings.agent_commands.get(agent.name, [agent.program])
+    path = process.find_program(words[0], environment.get("PATH", ""))
+    if path is None:
+        message = f"The agent {agent.name} is not installed: there is no {words[0]}."
+        hint = f"install it, or name its program in {agent.program_variable} or agents.{agent.name}.command"
+        raise Unusable(message, kind="agent-missing", hint=hint)
+    return [os.path.abspath(path), *words[1:]]
+
+
+def known(name: str, environment: Mapping[str, str], settings: Settings, *, refresh: bool = False) -> Known:
+    """Return what is known of an agent; ask it if its files have changed since."""
+    words = command(name, environment, settings)
+    about = _questions(name)
+    agent_dir = files.agent_dir(environment)
+    home = files.own_home(environment)
+    watched = [word for word in words if word.startswith("/")]
+    watched += [f"{agent_dir}/{file}" for file in about.FILES]
+    key = _key(name, words, agent_dir, environment)
+    before = [_mark_of(path) for path in watched]
+    former = _read(home).get(key)
+    if former is not None and not refresh and holds(former, before, time.time()):
+        return Known(words, former, cached=True)
+    answers = _ask(_agent(name), words, environment, agent_dir)
+    # What the agent itself makes when it is asked for the first time is no reason to ask again.
+    stamp = [old or _mark_of(path) for old, path in zip(before, watched, strict=True)]
+    number = generation(former, answers["models"])
+    entry = {**answers, "stamp": stamp, "generation": number, "askedAt": round(time.time(), 3)}
+    _write(home, key, entry)
+    return Known(words, entry, cached=False)
+
+
+def _agent(name: str) -> Agent:
+    agent = AGENTS.get(name)
+    if agent is None:
+        message = f'Unknown agent: "{name[:40]}". Available agents: {", ".join(AGENTS)}'
+        raise BadRequest(message, kind="unknown-agent", field="agent", candidates=list(AGENTS))
+    return agent
+
+
+def _questions(name: str) -> Any:
+    """Return what a brand is asked; beside the adapter, because no wrapper needs it."""
+    return importlib.import_module(f"tmuxagents.agents.{name}.questions")
+
+
+def _key(name: str, words: list[str], agent_dir: str, environment: Mapping[str, str]) -> str:
+    """Return what distinguishes one memory from another: machine, command, folder, credentials by name."""
+    what = json.dumps([process.host(), name, words, agent_dir, credentials(environment)])
+    return hashlib.sha256(what.encode("utf-8", "surrogateescape")).hexdigest()[:16]
+
+
+def _mark_of(path: str) -> list[int] | None:
+    """Return what tells that a file was changed, behind whatever links."""
+    try:
+        facts = os.stat(path)
+    except (OSError, ValueError):
+        return None
+    return [facts.st_dev, facts.st_ino, facts.st_size, facts.st_mtime_ns]
+
+
+def _read(home: str) -> dict[str, dict[str, Any]]:
+    try:
+        return parse(directory.read_bytes(f"{home}/{MEMORY}", limit=_MOST_BYTES))
+    except OSError:
+        return {}
+
+
+def _write(home: str, key: str, entry: dict[str, Any]) -> None:
+    """Remember; where that is not possible, the next one asks again."""
+    with contextlib.suppress(OSError):
+        os.makedirs(home, mode=0o700, exist_ok=True)
+        writing.replace(os.path.realpath(home), MEMORY, written(_read(home), key, entry))
+
+
+def _ask(agent: Agent, words: list[str], environment: Mapping[str, str], agent_dir: str) -> dict[str, Any]:
+    """Ask an agent for its version and its models, and end whatever that has started."""
+    from tmuxagents.agents.ask import Question, ask  # noqa: PLC0415
+    from tmuxagents.runs import leftovers  # noqa: PLC0415  (only where the memory does not know)
+    from tmuxagents.runs.leftovers import Whose  # noqa: PLC0415
+
+    about = _questions(agent.name)
+    mark = f"question-{identity.secret()}"
+    own = {**agent.environment(agent_dir, {}), **about.QUIET}
+    surroundings = environments.of_child(environment, run_id=mark, agent=own)
+    since = process.myself().start_time
+
+    def question(arguments: tuple[str, ...], limit_s: float, **more: Any) -> Question:
+        return Question([*words, *arguments], surroundings, limit_s=limit_s, **more)
+
+    def enough(line: bytes) -> bool:
+        return about.models(line) is not None
+
+    of_models = question(about.MODELS, LIMIT_S, request=about.REQUEST, enough=enough)
+    try:
+        said, told = ask([question(about.VERSION, _PATIENT_LIMIT_S), of_models])
+        models = None if told is None else about.models(told)
+        if models is None:
+            (listed,) = ask([question(about.LISTING, _PATIENT_LIMIT_S)])
+            models = None if listed is None else about.listing(listed)
+    finally:
+        leftovers.end(leftovers.Scope(Whose(run_id=mark, uid=os.getuid()), since=since))
+    version = None if said is None else about.version(said)
+    warnings = _warnings(agent.name, about, version, silent=models is None)
+    return {"version": version, "models": models, "warnings": warnings}
+
+
+def _warnings(name: str, about: Any, version: str | None, *, silent: bool) -> list[str]:
+    oldest = ".".join(map(str, about.OLDEST))
+    found = []
+    if version is None:
+        found.append(f"{name} does not tell its version; {oldest} or newer is needed")
+    elif about.is_old(version):
+        found.append(f"{name} {version} is older than {oldest}, the oldest that is supported")
+    if silent:
+        found.append(f"{name} does not tell its models; which one is asked for is not checked")
+    return found
+
+
+_ROUNDED_S = 0.001
+SILENCE_S = 60.0  # so long one that did not tell all is not asked again: it may have been a busy moment
+MOST_ENTRIES = 16
+_MODEL = {"id", "provider", *rules.FACTS}
+# Names, never values: an agent offers the models that it has credentials for, and some come by variables.
+_CREDENTIALS = frozenset({"KEY", "TOKEN", "PROFILE", "PROJECT", "CREDENTIALS", "REGION", "LOCATION"})
+
+
+def parse(text: bytes | None) -> dict[str, dict[str, Any]]:
+    """Return the entries of a memory; none where it makes no sense."""
+    try:
+        document = json.loads(text or b"")
+    except (ValueError, RecursionError):
+        return {}
+    entries = document.get("agents") if isinstance(document, dict) and document.get("v") == 1 else None
+    if not isinstance(entries, dict):
+        return {}
+    return {key: entry for key, entry in entries.items() if _makes_sense(entry)}
+
+
+def written(entries: Mapping[str, dict[str, Any]], key: str, entry: dict[str, Any]) -> bytes:
+    """Return a memory with one entry more, or another in its place; the oldest are forgotten."""
+    others = sorted((other for other in entries if other != key), key=lambda other: _age(entries[other]))
+    kept = {other: entries[other] for other in others[-(MOST_ENTRIES - 1) :]}
+    return json.dumps({"v": 1, "agents": {**kept, key: entry}}).encode("ascii")
+
+
+def holds(entry: Mapping[str, Any], stamp: Sequence[Any], now: float) -> bool:
+    """Say whether what is remembered is still so. A silence is not remembered for long."""
+    if entry["stamp"] != stamp:
+        return False
+    # The moment was rounded; one that is later than a moment from now was written under another clock.
+    told = entry["models"] is not None and entry["version"] is not None
+    return told or -_ROUNDED_S <= now - entry["askedAt"] < SILENCE_S
+
+
+def generation(former: Mapping[str, Any] | None, models: Sequence[Mapping[str, Any]] | None) -> int:
+    """Return the number of a list of models; while nothing is known it stays what it was."""
+    number: int = former["generation"] if former else 0
+    if models is None:
+        return number
+    before = former["models"] if former else None
+    ids = None if before is None else [model["id"] for model in before]
+    return rules.next_generation(number, ids, [model["id"] for model in models])
+
+
+def credentials(environment: Mapping[str, str]) -> list[str]:
+    """Return the names of variables that may be what an agent logs in with."""
+    named = (name for name, value in environment.items() if value)
+    return sorted(name for name in named if name.upper().rpartition("_")[2] in _CREDENTIALS)
+
+
+def _age(entry: Mapping[str, Any]) -> float:
+    asked_at: float = entry["askedAt"]
+    return asked_at
+
+
+def _makes_sense(entry: Any) -> bool:
+    if not isinstance(entry, dict):
+        return False
+    models, warnings, version = entry.get("models"), entry.get("warnings"), entry.get("version")
+    return (
+        (version is None or isinstance(version, str))
+        and (models is None or (isinstance(models, list) and all(map(_is_model, models))))
+        and isinstance(warnings, list)
+        and all(isinstance(warning, str) for warning in warnings)
+        and type(entry.get("generation")) is int
+        and type(entry.get("askedAt")) in (int, float)
+        and isinstance(entry.get("stamp"), list)
+    )
+
+
+def _is_model(row: Any) -> bool:
+    return isinstance(row, dict) and row.keys() >= _MODEL and isinstance(row["id"], str)

@@ -1,0 +1,192 @@
+"""Models: which one is meant, whether it is there, and what tells one list of models from another. Pure."""
+
+from __future__ import annotations
+
+from tmuxagents.errors import BadRequest
+from tmuxagents.text import safe
+
+TYPE_CHECKING = False
+if TYPE_CHECKING:
+    from collections.abc import Mapping, Sequence
+    from typing import Any
+
+CALL, PRESET, SETTING = "call", "preset", "setting"  # where a model was named, the strongest first
+INHERIT = "inherit"
+NONE = 'no model resolved: give -m MODEL, a preset with "model", or the setting defaultModel'
+AGENT, PERSON = "agent", "person"  # who launched
+FACTS = ("name", "contextWindow", "maxTokens", "reasoning", "images")
+_THINKING = frozenset({"off", "minimal", "low", "medium", "high", "xhigh", "max"})
+_NEAREST = 5
+_SHOWN = 100  # letters of a wanted model in a message
+
+
+def described(model: str, facts: Mapping[str, Any]) -> dict[str, Any]:
+    """Return a model as it stands in documents and in the cache; what its agent does not tell is None."""
+    known = {key: facts.get(key) for key in FACTS}
+    return {"id": model, "provider": model.partition("/")[0], **known}
+
+
+class Wanted:
+    """A model that was asked for, and where: `preset` is the name of the one that says so."""
+
+    __slots__ = ("name", "preset", "source")
+
+    def __init__(self, name: str, source: str, *, preset: str | None = None) -> None:
+        self.name = name
+        self.source = source
+        self.preset = preset
+
+    @property
+    def prefix(self) -> str:
+        """Return whose fault it is if there is no such model; empty for the one who asks."""
+        if self.source == PRESET:
+            return f'Preset "{self.preset}": ' if self.preset else "The preset: "
+        return "The setting defaultModel: " if self.source == SETTING else ""
+
+    @property
+    def shown(self) -> str:
+        """Return the name for a message, on one line: a clone's preset could begin another one with it."""
+        name = safe.line(self.name)
+        return f'"{name}"' if len(name) <= _SHOWN else f'"{name[:_SHOWN]}…"'
+
+
+class Resolved:
+    """The model of a run, as asked and as the child gets it, and what is known of the agent beside it."""
+
+    __slots__ = ("agent_command", "agent_version", "initiator", "requested", "resolved", "source", "warnings")
+
+    def __init__(  # noqa: PLR0913  (one field a fact of the plan)
+        self,
+        requested: str | None = None,
+        resolved: str | None = None,
+        source: str | None = None,
+        *,
+        warnings: Sequence[str] = (),
+        agent_command: Sequence[str] = (),
+        agent_version: str | None = None,
+        initiator: str = AGENT,
+    ) -> None:
+        self.requested = requested
+        self.resolved = resolved
+        self.source = source
+        self.warnings = list(warnings)
+        self.agent_command = list(agent_command)
+        self.agent_version = agent_version
+        self.initiator = initiator
+
+
+def choose(
+    call: str | None, preset: str | None, setting: str | None, *, preset_name: str | None = None
+) -> Wanted | None:
+    """Return the model that counts; a blank one is none."""
+    for name, source in ((call, CALL), (preset, PRESET), (setting, SETTING)):
+        if name and name.strip():
+            return Wanted(name.strip(), source, preset=preset_name if source == PRESET else None)
+    return None
+
+
+def none_resolved() -> BadRequest:
+    """Return the refusal for a run without any model."""
+    hint = "tmuxagents models lists what there is"
+    return BadRequest(NONE, kind="no-model", hint=hint, field="model")
+
+
+def resolve(wanted: Wanted, available: Sequence[str] | None, environment: Mapping[str, str]) -> str:
+    """Return the model that the child gets, or raise BadRequest. Not checked where none are known."""
+    named = _inherited(wanted, environment) if wanted.name == INHERIT else wanted
+    if available is not None:
+        return find(named, available)
+    if named.name.startswith("-") or not named.name.isprintable():  # it would be an option, or no word at all
+        raise _unknown(named, ())
+    return named.name
+
+
+def find(wanted: Wanted, available: Sequence[str]) -> str:
+    """Return an available model: exact, else without case, else bare if only one provider has it."""
+    name, colon, tail = wanted.name.rpartition(":")
+    for plain, kept in ((wanted.name, ""), (name, colon + tail)):
+        if kept and tail not in _THINKING:
+            break
+        found = _matches(plain, available)
+        if len(found) > 1:
+            raise _ambiguous(wanted, [model + kept for model in found])
+        if found:
+            return found[0] + kept
+    raise _unknown(wanted, available)
+
+
+def _inherited(wanted: Wanted, environment: Mapping[str, str]) -> Wanted:
+    provider, model = environment.get("PI_PROVIDER"), environment.get("PI_MODEL")
+    if not model:
+        message = f'{wanted.prefix}"inherit" takes the model of the parent, and PI_MODEL does not name one.'
+        hint = "launch it from a tool of pi, or name a model"
+        raise BadRequest(message, kind="no-model", hint=hint, field="model")
+    return Wanted(f"{provider}/{model}" if provider else model, wanted.source, preset=wanted.preset)
+
+
+def _matches(name: str, available: Sequence[str]) -> list[str]:
+    """Return the models that a name means, by the strictest way of comparing that finds any."""
+    lower = name.lower()
+    ways = (
+        lambda model: model == name,
+        lambda model: model.lower() == lower,
+        lambda model: _bare(model) == name,
+        lambda model: _bare(model).lower() == lower,
+    )
+    models = list(dict.fromkeys(available))
+    return next((found for way in ways if (found := [model for model in models if way(model)])), [])
+
+
+def _bare(model: str) -> str:
+    return model.partition("/")[2]
+
+
+def _ambiguous(wanted: Wanted, found: list[str]) -> BadRequest:
+    message = f"{wanted.prefix}{wanted.shown} could be any of {', '.join(found)}."
+    hint = "name one of them in full"
+    return BadRequest(message, kind="ambiguous-model", hint=hint, field="model", candidates=found)
+
+
+def _unknown(wanted: Wanted, available: Sequence[str]) -> BadRequest:
+    near = nearest(wanted.name, available)
+    message = f"{wanted.prefix}{'u' if wanted.prefix else 'U'}nknown model: {wanted.shown}."
+    hint = f"Did you mean one of {', '.join(near)}? " if near else ""
+    listed = f"{hint}tmuxagents models lists them all."
+    return BadRequest(message, kind="unknown-model", hint=listed, field="model", candidates=near)
+
+
+def nearest(name: str, available: Sequence[str]) -> list[str]:
+    """Return the five models whose names are most like this one."""
+    from difflib import SequenceMatcher  # noqa: PLC0415  (only for a refusal)
+
+    lower = name[:_SHOWN].lower()
+
+    def likeness(model: str) -> float:
+        whole = model.lower()
+        return max(SequenceMatcher(None, other, lower).ratio() for other in (whole, _bare(whole)))
+
+    return sorted(dict.fromkeys(available), key=likeness, reverse=True)[:_NEAREST]
+
+
+# --- lists of models ----------------------------------------------------------------------------------------
+
+
+def registration_key(models: Sequence[str]) -> tuple[str, ...]:
+    """Return what two lists have in common that offer the same models, in whatever order and case."""
+    return tuple(sorted(model.lower() for model in models))
+
+
+def next_generation(generation: int, before: Sequence[str] | None, now: Sequence[str]) -> int:
+    """Return the number of a list of models: one more if it offers others than the one before."""
+    if before is not None and registration_key(before) == registration_key(now):
+        return generation
+    return generation + 1
+
+
+# --- who pays -----------------------------------------------------------------------------------------------
+
+
+def initiator(environment: Mapping[str, str], *, owner: str | None, terminal: bool) -> str:
+    """Say who launches: a person at a terminal, with no agent between; anything else is an agent."""
+    alone = terminal and not owner and not environment.get("PI_CODING_AGENT")
+    return PERSON if alone else AGENT

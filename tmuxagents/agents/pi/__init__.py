@@ -1,0 +1,1 @@
+"""The pi coding agent: how it is called, and what its output means."""

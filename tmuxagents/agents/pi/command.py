@@ -1,0 +1,263 @@
+"""How pi is called: its command line, its environment, and the fields of a preset as its flags. Pure.
+
+Light: each wrapper builds its child's command line here. What a project's file may set is decided before.
+"""
+
+from __future__ import annotations
+
+from tmuxagents.agents.pi.reader import SNAPSHOTS, PiReader
+from tmuxagents.errors import BadRequest
+
+TYPE_CHECKING = False
+if TYPE_CHECKING:
+    from collections.abc import Callable, Iterator, Mapping, Sequence
+    from typing import Any
+
+    from tmuxagents.agents.base import ChildSession, Live
+
+# Shipped beside this file: it marks the child's requests, where an agent launched it with a Copilot model.
+CHILD_EXTENSION = f"{__file__.rpartition('/')[0]}/child.ts"
+INITIATOR = "PI_SUBAGENTS_COPILOT_INITIATOR"
+_COPILOT = "github-copilot/"
+
+
+class Pi:
+    """The adapter."""
+
+    name = "pi"
+    program = "pi"
+    program_variable = "TMUXAGENTS_PI"
+    snapshots = SNAPSHOTS
+    tools = ("read", "bash", "edit", "write", "grep", "find", "ls")  # its own, in its order
+
+    def arguments(self, meta: Mapping[str, Any], run_dir: str) -> list[str]:
+        """Return pi's flags for a batch run. The task goes to stdin: it may be long, or start with - or @."""
+
+        def inside(path: str) -> str:
+            return path if path.startswith("/") else f"{run_dir}/{path}"
+
+        line = ["--mode", "json", "--session", inside(meta["sessionPath"])]
+        if meta["presetKind"] == "profile" and meta.get("presetSource") == "project":
+            line.append("--no-approve")  # what a project ships is not trusted because its profile was named
+        if _is_marked(meta):
+            line += ["-e", CHILD_EXTENSION]
+        return [*line, *arguments(_fields(meta, inside))]
+
+    def environment(self, agent_dir: str, meta: Mapping[str, Any]) -> dict[str, str]:
+        """Return pi's own variables for a run."""
+        own = {"PI_SUBAGENTS_CHILD": "1", "PI_CODING_AGENT_DIR": agent_dir}
+        return {**own, INITIATOR: "agent"} if _is_marked(meta) else own
+
+    def key_variables(self, key: str, provider: str | None) -> dict[str, str]:
+        """Return the variables that give the child an API key; more than one if its provider is known."""
+        from tmuxagents.agents.pi import questions  # noqa: PLC0415  (a launcher asks, a wrapper never does)
+
+        return questions.variables(key, provider)
+
+    def reader(self) -> PiReader:
+        """Return a reader for one child."""
+        return PiReader()
+
+    def live(self) -> Live | None:
+        """Return how it is run live."""
+        from tmuxagents.agents.pi import live  # noqa: PLC0415  (a batch child pays nothing for it)
+
+        return live.LIVE
+
+    def session(self, text: str) -> ChildSession:
+        """Read a session file, for a child that is to go on with it."""
+        from tmuxagents.agents.pi import session  # noqa: PLC0415  (as above)
+
+        return session.read(text)
+
+
+AGENT = Pi()
+
+
+def _is_marked(meta: Mapping[str, Any]) -> bool:
+    """Say whether requests are to be marked as an agent's own: Copilot bills a person's differently."""
+    return meta.get("initiator") == "agent" and str(meta.get("resolvedModel") or "").startswith(_COPILOT)
+
+
+def _fields(meta: Mapping[str, Any], inside: Callable[[str], str]) -> dict[str, Any]:
+    """Return the fields that make the rest of the command line; for a text stands the path of its file."""
+    profile = meta.get("profile") or {}
+    fields = {**profile, "model": meta["resolvedModel"]}
+    if meta["tools"]:  # none named: no restriction, unless the profile has an empty list
+        fields["tools"] = meta["tools"]
+    replaces = "systemPrompt" if meta["presetKind"] == "profile" else "appendSystemPrompt"
+    for key, path in (
+        (replaces, meta["systemPromptPath"]),
+        ("appendSystemPrompt", meta["appendSystemPromptPath"]),
+    ):
+        if path:
+            fields[key] = inside(path)
+    return fields
+
+
+KIND = "bad-profile"
+_TEXTS = (
+    ("provider", "--provider"),
+    ("model", "--model"),
+    ("systemPrompt", "--system-prompt"),
+    ("appendSystemPrompt", "--append-system-prompt"),
+    ("thinkingLevel", "--thinking"),
+)
+_SWITCHES = (
+    ("noExtensions", "--no-extensions"),
+    ("noSkills", "--no-skills"),
+    ("noContextFiles", "--no-context-files"),
+)
+_TOOL_FLAGS = frozenset(
+    {
+        *("--tools", "-t", "--no-tools", "-nt"),
+        *("--exclude-tools", "-xt", "--no-builtin-tools", "-nbt"),
+    }
+)
+_UNSAFE_FIRST = frozenset("|&;$\\`!")
+_UNSAFE_INSIDE = ("&&", "||", ";", ">", "<")
+_MOST_SHOWN = 40
+
+
+def arguments(
+    fields: Mapping[str, Any], *, cwd: str | None = None, agent_dir: str | None = None
+) -> list[str]:
+    """Return the flags, or raise BadRequest for an argument that is refused.
+
+    `suggestedSkills` holds paths here; with `cwd` or `agent_dir` they must lie below one of these.
+    """
+    flags = [word for key, flag in _TEXTS if fields.get(key) for word in (flag, fields[key])]
+    flags += _tools(fields)
+    flags += [flag for key, flag in _SWITCHES if fields.get(key)]
+    flags += [word for path in fields.get("extensions") or () for word in ("--extension", path)]
+    flags += [word for path in _skills(fields, cwd, agent_dir) for word in ("--skill", path)]
+    return [*flags, *_extra(fields)]
+
+
+def environment(fields: Mapping[str, Any]) -> dict[str, str]:
+    """Return the variables that a profile sets, whatever its provider."""
+    return {"PI_API_KEY": fields["apiKey"]} if fields.get("apiKey") else {}
+
+
+def _tools(fields: Mapping[str, Any]) -> list[str]:
+    """Return the flag for tools. An empty list allows none: without the flag it would allow all."""
+    if fields.get("noTools"):
+        return ["--no-tools"]
+    return [] if fields.get("tools") is None else ["--tools", ",".join(fields["tools"])]
+
+
+# --- tools that are excluded ------------------------------------------------------------------------------
+
+
+def apply_exclusions(fields: Mapping[str, Any], known: Sequence[str]) -> dict[str, Any]:
+    """Return the fields with `excludeTools` turned into the tools that are left of those known."""
+    excluded = fields.get("excludeTools")
+    if not excluded or fields.get("tools") is not None:
+        return dict(fields)
+    rest = {key: value for key, value in fields.items() if key != "excludeTools"}
+    return rest | {"tools": [tool for tool in known if tool not in excluded]}
+
+
+# --- what is refused --------------------------------------------------------------------------------------
+
+
+def refusals(fields: Mapping[str, Any], name: str | None) -> Iterator[str]:
+    """Yield why a profile cannot be launched as it is, in the order in which that is told."""
+    for check in (tool_conflict, skill_conflict, provider_alone):
+        message = check(fields, name)
+        if message:
+            yield message
+    for argument in fields.get("extraArgs") or ():
+        message = refused_argument(argument, fields)
+        if message:
+            yield message
+
+
+def tool_conflict(fields: Mapping[str, Any], name: str | None) -> str | None:
+    """Say what is wrong with tools that are both listed and excluded."""
+    if not fields.get("tools") or not fields.get("excludeTools"):
+        return None  # an empty list is in nobody's way: it excludes none, or allows none
+    return (
+        f'{_who(name)} has both "tools" (allowlist) and "excludeTools" (blacklist) set. '
+        "These are mutually exclusive — choose one or the other."
+    )
+
+
+def skill_conflict(fields: Mapping[str, Any], name: str | None) -> str | None:
+    """Say what is wrong with skills that are both wanted and switched off."""
+    if not fields.get("noSkills"):
+        return None
+    for key, why in (
+        ("suggestedSkills", "--no-skills would override --skill flags"),
+        ("loadSkills", "--no-skills disables skill discovery"),
+    ):
+        if fields.get(key):
+            return f'{_who(name)} has both "{key}" and "noSkills" set. These are mutually exclusive — {why}.'
+    return None
+
+
+def provider_alone(fields: Mapping[str, Any], name: str | None) -> str | None:
+    """Say what is wrong with a provider without a model: the child would choose one."""
+    if not fields.get("provider") or fields.get("model"):
+        return None
+    return f"{_who(name)} sets provider without model; set model as well."
+
+
+def refused_argument(argument: str, fields: Mapping[str, Any]) -> str | None:
+    """Say why an extra argument is not passed on."""
+    if _restricts_tools(fields) and argument.partition("=")[0] in _TOOL_FLAGS:
+        return (
+            f'Refusing extraArg "{argument}" which would override profile tool restrictions. '
+            "Use the dedicated profile fields instead."
+        )
+    if "\0" in argument:
+        return "Invalid extraArg: contains null byte"
+    first = argument[:1]
+    if first.isspace() or first in _UNSAFE_FIRST or any(sign in argument for sign in _UNSAFE_INSIDE):
+        return f"Refusing extraArg: potentially unsafe argument '{argument[:_MOST_SHOWN]}'"
+    return None
+
+
+def _restricts_tools(fields: Mapping[str, Any]) -> bool:
+    return bool(fields.get("noTools") or fields.get("excludeTools") or fields.get("tools") is not None)
+
+
+def _who(name: str | None) -> str:
+    return f'Profile "{name}"' if name else "Profile"
+
+
+def _extra(fields: Mapping[str, Any]) -> list[str]:
+    extra = list(fields.get("extraArgs") or ())
+    for argument in extra:
+        message = refused_argument(argument, fields)
+        if message:
+            raise BadRequest(message, kind=KIND, field="extraArgs")
+    return extra
+
+
+def _skills(fields: Mapping[str, Any], cwd: str | None, agent_dir: str | None) -> list[str]:
+    paths = [path for path in fields.get("suggestedSkills") or () if path]
+    allowed = [folder for folder in (cwd, agent_dir) if folder]
+    for path in paths if allowed else ():
+        if not any(_is_below(path, folder) for folder in allowed):
+            message = f"Refusing skill path outside allowed directories: {path}"
+            raise BadRequest(message, kind=KIND, field="suggestedSkills")
+    return paths
+
+
+def _is_below(path: str, folder: str) -> bool:
+    """Say whether a path lies in a folder, by its words alone: links are the caller's to resolve."""
+    if not path.startswith("/"):
+        path = f"{folder}/{path}"
+    inside, outer = _steps(path), _steps(folder)
+    return inside[: len(outer)] == outer
+
+
+def _steps(path: str) -> list[str]:
+    steps: list[str] = []
+    for step in path.split("/"):
+        if step == "..":
+            steps = steps[:-1]
+        elif step not in ("", "."):
+            steps.append(step)
+    return steps

@@ -1,0 +1,128 @@
+"""Interactive pi with our bridge in it: its command line, and what the bridge says besides JSON mode's lines.
+
+An ending counts only if pi settled before it began to leave: after TERM it settles on its way out, whatever
+it was at. What a person has done is told apart from what was sent to it.
+
+Pure.
+"""
+
+from __future__ import annotations
+
+from tmuxagents.agents import raw as raw_json
+from tmuxagents.agents.base import NOTHING, Reading
+from tmuxagents.agents.pi.command import AGENT
+from tmuxagents.agents.pi.reader import PiReader
+from tmuxagents.runs import events
+
+TYPE_CHECKING = False
+if TYPE_CHECKING:
+    from collections.abc import Callable, Mapping
+    from typing import Any, ClassVar
+
+    from tmuxagents.agents.base import Oversized
+    from tmuxagents.runs.events import Event
+
+BRIDGE = f"{__file__.rpartition('/agents/')[0]}/extensions/bridge/index.ts"
+FOLDER_VARIABLE = "TMUXAGENTS_BRIDGE"  # where the bridge finds its two FIFOs
+
+
+class PiLive:
+    """How pi is run live."""
+
+    folder_variable = FOLDER_VARIABLE
+
+    def arguments(self, meta: Mapping[str, Any], run_dir: str) -> list[str]:
+        """Return pi's flags. It must not ask whether the folder is trusted: nobody may be there to answer."""
+        batch = AGENT.arguments(meta, run_dir)
+        flags = batch[batch.index("--session") :]
+        trust = [] if "--no-approve" in flags else ["--no-approve"]
+        name = ["--name", meta["name"]] if meta.get("name") else []
+        return ["--tui-mode", "regular", *trust, *name, "-e", BRIDGE, *flags]
+
+    def reader(self) -> PiLiveReader:
+        """Return a reader for one child."""
+        return PiLiveReader()
+
+
+LIVE = PiLive()
+
+
+def _nothing_sent(_number: int) -> Event | None:
+    return None
+
+
+class PiLiveReader(PiReader):
+    """Reads what the bridge of one pi says."""
+
+    def __init__(self) -> None:
+        super().__init__()
+        self.is_connected = False  # the bridge has spoken
+        self.has_begun = False
+        self.typed = False  # a person has: it is theirs from now on
+        self.left = False  # a person has pressed a key that leaves pi
+        self.gone = False  # pi is on its way out
+        self.asks: tuple[str, str | None] | None = None  # kind and words of a question that waits
+        self.settlings = 0
+        self.message: Callable[[int], Event | None] = _nothing_sent
+
+    def feed(self, line: bytes, now: float) -> Reading:
+        """Read one line."""
+        self.is_connected = True
+        return NOTHING if self.gone else super().feed(line, now)
+
+    def feed_oversized(self, line: Oversized, now: float) -> Reading:
+        """Read the two ends of a line."""
+        if self.gone:
+            return NOTHING
+        if line.head.startswith(b'{"type":"bridge_input"'):
+            return self._input({"text": f"({line.size} bytes)"}, now)
+        return super().feed_oversized(line, now)
+
+    def _input(self, raw: dict[str, Any], _now: float) -> Reading:
+        self.typed = True
+        self.settled = False
+        return Reading([events.human_input(raw_json.text(raw.get("text")) or "")])
+
+    def _person(self, raw: dict[str, Any], _now: float) -> Reading:
+        self.typed |= raw.get("typed") is True
+        self.left |= raw.get("typed") is False
+        return NOTHING
+
+    def _taken(self, raw: dict[str, Any], _now: float) -> Reading:
+        # Told in its place: a whole turn can be read at once, and what it began with does not follow its end.
+        number = raw_json.whole(raw.get("inboxId"))
+        sent = None if number is None else self.message(number)
+        return NOTHING if sent is None else Reading([sent])
+
+    def _asks(self, raw: dict[str, Any], _now: float) -> Reading:
+        self.asks = (raw_json.word(raw.get("kind")) or "question", raw_json.sentence(raw.get("title")))
+        return NOTHING
+
+    def _no_longer_asks(self, _raw: dict[str, Any], _now: float) -> Reading:
+        self.asks = None
+        return NOTHING
+
+    def _shutdown(self, raw: dict[str, Any], _now: float) -> Reading:
+        self.gone = raw.get("reason") == "quit"
+        return NOTHING
+
+    def _began_again(self, raw: dict[str, Any], now: float) -> Reading:
+        self.has_begun = True
+        return super()._began_again(raw, now)
+
+    def _settle(self, raw: dict[str, Any], now: float) -> Reading:
+        told = super()._settle(raw, now)
+        self.settlings += 1
+        told.events[-1].fields["attended"] = self.typed
+        return told
+
+    takes: ClassVar = PiReader.takes | {
+        "agent_start": _began_again,
+        "agent_settled": _settle,
+        "bridge_input": _input,
+        "bridge_person": _person,
+        "bridge_taken": _taken,
+        "bridge_asks": _asks,
+        "bridge_answered": _no_longer_asks,
+        "bridge_shutdown": _shutdown,
+    }

@@ -1,0 +1,318 @@
+"""The JSON mode of the pi coding agent, read as normalised events. Pure.
+
+Its exit status says nothing about success (0 after a refused key, a cut answer, a missing task): what counts
+is `agent_settled` and the stop reason of the last answer. `message_update` and `tool_execution_update` are
+most of the volume and carry no event: they are recognised by their first bytes and not parsed. Tool calls
+without an id are matched by name and order, so that each is reported once.
+"""
+
+from __future__ import annotations
+
+from tmuxagents.agents import raw as raw_json
+from tmuxagents.agents.base import ACTIVE, END_KEPT, NOTHING, Oversized, Reading, sum_of
+from tmuxagents.agents.pi import long_lines
+from tmuxagents.runs import events
+from tmuxagents.text import listing
+
+TYPE_CHECKING = False
+if TYPE_CHECKING:
+    from collections.abc import Callable
+    from typing import Any, ClassVar
+
+    from tmuxagents.runs.events import Event
+
+SNAPSHOTS = (
+    b'{"type":"message_update"',
+    b'{"type":"tool_execution_update"',
+    b'{"type": "message_update"',
+    b'{"type": "tool_execution_update"',
+)
+_WRITTEN_DOWN = ("message_end", "tool_execution_start")  # whole, whatever their length
+_SURE_MS = 4000  # what takes longer is told though its ends may have been heard late
+_SNAPSHOT_HEAD = 1000  # bytes in which a snapshot says of what it is
+
+
+class PiReader:
+    """Reads the JSON lines of one pi."""
+
+    def __init__(self) -> None:
+        self.settled = False
+        self.model: str | None = None
+        self.error_message: str | None = None
+        self.left_out = False
+        self.late_at = float("-inf")
+        self._stop_reason: str | None = None
+        self._turn_is_open = False  # an answer has come, and the end of its turn has not
+        self._running: dict[str, float | None] = {}  # callId of an open call -> when it began to run
+        self._answered: dict[str, None] = {}  # callIds whose result has been told, oldest first
+        self._nameless = Nameless()
+
+    def feed(self, line: bytes, now: float) -> Reading:
+        """Read one line; a line that is no JSON is plain text; JSON that is no event is nothing."""
+        if line.startswith(SNAPSHOTS):
+            return _snapshot(line)
+        if not line or line.isspace():
+            return NOTHING
+        try:
+            raw = raw_json.parse_cheap(line)
+        except RecursionError:
+            return self.feed_oversized(_by_its_ends(line), now)
+        if raw is None:
+            return self._plain(line, now)
+        kind = raw.get("type")
+        if kind in _WRITTEN_DOWN and raw_json.is_wide(line):
+            return self.feed_oversized(_by_its_ends(line), now)
+        take = self.takes.get(kind) if isinstance(kind, str) else None
+        return take(self, raw, now) if take is not None else NOTHING
+
+    def _plain(self, line: bytes, now: float) -> Reading:
+        """Read a line that is no JSON; somebody's words without a newline may stand before an event."""
+        at = line.find(b'{"type":"')
+        raw = raw_json.parse(line[at:]) if at > 0 else None
+        if raw is None:
+            return NOTHING if raw_json.is_value(line) else Reading(plain=line.decode("utf-8", "replace"))
+        told = self.feed(line[at:], now)
+        return Reading(told.events, active=told.active, plain=line[:at].decode("utf-8", "replace"))
+
+    def feed_oversized(self, line: Oversized, now: float) -> Reading:
+        """Read the two ends of a line: enough for the verdict, not for its whole text."""
+        if line.head.startswith(SNAPSHOTS):
+            return _snapshot(line.head)
+        kind = raw_json.word_after(line.head, "type")
+        raw = long_lines.short(kind, line)
+        if kind is None or raw is None:
+            return NOTHING
+        if kind == "tool_execution_end":  # of a long listing, its size is the summary
+            listed = raw["toolName"] in listing.TOOLS
+            return self._tool_ended(raw, now, summary=long_lines.size_of(line) if listed else None)
+        self.left_out |= kind == "message_end"
+        return self.takes[kind](self, raw, now)
+
+    # One method for each line that tells something. All take (raw, now), as the table below calls them.
+
+    def _began_again(self, _raw: dict[str, Any], _now: float) -> Reading:
+        again, self.settled = self.settled, False
+        return Reading([events.resumed()]) if again else NOTHING
+
+    def _message_end(self, raw: dict[str, Any], now: float) -> Reading:
+        message = raw.get("message")
+        if not isinstance(message, dict):
+            return NOTHING
+        if message.get("role") == "toolResult":
+            return self._result_message(message, now)
+        if message.get("role") != "assistant":
+            return NOTHING
+        told = [*self._close_turn(), *self._contents(message.get("content"))]
+        told.append(events.usage(_usage(message.get("usage"))))
+        self.settled = False
+        self._turn_is_open = True
+        self._stop_reason = raw_json.word(message.get("stopReason"))
+        self.error_message = raw_json.sentence(message.get("errorMessage"))
+        provider, model = raw_json.text(message.get("provider")), raw_json.text(message.get("model"))
+        if model:
+            self.model = raw_json.word(f"{provider}/{model}" if provider else model)
+        return Reading(told, active=any(event.type in ("assistant_text", "tool_call") for event in told))
+
+    def _close_turn(self) -> list[Event]:
+        """Tell the end of a turn whose own line was lost: how an answer ended must not be forgotten."""
+        was_open, self._turn_is_open = self._turn_is_open, False
+        return [events.turn_end(self._stop_reason)] if was_open else []
+
+    def _contents(self, content: Any) -> list[Event]:
+        blocks = raw_json.blocks(content)
+        thought = "\n".join(raw_json.texts(blocks, "thinking"))
+        answer = "\n".join(raw_json.texts(blocks, "text"))
+        told = [events.thinking(thought)] if thought.strip() else []
+        if answer.strip():
+            told.append(events.assistant_text(answer))
+        self._nameless.answer_begins()
+        for block in blocks:
+            if block.get("type") == "toolCall":
+                told += self._named(block)
+        return told
+
+    def _named(self, block: dict[str, Any]) -> list[Event]:
+        """Tell a call that an answer names."""
+        call_id, tool, args = block.get("id"), block.get("name"), block.get("arguments")
+        if raw_json.key(call_id):
+            return self._call(call_id, tool, args, None)
+        told = events.tool_call(None, raw_json.word(tool) or "tool", args if isinstance(args, dict) else {})
+        self._nameless.tell(told.fields["toolName"], told.fields["args"])
+        return [told]
+
+    def _call(self, call_id: Any, tool: Any, args: Any, now: float | None) -> list[Event]:
+        """Tell a call once: it is named in the answer, and again when it begins to run.
+
+        An id is a call's only until its result: some providers number the calls of each answer anew.
+        """
+        known = raw_json.key(call_id)
+        if known is not None:
+            first = known not in self._running
+            raw_json.remember(self._running, known, now)
+            self._answered.pop(known, None)
+            if not first:
+                return []
+        return [
+            events.tool_call(known, raw_json.word(tool) or "tool", args if isinstance(args, dict) else {})
+        ]
+
+    def _tool_started(self, raw: dict[str, Any], now: float) -> Reading:
+        again, self.settled = self.settled, False
+        told = self._call(raw.get("toolCallId"), raw.get("toolName"), raw.get("args"), now)
+        if told:
+            told = self._without_told(told[0])
+        return Reading(told or ([events.resumed()] if again else []), active=True)
+
+    def _without_told(self, call: Event) -> list[Event]:
+        """Return a call that begins, unless an answer has named it without an id."""
+        tool, args = call.fields["toolName"], call.fields["args"]
+        was_told = self._nameless.was_told(tool, args)
+        if call.fields["callId"] is None and not was_told:
+            self._nameless.begin(tool)
+        elif call.fields["callId"] is not None and was_told:
+            self._nameless.end(tool)  # its result will come with its id
+        return [] if was_told else [call]
+
+    def _result_message(self, message: dict[str, Any], now: float) -> Reading:
+        """Tell a result that comes as a message; one without an id only if a call waits for it."""
+        tool = raw_json.word(message.get("toolName"))
+        if not raw_json.key(message.get("toolCallId")) and not self._nameless.waits(tool):
+            return ACTIVE
+        return self._tool_ended({**message, "result": message}, now)
+
+    def _tool_ended(self, raw: dict[str, Any], now: float, *, summary: str | None = None) -> Reading:
+        """Tell a result once: it comes as the tool's end and again as a message."""
+        call_id = raw_json.key(raw.get("toolCallId"))
+        began = None
+        if call_id is None:
+            self._nameless.end(raw_json.word(raw.get("toolName")))
+        else:
+            if call_id in self._answered:
+                return ACTIVE
+            raw_json.remember(self._answered, call_id, None)
+            began = self._running.pop(call_id, None)
+        lasted = raw_json.whole(raw.get("durationMs"))
+        if lasted is None:
+            lasted = self._lasted(began, now)
+        tool, failed = raw_json.word(raw.get("toolName")) or "tool", raw.get("isError") is True
+        result = raw["result"] if isinstance(raw.get("result"), dict) else {}
+        text = "\n".join(raw_json.texts(raw_json.blocks(result.get("content")), "text"))
+        told = events.tool_result(call_id, tool, is_error=failed, text=text, duration_ms=lasted)
+        if summary is None and not failed:  # the event holds only the beginning of a long listing
+            summary = listing.summary(tool, text, result.get("details"))
+        if summary is not None:
+            told.fields["summary"] = summary
+        return Reading([told], active=True)
+
+    def _lasted(self, began: float | None, now: float) -> int | None:
+        """Return how many milliseconds a call took from hearing to hearing; None if that says too little."""
+        if began is None:
+            return None
+        lasted = round((now - began) * 1000)
+        return None if began <= self.late_at and lasted < _SURE_MS else lasted
+
+    def _turn_end(self, raw: dict[str, Any], now: float) -> Reading:
+        message = raw.get("message")
+        if isinstance(message, dict) and raw_json.word(message.get("stopReason")):
+            self._stop_reason = raw_json.word(message["stopReason"])
+        self._turn_is_open = False
+        lost = [
+            event
+            for each in raw_json.blocks(raw.get("toolResults"))
+            for event in self._result_message(each, now).events
+        ]
+        return Reading([*lost, events.turn_end(self._stop_reason)], active=bool(lost))
+
+    def _retry(self, raw: dict[str, Any], _now: float) -> Reading:
+        self.settled = False
+        told = events.retry(
+            attempt=raw_json.whole(raw.get("attempt")) or None,  # they count from 1
+            most=raw_json.whole(raw.get("maxAttempts")) or None,
+            delay_ms=raw_json.whole(raw.get("delayMs")),
+            message=raw_json.sentence(raw.get("errorMessage")),
+        )
+        return Reading([told])
+
+    def _agent_end(self, raw: dict[str, Any], now: float) -> Reading:
+        # A pi that does not say whether it will retry is too old for agent_settled: this is its last word,
+        # unless a retry follows, which takes it back.
+        return NOTHING if "willRetry" in raw else self._settle({}, now)
+
+    def _settle(self, raw: dict[str, Any], _now: float) -> Reading:
+        self.settled = True
+        return Reading([*self._close_turn(), events.settled(aborted=raw.get("aborted") is True)])
+
+    takes: ClassVar[dict[str, Callable[[Any, dict[str, Any], float], Reading]]] = {  # line -> what reads it
+        "agent_start": _began_again,
+        "turn_start": _began_again,
+        "message_end": _message_end,
+        "tool_execution_start": _tool_started,
+        "tool_execution_end": _tool_ended,
+        "turn_end": _turn_end,
+        "auto_retry_start": _retry,
+        "agent_end": _agent_end,
+        "agent_settled": _settle,
+    }
+
+
+def _by_its_ends(line: bytes) -> Oversized:
+    return Oversized(line[:END_KEPT], line[-END_KEPT:], len(line), sum_of(memoryview(line)[END_KEPT:]))
+
+
+def _snapshot(line: bytes) -> Reading:
+    """Say whether a streaming snapshot shows work: text and tool calls do, thinking alone does not."""
+    return NOTHING if b'"type":"thinking_' in line[:_SNAPSHOT_HEAD] else ACTIVE
+
+
+def _usage(raw: Any) -> dict[str, Any]:
+    figures = raw if isinstance(raw, dict) else {}
+    cost = figures.get("cost")
+    total = cost.get("total") if isinstance(cost, dict) else cost
+    flat = {**figures, "cost": total}
+    return {key: raw_json.figure(flat.get(key), integral=key != "cost") for key in events.USAGE_KEYS}
+
+
+_MOST = 1000
+
+
+class Nameless:
+    """The calls without an id that have been told and not yet begun, and those that have no result."""
+
+    __slots__ = ("_told", "_unanswered")
+
+    def __init__(self) -> None:
+        self._told: list[tuple[str, Any]] = []
+        self._unanswered: list[str] = []
+
+    def answer_begins(self) -> None:
+        """Forget what an answer named and what never began: the next one names its own."""
+        self._told.clear()
+
+    def tell(self, tool: str, args: Any) -> None:
+        """Take note of a call that an answer named."""
+        self._told.append((tool, args))
+        self.begin(tool)
+
+    def begin(self, tool: str) -> None:
+        """Take note of a call that waits for its result."""
+        self._unanswered.append(tool)
+        del self._unanswered[:-_MOST]
+
+    def was_told(self, tool: str, args: Any) -> bool:
+        """Say whether a call that begins is one that was told; it is so once."""
+        if not self._told:
+            return False
+        exact = [number for number, call in enumerate(self._told) if call == (tool, args)]
+        alike = exact or [number for number, call in enumerate(self._told) if call[0] == tool]
+        if alike:
+            del self._told[alike[0]]
+        return bool(alike)
+
+    def waits(self, tool: str | None) -> bool:
+        """Say whether a call of this tool waits for its result; any call, if the tool is not said."""
+        return bool(self._unanswered) if tool is None else tool in self._unanswered
+
+    def end(self, tool: str | None) -> None:
+        """Take note of a result: the oldest call that it can belong to has it."""
+        if self.waits(tool):
+            del self._unanswered[0 if tool is None else self._unanswered.index(tool)]

@@ -1,0 +1,85 @@
+"""pi's own session file: whether a child can go on with it, and where it would work. Pure.
+
+pi passes over what it cannot read, and forgets all that was said before an entry whose predecessor is
+missing, without a word. So a file that is not whole is found out here, before anybody goes on with it.
+"""
+
+from __future__ import annotations
+
+from tmuxagents.agents import raw as raw_json
+from tmuxagents.agents.base import ChildSession
+
+TYPE_CHECKING = False
+if TYPE_CHECKING:
+    from typing import Any
+
+_FOREIGN = "is no session of pi"
+_BROKEN = "is not whole: a part of the conversation is missing"
+_SILENT = "holds no conversation"
+
+
+def read(text: str) -> ChildSession:
+    """Return what a session file holds, without a last line that was torn off, or the problem with it."""
+    *lines, tail = text.split("\n")
+    if _parse(tail) is not None:  # whole, but for its newline
+        lines.append(tail)
+    tree = _Tree()
+    for number, line in enumerate(lines, 1):
+        entry = _parse(line)
+        if entry is not None:
+            tree.take(entry)
+        elif line.strip():
+            return ChildSession(problem=f"is damaged (line {number})" if tree.header else _FOREIGN)
+    problem = tree.problem()
+    if problem is not None:
+        return ChildSession(problem=problem)
+    return ChildSession("".join(f"{line}\n" for line in lines), cwd=tree.cwd)
+
+
+def _parse(line: str) -> dict[str, Any] | None:
+    return raw_json.parse(line.encode("utf-8"))
+
+
+class _Tree:
+    """The entries of a file, each with the one before it; the conversation is told from the last one."""
+
+    def __init__(self) -> None:
+        self.header: dict[str, Any] | None = None
+        self._parents: dict[str, Any] = {}
+        self._last: Any = None
+        self._said = False
+
+    def take(self, entry: dict[str, Any]) -> None:
+        if self.header is None:
+            self.header = entry
+            return
+        self._said = self._said or entry.get("type") == "message"
+        if isinstance(entry.get("id"), str):
+            self._last = entry["id"]
+            self._parents[self._last] = entry.get("parentId")
+
+    @property
+    def cwd(self) -> str:
+        """Return where its child works."""
+        cwd = (self.header or {}).get("cwd")
+        return cwd if isinstance(cwd, str) else ""
+
+    def problem(self) -> str | None:
+        """Return why nobody could go on with it."""
+        if self.header is None:
+            return _SILENT
+        if self.header.get("type") != "session" or not isinstance(self.header.get("id"), str):
+            return _FOREIGN
+        if not self.cwd.startswith("/"):
+            return _FOREIGN
+        if not self._said:
+            return _SILENT
+        return None if self._is_unbroken() else _BROKEN
+
+    def _is_unbroken(self) -> bool:
+        left, at = dict(self._parents), self._last
+        while at is not None:
+            if not isinstance(at, str) or at not in left:
+                return False
+            at = left.pop(at)  # so that a ring is found out, too
+        return True

@@ -1,0 +1,97 @@
+"""Which model a run gets, checked against what the installed agent offers. Joins."""
+
+from __future__ import annotations
+
+import os
+
+from tmuxagents.agents import installed
+from tmuxagents.agents import models as rules
+from tmuxagents.errors import Unusable
+
+TYPE_CHECKING = False
+if TYPE_CHECKING:
+    from collections.abc import Mapping
+    from typing import Any
+
+    from tmuxagents.agents.models import Resolved
+    from tmuxagents.settings.keys import Settings
+
+CHILDS_OWN = "no model is given anywhere: the child takes its own default"
+
+
+def resolve(  # noqa: PLR0913  (the three places where a model may stand, and the surroundings)
+    wanted: str | None,
+    agent: str,
+    environment: Mapping[str, str],
+    settings: Settings,
+    *,
+    preset_model: str | None = None,
+    preset_name: str | None = None,
+    owner: str | None = None,
+    required: bool = True,
+    listed: bool = True,
+) -> Resolved:
+    """Return the model of a run, or refuse. Where none is `required`, the child's own default will do.
+
+    `listed` False: the run brings a key of its own, so what the agent offers without it proves nothing.
+    """
+    asked = rules.choose(wanted, preset_model, settings.default_model, preset_name=preset_name)
+    if asked is None and required:
+        installed.command(
+            agent, environment, settings
+        )  # that it is missing says more than that no model is named
+        raise rules.none_resolved()
+    known = installed.known(agent, environment, settings)
+    if listed and known.models == []:
+        raise _no_models(agent)
+    warnings = [*known.warnings, *([CHILDS_OWN] if asked is None else [])]
+    resolved = None if asked is None else rules.resolve(asked, known.ids if listed else None, environment)
+    return rules.Resolved(
+        asked.name if asked else None,
+        resolved,
+        asked.source if asked else None,
+        warnings=warnings,
+        agent_command=known.command,
+        agent_version=known.version,
+        initiator=rules.initiator(environment, owner=owner, terminal=_at_a_terminal()),
+    )
+
+
+def _at_a_terminal() -> bool:
+    """Say whether whoever called has a terminal: its output may well be caught in a variable."""
+    return any(map(os.isatty, (0, 1, 2)))
+
+
+def _no_models(agent: str) -> Unusable:
+    hint = f"start {agent} and log in to a provider (/login), or set an API key"
+    return Unusable(f"The agent {agent} offers no models.", kind="no-models", hint=hint)
+
+
+def document(
+    agent: str, environment: Mapping[str, str], settings: Settings, *, refresh: bool = False
+) -> dict[str, Any]:
+    """Return what an agent offers. Available: a launch with it would not be refused for want of models."""
+    shape: dict[str, Any] = {
+        "v": 1,
+        "agent": agent,
+        "agentVersion": None,
+        "available": False,
+        "why": None,
+        "generation": 0,
+        "models": [],
+        "warnings": [],
+    }
+    try:
+        known = installed.known(agent, environment, settings, refresh=refresh)
+    except Unusable as error:
+        return {**shape, "why": error.message}
+    found = {
+        **shape,
+        "agentVersion": known.version,
+        "generation": known.generation,
+        "models": known.models or [],
+        "warnings": known.warnings,
+    }
+    if known.models == []:
+        return {**found, "why": _no_models(agent).message}
+    return {**found, "available": True}

@@ -1,0 +1,1 @@
+"""Show a person the window of a run."""

@@ -1,0 +1,115 @@
+"""Choose the run to show: in tmux's own tree of windows, or the next one that needs somebody. Joins."""
+
+from __future__ import annotations
+
+import time
+
+from tmuxagents import tmux
+from tmuxagents.attach import attach, rules, where
+from tmuxagents.attach.attach import live_runs
+from tmuxagents.errors import NoSuchRun, NotPossible, TmuxAgentsError, Unusable
+from tmuxagents.records import FAILED
+from tmuxagents.registry import lookup
+from tmuxagents.runs import directory
+from tmuxagents.runs.inspect import inspect
+from tmuxagents.status import poll
+
+TYPE_CHECKING = False
+if TYPE_CHECKING:
+    from collections.abc import Mapping, Sequence
+
+    from tmuxagents.attach.attach import Stand
+    from tmuxagents.attach.where import Spot
+    from tmuxagents.registry.lookup import Caller
+    from tmuxagents.runs.inspect import Run
+    from tmuxagents.status.snapshot import Look
+    from tmuxagents.tmux.choosing import Choosing
+
+_PAUSE_S = 0.15
+_SLOW_AFTER_S = 60.0  # somebody who has left it open costs next to nothing
+_SLOW_PAUSE_S = 1.0
+
+
+def asked(found: Look, environment: Mapping[str, str], terminal: str | None) -> Choosing | None:
+    """Ask in the pane that this is called in; None where that cannot be, or a run has no window there."""
+    pane = environment.get("TMUX_PANE")
+    try:
+        seat = attach.stand(environment, terminal, hint="").seat
+        if seat is None or pane is None or seat.client.pane != pane:
+            return None
+        there = seat.tmux.windows.all()
+        windows = [there[run_id].window for run_id in found.active if run_id in there]
+        if len(windows) < len(found.active):
+            return None
+        choosing = seat.tmux.choosing
+        choosing.ask(pane, windows)
+    except TmuxAgentsError:
+        return None  # a list on the terminal asks as well
+    return choosing
+
+
+def wait(choosing: Choosing) -> str | None:
+    """Return the run that is chosen, None if the person left without choosing any."""
+    begun = time.monotonic()
+    while True:
+        is_over, run_id = choosing.answer()
+        if is_over:
+            return run_id
+        time.sleep(_PAUSE_S if time.monotonic() - begun < _SLOW_AFTER_S else _SLOW_PAUSE_S)
+
+
+_NEWEST = 30  # runs among which failed ones are looked for
+
+
+def next_run(caller: Caller, who: Stand) -> tuple[Run, Spot]:
+    """Return the next run that needs somebody: those that failed, those that wait, those that work.
+
+    Round and round, each kind in order of creation. One whose window cannot be reached is passed over.
+    """
+    order = _order(caller)
+    fault: NotPossible | Unusable = NoSuchRun("No run is live here any more.", kind="unknown-run")
+    for run_id in rules.following(order, _shown(caller, who, order)):
+        try:
+            run = inspect(f"{caller.runs}/{run_id}")
+            spot, _ = where.find_window(run)
+        except tmux.Unanswered:
+            raise
+        except (NotPossible, Unusable) as why:
+            fault = why
+            continue
+        if spot is not None:
+            return run, spot
+    raise fault
+
+
+def _order(caller: Caller) -> list[rules.Key]:
+    """Return the runs of the caller's scope that may need somebody; raise where there is none."""
+    try:
+        found = live_runs(caller)
+    except NoSuchRun:
+        order = _failed(caller)
+        if not order:
+            raise
+        return order
+    rows = [found.rows[run_id] for run_id in found.active]
+    ranks = (rules.WORKING, rules.WAITING)
+    working = ((ranks[bool(row.needs_input)], row.created_at, row.run_id) for row in rows)
+    return [*_failed(caller), *working]
+
+
+def _failed(caller: Caller) -> list[rules.Key]:
+    """Return those that have failed, to be asked for after a look: that has found out who has by now."""
+    scope = poll.asked_by(caller, ()).scope
+    newest, _ = lookup.consult(caller, lambda book: book.rows(scope, limit=_NEWEST))
+    return [(rules.FAILED, row.created_at, row.run_id) for row in newest if row.status == FAILED]
+
+
+def _shown(caller: Caller, who: Stand, order: Sequence[rules.Key]) -> rules.Key | None:
+    """Return which run is shown now, by its place in the order of runs."""
+    run_id = who.seat.run_id if who.seat else None
+    if run_id is None:
+        return None
+    plan = directory.read_meta(f"{caller.runs}/{run_id}")
+    created = plan.get("createdAt") if plan else None
+    other = (rules.WORKING, created, run_id) if isinstance(created, (int, float)) else None
+    return next((key for key in order if key[-1] == run_id), other)

@@ -1,0 +1,192 @@
+"""The verb attach: a run's window on the person's terminal, or what is left of a run in a pager. Joins."""
+
+from __future__ import annotations
+
+import os
+
+import click
+
+from tmuxagents.attach import attach as attaching
+from tmuxagents.attach import choose, rules, where
+from tmuxagents.cli import calling, printing
+from tmuxagents.errors import BadRequest
+from tmuxagents.registry import lookup, sessions
+from tmuxagents.runs import words
+from tmuxagents.runs.inspect import inspect
+from tmuxagents.system import foreground, process
+from tmuxagents.text import jsonline
+
+TYPE_CHECKING = False
+if TYPE_CHECKING:
+    from tmuxagents.attach.attach import Stand
+    from tmuxagents.attach.where import Spot
+    from tmuxagents.registry.lookup import Caller
+    from tmuxagents.runs.inspect import Run
+    from tmuxagents.status.snapshot import Look
+
+_LEAVE = "q"
+_COMMAND = "tmuxagents attach"
+
+
+@click.command(epilog="Example: tmuxagents attach 01a1ee15")
+@click.argument("run", required=False, metavar="[RUN]")
+@click.option("-r", "--read-only", is_flag=True, help="Look only: no key reaches the window.")
+@click.option("--next", "onward", is_flag=True, help="The next run that needs you: failed, waiting, working.")
+@click.option("--back", is_flag=True, help="What this terminal showed before.")
+@click.option(
+    "--resume", "reopens", is_flag=True, help="Open the session of an ended RUN again, to go on with it."
+)
+@click.option("--json", "as_json", is_flag=True, help="Print the run, once it is shown, as a JSON document.")
+def attach(  # noqa: PLR0913  (one parameter an option)
+    *, run: str | None, read_only: bool, onward: bool, back: bool, reopens: bool, as_json: bool
+) -> None:
+    """Show the window of RUN on this terminal (default: the only live run; of several you choose).
+
+    Inside tmux your terminal is switched to it, outside it becomes a client of tmux. Of a run that has ended,
+    and whose window is gone, the transcript is shown.
+    """
+    if (run is not None) + onward + back > 1 or (back and read_only):
+        raise BadRequest("RUN, --next and --back exclude one another, and --back goes alone.", kind="usage")
+    if reopens and run is None:
+        raise BadRequest("--resume needs a RUN.", kind="usage", hint="tmuxagents poll -a lists them")
+    caller = calling.caller()
+    if back:
+        attaching.go_back(caller, here(f"{_COMMAND} --back"))
+        return
+    if onward:
+        who = here(f"{_COMMAND} --next")
+        found, spot = choose.next_run(caller, who)
+        _show(found, spot, who, read_only=read_only)
+        _tell(found, caller, as_json=as_json)
+        return
+    run_dir = lookup.find(run, caller) if run is not None else _which(caller, may_ask=not as_json)
+    if run_dir is None:
+        return
+    found = inspect(run_dir)
+    if reopens and found.ended:
+        _reopen(found, caller, read_only=read_only, as_json=as_json)
+    else:
+        show(found, caller, read_only=read_only, as_json=as_json)
+
+
+def _reopen(run: Run, caller: Caller, *, read_only: bool, as_json: bool) -> None:
+    """Open the session of a run again in a window, and show that."""
+    from tmuxagents.cli import options  # noqa: PLC0415  (who only looks launches nothing)
+    from tmuxagents.launch import resume  # noqa: PLC0415
+
+    who = here(f"{_COMMAND} --resume {words.short_id(run.run_id, ())}")  # asked first: else it is for nobody
+    how, launched = resume.reopen(options.launcher(), run.run_id)
+    printing.warn(launched.warnings)
+    printing.lines([how], printing.ERR)
+    show(launched.run, caller, who=who, read_only=read_only, as_json=as_json)
+
+
+def here(command: str) -> Stand:
+    """Return who is to see a run; raise where nobody can."""
+    return attaching.stand(os.environ, terminal(), hint=f"in a terminal: {command}")
+
+
+def show(
+    run: Run, caller: Caller, *, who: Stand | None = None, read_only: bool = False, as_json: bool = False
+) -> None:
+    """Show a run's window, or, where it has gone with its run, the transcript."""
+    spot, warnings = where.find_window(run)
+    printing.warn(warnings)
+    if spot is not None:
+        who = who or here(f"{_COMMAND} {words.short_id(run.run_id, ())}")
+        _show(run, spot, who, read_only=read_only)
+    elif not as_json:
+        _page(run, caller)
+    _tell(run, caller, as_json=as_json)
+
+
+def _tell(run: Run, caller: Caller, *, as_json: bool) -> None:
+    if as_json:
+        printing.write(jsonline.encode(sessions.document(run, caller)))
+
+
+def _show(run: Run, spot: Spot, who: Stand, *, read_only: bool) -> None:
+    argv = _step(run, spot, who, read_only=read_only)
+    if argv is not None:
+        foreground.become(argv, outside())
+
+
+def way_to(run: Run, who: Stand) -> list[str] | None:
+    """Show a run's window to a client of tmux; return the program to which others lend their terminal."""
+    spot, warnings = where.find_window(run)
+    printing.warn(warnings)
+    return None if spot is None else _step(run, spot, who, read_only=False)
+
+
+def _step(run: Run, spot: Spot, who: Stand, *, read_only: bool) -> list[str] | None:
+    printing.warn(who.warnings)
+    if run.meta.get("driver") == "batch":
+        printing.lines([rules.BATCH_NOTICE], printing.ERR)
+    return attaching.show(who, spot, read_only=read_only)
+
+
+def outside() -> dict[str, str]:
+    """Return the environment of a client of tmux that is not one inside tmux."""
+    return {name: value for name, value in os.environ.items() if name not in ("TMUX", "TMUX_PANE")}
+
+
+def terminal() -> str | None:
+    """Return the path of the terminal that a person sits at. Both ways: an agent may inherit stdin alone."""
+    if not (printing.is_terminal(printing.IN) and printing.is_terminal(printing.OUT)):
+        return None
+    try:
+        return os.ttyname(printing.IN)
+    except OSError:  # of another mount namespace: it has no path here, and tmux cannot open it
+        return None
+
+
+# --- which run --------------------------------------------------------------------------------------------
+
+
+def _which(caller: Caller, *, may_ask: bool) -> str | None:
+    """Return the run directory of the only live run, or of the one that is chosen; None: none of them."""
+    found = attaching.live_runs(caller)
+    printing.warn(found.warnings)
+    if len(found.shown) == 1:
+        return f"{caller.runs}/{found.shown[0].run['runId']}"
+    if not may_ask or terminal() is None:
+        raise attaching.ambiguous(found)
+    question = choose.asked(found, os.environ, terminal())
+    if question is not None:
+        run_id = choose.wait(question)
+        return None if run_id is None else f"{caller.runs}/{run_id}"
+    number = _ask(found)
+    return None if number is None else f"{caller.runs}/{found.shown[number].run['runId']}"
+
+
+def _ask(found: Look) -> int | None:
+    """Let a person choose one of the runs, newest first; None: they leave."""
+    count = len(found.shown)
+    numbers = ["", *map(str, range(1, count + 1))]
+    width = len(numbers[-1])
+    rows = words.table(found.shown, printing.width() - width - len("  "), whole=False)
+    printing.lines(f"{number:>{width}}  {row}" for number, row in zip(numbers, rows, strict=True))
+    while True:
+        answer = click.prompt(f"1-{count}, Enter for the newest, q to leave", default="", show_default=False)
+        if answer.strip() == _LEAVE:
+            return None
+        number = rules.choice(answer, count)
+        if number is not None:
+            return number
+
+
+# --- read -------------------------------------------------------------------------------------------------
+
+
+def _page(run: Run, caller: Caller) -> None:
+    """Show what a run has written: in a pager where a person looks, else as it is."""
+    argv = None
+    if terminal() is not None:
+        less = process.find_program("less", os.environ.get("PATH", ""))
+        argv = rules.pager(os.environ, has_less=less is not None)
+    if argv is None or not foreground.page(argv, attaching.transcript(run.run_dir, caller)):
+        for line in attaching.transcript(run.run_dir, caller):
+            printing.write(line)
+
+
+VERBS = {"attach": attach}

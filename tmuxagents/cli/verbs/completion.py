@@ -1,0 +1,150 @@
+"""The verb completion, and what a shell is offered where a run or a preset is expected. Joins."""
+
+from __future__ import annotations
+
+import os
+
+import click
+from click.shell_completion import CompletionItem, get_completion_class
+
+from tmuxagents.cli import calling, printing
+from tmuxagents.errors import TmuxAgentsError
+from tmuxagents.records import ENDED
+from tmuxagents.text import safe
+
+TYPE_CHECKING = False
+if TYPE_CHECKING:
+    from collections.abc import Callable, Iterable
+
+    Offer = Callable[[click.Context, click.Parameter, str], list[CompletionItem]]
+
+VARIABLE = "_TMUXAGENTS_COMPLETE"  # click's: a shell asks what could come next
+_SHELLS = ("bash", "zsh", "fish")
+_MOST = 50
+_LONGEST = 60
+# bash puts what it is offered onto the command line without quotes. To no shell do these letters mean more.
+_LETTERS = frozenset("abcdefghijklmnopqrstuvwxyzABCDEFGHIJKLMNOPQRSTUVWXYZ0123456789_-.@/+")
+
+
+@click.command("completion", epilog='Example: eval "$(tmuxagents completion bash)"')
+@click.argument("shell", type=click.Choice(_SHELLS))
+def completion(*, shell: str) -> None:
+    """Print what lets SHELL complete our command line: verbs, options, runs, presets, layouts."""
+    printing.write(_script(shell, click.get_current_context().find_root().command))
+
+
+def _script(shell: str, root: click.Command) -> bytes:
+    made = get_completion_class(shell)
+    if made is None:  # click has all three
+        raise click.UsageError(f"there is no completion for {shell}")
+    # Not source(): for bash it starts a bash, to complain about old ones.
+    script = made(root, {}, "tmuxagents", VARIABLE)
+    return (script.source_template % script.source_vars()).encode() + b"\n"
+
+
+# --- answered ---------------------------------------------------------------------------------------------
+
+
+def answer(root: click.Command) -> int:
+    """Tell the shell that asks what could come next; return the exit code."""
+    shell, _, wanted = os.environ[VARIABLE].partition("_")
+    made = get_completion_class(shell) if shell in _SHELLS else None
+    if made is None or wanted not in ("complete", "source"):
+        return 1
+    if wanted == "source":
+        printing.write(_script(shell, root))
+        return 0
+    asked = made(root, {}, "tmuxagents", VARIABLE)
+    try:
+        words, incomplete = asked.get_completion_args()
+        offered = _safe(asked.get_completions(words, incomplete), incomplete)
+    except (TmuxAgentsError, click.ClickException, OSError):
+        return 0  # somebody who types is not told what is wrong elsewhere
+    printing.write("".join(f"{asked.format_completion(item)}\n" for item in offered).encode())
+    return 0
+
+
+def _safe(offered: Iterable[CompletionItem], incomplete: str) -> list[CompletionItem]:
+    """Return what may stand on a command line as it is: all that is offered goes through here.
+
+    A name may come from a file of a cloned repository. One that a shell would read in its own way is not
+    offered, nor one that would be an option where nobody has begun to write one.
+    """
+    return [
+        CompletionItem(item.value, item.type, safe.cut(safe.line(item.help or ""), _LONGEST) or None)
+        for item in offered
+        if item.value
+        and _LETTERS.issuperset(item.value)
+        and (incomplete.startswith("-") or not item.value.startswith("-"))
+    ]
+
+
+# --- offered ----------------------------------------------------------------------------------------------
+
+
+def runs(_context: click.Context, _parameter: click.Parameter, incomplete: str) -> list[CompletionItem]:
+    """Return the runs that a word could mean: names and short ids, the live ones first."""
+    from tmuxagents.registry import lookup  # noqa: PLC0415  (only where a run is expected)
+    from tmuxagents.runs import words as run_words  # noqa: PLC0415
+    from tmuxagents.status import poll  # noqa: PLC0415  (only where a run is expected)
+
+    caller = calling.caller()
+    scope = poll.asked_by(caller, ()).scope
+    # Not a look: that would count as having seen how runs have ended.
+    rows, _ = lookup.consult(caller, lambda book: book.rows(scope, limit=_MOST))
+    words: dict[str, str] = {lookup.LAST: "the newest run"}
+    for row in sorted(rows, key=lambda row: row.status in ENDED):
+        told = f"{row.status} {row.activity or ''}"
+        for word in (row.name, run_words.short_id(row.run_id, ())):
+            words.setdefault(word or lookup.LAST, told)
+    return _fitting(words.items(), incomplete)
+
+
+def presets(_context: click.Context, _parameter: click.Parameter, incomplete: str) -> list[CompletionItem]:
+    """Return the presets and profiles that a word could mean."""
+    from tmuxagents.presets import survey as reading  # noqa: PLC0415
+    from tmuxagents.settings import load  # noqa: PLC0415  (only where a preset is expected)
+
+    caller = calling.caller()
+    survey = reading.survey(caller.folder, os.environ, load.load(os.environ, caller.project))
+    told = ((one.name, one.fields.get("description") or one.kind) for one in survey.presets)
+    return _fitting(told, incomplete)
+
+
+def layouts(_context: click.Context, _parameter: click.Parameter, incomplete: str) -> list[CompletionItem]:
+    """Return the layouts that a word could mean."""
+    from tmuxagents.layouts import opening as reading  # noqa: PLC0415  (only where a layout is expected)
+
+    shelf = reading.survey(calling.caller(), os.environ)
+    return _fitting(((one.name, one.description) for one in shelf.layouts), incomplete)
+
+
+def _fitting(words: Iterable[tuple[str, str]], incomplete: str) -> list[CompletionItem]:
+    return [
+        CompletionItem(word, help=told) for word, told in dict(words).items() if word.startswith(incomplete)
+    ][:_MOST]
+
+
+# What a parameter is called -> what is offered for it.
+_OFFERS: dict[str, Offer] = {
+    **dict.fromkeys(("run", "runs", "after"), runs),
+    "preset": presets,
+}
+
+
+def offer(command: click.Command) -> None:
+    """Let the parameters of a verb offer what they mean. Called only where a shell asks."""
+    for parameter in command.params:
+        wanted = _OFFERS.get(parameter.name or "")
+        if wanted is not None:
+            _let(parameter, wanted)
+
+
+def _let(parameter: click.Parameter, wanted: Offer) -> None:
+    def complete(context: click.Context, incomplete: str) -> list[CompletionItem]:
+        return wanted(context, parameter, incomplete)
+
+    parameter.shell_complete = complete  # type: ignore[method-assign, assignment]
+
+
+VERBS = {"completion": completion}

@@ -1,0 +1,47 @@
+"""The hidden verb _follow: what a parent's session is to be told of its background runs, as JSON lines.
+
+Light, as cli/verbs/looks is: it works beside a parent for as long as one of its runs does.
+
+Joins.
+"""
+
+from __future__ import annotations
+
+import json
+import time
+
+from tmuxagents.cli import calling, printing
+from tmuxagents.companion import follow as companion_follow
+from tmuxagents.system.lifeline import Lifeline
+from tmuxagents.text import jsonline
+
+TYPE_CHECKING = False
+if TYPE_CHECKING:
+    from typing import Any
+
+
+def follow(**_: Any) -> int:
+    """Look after the background runs of the session whose entries come on stdin, and tell what is new."""
+    parent = Lifeline()
+    given = _read(parent.line())
+    entries, since = given.get("entries"), given.get("since")
+    memory = companion_follow.Memory(entries if isinstance(entries, list) else ())
+    since = float(since) if isinstance(since, (int, float)) else time.time()
+    looked_after = companion_follow.Companion(calling.caller(), memory, since=since, tell=_tell)
+    try:
+        looked_after.stay(parent)
+    except BrokenPipeError:  # it has gone while it was told
+        printing.give_up()
+    return 0
+
+
+def _read(line: bytes | None) -> dict[str, Any]:
+    try:
+        given = json.loads(line or b"{}")
+    except ValueError:
+        return {}
+    return given if isinstance(given, dict) else {}
+
+
+def _tell(document: dict[str, Any]) -> None:
+    printing.write(jsonline.encode(document))

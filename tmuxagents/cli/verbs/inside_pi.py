@@ -1,0 +1,131 @@
+"""The hidden verbs behind what is registered inside a parent (pi): _follow, _agents, _profile. Joins.
+
+The caller holds stdin open as long as it is there. It shows what these verbs say, and asks what they ask.
+"""
+
+from __future__ import annotations
+
+import os
+
+import click
+
+from tmuxagents.attach import attach, where
+from tmuxagents.cli import calling, printing
+from tmuxagents.cli.verbs import follow as following
+from tmuxagents.cli.verbs import talk
+from tmuxagents.cli.verbs.talk import ERROR, WARNING, Talk
+from tmuxagents.companion import follow as companion_follow
+from tmuxagents.errors import TmuxAgentsError
+from tmuxagents.registry.lookup import consult
+from tmuxagents.runs import output, words
+from tmuxagents.runs.inspect import inspect
+from tmuxagents.status.show import show
+from tmuxagents.status.snapshot import look_in
+from tmuxagents.status.stop import stop
+from tmuxagents.text import jsonline
+from tmuxagents.tools import answers
+
+TYPE_CHECKING = False
+if TYPE_CHECKING:
+    from collections.abc import Mapping
+
+    from tmuxagents.registry.database import Registry
+    from tmuxagents.registry.lookup import Caller
+    from tmuxagents.runs.inspect import Run
+    from tmuxagents.status.snapshot import Look
+
+_ALONE = click.option("--alone", is_flag=True, help="There is nobody to ask.")
+
+
+@click.command(hidden=True)
+@click.option("--json", "as_json", is_flag=True, help="It is JSON anyway.")
+def follow(**options: bool) -> int:
+    """Look after the background runs of the session whose entries come on stdin, and tell what is new."""
+    return following.follow(**options)
+
+
+@click.command(hidden=True)
+@_ALONE
+def agents(*, alone: bool) -> None:
+    """Show the runs of a session, and attach to one, read or stop it."""
+    lead(Talk(alone=alone), calling.caller(), os.environ)
+
+
+@click.command(hidden=True)
+@click.argument("line", default="")
+@click.option("--words", "only_words", is_flag=True, help="Print what could be typed.")
+@_ALONE
+def profile(*, line: str, only_words: bool, alone: bool) -> None:
+    """Carry out what a person typed behind /profile."""
+    if only_words:
+        printing.write(jsonline.encode({"words": talk.completions()}))
+    else:
+        talk.lead(Talk(alone=alone), line)
+
+
+ATTACH, OUTPUT, STOP = "attach", "output", "stop"
+_MOST = 50
+_WIDTH = 100
+_NONE = "This session has launched no runs."
+
+
+def lead(talk: Talk, caller: Caller, environment: Mapping[str, str]) -> None:
+    """Show the runs; let one be chosen, and something be done with it."""
+    found, _ = consult(caller, lambda book: _newest(book, caller))
+    head = words.status_line(found.counts, found.waiting)
+    header, *rows = words.table(found.shown, _WIDTH) or [_NONE]
+    if talk.alone or not rows:
+        talk.say("\n".join([head, header, *rows]))
+        return
+    row = talk.select(head, rows)
+    if row not in rows:
+        return
+    run_dir = f"{caller.runs}/{found.shown[rows.index(row)].run['runId']}"
+    run = inspect(run_dir)
+    act = talk.select(row, [ATTACH, OUTPUT, *([] if run.ended else [STOP])])
+    if act is None:
+        return
+    try:
+        _ACTS[act](talk, run, environment)
+    except TmuxAgentsError as problem:
+        hint = f"\n{problem.hint}" if problem.hint else ""
+        talk.say(f"{problem.message}{hint}", ERROR)
+
+
+def _newest(book: Registry, caller: Caller) -> Look:
+    found = look_in(book, caller, companion_follow.everything(caller))
+    rows = book.rows(found.asked.scope, limit=_MOST)
+    show(found, caller, book, [row.run_id for row in rows], known_rows=rows)
+    return found
+
+
+def _attach(talk: Talk, run: Run, environment: Mapping[str, str]) -> None:
+    """Switch the person's tmux client to the run's window. A pi outside of tmux keeps its terminal."""
+    command = f"tmuxagents attach {words.short_id(run.run_id, ())}"
+    spot, _ = where.find_window(run)
+    if spot is None:
+        talk.say(f"Its window is gone. In another terminal: {command}", WARNING)
+        return
+    if not environment.get("TMUX"):
+        talk.say(f"pi does not run inside tmux. In another terminal: {command}", WARNING)
+        return
+    who = attach.stand(environment, None, hint=command)
+    if attach.show(who, spot) is not None:
+        talk.say(f"In another terminal: {command}", WARNING)
+
+
+def _output(talk: Talk, run: Run, _environment: Mapping[str, str]) -> None:
+    answer = output.answer(run)
+    talk.say(answer or f"Run {os.path.basename(run.run_dir)} has said nothing yet.")
+
+
+def _stop(talk: Talk, run: Run, _environment: Mapping[str, str]) -> None:
+    before = run.standing.status
+    (stopped,) = stop([run.run_dir])
+    talk.say(answers.stopped({"runId": stopped.run_id, "status": stopped.standing.status}, before=before))
+
+
+_ACTS = {ATTACH: _attach, OUTPUT: _output, STOP: _stop}
+
+
+VERBS = {"_follow": follow, "_agents": agents, "_profile": profile}

@@ -1,0 +1,115 @@
+"""The verb integrate: tmux, pi, claude and codex, and what was changed or would be. Joins."""
+
+from __future__ import annotations
+
+import os
+import sys
+
+import click
+
+from tmuxagents.cli import calling, group, printing
+from tmuxagents.integrate import parent_config, parents, pi, plan, tmux, tmux_texts
+from tmuxagents.settings import load
+from tmuxagents.text import jsonline, safe
+
+TYPE_CHECKING = False
+if TYPE_CHECKING:
+    from tmuxagents.integrate.plan import Integration
+
+_EPILOG = "Example: tmuxagents integrate {} --dry-run"
+
+
+def _verb(target: str) -> click.Command:
+    name = parent_config.NAMES[target]
+
+    @click.command(target, epilog=_EPILOG.format(target))
+    @click.option(
+        "--project", "in_project", is_flag=True, help="In the files of this project, for all in it."
+    )
+    @click.option("--no-tools", is_flag=True, help="Only the skill; the tools cost context in each request.")
+    @click.option("--uninstall", is_flag=True, help="Take it out again, and give back what was there.")
+    @click.option("--dry-run", is_flag=True, help="Print what would be changed, and change nothing.")
+    @click.option("--json", "as_json", is_flag=True, help="Print a JSON document.")
+    def verb(*, in_project: bool, no_tools: bool, uninstall: bool, dry_run: bool, as_json: bool) -> None:
+        project = calling.caller().project if in_project else None
+        where = parents.place(target, os.environ, project)
+        found = parents.plan(where, uninstall=uninstall, with_tools=not no_tools)
+        if not dry_run:
+            parents.carry_out(found, where)
+        tell(found, dry_run=dry_run, as_json=as_json)
+
+    verb.help = f"Let {name} delegate: the tools over MCP, and a skill that teaches the command line."
+    return verb
+
+
+COMMANDS = [_verb(target) for target in parent_config.NAMES]
+
+
+@click.command("pi", epilog="Example: tmuxagents integrate pi --dry-run")
+@click.option(
+    "--no-tools",
+    is_flag=True,
+    help="Footer, notices, commands and skill only; the tools cost context in each request.",
+)
+@click.option("--uninstall", is_flag=True, help="Take it out again, and give back what was there.")
+@click.option("--dry-run", is_flag=True, help="Print what would be changed, and change nothing.")
+@click.option("--json", "as_json", is_flag=True, help="Print a JSON document.")
+def pi_verb(*, no_tools: bool, uninstall: bool, dry_run: bool, as_json: bool) -> None:
+    """Let pi delegate: the tools, a footer, notices, /agents, /profile, and a skill."""
+    found = pi.plan(os.environ, uninstall=uninstall, with_tools=not no_tools)
+    if not dry_run:
+        pi.carry_out(found)
+    tell(found, dry_run=dry_run, as_json=as_json)
+
+
+@click.group(epilog="Example: tmuxagents integrate tmux --dry-run")
+def integrate() -> None:
+    """Show the runs where you work, and let parents delegate; --uninstall takes each of them out again."""
+
+
+@integrate.command("tmux", params=[group.SOCKET], epilog="Example: tmuxagents integrate tmux")
+@click.option(
+    "--keys",
+    is_flag=False,
+    flag_value=tmux_texts.DEFAULT,
+    metavar="[KEY]",
+    help=f"Also bind keys: KEY (default: {tmux_texts.DEFAULT}) behind your prefix leads to them.",
+)
+@click.option("--uninstall", is_flag=True, help="Take it out again, and give back what was there.")
+@click.option("--dry-run", is_flag=True, help="Print what would be changed, and change nothing.")
+@click.option("--json", "as_json", is_flag=True, help="Print a JSON document.")
+def tmux_verb(*, keys: str | None, uninstall: bool, dry_run: bool, as_json: bool) -> None:
+    """Show the runs in tmux: how many, in its status line, and how each window's run stands.
+
+    In servers that run, and by your configuration in those to come.
+    """
+    settings = load.load(os.environ, None)
+    wanted = tmux.Wanted(uninstall=uninstall, key=keys, program=_program())
+    found = tmux.plan(os.environ, settings, wanted, socket=group.socket())
+    if not dry_run:
+        tmux.carry_out(found)
+    tell(found, dry_run=dry_run, as_json=as_json)
+
+
+def _program() -> str:
+    """Return the path of this command, as keys of tmux are to call it."""
+    path = os.path.abspath(sys.argv[0])
+    return path if os.path.basename(path) == "tmuxagents" and os.access(path, os.X_OK) else "tmuxagents"
+
+
+for parent in (pi_verb, *COMMANDS):
+    integrate.add_command(parent)
+
+
+def tell(found: Integration, *, dry_run: bool, as_json: bool) -> None:
+    """Print an integration."""
+    printing.warn(found.warnings)
+    if as_json:
+        printing.write(jsonline.encode(found.document(dry_run=dry_run)))
+        return
+    told = plan.diff(found.changes) if dry_run else map(plan.said, found.changes)
+    lines = [*told, *map(plan.left, found.left)] or ["nothing to change"]
+    printing.lines(safe.text(line) for line in lines)
+
+
+VERBS = {"integrate": integrate}

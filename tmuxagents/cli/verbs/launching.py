@@ -1,0 +1,177 @@
+"""Verbs that give a child something to do: launch, retry, resume, send. Joins."""
+
+from __future__ import annotations
+
+import os
+
+import click
+
+from tmuxagents.cli import calling, options, printing
+from tmuxagents.cli.verbs import tasks
+from tmuxagents.errors import BadRequest
+from tmuxagents.launch import resume as resuming
+from tmuxagents.launch import retry as retrying
+from tmuxagents.presets import fields
+from tmuxagents.registry import lookup, sessions
+from tmuxagents.runs import inbox, output, words
+from tmuxagents.status import poll
+from tmuxagents.status import send as sending
+from tmuxagents.text import jsonline, safe
+from tmuxagents.tools import answers
+
+TYPE_CHECKING = False
+if TYPE_CHECKING:
+    from typing import Any
+
+    from tmuxagents.launch.arrival import Launched
+    from tmuxagents.registry.lookup import Caller
+
+
+@click.command(epilog='Example: id=$(tmuxagents launch "Find where sessions are created.")')
+@options.launching
+@options.ATTACH
+@options.JSON
+def launch(
+    *, task: tuple[str, ...], task_file: str | None, attaches: bool, as_json: bool, **wanted: Any
+) -> None:
+    """Run TASK in a child agent, in a tmux window of its own, and return at once with the run's id."""
+    if attaches:
+        from tmuxagents.cli.verbs import attaching  # noqa: PLC0415  (a launch is to be quick)
+
+        # Asked first: where nobody can see it, nothing is launched.
+        who = attaching.here("tmuxagents launch --attach, or leave out --attach")
+    launcher = options.launcher(project_presets=not wanted.pop("no_project_presets"))
+    request = options.request(launcher, tasks.read(task, task_file), mode="background", **wanted)
+    launched = launcher.launch(request)
+    tell(launched, launcher.caller, as_json=as_json)
+    if attaches:
+        who.warnings = [warning for warning in who.warnings if warning not in launched.warnings]
+        attaching.show(launched.run, launcher.caller, who=who)
+
+
+def tell(launched: Launched, caller: Caller, *, as_json: bool, how: str | None = None) -> None:
+    """Print the receipt: for programs the id or a document, for people where the run is.
+
+    `how`: in which way it goes on with a session.
+    """
+    run_id = launched.run.run_id
+    attach = f"tmuxagents attach {words.short_id(run_id, ())}"
+    if as_json:
+        counts = poll.counts(caller)
+        run = sessions.document(launched.run, caller)
+        receipt = {"v": 1, "run": run, "counts": counts, "attach": attach}
+        warnings = [*([how] if how else []), *launched.warnings]
+        printing.write(jsonline.encode(receipt | {"warnings": warnings}))
+        return
+    printing.warn(launched.warnings)
+    printing.lines([how] if how else [], printing.ERR)
+    plan = launched.run.meta
+    what = words.receipt_name(plan, fields.origin(plan))
+    where = f"{what} in {launched.session}:{launched.window}, attach with: {attach}"
+    printing.lines([where], printing.ERR)
+    printing.lines([run_id])
+
+
+@click.command(epilog="Example: tmuxagents retry --timeout 1200 01a1ee15")
+@click.argument("run", metavar="RUN")
+@options.MODEL
+@options.TIMEOUT
+@options.LIVE
+@options.JSON
+def retry(*, run: str, model: str | None, timeout: float | None, live: bool | None, as_json: bool) -> None:
+    """Launch a new run with the task, preset and directory of RUN; one that was resumed is resumed again."""
+    launcher = options.launcher()
+    run_dir = lookup.find(run, launcher.caller)
+    driver = options.driver(live=live)
+    how, launched = retrying.retry(launcher, run_dir, model=model, timeout=timeout, driver=driver)
+    tell(launched, launcher.caller, as_json=as_json, how=how)
+
+
+_FILE = click.option(
+    "--file", "files", multiple=True, metavar="SPEC", help="A file for the prompt, as in launch."
+)
+
+
+@click.command(epilog='Example: tmuxagents resume 01a1ee15 "Now write the tests, too."')
+@click.argument("run", metavar="RUN")
+@click.argument("task", nargs=-1, metavar="TASK")
+@options.MODEL
+@options.TIMEOUT
+@options.LIVE
+@_FILE
+@click.option("--name", metavar="NAME", help="A name for the new run (default: the one of the run before).")
+@click.option(
+    "--replay", is_flag=True, help="Tell what was said before in the prompt, in a new child session."
+)
+@click.option("--cwd", metavar="DIR", help="With --replay: where the child works (default: as before).")
+@options.JSON
+def resume(  # noqa: PLR0913  (one parameter an option)
+    *,
+    run: str,
+    task: tuple[str, ...],
+    model: str | None,
+    timeout: float | None,
+    live: bool | None,
+    files: tuple[str, ...],
+    name: str | None,
+    replay: bool,
+    cwd: str | None,
+    as_json: bool,
+) -> None:
+    """Give the session that RUN belongs to another TASK: its child knows what was said and done before."""
+    if cwd is not None and not replay:
+        hint = "a child goes on where its session works; add --replay to have it told again elsewhere"
+        raise BadRequest("--cwd is only for --replay.", kind="usage", hint=hint, field="cwd")
+    launcher = options.launcher()
+    wanted = resuming.Wanted(
+        tasks.read(task, None),
+        model=model,
+        timeout=timeout,
+        driver=options.driver(live=live),
+        name=name,
+        files=files,
+        replay=replay,
+        cwd=None if cwd is None else os.path.normpath(os.path.join(options.here(), cwd)),
+    )
+    how, launched = resuming.resume(launcher, run, wanted)
+    tell(launched, launcher.caller, as_json=as_json, how=how)
+
+
+TIMED_OUT = 124
+
+
+@click.command(epilog='Example: tmuxagents send 01a1ee15 "Look into src/ only."')
+@click.argument("run", metavar="RUN")
+@click.argument("text", metavar="TEXT")
+@click.option(
+    "--steer", "kind", flag_value=inbox.STEER, default=True, help="Between two of its steps (the default)."
+)
+@click.option("--follow-up", "kind", flag_value=inbox.FOLLOW_UP, help="When it is done with what it does.")
+@click.option("--wait", "waits", is_flag=True, help="Wait for what it comes to, and print that.")
+@click.option("--timeout", type=float, metavar="S", help="With --wait: wait no longer.")
+@options.JSON
+def send(  # noqa: PLR0913  (one parameter an option)
+    *, run: str, text: str, kind: str, waits: bool, timeout: float | None, as_json: bool
+) -> int:
+    """Say TEXT to the live child of RUN (- reads stdin). It is delivered once the child has taken it."""
+    if timeout is not None and not waits:
+        raise BadRequest("--timeout says how to wait.", kind="usage", hint="add --wait")
+    if timeout is not None and not timeout >= 0:  # NaN, too: it would wait for ever
+        raise BadRequest(f"--timeout must be 0 seconds or more, not {timeout:g}.", kind="usage")
+    caller = calling.caller()
+    message = sending.Sending(lookup.find(run, caller))
+    found = message.send(tasks.content(text) if text == tasks.STDIN else text, kind)
+    later = message.wait(timeout) if waits else found
+    if as_json:
+        printing.write(jsonline.encode(sessions.document(later or found, caller)))
+    elif not waits:
+        printing.lines([answers.delivered(found.run_id)])
+    elif later is not None:
+        answer = output.answer(later) or ""
+        printing.lines([safe.text(answer) if printing.is_terminal() else answer])
+    if later is None:
+        return TIMED_OUT
+    return 0 if not waits or sending.went_well(later) else 1
+
+
+VERBS = {"launch": launch, "retry": retry, "resume": resume, "send": send}

@@ -1,0 +1,172 @@
+"""Verbs about layouts: list, show, open; and what the panes of one show that nothing else does. Joins."""
+
+from __future__ import annotations
+
+import os
+
+import click
+
+from tmuxagents.attach import attach
+from tmuxagents.cli import calling, group, options, printing
+from tmuxagents.cli.verbs import attaching
+from tmuxagents.errors import BadRequest, Unusable
+from tmuxagents.layouts import catalogue
+from tmuxagents.layouts import opening as layouts_opening
+from tmuxagents.settings import load
+from tmuxagents.system import foreground
+from tmuxagents.text import jsonline, safe
+
+TYPE_CHECKING = False
+if TYPE_CHECKING:
+    from typing import Any
+
+    from click.shell_completion import CompletionItem
+
+    from tmuxagents.launch.plan import LaunchRequest
+    from tmuxagents.launch.prepare import Prepared
+    from tmuxagents.layouts.catalogue import Shelf
+    from tmuxagents.layouts.layout import Layout
+    from tmuxagents.tmux import Tmux
+    from tmuxagents.tmux.sessions import Session
+
+_JSON = click.option("--json", "as_json", is_flag=True, help="Print a JSON document.")
+_CLEAR = b"\x1b[H\x1b[2J\x1b[3J"
+
+
+def _names(context: click.Context, parameter: click.Parameter, incomplete: str) -> list[CompletionItem]:
+    from tmuxagents.cli.verbs import completion  # noqa: PLC0415  (for shells that ask)
+
+    return completion.layouts(context, parameter, incomplete)
+
+
+@click.group("layouts", invoke_without_command=True, epilog="Example: tmuxagents layouts open dashboard")
+@_JSON
+@click.pass_context
+def layouts_verb(context: click.Context, *, as_json: bool) -> None:
+    """Show runs in sessions of tmux that are laid out by a file. Alone: list the layouts."""
+    if context.invoked_subcommand is None:
+        _list(as_json=as_json)
+    elif as_json:
+        raise BadRequest("--json stands behind the verb.", kind="usage")
+
+
+@layouts_verb.command("list", epilog="Example: tmuxagents layouts list")
+@_JSON
+def list_(*, as_json: bool) -> None:
+    """List all layouts: those that ship with tmuxagents, yours, and the project's."""
+    _list(as_json=as_json)
+
+
+def _list(*, as_json: bool) -> None:
+    shelf = layouts_opening.survey(calling.caller(), os.environ)
+    hiding = list(filter(None, map(catalogue.hiding, shelf.layouts)))
+    printing.warn([*shelf.warnings, *hiding])
+    if as_json:
+        found = [one.document() for one in shelf.layouts]
+        printing.write(jsonline.encode({"v": 1, "layouts": found, "warnings": [*shelf.warnings, *hiding]}))
+        return
+    printing.lines(catalogue.table(shelf.layouts, printing.width()))
+
+
+@layouts_verb.command("show", epilog="Example: tmuxagents layouts show global:dashboard")
+@click.argument("name", shell_complete=_names)
+@_JSON
+def show(*, name: str, as_json: bool) -> None:
+    """Show what NAME makes (also shipped:NAME, global:NAME or project:NAME), and which file says so."""
+    found = _survey().choose(name)
+    if as_json:
+        printing.write(jsonline.encode({"v": 1} | found.document()))
+        return
+    printing.lines(map(safe.text, catalogue.detail(found)))
+
+
+def _survey() -> Shelf:
+    return layouts_opening.survey(calling.caller(), os.environ)
+
+
+@layouts_verb.command("open", params=[group.SOCKET], epilog="Example: tmuxagents layouts open grid")
+@click.argument("name", default="default", shell_complete=_names)
+@click.option("-d", "--detached", is_flag=True, help="Only make the session; show it to nobody.")
+@_JSON
+def open_(*, name: str, detached: bool, as_json: bool) -> None:
+    """Open the session of a layout (default: default), or the one that is open already, and show it here."""
+    caller = calling.caller()
+    settings = load.load(os.environ, caller.project)
+    found = _survey().choose(name)
+    printing.warn([*settings.warnings, *filter(None, [catalogue.hiding(found)])])
+    where = layouts_opening.where(os.environ, settings, group.socket())
+    printing.warn(filter(None, [where.warning]))
+    opening = layouts_opening.Opening(found, caller, os.environ, on=where, size=_size())
+    made, launched = opening.find(), list[str]()
+    is_new = made is None
+    if made is None:
+        launched = _launch(found)
+        made = opening.build()
+    if as_json:
+        session = {"socket": opening.server.socket, "session": made.session, "sessionName": made.name}
+        told = {"opened": found.name, "made": is_new, **session, "launched": launched}
+        printing.write(jsonline.encode({"v": 1} | told))
+    elif detached or not _show(opening.server, made):
+        argv = opening.server.sessions.attach_argv(made)
+        printing.lines([f"session {made.name}; show it with: {' '.join(argv[:-1])} ={made.name}"])
+
+
+def _show(server_: Tmux, made: Session) -> bool:
+    """Show a session to the person who calls; say whether there is one."""
+    try:
+        who = attach.stand(os.environ, attaching.terminal(), hint="")
+    except Unusable as error:
+        if error.kind != "no-tty":
+            raise
+        return False
+    printing.warn(who.warnings)
+    become = layouts_opening.show(who, server_, made)
+    if become is not None:
+        foreground.become(become, attaching.outside())
+    return True
+
+
+def _size() -> tuple[int, int] | None:
+    """Return how large the terminal is on which the session is going to be seen first."""
+    try:
+        size = os.get_terminal_size(printing.OUT)
+    except OSError:
+        return None
+    return (size.columns, size.lines) if min(size) > 1 else None
+
+
+def _launch(layout: Layout) -> list[str]:
+    """Launch what a layout launches, all of it or nothing; return the runs."""
+    if not layout.launch:
+        return []
+    from tmuxagents.launch import prepare  # noqa: PLC0415  (few layouts launch anything)
+
+    launcher = options.launcher()
+    prepared: list[Prepared] = prepare.prepare(launcher, [_request(launcher, item) for item in layout.launch])
+    launched = [launcher.start(one) for one in prepared]
+    printing.warn(dict.fromkeys(warning for one in launched for warning in one.warnings))
+    return [one.run.run_id for one in launched]
+
+
+def _request(launcher: Any, item: Any) -> LaunchRequest:
+    given: dict[str, Any] = {key: item.get(key) for key in ("preset", "model", "cwd", "name", "timeout")}
+    rest: dict[str, Any] = {"agent": None, "after": (), "allow_outside": False, "keep_background": False}
+    files = item.get("files") or ()
+    return options.request(launcher, item["task"], mode="background", files=files, **given, **rest)
+
+
+# --- in panes ---------------------------------------------------------------------------------------------
+
+
+@click.command("_newest", hidden=True)
+def newest_verb() -> None:
+    """Show the transcript of the newest run, and go on to the next one."""
+    from tmuxagents.layouts import follow  # noqa: PLC0415
+
+    def begin(run_id: str | None) -> None:
+        printing.write(_CLEAR + (b"" if run_id else b"No run has been launched here yet.\n"))
+
+    follow.follow(calling.caller(), begin)
+
+
+VERBS = {"layouts": layouts_verb, "_newest": newest_verb}

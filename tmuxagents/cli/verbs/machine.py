@@ -1,0 +1,57 @@
+"""Verbs for programs: schema, and the hidden verbs that start our own processes. Joins."""
+
+from __future__ import annotations
+
+import difflib
+import os
+from importlib import resources
+
+import click
+
+from tmuxagents.cli import printing
+from tmuxagents.errors import BadRequest
+from tmuxagents.system import places, watcher_lock
+from tmuxagents.wrapper import become_wrapper
+
+
+@click.command(epilog="Example: tmuxagents schema result")
+@click.argument("name")
+@click.option("--json", is_flag=True, expose_value=False, help="It is JSON anyway.")
+def schema(*, name: str) -> None:
+    """Print the JSON Schema of the document NAME."""
+    printing.write(text(name).encode())
+
+
+@click.command(hidden=True)
+@click.argument("run_dir")
+def wrap(*, run_dir: str) -> None:
+    """Run the wrapper of a run directory in this terminal (started by launch, not by people)."""
+    become_wrapper(run_dir)
+
+
+@click.command(hidden=True)
+def watch() -> None:
+    """Watch over all runs, unless somebody does (started by launch and by wrappers, not by people)."""
+    watcher_lock.become(places.own_home(os.environ), os.environ)
+
+
+def names() -> list[str]:
+    """Return the documents that have a schema."""
+    folder = resources.files("tmuxagents") / "schemas"
+    return sorted(
+        entry.name.removesuffix(".json") for entry in folder.iterdir() if entry.name.endswith(".json")
+    )
+
+
+def text(name: str) -> str:
+    """Return one schema."""
+    known = names()
+    if name not in known:
+        near = difflib.get_close_matches(name, known, n=3)
+        message = f'There is no schema "{name[:40]}". Schemas: {", ".join(known)}'
+        hint = f"did you mean {near[0]}?" if near else None
+        raise BadRequest(message, kind="bad-argument", hint=hint, field="name", candidates=near)
+    return (resources.files("tmuxagents") / "schemas" / f"{name}.json").read_text("utf-8")
+
+
+VERBS = {"schema": schema, "_wrap": wrap, "_watch": watch}

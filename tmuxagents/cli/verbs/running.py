@@ -1,0 +1,181 @@
+"""The verb run: children in the foreground. What they do goes to stderr, what they came to to stdout. Joins.
+
+With --attach, the child's own window is on this terminal, and the call's view once the person is back.
+"""
+
+from __future__ import annotations
+
+import os
+import select
+import time
+
+import click
+
+from tmuxagents.cli import options, printing
+from tmuxagents.cli.interrupts import Interrupts
+from tmuxagents.cli.verbs import attaching, tasks
+from tmuxagents.cli.verbs.live import Lines, Screen, Silence
+from tmuxagents.errors import BadRequest, TmuxAgentsError
+from tmuxagents.launch import tasks as task_files
+from tmuxagents.launch.call import Call
+from tmuxagents.launch.prepare import prepare
+from tmuxagents.registry.database import Scope
+from tmuxagents.runs import output, words
+from tmuxagents.runs.inspect import inspect
+from tmuxagents.status import poll
+from tmuxagents.status.show import Asked
+from tmuxagents.status.snapshot import look
+from tmuxagents.system import foreground
+from tmuxagents.text import jsonline, safe
+from tmuxagents.tools import answers
+
+TYPE_CHECKING = False
+if TYPE_CHECKING:
+    from typing import Any, Self
+
+    from tmuxagents.attach.attach import Stand
+    from tmuxagents.launch.launch import Launcher
+    from tmuxagents.launch.plan import LaunchRequest
+    from tmuxagents.registry.lookup import Caller
+
+SINGLE, PARALLEL = "single", "parallel"
+
+
+@click.command(epilog='Example: tmuxagents run "Find where sessions are created."')
+@options.launching
+@click.option(
+    "--tasks", "tasks_file", metavar="FILE", help="Run the tasks of a JSON or YAML file (- is stdin)."
+)
+@options.ATTACH
+@options.JSON
+def run(
+    *,
+    task: tuple[str, ...],
+    task_file: str | None,
+    tasks_file: str | None,
+    attaches: bool,
+    as_json: bool,
+    **wanted: Any,
+) -> int:
+    """Run TASK in a child agent and wait for it; Ctrl-C stops it. The exit code tells how it ended."""
+    if tasks_file is not None:
+        _refuse_beside({"TASK": task, "--task-file": task_file, "--attach": attaches}, wanted)
+    who = _who_looks() if attaches else None
+    launcher = options.launcher(project_presets=not wanted.pop("no_project_presets"))
+    if tasks_file is None:
+        text = tasks.read(task, task_file)
+        requests = [options.request(launcher, text, mode=SINGLE, **wanted)]
+    else:
+        requests = _from_file(launcher, tasks_file, **wanted)
+    most = int(launcher.settings.numbers["maxConcurrency"])
+    call = Call(launcher, prepare(launcher, requests, listed=tasks_file is not None), most=most)
+    with Interrupts() as interrupts:
+        view = Silence() if as_json else Screen(call) if printing.is_terminal(printing.ERR) else Lines(call)
+        with _beside(call, who, interrupts, view) if who else view as seen:
+            call.carry_out(seen.tell, interrupts.handle, interrupts.came)
+    went_well = _print(call, launcher.caller, as_json=as_json)
+    if call.cancelled:
+        return 128 + interrupts.number
+    return 0 if went_well else 1
+
+
+def _who_looks() -> Stand:
+    """Return who is to see the child; raise where nobody can, before anything is launched."""
+    return attaching.here("tmuxagents run --attach, or leave out --attach")
+
+
+def _beside(call: Call, who: Stand, interrupts: Interrupts, view: Silence) -> Silence:
+
+    return Attached(call, who, interrupts, view)
+
+
+def _refuse_beside(given: dict[str, Any], wanted: dict[str, Any]) -> None:
+    """Refuse what a tasks file says for each of its tasks, and what is for one child alone."""
+    given |= {"-p": wanted["preset"], "-m": wanted["model"], "--name": wanted["name"]}
+    given |= {"--file": wanted["files"]}
+    beside = [name for name, value in given.items() if value]
+    if beside == ["--attach"]:
+        message = "--attach does not go with --tasks: a terminal shows one window."
+        raise BadRequest(message, kind="usage", hint="attach to one of them: tmuxagents attach RUN")
+    if beside:
+        message = f"{beside[0]} does not go with --tasks: each task of the file has its own."
+        raise BadRequest(message, kind="usage", hint="leave it out, or put it into the file")
+
+
+def _from_file(launcher: Launcher, file: str, **wanted: Any) -> list[LaunchRequest]:
+    """Return the requests of a tasks file. Options are for all of its tasks that say nothing else."""
+    source = "stdin" if file == tasks.STDIN else file
+    items = task_files.parse(tasks.content(file, "tasks"), source)
+    start = options.here()
+    base = start if file == tasks.STDIN else os.path.dirname(os.path.join(start, file))
+    made = []
+    for item in items:
+        own = {"model": item.model, "name": item.name, "timeout": item.timeout or wanted["timeout"]}
+        own |= {"cwd": item.cwd if item.cwd is not None else wanted["cwd"]}
+        own |= {"preset": item.preset, "files": item.files}
+        where = base if item.cwd is not None else start
+        made.append(options.request(launcher, item.task, base=where, mode=PARALLEL, **(wanted | own)))
+    return made
+
+
+def _print(call: Call, caller: Caller, *, as_json: bool) -> bool:
+    """Print what the call came to, in the order in which it was asked for; say whether all went well."""
+    ids = [task.run_id for task in call.tasks]
+    found = look(caller, Asked(Scope("named", *ids), ids=ids, active=False))
+    found.shown.sort(key=lambda shown: ids.index(shown.run["runId"]))
+    unsaid = [warning for task in call.tasks for warning in task.warnings] if as_json else []
+    printing.warn(dict.fromkeys([*unsaid, *found.warnings]))
+    went_well = len(found.shown) == len(ids) and poll.went_well(found, ids, caller)
+    if as_json:
+        printing.write(jsonline.encode(poll.document(found, caller)))
+        return went_well
+    whole = [(shown.run, output.answer(found.runs[shown.run["runId"]])) for shown in found.shown]
+    text = answers.blocks(whole)
+    used = words.line([run["usage"] for run, _ in whole])
+    printing.lines([safe.text(text) if printing.is_terminal() else text, *(["", used] if used else [])])
+    return went_well
+
+
+_LOOK_S = 0.2  # whether the person has come back
+
+
+class Attached(Silence):
+    """Shows the first child's window as soon as it is there. `after`: what is seen of the call otherwise."""
+
+    def __init__(self, call: Call, who: Stand, interrupts: Interrupts, after: Silence) -> None:
+        self._first = call.tasks[0]
+        self._who: Stand | None = who
+        self._interrupts = interrupts
+        self._after = after
+        self._client: foreground.Lent | None = None
+
+    def __enter__(self) -> Self:
+        self._after.__enter__()
+        return self
+
+    def __exit__(self, *_: object) -> None:
+        """Wait for the person to come back: they may want to read. Who cancels the call wants its end."""
+        while self._client is not None and not self._client.is_over:
+            select.select([self._interrupts.handle], [], [], _LOOK_S)
+            if self._interrupts.came():
+                self._client.end()
+        self._after.__exit__()
+
+    def tell(self) -> float:
+        """Show the window once it is there; until then, and while it has the terminal, write nothing."""
+        if self._who is not None and self._first.is_there:
+            who, self._who = self._who, None
+            self._show(who)
+        shows = self._client is not None and not self._client.is_over
+        return time.monotonic() + _LOOK_S if shows or self._who is not None else self._after.tell()
+
+    def _show(self, who: Stand) -> None:
+        try:
+            who.warnings = [warning for warning in who.warnings if warning not in self._first.warnings]
+            argv = attaching.way_to(inspect(self._first.run_dir), who)
+            self._client = foreground.Lent(argv, attaching.outside()) if argv else None
+        except (TmuxAgentsError, OSError) as error:  # the children work all the same
+            printing.warn([f"not attached: {error}"])
+
+
+VERBS = {"run": run}

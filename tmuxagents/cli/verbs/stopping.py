@@ -1,0 +1,52 @@
+"""The verb that ends runs, and needs nothing of what a launch does: stop. Joins."""
+
+from __future__ import annotations
+
+import click
+
+from tmuxagents.cli import calling, printing
+from tmuxagents.errors import BadRequest
+from tmuxagents.registry import lookup
+from tmuxagents.registry.database import Scope
+from tmuxagents.runs import words
+from tmuxagents.status import poll
+from tmuxagents.status import stop as stopping
+from tmuxagents.status.show import Asked
+from tmuxagents.status.snapshot import look
+from tmuxagents.text import jsonline
+
+
+@click.command(epilog="Example: tmuxagents stop 01a1ee15")
+@click.argument("runs", nargs=-1, metavar="[RUN]...")
+@click.option("--all", "all_of_them", is_flag=True, help="Stop all active runs of this parent or project.")
+@click.option("-A", "--all-projects", "everywhere", is_flag=True, help="With --all: of everybody.")
+@click.option("--json", "as_json", is_flag=True, help="Print a JSON document.")
+def stop(*, runs: tuple[str, ...], all_of_them: bool, everywhere: bool, as_json: bool) -> None:
+    """Stop each RUN: gracefully, then hard. A run that has ended stays as it is."""
+    if bool(runs) == all_of_them:
+        hint = "name them, or give --all"
+        raise BadRequest("Which runs are to be stopped?", kind="usage", hint=hint)
+    caller = calling.caller()
+    if all_of_them:
+        ids = look(caller, poll.asked_by(caller, (), everywhere=everywhere)).active
+        folders = _stoppable([f"{caller.runs}/{run_id}" for run_id in ids])
+    else:
+        folders = list(dict.fromkeys(lookup.find(reference, caller) for reference in runs))
+    ids = [run.run_id for run in stopping.stop(folders)]
+    found = look(caller, Asked(Scope("named", *ids), ids=ids, active=False))
+    if as_json:
+        printing.write(jsonline.encode(poll.document(found, caller)))
+    else:
+        printing.lines(map(words.stopped_line, found.shown))
+
+
+def _stoppable(folders: list[str]) -> list[str]:
+    """Return those of all active runs that can be stopped from here; say which cannot, raise if none can."""
+    refused = {folder: why for folder in folders if (why := stopping.why_not(folder)) is not None}
+    if refused and len(refused) == len(folders):
+        raise next(iter(refused.values()))
+    printing.warn(why.message for why in refused.values())
+    return [folder for folder in folders if folder not in refused]
+
+
+VERBS = {"stop": stop, "kill": stop, "cancel": stop}

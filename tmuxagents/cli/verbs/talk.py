@@ -1,0 +1,195 @@
+"""A talk with a person through the program that started us (JSON lines), and what /profile says in it.
+
+Joins.
+"""
+
+from __future__ import annotations
+
+import json
+import os
+
+import click
+
+from tmuxagents.cli import calling, printing
+from tmuxagents.cli.verbs import preset_wizard
+from tmuxagents.companion import profile_command
+from tmuxagents.errors import TmuxAgentsError
+from tmuxagents.presets import change, editing, survey
+from tmuxagents.presets.fields import GLOBAL, PROFILE
+from tmuxagents.settings import load
+from tmuxagents.system.lifeline import Lifeline
+from tmuxagents.text import jsonline, safe
+
+TYPE_CHECKING = False
+if TYPE_CHECKING:
+    from collections.abc import Iterable, Mapping
+    from typing import Any
+
+    from tmuxagents.companion.profile_command import Answer
+
+INFO, WARNING, ERROR = "info", "warning", "error"
+
+
+class Left(click.exceptions.Exit):
+    """The person has left the talk, or there is nobody; nothing was changed."""
+
+    def __init__(self) -> None:
+        super().__init__(0)
+
+
+class Talk:
+    """One talk. `alone`: there is nobody to ask, and what is said goes wherever that program puts it."""
+
+    def __init__(self, *, alone: bool = False) -> None:
+        self.alone = alone
+        self._partner = Lifeline()
+
+    def say(self, text: str, level: str = INFO) -> None:
+        """Tell something."""
+        printing.write(jsonline.encode({"say": safe.text(text), "level": level}))
+
+    def select(self, title: str, options: Iterable[str]) -> str | None:
+        """Ask for one of some lines, given as they are to be shown; None: for none of them."""
+        answer = self._ask("select", title, options=[safe.text(option) for option in options])
+        return answer if isinstance(answer, str) else None
+
+    def confirm(self, title: str, text: str) -> bool:
+        """Ask whether to go on."""
+        return self._ask("confirm", title, text=text) is True
+
+    def edit(self, title: str, text: str) -> str | None:
+        """Let somebody edit a text; None if they did not keep it."""
+        answer = self._ask("editor", title, text=text)
+        return answer if isinstance(answer, str) else None
+
+    def input(self, title: str, text: str | None = None) -> str | None:
+        """Ask for a line; None: they have left."""
+        answer = self._ask("input", title, text=text)
+        return answer if isinstance(answer, str) else None
+
+    def cancel(self) -> Left:
+        """Say that nothing was changed."""
+        self.say(editing.CANCELLED)
+        return Left()
+
+    def _ask(self, kind: str, title: str, **more: Any) -> Any:
+        if self.alone:
+            self.say("There is nobody here to ask.", ERROR)
+            raise Left
+        printing.write(jsonline.encode({"ask": kind, "title": safe.line(title), **more}))
+        line = self._partner.line()
+        if line is None:
+            raise Left
+        try:
+            answer = json.loads(line)
+        except ValueError:
+            return None
+        return answer.get("answer") if isinstance(answer, dict) else None
+
+
+_SAVE, _DISCARD, _AGAIN = "Save", "Discard", "Edit again"
+_NONE = "(none)"
+
+
+def completions() -> list[str]:
+    """Return all verbs and names that could be typed."""
+    return [*editing.COMPLETED, *_profiles()]
+
+
+def _profiles() -> dict[str, Mapping[str, Any]]:
+    folder = calling.folder() or "/"
+    settings = load.load(os.environ, calling.caller().project)
+    found = survey.survey(folder, os.environ, settings).presets
+    return {one.name: one.fields for one in found if one.hidden_by is None}
+
+
+def lead(talk: Talk, line: str) -> None:
+    """Answer what stands behind /profile, and do what it says."""
+    answer = profile_command.answer(line, _profiles())
+    if answer.note is not None:
+        level, text = answer.note
+        talk.say(text, level)
+    if answer.act is None or answer.name is None:
+        return
+    try:
+        _ACTS[answer.act](talk, answer)
+    except TmuxAgentsError as problem:
+        talk.say(problem.message, ERROR)
+
+
+def _shelf() -> change.Shelf:
+    folder = calling.folder() or "/"
+    return change.Shelf(folder, os.environ, load.load(os.environ, calling.caller().project))
+
+
+def _create(talk: Talk, answer: Answer) -> None:
+    name, shelf = str(answer.name), _shelf()
+    answers = preset_wizard.ask(name, PROFILE, GLOBAL, _InTalk(talk))
+    draft = shelf.place(name, kind=PROFILE, source=answers.source)
+    draft.text = editing.compose(name, answers.fields, PROFILE)
+    talk.say(editing.saved(change.create(draft)))
+
+
+def _edit(talk: Talk, answer: Answer) -> None:
+    """Let the file that counts be edited as a text, until it is good."""
+    draft = change.text_of(_shelf().named(str(answer.name))[0])
+    text: str | None = draft.text
+    before = draft.text
+    while True:
+        text = talk.edit(draft.path, text or "")
+        if text is None or text == before:
+            raise talk.cancel()
+        draft.text = text
+        flaws = editing.flaws_of(draft)
+        if not flaws:
+            break
+        talk.say("\n".join(flaw.words() for flaw in flaws), ERROR)
+    talk.say(editing.saved(change.rewrite(draft)))
+
+
+def _delete(talk: Talk, answer: Answer) -> None:
+    """Remove all files of a name, once somebody has said so."""
+    if answer.question is None or answer.afterwards is None:
+        return
+    if not talk.confirm(*answer.question):
+        return  # a no is no news
+    change.remove(_shelf().named(str(answer.name)))
+    level, text = answer.afterwards
+    talk.say(text, level)
+
+
+_ACTS = {profile_command.CREATE: _create, profile_command.EDIT: _edit, profile_command.DELETE: _delete}
+
+
+class _InTalk:
+    """The wizard's questions, put to the person in the talk."""
+
+    def __init__(self, talk: Talk) -> None:
+        self._talk = talk
+
+    def text(self, question: str) -> str:
+        """Ask for a line; an empty one is none."""
+        return self._given(self._talk.input(question)).strip()
+
+    def choice(self, question: str, choices: tuple[str, ...], default: str) -> str:
+        """Ask for one of some words; the default comes first."""
+        words = [default, *(word for word in choices if word != default)]
+        chosen = self._given(self._talk.select(question, [word or _NONE for word in words]))
+        return "" if chosen == _NONE and "" in choices else chosen
+
+    def prompt(self, question: str) -> str:
+        """Ask for a text of any length."""
+        return self._given(self._talk.edit(question, "")).strip()
+
+    def agrees(self, question: str, text: str) -> bool:
+        """Show a text, and ask whether it is right."""
+        return self._talk.confirm(question, text)
+
+    def cancel(self) -> click.exceptions.Exit:
+        """Return what to raise if it is not."""
+        return self._talk.cancel()
+
+    def _given(self, answer: str | None) -> str:
+        if answer is None:
+            raise self.cancel()
+        return answer

@@ -1,0 +1,136 @@
+"""Verbs for parents: the catalogue of tools, each tool by its name, the MCP server and its resources.
+
+Joins.
+"""
+
+from __future__ import annotations
+
+import contextlib
+import os
+import signal
+
+import click
+
+from tmuxagents.cli import boundary, calling, group, printing
+from tmuxagents.cli.interrupts import Interrupts
+from tmuxagents.cli.verbs import tasks
+from tmuxagents.mcp import resources
+from tmuxagents.text import jsonline
+from tmuxagents.tools import answers, check
+from tmuxagents.tools import call as catalogue
+from tmuxagents.tools.catalogue import TOOLS
+
+TYPE_CHECKING = False
+if TYPE_CHECKING:
+    from typing import Any
+
+    from tmuxagents.tools.door import Answer
+
+
+@click.command("tools", epilog="Example: tmuxagents tools --json")
+@click.option("--json", "as_json", is_flag=True, help="Print a JSON document.")
+def tools_verb(*, as_json: bool) -> None:
+    """List the tools for parent agents: what `call`, MCP and the integrations offer."""
+    found = catalogue.document(calling.caller(), os.environ)
+    if as_json:
+        printing.write(jsonline.encode(found))
+        return
+    printing.warn([found["why"]] if found["why"] else [])
+    offered = {tool["name"] for tool in found["tools"]}
+    width = max(len(tool.name) for tool in TOOLS)
+    printing.lines(f"{tool.name.ljust(width)}  {tool.summary}" for tool in TOOLS if tool.name in offered)
+
+
+@click.command(
+    "call", epilog='Example: tmuxagents call background_agent \'{"preset": "scout", "task": "Find it."}\''
+)
+@click.argument("tool", metavar="TOOL")
+@click.argument("arguments", metavar="[JSON|-]", default="{}")
+@click.option("--stream", "streams_it", is_flag=True, help="Print progress as JSON lines, the result last.")
+@click.option("--json", is_flag=True, expose_value=False, help="It is JSON anyway.")
+def call_verb(*, tool: str, arguments: str, streams_it: bool) -> int:
+    """Carry out TOOL of the catalogue with the arguments of a JSON object; Ctrl-C stops its children.
+
+    The exit code is 0 when the tool was carried out, whatever its children did; a refusal has its own.
+    """
+    interrupts = Interrupts()
+    document: dict[str, Any]
+    try:
+        answer = _carry_out(tool, arguments, interrupts, streams_it=streams_it)
+    except Exception as error:  # noqa: BLE001  (whatever it is, the caller reads JSON)
+        problem, log = boundary.problem_of(error)
+        document, code = answers.refused(problem, log=log), problem.exit_code
+    else:
+        printing.warn(dict.fromkeys(answer.warnings))
+        document, code = answer.document(), 128 + interrupts.number if interrupts.number else 0
+    kind = {"type": "result"} if streams_it else {}
+    printing.write(jsonline.encode(kind | document))
+    return code
+
+
+def _carry_out(tool: str, arguments: str, interrupts: Interrupts, *, streams_it: bool) -> Answer:
+    caller = calling.caller()
+    catalogue.check_name(tool, caller, os.environ)
+    text = tasks.content(arguments) if arguments == tasks.STDIN else arguments
+    given = check.read(text, tool)
+    interrupts.listen()
+    from tmuxagents.tools.door import Door  # noqa: PLC0415  (what is refused needs none of it)
+
+    door = Door(
+        caller,
+        dict(os.environ),
+        interrupts=interrupts,
+        folder=calling.folder(),
+        socket=group.socket(),
+        hear=_tell if streams_it else None,
+    )
+    return catalogue.call(tool, given, door)
+
+
+def _tell(line: dict[str, Any]) -> None:
+    """Print one line of progress. Who has stopped listening stops nothing."""
+    with contextlib.suppress(OSError):
+        printing.write(jsonline.encode(line))
+
+
+@click.command("mcp", epilog="Example: claude mcp add tmuxagents -- tmuxagents mcp")
+@click.option(
+    "--limit",
+    type=click.FloatRange(min=1),
+    default=280.0,
+    show_default=True,
+    metavar="S",
+    help="Answer a call that takes longer; its children work on.",
+)
+def mcp(*, limit: float) -> None:
+    """Serve the tools to an MCP client on stdin and stdout, until it leaves."""
+    from tmuxagents.mcp.server import Server  # noqa: PLC0415  (who calls one tool needs no server)
+
+    printing.check_in()
+    socket = group.socket()
+    offered = catalogue.refusal(calling.caller(), os.environ) is None
+    options = ["-L", socket] if socket else []
+    Server(printing.IN, printing.OUT, offered=offered, limit_s=limit, options=options).serve()
+
+
+@click.command("_resource")
+@click.argument("address", required=False)
+def resource(*, address: str | None) -> int:
+    """Print the caller's latest resources, or the one at ADDRESS."""
+    document: dict[str, Any]
+    signal.pthread_sigmask(signal.SIG_UNBLOCK, [signal.SIGINT])  # who calls us holds it back (mcp/calls)
+    try:
+        caller = calling.caller()
+        if address is None:
+            document = {"resources": resources.listed(caller, os.environ)}
+        else:
+            document = {"contents": resources.read(address, caller, os.environ)}
+    except Exception as error:  # noqa: BLE001  (whatever it is, the caller reads JSON)
+        problem, log = boundary.problem_of(error)
+        printing.write(jsonline.encode({"type": "result"} | answers.refused(problem, log=log)))
+        return problem.exit_code
+    printing.write(jsonline.encode({"type": "result", "isError": False} | document))
+    return 0
+
+
+VERBS = {"tools": tools_verb, "call": call_verb, "mcp": mcp, "_resource": resource}

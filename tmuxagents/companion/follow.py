@@ -1,0 +1,252 @@
+"""Look after the background runs of a parent's session: what it remembers of them, and what it is told.
+
+What is new is told once, for as long as any run is active and the parent is there. The memory is the entries
+of the parent's session; where they and the run directories differ, the directories decide.
+
+Joins.
+"""
+
+from __future__ import annotations
+
+import math
+import time
+
+from tmuxagents import records
+from tmuxagents.registry import lookup
+from tmuxagents.registry.database import Scope
+from tmuxagents.runs import words
+from tmuxagents.status import poll
+from tmuxagents.status.show import DOCUMENTS, Asked, show
+from tmuxagents.status.snapshot import look_in
+from tmuxagents.status.wait import Waiting
+from tmuxagents.system import watcher_lock
+from tmuxagents.text import safe
+from tmuxagents.tools import answers
+
+TYPE_CHECKING = False
+if TYPE_CHECKING:
+    from collections.abc import Callable, Iterable, Mapping
+    from typing import Any
+
+    from tmuxagents.registry.database import Registry
+    from tmuxagents.registry.lookup import Caller
+    from tmuxagents.status.snapshot import Look
+    from tmuxagents.system.lifeline import Lifeline
+
+LAUNCHED, CHANGED = "pi-subagents:bg-run", "pi-subagents:bg-update"
+INFO, WARNING = "info", "warning"
+_RESULT = (
+    *("exitCode", "signal", "stopReason", "errorMessage", "output", "outputBytes", "model", "usage"),
+    *("toolCount", "turns", "messageCount", "startedAt", "endedAt", "leftBehind", "note"),
+)
+
+
+class Told:
+    """What was told of one run: how it stood, and whether that was the end or the first answer of it."""
+
+    __slots__ = ("announced", "status")
+
+    def __init__(self, status: str, *, announced: bool = False) -> None:
+        self.status = status
+        self.announced = announced
+
+
+class Memory:
+    """All that was told: run -> what of it."""
+
+    def __init__(self, entries: Iterable[Any] = ()) -> None:
+        self.runs: dict[str, Told] = {}
+        for entry in entries:
+            self._take(entry)
+
+    def _take(self, entry: Any) -> None:
+        """Take in one entry of the session; one that is malformed tells nothing."""
+        kind = entry.get("customType") if isinstance(entry, dict) else None
+        data = entry.get("data") if isinstance(entry, dict) else None
+        if kind not in (LAUNCHED, CHANGED) or not isinstance(data, dict):
+            return
+        run_id, status = data.get("runId"), data.get("status")
+        if not isinstance(run_id, str) or status not in records.STATUSES:
+            return
+        known = self.runs.get(run_id)
+        announced = known is not None and known.announced
+        if kind == CHANGED:
+            announced = announced or status in records.ENDED or data.get("settled") is True
+        self.runs[run_id] = Told(status, announced=announced)
+
+    @property
+    def open(self) -> list[str]:
+        """Return the runs of whose end nobody was told."""
+        return [run_id for run_id, told in self.runs.items() if told.status not in records.ENDED]
+
+    def is_news(self, run_id: str, status: str, *, settled: bool) -> bool:
+        """Say whether anything is to be told of a run that stands so."""
+        told = self.runs.get(run_id)
+        return told is None or told.status != status or (settled and not told.announced)
+
+    def tell(self, run: Mapping[str, Any]) -> dict[str, Any]:
+        """Return what is to be told of a run, and remember it: a new one, a change, the one notice."""
+        run_id, status = run["runId"], run["status"]
+        told = self.runs.get(run_id)
+        over = status in records.ENDED or run["settled"]
+        changed = over if told is None else told.status != status or (over and not told.announced)
+        notice = over and not (told is not None and told.announced)
+        self.runs[run_id] = Told(status, announced=over or (told is not None and told.announced))
+        return {
+            "run": run if told is None else None,
+            "update": update(run) if changed else None,
+            "notice": describe(run) if notice else None,
+        }
+
+    def lose(self, run_id: str) -> dict[str, Any]:
+        """Return what is to be told of a run whose files were removed before its end was told."""
+        self.runs[run_id] = Told(records.ABORTED, announced=True)
+        text = f"Background run {run_id} is gone: its files were removed."
+        gone = {
+            "runId": run_id,
+            "status": records.ABORTED,
+            "reason": "lost",
+            "settled": False,
+            "result": None,
+        }
+        return {"run": None, "update": gone, "notice": {"level": WARNING, "text": text, "message": text}}
+
+
+def update(run: Mapping[str, Any]) -> dict[str, Any]:
+    """Return the entry of a change."""
+    ended = run["status"] in records.ENDED
+    return {
+        **{key: run[key] for key in ("runId", "status", "reason", "settled")},
+        "result": {key: run[key] for key in _RESULT} if ended else None,
+    }
+
+
+def describe(run: Mapping[str, Any]) -> dict[str, str]:
+    """Return the notice of a run that has ended, or has answered: for the screen, and for the model."""
+    good = run["status"] not in (records.FAILED, records.ABORTED)
+    name = safe.line(str(run["name"] or "")) or answers.label(run)
+    how = _how(run)
+    where = "Its answer" if good else "What there is of it"
+    return {
+        "level": INFO if good else WARNING,
+        "text": f"{words.mark(name, good=good)} {how}",
+        "message": f"Background run {run['runId']} ({name}) {how}. {where}: "
+        f"background_agent_status with this runId, or tmuxagents output {run['runId']}",
+    }
+
+
+def _how(run: Mapping[str, Any]) -> str:
+    if run["status"] not in records.ENDED:
+        return "has answered, and stays"
+    after = "" if run["startedAt"] is None else f" after {int(run['elapsedSeconds'])}s"
+    if run["status"] == records.COMPLETED:
+        return f"completed{after}"
+    why = safe.line(run["errorMessage"] or "").removesuffix(".")
+    return f"{run['status']} ({run['reason']}){after}{': ' if why else ''}{why}"
+
+
+ROUND_S = 1.0  # where a run may change without an end: it is queued, or lives in the hands of a person
+LONG_ROUND_S = 10.0  # ends are heard of at once, and launches are told by the parent
+LINGERS_S = 30.0  # with nothing to look after: the next launch is often near
+_NEWEST = 100  # of what was launched since the session began, and nobody told of
+
+
+class Companion:
+    """One parent's session, looked after."""
+
+    def __init__(
+        self, caller: Caller, memory: Memory, *, since: float, tell: Callable[[dict[str, Any]], None]
+    ) -> None:
+        self._caller = caller
+        self._memory = memory
+        self._since = since
+        self._tell = tell
+        self._asked = poll.background(caller)
+        self._asked.wanted = DOCUMENTS
+        self._status: str | None = None
+        self._gone: list[str] = []
+        self._waited_for: set[str] = set()
+
+    def stay(self, parent: Lifeline) -> None:
+        """Look again and again, until nothing is active for a while or the parent has gone."""
+        nudged, leaves_at = True, math.inf
+        with Waiting() as waiting:
+            while not parent.gone:
+                found = self._look(nudged=nudged)
+                now = time.monotonic()
+                leaves_at = math.inf if found.active or nudged else leaves_at
+                leaves_at = leaves_at if found.active else min(leaves_at, now + LINGERS_S)
+                if now >= leaves_at:
+                    return
+                self._wait_for(found.active, waiting)
+                nudged = _pause(waiting, min(leaves_at, now + _round(found)), parent)
+
+    def _wait_for(self, active: list[str], waiting: Waiting) -> None:
+        """Wait for the ends of these, too. One that was over once for who waits is only looked at."""
+        for run_id in active:
+            if run_id not in self._waited_for:
+                self._waited_for.add(run_id)
+                waiting.add(f"{self._caller.runs}/{run_id}")
+
+    # --- looked at ----------------------------------------------------------------------------------------
+
+    def _look(self, *, nudged: bool) -> Look:
+        """Look once, and tell what is new; who was asked by the parent has an answer in any case."""
+        found, _ = lookup.consult(self._caller, self._ask)
+        if found.leaves_work():
+            watcher_lock.ensure(self._caller.home)
+        total = found.counts["total"]
+        status = words.status_line(found.counts, found.waiting) if total or self._memory.runs else None
+        lines = [self._memory.tell(shown.run) for shown in reversed(found.shown)]
+        lines += map(self._memory.lose, self._gone)
+        if not lines and (nudged or status != self._status):
+            lines = [{"run": None, "update": None, "notice": None}]
+        self._status = status
+        for line in lines:
+            self._tell({"v": 1, "status": status, "counts": found.counts, **line})
+        return found
+
+    def _ask(self, book: Registry) -> Look:
+        found = look_in(book, self._caller, self._asked)
+        rows = {row.run_id: row for row in book.rows(self._asked.scope, limit=_NEWEST)}
+        recent = [row.run_id for row in rows.values() if row.created_at >= self._since]
+        candidates = dict.fromkeys((*self._memory.open, *found.active, *recent))
+        there = {
+            run_id
+            for run_id in candidates
+            if found.see(self._caller, run_id, rows.get(run_id) or book.row(run_id))
+        }
+        self._gone = [run_id for run_id in candidates if run_id not in there]
+        news = [run_id for run_id in there if self._is_news(found, run_id)]
+        show(found, self._caller, book, news, known_rows=rows.values())
+        return found
+
+    def _is_news(self, found: Look, run_id: str) -> bool:
+        row = found.rows[run_id]
+        return self._memory.is_news(run_id, row.status, settled=row.settled)
+
+
+def _pause(waiting: Waiting, until: float, parent: Lifeline) -> bool:
+    """Sleep until a run has ended, the parent says something or it is time; say whether it was the parent."""
+    while not waiting.done():
+        waiting.pause(until, parent.handle)
+        if parent.speaks():
+            return bool(list(parent.lines()))
+        if time.monotonic() >= until:
+            break
+    return False
+
+
+def _round(found: Look) -> float:
+    """Return when to look again, whatever happens."""
+    if not found.active:
+        return math.inf
+    rows = [found.rows[run_id] for run_id in found.active]
+    unsteady = any(row.status == records.QUEUED or row.settled or row.needs_input for row in rows)
+    return ROUND_S if unsteady else LONG_ROUND_S
+
+
+def everything(caller: Caller) -> Asked:
+    """Return all runs that are the session's, whatever launched them, those that have ended, too."""
+    own = poll.background(caller).scope
+    return Asked(Scope(own.kind, own.key, also=own.also), active=False)

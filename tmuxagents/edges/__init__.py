@@ -1,1 +1,0 @@
-"""Thin hands on the outside world: each module talks to exactly one thing, and decides nothing."""

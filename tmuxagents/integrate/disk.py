@@ -1,0 +1,128 @@
+"""A person's own configuration files, and folders made for files of ours. Touches: a person's files.
+
+A file is read and written whole, as it lies (a link stays one, modes stay). A folder that was made for a file
+of ours goes again once it is empty.
+"""
+
+from __future__ import annotations
+
+import contextlib
+import errno
+import os
+import stat
+
+from tmuxagents.errors import Unusable
+from tmuxagents.system.places import open_regular
+
+TYPE_CHECKING = False
+if TYPE_CHECKING:
+    from collections.abc import Iterator
+
+_LIMIT = 4 * 1024 * 1024
+
+
+def read(path: str) -> bytes | None:
+    """Return a file's content, None if there is none. Raises Unusable for what cannot be read as one."""
+    with _translated(path):
+        try:
+            handle = open_regular(path)
+        except FileNotFoundError:
+            return None
+        with open(handle, "rb") as file:
+            if os.fstat(handle).st_size > _LIMIT:
+                raise OSError(errno.EINVAL, "it is no file that a person writes", path)
+            return file.read()
+
+
+def replace(path: str, before: bytes | None, after: bytes | None, *, private: bool = False) -> None:
+    """Write a file whole or not at all, or remove it. Raises Unusable, also if it is not as it was before.
+
+    `private`: a new one is for no other user.
+    """
+    target = os.path.realpath(path)
+    with _translated(path):
+        if read(target) != before:
+            raise OSError(errno.EAGAIN, "somebody has just changed it", path)
+        if after is None:
+            os.unlink(target)
+        else:
+            _write(target, after, private=private)
+
+
+def _write(target: str, text: bytes, *, private: bool) -> None:
+    making = f"{target}.{os.urandom(6).hex()}"
+    handle = os.open(making, os.O_WRONLY | os.O_CREAT | os.O_EXCL | os.O_CLOEXEC, 0o600)
+    try:
+        with open(handle, "wb") as file:
+            file.write(text)
+            file.flush()
+            _make_like(handle, target, private=private)
+            os.fsync(handle)
+        os.rename(making, target)
+    except BaseException:
+        with contextlib.suppress(FileNotFoundError):
+            os.unlink(making)
+        raise
+
+
+def _make_like(handle: int, target: str, *, private: bool) -> None:
+    """Give a new file the mode and the owner of the one that it replaces, else what a new one has."""
+    try:
+        facts = os.stat(target)
+    except FileNotFoundError:
+        if private:
+            return  # it was made so
+        umask = os.umask(0o077)
+        os.umask(umask)
+        os.fchmod(handle, 0o666 & ~umask)
+        return
+    if (facts.st_uid, facts.st_gid) != (os.getuid(), os.getgid()):
+        os.fchown(handle, facts.st_uid, facts.st_gid)
+    os.fchmod(handle, stat.S_IMODE(facts.st_mode))
+
+
+@contextlib.contextmanager
+def _translated(path: str) -> Iterator[None]:
+    try:
+        yield
+    except OSError as error:
+        kind = "no-space" if error.errno in (errno.ENOSPC, errno.EDQUOT) else "no-permission"
+        hint = "with --dry-run you see the lines, to put them there yourself"
+        raise Unusable(f"{path} cannot be used: {error.strerror}.", kind=kind, hint=hint) from error
+
+
+def missing(path: str) -> int:
+    """Return how many folders on the way to this one, itself included, are not there."""
+    count = 0
+    while not os.path.lexists(path) and os.path.dirname(path) != path:
+        count, path = count + 1, os.path.dirname(path)
+    return count
+
+
+def names(path: str) -> list[str]:
+    """Return the names of what lies in a folder; none where it is no folder."""
+    try:
+        return sorted(os.listdir(path))
+    except (FileNotFoundError, NotADirectoryError):
+        return []
+
+
+def make(path: str, *, private: bool) -> None:
+    """Make a folder and those above it. Raises Unusable."""
+    try:
+        if missing(path):
+            make(os.path.dirname(path), private=private)
+            os.mkdir(path, 0o700 if private else 0o777)
+        elif not os.path.isdir(path):
+            raise NotADirectoryError(20, "it is no folder", path)
+    except OSError as error:
+        message = f"{path} cannot be made: {error.strerror}."
+        raise Unusable(message, kind="no-permission", hint="make it, or move what is in its way") from error
+
+
+def remove(path: str, above: int = 0) -> None:
+    """Remove a folder, and so many above it, as far as they are empty."""
+    with contextlib.suppress(OSError):
+        for _ in range(above + 1):
+            os.rmdir(path)
+            path = os.path.dirname(path)

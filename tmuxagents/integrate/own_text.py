@@ -1,0 +1,170 @@
+"""Our lines in a person's configuration, our files, and our text before an option: put in, found, taken out.
+
+A block stands between two marks, the first with a digest of the lines, so that lines that a person has
+changed are not taken for ours. It also says what besides the lines is ours: a line break before it, or the
+file. A file of ours has its digest in the last line, with the number of folders that were made for it.
+
+Pure.
+"""
+
+from __future__ import annotations
+
+import hashlib
+import re
+
+TYPE_CHECKING = False
+if TYPE_CHECKING:
+    from collections.abc import Sequence
+
+_FIRST = re.compile(
+    rb"^# >>> tmuxagents ([0-9a-f]{8})(|, with the line break|, with the file) >>>\n", re.MULTILINE
+)
+_LAST = b"# <<< tmuxagents <<<\n"
+_ANY_MARK = re.compile(rb"^# (>>>|<<<) tmuxagents\b", re.MULTILINE)
+PLAIN, BREAK, FILE = b"", b", with the line break", b", with the file"
+
+# What became of a block.
+DONE, NOTHING, CHANGED, BROKEN = "done", "nothing", "changed", "broken"
+
+
+class Edited:
+    """A file's new text, and what became of the block in it. None: there is, or is to be, no file."""
+
+    __slots__ = ("outcome", "text")
+
+    def __init__(self, outcome: str, text: bytes | None) -> None:
+        self.outcome = outcome
+        self.text = text
+
+
+class _Block:
+    __slots__ = ("also", "end", "start")
+
+    def __init__(self, start: int, end: int, also: bytes) -> None:
+        self.start = start
+        self.end = end
+        self.also = also
+
+
+def put_block(text: bytes | None, lines: Sequence[str]) -> Edited:
+    """Put a block at the end of a file's text, or in the place of the one that is there."""
+    if text is None:
+        return Edited(DONE, _written(lines, FILE))
+    block = _find(text)
+    if isinstance(block, str):
+        return Edited(block, text)
+    if block is None:
+        # A last line that is open, or goes on in the next one, would take our first into itself.
+        open_end = text != b"" and (not text.endswith(b"\n") or text.endswith(b"\\\n"))
+        also = BREAK if open_end else PLAIN
+        return Edited(DONE, text + (b"\n" if open_end else b"") + _written(lines, also))
+    new = text[: block.start] + _written(lines, block.also) + text[block.end :]
+    return Edited(NOTHING if new == text else DONE, new)
+
+
+def take_block(text: bytes | None) -> Edited:
+    """Take the block out of a file's text again."""
+    block = None if text is None else _find(text)
+    if text is None or block is None:
+        return Edited(NOTHING, text)
+    if isinstance(block, str):
+        return Edited(block, text)
+    before, after = text[: block.start], text[block.end :]
+    if block.also == BREAK and not after:
+        before = before.removesuffix(b"\n")
+    rest = before + after
+    return Edited(DONE, None if block.also == FILE and not rest else rest)
+
+
+def without(text: bytes) -> bytes:
+    """Return what of a file is the person's."""
+    return take_block(text).text or b""
+
+
+def _written(lines: Sequence[str], also: bytes) -> bytes:
+    body = "".join(f"{line}\n" for line in lines).encode()
+    return b"# >>> tmuxagents " + _digest(body) + also + b" >>>\n" + body + _LAST
+
+
+def _digest(body: bytes) -> bytes:
+    return hashlib.sha256(body).hexdigest()[:8].encode()
+
+
+def _find(text: bytes) -> _Block | str | None:
+    """Return the block, None if there is none, or why it cannot be touched."""
+    marks = _ANY_MARK.findall(text)
+    if not marks:
+        return None
+    first = _FIRST.search(text)
+    # Without a line break at the very end a person's editor may have left the last mark.
+    end = -1 if first is None else (text if text.endswith(b"\n") else text + b"\n").find(_LAST, first.end())
+    if first is None or end < 0 or marks != [b">>>", b"<<<"]:
+        return BROKEN
+    if first[1] != _digest(text[first.end() : end]):
+        return CHANGED
+    return _Block(first.start(), min(len(text), end + len(_LAST)), first[2])
+
+
+_MARK = re.compile(rb"\n<!-- tmuxagents ([0-9a-f]{8})(?:, folders (\d),(\d))? -->\n\Z")
+FOREIGN = "foreign"
+NO_FOLDERS = (0, 0)
+
+
+def put_file(before: bytes | None, text: str, folders: tuple[int, int] = NO_FOLDERS) -> Edited:
+    """Return a file's new text; that of somebody else, or one that was changed by hand, stays."""
+    if before is not None:
+        outcome = _outcome(before)
+        if outcome != DONE:
+            return Edited(outcome, before)
+        folders = folders_of(before)
+    new = _marked(text.encode(), folders)
+    return Edited(NOTHING if new == before else DONE, new)
+
+
+def take_file(before: bytes | None) -> Edited:
+    """Return that the file goes, if it is ours."""
+    if before is None:
+        return Edited(NOTHING, None)
+    outcome = _outcome(before)
+    return Edited(outcome, None if outcome == DONE else before)
+
+
+def folders_of(text: bytes | None) -> tuple[int, int]:
+    """Return how many folders were made for a file of ours."""
+    mark = _MARK.search(text or b"")
+    return (int(mark[2]), int(mark[3])) if mark and mark[2] else NO_FOLDERS
+
+
+def _outcome(text: bytes) -> str:
+    mark = _MARK.search(text)
+    if mark is None:
+        return FOREIGN
+    return DONE if mark[1] == _digest(text[: mark.start() + 1]) else CHANGED
+
+
+def _marked(body: bytes, folders: tuple[int, int]) -> bytes:
+    made = b", folders %d,%d" % folders if any(folders) else b""
+    return body + b"\n<!-- tmuxagents " + _digest(body + b"\n") + made + b" -->\n"
+
+
+class InFront:
+    """One such text. `mark`: the part of it that says, wherever it stands, that it is ours."""
+
+    __slots__ = ("_mark", "_text")
+
+    def __init__(self, text: str, mark: str) -> None:
+        self._text = text
+        self._mark = mark
+
+    def is_in(self, value: str) -> bool:
+        """Say whether a value shows it already, wherever."""
+        return self._mark in value
+
+    def joined(self, value: str) -> str:
+        """Return a value with it in front."""
+        return self._text + value
+
+    def parted(self, value: str) -> str | None:
+        """Return a value without it; None where it does not stand as we put it."""
+        rest = value.removeprefix(self._text)
+        return None if rest == value or self.is_in(rest) else rest

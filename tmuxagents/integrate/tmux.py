@@ -1,0 +1,289 @@
+"""Put our text, marks and keys into a person's tmux, and take them out again: running servers, configuration.
+
+First everything is looked at, then it is changed; nothing of the person's is changed besides, and what is
+taken away is taken away to the byte.
+
+Joins.
+"""
+
+from __future__ import annotations
+
+import os
+
+from tmuxagents import tmux
+from tmuxagents.errors import BadRequest, Unusable
+from tmuxagents.integrate import disk, own_text, tmux_texts
+from tmuxagents.integrate.plan import FILE, SERVER, Integration, Step
+from tmuxagents.tmux import place, status
+
+TYPE_CHECKING = False
+if TYPE_CHECKING:
+    from collections.abc import Iterable, Iterator, Mapping, Sequence
+
+    from tmuxagents.integrate.own_text import InFront
+    from tmuxagents.settings.keys import Settings
+
+_TMUXS_OWN = "default"  # the name of the server that a plain `tmux` uses
+_WHY = {
+    own_text.CHANGED: "the lines between the marks of tmuxagents were changed by hand;"
+    " remove them by hand, too",
+    own_text.BROKEN: "the marks of tmuxagents in it are not whole; remove what is left of them by hand",
+}
+
+
+class Wanted:
+    """What somebody wants of an integration: to take it out again, or also keys, and for which program."""
+
+    __slots__ = ("key", "program", "uninstall")
+
+    def __init__(
+        self, *, uninstall: bool = False, key: str | None = None, program: str = "tmuxagents"
+    ) -> None:
+        self.uninstall = uninstall
+        self.key = key  # the one that leads to our table; None: the one that does so already, if any
+        self.program = program
+
+    def lines(self, theirs: Sequence[str]) -> list[str]:
+        """Return the lines of the configuration, without what a person has put into lines of their own."""
+        status = () if any(map(tmux_texts.STATUS.is_in, theirs)) else tmux_texts.STATUS_LINES
+        marks = () if any(map(tmux_texts.WINDOW.is_in, theirs)) else tmux_texts.WINDOW_LINES
+        return [*status, *marks, *(tmux_texts.lines(self.key, self.program) if self.key else ())]
+
+
+def plan(
+    environment: Mapping[str, str], settings: Settings, wanted: Wanted, *, socket: str | None
+) -> Integration:
+    """Look at everything, and say what is to be changed."""
+    uninstall = wanted.uninstall
+    if wanted.key is not None and not tmux_texts.KEY.fullmatch(wanted.key):
+        hint = "a letter or digit, also with M- in front, or C- and a small letter but i and m"
+        raise BadRequest(f"{wanted.key!r} is no key for --keys.", kind="usage", hint=hint, field="keys")
+    found = Integration("tmux", uninstall=uninstall)
+    found.steps += _files(environment, wanted)
+    sockets, sure = _sockets(environment, settings, socket, uninstall=uninstall)
+    for path in sockets:
+        if tmux.listening(path) is None:
+            continue
+        try:
+            server = Server(tmux.Tmux(path))
+            step = server.off() if uninstall else server.on(wanted.key, wanted.program)
+        except tmux.NoServer:
+            continue
+        except Unusable as error:
+            if sure:
+                raise
+            found.warnings.append(f"the tmux server at {path} is left as it is: {error.message}")
+            continue
+        found.steps.append(step)
+    return found
+
+
+def carry_out(found: Integration) -> None:
+    """Change what was planned. The file comes first: it is the one that may be refused."""
+    for step in found.steps:
+        if not step.changes:
+            continue
+        if step.where == FILE:
+            disk.replace(step.path, *step.texts)
+        else:
+            change(step, found)
+
+
+# --- which ones -------------------------------------------------------------------------------------------
+
+
+def _sockets(
+    environment: Mapping[str, str], settings: Settings, socket: str | None, *, uninstall: bool
+) -> tuple[list[str], bool]:
+    """Return the servers that are meant, and whether it is certain that they are."""
+    folder = tmux.socket_folder(environment)
+    inside = tmux.caller(environment)
+    wanted = {
+        place.FLAG: socket,
+        place.ENVIRONMENT: environment.get("TMUXAGENTS_SOCKET"),
+        place.SETTING: settings.tmux_socket,
+    }
+    here = inside.server.socket if inside and inside.lives else None
+    chosen = place.choose(wanted, folder=folder, caller=here, caller_lives=here is not None)
+    usual = [f"{folder}/{_TMUXS_OWN}", f"{folder}/{place.OWN}"]
+    if chosen.source in wanted:
+        return [chosen.socket], True
+    if here is None:
+        return usual, False
+    return ([here, *(path for path in usual if path != here)] if uninstall else [here]), not uninstall
+
+
+def _configurations(environment: Mapping[str, str]) -> list[str]:
+    """Return where tmux looks for a person's configuration, in its order: all that are there are read."""
+    home = environment.get("HOME") or os.path.expanduser("~")
+    named = environment.get("XDG_CONFIG_HOME")
+    folders = [*([named] if named else []), f"{home}/.config"]
+    return [f"{home}/.tmux.conf", *dict.fromkeys(f"{folder}/tmux/tmux.conf" for folder in folders)]
+
+
+# --- the file ---------------------------------------------------------------------------------------------
+
+
+def _files(environment: Mapping[str, str], wanted: Wanted) -> Iterator[Step]:
+    paths = _configurations(environment)
+    texts = {path: text for path in _distinct(paths) if (text := disk.read(path)) is not None}
+    # The last one has the last word, also about status-right.
+    target = None if wanted.uninstall else next(reversed(texts), paths[0])
+    if target is not None and wanted.key is None:
+        wanted.key = next(
+            filter(None, (tmux_texts.key_of(_shown(text) or "") for text in texts.values())), None
+        )
+    for path, text in texts.items():
+        if path != target:
+            yield _file(path, text, own_text.take_block(text))
+    if target is None:
+        return
+    theirs = [_own_lines(text) for text in texts.values()]
+    text, lines = texts.get(target), wanted.lines([line for own in theirs for line in own])
+    step = _file(target, text, own_text.put_block(text, lines) if lines else own_text.take_block(text))
+    if not lines and not step.left:
+        step.leave(None, "it has our text already")
+    yield step
+
+
+def _distinct(paths: Iterable[str]) -> Iterable[str]:
+    """Return paths without those that are links to a later one."""
+    return {os.path.realpath(path): path for path in paths}.values()
+
+
+def _own_lines(text: bytes) -> list[str]:
+    """Return the lines of a configuration that are the person's, and do something."""
+    lines = own_text.without(text).decode("utf-8", "replace").splitlines()
+    return [line for line in lines if not line.lstrip().startswith("#")]
+
+
+def _file(path: str, before: bytes | None, edited: own_text.Edited) -> Step:
+    step = Step(FILE, path)
+    if edited.outcome == own_text.DONE:
+        step.texts = (before, edited.text)
+        step.change(None, _shown(before), _shown(edited.text))
+    elif edited.outcome in _WHY:
+        step.leave(None, _WHY[edited.outcome])
+    return step
+
+
+def _shown(text: bytes | None) -> str | None:
+    return None if text is None else text.decode("utf-8", "replace")
+
+
+_PREFIX = "prefix"
+# What the watcher tells a server, and we.
+_DECLARED = (*(f"@tmuxagents_{name}" for name in status.NAMES), tmux_texts.MARK)
+
+
+class Server:
+    """A server as it is, and what is to be changed of it."""
+
+    def __init__(self, server: tmux.Tmux) -> None:
+        self._server = server
+        self._options = server.options
+        self._step = Step(SERVER, server.socket)
+
+    def on(self, key: str | None, program: str) -> Step:
+        """Plan to put our text and marks in front of what is there, to make room, and to bind keys."""
+        self._show_status()
+        self._show_marks()
+        if key is not None:
+            self._bind(key, program)
+        return self._step
+
+    def off(self) -> Step:
+        """Plan to give back what was there before, and to take away all that is ours."""
+        self._take_out(tmux_texts.VALUE, tmux_texts.STATUS)
+        self._give_length_back()
+        for name in tmux_texts.VALUES:
+            self._take_out(name, tmux_texts.WINDOW)
+        for name in (*_DECLARED, tmux_texts.NOTE):
+            if (value := self._options.read(name)) is not None:
+                self._step.change(name, value, None)
+        return self._step
+
+    def _show_status(self) -> None:
+        step, options = self._step, self._options
+        value = options.read(tmux_texts.VALUE) or ""
+        limit = options.read(tmux_texts.LENGTH) or "0"
+        note = options.read(tmux_texts.MEMORY)
+        is_in = tmux_texts.STATUS.is_in(value)
+        if note is not None or not is_in:  # else the person put it there, and knows how long it is
+            width = None if is_in or tmux_texts.has_job(value) else options.width(tmux_texts.VALUE)
+            after = tmux_texts.length_for(int(limit), width=width, note=note)
+            if after is not None:
+                step.change(tmux_texts.MEMORY, note, tmux_texts.remembered(int(limit), after))
+                step.change(tmux_texts.LENGTH, limit, str(after))
+        if not is_in:
+            step.change(tmux_texts.VALUE, value, tmux_texts.STATUS.joined(value))
+
+    def _show_marks(self) -> None:
+        mark = self._options.read(tmux_texts.MARK)
+        if mark != tmux_texts.FORMAT:
+            self._step.change(tmux_texts.MARK, mark, tmux_texts.FORMAT)
+        for name in tmux_texts.VALUES:
+            value = self._options.read(name) or ""
+            if not tmux_texts.WINDOW.is_in(value):
+                self._step.change(name, value, tmux_texts.WINDOW.joined(value))
+
+    def _bind(self, key: str, program: str) -> None:
+        lines = tmux_texts.lines(key, program)
+        before = self._options.read(tmux_texts.NOTE)
+        if before == tmux_texts.note(lines):
+            return
+        bound = self._server.keys.binding(_PREFIX, key)
+        if bound is not None and not tmux_texts.leads_here(bound):
+            message = f"The key {key} behind your prefix does something already."
+            raise BadRequest(message, kind="usage", hint="give another one: --keys KEY", field="keys")
+        self._step.lines = lines
+        self._step.change(tmux_texts.NOTE, before, tmux_texts.note(lines))
+
+    def _take_out(self, name: str, ours: InFront) -> None:
+        value = self._options.read(name) or ""
+        if not ours.is_in(value):
+            return
+        before = ours.parted(value)
+        if before is None:
+            self._step.leave(name, "our text is not where it was put; take it out by hand")
+        else:
+            self._step.change(name, value, before)
+
+    def _give_length_back(self) -> None:
+        note = self._options.read(tmux_texts.MEMORY)
+        if note is None:
+            return
+        now = self._options.read(tmux_texts.LENGTH) or ""
+        before = tmux_texts.recalled(note, now=now)
+        if before is not None:
+            self._step.change(tmux_texts.LENGTH, now, before)
+        else:
+            self._step.leave(tmux_texts.LENGTH, "it was changed since it was raised")
+        self._step.change(tmux_texts.MEMORY, note, None)
+
+
+def change(step: Step, found: Integration) -> None:
+    """Change a server as it was planned, but nothing that somebody has changed since."""
+    server = tmux.Tmux(step.path)
+    for one in list(step.changes):
+        name = str(one.name)
+        if server.options.read(name) != one.before:
+            step.changes.remove(one)
+            step.leave(name, "somebody has just changed it")
+            continue
+        if name == tmux_texts.NOTE:
+            _unbind(server, one.before)
+            server.keys.bind(step.lines)
+        server.options.write(name, one.after)
+    if found.uninstall:
+        server.status.withdraw()  # the hidden variables behind our formats
+
+
+def _unbind(server: tmux.Tmux, note: str | None) -> None:
+    """Take away the keys that a note tells of."""
+    if note is None:
+        return
+    key = note.partition(" ")[0]
+    if tmux_texts.KEY.fullmatch(key) and tmux_texts.leads_here(server.keys.binding(_PREFIX, key) or ""):
+        server.keys.unbind(_PREFIX, key)
+    server.keys.drop(tmux_texts.TABLE)

@@ -1,0 +1,176 @@
+"""A run whose window is open, until its wrapper has answered: heard of, or given up. Joins.
+
+Several can be open at once: to open a window takes milliseconds, and until a wrapper answers it may be ten
+times as long.
+"""
+
+from __future__ import annotations
+
+import contextlib
+import os
+import sys
+import time
+
+from tmuxagents import tmux
+from tmuxagents.errors import NoSuchRun, Unusable
+from tmuxagents.launch import handover
+from tmuxagents.runs import directory
+from tmuxagents.runs.conclude import conclude
+from tmuxagents.runs.inspect import inspect
+from tmuxagents.system import process
+from tmuxagents.text import safe
+
+TYPE_CHECKING = False
+if TYPE_CHECKING:
+    from collections.abc import Callable, Sequence
+
+    from tmuxagents.runs.endings import Cause
+    from tmuxagents.runs.inspect import Run
+
+ANSWER_LIMIT_S = 30.0
+SLOW_AFTER_S = 2.0
+_LOOK_EVERY_S = 0.25
+_MOST_QUESTIONS = 4  # to tmux, that may say otherwise: it is of another pid namespace, or not so far yet
+_LONGEST_LINE = 200
+
+
+class Launched:
+    """What was launched, where it can be seen, and what its person should know."""
+
+    __slots__ = ("run", "session", "warnings", "window")
+
+    def __init__(self, run: Run, *, session: str, window: str, warnings: list[str]) -> None:
+        self.run = run
+        self.session = session
+        self.window = window
+        self.warnings = warnings
+
+
+class Arrival:
+    """One such run. `slow` is called once, when its wrapper takes its time."""
+
+    __slots__ = (
+        *("_answered", "_begun", "_looked_at", "_questions", "_slow", "_why", "opened", "ours", "run_dir"),
+        "warnings",
+    )
+
+    def __init__(
+        self,
+        run_dir: str,
+        *,
+        ours: handover.Launcher,
+        opened: tmux.Opened,
+        warnings: list[str],
+        slow: Callable[[], None],
+    ) -> None:
+        self.run_dir = run_dir
+        self.ours = ours
+        self.opened = opened
+        self.warnings = warnings
+        self._slow: Callable[[], None] | None = slow
+        self._begun = self._looked_at = time.monotonic()
+        self._answered = False
+        self._why: str | None = None  # nobody is going to answer
+        self._questions = 0
+
+    def wait(self) -> Launched:
+        """Wait until its wrapper has the run; where nobody takes it, it has ended, and that is raised."""
+        try:
+            while not heard([self], ANSWER_LIMIT_S):
+                pass
+        except BaseException as error:  # an interrupt must leave no run that waits for ever
+            self.give_up(f"The launch was broken off ({type(error).__name__}).")
+            raise
+        return self.launched()
+
+    def hear(self, *, answered: bool) -> bool:
+        """Say whether there is no more to be waited for; `answered`: its wrapper has."""
+        self._answered = answered
+        if self._slow is not None and not answered and self._past() >= SLOW_AFTER_S:
+            slow, self._slow = self._slow, None
+            slow()
+        if not answered:
+            self._look()
+        return answered or self._why is not None
+
+    def due_in(self) -> float:
+        """Return in how many seconds there is something to be done, should nobody answer."""
+        return max(0.0, self._looked_at + _LOOK_EVERY_S - time.monotonic())
+
+    def _look(self) -> None:
+        """Find out, now and then, whether nobody will answer. tmux is only asked when all looks lost."""
+        if self.due_in() > 0:
+            return
+        self._looked_at = time.monotonic()
+        pid, started = self.opened.program
+        gone = started is None or process.start_time(pid) != started
+        if gone and self._questions < _MOST_QUESTIONS:
+            self._questions += 1
+            self._why = self._end()
+        if self._why is None and self._past() >= ANSWER_LIMIT_S:
+            self._why = f"The window opened, but nobody answered in it within {ANSWER_LIMIT_S:g} s."
+
+    def _end(self) -> str | None:
+        """Return how the window's program came to an end, None if tmux does not say that it has."""
+        windows = tmux.Tmux(self.opened.server.socket).windows
+        try:
+            end = windows.end_of(self.opened.pane)
+        except tmux.NoServer:
+            return "The window opened, but its tmux server ended at once."
+        except tmux.Refused:
+            return "The window opened, but it was closed at once."
+        except Unusable:  # nobody can say
+            return None
+        if end is None:
+            return None
+        status, line = end
+        how = f" with exit code {status}" if status else ""
+        said = safe.cut(safe.line(line), _LONGEST_LINE)
+        if not os.access(sys.executable, os.X_OK):
+            said = f"{sys.executable} cannot be executed."
+        return f"The window opened, but its program ended at once{how}{f': {said}' if said else '.'}"
+
+    def _past(self) -> float:
+        return time.monotonic() - self._begun
+
+    def launched(self) -> Launched:
+        """Return what was launched, or raise that nobody took it: then the run has ended."""
+        message = self._why or "Nobody answered in the window."
+        # One that came and is slow to say so has the run all the same.
+        if not self._answered and not self.give_up(message):
+            raise Unusable(message, kind="window", hint=f"its run is {os.path.basename(self.run_dir)}")
+        self.ours.close()
+        where = self.opened
+        run = inspect(self.run_dir)
+        self._correct(run)
+        return Launched(run, session=where.session_name, window=where.window, warnings=self.warnings)
+
+    def _correct(self, run: Run) -> None:
+        """Let the window say so where the run waits for a slot against all expectation, or does not."""
+        shown, state = self.opened.state, run.standing.status
+        windows = tmux.Tmux(self.opened.server.socket).windows
+        with contextlib.suppress(Unusable, NoSuchRun):  # then the watcher does
+            while shown != state and not run.ended:
+                windows.set_state(self.opened.window, run.run_id, state)
+                shown, state = state, inspect(self.run_dir).standing.status
+
+    def give_up(self, message: str, cause: Cause | None = None) -> bool:
+        """End the run, unless its wrapper has it by now; say whether it has."""
+        return give_up(self.run_dir, self.ours, message, cause)
+
+
+def give_up(run_dir: str, ours: handover.Launcher | None, message: str, cause: Cause | None = None) -> bool:
+    """End a run that no wrapper has yet; say whether one has after all. `ours`: what it was to take."""
+    if ours is not None:
+        ours.let_go()  # first, and with the names in their place: a wrapper that comes now turns back
+    conclude(run_dir, cause=cause, never_came=message)
+    if ours is not None:
+        ours.close()
+    return directory.read_wrapper(run_dir) is not None
+
+
+def heard(arrivals: Sequence[Arrival], limit_s: float) -> list[Arrival]:
+    """Wait until any of these wrappers has answered or had its time; return those."""
+    limit_s = min([limit_s, *(one.due_in() for one in arrivals)])
+    answered = handover.answered([one.ours for one in arrivals], limit_s)
+    return [one for one in arrivals if one.hear(answered=one.ours in answered)]

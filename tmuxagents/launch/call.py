@@ -1,0 +1,219 @@
+"""One call with several runs: so many windows at once, the next one opens when one ends, results in order.
+
+Everything is refused before the first window opens. After that a run that cannot be opened is an ended run
+like any other, and the others go on.
+
+Joins.
+"""
+
+from __future__ import annotations
+
+import contextlib
+import os
+import time
+
+from tmuxagents import tmux
+from tmuxagents.errors import BadRequest, TmuxAgentsError
+from tmuxagents.launch.arrival import heard
+from tmuxagents.records import FAILED
+from tmuxagents.runs.endings import CWD_CHANGED, PARENT, Cause, misconfigured
+from tmuxagents.runs.inspect import inspect
+from tmuxagents.status.stop import stop
+from tmuxagents.status.wait import Waiting
+
+TYPE_CHECKING = False
+if TYPE_CHECKING:
+    from collections.abc import Callable, Mapping, Sequence
+
+    from tmuxagents.launch.arrival import Arrival
+    from tmuxagents.launch.launch import Launcher
+    from tmuxagents.launch.prepare import Prepared
+
+_OPEN_AT_ONCE = 8  # windows that have not answered yet: enough for any machine to be busy with
+_ANSWER_S = 0.05  # so long an answer is waited for before all else is looked at, too
+
+
+class Task:
+    """One task of a call, and what has become of it. `doom`: why it ends before it begins."""
+
+    __slots__ = (
+        *("arrival", "doom", "ended", "number", "prepared", "run_dir", "run_id", "warnings", "window"),
+    )
+
+    def __init__(self, number: int, prepared: Prepared, runs: str, doom: Cause | None = None) -> None:
+        self.number = number
+        self.prepared = prepared
+        self.doom = doom
+        self.run_id: str = prepared.meta["runId"]
+        self.run_dir = f"{runs}/{self.run_id}"
+        self.ended = False
+        self.arrival: Arrival | None = None  # until its wrapper has answered
+        self.window: str | None = None
+        self.warnings: list[str] = []
+
+    @property
+    def opened(self) -> bool:
+        """Say whether there is a run yet."""
+        return self.ended or os.path.isdir(self.run_dir)
+
+    @property
+    def is_there(self) -> bool:
+        """Say whether its wrapper has answered, or there is none to come."""
+        return self.opened and self.arrival is None
+
+    def give_up_name(self, error: TmuxAgentsError) -> bool:
+        """Go without a name that somebody took a moment ago; say whether that was what is wrong."""
+        request = self.prepared.request
+        if request.name is None or error.faults[0].field != "name" or os.path.isdir(self.run_dir):
+            return False
+        request.name = self.prepared.meta["name"] = None
+        return True
+
+
+class Call:
+    """The runs of one call.
+
+    `doomed`: those that end before they begin, by their number, and why. `named` False: the names of its runs
+    are only wished for.
+    """
+
+    def __init__(
+        self,
+        launcher: Launcher,
+        prepared: Sequence[Prepared],
+        *,
+        most: int,
+        doomed: Mapping[int, Cause] | None = None,
+        named: bool = True,
+    ) -> None:
+        self._launcher = launcher
+        self.settings = launcher.settings
+        self._most = most
+        self._named = named
+        self.cancelled = False
+        self._waiting = Waiting()
+        self._tell_at = 0.0
+        doomed = doomed or {}
+        runs = launcher.caller.runs
+        self.tasks = [Task(number, one, runs, doomed.get(number)) for number, one in enumerate(prepared)]
+
+    def carry_out(self, tell: Callable[[], float], wake: int, is_cancelled: Callable[[], bool]) -> None:
+        """Open the windows, wait for their runs, tell of them. Returns when every run has ended.
+
+        `tell` says at which (monotonic) moment it wants to tell again; `wake` can be read when it may be
+        cancelled.
+        """
+        with self._waiting:
+            try:
+                self._end_doomed()
+                while not all(task.ended for task in self.tasks):
+                    self._go_on(tell, wake, is_cancelled)
+            except BaseException:  # nobody would wait for them any more
+                self._cancel()
+                raise
+        tell()
+
+    def _end_doomed(self) -> None:
+        for task in self.tasks:
+            if task.doom is not None:
+                self._end(task, task.doom)
+
+    def _end(self, task: Task, cause: Cause) -> None:
+        self._launcher.end_unopened(task.prepared, cause)
+        task.ended = True
+
+    def _go_on(self, tell: Callable[[], float], wake: int, is_cancelled: Callable[[], bool]) -> None:
+        """Open one more window if there is room, else wait for something to happen; then look."""
+        following = self._next()
+        if following is not None:
+            self._open(following)
+        if self._arrivals():
+            self._hear(0.0 if following is not None else _ANSWER_S)
+            # To tell is to look at all of them: after each window that would be the most of a large call.
+            if time.monotonic() >= self._tell_at:
+                self._tell_at = tell()
+        elif following is None:
+            self._tell_at = tell()
+            self._waiting.pause(self._tell_at, wake)
+        done = self._waiting.done()
+        for task in self.tasks:
+            if not task.ended and task.run_dir in done:
+                task.ended = True
+                self._mark(task)
+        if is_cancelled() and not self.cancelled:
+            self._cancel()
+
+    def _arrivals(self) -> list[Arrival]:
+        return [task.arrival for task in self.tasks if task.arrival is not None]
+
+    def _next(self) -> Task | None:
+        """Return the task whose turn it is, if there is room for one more."""
+        arrivals = len(self._arrivals())
+        if arrivals >= _OPEN_AT_ONCE or arrivals + len(self._waiting.left) >= self._most:
+            return None
+        return next((task for task in self.tasks if not task.opened), None)
+
+    def _open(self, task: Task) -> None:
+        """Open a task's window."""
+        try:
+            task.arrival = self._launcher.begin(task.prepared)
+        except TmuxAgentsError as error:
+            if not self._named and task.give_up_name(error):
+                self._open(task)
+                return
+            if not os.path.isdir(task.run_dir):  # refused at the last moment
+                self._launcher.end_unopened(task.prepared, _cause(error))
+            self._failed(task, error)
+
+    def _hear(self, limit_s: float) -> None:
+        """Wait for answers out of the windows; whoever has answered is waited for from now on."""
+        for arrival in heard(self._arrivals(), limit_s):
+            task = next(task for task in self.tasks if task.arrival is arrival)
+            task.arrival = None
+            try:
+                launched = arrival.launched()
+            except TmuxAgentsError as error:
+                self._failed(task, error)
+            else:
+                task.warnings, task.window = launched.warnings, launched.window
+                self._waiting.add(task.run_dir)
+
+    def _failed(self, task: Task, error: TmuxAgentsError) -> None:
+        task.warnings = [error.message]
+        task.ended = inspect(task.run_dir).ended
+        if not task.ended:  # its wrapper has it all the same
+            self._waiting.add(task.run_dir)
+
+    def _mark(self, task: Task) -> None:
+        """Let a window say that its run has ended before the next opens: nobody counts more than there are.
+
+        Where none is to be opened the watcher is soon enough.
+        """
+        if task.window is None or self.cancelled or all(one.opened for one in self.tasks):
+            return
+        run = inspect(task.run_dir)
+        if run.ended:
+            with contextlib.suppress(TmuxAgentsError):  # it goes on without
+                windows = tmux.Tmux(self._launcher.place.socket).windows
+                windows.set_state(task.window, task.run_id, run.standing.status)
+
+    def _cancel(self) -> None:
+        """Stop all runs of the call; those that were not opened yet have ended, too."""
+        self.cancelled = True
+        for task in self.tasks:
+            if task.arrival is not None:
+                task.arrival.give_up(PARENT.message, PARENT)
+                task.arrival = None
+                self._waiting.add(task.run_dir)
+            if not task.opened:
+                self._end(task, PARENT)
+        stop([task.run_dir for task in self.tasks if not task.ended], PARENT)
+
+
+def _cause(error: TmuxAgentsError) -> Cause:
+    """Return why a run ended that was refused after its call had begun."""
+    if error.kind == "bad-cwd":
+        return CWD_CHANGED
+    if isinstance(error, BadRequest):
+        return misconfigured(error.message)
+    return Cause(FAILED, "window", error.message)

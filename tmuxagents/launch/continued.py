@@ -1,0 +1,121 @@
+"""What a run takes over from the session that it continues: its set-up as it was recorded, and what was said.
+
+The set-up is that of the session's own plans, not of a preset file that has been changed since.
+
+Pure.
+"""
+
+from __future__ import annotations
+
+from tmuxagents.agents.models import Resolved
+
+TYPE_CHECKING = False
+if TYPE_CHECKING:
+    from collections.abc import Iterable, Mapping
+    from typing import Any
+
+    from tmuxagents.presets.preset import Preset
+
+# Of a plan: what a preset or profile has decided.
+_SET_UP = (
+    *("preset", "presetKind", "presetSource", "presetPath", "presetHash", "presetHides", "tools"),
+    *("systemPrompt", "systemPromptPath", "appendSystemPromptPath", "profile", "nesting"),
+)
+_TICK_S = 0.001  # the precision of moments in a plan
+_SHORT = 8
+
+ASKED = "--replay was given"
+REOPENED = "(opened again by a person)"  # what stands for the task of a run that gets none
+AS_BEFORE = "as that run did"
+
+
+class Continued:
+    """The session that a run continues, and what it takes over from it.
+
+    `keys` go into its plan, `texts` into its directory. `transcript` is what was said before, where that is
+    replayed in the prompt. Without `model` the call, a preset or a setting names one. `profile` is read anew,
+    for its key alone, which is in no file of a run.
+    """
+
+    __slots__ = ("created_at", "keys", "model", "profile", "run_id", "session_id", "texts", "transcript")
+
+    def __init__(  # noqa: PLR0913  (one field a thing that is taken over)
+        self,
+        session_id: str,
+        run_id: str,
+        *,
+        created_at: float = 0.0,
+        transcript: str | None = None,
+        keys: Mapping[str, Any] | None = None,
+        texts: Mapping[str, bytes] | None = None,
+        model: Resolved | None = None,
+        profile: Preset | None = None,
+    ) -> None:
+        self.session_id = session_id
+        self.run_id = run_id  # the session's latest
+        self.created_at = created_at
+        self.transcript = transcript
+        self.keys = keys or {}
+        self.texts = texts or {}
+        self.model = model
+        self.profile = profile
+
+    def plan(self) -> dict[str, Any]:
+        """Return the keys of a plan that it decides."""
+        replayed = {} if self.transcript is None else {"replayed": len(self.transcript)}
+        return {**self.keys, "sessionId": self.session_id, "resumes": self.run_id, **replayed}
+
+    def moment(self, now: float) -> float:
+        """Return when the new run was created: after the one it continues, whatever the clock says."""
+        return max(now, self.created_at + _TICK_S)
+
+
+def set_up(meta: Mapping[str, Any]) -> dict[str, Any]:
+    """Return what a preset or profile has decided of a plan."""
+    return {key: meta[key] for key in _SET_UP if key in meta}
+
+
+def preset(meta: Mapping[str, Any]) -> str | None:
+    """Return the preset of a run by the name that means the same file today."""
+    name, source = meta.get("preset"), meta.get("presetSource")
+    if not isinstance(name, str):
+        return None
+    return f"{source}:{name}" if isinstance(source, str) else name
+
+
+def model(meta: Mapping[str, Any], used: str | None) -> Resolved | None:
+    """Return the model of a session as its latest plan has it, else the one that its child said it used."""
+    planned = meta.get("resolvedModel")
+    if isinstance(planned, str) and planned:
+        requested, source = meta.get("requestedModel"), meta.get("modelSource")
+        return Resolved(str(requested or planned), planned, str(source) if source else None)
+    return Resolved(None, used) if used else None
+
+
+# --- words ------------------------------------------------------------------------------------------------
+
+
+def natively(run_id: str) -> str:
+    """Say that the child goes on with its own session."""
+    return f"continues run {run_id[:_SHORT]} in the child's own session"
+
+
+def replayed(run_id: str, why: str) -> str:
+    """Say that the child is told what was said before."""
+    return f"continues run {run_id[:_SHORT]} by replaying the session in the prompt: {why}"
+
+
+def unsealed(run_id: str, name: str) -> str:
+    """Say that a run's own word for its set-up is not enough."""
+    return f"run {run_id[:_SHORT]} has no seal that says how it was set up: preset {name} is read anew"
+
+
+def changed(run_id: str, names: Iterable[str]) -> str:
+    """Say that the files of a run are not those that it was launched with."""
+    files = " and ".join(names)
+    return f"Run {run_id} is not as it was launched: {files} in it has been changed or removed."
+
+
+def file_problem(run_id: str, what: str) -> str:
+    """Say what is wrong with the session file of a run."""
+    return f"the session file of run {run_id[:_SHORT]} {what}"

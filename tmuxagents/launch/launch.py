@@ -1,0 +1,261 @@
+"""Launch a run: plan it, write its directory, open its window, hand over (then launch/arrival waits). Joins.
+
+Before the directory is written nothing exists, and every refusal happens. After it a failure is a result: no
+run stays queued for ever because its launcher had trouble with tmux.
+"""
+
+from __future__ import annotations
+
+import contextlib
+import os
+import sys
+import time
+
+from tmuxagents import records, tmux
+from tmuxagents.errors import BadRequest, TmuxAgentsError
+from tmuxagents.launch import checks, handover, nesting, plan
+from tmuxagents.launch.arrival import Arrival, give_up
+from tmuxagents.launch.prepare import Prepared, Preparing
+from tmuxagents.registry import learn, lookup
+from tmuxagents.runs import directory, writing
+from tmuxagents.runs.conclude import NEVER_OPENED, conclude
+from tmuxagents.settings import load
+from tmuxagents.system import project, watcher_lock
+from tmuxagents.tmux import place
+
+TYPE_CHECKING = False
+if TYPE_CHECKING:
+    from collections.abc import Callable, Iterator, Mapping
+    from typing import Any
+
+    from tmuxagents.launch.arrival import Launched
+    from tmuxagents.launch.nesting import Leave
+    from tmuxagents.launch.plan import LaunchRequest
+    from tmuxagents.registry.database import Registry
+    from tmuxagents.registry.lookup import Caller
+    from tmuxagents.runs.endings import Cause
+    from tmuxagents.settings.keys import Settings
+    from tmuxagents.tmux.place import Place
+
+_BOOT = f"{os.path.dirname(os.path.dirname(os.path.abspath(__file__)))}/_wrap.py"
+_CURRENT = "current"  # the setting tmux.session: windows go where the caller is
+
+
+class Launcher:
+    """Who launches: its surroundings, and what they mean for each of its runs."""
+
+    def __init__(
+        self,
+        caller: Caller,
+        environment: Mapping[str, str],
+        *,
+        socket: str | None = None,
+        project_presets: bool = True,
+        slow: Callable[[], None] = lambda: None,
+    ) -> None:
+        self.umask = os.umask(0o077)
+        self.caller = caller
+        self.environment = environment
+        self.settings: Settings = load.load(environment, caller.project)
+        self._own: set[str] = set()  # the runs that were launched here: a call's tasks know of one another
+        self.slow = slow  # called when a wrapper takes its time
+        self._leave: Leave | None = None  # of a child that may launch children
+        self._socket = socket
+        self.place, self._inside = self._choose_place()
+        self.preparing = Preparing(caller, environment, self.settings, project_presets=project_presets)
+        self.warnings = [*self.settings.warnings, *([self.place.warning] if self.place.warning else [])]
+
+    def _choose_place(self) -> tuple[Place, tmux.Caller | None]:
+        inside = tmux.caller(self.environment)
+        wanted = {
+            place.FLAG: self._socket,
+            place.ENVIRONMENT: self.environment.get("TMUXAGENTS_SOCKET"),
+            place.SETTING: self.settings.tmux_socket,
+        }
+        chosen = place.choose(
+            wanted,
+            folder=tmux.socket_folder(self.environment),
+            caller=inside.server.socket if inside else None,
+            caller_lives=inside is not None and inside.lives,
+        )
+        return chosen, inside if inside is not None and inside.lives else None
+
+    def launch(self, request: LaunchRequest) -> Launched:
+        """Launch a run and return when its wrapper has it; raise where nothing could be started."""
+        self.check_surroundings()
+        return self.start(self.prepare(request))
+
+    def check_surroundings(self) -> None:
+        """Refuse what the machine or the caller's standing do not allow, for whatever run."""
+        with self.explaining():
+            self._leave = nesting.check(self.environment, self.caller.runs)
+            checks.check_machine(self.caller, self.place, self.environment, self.settings)
+
+    def prepare(self, request: LaunchRequest, **call: Any) -> Prepared:
+        """Return what a run is going to be, or refuse it. `call`: what its call decides of its plan."""
+        with self.explaining():
+            plan.check(request)
+            checks.check_cwd(request.cwd)
+            prepared = self.preparing.prepare(request)
+            self._complete(prepared, call)
+            if request.name is not None:
+                lookup.consult(self.caller, lambda book: checks.refuse_namesake(book, self.caller, request))
+        return prepared
+
+    @contextlib.contextmanager
+    def explaining(self) -> Iterator[None]:
+        """Give a refusal the warnings of settings and presets: one that was left out may be its reason."""
+        try:
+            yield
+        except TmuxAgentsError as refusal:
+            left_out = [warning for warning in self.preparing.left_out() if warning != refusal.message]
+            refusal.warnings = [*self.warnings, *left_out]
+            raise
+
+    def sketch(self, request: LaunchRequest, **call: Any) -> Prepared:
+        """Return a run that is to end before it begins: nothing of its preset or model is in its plan."""
+        if request.timeout is None:
+            request.timeout = self.settings.numbers["timeout"]
+        meta = plan.plan_launch(request, run_id=os.urandom(8).hex(), now=time.time())
+        texts = {directory.PROMPT: plan.prompt_bytes(request.task)}
+        prepared = Prepared(request, meta, texts, variables={}, warnings=())
+        self._complete(prepared, call)
+        return prepared
+
+    def _complete(self, prepared: Prepared, call: Mapping[str, Any]) -> None:
+        """Put into a plan what its call, its session and its window decide."""
+        before = prepared.request.continues
+        own = {} if before is None else {"sessionId": before.session_id}  # whatever its call is
+        prepared.meta |= {**call, **own, "tmux": self._where(prepared.request)}
+        run_id, wanted = prepared.meta["runId"], nesting.depth_of(prepared.meta)
+        prepared.meta |= nesting.plan_keys(run_id, wanted, self._leave)
+
+    def start(self, prepared: Prepared) -> Launched:
+        """Make the run, open its window and have its wrapper take it; where that fails, it is raised."""
+        return self.begin(prepared).wait()
+
+    def begin(self, prepared: Prepared) -> Arrival:
+        """Make the run and open its window; where that fails, the run has ended, and why is raised."""
+        request = prepared.request
+        checks.check_cwd(request.cwd)  # again: the tasks before this one may have taken their time
+        there = _standing(request.cwd)
+        run_dir = f"{self.caller.runs}/{prepared.meta['runId']}"
+        ours: handover.Launcher | None = None
+        try:
+            self._make(prepared)
+            if self._leave is not None:
+                nesting.refuse_crowd(run_dir)
+            warnings = [*self.warnings, *prepared.warnings, *self._remember(request, run_dir)]
+            project.link(request.project, run_dir)
+            ours = handover.Launcher(run_dir)
+            opened = self._open(run_dir, prepared, there, ours)
+        except BaseException as error:  # an interrupt, too, must leave no run that waits for ever
+            words = error.message if isinstance(error, TmuxAgentsError) else f"{type(error).__name__}."
+            give_up(run_dir, ours, f"{NEVER_OPENED} {words}")
+            raise
+        return Arrival(run_dir, ours=ours, opened=opened, warnings=warnings, slow=self.slow)
+
+    def end_unopened(self, prepared: Prepared, cause: Cause) -> str:
+        """Make a run that has ended before it had a window; return its directory."""
+        run_dir = self._make(prepared)
+        conclude(run_dir, cause=cause, never_came=cause.message)
+        lookup.consult(self.caller, lambda book: book.save(filter(None, [learn.row_of(run_dir)])))
+        return run_dir
+
+    def _make(self, prepared: Prepared) -> str:
+        before = prepared.request.continues
+        now = {"createdAt": round(before.moment(time.time()) if before else time.time(), 3)}
+        run_dir = writing.create(self.caller.runs, prepared.meta | now, prepared.texts)
+        watcher_lock.ensure(
+            self.caller.home, self.environment
+        )  # should we die now, somebody says how it ended
+        return run_dir
+
+    def _where(self, request: LaunchRequest) -> dict[str, Any]:
+        """Return what the plan says of tmux: server, wanted session, the server it was launched from."""
+        from_server = self._inside.server if self._inside else None
+        return {
+            "socket": self.place.socket,
+            "session": None if self._current_pane() else place.session_names(request.project)[0],
+            "launcher": learn.key_of(from_server) if from_server else None,
+        }
+
+    def _current_pane(self) -> str | None:
+        """Return the caller's pane if windows are to go to its session, and it is on the chosen server."""
+        inside = self._inside
+        if (
+            self.settings.tmux_session != _CURRENT
+            or inside is None
+            or inside.server.socket != self.place.socket
+        ):
+            return None
+        return inside.pane
+
+    # --- known before there is a window -------------------------------------------------------------------
+
+    def _remember(self, request: LaunchRequest, run_dir: str) -> list[str]:
+        """Put the run into the registry, if its name is still free: what may live is known."""
+        row, own = learn.row_of(run_dir), os.path.basename(run_dir)
+        if row is not None and request.name is not None:
+            try:
+                checks.claim_name(self.caller, request, row)
+            except BadRequest:  # somebody took it a moment ago; nothing has begun
+                writing.remove_unbegun(run_dir)
+                raise
+
+        def ask(book: Registry) -> int:
+            book.save([row] if row else [])
+            self._own.add(own)
+            return checks.count(book, self.caller, request.cwd, besides=self._own)
+
+        working, warnings = lookup.consult(self.caller, ask)
+        if working:
+            runs = "run already works" if working == 1 else "runs already work"
+            warnings.append(f"{working} live {runs} in this directory")
+        return warnings
+
+    # --- in its window ------------------------------------------------------------------------------------
+
+    def _open(
+        self, run_dir: str, prepared: Prepared, there: list[int], ours: handover.Launcher
+    ) -> tmux.Opened:
+        """Open the window, and lay down what its wrapper is to take."""
+        server = tmux.Tmux(self.place.socket, umask=self.umask)
+        waits = prepared.request.after or not checks.has_room(self.caller, self.settings)
+        state = records.QUEUED if waits else records.RUNNING
+        order = _order(run_dir, prepared.meta, state)
+        opened = server.windows.open(order, self._home(prepared.request))
+        ours.hand_over(
+            handover.Handed(
+                environment={**self.environment, **prepared.variables},
+                umask=self.umask,
+                limits=handover.limits_now(),
+                working_directory=there,
+                window=opened.window,
+                session=opened.session_name,
+            )
+        )
+        return opened
+
+    def _home(self, request: LaunchRequest) -> tmux.Home:
+        """Return where the window goes."""
+        pane = self._current_pane()
+        session = tmux.Tmux(self.place.socket).clients.session_of(pane) if pane else None
+        if session is not None:
+            return tmux.Home(session=session)
+        names = place.session_names(request.project)
+        owner = place.owner(request.project)
+        return tmux.Home(names, owner=owner, folder=request.project, own=self.place.own)
+
+
+def _standing(folder: str) -> list[int]:
+    """Return what a folder is known by: it may be replaced before the child stands in it."""
+    there = os.stat(folder)
+    return [there.st_dev, there.st_ino]
+
+
+def _order(run_dir: str, meta: Mapping[str, Any], state: str) -> tmux.Order:
+    run_id = os.path.basename(run_dir)
+    name = place.safe_name(meta["name"] or meta["preset"] or "", run_id[:8])
+    argv = [sys.executable, "-I", "-S", _BOOT, run_dir]
+    return tmux.Order(run_id, name=name, argv=argv, state=state, folder=meta["project"])

@@ -1,0 +1,233 @@
+"""Plan the runs of a call: read their presets and files, resolve their models, or refuse the whole call.
+
+Nothing is written here. What is refused here was never a run.
+
+Joins.
+"""
+
+from __future__ import annotations
+
+import os
+import time
+
+from tmuxagents import records
+from tmuxagents.agents import resolve
+from tmuxagents.errors import BadRequest
+from tmuxagents.launch import plan
+from tmuxagents.launch.faults import Faults
+from tmuxagents.runs import directory, prompt
+
+TYPE_CHECKING = False
+if TYPE_CHECKING:
+    from collections.abc import Mapping, Sequence
+    from typing import Any
+
+    from tmuxagents.agents.models import Resolved
+    from tmuxagents.launch.launch import Launcher
+    from tmuxagents.launch.plan import LaunchRequest
+    from tmuxagents.presets.preset import Preset
+    from tmuxagents.presets.survey import Chooser
+    from tmuxagents.registry.lookup import Caller
+    from tmuxagents.settings.keys import Settings
+
+
+class Prepared:
+    """A run that is decided and not made: what was asked for, its plan, the texts of its directory.
+
+    `variables`: what the child's environment gets besides, and no file may hold.
+    """
+
+    __slots__ = ("meta", "request", "texts", "variables", "warnings")
+
+    def __init__(
+        self,
+        request: LaunchRequest,
+        meta: dict[str, Any],
+        texts: Mapping[str, bytes],
+        *,
+        variables: Mapping[str, str],
+        warnings: Sequence[str],
+    ) -> None:
+        self.request = request
+        self.meta = meta
+        self.texts = texts
+        self.variables = variables
+        self.warnings = list(dict.fromkeys(warnings))
+
+
+class Preparing:
+    """Prepares the runs of one caller: presets are read once."""
+
+    def __init__(
+        self,
+        caller: Caller,
+        environment: Mapping[str, str],
+        settings: Settings,
+        *,
+        project_presets: bool = True,
+    ) -> None:
+        self._caller = caller
+        self._environment = environment
+        self._settings = settings
+        self._project_presets = project_presets
+        self._chooser: Chooser | None = None
+
+    def prepare(self, request: LaunchRequest) -> Prepared:
+        """Return what a run is going to be, or refuse it."""
+        preset = None if request.preset is None else self.chooser().choose(request.preset, cwd=request.cwd)
+        plan.check_preset(preset, request)
+        self._fill_in(request, preset)
+        model = self._model(request, preset)
+        if request.driver == records.LIVE:
+            _check_live(request.agent or plan.DEFAULT_AGENT)
+        run_id = os.urandom(8).hex()
+        meta = plan.plan_launch(request, run_id=run_id, now=time.time(), model=model, preset=preset)
+        variables, warnings = _keys(_keyed(request, preset), meta)
+        blocks = _file_blocks(request)
+        warnings = [
+            *(preset.warnings if preset else []),
+            *model.warnings,
+            *warnings,
+            *prompt.left_out(blocks),
+        ]
+        texts = {directory.PROMPT: _prompt(request, blocks), **plan.prompt_files(preset)}
+        if request.continues is not None:
+            texts |= request.continues.texts
+        return Prepared(request, meta, texts, variables=variables, warnings=warnings)
+
+    def _model(self, request: LaunchRequest, preset: Preset | None) -> Resolved:
+        """Return the model of a run; that of the session it continues, unless the call names another."""
+        before = request.continues
+        kept = before.model if before and not request.model else None
+        keyed = _keyed(request, preset)
+        model = resolve.resolve(
+            kept.resolved if kept else request.model,
+            request.agent or plan.DEFAULT_AGENT,
+            self._environment,
+            self._settings,
+            preset_model=preset.model if preset else None,
+            preset_name=preset.name if preset else None,
+            owner=request.owner,
+            required=before is None and request.needs_model,
+            listed=keyed is None or keyed.api_key is None,
+        )
+        if kept is not None:
+            model.requested, model.source = kept.requested, kept.source
+        return model
+
+    def chooser(self) -> Chooser:
+        """Return who chooses presets; its reader, and YAML with it, is imported by who names one."""
+        from tmuxagents.presets.survey import Chooser  # noqa: PLC0415
+
+        if self._chooser is None:
+            self._chooser = Chooser(
+                self._caller.folder,
+                self._environment,
+                self._settings,
+                project_presets=self._project_presets,
+            )
+        return self._chooser
+
+    def left_out(self) -> list[str]:
+        """Return what had to be left out of the presets, if any were read."""
+        return self._chooser.survey.warnings if self._chooser else []
+
+    def _fill_in(self, request: LaunchRequest, preset: Preset | None) -> None:
+        """Let the preset say what the request leaves open, and the settings the rest."""
+        settings = self._settings
+        request.agent = request.agent or (preset and preset.agent) or settings.default_agent
+        request.driver = request.driver or (preset and preset.driver) or settings.driver
+        if request.timeout is None:
+            named = preset.timeout if preset else None
+            request.timeout = settings.numbers["timeout"] if named is None else named
+        if request.continues is not None and preset is None:
+            return  # the session says what is spared, and not the settings of today
+        spared = preset.keep_background if preset else None
+        request.keep_background |= settings.keep_background if spared is None else spared
+
+
+def _check_live(agent: str) -> None:
+    """Refuse a live child of a brand that has none."""
+    from tmuxagents.agents import AGENTS  # noqa: PLC0415  (few children are live)
+
+    known = AGENTS.get(agent)
+    if known is not None and known.live() is None:
+        message = f"A child of the agent {agent} cannot be live."
+        raise BadRequest(message, kind="bad-argument", hint="give --batch", field="driver")
+
+
+def _keyed(request: LaunchRequest, preset: Preset | None) -> Preset | None:
+    """Return whose key the child gets: the preset's, or that of the profile which its session began with."""
+    return preset or (request.continues.profile if request.continues else None)
+
+
+def _keys(preset: Preset | None, meta: Mapping[str, Any]) -> tuple[Mapping[str, str], list[str]]:
+    """Return the variables of a profile's key, and what is to be warned of."""
+    if preset is None or preset.api_key is None:
+        return {}, []
+    from tmuxagents.presets.survey import key_variables  # noqa: PLC0415  (as above)
+
+    return key_variables(preset, meta)
+
+
+def _file_blocks(request: LaunchRequest) -> list[str]:
+    """Return what stands in the prompt for each file of a request."""
+    if request.reopens or not request.files:
+        return []
+    from tmuxagents.launch import prompt_files  # noqa: PLC0415  (who names no file needs none of it)
+
+    return prompt_files.blocks(request.files, request.cwd, allow_outside=request.allow_outside)
+
+
+def _prompt(request: LaunchRequest, blocks: Sequence[str]) -> bytes:
+    """Return the effective prompt: files, what was said before if that is replayed, the task to the byte."""
+    if request.reopens:
+        return b""
+    transcript = request.continues.transcript if request.continues else None
+    return plan.prompt_bytes(prompt.compose(request.task, blocks=blocks, transcript=transcript))
+
+
+class Batch:
+    """The runs of one call while they are prepared: one call id, and no two of them with one name."""
+
+    def __init__(self, launcher: Launcher) -> None:
+        self.launcher = launcher
+        self._call_id = os.urandom(8).hex()
+        self._names: set[str] = set()
+        self._count = 0
+
+    def prepare(self, request: LaunchRequest, **call: Any) -> Prepared:
+        """Return the next run of the call as it is going to be, or refuse it."""
+        keys = self.keys() | call
+        _refuse_twin(request.name, self._names)
+        return self.launcher.prepare(request, **keys)
+
+    def keys(self) -> dict[str, Any]:
+        """Return what the call decides of its next run's plan: the first one has the id of the call."""
+        number, self._count = self._count, self._count + 1
+        own = {"runId": self._call_id, "sessionId": self._call_id} if number == 0 else {}
+        return {**own, "callId": self._call_id, "taskIndex": number}
+
+
+def prepare(launcher: Launcher, requests: Sequence[LaunchRequest], *, listed: bool = True) -> list[Prepared]:
+    """Return all runs of a call as they are going to be, or refuse the whole call with all that is wrong.
+
+    `listed`: the requests come from a list, however short, and a fault says where in it.
+    """
+    launcher.check_surroundings()
+    batch, faults, prepared = Batch(launcher), Faults(), []
+    for number, request in enumerate(requests):
+        try:
+            prepared.append(batch.prepare(request))
+        except BadRequest as refusal:
+            faults.add_refusal(refusal, f"tasks[{number}]" if listed else "")
+    with launcher.explaining():
+        faults.refuse()
+    return prepared
+
+
+def _refuse_twin(name: str | None, names: set[str]) -> None:
+    if name is not None and name in names:
+        message = f'Two tasks of this call have the name "{name}".'
+        raise BadRequest(message, kind="bad-argument", hint="give each its own", field="name")
+    names.update([name] if name is not None else [])

@@ -1,0 +1,315 @@
+"""A new run in the session of one that has ended: natively, or by a transcript in the prompt. Joins.
+
+Natively the session file of the latest run is copied into the new run's directory, so that each directory
+stands alone. Where there is no file that a child could continue, the prompt tells what was said before, and
+the receipt says why. The set-up is that of the latest plan. A preset that has been changed since is mentioned
+and changes nothing; only a profile's key is taken from the file of today, since no run keeps one.
+"""
+
+from __future__ import annotations
+
+import os
+
+from tmuxagents import records
+from tmuxagents.agents import AGENTS
+from tmuxagents.agents.base import ChildSession
+from tmuxagents.errors import BadRequest, NoSuchRun, NotPossible
+from tmuxagents.launch import checks, continued, prompt_files
+from tmuxagents.launch.continued import Continued
+from tmuxagents.launch.plan import LaunchRequest
+from tmuxagents.presets import disk
+from tmuxagents.records import BATCH, LIVE
+from tmuxagents.registry import sessions
+from tmuxagents.runs import conversation, directory, output, prompt, seal
+from tmuxagents.runs.events import is_figure
+from tmuxagents.runs.inspect import inspect
+from tmuxagents.system import prompt_file as files
+
+TYPE_CHECKING = False
+if TYPE_CHECKING:
+    from collections.abc import Iterable, Sequence
+    from typing import Any
+
+    from tmuxagents.launch.arrival import Launched
+    from tmuxagents.launch.launch import Launcher
+    from tmuxagents.presets.preset import Preset
+    from tmuxagents.runs.inspect import Run
+    from tmuxagents.runs.prompt import FileSpec
+    from tmuxagents.runs.seal import Plan
+    from tmuxagents.settings.keys import Settings
+
+SESSION_LIMIT = 64 * 1024 * 1024
+_PROBLEMS = {
+    records.MISSING: "is missing",
+    records.TOO_LARGE: f"is larger than {SESSION_LIMIT // 1024 // 1024} MB",
+    records.OUTSIDE: "is a link to somewhere else",
+}
+
+
+class Wanted:
+    """What somebody wants of the new run; what is None holds as it did before. `cwd` only for a replay."""
+
+    __slots__ = ("cwd", "driver", "files", "model", "name", "replay", "task", "timeout")
+
+    def __init__(  # noqa: PLR0913  (one field an option)
+        self,
+        task: str,
+        *,
+        model: str | None = None,
+        timeout: float | None = None,
+        name: str | None = None,
+        files: Sequence[str] = (),
+        replay: bool = False,
+        cwd: str | None = None,
+        driver: str | None = None,
+    ) -> None:
+        self.task = task
+        self.model = model
+        self.timeout = timeout
+        self.name = name
+        self.files = files  # as on a command line
+        self.replay = replay
+        self.cwd = cwd
+        self.driver = driver
+
+
+def resume(launcher: Launcher, reference: str, wanted: Wanted) -> tuple[str, Launched]:
+    """Launch a run that goes on with a session; return in which way, and what was launched.
+
+    Nobody else continues the session from before it is looked at until the new run's wrapper has begun.
+    """
+    with sessions.held(reference, launcher.caller) as run_dirs:
+        launcher.check_surroundings()
+        turn = _Turn(run_dirs, launcher, wanted)
+        launched = launcher.start(launcher.prepare(turn.request()))
+    launched.warnings[:0] = turn.warnings
+    return turn.how, launched
+
+
+def reopen(launcher: Launcher, reference: str) -> tuple[str, Launched]:
+    """Open the child's own session again, live and without a prompt; return how, and what was launched."""
+    wanted = Wanted(continued.REOPENED, driver=LIVE)
+    with sessions.held(reference, launcher.caller) as run_dirs:
+        launcher.check_surroundings()
+        turn = _Turn(run_dirs, launcher, wanted)
+        turn.refuse_replay()
+        request = turn.request()
+        request.reopens = True
+        launched = launcher.start(launcher.prepare(request))
+    launched.warnings[:0] = turn.warnings
+    return turn.how, launched
+
+
+def again(launcher: Launcher, run_dir: str, wanted: Wanted) -> tuple[str, Launched]:
+    """Launch a run that does again what one did that went on with a session, from where that one began.
+
+    What was said in the session since is not told to its child; a warning says so.
+    """
+    with sessions.held(os.path.basename(run_dir), launcher.caller) as run_dirs:
+        launcher.check_surroundings()
+        turn = _Turn(run_dirs, launcher, wanted, again=run_dir)
+        launched = launcher.start(launcher.prepare(turn.request()))
+    launched.warnings[:0] = turn.warnings
+    return turn.how, launched
+
+
+def transcript(run_dirs: Iterable[str]) -> str:
+    """Return what was said in the runs of a session, as it stands in the prompt of one that continues it."""
+    return conversation.resume_text(conversation.previous(map(output.told, run_dirs)))
+
+
+class _Turn:
+    """The next run of a session, as it is going to be. `again`: the run that it does once more, if it does.
+
+    Its child goes on from one run (`_before`) and is set up like one (`_like`): the session's latest, unless
+    one is done again.
+    """
+
+    def __init__(
+        self, run_dirs: Sequence[str], launcher: Launcher, wanted: Wanted, *, again: str | None = None
+    ) -> None:
+        self._launcher = launcher
+        self._wanted = wanted
+        self._newest = run_dirs[-1]
+        self._again = again is not None
+        self.warnings: list[str] = []
+        self._like = inspect(again or run_dirs[-1])
+        plan = launched_with(self._like)
+        self._like.meta = plan.meta or self._like.meta
+        self._set_up = SetUp(plan, launcher.settings)
+        self.warnings += self._set_up.warnings
+        self._run_dirs = run_dirs if again is None else self._until_before(run_dirs)
+        self._before = inspect(self._run_dirs[-1])
+        why = continued.ASKED if wanted.replay else None
+        if self._again and "replayed" in self._like.meta:
+            why = continued.AS_BEFORE
+        self._child = ChildSession(problem=why) if why else self._own_session()
+
+    def _until_before(self, run_dirs: Sequence[str]) -> Sequence[str]:
+        """Return the runs of the session up to the one from which the run went on that is done again."""
+        ids = [os.path.basename(run_dir) for run_dir in run_dirs]
+        before = str(self._like.meta.get("resumes"))
+        if before not in ids:
+            message = f"Run {before[:8]}, from which run {self._like.run_id[:8]} went on, is gone."
+            hint = f"go on with what there is: tmuxagents resume {self._like.run_id[:8]} TASK"
+            raise NoSuchRun(message, kind="unknown-run", hint=hint)
+        since = [run_id[:8] for run_id in ids[ids.index(self._like.run_id) + 1 :]]
+        if since:
+            self.warnings.append(f"the child does not know what was said since, in {', '.join(since)}")
+        return run_dirs[: ids.index(before) + 1]
+
+    @property
+    def how(self) -> str:
+        """Return in which way the session goes on."""
+        run_id, problem = self._before.run_id, self._child.problem
+        way = continued.natively(run_id) if problem is None else continued.replayed(run_id, problem)
+        return f"does run {self._like.run_id[:8]} again, {way}" if self._again else way
+
+    def refuse_replay(self) -> None:
+        """Refuse a session that cannot go on but by being told again."""
+        if self._child.problem is not None:
+            message = f"The session cannot be opened again: {self._child.problem}."
+            hint = f"tmuxagents transcript {self._before.run_id[:8]}"
+            raise NotPossible(message, kind="no-window", hint=hint)
+
+    def request(self) -> LaunchRequest:
+        """Return the request for it."""
+        meta, wanted = self._like.meta, self._wanted
+        cwd = self._cwd()
+        before = meta.get("timeout")
+        recorded = before if before is not None and is_figure(before) else None
+        request = LaunchRequest(
+            task=wanted.task,
+            cwd=cwd,
+            project=str(meta.get("project") or self._launcher.caller.project),
+            preset=self._set_up.preset,
+            agent=str(meta.get("agent") or ""),
+            model=wanted.model,
+            name=wanted.name,
+            owner=self._launcher.caller.owner,
+            timeout=recorded if wanted.timeout is None else wanted.timeout,
+            files=self._files(cwd),
+            allow_outside=self._again and meta.get("allowOutside") is True,
+            keep_background=meta.get("keepBackground") is True,
+            continues=self._continued(),
+            driver=wanted.driver or (LIVE if meta.get("driver") == LIVE else BATCH),
+        )
+        self.warnings += checks.keep_name(self._launcher.caller, request, self._like.meta.get("name"))
+        return request
+
+    def _files(self, cwd: str) -> Sequence[FileSpec]:
+        if self._again:
+            return [prompt.read(value, field="files") for value in self._like.meta.get("files") or ()]
+        return prompt_files.parse(self._wanted.files, cwd)
+
+    def _own_session(self) -> ChildSession:
+        """Return the session file of the run before, or why no child could go on with it."""
+        run_id = self._before.run_id
+        agent = AGENTS.get(str(self._before.meta.get("agent")))
+        own = f"{files.resolve(self._launcher.caller.runs)}/{run_id}/{directory.SESSION}"
+        # Read as files for a prompt are: whole, bounded, and no other than this one.
+        found = files.read(own, limit=SESSION_LIMIT, may=lambda there: there == own)
+        if found.problem is not None or agent is None:
+            problem = _PROBLEMS.get(found.problem or "", "cannot be read")
+            return ChildSession(problem=continued.file_problem(run_id, problem))
+        child = agent.session(found.text)
+        if child.problem is None and not os.path.isdir(child.cwd):
+            child.problem = f"belongs to a folder that is gone: {child.cwd}"
+        if child.problem is not None:
+            child.problem = continued.file_problem(run_id, child.problem)
+        return child
+
+    def _cwd(self) -> str:
+        """Return where the new run works: where its session did, unless that is told again elsewhere."""
+        recorded = str(self._like.meta.get("cwd"))
+        if self._wanted.cwd is not None:
+            return self._wanted.cwd
+        # A child works where its session says, whatever has become of the path by which it got there.
+        if self._child.problem is None and files.resolve(recorded) != files.resolve(self._child.cwd):
+            there = self._child.cwd
+            self.warnings.append(f"the child works in {there}, as its own session says, not in {recorded}")
+            return there
+        if not os.path.isdir(recorded):
+            message = f"The working directory of the session is gone: {recorded}."
+            raise BadRequest(message, kind="bad-cwd", hint="give --replay --cwd DIR", field="cwd")
+        return recorded
+
+    def _continued(self) -> Continued:
+        run, native, set_up = self._like, self._child.problem is None, self._set_up
+        created = (directory.read_meta(self._newest) or {}).get("createdAt")
+        own = {directory.SESSION: self._child.text.encode("utf-8")} if native else {}
+        return Continued(
+            str(run.meta.get("sessionId") or run.run_id),
+            self._before.run_id,
+            created_at=float(created) if created is not None and is_figure(created) else 0.0,
+            transcript=None if native else transcript(self._run_dirs),
+            keys=set_up.keys,
+            texts={**set_up.texts, **own},
+            model=continued.model(run.meta, run.state.model),
+            profile=set_up.profile,
+        )
+
+
+_PROFILE = "profile"
+_FILES = (
+    ("systemPromptPath", directory.SYSTEM_PROMPT),
+    ("appendSystemPromptPath", directory.APPEND_SYSTEM_PROMPT),
+)
+
+
+def launched_with(run: Run) -> Plan:
+    """Return what a run was launched with; raise NotPossible if its seal and its directory differ in that."""
+    plan = seal.plan_of(run.run_dir)
+    if plan.changed:
+        hint = f"see what it did: tmuxagents transcript {run.run_id[:8]}; then launch it anew"
+        raise NotPossible(continued.changed(run.run_id, plan.changed), kind="run-changed", hint=hint)
+    return plan
+
+
+class SetUp:
+    """How the child of a run was set up: keys of its plan, files beside it, and what is to be warned of.
+
+    `preset` is the one to be read anew, for want of a seal.
+    """
+
+    __slots__ = ("keys", "preset", "profile", "texts", "warnings")
+
+    def __init__(self, plan: Plan, settings: Settings) -> None:
+        meta = plan.meta or {}
+        self.keys = continued.set_up(meta) if plan.sealed else {}
+        self.preset = None if plan.sealed else continued.preset(meta)
+        self.texts: dict[str, bytes] = {}
+        self.warnings: list[str] = []
+        self.profile: Preset | None = None
+        if self.preset is not None:
+            self.warnings.append(continued.unsealed(str(meta.get("runId")), self.preset))
+        for key, name in _FILES:
+            if self.keys.get(key):
+                self.texts[name] = plan.texts[name]
+        if self.keys.get("presetPath"):
+            self._look_at_file(settings)
+
+    def _look_at_file(self, settings: Settings) -> None:
+        """Take a profile's key from its file, and say if that is another one by now."""
+        kind, path = str(self.keys["presetKind"]), str(self.keys["presetPath"])
+        try:
+            file = disk.read_file(path, kind, str(self.keys.get("presetSource")))
+        except disk.Refused as refused:
+            self._warn(f"cannot be read now ({path}: {refused.why})")
+            return
+        if file.hash != self.keys.get("presetHash"):
+            self._warn(f"has been changed since ({path})")
+        if kind == _PROFILE:
+            self.profile = _parsed(file, settings, str(self.keys["preset"]))
+
+    def _warn(self, what: str) -> None:
+        goes_on = "the session goes on with what it began with"
+        self.warnings.append(f"{self.keys['presetKind']} {self.keys['preset']} {what}: {goes_on}")
+
+
+def _parsed(file: Any, settings: Settings, name: str) -> Preset | None:
+    """Return the profile of a file, if it still is the one of this name."""
+    from tmuxagents.presets import preset  # noqa: PLC0415  (YAML with it, which few sessions need)
+
+    found = preset.parse(file, full_profiles=settings.project_profiles_full)
+    return found if isinstance(found, preset.Preset) and found.name == name else None

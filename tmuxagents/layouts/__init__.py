@@ -1,0 +1,1 @@
+"""Layouts of tmux: files that describe a session, checked, opened and kept filled."""

@@ -1,0 +1,1 @@
+"""The MCP server: the protocol, and a process for each call."""

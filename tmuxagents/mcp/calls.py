@@ -1,0 +1,277 @@
+"""One request that takes its time, the process that carries it out, and what a client is told by itself.
+
+The process leads a session of its own: what ends its caller's group does not end it, and it sees to its
+children. If its caller is killed, it is asked to end. Of its own background runs a client is told each end
+(of a live child, its first settling) once, by log messages: in a session at once, at the level that the
+client has set; without sessions when a request asks for them.
+
+Joins.
+"""
+
+from __future__ import annotations
+
+import contextlib
+import ctypes
+import json
+import os
+import signal
+import subprocess
+import sys
+import time
+
+from tmuxagents import records
+from tmuxagents.mcp import protocol
+from tmuxagents.text import safe
+
+TYPE_CHECKING = False
+if TYPE_CHECKING:
+    from collections.abc import Iterator, Mapping, Sequence
+    from typing import Any
+
+    from tmuxagents.mcp.protocol import Message, Request
+    from tmuxagents.status.wait import Waiting
+
+ALIVE_S = 15.0  # so often a call that says nothing new is told of, so that no client gives it up
+LONGEST_NAME, LONGEST_ADDRESS = 100, 1000
+_WAITING = ("subagent", "delegate_to_subagents")
+
+
+class Call:
+    """A request, and its process."""
+
+    def __init__(self, request: Request, process: Subcall, limit_s: float | None) -> None:
+        self.request = request
+        self.process = process
+        self.is_answered = False
+        self._goes_on = False  # whatever becomes of the client
+        self.last: dict[str, Any] | None = None  # what was told last
+        self.told = 0
+        now = time.monotonic()
+        self.tells_at = now + ALIVE_S
+        self.gives_up_at = None if limit_s is None else now + limit_s
+
+    @property
+    def waits_for_children(self) -> bool:
+        """Say whether it goes on as long as its children do."""
+        return self.request.params.get("name") in _WAITING
+
+    def let_go(self) -> None:
+        """Let it go on to its end: from now on nothing stops it that the client does."""
+        self._goes_on = True
+        self.process.let_go()
+
+    def cancel(self) -> None:
+        """Ask it to end its children and then itself, unless it was let go."""
+        if not self._goes_on:
+            self.process.cancel()
+
+    def progress(self, document: dict[str, Any] | None = None) -> Message | None:
+        """Return how it stands, for a client that wants to know."""
+        self.last = document or self.last
+        self.tells_at = time.monotonic() + ALIVE_S
+        self.told += 1
+        if self.request.token is None or self.is_answered:
+            return None
+        text = self.last["content"][0]["text"] if self.last else "starting"
+        return protocol.progressed(self.request, self.told, text)
+
+    def answer(self, document: dict[str, Any]) -> Message:
+        """Return the answer out of what the process came to."""
+        made = protocol.called if self.request.method == protocol.CALL else protocol.read_out
+        return made(self.request, document)
+
+
+def begin(request: Request, options: Sequence[str], limit_s: float | None) -> Call | Message:
+    """Start what a request asks for; return the error of one that cannot be meant. Raises OSError."""
+    params = request.params
+    if request.method == protocol.RESOURCES:
+        return Call(request, Subcall([*options, "_resource"]), None)
+    if request.method == protocol.READ:
+        if not _is_word(params.get("uri"), LONGEST_ADDRESS):
+            return protocol.error(request.id, protocol.BAD_PARAMS, "A resource is read by its uri.")
+        return Call(request, Subcall([*options, "_resource", "--", params["uri"]]), None)
+    if not _is_word(params.get("name"), LONGEST_NAME):
+        return protocol.error(request.id, protocol.BAD_PARAMS, "A call has the name of a tool.")
+    arguments = params.get("arguments")
+    try:
+        given = json.dumps({} if arguments is None else arguments).encode()
+    except RecursionError:  # it could just be read
+        return protocol.error(request.id, protocol.BAD_PARAMS, "These arguments are nested too deeply.")
+    words = [*options, "call", "--stream", "--", params["name"], "-"]
+    return Call(request, Subcall(words, given), limit_s)
+
+
+def _is_word(value: Any, longest: int) -> bool:
+    """Say whether this fits on a command line."""
+    return isinstance(value, str) and 0 < len(value) <= longest and value.isprintable()
+
+
+_PIECE = 1024 * 1024
+_PR_SET_PDEATHSIG = 1
+_libc = ctypes.CDLL(None)
+
+
+class Subcall:
+    """One call that is carried out by a process."""
+
+    def __init__(self, words: Sequence[str], content: bytes = b"") -> None:
+        command = [sys.executable, "-P", "-m", "tmuxagents", *words]
+        stdin, caller = _holding(content), os.getpid()
+
+        def be_asked() -> None:
+            # Held back until it listens (cli/interrupts): in the middle of its start they could be lost.
+            signal.pthread_sigmask(signal.SIG_BLOCK, [signal.SIGINT, signal.SIGUSR1])
+            _libc.prctl(_PR_SET_PDEATHSIG, int(signal.SIGINT), 0, 0, 0)
+            if os.getppid() != caller:
+                os._exit(1)  # it was killed a moment ago
+
+        try:
+            self._process = subprocess.Popen(
+                command,
+                stdin=stdin,
+                stdout=subprocess.PIPE,
+                start_new_session=True,
+                preexec_fn=be_asked,  # noqa: PLW1509  (this program has one thread)
+            )
+        finally:
+            os.close(stdin)
+        assert self._process.stdout is not None
+        self.handle = self._process.stdout.fileno()
+        os.set_blocking(self.handle, False)
+        self._begun = b""
+        self.is_over = False
+
+    def lines(self) -> Iterator[bytes]:
+        """Yield the whole lines that have come; `is_over` is right after that."""
+        with contextlib.suppress(BlockingIOError):
+            while piece := os.read(self.handle, _PIECE):
+                *whole, self._begun = (self._begun + piece).split(b"\n")
+                yield from whole
+            self.is_over = True
+
+    def cancel(self) -> None:
+        """Ask it to end its children and then itself."""
+        if self._process.poll() is None:
+            self._process.send_signal(signal.SIGINT)
+
+    def let_go(self) -> None:
+        """Have it go on whatever is asked later, and whatever becomes of us."""
+        if self._process.poll() is None:
+            self._process.send_signal(signal.SIGUSR1)
+
+    def close(self) -> int | None:
+        """Stop listening; return its exit code, None while it goes on."""
+        assert self._process.stdout is not None
+        self._process.stdout.close()
+        with contextlib.suppress(subprocess.TimeoutExpired):
+            return self._process.wait(1.0 if self.is_over else 0.0)
+        return None
+
+
+def _holding(content: bytes) -> int:
+    """Return a descriptor that these bytes are read from, however many they are."""
+    memory = os.memfd_create("arguments")
+    rest = memoryview(content)
+    while rest:
+        rest = rest[os.write(memory, rest) :]
+    os.lseek(memory, 0, os.SEEK_SET)
+    return memory
+
+
+def still_working(last: Mapping[str, Any] | None, limit_s: float) -> dict[str, Any]:
+    """Return the document of a call that goes on without its client. `last`: what was told of it last."""
+    details: Mapping[str, Any] = last["details"] if last is not None else {}
+    lines = [f"Not done after {limit_s:g} s. It goes on; ask again later:", *_lines(details)]
+    content = [{"type": "text", "text": "\n".join(lines)}]
+    return {"content": content, "details": details, "isError": False}
+
+
+def _lines(details: Mapping[str, Any]) -> Iterator[str]:
+    for run in details.get("runs", ()):
+        yield f'{_called(run)} {run["status"]}: background_agent_status {{"runId": "{run["runId"]}"}}'
+    for window in details.get("windows", ()):
+        ask = f'get_subagent_output {{"sessionId": "{window["sessionId"]}"}}'
+        yield f"{_called(window)} {window['state']}: {ask}"
+
+
+def _called(run: Mapping[str, Any]) -> str:
+    return safe.line(str(run.get("preset") or run.get("name") or "agent"))
+
+
+LOOK_S = 1.0
+_DEFAULT = "info"  # until the client says otherwise
+_MOST_KEPT = 200
+_LEVELS = {records.COMPLETED: "info", records.ABORTED: "notice", records.FAILED: "warning"}
+_TOLD = ("runId", "name", "preset", "status", "reason", "errorMessage", "elapsedSeconds")
+
+
+class Notices:
+    """The background runs of one client, and what it has not been told of them yet."""
+
+    def __init__(self) -> None:
+        self._waiting: Waiting | None = None  # only who launches something pays for what it needs
+        self._seen: set[str] = set()
+        self._kept: list[tuple[str, dict[str, Any]]] = []
+        self._level: str | None = None
+
+    def hear(self, request: Request) -> list[Message]:
+        """Take in what a request says about log messages; return what is to be told before its answer."""
+        if not request.is_stateless:
+            self._level = request.level or self._level or _DEFAULT
+            return self._due(self._level)
+        return self._due(request.level) if request.level else []
+
+    def watch(self, document: dict[str, Any]) -> None:
+        """Follow the run that a call has started in the background, if it has started one."""
+        run = document["details"].get("run")
+        if document["isError"] or not isinstance(run, dict) or run["runId"] in self._seen:
+            return
+        from tmuxagents.status.wait import Waiting  # noqa: PLC0415  (as above)
+
+        self._seen.add(run["runId"])
+        self._waiting = self._waiting or Waiting()
+        self._waiting.add(run["runDir"])
+
+    def pause(self) -> float | None:
+        """Return how long nobody has to look; None where nothing is followed."""
+        return LOOK_S if self._waiting is not None and self._waiting.left else None
+
+    def news(self) -> list[Message]:
+        """Look at the runs; return what is to be told."""
+        if self._waiting is None or not self._waiting.left:
+            return []
+        self._waiting.pause(time.monotonic())
+        for run_dir in [*self._waiting.done(), *self._settled()]:
+            self._keep(run_dir)
+        return self._due(self._level) if self._level else []
+
+    def _settled(self) -> Iterator[str]:
+        """Yield the live runs that have settled: their announcement is out, though they go on."""
+        from tmuxagents.runs import directory  # noqa: PLC0415  (as above)
+
+        assert self._waiting is not None
+        for one in [one for one in self._waiting.left if directory.is_announced(one.run_dir)]:
+            one.let_go()
+            self._waiting.left.remove(one)
+            yield one.run_dir
+
+    def _keep(self, run_dir: str) -> None:
+        from tmuxagents.errors import NoSuchRun  # noqa: PLC0415
+        from tmuxagents.runs.inspect import inspect  # noqa: PLC0415  (as above)
+
+        with contextlib.suppress(NoSuchRun):  # somebody has removed it meanwhile
+            run = inspect(run_dir).document(time.time())
+            level = _LEVELS.get(run["status"], "info")
+            told = {key: run[key] for key in _TOLD}
+            self._kept = [*self._kept, (level, {"text": _text(run), **told})][-_MOST_KEPT:]
+
+    def _due(self, wanted: str) -> list[Message]:
+        kept, self._kept = self._kept, []
+        least = protocol.LEVELS.index(wanted)
+        return [protocol.logged(level, data) for level, data in kept if protocol.LEVELS.index(level) >= least]
+
+
+def _text(run: dict[str, Any]) -> str:
+    how = run["status"] if run["status"] in records.ENDED else "has answered"
+    reason = f" ({run['reason']})" if run["status"] in (records.FAILED, records.ABORTED) else ""
+    return f"{run['name'] or run['preset'] or 'agent'} {run['runId']} {how}{reason}"

@@ -1,0 +1,319 @@
+"""The Model Context Protocol as messages: lines become requests, answers become lines. Joins.
+
+Both eras are spoken. A request that carries its protocol version is of the stateless one (2026-07-28), any
+other of those that begin with `initialize`; nothing is concluded from an earlier request. The shipped
+workflow prompts are offered to people, with a task.
+"""
+
+from __future__ import annotations
+
+import json
+
+from tmuxagents import __version__
+from tmuxagents.tools import answers, catalogue
+
+TYPE_CHECKING = False
+if TYPE_CHECKING:
+    from collections.abc import Mapping
+    from typing import Any
+
+    Message = dict[str, Any]
+
+STATELESS = ("2026-07-28",)
+WITH_HANDSHAKE = ("2025-11-25", "2025-06-18", "2025-03-26", "2024-11-05")  # the latest first
+PARSE, INVALID, NO_METHOD, BAD_PARAMS, INTERNAL, UNSUPPORTED = -32700, -32600, -32601, -32602, -32603, -32022
+NO_RESOURCE = -32002  # of the versions with a handshake; the stateless one has BAD_PARAMS in its place
+LEVELS = ("debug", "info", "notice", "warning", "error", "critical", "alert", "emergency")
+CALL, RESOURCES, READ = "tools/call", "resources/list", "resources/read"
+SET_LEVEL = "logging/setLevel"
+_PREFIX = "io.modelcontextprotocol/"
+_VERSION, _SERVER, _LEVEL = (f"{_PREFIX}{name}" for name in ("protocolVersion", "serverInfo", "logLevel"))
+_INFO = {"name": "tmuxagents", "title": "tmuxagents", "version": __version__}
+_KEPT_MS = 60_000  # a list of tools does not change while this program stays the same
+
+
+class Request:
+    """One message of a client. Without an id it is a notification, and nothing answers it."""
+
+    __slots__ = ("id", "is_stateless", "level", "method", "params", "token", "version")
+
+    def __init__(self, method: str, params: Mapping[str, Any], id: Any = None) -> None:  # noqa: A002
+        meta = params.get("_meta")
+        meta = meta if isinstance(meta, dict) else {}
+        token = meta.get("progressToken")
+        self.method = method
+        self.params = params
+        self.id = id
+        self.version = meta.get(_VERSION)
+        self.is_stateless = self.version is not None and method != "initialize"
+        self.token = token if _is_id(token) else None
+        given = {SET_LEVEL: params.get("level")}.get(method)
+        level = meta.get(_LEVEL) if self.is_stateless else given
+        self.level = (
+            level if isinstance(level, str) and level in LEVELS else None
+        )  # to be told of that or worse
+
+
+class Refused(Exception):
+    """A request whose parameters mean nothing; its words are for the client."""
+
+
+def _is_id(value: Any) -> bool:
+    return isinstance(value, str) or type(value) is int
+
+
+def read(line: bytes) -> Request | Message | None:
+    """Return the request of a line, the error that answers it, or nothing where nothing is to be said."""
+    try:
+        said = json.loads(line)
+    except (ValueError, RecursionError):
+        return error(None, PARSE, "This is no JSON.")
+    if not isinstance(said, dict) or said.get("jsonrpc") != "2.0":
+        return error(None, INVALID, "This is no message of JSON-RPC 2.0.")
+    own, method, params = said.get("id"), said.get("method"), said.get("params", {})
+    if method is None and ("result" in said or "error" in said):
+        return None  # an answer; we never ask
+    if not isinstance(method, str) or not ("id" not in said or _is_id(own)):
+        return error(own if _is_id(own) else None, INVALID, "A request has a method and an id.")
+    if not isinstance(params, dict):
+        return error(own, BAD_PARAMS, "params must be an object.") if "id" in said else None
+    return Request(method, params, own)
+
+
+# --- answers ----------------------------------------------------------------------------------------------
+
+
+def error(own: Any, code: int, message: str, data: Any = None) -> Message:
+    """Return an error of the protocol."""
+    body = {"code": code, "message": message}
+    return {"jsonrpc": "2.0", "id": own, "error": body if data is None else {**body, "data": data}}
+
+
+def result(request: Request, body: Mapping[str, Any]) -> Message:
+    """Return the answer to a request, in the shape of its era."""
+    if request.is_stateless:
+        body = {**body, "resultType": "complete", "_meta": {_SERVER: _INFO}}
+    return {"jsonrpc": "2.0", "id": request.id, "result": body}
+
+
+def answer(request: Request, *, offered: bool) -> Message | None:
+    """Return the answer to what can be answered at once, else None. `offered`: the client may delegate."""
+    if request.is_stateless and request.version not in STATELESS:
+        known = {"supported": [*STATELESS, *WITH_HANDSHAKE], "requested": str(request.version)}
+        return error(request.id, UNSUPPORTED, "This protocol version is not spoken here.", known)
+    try:
+        return _answered(request, offered=offered)
+    except (Refused, Unknown) as why:
+        return error(request.id, BAD_PARAMS, str(why))
+
+
+def _answered(request: Request, *, offered: bool) -> Message | None:
+    if request.method.endswith("/list") and request.params.get("cursor") is not None:
+        raise Refused("This cursor is none of ours.")  # all that is listed here is one page
+    if request.method in (CALL, READ) or (request.method == RESOURCES and offered):
+        return None
+    make = _METHODS.get(request.method)
+    if make is None or (request.is_stateless and request.method in _OF_SESSIONS):
+        return error(request.id, NO_METHOD, f"There is no method {request.method[:40]!r} here.")
+    return result(request, make(request, offered))
+
+
+def _initialized(request: Request, _offered: bool) -> Message:  # noqa: FBT001  (as all of this table)
+    asked = request.params.get("protocolVersion")
+    version = asked if asked in WITH_HANDSHAKE else WITH_HANDSHAKE[0]
+    return {"protocolVersion": version, "serverInfo": _INFO, **_described()}
+
+
+def _discovered(_request: Request, _offered: bool) -> Message:  # noqa: FBT001
+    return {"supportedVersions": list(STATELESS), **_described(), **_cached()}
+
+
+def _described() -> Message:
+    return {"capabilities": CAPABILITIES, "instructions": INSTRUCTIONS}
+
+
+def _cached() -> Message:
+    return {"ttlMs": _KEPT_MS, "cacheScope": "private"}
+
+
+def _page(request: Request, key: str, entries: list[Message], *, kept: bool = True) -> Message:
+    cached = _cached() if kept else {**_cached(), "ttlMs": 0}
+    return {key: entries, **(cached if request.is_stateless else {})}
+
+
+def _tools(request: Request, offered: bool) -> Message:  # noqa: FBT001
+    return _page(request, "tools", tools() if offered else [])
+
+
+def _no_resources(request: Request, _offered: bool) -> Message:  # noqa: FBT001
+    return _page(request, "resources", [])
+
+
+def _templates(request: Request, offered: bool) -> Message:  # noqa: FBT001
+    return _page(request, "resourceTemplates", templates() if offered else [])
+
+
+def _prompts(request: Request, offered: bool) -> Message:  # noqa: FBT001
+    return _page(request, "prompts", listed() if offered else [])
+
+
+def _prompt(request: Request, _offered: bool) -> Message:  # noqa: FBT001
+    return got(request.params.get("name"), request.params.get("arguments"))
+
+
+def _level_set(request: Request, _offered: bool) -> Message:  # noqa: FBT001
+    if request.level is None:
+        raise Refused(f"level must be one of {', '.join(LEVELS)}.")
+    return {}
+
+
+def _nothing(_request: Request, _offered: bool) -> Message:  # noqa: FBT001
+    return {}
+
+
+_METHODS = {
+    "initialize": _initialized,
+    "server/discover": _discovered,
+    "tools/list": _tools,
+    RESOURCES: _no_resources,
+    "resources/templates/list": _templates,
+    "prompts/list": _prompts,
+    "prompts/get": _prompt,
+    SET_LEVEL: _level_set,
+    "ping": _nothing,
+}
+_OF_SESSIONS = ("initialize", SET_LEVEL)  # the stateless era has none
+
+
+# --- calls ------------------------------------------------------------------------------------------------
+
+
+def called(request: Request, document: Mapping[str, Any]) -> Message:
+    """Return the answer to a call from what the tool has come to."""
+    return result(request, tool_result(document))
+
+
+def tool_result(document: Mapping[str, Any]) -> Message:
+    """Return a result with its text also in the object: some clients show their model nothing else."""
+    text = document["content"][0]["text"]
+    told = {"text": text, **answers.compact(document["details"])}
+    return {"content": document["content"], "structuredContent": told, "isError": document["isError"]}
+
+
+def read_out(request: Request, document: Mapping[str, Any]) -> Message:
+    """Return the answer to a request about resources from what was found."""
+    if not document["isError"]:
+        kind = "resources" if request.method == RESOURCES else "contents"
+        return result(request, _page(request, kind, document[kind], kept=False))
+    problem = document["details"]["error"]
+    code = INTERNAL if problem["kind"] == "internal" else BAD_PARAMS if request.is_stateless else NO_RESOURCE
+    return error(request.id, code, problem["message"], {"uri": request.params.get("uri")})
+
+
+def logged(level: str, data: Message) -> Message:
+    """Return a log message, as a notification."""
+    told = {"level": level, "logger": "tmuxagents", "data": data}
+    return {"jsonrpc": "2.0", "method": "notifications/message", "params": told}
+
+
+def failed(request: Request, message: str) -> Message:
+    """Return the answer to a call of which nothing can be told but this."""
+    if request.method != CALL:
+        return error(request.id, INTERNAL, message)
+    body = {"content": [{"type": "text", "text": message}], "isError": True}
+    return result(request, {**body, "structuredContent": {"text": message}})
+
+
+def progressed(request: Request, count: int, message: str) -> Message:
+    """Return how a call stands, as a notification."""
+    told = {"progressToken": request.token, "progress": count, "message": message}
+    return {"jsonrpc": "2.0", "method": "notifications/progress", "params": told}
+
+
+def cancelled_id(request: Request) -> Any:
+    """Return the id of the request that is to be cancelled, None if the message is about something else."""
+    wanted = request.params.get("requestId") if request.method == "notifications/cancelled" else None
+    return wanted if _is_id(wanted) else None
+
+
+CAPABILITIES: dict[str, Any] = {"tools": {}, "resources": {}, "prompts": {}, "logging": {}}
+INSTRUCTIONS = (
+    "Delegate work to child agents (subagents), each in a tmux window of its own that a person can watch. "
+    "Short tasks: subagent or delegate_to_subagents. Long ones: background_agent, then "
+    "background_agent_status. What runs said and came to are resources, too."
+)
+_LOOKS_ONLY = (
+    "background_agent_status",
+    "get_subagent_output",
+    "get_subagent_session",
+    "list_subagent_profiles",
+)
+
+
+def tools() -> list[dict[str, Any]]:
+    """Return the tools of the catalogue."""
+    return [_tool(tool) for tool in catalogue.TOOLS]
+
+
+def _tool(tool: catalogue.Tool) -> dict[str, Any]:
+    shape = {"name": tool.name, "title": tool.label, "description": tool.description}
+    hints = {"readOnlyHint": tool.name in _LOOKS_ONLY}
+    return {**shape, "inputSchema": tool.parameters, "annotations": hints}
+
+
+def templates() -> list[dict[str, Any]]:
+    """Return how the resources of any run are called."""
+    kinds = (
+        ("output", "Last answer of a run", "text/markdown"),
+        ("transcript", "Transcript of a run", "text/plain"),
+        ("result", "How a run ended, as JSON", "application/json"),
+    )
+    return [
+        {"uriTemplate": f"tmuxagents://runs/{{runId}}/{kind}", "name": kind, "title": title, "mimeType": mime}
+        for kind, title, mime in kinds
+    ]
+
+
+_PLACE = "$ARGUMENTS"  # where the task stands in a prompt
+
+
+class Unknown(Exception):
+    """There is no such prompt, or it was asked for without its task; the words are for the client."""
+
+
+def _texts() -> dict[str, str]:
+    from tmuxagents.system import shipped  # noqa: PLC0415  (few clients ask for prompts)
+
+    return shipped.prompts()
+
+
+def listed() -> list[dict[str, Any]]:
+    """Return all prompts as the protocol lists them."""
+    return [_shape(name, text) for name, text in _texts().items()]
+
+
+def _parts(text: str) -> tuple[dict[str, Any], str]:
+    from tmuxagents.text import yaml  # noqa: PLC0415  (as above, and yaml)
+
+    found = yaml.parse(text)
+    return found.fields, found.body.strip()
+
+
+def _shape(name: str, text: str) -> dict[str, Any]:
+    fields, _ = _parts(text)
+    task = {"name": "task", "description": str(fields["argument-hint"]).strip("<>"), "required": True}
+    return {"name": name, "description": fields["description"], "arguments": [task]}
+
+
+def got(name: Any, arguments: Any) -> dict[str, Any]:
+    """Return one prompt with its task in it."""
+    prompts = _texts()
+    text = prompts.get(name) if isinstance(name, str) else None
+    if text is None:
+        raise Unknown(f"There is no such prompt; there are {', '.join(prompts)}.")
+    task = arguments.get("task") if isinstance(arguments, dict) else None
+    if not isinstance(task, str) or not task.strip():
+        raise Unknown(f"{name} needs its argument: task, a text.")
+    fields, body = _parts(text)
+    content = {"type": "text", "text": body.replace(_PLACE, task)}
+    return {"description": fields["description"], "messages": [{"role": "user", "content": content}]}

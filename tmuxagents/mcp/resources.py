@@ -1,0 +1,104 @@
+"""What runs said and came to, by addresses: the latest ones as a list, and one of them as text. Joins."""
+
+from __future__ import annotations
+
+import collections
+import os
+
+from tmuxagents import records
+from tmuxagents.errors import BadRequest, NotPossible
+from tmuxagents.launch import nesting
+from tmuxagents.registry import lookup
+from tmuxagents.runs import output
+from tmuxagents.runs.inspect import inspect
+from tmuxagents.status import poll
+from tmuxagents.system import watcher_lock
+from tmuxagents.text import jsonline, safe
+
+TYPE_CHECKING = False
+if TYPE_CHECKING:
+    from collections.abc import Iterable, Iterator, Mapping
+    from typing import Any
+
+    from tmuxagents.registry.database import Row
+    from tmuxagents.registry.lookup import Caller
+    from tmuxagents.runs.inspect import Run
+
+SCHEME = "tmuxagents://runs/"
+MOST_RUNS = 20
+MOST_BYTES = 256 * 1024
+_KINDS = {"output": "text/markdown", "transcript": "text/plain", "result": "application/json"}
+
+
+def listed(caller: Caller, environment: Mapping[str, str]) -> list[dict[str, Any]]:
+    """Return what there is of the caller's latest runs, the newest first."""
+    nesting.check(environment, caller.runs)
+    scope = poll.asked_by(caller, ()).scope
+    rows, _ = lookup.consult(caller, lambda book: list(book.rows(scope, limit=MOST_RUNS)))
+    return [entry for row in rows for entry in _entries(row)]
+
+
+def _entries(row: Row) -> Iterator[dict[str, Any]]:
+    name = safe.line(row.name or row.preset or "agent")
+    for kind, mime in _KINDS.items():
+        if kind == "transcript" or row.status in records.ENDED:
+            yield {
+                "uri": f"{SCHEME}{row.run_id}/{kind}",
+                "name": f"{row.run_id}/{kind}",
+                "title": f"{name}: {kind}",
+                "description": f"{row.status}: {safe.cut(safe.line(row.task or ''), 80)}",
+                "mimeType": mime,
+            }
+
+
+def read(address: str, caller: Caller, environment: Mapping[str, str]) -> list[dict[str, Any]]:
+    """Return the content of an address, or refuse it."""
+    nesting.check(environment, caller.runs)
+    reference, _, kind = address.removeprefix(SCHEME).rpartition("/")
+    if not address.startswith(SCHEME) or kind not in _KINDS or not reference:
+        shown = safe.cut(safe.line(address), 80)
+        message = f'There is no resource "{shown}": they are called {SCHEME}RUN/{"|".join(_KINDS)}.'
+        raise BadRequest(message, kind="bad-argument", field="uri")
+    run = inspect(lookup.find(reference, caller))
+    text = {"output": _output, "transcript": _transcript, "result": _result}[kind](run, caller)
+    return [{"uri": address, "mimeType": _KINDS[kind], "text": text}]
+
+
+def _output(run: Run, _caller: Caller) -> str:
+    return output.answer(run, MOST_BYTES) or ""
+
+
+def _transcript(run: Run, _caller: Caller) -> str:
+    lines = output.transcript_lines(run.run_dir, follow=False)
+    return "".join(_head_and_tail(safe.text(line.decode("utf-8", "replace")) + "\n" for line in lines))
+
+
+def _head_and_tail(lines: Iterable[str]) -> Iterator[str]:
+    """Yield lines, without those in the middle where they are too many for one answer."""
+    room = MOST_BYTES // 2
+    kept: collections.deque[str] = collections.deque()
+    size = left_out = 0
+    for line in lines:
+        room -= len(line)
+        if room >= 0:
+            yield line
+            continue
+        kept.append(line)
+        size += len(line)
+        while size > MOST_BYTES // 2 and len(kept) > 1:
+            size -= len(kept.popleft())
+            left_out += 1
+    if left_out:
+        yield f"[... {left_out} lines left out ...]\n"
+    yield from kept
+
+
+def _result(run: Run, caller: Caller) -> str:
+    if run.result is None:
+        if run.ended:
+            watcher_lock.ensure(caller.home)
+        message = (
+            f"Run {os.path.basename(run.run_dir)} is {run.standing.status}: its result is not written yet."
+        )
+        raise NotPossible(message, kind="run-running", hint="ask again later", field="uri")
+    return jsonline.encode(run.result).decode()

@@ -1,0 +1,265 @@
+"""The MCP server: one loop over what the client says and what its calls print. Each call is a process. Joins.
+
+So a call can take as long as it likes, be ended by a signal, or break, and the server answers on. What the
+client says can also lie in a file: its end is no leaving, and all that it asks for is answered.
+"""
+
+from __future__ import annotations
+
+import contextlib
+import json
+import os
+import select
+import selectors
+import signal
+import stat
+import time
+
+from tmuxagents.mcp import calls, protocol
+from tmuxagents.mcp.calls import Notices, still_working
+from tmuxagents.text import jsonline
+
+TYPE_CHECKING = False
+if TYPE_CHECKING:
+    from collections.abc import Sequence
+    from typing import Any, BinaryIO
+
+    from tmuxagents.mcp.calls import Call
+    from tmuxagents.mcp.protocol import Message, Request
+
+MOST_AT_ONCE = 32
+LONGEST_LINE = 16 * 1024 * 1024
+LAST_ANSWERS_S = 20.0  # for a client that has asked, and will say nothing more
+_PIECE = 256 * 1024
+
+
+class Server:
+    """Serves one client. `options` are those of the command line that hold for each call."""
+
+    def __init__(
+        self, reading: int, writing: int, *, offered: bool, limit_s: float | None, options: Sequence[str] = ()
+    ) -> None:
+        self._reading = reading
+        self._writing, self._piece = _unblocked(writing)
+        self._offered = offered
+        self._limit_s = limit_s
+        self._options = options
+        self._selector = selectors.DefaultSelector()
+        self._calls: dict[Any, Call] = {}  # by the id of the request
+        self._notices = Notices()
+        self._begun = bytearray()
+        self._skips = False  # the rest of a line that is too long
+        self._file: BinaryIO | None = None  # where that is a file
+        self._is_heard = False  # the client has said its last word
+        self._ends_at: float | None = None
+
+    def serve(self) -> None:
+        """Serve until the client leaves or a signal comes; no child that it waits for works on then."""
+        self._waking, self._waker = os.pipe2(os.O_NONBLOCK | os.O_CLOEXEC)
+        signal.set_wakeup_fd(self._waker, warn_on_full_buffer=False)
+        for number in (signal.SIGINT, signal.SIGTERM, signal.SIGHUP):
+            signal.signal(number, lambda *_: None)
+        self._selector.register(self._waking, selectors.EVENT_READ, self._leave)
+        try:
+            self._selector.register(self._reading, selectors.EVENT_READ, self._hear)
+        except PermissionError:  # a file can always be read, and so it cannot be waited for
+            self._file = os.fdopen(self._reading, "rb", closefd=False)
+        try:
+            while not self._is_over():
+                reads_on = self._file is not None and not self._is_heard and len(self._calls) < MOST_AT_ONCE
+                for key, _ in self._selector.select(0 if reads_on else self._pause()):
+                    key.data()
+                if reads_on:
+                    self._hear()
+                self._look_at_clock()
+        except BrokenPipeError:
+            pass  # nobody hears us any more
+        finally:
+            for call in self._calls.values():
+                call.cancel()
+
+    def _is_over(self) -> bool:
+        if self._ends_at is not None and time.monotonic() >= self._ends_at:
+            return True
+        return self._is_heard and not self._open_calls()
+
+    def _leave(self) -> None:
+        self._ends_at = 0.0
+
+    def _hear_no_more(self) -> None:
+        """Answer what is open: a client may ask, and close its end at once. But nobody waits for children."""
+        self._take_line(b"")  # the last line may have no end
+        self._is_heard = True
+        if self._file is not None:
+            return
+        self._selector.unregister(self._reading)
+        self._ends_at = time.monotonic() + LAST_ANSWERS_S
+        for call in self._calls.values():
+            if call.waits_for_children:
+                call.cancel()
+
+    def _open_calls(self) -> list[Call]:
+        """Return the calls whose answers are still to come before we leave."""
+        found = [call for call in self._calls.values() if not call.is_answered]
+        return found if self._file is not None else [call for call in found if not call.waits_for_children]
+
+    def _say(self, message: Message | None) -> None:
+        rest = memoryview(jsonline.encode(message)) if message is not None else memoryview(b"")
+        while rest:
+            self._wait_for_room()
+            with contextlib.suppress(BlockingIOError):  # a client can have made the pipe so
+                rest = rest[os.write(self._writing, rest[: self._piece]) :]
+
+    def _wait_for_room(self) -> None:
+        """Wait until a write cannot block; leave if a signal comes, or the client has gone.
+
+        A client that has closed its end may still read what it asked for, but not for ever.
+        """
+        poll = select.poll()
+        poll.register(self._writing, select.POLLOUT)
+        poll.register(self._waking, select.POLLIN)
+        poll.register(self._reading, select.POLLRDHUP)
+        ends_at = self._ends_at
+        while True:
+            left_ms = None if ends_at is None else max(0, round((ends_at - time.monotonic()) * 1000))
+            ready = dict(poll.poll(left_ms))
+            if self._waking in ready or left_ms == 0:
+                raise BrokenPipeError
+            if self._writing in ready:
+                return
+            if self._reading in ready:
+                poll.unregister(self._reading)
+                ends_at = time.monotonic() + LAST_ANSWERS_S if ends_at is None else ends_at
+
+    # --- what the client says -----------------------------------------------------------------------------
+
+    def _hear(self) -> None:
+        try:
+            piece = self._file.readline(_PIECE) if self._file else os.read(self._reading, _PIECE)
+        except BlockingIOError:
+            return
+        if not piece:
+            self._hear_no_more()
+            return
+        *lines, rest = piece.split(b"\n")
+        for line in lines:
+            self._take_line(line)
+        self._collect(rest)
+
+    def _collect(self, piece: bytes) -> bool:
+        """Keep a part of a line, unless it belongs to one that nobody can have meant."""
+        if not self._skips and len(self._begun) + len(piece) > LONGEST_LINE:
+            self._begun.clear()
+            self._skips = True
+            self._say(protocol.error(None, protocol.INVALID, "This message is too long."))
+        if not self._skips:
+            self._begun += piece
+        return not self._skips
+
+    def _take_line(self, end: bytes) -> None:
+        whole = self._collect(end)
+        line = bytes(self._begun).strip()
+        self._begun.clear()
+        self._skips = False
+        if whole and line:
+            self._take(protocol.read(line))
+
+    def _take(self, said: Request | Message | None) -> None:
+        if said is None or isinstance(said, dict):
+            self._say(said)
+        elif said.id is None:
+            self._cancel(protocol.cancelled_id(said))
+        else:
+            for notice in self._notices.hear(said):
+                self._say(notice)
+            answer = protocol.answer(said, offered=self._offered)
+            if answer is not None:
+                self._say(answer)
+            else:
+                self._begin(said)
+
+    def _cancel(self, own: Any) -> None:
+        call = self._calls.get(own)
+        if call is not None:
+            call.is_answered = True  # who has cancelled a request wants no answer
+            call.cancel()
+
+    # --- calls --------------------------------------------------------------------------------------------
+
+    def _begin(self, request: Request) -> None:
+        if request.id in self._calls:
+            self._say(protocol.error(request.id, protocol.INVALID, "This id is in use."))
+            return
+        if len(self._calls) >= MOST_AT_ONCE:
+            self._say(protocol.failed(request, f"{MOST_AT_ONCE} calls are at work: wait for one of them."))
+            return
+        try:
+            call = calls.begin(request, self._options, self._limit_s)
+        except OSError as why:
+            self._say(protocol.failed(request, f"The call cannot be started: {why.strerror}."))
+            return
+        if isinstance(call, dict):
+            self._say(call)
+            return
+        begun = call
+        self._calls[request.id] = begun
+        self._selector.register(begun.process.handle, selectors.EVENT_READ, lambda: self._listen(begun))
+
+    def _listen(self, call: Call) -> None:
+        for line in call.process.lines():
+            with contextlib.suppress(ValueError):
+                self._pass_on(call, json.loads(line))
+        if call.process.is_over:
+            self._selector.unregister(call.process.handle)
+            code = call.process.close()
+            self._answer(call, protocol.failed(call.request, f"The call broke off (exit code {code})."))
+            self._calls = {own: other for own, other in self._calls.items() if other is not call}
+
+    def _pass_on(self, call: Call, document: dict[str, Any]) -> None:
+        if document.get("type") == "progress":
+            self._say(call.progress(document))
+        else:
+            if call.request.params.get("name") == "background_agent":
+                self._notices.watch(document)
+            self._answer(call, call.answer(document))
+
+    def _answer(self, call: Call, message: Message) -> None:
+        if not call.is_answered:
+            call.is_answered = True
+            self._say(message)
+
+    # --- time ---------------------------------------------------------------------------------------------
+
+    def _pause(self) -> float | None:
+        """Return how long nothing is to be done by the clock."""
+        open_calls = [call for call in self._calls.values() if not call.is_answered]
+        moments = [call.tells_at for call in open_calls]
+        moments += [call.gives_up_at for call in open_calls if call.gives_up_at is not None]
+        moments += [self._ends_at] if self._ends_at is not None else []
+        pauses = [max(0.0, min(moments) - time.monotonic())] if moments else []
+        pause = self._notices.pause()
+        return min([*pauses, pause]) if pause is not None else min(pauses, default=None)
+
+    def _look_at_clock(self) -> None:
+        for notice in self._notices.news():
+            self._say(notice)
+        now = time.monotonic()
+        for call in [call for call in self._calls.values() if not call.is_answered]:
+            if call.gives_up_at is not None and now >= call.gives_up_at:
+                call.let_go()
+                self._answer(
+                    call, protocol.called(call.request, still_working(call.last, self._limit_s or 0))
+                )
+            elif now >= call.tells_at:
+                self._say(call.progress())
+
+
+def _unblocked(handle: int) -> tuple[int, int]:
+    """Return a handle of the same pipe that never blocks, and how much to write at once.
+
+    The client's own handle stays as it is. What is no pipe takes PIPE_BUF bytes as soon as it takes any.
+    """
+    if stat.S_ISFIFO(os.fstat(handle).st_mode):
+        with contextlib.suppress(OSError):  # one of another user
+            return os.open(f"/proc/self/fd/{handle}", os.O_WRONLY | os.O_NONBLOCK | os.O_CLOEXEC), _PIECE
+    return handle, select.PIPE_BUF

@@ -1,0 +1,138 @@
+"""All presets and profiles that can be named somewhere: which file of a name counts, and which one is meant.
+
+A project's file counts before one of the user, then a preset before a profile. Nothing is hidden silently.
+
+Pure.
+"""
+
+from __future__ import annotations
+
+import difflib
+
+from tmuxagents.errors import BadConfig, BadRequest, Fault
+from tmuxagents.presets import describe, preset
+from tmuxagents.presets.fields import GLOBAL, PRESET, PROJECT
+from tmuxagents.presets.preset import LONGEST_NAME, Bad, Preset
+
+TYPE_CHECKING = False
+if TYPE_CHECKING:
+    from collections.abc import Callable, Iterable, Iterator, Mapping, Sequence
+    from typing import Any
+
+    from tmuxagents.presets.preset import PresetFile
+
+_NEAR = 3
+
+
+class Catalogue:
+    """All presets and profiles that can be named somewhere, the winner of a name before those it hides.
+
+    `skipped`: files and folders that nobody should believe, by path, and the line that says why.
+    """
+
+    def __init__(
+        self,
+        files: Iterable[PresetFile],
+        *,
+        full_profiles: bool = False,
+        skipped: Mapping[str, str] | None = None,
+    ) -> None:
+        self._skipped = skipped or {}
+        self.presets: list[Preset] = []
+        self.bad: list[Bad] = []
+        for file in files:
+            read = preset.parse(file, full_profiles=full_profiles)
+            if isinstance(read, Preset):
+                self.presets.append(read)
+            elif read is not None:
+                self.bad.append(read)
+        # The last of one folder counts, as a later folder counts before an earlier one.
+        self.presets.reverse()
+        self.presets.sort(key=lambda preset: (preset.name, preset.rank))
+        self.warnings = [bad.warning() for bad in self.bad]
+        for name in self.names():
+            self.warnings += _hide([preset for preset in self.presets if preset.name == name])
+
+    def names(self) -> list[str]:
+        """Return all names, in order."""
+        return list(dict.fromkeys(preset.name for preset in self.presets))
+
+    def choose(self, wanted: str, *, refuse: Callable[[str], BadRequest] | None = None) -> Preset:
+        """Return the preset or profile of a name, or raise: unknown (in other words by `refuse`), or bad."""
+        source, name = scoped(wanted)
+        found = [one for one in self.presets if one.name == name and source in (None, one.source)]
+        bad = [one for one in self.bad if source in (None, one.source)]
+        for one in sorted(bad, key=lambda one: one.rank):
+            before = not found or one.rank <= found[0].rank
+            if (one.name == name and before) or (not found and one.name is None and _stem(one.path) == name):
+                raise _bad(one)
+        if not found:
+            raise (refuse or self.unknown)(wanted)
+        return found[0]
+
+    def unknown(self, wanted: str, word: str = PRESET) -> BadRequest:
+        """Return the refusal of a name that nothing has."""
+        names = self.names()
+        message = f'Unknown {word}: "{wanted}". Available {word}s: {", ".join(names) or "(none)"}'
+        return BadRequest(message, kind=f"unknown-{word}", field=word, **self.near(wanted))
+
+    def not_found(self, wanted: str) -> BadRequest:
+        """Return the same for somebody who only looks."""
+        message = describe.not_found(wanted, self.names())
+        return BadRequest(message, kind="unknown-preset", field="name", **self.near(wanted))
+
+    def near(self, wanted: str) -> dict[str, Any]:
+        """Return hint and candidates for a name that nothing has."""
+        source, name = scoped(wanted)
+        near = difflib.get_close_matches(name[:LONGEST_NAME], self.names(), n=_NEAR)
+        elsewhere = source is not None and name in self.names()
+        if elsewhere:
+            near, hint = [name], f"there is one that is not {source}: {name}"
+        else:
+            asked = f"Did you mean {near[0]}?" if near else None
+            hint = self._why_skipped(name) or asked or "tmuxagents presets list shows what there is"
+        return {"hint": hint, "candidates": near}
+
+    def _why_skipped(self, name: str) -> str | None:
+        """Return why the file that may have this name was not read: itself, or any whole folder."""
+        files = [line for path, line in self._skipped.items() if _stem(path) == name]
+        folders = [line for path, line in self._skipped.items() if not path.endswith(".md")]
+        return next(iter([*files, *folders]), None)
+
+
+def scoped(wanted: str) -> tuple[str | None, str]:
+    """Return source and name of what somebody asked for. A file's own name never means a source."""
+    source, colon, name = wanted.partition(":")
+    return (source, name) if colon and source in (GLOBAL, PROJECT) else (None, wanted)
+
+
+def _hide(same: Sequence[Preset]) -> Iterator[str]:
+    """Say of each preset of one name which one hides it; warn of two in one folder."""
+    for one in same[1:]:
+        one.hidden_by = same[0].path
+    for place, one in enumerate(same):
+        behind = same[place + 1 :]
+        one.hidden = next((other for other in behind if other.source == GLOBAL), None)
+        if behind and behind[0].rank == one.rank:
+            both = f"{behind[0].path} and {one.path}"
+            yield f'two files have the name "{one.name}": {both}; the last one counts'
+
+
+def hiding(preset: Preset) -> str | None:
+    """Say that a project's file hides one of the user, and what it allows beyond it."""
+    if preset.hidden is None or preset.source != PROJECT:
+        return None
+    more = describe.wider(preset, preset.hidden)
+    words = f"{preset.kind} {preset.name}: project file hides {preset.hidden.path}"
+    return f"{words} and allows more tools ({more})" if more else words
+
+
+def _stem(path: str) -> str:
+    return path.rpartition("/")[2].removesuffix(".md")
+
+
+def _bad(bad: Bad) -> BadConfig:
+    kind = f"bad-{bad.kind}"
+    faults = [Fault(kind, f"{bad.path}: {flaw.words()}", field=flaw.field) for flaw in bad.flaws]
+    other = f", or ask for {GLOBAL}:NAME" if bad.source == PROJECT else ""
+    return BadConfig(bad.warning(), kind=kind, faults=faults, hint=f"correct the file{other}")

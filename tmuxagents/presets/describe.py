@@ -1,0 +1,246 @@
+"""Presets and profiles for people: one line, all fields, a table, a document; which tools a child keeps.
+
+No key is shown whole. The tools are compared to say that a project's preset allows more than the user's of
+the same name.
+
+Pure.
+"""
+
+from __future__ import annotations
+
+import json
+
+from tmuxagents.presets import fields as preset_fields
+from tmuxagents.presets.fields import BODY, DESCRIPTION, PRESET, PROFILE
+from tmuxagents.text import safe
+
+TYPE_CHECKING = False
+if TYPE_CHECKING:
+    from collections.abc import Iterable, Iterator, Mapping, Sequence
+    from typing import Any
+
+    from tmuxagents.presets.preset import Preset
+
+NOTHING = "No subagent profiles found. Add .md files to ~/.pi/agent/agent-profiles/ or use /profile create."
+_COLUMN = 19
+_MASK = "****"
+_SHOWN_ENDS = 4
+_LONGEST_HIDDEN = 8  # characters up to which a key is not shown at all
+_DETAILS = {
+    PRESET: (DESCRIPTION, "model", "tools", *preset_fields.OWN_KEYS, BODY),
+    PROFILE: (
+        *("provider", "model", "thinkingLevel", BODY, "appendSystemPrompt"),
+        *("noTools", "tools", "excludeTools", "extensions", "suggestedSkills", "loadSkills"),
+        *("noExtensions", "noSkills", "noContextFiles", "apiKey", "extraArgs"),
+    ),
+}
+HEADER = ("NAME", "KIND", "SOURCE", "MODEL", "TOOLS", "DESCRIPTION")
+_GAP = "  "
+_WIDEST_CELL = 40  # of a column that others stand behind
+_LISTS = (*preset_fields.PROFILE_LISTS,)
+_ADDING = ("excludeTools", "extensions", "suggestedSkills", "loadSkills")  # lists that say nothing if empty
+
+
+def not_found(name: str, names: Iterable[str]) -> str:
+    """Return what somebody is told who wants to see what is not there."""
+    return f'Profile "{name}" not found. Available: {", ".join(names) or "(none)"}'
+
+
+def mask(key: str) -> str:
+    """Return a key as it may be shown."""
+    if len(key) <= _LONGEST_HIDDEN:
+        return _MASK
+    return f"{key[:_SHOWN_ENDS]}{_MASK}{key[-_SHOWN_ENDS:]}"
+
+
+def summary(name: str, fields: Mapping[str, Any]) -> str:
+    """Return one line on a profile."""
+    return ", ".join((f"profile: {name}", *_summary_parts(fields)))
+
+
+def _summary_parts(fields: Mapping[str, Any]) -> Iterator[str]:
+    if fields.get("model"):
+        yield f"model={fields['model']}"
+    elif fields.get("provider"):
+        yield f"provider={fields['provider']}"
+    if fields.get("thinkingLevel"):
+        yield f"thinking={fields['thinkingLevel']}"
+    if fields.get(BODY):
+        yield "custom-system-prompt"
+    if fields.get("appendSystemPrompt"):
+        yield "appended-system-prompt"
+    yield from _summary_of_tools(fields)
+    for key in ("suggestedSkills", "loadSkills"):
+        if fields.get(key):
+            yield f"{key}=[{','.join(fields[key])}]"
+
+
+def _summary_of_tools(fields: Mapping[str, Any]) -> Iterator[str]:
+    if fields.get("noTools"):
+        yield "no-tools"
+    elif fields.get("tools") is not None:
+        yield f"tools=[{','.join(fields['tools'])}]"
+    elif fields.get("excludeTools"):
+        yield f"excludeTools=[{','.join(fields['excludeTools'])}]"
+
+
+def detail(name: str, fields: Mapping[str, Any], kind: str = PROFILE, *, aligned: bool = False) -> str:
+    """Return what is in force, a line a field. `aligned`: further lines of a text stand under its first."""
+    lines = [f"{kind.capitalize()}: {name}"]
+    gap = "\n" + " " * (_COLUMN + 2) if aligned else "\n"
+    overruled = _overruled(fields)
+    for key in _DETAILS[kind]:
+        value = fields.get(key)
+        if value not in (None, "", False) and key not in overruled and (value or key not in _ADDING):
+            label = f"{key}:".ljust(_COLUMN) + ("" if len(key) < _COLUMN - 1 else " ")
+            lines.append(f"  {label}" + _value(key, value).replace("\n", gap))
+    return "\n".join(lines)
+
+
+def _overruled(fields: Mapping[str, Any]) -> tuple[str, ...]:
+    """Return what of the tools another key counts before."""
+    if fields.get("noTools"):
+        return "tools", "excludeTools"
+    return () if fields.get("tools") is None else ("excludeTools",)
+
+
+def _value(key: str, value: Any) -> str:
+    if key == "apiKey":
+        return mask(value)
+    if key == "extraArgs":
+        return json.dumps(value, ensure_ascii=False, separators=(",", ":"))
+    if isinstance(value, list):
+        return f"[{', '.join(value)}]"
+    return "true" if value is True else str(value)
+
+
+# --- the table --------------------------------------------------------------------------------------------
+
+
+def table(presets: Sequence[Preset], width: int) -> list[str]:
+    """Return the table of all presets, those that are hidden by another marked; nothing for none."""
+    if not presets:
+        return []
+    rows = [HEADER, *(_row(preset) for preset in presets)]
+    widths = [max(len(row[place]) for row in rows) for place in range(len(HEADER) - 1)]
+    return [_line(row, widths, width) for row in rows]
+
+
+def _row(preset: Preset) -> tuple[str, ...]:
+    source = f"{preset.source} (hidden)" if preset.hidden_by else preset.source
+    said = preset.fields.get(DESCRIPTION) or ""
+    cells = (preset.name, preset.kind, source, preset.model or "", words(preset))
+    return (*(safe.cut(_cell(cell), _WIDEST_CELL) for cell in cells), _cell(said))
+
+
+def _cell(text: str) -> str:
+    return safe.line(text) or "-"
+
+
+def _line(row: Iterable[str], widths: Sequence[int], width: int) -> str:
+    *cells, last = row
+    padded = (cell.ljust(column) for cell, column in zip(cells, widths, strict=True))
+    return safe.cut(_GAP.join((*padded, last)), width).rstrip()
+
+
+def provenance(preset: Preset) -> list[str]:
+    """Return where a preset comes from, in lines below its fields."""
+    lines = [f"File: {preset.path} ({preset.source}, sha256 {preset.hash})"]
+    lines += [f"Hides: {preset.hides}"] if preset.hides else []
+    return lines + ([f"Hidden by: {preset.hidden_by}"] if preset.hidden_by else [])
+
+
+# --- documents --------------------------------------------------------------------------------------------
+
+
+def document(preset: Preset) -> dict[str, Any]:
+    """Return a preset as JSON shows it: every key there, lists never null, the key masked."""
+    fields = preset.fields
+    shape: dict[str, Any] = {
+        "name": preset.name,
+        "kind": preset.kind,
+        "source": preset.source,
+        "path": preset.path,
+        "hash": preset.hash,
+        "hides": preset.hides,
+        "hiddenBy": preset.hidden_by,
+        "description": fields.get(DESCRIPTION),
+        "toolRule": scope(preset).rule,
+        BODY: fields.get(BODY),
+    }
+    shape |= {key: fields.get(key) for key in preset_fields.PROFILE_TEXTS}
+    shape |= {key: fields.get(key, False) for key in preset_fields.PROFILE_FLAGS}
+    shape |= {key: list(fields.get(key) or ()) for key in _LISTS}
+    shape |= {key: fields.get(key) for key in preset_fields.OWN_KEYS}
+    shape["apiKey"] = mask(fields["apiKey"]) if fields.get("apiKey") else None
+    return shape | {"warnings": preset.warnings}
+
+
+DEFAULT, ONLY, EXCEPT, NONE = "default", "only", "except", "none"
+RULES = (DEFAULT, ONLY, EXCEPT, NONE)
+
+
+class Scope:
+    """A rule and the tools that it names."""
+
+    __slots__ = ("rule", "tools")
+
+    def __init__(self, rule: str, tools: Iterable[str] = ()) -> None:
+        self.rule = rule
+        self.tools = list(dict.fromkeys(tools))
+
+    @property
+    def is_open(self) -> bool:
+        """Whether tools that are not named are allowed: no list can be compared with that."""
+        return self.rule in (DEFAULT, EXCEPT)
+
+
+def scope(preset: Preset) -> Scope:
+    """Return which tools are allowed. `+name` and `-name` change what is allowed anyway."""
+    fields = preset.fields
+    if fields.get("noTools"):
+        return Scope(NONE)
+    tools = fields.get("tools")
+    if tools is None:
+        excluded = fields.get("excludeTools")
+        return Scope(EXCEPT, excluded) if excluded else Scope(DEFAULT)
+    if any(tool.startswith(("+", "-")) for tool in tools):
+        without = [tool[1:] for tool in tools if tool.startswith("-")]
+        return Scope(EXCEPT, without) if without else Scope(DEFAULT)
+    return Scope(ONLY, tools) if tools else Scope(NONE)
+
+
+def wider(chosen: Preset, hidden: Preset) -> str | None:
+    """Return which tools the first allows and the second does not, in words."""
+    here, there = scope(chosen), scope(hidden)
+    if not there.is_open:
+        if here.is_open:
+            return f"all but {', '.join(here.tools)}" if here.tools else "all"
+        more = [tool for tool in here.tools if not _covers(there.tools, tool)]
+    elif here.is_open:
+        more = [tool for tool in there.tools if tool not in here.tools]
+    else:
+        more = [tool for tool in here.tools if tool in there.tools]
+    return ", ".join(more) or None
+
+
+def _covers(tools: Sequence[str], tool: str) -> bool:
+    """Say whether a list allows a tool, by name or by a pattern that ends in a star."""
+    return any(tool == one or (one.endswith("*") and tool.startswith(one[:-1])) for one in tools)
+
+
+def unknown(preset: Preset, known: Sequence[str]) -> Iterator[str]:
+    """Yield the tools that a preset names and nobody knows of. Extensions bring tools of their own."""
+    for key in ("tools", "excludeTools"):
+        for tool in preset.fields.get(key) or ():
+            bare = tool.removeprefix("+").removeprefix("-")
+            if bare not in known and "*" not in bare and not bare.startswith("mcp__"):
+                yield tool
+
+
+def words(preset: Preset) -> str:
+    """Return the rule for one cell of a table."""
+    found = scope(preset)
+    if found.rule == EXCEPT:
+        return f"all but {','.join(found.tools)}"
+    return ",".join(preset.tools or ()) if found.rule == ONLY else found.rule

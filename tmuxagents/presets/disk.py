@@ -1,0 +1,305 @@
+"""Preset and profile files: found, read as far as nobody else could have written them, and written whole.
+
+Every read is bounded and cannot block. A file that is not to be trusted is left out, with one line that says
+why; what a text means, and which file counts, is decided in presets/preset and presets/catalogue.
+
+Touches: preset files.
+"""
+
+from __future__ import annotations
+
+import contextlib
+import errno
+import os
+import stat
+
+from tmuxagents.system import places, project
+
+TYPE_CHECKING = False
+if TYPE_CHECKING:
+    from collections.abc import Iterator, Mapping
+
+LIMIT = 64 * 1024
+MOST_FILES = 256  # of one folder
+FOLDERS = (("preset", "subagents"), ("profile", "agent-profiles"))
+_HASH_LENGTH = 12
+_SUFFIX = ".md"
+
+
+class File:
+    """A file that was read: its text, and a hash of the very bytes."""
+
+    __slots__ = ("hash", "kind", "path", "source", "text")
+
+    def __init__(self, kind: str, source: str, path: str, raw: bytes) -> None:
+        self.kind = kind
+        self.source = source
+        self.path = path
+        self.text = raw.decode("utf-8")
+        import hashlib  # noqa: PLC0415  (2 ms that a folder without presets does not cost)
+
+        self.hash = hashlib.sha256(raw).hexdigest()[:_HASH_LENGTH]
+
+
+class Refused(Exception):
+    """A file or folder is left out: which one, and why."""
+
+    def __init__(self, path: str, why: str) -> None:
+        super().__init__(f"{path} is skipped: {why}")
+        self.path = path
+        self.why = why
+
+
+class Found:
+    """The files of all folders, the ones of the user before those of a project, and what was left out."""
+
+    __slots__ = ("files", "refused")
+
+    def __init__(self) -> None:
+        self.files: list[File] = []
+        self.refused: list[Refused] = []
+
+
+def read_all(folder: str, environment: Mapping[str, str], *, with_project: bool = True) -> Found:
+    """Read the files that can be named in a folder."""
+    found = Found()
+    for kind, name in FOLDERS:
+        _read_folder(found, kind, "global", global_folder(environment, kind))
+        place = _nearest(found, folder, environment, name) if with_project else None
+        if place is not None:
+            _read_folder(found, kind, "project", place)
+    return found
+
+
+def global_folder(environment: Mapping[str, str], kind: str) -> str:
+    """Return where the files of a kind lie that count everywhere."""
+    return f"{places.agent_dir(environment)}/{dict(FOLDERS)[kind]}"
+
+
+def project_folder(project_: str, kind: str) -> str:
+    """Return where a project keeps its files of a kind."""
+    return f"{project_.rstrip('/')}/.pi/{dict(FOLDERS)[kind]}"
+
+
+def read_file(path: str, kind: str, source: str) -> File:
+    """Read one file that somebody named; raise Refused."""
+    folder, name = os.path.split(os.path.abspath(path))
+    try:
+        real = os.path.realpath(folder, strict=True)
+        _check_folder_of_file(real)
+        with opened_folder(real) as handle:
+            return File(kind, source, f"{folder}/{name}", _read(handle, real, name))
+    except Refused as error:
+        raise Refused(path, error.why) from error
+    except (OSError, ValueError) as error:
+        raise Refused(path, _why(error)) from error
+
+
+# --- folders ----------------------------------------------------------------------------------------------
+
+
+def _nearest(found: Found, folder: str, environment: Mapping[str, str], name: str) -> str | None:
+    """Return the nearest folder of a project that holds any file; those that are not ours are passed over.
+
+    A folder without files is passed over, too: runs are linked in `.pi/subagents`, wherever they were begun.
+    """
+    for above in project.upwards(folder, places.user_home(environment)):
+        place = f"{above}/.pi/{name}"
+        try:
+            if not _names(place):
+                continue
+            _check_place(above, place)
+        except FileNotFoundError:
+            continue
+        except (OSError, Refused) as error:
+            if not isinstance(error, NotADirectoryError):
+                found.refused.append(Refused(place, error.why if isinstance(error, Refused) else _why(error)))
+            continue
+        return place
+    return None
+
+
+def _check_place(above: str, place: str) -> None:
+    """Raise Refused unless a project's folder really lies in the project, and nobody else can write to it."""
+    refuse_outside(above, place)
+    for folder in (os.path.dirname(place), place):
+        _check_ours(os.stat(folder))
+
+
+def refuse_outside(above: str, place: str) -> None:
+    """Raise Refused if a folder of a project, which need not be there yet, would lie outside of it."""
+    if not f"{os.path.realpath(place)}/".startswith(f"{above.rstrip('/')}/"):
+        raise Refused(place, "it is a symbolic link that leaves the project")
+
+
+def _names(place: str) -> list[str]:
+    """Return the names of the files in a folder, in order. A folder is no file, whatever its name."""
+    with os.scandir(place) as entries:
+        return sorted(
+            entry.name
+            for entry in entries
+            if entry.name.endswith(_SUFFIX) and not entry.is_dir(follow_symlinks=False)
+        )
+
+
+def _read_folder(found: Found, kind: str, source: str, place: str) -> None:
+    """Read all files of a folder; one that is not there has none."""
+    try:
+        names = _names(place)
+        real = os.path.realpath(place, strict=True)
+        _check_ours(os.stat(os.path.dirname(place)))  # or others could put another folder in its place
+        with opened_folder(real) as handle:
+            for name in names[:MOST_FILES]:
+                _read_into(found, (kind, source, f"{place}/{name}"), handle, real)
+        for name in names[MOST_FILES : MOST_FILES + 1]:
+            why = f"it and those after it are beyond the {MOST_FILES} files that are read of a folder"
+            found.refused.append(Refused(f"{place}/{name}", why))
+    except FileNotFoundError:
+        return
+    except Refused as error:
+        found.refused.append(Refused(place, error.why))
+    except OSError as error:
+        found.refused.append(Refused(place, _why(error)))
+
+
+def _read_into(found: Found, what: tuple[str, str, str], handle: int, real: str) -> None:
+    kind, source, path = what
+    try:
+        found.files.append(File(kind, source, path, _read(handle, real, os.path.basename(path))))
+    except Refused as error:
+        found.refused.append(Refused(path, error.why))
+    except (OSError, ValueError) as error:
+        found.refused.append(Refused(path, _why(error)))
+
+
+@contextlib.contextmanager
+def opened_folder(real: str) -> Iterator[int]:
+    """Open a folder that nobody else can have written to, or raise Refused."""
+    handle = os.open(real, os.O_RDONLY | os.O_DIRECTORY | os.O_NOFOLLOW | os.O_CLOEXEC)
+    try:
+        _check_ours(os.fstat(handle))
+        yield handle
+    finally:
+        os.close(handle)
+
+
+# --- files ------------------------------------------------------------------------------------------------
+
+
+def _read(folder: int, real: str, name: str) -> bytes:
+    """Read a file of an open folder whole, or raise: only what is a file of ours, and not too large."""
+    facts = os.stat(name, dir_fd=folder, follow_symlinks=False)
+    if stat.S_ISLNK(facts.st_mode):
+        return _read_linked(folder, real, name)
+    return _read_plain(folder, name)
+
+
+def _read_plain(folder: int, name: str) -> bytes:
+    handle = places.open_regular(name, folder=folder, links=False)
+    try:
+        _check_file(os.fstat(handle))
+        return _read_whole(handle)
+    finally:
+        os.close(handle)
+
+
+def _read_linked(folder: int, real: str, name: str) -> bytes:
+    """Read what a link means, if that lies in the same folder: a clone's links may mean any file of ours."""
+    target, file = os.path.split(os.path.realpath(f"{real}/{name}"))
+    if target != real:
+        raise Refused(name, "it is a symbolic link that leaves its folder")
+    return _read_plain(folder, file)
+
+
+def _read_whole(handle: int) -> bytes:
+    raw = b""
+    while piece := os.read(handle, LIMIT + 1 - len(raw)):
+        raw += piece
+    if len(raw) > LIMIT:  # it grew while it was read
+        raise Refused("", f"it is larger than {LIMIT // 1024} KB")
+    return raw
+
+
+def _check_file(facts: os.stat_result) -> None:
+    if facts.st_size > LIMIT:
+        raise Refused("", f"it is larger than {LIMIT // 1024} KB")
+    _check_ours(facts)
+
+
+def _check_ours(facts: os.stat_result) -> None:
+    """Raise Refused if somebody but us (and root) could have written it."""
+    if facts.st_uid not in (os.getuid(), 0):
+        raise Refused("", "it belongs to another user")
+    # Many systems let users write for a group that is theirs alone (umask 002), and never root.
+    ours_alone = os.getuid() != 0 and places.only_we_write(facts)
+    if facts.st_mode & (stat.S_IWGRP | stat.S_IWOTH) and not ours_alone:
+        raise Refused("", "others can write to it (chmod go-w)")
+
+
+def _check_folder_of_file(folder: str) -> None:
+    """Raise Refused if it is the folder of a file that is not ours alone, and not the file."""
+    try:
+        _check_ours(os.stat(folder))
+    except Refused as error:
+        raise Refused("", f"its folder: {error.why}") from error
+
+
+def _why(error: OSError | ValueError) -> str:
+    if isinstance(error, UnicodeDecodeError):
+        return "it is not UTF-8"
+    if isinstance(error, OSError):
+        if error.errno == errno.ELOOP:
+            return "it is a symbolic link that leads nowhere"
+        return (error.strerror or str(error)).lower()
+    return "its name cannot be used"
+
+
+def write_new(path: str, text: str, *, shared: bool) -> None:
+    """Make a file that is not there yet, and its folder.
+
+    `shared`: it is a project's. Others may read it, as they read code, and no link leads it out of there.
+    """
+    folder = os.path.dirname(path)
+    if shared:
+        refuse_outside(os.path.dirname(os.path.dirname(folder)), folder)
+    _make_folders(folder, 0o755 if shared else 0o700)
+    with opened_folder(os.path.realpath(folder, strict=True)) as handle:
+        flags = os.O_WRONLY | os.O_CREAT | os.O_EXCL | os.O_NOFOLLOW | os.O_CLOEXEC
+        _write(os.open(os.path.basename(path), flags, 0o644 if shared else 0o600, dir_fd=handle), text)
+
+
+def replace(path: str, text: str) -> None:
+    """Put another text in the place of a file that was read; it is there whole, before and after."""
+    target = os.path.realpath(path, strict=True)
+    making = f"{target}.new-{os.getpid()}"
+    mode = stat.S_IMODE(os.stat(target).st_mode) & 0o755
+    try:
+        flags = os.O_WRONLY | os.O_CREAT | os.O_EXCL | os.O_NOFOLLOW | os.O_CLOEXEC
+        _write(os.open(making, flags, mode), text)
+        os.rename(making, target)
+    except BaseException:
+        with contextlib.suppress(OSError):
+            os.unlink(making)
+        raise
+
+
+def remove(path: str) -> None:
+    """Remove a file."""
+    os.unlink(path)
+
+
+def _make_folders(folder: str, mode: int) -> None:
+    if not os.path.isdir(folder):
+        _make_folders(os.path.dirname(folder), mode)
+        with contextlib.suppress(FileExistsError):
+            os.mkdir(folder, mode)
+
+
+def _write(handle: int, text: str) -> None:
+    try:
+        raw = memoryview(text.encode("utf-8"))
+        while raw:
+            raw = raw[os.write(handle, raw) :]
+        os.fsync(handle)
+    finally:
+        os.close(handle)

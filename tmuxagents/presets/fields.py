@@ -1,0 +1,287 @@
+"""The fields of preset and profile files: what each may hold, and what they put into the plan of a run. Pure.
+
+A record of fields is a plain mapping under the names that stand in the files; a field that is not set is not
+there. The text below the header is `systemPrompt`. Which files count, and who wins: see presets/catalogue.
+The plan holds what the child's command line needs, and no secret: an API key goes through the environment.
+"""
+
+from __future__ import annotations
+
+from tmuxagents.agents.pi import command
+from tmuxagents.errors import Fault
+from tmuxagents.settings import rules
+from tmuxagents.text import safe
+
+TYPE_CHECKING = False
+if TYPE_CHECKING:
+    from collections.abc import Callable, Iterable, Iterator, Mapping
+    from typing import Any
+
+    from tmuxagents.presets.preset import Preset
+    from tmuxagents.text.yaml import Frontmatter
+
+    Fields = dict[str, Any]
+    Check = Callable[[Any], str | None]
+
+PRESET, PROFILE = "preset", "profile"
+KINDS = (PRESET, PROFILE)
+GLOBAL, PROJECT = "global", "project"
+NAME, DESCRIPTION, BODY = "name", "description", "systemPrompt"
+
+PROFILE_TEXTS = ("provider", "model", "thinkingLevel", "appendSystemPrompt", "apiKey")
+PROFILE_FLAGS = ("noTools", "noExtensions", "noSkills", "noContextFiles")
+PROFILE_LISTS = ("tools", "excludeTools", "extensions", "extraArgs", "suggestedSkills", "loadSkills")
+PROFILE_KEYS = (*PROFILE_TEXTS, *PROFILE_FLAGS, *PROFILE_LISTS)
+PRESET_KEYS = (DESCRIPTION, "model", "tools")
+# Ours, and for presets of the user alone: a clone must not decide how a child is run.
+OWN_KEYS = ("agent", "driver", "timeout", "keepBackground", "nesting")
+REFUSED_IN_PROJECT = ("apiKey", "extensions", "extraArgs")
+THINKING_LEVELS = ("off", "minimal", "low", "medium", "high", "xhigh", "max")
+_MOST_NESTING = 3
+_TOOL_LETTERS = frozenset("abcdefghijklmnopqrstuvwxyzABCDEFGHIJKLMNOPQRSTUVWXYZ0123456789_.:*+-")
+
+
+class Flaw:
+    """One thing wrong with a file: what, in which line, at which key."""
+
+    __slots__ = ("field", "line", "message")
+
+    def __init__(self, message: str, *, line: int | None = None, field: str | None = None) -> None:
+        self.message = message
+        self.line = line
+        self.field = field
+
+    def words(self) -> str:
+        """Return it as a clause: `line 3, description: it is missing`."""
+        place = ", ".join(
+            part for part in (f"line {self.line}" if self.line else "", self.field or "") if part
+        )
+        return f"{place}: {self.message}" if place else self.message
+
+
+class Reader:
+    """Reads the keys of one header and collects what is wrong with them."""
+
+    def __init__(self, header: Frontmatter) -> None:
+        self.header = header
+        self.flaws: list[Flaw] = []
+        self.notes: list[Flaw] = []  # odd, and no reason to leave the file out
+
+    def fault(self, field: str, message: str) -> None:
+        """Remember what makes the file bad."""
+        self.flaws.append(Flaw(message, line=self.header.lines.get(field), field=field))
+
+    def note(self, field: str, message: str) -> None:
+        """Remember what somebody who checks the file wants to know."""
+        self.notes.append(Flaw(message, line=self.header.lines.get(field), field=field))
+
+    def text(self, key: str) -> str | None:
+        """Return a text as it was written; None where there is none, or something else."""
+        value = self.header.fields.get(key)
+        if isinstance(value, str) or _is_number(value):
+            written: str = self.header.written[key]
+            return written if written.strip() else None
+        if value is not None:
+            self.note(key, "this must be a text; it is ignored")
+        return None
+
+    def words(self, key: str) -> list[str] | None:
+        """Return a list of words, from a list or from words with commas between; None where there is none."""
+        value = self.header.fields.get(key)
+        written: Any = self.header.written.get(key)
+        if isinstance(value, list):
+            if any(isinstance(item, dict | list) for item in value):
+                self.fault(key, "this must be a list of words")
+                return None
+            return list(written)
+        if isinstance(value, str) or _is_number(value):
+            if not written.strip():
+                return None
+            return [word.strip() for word in written.split(",") if word.strip()]
+        if value is not None:
+            self.note(key, "this must be a list of words; it is ignored")
+        return None
+
+    def flag(self, key: str) -> bool:
+        """Return whether a key is literally true."""
+        value = self.header.fields.get(key)
+        if value not in (None, True, False) or _is_number(value):
+            self.note(key, "this counts only when it is literally true")
+        return value is True
+
+
+def _is_number(value: Any) -> bool:
+    return isinstance(value, int | float) and not isinstance(value, bool)
+
+
+def _set(pairs: Iterable[tuple[str, Any]]) -> Fields:
+    return {key: value for key, value in pairs if value is not None}
+
+
+# --- presets ----------------------------------------------------------------------------------------------
+
+
+def read_preset(reader: Reader) -> Fields:
+    """Return the fields of a preset."""
+    header = reader.header
+    description = reader.text(DESCRIPTION)
+    if description is None:
+        is_there = not isinstance(header.fields.get(DESCRIPTION), str | None)
+        missing = "it is missing: say in a few words what the preset is for"
+        reader.fault(DESCRIPTION, "this must be a text; put it in quotes" if is_there else missing)
+    model = reader.text("model")
+    if model is None and not isinstance(header.fields.get("model"), str | None):
+        reader.fault("model", "this must be the name of a model")
+    fields = _set(
+        [
+            (DESCRIPTION, description),
+            ("model", model),
+            ("tools", _preset_tools(reader)),
+            (BODY, header.body or None),
+        ]
+    )
+    return fields | _own(reader)
+
+
+def _preset_tools(reader: Reader) -> list[str] | None:
+    """Return the tools; a key without any would read like none at all, or like all: it is refused."""
+    if "tools" not in reader.header.fields:
+        return None
+    words = reader.words("tools")
+    given = reader.header.fields["tools"]
+    if isinstance(given, bool | dict):
+        reader.fault("tools", "this must be a list of words")
+    if words is None and isinstance(given, bool | dict | list):
+        return None
+    tools = [tool.strip() for tool in words or () if tool.strip()]
+    if not tools:
+        reader.fault("tools", "it is empty: name the tools, or leave the key out to restrict none")
+    for tool in tools:
+        if not _TOOL_LETTERS.issuperset(tool):
+            reader.fault("tools", f"{tool[:40]!r} is no name of a tool")
+    return tools
+
+
+def _own(reader: Reader) -> Fields:
+    fields: Fields = {}
+    for key, check in _CHECKS.items():
+        value = reader.header.fields.get(key)
+        if value is None:
+            continue
+        wrong = check(value)
+        if wrong:
+            reader.fault(key, wrong)
+        else:
+            fields[key] = value
+    return fields
+
+
+def _no_word(value: Any) -> str | None:
+    return None if isinstance(value, str) and value else "this must be the name of an agent"
+
+
+def _no_driver(value: Any) -> str | None:
+    return None if value in ("batch", "live") else "this must be batch or live"
+
+
+def _no_time(value: Any) -> str | None:
+    wrong = rules.time_limit_fault(value)
+    return f"this {wrong}" if wrong else None
+
+
+def _no_flag(value: Any) -> str | None:
+    return None if isinstance(value, bool) else "this must be true or false"
+
+
+def _no_depth(value: Any) -> str | None:
+    is_depth = _is_number(value) and isinstance(value, int) and 1 <= value <= _MOST_NESTING
+    return None if is_depth else f"this must be 1 to {_MOST_NESTING}"
+
+
+_CHECKS: dict[str, Check] = {
+    "agent": _no_word,
+    "driver": _no_driver,
+    "timeout": _no_time,
+    "keepBackground": _no_flag,
+    "nesting": _no_depth,
+}
+
+
+# --- profiles ---------------------------------------------------------------------------------------------
+
+
+def read_profile(reader: Reader) -> Fields:
+    """Return the fields of a profile."""
+    fields = _set((key, reader.text(key)) for key in PROFILE_TEXTS)
+    fields |= {key: True for key in PROFILE_FLAGS if reader.flag(key)}
+    fields |= _set((key, reader.words(key)) for key in PROFILE_LISTS)
+    level = fields.get("thinkingLevel")
+    if level is not None and level not in THINKING_LEVELS:
+        reader.note("thinkingLevel", f"pi knows {', '.join(THINKING_LEVELS)}")
+    return fields | _set([(BODY, reader.header.body or None)])
+
+
+READERS = {PRESET: read_preset, PROFILE: read_profile}
+KNOWN_KEYS = {
+    PRESET: frozenset((NAME, *PRESET_KEYS, *OWN_KEYS)),
+    PROFILE: frozenset((NAME, *PROFILE_KEYS)),
+}
+
+
+SYSTEM_PROMPT, APPENDED = "system-prompt.md", "append-system-prompt.md"
+# Of a profile; the rest has keys of its own in a plan, or stands in a file, or is nobody's to read.
+_FLAG_FIELDS = (
+    *("thinkingLevel", "noTools", "tools", "noExtensions", "noSkills", "noContextFiles"),
+    *("extensions", "suggestedSkills", "extraArgs"),
+)
+
+
+def faults(preset: Preset, *, has_model: bool) -> Iterator[Fault]:
+    """Yield why a profile cannot be launched. A model that the call names makes up for one it lacks."""
+    if preset.kind != "profile":
+        return
+    fields = preset.fields
+    if has_model:
+        fields = {key: value for key, value in fields.items() if key != "provider"}
+    for message in command.refusals(fields, preset.name):
+        yield Fault(command.KIND, message, field="preset")
+
+
+def keys(preset: Preset) -> dict[str, Any]:
+    """Return the keys of a plan that a preset decides."""
+    texts = files(preset)
+    plan: dict[str, Any] = {
+        "preset": preset.name,
+        "presetKind": preset.kind,
+        "presetSource": preset.source,
+        "presetPath": preset.path,
+        "presetHash": preset.hash,
+        "presetHides": preset.hides,
+        "tools": list(preset.tools or ()),
+        "systemPrompt": texts.get(SYSTEM_PROMPT),
+        "systemPromptPath": SYSTEM_PROMPT if SYSTEM_PROMPT in texts else None,
+        "appendSystemPromptPath": APPENDED if APPENDED in texts else None,
+    }
+    if preset.nesting:
+        plan["nesting"] = preset.nesting
+    if preset.kind == "profile":
+        # Beside the documented keys: there an empty list of tools means that none is forbidden.
+        plan["profile"] = {key: preset.fields[key] for key in _FLAG_FIELDS if key in preset.fields}
+    return plan
+
+
+def files(preset: Preset) -> dict[str, str]:
+    """Return the prompt files of a run: name and trimmed text."""
+    texts = {SYSTEM_PROMPT: preset.fields.get("systemPrompt")}
+    if preset.kind == "profile":
+        texts[APPENDED] = preset.fields.get("appendSystemPrompt")
+    return {name: text.strip() for name, text in texts.items() if text and text.strip()}
+
+
+def origin(meta: Mapping[str, Any]) -> str | None:
+    """Return where the preset of a plan comes from, for a receipt: name, file, hash, what it hides."""
+    if not meta.get("preset"):
+        return None
+    hides = f"; hides {meta['presetHides']}" if meta.get("presetHides") else ""
+    where = f"{meta['presetSource']}: {meta['presetPath']}, sha256 {meta['presetHash']}{hides}"
+    return safe.line(f"{meta['preset']} ({where})")

@@ -1,0 +1,242 @@
+"""One preset or profile file: its text becomes a record, or a list of what is wrong with it. Pure.
+
+What a project's file may decide is little: see `_restrict`. Which fields there are: see presets/fields. Which
+of several files counts: see presets/catalogue. Texts come from the caller.
+"""
+
+from __future__ import annotations
+
+import re
+
+from tmuxagents.presets import fields as preset_fields
+from tmuxagents.presets.fields import BODY, GLOBAL, NAME, PRESET, PROFILE, PROJECT, Flaw
+from tmuxagents.text import yaml
+
+TYPE_CHECKING = False
+if TYPE_CHECKING:
+    from collections.abc import Sequence
+    from typing import Protocol
+
+    from tmuxagents.presets.fields import Fields, Reader
+
+    class PresetFile(Protocol):
+        """A file that was read: where it lies, and its text."""
+
+        kind: str
+        source: str
+        path: str
+        text: str
+        hash: str
+
+
+LONGEST_NAME = 100
+_AWKWARD_NAME = re.compile(r"^-|[\s/\\:]")  # on a command line: an option, two words, a path, a scope
+_LOUD = re.compile(r"[\x00-\x1f\x7f-\x9f\u2028\u2029\ud800-\udfff]")
+# Who wins where several have one name.
+_RANKS = {
+    (source, kind): rank
+    for rank, (source, kind) in enumerate(
+        ((PROJECT, PRESET), (PROJECT, PROFILE), (GLOBAL, PRESET), (GLOBAL, PROFILE))
+    )
+}
+_SHARED_KEYS = frozenset((NAME, *preset_fields.PRESET_KEYS))
+_REFUSED = (
+    'Warning: Refusing to load {key} from project-local profile "{name}" in {path}. Move the profile to the '
+    "global directory (~/.pi/agent/agent-profiles/) or use environment variables."
+)
+
+
+class Preset:
+    """How a child is set up: the fields of one file, and where they come from."""
+
+    def __init__(self, file: PresetFile, name: str, fields: Fields) -> None:
+        self._file = file
+        self.kind = file.kind
+        self.source = file.source
+        self.path = file.path
+        self.hash = file.hash
+        self.name = name
+        self.fields = fields
+        self.hidden: Preset | None = None  # the user's own of the same name, behind this one
+        self.hidden_by: str | None = None
+        self.warnings: list[str] = []
+        self.notes: list[Flaw] = []
+
+    @property
+    def rank(self) -> int:
+        """Who counts before whom; the lower one wins."""
+        return _RANKS[self.source, self.kind]
+
+    @property
+    def hides(self) -> str | None:
+        """The user's file of the same name that this one hides."""
+        return self.hidden.path if self.hidden else None
+
+    @property
+    def model(self) -> str | None:
+        """The model that is wanted, with its provider if the file names that apart."""
+        model: str | None = self.fields.get("model")
+        provider = self.fields.get("provider")
+        if model is None or provider is None or model.startswith(f"{provider}/"):
+            return model
+        return f"{provider}/{model}"
+
+    @property
+    def tools(self) -> list[str] | None:
+        """The tools that are allowed; None where none is forbidden by such a list."""
+        return self.fields.get("tools")
+
+    @property
+    def agent(self) -> str | None:
+        """The brand of the child, if the user's own preset says so."""
+        return self.fields.get("agent")
+
+    @property
+    def driver(self) -> str | None:
+        """How the child is driven, if the user's own preset says so."""
+        return self.fields.get("driver")
+
+    @property
+    def timeout(self) -> float | None:
+        """How long the child may work, in seconds, if the user's own preset says so."""
+        return self.fields.get("timeout")
+
+    @property
+    def keep_background(self) -> bool | None:
+        """Whether what the child leaves is spared, if the user's own preset says so."""
+        return self.fields.get("keepBackground")
+
+    @property
+    def nesting(self) -> int | None:
+        """How deep its children may launch children, if the user's own preset says so."""
+        return self.fields.get("nesting")
+
+    @property
+    def api_key(self) -> str | None:
+        """The key of a profile. Never in an argument, never in a file of a run."""
+        return self.fields.get("apiKey")
+
+    def ready(self, fields: Fields, warnings: Sequence[str]) -> Preset:
+        """Return the same preset as it is launched; this one stays as it was read."""
+        made = Preset(self._file, self.name, fields)
+        made.hidden, made.hidden_by = self.hidden, self.hidden_by
+        made.warnings, made.notes = list(warnings), self.notes
+        return made
+
+    def __repr__(self) -> str:
+        return f"<{self.source} {self.kind} {self.name!r}>"  # no prompt, no key in a log
+
+
+class Bad:
+    """A file that cannot be used, and why."""
+
+    def __init__(self, file: PresetFile, name: str | None, flaws: Sequence[Flaw]) -> None:
+        self.kind = file.kind
+        self.source = file.source
+        self.path = file.path
+        self.name = name
+        self.flaws = list(flaws)
+
+    @property
+    def rank(self) -> int:
+        """As of a file that can be used."""
+        return _RANKS[self.source, self.kind]
+
+    def warning(self) -> str:
+        """Return the one line that tells of it."""
+        return (
+            f"Failed to load {self.kind} from {self.path}: {'; '.join(flaw.words() for flaw in self.flaws)}"
+        )
+
+
+# --- one file ---------------------------------------------------------------------------------------------
+
+
+def parse(file: PresetFile, *, full_profiles: bool = False) -> Preset | Bad | None:
+    """Read one file; None if it is no preset at all: it has no name.
+
+    `full_profiles` lets a profile of a project keep all its fields.
+    """
+    try:
+        header = yaml.parse(file.text)
+    except yaml.Malformed as error:
+        return Bad(file, None, [Flaw(error.reason, line=error.line, field=error.field)])
+    if yaml.is_unclosed(file.text):
+        return Bad(file, None, [Flaw("the header is not closed: a line `---` is missing", line=1)])
+    name = header.fields.get(NAME)
+    if not isinstance(name, str) or (not name and file.kind == PROFILE):
+        return None
+    reader = preset_fields.Reader(header)
+    fields = preset_fields.READERS[file.kind](reader)
+    _check_name(reader, name)
+    preset = Preset(file, name, fields)
+    dropped = _restrict(preset, reader, full_profiles=full_profiles) if file.source == PROJECT else set()
+    flaws = [flaw for flaw in reader.flaws if flaw.field not in dropped]
+    if flaws:
+        return Bad(file, name, flaws)
+    _note_unknown(preset, reader)
+    return preset
+
+
+def nameless(file: PresetFile) -> list[Flaw]:
+    """Say what is wrong with a file that is no preset, to somebody who asked about it."""
+    header = yaml.parse(file.text)
+    if not header.fields:
+        return [Flaw("it has no header: the file must begin with a line `---`", line=1)]
+    name = header.fields.get(NAME)
+    if name is None:
+        return [Flaw("it is missing", line=1, field=NAME)]
+    if isinstance(name, str):
+        return [Flaw("it is empty", line=header.lines.get(NAME), field=NAME)]
+    return [Flaw("the name must be a text; put it in quotes", line=header.lines.get(NAME), field=NAME)]
+
+
+def _check_name(reader: Reader, name: str) -> None:
+    if not name.strip():
+        reader.fault(NAME, "it is empty")
+    elif len(name) > LONGEST_NAME:
+        reader.fault(NAME, f"it is longer than {LONGEST_NAME} characters")
+    elif _LOUD.search(name):
+        reader.fault(NAME, "it holds a control character")
+
+
+def _name_warning(preset: Preset) -> str | None:
+    # A clone's name may look like one of the user's own and be another.
+    plain = preset.name.isascii() if preset.source == PROJECT else preset.name.isprintable()
+    if plain and not _AWKWARD_NAME.search(preset.name):
+        return None
+    return (
+        f"{preset.kind} {preset.name!r} in {preset.path}: a name is best made of letters, digits, "
+        '".", "_" and "-", beginning with a letter or digit'
+    )
+
+
+def _restrict(preset: Preset, reader: Reader, *, full_profiles: bool) -> set[str]:
+    """Take away what a project's file may not decide; return the keys."""
+    if preset.kind == PROFILE:
+        dropped: tuple[str, ...] = () if full_profiles else preset_fields.REFUSED_IN_PROJECT
+        words = _REFUSED
+    else:
+        dropped = tuple(key for key in reader.header.fields if key not in _SHARED_KEYS)
+        words = "{path}: a project's preset may not set {key}; it is ignored"
+    for key in dropped:
+        if preset.kind == PRESET or key in preset.fields:
+            shown = key if len(key) <= LONGEST_NAME else f"{key[:LONGEST_NAME]}…"
+            preset.warnings.append(words.format(key=shown, name=preset.name, path=preset.path))
+        if key != BODY:  # of that name is also the text below the header, which stays
+            preset.fields.pop(key, None)
+    return set(dropped)
+
+
+def _note_unknown(preset: Preset, reader: Reader) -> None:
+    warning = _name_warning(preset)
+    preset.warnings += [warning] if warning else []
+    known = preset_fields.KNOWN_KEYS[preset.kind]
+    if preset.kind == PRESET and preset.source == PROJECT:
+        known |= set(reader.header.fields)  # they were warned of
+    for key in reader.header.fields:
+        if key == BODY:
+            reader.note(key, "the text below the header is the prompt; this key is ignored")
+        elif key not in known:
+            reader.note(key, f"a {preset.kind} has no such key; it is ignored")
+    preset.notes = reader.notes

@@ -1,0 +1,241 @@
+"""Survey presets, profiles and skills, and choose one by its name. Each file is read once. Joins.
+
+The text that was read becomes the child's prompt, and its hash becomes part of the plan. Skills are searched
+once a call, and only if a profile names any. A folder with a SKILL.md is one skill and is not searched
+further. No text is taken from what is no regular file, from what somebody else could have written, and from
+what a project only links to: a clone could link to any file of ours.
+"""
+
+from __future__ import annotations
+
+import os
+
+from tmuxagents.agents import AGENTS
+from tmuxagents.agents.pi import command
+from tmuxagents.errors import BadRequest
+from tmuxagents.presets import catalogue, describe, disk, fields, skills
+from tmuxagents.presets.catalogue import Catalogue
+from tmuxagents.presets.fields import PROFILE
+from tmuxagents.system import places, project, prompt_file
+
+TYPE_CHECKING = False
+if TYPE_CHECKING:
+    from collections.abc import Iterator, Mapping, Sequence
+    from typing import Any
+
+    from tmuxagents.presets.preset import Preset
+    from tmuxagents.presets.skills import Skill
+    from tmuxagents.settings.keys import Settings
+
+
+class Survey:
+    """What can be named in a folder, and what had to be left out."""
+
+    __slots__ = ("catalogue", "refused", "warnings")
+
+    def __init__(self, catalogue: Catalogue, refused: Sequence[disk.Refused]) -> None:
+        self.catalogue = catalogue
+        self.refused = list(refused)
+        self.warnings = [*(f"presets: {one}" for one in refused), *catalogue.warnings]
+
+    @property
+    def presets(self) -> list[Preset]:
+        """All of them, those that are hidden by another behind that one."""
+        return self.catalogue.presets
+
+
+class Chooser:
+    """Chooses presets for the children of one call: files are read once, skills looked for at most once."""
+
+    def __init__(
+        self,
+        folder: str,
+        environment: Mapping[str, str],
+        settings: Settings,
+        *,
+        project_presets: bool = True,
+    ) -> None:
+        self._folder = folder
+        self._environment = environment
+        self._settings = settings
+        self._skills: dict[str, dict[str, Skill]] = {}
+        self.survey = survey(folder, environment, settings, project_presets=project_presets)
+
+    def choose(self, name: str, *, cwd: str | None = None) -> Preset:
+        """Return the preset or profile of a name, ready for a child in `cwd`, with what is to be warned of.
+
+        Raises BadRequest (`unknown-preset`, `bad-profile`, `unknown-skill`), and BadConfig for a bad file.
+        """
+        chosen = self.survey.catalogue.choose(name)
+        known = tools_of(chosen, self._settings)
+        hiding = catalogue.hiding(chosen)
+        warnings = [
+            *self.survey.warnings,
+            *chosen.warnings,
+            *([hiding] if hiding else []),
+            *unknown_tools(chosen, known),
+        ]
+        _refuse_conflicts(chosen)
+        fields = command.apply_exclusions(chosen.fields, known)
+        if chosen.kind == PROFILE and skills.are_wanted(fields):
+            fields = skills.resolve(fields, self._skills_in(cwd or self._folder))
+        return chosen.ready(fields, warnings)
+
+    def _skills_in(self, folder: str) -> dict[str, Skill]:
+        if folder not in self._skills:
+            home = places.user_home(self._environment)
+            of_folder = project.project_of(folder, home)
+            self._skills[folder] = discover(folder, of_folder, self._environment)
+        return self._skills[folder]
+
+
+def survey(
+    folder: str, environment: Mapping[str, str], settings: Settings, *, project_presets: bool = True
+) -> Survey:
+    """Read all preset and profile files that count in a folder."""
+    with_project = project_presets and settings.project_presets
+    found = disk.read_all(folder, environment, with_project=with_project)
+    skipped = {one.path: str(one) for one in found.refused}
+    catalogue = Catalogue(found.files, full_profiles=settings.project_profiles_full, skipped=skipped)
+    return Survey(catalogue, found.refused)
+
+
+def choose(
+    name: str,
+    folder: str,
+    environment: Mapping[str, str],
+    settings: Settings,
+    *,
+    project_presets: bool = True,
+) -> Preset:
+    """Return the preset or profile of a name for one child that works in the folder itself; see Chooser."""
+    return Chooser(folder, environment, settings, project_presets=project_presets).choose(name)
+
+
+def key_variables(preset: Preset, meta: Mapping[str, Any]) -> tuple[Mapping[str, str], list[str]]:
+    """Return the variables that give a child its profile's key, and what is to be warned of."""
+    agent = AGENTS.get(meta["agent"])
+    if preset.api_key is None or agent is None:
+        return {}, []
+    model = str(meta["resolvedModel"] or "")
+    provider = model.partition("/")[0] if "/" in model else preset.fields.get("provider")
+    given = agent.key_variables(preset.api_key, provider)
+    if len(given) > 1:
+        return given, []
+    whose = f"the provider {provider}" if provider else "an unknown provider"
+    return given, [
+        f"profile {preset.name}: no variable for the key of {whose} is known; {', '.join(given)} is set"
+    ]
+
+
+def _refuse_conflicts(preset: Preset) -> None:
+    """Refuse a profile that contradicts itself, before its skills are looked for."""
+    faults = list(fields.faults(preset, has_model=True))  # whether it has one, only the call knows
+    if faults:
+        message, hint = faults[0].message, f"correct {preset.path}"
+        raise BadRequest(message, kind=faults[0].kind, faults=faults, hint=hint)
+
+
+def tools_of(preset: Preset, settings: Settings) -> Sequence[str]:
+    """Return the tools that a preset's child has by itself, as far as they are known."""
+    agent = AGENTS.get(preset.fields.get("agent") or settings.default_agent)
+    return agent.tools if agent is not None else ()
+
+
+def unknown_tools(preset: Preset, known: Sequence[str]) -> Iterator[str]:
+    """Warn of tools that the child does not have by itself: an extension may bring them, or it is a slip."""
+    unknown = ", ".join(describe.unknown(preset, known)) if known else ""
+    if unknown:
+        yield f"{preset.kind} {preset.name}: the child itself has no tool {unknown}; passed on all the same"
+
+
+def discover(cwd: str, project: str, environment: Mapping[str, str]) -> dict[str, Skill]:
+    """Return the skills by name: the nearest first, then the user's own."""
+    folders = skills.folders(
+        cwd=cwd,
+        project=project,
+        agent_dir=places.agent_dir(environment),
+        home=places.user_home(environment),
+    )
+    return skills.index(file for folder, within in folders for file in scan(folder, within))
+
+
+DECLARED = "SKILL.md"
+MOST_BYTES = 256 * 1024
+_DEEPEST = 8
+_MOST_FOLDERS = 2000
+_NOT_SEARCHED = ("node_modules",)
+
+
+class SkillFile:
+    """A file that may be a skill: where it lies, the name of its folder, its text if it may be read."""
+
+    __slots__ = ("folder", "is_declared", "path", "text")
+
+    def __init__(self, path: str, folder: str, *, is_declared: bool, text: str | None) -> None:
+        self.path = path
+        self.folder = folder
+        self.is_declared = is_declared
+        self.text = text
+
+
+def scan(folder: str, within: str | None = None) -> Iterator[SkillFile]:
+    """Yield the files of a skills folder, by name; a folder that is not there has none.
+
+    Links may lead anywhere, but for texts: those lie `within` that folder, if one is named.
+    """
+    seen: set[tuple[int, int]] = set()
+    waiting = [(folder, 0)]
+    while waiting and len(seen) < _MOST_FOLDERS:
+        here, depth = waiting.pop(0)
+        if not _is_new(here, seen):
+            continue
+        names = _names(here)
+        if DECLARED in names:
+            yield _read(here, DECLARED, within)
+            continue
+        if depth == 0:
+            yield from (_read(here, name, within) for name in names if name.endswith(".md"))
+        if depth < _DEEPEST:
+            inside = [f"{here}/{name}" for name in names if name not in _NOT_SEARCHED]
+            waiting[:0] = [(path, depth + 1) for path in inside if os.path.isdir(path)]
+
+
+def _is_new(folder: str, seen: set[tuple[int, int]]) -> bool:
+    """Say whether a folder has not been searched: links may lead in circles."""
+    try:
+        facts = os.stat(folder)
+    except OSError:
+        return False
+    known = (facts.st_dev, facts.st_ino)
+    if known in seen:
+        return False
+    seen.add(known)
+    return True
+
+
+def _names(folder: str) -> list[str]:
+    try:
+        return sorted(name for name in os.listdir(folder) if not name.startswith("."))
+    except OSError:
+        return []
+
+
+def _read(folder: str, name: str, within: str | None) -> SkillFile:
+    bounds = None if within is None else prompt_file.resolve(within)
+
+    def may(real: str) -> bool:
+        if bounds is not None and not f"{real}/".startswith(f"{bounds.rstrip('/')}/"):
+            return False
+        return _is_ours(real) and _is_ours(os.path.dirname(real))
+
+    found = prompt_file.read(f"{folder}/{name}", limit=MOST_BYTES, may=may)
+    text = found.text if found.problem is None else None
+    return SkillFile(f"{folder}/{name}", os.path.basename(folder), is_declared=name == DECLARED, text=text)
+
+
+def _is_ours(path: str) -> bool:
+    try:
+        return places.only_we_write(os.lstat(path))
+    except OSError:
+        return False

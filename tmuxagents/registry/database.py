@@ -1,0 +1,261 @@
+"""The registry: SQLite, a cache of the run directories. Whoever asks it must be able to do without it.
+
+Here is the database itself. What one can ask it is in registry/registry, its words are in registry/rows and
+registry/schema, its file is made and moved in registry/making. A file that is damaged raises `Damaged` and
+may be set aside, since all of it can be read again from the run directories; one that cannot be used now, or
+was written by a newer program, raises `Unfit` and is left alone.
+
+Touches: SQLite.
+"""
+
+from __future__ import annotations
+
+import os
+
+from tmuxagents.registry import sqlite
+from tmuxagents.registry.registry import Registry, Tally
+from tmuxagents.registry.rows import BLANK, VERSION, Row, Scope, plain, server_key
+from tmuxagents.registry.sqlite import Damaged, Identity, Unfit, path_of, sqlite3
+from tmuxagents.system.identity import boot_id
+
+TYPE_CHECKING = False
+if TYPE_CHECKING:
+    from collections.abc import Callable, Iterable, Mapping, Sequence
+    from typing import Any
+
+__all__ = [  # what others take from here
+    "Damaged",
+    "Registry",
+    "Row",
+    "Scope",
+    "Tally",
+    "Unfit",
+    "open_blank",
+    "open_file",
+    "open_memory",
+    "path_of",
+    "server_key",
+]
+
+PATIENCE_S = 10.0
+_TRIES = 5
+_HOW = "mode=rw"  # SQLite would make an empty file in the place of one just removed
+_KIND = 0xFF  # SQLite's extended error codes of one kind share their last byte
+# The file may be whole: it is the moment, the disk or our rights. Any other error says that it is not ours.
+_NOT_THE_FILE = frozenset(
+    (
+        *(sqlite3.SQLITE_PERM, sqlite3.SQLITE_BUSY, sqlite3.SQLITE_LOCKED, sqlite3.SQLITE_NOMEM),
+        *(sqlite3.SQLITE_READONLY, sqlite3.SQLITE_INTERRUPT, sqlite3.SQLITE_IOERR, sqlite3.SQLITE_FULL),
+        *(sqlite3.SQLITE_CANTOPEN, sqlite3.SQLITE_PROTOCOL, sqlite3.SQLITE_NOLFS, sqlite3.SQLITE_AUTH),
+    )
+)
+
+
+def open_file(path: str, patience_s: float = PATIENCE_S) -> Registry:
+    """Open the registry at a path; make an empty one if there is none. Raise Damaged or Unfit."""
+    return Registry(Database(path, patience_s))
+
+
+def open_memory() -> Registry:
+    """Open an empty registry that lasts as long as it is open: for who cannot use the file's."""
+    return Registry(Database(None, 0))
+
+
+def open_blank() -> Registry:
+    """Open an empty registry in memory for a machine that has none yet; its cursors hold in the first one."""
+    return Registry(Database(None, 0, BLANK))
+
+
+class Database:
+    """One open database, and transactions on it."""
+
+    def __init__(self, path: str | None, patience_s: float, name: str | None = None) -> None:
+        self._path = path
+        self._name = name
+        self._patience_s = patience_s
+        self.identity: Identity | None = None
+        self._connection = self._open()
+
+    def close(self) -> None:
+        """Close it."""
+        self._connection.close()
+
+    def _open(self) -> sqlite3.Connection:
+        if self._path is None:
+            return _in_memory(self._name)
+        for _ in range(_TRIES):
+            self.identity = sqlite.identity(self._path)
+            if self.identity is None:
+                _make(self._path, self._patience_s)
+                continue
+            connection = _connect(self._path, self.identity, self._patience_s)
+            if sqlite.identity(self._path) == self.identity:
+                return connection
+            connection.close()
+        raise Unfit("it is replaced again and again")
+
+    def follow(self) -> sqlite3.Connection:
+        """Return the connection, anew if another file lies at its path.
+
+        Into one that was removed one can write for days.
+        """
+        if self._path is not None and sqlite.identity(self._path) != self.identity:
+            self._connection.close()
+            self._connection = self._open()
+        return self._connection
+
+    def reading(self) -> Transaction:
+        """Ask several things about the same moment."""
+        return Transaction(self, "BEGIN")
+
+    def writing(self) -> Transaction:
+        """Write several things, or none of them."""
+        # IMMEDIATE: a transaction that reads first and then wants to write fails, however patient it is.
+        return Transaction(self, "BEGIN IMMEDIATE")
+
+    @property
+    def is_busy(self) -> bool:
+        """Say whether a transaction of ours is open."""
+        return self._connection.in_transaction
+
+    def ask(self, sql: str, values: Sequence[Any] = ()) -> list[tuple[Any, ...]]:
+        """Return what a question finds."""
+        connection = self._connection if self.is_busy else self.follow()
+        try:
+            return connection.execute(sql, [plain(value) for value in values]).fetchall()
+        except sqlite3.Error as error:
+            raise translated(error, self.identity) from error
+
+    def write(self, sql: str, values: Iterable[Sequence[Any] | Mapping[str, Any]]) -> None:
+        """Carry out a statement with each of these values."""
+        with self.writing():
+            self._connection.executemany(sql, values)
+
+    def without_waiting(self, act: Callable[[], object]) -> None:
+        """Do something that writes, unless somebody writes right now, or nobody can."""
+        self._connection.execute("PRAGMA busy_timeout = 0")
+        try:
+            act()
+        except Unfit:
+            return
+        finally:
+            self._connection.execute(f"PRAGMA busy_timeout = {int(self._patience_s * 1000)}")
+
+
+class Transaction:
+    """Several statements at one moment; inside of another one, a part of that."""
+
+    __slots__ = ("_begin", "_connection", "_database")
+
+    def __init__(self, database: Database, begin: str) -> None:
+        self._database = database
+        self._begin = begin
+        self._connection: sqlite3.Connection | None = None
+
+    def __enter__(self) -> None:
+        if self._database.is_busy:
+            return
+        connection = self._database.follow()
+        try:
+            connection.execute(self._begin)
+        except sqlite3.Error as error:
+            raise translated(error, self._database.identity) from error
+        self._connection = connection
+
+    def __exit__(self, _kind: object, error: BaseException | None, _trace: object) -> None:
+        connection, self._connection = self._connection, None
+        if connection is None:
+            return
+        try:
+            connection.execute("COMMIT" if error is None else "ROLLBACK")
+        except sqlite3.Error as fault:
+            if error is None:
+                _roll_back(connection)
+                raise translated(fault, self._database.identity) from fault
+        if isinstance(error, sqlite3.Error):
+            raise translated(error, self._database.identity) from error
+
+
+def _roll_back(connection: sqlite3.Connection) -> None:
+    try:
+        connection.execute("ROLLBACK")
+    except sqlite3.Error:
+        return
+
+
+def translated(error: sqlite3.Error, identity: Identity | None) -> Damaged | Unfit:
+    """Return an error of SQLite's as one of ours."""
+    # Errors of the module itself have no code: text that is no text, as in a file that was tampered with.
+    if getattr(error, "sqlite_errorcode", 0) & _KIND in _NOT_THE_FILE:
+        return Unfit(str(error))
+    return Damaged(str(error), identity)
+
+
+# --- opened -----------------------------------------------------------------------------------------------
+
+
+def connect(path: str, patience_s: float) -> sqlite3.Connection:
+    """Open a database that is there, whatever it holds."""
+    name = "/" + path.lstrip("/").replace("%", "%25").replace("?", "%3f").replace("#", "%23")
+    connection = sqlite3.connect(f"file:{name}?{_HOW}", timeout=patience_s, isolation_level=None, uri=True)
+    try:
+        connection.execute("PRAGMA synchronous = NORMAL")
+        connection.execute("PRAGMA cell_size_check = ON")
+    except BaseException:
+        connection.close()
+        raise
+    return connection
+
+
+def _connect(path: str, identity: Identity, patience_s: float) -> sqlite3.Connection:
+    try:
+        connection = connect(path, patience_s)
+        try:
+            _check_version(connection)
+            _check_boot(connection)
+        except BaseException:
+            connection.close()
+            raise
+    except sqlite3.Error as error:
+        raise translated(error, identity) from error
+    return connection
+
+
+def _check_version(connection: sqlite3.Connection) -> None:
+    version = one(connection, "PRAGMA user_version")
+    if version > VERSION:
+        raise Unfit("it was written by a newer tmuxagents")
+    if version != VERSION:
+        from tmuxagents.registry import making  # noqa: PLC0415  (once in a registry's life)
+
+        making.migrate(connection, VERSION)
+
+
+def _check_boot(connection: sqlite3.Connection) -> None:
+    """Give the database another id after a restart: its last commits, and their numbers, may be lost."""
+    boot = boot_id()
+    if one(connection, "SELECT boot FROM book") != boot:
+        values = (os.urandom(4).hex(), boot, boot)
+        connection.execute("UPDATE book SET id = ?, boot = ? WHERE boot <> ?", values)
+
+
+def one(connection: sqlite3.Connection, question: str) -> Any:
+    """Return the one thing that a question finds."""
+    found = connection.execute(question).fetchone()
+    if found is None:
+        raise sqlite3.DatabaseError("it is not whole")
+    return found[0]
+
+
+def _in_memory(name: str | None) -> sqlite3.Connection:
+    from tmuxagents.registry import making  # noqa: PLC0415  (only where there is no file)
+
+    connection = sqlite3.connect(":memory:", isolation_level=None)
+    making.found(connection, name)
+    return connection
+
+
+def _make(path: str, patience_s: float) -> None:
+    from tmuxagents.registry import making  # noqa: PLC0415  (once in a registry's life)
+
+    making.make(path, patience_s)

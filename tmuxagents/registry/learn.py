@@ -1,0 +1,178 @@
+"""What a run directory tells the registry: the row of its run. Joins."""
+
+from __future__ import annotations
+
+import os
+import time
+
+from tmuxagents import records
+from tmuxagents.errors import NoSuchRun
+from tmuxagents.records import Facts
+from tmuxagents.registry import current, database
+from tmuxagents.registry.database import Row
+from tmuxagents.runs import directory, endings, inspect, lifecycle, words
+from tmuxagents.runs.events import is_figure
+from tmuxagents.system import process
+from tmuxagents.text import jsonline
+
+TYPE_CHECKING = False
+if TYPE_CHECKING:
+    from collections.abc import Mapping
+    from typing import Any
+
+    from tmuxagents.runs.inspect import Run
+    from tmuxagents.tmux.servers import Server
+
+TEXT_LIMIT = 200
+_MOST_DOCUMENT = 64 * 1024  # bytes; a longer one is made from the run's directory each time
+
+
+def row_of(run_dir: str) -> Row | None:
+    """Return the row of a run directory, None if there is no run in it.
+
+    Of a run that has ended, only its plan and its result are read: there may be thousands of them.
+    """
+    meta = directory.read_meta(run_dir)
+    if meta is None:
+        return None
+    wrapper = directory.read_wrapper(run_dir)
+    presence = process.presence(directory.identity_of(wrapper))
+    result = directory.read_result(run_dir)
+    if result is None or presence == records.HERE:
+        try:
+            return row(inspect.inspect(run_dir))
+        except NoSuchRun:  # removed while it was read
+            return None
+    state = lifecycle.RunState()
+    state.started_at = _figure(result.get("startedAt"))
+    standing = endings.state_of(Facts(presence=presence, started=True, result=result), state)
+    return row(
+        inspect.Run(
+            run_dir=run_dir,
+            meta=meta,
+            wrapper=wrapper,
+            result=result,
+            state=state,
+            activity=None,
+            standing=standing,
+        )
+    )
+
+
+def row(run: Run) -> Row:
+    """Return the row of a run as it stands now."""
+    meta, how, state = run.meta, run.standing.verdict, run.state
+    plan = {
+        key: _text(meta.get(key)) for key in ("name", "project", "owner", "mode", "preset", "cwd", "task")
+    }
+    return Row(
+        run.run_id,
+        session_id=_text(meta.get("sessionId")) or run.run_id,
+        **plan | {"task": (plan["task"] or "")[:TEXT_LIMIT]},
+        created_at=_figure(meta.get("createdAt")) or 0.0,
+        timeout=_figure(meta.get("timeout")),
+        status=run.standing.status,
+        reason=how.reason if how else None,
+        activity=((how.error_message if how else _activity(run)) or "")[:TEXT_LIMIT] or None,
+        attended=state.attended,
+        settled=how is None and state.settled,
+        needs_input=how is None and state.needs_input,
+        started_at=_figure(state.started_at),
+        ended_at=_figure(run.ended_at),
+        last_event_at=_figure(state.last_event_at),
+        elapsed_s=_figure(run.elapsed(0.0)) if how else None,
+        concluded=run.result is not None,
+        event_seq=state.seq,
+        changed_at=_changed_at(run),
+        announced=directory.is_announced(run.run_dir),
+        launcher=_launcher(meta),
+        host=_text((run.wrapper or {}).get("host")) if run.standing.foreign else None,
+        **_place(run.wrapper),
+        **_standing(run),
+    )
+
+
+def _activity(run: Run) -> str | None:
+    """Return what a run that has not ended does now, or waits for."""
+    if run.standing.status == records.RUNNING and run.meta.get("driver") == "live":
+        state = run.state
+        return words.live_activity(run.activity, settled=state.settled, needs_input=state.needs_input)
+    return run.doing
+
+
+def _standing(run: Run) -> dict[str, Any]:
+    """Return what lets a run stand as it is written, without being read again (registry/current)."""
+    wrapper = current.pulse_of(run.wrapper)
+    if run.mark is None or wrapper is None:
+        return {}
+    made = {"document": lambda: _document(run), "checkpoint": run.checkpoint}
+    return {"wrapper": wrapper, "mark": run.mark, **made}
+
+
+def _document(run: Run) -> str | None:
+    text = jsonline.encode(run.document(0.0)).decode()
+    return text if len(text) <= _MOST_DOCUMENT else None
+
+
+def told_of(row: Row) -> tuple[Any, ...]:
+    """Return what of a row is told to who asks for changes, and where its window is."""
+    return (row.status, row.attended, row.settled, row.needs_input, row.concluded, row.server)
+
+
+def told(run: Run) -> tuple[Any, ...]:
+    """Return the same of a run, as its row would have it, without making that."""
+    live, state = run.standing.verdict is None, run.state
+    asked = (state.attended, live and state.settled, live and state.needs_input)
+    return (run.standing.status, *asked, run.result is not None, _place(run.wrapper).get("server"))
+
+
+def is_news(before: tuple[Any, ...], now: tuple[Any, ...]) -> bool:
+    """Say whether a run stands otherwise than it was told; what it does right now is no news."""
+    *stood, there = before
+    *stands, here = now
+    return stood != stands or (here is not None and here != there)
+
+
+def _launcher(meta: Mapping[str, Any]) -> str | None:
+    tmux = meta.get("tmux")
+    return _text(tmux.get("launcher")) if isinstance(tmux, dict) else None
+
+
+def key_of(server: Server) -> str | None:
+    """Return the registry's name of a tmux server; None for one of another machine."""
+    if server.start_time is None:
+        return None
+    return database.server_key(server.socket, server.pid, server.start_time)
+
+
+def _changed_at(run: Run) -> float:
+    """Return since when a run stands so, rather too late than too early: who was told before is told again.
+
+    The end of a lost run is when it was last heard of, long before anybody knew; but then its result is late.
+    """
+    now = time.time()
+    if run.result is None:
+        return now
+    try:
+        written = os.stat(f"{run.run_dir}/{directory.RESULT}").st_mtime
+    except OSError:
+        return now
+    return max(written, _figure(run.ended_at) or 0.0)
+
+
+def _place(wrapper: Mapping[str, Any] | None) -> dict[str, str | None]:
+    tmux = (wrapper or {}).get("tmux")
+    if not isinstance(tmux, dict):
+        return {}
+    socket, pid, started = tmux.get("socketPath"), tmux.get("serverPid"), tmux.get("serverStartTime")
+    known = isinstance(socket, str) and type(pid) is int and type(started) is int
+    server = database.server_key(str(socket), int(pid or 0), int(started or 0)) if known else None
+    return {"server": server, "window": _text(tmux.get("window")), "pane": _text(tmux.get("pane"))}
+
+
+def _text(value: Any) -> str | None:
+    return value if isinstance(value, str) and value else None
+
+
+def _figure(value: Any) -> float | None:
+    return float(value) if is_figure(value) else None

@@ -1,0 +1,275 @@
+"""Find runs: open the registry, bring it up to date with the run directories, and look up ids and names.
+
+The answers are the same with a registry, without one, with a damaged one and with one of a newer program:
+then a database in memory takes its place, filled from the run directories for this one time.
+
+Joins.
+"""
+
+from __future__ import annotations
+
+import os
+import time
+
+from tmuxagents.registry import database
+from tmuxagents.registry.current import Glance
+from tmuxagents.registry.database import Scope
+from tmuxagents.runs.marks import SETTLED_NS
+from tmuxagents.system import places
+from tmuxagents.text import safe
+
+TYPE_CHECKING = False
+if TYPE_CHECKING:
+    from collections.abc import Callable, Mapping, Sequence
+    from typing import TypeVar
+
+    from tmuxagents.errors import NoSuchRun
+    from tmuxagents.registry.database import Registry, Row
+
+    T = TypeVar("T")
+
+LAST = "@last"
+PATIENCE_S = 2.0  # a reader's; the directories are there, too
+_SHORTEST = 4  # beginning of an id that means it
+_NEAR = 3
+_MOST_CANDIDATES = 8
+_TRIES = 2
+# Who closes a database that nobody else has open puts its log on the disk first; who just leaves need not.
+_left_open: list[Registry] = []
+
+
+class Caller:
+    """Who asks, and from where."""
+
+    __slots__ = ("_checked", "_home", "_of_user", "_project", "folder", "owner", "taken_over")
+
+    def __init__(self, environment: Mapping[str, str], folder: str) -> None:
+        self.folder = folder
+        self._home = places.home(environment)
+        self._checked = False
+        self.owner = environment.get("TMUXAGENTS_OWNER") or environment.get("PI_SESSION_ID") or None
+        # Runs of another session that this one goes on with, as a fork does.
+        self.taken_over = tuple(filter(is_run_id, environment.get("TMUXAGENTS_RUNS", "").split()))
+        self._of_user = environment.get("HOME")
+        self._project: str | None = None
+
+    @property
+    def home(self) -> str:
+        """Return the state directory; raise Unusable if somebody else could have put anything there."""
+        if not self._checked:
+            places.refuse_foreign(self._home)
+            self._checked = True
+        return self._home
+
+    @property
+    def runs(self) -> str:
+        """Return the folder of all run directories in it."""
+        return f"{self.home}/runs"
+
+    @property
+    def project(self) -> str:
+        """Return the caller's project. Not everybody asks, and it is looked for through several folders."""
+        if self._project is None:
+            from tmuxagents.system import project  # noqa: PLC0415  (for who asks)
+
+            self._project = project.project_of(self.folder, self._of_user or os.path.expanduser("~"))
+        return self._project
+
+
+# --- asked ------------------------------------------------------------------------------------------------
+
+
+def consult(caller: Caller, ask: Callable[[Registry], T], *, last: bool = False) -> tuple[T, list[str]]:
+    """Ask the registry, or one in memory in its place; return the answer, and warnings for people.
+
+    `ask` is begun again where the registry fails in the middle of it. `last`: the process ends with the
+    answer, and the registry is left to that.
+    """
+    path = database.path_of(caller.home)
+    warnings: list[str] = []
+    if not (os.path.exists(path) or os.path.isdir(caller.runs)):
+        with database.open_blank() as book:  # where nothing was ever launched, asking makes nothing
+            reconcile(book, caller.runs)
+            return ask(book), warnings
+    for _ in range(_TRIES):
+        try:
+            return _ask_file(path, caller, ask, last=last), warnings
+        except database.Damaged as damage:
+            warnings.append(set_aside(path, damage))
+        except database.Unfit as why:
+            warnings.append(f"the registry is not used ({why}); the run directories are read instead")
+            break
+    with database.open_memory() as book:
+        reconcile(book, caller.runs)
+        return ask(book), warnings
+
+
+def _ask_file(path: str, caller: Caller, ask: Callable[[Registry], T], *, last: bool) -> T:
+    book = database.open_file(path, PATIENCE_S)
+    try:
+        reconcile(book, caller.runs)
+        answer = ask(book)
+    except BaseException:
+        book.close()
+        raise
+    if last:
+        _left_open.append(book)
+    else:
+        book.close()
+    return answer
+
+
+def set_aside(path: str, damage: database.Damaged) -> str:
+    """Move a damaged registry out of the way; return a sentence about it for people."""
+    from tmuxagents.registry import making  # noqa: PLC0415  (hardly ever is one damaged)
+
+    try:
+        aside = making.set_aside(path, damage.identity, PATIENCE_S)
+    except database.Unfit as why:
+        return f"the registry is damaged ({damage}) and cannot be set aside ({why})"
+    return (
+        f"the registry was damaged ({damage}) and is made anew from the run directories; it lies in {aside}"
+    )
+
+
+# --- found ------------------------------------------------------------------------------------------------
+
+
+def find(reference: str, caller: Caller) -> str:
+    """Return the run directory that a reference means: full id, name, unique beginning of an id, or @last."""
+    if is_run_id(reference) and os.path.isdir(f"{caller.runs}/{reference}"):
+        return f"{caller.runs}/{reference}"  # nothing else can be meant
+    run_id, _ = consult(caller, lambda book: locate(reference, caller, book))
+    return f"{caller.runs}/{run_id}"
+
+
+def session(run_dir: str, caller: Caller) -> list[str]:
+    """Return the run directories of the session that a run belongs to, oldest first."""
+    own = os.path.basename(run_dir)
+
+    def ask(book: Registry) -> list[str]:
+        known = book.row(own)
+        return [row.run_id for row in book.session(known.session_id)] if known else [own]
+
+    return [f"{caller.runs}/{run_id}" for run_id in consult(caller, ask)[0]]
+
+
+def locate(reference: str, caller: Caller, book: Registry) -> str:
+    """Return the id of the run that a reference means, or raise NoSuchRun."""
+    if reference == LAST:
+        return _last(caller, book)
+    if is_run_id(reference):
+        if book.row(reference) is not None:
+            return reference
+        raise _unknown(reference, book)
+    if len(reference) < _SHORTEST or not is_beginning(reference):
+        return _named(reference, caller, book)
+    matches = book.beginning(reference)
+    if len(matches) == 1:
+        return matches[0]
+    if not matches:
+        raise _unknown(reference, book)
+    message = f'"{reference}" is the beginning of {len(matches)} run ids.'
+    candidates = matches[:_MOST_CANDIDATES]
+    hint = f"give more of it: {', '.join(candidates)}"
+    raise _no_such_run(message, kind="ambiguous-run", hint=hint, candidates=candidates)
+
+
+def _unknown(reference: str, book: Registry) -> NoSuchRun:
+    shown = safe.cut(safe.line(reference), 40)
+    start = reference[:_NEAR]
+    near = book.beginning(start)[:_MOST_CANDIDATES] if len(start) == _NEAR and is_beginning(start) else []
+    hint = f"near: {', '.join(near)}" if near else "name it by its id, 4 or more of its digits, or its name"
+    return _no_such_run(f'There is no run "{shown}".', hint=hint, candidates=near)
+
+
+def _no_such_run(
+    message: str, *, kind: str = "unknown-run", hint: str, candidates: Sequence[str] = ()
+) -> NoSuchRun:
+    from tmuxagents.errors import NoSuchRun  # noqa: PLC0415  (most references mean a run)
+
+    return NoSuchRun(message, kind=kind, hint=hint, candidates=candidates)
+
+
+def _last(caller: Caller, book: Registry) -> str:
+    scope = Scope("owner", caller.owner) if caller.owner else Scope("project", caller.project)
+    for newest in book.rows(scope, limit=1):
+        return newest.run_id
+    whose = "by this parent" if caller.owner else f"in {safe.line(caller.project)}"
+    message = f"No run has been launched {whose} yet."
+    raise _no_such_run(message, hint="name the run by its id")
+
+
+def _named(name: str, caller: Caller, book: Registry) -> str:
+    """Return the run of a name: the live one of this project, else its newest; other projects last."""
+    namesakes = book.named(name)
+    here = [row for row in namesakes if row.project == caller.project] or namesakes
+    if not here:
+        raise _unknown(name, book)
+    return next((row for row in here if _lives(row, caller, book)), here[0]).run_id
+
+
+def _lives(row: Row, caller: Caller, book: Registry) -> bool:
+    if row.concluded or Glance(caller.runs).stands(row):
+        return not row.concluded
+    from tmuxagents.runs.inspect import inspect  # noqa: PLC0415  (not needed where all stands)
+
+    checkpoint = book.checkpoints([row.run_id]).get(row.run_id)
+    return not inspect(f"{caller.runs}/{row.run_id}", checkpoint=checkpoint).ended
+
+
+_DIGITS = "0123456789abcdef"
+_LENGTH = 16
+
+
+def is_run_id(name: str) -> bool:
+    """Say whether a name is a run's id."""
+    return len(name) == _LENGTH and is_beginning(name)
+
+
+def is_beginning(text: str) -> bool:
+    """Say whether a run's id could begin so."""
+    return len(text) <= _LENGTH and not text.strip(_DIGITS)
+
+
+def reconcile(book: Registry, runs: str) -> None:
+    """Tell the registry of runs that it does not know, and of runs whose directories are gone.
+
+    Where there are none this costs one stat: a folder's time changes with each name in it that comes or goes,
+    and the registry remembers at which time it knew them all.
+    """
+    folder, settled = _folder(runs)
+    if folder is None or book.folder() != folder:
+        _take_in(book, runs, folder if settled else None)
+
+
+def _folder(runs: str) -> tuple[str | None, bool]:
+    """Return what a folder is known by as long as no name in it comes or goes, and whether that is sure."""
+    try:
+        facts = os.stat(runs)
+    except FileNotFoundError:
+        return None, False
+    age = time.time_ns() - facts.st_mtime_ns
+    return f"{facts.st_dev}.{facts.st_ino}.{facts.st_mtime_ns}", age > SETTLED_NS
+
+
+def _take_in(book: Registry, runs: str, folder: str | None) -> None:
+    """Compare the whole folder with the registry. `folder`: what it is known by, where that is sure."""
+    from tmuxagents.registry.learn import row_of  # noqa: PLC0415  (almost every look finds all as it was)
+
+    known = book.ids()  # before the listing: a launch that comes between is then not taken for a removal
+    listed = _listed(runs)
+    others = listed - known
+    new = [row for name in filter(is_run_id, others) if (row := row_of(f"{runs}/{name}")) is not None]
+    gone = [run_id for run_id in known - listed if not os.path.isdir(f"{runs}/{run_id}")]
+    # A directory that is no run may become one, by its wrapper's hand, without the folder's time telling.
+    sure = folder if len(new) == sum(map(is_run_id, others)) else None
+    if new or gone or sure:
+        book.absorb(new, gone, sure)
+
+
+def _listed(runs: str) -> set[str]:
+    try:
+        return set(os.listdir(runs))
+    except FileNotFoundError:
+        return set()

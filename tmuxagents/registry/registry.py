@@ -1,0 +1,260 @@
+"""What one can ask the registry, and tell it. SQL in one transaction each; decides nothing.
+
+Touches: SQLite.
+"""
+
+from __future__ import annotations
+
+from tmuxagents import records
+from tmuxagents.registry import rows as registry_rows
+from tmuxagents.registry.rows import GIVEN, Row, Scope, plain
+from tmuxagents.registry.sqlite import Damaged, Unfit
+
+TYPE_CHECKING = False
+if TYPE_CHECKING:
+    from collections.abc import Iterable, Iterator, Sequence
+    from typing import Any, Self
+
+    from tmuxagents.registry.database import Database, Transaction
+
+
+_NEVER = float("inf")
+
+
+class Tally:
+    """How many runs of a scope are in which state, how many wait for a person, when the last one ended."""
+
+    __slots__ = ("by_status", "last_end", "waiting")
+
+    def __init__(self) -> None:
+        self.by_status = dict.fromkeys(records.STATUSES, 0)
+        self.waiting = 0
+        self.last_end = 0.0
+
+
+class Registry:
+    """The registry of one machine, open: that of a file, or one in memory."""
+
+    def __init__(self, database: Database) -> None:
+        self._database = database
+
+    def __enter__(self) -> Self:
+        return self
+
+    def __exit__(self, *_: object) -> None:
+        self.close()
+
+    def close(self) -> None:
+        """Close it."""
+        self._database.close()
+
+    def reading(self) -> Transaction:
+        """Ask several things about the same moment."""
+        return self._database.reading()
+
+    def writing(self) -> Transaction:
+        """Ask, and tell by the answer, with nobody in between."""
+        return self._database.writing()
+
+    def is_still(self, name: str) -> bool:
+        """Say whether it is the one of this name. Raise Unfit if a newer program has taken it over."""
+        ((now, version),) = self._database.ask("SELECT id, user_version FROM book, pragma_user_version")
+        if version > registry_rows.VERSION:
+            raise Unfit("it was written by a newer tmuxagents")
+        return bool(now == name)
+
+    # --- told
+
+    def save(self, rows: Iterable[Row]) -> tuple[int, int]:
+        """Add or update rows, in one transaction; return the number of the last change before and after.
+
+        No run is ever taken back by it (registry_schema.UPSERT).
+        """
+        from tmuxagents.registry import schema  # noqa: PLC0415  (for who writes)
+
+        rows = list(rows)
+        with self._database.writing():
+            before = self.last_change()
+            self._database.write(schema.UPSERT, map(_values, rows))
+            self._database.write(schema.KEEP_DOCUMENT, filter(None, map(_document, rows)))
+            self._database.write(schema.KEEP_CHECKPOINT, filter(None, map(_checkpoint, rows)))
+            return before, self.last_change()
+
+    def get_ready(self) -> None:
+        """Have the costs of a first save behind us: statements made ready, a log begun and on the disk."""
+
+        def act() -> None:
+            with self.writing():
+                self.save(())
+                self._database.write("UPDATE book SET folder = folder", [()])
+
+        self._database.without_waiting(act)
+
+    def keep(self, rows: Iterable[Row]) -> None:
+        """Save rows that tell nothing new, unless somebody writes right now, or nobody can."""
+        self._database.without_waiting(lambda: self.save(rows))
+
+    def absorb(self, rows: Iterable[Row], gone: Iterable[str], folder: str | None) -> None:
+        """Take in what the whole runs folder has shown, and which folder that was, if it is sure.
+
+        New rows only: many may find the same ones at once, and must not keep one another waiting.
+        """
+        with self._database.writing():
+            known = self.ids()
+            self.save(row for row in rows if row.run_id not in known)
+            self.forget(gone)
+            self._database.write("UPDATE book SET folder = coalesce(?, folder)", [(folder,)])
+
+    def mark_polled(self, run_ids: Iterable[str], at: float) -> None:
+        """Remember that somebody has seen how these runs ended."""
+        sql = "UPDATE run SET polled_at = ? WHERE run_id = ? AND polled_at IS NULL"
+        self._database.write(sql, [(at, run_id) for run_id in run_ids])
+
+    def forget(self, run_ids: Iterable[str]) -> None:
+        """Drop rows, as pruning does."""
+        self._database.write("DELETE FROM run WHERE run_id = ?", [(run_id,) for run_id in run_ids])
+
+    # --- asked
+
+    def _rows(self, where: str, values: Sequence[Any], tail: str = registry_rows.NEWEST_FIRST) -> list[Row]:
+        found = self._database.ask(f"{registry_rows.ROWS} WHERE {where} {tail}", values)
+        rows = [Row.of(each) for each in found]
+        if not all(row.status in records.STATUSES for row in rows):
+            raise Damaged("it holds what nobody wrote", self._database.identity)
+        return rows
+
+    def rows(self, scope: Scope, *, active: bool = False, limit: int | None = None) -> list[Row]:
+        """Return the rows of a scope, newest first; only those that are queued or running if so wished."""
+        tail = registry_rows.NEWEST_FIRST + ("" if limit is None else f" LIMIT {limit}")
+        where = f"{registry_rows.ACTIVE} AND {scope.among}" if active else scope.where
+        return self._rows(where, scope.values, tail)
+
+    def open_rows(self) -> list[Row]:
+        """Return the rows of all runs whose ending is not written down, newest first: the ones to look at."""
+        return self._rows(registry_rows.OPEN, ())
+
+    def unannounced(self) -> list[Row]:
+        """Return the rows of all runs that have ended, and nobody was told."""
+        return self._rows("concluded = 1 AND announced = 0", ())
+
+    def servers(self) -> list[str]:
+        """Return the names of all tmux servers that have or launched a run (`server_key`)."""
+        sql = "SELECT DISTINCT key FROM tally WHERE scope = 'server' AND runs > 0"
+        return [found[0] for found in self._database.ask(sql)]
+
+    def tally(self, scope: Scope) -> Tally:
+        """Return the counts of a scope; unless a mode is named, however many runs there are costs nothing."""
+        found = Tally()
+        if not scope.is_tallied:
+            figures = self._database.ask(registry_rows.COUNT.format(scope.where), scope.values)
+        else:
+            figures = self._database.ask(registry_rows.TALLY, (scope.kind, scope.key))
+        for status, runs, waiting, ended_at in figures:
+            found.by_status[status] = runs
+            found.waiting += waiting
+            found.last_end = max(found.last_end, ended_at)
+        return found
+
+    def row(self, run_id: str) -> Row | None:
+        """Return the row of a run."""
+        return next(iter(self._rows("run_id = ?", (run_id,))), None)
+
+    def named(self, name: str) -> list[Row]:
+        """Return the runs of a name, newest first."""
+        return self._rows("name = ?", (name,))
+
+    def session(self, session_id: str) -> list[Row]:
+        """Return the runs of a session, oldest first."""
+        return self._rows("session_id = ?", (session_id,), "ORDER BY created_at, run_id")
+
+    def session_size(self, session_id: str) -> int:
+        """Return how many runs a session has."""
+        sql = "SELECT count(*) FROM run WHERE session_id = ?"
+        return int(self._database.ask(sql, (session_id,))[0][0])
+
+    def beginning(self, prefix: str) -> list[str]:
+        """Return the ids that begin so, in their order."""
+        sql = "SELECT run_id FROM run WHERE run_id >= ? AND run_id < ? ORDER BY run_id"
+        return [found[0] for found in self._database.ask(sql, (prefix, f"{prefix}g"))]  # g comes behind f
+
+    def alike(self, run_ids: Sequence[str], length: int) -> dict[str, list[str]]:
+        """Return of each of these ids the others that begin with so many of its digits, if any."""
+        found: dict[str, list[str]] = {}
+        for run_id, other in self._about(registry_rows.ALIKE.format(length=length), run_ids):
+            found.setdefault(run_id, []).append(other)
+        return found
+
+    def session_sizes(self, session_ids: Iterable[str]) -> dict[str, int]:
+        """Return how many runs each of these sessions has."""
+        return dict(self._about(registry_rows.SESSIONS, list(dict.fromkeys(session_ids))))
+
+    def documents(self, rows: Sequence[Row]) -> dict[str, str]:
+        """Return the documents of those of these runs that have one here as they stand, as JSON texts."""
+        marks = {row.run_id: row.mark for row in rows}
+        found = self._about(registry_rows.DOCUMENTS, list(marks))
+        return {run_id: text for run_id, mark, text in found if mark == marks[run_id]}
+
+    def checkpoints(self, run_ids: Sequence[str]) -> dict[str, str]:
+        """Return where looks at these runs may go on from, as far as that is known."""
+        return dict(self._about(registry_rows.CHECKPOINTS, run_ids))
+
+    def _about(self, sql: str, keys: Sequence[str]) -> Iterator[tuple[Any, ...]]:
+        most = registry_rows.MOST_AT_ONCE
+        for start in range(0, len(keys), most):
+            some = keys[start : start + most]
+            yield from self._database.ask(sql.format(", ".join("?" * len(some))), some)
+
+    def ids(self) -> set[str]:
+        """Return the ids of all runs."""
+        return {found[0] for found in self._database.ask("SELECT run_id FROM run")}
+
+    def folder(self) -> str | None:
+        """Return which runs folder is known as a whole (`absorb`)."""
+        found: str | None = self._database.ask("SELECT folder FROM book")[0][0]
+        return found
+
+    # --- changes
+
+    def last_change(self) -> int:
+        """Return the number of the last change."""
+        return int(self._database.ask("SELECT change FROM book")[0][0])
+
+    def name(self) -> str:
+        """Return what this database is called, and no other: it is another one where that has changed."""
+        ((name,),) = self._database.ask("SELECT id FROM book")
+        return str(name)
+
+    def cursor(self, number: int, at: float) -> str:
+        """Return the cursor for who knows all changes up to a number, and what ended before a moment."""
+        return f"{self.name()}.{number}.{max(0, int(at))}"
+
+    def changes(self, cursor: str, scope: Scope) -> tuple[list[Row], bool]:
+        """Return the rows that have changed since a cursor, and whether it means nothing here any more.
+
+        Then those are all active runs, and whatever else has changed since its time.
+        """
+        since = registry_rows.Cursor.parse(cursor)
+        with self.reading():
+            book, last, forgotten = self._database.ask("SELECT id, change, forgotten FROM book")[0]
+            if since is not None and since.book == registry_rows.BLANK:  # whatever is here has come since
+                since, forgotten = registry_rows.Cursor(book, 0, since.at), 0
+            if since is not None and since.book == book and forgotten <= since.number <= last:
+                where = f"change > ? AND {scope.among}"
+                return self._rows(where, (since.number, *scope.values), "ORDER BY change"), False
+            start = since.at if since is not None else _NEVER
+            where = f"({registry_rows.ACTIVE} OR changed_at >= ?) AND {scope.where}"
+            return self._rows(where, (start, *scope.values), "ORDER BY change"), cursor != "0"
+
+
+def _values(row: Row) -> dict[str, Any]:
+    return {column: plain(getattr(row, column)) for column in GIVEN}
+
+
+def _document(row: Row) -> dict[str, Any] | None:
+    text = row.document() if row.mark is not None and row.document is not None else None
+    return None if text is None else {"run_id": row.run_id, "mark": row.mark, "text": plain(text)}
+
+
+def _checkpoint(row: Row) -> dict[str, Any] | None:
+    text = row.checkpoint() if row.checkpoint is not None else None
+    return None if text is None else {"run_id": row.run_id, "text": plain(text)}

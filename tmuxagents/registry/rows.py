@@ -1,0 +1,229 @@
+"""The rows of the registry, and the queries for them: text that registry/database runs. Touches: SQLite.
+
+Tables and what is written are in registry/schema: who only looks needs neither.
+"""
+
+from __future__ import annotations
+
+TYPE_CHECKING = False
+if TYPE_CHECKING:
+    from collections.abc import Callable, Sequence
+    from typing import Any
+
+VERSION = 2
+_BIGGEST = 2**63 - 1
+BLANK = "0"  # the name of a database before there is one; all others have longer names
+_MOST_DIGITS = 18  # of a figure in a cursor
+
+# What the plan says, and never changes.
+_PLANNED = (
+    *("run_id", "session_id", "name", "project", "owner", "mode", "preset", "task", "cwd", "created_at"),
+    "timeout",
+)
+# How the run stands: taken whole from whoever knows more, or not at all.
+STANDING = (
+    *("status", "reason", "activity", "attended", "settled", "needs_input"),
+    *("started_at", "ended_at", "last_event_at", "elapsed_s", "concluded"),
+    *("host", "wrapper", "mark"),
+)
+# What only grows or is only found out once.
+_GROWING = ("event_seq", "event_offset", "polled_at", "announced")
+FOUND = ("server", "window", "pane", "launcher")
+GIVEN = (*_PLANNED, *STANDING, *_GROWING, *FOUND, "changed_at")
+COLUMNS = (*GIVEN, "change")
+FLAGS = frozenset(("attended", "settled", "needs_input", "concluded", "announced"))
+_ZERO = {**dict.fromkeys(FLAGS, False), "event_seq": 0, "event_offset": 0, "changed_at": 0.0, "change": 0}
+
+
+class Row:
+    """What the registry knows of one run.
+
+    `concluded`: its ending is written down, nothing about it will change. `event_seq` says how much was known
+    of it when it was looked at, `changed_at` since when it stands so. `server` and `launcher`: the tmux
+    server of its window, and the one it was launched from (`server_key`). `change` is the registry's own.
+    `elapsed_s`: how long it worked, once it has ended. `host`: the other machine on which it lives.
+
+    `wrapper` and `mark`, where both are known: as long as that process lives, and the run's files are known
+    by that mark, it stands as it is written here (`registry/current`). `document` makes its document as JSON
+    text when the row is saved, `checkpoint` what a look can go on from when it has said more; they are asked
+    for by `documents` and `checkpoints` alone.
+    """
+
+    __slots__ = (*COLUMNS, "checkpoint", "document")
+
+    run_id: str
+    session_id: str
+    name: str | None
+    project: str | None
+    owner: str | None
+    mode: str | None
+    preset: str | None
+    task: str | None
+    cwd: str | None
+    created_at: float
+    status: str
+    reason: str | None
+    activity: str | None
+    attended: bool
+    settled: bool
+    needs_input: bool
+    started_at: float | None
+    ended_at: float | None
+    last_event_at: float | None
+    elapsed_s: float | None
+    timeout: float | None
+    host: str | None
+    wrapper: str | None
+    mark: str | None
+    concluded: bool
+    event_seq: int
+    event_offset: int
+    polled_at: float | None
+    announced: bool
+    server: str | None
+    window: str | None
+    pane: str | None
+    launcher: str | None
+    changed_at: float
+    change: int
+    checkpoint: Callable[[], str | None] | None
+    document: Callable[[], str | None] | None
+
+    def __init__(self, run_id: str, *, status: str, created_at: float, **known: Any) -> None:
+        known |= {"run_id": run_id, "status": status, "created_at": created_at}
+        known.setdefault("session_id", run_id)
+        for column in self.__slots__:
+            setattr(self, column, known.pop(column, _ZERO.get(column)))
+        if known:
+            raise TypeError(f"a row has no {', '.join(known)}")
+
+    @classmethod
+    def of(cls, values: tuple[Any, ...]) -> Row:
+        """Return the row of what a question for COLUMNS has found. Written out: every look makes many."""
+        row = cls.__new__(cls)
+        row.document = row.checkpoint = None
+        # fmt: off
+        (
+            row.run_id, row.session_id, row.name, row.project, row.owner,
+            row.mode, row.preset, row.task, row.cwd, row.created_at,
+            row.timeout, row.status, row.reason, row.activity, row.attended,
+            row.settled, row.needs_input, row.started_at, row.ended_at, row.last_event_at,
+            row.elapsed_s, row.concluded, row.host, row.wrapper, row.mark,
+            row.event_seq, row.event_offset, row.polled_at, row.announced, row.server,
+            row.window, row.pane, row.launcher, row.changed_at, row.change,
+        ) = values
+        # fmt: on
+        row.attended, row.settled = row.attended != 0, row.settled != 0
+        row.needs_input, row.concluded = row.needs_input != 0, row.concluded != 0
+        row.announced = row.announced != 0
+        return row
+
+
+def server_key(socket: str, pid: int, started: int) -> str:
+    """Return the name of one tmux server: the same only if socket, pid and start time are."""
+    return f"{pid}.{started}.{socket}"
+
+
+def plain(value: Any) -> Any:
+    """Return what SQLite can hold: a run directory may hold any figure and any half of a character."""
+    if isinstance(value, str):
+        return value.encode("utf-8", "replace").decode()
+    if isinstance(value, float):
+        return value if value - value == 0 else None  # neither NaN nor infinite
+    return max(-_BIGGEST, min(_BIGGEST, value)) if isinstance(value, int) else None
+
+
+# --- questions --------------------------------------------------------------------------------------------
+
+ROWS = f"SELECT {', '.join(COLUMNS)} FROM run"  # noqa: S608  (our own words)
+NEWEST_FIRST = "ORDER BY created_at DESC, run_id DESC"
+OPEN = "concluded = 0"
+ACTIVE = "(concluded = 0 AND status IN ('queued', 'running'))"
+TALLY = "SELECT status, runs, waiting, ended_at FROM tally WHERE scope = ? AND key = ?"
+COUNT = """SELECT status, count(*), sum(needs_input), max(coalesce(ended_at, 0)) FROM run WHERE {}
+           GROUP BY status"""
+# Of many runs at once; {} is one question mark a run.
+ALIKE = """SELECT run.run_id, other.run_id FROM run JOIN run AS other
+               ON other.run_id >= substr(run.run_id, 1, {length}) AND other.run_id <> run.run_id
+               AND other.run_id < substr(run.run_id, 1, {length}) || 'g'
+               WHERE run.run_id IN ({{}})"""
+SESSIONS = "SELECT session_id, count(*) FROM run WHERE session_id IN ({}) GROUP BY session_id"
+DOCUMENTS = "SELECT run_id, mark, text FROM document WHERE run_id IN ({})"
+CHECKPOINTS = "SELECT run_id, text FROM checkpoint WHERE run_id IN ({})"
+MOST_AT_ONCE = 500  # question marks in one statement
+
+
+_WHERE = {
+    "all": "1",
+    "project": "project = ?",
+    "owner": "owner = ?",
+    "server": "(server = ? OR launcher = ?)",
+}
+
+
+class Scope:
+    """Which runs are meant: `all`, those of a `project`, `owner` or tmux `server`, or the `named` ones.
+
+    `also` names further runs. With a `mode`: of all those the ones that were launched in it.
+    """
+
+    __slots__ = ("also", "among", "key", "kind", "mode", "values", "where")
+
+    def __init__(self, kind: str, *keys: str, mode: str | None = None, also: Sequence[str] = ()) -> None:
+        self.kind = kind
+        self.also = tuple(also)
+        self.key = keys[0] if keys else ""
+        self.mode = mode
+        self.where = _WHERE[kind] if kind in _WHERE else f"run_id IN ({', '.join('?' * len(keys))})"
+        # For few rows found otherwise: the plus keeps SQLite from going through all of the scope instead.
+        self.among = self.where.replace("project", "+project").replace("owner", "+owner")
+        self.values = keys if kind not in _WHERE else keys * self.where.count("?")
+        if self.also:
+            named = f"run_id IN ({', '.join('?' * len(self.also))})"
+            self.where, self.among = f"({self.where} OR {named})", f"({self.among} OR {named})"
+            self.values = (*self.values, *self.also)
+        if mode is not None:
+            self.where, self.among = f"{self.where} AND mode = ?", f"{self.among} AND mode = ?"
+            self.values = (*self.values, mode)
+
+    @property
+    def is_tallied(self) -> bool:
+        """Say whether its counts are kept."""
+        return self.kind in _WHERE and self.mode is None and not self.also
+
+    def holds(self, row: Row) -> bool:
+        """Say whether a run is meant."""
+        return self.mode in (None, row.mode) and (self._holds(row) or row.run_id in self.also)
+
+    def _holds(self, row: Row) -> bool:
+        if self.kind == "named":
+            return row.run_id in self.values
+        if self.kind == "server":
+            return self.key in (row.server, row.launcher)
+        return self.kind == "all" or getattr(row, self.kind) == self.key
+
+
+class Cursor:
+    """How much somebody knows: all changes of one database up to a number, at a moment.
+
+    A database that is called BLANK stands for a machine on which nothing was ever launched.
+    """
+
+    __slots__ = ("at", "book", "number")
+
+    def __init__(self, book: str, number: int, at: int) -> None:
+        self.book = book
+        self.number = number
+        self.at = at
+
+    @classmethod
+    def parse(cls, text: str) -> Cursor | None:
+        """Return the cursor of a text, None if it is none."""
+        book, *figures = text.split(".")
+        if not book or len(figures) != 2 or not all(map(_is_figure, figures)):  # noqa: PLR2004  (number, moment)
+            return None
+        return cls(book, int(figures[0]), int(figures[1]))
+
+
+def _is_figure(text: str) -> bool:
+    return text.isascii() and text.isdigit() and len(text) <= _MOST_DIGITS

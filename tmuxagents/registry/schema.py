@@ -1,0 +1,125 @@
+"""The registry's tables, and how a row is saved: text that registry/database runs. Touches: SQLite.
+
+All that must hold whoever writes is said here, in SQL, so that no writer can forget it: a run is never taken
+back, each change gets the next number, and the counts are kept by the way.
+"""
+
+from __future__ import annotations
+
+from tmuxagents.registry.rows import COLUMNS, FOUND, GIVEN, STANDING
+
+TYPE_CHECKING = False
+if TYPE_CHECKING:
+    from collections.abc import Sequence
+
+# --- tables -----------------------------------------------------------------------------------------------
+
+
+def _count(row: str, sign: str) -> str:
+    """Return the statement that counts a row in or out wherever it belongs; on one server only once."""
+    return f"""
+    INSERT INTO tally (scope, key, status, runs, waiting, ended_at)
+    SELECT scope, key, {row}.status, {sign}1, {sign}{row}.needs_input, coalesce({row}.ended_at, 0) FROM (
+      SELECT 'all' AS scope, '' AS key UNION SELECT 'project', {row}.project UNION SELECT 'owner', {row}.owner
+      UNION SELECT 'server', {row}.server UNION SELECT 'server', {row}.launcher
+    ) WHERE key IS NOT NULL
+    ON CONFLICT (scope, key, status) DO UPDATE SET
+      runs = runs + excluded.runs, waiting = waiting + excluded.waiting,
+      ended_at = max(ended_at, excluded.ended_at);"""  # noqa: S608  (our own words)
+
+
+def _number(row: str) -> str:
+    return f"""
+    UPDATE book SET change = change + 1;
+    UPDATE run SET change = (SELECT change FROM book) WHERE run_id = {row}.run_id;"""  # noqa: S608
+
+
+def _after_update(name: str, columns: Sequence[str], act: str) -> str:
+    """Return the trigger that acts where one of these columns got another value."""
+    old, new = (", ".join(f"{side}.{column}" for column in columns) for side in ("OLD", "NEW"))
+    return f"""CREATE TRIGGER {name} AFTER UPDATE OF {", ".join(columns)} ON run
+      WHEN ({old}) IS NOT ({new}) BEGIN {act} END"""
+
+
+_TOLD = ("status", "needs_input", "attended", "settled")  # a change of these gets a number
+_COUNTED = ("status", "needs_input", "ended_at", "server", "launcher")
+_OPEN_ROW = ", ".join(dict.fromkeys(("created_at", "run_id", *COLUMNS)))
+_DROP = "DELETE FROM document WHERE run_id = OLD.run_id;"
+_OVER = "DELETE FROM checkpoint WHERE run_id = OLD.run_id;"
+_FORGET = "UPDATE book SET forgotten = max(forgotten, OLD.change);"
+
+# How far a run was read that had not ended, for a look to go on from (runs/reading).
+_CHECKPOINTS = (
+    "CREATE TABLE checkpoint (run_id TEXT PRIMARY KEY NOT NULL, text TEXT NOT NULL)",
+    f"CREATE TRIGGER run_left AFTER DELETE ON run BEGIN {_OVER} END",
+    f"CREATE TRIGGER run_over AFTER UPDATE OF concluded ON run WHEN NEW.concluded BEGIN {_OVER} END",
+)
+SCHEMA = (
+    # id: random, new after each restart of the machine too, since the last commits may be lost with it.
+    # forgotten: the last change of a run that is no longer here. folder: which runs folder is known whole.
+    """CREATE TABLE book (id TEXT NOT NULL, boot TEXT NOT NULL, change INTEGER NOT NULL,
+         forgotten INTEGER NOT NULL, folder TEXT)""",
+    """CREATE TABLE run (
+         run_id TEXT PRIMARY KEY NOT NULL, session_id TEXT NOT NULL, name TEXT, project TEXT, owner TEXT,
+         mode TEXT, preset TEXT, task TEXT, cwd TEXT, created_at REAL NOT NULL,
+         status TEXT NOT NULL, reason TEXT, activity TEXT, attended INTEGER NOT NULL,
+         settled INTEGER NOT NULL, needs_input INTEGER NOT NULL,
+         started_at REAL, ended_at REAL, last_event_at REAL, elapsed_s REAL, timeout REAL, host TEXT,
+         wrapper TEXT, mark TEXT,
+         concluded INTEGER NOT NULL, event_seq INTEGER NOT NULL, event_offset INTEGER NOT NULL,
+         polled_at REAL, announced INTEGER NOT NULL, server TEXT, window TEXT, pane TEXT, launcher TEXT,
+         changed_at REAL NOT NULL, change INTEGER NOT NULL DEFAULT 0)""",
+    """CREATE TABLE tally (scope TEXT NOT NULL, key TEXT NOT NULL, status TEXT NOT NULL,
+         runs INTEGER NOT NULL, waiting INTEGER NOT NULL, ended_at REAL NOT NULL,
+         PRIMARY KEY (scope, key, status)) WITHOUT ROWID""",
+    # Apart from the rows: they are read by every look, and documents are long.
+    "CREATE TABLE document (run_id TEXT PRIMARY KEY NOT NULL, mark TEXT NOT NULL, text TEXT NOT NULL)",
+    # All of the rows that have not ended side by side: every look reads these, however many have.
+    f"CREATE INDEX run_open ON run ({_OPEN_ROW}) WHERE concluded = 0",
+    "CREATE INDEX run_created ON run (created_at)",
+    "CREATE INDEX run_project ON run (project, created_at)",
+    "CREATE INDEX run_owner ON run (owner, created_at) WHERE owner IS NOT NULL",
+    "CREATE INDEX run_name ON run (name) WHERE name IS NOT NULL",
+    "CREATE INDEX run_session ON run (session_id)",
+    "CREATE INDEX run_change ON run (change)",
+    f"CREATE TRIGGER run_added AFTER INSERT ON run BEGIN {_number('NEW')} {_count('NEW', '')} END",
+    _after_update("run_changed", _TOLD, _number("NEW")),
+    _after_update("run_counted", _COUNTED, _count("OLD", "-") + _count("NEW", "")),
+    f"CREATE TRIGGER run_forgotten AFTER DELETE ON run BEGIN {_count('OLD', '-')} {_FORGET} {_DROP} END",
+    f"CREATE TRIGGER run_moved AFTER UPDATE OF mark ON run WHEN NEW.mark IS NULL BEGIN {_DROP} END",
+    *_CHECKPOINTS,
+)
+# version -> the statements that make the next one of it; run in the transaction that also writes the number
+MIGRATIONS: dict[int, Sequence[str]] = {1: _CHECKPOINTS}
+
+
+# --- statements -------------------------------------------------------------------------------------------
+
+_RANK = "CASE {} WHEN 'queued' THEN 0 WHEN 'running' THEN 1 ELSE 2 END"
+_OLD, _NEW = _RANK.format("run.status"), _RANK.format("excluded.status")
+# Who knows more: queued < running < ended; of two that live, who has read more events; of two that ended, the
+# one whose ending is written down. Once that is known, nothing else is believed.
+_FORWARD = f"""run.concluded = 0 AND CASE
+    WHEN {_NEW} <> {_OLD} THEN {_NEW} > {_OLD}
+    WHEN {_OLD} = 2 THEN excluded.concluded
+    ELSE excluded.event_seq >= run.event_seq END"""
+_TELLS = " OR ".join(f"excluded.{column} <> run.{column}" for column in _TOLD)
+
+UPSERT = f"""
+INSERT INTO run ({", ".join(GIVEN)}) VALUES ({", ".join(f":{column}" for column in GIVEN)})
+ON CONFLICT (run_id) DO UPDATE SET
+  {", ".join(f"{c} = CASE WHEN {_FORWARD} THEN excluded.{c} ELSE run.{c} END" for c in STANDING)},
+  changed_at = CASE WHEN ({_FORWARD}) AND ({_TELLS}) THEN excluded.changed_at ELSE run.changed_at END,
+  event_seq = max(run.event_seq, excluded.event_seq),
+  event_offset = max(run.event_offset, excluded.event_offset),
+  announced = max(run.announced, excluded.announced),
+  polled_at = coalesce(run.polled_at, excluded.polled_at),
+  {", ".join(f"{c} = coalesce(excluded.{c}, run.{c})" for c in FOUND)}
+"""  # noqa: S608  (our own words)
+# A document is good as long as the run is known by the mark that it was made under.
+KEEP_DOCUMENT = """INSERT INTO document VALUES (:run_id, :mark, :text)
+                   ON CONFLICT (run_id) DO UPDATE SET mark = excluded.mark, text = excluded.text"""
+# Whether a checkpoint is any good its file says; of a run whose ending is written down nobody needs one.
+KEEP_CHECKPOINT = """INSERT INTO checkpoint
+                     SELECT run_id, :text FROM run WHERE run_id = :run_id AND concluded = 0
+                     ON CONFLICT (run_id) DO UPDATE SET text = excluded.text"""

@@ -1,0 +1,155 @@
+"""Sessions: which runs one has, and one that has ended, held so that nobody else continues or removes it.
+
+Who holds one holds `run.lock` of its latest run: the kernel lets go of it over every kill, and what prunes
+runs takes it, too. A run that continues a session counts from the moment when its directory is there.
+
+Joins.
+"""
+
+from __future__ import annotations
+
+import contextlib
+import os
+import re
+import time
+
+from tmuxagents import records
+from tmuxagents.errors import NoSuchRun, NotPossible
+from tmuxagents.registry import learn, lookup
+from tmuxagents.runs import directory, words, writing
+from tmuxagents.runs.conclude import NEVER_OPENED, conclude
+from tmuxagents.runs.inspect import inspect
+from tmuxagents.system import process
+
+TYPE_CHECKING = False
+if TYPE_CHECKING:
+    from collections.abc import Iterator
+    from typing import Any
+
+    from tmuxagents.registry.lookup import Caller
+    from tmuxagents.runs.inspect import Run
+
+_ID = re.compile("[0-9a-f]{16}")
+_LOCK_LIMIT_S = 1.0  # somebody may just look whether there is anything to conclude
+_TRIES = 5
+
+
+def find(reference: str, caller: Caller) -> list[str]:
+    """Return the run directories of the session that a reference means, oldest first."""
+    return _of_removed(reference, caller) or lookup.session(lookup.find(reference, caller), caller)
+
+
+def _of_removed(reference: str, caller: Caller) -> list[str]:
+    """Return the runs of a session whose first run has been removed: it keeps that one's id."""
+    if not _is_unknown_id(reference, caller):
+        return []
+    rows, _ = lookup.consult(caller, lambda book: book.session(reference))
+    return [f"{caller.runs}/{row.run_id}" for row in rows]
+
+
+def _is_unknown_id(reference: str, caller: Caller) -> bool:
+    return _ID.fullmatch(reference) is not None and not os.path.isdir(f"{caller.runs}/{reference}")
+
+
+def document(run: Run, caller: Caller) -> dict[str, Any]:
+    """Return the run shape, with how many runs its session has."""
+    shape = run.document(time.time())
+    count, _ = lookup.consult(caller, lambda book: book.session_size(str(shape["sessionId"])))
+    return shape | {"runCount": max(1, count)}
+
+
+# --- held -------------------------------------------------------------------------------------------------
+
+
+@contextlib.contextmanager
+def held(reference: str, caller: Caller) -> Iterator[list[str]]:
+    """Hold a session that has ended, to continue it; yield its run directories, oldest first.
+
+    Raises NoSuchRun, and NotPossible while one of its runs lives or somebody else continues it.
+    """
+    run_dirs, lock = _hold(reference, caller)
+    try:
+        yield run_dirs
+    finally:
+        os.close(lock)
+
+
+def _hold(reference: str, caller: Caller) -> tuple[list[str], int]:
+    run_dirs = _to_continue(reference, caller)
+    for _ in range(_TRIES):
+        lock = _lock(run_dirs[-1])
+        if lock is None:
+            break
+        try:
+            # Nobody else can begin a run here now; what was begun before we had the lock must be seen. The
+            # session is named by its run: a name, or @last, may mean another by now.
+            before, run_dirs = run_dirs, _to_continue(os.path.basename(run_dirs[-1]), caller)
+        except BaseException:
+            os.close(lock)
+            raise
+        if before == run_dirs:
+            return run_dirs, lock
+        os.close(lock)
+    raise _still_running(run_dirs[-1])
+
+
+def _to_continue(reference: str, caller: Caller) -> list[str]:
+    """Return the runs of a session that can be continued: all have ended, lost ones by our word."""
+    run_dirs = _of_removed(reference, caller)
+    if not run_dirs and _is_unknown_id(reference, caller):
+        hint = "tmuxagents poll -a -A lists all runs"
+        raise NoSuchRun(unknown_resume(reference), kind="unknown-run", hint=hint)
+    run_dirs = run_dirs or find(reference, caller)
+    for run_dir in run_dirs:
+        if not _is_over(run_dir):
+            raise _still_running(run_dir)
+    return run_dirs
+
+
+def _is_over(run_dir: str) -> bool:
+    """Say whether a run's ending is written down; that of a lost one is written now."""
+    row = learn.row_of(run_dir)
+    if row is None and not os.path.isdir(run_dir):  # removed this moment: what is left of the session counts
+        return True
+    if row is not None and row.concluded and row.status in records.ENDED:
+        return True
+    return inspect(run_dir).is_due(time.time()) and conclude(run_dir, never_came=NEVER_OPENED) is not None
+
+
+def _lock(run_dir: str) -> int | None:
+    try:
+        return writing.lock(run_dir, _LOCK_LIMIT_S)
+    except FileNotFoundError as error:  # somebody has removed it this moment
+        message = f'There is no run "{os.path.basename(run_dir)}".'
+        raise NoSuchRun(message, kind="unknown-run") from error
+
+
+def _still_running(run_dir: str) -> NotPossible:
+    run_id = os.path.basename(run_dir)
+    session_id = str((directory.read_meta(run_dir) or {}).get("sessionId") or run_id)
+    wrapper = directory.read_wrapper(run_dir) or {}
+    elsewhere = process.presence(directory.identity_of(wrapper)) == records.ELSEWHERE
+    hint = f"tmuxagents wait {run_id[: words.SHORT_ID]}"
+    if elsewhere:
+        hint = f"its child lives on another host or in another container: {wrapper.get('host')}"
+    return NotPossible(running_resume(session_id), kind="run-running", hint=hint)
+
+
+# --- refusals ---------------------------------------------------------------------------------------------
+
+
+def unknown_session(session: str) -> str:
+    """Return what is said of a session that nobody knows."""
+    return f'Session "{session}" not found. The session may have expired or the ID is incorrect.'
+
+
+def unknown_resume(session: str) -> str:
+    """Return why a session that nobody knows is not resumed."""
+    return (
+        f'Cannot resume: session "{session}" not found. The session may have expired or the ID is incorrect.'
+    )
+
+
+def running_resume(session: str) -> str:
+    """Return why a session that works is not resumed."""
+    return f'Cannot resume: session "{session}" is still running. Wait for it to complete before resuming.'

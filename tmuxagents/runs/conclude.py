@@ -1,0 +1,120 @@
+"""Write the ending of a run whose wrapper is gone or never came: the one way to a result but the wrapper's.
+
+Under the lock: look again, end what is left of the run (rule S), fold its events, write, let go. A run's
+files say what it did; which processes are its own is asked elsewhere (runs/seal, system/process_table).
+
+Joins.
+"""
+
+from __future__ import annotations
+
+import os
+import time
+
+from tmuxagents import records
+from tmuxagents.records import Spared, Verdict
+from tmuxagents.runs import directory, documents, endings, leftovers, seal, writing
+from tmuxagents.runs.inspect import last_sign
+from tmuxagents.runs.leftovers import Whose
+from tmuxagents.runs.reading import gather
+from tmuxagents.system import process_table
+
+TYPE_CHECKING = False
+if TYPE_CHECKING:
+    from typing import Any
+
+    from tmuxagents.runs.endings import Cause
+    from tmuxagents.runs.lifecycle import RunState
+
+LOCK_LIMIT_S = 5.0
+NEVER_OPENED = "The window was never opened."
+
+
+def conclude(
+    run_dir: str, *, cause: Cause | None = None, never_came: str | None = None
+) -> dict[str, Any] | None:
+    """Return the result of a run, written now if it has none; None if it lives or is not ours to conclude.
+
+    `cause`: why somebody ended its wrapper, if somebody did. `never_came`: the message for a
+    run whose wrapper did not come in time (tmux's own words); without it such a run is left alone.
+    """
+    os.umask(0o077)
+    run_dir = os.path.normpath(run_dir)
+    try:
+        held = _lock(run_dir)
+    except FileNotFoundError:
+        return None  # there is no such run any more
+    if held is None:
+        return None
+    try:
+        return _conclude(run_dir, cause=cause, never_came=never_came)
+    finally:
+        os.close(held)
+
+
+def _lock(run_dir: str) -> int | None:
+    """Take the lock; where a leftover of a dead wrapper inherited it, end the leftover first."""
+    held = writing.lock(run_dir, 0.0)
+    if held is not None:
+        return held
+    facts, wrapper, state = _gather(run_dir)
+    if facts.presence == records.GONE:
+        _end_leftovers(run_dir, wrapper, state)
+    return writing.lock(run_dir, LOCK_LIMIT_S)
+
+
+def _conclude(run_dir: str, *, cause: Cause | None, never_came: str | None) -> dict[str, Any] | None:
+    facts, wrapper, state = _gather(run_dir)
+    meta = directory.read_meta(run_dir)
+    if meta is None or facts.presence in (records.HERE, records.ELSEWHERE):
+        return None
+    if facts.result is not None:
+        return facts.result
+    if facts.presence == records.NEVER_CAME and never_came is None:
+        return None
+    spared = _end_leftovers(run_dir, wrapper, state)
+    writing.remove_half_written(run_dir)
+    state.left_behind += [{"pid": s.pid, "comm": s.comm, "why": s.why} for s in spared]
+    verdict = _verdict(facts, state, cause=cause, never_came=never_came)
+    ended_at = time.time() if facts.presence == records.NEVER_CAME else last_sign(meta, wrapper, state)
+    result = documents.result(
+        meta, state, verdict, ended_at=ended_at, duration_s=ended_at - (state.started_at or ended_at)
+    )
+    if state.text is not None and directory.place_of(f"{run_dir}/{directory.OUTPUT}") is None:
+        writing.replace(run_dir, directory.OUTPUT, state.text.encode("utf-8", "replace"))
+    writing.write_result(run_dir, result)
+    return result
+
+
+def _gather(run_dir: str) -> tuple[records.Facts, dict[str, Any] | None, RunState]:
+    """Gather what a directory says; whether the wrapper lives is proven by the process itself."""
+    facts, wrapper, state = gather(run_dir)
+    if facts.presence in (records.HERE, records.GONE):
+        proven = process_table.wrapper_of(os.path.basename(run_dir), directory.identity_of(wrapper))
+        facts.presence = records.GONE if proven is None else records.HERE
+    return facts, wrapper, state
+
+
+def _verdict(
+    facts: records.Facts, state: RunState, *, cause: Cause | None, never_came: str | None
+) -> Verdict:
+    if facts.presence == records.NEVER_CAME and never_came is not None:
+        if cause is not None:
+            return cause.verdict()
+        return Verdict(records.FAILED, "window", never_came)
+    return endings.conclude(state, cause=cause)
+
+
+def _end_leftovers(run_dir: str, wrapper: dict[str, Any] | None, state: RunState) -> list[Spared]:
+    identity = directory.identity_of(wrapper)
+    run_id = os.path.basename(run_dir)
+    child = seal.child_of(run_dir)
+    if child is None:  # there is no seal: what the events say counts if the process carries the run's mark
+        told = state.child_pid or 0, state.child_start_time or 0
+        child = told if process_table.carries(*told, run_id) else None
+    keep = (directory.read_meta(run_dir) or {}).get("keepBackground") is True
+    whose = Whose(run_id=run_id, uid=os.getuid(), child=child, keep=keep)
+    known = [started for started in (identity and identity.start_time, child and child[1]) if started]
+    scope = leftovers.Scope(whose, since=min(known, default=0))
+    leftovers.freeze(scope)
+    return leftovers.end(scope)

@@ -1,0 +1,223 @@
+"""What a session said, as the tools tell it: its last answer, its transcript, what a resumed task follows.
+
+A message is one prompt, one answer or one result of a tool; a run comes as `Told`, folded from its events.
+
+Pure.
+"""
+
+from __future__ import annotations
+
+import json
+from collections import deque
+
+from tmuxagents import records
+from tmuxagents.runs.words import status_word
+
+TYPE_CHECKING = False
+if TYPE_CHECKING:
+    from collections.abc import Iterable, Sequence
+    from typing import Any
+
+    from tmuxagents.runs.events import Event
+
+USER, ASSISTANT, RESULT = "user", "assistant", "toolResult"
+MOST_MESSAGES = 500
+NO_TEXT = "(no text output from sub-agent)"
+NO_MESSAGES = "(no messages in session)"
+_ARGS, _RESULT = 120, 500
+_MOST_TEXT = 8 * 1024 * 1024  # letters that are told of a run, beside its prompt; no model takes more
+_MOST_CALLS, _NAME = 1000, 256  # calls of one answer, and letters of a tool's name
+_GAP, _RULE = "\n\n", "\n---\n"
+
+
+class Message:
+    """One message: who, what was said, and the calls that an answer made as (tool, its arguments cut)."""
+
+    __slots__ = ("calls", "role", "text")
+
+    def __init__(self, role: str, text: str = "", calls: Sequence[tuple[str, str]] = ()) -> None:
+        self.role = role
+        self.text = text
+        self.calls = calls
+
+
+def arguments(args: Any) -> str:
+    """Return the arguments of a call as a message has them: their beginning."""
+    return json.dumps({} if args is None else args, ensure_ascii=False, separators=(",", ":"))[:_ARGS]
+
+
+class Told:
+    """One run of a session, as far as these texts tell of it. `status` is one of our words."""
+
+    __slots__ = ("error_message", "messages", "status")
+
+    def __init__(self, status: str, messages: Sequence[Message], error_message: str | None = None) -> None:
+        self.status = status
+        self.messages = messages
+        self.error_message = error_message
+
+
+# --- messages out of events -------------------------------------------------------------------------------
+
+
+def messages(prompt: str, log: Iterable[Event], most: int = MOST_MESSAGES) -> list[Message]:
+    """Return the latest messages of a run. `prompt` is what it was asked, without a transcript before it."""
+    fold = _Fold(prompt, most)
+    for event in log:
+        fold.take(event)
+    return fold.done()
+
+
+class _Fold:
+    """Puts answers together: their text and calls come one by one, and `usage` ends them."""
+
+    def __init__(self, prompt: str, most: int) -> None:
+        self._told: deque[Message] = deque()
+        self._most = most
+        self._most_text = _MOST_TEXT + len(prompt)
+        self._size = 0
+        self._text = ""
+        self._calls: list[tuple[str, str]] = []
+        self._is_counted = False  # a result has ended the answer whose usage comes only now
+        self._add(Message(USER, prompt))
+
+    def take(self, event: Event) -> None:
+        fields = event.fields
+        text = _str(fields.get("text"))
+        if event.type == "tool_call":
+            if len(self._calls) < _MOST_CALLS:
+                tool = _str(fields.get("toolName"))[:_NAME] or "tool"
+                self._calls.append((tool, arguments(fields.get("args"))))
+        elif event.type == "assistant_text":
+            self._close()
+            self._text = text
+        elif event.type == "usage":
+            if self._text or self._calls or not self._is_counted:
+                self._add(self._answer())
+            self._is_counted = False
+        elif event.type == "tool_result":
+            self._is_counted |= bool(self._text or self._calls)
+            self._close()
+            self._add(Message(RESULT, text))
+        elif event.type in ("human_input", "message_sent") and text:
+            self._close()
+            self._add(Message(USER, text))
+
+    def done(self) -> list[Message]:
+        """Return all messages; what an answer has said so far is one."""
+        self._close()
+        return list(self._told)
+
+    def _add(self, message: Message) -> None:
+        """Add a message; the oldest go where there are too many of them, or they say too much."""
+        self._told.append(message)
+        self._size += _size(message)
+        while len(self._told) > 1 and (len(self._told) > self._most or self._size > self._most_text):
+            self._size -= _size(self._told.popleft())
+
+    def _close(self) -> None:
+        if self._text or self._calls:
+            self._add(self._answer())
+
+    def _answer(self) -> Message:
+        answer = Message(ASSISTANT, self._text, self._calls)
+        self._text, self._calls = "", []
+        return answer
+
+
+# --- the answer -------------------------------------------------------------------------------------------
+
+
+def output(latest: Told) -> str:
+    """Return the last thing that the latest run said, whole; of a run that works, what there is so far."""
+    said = (one.text for one in reversed(latest.messages) if one.role == ASSISTANT and one.text.strip())
+    return next(said, NO_TEXT)
+
+
+def shortened(text: str, most: int) -> str:
+    """Return the first lines of a text, and how many more there are."""
+    lines = text.split("\n")
+    more = len(lines) - most
+    if more <= 0:
+        return text
+    return "\n".join([*lines[:most], f"... ({more} more {'line' if more == 1 else 'lines'})"])
+
+
+# --- the transcript ---------------------------------------------------------------------------------------
+
+
+def run_header(number: int, of: int, status: str) -> str:
+    """Return what stands before each run in the transcript of several."""
+    return f"=== Run {number}/{of} ({status}) ==="
+
+
+def session_text(runs: Sequence[Told]) -> str:
+    """Return the transcript of all runs; what was asked is left out."""
+    parts: list[str] = []
+    for number, run in enumerate(runs, 1):
+        if len(runs) > 1:
+            parts.append(run_header(number, len(runs), status_word(run.status)))
+        parts += [part for message in run.messages for part in _session_parts(message)]
+        parts += _error(run)
+    return _RULE.join(parts)
+
+
+def session_output(runs: Sequence[Told]) -> str:
+    """Return what the tool answers: the transcript, or that there is none."""
+    return session_text(runs) or NO_MESSAGES
+
+
+def _session_parts(message: Message) -> list[str]:
+    if message.role == RESULT:
+        return [f"[tool result]: {_cut(message.text)}"] if message.text else []
+    if message.role != ASSISTANT:
+        return []
+    said = [message.text] if message.text else []
+    return [*said, *(f"→ {tool}: {args}" for tool, args in message.calls)]
+
+
+# --- what a resumed run is told ---------------------------------------------------------------------------
+
+
+def previous(runs: Iterable[Told]) -> list[Told]:
+    """Return the runs that a new one follows: those that have ended, and not the new one itself."""
+    return [run for run in runs if run.status in records.ENDED]
+
+
+def resume_text(runs: Sequence[Told]) -> str:
+    """Return the transcript that stands before the task of a resumed run."""
+    parts: list[str] = []
+    for number, run in enumerate(runs, 1):
+        if len(runs) > 1:
+            status, count = status_word(run.status), len(run.messages)
+            parts.append(f"--- Run {number} ({status}, {count} messages) ---")
+        parts += [part for message in run.messages for part in _resume_parts(message)]
+        parts += _error(run)
+    # A prompt is bytes: half a character, which JSON can hold, would be none.
+    return _GAP.join(parts).encode("utf-8", "replace").decode("utf-8")
+
+
+def _resume_parts(message: Message) -> list[str]:
+    if message.role == RESULT:
+        return [f"Tool Result: {_cut(message.text)}"] if message.text else []
+    speaker = {USER: "User", ASSISTANT: "Assistant"}.get(message.role)
+    if speaker is None:
+        return []
+    said = [f"{speaker}: {message.text}"] if message.text else []
+    return [*said, *(f"Tool Call: {tool}({args})" for tool, args in message.calls)]
+
+
+def _error(run: Told) -> list[str]:
+    return [f"[Error: {run.error_message}]"] if run.error_message else []
+
+
+def _size(message: Message) -> int:
+    return len(message.text) + sum(len(tool) + len(args) for tool, args in message.calls)
+
+
+def _cut(text: str) -> str:
+    return text if len(text) <= _RESULT else text[:_RESULT] + "..."
+
+
+def _str(value: Any) -> str:
+    return value if isinstance(value, str) else ""

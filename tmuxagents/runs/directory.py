@@ -1,0 +1,283 @@
+"""The run directory, the truth about a run: its files by name, and read, whole or from an offset.
+
+Layout and rules: docs/run-directory.md. What changes it lives in runs/writing: who only looks does
+not load that. Paths are plain strings, since every wrapper pays for imports.
+
+Touches: the run directory.
+"""
+
+from __future__ import annotations
+
+import errno
+import os
+import stat
+
+from tmuxagents import records
+from tmuxagents.records import Identity
+from tmuxagents.runs import marks
+from tmuxagents.text import jsonline
+
+TYPE_CHECKING = False
+if TYPE_CHECKING:
+    from collections.abc import Mapping
+    from typing import Any
+
+LIVE_EVENTS, LIVE_ORDERS = "live-events.fifo", "live-orders.fifo"
+
+
+META = "meta.json"
+PROMPT = "prompt.txt"
+SYSTEM_PROMPT = "system-prompt.md"
+APPEND_SYSTEM_PROMPT = "append-system-prompt.md"
+EVENTS = marks.EVENTS
+STDOUT = "stdout.log"
+STDERR = "stderr.log"
+TRANSCRIPT = "transcript.log"
+SESSION = "child-session.jsonl"
+WRAPPER = "wrapper.json"
+OUTPUT = "output.md"
+RESULT = "result.json"
+ANNOUNCED = "announced"
+LOCK = "run.lock"
+SEALED = "sealed"  # a folder beside that of all runs
+
+_NOTHING = (errno.ENOENT, errno.ENOTDIR, errno.EACCES, errno.EPERM, errno.ELOOP, errno.ENAMETOOLONG)
+# The machine, not the file: what cannot be read for this is not "nothing", and no ending may follow from it.
+_UNKNOWN = (errno.EMFILE, errno.ENFILE, errno.ENOMEM, errno.EIO, errno.ESTALE)
+_CHUNK = 1024 * 1024
+_OTHERS_WRITE = stat.S_IWGRP | stat.S_IWOTH
+
+# What is read of a run's files. A child can write there what it likes: no file of one run may take the memory
+# or the time of those who look at all runs.
+LONGEST_LINE = 8 * 1024 * 1024  # of a log; the wrapper writes none that is longer
+MOST_BYTES = 1024 * 1024 * 1024  # of a log: a million events of 1 KB each
+BIGGEST_OUTPUT = 16 * 1024 * 1024
+_BIGGEST = 64 * 1024 * 1024  # of a file that is read at once: a plan holds its task
+_BIGGEST_RECORD = 4 * 1024 * 1024  # a result, or who the wrapper is: our own words, and 64 KB of the answer
+_MUCH = 16 * 1024 * 1024
+
+
+def seal_of(run_dir: str) -> str:
+    """Return the path of a run's seal, which says outside of its directory what it was launched with."""
+    runs, run_id = os.path.split(run_dir)
+    return f"{os.path.dirname(runs)}/{SEALED}/{run_id}"
+
+
+def read_bytes(path: str, *, limit: int | None = None) -> bytes | None:
+    """Return a file's content; None if there is none, or something else in its place, or more than the limit.
+
+    Raises OSError where nobody can say.
+    """
+    most = _BIGGEST if limit is None else limit
+    opened = _open(path)
+    if opened is None:
+        return None
+    handle, size = opened
+    try:
+        return None if size > most else _read_all(handle, most)
+    except OSError as error:
+        _unless_unknown(error)
+        return None
+    finally:
+        os.close(handle)
+
+
+def _is_ours(facts: os.stat_result) -> bool:
+    """Say whether this is a file that we, or root, have written."""
+    return stat.S_ISREG(facts.st_mode) and facts.st_uid in (os.geteuid(), 0)
+
+
+def _open(path: str) -> tuple[int, int] | None:
+    """Open a plain file of ours; return the handle and its size, None if there is no such file."""
+    try:
+        handle = os.open(path, os.O_RDONLY | os.O_NOFOLLOW | os.O_NONBLOCK | os.O_CLOEXEC)
+    except OSError as error:
+        _unless_unknown(error)
+        return None
+    facts = os.fstat(handle)
+    if not _is_ours(facts):
+        os.close(handle)
+        return None
+    return handle, facts.st_size
+
+
+def _unless_unknown(error: OSError) -> None:
+    if error.errno in _UNKNOWN:
+        raise error
+
+
+def _read_all(handle: int, most: int) -> bytes | None:
+    pieces, size = [], 0
+    while piece := os.read(handle, _CHUNK):
+        pieces.append(piece)
+        size += len(piece)
+        if size > most:  # it grew while it was read
+            return None
+    return b"".join(pieces)
+
+
+def _read_some(handle: int, most: int) -> bytes:
+    pieces, size = [], 0
+    while size < LONGEST_LINE and (piece := os.read(handle, most)):
+        pieces.append(piece)
+        size += len(piece)
+        if b"\n" in piece:
+            break
+    return b"".join(pieces)
+
+
+def _read_json(path: str, limit: int) -> dict[str, Any] | None:
+    text = read_bytes(path, limit=limit)
+    if text is None or jsonline.is_dense(text):
+        return None
+    try:
+        document = jsonline.decode(text)
+    except (ValueError, RecursionError):
+        return None
+    return document if isinstance(document, dict) else None
+
+
+def read_meta(run_dir: str) -> dict[str, Any] | None:
+    """Return the plan of a run; None if there is no such run, or not in this directory."""
+    meta = _read_json(f"{run_dir}/{META}", _BIGGEST)
+    return meta if meta is not None and meta.get("runId") == os.path.basename(run_dir) else None
+
+
+def read_result(run_dir: str) -> dict[str, Any] | None:
+    """Return the result if there is one that can be read."""
+    result = _read_json(f"{run_dir}/{RESULT}", _BIGGEST_RECORD)
+    if (
+        result is None
+        or result.get("status") not in records.ENDED
+        or not isinstance(result.get("reason"), str)
+    ):
+        return None
+    return result
+
+
+def read_wrapper(run_dir: str) -> dict[str, Any] | None:
+    """Return what the wrapper wrote of itself."""
+    return _read_json(f"{run_dir}/{WRAPPER}", _BIGGEST_RECORD)
+
+
+def identity_of(wrapper: Mapping[str, Any] | None) -> Identity | None:
+    """Return the identity in a wrapper.json; None if there is none."""
+    if wrapper is None:
+        return None
+    host, boot, namespace = wrapper.get("host"), wrapper.get("bootId"), wrapper.get("pidNamespace")
+    pid, started = wrapper.get("pid"), wrapper.get("startTime")
+    words = isinstance(host, str) and isinstance(boot, str)
+    if not words or not all(type(figure) is int for figure in (namespace, pid, started)):
+        return None
+    return Identity(host=str(host), boot_id=str(boot), pid_namespace=namespace, pid=pid, start_time=started)  # type: ignore[arg-type]
+
+
+def read_lines(path: str, offset: int, most: int = _MUCH) -> tuple[list[bytes], int]:
+    """Return the complete lines from an offset on, and the offset behind them; a torn tail stays.
+
+    About `most` bytes are read, but a whole line at least. A line that is too long is passed over piece by
+    piece: the offset moves on, and no line comes. Nothing is read beyond MOST_BYTES. Raises OSError where
+    nobody can say.
+    """
+    opened = _open(path) if offset < MOST_BYTES else None
+    if opened is None:
+        return [], offset
+    handle, size = opened
+    try:
+        if size <= offset:
+            return [], offset
+        os.lseek(handle, offset, os.SEEK_SET)
+        text = _read_some(handle, most)
+        end = text.rfind(b"\n")
+        if end < 0:
+            return [], _behind_hole(handle, offset + len(text)) if len(text) >= LONGEST_LINE else offset
+    except OSError as error:
+        _unless_unknown(error)
+        return [], offset
+    finally:
+        os.close(handle)
+    lines = text[:end].split(b"\n")
+    if end > LONGEST_LINE:
+        lines = [line for line in lines if len(line) <= LONGEST_LINE]
+    return lines, offset + end + 1
+
+
+def _behind_hole(handle: int, offset: int) -> int:
+    """Return where the next bytes are that somebody has written."""
+    try:
+        return os.lseek(handle, offset, os.SEEK_DATA)
+    except OSError as error:
+        return os.lseek(handle, 0, os.SEEK_END) if error.errno == errno.ENXIO else offset
+
+
+def read_before(path: str, offset: int, size: int) -> bytes:
+    """Return the last bytes before an offset. Raises OSError where nobody can say."""
+    opened = _open(path)
+    if opened is None:
+        return b""
+    begin = max(0, offset - size)
+    try:
+        return os.pread(opened[0], offset - begin, begin)
+    except OSError as error:
+        _unless_unknown(error)
+        return b""
+    finally:
+        os.close(opened[0])
+
+
+def place_of(path: str) -> tuple[int, int] | None:
+    """Return device and inode of what lies at a path, itself if it is a link; None if there is nothing.
+
+    Raises OSError where nobody can say: what cannot be looked at has not gone.
+    """
+    try:
+        facts = os.stat(path, follow_symlinks=False)
+    except OSError as error:
+        if error.errno in _NOTHING:
+            return None
+        raise
+    return facts.st_dev, facts.st_ino
+
+
+def is_whole(run_dir: str, place: tuple[int, int] | None) -> bool:
+    """Say whether a directory is where it was, with the files that say what run it is and who runs it."""
+    if place_of(run_dir) != place:
+        return False
+    return all(place_of(f"{run_dir}/{name}") is not None for name in (META, WRAPPER))
+
+
+def is_announced(run_dir: str) -> bool:
+    """Say whether somebody has announced a run."""
+    return place_of(f"{run_dir}/{ANNOUNCED}") is not None
+
+
+def open_folder(run_dir: str) -> int:
+    """Open the directory itself, never a link, for those who name files inside of it. Raises OSError.
+
+    It must be ours; where a child has let others write to it, that ends now.
+    """
+    folder = os.open(run_dir, os.O_RDONLY | os.O_DIRECTORY | os.O_NOFOLLOW | os.O_CLOEXEC)
+    try:
+        facts = os.fstat(folder)
+        if facts.st_uid != os.geteuid():
+            raise PermissionError(errno.EPERM, "It belongs to another user", run_dir)
+        if facts.st_mode & _OTHERS_WRITE:
+            os.fchmod(folder, facts.st_mode & ~_OTHERS_WRITE & 0o7777)
+    except OSError:
+        os.close(folder)
+        raise
+    return folder
+
+
+def open_prompt(run_dir: str) -> int:
+    """Open what the child is to read: a plain file and nothing that could block. Raises OSError."""
+    folder = open_folder(run_dir)
+    try:
+        handle = os.open(PROMPT, os.O_RDONLY | os.O_NOFOLLOW | os.O_NONBLOCK | os.O_CLOEXEC, dir_fd=folder)
+    finally:
+        os.close(folder)
+    if not _is_ours(os.fstat(handle)):
+        os.close(handle)
+        raise OSError(errno.EINVAL, "not a file", PROMPT)
+    os.set_blocking(handle, True)
+    return handle

@@ -1,0 +1,190 @@
+"""How a run ended, and what state it is in: the endings table and the state table of docs/run-directory.md.
+
+1. `verdict` says how a run ended whose child has been reaped; the wrapper asks it.
+2. `conclude` is the same judgement on what the events alone can prove, for a run whose wrapper is gone.
+3. `state_of` is the one function that says what state a run is in. Nothing stores another one.
+What came first decides: after the child has settled, a stop, a timeout or a loop changes nothing.
+
+Pure.
+"""
+
+from __future__ import annotations
+
+from tmuxagents import records
+from tmuxagents.records import Exit, Facts, Verdict
+
+TYPE_CHECKING = False
+if TYPE_CHECKING:
+    from typing import Any
+
+    from tmuxagents.runs.lifecycle import RunState
+
+GRACE_S = 2.0  # what a settled child gets to leave by itself
+NEVER = float("inf")
+_SIGNALLED = range(129, 193)  # exit codes that mean a signal that the child caught, or a shell saw
+
+
+class Cause:
+    """Why we ended a child that had not settled: decided once, before the first signal."""
+
+    __slots__ = ("exit_code", "message", "reason", "status")
+
+    def __init__(self, status: str, reason: str, message: str, *, exit_code: int | None = None) -> None:
+        self.status = status
+        self.reason = reason
+        self.message = message
+        self.exit_code = exit_code  # what stands for that of a child which never was
+
+    def verdict(self, exit: Exit | None = None) -> Verdict:  # noqa: A002
+        """Return the ending of a run that was ended for this."""
+        never_was = None if self.exit_code is None else Exit(self.exit_code)
+        return Verdict(self.status, self.reason, self.message, exit=exit or never_was)
+
+
+STOPPED = Cause(records.ABORTED, "stopped", "Stopped.")
+PARENT = Cause(records.ABORTED, "parent", "The parent cancelled the call.")
+WINDOW_CLOSED = Cause(records.ABORTED, "closed", "The window was closed.")
+SERVER_ENDED = Cause(records.ABORTED, "closed", "The tmux server ended.")
+CWD_CHANGED = Cause(records.FAILED, "spawn", "The working directory changed.")
+NOT_SPAWNED = Cause(records.FAILED, "spawn", "Failed to spawn sub-agent process", exit_code=1)
+LOOP = Cause(records.FAILED, "loop", "Loop detected: sub-agent is repeating the same tool calls")
+
+
+def misconfigured(message: str) -> Cause:
+    """Return the cause of a run that could not begin by its own task's fault."""
+    return Cause(records.FAILED, "config", message, exit_code=1)
+
+
+def timed_out(timeout_s: float) -> Cause:
+    """Return the cause of a timeout, with the configured figure."""
+    message = f"Timed out after {timeout_s:.15g}s. Consider resuming with a longer timeout."
+    return Cause(records.FAILED, "timeout", message)
+
+
+def verdict(state: RunState, exit: Exit, *, cause: Cause | None, lingered: bool) -> Verdict:  # noqa: A002
+    """Say how a run ended whose child has been reaped.
+
+    `cause` is set if we ended the child before it had settled, `lingered` if we ended it after.
+    """
+    if cause is not None:
+        return cause.verdict(exit)
+    if not state.settled and not lingered:
+        return _unsettled(state, exit)
+    answer = _bad_answer(state)
+    if answer is not None:
+        return Verdict(records.FAILED, answer[0], answer[1], exit=exit)
+    if lingered or (exit.exit_code == 0 and exit.signal is None):
+        return Verdict(records.COMPLETED, "done", exit=exit)
+    if exit.signal is not None:
+        return Verdict(records.FAILED, "signal", f"The child was killed by {exit.signal}.", exit=exit)
+    message = f"The child finished its answer, then exited with code {exit.exit_code}."
+    return Verdict(records.FAILED, "exit", message, exit=exit)
+
+
+def live_verdict(
+    state: RunState,
+    exit: Exit,  # noqa: A002
+    *,
+    cause: Cause | None,
+    lingered: bool,
+    person: bool,
+) -> Verdict:
+    """Say how a live run ended whose child has been reaped. `person`: somebody has pressed keys that count.
+
+    Nobody's is judged like a batch run. A person's, once it has settled, is as good as its last answer,
+    whatever ended it; before that, leaving it is stopping it.
+    """
+    if not (person or state.attended):
+        if not state.settled:
+            return verdict(state, exit, cause=cause, lingered=lingered)
+        # It was on its way out: what came then ended nothing.
+        return verdict(state, exit, cause=None, lingered=lingered or cause is not None)
+    nothing_said = state.turns == 0 and not state.settled_aborted  # a session that was only looked at
+    if state.settled and (nothing_said or _bad_answer(state) is None):
+        return Verdict(records.COMPLETED, "done", exit=exit)
+    if cause is None and not state.settled and (exit.signal is not None or exit.exit_code):
+        return _unsettled(state, exit)  # it crashed, or was killed
+    return (cause or STOPPED).verdict(exit)
+
+
+def _bad_answer(state: RunState) -> tuple[str, str] | None:
+    """Return reason and message if the answer that the child settled with is not a finished one."""
+    if state.stop_reason == "length":
+        return "length", "The answer was cut at the model's output limit."
+    if state.settled_aborted or state.stop_reason in ("error", "aborted"):
+        by_model = state.stop_reason == "error" and not state.settled_aborted
+        fallback = "The model failed." if by_model else "The child aborted its answer."
+        return "error", state.error_message or fallback
+    if state.stop_reason != "stop":
+        return "unfinished", "The child ended without finishing its answer."
+    return None
+
+
+def _unsettled(state: RunState, exit: Exit) -> Verdict:  # noqa: A002
+    if exit.signal is not None:
+        return Verdict(records.FAILED, "signal", f"The child was killed by {exit.signal}.", exit=exit)
+    if exit.exit_code == 0:
+        return Verdict(
+            records.FAILED, "unfinished", "The child ended without finishing its answer.", exit=exit
+        )
+    message = f"The child exited with code {exit.exit_code}."
+    if exit.exit_code not in _SIGNALLED:  # else a signal is the reason, not its words
+        message = (state.stderr_tail or "").strip() or message
+    return Verdict(records.FAILED, "exit", message, exit=exit)
+
+
+def conclude(state: RunState, *, cause: Cause | None = None) -> Verdict:
+    """Say how a run ended whose wrapper is gone without a result: only what its events prove.
+
+    `cause`: asked by one who ended the wrapper for this reason.
+    """
+    if state.settled and _bad_answer(state) is None:
+        return Verdict(records.COMPLETED, "done", exit=state.exit, note="wrapper lost")
+    if cause is not None:
+        return cause.verdict()
+    return Verdict(records.ABORTED, "lost", records.LOST_MESSAGE)
+
+
+# --- what state it is in ----------------------------------------------------------------------------------
+
+
+class Standing:
+    """The state of a run: what `poll` shows. `verdict` is there exactly when the run has ended."""
+
+    __slots__ = ("foreign", "status", "verdict")
+
+    def __init__(self, status: str, verdict: Verdict | None = None, *, foreign: bool = False) -> None:
+        self.status = status
+        self.verdict = verdict
+        self.foreign = foreign  # on another host: shown as it is written, never concluded from here
+
+
+def state_of(facts: Facts, state: RunState) -> Standing:
+    """Return the state of a run: the one table, row by row (docs/run-directory.md)."""
+    if facts.presence in (records.HERE, records.ELSEWHERE):
+        foreign = facts.presence == records.ELSEWHERE
+        if foreign and facts.result is not None:
+            return _recorded(facts.result, foreign=True)
+        return Standing(records.RUNNING if facts.started else records.QUEUED, foreign=foreign)
+    if facts.result is not None:
+        return _recorded(facts.result)
+    if facts.presence == records.NEVER_CAME:
+        return Standing(records.QUEUED)
+    if not facts.started:
+        return Standing(records.ABORTED, Verdict(records.ABORTED, "lost", records.LOST_MESSAGE))
+    how = conclude(state)
+    return Standing(how.status, how)
+
+
+def _recorded(result: dict[str, Any], *, foreign: bool = False) -> Standing:
+    code, signal = result.get("exitCode"), result.get("signal")
+    ending = Exit(code if type(code) is int else None, signal if isinstance(signal, str) else None)
+    message, note = result.get("errorMessage"), result.get("note")
+    how = Verdict(
+        result["status"],
+        result["reason"],
+        message if isinstance(message, str) else None,
+        exit=ending,
+        note=note if isinstance(note, str) else None,
+    )
+    return Standing(how.status, how, foreign=foreign)

@@ -1,0 +1,189 @@
+"""Normalised events: what a child did, in one shape for every brand, and their one-line JSON codec. Pure.
+
+Unknown types and fields survive a read. Nothing here decides what an event means for the run.
+"""
+
+from __future__ import annotations
+
+from tmuxagents.text import jsonline
+
+TYPE_CHECKING = False
+if TYPE_CHECKING:
+    from typing import Any
+
+RESULT_TEXT_LIMIT = 500
+_MOST = 2**53  # no count, cost or moment is larger
+THINKING_LIMIT = 2048
+_BIG = 256 * 1024  # bytes of a line
+_WIDE = 3 * 1024 * 1024 + _BIG  # no longer line of the wrapper's holds letters of four bytes (agents/raw)
+_HEAD = frozenset(("v", "seq", "at", "type"))
+USAGE_KEYS = ("input", "output", "cacheRead", "cacheWrite", "totalTokens", "cost")
+
+
+class Event:
+    """One thing that happened. `seq` and `at` are set when it is written down."""
+
+    __slots__ = ("at", "fields", "seq", "type")
+
+    def __init__(self, type: str, fields: dict[str, Any], *, seq: int = 0, at: float = 0.0) -> None:  # noqa: A002
+        self.type = type
+        self.fields = fields
+        self.seq = seq
+        self.at = at
+
+    def __eq__(self, other: object) -> bool:
+        return isinstance(other, Event) and self.document() == other.document()
+
+    __hash__ = None  # type: ignore[assignment]  # mutable: stamped when written
+
+    def __repr__(self) -> str:
+        return f"Event({self.type}, seq={self.seq})"  # no text of the task or the child in logs
+
+    def document(self) -> dict[str, Any]:
+        """Return the JSON object of this event."""
+        return {"v": 1, "seq": self.seq, "at": round(self.at, 3), "type": self.type, **self.fields}
+
+
+def encode(event: Event) -> bytes:
+    """Return the event's line, newline included: its document, put together without being made."""
+    fields = event.fields
+    odd = not event.type.isidentifier() or event.at - event.at != 0  # neither a name nor a moment
+    if odd or not fields or not _HEAD.isdisjoint(fields):
+        return jsonline.encode(event.document())
+    head = f'{{"v":1,"seq":{event.seq},"at":{round(event.at, 3)!r},"type":"{event.type}",'
+    return jsonline.encode(fields, before=head)
+
+
+def decode(line: bytes) -> Event | None:
+    """Return the event of one line; None if it is torn, or no event, or takes more memory than ours do."""
+    if len(line) > _BIG and (_is_wide(line) or jsonline.is_dense(line)):
+        return None
+    try:
+        document = jsonline.decode(line)
+    except (ValueError, RecursionError):
+        return None
+    if not isinstance(document, dict):
+        return None
+    kind, seq, at = document.pop("type", None), document.pop("seq", None), document.pop("at", None)
+    document.pop("v", None)
+    if not isinstance(kind, str) or type(seq) is not int or not is_figure(at):
+        return None
+    return Event(kind, document, seq=seq, at=at)
+
+
+def _is_wide(line: bytes) -> bool:
+    return len(line) > _WIDE and (not line.isascii() or b"\\ud" in line or b"\\uD" in line)
+
+
+def is_figure(value: Any) -> bool:
+    """Say whether a value is a number that one can reckon with: finite, and of a size that counts have."""
+    return type(value) in (int, float) and abs(value) <= _MOST
+
+
+def assistant_text(text: str) -> Event:
+    """Build: one assistant message's text."""
+    return Event("assistant_text", {"text": text})
+
+
+def thinking(text: str) -> Event:
+    """Build: the beginning of what the child thought."""
+    return Event("thinking", {"text": _first_bytes(text, THINKING_LIMIT)})
+
+
+def _first_bytes(text: str, limit: int) -> str:
+    return (
+        text.encode("utf-8", "surrogatepass")[:limit].decode("utf-8", "ignore")
+        if len(text) * 4 > limit
+        else text
+    )
+
+
+def tool_call(call_id: str | None, tool: str, args: dict[str, Any]) -> Event:
+    """Build: one tool call, with whole arguments."""
+    return Event("tool_call", {"callId": call_id, "toolName": tool, "args": args})
+
+
+def tool_result(
+    call_id: str | None, tool: str, *, is_error: bool, text: str, duration_ms: int | None
+) -> Event:
+    """Build: the end of a tool call, with the beginning of what it said."""
+    cut = text if len(text) <= RESULT_TEXT_LIMIT else text[:RESULT_TEXT_LIMIT] + "..."
+    fields = {
+        "callId": call_id,
+        "toolName": tool,
+        "isError": is_error,
+        "text": cut,
+        "durationMs": duration_ms,
+    }
+    return Event("tool_result", fields)
+
+
+def usage(figures: dict[str, Any]) -> Event:
+    """Build: tokens and cost of one assistant message."""
+    return Event("usage", {key: figures.get(key, 0) for key in USAGE_KEYS})
+
+
+def turn_end(stop_reason: str | None) -> Event:
+    """Build: the end of one turn, with the model's reason for stopping."""
+    return Event("turn_end", {"stopReason": stop_reason})
+
+
+def settled(*, aborted: bool, attended: bool = False) -> Event:
+    """Build: the child is done for now."""
+    return Event("settled", {"aborted": aborted, "attended": attended})
+
+
+def resumed() -> Event:
+    """Build: a child that had settled has begun again."""
+    return Event("resumed", {})
+
+
+def retry(*, attempt: int | None, most: int | None, delay_ms: int | None, message: str | None) -> Event:
+    """Build: the child's provider failed and is asked again."""
+    fields = {"attempt": attempt, "maxAttempts": most, "delayMs": delay_ms, "errorMessage": message}
+    return Event("retry", fields)
+
+
+def stderr(text: str) -> Event:
+    """Build: one line of the child's stderr."""
+    return Event("stderr", {"text": text})
+
+
+def queued(position: int) -> Event:
+    """Build: the run waits for a slot, with so many before it."""
+    return Event("queued", {"position": position})
+
+
+def run_started(fields: dict[str, Any]) -> Event:
+    """Build: the child has started, and with it the run."""
+    return Event("run_started", fields)
+
+
+def human_input(text: str) -> Event:
+    """Build: a person has typed a prompt into the child's window."""
+    return Event("human_input", {"text": text})
+
+
+def message_sent(inbox_id: int, kind: str, text: str | None) -> Event:
+    """Build: the child has taken a message that was sent to it."""
+    return Event("message_sent", {"inboxId": inbox_id, "kind": kind, "text": text})
+
+
+def needs_input(kind: str, text: str | None) -> Event:
+    """Build: the child waits for a person."""
+    return Event("needs_input", {"kind": kind, "text": text})
+
+
+def input_given(kind: str) -> Event:
+    """Build: what the child waited for has come."""
+    return Event("input_given", {"kind": kind, "text": None})
+
+
+def left_behind(*, pid: int, comm: str, why: str) -> Event:
+    """Build: a process outlives the run on purpose."""
+    return Event("left_behind", {"pid": pid, "comm": comm, "why": why})
+
+
+def child_exited(exit_code: int | None, signal: str | None) -> Event:
+    """Build: the child's process is over."""
+    return Event("child_exited", {"exitCode": exit_code, "signal": signal})

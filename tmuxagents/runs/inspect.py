@@ -1,0 +1,214 @@
+"""Look at one run: say what state it is in, by what its directory holds. Writes nothing. Joins."""
+
+from __future__ import annotations
+
+import os
+import time
+
+from tmuxagents import records
+from tmuxagents.errors import NoSuchRun
+from tmuxagents.runs import directory, documents, endings, marks, slots
+from tmuxagents.runs.events import is_figure
+from tmuxagents.runs.reading import Reading
+from tmuxagents.system import process
+
+TYPE_CHECKING = False
+if TYPE_CHECKING:
+    from collections.abc import Callable
+    from typing import Any
+
+    from tmuxagents.runs.endings import Standing
+    from tmuxagents.runs.events import Event
+    from tmuxagents.runs.lifecycle import RunState
+    from tmuxagents.runs.marks import Mark
+
+NEVER_CAME_AFTER_S = 60.0  # a launcher gives up earlier
+
+
+class Run:
+    """One run as it stands now."""
+
+    __slots__ = (
+        *("activity", "checkpoint", "mark", "meta", "result", "run_dir", "standing", "state", "wrapper"),
+    )
+
+    def __init__(  # noqa: PLR0913  (what a look gathers)
+        self,
+        *,
+        run_dir: str,
+        meta: dict[str, Any],
+        wrapper: dict[str, Any] | None,
+        result: dict[str, Any] | None,
+        state: RunState,
+        activity: str | None,
+        standing: Standing,
+        mark: str | None = None,
+        checkpoint: Callable[[], str | None] | None = None,
+    ) -> None:
+        self.run_dir = run_dir
+        self.meta = meta
+        self.wrapper = wrapper
+        self.result = result
+        self.state = state
+        self.activity = activity
+        self.standing = standing
+        self.mark = mark  # it stands so as long as its wrapper lives, and its files are known by this
+        self.checkpoint = checkpoint  # makes what the next look can go on from
+
+    @property
+    def run_id(self) -> str:
+        """Return the id."""
+        return str(self.meta["runId"])
+
+    @property
+    def ended(self) -> bool:
+        """Say whether it has ended."""
+        return self.standing.verdict is not None
+
+    @property
+    def ended_at(self) -> float | None:
+        """Return when it ended; of a run whose wrapper was lost, when it was last heard of."""
+        if not self.ended:
+            return None
+        if self.result is not None and isinstance(self.result.get("endedAt"), (int, float)):
+            return float(self.result["endedAt"])
+        return last_sign(self.meta, self.wrapper, self.state)
+
+    @property
+    def doing(self) -> str | None:
+        """Return what it does now, or, queued, what it waits for."""
+        if self.activity or self.standing.status != records.QUEUED:
+            return self.activity
+        if self.state.position is not None:
+            return slots.waiting_words(self.state.position)
+        after = self.meta.get("after")
+        return slots.following_words(map(str, after)) if isinstance(after, list) and after else None
+
+    def is_due(self, now: float) -> bool:
+        """Say whether its ending is for others to write: its wrapper is gone, or did not come in time."""
+        if self.standing.foreign or self.result is not None:
+            return False
+        created = self.meta.get("createdAt")
+        late = isinstance(created, (int, float)) and now - created > NEVER_CAME_AFTER_S
+        return self.ended or (late and directory.identity_of(self.wrapper) is None)
+
+    def document(self, now: float) -> dict[str, Any]:
+        """Return the run shape."""
+        tmux = self.wrapper.get("tmux") if self.wrapper else None
+        return documents.run(
+            self.meta,
+            self.state,
+            self.standing,
+            run_dir=self.run_dir,
+            activity=self.doing,
+            tmux=tmux if isinstance(tmux, dict) else None,
+            elapsed_s=self.elapsed(now),
+            ended_at=self.ended_at,
+        )
+
+    def elapsed(self, now: float) -> float:
+        """Return how long it has worked, in seconds."""
+        if self.state.started_at is None:
+            return 0.0
+        if self.result is not None and self.ended and type(self.result.get("durationMs")) is int:
+            return float(self.result["durationMs"] / 1000)
+        return max(0.0, (self.ended_at or now) - self.state.started_at)
+
+
+def last_sign(meta: dict[str, Any], wrapper: dict[str, Any] | None, state: RunState) -> float:
+    """Return the last moment that anything is known of a run."""
+    known = (state.last_event_at, (wrapper or {}).get("at"), meta.get("createdAt"))
+    return next((float(at) for at in known if isinstance(at, (int, float))), 0.0)
+
+
+class Follower:
+    """One run, looked at again and again."""
+
+    __slots__ = ("_folder", "_reading", "meta", "run_dir")
+
+    def __init__(
+        self,
+        run_dir: str,
+        take: Callable[[Event], None] | None = None,
+        *,
+        checkpoint: str | None = None,
+    ) -> None:
+        meta = directory.read_meta(run_dir)
+        if meta is None:
+            raise _unknown(run_dir)
+        self.run_dir = run_dir
+        self.meta = meta
+        self._folder: Mark | None = None  # of the folder, when its plan was last known to be there
+        self._reading = Reading(take, checkpoint=checkpoint)
+
+    def has_news(self, *, held: bool = False) -> bool:
+        """Say, without reading, whether a look would tell anything new. `held`: its wrapper lives."""
+        return self._reading.has_news(self.run_dir, held=held)
+
+    def look(self, presence: str | None = None) -> Run:
+        """Return the run as it stands now. `presence`: it is known already that its wrapper lives."""
+        reading = self._reading
+        facts = reading.facts(self.run_dir, presence)
+        if facts.presence != records.HERE and directory.place_of(f"{self.run_dir}/{directory.META}") is None:
+            raise _unknown(self.run_dir)  # removed while it was read: what was not found means nothing
+        lives = facts.presence == records.HERE
+        if facts.result is not None and not lives:  # else it is not the wrapper's
+            _take_from_result(reading.state, facts.result)
+        standing = endings.state_of(facts, reading.state)
+        return Run(
+            run_dir=self.run_dir,
+            meta=self.meta,
+            wrapper=reading.wrapper,
+            result=facts.result if standing.verdict is not None else None,
+            state=reading.state,
+            activity=reading.activity,
+            standing=standing,
+            mark=self._mark(reading.folder) if lives else None,
+            checkpoint=reading.checkpoint if lives else None,
+        )
+
+    def _mark(self, folder: Mark | None) -> str | None:
+        """Return what its files are known by; None where that could deceive."""
+        if folder is None or not marks.is_settled(folder):
+            return None
+        if folder != self._folder:
+            self._folder = (
+                folder if directory.place_of(f"{self.run_dir}/{directory.META}") is not None else None
+            )
+        return marks.joined(folder, self._reading.events_mark()) if self._folder else None
+
+
+def inspect(run_dir: str, *, checkpoint: str | None = None) -> Run:
+    """Return the run in a directory. `checkpoint`: where another look had come to, for who only shows it."""
+    return Follower(run_dir, checkpoint=checkpoint).look()
+
+
+def _unknown(run_dir: str) -> NoSuchRun:
+    return NoSuchRun(f'There is no run "{os.path.basename(run_dir)}".', kind="unknown-run")
+
+
+def _take_from_result(state: RunState, result: dict[str, Any]) -> None:
+    """Take what no event carries, or an event that a full disk has swallowed."""
+    if isinstance(result.get("model"), str):
+        state.model = result["model"]
+    started_at = result.get("startedAt")
+    if state.started_at is None and started_at is not None and is_figure(started_at):
+        state.started_at = float(started_at)
+
+
+def wait_for_end(run_dir: str, limit_s: float | None = None) -> bool:
+    """Wait until a run has ended; say whether it has."""
+    deadline = None if limit_s is None else time.monotonic() + limit_s
+    while True:
+        left = None if deadline is None else deadline - time.monotonic()
+        if inspect(run_dir).ended:
+            return True
+        if left is not None and left <= 0:
+            return False
+        identity = directory.identity_of(directory.read_wrapper(run_dir))
+        where = process.presence(identity)
+        if identity is not None and where == records.HERE:
+            process.wait_gone(identity.pid, identity.start_time, left)
+        else:
+            pause = 1.0 if where == records.ELSEWHERE else 0.05
+            time.sleep(pause if left is None else min(pause, left))

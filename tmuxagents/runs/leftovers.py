@@ -1,0 +1,232 @@
+"""Rule S: which processes end with a run, which outlive it on purpose; and the end of the former. Joins.
+
+Ended: descendants of the wrapper, and carriers of the run's marker with all below them. Spared, with
+everything below it: another run's process, a process of ours with a role, another user's process, and a
+service (it leads its own session and listens on a unix socket: others may be using it by now).
+"""
+
+from __future__ import annotations
+
+import os
+import time
+
+from tmuxagents.records import Spared
+from tmuxagents.system import process, process_table
+from tmuxagents.system.bare import signal
+
+TYPE_CHECKING = False
+if TYPE_CHECKING:
+    from collections.abc import Iterable
+
+    from tmuxagents.records import ProcessRow
+
+_RUN_ID = 16, "0123456789abcdef"  # the length of one, and its digits
+
+
+class Leftovers:
+    """What is left of a run's processes."""
+
+    __slots__ = ("ended", "spared")
+
+    def __init__(self, ended: list[ProcessRow], spared: list[Spared]) -> None:
+        self.ended = ended
+        self.spared = spared
+
+
+class Whose:
+    """Which processes are meant: those of one run of one user.
+
+    `wrapper` is the pid whose descendants count. `child` is pid and start time of the run's own child, where
+    the wrapper may be gone: it leads its session by our doing, so it is no service, and the session is ours.
+    `keep`: background processes are to be kept, so everything but the child is spared.
+    """
+
+    __slots__ = ("child", "keep", "run_id", "uid", "wrapper")
+
+    def __init__(
+        self,
+        *,
+        run_id: str,
+        uid: int,
+        wrapper: int | None = None,
+        child: tuple[int, int] | None = None,
+        keep: bool = False,
+    ) -> None:
+        self.run_id = run_id
+        self.uid = uid
+        self.wrapper = wrapper
+        self.child = child
+        self.keep = keep
+
+    def is_root(self, row: ProcessRow, *, session_is_ours: bool) -> bool:
+        """Say whether a process belongs to the run by itself, not only by what it descends from."""
+        if row.pid == self.wrapper or row.uid != self.uid:
+            return False
+        return row.marker == self.run_id or (
+            self.child is not None and session_is_ours and row.session == self.child[0]
+        )
+
+    def is_child(self, row: ProcessRow) -> bool:
+        """Say whether this is the run's own child."""
+        return (row.pid, row.start_time) == self.child
+
+
+def sort_out(table: Iterable[ProcessRow], whose: Whose) -> Leftovers:
+    """Decide over the whole process table."""
+    rows = {row.pid: row for row in table}
+    wrapper = whose.wrapper
+    children: dict[int, list[ProcessRow]] = {}
+    for row in rows.values():
+        children.setdefault(row.ppid, []).append(row)
+    roots = list(children.get(wrapper, ())) if wrapper is not None else []
+    leader = rows.get(whose.child[0]) if whose.child else None
+    ours = leader is None or whose.is_child(leader)  # else the number is somebody else's by now
+    roots += [row for row in rows.values() if whose.is_root(row, session_is_ours=ours)]
+    reached = _reach(children, roots)
+    reasons = {row.pid: why for row in reached if (why := _why(row, whose))}
+    left = Leftovers([], [])
+    for row in reached:
+        if _is_below(row, rows, reasons):
+            continue
+        if row.pid in reasons:
+            left.spared.append(Spared(row.pid, row.comm, reasons[row.pid]))
+        else:
+            left.ended.append(row)
+    return left
+
+
+def _why(row: ProcessRow, whose: Whose) -> str | None:
+    """Return why a process is spared, None if it is not."""
+    if whose.is_child(row):
+        return None
+    if row.uid != whose.uid:
+        return "belongs to another user"
+    if row.role:
+        return f"is a {row.role} of tmuxagents"
+    if row.marker is not None and row.marker != whose.run_id and _is_run_id(row.marker):
+        return f"belongs to run {row.marker}"
+    if row.listens and row.session == row.pid:
+        return "is a service: it leads its own session and listens on a unix socket"
+    return "is kept in the background" if whose.keep else None
+
+
+def _is_run_id(marker: str) -> bool:
+    length, digits = _RUN_ID
+    return len(marker) == length and not marker.strip(digits)
+
+
+def _reach(children: dict[int, list[ProcessRow]], roots: list[ProcessRow]) -> list[ProcessRow]:
+    """Return the roots and all below them, each once."""
+    found: dict[int, ProcessRow] = {}
+    queue = list(roots)
+    for row in queue:
+        if row.pid not in found:
+            found[row.pid] = row
+            queue += children.get(row.pid, ())
+    return list(found.values())
+
+
+def _is_below(row: ProcessRow, rows: dict[int, ProcessRow], reasons: dict[int, str]) -> bool:
+    """Say whether a spared process is among the ancestors."""
+    seen = {row.pid}
+    while (parent := rows.get(row.ppid)) is not None and parent.pid not in seen:
+        if parent.pid in reasons:
+            return True
+        seen.add(parent.pid)
+        row = parent
+    return False
+
+
+TERM_S = 2.0  # what a leftover gets to leave by itself
+_LIMIT_S = 10.0  # something unkillable (a dead disk, a fork bomb) must not keep the result from being written
+_ROUND_S = 0.25
+_FREEZES = 20
+
+
+class Scope:
+    """Whose processes are meant, and since when there can be any (clock ticks since boot)."""
+
+    __slots__ = ("since", "whose")
+
+    def __init__(self, whose: Whose, *, since: int) -> None:
+        self.whose = whose
+        self.since = since
+
+    def look(self) -> Leftovers:
+        """Return what is left now."""
+        left = sort_out(process_table.table(since=self.since), self.whose)
+        me = os.getpid()  # a child may ask for the end of its own run: who carries it out stays
+        left.ended = [row for row in left.ended if row.pid != me]
+        return left
+
+
+def ask(scope: Scope) -> None:
+    """Ask all that is left to leave."""
+    _signal(scope.look().ended, signal.SIGTERM, signal.SIGCONT)
+
+
+def freeze(scope: Scope) -> None:
+    """Stop all that is left until nothing new appears.
+
+    Without a wrapper above them, what they found just now is lost from sight as soon as its founder ends.
+    """
+    known: set[tuple[int, int]] = set()
+    for _ in range(_FREEZES):
+        fresh = [row for row in scope.look().ended if (row.pid, row.start_time) not in known]
+        if not fresh:
+            return
+        known.update((row.pid, row.start_time) for row in fresh)
+        _signal(fresh, signal.SIGSTOP)
+
+
+def end(scope: Scope, *, hard: bool = False) -> list[Spared]:
+    """End all that is left and is not spared; return what lives on. `hard`: they had their time to leave."""
+    begun = time.monotonic()
+    kill_at = begun if hard else begun + TERM_S
+    asked: set[tuple[int, int]] = set()
+    while True:
+        left = _look(scope, begun + _LIMIT_S)
+        now = time.monotonic()
+        if not left.ended:
+            return left.spared
+        if now - begun > _LIMIT_S:
+            return left.spared + [Spared(row.pid, row.comm, "could not be ended") for row in left.ended]
+        if now >= kill_at:
+            _signal(left.ended, signal.SIGKILL)
+            _wait(left.ended, _ROUND_S)
+        else:
+            fresh = [row for row in left.ended if (row.pid, row.start_time) not in asked]
+            asked |= _signal(fresh, signal.SIGTERM, signal.SIGCONT)
+            _wait(left.ended, min(_ROUND_S, kill_at - now))
+
+
+# A machine that has run out of descriptors has some again in a moment. Until then nobody is known to be gone.
+
+
+def _look(scope: Scope, until: float) -> Leftovers:
+    while True:
+        try:
+            return scope.look()
+        except OSError:
+            if time.monotonic() > until:
+                raise
+            time.sleep(_ROUND_S)
+
+
+def _signal(rows: list[ProcessRow], *numbers: int) -> set[tuple[int, int]]:
+    """Signal these; return who was reached, or has gone."""
+    reached = set()
+    for row in rows:
+        try:
+            process.send(row.pid, row.start_time, *numbers)
+        except OSError:
+            continue  # it is there in the next round, too
+        reached.add((row.pid, row.start_time))
+    return reached
+
+
+def _wait(rows: list[ProcessRow], limit_s: float) -> None:
+    try:
+        process.wait_all_gone(rows, limit_s)
+    except OSError:
+        time.sleep(limit_s)

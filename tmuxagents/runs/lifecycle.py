@@ -1,0 +1,265 @@
+"""The life of a run: events folded into a state, by one table. Pure.
+
+Nothing else may change a state. An event that the phase does not allow is counted and ignored, never raised:
+a child may write anything. What a state means for the run is decided in `runs/endings`.
+"""
+
+from __future__ import annotations
+
+from tmuxagents.records import Exit
+from tmuxagents.runs.events import is_figure
+
+TYPE_CHECKING = False
+if TYPE_CHECKING:
+    from collections.abc import Iterable
+    from typing import Any
+
+    from tmuxagents.runs.events import Event
+
+# Phases of the child.
+WAITING = "waiting"  # not started
+WORKING = "working"
+SETTLED = "settled"  # done for now; may begin again
+LEAVING = "leaving"  # settled, and being ended by us: what it still says changes nothing
+EXITED = "exited"
+
+_WORK = (
+    *("assistant_text", "thinking", "tool_call", "usage", "retry"),
+    *("human_input", "message_sent", "resumed"),
+)
+_ASIDE = ("tool_result", "stderr", "needs_input", "input_given", "left_behind")
+
+TRANSITIONS: dict[str, dict[str, str]] = {
+    WAITING: {"queued": WAITING, "run_started": WORKING},
+    WORKING: {
+        **dict.fromkeys(_WORK, WORKING),
+        **dict.fromkeys(_ASIDE, WORKING),
+        "turn_end": WORKING,
+        "settled": SETTLED,
+        "child_exited": EXITED,
+    },
+    SETTLED: {
+        **dict.fromkeys(_WORK, WORKING),
+        **dict.fromkeys(_ASIDE, SETTLED),
+        "settled": SETTLED,
+        "child_exited": EXITED,
+    },
+    LEAVING: {"stderr": LEAVING, "left_behind": LEAVING, "child_exited": EXITED},
+    EXITED: {"stderr": EXITED, "left_behind": EXITED},
+}
+_MOST_LEFT, _WORD = 1000, 256  # processes, and letters of a word about one
+_KNOWN = frozenset(kind for row in TRANSITIONS.values() for kind in row)
+
+
+class RunState:
+    """What the events of one run add up to."""
+
+    __slots__ = (
+        "agent_version",
+        "attended",
+        "child_pid",
+        "child_start_time",
+        "error_message",
+        "exit",
+        "finished_text",
+        "ignored",
+        "last_event_at",
+        "left_behind",
+        "message_count",
+        "model",
+        "needs_input",
+        "pane",
+        "phase",
+        "position",
+        "seq",
+        "settled",
+        "settled_aborted",
+        "started_at",
+        "stderr_tail",
+        "stop_reason",
+        "text",
+        "tool_count",
+        "turns",
+        "usage",
+        "window",
+    )
+
+    def __init__(self) -> None:
+        self.phase = WAITING
+        self.seq = 0
+        self.ignored = 0
+        self.started_at: float | None = None
+        self.last_event_at: float | None = None
+        self.child_pid: int | None = None
+        self.child_start_time: int | None = None
+        self.agent_version: str | None = None
+        self.pane: str | None = None
+        self.window: str | None = None
+        self.position: int | None = None
+        self.turns = 0
+        self.tool_count = 0
+        self.message_count = 0
+        self.usage: dict[str, Any] = dict.fromkeys(
+            ("input", "output", "cacheRead", "cacheWrite", "totalTokens"), 0
+        ) | {"cost": 0}
+        self.text: str | None = None
+        self.finished_text: str | None = None  # of the last turn that ended with a finished answer
+        self.stop_reason: str | None = None
+        self.stderr_tail: str | None = None
+        self.settled_aborted = False
+        self.settled = False
+        self.attended = False
+        self.needs_input = False
+        self.exit: Exit | None = None
+        self.left_behind: list[dict[str, Any]] = []
+        # No event carries these two; the wrapper takes them from the reader.
+        self.model: str | None = None
+        self.error_message: str | None = None
+
+
+def apply(state: RunState, event: Event) -> None:
+    """Fold one event into the state."""
+    following = TRANSITIONS[state.phase].get(event.type)
+    if following is None:
+        state.ignored += event.type in _KNOWN
+        return
+    if not _is_stop(event):
+        state.phase = following
+    if state.phase != EXITED:
+        state.settled = state.phase in (SETTLED, LEAVING)
+    state.seq = max(state.seq, event.seq)
+    state.last_event_at = event.at
+    take = _TAKE.get(event.type)
+    if take is not None:
+        take(state, event.fields, event.at)
+
+
+def _is_stop(event: Event) -> bool:
+    """Say whether it is a message that only breaks off what the child does: it begins nothing."""
+    return event.type == "message_sent" and event.fields.get("kind") == "stop"
+
+
+def fold(events: Iterable[Event]) -> RunState:
+    """Fold events from the beginning."""
+    state = RunState()
+    for event in events:
+        apply(state, event)
+    return state
+
+
+def leave(state: RunState) -> None:
+    """Take note that a settled child is being ended by us."""
+    if state.phase == SETTLED:
+        state.phase = LEAVING
+
+
+def _queued(state: RunState, fields: dict[str, Any], _at: float) -> None:
+    state.position = _int(fields.get("position"))
+
+
+def _run_started(state: RunState, fields: dict[str, Any], at: float) -> None:
+    state.started_at = at
+    state.child_pid = _int(fields.get("pid"))
+    state.child_start_time = _int(fields.get("pidStartTime"))
+    state.agent_version = _str(fields.get("agentVersion"))
+    state.pane = _str(fields.get("pane"))
+    state.window = _str(fields.get("window"))
+    state.message_count = 1  # the prompt
+
+
+def _assistant_text(state: RunState, fields: dict[str, Any], _at: float) -> None:
+    text = _str(fields.get("text"))
+    if text:
+        state.text = text
+
+
+def _tool_call(state: RunState, _fields: dict[str, Any], _at: float) -> None:
+    state.tool_count += 1
+
+
+def _message(state: RunState, _fields: dict[str, Any], _at: float) -> None:
+    state.message_count += 1
+
+
+def _message_sent(state: RunState, fields: dict[str, Any], _at: float) -> None:
+    state.message_count += fields.get("kind") != "stop"
+
+
+def _usage(state: RunState, fields: dict[str, Any], _at: float) -> None:
+    state.message_count += 1  # one usage for each assistant message
+    state.stop_reason = None  # until its turn has ended, nobody knows how
+    for key in state.usage:
+        figure = fields.get(key)
+        if is_figure(figure):
+            state.usage[key] += figure
+    state.usage["cost"] = round(state.usage["cost"], 10)  # a sum of floats must not grow a tail of digits
+
+
+def _turn_end(state: RunState, fields: dict[str, Any], _at: float) -> None:
+    state.turns += 1
+    state.stop_reason = _str(fields.get("stopReason"))
+    if state.stop_reason == "stop":
+        state.finished_text = state.text
+    elif state.stop_reason in ("aborted", "error") and state.finished_text is not None:
+        state.text = state.finished_text  # a later answer that was broken off takes nothing back
+
+
+def _settled(state: RunState, fields: dict[str, Any], _at: float) -> None:
+    state.settled_aborted = fields.get("aborted") is True
+    state.attended = state.attended or fields.get("attended") is True
+
+
+def _human_input(state: RunState, _fields: dict[str, Any], _at: float) -> None:
+    state.message_count += 1
+    state.attended = True
+
+
+def _needs_input(state: RunState, _fields: dict[str, Any], _at: float) -> None:
+    state.needs_input = True
+
+
+def _input_given(state: RunState, _fields: dict[str, Any], _at: float) -> None:
+    state.needs_input = False
+
+
+def _stderr(state: RunState, fields: dict[str, Any], _at: float) -> None:
+    text = _str(fields.get("text"))
+    if text and text.strip():
+        state.stderr_tail = text
+
+
+def _left_behind(state: RunState, fields: dict[str, Any], _at: float) -> None:
+    if len(state.left_behind) < _MOST_LEFT:
+        words = {key: value and value[:_WORD] for key in ("comm", "why") for value in [_str(fields.get(key))]}
+        state.left_behind.append({"pid": _int(fields.get("pid")), **words})
+
+
+def _child_exited(state: RunState, fields: dict[str, Any], _at: float) -> None:
+    state.exit = Exit(_int(fields.get("exitCode")), _str(fields.get("signal")))
+
+
+_TAKE = {
+    "queued": _queued,
+    "run_started": _run_started,
+    "assistant_text": _assistant_text,
+    "tool_call": _tool_call,
+    "tool_result": _message,
+    "message_sent": _message_sent,
+    "usage": _usage,
+    "turn_end": _turn_end,
+    "settled": _settled,
+    "human_input": _human_input,
+    "needs_input": _needs_input,
+    "input_given": _input_given,
+    "stderr": _stderr,
+    "left_behind": _left_behind,
+    "child_exited": _child_exited,
+}
+
+
+def _int(value: Any) -> int | None:
+    return value if type(value) is int else None
+
+
+def _str(value: Any) -> str | None:
+    return value if isinstance(value, str) else None

@@ -1,0 +1,151 @@
+"""The logs of a run, written best effort: whole lines appended, and a child's output kept within bounds.
+
+What cannot be written is counted and stops nobody: a full disk costs log lines, never the result. Of a
+child's output the first 8 MB stay for ever, then the last 4 to 8 MB.
+
+Watchers get an inotify event only when a file is closed, and we keep ours open. So after a silence we open
+and close it once (a "knock"); the watcher then looks at this run again and again until it is silent.
+
+Touches: the run directory.
+"""
+
+from __future__ import annotations
+
+import os
+import time
+
+QUIET_S = 0.6  # the silence: lines that follow others after longer come with a knock
+_NEWLINE = 10
+_FLAGS = os.O_WRONLY | os.O_CREAT | os.O_APPEND | os.O_NOFOLLOW | os.O_NONBLOCK | os.O_CLOEXEC
+
+
+class Appender:
+    """Appends to one file. After a torn write the next line starts anew. `knocks`: it is to be heard."""
+
+    __slots__ = ("_handle", "_knocks", "_path", "_torn", "_wrote_at", "lost")
+
+    def __init__(self, path: str, *, knocks: bool = False) -> None:
+        self._path = path
+        self._knocks = knocks
+        self._wrote_at = -QUIET_S
+        self._handle: int | None = None
+        self._torn = False
+        self.lost = 0
+
+    def append(self, text: bytes) -> None:
+        """Append whole lines in one write, if the disk takes them."""
+        if not text:
+            return
+        begun_at = time.monotonic()
+        try:
+            self._write(text)
+        except OSError:
+            self.lost += 1
+            return
+        if self._knocks and time.monotonic() - self._wrote_at >= QUIET_S:
+            knock(self._path)
+        self._wrote_at = begun_at  # who found these lines did so later: his patience outlasts this silence
+
+    def _write(self, text: bytes) -> None:
+        if self._handle is None:
+            self._handle = os.open(self._path, _FLAGS, 0o600)
+        view = memoryview(b"\n" + text if self._torn else text)
+        while view:
+            written = os.write(self._handle, view)
+            self._torn = view[written - 1] != _NEWLINE
+            view = view[written:]
+
+    def is_in_place(self) -> bool:
+        """Say whether the open file is still the one that its path leads to."""
+        if self._handle is None:
+            return True
+        try:
+            there, here = os.stat(self._path, follow_symlinks=False), os.fstat(self._handle)
+        except (FileNotFoundError, NotADirectoryError):
+            return False
+        except OSError:
+            return True  # nobody can say: what cannot be looked at has not gone
+        return (there.st_dev, there.st_ino) == (here.st_dev, here.st_ino)
+
+    def reopen(self) -> None:
+        """Begin the file anew at its path, since the old one was removed."""
+        self.close()
+        self._torn = False
+
+    def close(self) -> None:
+        """Close the file."""
+        if self._handle is not None:
+            os.close(self._handle)
+            self._handle = None
+
+
+def knock(path: str) -> bool:
+    """Have whoever watches the folder hear of a file: open it for writing, close it, leave it as it is."""
+    try:
+        os.close(os.open(path, _FLAGS & ~os.O_CREAT))
+    except OSError:
+        return False
+    return True
+
+
+HEAD = 8 * 1024 * 1024
+TAIL = 4 * 1024 * 1024
+_STEP = 256 * 1024
+MARK = b"\n[... left out by tmuxagents: the log keeps its beginning and its end ...]\n"
+
+
+class RawLog:
+    """One bounded log file. One writer, which keeps the offset itself."""
+
+    __slots__ = ("_handle", "_path", "_size", "lost")
+
+    def __init__(self, path: str) -> None:
+        self._path = path
+        self._handle: int | None = None
+        self._size = 0
+        self.lost = 0
+
+    def write(self, text: bytes) -> None:
+        """Add to the end, making room in the middle where it is due."""
+        try:
+            if self._handle is None:
+                flags = os.O_RDWR | os.O_CREAT | os.O_NOFOLLOW | os.O_NONBLOCK | os.O_CLOEXEC
+                self._handle = os.open(self._path, flags, 0o600)
+                self._size = os.fstat(self._handle).st_size
+            view = memoryview(text)
+            while view:
+                room = HEAD + 2 * TAIL - self._size
+                if room <= 0:
+                    self._make_room(self._handle)
+                    continue
+                written = os.pwrite(self._handle, view[:room], self._size)
+                self._size += written
+                view = view[written:]
+        except OSError:
+            self.lost += 1
+
+    def _make_room(self, handle: int) -> None:
+        """Move the last 4 MB down behind the head."""
+        source, target = self._size - TAIL, HEAD
+        os.pwrite(handle, MARK, target)
+        target += len(MARK)
+        while source < self._size:
+            piece = os.pread(handle, _STEP, source)
+            if not piece:
+                break
+            os.pwrite(handle, piece, target)
+            source += len(piece)
+            target += len(piece)
+        os.ftruncate(handle, target)
+        self._size = target
+
+    def reopen(self) -> None:
+        """Begin the file anew at its path, after its directory was removed."""
+        self.close()
+        self._size = 0
+
+    def close(self) -> None:
+        """Close the file."""
+        if self._handle is not None:
+            os.close(self._handle)
+            self._handle = None

@@ -1,0 +1,244 @@
+"""What a child is doing, in words: one phrase an event, and the readable transcript made of them. Pure.
+
+No words beyond what the event holds: a call without its argument is named by its tool alone. The transcript
+is plain in the file and coloured in the window; both hold the same words, and no escape sequence of the
+child's.
+"""
+
+from __future__ import annotations
+
+from tmuxagents.text import safe
+
+TYPE_CHECKING = False
+if TYPE_CHECKING:
+    from collections.abc import Mapping
+    from typing import Any
+
+    from tmuxagents.records import Verdict
+    from tmuxagents.runs.events import Event
+
+DEFAULT_WIDTH = 160
+_REMEMBERED = 1000  # unanswered calls; a child that never answers must not fill our memory
+_KEPT = 4096  # letters of what a call is about: no path is longer
+Call = tuple[str | None, str, str | None]  # callId, tool, argument
+
+
+class Words:
+    """The phrases for one tool; `{}` is its argument."""
+
+    __slots__ = ("argument", "call", "failure", "success")
+
+    def __init__(self, argument: str, call: str, success: str, failure: str) -> None:
+        self.argument = argument
+        self.call = call
+        self.success = success
+        self.failure = failure
+
+
+WORDS: dict[str, Words] = {
+    "read": Words("path", "Reading {}", "Finished reading {}", "Read failed: {}"),
+    "grep": Words("pattern", "Searching code for {}", "Search finished", "Search failed"),
+    "find": Words("pattern", "Scanning for {}", "Scan finished", "Scan failed"),
+    "ls": Words("path", "Listing {}", "Finished listing {}", "Listing failed: {}"),
+    "edit": Words("path", "Editing {}", "Finished editing {}", "Edit failed: {}"),
+    "write": Words("path", "Writing {}", "Finished writing {}", "Write failed: {}"),
+    "bash": Words("command", "{}", "Finished: {}", "Failed: {}"),
+}
+
+
+class Narrator:
+    """Turns the events of one run into phrases; remembers calls so that results can name them."""
+
+    def __init__(self, width: int = DEFAULT_WIDTH) -> None:
+        self._width = width
+        self._calls: dict[int, Call] = {}
+        self._number = 0
+
+    @property
+    def open_calls(self) -> list[Call]:
+        """Return the calls that have no result yet, oldest first."""
+        return list(self._calls.values())
+
+    def take_up(self, open_calls: list[Call]) -> None:
+        """Go on where another one was."""
+        self._calls = dict(enumerate(open_calls, 1))
+        self._number = len(open_calls)
+
+    def phrase(self, event: Event) -> str | None:
+        """Return the phrase of an event, None where there is nothing to say."""
+        if event.type == "assistant_text":
+            text = event.fields.get("text")
+            return text if isinstance(text, str) and text.strip() else None
+        if event.type == "tool_call":
+            return self._call(event.fields)
+        if event.type == "tool_result":
+            return self._result(event.fields)
+        return None
+
+    def _call(self, fields: Mapping[str, Any]) -> str:
+        tool = _word(fields.get("toolName")) or "tool"
+        words = WORDS.get(tool)
+        argument = self._argument(words, fields.get("args")) if words else None
+        self._number += 1
+        kept = argument and argument[:_KEPT]
+        self._calls[self._number] = (_word(fields.get("callId")), tool, kept)
+        if len(self._calls) > _REMEMBERED:
+            del self._calls[next(iter(self._calls))]
+        if words is None or argument is None:
+            return f"Running {tool}"
+        return words.call.format(argument)
+
+    def _result(self, fields: Mapping[str, Any]) -> str:
+        failed = fields.get("isError") is True
+        tool, argument = self._answered(_word(fields.get("callId")), _word(fields.get("toolName")) or "tool")
+        words = WORDS.get(tool)
+        if words is None or argument is None:
+            return f"{tool} failed" if failed else f"{tool} finished"
+        return (words.failure if failed else words.success).format(argument)
+
+    def _answered(self, call_id: str | None, tool: str) -> tuple[str, str | None]:
+        """Return tool and argument of the call that a result belongs to, and forget it."""
+        for number in reversed(self._calls):
+            known_id, known_tool, argument = self._calls[number]
+            if known_id == call_id if call_id is not None else known_tool == tool:
+                del self._calls[number]
+                return known_tool, argument
+        return tool, None
+
+    def _argument(self, words: Words, args: Any) -> str | None:
+        if not isinstance(args, dict):
+            return None
+        value = args.get(words.argument)
+        if value is None and words.argument == "path":
+            value = args.get("filePath", args.get("file_path"))
+        if not isinstance(value, str) or not value.strip():
+            return None
+        if words.argument == "command":
+            first = next(line for line in value.split("\n") if line.strip()).strip()
+            return first if len(first) <= self._width else first[: self._width - 3] + "..."
+        return value
+
+
+def _word(value: Any) -> str | None:
+    return value[:_KEPT] if isinstance(value, str) and value else None
+
+
+TASK_WIDTH = 120
+TITLE_WIDTH = 60
+_SAID = {"human_input": "Typed", "message_sent": "Sent", "needs_input": "Waits for a person"}
+_PLAIN_WIDTH = 2000  # of a line of output that is no event
+
+# What a line is, and how the window shows it (SGR).
+HEAD, TEXT, TOOL, GOOD, BAD, ASIDE = "head", "text", "tool", "good", "bad", "aside"
+_COLOURS = {
+    HEAD: b"\x1b[2m",
+    TEXT: b"",
+    TOOL: b"\x1b[36m",
+    GOOD: b"\x1b[32m",
+    BAD: b"\x1b[31m",
+    ASIDE: b"\x1b[2m",
+}
+
+
+class Line:
+    """One entry: its kind and its words. The words may hold newlines, and nothing else a terminal obeys."""
+
+    __slots__ = ("kind", "words")
+
+    def __init__(self, kind: str, words: str) -> None:
+        self.kind = kind
+        self.words = words
+
+    def plain(self) -> bytes:
+        """Return the entry for the file."""
+        return self.words.encode() + b"\n"
+
+    def coloured(self, plain: bytes | None = None) -> bytes:
+        """Return the entry for the window. `plain`: that for the file, if it is at hand."""
+        plain = self.plain() if plain is None else plain
+        colour = _COLOURS[self.kind]
+        return b"%b%b\x1b[m\n" % (colour, plain[:-1]) if colour and self.words else plain
+
+
+def header(meta: Mapping[str, Any], started: str) -> list[Line]:
+    """Return the generic header; a line only where there is a value. `started` is an ISO time."""
+    preset = meta.get("preset")
+    source = meta.get("presetSource")
+    values = (
+        ("Run", meta.get("runId")),
+        ("Task", safe.cut(_first_line(meta.get("task")), TASK_WIDTH)),
+        ("Preset", f"{preset} ({source})" if preset and source else preset),
+        ("Model", meta.get("resolvedModel")),
+        ("Cwd", meta.get("cwd")),
+        ("Started", started),
+    )
+    lines = [Line(HEAD, f"{name}: {safe.line(str(value))}") for name, value in values if value]
+    return [*lines, Line(HEAD, "")]
+
+
+def _first_line(text: Any) -> str:
+    return safe.line(text.strip().split("\n", 1)[0]) if isinstance(text, str) else ""
+
+
+def entry(event: Event, phrase: str | None) -> Line | None:
+    """Return the entry of one event, None where it has none. `phrase` is the narrator's."""
+    fields = event.fields
+    if event.type == "assistant_text":
+        words = safe.text(phrase or "").strip("\n")
+        return Line(TEXT, words) if words else None
+    if event.type in ("tool_call", "tool_result"):
+        failed = fields.get("isError") is True
+        return Line(BAD if failed else TOOL, safe.line(phrase or ""))
+    if event.type == "stderr":
+        return Line(ASIDE, f"[stderr]: {safe.line(str(fields.get('text')))}")
+    if event.type == "retry":
+        tries = f"{fields.get('attempt')}/{fields.get('maxAttempts')}"
+        return Line(ASIDE, f"Retry {tries}: {safe.line(str(fields.get('errorMessage') or 'no message'))}")
+    if event.type == "left_behind":
+        process = safe.line(f"{fields.get('comm')} ({fields.get('pid')})")
+        return Line(ASIDE, f"Left running: {process}: {safe.line(str(fields.get('why')))}")
+    return _said(event) if event.type in _SAID else None
+
+
+def _said(event: Event) -> Line:
+    """Return the entry of what was said to a live child, or what it waits for."""
+    words = event.fields.get("text") or event.fields.get("kind")
+    return Line(HEAD, f"{_SAID[event.type]}: {safe.text(str(words)).strip()}")
+
+
+def plain_output(text: str) -> Line | None:
+    """Return the entry for a line of the child's stdout that is no event."""
+    words = safe.cut(safe.text(text).rstrip(), _PLAIN_WIDTH)
+    return Line(TEXT, words) if words else None
+
+
+def closing(verdict: Verdict, duration_s: float) -> Line:
+    """Return the last line: how it ended, and after how long."""
+    lasted = f"after {int(duration_s)}s"
+    if verdict.status == "completed":
+        return Line(GOOD, f"Completed {lasted}")
+    if verdict.status == "aborted":
+        return Line(BAD, f"Aborted ({verdict.reason}) {lasted}")
+    message = safe.line(verdict.error_message or "")
+    return Line(BAD, f"Failed ({verdict.reason}) {lasted}" + (f": {message}" if message else ""))
+
+
+def title(activity: str) -> bytes:
+    """Return the sequence that makes a phrase the pane's title. `#` would be a tmux style."""
+    words = _cut_columns(safe.line(activity).replace("#", ""), TITLE_WIDTH)
+    return f"\x1b]2;{words}\x07".encode()
+
+
+def _cut_columns(words: str, columns: int) -> str:
+    if len(words) * 2 <= columns or words.isascii():
+        return safe.cut(words, columns)
+    import unicodedata  # noqa: PLC0415  (most titles are ASCII)
+
+    used = kept = 0
+    for at, sign in enumerate(words, 1):
+        used += 2 if unicodedata.east_asian_width(sign) in "WF" else 1
+        if used <= columns - 3:
+            kept = at
+        if used > columns:
+            return words[:kept] + "..."
+    return words

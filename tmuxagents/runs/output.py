@@ -1,0 +1,157 @@
+"""Read what a run wrote: its answer, its transcript, its events, also while it still works. Joins."""
+
+from __future__ import annotations
+
+import contextlib
+import os
+import time
+
+from tmuxagents.errors import NoSuchRun, NotPossible
+from tmuxagents.runs import conversation, directory, events, narration, prompt, words
+from tmuxagents.runs.documents import first_bytes
+from tmuxagents.runs.inspect import Follower, inspect
+from tmuxagents.runs.narration import Narrator
+
+TYPE_CHECKING = False
+if TYPE_CHECKING:
+    from collections.abc import Iterator, Sequence
+
+    from tmuxagents.runs.conversation import Told
+    from tmuxagents.runs.events import Event
+    from tmuxagents.runs.inspect import Run
+
+_LOOK_EVERY_S = 0.1
+_SLICE = 1024 * 1024  # of a log of any size, so much is in memory at once
+_BIGGEST_PROMPT = 64 * 1024 * 1024
+
+
+def answer(run: Run, max_bytes: int | None = None) -> str | None:
+    """Return the last answer of a run, whole or with its middle left out; None if there is none."""
+    text = run.state.text
+    if text is None and run.meta.get("reopens") is True:
+        before = f"{os.path.dirname(run.run_dir)}/{os.path.basename(str(run.meta.get('resumes')))}"
+        with contextlib.suppress(NoSuchRun):  # it was opened again, and nothing has been said since
+            return answer(inspect(before), max_bytes)
+    if run.ended:
+        whole = directory.read_bytes(f"{run.run_dir}/{directory.OUTPUT}", limit=directory.BIGGEST_OUTPUT)
+        text = text if whole is None else whole.decode("utf-8", "replace")
+        if text is None and run.result is not None and isinstance(run.result.get("output"), str):
+            text = run.result["output"]
+    if text is None or max_bytes is None:
+        return text
+    return _head_and_tail(text, max_bytes, f"{run.run_dir}/{directory.OUTPUT}")
+
+
+def _head_and_tail(text: str, limit: int, path: str) -> str:
+    whole = text.encode("utf-8", "replace")
+    if len(whole) <= limit:
+        return text
+    head = first_bytes(text, (limit + 1) // 2)
+    tail = whole[len(whole) - limit // 2 :].decode("utf-8", "ignore")
+    left_out = len(whole) - len(head.encode()) - len(tail.encode())
+    return f"{head}\n[... {left_out} bytes left out, the whole is in {path} ...]\n{tail}"
+
+
+def event_lines(run_dir: str, *, after: int, follow: bool) -> Iterator[bytes]:
+    """Yield the event lines behind a sequence number."""
+    for line in _lines(run_dir, directory.EVENTS, follow=follow):
+        event = events.decode(line)
+        if event is not None and event.seq > after:
+            yield events.encode(event).removesuffix(b"\n")  # as we write them, whoever wrote this one
+
+
+def session_lines(run_dirs: Sequence[str], *, follow: bool) -> Iterator[bytes]:
+    """Yield the transcript of a session, its runs one after the other, and at last what they have used.
+
+    The latest is followed, if any is.
+    """
+    for number, run_dir in enumerate(run_dirs, 1):
+        if len(run_dirs) > 1:
+            status = inspect(run_dir).standing.status
+            yield conversation.run_header(number, len(run_dirs), status).encode()
+        yield from transcript_lines(run_dir, follow=follow and number == len(run_dirs))
+    yield from used(run_dirs)
+
+
+def used(run_dirs: Sequence[str]) -> Iterator[bytes]:
+    """Yield what runs have used, below an empty line; nothing if it is nothing."""
+    line = words.line([inspect(run_dir).state.usage for run_dir in run_dirs])
+    yield from (b"", line.encode()) if line else ()
+
+
+def transcript_lines(run_dir: str, *, follow: bool) -> Iterator[bytes]:
+    """Yield the lines of the transcript; where it could not be written, what the events say instead."""
+    empty = True
+    for line in _lines(run_dir, directory.TRANSCRIPT, follow=follow):
+        empty = False
+        yield line
+    if empty:
+        yield from _told_again(run_dir)
+
+
+def _told_again(run_dir: str) -> Iterator[bytes]:
+    narrator = Narrator()
+    for line in event_lines(run_dir, after=0, follow=False):
+        event = events.decode(line)
+        entry = narration.entry(event, narrator.phrase(event)) if event is not None else None
+        if entry is not None:
+            yield entry.plain().removesuffix(b"\n")
+
+
+def _lines(run_dir: str, name: str, *, follow: bool) -> Iterator[bytes]:
+    """Yield the complete lines of a file, until the run has ended if they are followed.
+
+    Raises NotPossible at the end if some were passed over: see runs/directory.
+    """
+    offset = passed_over = 0
+    place = None
+    path = f"{run_dir}/{name}"
+    follower = Follower(run_dir) if follow else None  # it reads on, however long the log is by now
+    while True:
+        if place != (place := directory.place_of(path)):
+            offset = 0  # removed under a living wrapper, and begun anew
+        # Ended is asked before the file is read: what was written before the end is then never missed.
+        ended = follower is None or follower.look().ended
+        while True:
+            before = offset
+            lines, offset = directory.read_lines(path, before, _SLICE)
+            if offset == before:
+                break
+            passed_over += not lines
+            yield from lines
+        if ended or offset >= directory.MOST_BYTES:
+            break
+        time.sleep(_LOOK_EVERY_S)
+    if passed_over or offset >= directory.MOST_BYTES:
+        message = f"Not all of {path} was read: a line in it is above 8 MB, or it is above 1 GB."
+        raise NotPossible(message, kind="log-too-long", hint="no run writes that; look at the file itself")
+
+
+# --- as the tools of a parent tell it ---------------------------------------------------------------------
+
+
+def told(run_dir: str) -> Told:
+    """Return a run as its session's transcript tells it, and the prompt of a run that continues it."""
+    run = inspect(run_dir)
+    how = run.standing.verdict
+    messages = conversation.messages(_asked(run), _events(run_dir))
+    return conversation.Told(run.standing.status, messages, how.error_message if how else None)
+
+
+def _asked(run: Run) -> str:
+    """Return what a run was asked, without what was said in the runs before it."""
+    task = str(run.meta.get("task") or "")
+    written = directory.read_bytes(f"{run.run_dir}/{directory.PROMPT}", limit=_BIGGEST_PROMPT)
+    if written is None:
+        return task
+    length = run.meta.get("replayed")
+    text = written.decode("utf-8", "replace")
+    return prompt.without_transcript(text, task, length if type(length) is int else None)
+
+
+def _events(run_dir: str) -> Iterator[Event]:
+    with contextlib.suppress(NotPossible):  # what could be read is told
+        for line in _lines(run_dir, directory.EVENTS, follow=False):
+            event = events.decode(line)
+            if event is not None:
+                yield event

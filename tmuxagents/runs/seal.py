@@ -1,0 +1,90 @@
+"""A run's seal: says outside of its directory what the run was launched with, and which process is its child.
+
+A child can write to its run's directory, and must not steer anybody's verbs by that. It runs as the same
+user, so whoever means to can forge the seal, too: what holds is that no file of the directory alone is
+believed. Written in runs/writing, one line by the launcher and one by the wrapper.
+
+Touches: seals beside the run directories.
+"""
+
+from __future__ import annotations
+
+import hashlib
+
+from tmuxagents.runs import directory
+from tmuxagents.system import identity
+from tmuxagents.text import jsonline
+
+TYPE_CHECKING = False
+if TYPE_CHECKING:
+    from collections.abc import Mapping
+    from typing import Any
+
+_LIMIT = 64 * 1024
+_TEXT_LIMIT = 64 * 1024 * 1024
+_TEXTS = (directory.SYSTEM_PROMPT, directory.APPEND_SYSTEM_PROMPT)
+
+
+class Plan:
+    """What a run was launched with: its plan and its system prompts, by the names of their files.
+
+    `changed` are the files that say something else by now. Not `sealed`: nobody can say that, since the run
+    is older than seals, or its seal is gone.
+    """
+
+    __slots__ = ("changed", "meta", "sealed", "texts")
+
+    def __init__(
+        self, meta: dict[str, Any] | None, texts: Mapping[str, bytes], changed: list[str], *, sealed: bool
+    ) -> None:
+        self.meta = meta
+        self.texts = texts
+        self.changed = changed
+        self.sealed = sealed
+
+
+def plan_of(run_dir: str) -> Plan:
+    """Read a run's plan and system prompts, each once, and compare them with the seal."""
+    found = {
+        name: directory.read_bytes(f"{run_dir}/{name}", limit=_TEXT_LIMIT)
+        for name in (directory.META, *_TEXTS)
+    }
+    known = _files(run_dir)
+    changed = (
+        [] if known is None else [name for name, text in found.items() if known.get(name) != _digest(text)]
+    )
+    texts = {name: text for name in _TEXTS if (text := found[name]) is not None}
+    return Plan(_document(found[directory.META]), texts, changed, sealed=known is not None)
+
+
+def child_of(run_dir: str) -> tuple[int, int] | None:
+    """Return pid and start time of a run's child; None if that is not known, or it was in another boot."""
+    for line in reversed(_lines(run_dir)):
+        child = line.get("child")
+        if not isinstance(child, list) or [type(figure) for figure in child] != [int, int]:
+            continue
+        if (line.get("bootId"), line.get("pidNamespace")) == (identity.boot_id(), identity.pid_namespace()):
+            return child[0], child[1]
+    return None
+
+
+def _files(run_dir: str) -> dict[str, Any] | None:
+    known = [line["files"] for line in _lines(run_dir) if isinstance(line.get("files"), dict)]
+    return known[0] if known else None
+
+
+def _lines(run_dir: str) -> list[dict[str, Any]]:
+    text = directory.read_bytes(directory.seal_of(run_dir), limit=_LIMIT) or b""
+    return [line for line in map(_document, text.split(b"\n")) if line is not None]
+
+
+def _document(text: bytes | None) -> dict[str, Any] | None:
+    try:
+        document = jsonline.decode(text) if text else None
+    except (ValueError, RecursionError):
+        return None
+    return document if isinstance(document, dict) else None
+
+
+def _digest(text: bytes | None) -> str | None:
+    return None if text is None else hashlib.sha256(text).hexdigest()

@@ -1,0 +1,147 @@
+"""Slots and tickets: the cap on running children, and whose turn it is. Joins.
+
+A run that works holds the lock of one slot file, a run that waits that of its ticket. The kernel holds the
+locks: whoever dies lets go. The oldest ticket is first.
+"""
+
+from __future__ import annotations
+
+import errno
+import fcntl
+import os
+
+from tmuxagents.system.bare import ignoring
+
+TYPE_CHECKING = False
+if TYPE_CHECKING:
+    from collections.abc import Iterable
+
+_FLAGS = os.O_RDWR | os.O_NOFOLLOW | os.O_NONBLOCK | os.O_CLOEXEC
+_IN_THE_WAY = (errno.EISDIR, errno.ELOOP, errno.ENXIO)  # a folder, a link, a socket
+ASIDE = ".displaced-"
+
+
+class Queue:
+    """The slots and tickets of one host."""
+
+    __slots__ = ("_gate", "_slots", "_tickets")
+
+    def __init__(self, folder: str) -> None:
+        self._gate = f"{folder}/gate"
+        self._slots = f"{folder}/slots"
+        self._tickets = f"{folder}/tickets"
+        for made in (folder, self._slots, self._tickets):
+            os.makedirs(made, mode=0o700, exist_ok=True)
+
+    def draw(self, name: str) -> int:
+        """Draw a ticket; return the descriptor that keeps it."""
+        while True:
+            path = f"{self._tickets}/{name}"
+            handle = _opened(path)
+            fcntl.flock(handle, fcntl.LOCK_EX)
+            with ignoring(FileNotFoundError):
+                if os.stat(path).st_ino == os.fstat(handle).st_ino:
+                    return handle
+            os.close(handle)  # somebody took it for a dead one before it was locked
+
+    def give_back(self, name: str, handle: int) -> None:
+        """Give a ticket back; where its file cannot be removed, it is a dead one's from now on."""
+        with ignoring(OSError):
+            os.unlink(f"{self._tickets}/{name}")
+        os.close(handle)
+
+    def tickets(self) -> list[str]:
+        """Return the names of all tickets, of the dead too."""
+        return os.listdir(self._tickets)
+
+    def is_held(self, name: str) -> bool:
+        """Say whether a ticket's owner lives; a dead one's ticket is removed."""
+        path = f"{self._tickets}/{name}"
+        try:
+            handle = os.open(path, _FLAGS)
+        except OSError as error:
+            if error.errno in (errno.ENOENT, *_IN_THE_WAY):
+                return False
+            raise
+        try:
+            fcntl.flock(handle, fcntl.LOCK_EX | fcntl.LOCK_NB)
+        except BlockingIOError:
+            return True
+        else:
+            with ignoring(OSError):  # one that stays is looked at again by the next
+                os.unlink(path)
+            return False
+        finally:
+            os.close(handle)
+
+    def take(self, most: int) -> int | None:
+        """Take a free slot of so many; None if there is none, or somebody else is looking right now."""
+        gate = _opened(self._gate)
+        try:
+            fcntl.flock(gate, fcntl.LOCK_EX | fcntl.LOCK_NB)
+            return next((slot for number in range(most) if (slot := self._try(number)) is not None), None)
+        except BlockingIOError:
+            return None
+        finally:
+            os.close(gate)
+
+    def has_room(self, most: int) -> bool:
+        """Say whether one of so many slots is free right now; none is taken."""
+        for number in range(most):
+            slot = self._try(number)
+            if slot is not None:
+                os.close(slot)
+                return True
+        return False
+
+    def _try(self, number: int) -> int | None:
+        slot = _opened(f"{self._slots}/{number}")
+        try:
+            fcntl.flock(slot, fcntl.LOCK_EX | fcntl.LOCK_NB)
+        except BlockingIOError:
+            os.close(slot)
+            return None
+        return slot
+
+
+def _opened(path: str) -> int:
+    """Open a file to be locked, made if need be. Raises OSError."""
+    try:
+        return os.open(path, _FLAGS | os.O_CREAT, 0o600)
+    except OSError as error:
+        if error.errno not in _IN_THE_WAY:
+            raise
+    os.rename(path, f"{os.path.dirname(path)}/{ASIDE}{os.path.basename(path)}-{os.urandom(6).hex()}")
+    return os.open(path, _FLAGS | os.O_CREAT, 0o600)
+
+
+_DIGITS = 20
+# Of many that come at one moment, those before us may be about to begin: nobody waits for a slot as yet.
+RUSH_S = 0.1
+_RUSH_PAUSE_S = 0.005
+_SHOWN = 8  # digits of another run's id
+
+
+def ticket_name(number_ns: int, run_id: str) -> str:
+    """Return the name of a ticket; names sort as their owners came."""
+    return f"{number_ns:0{_DIGITS}d}-{run_id}"
+
+
+def before(mine: str, tickets: Iterable[str]) -> list[str]:
+    """Return the tickets that come before mine, the oldest first."""
+    return sorted(name for name in tickets if name < mine)
+
+
+def pause_s(position: int, waited_s: float = RUSH_S) -> float:
+    """Return how long to wait before looking again: who stands far behind looks seldom, but for a rush."""
+    return min(1.0, 0.05 * (position + 1)) if waited_s >= RUSH_S else _RUSH_PAUSE_S
+
+
+def waiting_words(position: int) -> str:
+    """Say that a run waits for a slot."""
+    return f"waiting for a slot, {position} before you" if position else "waiting for a slot"
+
+
+def following_words(run_ids: Iterable[str]) -> str:
+    """Say that a run waits for others."""
+    return f"waits for {', '.join(run_id[:_SHOWN] for run_id in run_ids)}"

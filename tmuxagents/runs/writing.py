@@ -1,0 +1,303 @@
+"""What changes a run directory: made whole, locked, claimed, its files replaced, its end announced.
+
+Atomic where others decide by the file (wrapper.json, result.json). The caller has set umask 077. A child runs
+as the same user and may put anything in our way. Nothing is written through a link: the directory is opened
+first, and files are named inside of it. What lies in the way is moved aside. A run's seal (runs/seal), which
+lies elsewhere, is made and removed with it.
+
+Touches: the run directory.
+"""
+
+from __future__ import annotations
+
+import errno
+import fcntl
+import os
+import time
+
+from tmuxagents.runs.directory import (
+    ANNOUNCED,
+    APPEND_SYSTEM_PROMPT,
+    LOCK,
+    META,
+    OUTPUT,
+    PROMPT,
+    RESULT,
+    SESSION,
+    SYSTEM_PROMPT,
+    WRAPPER,
+    open_folder,
+    place_of,
+    seal_of,
+)
+from tmuxagents.system.bare import ignoring
+from tmuxagents.system.identity import secret
+from tmuxagents.text import jsonline
+
+TYPE_CHECKING = False
+if TYPE_CHECKING:
+    from collections.abc import Mapping
+    from typing import Any
+
+_REPLACED = (META, PROMPT, WRAPPER, OUTPUT, RESULT)  # written beside their place, then put there
+RESERVE = 64 * 1024
+_OURS = 0o700
+_SET_UP = (META, SYSTEM_PROMPT, APPEND_SYSTEM_PROMPT)  # what decides how a child is set up
+
+
+def create(runs: str, meta: Mapping[str, Any], texts: Mapping[str, bytes]) -> str:
+    """Make a run directory from its plan and its prompt files; return its path.
+
+    It appears under its name only when it is whole: nobody ever sees half a run.
+    """
+    os.makedirs(runs, mode=0o700, exist_ok=True)
+    path = f"{runs}/{meta['runId']}"
+    making = f"{runs}/.new-{meta['runId']}"
+    os.mkdir(making, 0o700)
+    try:
+        made = {**texts, META: jsonline.encode(meta)}
+        for name, text in made.items():
+            _write_new(f"{making}/{name}", text)
+        os.rename(making, path)
+        making = path
+        _seal(path, made)
+    except BaseException:
+        _remove_made(making)
+        raise
+    return path
+
+
+def begin_session(run_dir: str) -> None:
+    """Make the child's session file, empty, unless it is there: by the child's umask others could read it."""
+    with ignoring(OSError):
+        _write_new(f"{run_dir}/{SESSION}", b"")
+
+
+def remove_unbegun(run_dir: str) -> None:
+    """Remove a run directory that nobody has been told of."""
+    _remove_made(run_dir)
+    unseal(run_dir)
+
+
+def _seal(run_dir: str, texts: Mapping[str, bytes]) -> None:
+    """Write down, outside of the directory, what its plan and system prompts are known by."""
+    import hashlib  # noqa: PLC0415  (a launcher has it; a wrapper makes no run)
+
+    known = {name: hashlib.sha256(texts[name]).hexdigest() for name in _SET_UP if name in texts}
+    path = seal_of(run_dir)
+    os.makedirs(os.path.dirname(path), mode=0o700, exist_ok=True)
+    unseal(run_dir)  # of a run of this name that somebody has removed by hand
+    _write_new(path, jsonline.encode({"v": 1, "files": known}))
+
+
+def seal_child(run_dir: str, wrapper: Mapping[str, Any], child: int, started: int | None) -> None:
+    """Add to a seal which process is the run's child. Best effort: what has no seal is known by its mark."""
+    told = {key: wrapper[key] for key in ("bootId", "pidNamespace")} | {"child": [child, started]}
+    flags = os.O_WRONLY | os.O_APPEND | os.O_CREAT | os.O_NOFOLLOW | os.O_NONBLOCK | os.O_CLOEXEC
+    with ignoring(OSError):
+        handle = os.open(seal_of(run_dir), flags, 0o600)
+        try:
+            write_all(handle, jsonline.encode(told))
+        finally:
+            os.close(handle)
+
+
+def unseal(run_dir: str) -> None:
+    """Remove the seal of a run that is gone."""
+    with ignoring(OSError):
+        os.unlink(seal_of(run_dir))
+
+
+def _remove_made(making: str) -> None:
+    with ignoring(OSError):
+        for name in os.listdir(making):
+            os.unlink(f"{making}/{name}")
+        os.rmdir(making)
+
+
+def _write_new(path: str, text: bytes, *, folder: int | None = None) -> None:
+    flags = os.O_WRONLY | os.O_CREAT | os.O_EXCL | os.O_NOFOLLOW | os.O_CLOEXEC
+    handle = os.open(path, flags, 0o600, dir_fd=folder)
+    try:
+        write_all(handle, text)
+    finally:
+        os.close(handle)
+
+
+def write_all(handle: int, text: bytes) -> None:
+    """Write everything: a full disk may take a part without an error before it refuses the rest."""
+    view = memoryview(text)
+    while view:
+        view = view[os.write(handle, view) :]
+
+
+def reserve(run_dir: str) -> int | None:
+    """Hold a little of the disk, so that the result fits on a full one; closing the descriptor lets go."""
+    try:
+        handle = os.open(run_dir, os.O_TMPFILE | os.O_WRONLY | os.O_CLOEXEC, 0o600)
+    except OSError:
+        return None
+    try:
+        os.posix_fallocate(handle, 0, RESERVE)
+    except OSError:
+        os.close(handle)
+        return None
+    return handle
+
+
+def lock(run_dir: str, limit_s: float) -> int | None:
+    """Take the right to act on a run: to start it or to conclude it. None if it cannot be had in time.
+
+    The caller closes the returned descriptor to let go. It is close-on-exec: no child inherits the right.
+    """
+    deadline = time.monotonic() + limit_s
+    while True:
+        handle = _open_lock(run_dir)
+        try:
+            fcntl.flock(handle, fcntl.LOCK_EX | fcntl.LOCK_NB)
+            facts = os.fstat(handle)
+            if place_of(f"{run_dir}/{LOCK}") == (facts.st_dev, facts.st_ino):
+                return handle
+        except BlockingIOError:
+            pass
+        except BaseException:
+            os.close(handle)
+            raise
+        os.close(handle)
+        if time.monotonic() >= deadline:
+            return None
+        time.sleep(0.02)
+
+
+def _open_lock(run_dir: str) -> int:
+    folder = open_folder(run_dir)
+    flags = os.O_RDWR | os.O_CREAT | os.O_NOFOLLOW | os.O_NONBLOCK | os.O_CLOEXEC
+    try:
+        try:
+            return os.open(LOCK, flags, 0o600, dir_fd=folder)
+        except (IsADirectoryError, OSError) as error:
+            if error.errno not in (errno.EISDIR, errno.ELOOP):
+                raise
+            _move_aside(folder, LOCK)
+            return os.open(LOCK, flags, 0o600, dir_fd=folder)
+    finally:
+        os.close(folder)
+
+
+def claim(run_dir: str, wrapper: Mapping[str, Any]) -> bool:
+    """Write wrapper.json if there is none; say whether there was none. It is never seen half written.
+
+    Only for the holder of the lock.
+    """
+    folder = open_folder(run_dir)
+    name = f".{WRAPPER}.{secret()}"
+    try:
+        _write_new(name, jsonline.encode(wrapper), folder=folder)
+        os.link(name, WRAPPER, src_dir_fd=folder, dst_dir_fd=folder, follow_symlinks=False)
+    except FileExistsError:
+        return False
+    else:
+        return True
+    finally:
+        with ignoring(OSError):  # what stays of it claims nothing
+            os.unlink(name, dir_fd=folder)
+        os.close(folder)
+
+
+def restore(
+    run_dir: str, meta: Mapping[str, Any], wrapper: Mapping[str, Any], place: tuple[int, int] | None
+) -> bool:
+    """Make again what is gone of a run whose wrapper lives: its directory, its plan, its wrapper.json.
+
+    `place` is where the directory was. Say whether it had gone, and all logs with it. Raises OSError.
+    """
+    there = place_of(run_dir)
+    gone = there != place
+    if gone:
+        if there is not None:
+            os.rename(run_dir, f"{os.path.dirname(run_dir)}/.displaced-{secret()}")
+        os.makedirs(run_dir, 0o700)
+    if place_of(f"{run_dir}/{META}") is None:
+        replace(run_dir, META, jsonline.encode(meta))
+    if place_of(f"{run_dir}/{WRAPPER}") is None:
+        claim(run_dir, wrapper)
+    return gone
+
+
+def open_up(run_dir: str) -> None:
+    """Have our rights to the directory again, and to the one that it lies in: a child may take them away."""
+    for path in (os.path.dirname(run_dir), run_dir):
+        with ignoring(OSError):
+            handle = os.open(path, os.O_PATH | os.O_DIRECTORY | os.O_NOFOLLOW | os.O_CLOEXEC)
+            try:
+                mode = os.fstat(handle).st_mode & 0o777
+                if mode & _OURS != _OURS:
+                    os.chmod(f"/proc/self/fd/{handle}", mode | _OURS)
+            finally:
+                os.close(handle)
+
+
+def replace(run_dir: str, name: str, text: bytes) -> None:
+    """Write a file whole or not at all, over whatever lies there. Raises OSError. Only under the lock."""
+    folder = open_folder(run_dir)
+    making = f".{name}.{secret()}"
+    try:
+        try:
+            _write_new(making, text, folder=folder)
+            try:
+                os.rename(making, name, src_dir_fd=folder, dst_dir_fd=folder)
+            except IsADirectoryError:
+                _move_aside(folder, name)
+                os.rename(making, name, src_dir_fd=folder, dst_dir_fd=folder)
+        except OSError:
+            with ignoring(OSError):
+                os.unlink(making, dir_fd=folder)
+            raise
+    finally:
+        os.close(folder)
+
+
+def remove(run_dir: str, name: str) -> None:
+    """Remove a file, if it is there. Raises OSError."""
+    folder = open_folder(run_dir)
+    try:
+        os.unlink(name, dir_fd=folder)
+    except FileNotFoundError:
+        return
+    except IsADirectoryError:
+        _move_aside(folder, name)
+    finally:
+        os.close(folder)
+
+
+def remove_half_written(run_dir: str) -> None:
+    """Remove what a writer that was killed had not yet put in its place. Only under the lock."""
+    folder = open_folder(run_dir)
+    try:
+        for name in os.listdir(folder):
+            if name.startswith(tuple(f".{whole}." for whole in _REPLACED)):
+                with ignoring(OSError):  # a folder of the child's is none of ours
+                    os.unlink(name, dir_fd=folder)
+    finally:
+        os.close(folder)
+
+
+def _move_aside(folder: int, name: str) -> None:
+    os.rename(name, f"{name}.displaced-{secret()}", src_dir_fd=folder, dst_dir_fd=folder)
+
+
+def write_result(run_dir: str, result: Mapping[str, Any]) -> None:
+    """Write the ending. Raises OSError. Only under the lock, only once."""
+    replace(run_dir, RESULT, jsonline.encode(result))
+
+
+def announce(run_dir: str) -> bool:
+    """Take the right to announce a run; say whether nobody had it before. Raises OSError."""
+    folder = open_folder(run_dir)
+    try:
+        _write_new(ANNOUNCED, b"", folder=folder)
+    except FileExistsError:
+        return False
+    finally:
+        os.close(folder)
+    return True

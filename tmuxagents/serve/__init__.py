@@ -1,1 +1,0 @@
-"""Ways in for parents that are programs: the tools of the catalogue over MCP."""

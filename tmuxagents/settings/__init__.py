@@ -1,0 +1,1 @@
+"""Settings: their keys, their rules, and which values are in force."""

@@ -1,0 +1,242 @@
+"""Settings: what each key may hold, where it may come from, and which source wins. Pure.
+
+Environment over project over global over default. A project may set display and limits, nothing else: a clone
+must not decide what runs. A bad value is the default and one warning; it never stops anything.
+"""
+
+from __future__ import annotations
+
+from tmuxagents.settings.rules import Age, Argv, Choice, Flag, Number, Session, Socket, Text, Windows
+
+TYPE_CHECKING = False
+if TYPE_CHECKING:
+    from collections.abc import Mapping
+    from typing import Any
+
+    from tmuxagents.settings.rules import Rule
+
+SECTION = "subagents"
+# The first four are older than this project: whoever set them wrongly was never told, and is not now.
+NUMBERS = {
+    "maxLinesPerWindow": Number(15, 1, told=False),
+    "commandPreviewWidth": Number(160, 20, told=False),
+    "extend_timeout_debounce": Number(30, 0, 300, told=False),
+    "looping_tool_count": Number(5, 0, 50, told=False),
+    "maxConcurrency": Number(4, 1),
+    "maxRunning": Number(16, 1),
+    "timeout": Number(600, 1),
+}
+KEYS: dict[str, Rule] = {
+    **NUMBERS,
+    "defaultModel": Text(None),
+    "defaultAgent": Text("pi"),
+    "driver": Choice("batch", "live"),
+    "tmux.socket": Socket(None),
+    "tmux.session": Session(None),
+    "projectPresets": Flag(True),  # noqa: FBT003  (the default of a flag)
+    "projectProfiles": Choice("safe", "full"),
+    "keepBackground": Flag(False),  # noqa: FBT003
+    "keepRuns": Age("30d"),
+    "agents.pi.command": Argv(None),
+    "onEnd": Argv(None),
+    "notify": Choice("status", "bell", "message", "off"),
+    "keepWindows": Windows(300),
+}
+PROJECT_KEYS = (
+    *("maxLinesPerWindow", "commandPreviewWidth", "extend_timeout_debounce", "looping_tool_count"),
+    *("timeout", "defaultModel", "maxConcurrency", "keepWindows"),
+)
+GLOBAL_ONLY = ("onEnd", "projectProfiles")  # what these allow is written down, not passed on
+_VARIABLES = {
+    "tmux.socket": "TMUXAGENTS_SOCKET",
+    "tmux.session": "TMUXAGENTS_SESSION",
+    "agents.pi.command": "TMUXAGENTS_PI",
+}
+_PREVIEW = "commandPreviewWidth"
+_MOST_NAMED = 10  # keys of a file that one warning names
+
+
+class Settings:
+    """The values in force, the source of each, and what had to be ignored."""
+
+    def __init__(self) -> None:
+        self.values: dict[str, Any] = {}  # each key of the table as a person writes it
+        self.sources: dict[str, str] = {}
+        self.chosen: set[str] = set()  # keys for which a source says something that can be used
+        self.warnings: list[str] = []
+        self.numbers: dict[str, float] = {}
+        self.agent_commands: dict[str, list[str]] = {}
+        self.keep_background = False
+        self.project_presets = True
+        self.project_profiles_full = False
+        self.default_model: str | None = None
+        self.default_agent = "pi"
+        self.driver = "batch"
+        self.tmux_socket: str | None = None
+        self.tmux_session: str | None = None
+        self.on_end: list[str] | None = None
+        self.notify = "status"
+        self.keep_runs_s: float | None = None  # None keeps all
+        self.keep_windows_s: float | None = None  # of completed runs; None keeps them for ever
+        self.close_failed = False
+
+
+def resolve(
+    environment: Mapping[str, str],
+    *,
+    global_text: str | None = None,
+    project_text: str | None = None,
+    paths: Mapping[str, str] | None = None,
+) -> Settings:
+    """Merge the sources; `paths` are the files by source, for the warnings."""
+    settings = Settings()
+    named = {source: _named(source, paths or {}) for source in ("global", "project")}
+    user = _section(settings, global_text, named["global"])
+    project = _section(settings, project_text, named["project"])
+    _refuse_foreign(settings, project, named["project"])
+    for key, rule in KEYS.items():
+        _decide(settings, key, rule, _sources_of(key, environment, project, user), named)
+    _cap_concurrency(settings, environment, user, named)
+    for key in user:
+        if key.startswith("agents.") and key not in KEYS:
+            _decide(settings, key, Argv(None), {"global": user[key]}, named)
+    _take(settings)
+    return settings
+
+
+def preview_width(settings: Settings, columns: int | None) -> int:
+    """Return the width of a command's preview: the setting, else what the terminal has less 4, else 160."""
+    if columns is None or _PREVIEW in settings.chosen:
+        return int(settings.numbers[_PREVIEW])
+    return int(NUMBERS[_PREVIEW].clamped(columns - 4))
+
+
+def rows(settings: Settings) -> list[tuple[str, Any, str]]:
+    """Return key, value and source of every setting, in the order of the table."""
+    sources = {key: settings.sources[key] if key in settings.chosen else "default" for key in settings.values}
+    return [(key, value, sources[key]) for key, value in settings.values.items()]
+
+
+def variable_of(key: str) -> str:
+    """Return the environment variable of a key: `maxRunning` is TMUXAGENTS_MAX_RUNNING."""
+    words = "".join(f"_{letter}" if letter.isupper() else letter for letter in key)
+    return _VARIABLES.get(key) or f"TMUXAGENTS_{words.upper()}"
+
+
+# --- the files ----------------------------------------------------------------------------------------------
+
+
+def _named(source: str, paths: Mapping[str, str]) -> str:
+    return f"{source} settings ({paths[source]})" if source in paths else f"{source} settings"
+
+
+def _section(settings: Settings, text: str | None, name: str) -> dict[str, Any]:
+    """Return our part of a settings file, flat; a malformed file is one warning and no more."""
+    if text is None:
+        return {}
+    import json  # noqa: PLC0415  (most wrappers have no settings to read, and each would pay for it)
+
+    try:
+        document = json.loads(text)
+    except (ValueError, RecursionError) as error:
+        why = "it is nested too deeply" if isinstance(error, RecursionError) else str(error)
+        settings.warnings.append(f"{name} cannot be read: {why}")
+        return {}
+    section = document.get(SECTION) if isinstance(document, dict) else None
+    return _flat(section) if isinstance(section, dict) else {}
+
+
+def _flat(section: dict[str, Any]) -> dict[str, Any]:
+    """Return a section with `tmux` and `agents` as dotted keys."""
+    flat: dict[str, Any] = {}
+    for key, value in section.items():
+        if key == "tmux" and isinstance(value, dict):
+            flat.update((f"tmux.{inner}", known) for inner, known in value.items())
+        elif key == "agents" and isinstance(value, dict):
+            for name, agent in value.items():
+                shaped = isinstance(agent, dict) or agent is None
+                flat[f"agents.{name}.command"] = (agent or {}).get("command") if shaped else False
+        else:
+            flat[key] = value
+    return flat
+
+
+def _refuse_foreign(settings: Settings, project: Mapping[str, Any], name: str) -> None:
+    """Name, once, the keys that a project may not set."""
+    foreign = [key for key in project if key not in PROJECT_KEYS]
+    if foreign:
+        shown = ", ".join(repr(key[:60]) for key in foreign[:_MOST_NAMED])
+        more = f" and {len(foreign) - _MOST_NAMED} more" if len(foreign) > _MOST_NAMED else ""
+        settings.warnings.append(f"{name}: a project may not set {shown}{more}; ignored")
+
+
+# --- one key ------------------------------------------------------------------------------------------------
+
+
+def _sources_of(
+    key: str, environment: Mapping[str, str], project: Mapping[str, Any], user: Mapping[str, Any]
+) -> dict[str, Any]:
+    """Return what the sources say of a key, the strongest first. An empty variable says nothing."""
+    said: dict[str, Any] = {}
+    text = environment.get(variable_of(key))
+    if text and key not in GLOBAL_ONLY:
+        said["environment"] = KEYS[key].literal(text)
+    if key in PROJECT_KEYS and key in project:
+        said["project"] = project[key]
+    if key in user:
+        said["global"] = user[key]
+    return said
+
+
+def _decide(
+    settings: Settings, key: str, rule: Rule, said: Mapping[str, Any], named: Mapping[str, str]
+) -> None:
+    """Settle the value of a key; null is the default, and so is what is none of its values."""
+    source = next(iter(said), "default")
+    value, complaint = (rule.default, None) if said.get(source) is None else rule.read(said[source])
+    settings.values[key] = value
+    settings.sources[key] = source
+    if said.get(source) is not None and (complaint is None or value != rule.default):
+        settings.chosen.add(key)
+    if complaint and (rule.told or source == "environment"):
+        where = variable_of(key) if source == "environment" else f"{named[source]}: {key[:60]}"
+        settings.warnings.append(f"{where} {complaint}")
+
+
+def _cap_concurrency(
+    settings: Settings, environment: Mapping[str, str], user: Mapping[str, Any], named: Mapping[str, str]
+) -> None:
+    """Let a project lower how many children a call has at once, never raise it."""
+    key = "maxConcurrency"
+    if settings.sources[key] != "project":
+        return
+    wanted, alone = settings.values[key], Settings()
+    _decide(alone, key, KEYS[key], _sources_of(key, environment, {}, user), named)
+    settings.warnings += alone.warnings
+    if wanted > alone.values[key]:
+        settings.values[key], settings.sources[key] = alone.values[key], alone.sources[key]
+        settings.chosen |= alone.chosen
+        settings.warnings.append(f"{named['project']}: a project may only lower {key}; ignored")
+
+
+def _take(settings: Settings) -> None:
+    """Give each value the form that the program asks for."""
+    values = settings.values
+    settings.numbers = {key: values[key] for key in NUMBERS}
+    settings.keep_background = values["keepBackground"]
+    settings.project_presets = values["projectPresets"]
+    settings.project_profiles_full = values["projectProfiles"] == "full"
+    settings.default_model = values["defaultModel"]
+    settings.default_agent = values["defaultAgent"]
+    settings.driver = values["driver"]
+    settings.tmux_socket = values["tmux.socket"]
+    settings.tmux_session = values["tmux.session"]
+    settings.on_end = values["onEnd"]
+    settings.notify = values["notify"]
+    settings.keep_runs_s = Age.seconds(values["keepRuns"])
+    settings.keep_windows_s, settings.close_failed = Windows.meaning(values["keepWindows"])
+    settings.agent_commands = {
+        key.removeprefix("agents.").removesuffix(".command"): command
+        for key, command in values.items()
+        if key.startswith("agents.") and command
+    }

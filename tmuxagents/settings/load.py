@@ -1,0 +1,46 @@
+"""The settings in force in a folder: read the files, merge them, list each key with its value and origin.
+
+Light: every wrapper loads its settings here.
+
+Joins.
+"""
+
+from __future__ import annotations
+
+from tmuxagents.settings import keys as rules
+from tmuxagents.system import places as files
+
+TYPE_CHECKING = False
+if TYPE_CHECKING:
+    from collections.abc import Mapping
+    from typing import Any
+
+    from tmuxagents.settings.keys import Settings
+
+
+def load(environment: Mapping[str, str], project: str | None) -> Settings:
+    """Return the settings for a project, or those that count everywhere."""
+    paths = {"global": files.global_path(environment)}
+    if project and files.project_path(project) != paths["global"]:
+        paths["project"] = files.project_path(project)
+    texts = {source: files.read_named(path) for source, path in paths.items()}
+    settings = rules.resolve(
+        environment,
+        global_text=texts["global"].text,
+        project_text=texts["project"].text if "project" in texts else None,
+        paths=paths,
+    )
+    refused = [
+        f"{source} settings ({paths[source]}): {file.refused}; the file is ignored"
+        for source, file in texts.items()
+        if file.refused
+    ]
+    settings.warnings[:0] = refused
+    return settings
+
+
+def in_force(environment: Mapping[str, str], project: str | None) -> tuple[list[dict[str, Any]], list[str]]:
+    """Return key, value and source of every setting, and the warnings about those that are not in force."""
+    settings = load(environment, project)
+    shown = [{"key": key, "value": value, "source": source} for key, value, source in rules.rows(settings)]
+    return shown, settings.warnings

@@ -1,0 +1,198 @@
+"""What a setting may hold: one rule a kind of value. Reads a value into what is in force, and a complaint.
+
+Pure.
+"""
+
+from __future__ import annotations
+
+TYPE_CHECKING = False
+if TYPE_CHECKING:
+    from typing import Any
+
+_UNITS = {"s": 1, "m": 60, "h": 3600, "d": 86400, "w": 7 * 86400, "y": 365 * 86400}
+_MOST_DIGITS = 9  # of an age
+_LONGEST = 4096
+MOST = 10**9  # 30 years in seconds: beyond it there is no reckoning
+
+
+def time_limit_fault(value: Any) -> str | None:
+    """Return what is wrong with a time limit that a launch, a file or a tool gives, if anything is."""
+    if type(value) not in (int, float) or not value >= 1:  # NaN is no number, either
+        return "must be a number of seconds, at least 1"
+    return f"must be at most {MOST} seconds" if value > MOST else None
+
+
+class Rule:
+    """What a key may hold."""
+
+    told = True  # whether a bad value in a file is worth a warning
+
+    def __init__(self, default: Any) -> None:
+        self.default = default
+
+    def literal(self, text: str) -> Any:
+        """Return the value that an environment variable says."""
+        return text
+
+    def read(self, value: Any) -> tuple[Any, str | None]:
+        """Return the value in force and what is wrong with the one given, if anything is."""
+        return value, None
+
+    def bad(self, wanted: str) -> tuple[Any, str]:
+        """Return the default, and that another value is wanted."""
+        import json  # noqa: PLC0415  (as below)
+
+        default = "" if self.default is None else f"; {json.dumps(self.default)} is used"
+        return self.default, f"must be {wanted}{default}"
+
+
+class Number(Rule):
+    """A figure with a range; out of range it is clamped, and what is no figure is the default."""
+
+    def __init__(self, default: float, least: float, most: float | None = None, *, told: bool = True) -> None:
+        super().__init__(default)
+        self.least = least
+        self.most = most
+        self.told = told
+
+    def literal(self, text: str) -> Any:
+        """Return a figure, or the text that is none."""
+        import json  # noqa: PLC0415  (for who sets a figure; every wrapper would pay for it)
+
+        try:
+            return json.loads(text)
+        except (ValueError, RecursionError):
+            return text
+
+    def clamped(self, value: float) -> float:
+        """Return the nearest figure in the range."""
+        return min(max(value, self.least), MOST if self.most is None else self.most)
+
+    def read(self, value: Any) -> tuple[float, str | None]:
+        """Return the figure to use."""
+        span = f"at least {self.least:g}" if self.most is None else f"from {self.least:g} to {self.most:g}"
+        if type(value) not in (int, float) or value - value != 0:
+            return self.bad(f"a number, {span}")
+        used = self.clamped(value)
+        if self.most is None and used < value:
+            span = f"at most {MOST}"
+        return used, None if used == value else f"must be {span}; {used:.10g} is used"
+
+
+class Choice(Rule):
+    """One of a few words, the first of which is the default."""
+
+    def __init__(self, *words: str) -> None:
+        super().__init__(words[0])
+        self.words = words
+
+    def read(self, value: Any) -> tuple[Any, str | None]:
+        """Return the word."""
+        if isinstance(value, str) and value in self.words:
+            return value, None
+        return self.bad(f"one of {', '.join(self.words)}")
+
+
+class Flag(Rule):
+    """True or false, and nothing that only resembles them."""
+
+    def literal(self, text: str) -> Any:
+        """Return what a word of a shell means."""
+        return {"1": True, "true": True, "0": False, "false": False}.get(text.lower(), text)
+
+    def read(self, value: Any) -> tuple[Any, str | None]:
+        """Return it."""
+        return (value, None) if isinstance(value, bool) else self.bad("true or false")
+
+
+class Text(Rule):
+    """A line of text."""
+
+    wanted = "a line of text"
+
+    def read(self, value: Any) -> tuple[Any, str | None]:
+        """Return it without blanks around it."""
+        line = value.strip() if isinstance(value, str) else ""
+        return (line, None) if self.fits(line) else self.bad(self.wanted)
+
+    def fits(self, line: str) -> bool:
+        """Say whether it is one that can be used."""
+        return 0 < len(line) <= _LONGEST and line.isprintable()
+
+
+class Socket(Text):
+    """A tmux server: a name as to `tmux -L`, or an absolute path as to `tmux -S`."""
+
+    wanted = "the name or the absolute path of a tmux socket"
+
+    def fits(self, line: str) -> bool:
+        """Say whether it can be one."""
+        return super().fits(line) and ("/" not in line or line.startswith("/")) and line not in (".", "..")
+
+
+class Session(Text):
+    """The word `current`: which session windows go to is not named otherwise."""
+
+    wanted = '"current"'
+
+    def fits(self, line: str) -> bool:
+        """Say whether it is the word."""
+        return line == "current"
+
+
+class Argv(Rule):
+    """A program and its arguments."""
+
+    def literal(self, text: str) -> Any:
+        """Return a program without arguments: a variable is not split into words."""
+        return [text]
+
+    def read(self, value: Any) -> tuple[Any, str | None]:
+        """Return the words."""
+        if isinstance(value, list) and value and all(map(self._fits, value)) and value[0]:
+            return value, None
+        return self.bad('a list of words, as ["program", "argument"]')
+
+    @staticmethod
+    def _fits(word: Any) -> bool:
+        return isinstance(word, str) and "\0" not in word
+
+
+class Age(Rule):
+    """How old something may become, as `30d`, or `all`. What cannot be read loses nothing: it is `all`."""
+
+    def read(self, value: Any) -> tuple[Any, str | None]:
+        """Return it as written."""
+        if isinstance(value, str) and (value == "all" or self.seconds(value) is not None):
+            return value, None
+        return "all", 'must be an age like "30d" or "12h", or "all"; nothing is removed meanwhile'
+
+    @staticmethod
+    def seconds(value: str) -> float | None:
+        """Return an age that was read in seconds; None for all."""
+        figure, unit = value[:-1], _UNITS.get(value[-1:])
+        is_figure = figure.isascii() and figure.isdigit() and len(figure) <= _MOST_DIGITS
+        return int(figure) * unit if unit is not None and is_figure else None
+
+
+class Windows(Number):
+    """How long windows of ended runs stay: a word, or seconds for those that completed."""
+
+    words = ("all", "failed", "none")
+
+    def __init__(self, default: float) -> None:
+        super().__init__(default, 0)
+
+    def read(self, value: Any) -> tuple[Any, str | None]:
+        """Return the word, or the seconds."""
+        if isinstance(value, str) and value in self.words:
+            return value, None
+        used, complaint = super().read(value)
+        return used, complaint and f"must be {', '.join(self.words)} or seconds; {used:g} is used"
+
+    @staticmethod
+    def meaning(value: float | str) -> tuple[float | None, bool]:
+        """Return how long a completed run's window stays (None: for ever), and whether a failed one goes."""
+        if isinstance(value, str):
+            return {"all": None, "failed": 0.0, "none": 0.0}[value], value == "none"
+        return value, False

@@ -1,0 +1,139 @@
+"""Say something to a live child, and hear whether it has taken it; on request, wait for what it answers.
+
+Joins.
+"""
+
+from __future__ import annotations
+
+import errno
+import os
+import signal
+import time
+
+from tmuxagents import records
+from tmuxagents.errors import BadRequest, NotPossible, Unusable
+from tmuxagents.records import LIVE
+from tmuxagents.runs import directory, inbox, words
+from tmuxagents.runs.inspect import Follower
+from tmuxagents.system import process, process_table
+
+TYPE_CHECKING = False
+if TYPE_CHECKING:
+    from tmuxagents.runs.events import Event
+    from tmuxagents.runs.inspect import Run
+
+TAKEN_WITHIN_S = 13.0  # a little longer than the wrapper waits for it
+LONGEST = 1024 * 1024
+_LOOK_S = 0.05
+
+
+class Sending:
+    """One message to one run."""
+
+    def __init__(self, run_dir: str) -> None:
+        self._run_dir = run_dir
+        self._follower = Follower(run_dir, self._hear)
+        self._number = 0
+        self._taken_at = 0  # the number of the event that says so
+        self._settled_at = 0
+
+    def _hear(self, event: Event) -> None:
+        if event.type == "message_sent" and event.fields.get("inboxId") == self._number:
+            self._taken_at = event.seq
+        elif event.type == "settled":
+            self._settled_at = event.seq
+
+    def send(self, text: str, kind: str) -> Run:
+        """Send it; return the run once its child has taken it, or raise."""
+        check(text)
+        run = self._follower.look()
+        _refuse(run)
+        try:
+            self._number = inbox.append(self._run_dir, kind, text)
+        except OSError as error:
+            full = error.errno in (errno.ENOSPC, errno.EDQUOT)
+            message = f"The message cannot be written: {error.strerror}."
+            raise Unusable(message, kind="no-space" if full else "no-permission") from error
+        deadline = time.monotonic() + TAKEN_WITHIN_S
+        _wake(run)
+        while not self._taken_at:
+            if run.ended:
+                raise _late(run)
+            if time.monotonic() >= deadline:
+                raise _not_taken(run)
+            time.sleep(_LOOK_S)
+            run = self._follower.look()
+        return run
+
+    def wait(self, limit_s: float | None = None) -> Run | None:
+        """Wait until the child has settled with it, or has ended; return the run, None if not in time."""
+        deadline = None if limit_s is None else time.monotonic() + limit_s
+        while True:
+            run = self._follower.look()
+            if run.ended or (run.state.settled and self._settled_at > self._taken_at):
+                return run
+            if deadline is not None and time.monotonic() >= deadline:
+                return None
+            time.sleep(_LOOK_S)
+
+
+def went_well(run: Run) -> bool:
+    """Say whether what was waited for is a finished answer."""
+    how = run.standing.verdict
+    return run.state.stop_reason == "stop" and (how is None or how.status == records.COMPLETED)
+
+
+def check(text: str) -> None:
+    """Refuse what is no message."""
+    if not text.strip():
+        raise BadRequest("The message is empty.", kind="bad-argument", field="text")
+    try:
+        size = len(text.encode("utf-8"))
+    except UnicodeEncodeError as error:
+        message = f"The message is not valid Unicode (character {error.start + 1})."
+        raise BadRequest(message, kind="bad-argument", field="text") from error
+    if size > LONGEST:
+        message = f"The message is longer than {LONGEST // 1024 // 1024} MB."
+        raise BadRequest(message, kind="bad-argument", hint="put the bulk into a file", field="text")
+
+
+def _refuse(run: Run) -> None:
+    """Refuse a run whose child nobody can talk to."""
+    short = words.short_id(run.run_id, ())
+    if run.ended:
+        message = f"Run {run.run_id} has ended: {run.standing.status}."
+        hint = f"tmuxagents resume {short} goes on with its session"
+        raise NotPossible(message, kind="run-ended", hint=hint, field="runId")
+    if run.meta.get("driver") != LIVE:
+        message = f"Run {run.run_id} is a batch child, which cannot be spoken to."
+        hint = f"tmuxagents stop {short} ends it; launch --live starts one that can be"
+        raise NotPossible(message, kind="not-live", hint=hint, field="runId")
+    if run.standing.foreign:
+        message = f"Run {run.run_id} lives on another host."
+        raise NotPossible(message, kind="run-busy", hint="send it from there", field="runId")
+
+
+def _wake(run: Run) -> None:
+    """Tell the run's wrapper that there is something in its inbox. One that is not there yet will look."""
+    said = directory.identity_of(directory.read_wrapper(run.run_dir))
+    identity = process_table.wrapper_of(run.run_id, said)
+    if identity is not None:
+        process.send(identity.pid, identity.start_time, signal.SIGUSR1)
+
+
+def _late(run: Run) -> NotPossible:
+    message = f"Run {run.run_id} ended before its child took the message: {run.standing.status}."
+    hint = f"tmuxagents resume {words.short_id(run.run_id, ())} goes on with its session"
+    return NotPossible(message, kind="run-ended", hint=hint, field="runId")
+
+
+def _not_taken(run: Run) -> NotPossible:
+    name = os.path.basename(run.run_dir)
+    if run.standing.status == records.QUEUED:
+        why, hint = "it has not started yet, and gets the message when it does", None
+    elif run.state.needs_input:
+        why, hint = "it waits for a person", f"tmuxagents attach {words.short_id(name, ())}"
+    else:
+        why, hint = "it may still take it", f"tmuxagents events {words.short_id(name, ())} tells if it does"
+    message = f"The child of run {name} has not taken the message within {TAKEN_WITHIN_S:g} s: {why}."
+    return NotPossible(message, kind="run-busy", hint=hint, field="runId")

@@ -1,0 +1,89 @@
+"""Stop runs: ask their wrappers, which end the children and write the results; a deaf one is ended for it.
+
+Joins.
+"""
+
+from __future__ import annotations
+
+import os
+import signal
+
+from tmuxagents import records
+from tmuxagents.errors import NotPossible, Unusable
+from tmuxagents.runs import directory
+from tmuxagents.runs.conclude import conclude
+from tmuxagents.runs.endings import PARENT, STOPPED
+from tmuxagents.runs.inspect import inspect
+from tmuxagents.system import process, process_table
+
+TYPE_CHECKING = False
+if TYPE_CHECKING:
+    from collections.abc import Sequence
+
+    from tmuxagents.errors import TmuxAgentsError
+    from tmuxagents.records import Identity
+    from tmuxagents.runs.endings import Cause
+    from tmuxagents.runs.inspect import Run
+
+DEAF_AFTER_S = 12.0
+# What a wrapper takes for what (wrapper/signals.CAUSES).
+_SIGNALS = {STOPPED: signal.SIGTERM, PARENT: signal.SIGINT}
+_NOTHING = 0  # no signal, but whether there could be one
+
+
+def stop(run_dirs: Sequence[str], cause: Cause = STOPPED) -> list[Run]:
+    """Stop runs and return them as they stand then. Stopping a run that has ended is no error.
+
+    All are asked at once, then waited for one after the other. `cause`: because somebody stopped them, or the
+    parent's call that they belong to.
+    """
+    for run_dir in run_dirs:
+        refusal = why_not(run_dir)
+        if refusal is not None:
+            raise refusal
+    asked = {run_dir: _ask(run_dir, _SIGNALS[cause]) for run_dir in run_dirs}
+    return [_see_to(run_dir, identity, cause) for run_dir, identity in asked.items()]
+
+
+def why_not(run_dir: str) -> TmuxAgentsError | None:
+    """Return why a run cannot be stopped from here; None if it can be, or has ended."""
+    run = inspect(run_dir)
+    said = directory.identity_of(run.wrapper)
+    if run.ended or said is None:
+        return None
+    wrapper = process_table.wrapper_of(run.run_id, said)
+    if wrapper is None and process.presence(said) == records.ELSEWHERE:
+        message = f"Run {run.run_id} lives on another host ({said.host}): it can only be stopped there."
+        return NotPossible(message, kind="run-busy", hint=f"run tmuxagents stop on {said.host}")
+    if wrapper is not None and not process.send(wrapper.pid, wrapper.start_time, _NOTHING):
+        if process.presence(wrapper) != records.HERE:
+            return None  # it has just gone
+        message = f"Run {run.run_id} belongs to another user, and only they can stop it."
+        return Unusable(message, kind="no-permission", hint=f"as that user: tmuxagents stop {run.run_id}")
+    return None
+
+
+def _ask(run_dir: str, number: int) -> Identity | None:
+    """Ask a run's wrapper to end it; return who was asked, None where nobody is there to be."""
+    said = directory.identity_of(directory.read_wrapper(run_dir))
+    identity = process_table.wrapper_of(os.path.basename(run_dir), said)
+    if identity is None:
+        return None
+    process.send(identity.pid, identity.start_time, number, signal.SIGCONT)
+    return identity
+
+
+def _see_to(run_dir: str, identity: Identity | None, cause: Cause) -> Run:
+    """See to it that a run that was asked has ended, and that its ending is written down."""
+    if identity is None:
+        ended = inspect(run_dir).ended
+        conclude(run_dir, cause=None if ended else cause, never_came=None if ended else cause.message)
+        identity = _ask(run_dir, _SIGNALS[cause])  # its wrapper may have come just now
+    if identity is None:
+        return inspect(run_dir)
+    if not process.wait_gone(identity.pid, identity.start_time, DEAF_AFTER_S):
+        process.send(identity.pid, identity.start_time, signal.SIGKILL)
+        process.wait_gone(identity.pid, identity.start_time, DEAF_AFTER_S)
+    if directory.read_result(run_dir) is None:
+        conclude(run_dir, cause=cause)
+    return inspect(run_dir)

@@ -1,0 +1,1 @@
+"""The machine, one thing a module: processes, places, removal, the watcher's lock."""

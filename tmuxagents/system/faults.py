@@ -1,0 +1,109 @@
+"""Faults on purpose, for tests: TMUXAGENTS_FAULT=write:17:ENOSPC fails every 17th call of an operation.
+
+Nothing of this is imported where the variable is not set, it counts for the process that was started with it
+alone, and whoever installs it takes the variable out of the environment (docs/reliability.md).
+
+Touches: Python's own functions.
+"""
+
+from __future__ import annotations
+
+import errno
+import fcntl
+import os
+import posix
+import signal
+import time
+
+TYPE_CHECKING = False
+if TYPE_CHECKING:
+    from collections.abc import Callable, MutableMapping
+    from types import ModuleType
+    from typing import Any
+
+VARIABLE = "TMUXAGENTS_FAULT"
+LOG = "TMUXAGENTS_FAULT_LOG"  # a file that gets a line for each fault, so that a test knows that it came
+KILL = "KILL"  # in place of an error: the process dies there, as of a kill -9
+CLOCK = "clock"  # clock:N:SECONDS puts the clock that far off at every N-th look, and right at the next N-th
+_FILES = (
+    *("open", "read", "write", "pwrite", "close", "rename", "replace", "link", "unlink", "symlink", "mkdir"),
+    *("rmdir", "mkfifo", "stat", "fstat", "listdir", "scandir", "readlink", "ftruncate", "posix_fallocate"),
+)
+_PROCESSES = ("posix_spawn", "pidfd_open", "pipe2", "chdir", "dup", "waitpid")
+OPERATIONS: dict[str, tuple[ModuleType, str]] = {
+    **{name: (os, name) for name in (*_FILES, *_PROCESSES)},
+    "flock": (fcntl, "flock"),
+}
+
+
+def install(environment: MutableMapping[str, str]) -> None:
+    """Put the wanted faults in place and forget the variables. Raises SystemExit for one that is none."""
+    wanted = environment.pop(VARIABLE, "")
+    log = environment.pop(LOG, None)
+    for words in filter(None, wanted.split(",")):
+        operation, _, rest = words.partition(":")
+        every, _, effect = rest.partition(":")
+        if not (every.isascii() and every.isdigit() and int(every)):
+            raise SystemExit(_refusal(words))
+        if operation == CLOCK:
+            _shift_clock(words, int(every), effect, log)
+        else:
+            _break(words, operation, int(every), effect, log)
+
+
+def _refusal(words: str) -> str:
+    return f"tmuxagents: {VARIABLE} knows no fault {words!r}; write it as write:17:ENOSPC"
+
+
+def _break(words: str, operation: str, every: int, effect: str, log: str | None) -> None:
+    number = getattr(errno, effect, None)
+    if operation not in OPERATIONS or (number is None and effect != KILL):
+        raise SystemExit(_refusal(words))
+    module, name = OPERATIONS[operation]
+    setattr(module, name, _failing(getattr(module, name), every, number, lambda: _tell(log, words)))
+
+
+def _failing(
+    real: Callable[..., Any], every: int, number: int | None, tell: Callable[[], None]
+) -> Callable[..., Any]:
+    calls = 0
+
+    def operation(*arguments: Any, **options: Any) -> Any:
+        nonlocal calls
+        calls += 1
+        if calls % every:
+            return real(*arguments, **options)
+        tell()
+        if number is None:
+            os.kill(os.getpid(), signal.SIGKILL)
+            raise SystemExit(128 + signal.SIGKILL)
+        raise OSError(number, os.strerror(number))
+
+    return operation
+
+
+def _shift_clock(words: str, every: int, effect: str, log: str | None) -> None:
+    try:
+        shift = float(effect)
+    except ValueError:
+        raise SystemExit(_refusal(words)) from None
+    real = time.time
+    looks = 0
+
+    def shifted() -> float:
+        nonlocal looks
+        looks += 1
+        if looks % every == 0:
+            _tell(log, words)
+        return real() + shift * (looks // every % 2)
+
+    time.time = shifted
+
+
+def _tell(log: str | None, words: str) -> None:
+    """Write down that a fault came, by calls that none of them reaches."""
+    if log is None:
+        return
+    handle = posix.open(log, os.O_WRONLY | os.O_CREAT | os.O_APPEND | os.O_CLOEXEC, 0o600)
+    posix.write(handle, f"{words} {os.getpid()}\n".encode())
+    posix.close(handle)

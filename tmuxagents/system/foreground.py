@@ -1,0 +1,93 @@
+"""The person's terminal, lent to another program: a pager, one that writes beside us, or one in our place.
+
+Touches: the person's terminal.
+"""
+
+from __future__ import annotations
+
+import contextlib
+import os
+import signal
+import subprocess
+
+TYPE_CHECKING = False
+if TYPE_CHECKING:
+    from collections.abc import Iterable, Iterator, Mapping, Sequence
+    from typing import NoReturn
+
+_NOT_STARTED = (126, 127)  # what a shell says of a program that it cannot start
+
+
+def become(argv: list[str], environment: Mapping[str, str]) -> NoReturn:
+    """Go on as another program, in this terminal. Raises OSError if it cannot be started."""
+    signal.signal(signal.SIGPIPE, signal.SIG_DFL)  # Python ignores it, and what is ignored is inherited
+    os.execvpe(argv[0], argv, environment)  # noqa: S606  (by argv, no shell)
+
+
+def page(argv: Sequence[str], lines: Iterable[bytes]) -> bool:
+    """Let a pager show lines, which it reads on stdin; say whether there was one. Ctrl-C is for it alone."""
+    with _deaf():
+        try:
+            pager = subprocess.Popen(argv, stdin=subprocess.PIPE)
+        except OSError:
+            return False
+        with pager:
+            assert pager.stdin is not None
+            with contextlib.suppress(BrokenPipeError):
+                pager.stdin.writelines(lines)
+            with contextlib.suppress(BrokenPipeError):
+                pager.stdin.close()
+    return pager.returncode not in _NOT_STARTED
+
+
+@contextlib.contextmanager
+def _deaf() -> Iterator[None]:
+    # Not SIG_IGN: what is ignored is inherited, and the pager is to hear it.
+    before = signal.signal(signal.SIGINT, lambda *_: None)
+    try:
+        yield
+    finally:
+        signal.signal(signal.SIGINT, before)
+
+
+class Lent:
+    """A program that has our terminal while we do something else. Raises OSError if it cannot be started."""
+
+    def __init__(self, argv: Sequence[str], environment: Mapping[str, str]) -> None:
+        self._process = subprocess.Popen(argv, env=environment)
+
+    @property
+    def is_over(self) -> bool:
+        """Say whether it has left."""
+        return self._process.poll() is not None
+
+    def end(self) -> None:
+        """Ask it to leave."""
+        self._process.terminate()
+
+
+def lend(argv: Sequence[str]) -> str | None:
+    """Let a program have the terminal; return what it said went wrong, None if nothing did."""
+    with _deaf():
+        done = subprocess.run(argv, stderr=subprocess.PIPE, check=False)
+    said = done.stderr.decode("utf-8", "replace").strip()
+    return (said or f"It left with {done.returncode}.") if done.returncode else None
+
+
+class Beside:
+    """A program that works beside us, until it is done or we end it. `quiet`: its words go nowhere."""
+
+    def __init__(self, argv: Sequence[str], *, quiet: bool = False) -> None:
+        words = subprocess.DEVNULL if quiet else None
+        self._process = subprocess.Popen(
+            argv, stdin=subprocess.DEVNULL, stdout=words, stderr=words, start_new_session=quiet
+        )
+
+    def is_over(self) -> bool:
+        """Say whether it is done."""
+        return self._process.poll() is not None
+
+    def end(self) -> None:
+        """End it."""
+        self._process.terminate()
+        self._process.wait()

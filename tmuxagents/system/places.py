@@ -1,0 +1,265 @@
+"""The environment: folders by XDG and by pi's variables, and the texts of settings files. Parses nothing.
+
+Also who could have written there: the state directory must be ours alone, a settings file ours or root's.
+
+Touches: the environment and its folders.
+"""
+
+from __future__ import annotations
+
+import errno
+import os
+import stat
+
+TYPE_CHECKING = False
+if TYPE_CHECKING:
+    from collections.abc import Iterator, Mapping
+
+    from tmuxagents.errors import Unusable
+
+_NO_FILE = "it is no regular file"
+_LIMIT = 1024 * 1024
+_READ = os.O_RDONLY | os.O_NOCTTY | os.O_NONBLOCK | os.O_CLOEXEC
+_OURS_IN_IT = ("runs", "hosts", "sealed")
+_MOST_LINKS = 40  # as the kernel has it
+_UNMAPPED = 65534  # the owner of whatever belongs to users that a user namespace has no number for
+_OTHERS_WRITE = stat.S_IWGRP | stat.S_IWOTH
+
+
+def home(environment: Mapping[str, str]) -> str:
+    """Return the state directory: runs, registry, logs."""
+    named = environment.get("TMUXAGENTS_HOME")
+    if named:
+        return os.path.abspath(named)
+    state = environment.get("XDG_STATE_HOME") or ""
+    if not state.startswith("/"):  # a relative one is void, says the convention
+        state = f"{user_home(environment)}/.local/state"
+    return f"{state}/tmuxagents"
+
+
+def runs(environment: Mapping[str, str]) -> str:
+    """Return the folder of all run directories."""
+    return f"{home(environment)}/runs"
+
+
+def of_host(home_: str, host: str) -> str:
+    """Return the folder of what is bound to one machine."""
+    return f"{home_}/hosts/{host}"
+
+
+def agent_dir(environment: Mapping[str, str]) -> str:
+    """Return pi's own folder; the children get it as PI_CODING_AGENT_DIR."""
+    named = environment.get("PI_AGENT_DIR") or environment.get("PI_CODING_AGENT_DIR")
+    return os.path.abspath(named) if named else f"{user_home(environment)}/.pi/agent"
+
+
+def user_home(environment: Mapping[str, str]) -> str:
+    """Return the user's home directory."""
+    return environment.get("HOME") or os.path.expanduser("~")
+
+
+def global_path(environment: Mapping[str, str]) -> str:
+    """Return the path of the user's settings."""
+    return f"{agent_dir(environment)}/settings.json"
+
+
+def project_path(project: str) -> str:
+    """Return the path of a project's settings."""
+    return f"{project}/.pi/settings.json"
+
+
+# --- the state directory is ours alone --------------------------------------------------------------------
+
+
+def own_home(environment: Mapping[str, str]) -> str:
+    """Return the state directory; raise Unusable unless it is ours alone."""
+    named = home(environment)
+    refuse_foreign(named)
+    return named
+
+
+def refuse_foreign(home_: str) -> None:
+    """Raise Unusable if anybody else could have put something into a state directory, or could replace it.
+
+    What is not there yet is nobody's. Above a folder that passes nobody but us and root can change anything,
+    so the answer stays true.
+    """
+    for start, parts in (("", home_.split("/")), *((home_, [name]) for name in _OURS_IN_IT)):
+        _refuse_foreign(f"state directory {home_}", start, parts)
+
+
+def refuse_foreign_run(run_dir: str) -> None:
+    """Raise Unusable if anybody else could have laid out a run directory, wherever it is."""
+    _refuse_foreign(f"run directory {run_dir}", "", run_dir.split("/"))
+
+
+def _refuse_foreign(what: str, start: str, parts: list[str]) -> None:
+    for path, facts, is_end in _way(start, parts):
+        why = _why_foreign(facts, is_end=is_end)
+        if why is not None:
+            raise _foreign(what, path, facts, why)
+
+
+def _way(current: str, parts: list[str]) -> Iterator[tuple[str, os.stat_result, bool]]:
+    """Yield each step on the way to a folder, links and what they mean, as far as there is anything.
+
+    With it its facts, and whether it is the folder itself. `current`: where the way begins.
+    """
+    rest = parts[::-1]
+    links = 0
+    while rest and links <= _MOST_LINKS:
+        part = rest.pop()
+        if part in ("", "."):
+            continue
+        if part == "..":
+            current = os.path.dirname(current).rstrip("/")
+            continue
+        path = f"{current}/{part}"
+        try:
+            facts = os.lstat(path)
+            target = os.readlink(path) if stat.S_ISLNK(facts.st_mode) else None
+        except OSError:
+            return
+        if target is None and not stat.S_ISDIR(facts.st_mode):
+            return
+        yield path, facts, target is None and not any(rest)
+        if target is None:
+            current = path
+            continue
+        links += 1
+        current = "" if target.startswith("/") else current
+        rest += target.split("/")[::-1]
+
+
+def _why_foreign(facts: os.stat_result, *, is_end: bool) -> str | None:
+    """Return why a step could be somebody else's doing. `is_end`: it must be ours, not even root's."""
+    us = os.geteuid()
+    if facts.st_uid != us and (is_end or (facts.st_uid != 0 and not _is_unmapped(facts.st_uid))):
+        return f"belongs to {_name_of(facts.st_uid)}"
+    if not facts.st_mode & _OTHERS_WRITE or stat.S_ISLNK(facts.st_mode) or only_we_write(facts):
+        return None
+    # In a sticky folder others can make something, but cannot replace what is ours.
+    return None if facts.st_mode & stat.S_ISVTX and not is_end else "can be written by others"
+
+
+def _is_unmapped(owner: int) -> bool:
+    """Say whether an owner is one that our user namespace has no number for: in a sandbox, root is."""
+    if owner != _UNMAPPED:
+        return False
+    with open("/proc/self/uid_map", "rb", buffering=0) as lines:
+        mapped = [line.split() for line in lines.read().split(b"\n") if line]
+    return not any(int(first) <= owner < int(first) + int(count) for first, _, count in mapped)
+
+
+def _name_of(owner: int) -> str:
+    """Return a user's name, and number, for a sentence."""
+    import pwd  # noqa: PLC0415  (only to refuse)
+
+    try:
+        return f"{pwd.getpwuid(owner).pw_name} (user {owner})"
+    except KeyError:
+        return f"user {owner}"
+
+
+def _foreign(what: str, path: str, facts: os.stat_result, why: str) -> Unusable:
+    from tmuxagents.errors import Unusable  # noqa: PLC0415  (as above)
+
+    hint = "set TMUXAGENTS_HOME to a folder that is yours alone"
+    if facts.st_uid == os.geteuid():
+        hint = f"chmod go-w {path}, if you trust what is in it"
+    elif os.geteuid() == 0:
+        hint = f"work as that user, or {hint}"
+    culprit = "it" if what.endswith(f" {path}") else path
+    message = f"The {what} is not used, since {culprit} {why}."
+    return Unusable(message, kind="no-permission", hint=hint)
+
+
+class File:
+    """What a settings file says, or why nobody should believe it; neither where there is none."""
+
+    __slots__ = ("refused", "text")
+
+    def __init__(self, text: str | None = None, *, refused: str | None = None) -> None:
+        self.text = text
+        self.refused = refused
+
+
+def read_own(path: str) -> str | None:
+    """Return a settings file's text; None if there is none, or somebody else could have written it."""
+    return read_named(path).text
+
+
+def read_named(path: str) -> File:
+    """Return a settings file's text, or why it is not read."""
+    try:
+        handle = open_regular(path)
+    except OSError as error:
+        missing = error.errno in (errno.ENOENT, errno.ENOTDIR)
+        return File(refused=None if missing else error.strerror)
+    try:
+        facts = os.fstat(handle)
+        refused = _why_not(facts, os.stat(os.path.dirname(path) or "."))
+        if refused:
+            return File(refused=refused)
+        return File(os.read(handle, _LIMIT).decode("utf-8", "replace"))
+    except OSError as error:
+        return File(refused=error.strerror)
+    finally:
+        os.close(handle)
+
+
+def open_regular(path: str, *, folder: int | None = None, links: bool = True) -> int:
+    """Open a file to read it, and nothing else: what is no regular file is not even opened. Raises OSError.
+
+    Opening a device can do things, and a link may lead to one. So it is found first and looked at, and what
+    was looked at is opened, whatever lies at the path by then.
+    """
+    follow = 0 if links else os.O_NOFOLLOW
+    found = os.open(path, os.O_PATH | os.O_CLOEXEC | follow, dir_fd=folder)
+    try:
+        facts = os.fstat(found)
+        if not stat.S_ISREG(facts.st_mode):
+            raise OSError(errno.EINVAL, _NO_FILE, path)
+        try:
+            return os.open(f"/proc/self/fd/{found}", _READ)
+        except FileNotFoundError:  # there is no /proc here
+            return _opened_again(path, facts, _READ | follow, folder)
+    finally:
+        os.close(found)
+
+
+def _opened_again(path: str, facts: os.stat_result, flags: int, folder: int | None) -> int:
+    """Open what was looked at by its path, if that still is there."""
+    handle = os.open(path, flags, dir_fd=folder)
+    if not os.path.samestat(os.fstat(handle), facts):
+        os.close(handle)
+        raise OSError(errno.EINVAL, _NO_FILE, path)
+    return handle
+
+
+def _why_not(file: os.stat_result, folder: os.stat_result) -> str | None:
+    if file.st_size > _LIMIT:
+        return "it is larger than 1 MB"
+    if not (only_we_write(file) and only_we_write(folder)):
+        return "others can write it or its folder"
+    return None
+
+
+def only_we_write(facts: os.stat_result) -> bool:
+    """Say whether nobody but us (and root) could have written a file, or put another into a folder."""
+    if facts.st_uid not in (os.getuid(), 0) or facts.st_mode & stat.S_IWOTH:
+        return False
+    return not facts.st_mode & stat.S_IWGRP or _is_private(facts.st_gid)
+
+
+def _is_private(group: int) -> bool:
+    """Say whether a group is the user's alone: who has one has umask 002 as well, on many systems."""
+    import grp  # noqa: PLC0415  (asked only for files that a group may write)
+    import pwd  # noqa: PLC0415
+
+    try:
+        user, ours = pwd.getpwuid(os.getuid()), grp.getgrgid(group)
+    except KeyError:
+        return False
+    alone = user.pw_gid == group and ours.gr_name == user.pw_name
+    return alone and set(ours.gr_mem) <= {user.pw_name}

@@ -1,0 +1,269 @@
+"""One process: start it, signal it, wait for it, reap it; and from whom we descend. Touches: processes.
+
+A process is never known by its pid alone, but by pid and start time (system/identity). It is signalled
+through a pidfd that was opened before both were compared. All living processes are listed in
+system/process_table.
+"""
+
+from __future__ import annotations
+
+import fcntl
+import os
+import resource
+import select
+import time
+
+from tmuxagents.system.bare import ignoring, signal
+from tmuxagents.system.identity import (
+    boot_id,
+    host,
+    myself,
+    pid_namespace,
+    presence,
+    read,
+    start_time,
+    unless_gone,
+)
+
+TYPE_CHECKING = False
+if TYPE_CHECKING:
+    from collections.abc import Iterable, Mapping
+    from typing import Any
+
+    from tmuxagents.records import ProcessRow
+
+__all__ = [  # what others take from here of system/identity, besides what is defined below
+    "boot_id",
+    "host",
+    "myself",
+    "pid_namespace",
+    "presence",
+    "start_time",
+]
+
+_PR_SET_CHILD_SUBREAPER = 36
+_PIPE_SIZE = 256 * 1024
+# KILL and STOP cannot be set; the two that libc keeps for itself (32 and 33) must not be.
+_ALL_SIGNALS = sorted(signal.valid_signals() - {signal.SIGKILL, signal.SIGSTOP})
+
+
+def open_handle(pid: int, started: int) -> int | None:
+    """Return a pidfd of exactly this process, None if it is gone. The caller closes it."""
+    try:
+        handle = os.pidfd_open(pid)
+    except OverflowError:
+        return None  # a number that no process can have
+    except OSError as error:
+        unless_gone(error)
+        return None
+    if start_time(pid) != started:
+        os.close(handle)
+        return None
+    return handle
+
+
+def send(pid: int, started: int, *signals: int) -> bool:
+    """Signal exactly this process; say whether it was there and ours to signal."""
+    handle = open_handle(pid, started)
+    if handle is None:
+        return False
+    try:
+        for number in signals:
+            signal.pidfd_send_signal(handle, number)
+    except OSError:
+        return False
+    finally:
+        os.close(handle)
+    return True
+
+
+def wait_gone(pid: int, started: int, limit_s: float | None) -> bool:
+    """Wait until this process is gone; say whether it is."""
+    handle = open_handle(pid, started)
+    if handle is None:
+        return True
+    try:
+        poll = select.poll()
+        poll.register(handle, select.POLLIN)
+        return bool(poll.poll(None if limit_s is None else max(0, round(limit_s * 1000))))
+    finally:
+        os.close(handle)
+
+
+def wait_all_gone(processes: Iterable[ProcessRow], limit_s: float) -> None:
+    """Wait until all these processes are gone, at most so long."""
+    deadline = time.monotonic() + limit_s
+    for row in processes:
+        wait_gone(row.pid, row.start_time, max(0.0, deadline - time.monotonic()))
+
+
+def become_subreaper(*, on: bool = True) -> None:
+    """Make orphaned descendants our children instead of init's, so that none gets out of sight; or not."""
+    import _ctypes  # noqa: PLC0415  (the package around it would be 3 of the 15 ms in which a wrapper starts)
+
+    prctl = _ctypes.dlsym(_ctypes.dlopen(None, 0), "prctl")  # type: ignore[arg-type]  # None: what is loaded
+    _ctypes.call_function(prctl, (_PR_SET_CHILD_SUBREAPER, int(on), 0, 0, 0))
+
+
+def find_program(name: str, path: str) -> str | None:
+    """Return where a program lies, looked for in the child's own PATH; None if nowhere."""
+    if "/" in name:
+        return name if os.path.exists(name) else None
+    for folder in path.split(":"):
+        candidate = f"{folder or '.'}/{name}"
+        if os.path.isfile(candidate) and os.access(candidate, os.X_OK):
+            return candidate
+    return None
+
+
+def pipe() -> tuple[int, int]:
+    """Return the two ends of a pipe that a child writes into: ours never blocks, and takes a lot at once."""
+    reading, writing = os.pipe2(os.O_CLOEXEC)
+    os.set_blocking(reading, False)
+    with ignoring(OSError):  # an unprivileged user has so much of it and no more
+        fcntl.fcntl(writing, fcntl.F_SETPIPE_SZ, _PIPE_SIZE)
+    return reading, writing
+
+
+def spawn(
+    path: str,
+    argv: list[str],
+    environment: Mapping[str, str],
+    *,
+    streams: tuple[int, int, int],
+    own_session: bool = True,
+) -> int:
+    """Start a child as the leader of a session of its own, without our signal settings.
+
+    It gets these three descriptors and no other. Raises OSError, or ValueError for words that no command line
+    can hold. Not `own_session`: it leads a group of its own in ours, and so can have our terminal.
+    """
+    keep_descriptors_ours()
+    actions = [(os.POSIX_SPAWN_DUP2, stream, number) for number, stream in enumerate(streams)]
+    usual: dict[str, Any] = {"file_actions": actions, "setsigmask": [], "setsigdef": _ALL_SIGNALS}
+    if own_session:
+        return os.posix_spawn(path, argv, environment, setsid=True, **usual)
+    return os.posix_spawn(path, argv, environment, setpgroup=0, **usual)
+
+
+def open_standard_streams() -> None:
+    """Open whichever of the descriptors 0 to 2 is closed on nothing, before another file gets its number."""
+    while (handle := os.open(os.devnull, os.O_RDWR)) <= 2:  # noqa: PLR2004  (stdin, stdout, stderr)
+        os.set_inheritable(handle, True)  # noqa: FBT003  (its only form)
+    os.close(handle)
+
+
+def keep_descriptors_ours() -> None:
+    """Let no child inherit what we ourselves inherited: whoever started us may have left files open."""
+    for name in os.listdir("/proc/self/fd"):
+        if int(name) > 2:  # noqa: PLR2004  (stdin, stdout, stderr)
+            with ignoring(OSError):  # the one that listed them is closed by now
+                os.set_inheritable(int(name), False)  # noqa: FBT003  (its only form)
+
+
+def raise_limits() -> dict[str, list[int]]:
+    """Take as many descriptors and as large files as we may; return what the limits were, for the child."""
+    before = {}
+    for name in ("RLIMIT_NOFILE", "RLIMIT_FSIZE"):
+        soft, hard = resource.getrlimit(getattr(resource, name))
+        before[name] = [soft, hard]
+        _set_soft(name, hard, hard)
+    return before
+
+
+class Surroundings:
+    """Have the launcher's umask and limits while a child is started: it inherits them, we go on with ours.
+
+    Only soft limits, and only as far as our own hard ones allow: what is given up cannot be had back.
+    """
+
+    __slots__ = ("_limits", "_ours", "_umask")
+
+    def __init__(self, umask: int, limits: Mapping[str, list[int]]) -> None:
+        self._limits = {name: limits[name] for name in limits if hasattr(resource, name)}
+        self._ours: dict[str, tuple[int, int]] = {}
+        self._umask = umask
+
+    def __enter__(self) -> None:
+        self._ours = {name: resource.getrlimit(getattr(resource, name)) for name in self._limits}
+        self._umask = os.umask(self._umask)
+        for name, (soft, hard) in self._ours.items():
+            wanted = self._limits[name][0]
+            fits = hard == resource.RLIM_INFINITY or (wanted != resource.RLIM_INFINITY and wanted <= hard)
+            _set_soft(name, wanted if fits else soft, hard)
+
+    def __exit__(self, *_: object) -> None:
+        for name, (soft, hard) in self._ours.items():
+            _set_soft(name, soft, hard)
+        os.umask(self._umask)
+
+
+def _set_soft(name: str, soft: int, hard: int) -> None:
+    with ignoring(OSError, ValueError):
+        resource.setrlimit(getattr(resource, name), (soft, hard))
+
+
+def signal_name(number: int) -> str:
+    """Return the name of a signal, also of one that has none of its own."""
+    import signal as named  # noqa: PLC0415  (few children end by one)
+
+    try:
+        return named.Signals(number).name
+    except ValueError:
+        return f"SIG{number}"
+
+
+def send_group(leader: int, *signals: int) -> None:
+    """Signal the process group of a child that we have not reaped yet (so its number is still its own)."""
+    for number in signals:
+        try:
+            os.killpg(leader, number)
+        except (ProcessLookupError, PermissionError):
+            return
+
+
+def reap(child: int) -> int | None:
+    """Reap whatever of ours has died; return the wait status of `child` if it is among them."""
+    found = None
+    while True:
+        try:
+            pid, status = os.waitpid(-1, os.WNOHANG)
+        except ChildProcessError:
+            return found
+        if pid == 0:
+            return found
+        if pid == child:
+            found = status
+
+
+def was_suspended(child: int) -> bool:
+    """Say whether a key or its terminal has just stopped a child of ours; who else did so has his reasons."""
+    try:
+        found = os.waitid(os.P_PID, child, os.WSTOPPED | os.WNOHANG)
+    except ChildProcessError:
+        return False
+    return found is not None and found.si_status in (signal.SIGTSTP, signal.SIGTTIN, signal.SIGTTOU)
+
+
+_PPID, _STARTED = 1, 19  # behind the name in /proc/PID/stat, proc(5)
+
+
+def descends_from(pid: int, started: int) -> bool:
+    """Say whether exactly this process is our parent, or a parent of that, and so on."""
+    above = _stat(os.getpid())
+    while above is not None and above[0] > 0:
+        number = above[0]
+        above = _stat(number)
+        if above is not None and (number, above[1]) == (pid, started):
+            return True
+    return False
+
+
+def _stat(pid: int) -> tuple[int, int] | None:
+    """Return the parent of a process, and when it was started."""
+    try:
+        fields = read(f"/proc/{pid}/stat").rpartition(b")")[2].split()
+    except OSError as error:
+        unless_gone(error)
+        return None
+    return int(fields[_PPID]), int(fields[_STARTED])

@@ -1,0 +1,214 @@
+"""All living processes, as rows: who is whose child, and which run's mark each carries. Linux: /proc.
+
+What a process is said to be in a run's files proves nothing: here it is asked what it is itself.
+
+Touches: /proc.
+"""
+
+from __future__ import annotations
+
+import os
+import time
+
+from tmuxagents import records
+from tmuxagents.records import Identity, ProcessRow
+from tmuxagents.system.identity import is_dead, means_gone, myself, presence, read, start_time, unless_gone
+
+TYPE_CHECKING = False
+if TYPE_CHECKING:
+    from collections.abc import Callable
+    from typing import TypeVar
+
+    T = TypeVar("T")
+
+MARKER = b"TMUXAGENTS_RUN="
+ROLE = b"TMUXAGENTS_ROLE="
+_WRAPPER = (
+    [b"-I", b"-S"],
+    b"/tmuxagents/_wrap.py",
+)  # how the command line of a wrapper goes on, but for its run
+_WATCH = f"{os.path.dirname(os.path.dirname(os.path.abspath(__file__)))}/_watch.py"
+WATCHER, HOOK = "watcher", "hook"  # the roles that spare a process
+_TRIES, _PAUSE_S = 3, 0.01
+_LISTENING = b"00010000"  # __SO_ACCEPTCON in /proc/net/unix
+_STARTING_S, _STARTING_TRIES = 0.001, 50  # a program gets its environment last, after its file was read
+_MEMORY, _ENVIRONMENT_END = 20, 48  # in /proc/PID/stat, behind the name
+
+
+def table(*, since: int) -> list[ProcessRow]:
+    """Return all living processes.
+
+    Environment and sockets, the dear part, are read only of those that can matter to a run that began at
+    `since` (clock ticks): of our user, and not older.
+    """
+    rows = (_whole(int(name), since) for name in _asked(os.listdir, "/proc") if name.isdigit())
+    return [row for row in rows if row is not None]
+
+
+def wrapper_of(run_id: str, said: Identity | None) -> Identity | None:
+    """Return the living wrapper of a run on this machine, by its own command line; None if there is none.
+
+    `said`: who it is by its `wrapper.json`, which a child may have forged; None if it has not come yet.
+    """
+    if said is None or (presence(said) == records.HERE and _wraps(said.pid, run_id)):
+        return said
+    wrappers = []
+    for pid in map(int, filter(str.isdigit, _asked(os.listdir, "/proc"))):
+        started = start_time(pid) if _wraps(pid, run_id) else None
+        if started is not None:
+            wrappers.append((started, pid))
+    if not wrappers:
+        return None
+    started, pid = min(wrappers)  # one that came later finds that the run has a wrapper, and leaves
+    found = myself()
+    found.pid, found.start_time = pid, started
+    return found
+
+
+def _wraps(pid: int, run_id: str) -> bool:
+    """Say whether a process was started as the wrapper of a run."""
+    try:
+        words = read(f"/proc/{pid}/cmdline").split(b"\0")[:-1]
+    except OSError as error:
+        unless_gone(error)
+        return False
+    (*flags, boot, run_dir) = words[-4:] if len(words) > 4 else (b"", b"")  # noqa: PLR2004  (and an interpreter)
+    return (
+        flags == _WRAPPER[0] and boot.endswith(_WRAPPER[1]) and os.path.basename(run_dir) == run_id.encode()
+    )
+
+
+def carries(pid: int, started: int, run_id: str) -> bool:
+    """Say whether exactly this process lives and carries a run's mark."""
+    return start_time(pid) == started and _marks(pid)[0] == run_id and start_time(pid) == started
+
+
+def _asked(ask: Callable[[str], T], path: str) -> T:
+    """Ask the system. What it cannot tell for want of something it can in a moment, as a rule."""
+    for _ in range(_TRIES - 1):
+        try:
+            return ask(path)
+        except OSError as error:
+            if means_gone(error):
+                raise
+            time.sleep(_PAUSE_S)
+    return ask(path)
+
+
+def _whole(pid: int, since: int) -> ProcessRow | None:
+    row = _row(pid)
+    if row is not None and row.uid == os.getuid() and row.start_time >= since:
+        row.marker, said = _marks(pid)
+        row.role = _role(row, said)
+        row.listens = row.session == pid and _listens(pid)
+    return row
+
+
+def _row(pid: int) -> ProcessRow | None:
+    try:
+        text = _asked(read, f"/proc/{pid}/stat")
+        uid = _asked(os.stat, f"/proc/{pid}").st_uid
+        if uid != os.getuid():  # root's name also stands on ours that may not be traced (ssh-agent)
+            uid = int(_asked(read, f"/proc/{pid}/status").partition(b"\nUid:")[2].split(None, 1)[0])
+    except (IndexError, ValueError):
+        return None
+    except OSError as error:
+        unless_gone(error)
+        return None
+    head, _, tail = text.rpartition(b")")
+    fields = tail.split()
+    if len(fields) < 20 or is_dead(fields):  # noqa: PLR2004  (proc(5))
+        return None
+    return ProcessRow(
+        pid=pid,
+        ppid=int(fields[1]),
+        session=int(fields[3]),
+        start_time=int(fields[19]),
+        uid=uid,
+        comm=head.partition(b"(")[2].decode("utf-8", "replace"),
+    )
+
+
+def _marks(pid: int) -> tuple[str | None, str | None]:
+    """Return the run marker and the role in a process's environment."""
+    marker = role = None
+    try:
+        environment = _environment(pid)
+    except OSError as error:
+        unless_gone(error)
+        return None, None
+    for entry in environment.split(b"\0"):
+        if entry.startswith(MARKER):
+            marker = entry[len(MARKER) :].decode("ascii", "replace")
+        elif entry.startswith(ROLE):
+            role = entry[len(ROLE) :].decode("ascii", "replace")
+    return marker, role
+
+
+def _role(row: ProcessRow, said: str | None) -> str | None:
+    """Return the role that a process says it has, if it is what it says: anybody can set a variable."""
+    if said == WATCHER:
+        return WATCHER if _watches(row.pid) else None
+    return HOOK if said == HOOK and _watches(row.ppid) else None
+
+
+def _watches(pid: int) -> bool:
+    """Say whether a process is a watcher: our interpreter, and a watcher's command line."""
+    try:
+        words = read(f"/proc/{pid}/cmdline").split(b"\0")
+        ours = os.readlink(f"/proc/{pid}/exe") == os.readlink("/proc/self/exe")
+    except OSError as error:
+        unless_gone(error)
+        return False
+    return ours and words[1:3] == [b"-P", os.fsencode(_WATCH)]
+
+
+def _environment(pid: int) -> bytes:
+    """Return a process's environment; of one that becomes another program right now, what it has then."""
+    path = f"/proc/{pid}/environ"
+    environment = _asked(read, path)
+    for _ in range(_STARTING_TRIES):
+        if environment:
+            break
+        starting = _is_starting(pid)
+        environment = _asked(read, path)  # it may have got one before we asked that
+        if not starting:
+            break
+        time.sleep(_STARTING_S)
+    return environment
+
+
+def _is_starting(pid: int) -> bool:
+    """Say whether a process has memory and no environment yet; an empty one is somewhere, too.
+
+    A thread of the kernel has no memory, and never gets one.
+    """
+    fields = _asked(read, f"/proc/{pid}/stat").rpartition(b")")[2].split()
+    return not is_dead(fields) and fields[_MEMORY] != b"0" and fields[_ENVIRONMENT_END] == b"0"
+
+
+def _listens(pid: int) -> bool:
+    """Say whether a process listens on a unix socket, in its own network namespace.
+
+    Keepers of keys hide their descriptors: better to spare one too many than to end somebody's agent.
+    """
+    try:
+        lines = _asked(read, f"/proc/{pid}/net/unix").split(b"\n")[1:]
+        columns = [line.split() for line in lines]
+        listening = {c[6] for c in columns if len(c) > 6 and c[3] == _LISTENING}  # noqa: PLR2004  (proc(5))
+        folder = f"/proc/{pid}/fd"
+        return any(_socket(f"{folder}/{name}") in listening for name in _asked(os.listdir, folder))
+    except PermissionError:
+        return True
+    except OSError as error:
+        unless_gone(error)
+        return False
+
+
+def _socket(path: str) -> bytes | None:
+    """Return the inode of the socket behind a descriptor."""
+    try:
+        target = os.readlink(path)
+    except OSError:
+        return None
+    return target[8:-1].encode() if target.startswith("socket:[") else None

@@ -1,0 +1,151 @@
+"""Which project a folder belongs to: the nearest ancestor with `.git` or `.pi`, within bounds.
+
+Never the home directory itself (every user of pi has `~/.pi`), never a folder that is everybody's, never
+across a mount point.
+
+Touches: the folders above one.
+"""
+
+from __future__ import annotations
+
+import os
+
+TYPE_CHECKING = False
+if TYPE_CHECKING:
+    from collections.abc import Iterator
+
+LINKS = ".pi/subagents/runs"
+_EVERYBODYS = ("/", "/tmp", "/var/tmp")  # noqa: S108  (named to be refused)
+
+
+def project_of(folder: str, home: str) -> str:
+    """Return the project of an absolute folder: the folder itself where there is no other."""
+    for current in upwards(folder, home):
+        if os.path.exists(f"{current}/.git") or os.path.isdir(f"{current}/.pi"):
+            return current
+    return os.path.realpath(folder)
+
+
+def upwards(folder: str, home: str) -> Iterator[str]:
+    """Yield a folder and those above it, as far as a project can reach."""
+    home = os.path.realpath(home)
+    current = os.path.realpath(folder)
+    mounted: set[str] | None = None
+    while current != home and current not in _EVERYBODYS:
+        yield current
+        mounted = _mount_points() if mounted is None else mounted  # only who goes further asks
+        if current in mounted:
+            return
+        current = os.path.dirname(current)
+
+
+def _mount_points() -> set[str]:
+    """Return where something is mounted; devices would not tell of a folder mounted on the same disk."""
+    try:
+        with open("/proc/self/mountinfo", "rb", buffering=0) as lines:
+            fields = [line.split(b" ", 5)[4] for line in lines.read().split(b"\n") if line]
+    except OSError:
+        return set()
+    return {os.fsdecode(_unescaped(field) if b"\\" in field else field) for field in fields}
+
+
+def _unescaped(field: bytes) -> bytes:
+    """Return a path as it is: mountinfo writes blanks, and what would be taken for an escape, in octal."""
+    first, *others = field.split(b"\\")
+    return first + b"".join(bytes((int(other[:3], 8),)) + other[3:] for other in others)
+
+
+def link(project: str, run_dir: str) -> bool:
+    """Leave a link to a run in its project, for people; say whether that worked. Read by nobody.
+
+    Not in a home directory, nor where everybody may write. What is there already is left alone.
+    """
+    home = os.path.realpath(os.path.expanduser("~"))
+    if project in (*_EVERYBODYS, home):
+        return False
+    folder = _links_folder(project, making=True)
+    if folder is None:
+        return False
+    try:
+        _ignore_all(folder)
+        os.symlink(run_dir, os.path.basename(run_dir), dir_fd=folder)
+    except OSError:
+        return False
+    finally:
+        os.close(folder)
+    return True
+
+
+def links(project: str, runs: str) -> list[str]:
+    """Return the runs of a runs folder that a project has links to."""
+    folder = _links_folder(project)
+    if folder is None:
+        return []
+    try:
+        return [name for name in sorted(os.listdir(folder)) if _is_link_to(folder, name, f"{runs}/{name}")]
+    finally:
+        os.close(folder)
+
+
+def unlink(project: str, run_dir: str) -> None:
+    """Remove the link to a run from its project, if it is there. Raises OSError."""
+    name = os.path.basename(run_dir)
+    folder = _links_folder(project)
+    if folder is None:
+        return
+    try:
+        if _is_link_to(folder, name, run_dir):
+            os.unlink(name, dir_fd=folder)
+    except FileNotFoundError:
+        return
+    finally:
+        os.close(folder)
+
+
+def _is_link_to(folder: int, name: str, target: str) -> bool:
+    try:
+        return os.readlink(name, dir_fd=folder) == target
+    except OSError:
+        return False
+
+
+def _links_folder(project: str, *, making: bool = False) -> int | None:
+    """Open the folder of links, if no link leads to it: one in a clone would lead us elsewhere.
+
+    Each folder is opened inside of the one above it, so nobody can exchange one meanwhile.
+    """
+    flags = os.O_RDONLY | os.O_DIRECTORY | os.O_CLOEXEC
+    try:
+        folder = os.open(project, flags)
+    except OSError:
+        return None
+    for part in LINKS.split("/"):
+        above = folder
+        try:
+            if making:
+                _make(above, part)
+            folder = os.open(part, flags | os.O_NOFOLLOW, dir_fd=above)
+        except OSError:
+            return None
+        finally:
+            os.close(above)
+    return folder
+
+
+def _make(above: int, name: str) -> None:
+    try:
+        os.mkdir(name, dir_fd=above)
+    except FileExistsError:
+        return
+
+
+def _ignore_all(folder: int) -> None:
+    flags = os.O_WRONLY | os.O_CREAT | os.O_EXCL | os.O_NOFOLLOW | os.O_CLOEXEC
+    try:
+        handle = os.open(".gitignore", flags, 0o644, dir_fd=folder)
+    except FileExistsError:
+        return
+    try:
+        os.write(handle, b"*\n")
+    finally:
+        os.close(handle)

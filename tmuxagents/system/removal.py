@@ -1,0 +1,122 @@
+"""Removing for good: files, and folders that a child could write into. No link is followed out of them.
+
+Touches: the disk.
+"""
+
+from __future__ import annotations
+
+import contextlib
+import errno
+import os
+import time
+
+from tmuxagents.system import identity
+
+TYPE_CHECKING = False
+if TYPE_CHECKING:
+    from collections.abc import Iterator
+
+HIDDEN = ".removing-"  # what is being removed is called so, where runs lie
+_LIMIT_S = 60.0
+_FOLDER = os.O_DIRECTORY | os.O_NOFOLLOW | os.O_CLOEXEC
+
+
+def hide(run_dir: str) -> str:
+    """Take a run out of everybody's sight, whole; return where it is to be removed. Raises OSError."""
+    hidden = f"{os.path.dirname(run_dir)}/{HIDDEN}{os.path.basename(run_dir)}-{identity.secret()}"
+    os.rename(run_dir, hidden)
+    return hidden
+
+
+def size(path: str) -> int:
+    """Return how many bytes of files lie at and below a path."""
+    count, folders = 0, [path]
+    with contextlib.suppress(OSError):
+        facts = os.lstat(path)
+        if not os.path.isdir(path) or os.path.islink(path):
+            return facts.st_size
+    while folders:
+        for entry in _entries(folders.pop()):
+            with contextlib.suppress(OSError):
+                if entry.is_dir(follow_symlinks=False):
+                    folders.append(entry.path)
+                elif entry.is_file(follow_symlinks=False):
+                    count += entry.stat(follow_symlinks=False).st_size
+    return count
+
+
+def _entries(folder: str) -> Iterator[os.DirEntry[str]]:
+    with contextlib.suppress(OSError), os.scandir(folder) as entries:
+        yield from entries
+
+
+def remove(path: str) -> None:
+    """Remove a file, or a folder with all that is in it. Raises OSError for what cannot be removed.
+
+    A folder inside a folder is moved up first: so it does not matter how deep a child has built, and that
+    another one removes the same at this moment does not either.
+    """
+    with contextlib.suppress(FileNotFoundError, IsADirectoryError):
+        os.unlink(path)
+    try:
+        top = _open(path)
+    except FileNotFoundError:
+        return
+    deadline = time.monotonic() + _LIMIT_S
+    try:
+        while names := os.listdir(top):
+            for name in names:
+                _clear(name, top)
+            if time.monotonic() > deadline:
+                raise OSError(errno.ENOTEMPTY, "it is filled again and again", path)
+    finally:
+        os.close(top)
+    with contextlib.suppress(FileNotFoundError):
+        os.rmdir(path)
+
+
+def _clear(name: str, top: int) -> None:
+    """Remove one thing from a folder; of a folder in it remove the files, and move what is deeper up."""
+    if _unlink(name, top):
+        return
+    try:
+        inner = _open(name, top)
+    except FileNotFoundError:
+        return
+    try:
+        for each in os.listdir(inner):
+            if not _unlink(each, inner):
+                _move_up(each, inner, top)
+    finally:
+        os.close(inner)
+    with contextlib.suppress(FileNotFoundError):
+        os.rmdir(name, dir_fd=top)
+
+
+def _unlink(name: str, folder: int) -> bool:
+    """Remove a name; say whether that was done, else it is a folder."""
+    try:
+        os.unlink(name, dir_fd=folder)
+    except FileNotFoundError:
+        return True
+    except IsADirectoryError:
+        return False
+    return True
+
+
+def _move_up(name: str, inner: int, top: int) -> None:
+    with contextlib.suppress(FileNotFoundError):
+        os.close(_open(name, inner))  # whoever has no right to a folder may not move it, either
+        os.rename(name, identity.secret(), src_dir_fd=inner, dst_dir_fd=top)
+
+
+def _open(path: str, folder: int | None = None) -> int:
+    """Open a folder to clear it, also where its modes forbid that."""
+    there = os.open(path, os.O_PATH | _FOLDER, dir_fd=folder)
+    try:
+        name = f"/proc/self/fd/{there}"
+        if os.stat(name).st_mode & 0o700 != 0o700:  # noqa: PLR2004  (a mode is written so)
+            os.chmod(name, 0o700)
+        return os.open(name, os.O_RDONLY | os.O_DIRECTORY | os.O_CLOEXEC)
+    finally:
+        os.close(there)

@@ -1,0 +1,214 @@
+"""The watcher's lock: who watches over a state directory, and starting one where nobody does.
+
+Light, since every wrapper asks. The lock is taken by whoever finds it free and is handed to the new process,
+so it is held without a gap: a hundred that look at once start one watcher.
+
+Touches: the watcher's lock.
+"""
+
+from __future__ import annotations
+
+import fcntl
+import os
+import sys
+import time
+
+from tmuxagents.errors import TmuxAgentsError
+from tmuxagents.system import places, process
+from tmuxagents.system.bare import ignoring
+
+TYPE_CHECKING = False
+if TYPE_CHECKING:
+    from collections.abc import Mapping
+
+LOCK = "watcher.lock"
+LOG = "watcher.log"
+ROLE = "watcher"
+IDLE = "TMUXAGENTS_WATCHER_IDLE"  # for tests: how long a watcher stays that has nothing to do
+_BOOT = f"{os.path.dirname(os.path.dirname(os.path.abspath(__file__)))}/_watch.py"
+_FLAGS = os.O_RDWR | os.O_CREAT | os.O_NOFOLLOW | os.O_CLOEXEC
+_LOG_FLAGS = os.O_WRONLY | os.O_CREAT | os.O_APPEND | os.O_NOFOLLOW | os.O_NONBLOCK | os.O_CLOEXEC
+_MOST_LOG = 256 * 1024
+_HANDED = 1  # the descriptor on which a new watcher gets the lock: a shell leaves it alone
+# sh goes at once and the watcher is nobody's child, least of all a zombie's place in a living wrapper.
+_AWAY = '"$@" &'
+# What a watcher needs of whoever starts it: to find programs, settings and tmux servers, and for onEnd the
+# screen of the person. Nothing of a run.
+_KEPT = frozenset(
+    {
+        *("PATH", "HOME", "SHELL", "USER", "LOGNAME", "LANG", "LANGUAGE", "TZ", "TMPDIR", "LD_LIBRARY_PATH"),
+        *("TMUX_TMPDIR", "PI_AGENT_DIR", "PI_CODING_AGENT_DIR", IDLE),
+        *("DISPLAY", "WAYLAND_DISPLAY", "XAUTHORITY", "DBUS_SESSION_BUS_ADDRESS"),
+        *("TMUXAGENTS_NOTIFY", "TMUXAGENTS_ON_END", "TMUXAGENTS_KEEP_WINDOWS", "TMUXAGENTS_KEEP_RUNS"),
+    }
+)
+_KEPT_FAMILIES = ("LC_", "XDG_")
+
+
+def ensure(home: str, environment: Mapping[str, str] | None = None) -> bool:
+    """Start the watcher of a state directory if it has none; say whether one was started.
+
+    It is not waited for, and a machine that cannot have one gets none.
+    """
+    try:
+        held = take(home)
+        if held is None:
+            return False
+        try:
+            _start(home, held, os.environ if environment is None else environment)
+        finally:
+            os.close(held)
+    except (OSError, ValueError, TmuxAgentsError):
+        return False
+    return True
+
+
+def argv(home: str, *more: str) -> list[str]:
+    """Return the command of a watcher. -P: what lies in a folder of the caller's is never imported."""
+    return [sys.executable, "-P", _BOOT, home, *more]
+
+
+def surroundings(home: str, environment: Mapping[str, str]) -> dict[str, str]:
+    """Return the environment of a watcher."""
+    kept = {
+        name: value for name, value in environment.items() if name in _KEPT or name.startswith(_KEPT_FAMILIES)
+    }
+    return {**kept, "TMUXAGENTS_HOME": home, "TMUXAGENTS_ROLE": ROLE}
+
+
+def _start(home: str, held: int, environment: Mapping[str, str]) -> None:
+    command = ["/bin/sh", "-c", _AWAY, "sh", *argv(home, str(_HANDED))]
+    nothing = os.open(os.devnull, os.O_RDWR | os.O_CLOEXEC)
+    try:
+        streams = (nothing, held, nothing)
+        shell = process.spawn(command[0], command, surroundings(home, environment), streams=streams)
+    finally:
+        os.close(nothing)
+    with ignoring(ChildProcessError):  # somebody of ours reaps whatever there is
+        os.waitpid(shell, 0)
+
+
+# --- the lock ---------------------------------------------------------------------------------------------
+
+
+def _folder(home: str) -> str:
+    return places.of_host(home, process.host())
+
+
+def take(home: str, limit_s: float = 0.0) -> int | None:
+    """Take the lock; None if somebody has it. Closing the descriptor lets go. Raises OSError."""
+    path = f"{_folder(home)}/{LOCK}"
+    deadline = time.monotonic() + limit_s
+    while True:
+        handle = _open(path)
+        if _lock(handle):
+            if _is_at(handle, path):
+                return handle
+        elif time.monotonic() >= deadline:
+            os.close(handle)
+            return None
+        else:
+            time.sleep(0.01)
+        os.close(handle)
+
+
+def _open(path: str) -> int:
+    try:
+        return os.open(path, _FLAGS, 0o600)
+    except FileNotFoundError:
+        os.makedirs(os.path.dirname(path), mode=0o700, exist_ok=True)
+        return os.open(path, _FLAGS, 0o600)
+
+
+def _lock(handle: int) -> bool:
+    try:
+        fcntl.flock(handle, fcntl.LOCK_EX | fcntl.LOCK_NB)
+    except BlockingIOError:
+        return False
+    return True
+
+
+def _is_at(handle: int, path: str) -> bool:
+    """Say whether an open file is the one at a path."""
+    try:
+        there, here = os.stat(path, follow_symlinks=False), os.fstat(handle)
+    except OSError:
+        return False
+    return (there.st_dev, there.st_ino) == (here.st_dev, here.st_ino)
+
+
+def adopt(home: str, handed: int) -> int | None:
+    """Return the lock that was handed over on a descriptor, as one of our own; None if there is none."""
+    try:
+        held = os.dup(handed)
+    except OSError:
+        return None
+    if _is_at(held, f"{_folder(home)}/{LOCK}") and _lock(held):
+        return held
+    os.close(held)
+    return None
+
+
+def holds(home: str, held: int) -> bool:
+    """Say whether the lock that we hold is still the one that others look at."""
+    return _is_at(held, f"{_folder(home)}/{LOCK}")
+
+
+def sign(held: int) -> None:
+    """Write into the lock who holds it."""
+    me = process.myself()
+    os.ftruncate(held, 0)
+    os.pwrite(held, f"{me.pid} {me.start_time}\n".encode(), 0)
+
+
+def holder(home: str) -> tuple[int, int] | None:
+    """Return pid and start time of the watcher; None if there is none, or it has not said so yet."""
+    try:
+        handle = os.open(f"{_folder(home)}/{LOCK}", os.O_RDWR | os.O_NOFOLLOW | os.O_CLOEXEC)
+    except OSError:
+        return None
+    try:
+        words = os.pread(handle, 64, 0).split()
+    finally:
+        os.close(handle)
+    if len(words) != 2 or not all(word.isdigit() for word in words):  # noqa: PLR2004  (pid and start time)
+        return None
+    pid, started = map(int, words)
+    return (pid, started) if process.start_time(pid) == started else None
+
+
+# --- the process ------------------------------------------------------------------------------------------
+
+
+def become(home: str, environment: Mapping[str, str]) -> None:
+    """Become a watcher in this process; it leaves at once if there is one."""
+    command = argv(home)
+    os.execve(command[0], command, surroundings(home, environment))  # noqa: S606  (no shell)
+
+
+def settle(home: str) -> None:
+    """Belong to nobody: a session, a folder and streams of our own. What goes wrong goes into a log."""
+    with ignoring(PermissionError):  # we lead one already
+        os.setsid()
+    os.chdir("/")
+    os.umask(0o077)
+    nothing = os.open(os.devnull, os.O_RDWR)
+    for stream in (0, 1, 2):
+        os.dup2(nothing, stream)
+    os.close(nothing)
+    bound_log(home)
+
+
+def bound_log(home: str) -> None:
+    """Point our stderr at the log, and begin it anew where it is full."""
+    folder = f"{_folder(home)}/logs"
+    path = f"{folder}/{LOG}"
+    with ignoring(OSError):  # a disk that takes no log takes none
+        if _is_at(2, path) and os.fstat(2).st_size <= _MOST_LOG:
+            return
+        os.makedirs(folder, mode=0o700, exist_ok=True)
+        if os.path.lexists(path) and os.lstat(path).st_size > _MOST_LOG:
+            os.replace(path, f"{path}.1")
+        handle = os.open(path, _LOG_FLAGS, 0o600)
+        os.dup2(handle, 2)
+        os.close(handle)

@@ -1,0 +1,45 @@
+"""What `ls` and `find` found, in a few words: `2 files, 1 dir`, `3 matches`; `+` where there was more.
+
+Pure.
+"""
+
+from __future__ import annotations
+
+TYPE_CHECKING = False
+if TYPE_CHECKING:
+    from typing import Any
+
+TOOLS = ("ls", "find")
+_NOTICE = "["  # what a tool says about its listing, in the listing
+_EMPTY, _NONE = "(empty directory)", "No files found matching pattern"
+_MORE = ("resultLimitReached", "entryLimitReached")
+
+
+def summary(tool: str, text: str, details: Any = None, *, cut: bool = False) -> str | None:
+    """Return what a listing amounts to, None for other tools. `cut`: only the beginning of it is there."""
+    if tool not in TOOLS:
+        return None
+    whole = text.rpartition("\n")[0] if cut else text  # the last line of a piece is torn
+    found = [line for line in lines(whole) if not line.startswith(_NOTICE)]
+    more = "+" if cut or _is_truncated(details) else ""
+    if tool == "find":
+        matches = 0 if found == [_NONE] else len(found)
+        return f"{matches} {'match' if matches == 1 else 'matches'}{more}"
+    if found in ([], [_EMPTY]):
+        return f"(empty){more}"
+    dirs = sum(line.rstrip().endswith("/") for line in found)
+    counts = ((len(found) - dirs, "file"), (dirs, "dir"))
+    return ", ".join(f"{count} {word}{'' if count == 1 else 's'}" for count, word in counts if count) + more
+
+
+def lines(text: str) -> list[str]:
+    """Return the lines of a text that hold anything."""
+    return [line for line in text.split("\n") if line.strip()]
+
+
+def _is_truncated(details: Any) -> bool:
+    if not isinstance(details, dict):
+        return False
+    truncation = details.get("truncation")
+    cut = truncation.get("truncated", True) if isinstance(truncation, dict) else truncation
+    return bool(cut) or any(details.get(key) for key in _MORE)

@@ -1,0 +1,59 @@
+"""Make any text safe to print: nothing that a terminal would obey is left in it. Pure.
+
+The same filter for the window, the transcript, tables and error messages. JSON escapes instead.
+"""
+
+from __future__ import annotations
+
+TYPE_CHECKING = False
+if TYPE_CHECKING:
+    import re
+
+
+class _Expressions:
+    """The expressions, compiled. Most text needs none of them, and who meets only such pays for none."""
+
+    def __init__(self) -> None:
+        import re  # noqa: PLC0415  (4 ms that a look at the runs does not have)
+
+        # Strings that a terminal swallows whole (OSC, DCS, SOS, PM, APC), in 7 and 8 bit form. Without an end
+        # they take the rest of their line: their payload is nobody's text. Another beginning ends them,
+        # too: else many beginnings without an end would be searched through again and again.
+        inside = "[^\x07\x1b\x9c\x9d\x90\x98\x9e\x9f"
+        strings = (
+            f"(?:\x1b[\\]PX^_]|[\x9d\x90\x98\x9e\x9f])(?:{inside}]*+(?:\x07|\x1b\\\\|\x9c)|{inside}\n]*)"
+        )
+        csi, escape = "(?:\x1b\\[|\x9b)[0-?]*[ -/]*[@-~]?", "\x1b[ -/]*[0-~]?"
+        loud = "\x00-\x08\x0b-\x1f\x7f-\x9f\u061c\u200e\u200f\u2028-\u202e\u2066-\u2069"
+        self.sequence: re.Pattern[str] = re.compile(f"{strings}|{csi}|{escape}")
+        self.loud = re.compile(f"[{loud}]")
+        self.any = re.compile(f"[{loud}\ud800-\udfff]")
+        self.breaks = re.compile("\r\n?|[\x85\u2028\u2029]")
+        self.surrogate = re.compile("[\ud800-\udfff]")
+
+
+_compiled: _Expressions | None = None
+
+
+def text(raw: str) -> str:
+    """Return the text without escape sequences and controls; newlines and tabs stay."""
+    global _compiled  # noqa: PLW0603  (compiled once)
+    if raw.isprintable() or raw.replace("\n", "").replace("\t", "").isprintable():
+        return raw  # what is taken out is never printable
+    if _compiled is None:
+        _compiled = _Expressions()
+    found = _compiled
+    if not found.any.search(raw):
+        return raw
+    plain = found.breaks.sub("\n", found.sequence.sub("", raw))
+    return found.surrogate.sub("\ufffd", found.loud.sub("", plain))
+
+
+def line(raw: str) -> str:
+    """Return the text on one line."""
+    return " ".join((raw if raw.isprintable() else text(raw)).split())
+
+
+def cut(raw: str, width: int) -> str:
+    """Return at most `width` characters, ending in `...` where something was cut."""
+    return raw if len(raw) <= width else (raw[: max(0, width - 3)] + "...")[:width]

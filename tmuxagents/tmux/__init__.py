@@ -1,0 +1,97 @@
+"""tmux: one server, by its socket. It decides nothing and prints nothing. Touches: tmux.
+
+    windows  open, find, mark, close          clients  who looks, showing a run, handing a terminal over
+    status   what the status line shows       options  a person's options, read and given back
+    servers  which server is which, without asking it     sessions  those of layouts
+
+No text of a user is in any name, target, directory or format: ids and fixed words only (script). Every call
+is bounded (runner). Only `library` imports libtmux.
+"""
+
+from __future__ import annotations
+
+from tmuxagents.tmux import servers
+from tmuxagents.tmux.clients import Client, Clients
+from tmuxagents.tmux.opening import Home, Opened, Order
+from tmuxagents.tmux.options import Options
+from tmuxagents.tmux.runner import Denied, NoServer, Refused, Runner, Unanswered, client_version
+from tmuxagents.tmux.servers import (
+    Caller,
+    Server,
+    caller,
+    is_denied,
+    listening,
+    may_be_made,
+    refuse_impossible,
+    socket_folder,
+)
+from tmuxagents.tmux.status import Status
+from tmuxagents.tmux.windows import Window, Windows
+
+TYPE_CHECKING = False
+if TYPE_CHECKING:
+    from tmuxagents.tmux.choosing import Choosing
+    from tmuxagents.tmux.options import Keys
+    from tmuxagents.tmux.sessions import Sessions
+
+__all__ = [
+    "Caller",
+    "Client",
+    "Denied",
+    "Home",
+    "NoServer",
+    "Opened",
+    "Order",
+    "Refused",
+    "Server",
+    "Tmux",
+    "Unanswered",
+    "Window",
+    "caller",
+    "client_version",
+    "is_denied",
+    "listening",
+    "may_be_made",
+    "refuse_impossible",
+    "socket_folder",
+]
+
+
+class Tmux:
+    """One server, alive or not. If a call has to start it, `umask` is what windows of people get on it."""
+
+    __slots__ = ("_runner", "clients", "options", "socket", "status", "windows")
+
+    def __init__(self, socket: str, *, umask: int | None = None) -> None:
+        self.socket = servers.resolved(socket)
+        self._runner = Runner(self.socket, umask)
+        self.windows = Windows(self._runner)
+        self.clients = Clients(self._runner)
+        self.status = Status(self._runner)
+        self.options = Options(self._runner)
+
+    @property
+    def sessions(self) -> Sessions:
+        """Return what there is to do with sessions of layouts."""
+        from tmuxagents.tmux.sessions import Sessions  # noqa: PLC0415  (a launch needs none of it)
+
+        return Sessions(self._runner)
+
+    @property
+    def keys(self) -> Keys:
+        """Return what there is to do with keys."""
+        from tmuxagents.tmux.options import Keys  # noqa: PLC0415  (as above)
+
+        return Keys(self._runner)
+
+    @property
+    def choosing(self) -> Choosing:
+        """Return a question that can be asked in a pane."""
+        from tmuxagents.tmux.choosing import Choosing  # noqa: PLC0415  (as above)
+
+        return Choosing(self._runner)
+
+    def identity(self) -> Server:
+        """Return which life of which server answers. Raises NoServer and Unanswered."""
+        (pid,) = self._runner.ask(["display-message", "-p", "#{pid}"])
+        return servers.server_of(self.socket, int(pid))

@@ -1,0 +1,295 @@
+"""Who looks at what, and showing a run to them: nobody else's view is moved. Touches: tmux.
+
+Below libtmux but for handing a terminal over: its list of clients breaks with one odd title on any screen,
+and says "nobody" where tmux does not answer. A view is a session that shows one window of another session to
+one client, and goes when that client leaves; its commands are lists, carried out in one call.
+"""
+
+from __future__ import annotations
+
+import os
+
+from tmuxagents.errors import Unusable
+from tmuxagents.tmux import library, opening, script, windows
+
+TYPE_CHECKING = False
+if TYPE_CHECKING:
+    from collections.abc import Sequence
+
+    from tmuxagents.tmux.runner import Command, Runner
+
+_TRAIL = "TMUXAGENTS_TRAIL"  # hidden in a session's environment: whose it is, and where that client came from
+_ROW = " ".join(
+    (
+        *("client", "#{client_activity}", "#{client_name}", "#{session_id}", "#{window_id}", "#{pane_id}"),
+        *("#{client_control_mode}", "#{client_readonly}", windows.IS_VIEW, "#{session_attached}"),
+        *("#{destroy-unattached}", "#{exit-unattached}", f"#{{{_TRAIL}}}", f"#{{{opening.RUN}}}"),
+    )
+)
+_FIELDS = 14
+_OFF = ("0", "off")
+_SHELL_SAFE = frozenset("ABCDEFGHIJKLMNOPQRSTUVWXYZabcdefghijklmnopqrstuvwxyz0123456789_./:=@$;+-")
+
+
+class Client:
+    """A terminal that is attached, and what it shows. A program in control mode has no screen."""
+
+    __slots__ = (
+        *("control", "holds_server", "holds_session", "name", "pane", "read_only", "run_id", "session"),
+        *("trail", "view", "window"),
+    )
+
+    def __init__(self, name: str, *, session: str, window: str, pane: str, control: bool) -> None:
+        self.name = name
+        self.session = session
+        self.window = window
+        self.pane = pane
+        self.control = control
+        self.read_only = False
+        self.view = False  # its session is a view of ours
+        self.holds_session = False  # that session ends when this client leaves it: its person wants it so
+        self.holds_server = False
+        self.trail = ""  # as it was given when a run was shown in this session, to whomever
+        self.run_id = ""  # the tag of the window that it shows
+
+
+class Clients:
+    """The clients of one server. Each raises NoServer or Unanswered where nobody can say."""
+
+    __slots__ = ("_runner",)
+
+    def __init__(self, runner: Runner) -> None:
+        self._runner = runner
+
+    def all(self, session: str | None = None) -> list[Client]:
+        """Return the clients of the server, or of one session, the last used first."""
+        where = [] if session is None else ["-t", script.an_id(session, "$")]
+        return _clients(self._runner.ask(["list-clients", *where, "-F", _ROW]))
+
+    def session_of(self, pane: str) -> str | None:
+        """Return the session that a pane is at home in, None if there is no such pane."""
+        here = script.equal("#{pane_id}", script.an_id(pane, "%"))
+        row = f"{windows.IS_VIEW} #{{session_id}}"
+        found = self._runner.ask(["list-panes", "-a", "-f", here, "-F", row])
+        return min(found).split(" ")[1] if found else None
+
+    def at(self, pane: str) -> Client | None:
+        """Return the client at which somebody types in a pane: the latest of its session, None if none.
+
+        The pane by its id, or by its terminal's path.
+        """
+        rows = ["list-panes", "-a", "-f", _is_pane(pane), "-F", "session #{session_id}"]
+        lines = self._runner.ask(rows, ["list-clients", "-F", _ROW])
+        sessions = {line.split(" ")[1] for line in lines if line.startswith("session ")}
+        there = [one for one in _clients(lines) if one.session in sessions and not one.control]
+        return max(there, key=lambda one: one.pane == pane, default=None)
+
+    # --- showing a run ----------------------------------------------------------------------------------
+
+    def show(self, client: str, window: str, *, session: str, run_id: str, trail: str = "") -> bool:
+        """Show a run's window at a client; say whether it is there, in that session, and the run's.
+
+        `trail` is kept with the session, and told of whoever shows it then.
+        """
+        switch = ["switch-client", "-c", script.a_client(client), "-t"]
+        alone = script.equal("#{session_attached_list}", client)
+        shown = _ways(switch, window, session, alone=alone, trail=trail)
+        return windows.answers(self._runner, f"{session}:{window}", windows.tagged(window, run_id), [shown])
+
+    def back(self, client: str) -> None:
+        """Show at a client the session that it showed before; raise Refused if there is none."""
+        self._runner.ask(["switch-client", "-c", script.a_client(client), "-l"])
+
+    def return_to(self, client: Client, window: str, *, session: str) -> bool:
+        """Show at a client a session where it was, and the window there if that moves nobody else.
+
+        Say whether that session is still there. The trail of the session that is left is forgotten.
+        """
+        switch = ["switch-client", "-c", script.a_client(client.name), "-t"]
+        place = f"{script.an_id(session, '$')}:{script.an_id(window, '@')}"
+        alone = script.equal("#{session_attached_list}", client.name)
+        may_choose = script.both(
+            script.equal("#{window_id}", window), f"#{{||:#{{==:#{{session_attached}},0}},{alone}}}"
+        )
+        forget = ["set-environment", "-u", "-t", script.an_id(client.session, "$"), _TRAIL]
+        act = script.when(place, may_choose, [[*switch, place]], [[*switch, f"{session}:"]])
+        is_there = script.equal("#{session_id}", session)
+        return windows.answers(self._runner, f"{session}:", is_there, [forget, act])
+
+    def detach(self, client: str) -> None:
+        """Take a client away from its terminal, which goes on with what it did before."""
+        self._runner.ask(["detach-client", "-t", script.a_client(client)])
+
+    def end_view(self, session: str) -> None:
+        """End a view at once, if nobody looks at it any more; it would by itself in some seconds."""
+        is_it = script.both(script.equal("#{session_id}", script.an_id(session, "$")), windows.IS_VIEW)
+        alone = script.both(script.equal("#{session_attached}", "0"), script.equal("#{session_windows}", "1"))
+        self._runner.ask(
+            script.when(f"{session}:", script.both(is_it, alone), [["kill-session", "-t", session]])
+        )
+
+    def attach_argv(
+        self, window: str, *, session: str, run_id: str, read_only: bool = False, trail: str = ""
+    ) -> list[str]:
+        """Return the program that shows a run's window on the terminal it is executed on, outside tmux.
+
+        It looks at the tag itself, and leaves with a word where the window is not the run's.
+        """
+        shown = _ways(_attach(read_only=read_only), window, session, alone="0", trail=trail)
+        gone = script.say("The window is gone.")
+        look = script.when(f"{session}:{window}", windows.tagged(window, run_id), [shown], [gone])
+        return ["tmux", "-u", "-S", self._runner.socket, *look]
+
+    def prepare_view(self, window: str, *, session: str, run_id: str, trail: str = "") -> str | None:
+        """Make a session that shows a run's window; return its name, None if that is not the run's.
+
+        It ends when its client leaves, or when none came in a minute.
+        """
+        view = new()
+        made = [*making(view, window, session), *_kept(trail, f"={view}:"), *expecting(view)]
+        made += letting_go(view)
+        condition = windows.tagged(window, run_id)
+        there = windows.answers(self._runner, f"{session}:{window}", condition, made)
+        return view if there else None
+
+    def hand_over(self, client: Client, *, socket: str, view: str, read_only: bool = False) -> None:
+        """Let a client's terminal show a view of another server, and come back when that is left.
+
+        Not nested: the terminal has one client at any time.
+        """
+        there = ["tmux", "-u", "-S", socket, *_attach(read_only=read_only), f"={script.a_name(view)}", ";"]
+        there += arrived(view)
+        back = ["tmux", "-u", "-S", self._runner.socket, *_attach(read_only=client.read_only)]
+        back.append(script.an_id(client.session, "$"))
+        words = f"{_shell(there)}; exec {_shell(back)}"
+        library.detach(self._runner, script.a_client(client.name), words)
+
+
+def _is_pane(word: str) -> str:
+    if word.startswith("/"):
+        return script.equal("#{pane_tty}", script.a_client(word))
+    return script.equal("#{pane_id}", script.an_id(word, "%"))
+
+
+def _clients(lines: Sequence[str]) -> list[Client]:
+    # The tag comes last: in a window of somebody else's it may be anything.
+    rows = [line.split(" ", _FIELDS - 1) for line in lines if line.startswith("client ")]
+    whole = sorted((row for row in rows if len(row) == _FIELDS), key=lambda row: int(row[1]), reverse=True)
+    return [_client(row, only=len(whole) == 1) for row in whole]
+
+
+def _client(row: Sequence[str], *, only: bool) -> Client:
+    _, _, name, session, window, pane, control, read_only, view, attached, *more = row
+    ends_session, ends_server, trail, run_id = more
+    client = Client(name, session=session, window=window, pane=pane, control=control == "1")
+    client.read_only = read_only == "1"
+    client.view = view == "1"
+    client.holds_session = attached == "1" and ends_session not in _OFF and not client.view
+    client.holds_server = only and ends_server not in _OFF
+    client.trail = trail
+    client.run_id = run_id
+    return client
+
+
+def _attach(*, read_only: bool = False) -> Command:
+    return ["attach-session", *(["-r"] if read_only else []), "-t"]
+
+
+def _ways(act: Command, window: str, session: str, *, alone: str, trail: str) -> Command:
+    """Return the command that shows a window in its own session, or, if others look at that, in a view."""
+    place = f"{script.an_id(session, '$')}:{script.an_id(window, '@')}"
+    view = new()
+    through = [*making(view, window, session), *_kept(trail, f"={view}:"), [*act, f"={view}:"]]
+    through += letting_go(view)
+    others = script.both("#{session_attached}", f"#{{?{alone},0,1}}")
+    return script.when(place, others, through, [*_kept(trail, f"{session}:"), [*act, place]])
+
+
+def _kept(trail: str, target: str) -> list[Command]:
+    """Return what keeps a trail with a session: no option of it, and no program in it sees it."""
+    if not trail:
+        return []
+    if not _SHELL_SAFE.union(",").issuperset(trail):
+        raise ValueError(f"no trail: {trail!r}")
+    return [["set-environment", "-h", "-t", target, _TRAIL, trail]]
+
+
+def _shell(words: Sequence[str]) -> str:
+    """Return words for a shell that may be any: in single quotes, and none that needs more."""
+    for word in words:
+        if not _SHELL_SAFE.issuperset(word):
+            message = f"The terminal cannot be handed over: {word!r} is no word for every shell."
+            raise Unusable(message, kind="tmux-unreachable", hint="detach, then attach from outside tmux")
+    return " ".join(f"'{word}'" for word in words)
+
+
+_LOOKING = "@tmuxagents_view"  # what a view does every few seconds
+_LEFT = "@tmuxagents_left"  # and what when a client leaves it
+_DETACHED = "client-detached"
+_EXPECTED = "@tmuxagents_expected"  # set on a view that waits for its client
+_LOOK_S = 5
+_UNSEEN_S = 60  # so long a prepared view waits for its client
+# Windows that somebody opened in a view are not ours to end.
+_WANTED = f"#{{||:#{{||:#{{session_attached}},#{{{_EXPECTED}}}}},#{{!=:#{{session_windows}},1}}}}"
+
+
+def new() -> str:
+    """Return a name that no other view has, since nobody could wait for an answer and try the next one."""
+    return f"{windows.VIEW}{os.urandom(6).hex()}"
+
+
+def making(view: str, window: str, session: str) -> list[Command]:
+    """Return what makes a session that has one window, and that window is another session's, too.
+
+    Nothing comes between these commands: the window is where it was when it was looked for.
+    It looks by itself every few seconds whether anybody still looks at it. Not by destroy-unattached: with
+    that, a client that is detached crashes the whole server now and then (seen on 3.3a, group or no group).
+    So the look is a client of its own, which comes when all that is over.
+    """
+    target = f"={view}:"
+    again = script.later(_LOOK_S, target, f"#{{{_LOOKING}}}")
+    look = script.when(target, _WANTED, [again], [_ending(view)])
+    text = script.by_shell(script.when(target, _is_it(view), [look]))
+    return [
+        ["new-session", "-d", "-s", view, "sleep", "60"],  # only until its window is exchanged
+        ["set-option", "-t", target, "destroy-unattached", "off"],
+        ["set-option", "-t", target, _LOOKING, text],
+        ["link-window", "-k", "-s", f"{session}:{window}", "-t", f"{target}^"],
+        again,
+    ]
+
+
+def letting_go(view: str) -> list[Command]:
+    """Return what lets a view end at once when its last client is detached.
+
+    For the end of a list: it asks a shell first, and the server goes on with other things until that answers.
+    """
+    target = f"={view}:"
+    unwanted = script.both(_is_it(view), f"#{{?{_WANTED},0,1}}")
+    left = script.by_shell(script.when(target, unwanted, [_ending(view)]))
+    look = script.script(["run-shell", "-b", "-t", target, f"#{{{_LEFT}}}"])
+    hook = script.script(["set-hook", "-t", target, _DETACHED, look])
+    return [
+        ["set-option", "-t", target, _LEFT, left],
+        # A person's hook would not be run where there is one of the session's own.
+        ["if-shell", f"! tmux show-hooks -g {_DETACHED} | grep -q ' '", hook],
+    ]
+
+
+def expecting(view: str) -> list[Command]:
+    """Return what lets a view wait for its client, and end if none has come in a minute."""
+    let_go = script.later(_UNSEEN_S, f"={view}:", script.by_shell(arrived(view)))
+    return [["set-option", "-t", f"={view}:", _EXPECTED, "1"], let_go]
+
+
+def arrived(view: str) -> Command:
+    """Return the command that lets a view end as soon as nobody looks at it."""
+    return ["set-option", "-u", "-t", f"={view}:", _EXPECTED]
+
+
+def _is_it(view: str) -> str:
+    return script.equal("#{session_name}", view)
+
+
+def _ending(view: str) -> Command:
+    return ["kill-session", "-t", f"={view}"]

@@ -1,0 +1,88 @@
+"""Where a run's window goes: which tmux server, which session, under which names. Pure.
+
+Whatever a person wrote becomes letters that mean nothing to tmux: to it a name is code.
+"""
+
+from __future__ import annotations
+
+import hashlib
+import unicodedata
+
+from tmuxagents.errors import BadRequest
+
+TYPE_CHECKING = False
+if TYPE_CHECKING:
+    from collections.abc import Mapping
+
+OWN = "tmuxagents"  # the server that is ours alone
+_LONGEST = 32  # of a window's name
+_LONGEST_PROJECT = 24  # with the longest suffix a session's name has 48 letters
+_LETTERS = frozenset("abcdefghijklmnopqrstuvwxyz0123456789_-")
+_SUFFIXES = (4, 8, 16)
+
+# Where the choice of a server came from.
+FLAG, ENVIRONMENT, SETTING, CALLER, DEFAULT = "flag", "environment", "setting", "caller", "default"
+
+
+class Place:
+    """A server by its absolute socket path, and why this one. `own`: its options are ours to set."""
+
+    __slots__ = ("own", "socket", "source", "warning")
+
+    def __init__(self, socket: str, source: str, *, own: bool, warning: str | None = None) -> None:
+        self.socket = socket
+        self.source = source
+        self.own = own
+        self.warning = warning
+
+
+def choose(
+    wanted: Mapping[str, str | None], *, folder: str, caller: str | None = None, caller_lives: bool = False
+) -> Place:
+    """Choose the server: by flag, variable or setting, else the caller's, else our own.
+
+    `wanted` is by source; `folder` is where tmux keeps the sockets of names; `caller` the socket in `$TMUX`.
+    """
+    own = f"{folder}/{OWN}"
+    for source in (FLAG, ENVIRONMENT, SETTING):
+        name = wanted.get(source)
+        if name:
+            socket = socket_path(name, folder, source)
+            return Place(socket, source, own=socket == own)
+    if caller and caller_lives:
+        return Place(caller, CALLER, own=caller == own)
+    warning = f"$TMUX names a tmux server that is gone ({caller}): ignored." if caller else None
+    return Place(own, DEFAULT, own=True, warning=warning)
+
+
+def socket_path(wanted: str, folder: str, source: str) -> str:
+    """Return the absolute path of a socket that is given as tmux's `-L` name or as a path."""
+    if not wanted.isprintable() or ("/" in wanted and not wanted.startswith("/")) or wanted in (".", ".."):
+        hint = "give a name as to tmux -L, or an absolute path as to tmux -S"
+        kind = "usage" if source == FLAG else "bad-settings"
+        raise BadRequest(f"{wanted!r} names no tmux socket.", kind=kind, hint=hint, field=source)
+    return wanted if wanted.startswith("/") else f"{folder}/{wanted}"
+
+
+def owner(project: str) -> str:
+    """Return what a session carries to tell whose it is."""
+    return hashlib.sha256(project.encode("utf-8", "surrogateescape")).hexdigest()[: _SUFFIXES[-1]]
+
+
+def session_names(project: str) -> tuple[str, ...]:
+    """Return the names of a project's session, the later ones for when others have the earlier ones."""
+    last = project.rstrip("/").rpartition("/")[2]
+    return numbered(f"agents-{safe_name(last, 'project', longest=_LONGEST_PROJECT)}", owner(project))
+
+
+def numbered(name: str, owner_: str) -> tuple[str, ...]:
+    """Return names for a session, the later ones for when somebody else has the earlier ones."""
+    return (name, *(f"{name[: _LONGEST - 1]}-{owner_[:length]}" for length in _SUFFIXES))
+
+
+def safe_name(text: str, otherwise: str, *, longest: int = _LONGEST) -> str:
+    """Return what is left of a text in letters that are safe in names; `otherwise` where nothing is."""
+    plain = unicodedata.normalize("NFKD", text.lower())
+    letters = "".join(letter for letter in plain if not unicodedata.combining(letter))
+    kept = "".join(letter if letter in _LETTERS else " " for letter in letters)
+    return "-".join(kept.split())[:longest].strip("-_") or otherwise

@@ -1,0 +1,247 @@
+"""The one way to tmux: by argv, to a named socket, bounded in time, with the meaning of what it answers.
+
+A question has three answers: what tmux says, `NoServer`, and `Unanswered`, which is not "no": a command that
+was given up may still be carried out when a stopped server goes on. All calls of libtmux come this way, too.
+
+Touches: tmux.
+"""
+
+from __future__ import annotations
+
+import os
+import subprocess
+
+from tmuxagents.errors import Unusable
+from tmuxagents.tmux import servers
+
+TYPE_CHECKING = False
+if TYPE_CHECKING:
+    from collections.abc import Mapping, Sequence
+
+    Command = Sequence[str]
+
+LIMIT_S = 5.0
+OLDEST = (3, 2, "a")
+_SLASHING = "3.4"  # prints a backslash before each `$` of a name, and nothing else so
+_NOWHERE = "/"  # where a tmux client stands that has no reason to stand elsewhere
+
+# What a server that we start gets of the environment. It passes it to every window that is ever opened there,
+# so nothing of a run, of a parent agent or of the first launcher's keys may be in it. The rest (agent socket,
+# display) comes with whoever attaches, by tmux's own update-environment.
+_KEPT = frozenset(
+    {
+        *("PATH", "HOME", "SHELL", "USER", "LOGNAME", "LANG", "LANGUAGE", "TZ", "TMPDIR"),
+        *("TMUX_TMPDIR", "LD_LIBRARY_PATH"),
+    }
+)
+_KEPT_FAMILIES = ("LC_", "XDG_")
+
+_client: str | None = None  # the version of the tmux on PATH
+_known: dict[str, str] = {}  # socket -> the version of its server
+
+
+class Unanswered(Unusable):
+    """Nothing came in time: nobody knows whether the command was, or will be, carried out."""
+
+
+class NoServer(Unusable):
+    """Nobody listens at this socket. Its server may still live: a socket can be removed under it."""
+
+
+class Denied(Unusable):
+    """We may not talk to this socket."""
+
+
+class Dying(NoServer):
+    """The server ended while it was asked; the next one can be started in a moment."""
+
+
+class Refused(Unusable):
+    """Tmux answered that it did not do it, in its own words."""
+
+
+class Answer:
+    """What one call of tmux came to."""
+
+    __slots__ = ("code", "error", "text")
+
+    def __init__(self, code: int, text: str, error: str) -> None:
+        self.code = code
+        self.text = text
+        self.error = error.strip()
+
+    @property
+    def lines(self) -> list[str]:
+        """Return the printed lines."""
+        return self.text.removesuffix("\n").split("\n") if self.text else []
+
+
+class Runner:
+    """All calls to one server. A server that a call starts keeps `umask` for its windows."""
+
+    __slots__ = ("socket", "umask")
+
+    def __init__(self, socket: str, umask: int | None = None) -> None:
+        self.socket = socket
+        self.umask = umask
+
+    def run(self, *commands: Command, text: bytes | None = None, folder: str = _NOWHERE) -> Answer:
+        """Carry out commands, one after the other, in one call; the first that fails ends it.
+
+        Raises Unanswered, NoServer, Denied, Dying, and Unusable where tmux is missing or too old.
+        """
+        ask_version = self.socket not in _known
+        asked = [("display-message", "-p", "#{version}"), *commands] if ask_version else commands
+        answer = call(self.socket, listed(asked), text=text, folder=folder, umask=self.umask)
+        if ask_version and answer.text:  # nothing at all: not even read by tmux, which its words will tell
+            version, _, answer.text = answer.text.partition("\n")
+            refuse_old(version, f"The tmux server at {self.socket}")
+            _known[self.socket] = version
+        if _known.get(self.socket) == _SLASHING:
+            answer.text = _without_slashes(answer.text)
+        return answer
+
+    def ask(self, *commands: Command, text: bytes | None = None) -> list[str]:
+        """Return the lines that commands print; raise Refused if tmux did not carry all of them out."""
+        answer = self.run(*commands, text=text)
+        if answer.code != 0:
+            raise refusal(answer, "tmux-unreachable")
+        return answer.lines
+
+
+def refusal(answer: Answer, kind: str) -> Refused:
+    """Return the error for an answer that says no."""
+    return Refused(f"tmux says: {answer.error or answer.code}.", kind=kind)
+
+
+def listed(commands: Sequence[Command]) -> list[str]:
+    """Return one command line of several commands."""
+    words: list[str] = []
+    for command in commands:
+        words += [*([";"] if words else []), *map(closed, command)]
+    return words
+
+
+def closed(word: str) -> str:
+    """Return a word that is no separator: tmux ends a command at any word with a semicolon at its end."""
+    return f"{word[:-1]}\\;" if word.endswith(";") else word
+
+
+def call(
+    socket: str,
+    words: Sequence[str],
+    *,
+    text: bytes | None = None,
+    folder: str = _NOWHERE,
+    umask: int | None = None,
+) -> Answer:
+    """Call tmux once with words that are already closed; raise where that is no answer."""
+    if socket not in _known:
+        try:
+            servers.refuse_foreign(socket)
+        except FileNotFoundError as error:
+            raise _no_server(socket) from error
+    answer = _spawn(["-S", socket, *words], text=text, folder=folder, umask=umask, asked=f" at {socket}")
+    if answer.code != 0:
+        _raise_meaning(answer.error, socket)
+    return answer
+
+
+def _spawn(
+    words: list[str], *, text: bytes | None, folder: str, umask: int | None, asked: str = ""
+) -> Answer:
+    """Run the program; -u, since without it LC_ALL=C makes underscores of what is not ASCII."""
+    try:
+        # run() kills the client at the limit and then waits for it alone. Popen with communicate() would
+        # go on waiting for the end of the pipe, which a stopped server holds as well.
+        done = subprocess.run(
+            ["tmux", "-u", *words],
+            input=text,
+            stdin=None if text is not None else subprocess.DEVNULL,
+            capture_output=True,
+            check=False,
+            timeout=LIMIT_S,
+            cwd=folder,
+            env=scrubbed(os.environ),
+            umask=-1 if umask is None else umask,
+        )
+    except subprocess.TimeoutExpired as error:
+        message = f"tmux{asked} did not answer within {LIMIT_S:g} s."
+        hint = "is its server stopped? A look: ps -C tmux -o pid,stat,args"
+        raise Unanswered(message, kind="tmux-unreachable", hint=hint) from error
+    except (FileNotFoundError, PermissionError) as error:
+        message = "There is no tmux on PATH."
+        raise Unusable(message, kind="tmux-missing", hint="install it: apt install tmux") from error
+    except OSError as error:  # no more processes, descriptors or memory
+        message = f"tmux cannot be started: {error.strerror}."
+        raise Unusable(message, kind="tmux-unreachable", hint="what is used up? ulimit -a") from error
+    return Answer(done.returncode, _decoded(done.stdout), _decoded(done.stderr))
+
+
+def _decoded(text: bytes) -> str:
+    return text.decode("utf-8", "replace")
+
+
+def scrubbed(environment: Mapping[str, str]) -> dict[str, str]:
+    """Return what a tmux server that is started now may know."""
+    return {
+        name: value for name, value in environment.items() if name in _KEPT or name.startswith(_KEPT_FAMILIES)
+    }
+
+
+def _without_slashes(text: str) -> str:
+    """Return what was meant where each `$` of a name was printed with a backslash before it."""
+    first, *parts = text.split("\\$")
+    return first + "".join(f"${part}" if _begins_name(part) else f"\\${part}" for part in parts)
+
+
+def _begins_name(text: str) -> bool:
+    return text[:1] in ("_", "{") or (text[:1].isascii() and text[:1].isalpha())
+
+
+def _raise_meaning(error: str, socket: str) -> None:
+    """Raise what a failed call means, if it means that there is no server to talk to."""
+    if "server exited unexpectedly" in error or "lost server" in error:
+        raise _no_server(socket, Dying)
+    if "no server running on" in error or ("error connecting to" in error and "No such file" in error):
+        raise _no_server(socket)
+    if "error connecting to" in error or "error creating" in error or "couldn't create directory" in error:
+        words = f"tmux cannot be reached: {error}."
+        short = "set TMUX_TMPDIR to a folder with a shorter path"
+        hint = short if "too long" in error else f"allow this program to use {socket}"
+        raise Denied(words, kind="tmux-unreachable", hint=hint)
+    if "protocol version mismatch" in error:
+        words = f"The tmux server at {socket} and the tmux on PATH are of different ages: {error}."
+        raise Unusable(words, kind="tmux-old", hint="end that server when its sessions are no longer needed")
+
+
+def _no_server(socket: str, fault: type[NoServer] = NoServer) -> NoServer:
+    hint = "if it still runs, its socket was removed: kill -USR1 and its pid make it again"
+    return fault(f"No tmux server answers at {socket}.", kind="tmux-unreachable", hint=hint)
+
+
+# --- versions ---------------------------------------------------------------------------------------------
+
+
+def client_version() -> str:
+    """Return the version of the tmux on PATH, asked once; raise Unusable if it is missing or too old."""
+    global _client  # noqa: PLW0603  (once a process)
+    if _client is None:
+        said = _spawn(["-V"], text=None, folder=_NOWHERE, umask=None).text.strip()
+        name, _, version = said.partition(" ")
+        refuse_old(version if name == "tmux" else "", "The tmux on PATH")
+        _client = version
+    return _client
+
+
+def refuse_old(version: str, what: str) -> None:
+    """Raise Unusable for a tmux below 3.2a; what has no number in its version is newer than any that has."""
+    digits = version.removeprefix("next-")
+    major, _, rest = digits.partition(".")
+    if major and not major.isdigit():
+        return
+    minor = rest[: len(rest) - len(rest.lstrip("0123456789"))]
+    letter = rest.removeprefix(minor)[:1]
+    if not major or (int(major), int(minor or 0), letter) < OLDEST:
+        words = f"{what} is too old: it says {version!r}, and 3.2a is the least."
+        raise Unusable(words, kind="tmux-old", hint="install a newer tmux, then end the old server")

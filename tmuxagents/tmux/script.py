@@ -1,0 +1,122 @@
+"""What tmux reads: commands inside commands, conditions, and the words that may stand in them. Touches: tmux.
+
+A name, a target, a directory and a format are code to tmux: `#(…)` in them runs a shell. So whatever enters
+one passes a check of this module first. A word of ours that fails it is a bug of ours, hence the ValueError.
+"""
+
+from __future__ import annotations
+
+TYPE_CHECKING = False
+if TYPE_CHECKING:
+    from collections.abc import Sequence
+
+    Command = Sequence[str]
+
+_DIGITS = frozenset("0123456789")
+_HEX = _DIGITS | frozenset("abcdef")
+_NAME = frozenset("abcdefghijklmnopqrstuvwxyz0123456789_-")
+_BARE = _NAME | frozenset("ABCDEFGHIJKLMNOPQRSTUVWXYZ")
+_PLAIN = _BARE | frozenset(" _./:=@,+-")
+_LONGEST_NAME = 48
+
+
+# --- words ------------------------------------------------------------------------------------------------
+
+
+def an_id(word: str, sign: str) -> str:
+    """Return an id of tmux: a sign (`@` window, `%` pane, `$` session) and a number."""
+    if not (word.startswith(sign) and _all(word[1:], _DIGITS)):
+        raise ValueError(f"no id of tmux: {word!r}")
+    return word
+
+
+def a_run(word: str) -> str:
+    """Return a run's id, which is what a window's tag holds."""
+    if not (len(word) == 16 and _all(word, _HEX)):  # noqa: PLR2004  (the contract's length)
+        raise ValueError(f"no id of a run: {word!r}")
+    return word
+
+
+def a_name(word: str) -> str:
+    """Return a name of a window or session, or a word of state."""
+    if not (_all(word, _NAME) and word[0] not in "-_" and len(word) <= _LONGEST_NAME):
+        raise ValueError(f"no name for tmux: {word!r}")
+    return word
+
+
+def a_client(word: str) -> str:
+    """Return a client's name, which is the path of its terminal."""
+    if not _all(word, _BARE | frozenset("./")):
+        raise ValueError(f"no name of a client: {word!r}")
+    return word
+
+
+def _all(word: str, letters: frozenset[str]) -> bool:
+    return bool(word) and letters.issuperset(word)
+
+
+# --- formats ----------------------------------------------------------------------------------------------
+
+
+def equal(left: str, right: str) -> str:
+    """Return the condition that two things are the same."""
+    return f"#{{==:{left},{right}}}"
+
+
+def both(left: str, right: str) -> str:
+    """Return the condition that both hold."""
+    return f"#{{&&:{left},{right}}}"
+
+
+# --- commands inside commands -----------------------------------------------------------------------------
+
+
+def quoted(word: str) -> str:
+    """Return a word as tmux's parser reads it back, to the byte: all but the plainest letters as octal."""
+    if _all(word, _BARE):
+        return word
+    letters = (
+        chr(byte) if chr(byte) in _PLAIN else f"\\{byte:03o}"
+        for byte in word.encode("utf-8", "surrogateescape")
+    )
+    return '"' + "".join(letters) + '"'
+
+
+def script(*commands: Command) -> str:
+    """Return commands as one text. The first that fails ends it."""
+    return " ; ".join(" ".join(map(quoted, command)) for command in commands)
+
+
+def when(target: str, condition: str, then: Sequence[Command], otherwise: Sequence[Command] = ()) -> Command:
+    """Return the command that looks and acts in one step inside the server: nothing can come between.
+
+    A target that is not there makes tmux look at another one instead of failing: the condition must name it.
+    """
+    scripts = [script(*commands) for commands in (then, otherwise) if commands]
+    return ["if-shell", "-F", "-t", target, condition, *scripts]
+
+
+def later(seconds: int, target: str, text: str) -> Command:
+    """Return the command that waits inside the server and then runs a text, expanded now, by /bin/sh.
+
+    Not `run-shell -C`: what that runs later goes to the queue of the client that was used last when it was
+    armed, and is lost if that client, which may be anybody's, has left by then (seen on 3.3a).
+    """
+    at_least_s = max(1, int(seconds))  # what arms itself again must not turn without a pause
+    return ["run-shell", "-b", "-d", str(at_least_s), "-t", target, text]
+
+
+def by_shell(command: Command) -> str:
+    """Return a command of tmux for /bin/sh on the server. It knows its server by $TMUX.
+
+    Silent and always successful: else tmux would show its words in a pane.
+    """
+    if any("'" in word for word in command):
+        raise ValueError(f"no word for a shell: {list(command)!r}")
+    words = " ".join(f"'{word}'" for word in command)
+    return f"tmux {words} >/dev/null 2>&1; exit 0"
+
+
+def say(word: str) -> Command:
+    """Return the command that prints a fixed word: how a script tells which way it went."""
+    return ["display-message", "-p", word]

@@ -1,0 +1,249 @@
+"""Which server is which, without asking it: by its socket, and by the process that listens there.
+
+No decision is made here: which server a run goes to is tmux/place.
+
+Touches: tmux.
+"""
+
+from __future__ import annotations
+
+import contextlib
+import errno
+import os
+import socket as sockets
+import stat
+import struct
+
+from tmuxagents.errors import Unusable
+from tmuxagents.system import process
+
+TYPE_CHECKING = False
+if TYPE_CHECKING:
+    from collections.abc import Mapping
+
+UNKNOWN = 0  # somebody listens, but who cannot be said (another pid namespace, a queue that is full)
+_CREDENTIALS = struct.Struct("3i")
+_OTHERS_WRITE = stat.S_IWGRP | stat.S_IWOTH
+_EVERYBODY = ["0", "0", "4294967295"]  # the users that are known outside of all user namespaces
+_LONGEST_PATH = 107  # bytes of a socket that the kernel has room for
+
+
+class Server:
+    """One life of one server: the same only if socket, pid and start time all agree."""
+
+    __slots__ = ("pid", "socket", "start_time")
+
+    def __init__(self, socket: str, pid: int, start_time: int | None) -> None:
+        self.socket = socket
+        self.pid = pid
+        self.start_time = start_time  # clock ticks since boot, as in wrapper.json; None: not of this machine
+
+    def __eq__(self, other: object) -> bool:
+        mine = (self.socket, self.pid, self.start_time)
+        return isinstance(other, Server) and mine == (other.socket, other.pid, other.start_time)
+
+    def __hash__(self) -> int:
+        return hash((self.socket, self.pid, self.start_time))
+
+    @property
+    def lives(self) -> bool:
+        """Say whether its process is there, whatever became of its socket."""
+        return self.start_time is not None and process.start_time(self.pid) == self.start_time
+
+
+class Caller:
+    """Where in tmux somebody calls from, as `$TMUX` and `$TMUX_PANE` say."""
+
+    __slots__ = ("lives", "pane", "server")
+
+    def __init__(self, server: Server, pane: str | None, *, lives: bool) -> None:
+        self.server = server
+        self.pane = pane
+        self.lives = lives
+
+
+def server_of(socket: str, pid: int) -> Server:
+    """Return the record of a server that says it has this pid."""
+    return Server(os.path.realpath(socket), pid, process.start_time(pid))
+
+
+def caller(environment: Mapping[str, str]) -> Caller | None:
+    """Return where the caller is; None outside tmux. It lives if exactly the server that is named listens."""
+    path, pid, session = [*environment.get("TMUX", "").rsplit(",", 2), "", ""][:3]
+    if not (path.startswith("/") and pid.isascii() and pid.isdigit() and session):
+        return None
+    listener = listening(path)
+    lives = listener in (UNKNOWN, int(pid))
+    return Caller(server_of(path, int(pid)), environment.get("TMUX_PANE"), lives=lives)
+
+
+def listening(path: str) -> int | None:
+    """Return the pid of who listens at a socket; None if nobody does. No tmux process, and it never waits."""
+    try:
+        pid, _ = _peer(path)
+    except BlockingIOError:
+        return UNKNOWN
+    except OSError:
+        return None
+    return pid
+
+
+def _peer(path: str) -> tuple[int, int]:
+    """Return pid and user of who listens at a socket. It is told nothing."""
+    with sockets.socket(sockets.AF_UNIX, sockets.SOCK_STREAM | sockets.SOCK_NONBLOCK) as probe:
+        probe.connect(path)
+        said = probe.getsockopt(sockets.SOL_SOCKET, sockets.SO_PEERCRED, _CREDENTIALS.size)
+    pid, user, _ = _CREDENTIALS.unpack(said)
+    return pid, user
+
+
+def is_denied(path: str) -> bool:
+    """Say whether we may not talk to a socket, as in a sandbox. Nobody needs to listen there."""
+    with sockets.socket(sockets.AF_UNIX, sockets.SOCK_STREAM | sockets.SOCK_NONBLOCK) as probe:
+        try:
+            return probe.connect_ex(path) in (errno.EACCES, errno.EPERM)
+        except OSError:
+            return False  # it is too long to be one
+
+
+def socket_folder(environment: Mapping[str, str]) -> str:
+    """Return the folder where tmux keeps the sockets of its `-L` names."""
+    named = environment.get("TMUX_TMPDIR")
+    base = named if named and os.path.exists(named) else "/tmp"  # noqa: S108  (as tmux itself)
+    return f"{os.path.realpath(base)}/tmux-{os.getuid()}"
+
+
+def resolved(socket: str) -> str:
+    """Return the path that tmux is given: no links lead to the folder, though the last two may be some."""
+    folder, name = os.path.split(socket)
+    above, last = os.path.split(folder)
+    if last in ("", ".", ".."):
+        return os.path.join(os.path.realpath(folder), name)
+    return os.path.join(os.path.realpath(above), last, name)
+
+
+def refuse_impossible(socket: str) -> None:
+    """Refuse a path at which no socket can be, or that is not ours alone. Nothing is made."""
+    if len(os.fsencode(socket)) > _LONGEST_PATH:
+        message = f"There can be no tmux socket at {socket}: {os.strerror(errno.ENAMETOOLONG)}."
+        hint = "give -L a shorter name, or set TMUX_TMPDIR to a folder with a shorter path"
+        raise Unusable(message, kind="tmux-unreachable", hint=hint)
+    path = resolved(socket)
+    with contextlib.suppress(FileNotFoundError):
+        refuse_foreign(path)
+    folder = os.path.dirname(path)
+    try:
+        os.stat(f"{folder if os.path.lexists(folder) else os.path.dirname(folder)}/")
+    except PermissionError:
+        return  # a sandbox, it seems: is_denied and may_be_made say so
+    except OSError as error:
+        raise _no_socket(socket, error) from error
+
+
+def may_be_made(socket: str) -> bool:
+    """Say whether a server could make its socket, and the folder of that as make_folder would."""
+    folder = os.path.dirname(socket)
+    there = folder if os.path.isdir(folder) else os.path.dirname(folder)
+    return os.access(there, os.W_OK | os.X_OK)
+
+
+def make_folder(socket: str) -> None:
+    """Make the folder of a socket as tmux makes it for `-L`, and refuse one that is not ours alone."""
+    folder = os.path.dirname(socket)
+    with contextlib.suppress(OSError):  # why there is none is told by the look that follows
+        os.mkdir(folder, 0o700)
+    try:
+        os.stat(f"{folder}/")
+        refuse_foreign(socket)
+    except OSError as error:
+        raise _no_socket(socket, error) from error
+
+
+def _no_socket(socket: str, error: OSError) -> Unusable:
+    message = f"There can be no tmux socket at {socket}: {error.strerror}."
+    hint = "make its folder, or set TMUX_TMPDIR to one of yours"
+    return Unusable(message, kind="tmux-unreachable", hint=hint)
+
+
+# --- ours alone -------------------------------------------------------------------------------------------
+
+
+def refuse_foreign(socket: str) -> None:
+    """Raise Unusable for a resolved path that is not ours alone, or at which another user listens.
+
+    A client obeys its server: it becomes a program, it writes a file. So before a client is started its
+    server has to be ours, and nobody else may be able to put another one there. That stays so: only we and
+    root can change the folders on the way, the socket and the lock beside it.
+    Raises FileNotFoundError where the folder is missing, and anybody could make it.
+    """
+    folder = os.path.dirname(socket)
+    shared = False
+    try:
+        for path in _above(folder):
+            shared = _refuse_changeable(path, folder)
+        _refuse_shared(folder)
+    except FileNotFoundError:
+        if shared:
+            raise
+        return
+    except OSError:
+        return  # we may not look, and no client may
+    try:
+        foreign = os.lstat(socket).st_uid != os.getuid() or _peer(socket)[1] != os.getuid()
+    except OSError:
+        return  # nobody listens, or somebody who is busy, at a socket of ours
+    if foreign:
+        raise _foreign(f"The tmux server at {socket} belongs to another user.")
+
+
+def _above(folder: str) -> list[str]:
+    """Return the folders above a folder, from the root on."""
+    found = []
+    while folder != os.path.dirname(folder):
+        folder = os.path.dirname(folder)
+        found.append(folder)
+    return found[::-1]
+
+
+def _refuse_changeable(path: str, folder: str) -> bool:
+    """Refuse a folder above in which others can exchange what is ours; say whether they can add to it."""
+    facts = os.lstat(path)
+    shared = bool(facts.st_mode & _OTHERS_WRITE)
+    if facts.st_uid != os.getuid() and not _is_root(facts.st_uid):
+        raise _open_to_others(folder, f"{path} belongs to another user")
+    if stat.S_ISLNK(facts.st_mode) or (shared and not facts.st_mode & stat.S_ISVTX):
+        raise _open_to_others(folder, f"others can change {path}")
+    return shared
+
+
+def _refuse_shared(folder: str) -> None:
+    """Refuse a folder of sockets that is not ours alone; a sticky one lets others be first."""
+    facts = os.lstat(folder)
+    if facts.st_uid != os.getuid():
+        raise _open_to_others(folder, "it belongs to another user")
+    if stat.S_ISLNK(facts.st_mode):
+        raise _open_to_others(folder, "it is a link")
+    if facts.st_mode & _OTHERS_WRITE:
+        raise _open_to_others(folder, f"its mode is {stat.S_IMODE(facts.st_mode):04o}")
+
+
+def _is_root(user: int) -> bool:
+    """Say whether a user is root. In a user namespace that does not know root, the kernel says "nobody"."""
+    if user == 0:
+        return True
+    try:
+        with open("/proc/self/uid_map", encoding="utf-8") as users:
+            is_apart = users.read().split() != _EVERYBODY
+        with open("/proc/sys/kernel/overflowuid", encoding="utf-8") as nobody:
+            return is_apart and user == int(nobody.read())
+    except OSError:
+        return False
+
+
+def _open_to_others(folder: str, why: str) -> Unusable:
+    return _foreign(f"Others could put a tmux socket into {folder}: {why}.")
+
+
+def _foreign(message: str) -> Unusable:
+    hint = "name a folder of yours that nobody else can write to: by -L, TMUX_TMPDIR, or without TMUX"
+    return Unusable(message, kind="tmux-unreachable", hint=hint)

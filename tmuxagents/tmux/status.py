@@ -1,0 +1,111 @@
+"""The status line: one option, set once in a server's life, over hidden variables that change. Touches: tmux.
+
+Below libtmux: the watcher pushes up to four times a second. Setting an option redraws every screen whole,
+setting a variable redraws nothing, and `refresh-client -S` redraws the status line alone.
+"""
+
+from __future__ import annotations
+
+import os
+
+from tmuxagents.tmux import script
+
+TYPE_CHECKING = False
+if TYPE_CHECKING:
+    from collections.abc import Mapping, Sequence
+
+    from tmuxagents.tmux.runner import Command, Runner
+
+TEXT = "status"
+COUNTS = ("running", "queued", "waiting", "completed", "failed", "aborted", "total")
+NAMES = (TEXT, *COUNTS)
+_TURN = "TMUXAGENTS_SHOWN_TURN"  # another one with each push
+_CLIENT = "#{client_control_mode} #{client_name}"
+
+
+class Status:
+    """What a server's clients see of the counts."""
+
+    __slots__ = ("_runner",)
+
+    def __init__(self, runner: Runner) -> None:
+        self._runner = runner
+
+    def declare(self) -> bool:
+        """Set `@tmuxagents_status`, `@tmuxagents_running` and so on; say whether they were not set yet."""
+        lines = self._runner.ask(["show-options", "-gqv", _option(TEXT)])
+        if lines == [_format(TEXT)]:
+            return False
+        self._runner.ask(*(["set-option", "-g", _option(name), _format(name)] for name in NAMES))
+        return True
+
+    def push(self, values: Mapping[str, str], then: Sequence[tuple[float, str]] = ()) -> None:
+        """Show values, by the names in NAMES, to every client: two calls of tmux.
+
+        `then`: in so many seconds the text becomes this, if nothing was pushed meanwhile. The server does it
+        by itself: whoever pushed may be gone by then.
+        """
+        turn = os.urandom(6).hex()
+        changes: list[Command] = [
+            ["set-environment", "-gh", _variable(name), _checked(text)] for name, text in values.items()
+        ]
+        changes.append(["set-environment", "-gh", _TURN, turn])
+        changes += [_later(seconds, _checked(text), turn) for seconds, text in then]
+        rows = self._runner.ask(["list-clients", "-F", _CLIENT])
+        clients = [row.removeprefix("0 ") for row in rows if row.startswith("0 /")]  # those with a terminal
+        self._runner.ask(*changes, *(_refresh(client) for client in clients))
+
+    def message(self) -> bool:
+        """Show the status text as a message to every client; say whether this tmux can do that harmlessly.
+
+        Before 3.6 a message stops all that is drawn on a screen. There -C is no flag (in 3.2 no option), as
+        tmux says.
+        """
+        rows = self._runner.ask(["list-clients", "-F", _CLIENT])
+        for client in (row.removeprefix("0 ") for row in rows if row.startswith("0 /")):
+            shown = ["display-message", "-C", "-c", script.a_client(client), _format(TEXT)]
+            answer = self._runner.run(shown)
+            if answer.code != 0 and ("flag" in answer.error or "option" in answer.error):
+                return False
+        return True
+
+    def withdraw(self) -> None:
+        """Take everything away again."""
+        options = [["set-option", "-gqu", _option(name)] for name in NAMES]
+        variables = [*map(_variable, NAMES), _TURN]
+        self._runner.ask(*options, *(["set-environment", "-gu", name] for name in variables))
+
+
+def _option(name: str) -> str:
+    return f"@tmuxagents_{name}"
+
+
+def _variable(name: str) -> str:
+    if name not in NAMES:
+        raise ValueError(f"the status line has no {name!r}")
+    return f"TMUXAGENTS_SHOWN_{name.upper()}"
+
+
+def _format(name: str) -> str:
+    return f"#{{{_variable(name)}}}"
+
+
+def _checked(text: str) -> str:
+    """Return a text for the status line: there `#[…]` would be obeyed."""
+    if "#" in text or not text.isprintable():
+        raise ValueError(f"no text for a status line: {text!r}")
+    return text
+
+
+def _later(seconds: float, text: str, turn: str) -> Command:
+    """Return what makes the text another one after a time, unless something was pushed meanwhile."""
+    same = script.equal(f"#{{{_TURN}}}", turn)
+    change = script.script(["set-environment", "-gh", _variable(TEXT), text], ["refresh-client", "-S"])
+    words = script.by_shell(["if-shell", "-F", same, change])
+    # What run-shell gets is a format, expanded when it is armed: doubled signs come out single.
+    return ["run-shell", "-b", "-d", str(max(1, round(seconds))), words.replace("#", "##")]
+
+
+def _refresh(client: str) -> Command:
+    """Return what redraws a client's status line; one that has just left does not end the other commands."""
+    return ["if-shell", "-F", "1", script.script(["refresh-client", "-S", "-t", script.a_client(client)])]

@@ -1,0 +1,214 @@
+"""What the tools answer, in words and as JSON: results, refusals, progress. Their runs come as documents.
+
+The words of delegate_to_subagents and of the sessions behind it are in views/board and runs/conversation.
+
+Pure.
+"""
+
+from __future__ import annotations
+
+from tmuxagents import records
+from tmuxagents.presets import describe
+from tmuxagents.presets import fields as preset_fields
+from tmuxagents.runs import documents, words
+from tmuxagents.text import safe
+
+TYPE_CHECKING = False
+if TYPE_CHECKING:
+    from collections.abc import Iterable, Mapping, Sequence
+    from typing import Any
+
+    from tmuxagents.errors import TmuxAgentsError
+    from tmuxagents.runs.words import Shown
+
+    Run = Mapping[str, Any]
+
+SINGLE, PARALLEL, BACKGROUND = "single", "parallel", "background"
+NO_ACTIVE = "No active background runs."
+NONE_AT_ALL = "No background runs."
+NO_PROFILES = (
+    "No subagent profiles found. Add .md files to ~/.pi/agent/agent-profiles/ or .pi/agent-profiles/."
+)
+# What is told of a run where every word is paid for.
+_TOLD = (
+    *("runId", "sessionId", "name", "preset", "profileName", "status", "state", "reason", "errorMessage"),
+    *("activity", "model", "elapsedSeconds", "toolCount"),
+)
+_COUNTED = (records.QUEUED, records.RUNNING, *records.ENDED)
+
+
+# --- documents --------------------------------------------------------------------------------------------
+
+
+def _content(text: str) -> list[dict[str, str]]:
+    return [{"type": "text", "text": text}]
+
+
+def result(text: str, details: Mapping[str, Any]) -> dict[str, Any]:
+    """Return the document of a tool that was carried out, whatever its children did."""
+    return {"content": _content(text), "details": details, "isError": False}
+
+
+def refused(problem: TmuxAgentsError, *, log: str | None = None) -> dict[str, Any]:
+    """Return the document of a call that was refused."""
+    return {
+        "content": _content(safe.text(problem.message)),
+        "details": documents.error(problem, log=log),
+        "isError": True,
+    }
+
+
+def progress(text: str, details: Mapping[str, Any], *, view: str | None = None) -> dict[str, Any]:
+    """Return one line of a call that is still carried out. `view`: what a screen has room for."""
+    shown = {} if view is None else {"view": view}
+    return {"type": "progress", "content": _content(text), "details": details, **shown}
+
+
+def compact(details: Mapping[str, Any]) -> dict[str, Any]:
+    """Return details without what the text says anyway, or nobody's context has room for."""
+    return {key: _compact(value) for key, value in details.items()}
+
+
+def _compact(value: Any) -> Any:
+    if isinstance(value, list):
+        return [_compact(entry) for entry in value]
+    if not isinstance(value, dict) or "runId" not in value:
+        return value
+    return {key: value[key] for key in _TOLD if value.get(key) is not None}
+
+
+def counts(runs: Iterable[Run]) -> dict[str, int]:
+    """Return the counts of some runs."""
+    words = [run["status"] for run in runs]
+    return {**{status: words.count(status) for status in _COUNTED}, "total": len(words)}
+
+
+# --- subagent ---------------------------------------------------------------------------------------------
+
+
+def call_details(mode: str, runs: Sequence[Run], *, ended: bool) -> dict[str, Any]:
+    """Return `details` of subagent, while it works and at its end."""
+    good = all(run["status"] == records.COMPLETED for run in runs)
+    status = "running" if not ended else records.COMPLETED if good else records.FAILED
+    return {"mode": mode, "status": status, "runs": list(runs), "counts": counts(runs)}
+
+
+def call_progress(mode: str, runs: Sequence[Run]) -> str:
+    """Return what the children of subagent do now."""
+    if mode == SINGLE:
+        return safe.text(_doing(runs[0]))
+    return "\n".join(
+        f"[{number}] {label(run)}: {safe.line(_doing(run))}" for number, run in enumerate(runs, 1)
+    )
+
+
+def _doing(run: Run) -> str:
+    activity = run["activity"] if run["status"] == records.RUNNING else None
+    return str(activity or run["status"])
+
+
+# --- the background ---------------------------------------------------------------------------------------
+
+
+def started(run: Run, status_line: str) -> str:
+    """Return that a run was begun, and how many there are."""
+    return f"Started {label(run)} in the background: run {run['runId']}. {status_line}"
+
+
+def listed(shown: Sequence[Shown], status_line: str, *, ended: bool, older: int) -> str:
+    """Return the rows of background runs below their counts. `ended`: those that ended were asked for."""
+    rows = [row(one) for one in shown] or [NONE_AT_ALL if ended else NO_ACTIVE]
+    more = [f"… {older} older: tmuxagents poll --all"] if older else []
+    return "\n".join([status_line, *rows, *more])
+
+
+def row(shown: Shown) -> str:
+    """Return one run as a line: id, preset, how it stands, for how long, what it does."""
+    run = shown.run
+    ended = run["status"] in records.ENDED
+    why = run["reason"] if ended and run["status"] != records.COMPLETED else None
+    parts = [
+        run["runId"],
+        label(run),
+        f"{run['status']} ({why})" if why else run["status"],
+        words.NONE if run["startedAt"] is None else f"{int(run['elapsedSeconds'])}s",
+        "" if ended else safe.cut(safe.line(shown.activity or ""), words.WIDTH),
+    ]
+    return " ".join(part for part in parts if part)
+
+
+def one(shown: Shown, answer: str | None) -> str:
+    """Return the line of one run and, once it has ended, its answer or why there is none."""
+    run = shown.run
+    said = cut(answer, run["runId"]) if answer else None
+    if run["status"] not in records.ENDED:
+        said = None
+    elif run["status"] != records.COMPLETED:
+        said = "\n\n".join(part for part in (run["errorMessage"], said) if part)
+    return f"{row(shown)}\n\n{said}" if said else row(shown)
+
+
+def not_found(reference: str) -> str:
+    """Return what is said of a run that nobody knows."""
+    return f'Run "{safe.cut(safe.line(reference), 40)}" not found.'
+
+
+def profile_line(kind: str, name: str, fields: Mapping[str, Any]) -> str:
+    """Return one line on a preset or profile, for who is to choose one."""
+    if kind != preset_fields.PRESET:
+        return safe.line(describe.summary(name, fields))
+    told = {key: fields.get(key) for key in ("model", "tools")}
+    said = fields.get(preset_fields.DESCRIPTION)
+    words = describe.summary(name, told).replace("profile", "preset", 1)
+    return safe.line(f"{words} — {said}" if said else words)
+
+
+def delivered(run_id: str) -> str:
+    """Return that a child has taken a message."""
+    return f"Delivered to run {run_id}."
+
+
+def stopped(run: Run, *, before: str) -> str:
+    """Return that a run was stopped, or had ended before."""
+    if before in records.ENDED:
+        return f"Run {run['runId']} had ended already: {run['status']}."
+    return f"Stopped run {run['runId']}."
+
+
+MOST_BYTES = 16 * 1024
+
+
+def blocks(runs: Iterable[tuple[Mapping[str, Any], str | None]]) -> str:
+    """Return the text for runs (their documents, and their whole answers)."""
+    return "\n\n".join(block(number, run, answer) for number, (run, answer) in enumerate(runs, 1))
+
+
+def block(number: int, run: Mapping[str, Any], answer: str | None) -> str:
+    """Return one block: how the task ended, and its answer if it was finished.
+
+    A live child that a person has taken over goes on, and may have finished an answer all the same.
+    """
+    head = f"[{number}] {label(run)}: {run['status']}"
+    if run["status"] != records.COMPLETED and not run.get("settled"):
+        why = safe.line(run["errorMessage"] or "")
+        reason = f", {run['reason']}" if run["reason"] else ""
+        return f"{head}{reason}{': ' if why else ''}{why} (run {run['runId']})"
+    head = f"{head} (run {run['runId']})"
+    return f"{head}\n\n{cut(answer, run['runId'])}" if answer else head
+
+
+def label(run: Mapping[str, Any]) -> str:
+    """Return what a task is called: by its preset, else by its name, else by its agent."""
+    for name in (run["preset"], run["name"], run["agent"]):
+        if isinstance(name, str) and name:
+            return safe.line(name) or "task"
+    return "task"
+
+
+def cut(answer: str, run_id: str) -> str:
+    """Return an answer, or its beginning and where the rest is."""
+    size = documents.size_of(answer)
+    if size <= MOST_BYTES:
+        return answer
+    head = documents.first_bytes(answer, MOST_BYTES)
+    return f"{head}\n… {size - documents.size_of(head)} bytes more: tmuxagents output {run_id}"

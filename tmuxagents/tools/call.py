@@ -1,0 +1,75 @@
+"""The tools of the catalogue, carried out: arguments in, words and details out. What is refused is raised.
+
+Each tool is imported when it is called.
+
+Joins.
+"""
+
+from __future__ import annotations
+
+import difflib
+import importlib
+
+from tmuxagents.errors import BadRequest
+from tmuxagents.launch import nesting
+from tmuxagents.settings import load
+from tmuxagents.text import safe
+from tmuxagents.tools import catalogue, check
+
+TYPE_CHECKING = False
+if TYPE_CHECKING:
+    from collections.abc import Mapping
+    from typing import Any
+
+    from tmuxagents.registry.lookup import Caller
+    from tmuxagents.tools.door import Answer, Door
+
+# tool -> the module of this package that has a function of its name
+_MODULES = {
+    **dict.fromkeys(("subagent", "background_agent"), "launching"),
+    "delegate_to_subagents": "delegate",
+    **dict.fromkeys(("background_agent_status", "stop_agent", "send_to_agent"), "launching"),
+    **dict.fromkeys(("get_subagent_output", "get_subagent_session", "list_subagent_profiles"), "retrieval"),
+}
+
+
+def refusal(caller: Caller, environment: Mapping[str, str]) -> BadRequest | None:
+    """Return why nothing of it is for this caller, if that is so: most children have no tools of ours."""
+    try:
+        nesting.check(environment, caller.runs)
+    except BadRequest as nested:
+        return nested
+    return None
+
+
+def check_name(name: str, caller: Caller, environment: Mapping[str, str]) -> None:
+    """Refuse a tool that there is not; and every one to a child that may not launch children."""
+    nesting.check(environment, caller.runs)
+    if name in catalogue.BY_NAME:
+        return
+    shown = safe.cut(safe.line(name), 40)
+    near = difflib.get_close_matches(shown, catalogue.BY_NAME, n=1)
+    hint = f"did you mean {near[0]}?" if near else f"there are {', '.join(catalogue.BY_NAME)}"
+    message = f'There is no tool "{shown}".'
+    raise BadRequest(message, kind="unknown-tool", hint=hint, field="tool", candidates=near)
+
+
+def call(name: str, arguments: Any, door: Door) -> Answer:
+    """Carry out a tool, or refuse the call."""
+    check_name(name, door.caller, door.environment)
+    faults = check.faults(catalogue.BY_NAME[name], arguments)
+    module = importlib.import_module(f"tmuxagents.tools.{_MODULES[name]}")
+    answer: Answer = getattr(module, name)(arguments, door, faults)
+    return answer
+
+
+def document(caller: Caller, environment: Mapping[str, str]) -> dict[str, Any]:
+    """Return the catalogue: whether its tools can be used now, and why not; to a child, none of them."""
+    refused = refusal(caller, environment)
+    if refused is not None:
+        return catalogue.document(available=False, why=refused.message, offered=False)
+    from tmuxagents.agents import resolve  # noqa: PLC0415  (a call needs none of it)
+
+    settings = load.load(environment, caller.project)
+    offered = resolve.document(settings.default_agent, environment, settings)
+    return catalogue.document(available=offered["available"], why=offered["why"])

@@ -1,0 +1,170 @@
+"""The tools that are offered to parents, declared once: name, what a model reads, JSON Schema. Pure.
+
+`tools`, `call`, the MCP server and what registers them inside an agent are views of this declaration. Every
+request of a parent carries all of it: each word here is paid for again and again.
+"""
+
+from __future__ import annotations
+
+TYPE_CHECKING = False
+if TYPE_CHECKING:
+    from collections.abc import Mapping, Sequence
+    from typing import Any
+
+    Schema = dict[str, Any]
+
+MOST_TASKS = 16  # of one call
+STEER, FOLLOW_UP = "steer", "followUp"
+
+
+class Tool:
+    """One tool: what it is called, what is said of it, what it takes."""
+
+    __slots__ = ("description", "label", "name", "parameters")
+
+    def __init__(self, name: str, label: str, description: str, parameters: Schema) -> None:
+        self.name = name
+        self.label = label
+        self.description = description
+        self.parameters = parameters
+
+    def document(self) -> dict[str, Any]:
+        """Return the JSON object of this tool."""
+        return {key: getattr(self, key) for key in ("name", "label", "description", "parameters")}
+
+    @property
+    def summary(self) -> str:
+        """Return the first sentence of what is said of it."""
+        return self.description.partition(". ")[0].removesuffix(".")
+
+
+def _object(required: Sequence[str] = (), /, **properties: Schema) -> Schema:
+    shape: Schema = {"type": "object", "additionalProperties": False, "properties": properties}
+    return {**shape, "required": list(required)} if required else shape
+
+
+def _text(said: str | None = None, **more: Any) -> Schema:
+    return {"type": "string", **({"description": said} if said else {}), **more}
+
+
+def _line(number: str | None = None) -> Schema:
+    return {"type": "integer", "minimum": 1, **({"description": number} if number else {})}
+
+
+def _list(items: Schema, *, least: int = 0, most: int | None = None, said: str | None = None) -> Schema:
+    known = {"description": said, "minItems": least or None, "maxItems": most}
+    return {"type": "array", "items": items, **{key: of for key, of in known.items() if of is not None}}
+
+
+_PRESET = _text("Preset or profile, see list_subagent_profiles")
+_TASK = _text("What to do. The child knows nothing of this conversation")
+_MODEL = _text("Must be a currently available model. Default: the preset's")
+_CWD = _text("Absolute path. Default: here")
+_NAME = _text("A name for the run: a-z, 0-9, _ and -")
+_TIMEOUT: Schema = {"type": "number", "minimum": 1, "description": "Seconds. Default: 600"}
+_RUN = _text("One run: id or unique prefix")
+_SESSION = _text("From delegate_to_subagents")
+_FILE: Schema = {
+    "anyOf": [
+        {"type": "string"},
+        _object(("path",), path=_text(), start=_line(), end=_line(), head=_line(), tail=_line()),
+    ]
+}
+_ONE = {"preset": _PRESET, "task": _TASK, "model": _MODEL, "cwd": _CWD, "name": _NAME, "timeout": _TIMEOUT}
+_PLAIN = {key: {"type": schema["type"]} for key, schema in _ONE.items()} | {
+    "timeout": {"type": "number", "minimum": 1}
+}
+
+TOOLS: tuple[Tool, ...] = (
+    Tool(
+        "subagent",
+        "Subagent",
+        "Delegate to a child agent (subagent) in a tmux window of its own and wait for its answer. Give "
+        "preset and task, or tasks for several children in parallel.",
+        _object(
+            **_ONE,
+            tasks=_list(_object(("preset", "task"), **_PLAIN), least=1),
+        ),
+    ),
+    Tool(
+        "background_agent",
+        "Background agent",
+        "Start a child agent (subagent) in the background, in a tmux window of its own, and go on at once. "
+        "Its answer: background_agent_status with the runId.",
+        _object(("preset", "task"), **_ONE),
+    ),
+    Tool(
+        "background_agent_status",
+        "Background agent status",
+        "List background child agents (subagents) with counts, or look at one by runId: what it does, or "
+        "its answer once it has ended.",
+        _object(runId=_RUN, includeCompleted={"type": "boolean", "default": False}),
+    ),
+    Tool(
+        "delegate_to_subagents",
+        "Delegate to subagents",
+        f"Delegate 1 to {MOST_TASKS} tasks to child agents (subagents) that work in parallel in tmux "
+        "windows, and wait for all of them. Answers: get_subagent_output with the session id of each.",
+        _object(
+            ("tasks",),
+            tasks=_list(
+                _object(
+                    ("name", "prompt"),
+                    name=_text("A short name for the task", minLength=1),
+                    prompt=_TASK,
+                    cwd=_CWD,
+                    profile=_PRESET,
+                    timeout=_TIMEOUT,
+                    resume=_text("Session id of an ended task to continue"),
+                    files=_list(_FILE, said="Put before the prompt: whole, or some of its lines"),
+                ),
+                least=1,
+                most=MOST_TASKS,
+            ),
+            profile=_text("For tasks without one of their own"),
+        ),
+    ),
+    Tool(
+        "get_subagent_output",
+        "Subagent output",
+        "Read the last answer of a subagent session, also while it works.",
+        _object(("sessionId",), sessionId=_SESSION),
+    ),
+    Tool(
+        "get_subagent_session",
+        "Subagent session",
+        "Read the transcript of a subagent session: answers, tool calls, results, of all its runs.",
+        _object(("sessionId",), sessionId=_SESSION),
+    ),
+    Tool(
+        "list_subagent_profiles",
+        "Subagent profiles",
+        "List the presets and profiles that a child agent (subagent) can be given.",
+        _object(),
+    ),
+    Tool(
+        "stop_agent",
+        "Stop agent",
+        "Stop a child agent (subagent). Its run ends as aborted.",
+        _object(("runId",), runId=_RUN),
+    ),
+    Tool(
+        "send_to_agent",
+        "Send to agent",
+        "Say something to a live child agent (subagent) while it works. Batch children, the default, "
+        "cannot be spoken to.",
+        _object(
+            ("runId", "text"),
+            runId=_RUN,
+            text=_text(),
+            mode={"type": "string", "enum": [STEER, FOLLOW_UP], "default": STEER},
+        ),
+    ),
+)
+BY_NAME: Mapping[str, Tool] = {tool.name: tool for tool in TOOLS}
+
+
+def document(*, available: bool, why: str | None, offered: bool = True) -> dict[str, Any]:
+    """Return the catalogue as JSON. `offered` False: whoever asks is to have none of it."""
+    tools = [tool.document() for tool in TOOLS] if offered else []
+    return {"v": 1, "available": available, "why": None if available else why, "tools": tools}

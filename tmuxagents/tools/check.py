@@ -1,0 +1,160 @@
+"""Whether the arguments of a tool are what its JSON Schema says, and all that is wrong with a call at once.
+
+Only what the catalogue's schemas use is understood. Texts stay as they are; nothing is coerced.
+
+Pure.
+"""
+
+from __future__ import annotations
+
+import difflib
+import json
+
+from tmuxagents.errors import BadRequest, Fault
+from tmuxagents.launch.faults import (
+    MOST_FAULTS,
+    Faults,
+)
+from tmuxagents.runs import prompt
+from tmuxagents.text import safe
+
+TYPE_CHECKING = False
+if TYPE_CHECKING:
+    from collections.abc import Iterable, Iterator, Mapping
+    from typing import Any
+
+    from tmuxagents.tools.catalogue import Schema, Tool
+
+_GONE = {
+    "agent": "name a preset",
+    "chain": "call the tool once a step",
+    "step": "call the tool once a step",
+    "agentScope": "write global:NAME or project:NAME as preset",
+    "confirmProjectAgents": "presets of a project need no confirmation",
+}
+_TYPES: dict[str, tuple[str, tuple[type, ...]]] = {
+    "object": ("an object", (dict,)),
+    "array": ("a list", (list,)),
+    "string": ("a text", (str,)),
+    "boolean": ("true or false", (bool,)),
+    "number": ("a number", (int, float)),
+    "integer": ("a whole number", (int,)),
+}
+_SHOWN = 40
+_LARGEST = 10**15  # of a figure: what is larger counts nothing that there is
+_CANDIDATES = 3
+_LONG = ("task", "prompt", "text")  # what a child reads; all else is a name, an id, a path
+_LONGEST = 4096
+
+
+def read(text: str, tool: str) -> Any:
+    """Return the arguments that a JSON text says."""
+    try:
+        return json.loads(text, parse_constant=_no_figure)
+    except RecursionError as error:
+        raise BadRequest(f"The arguments of {tool} are nested too deeply.", kind="bad-argument") from error
+    except ValueError as error:
+        message = f"The arguments of {tool} are no JSON: {safe.line(str(error))}."
+        hint = "one JSON object, in single quotes of a shell, or - to read it from stdin"
+        raise BadRequest(message, kind="bad-argument", hint=hint) from error
+
+
+def _no_figure(word: str) -> None:
+    raise ValueError(f"{word} is no number")
+
+
+def faults(tool: Tool, arguments: Any) -> Faults:
+    """Return all that the schema of a tool says against arguments."""
+    found = Faults()
+    found.add_all(_faults(tool.parameters, arguments, "", tool.name))
+    return found
+
+
+def _faults(schema: Schema, value: Any, place: str, whole: str) -> Iterator[Fault]:
+    """Yield the faults of one value; `whole` is what it is called if it has no place."""
+    if "anyOf" in schema:
+        yield from _file_faults(value, place)
+        return
+    words, types = _TYPES[schema["type"]]
+    name = place or f"The arguments of {whole}"
+    if not _is(value, types):
+        yield _fault(f"{name} must be {words}", place)
+    elif schema["type"] == "object":
+        yield from _object_faults(schema, value, place, whole)
+    elif schema["type"] == "array":
+        yield from _list_faults(schema, value, place, whole)
+    else:
+        yield from _bounds(schema, value, place)
+
+
+def _is(value: Any, types: tuple[type, ...]) -> bool:
+    return isinstance(value, types) and (not isinstance(value, bool) or bool in types)
+
+
+def _object_faults(schema: Schema, value: Mapping[str, Any], place: str, whole: str) -> Iterator[Fault]:
+    properties, required = schema["properties"], schema.get("required", ())
+    for key in [key for key in value if key not in properties][:MOST_FAULTS]:
+        yield _stray(key, place, whole, properties)
+    for key, of in properties.items():
+        inner = f"{place}.{key}" if place else key
+        if value.get(key) is not None:
+            yield from _faults(of, value[key], inner, whole)
+        elif key in required:  # what may be left out may be null, too
+            yield _fault(f"{inner} is missing", inner)
+
+
+def _stray(key: str, place: str, whole: str, known: Iterable[str]) -> Fault:
+    shown = safe.cut(safe.line(key), _SHOWN)
+    field = f"{place}.{shown}" if place else shown
+    if key in _GONE:
+        return Fault("removed", f'"{shown}" was removed: {_GONE[key]}.', field=field)
+    near = difflib.get_close_matches(key[:_SHOWN], known, n=1)
+    meant = f", did you mean {near[0]}?" if near else f"; there are {', '.join(known) or 'none'}"
+    return _fault(f'{place or whole} has no parameter "{shown}"{meant}', field)
+
+
+def _list_faults(schema: Schema, value: list[Any], place: str, whole: str) -> Iterator[Fault]:
+    least, most = schema.get("minItems", 0), schema.get("maxItems")
+    if len(value) < least or (most is not None and len(value) > most):
+        span = f"{least} to {most} entries" if most is not None else f"at least {least} entry"
+        yield _fault(f"{place} must have {span}, not {len(value)}", place)
+        return
+    for number, item in enumerate(value):
+        yield from _faults(schema["items"], item, f"{place}[{number}]", whole)
+
+
+def _bounds(schema: Schema, value: Any, place: str) -> Iterator[Fault]:
+    if isinstance(value, str) and not _is_unicode(value):
+        yield _fault(f"{place} is not valid Unicode", place)
+    elif isinstance(value, str) and len(value) > _LONGEST and place.rpartition(".")[2] not in _LONG:
+        yield _fault(f"{place} is too long: {len(value)} characters, at most {_LONGEST}", place)
+    elif "enum" in schema and value not in schema["enum"]:
+        yield _fault(f"{place} must be {' or '.join(map(json.dumps, schema['enum']))}", place)
+    elif "minimum" in schema and not value >= schema["minimum"]:
+        yield _fault(f"{place} must be at least {schema['minimum']}", place)
+    elif "minimum" in schema and value > _LARGEST:
+        yield _fault(f"{place} is larger than anything that it could count", place)
+    elif schema.get("minLength") and not value.strip():
+        yield _fault(f"{place} is empty", place)
+
+
+def _is_unicode(text: str) -> bool:
+    """Say whether it is no half of a character, as JSON can hold one."""
+    return text.isascii() or not any("\ud800" <= sign <= "\udfff" for sign in text)
+
+
+def _file_faults(value: Any, place: str) -> Iterator[Fault]:
+    """Yield what is wrong with one entry of `files`: the one place where a value may be of two types."""
+    try:
+        spec = prompt.read(value, field=place)
+    except BadRequest as refusal:
+        yield from refusal.faults
+        return
+    if len(spec.path) > _LONGEST:
+        yield _fault(f"{place} is too long: {len(spec.path)} characters, at most {_LONGEST}", place)
+    elif not _is_unicode(spec.path):
+        yield _fault(f"{place} is not valid Unicode", place)
+
+
+def _fault(message: str, place: str) -> Fault:
+    return Fault("bad-argument", message, field=place or None)

@@ -1,0 +1,306 @@
+"""delegate_to_subagents: many tasks at once, each in a new session or one that it continues. Joins.
+
+What is wrong with the call starts nothing. What is wrong with one task alone ends that task, as a run like
+any other, and the rest go on.
+"""
+
+from __future__ import annotations
+
+import contextlib
+import time
+
+from tmuxagents.agents.pi import command
+from tmuxagents.errors import BadConfig, BadRequest, Fault, NotPossible, TmuxAgentsError, Unusable
+from tmuxagents.launch import call as calls
+from tmuxagents.launch import checks, plan, resume
+from tmuxagents.launch import faults as launch_faults
+from tmuxagents.launch.continued import Continued
+from tmuxagents.launch.plan import LaunchRequest
+from tmuxagents.launch.prepare import Batch
+from tmuxagents.presets import describe
+from tmuxagents.registry import sessions
+from tmuxagents.runs import prompt, words
+from tmuxagents.runs.endings import NOT_SPAWNED, Cause, misconfigured
+from tmuxagents.runs.inspect import inspect
+from tmuxagents.settings import keys
+from tmuxagents.tmux import place
+from tmuxagents.tools import answers, retrieval
+from tmuxagents.tools.door import Answer, no_room_to_stand
+from tmuxagents.tools.progress import Child, Progress
+from tmuxagents.views import board
+from tmuxagents.views.lines import KEPT, Window
+from tmuxagents.views.previews import Place
+
+TYPE_CHECKING = False
+if TYPE_CHECKING:
+    from collections.abc import Mapping, Sequence
+    from contextlib import ExitStack
+    from typing import Any
+
+    from tmuxagents.launch.call import Task
+    from tmuxagents.launch.faults import Faults
+    from tmuxagents.launch.launch import Launcher
+    from tmuxagents.launch.prepare import Prepared
+    from tmuxagents.registry.lookup import Caller
+    from tmuxagents.runs.events import Event
+    from tmuxagents.tools.door import Door
+
+DONE = "done"
+_SHOWN_MEANWHILE = 100  # lines of a child in each line of progress; all that is kept comes at the end
+
+
+def delegate_to_subagents(arguments: Mapping[str, Any], door: Door, faults: Faults) -> Answer:
+    """Carry out all tasks and tell how each has ended."""
+    if faults.is_about(None) or faults.is_about("tasks"):
+        faults.refuse()
+    with contextlib.ExitStack() as held:  # the sessions that are continued, until they have their next run
+        launcher, assignments = _accepted(arguments, door, faults, held)
+        prepared, doomed = _prepared(launcher, assignments)
+        most = int(launcher.settings.numbers["maxConcurrency"])
+        call = calls.Call(launcher, prepared, most=most, doomed=doomed, named=False)
+        return _carried_out(call, assignments, launcher, door)
+
+
+def _accepted(
+    arguments: Mapping[str, Any], door: Door, faults: Faults, held: contextlib.ExitStack
+) -> tuple[Launcher, list[Assignment]]:
+    """Return the tasks, each with what is known of its profile and session; or refuse the whole call."""
+    try:
+        launcher = door.launcher()
+        launcher.check_surroundings()
+    except TmuxAgentsError:
+        faults.refuse()  # what is wrong with the call comes before what is wrong with the machine
+        raise
+    common = None if faults.is_about("profile") else arguments.get("profile")
+    assignments = [
+        Assignment(number, task, common or None)
+        for number, task in enumerate(arguments["tasks"])
+        if not faults.is_at(f"tasks[{number}]")
+    ]
+    taken: set[str] = set()
+    for assignment in assignments:
+        assignment.check(launcher, door, faults)
+        assignment.take_session(launcher.caller, held, faults, taken)
+        assignment.take_profile(launcher, faults)
+    faults.refuse()
+    return launcher, assignments
+
+
+def _prepared(
+    launcher: Launcher, assignments: Sequence[Assignment]
+) -> tuple[list[Prepared], dict[int, Cause]]:
+    """Return all runs as they are going to be, and why some of them end before they begin."""
+    batch = Batch(launcher)
+    prepared: list[Prepared] = []
+    doomed: dict[int, Cause] = {}
+    names: set[str] = set()
+    for assignment in assignments:
+        keys = batch.keys() | {retrieval.TASK_NAME: assignment.name}
+        request = assignment.request
+        if request.name in names:
+            request.name = None
+        try:
+            prepared.append(_prepare(launcher, assignment, keys))
+        except (BadRequest, BadConfig) as refusal:
+            doomed[assignment.number] = misconfigured(refusal.message)
+        except Unusable as unfit:
+            if unfit.kind != "agent-missing":
+                raise
+            doomed[assignment.number] = NOT_SPAWNED
+        if assignment.number in doomed:
+            request.name = None
+            prepared.append(launcher.sketch(request, **keys))
+        names.update([request.name] if request.name else [])
+    return prepared, doomed
+
+
+def _prepare(launcher: Launcher, assignment: Assignment, keys: Mapping[str, Any]) -> Prepared:
+    """Return one run as it is going to be. Its name is only wished for."""
+    if assignment.refusal is not None:
+        raise assignment.refusal
+    try:
+        return launcher.prepare(assignment.request, **keys)
+    except BadRequest as refusal:
+        if assignment.request.name is None or refusal.faults[0].field != "name":
+            raise
+    assignment.request.name = None
+    return launcher.prepare(assignment.request, **keys)
+
+
+# --- while it works, and at its end -----------------------------------------------------------------------
+
+
+class _View(Child):
+    """One child with the lines of its window."""
+
+    def __init__(self, task: Task, assignment: Assignment, launcher: Launcher) -> None:
+        numbers = launcher.settings.numbers
+        place = Place(
+            cwd=task.prepared.request.cwd,
+            home=launcher.environment.get("HOME") or "/",
+            width=keys.preview_width(launcher.settings, None),
+        )
+        self.lines = Window(place, int(numbers["maxLinesPerWindow"]))
+        self.assignment = assignment
+        super().__init__(task, self._take_line)
+
+    def _take_line(self, event: Event) -> None:
+        self.lines.take(event)
+
+    def window(self, most: int) -> dict[str, Any]:
+        """Return its entry of `details.windows`, with at most so many of all its lines."""
+        given = self.assignment
+        shape = board.window_document(self.document(), given.name, self.lines, given.fields)
+        own = {"profileName": given.profile, "profileInfo": self.summary}
+        return {**shape, **own, "allMessages": shape["allMessages"][-most:]}
+
+    @property
+    def summary(self) -> str | None:
+        """Return its profile in one line, if there is such a profile."""
+        given = self.assignment
+        if given.profile is None or given.fields is None:
+            return None
+        return describe.summary(given.profile, given.fields)
+
+    def outcome(self) -> str:
+        """Return how it has ended, as a line."""
+        run = self.document()
+        return board.outcome_line(
+            self.assignment.name,
+            run["status"],
+            run["sessionId"],
+            message=run["errorMessage"],
+            profile=self.summary or self.assignment.profile,
+        )
+
+
+def _carried_out(
+    call: calls.Call, assignments: Sequence[Assignment], launcher: Launcher, door: Door
+) -> Answer:
+    views = [_View(task, one, launcher) for task, one in zip(call.tasks, assignments, strict=True)]
+    most_lines = int(launcher.settings.numbers["maxLinesPerWindow"])
+
+    def details(status: str, most: int) -> dict[str, Any]:
+        windows = [view.window(most) for view in views]
+        sessions = [window["sessionId"] for window in windows]
+        shape = {"globalStatus": status, "maxLinesPerWindow": most_lines}
+        return {**shape, "sessionIds": sessions, "windows": windows}
+
+    def describe() -> dict[str, Any]:
+        shape = details(words.RUNNING, _SHOWN_MEANWHILE)
+        text = board.progress_text(window["status"] for window in shape["windows"])
+        view = board.view_text(shape["windows"], now_ms=time.time() * 1000)
+        return answers.progress(text, shape, view=view)
+
+    progress = Progress(views, describe, door.hear)
+    with door.interrupts as interrupts:
+        progress.tell()
+        call.carry_out(progress.tell, interrupts.handle, interrupts.came)
+    progress.finish()
+    text = "\n".join(view.outcome() for view in views)
+    warnings = [
+        f"{one.name}: {warning}"
+        for one, task in zip(assignments, call.tasks, strict=True)
+        for warning in task.warnings
+    ]
+    return Answer(text, details(DONE, KEPT), warnings)
+
+
+_FIELDS = {"task": "prompt", "preset": "profile"}  # what a field of a launch is called here
+_LONGEST_NAME = 32
+
+
+class Assignment:
+    """One task. `fields`: those of its profile; `refusal`: why it ends before it begins."""
+
+    def __init__(self, number: int, task: Mapping[str, Any], profile: str | None) -> None:
+        self.number = number
+        self.name: str = task["name"]
+        self.profile: str | None = task.get("profile") or profile
+        self.fields: Mapping[str, Any] | None = None
+        self.refusal: BadRequest | BadConfig | None = None
+        self.request: LaunchRequest
+        self._task = task
+        self._place = f"tasks[{number}]"
+
+    def check(self, launcher: Launcher, door: Door, faults: Faults) -> None:
+        """Make the request, and see what is wrong with it whatever its profile may be."""
+        task, cwd = self._task, self._task.get("cwd") or door.folder
+        self.request = LaunchRequest(
+            task=task["prompt"],
+            cwd=cwd or "/",
+            project=launcher.caller.project,
+            preset=self.profile,
+            mode=answers.PARALLEL,
+            owner=launcher.caller.owner,
+            timeout=task.get("timeout"),
+            files=[prompt.read(file, field="files") for file in task.get("files") or ()],
+            needs_model=False,
+        )
+        try:
+            if cwd is None:
+                raise no_room_to_stand()
+            plan.check(self.request)
+            checks.check_cwd(cwd)
+        except BadRequest as refusal:
+            faults.add_refusal(refusal, self._place, rename=_FIELDS)
+        self.request.name = self._wished_name()
+
+    def _wished_name(self) -> str | None:
+        """Return what the run may be called: the name of the task, in the letters that names have."""
+        name = place.safe_name(self.name, "", longest=_LONGEST_NAME)
+        return name if plan.is_name(name) else None
+
+    # --- the session that it continues --------------------------------------------------------------------
+
+    def take_session(self, caller: Caller, held: ExitStack, faults: Faults, taken: set[str]) -> None:
+        """Hold the session that this task continues, and have its transcript."""
+        reference = self._task.get("resume")
+        if not reference:
+            return
+        try:
+            self.request.continues = self._continued(reference, caller, held, taken)
+        except (BadRequest, NotPossible) as refusal:
+            for fault in refusal.faults:
+                own = Fault(fault.kind, fault.message, field=f"{self._place}.resume")
+                faults.add(own, group=launch_faults.RESUME)
+
+    def _continued(self, reference: str, caller: Caller, held: ExitStack, taken: set[str]) -> Continued:
+        run_dirs = retrieval.find(reference, caller, sessions.unknown_resume, field="resume")
+        latest = inspect(run_dirs[-1])
+        session_id = str(latest.meta.get("sessionId") or latest.run_id)
+        if session_id in taken:
+            message = f'Cannot resume: two tasks of this call continue session "{session_id}".'
+            raise BadRequest(message, kind="bad-argument", hint="one after the other, in two calls")
+        taken.add(session_id)
+        run_dirs = held.enter_context(sessions.held(latest.run_id, caller))
+        latest = inspect(run_dirs[-1])
+        return Continued(
+            session_id,
+            latest.run_id,
+            created_at=float(latest.meta.get("createdAt") or 0.0),
+            transcript=resume.transcript(run_dirs[-retrieval.MOST_RUNS :]),
+        )
+
+    # --- its profile --------------------------------------------------------------------------------------
+
+    def take_profile(self, launcher: Launcher, faults: Faults) -> None:
+        """Find its profile. One that contradicts itself is the call's fault, any other trouble its own."""
+        if self.profile is None:
+            return
+        catalogue = launcher.preparing.chooser().survey.catalogue
+        try:
+            chosen = catalogue.choose(self.profile, refuse=lambda name: catalogue.unknown(name, "profile"))
+        except (BadRequest, BadConfig) as refusal:
+            self.refusal = refusal
+            return
+        self.fields = chosen.fields
+        field = f"{self._place}.profile" if self._task.get("profile") else "profile"
+        conflicts = (
+            (command.tool_conflict, launch_faults.TOOLS),
+            (command.skill_conflict, launch_faults.SKILLS),
+        )
+        for conflict, group in conflicts if chosen.kind == "profile" else ():
+            message = conflict(chosen.fields, chosen.name)
+            if message is not None and not faults.has(message):
+                faults.add(Fault("bad-profile", message, field=field), group=group)

@@ -1,0 +1,205 @@
+"""subagent and background_agent, and the tools for runs in the background: status, stop, send. Joins.
+
+Children work by a preset and are waited for or not. Background runs are those of the calling parent; without
+one, those of the project.
+"""
+
+from __future__ import annotations
+
+import os
+import time
+
+from tmuxagents.errors import BadRequest, Fault, TmuxAgentsError
+from tmuxagents.launch import call as calls
+from tmuxagents.launch.plan import LaunchRequest
+from tmuxagents.launch.prepare import Batch
+from tmuxagents.registry import lookup
+from tmuxagents.registry.database import Scope
+from tmuxagents.runs import inbox, output, words
+from tmuxagents.runs.inspect import inspect
+from tmuxagents.status import poll
+from tmuxagents.status.send import Sending
+from tmuxagents.status.show import Asked, show
+from tmuxagents.status.snapshot import Look, look, look_in
+from tmuxagents.status.stop import stop
+from tmuxagents.system import watcher_lock
+from tmuxagents.tools import answers
+from tmuxagents.tools.door import Answer, no_room_to_stand
+from tmuxagents.tools.progress import Child, Progress
+
+TYPE_CHECKING = False
+if TYPE_CHECKING:
+    from collections.abc import Mapping
+    from typing import Any
+
+    from tmuxagents.launch.faults import Faults
+    from tmuxagents.launch.prepare import Prepared
+    from tmuxagents.registry.database import Registry
+    from tmuxagents.registry.lookup import Caller
+    from tmuxagents.tools.door import Door
+
+_OF_ONE = ("preset", "task", "model", "cwd", "name", "timeout")
+
+
+def background_agent(arguments: Mapping[str, Any], door: Door, faults: Faults) -> Answer:
+    """Start a child and return at once."""
+    faults.refuse()
+    launcher = door.launcher()
+    launched = launcher.launch(_request(arguments, door, answers.BACKGROUND))
+    counting, status_line = counts(door.caller)
+    run = launched.run.document(time.time())
+    text = answers.started(run, status_line)
+    return Answer(text, {"run": run, "counts": counting}, launched.warnings)
+
+
+def subagent(arguments: Mapping[str, Any], door: Door, faults: Faults) -> Answer:
+    """Start one child or several, and wait for them."""
+    mode, items = _items(arguments, faults)
+    launcher = door.launcher()
+    prepared = _prepared(Batch(launcher), items, door, mode=mode, faults=faults)
+    call = calls.Call(launcher, prepared, most=int(launcher.settings.numbers["maxConcurrency"]))
+    children = [Child(task) for task in call.tasks]
+
+    def describe() -> dict[str, Any]:
+        runs = [child.document() for child in children]
+        details = answers.call_details(mode, runs, ended=False)
+        return answers.progress(answers.call_progress(mode, runs), details)
+
+    progress = Progress(children, describe, door.hear)
+    with door.interrupts as interrupts:
+        progress.tell()
+        call.carry_out(progress.tell, interrupts.handle, interrupts.came)
+    progress.finish()
+    warnings = [warning for task in call.tasks for warning in task.warnings]
+    return _answer(call, mode, door.caller, warnings)
+
+
+def _items(arguments: Mapping[str, Any], faults: Faults) -> tuple[str, Mapping[str, Mapping[str, Any]]]:
+    """Return whether it is one task or several, and what was asked for by its place in the arguments."""
+    if faults.is_about(None):
+        faults.refuse()
+    tasks = arguments.get("tasks")
+    if tasks is None:
+        for key in ("preset", "task"):
+            if arguments.get(key) is None:
+                words = "is missing: give preset and task, or tasks" if key == "task" else "is missing"
+                faults.add(Fault("bad-argument", f"{key} {words}", field=key))
+        return answers.SINGLE, {"": arguments}
+    beside = [key for key in _OF_ONE if arguments.get(key) is not None]
+    for key in beside:
+        faults.add(Fault("bad-argument", f"{key} does not go with tasks: each has its own", field=key))
+    if faults.is_about("tasks"):
+        faults.refuse()
+    return answers.PARALLEL, {f"tasks[{number}]": item for number, item in enumerate(tasks)}
+
+
+def _prepared(
+    batch: Batch, items: Mapping[str, Mapping[str, Any]], door: Door, *, mode: str, faults: Faults
+) -> list[Prepared]:
+    """Return all runs as they are going to be, or refuse the call with all that is wrong."""
+    prepared = []
+    try:
+        batch.launcher.check_surroundings()
+        for place, item in items.items():
+            if faults.is_at(place) if place else faults:
+                continue
+            try:
+                prepared.append(batch.prepare(_request(item, door, mode)))
+            except BadRequest as refusal:
+                faults.add_refusal(refusal, place)
+    except TmuxAgentsError:
+        faults.refuse()  # what is wrong with the call comes before what is wrong with the machine
+        raise
+    faults.refuse()
+    return prepared
+
+
+def _request(item: Mapping[str, Any], door: Door, mode: str) -> LaunchRequest:
+    """Return what is wanted as a request. An empty text names nothing."""
+    cwd = item.get("cwd") or door.folder
+    if cwd is None:
+        raise no_room_to_stand()
+    return LaunchRequest(
+        task=item["task"],
+        cwd=cwd,
+        project=door.caller.project,
+        preset=item["preset"],
+        mode=mode,
+        model=item.get("model") or None,
+        name=item.get("name") or None,
+        owner=door.caller.owner,
+        timeout=item.get("timeout"),
+    )
+
+
+def _answer(call: calls.Call, mode: str, caller: Caller, warnings: list[str]) -> Answer:
+    ids = [task.run_id for task in call.tasks]
+    found = look(caller, Asked(Scope("named", *ids), ids=ids, active=False))
+    found.shown.sort(key=lambda shown: ids.index(shown.run["runId"]))
+    runs = [shown.run for shown in found.shown]
+    whole = [(run, output.answer(found.runs[run["runId"]])) for run in runs]
+    details = answers.call_details(mode, runs, ended=True)
+    return Answer(answers.blocks(whole), details, [*warnings, *found.warnings])
+
+
+MOST_LISTED = 50
+
+
+def counts(caller: Caller) -> tuple[dict[str, int], str]:
+    """Return how many background runs the caller has, as figures and as a line."""
+    found, _ = lookup.consult(caller, lambda book: look_in(book, caller, poll.background(caller)))
+    return found.counts, words.status_line(found.counts, found.waiting)
+
+
+def background_agent_status(arguments: Mapping[str, Any], door: Door, faults: Faults) -> Answer:
+    """List the active runs, or tell of one."""
+    faults.refuse()
+    caller = door.caller
+    reference = arguments.get("runId")
+    ended = arguments.get("includeCompleted") is True
+    named = [os.path.basename(door.find(reference))] if reference is not None else []
+    older = 0
+
+    def ask(book: Registry) -> Look:
+        nonlocal older
+        found = look_in(book, caller, poll.background(caller))
+        ids = named or found.active
+        if ended and not named:
+            ids = [row.run_id for row in book.rows(found.asked.scope, limit=MOST_LISTED)]
+            older = max(0, found.counts["total"] - len(ids))
+        show(found, caller, book, ids)
+        return found
+
+    found, warnings = lookup.consult(caller, ask)
+    if found.leaves_work():
+        watcher_lock.ensure(caller.home)
+    if named and found.shown:
+        answer = output.answer(found.runs[named[0]])
+        text = answers.one(found.shown[0], answer)
+    else:
+        line = words.status_line(found.counts, found.waiting)
+        text = answers.listed(found.shown, line, ended=ended, older=older)
+    details = {"counts": found.counts, "runs": [shown.run for shown in found.shown]}
+    return Answer(text, details, warnings)
+
+
+def stop_agent(arguments: Mapping[str, Any], door: Door, faults: Faults) -> Answer:
+    """Stop a run; that it had ended already is no error."""
+    faults.refuse()
+    run_dir = door.find(arguments["runId"])
+    before = inspect(run_dir).standing.status
+    stop([run_dir])
+    run_id = os.path.basename(run_dir)
+    found = look(door.caller, Asked(Scope("named", run_id), ids=(run_id,), active=False))
+    run = found.shown[0].run
+    return Answer(answers.stopped(run, before=before), {"run": run}, found.warnings)
+
+
+def send_to_agent(arguments: Mapping[str, Any], door: Door, faults: Faults) -> Answer:
+    """Say something to a live child, and say whether it has taken it."""
+    faults.refuse()
+    message = Sending(door.find(arguments["runId"]))
+    run_id = message.send(arguments["text"], arguments.get("mode") or inbox.STEER).run_id
+    found = look(door.caller, Asked(Scope("named", run_id), ids=(run_id,), active=False))
+    details = {"run": found.shown[0].run, "delivered": True}
+    return Answer(answers.delivered(run_id), details, found.warnings)

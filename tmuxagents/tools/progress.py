@@ -1,0 +1,153 @@
+"""The children of a call while it works: what each does, told when it has changed and not too often.
+
+Joins.
+"""
+
+from __future__ import annotations
+
+import math
+import os
+import time
+
+from tmuxagents import records
+from tmuxagents.errors import NoSuchRun
+from tmuxagents.runs.endings import Standing
+from tmuxagents.runs.inspect import Follower, Run
+from tmuxagents.runs.lifecycle import RunState
+
+TYPE_CHECKING = False
+if TYPE_CHECKING:
+    from collections.abc import Callable, Sequence
+    from typing import Any
+
+    from tmuxagents.launch.call import Task
+    from tmuxagents.runs.events import Event
+
+
+class Child:
+    """One child of a call. Before it has a window it is queued."""
+
+    def __init__(self, task: Task, take: Callable[[Event], None] | None = None) -> None:
+        self._task = task
+        self._take = take
+        self._follower: Follower | None = None
+        self.run = Run(
+            run_dir=task.run_dir,
+            meta=task.prepared.meta,
+            wrapper=None,
+            result=None,
+            state=RunState(),
+            activity=None,
+            standing=Standing(records.QUEUED),
+        )
+
+    def look(self) -> bool:
+        """Look if there is anything new; say whether there was."""
+        try:
+            return self._look()
+        except NoSuchRun:  # removed while it worked: its wrapper will make it again
+            self._follower = None
+            return False
+
+    def _look(self) -> bool:
+        if self._follower is None:
+            if not os.path.isdir(self._task.run_dir):
+                return False
+            self._follower = Follower(self._task.run_dir, self._take)
+        elif not (self._follower.has_news() or self._has_gone()):
+            return False
+        before, self.run = self.run, self._follower.look()
+        return _stamp(before) != _stamp(self.run)
+
+    def _has_gone(self) -> bool:
+        """Say whether its call knows of an end that we do not: that a wrapper has gone changes no file."""
+        return self._task.ended and not self.run.ended
+
+    def settle(self) -> bool:
+        """Look for the last time, whatever is new."""
+        before = self.run
+        self.look()
+        if self._follower is not None:
+            self.run = self._follower.look()
+        return _stamp(before) != _stamp(self.run)
+
+    def document(self) -> dict[str, Any]:
+        """Return the run shape."""
+        return self.run.document(time.time())
+
+
+def _stamp(run: Run) -> tuple[Any, ...]:
+    return run.standing.status, run.activity, run.state.seq
+
+
+class Progress:
+    """Tells of children. `describe` puts their present state into words and JSON."""
+
+    def __init__(
+        self,
+        children: Sequence[Child],
+        describe: Callable[[], dict[str, Any]],
+        hear: Callable[[dict[str, Any]], None] | None,
+    ) -> None:
+        self._children = children
+        self._describe = describe
+        self._hear = hear
+        self._pace = Pace()
+
+    def tell(self) -> float:
+        """Tell what is new if it is time to; return the (monotonic) moment of the next look."""
+        if self._hear is None:
+            return math.inf
+        now = time.monotonic()
+        if self._look():
+            self._pace.note(now)
+        if self._pace.is_due(now):
+            self._hear(self._describe())
+        return now + self._pace.ROUND_S
+
+    def finish(self) -> None:
+        """Look for the last time; tell at once what nobody has been told yet."""
+        news = sum(child.settle() for child in self._children) > 0
+        if self._hear is not None and (news or self._pace.waits):
+            self._hear(self._describe())
+
+    def _look(self) -> bool:
+        return sum(child.look() for child in self._children) > 0  # not any(): each is looked at
+
+
+DEBOUNCE_S = 0.05  # what comes together is told together
+LEAST_S = 0.1  # between two tellings
+
+
+class Pace:
+    """The changes that somebody is to be told of, as moments of a steady clock."""
+
+    ROUND_S = DEBOUNCE_S
+
+    def __init__(self) -> None:
+        self._told: float | None = None
+        self._since: float | None = None  # the first change that was not told
+
+    @property
+    def waits(self) -> bool:
+        """Say whether there is anything that was not told."""
+        return self._since is not None
+
+    def note(self, now: float) -> None:
+        """Note a change."""
+        if self._since is None:
+            self._since = now
+
+    def _next(self) -> float:
+        if self._told is None:
+            return 0.0
+        if self._since is None:
+            return math.inf
+        return max(self._since + DEBOUNCE_S, self._told + LEAST_S)
+
+    def is_due(self, now: float) -> bool:
+        """Say whether to tell now; who is told so tells."""
+        if now < self._next():
+            return False
+        self._told, self._since = now, None
+        return True

@@ -1,0 +1,214 @@
+"""get_subagent_output, get_subagent_session, list_subagent_profiles: which sessions a parent knows. Joins.
+
+The latest sessions that delegate_to_subagents has made for one parent are remembered. The command line
+forgets none of them as long as their files are there.
+"""
+
+from __future__ import annotations
+
+import time
+
+from tmuxagents import records
+from tmuxagents.errors import NoSuchRun
+from tmuxagents.registry import lookup, sessions
+from tmuxagents.registry.database import Scope
+from tmuxagents.runs import conversation, directory, output
+from tmuxagents.runs.inspect import inspect
+from tmuxagents.runs.words import status_word
+from tmuxagents.settings import load
+from tmuxagents.tools import answers
+from tmuxagents.tools.door import Answer
+
+TYPE_CHECKING = False
+if TYPE_CHECKING:
+    from collections.abc import Callable, Iterable, Mapping, Sequence
+    from typing import Any
+
+    from tmuxagents.launch.faults import Faults
+    from tmuxagents.registry.database import Registry, Row
+    from tmuxagents.registry.lookup import Caller
+    from tmuxagents.runs.conversation import Told
+    from tmuxagents.runs.inspect import Run
+    from tmuxagents.tools.door import Door
+
+
+def get_subagent_output(arguments: Mapping[str, Any], door: Door, faults: Faults) -> Answer:
+    """Return the last answer of a session's latest run, also while it works."""
+    faults.refuse()
+    run_dirs = _session(arguments, door)
+    run = inspect(run_dirs[-1])
+    said = output.answer(run)
+    text = said if said and said.strip() else conversation.output(output.told(run_dirs[-1]))
+    shape, name = _shape(run)
+    return Answer(text, output_details(shape, name, len(run_dirs), _most_lines(door)))
+
+
+def get_subagent_session(arguments: Mapping[str, Any], door: Door, faults: Faults) -> Answer:
+    """Return the transcript of all runs of a session."""
+    faults.refuse()
+    run_dirs = _session(arguments, door)
+    told = [output.told(run_dir) for run_dir in run_dirs]
+    shape, name = _shape(inspect(run_dirs[-1]))
+    details = session_details(shape, name, told, _most_lines(door))
+    return Answer(conversation.session_output(told), details)
+
+
+def _session(arguments: Mapping[str, Any], door: Door) -> Sequence[str]:
+    reference = arguments["sessionId"]
+    run_dirs = find(reference, door.caller, sessions.unknown_session, field="sessionId")
+    return run_dirs[-MOST_RUNS:]
+
+
+def _shape(run: Run) -> tuple[dict[str, Any], str]:
+    shape = run.document(time.time())
+    return shape, task_name(shape, run.meta)
+
+
+def _most_lines(door: Door) -> int:
+    settings = load.load(door.environment, door.caller.project)
+    return int(settings.numbers["maxLinesPerWindow"])
+
+
+def list_subagent_profiles(_: Mapping[str, Any], door: Door, faults: Faults) -> Answer:
+    """Return a line on each preset and profile that counts here."""
+    faults.refuse()
+    from tmuxagents.presets import survey  # noqa: PLC0415  (YAML is for who asks for presets)
+
+    settings = load.load(door.environment, door.caller.project)
+    found = survey.survey(door.caller.folder, door.environment, settings)
+    lines = {
+        preset.name: answers.profile_line(preset.kind, preset.name, preset.fields)
+        for preset in found.presets
+        if preset.hidden_by is None
+    }
+    warnings = [*settings.warnings, *found.warnings]
+    if not lines:
+        return Answer(answers.NO_PROFILES, {"count": 0}, warnings)
+    return Answer("\n".join(lines.values()), {"count": len(lines), "profiles": lines}, warnings)
+
+
+TASK_NAME = "taskName"  # in the plan of a run: what its delegated task is called, in whatever letters
+
+
+def find(reference: str, caller: Caller, refusal: Callable[[str], str], *, field: str) -> list[str]:
+    """Return the run directories of a session, oldest first; or refuse one that nobody knows any more."""
+    try:
+        run_dirs = sessions.find(reference, caller)
+    except NoSuchRun as unknown:
+        if unknown.kind != "unknown-run":
+            raise
+        raise _unknown(reference, refusal, field) from unknown
+    meta = directory.read_meta(run_dirs[0]) if run_dirs else None
+    if meta is None or not _is_kept(meta, caller):
+        raise _unknown(reference, refusal, field)
+    return run_dirs
+
+
+def _unknown(reference: str, refusal: Callable[[str], str], field: str) -> NoSuchRun:
+    hint = "tmuxagents poll --all lists all runs, tmuxagents output RUN prints what is left of one"
+    return NoSuchRun(refusal(reference), kind="unknown-run", hint=hint, field=field)
+
+
+def task_name(run: Mapping[str, Any], meta: Mapping[str, Any]) -> str:
+    """Return what the task of a run is called."""
+    name = meta.get(TASK_NAME)
+    return name if isinstance(name, str) and name else answers.label(run)
+
+
+# --- which are kept ---------------------------------------------------------------------------------------
+
+
+def _is_kept(meta: Mapping[str, Any], caller: Caller) -> bool:
+    """Say whether a session is still known to the tools, by the plan of its first run."""
+    if TASK_NAME not in meta:
+        return True  # delegate_to_subagents has not made it
+    own = str(meta.get("sessionId"))
+    owner, project = meta.get("owner"), meta.get("project")
+    scope = Scope("owner", owner) if owner else Scope("project", str(project))
+
+    def ask(book: Registry) -> Sequence[Row]:
+        return [row for row in book.rows(scope) if row.owner == owner]
+
+    rows, _ = lookup.consult(caller, ask)
+    made = _of_delegates(rows, own, caller)
+    return any(session.session_id == own for session in remembered(made))
+
+
+def _of_delegates(rows: Iterable[Row], own: str, caller: Caller) -> list[Session]:
+    """Return one session, those begun after it, and those that work: the others do not count for it."""
+    begun: dict[str, float] = {}
+    live: set[str] = set()
+    for row in rows:
+        begun[row.session_id] = min(row.created_at, begun.get(row.session_id, row.created_at))
+        if row.status not in records.ENDED:
+            live.add(row.session_id)
+    found: list[Session] = []
+    for session_id, since in sorted(begun.items(), key=lambda item: -item[1]):
+        newer = since >= begun.get(own, 0.0) and len(found) <= MOST_SESSIONS
+        if session_id == own or ((newer or session_id in live) and _is_delegated(session_id, caller)):
+            found.append(Session(session_id, since, is_live=session_id in live))
+    return found
+
+
+def _is_delegated(session_id: str, caller: Caller) -> bool:
+    meta = directory.read_meta(f"{caller.runs}/{session_id}")
+    return meta is not None and TASK_NAME in meta
+
+
+MOST_SESSIONS, MOST_RUNS = 32, 10
+
+# --- what stands beside a text ----------------------------------------------------------------------------
+
+
+def output_details(run: Mapping[str, Any], task_name: str, run_count: int, most_lines: int) -> dict[str, Any]:
+    """Return `details` of get_subagent_output. `run` is the shape of the session's latest run."""
+    return {
+        "sessionId": run["sessionId"],
+        "status": status_word(run["status"]),
+        "taskName": task_name,
+        "runCount": run_count,
+        "maxLines": most_lines,
+        "state": run["status"],
+        "reason": run["reason"],
+    }
+
+
+def session_details(
+    run: Mapping[str, Any], task_name: str, runs: Sequence[Told], most_lines: int
+) -> dict[str, Any]:
+    """Return `details` of get_subagent_session. `run` is the shape of the session's latest run."""
+    return {
+        **output_details(run, task_name, len(runs), most_lines),
+        "messageCount": sum(len(one.messages) for one in runs),
+        "exitCode": run["exitCode"],
+        "model": run["model"],
+    }
+
+
+# --- which sessions are remembered ------------------------------------------------------------------------
+
+
+class Session:
+    """One session of one parent: when its first run began, and whether one of its runs works."""
+
+    __slots__ = ("is_live", "session_id", "since")
+
+    def __init__(self, session_id: str, since: float, *, is_live: bool) -> None:
+        self.session_id = session_id
+        self.since = since
+        self.is_live = is_live
+
+
+def remembered(sessions: Sequence[Session], most: int = MOST_SESSIONS) -> list[Session]:
+    """Return the sessions that a parent may still ask its tools for; the oldest go first, none that works."""
+    surplus = len(sessions) - most
+    gone: set[str] = set()
+    for session in sorted(sessions, key=lambda one: one.since):
+        if len(gone) < surplus and not session.is_live:
+            gone.add(session.session_id)
+    return [session for session in sessions if session.session_id not in gone]
+
+
+def remembered_runs(runs: Sequence[Told]) -> Sequence[Told]:
+    """Return the runs of a session that are told of: the latest."""
+    return runs[-MOST_RUNS:]

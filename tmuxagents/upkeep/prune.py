@@ -1,0 +1,267 @@
+"""Prune: named runs at once, or whatever is older than it is kept, with all that such runs left behind.
+
+Nothing that lives or is not concluded is touched. A run is taken out of sight whole, under its lock: who
+reads it meanwhile is told that there is no such run, and never anything else.
+
+Joins.
+"""
+
+from __future__ import annotations
+
+import contextlib
+import os
+import time
+
+from tmuxagents import records
+from tmuxagents.errors import NoSuchRun, NotPossible
+from tmuxagents.registry import lookup
+from tmuxagents.runs import directory, words, writing
+from tmuxagents.runs.conclude import NEVER_OPENED, conclude
+from tmuxagents.runs.events import is_figure
+from tmuxagents.runs.inspect import inspect
+from tmuxagents.runs.reading import gather
+from tmuxagents.system import process, removal
+from tmuxagents.upkeep import prune_rules, remains
+from tmuxagents.upkeep.prune_rules import Past, Removed
+
+TYPE_CHECKING = False
+if TYPE_CHECKING:
+    from collections.abc import Iterable, Iterator
+    from typing import Any
+
+    from tmuxagents.registry.database import Row
+    from tmuxagents.registry.lookup import Caller
+    from tmuxagents.runs.inspect import Run
+    from tmuxagents.settings.keys import Settings
+    from tmuxagents.upkeep.remains import Stock
+
+_BUSY_S = 0.2
+_HELD_S = 1.0  # somebody may just look whether there is anything to conclude
+
+
+class Pruned:
+    """What was removed, or would be."""
+
+    __slots__ = ("at", "dry_run", "removed", "warnings")
+
+    def __init__(self, *, dry_run: bool) -> None:
+        self.dry_run = dry_run
+        self.at = time.time()
+        self.removed: list[Removed] = []
+        self.warnings: list[str] = []
+
+    @property
+    def run_ids(self) -> set[str]:
+        """Return the runs among it."""
+        return {str(one.run_id) for one in self.removed if one.what == prune_rules.RUN}
+
+    def document(self) -> dict[str, Any]:
+        """Return the document."""
+        return {
+            "v": 1,
+            "dryRun": self.dry_run,
+            "removed": [one.document() for one in self.removed],
+            "bytes": sum(one.bytes for one in self.removed),
+            "warnings": self.warnings,
+        }
+
+
+def prune_named(references: Iterable[str], caller: Caller, *, dry_run: bool = False) -> Pruned:
+    """Remove runs; raise NotPossible, and remove none, if one of them lives or is needed by one that does."""
+    pruned = Pruned(dry_run=dry_run)
+    run_dirs = list(dict.fromkeys(lookup.find(reference, caller) for reference in references))
+    stock = remains.look(caller)
+    for run_dir in run_dirs:
+        _refuse(inspect(run_dir))
+    _refuse_needed(run_dirs, stock, caller)
+    with contextlib.ExitStack() as locks:
+        if not dry_run:
+            process.raise_limits()  # each lock is a descriptor
+            for run_dir in run_dirs:
+                if not _is_over(run_dir):
+                    _conclude(run_dir)
+                locks.callback(os.close, _hold(run_dir))
+            # Somebody may have gone on with one of them since.
+            _refuse_needed(run_dirs, remains.look(caller), caller)
+        for run_dir in run_dirs:
+            _remove(run_dir, stock, pruned)
+    rows = [stock.rows[run_id] for run_id in pruned.run_ids if run_id in stock.rows]
+    remains.close_windows(rows, pruned)
+    remains.remove_links({row.project for row in rows}, caller, pruned, among=pruned.run_ids)
+    remains.forget(caller, pruned.run_ids, pruned)
+    return pruned
+
+
+def prune_all(caller: Caller, settings: Settings, *, dry_run: bool = False) -> Pruned:
+    """Remove what is older than it is kept, and the windows of all runs that have ended."""
+    return _prune_old(caller, settings, Pruned(dry_run=dry_run), windows=True)
+
+
+def prune_old(caller: Caller, settings: Settings, *, dry_run: bool = False) -> Pruned:
+    """Remove what is older than it is kept. Windows of runs that stay are not meant: see keepWindows."""
+    return _prune_old(caller, settings, Pruned(dry_run=dry_run), windows=False)
+
+
+def _prune_old(caller: Caller, settings: Settings, pruned: Pruned, *, windows: bool) -> Pruned:
+    keep_s = settings.keep_runs_s
+    stock = remains.look(caller)
+    pruned.warnings += stock.warnings
+    past = map(_past, stock.rows.values())
+    for run in prune_rules.expired(past, keep_s=keep_s, now=pruned.at, needed=_needed(stock, caller)):
+        with _held(f"{caller.runs}/{run.run_id}", pruned) as is_ours:
+            if is_ours:
+                _remove(f"{caller.runs}/{run.run_id}", stock, pruned)
+    gone = pruned.run_ids
+    rows = stock.rows.values()
+    remains.close_windows([row for row in rows if row.run_id in gone or (windows and row.concluded)], pruned)
+    projects = {row.project for row in (*rows, *stock.stale)} | {caller.project}
+    remains.remove_links(projects, caller, pruned)
+    pruned.removed += [Removed(prune_rules.ROW, run_id=row.run_id) for row in stock.stale]
+    remains.forget(caller, gone | {row.run_id for row in stock.stale}, pruned)
+    remains.remove_leftovers(stock, caller, pruned, keep_s=keep_s)
+    return pruned
+
+
+# --- which ones -------------------------------------------------------------------------------------------
+
+
+def _past(row: Row) -> Past:
+    return Past(
+        row.run_id,
+        session_id=row.session_id,
+        status=row.status,
+        concluded=row.concluded,
+        polled=row.polled_at is not None,
+        created_at=row.created_at,
+        ended_at=row.ended_at,
+    )
+
+
+def _needed(stock: Stock, caller: Caller) -> dict[str, str]:
+    """Return the runs that others build on which have not ended, with one of these."""
+    needed: dict[str, str] = {}
+    for row in stock.rows.values():
+        if row.concluded:
+            continue
+        meta = directory.read_meta(f"{caller.runs}/{row.run_id}") or {}
+        after = meta.get("after")
+        others = [meta.get("resumes"), *(after if isinstance(after, list) else [])]
+        others += [
+            run.run_id for run in stock.rows.values() if run.session_id == row.session_id != run.run_id
+        ]
+        needed |= {other: row.run_id for other in others if isinstance(other, str) and other != row.run_id}
+    return needed
+
+
+def _refuse(run: Run) -> None:
+    """Refuse a run that is not ours to remove, or not yet."""
+    if run.standing.foreign:
+        host = (run.wrapper or {}).get("host")
+        message = f"Run {run.run_id} belongs to another host ({host}): it can only be pruned there."
+        raise NotPossible(message, kind="run-busy", hint=f"run tmuxagents prune on {host}")
+    if not run.ended and not run.is_due(time.time()):
+        message = f"Run {run.run_id} is still {run.standing.status}."
+        hint = f"stop it first: tmuxagents stop {run.run_id[: words.SHORT_ID]}"
+        raise NotPossible(message, kind="run-running", hint=hint)
+
+
+def _refuse_needed(run_dirs: Iterable[str], stock: Stock, caller: Caller) -> None:
+    """Refuse runs that others build on."""
+    needed = _needed(stock, caller)
+    for run_id in map(os.path.basename, run_dirs):
+        if run_id in needed:
+            message = f"Run {run_id} is needed by run {needed[run_id]}, which has not ended."
+            raise NotPossible(message, kind="run-busy", hint="prune it when that one has ended")
+
+
+# --- removed ----------------------------------------------------------------------------------------------
+
+
+def _conclude(run_dir: str) -> None:
+    """Write down the ending of a lost run, and end what is left of it."""
+    if conclude(run_dir, never_came=NEVER_OPENED) is None:
+        if not os.path.isdir(run_dir):
+            raise _is_gone(run_dir)
+        lives = gather(run_dir)[0].presence in (records.HERE, records.ELSEWHERE)
+        raise _has_begun(run_dir) if lives else _is_busy(run_dir)
+
+
+def _hold(run_dir: str) -> int:
+    """Take a run's lock, and look again."""
+    try:
+        held = writing.lock(run_dir, _HELD_S)
+    except FileNotFoundError as error:
+        raise _is_gone(run_dir) from error
+    if held is None:
+        raise _is_busy(run_dir)
+    if not _is_over(run_dir):
+        os.close(held)
+        raise _has_begun(run_dir)
+    return held
+
+
+def _is_busy(run_dir: str) -> NotPossible:
+    """Return the error for a run that is over, and that somebody holds."""
+    run_id = os.path.basename(run_dir)
+    message = f"Another process holds run {run_id}, as one does that resumes, prunes or concludes it."
+    return NotPossible(message, kind="run-busy", hint="try again in a moment")
+
+
+def _has_begun(run_dir: str) -> NotPossible:
+    message = f"Run {os.path.basename(run_dir)} has just begun."
+    return NotPossible(message, kind="run-running", hint="look at it again: tmuxagents poll")
+
+
+def _is_gone(run_dir: str) -> NoSuchRun:
+    """Return the error for a run that somebody else has just removed."""
+    return NoSuchRun(f'There is no run "{os.path.basename(run_dir)}".', kind="unknown-run")
+
+
+@contextlib.contextmanager
+def _held(run_dir: str, pruned: Pruned) -> Iterator[bool]:
+    """Hold a run's lock; say whether we do, and the run is over. A dry run takes none."""
+    if pruned.dry_run:
+        yield _is_over(run_dir)
+        return
+    try:
+        held = writing.lock(run_dir, _BUSY_S)
+    except OSError:  # somebody else has just removed it
+        held = None
+    try:
+        yield held is not None and _is_over(run_dir)
+    finally:
+        if held is not None:
+            os.close(held)
+
+
+def _is_over(run_dir: str) -> bool:
+    facts, _, _ = gather(run_dir)
+    return facts.result is not None and facts.presence in (records.GONE, records.NEVER_CAME)
+
+
+def _remove(run_dir: str, stock: Stock, pruned: Pruned) -> None:
+    """Remove a run; what could not be removed of it is out of sight, and found again the next time."""
+    removed = _described(run_dir, stock.rows.get(os.path.basename(run_dir)))
+    if not pruned.dry_run:
+        hidden = removal.hide(run_dir)
+        writing.unseal(run_dir)
+        try:
+            removal.remove(hidden)
+        except OSError as error:
+            pruned.warnings.append(f"{hidden} could not be removed whole: {error.strerror}")
+    pruned.removed.append(removed)
+
+
+def _described(run_dir: str, row: Row | None) -> Removed:
+    removed = Removed(
+        prune_rules.RUN, run_id=os.path.basename(run_dir), path=run_dir, size=removal.size(run_dir)
+    )
+    result = directory.read_result(run_dir) or {}
+    known_status = row.status if row is not None and row.status in records.ENDED else records.FAILED
+    removed.status = result.get("status", known_status)
+    removed.ended_at = _figure(result.get("endedAt", row.ended_at if row is not None else None))
+    return removed
+
+
+def _figure(value: Any) -> float | None:
+    return float(value) if is_figure(value) else None

@@ -1,0 +1,209 @@
+"""What runs leave behind besides their directories: windows, links, rows of the registry, bits and pieces.
+
+Joins.
+"""
+
+from __future__ import annotations
+
+import os
+import re
+
+from tmuxagents import records, tmux
+from tmuxagents.errors import Unusable
+from tmuxagents.launch import handover
+from tmuxagents.registry import database, learn
+from tmuxagents.runs import directory
+from tmuxagents.system import places as files
+from tmuxagents.system import process, project, removal
+from tmuxagents.tmux import servers
+from tmuxagents.upkeep.prune_rules import LEFTOVER, LINK, WINDOW, Removed
+
+TYPE_CHECKING = False
+if TYPE_CHECKING:
+    from collections.abc import Collection, Iterable, Iterator
+
+    from tmuxagents.registry.database import Row
+    from tmuxagents.registry.lookup import Caller
+    from tmuxagents.upkeep.prune import Pruned
+
+PATIENCE_S = 2.0
+OLD_S = 3600.0  # what lies about so long is nobody's any more: a launch takes seconds
+_ID = re.compile("[0-9a-f]{16}")
+_ASIDE = (".new-", ".displaced-")
+_PIPES = (handover.ORDERS, handover.ANSWER, directory.LIVE_EVENTS, directory.LIVE_ORDERS)
+_UNUSED = ("registry.db.broken", "registry.db.new")
+
+
+class Stock:
+    """All runs: what the registry knows of them and, where it knows less, what their directories say."""
+
+    __slots__ = ("nameless", "rows", "stale", "warnings")
+
+    def __init__(self) -> None:
+        self.rows: dict[str, Row] = {}
+        self.stale: list[Row] = []  # of runs whose directories are gone
+        self.nameless: list[str] = []  # directories in which there is no run
+        self.warnings: list[str] = []
+
+
+def look(caller: Caller) -> Stock:
+    """Look at all runs. Nothing is written, not into the registry either."""
+    stock = Stock()
+    rows = _known(caller, stock)
+    listed = {name for name in _names(caller.runs) if _ID.fullmatch(name)}
+    for run_id in sorted(listed | set(rows)):
+        run_dir = f"{caller.runs}/{run_id}"
+        known = rows.get(run_id)
+        row = known if known is not None and known.concluded else learn.row_of(run_dir)
+        if not os.path.isdir(run_dir):
+            stock.stale += [known] if known is not None else []
+        elif row is None:
+            stock.nameless.append(run_dir)
+        else:
+            row.polled_at = known.polled_at if known is not None else None
+            stock.rows[run_id] = row
+    return stock
+
+
+def _known(caller: Caller, stock: Stock) -> dict[str, Row]:
+    path = database.path_of(caller.home)
+    if not os.path.exists(path):
+        return {}
+    try:
+        with database.open_file(path, PATIENCE_S) as book:
+            return {row.run_id: row for row in book.rows(database.Scope("all"))}
+    except (database.Damaged, database.Unfit) as why:
+        stock.warnings.append(f"the registry is not used ({why}); the run directories are read instead")
+        return {}
+
+
+def _names(folder: str) -> list[str]:
+    try:
+        return os.listdir(folder)
+    except OSError:
+        return []
+
+
+def forget(caller: Caller, run_ids: Collection[str], pruned: Pruned) -> None:
+    """Drop the registry's rows of runs that are gone."""
+    path = database.path_of(caller.home)
+    if pruned.dry_run or not run_ids or not os.path.exists(path):
+        return
+    try:
+        with database.open_file(path, PATIENCE_S) as book:
+            book.forget(run_ids)
+    except (database.Damaged, database.Unfit):
+        return  # whoever uses it next sees which directories are gone
+
+
+# --- windows ----------------------------------------------------------------------------------------------
+
+
+def close_windows(rows: Iterable[Row], pruned: Pruned) -> None:
+    """Close the windows of runs that have ended, on servers that live; one that is looked at stays."""
+    by_server: dict[str, list[str]] = {}
+    for row in rows:
+        if row.server is not None:
+            by_server.setdefault(row.server, []).append(row.run_id)
+    for server, run_ids in by_server.items():
+        socket = _socket_of(server)
+        if socket is None:
+            continue
+        try:
+            pruned.removed += _close_on(socket, run_ids, dry_run=pruned.dry_run)
+        except tmux.NoServer:
+            continue
+        except Unusable as error:
+            pruned.warnings.append(f"windows on {socket} stay as they are: {error.message}")
+
+
+def _socket_of(key: str) -> str | None:
+    """Return the socket of a server, if exactly that server still listens there."""
+    pid, started, socket = key.split(".", 2)
+    lives = process.start_time(int(pid)) == int(started)
+    return socket if lives and tmux.listening(socket) in (int(pid), servers.UNKNOWN) else None
+
+
+def _close_on(socket: str, run_ids: Iterable[str], *, dry_run: bool) -> Iterator[Removed]:
+    windows = tmux.Tmux(socket).windows
+    there = windows.all()
+    for run_id in run_ids:
+        window = there.get(run_id)
+        if window is None or not window.dead or window.watched:
+            continue
+        if dry_run or windows.close_ended(window.window, run_id):
+            yield Removed(WINDOW, run_id=run_id, path=socket)
+
+
+# --- links ------------------------------------------------------------------------------------------------
+
+
+def remove_links(
+    projects: Iterable[str | None], caller: Caller, pruned: Pruned, *, among: Collection[str] | None = None
+) -> None:
+    """Remove projects' links to runs that are gone; `among`: only to these."""
+    gone = pruned.run_ids
+    for folder in sorted({folder for folder in projects if folder}):
+        for run_id in project.links(folder, caller.runs):
+            run_dir = f"{caller.runs}/{run_id}"
+            if (among is not None and run_id not in among) or (
+                os.path.lexists(run_dir) and run_id not in gone
+            ):
+                continue
+            path = f"{folder}/{project.LINKS}/{run_id}"
+            try:
+                if not pruned.dry_run:
+                    project.unlink(folder, run_dir)
+            except OSError as error:
+                pruned.warnings.append(f"{path} could not be removed: {error.strerror}")
+            else:
+                pruned.removed.append(Removed(LINK, run_id=run_id, path=path))
+
+
+# --- bits and pieces --------------------------------------------------------------------------------------
+
+
+def remove_leftovers(stock: Stock, caller: Caller, pruned: Pruned, *, keep_s: float | None) -> None:
+    """Remove what launches, wrappers and prunes that were killed left behind, and old logs."""
+    for path in _leftovers(stock, caller, pruned, keep_s=keep_s):
+        size = removal.size(path)
+        try:
+            if not pruned.dry_run:
+                removal.remove(path)
+        except OSError as error:
+            pruned.warnings.append(f"{path} could not be removed: {error.strerror}")
+        else:
+            pruned.removed.append(Removed(LEFTOVER, path=path, size=size))
+
+
+def _leftovers(stock: Stock, caller: Caller, pruned: Pruned, *, keep_s: float | None) -> Iterator[str]:
+    since = pruned.at - OLD_S
+    for name in sorted(_names(caller.runs)):
+        path = f"{caller.runs}/{name}"
+        if name.startswith(removal.HIDDEN) or (name.startswith(_ASIDE) and _is_older(path, since)):
+            yield path
+    for name in sorted(_names(f"{caller.home}/{directory.SEALED}")):
+        path = f"{caller.home}/{directory.SEALED}/{name}"
+        if not os.path.lexists(f"{caller.runs}/{name}") and _is_older(path, since):
+            yield path
+    yield from (path for path in stock.nameless if _is_older(path, since) and _is_nobodys(path))
+    over = [row.run_id for row in stock.rows.values() if row.concluded and row.run_id not in pruned.run_ids]
+    pipes = (f"{caller.runs}/{run_id}/{name}" for run_id in over for name in _PIPES)
+    yield from (path for path in pipes if _is_older(path, since))
+    host = files.of_host(caller.home, process.host())
+    unused = [f"{host}/{name}" for name in sorted(_names(host)) if name.startswith(_UNUSED)]
+    logs = [f"{host}/logs/{name}" for name in sorted(_names(f"{host}/logs"))]
+    if keep_s is not None:
+        yield from (path for path in (*unused, *logs) if _is_older(path, pruned.at - max(keep_s, OLD_S)))
+
+
+def _is_older(path: str, moment: float) -> bool:
+    try:
+        return os.lstat(path).st_mtime < moment
+    except OSError:
+        return False
+
+
+def _is_nobodys(run_dir: str) -> bool:
+    presence = process.presence(directory.identity_of(directory.read_wrapper(run_dir)))
+    return presence in (records.GONE, records.NEVER_CAME)

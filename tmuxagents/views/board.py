@@ -1,0 +1,200 @@
+"""The words of `delegate_to_subagents`: its call, the view of its children, one line for each that has ended.
+
+Its own keys live here and in runs/conversation, its status words (`running`, `completed`, `error`) in
+runs/words. Lines come with what they are; how that looks is the view's.
+
+Pure.
+"""
+
+from __future__ import annotations
+
+from tmuxagents.runs.words import COMPLETED, ERROR, RUNNING, status_word
+from tmuxagents.text import safe
+
+TYPE_CHECKING = False
+if TYPE_CHECKING:
+    from collections.abc import Iterable, Mapping, Sequence
+    from typing import Any
+
+    from tmuxagents.views.lines import Window
+
+_ICONS = {RUNNING: "⏳", COMPLETED: "✓", ERROR: "✗"}
+_SEPARATOR = " • "
+_INDENT, _ID_INDENT = "  ", "    "
+NOTHING = "(no sub-agent details)"
+_STARTING, _NO_OUTPUT = "(starting...)", "(no output)"
+
+# What a line of the view is. Those of a child's window have its own kinds, `text` and `tool`.
+HEAD, TITLE, PROBLEM, ASIDE, BLANK = "head", "title", "error", "muted", "blank"
+
+
+# --- the call ---------------------------------------------------------------------------------------------
+
+
+def call_line(args: Any) -> str:
+    """Return the call as one line."""
+    known = args if isinstance(args, dict) else {}
+    tasks = known.get("tasks")
+    tasks = tasks if isinstance(tasks, list) else [None]  # not said yet: there is at least one
+    profiles = [_line(task.get("profile")) for task in tasks if isinstance(task, dict)]
+    named = [profile for profile in profiles if profile]
+    default = _line(known.get("profile"))
+    parts = [
+        f"delegate_to_subagents {len(tasks)} {'sub-agents' if len(tasks) > 1 else 'sub-agent'}",
+        f"(default profile: {default})" if default else "",
+        f"profiles: [{', '.join(named)}]" if named else "",
+    ]
+    return " ".join(part for part in parts if part)
+
+
+# --- counts -----------------------------------------------------------------------------------------------
+
+
+def _counts(statuses: Iterable[str]) -> str:
+    words = [status_word(status) for status in statuses]
+    failed = words.count(ERROR)
+    counts = (
+        (words.count(RUNNING), "running"),
+        (words.count(COMPLETED), "done"),
+        (failed, "error" if failed == 1 else "errors"),
+    )
+    return ", ".join(f"{count} {word}" for count, word in counts if count)
+
+
+def progress_text(statuses: Iterable[str]) -> str:
+    """Return how a call stands, while it works."""
+    return _counts(statuses) or "processing..."
+
+
+# --- the view ---------------------------------------------------------------------------------------------
+
+
+def view(windows: Sequence[Mapping[str, Any]], *, expanded: bool, now_ms: float) -> list[tuple[str, str]]:
+    """Return the lines of a call's view as (what it is, words); windows as in `details.windows`."""
+    if not windows:
+        return [(ASIDE, NOTHING)]
+    lines = [(HEAD, header(window["status"] for window in windows)), (BLANK, "")]
+    for window in windows:
+        lines += [*block(window, expanded=expanded, now_ms=now_ms), (BLANK, "")]
+    return [*lines, *_footer(windows)]
+
+
+def view_text(windows: Sequence[Mapping[str, Any]], *, now_ms: float) -> str:
+    """Return the view as a text, for a screen of somebody else's."""
+    return "\n".join(text for _, text in view(windows, expanded=False, now_ms=now_ms))
+
+
+def header(statuses: Iterable[str]) -> str:
+    """Return the line above all children."""
+    return f"Sub-agents: {_counts(statuses)}"
+
+
+def block(window: Mapping[str, Any], *, expanded: bool, now_ms: float) -> list[tuple[str, str]]:
+    """Return the lines of one child."""
+    rows = window["allMessages" if expanded else "lines"]
+    lines = [(row["kind"], _INDENT + line) for row in rows for line in row["text"].split("\n")]
+    if not lines:
+        lines = [(ASIDE, _INDENT + (_NO_OUTPUT if expanded else _STARTING))]
+    message = _line(window.get("errorMessage"))
+    if message and status_word(window["status"]) == ERROR:
+        lines.append((PROBLEM, f"{_INDENT}Error: {message}"))
+    return [(TITLE, title(window, now_ms)), *lines]
+
+
+def title(window: Mapping[str, Any], now_ms: float) -> str:
+    """Return the header of one child's window; its time stands still once it has ended."""
+    parts = [
+        f"{_ICONS[status_word(window['status'])]} {_line(window['name'])}",
+        _profile(window),
+        f"{window['toolCount']} tools",
+        f"{window['fileCount']} files" if window.get("fileCount") else "",
+        _todos(window.get("todoTotal"), window.get("todoCompleted")),
+        f"{_elapsed(window, now_ms)}s/{window['timeout']:.10g}s",
+    ]
+    return _SEPARATOR.join(part for part in parts if part)
+
+
+def _profile(window: Mapping[str, Any]) -> str:
+    name = _line(window.get("profileName"))
+    if not name:
+        return ""
+    provider, model = _line(window.get("provider")), _line(window.get("model"))
+    whole = (
+        model if model.startswith(f"{provider}/") else "/".join(part for part in (provider, model) if part)
+    )
+    setup = " ".join(part for part in (whole, _line(window.get("thinkingLevel"))) if part)
+    return f"{name} ({setup})" if setup else name
+
+
+def _todos(total: Any, completed: Any) -> str:
+    done = completed or 0
+    return f"[{done}/{total}]" if total and total != done else ""
+
+
+def _elapsed(window: Mapping[str, Any], now_ms: float) -> int:
+    started, ended = window.get("startedAt"), window.get("completedAt")
+    if started is None:  # it waits for its turn
+        return 0
+    return max(0, int(((now_ms if ended is None else ended) - started) // 1000))
+
+
+def _footer(windows: Sequence[Mapping[str, Any]]) -> list[tuple[str, str]]:
+    running = sum(status_word(window["status"]) == RUNNING for window in windows)
+    if running:
+        return [(ASIDE, f"{running} running...")]
+    ids = [(ASIDE, f"{_ID_INDENT}{_line(window['name'])}: {window['sessionId']}") for window in windows]
+    return [(ASIDE, "Session IDs (use with get_subagent_output):"), *ids]
+
+
+def window_document(run: Mapping[str, Any], name: str, window: Window, profile: Any = None) -> dict[str, Any]:
+    """Return one entry of `details.windows`. `run` is the run shape, `profile` the fields of its profile.
+
+    `profileInfo` is the caller's, who knows the summary of a profile.
+    """
+    known = profile if isinstance(profile, dict) else {}
+    return {
+        "name": name,
+        "sessionId": run["sessionId"],
+        "runId": run["runId"],
+        "status": status_word(run["status"]),
+        "state": run["status"],
+        "reason": run["reason"],
+        "exitCode": run["exitCode"],
+        "lines": [row.document() for row in window.lines],
+        "allMessages": [row.document() for row in window.all],
+        "startedAt": _ms(run["startedAt"]),
+        "completedAt": _ms(run["endedAt"]),
+        "timeout": run["timeout"],
+        "toolCount": run["toolCount"],
+        "fileCount": len(run["files"] or ()),
+        "profileName": run["preset"],
+        "profileInfo": None,
+        "provider": known.get("provider"),
+        "model": run["model"],
+        "thinkingLevel": known.get("thinkingLevel"),
+        "stopReason": run["stopReason"],
+        "errorMessage": run["errorMessage"],
+        "todoTotal": window.todo_total,
+        "todoCompleted": window.todo_completed,
+    }
+
+
+def _ms(seconds: Any) -> int | None:
+    return None if seconds is None else round(seconds * 1000)
+
+
+# --- the end ----------------------------------------------------------------------------------------------
+
+
+def outcome_line(
+    name: str, status: str, session_id: str, *, message: str | None = None, profile: str | None = None
+) -> str:
+    """Return how one task stands. `profile` is its profile's summary, or its bare name if there is none."""
+    word = status_word(status)
+    why = f" — {safe.line(message)}" if word == ERROR and message else ""
+    setup = f" ({safe.line(profile)})" if profile else ""
+    return f"{_ICONS[word]} {_line(name)}: {word}{why} (session: {session_id}){setup}"
+
+
+def _line(value: Any) -> str:
+    return safe.line(value) if isinstance(value, str) else ""

@@ -1,0 +1,189 @@
+"""What one child has done, as the last few lines of it, and which parts of a line stand out. Pure.
+
+A fold over events: previews of its calls, its words, what it found. Colours are names, no escape sequences:
+each view shows them its own way, and no text of a child is mixed in.
+"""
+
+from __future__ import annotations
+
+import re
+
+from tmuxagents.runs import events
+from tmuxagents.text import listing, safe
+from tmuxagents.views import previews
+
+TYPE_CHECKING = False
+if TYPE_CHECKING:
+    from collections.abc import Mapping, Sequence
+    from typing import Any
+
+    from tmuxagents.runs.events import Event
+    from tmuxagents.views.previews import Place
+
+TEXT, TOOL = "text", "tool"
+KEPT = 500
+DEFAULT_LINES = 15
+_ARROW = "→ "
+_UNDER = "  "
+_LONGEST = 4000  # characters of one line: what is longer is read in the answer itself
+
+
+class Row:
+    """One line: its words, and whether the child said them or did something."""
+
+    __slots__ = ("kind", "text")
+
+    def __init__(self, text: str, kind: str) -> None:
+        self.text = text
+        self.kind = kind
+
+    def document(self) -> dict[str, str]:
+        """Return the JSON object of this line."""
+        return {"text": self.text, "kind": self.kind}
+
+
+class Window:
+    """The lines of one child, the last ones and all that are kept, and how far it is with its todo list."""
+
+    def __init__(self, place: Place, most: int = DEFAULT_LINES) -> None:
+        self.all: list[Row] = []
+        self.todo_total: int | None = None
+        self.todo_completed: int | None = None
+        self.tool_count = 0
+        self._place = place
+        self._most = most
+        self._listed: dict[
+            int, tuple[str | None, str, Row]
+        ] = {}  # ls and find without a result, oldest first
+
+    @property
+    def lines(self) -> list[Row]:
+        """Return the latest lines."""
+        return self.all[max(0, len(self.all) - self._most) :]
+
+    def append(self, text: str, kind: str) -> list[Row]:
+        """Add what these words come to, without escape sequences and empty lines."""
+        rows = [Row(safe.cut(line.rstrip(), _LONGEST), kind) for line in listing.lines(safe.text(text))]
+        self.all += rows
+        self._forget()
+        return rows
+
+    def take(self, event: Event) -> list[Row]:
+        """Add what one event comes to; return the new lines."""
+        fields = event.fields
+        if event.type == "assistant_text":
+            return self.append(_str(fields.get("text")), TEXT)
+        if event.type == "stderr":
+            return self.append(f"[stderr]: {_str(fields.get('text'))}", TEXT)
+        if event.type == "tool_call":
+            return self._call(fields)
+        if event.type == "tool_result" and fields.get("isError") is not True:
+            return self._result(fields)
+        return []
+
+    def _call(self, fields: Mapping[str, Any]) -> list[Row]:
+        self.tool_count += 1
+        tool, args = _str(fields.get("toolName")), fields.get("args")
+        self._count_todos(tool, args if isinstance(args, dict) else {})
+        rows = self.append(_ARROW + previews.preview(tool, args, self._place), TOOL)
+        if tool in listing.TOOLS:
+            self._listed[self.tool_count] = _str(fields.get("callId")) or None, tool, rows[0]
+            if len(self._listed) > KEPT:
+                del self._listed[next(iter(self._listed))]
+        return rows
+
+    def _result(self, fields: Mapping[str, Any]) -> list[Row]:
+        """Put what a listing amounts to under its call, also where other calls have come between."""
+        tool = _str(fields.get("toolName"))
+        words = _summary(tool, fields)
+        call = self._answered(_str(fields.get("callId")) or None, tool)
+        if words is None:
+            return []
+        at = next((number for number, row in enumerate(self.all) if row is call), None)
+        row = Row(f"{_UNDER}{words}" if at is not None else f"{_UNDER}{tool}: {words}", TOOL)
+        self.all.insert(len(self.all) if at is None else at + 1, row)
+        self._forget()
+        return [row]
+
+    def _answered(self, call_id: str | None, tool: str) -> Row | None:
+        for number in reversed(self._listed):
+            known_id, known_tool, row = self._listed[number]
+            if known_id == call_id if call_id is not None else known_tool == tool:
+                del self._listed[number]
+                return row
+        return None
+
+    def _count_todos(self, tool: str, args: Mapping[str, Any]) -> None:
+        if tool == "write_todos":
+            written = len(_list(args.get("todos")))
+            if args.get("mode") == "append":
+                self.todo_total = (self.todo_total or 0) + written
+            else:
+                self.todo_total, self.todo_completed = written, 0
+        elif tool == "edit_todos" and args.get("action") in ("complete", "abandon"):
+            self.todo_completed = (self.todo_completed or 0) + len(_list(args.get("indices")))
+
+    def _forget(self) -> None:
+        del self.all[:-KEPT]
+
+
+def _summary(tool: str, fields: Mapping[str, Any]) -> str | None:
+    """Return what the reader counted in the whole result, else what the beginning of it shows."""
+    if tool not in listing.TOOLS:
+        return None
+    counted = fields.get("summary")
+    if isinstance(counted, str) and counted:
+        return safe.line(counted)
+    text = _str(fields.get("text"))
+    return listing.summary(tool, text, cut=len(text) > events.RESULT_TEXT_LIMIT)
+
+
+def _str(value: Any) -> str:
+    return value if isinstance(value, str) else ""
+
+
+def _list(value: Any) -> Sequence[Any]:
+    return value if isinstance(value, list) else ()
+
+
+# The names that pi's themes have.
+MUTED, ADDED, REMOVED = "muted", "toolDiffAdded", "toolDiffRemoved"
+# An edit says it at its end; elsewhere it stands as a word of its own: in an address it means something else.
+_EDITED = re.compile(
+    r"(?: *(?:→ )?edit → .* (?=\+\d+/-\d+$)|(?!.*://)(?:.*? )??(?=\+\d+/-\d+(?: |$)))"
+    r"(?P<added>\+\d+)/(?P<removed>-\d+)"
+)
+_WRITTEN = re.compile(r" *(?:→ )?write → .* (?P<added>\+\d+)$")
+_READ = re.compile(r".*?\((?P<added>\d+) lines?\)")
+_FOUND = re.compile(r" +(?:(?:ls|find): )?(?P<added>\d+) (?:files?|dirs?|match(?:es)?)\b")
+_FOUND_BESIDE = re.compile(r" *(?:→ )?(?:ls|find) → .* → (?P<added>[1-9]\d*) (?:files?|dirs?|match(?:es)?)\b")
+
+
+def spans(line: str) -> list[tuple[str, str]]:
+    """Return the parts of a line of kind `tool`, each as (colour, text); together they are the line."""
+    if found := _EDITED.match(line):
+        return [
+            (MUTED, line[: found.start("added")]),
+            (ADDED, found["added"]),
+            (MUTED, "/"),
+            (REMOVED, found["removed"]),
+            (MUTED, line[found.end() :]),
+        ]
+    if found := _WRITTEN.match(line):
+        return [(MUTED, line[: found.start("added")]), (ADDED, found["added"])]
+    if found := _READ.match(line):
+        at = found.start("added")
+        return [
+            (MUTED, line[: at - 1]),
+            (MUTED, "("),
+            (ADDED, found["added"]),
+            (MUTED, line[found.end("added") : found.end()]),
+            (MUTED, line[found.end() :]),
+        ]
+    if found := _FOUND.match(line) or _FOUND_BESIDE.match(line):
+        return [
+            (MUTED, line[: found.start("added")]),
+            (ADDED, found["added"]),
+            (MUTED, line[found.end("added") :]),
+        ]
+    return [(MUTED, line)]

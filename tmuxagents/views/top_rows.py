@@ -1,0 +1,213 @@
+"""One run as a row of `top`: its columns, and which part of it stands out as what. Pure."""
+
+from __future__ import annotations
+
+from tmuxagents import records
+from tmuxagents.runs import words
+from tmuxagents.text import safe
+from tmuxagents.views import lines as views_lines
+from tmuxagents.views.lines import TOOL
+
+TYPE_CHECKING = False
+if TYPE_CHECKING:
+    from collections.abc import Mapping, Sequence
+    from typing import Any
+
+    from tmuxagents.views.lines import Row
+
+    Spans = list[tuple[str, str]]  # (style, text): one line of the screen
+
+# Styles; what colour each is, the screen knows.
+PLAIN, TITLE, HEAD, ASIDE, PROBLEM = "plain", "title", "head", "aside", "problem"
+GOOD, BUSY, CALLS = "good", "busy", "calls"
+CHOSEN = "chosen "  # in front of any of these: it is the chosen row
+QUIET_S = 10.0  # so long nothing was heard of a run before that is said
+WAITING, SETTLED = "waiting", "settled"
+_STYLES = {
+    records.RUNNING: BUSY,
+    records.QUEUED: ASIDE,
+    WAITING: CALLS,
+    SETTLED: CALLS,
+    records.COMPLETED: GOOD,
+    records.FAILED: PROBLEM,
+    records.ABORTED: PROBLEM,
+}
+_HEADER = ("ID", "NAME", "STATUS", "TIME", "TOKENS", "COST", "ACTIVITY")
+_ID, _STATUS = 0, 2
+_FIGURES = (4, 5)
+GAP = "  "
+_WIDEST_NAME = 16
+_WIDE = 110  # a narrower screen shows an id only of a run that is called by nothing else
+_NARROW = 60  # a narrower one no figures: half of one would mislead
+_THOUSAND, _MILLION = 1000, 1_000_000
+
+
+class Entry:
+    """One run as `top` knows it: its document, and the last lines of what it did."""
+
+    __slots__ = ("host", "lines", "run", "short")
+
+    def __init__(
+        self, run: Mapping[str, Any], short: str, *, lines: Sequence[Row] = (), host: str | None = None
+    ) -> None:
+        self.run = run
+        self.short = short
+        self.lines = lines
+        self.host = host
+
+    @property
+    def run_id(self) -> str:
+        """Return its id."""
+        return str(self.run["runId"])
+
+    @property
+    def ended(self) -> bool:
+        """Say whether it is over."""
+        return self.run["status"] in records.ENDED
+
+    @property
+    def label(self) -> str:
+        """Return what a person calls it."""
+        return safe.line(self.run["name"] or self.run["preset"] or "") or self.short
+
+    @property
+    def state(self) -> str:
+        """Return its status, or what of that a person is to know."""
+        if self.run["needsInput"]:
+            return WAITING
+        return SETTLED if self.run["settled"] else str(self.run["status"])
+
+
+def haystack(entry: Entry) -> str:
+    """Return what a filter is looked for in."""
+    run = entry.run
+    words = (entry.run_id, run["name"], run["preset"], entry.state, run["task"], run["model"], run["cwd"])
+    return " ".join(str(word) for word in words if word).lower()
+
+
+def _cells(entry: Entry, now: float) -> tuple[str, ...]:
+    run = entry.run
+    usage = run["usage"]
+    return (
+        entry.short,
+        words.fit(entry.label, _WIDEST_NAME),
+        _status(entry),
+        _time(entry),
+        tokens(int(usage["totalTokens"])),
+        money(float(usage["cost"])),
+        _activity(entry, now),
+    )
+
+
+def _status(entry: Entry) -> str:
+    if entry.host is not None and not entry.ended:
+        return f"{entry.state} (on {words.fit(safe.line(entry.host), _WIDEST_NAME)})"
+    reason = entry.run["reason"]
+    return f"failed ({reason})" if entry.state == records.FAILED else entry.state
+
+
+def _time(entry: Entry) -> str:
+    run = entry.run
+    if run["startedAt"] is None:
+        return words.NONE
+    limit = run["timeout"]
+    elapsed = f"{int(run['elapsedSeconds'])}s"
+    shows_limit = entry.state == records.RUNNING and type(limit) in (int, float)
+    return f"{elapsed}/{limit:.10g}s" if shows_limit else elapsed
+
+
+def tokens(count: int) -> str:
+    """Return a number of tokens in five columns."""
+    if not count:
+        return words.NONE
+    for size, unit in ((_MILLION, "M"), (_THOUSAND, "k")):
+        if count >= size:
+            figure = count / size
+            return f"{figure:.1f}{unit}" if figure < 100 else f"{figure:.0f}{unit}"  # noqa: PLR2004  (three digits)
+    return str(count)
+
+
+def money(dollars: float) -> str:
+    """Return an amount, the smaller the more exact."""
+    if dollars <= 0:
+        return words.NONE
+    return f"${dollars:.2f}" if dollars >= 0.1 else f"${dollars:.3f}"  # noqa: PLR2004  (ten cents)
+
+
+def _activity(entry: Entry, now: float) -> str:
+    run = entry.run
+    if entry.ended:
+        return safe.line(run["errorMessage"] or "") or _last(entry)
+    heard = run["lastEventAt"]
+    quiet = now - heard if entry.state == records.RUNNING and isinstance(heard, (int, float)) else 0.0
+    words = (
+        (run["activity"] or "") if run["status"] == records.QUEUED else _last(entry) or run["activity"] or ""
+    )
+    silence = f"quiet {int(quiet)} s" if quiet >= QUIET_S else ""
+    return "  ".join(filter(None, (silence, safe.line(words))))
+
+
+def _last(entry: Entry) -> str:
+    return entry.lines[-1].text.strip() if entry.lines else ""
+
+
+class Table:
+    """The rows of a screen of some width: columns as wide as needed, the last one cut."""
+
+    def __init__(self, entries: Sequence[Entry], width: int, now: float) -> None:
+        self._entries = entries
+        self._width = width
+        self._rows = [_cells(one, now) for one in entries]
+        self._shown = _columns(self._rows, width)
+        before = [(at, [row[at] for row in (_HEADER, *self._rows)]) for at in self._shown[:-1]]
+        self._widths = {at: max(map(words.columns, cells)) for at, cells in before}
+
+    def head(self) -> Spans:
+        """Return the names of the columns."""
+        return [(HEAD, self._joined(_HEADER))]
+
+    def line(self, number: int, *, is_chosen: bool) -> Spans:
+        """Return a row; its status stands out."""
+        entry, cells = self._entries[number], self._rows[number]
+        text = self._joined(cells)
+        in_front = [width + len(GAP) for at, width in self._widths.items() if at < _STATUS]
+        start = _upto(text, len(GAP) + sum(in_front))
+        end = start + len(cells[_STATUS])
+        mark = "> " if is_chosen else GAP
+        spans = [
+            (PLAIN, mark + text[len(GAP) : start]),
+            (_STYLES.get(entry.state, PLAIN), text[start:end]),
+            (PLAIN, text[end:]),
+        ]
+        return [(CHOSEN + style, words) for style, words in spans] if is_chosen else spans
+
+    def _joined(self, cells: Sequence[str]) -> str:
+        padded = [cells[at] + " " * (width - words.columns(cells[at])) for at, width in self._widths.items()]
+        return words.fit(GAP + GAP.join([*padded, cells[self._shown[-1]]]), self._width)
+
+
+def _columns(rows: Sequence[Sequence[str]], width: int) -> list[int]:
+    """Return which columns there is room for: on a narrow screen none for ids, nor for what no run has."""
+    if width >= _WIDE:
+        return list(range(len(_HEADER)))
+    out = [at for at in _FIGURES if width < _NARROW or all(row[at] == words.NONE for row in rows)]
+    return [at for at in range(len(_HEADER)) if at != _ID and at not in out]
+
+
+def _upto(text: str, columns: int) -> int:
+    """Return how many letters of a text stand in so many columns: some take two, some none."""
+    end = 0
+    while end < len(text) and words.columns(text[: end + 1]) <= columns:
+        end += 1
+    return end
+
+
+def lines(rows: Sequence[Row], width: int) -> list[Spans]:
+    """Return what a child did, as lines of a screen."""
+    fitted = [(row.kind, words.fit(row.text.replace("\t", " "), width)) for row in rows]
+    return [_coloured(text) if kind == TOOL else [(PLAIN, text)] for kind, text in fitted]
+
+
+def _coloured(text: str) -> Spans:
+    styles = {views_lines.ADDED: GOOD, views_lines.REMOVED: PROBLEM, views_lines.MUTED: ASIDE}
+    return [(styles.get(colour or "", PLAIN), part) for colour, part in views_lines.spans(text)]

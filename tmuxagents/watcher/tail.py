@@ -1,0 +1,198 @@
+"""Which run directories change: one recursive watch of watchdog's on the folder of all runs.
+
+A hint and no more. Of files, only that they come or are closed after writing: a flood of lines into one that
+stays open costs nothing (runs/logs). Events are lost where the kernel's queue overflows or its watches
+are used up, and watchdog is deaf without a word where the folder was replaced or a thread of its has died. So
+the folder and the threads are looked at now and again, and whoever listens here looks by himself, too.
+
+Touches: inotify.
+"""
+
+from __future__ import annotations
+
+import contextlib
+import logging
+import os
+import threading
+import time
+
+from watchdog import events
+from watchdog.observers import Observer
+
+TYPE_CHECKING = False
+if TYPE_CHECKING:
+    from watchdog.events import FileSystemEvent
+    from watchdog.observers.api import BaseObserver
+
+AGAIN_S = 30.0  # how long after a failure watching is tried anew
+_EVENTS = [
+    *(events.DirCreatedEvent, events.DirMovedEvent),
+    *(events.FileCreatedEvent, events.FileMovedEvent, events.FileClosedEvent),
+]
+_RESULT = "result.json"
+_LOGGER = logging.getLogger("watchdog")
+
+
+class Tail:
+    """What has changed below a folder. `soon` and `now` can be waited on; `now`: there is a result."""
+
+    def __init__(self, root: str) -> None:
+        self.root = root
+        self.soon = os.eventfd(0, os.EFD_NONBLOCK | os.EFD_CLOEXEC)
+        self.now = os.eventfd(0, os.EFD_NONBLOCK | os.EFD_CLOEXEC)
+        self.since: float | None = None  # when listening began; None: nobody listens
+        self._doubts = _Doubts()
+        self._ears = _Ears(self.soon, self.now)
+        self._watching: _Watching | None = None
+        self._again_at = 0.0
+        _LOGGER.addHandler(self._doubts)
+        _LOGGER.propagate = False
+
+    @property
+    def deaf(self) -> bool:
+        """Say whether nothing is told of at all."""
+        return self.since is None
+
+    def changed(self) -> set[str]:
+        """Return the names in the folder below which something has changed since this was last asked."""
+        for handle in (self.soon, self.now):
+            with contextlib.suppress(BlockingIOError):
+                os.eventfd_read(handle)
+        return self._ears.heard()
+
+    def check(self) -> str | None:
+        """Look whether watching still works, and begin it anew if not; return why it does not."""
+        if self._watching is not None and not self._watching.works():
+            self._stop(again_s=0.0)
+        if self._watching is None and time.monotonic() >= self._again_at:
+            return self._begin()
+        return None
+
+    def mistrust(self) -> None:
+        """Take watching for broken: something has changed, and nothing was heard of it."""
+        self._stop(again_s=AGAIN_S)
+
+    def doubts(self) -> str | None:
+        """Return what watchdog itself has complained of since this was last asked: events may be lost."""
+        return self._doubts.taken()
+
+    def close(self) -> None:
+        """Stop watching."""
+        self._stop(again_s=0.0)
+        _LOGGER.removeHandler(self._doubts)
+        os.close(self.soon)
+        os.close(self.now)
+
+    def _begin(self) -> str | None:
+        try:
+            self._watching = _Watching(self.root, self._ears)
+        except OSError as error:
+            # A folder that is not there yet is no failure: it is looked for each time.
+            missing = isinstance(error, FileNotFoundError)
+            self._again_at = time.monotonic() + (0.0 if missing else AGAIN_S)
+            return None if missing else f"{self.root} cannot be watched: {error}"
+        self.since = time.monotonic()
+        return None
+
+    def _stop(self, *, again_s: float) -> None:
+        self.since = None
+        self._again_at = time.monotonic() + again_s
+        watching, self._watching = self._watching, None
+        if watching is not None:
+            watching.stop()
+
+
+class _Watching:
+    """One observer at work, and what it was started on."""
+
+    def __init__(self, root: str, ears: _Ears) -> None:
+        self._root = root
+        self._place = _place(root)
+        if self._place is None:
+            raise FileNotFoundError(root)
+        followed = os.path.realpath(root)  # of a link, watchdog would watch the link
+        ears.attend(followed)
+        before = set(threading.enumerate())
+        self._observer: BaseObserver = Observer()
+        try:
+            self._observer.schedule(ears, followed, recursive=True, event_filter=_EVENTS)
+            self._observer.start()
+        except BaseException:
+            self.stop()
+            raise
+        started = set(threading.enumerate()) - before
+        self._threads = [thread for thread in started if type(thread).__module__.startswith("watchdog.")]
+
+    def works(self) -> bool:
+        """Say whether the folder is still the same one, and all that should work does."""
+        return _place(self._root) == self._place and all(thread.is_alive() for thread in self._threads)
+
+    def stop(self) -> None:
+        # Of what has broken, any part may be in the way: it is left behind as it is.
+        with contextlib.suppress(OSError, RuntimeError, LookupError, AssertionError):
+            self._observer.stop()
+
+
+class _Ears(events.FileSystemEventHandler):
+    """Notes what has changed. It runs in a thread of watchdog's, which an exception would end."""
+
+    def __init__(self, soon: int, now: int) -> None:
+        self._begin = 0
+        self._soon = soon
+        self._now = now
+        self._lock = threading.Lock()
+        self._names: set[str] = set()
+
+    def attend(self, root: str) -> None:
+        """Take names from the paths below this folder from now on."""
+        self._begin = len(root) + 1
+
+    def dispatch(self, event: FileSystemEvent) -> None:
+        """Take one event in."""
+        self._note(event.src_path)
+        if event.dest_path:
+            self._note(event.dest_path)
+
+    def _note(self, path: bytes | str) -> None:
+        if not isinstance(path, str):
+            return
+        name, _, inside = path[self._begin :].partition("/")
+        if not name:
+            return
+        with self._lock:
+            first = not self._names
+            self._names.add(name)
+        if first or inside == _RESULT:
+            with contextlib.suppress(OSError):
+                os.eventfd_write(self._now if inside == _RESULT else self._soon, 1)
+
+    def heard(self) -> set[str]:
+        """Return the names, and begin anew."""
+        with self._lock:
+            names, self._names = self._names, set()
+        return names
+
+
+class _Doubts(logging.Handler):
+    """Keeps the last complaint."""
+
+    def __init__(self) -> None:
+        super().__init__(logging.WARNING)
+        self._last: str | None = None
+
+    def emit(self, record: logging.LogRecord) -> None:
+        """Take a complaint in."""
+        self._last = str(record.msg)
+
+    def taken(self) -> str | None:
+        """Return it, and begin anew."""
+        last, self._last = self._last, None
+        return last
+
+
+def _place(path: str) -> tuple[int, int] | None:
+    try:
+        facts = os.stat(path)
+    except OSError:
+        return None
+    return facts.st_dev, facts.st_ino

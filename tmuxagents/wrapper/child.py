@@ -1,0 +1,185 @@
+"""How a child is started (program, words, surroundings) and ended (TERM to its group, to all, KILL). Joins.
+
+What it left is ended after it. An ending is decided once and not taken back.
+"""
+
+from __future__ import annotations
+
+import os
+
+from tmuxagents.agents import environment
+from tmuxagents.runs import events, leftovers, writing
+from tmuxagents.runs.endings import NEVER
+from tmuxagents.system import places, process
+from tmuxagents.system.bare import signal
+
+TYPE_CHECKING = False
+if TYPE_CHECKING:
+    from collections.abc import Callable, Mapping
+    from typing import Any
+
+    from tmuxagents.agents.base import Agent
+    from tmuxagents.runs.endings import Cause
+    from tmuxagents.runs.leftovers import Scope
+    from tmuxagents.settings.keys import Settings
+    from tmuxagents.wrapper.claim import Claim
+    from tmuxagents.wrapper.live import Live
+    from tmuxagents.wrapper.recorder import Recorder
+
+
+class Start:
+    """What the child of one run is started with; `limits` are those that we were started with ourselves."""
+
+    def __init__(
+        self,
+        claim: Claim,
+        own: Mapping[str, str],
+        in_force: Settings,
+        *,
+        umask: int,
+        limits: Mapping[str, list[int]],
+    ) -> None:
+        handed = claim.handed
+        self.tried = False  # until then there is no child, whatever happens to us
+        self._claim = claim
+        self._environment = own
+        self._settings = in_force
+        self._umask = handed.umask if handed else umask
+        self._limits = handed.limits if handed else limits
+
+    def start(self, agent: Agent, live: Live | None) -> tuple[int, tuple[int, int]] | None:
+        """Start the child; return its pid and our ends of its stdout and stderr, None if it cannot be."""
+        meta, prompt = self._claim.meta, self._claim.prompt
+        program = self._program(agent)
+        surroundings = self._surroundings(agent, live)
+        path = process.find_program(program[0], surroundings.get("PATH", ""))
+        if path is None:
+            return None
+        argv = [*program, *(live or agent).arguments(meta, self._claim.run_dir)]
+        err, err_child = process.pipe()
+        try:
+            out, out_child = live.pipe() if live else process.pipe()
+        except OSError:
+            os.close(err)  # the result needs a descriptor
+            os.close(err_child)
+            raise
+        streams = (0, 1, err_child) if live else (prompt, out_child, err_child)
+        self.tried = True
+        writing.begin_session(self._claim.run_dir)
+        try:
+            with process.Surroundings(self._umask, self._limits):
+                child = process.spawn(path, argv, surroundings, streams=streams, own_session=live is None)
+        except (OSError, ValueError):
+            return None
+        finally:
+            for handle in (prompt, out_child, err_child):
+                os.close(handle)
+        if live is not None:
+            live.started(child)
+        return child, (out, err)
+
+    def _surroundings(self, agent: Agent, live: Live | None) -> dict[str, str]:
+        meta = self._claim.meta
+        own = agent.environment(places.agent_dir(self._environment), meta)
+        return environment.of_child(
+            self._environment,
+            run_id=meta["runId"],
+            agent=own if live is None else {**own, **live.variables},
+            nesting=self._nesting(),
+            pane=None if live is None else os.environ,
+        )
+
+    def _program(self, agent: Agent) -> list[str]:
+        planned = self._claim.meta.get("agentCommand")
+        if planned:  # what was found, and asked, when it was launched
+            return [str(word) for word in planned]
+        named = self._environment.get(agent.program_variable)
+        return [named] if named else self._settings.agent_commands.get(agent.name, [agent.program])
+
+    def _nesting(self) -> Mapping[str, str]:
+        """Return what a child must know that may launch children, or is such a child's."""
+        claim = self._claim
+        if claim.meta.get("root") is None:
+            return {}
+        from tmuxagents.launch import nesting  # noqa: PLC0415  (few runs are)
+
+        home = os.path.dirname(os.path.dirname(claim.run_dir))
+        return nesting.variables(claim.meta, home=home, socket=claim.wrapper["tmux"]["socketPath"])
+
+    def told(self, child: int) -> dict[str, Any]:
+        """Return what is told of a child that has been started, and have its seal say which one it is."""
+        tmux = self._claim.wrapper["tmux"]
+        started = process.start_time(child, zombie=True)
+        writing.seal_child(self._claim.run_dir, self._claim.wrapper, child, started)
+        return {
+            "pid": child,
+            "pidStartTime": started,
+            "wrapperPid": os.getpid(),
+            "pane": tmux["pane"],
+            "window": tmux["window"],
+            "agentVersion": self._claim.meta.get("agentVersion"),
+        }
+
+
+KILL_AFTER_S = 5.0
+GIVE_UP_AFTER_S = 9.0  # a child that we may not signal, or that the kernel will not let go
+# Tools in sessions of their own get their TERM early enough to have had their time when the KILL comes.
+ASK_REST_AFTER_S = KILL_AFTER_S - leftovers.TERM_S
+
+
+class Ladder:
+    """The steps down for one child. `cause` is None while it ends only because it lingers."""
+
+    __slots__ = ("_child", "_scope", "_steps", "begun", "cause", "hopeless", "killed")
+
+    def __init__(self, child: int, scope: Scope) -> None:
+        self._child = child
+        self._scope = scope
+        self._steps: list[tuple[float, Callable[[], None]]] = []
+        self.begun = False  # the child is being ended
+        self.cause: Cause | None = None
+        self.killed = False
+        self.hopeless = False
+
+    def begin(self, cause: Cause | None, now: float) -> None:
+        """Begin to end the child; the first cause stays."""
+        if self.begun:
+            return
+        self.begun = True
+        self.cause = cause
+        self._steps = [
+            (now + ASK_REST_AFTER_S, self._ask_rest),
+            (now + KILL_AFTER_S, self._kill),
+            (now + GIVE_UP_AFTER_S, self._give_up),
+        ]
+        process.send_group(self._child, signal.SIGTERM, signal.SIGCONT)
+
+    def next_at(self) -> float:
+        """Return when the next step is due."""
+        return self._steps[0][0] if self._steps else NEVER
+
+    def step(self, now: float) -> None:
+        """Take the steps that are due."""
+        while self._steps and now >= self._steps[0][0]:
+            self._steps.pop(0)[1]()
+
+    def _ask_rest(self) -> None:
+        leftovers.ask(self._scope)
+
+    def _kill(self) -> None:
+        self.killed = True
+        process.send_group(self._child, signal.SIGKILL)
+
+    def _give_up(self) -> None:
+        self.hopeless = True
+
+
+def end_left(scope: Scope, recorder: Recorder, *, hard: bool) -> None:
+    """End what the child left, and tell of what lives on. Where nobody can look, the ending stands."""
+    try:
+        left = leftovers.end(scope, hard=hard)
+    except OSError as error:
+        recorder.hint(f"What the child left running could not be looked for ({error.strerror}).")
+        return
+    for spared in left:
+        recorder.event(events.left_behind(pid=spared.pid, comm=spared.comm, why=spared.why))

@@ -1,0 +1,106 @@
+"""When a working child has to be ended: its timeout with idle extension, and tool calls that loop. Pure.
+
+The clocks stand while a child waits for a person, and for good once a person has taken it over.
+
+Times are monotonic seconds that the caller passes in; nothing here reads a clock.
+"""
+
+from __future__ import annotations
+
+from tmuxagents.runs import endings
+
+TYPE_CHECKING = False
+if TYPE_CHECKING:
+    from typing import Any
+
+    from tmuxagents.runs.endings import Cause
+    from tmuxagents.runs.events import Event
+
+
+_NEVER = float("inf")
+
+
+class Guards:
+    """The watch over one child, from its start on."""
+
+    __slots__ = (
+        "_activity_at",
+        "_call",
+        "_debounce_s",
+        "_loop_count",
+        "_repeats",
+        "_stands_since",
+        "_started_at",
+        "timeout_s",
+    )
+
+    def __init__(self, *, started_at: float, timeout_s: float, debounce_s: float, loop_count: int) -> None:
+        self.timeout_s = timeout_s
+        self._started_at = started_at
+        self._debounce_s = debounce_s
+        self._loop_count = loop_count
+        self._activity_at: float | None = None
+        self._call: tuple[Any, Any] | None = None
+        self._repeats = 0
+        self._stands_since: float | None = None
+
+    def note_activity(self, now: float) -> None:
+        """Take note that the child works: a tool call's start, update or end, or text of its own."""
+        self._activity_at = now
+
+    def note_call(self, event: Event) -> Cause | None:
+        """Take note of a tool call; return the cause to end the child when it is one too many of a kind."""
+        if self._loop_count == 0:
+            return None
+        # Whole arguments, nested ones too: five different edits of one file are no loop. Keys have no order.
+        call = (event.fields.get("toolName"), event.fields.get("args"))
+        self._repeats = self._repeats + 1 if _are_same(call, self._call) else 1
+        self._call = call
+        return endings.LOOP if self._repeats >= self._loop_count else None
+
+    def deadline(self) -> float:
+        """Return when the child has to be ended if nothing more is heard of it."""
+        if self._stands_since is not None:
+            return _NEVER
+        limit = self._started_at + self.timeout_s
+        if self._activity_at is None or self._debounce_s == 0:
+            return limit
+        return max(limit, self._activity_at + self._debounce_s)
+
+    def stand(self, now: float) -> None:
+        """Let the clocks stand: the child waits for a person."""
+        if self._stands_since is None:
+            self._stands_since = now
+
+    def go_on(self, now: float) -> None:
+        """Let the clocks go on where they stood."""
+        since, self._stands_since = self._stands_since, None
+        if since is not None:
+            self._started_at += now - since
+            if self._activity_at is not None:
+                self._activity_at += now - since
+
+    def retire(self) -> None:
+        """Watch no more, for good: a person has the child."""
+        self._started_at = _NEVER
+        self._loop_count = 0
+
+    def check(self, now: float) -> Cause | None:
+        """Return the cause to end the child now, if there is one."""
+        return endings.timed_out(self.timeout_s) if now >= self.deadline() else None
+
+
+def _are_same(one: tuple[Any, Any], other: tuple[Any, Any] | None) -> bool:
+    """Say whether two calls are the same, to the letter: to Python, 1 and true are equal as well."""
+    try:
+        if one != other:
+            return False
+    except RecursionError:  # they are nested that deeply
+        pass
+    return _signature(one) == _signature(other)
+
+
+def _signature(call: tuple[Any, Any] | None) -> str:
+    import json  # noqa: PLC0415  (hardly any call is the one before once more)
+
+    return json.dumps(call, sort_keys=True)

@@ -1,0 +1,189 @@
+"""The wrapper's own terminal: what it shows there never blocks it, and what is typed there is only looked at.
+
+A scrolled, frozen or stopped terminal costs lines on the screen and nothing else: the child never waits for
+it. Flow control is off, so that Ctrl-S freezes nobody; keys come as bytes, so that no key is a signal.
+
+Touches: the wrapper's terminal.
+"""
+
+from __future__ import annotations
+
+import os
+import select
+import termios
+import time
+
+from tmuxagents.system.bare import ignoring
+
+TYPE_CHECKING = False
+if TYPE_CHECKING:
+    from typing import Any
+
+CTRL_C = b"\x03"
+# What a program that was killed may have left on: other screen, mouse, focus, paste, keyboard modes, colours;
+# and before that, the end of a string that it may have been in the midst of.
+_USUAL = (
+    b"\x1b\\\x1b[?2026l\x1b[?1049l\x1b[?1000l\x1b[?1002l\x1b[?1003l\x1b[?1006l\x1b[?1004l\x1b[?2004l"
+    b"\x1b[>4;0m\x1b[?1l\x1b>\x1b[?7h\x1b[r\x1b[999;1H\x1b(B\x1b[m\x1b[?25h"
+)
+_KEPT = 256 * 1024  # what may wait for a terminal that does not take it
+_INPUT_FLAGS, _LOCAL_FLAGS, _SETTINGS = 0, 3, 6
+
+
+class Terminal:
+    """The terminal behind a descriptor, or nothing where there is none."""
+
+    __slots__ = ("_before", "_handle", "_lent", "_ours", "_rung", "_skipped", "_unshown", "keys", "waiting")
+
+    def __init__(self, descriptor: int = 1) -> None:
+        self._unshown = b""
+        self._skipped = 0
+        self._rung = False
+        self._before: list[Any] | None = None
+        self._ours: list[Any] | None = None
+        self._lent: int | None = None  # the descriptor of our keys, while another reads them
+        self._handle: int | None = None
+        self.keys: int | None = None
+        self.waiting: int | None = None  # to wait on until more can be shown; None if nothing waits
+        if not os.isatty(descriptor):
+            return
+        # Handles of our own: O_NONBLOCK on the inherited ones would be everybody's.
+        flags = os.O_NONBLOCK | os.O_NOCTTY | os.O_CLOEXEC
+        with ignoring(OSError, termios.error):
+            self._handle = os.open(f"/proc/self/fd/{descriptor}", os.O_WRONLY | flags)
+            self.keys = os.open(f"/proc/self/fd/{descriptor}", os.O_RDONLY | flags)
+            self._before = termios.tcgetattr(self.keys)
+            ours = termios.tcgetattr(self.keys)
+            ours[_INPUT_FLAGS] &= ~(termios.IXON | termios.IXOFF)
+            ours[_LOCAL_FLAGS] &= ~(termios.ECHO | termios.ICANON | termios.ISIG | termios.IEXTEN)
+            termios.tcsetattr(self.keys, termios.TCSANOW, ours)
+            self._ours = ours
+
+    @property
+    def is_terminal(self) -> bool:
+        """Say whether a person may be looking."""
+        return self._handle is not None
+
+    @property
+    def columns(self) -> int | None:
+        """Return the width, None where there is no terminal or it has none."""
+        if self._handle is None:
+            return None
+        try:
+            return os.get_terminal_size(self._handle).columns or None
+        except OSError:
+            return None
+
+    def show(self, text: bytes) -> None:
+        """Show as much as the terminal takes now; the rest waits, and too much of it is skipped."""
+        if self._handle is None or self._lent is not None:
+            return
+        shown = self._gap() + text if self._skipped else text  # what was skipped is told where it is missing
+        if len(self._unshown) + len(shown) > _KEPT:
+            self._skipped += text.count(b"\n")
+        else:
+            self._unshown += shown
+            self._skipped = 0
+        self.flush()
+
+    def ring(self) -> None:
+        """Ring the bell, once for all, whoever has the terminal."""
+        if self._handle is not None and not self._rung:
+            self._rung = True
+            with ignoring(OSError):
+                os.write(self._handle, b"\a")
+
+    def flush(self) -> None:
+        """Show what waits, as far as the terminal takes it now."""
+        if self._handle is None:
+            return
+        try:
+            while self._unshown or self._skipped:
+                self._unshown = self._unshown[os.write(self._handle, self._unshown) :]
+                if not self._unshown and self._skipped:
+                    self._unshown, self._skipped = self._gap(), 0
+        except BlockingIOError:
+            pass
+        except OSError:
+            self._unshown = b""  # hung up
+        self.waiting = self._handle if self._unshown else None
+
+    def _gap(self) -> bytes:
+        skipped = self._skipped
+        return b"... %d lines not shown here: see the transcript\n" % skipped if skipped else b""
+
+    def pressed(self) -> bytes:
+        """Return the keys that were pressed, so that they do not pile up."""
+        if self.keys is None:
+            return b""
+        try:
+            typed = os.read(self.keys, 4096)
+        except BlockingIOError:
+            return b""
+        except OSError:
+            typed = b""
+        if not typed:
+            self._forget_keys()
+        return typed
+
+    def _forget_keys(self) -> None:
+        if self.keys is not None:
+            os.close(self.keys)
+            self.keys = None
+
+    # --- lent to a program ---
+
+    def lend(self, limit_s: float) -> bool:
+        """Let another program have the terminal, as it was before us; say whether there is one to lend.
+
+        Until it is taken back, nothing is shown and no key is read.
+        """
+        if self._handle is None or self.keys is None:
+            return False
+        self.show_rest(limit_s)
+        self._lent, self.keys = self.keys, None
+        self._set(self._before)
+        return True
+
+    def give_to(self, group: int) -> None:
+        """Make a process group the one that the keys of the terminal go to."""
+        if self._handle is not None:
+            with ignoring(OSError):
+                os.tcsetpgrp(self._handle, group)
+
+    def take_back(self) -> None:
+        """Have the terminal again, in a usable state whatever was done to it."""
+        if self._lent is None:
+            return
+        self.keys, self._lent = self._lent, None
+        self.give_to(os.getpgrp())
+        self._set(self._ours)
+        self.show(_USUAL)
+
+    @property
+    def is_hung_up(self) -> bool:
+        """Say whether the terminal is gone."""
+        if self._handle is None:
+            return False
+        poll = select.poll()
+        poll.register(self._handle, 0)
+        return any(what & (select.POLLHUP | select.POLLERR) for _, what in poll.poll(0))
+
+    def _set(self, modes: list[Any] | None) -> None:
+        if modes is not None and self._handle is not None:
+            with ignoring(OSError, termios.error):
+                termios.tcsetattr(self._handle, termios.TCSANOW, modes)
+
+    def leave(self, limit_s: float) -> None:
+        """Show what still waits, for a moment at most, and give the terminal back as it was."""
+        self.show_rest(limit_s)
+        self._set(self._before)
+
+    def show_rest(self, limit_s: float) -> None:
+        """Show what still waits, for a moment at most."""
+        deadline = time.monotonic() + limit_s
+        while self._unshown and (left := deadline - time.monotonic()) > 0:
+            poll = select.poll()
+            poll.register(self.waiting or 0, select.POLLOUT)
+            poll.poll(round(left * 1000) + 1)
+            self.flush()
