@@ -19,7 +19,7 @@ TYPE_CHECKING = False
 if TYPE_CHECKING:
     from collections.abc import Callable, Sequence
 
-    from tmuxagents.runs.inspect import Run
+    from tmuxagents.runs.inspect import RunView
     from tmuxagents.wrapper.signals import Console
 
 _LOOK_S = 1.0  # with a wrapper to wait on, too: it may be of another host
@@ -59,14 +59,14 @@ class After:
         """Return what they answered, in the order in which they were named."""
         return [_output(run_dir) for run_dir in self._run_dirs]
 
-    def _say(self, run: Run) -> None:
+    def _say(self, run: RunView) -> None:
         if run.run_id == self._said:
             return
         self._said = run.run_id
         self._console.announce(slots.following_words([run.run_id]))
         self._queued()
 
-    def _pause(self, run: Run) -> None:
+    def _pause(self, run: RunView) -> None:
         other = _handle_of(run)
         try:
             self._console.wait(_LOOK_S if other is not None else _SOON_S, other)
@@ -86,7 +86,7 @@ def _output(run_dir: str) -> str | None:
         return None
 
 
-def _handle_of(run: Run) -> int | None:
+def _handle_of(run: RunView) -> int | None:
     """Return what becomes readable when a run's wrapper ends."""
     identity = directory.identity_of(run.wrapper)
     if identity is None or process.presence(identity) != records.HERE:
