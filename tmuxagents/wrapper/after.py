@@ -21,7 +21,7 @@ TYPE_CHECKING = False
 if TYPE_CHECKING:
     from collections.abc import Callable, Sequence
 
-    from tmuxagents.runs.inspect import Run
+    from tmuxagents.runs.inspect import RunView
     from tmuxagents.wrapper.recorder import Recorder
     from tmuxagents.wrapper.signals import Keys, Signals
 
@@ -72,7 +72,7 @@ class After:
         """Return what they answered, in the order in which they were named."""
         return [_output(run_dir) for run_dir in self._run_dirs]
 
-    def _say(self, run: Run) -> None:
+    def _say(self, run: RunView) -> None:
         if run.run_id == self._said:
             return
         self._said = run.run_id
@@ -82,7 +82,7 @@ class After:
         self._recorder.flush(time.monotonic(), last=True)
         self._queued()
 
-    def _pause(self, run: Run) -> None:
+    def _pause(self, run: RunView) -> None:
         poll = select.poll()
         other = _handle_of(run)
         for handle in (self._signals.handle, self._keys.handle, other):
@@ -106,7 +106,7 @@ def _output(run_dir: str) -> str | None:
         return None
 
 
-def _handle_of(run: Run) -> int | None:
+def _handle_of(run: RunView) -> int | None:
     """Return what becomes readable when a run's wrapper ends."""
     identity = directory.identity_of(run.wrapper)
     if identity is None or process.presence(identity) != records.HERE:
