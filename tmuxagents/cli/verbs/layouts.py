@@ -6,6 +6,7 @@ import os
 
 import click
 
+from tmuxagents import tmux
 from tmuxagents.attach import attach
 from tmuxagents.cli import calling, group, options, printing
 from tmuxagents.cli.verbs import attaching
@@ -26,7 +27,6 @@ if TYPE_CHECKING:
     from tmuxagents.launch.prepare import Prepared
     from tmuxagents.layouts.catalogue import Shelf
     from tmuxagents.layouts.layout import Layout
-    from tmuxagents.tmux import Tmux
     from tmuxagents.tmux.sessions import Session
 
 _JSON = click.option("--json", "as_json", is_flag=True, help="Print a JSON document.")
@@ -94,7 +94,7 @@ def open_(*, name: str, detached: bool, as_json: bool) -> None:
     settings = load.load(os.environ, caller.project)
     found = _survey().choose(name)
     printing.warn([*settings.warnings, *filter(None, [catalogue.hiding(found)])])
-    where = layouts_opening.where(os.environ, settings, group.socket())
+    where, _ = tmux.choose_place(os.environ, flag=group.socket(), setting=settings.tmux_socket)
     printing.warn(filter(None, [where.warning]))
     opening = layouts_opening.Opening(found, caller, os.environ, on=where, size=_size())
     made, launched = opening.find(), list[str]()
@@ -111,7 +111,7 @@ def open_(*, name: str, detached: bool, as_json: bool) -> None:
         printing.lines([f"session {made.name}; show it with: {' '.join(argv[:-1])} ={made.name}"])
 
 
-def _show(server_: Tmux, made: Session) -> bool:
+def _show(server_: tmux.Tmux, made: Session) -> bool:
     """Show a session to the person who calls; say whether there is one."""
     try:
         who = attach.stand(os.environ, attaching.terminal(), hint="")
