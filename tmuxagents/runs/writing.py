@@ -15,6 +15,7 @@ import fcntl
 import os
 import time
 
+from tmuxagents.cpython import ignoring
 from tmuxagents.runs.directory import (
     ANNOUNCED,
     APPEND_SYSTEM_PROMPT,
@@ -30,7 +31,6 @@ from tmuxagents.runs.directory import (
     place_of,
     seal_of,
 )
-from tmuxagents.system.bare import ignoring
 from tmuxagents.system.identity import secret
 from tmuxagents.text import jsonline
 

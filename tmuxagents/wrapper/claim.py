@@ -8,12 +8,12 @@ from __future__ import annotations
 import os
 import time
 
+from tmuxagents.cpython import ignoring
 from tmuxagents.errors import NotPossible, TmuxAgentsError
 from tmuxagents.launch import handover
 from tmuxagents.runs import directory, documents, writing
 from tmuxagents.runs.events import is_figure
 from tmuxagents.system import places, process
-from tmuxagents.system.bare import ignoring
 
 TYPE_CHECKING = False
 if TYPE_CHECKING:
