@@ -277,7 +277,7 @@ def processes(stage: Stage) -> Iterator[Figure]:
         asked = ["tmux", "-S", str(ground.desk.sockets / _SOCKET), "list-clients"]
         clients = subprocess.run(asked, check=True, capture_output=True, text=True).stdout.splitlines()
         yield Figure(
-            8, "resident tmux clients of ours", "", number(len(clients)), len(clients), 0.0, "clients"
+            8, "resident tmux clients", "", number(len(clients)), len(clients), 0.0, "clients"
         )
         if place is not None:
             os.close(place)

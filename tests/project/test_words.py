@@ -20,7 +20,7 @@ PHRASES = re.compile(
     r"|who (?:has|have|had|asks|asked|looks|waits|was|is to|reads)"
     r"|nobody (?:has|is|can|will|may|must|who|waits|knows|hears|looks|reads|asks|else)"
     r"|(?:is|are|was|were|be|been|being) told(?: of| to)?|stands?\b(?! (?:for|out|alone|still))|stood"
-    r"|what (?:it|they) came to|is none\b|by itself alone|goes on with)\b",
+    r"|what (?:it|they) came to|(?<!there )is none\b|by itself alone|goes on with)\b",
     re.IGNORECASE,
 )
 CLEAN = [
