@@ -163,9 +163,9 @@ class _Reader:
         self._next()  # the document begins
         found = self._node(())
         self._next()  # the document ends
-        self.field = None
         if not self._loader.check_event(yaml.StreamEndEvent):
             self._next()
+            self.field = None
             raise self._refusal("there may be one document only")
         return found
 
