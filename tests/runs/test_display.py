@@ -12,23 +12,25 @@ from hypothesis import strategies as st
 
 from tests import strategies
 from tmuxagents.runs import words
-from tmuxagents.runs.words import Shown
+from tmuxagents.runs.words import SnapshotRow
 from tmuxagents.text import safe
 
 RUN = json.loads((Path(__file__).parents[1] / "data" / "documents" / "run.json").read_text("utf-8"))
 TIMED_OUT = "Timed out after 600s. Consider resuming with a longer timeout."
 
 
-def shown(short: str = "01a1ee15", activity: str | None = None, host: str | None = None, **run: Any) -> Shown:
-    return Shown(RUN | run, short, activity=activity, host=host)
+def shown(
+    short: str = "01a1ee15", activity: str | None = None, host: str | None = None, **run: Any
+) -> SnapshotRow:
+    return SnapshotRow(RUN | run, short, activity=activity, host=host)
 
 
-def failed(reason: str = "timeout", message: str | None = TIMED_OUT, **run: Any) -> Shown:
+def failed(reason: str = "timeout", message: str | None = TIMED_OUT, **run: Any) -> SnapshotRow:
     how = {"status": "failed", "reason": reason, "errorMessage": message, "endedAt": 1794996600.2}
     return shown("01a1ee12", **({"name": None, "preset": "writer", "elapsedSeconds": 600.06} | how | run))
 
 
-def queued(**more: Any) -> Shown:
+def queued(**more: Any) -> SnapshotRow:
     none: dict[str, Any] = {"name": None, "preset": None, "startedAt": None, "elapsedSeconds": 0}
     return shown("01a1ee14", status="queued", **none, **more)
 
@@ -164,7 +166,7 @@ ROWS = [
 
 
 @pytest.mark.parametrize(("run", "row"), ROWS)
-def test_a_row(run: Shown, row: str) -> None:
+def test_a_row(run: SnapshotRow, row: str) -> None:
     header, line = words.table([run], 200)
     assert header.split() == ["ID", "NAME", "PRESET", "STATUS", "TIME", "ACTIVITY"]
     assert line.split() == row.split()
@@ -246,7 +248,7 @@ LINES = [
 
 
 @pytest.mark.parametrize(("run", "line"), LINES)
-def test_a_change_is_one_short_line(run: Shown, line: str) -> None:
+def test_a_change_is_one_short_line(run: SnapshotRow, line: str) -> None:
     assert words.change_line(run) == line
     assert len(line.encode()) <= 80
 

@@ -26,7 +26,7 @@ if TYPE_CHECKING:
 
     from tmuxagents.attach.where import Spot
     from tmuxagents.registry.lookup import Caller
-    from tmuxagents.status.snapshot import Look
+    from tmuxagents.status.snapshot import Snapshot
 
 _PANE = re.compile("%[0-9]+")
 _ID = re.compile("[0-9a-f]{16}")
@@ -101,7 +101,7 @@ def _seat_around(spot: Spot, terminal: str) -> Seat | None:
 # --- which run --------------------------------------------------------------------------------------------
 
 
-def live_runs(caller: Caller) -> Look:
+def live_runs(caller: Caller) -> Snapshot:
     """Return the live runs of the caller's scope; raise where there is none."""
     found = look(caller, poll.asked_by(caller, ()))
     if found.shown:
@@ -113,7 +113,7 @@ def live_runs(caller: Caller) -> Look:
     raise NoSuchRun("No run is live here.", kind="unknown-run", hint=hint)
 
 
-def ambiguous(found: Look) -> NoSuchRun:
+def ambiguous(found: Snapshot) -> NoSuchRun:
     """Return the error for who does not say which of several runs is meant, and cannot be asked."""
     ids = [str(shown.run["runId"]) for shown in found.shown]
     hint = f"name one: tmuxagents attach {found.shown[0].short}"

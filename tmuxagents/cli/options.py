@@ -103,7 +103,7 @@ def request(by: Launcher, task: str, *, base: str | None = None, mode: str, **wa
         owner=by.caller.owner,
         timeout=wanted["timeout"],
         files=_file_specs(wanted["files"], cwd),
-        after=[os.path.basename(lookup.find(run, by.caller)) for run in wanted["after"]],
+        after=[os.path.basename(lookup.find_run(run, by.caller)) for run in wanted["after"]],
         allow_outside=wanted["allow_outside"],
         keep_background=wanted["keep_background"],
         driver=driver(live=wanted.get("live")),

@@ -99,7 +99,9 @@ class Launcher:
             prepared = self.preparing.prepare(request)
             self._complete(prepared, call)
             if request.name is not None:
-                lookup.consult(self.caller, lambda book: checks.refuse_namesake(book, self.caller, request))
+                lookup.with_registry(
+                    self.caller, lambda book: checks.refuse_namesake(book, self.caller, request)
+                )
         return prepared
 
     @contextlib.contextmanager
@@ -159,7 +161,7 @@ class Launcher:
         """Make a run that has ended before it had a window; return its directory."""
         run_dir = self._make(prepared)
         conclude(run_dir, cause=cause, never_came=cause.message)
-        lookup.consult(self.caller, lambda book: book.save(filter(None, [learn.row_of(run_dir)])))
+        lookup.with_registry(self.caller, lambda book: book.save(filter(None, [learn.row_of(run_dir)])))
         return run_dir
 
     def _make(self, prepared: Prepared) -> str:
@@ -208,7 +210,7 @@ class Launcher:
             self._own.add(own)
             return checks.count(book, self.caller, request.cwd, besides=self._own)
 
-        working, warnings = lookup.consult(self.caller, ask)
+        working, warnings = lookup.with_registry(self.caller, ask)
         if working:
             runs = "run already works" if working == 1 else "runs already work"
             warnings.append(f"{working} live {runs} in this directory")

@@ -22,7 +22,7 @@ if TYPE_CHECKING:
 
     from tmuxagents.registry.database import Row
     from tmuxagents.registry.lookup import Caller
-    from tmuxagents.runs.inspect import Run
+    from tmuxagents.runs.inspect import RunView
 
 SCHEME = "tmuxagents://runs/"
 MOST_RUNS = 20
@@ -34,7 +34,7 @@ def listed(caller: Caller, environment: Mapping[str, str]) -> list[dict[str, Any
     """Return what there is of the caller's latest runs, the newest first."""
     nesting.check(environment, caller.runs)
     scope = poll.asked_by(caller, ()).scope
-    rows, _ = lookup.consult(caller, lambda book: list(book.rows(scope, limit=MOST_RUNS)))
+    rows, _ = lookup.with_registry(caller, lambda book: list(book.rows(scope, limit=MOST_RUNS)))
     return [entry for row in rows for entry in _entries(row)]
 
 
@@ -59,16 +59,16 @@ def read(address: str, caller: Caller, environment: Mapping[str, str]) -> list[d
         shown = safe.cut(safe.line(address), 80)
         message = f'There is no resource "{shown}": they are called {SCHEME}RUN/{"|".join(_KINDS)}.'
         raise BadRequest(message, kind="bad-argument", field="uri")
-    run = inspect(lookup.find(reference, caller))
+    run = inspect(lookup.find_run(reference, caller))
     text = {"output": _output, "transcript": _transcript, "result": _result}[kind](run, caller)
     return [{"uri": address, "mimeType": _KINDS[kind], "text": text}]
 
 
-def _output(run: Run, _caller: Caller) -> str:
+def _output(run: RunView, _caller: Caller) -> str:
     return output.answer(run, MOST_BYTES) or ""
 
 
-def _transcript(run: Run, _caller: Caller) -> str:
+def _transcript(run: RunView, _caller: Caller) -> str:
     lines = output.transcript_lines(run.run_dir, follow=False)
     return "".join(_head_and_tail(safe.text(line.decode("utf-8", "replace")) + "\n" for line in lines))
 
@@ -93,7 +93,7 @@ def _head_and_tail(lines: Iterable[str]) -> Iterator[str]:
     yield from kept
 
 
-def _result(run: Run, caller: Caller) -> str:
+def _result(run: RunView, caller: Caller) -> str:
     if run.result is None:
         if run.ended:
             watcher_lock.ensure(caller.home)

@@ -12,7 +12,7 @@ import os
 import time
 
 from tmuxagents.registry import database
-from tmuxagents.registry.current import Glance
+from tmuxagents.registry.current import CurrentCheck
 from tmuxagents.registry.database import Scope
 from tmuxagents.runs.marks import SETTLED_NS
 from tmuxagents.system import places
@@ -79,7 +79,7 @@ class Caller:
 # --- asked ------------------------------------------------------------------------------------------------
 
 
-def consult(caller: Caller, ask: Callable[[Registry], T], *, last: bool = False) -> tuple[T, list[str]]:
+def with_registry(caller: Caller, ask: Callable[[Registry], T], *, last: bool = False) -> tuple[T, list[str]]:
     """Ask the registry, or one in memory in its place; return the answer, and warnings for people.
 
     `ask` is begun again where the registry fails in the middle of it. `last`: the process ends with the
@@ -135,11 +135,11 @@ def set_aside(path: str, damage: database.Damaged) -> str:
 # --- found ------------------------------------------------------------------------------------------------
 
 
-def find(reference: str, caller: Caller) -> str:
+def find_run(reference: str, caller: Caller) -> str:
     """Return the run directory that a reference means: full id, name, unique beginning of an id, or @last."""
     if is_run_id(reference) and os.path.isdir(f"{caller.runs}/{reference}"):
         return f"{caller.runs}/{reference}"  # nothing else can be meant
-    run_id, _ = consult(caller, lambda book: locate(reference, caller, book))
+    run_id, _ = with_registry(caller, lambda book: locate(reference, caller, book))
     return f"{caller.runs}/{run_id}"
 
 
@@ -151,7 +151,7 @@ def session(run_dir: str, caller: Caller) -> list[str]:
         known = book.row(own)
         return [row.run_id for row in book.session(known.session_id)] if known else [own]
 
-    return [f"{caller.runs}/{run_id}" for run_id in consult(caller, ask)[0]]
+    return [f"{caller.runs}/{run_id}" for run_id in with_registry(caller, ask)[0]]
 
 
 def locate(reference: str, caller: Caller, book: Registry) -> str:
@@ -210,7 +210,7 @@ def _named(name: str, caller: Caller, book: Registry) -> str:
 
 
 def _lives(row: Row, caller: Caller, book: Registry) -> bool:
-    if row.concluded or Glance(caller.runs).stands(row):
+    if row.concluded or CurrentCheck(caller.runs).is_current(row):
         return not row.concluded
     from tmuxagents.runs.inspect import inspect  # noqa: PLC0415  (not needed where all stands)
 

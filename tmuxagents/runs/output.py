@@ -18,14 +18,14 @@ if TYPE_CHECKING:
 
     from tmuxagents.runs.conversation import Told
     from tmuxagents.runs.events import Event
-    from tmuxagents.runs.inspect import Run
+    from tmuxagents.runs.inspect import RunView
 
 _LOOK_EVERY_S = 0.1
 _SLICE = 1024 * 1024  # of a log of any size, so much is in memory at once
 _BIGGEST_PROMPT = 64 * 1024 * 1024
 
 
-def answer(run: Run, max_bytes: int | None = None) -> str | None:
+def answer(run: RunView, max_bytes: int | None = None) -> str | None:
     """Return the last answer of a run, whole or with its middle left out; None if there is none."""
     text = run.state.text
     if text is None and run.meta.get("reopens") is True:
@@ -138,7 +138,7 @@ def told(run_dir: str) -> Told:
     return conversation.Told(run.standing.status, messages, how.error_message if how else None)
 
 
-def _asked(run: Run) -> str:
+def _asked(run: RunView) -> str:
     """Return what a run was asked, without what was said in the runs before it."""
     task = str(run.meta.get("task") or "")
     written = directory.read_bytes(f"{run.run_dir}/{directory.PROMPT}", limit=_BIGGEST_PROMPT)

@@ -37,7 +37,7 @@ _NO_COLUMN = ("Mn", "Me", "Cf")
 _JOINED_JAMO = range(0x1160, 0x1200)  # letters that are drawn into the one before
 
 
-class Shown:
+class SnapshotRow:
     """One run to be shown: its document, and what is known of it besides."""
 
     __slots__ = ("activity", "host", "run", "short")
@@ -154,7 +154,7 @@ def with_marks(marks: Sequence[str], text: str) -> str:
 # --- the table --------------------------------------------------------------------------------------------
 
 
-def table(runs: Sequence[Shown], width: int = WIDTH, *, whole: bool = True) -> list[str]:
+def table(runs: Sequence[SnapshotRow], width: int = WIDTH, *, whole: bool = True) -> list[str]:
     """Return the lines of the table; none at all where there is no run.
 
     `whole`: names are left as they are, though a line becomes wider than that.
@@ -190,7 +190,7 @@ def _padded(cells: Sequence[str]) -> list[str]:
     return [cell + " " * (width - columns(cell)) for cell in cells]
 
 
-def _cells(shown: Shown) -> tuple[str, ...]:
+def _cells(shown: SnapshotRow) -> tuple[str, ...]:
     run = shown.run
     named = (_cell(run["name"]), _cell(run["preset"]))
     said = run["errorMessage"] if run["status"] in records.ENDED else shown.activity
@@ -205,7 +205,7 @@ def _text(value: Any) -> str:
     return (safe.line(value) if value and isinstance(value, str) else "") or NONE
 
 
-def _status(shown: Shown) -> str:
+def _status(shown: SnapshotRow) -> str:
     status, reason = shown.run["status"], shown.run["reason"]
     if status in (records.FAILED, records.ABORTED):
         return f"{status} ({_cell(reason)})"
@@ -225,7 +225,7 @@ def _time(run: Mapping[str, Any]) -> str:
 # --- lines ------------------------------------------------------------------------------------------------
 
 
-def change_line(shown: Shown) -> str:
+def change_line(shown: SnapshotRow) -> str:
     """Return one changed run: at most 80 bytes, whatever its name is."""
     from tmuxagents.runs import documents  # noqa: PLC0415  (for changes only)
 
@@ -240,18 +240,18 @@ def change_line(shown: Shown) -> str:
     return documents.first_bytes(before + name + after, CHANGE_BYTES)
 
 
-def changes(runs: Sequence[Shown], cursor: str, *, reset: bool) -> list[str]:
+def changes(runs: Sequence[SnapshotRow], cursor: str, *, reset: bool) -> list[str]:
     """Return what has changed, and where to go on from."""
     lines = [change_line(run) for run in runs] or [NO_CHANGE]
     return [*([RESET] if reset else []), *lines, f"cursor {cursor}"]
 
 
-def stopped_line(shown: Shown) -> str:
+def stopped_line(shown: SnapshotRow) -> str:
     """Return how a run stands that was to be stopped."""
     return f"{shown.short} {_status(shown)}"
 
 
-def follow_line(shown: Shown, width: int = WIDTH) -> str:
+def follow_line(shown: SnapshotRow, width: int = WIDTH) -> str:
     """Return what a run does now, as one line of a log."""
     short, name, _, status, time, activity = _cells(shown)
     return fit(f"{short} {name} {status} {time} {activity}", width)

@@ -30,7 +30,7 @@ if TYPE_CHECKING:
 
     from tmuxagents.records import ProcessRow
     from tmuxagents.registry.lookup import Caller
-    from tmuxagents.runs.inspect import Run
+    from tmuxagents.runs.inspect import RunView
     from tmuxagents.tmux.place import Place
 
     Look = Callable[["Case"], Sequence[Check]]
@@ -77,7 +77,7 @@ def runs(case: Case) -> list[Check]:
     return [Check("runs", f"none is lost (live: {len(there)})")]
 
 
-def _open_runs(case: Case) -> list[Run]:
+def _open_runs(case: Case) -> list[RunView]:
     """Return the runs that have no ending yet, or one that nobody has written down."""
     found = []
     for run_id, row in remains.look(case.caller).rows.items():

@@ -21,7 +21,7 @@ if TYPE_CHECKING:
     from collections.abc import Callable, Iterable
 
     from tmuxagents.registry.database import Row
-    from tmuxagents.runs.inspect import Run
+    from tmuxagents.runs.inspect import RunView
     from tmuxagents.watcher.waiting import Waiting
 
 _CONCLUDED_AT_ONCE = 4  # each may take seconds: what is left of a run gets its time to leave
@@ -178,7 +178,7 @@ class Runs:
 
     # --- ends
 
-    def _end(self, name: str, one: Following, run: Run) -> None:
+    def _end(self, name: str, one: Following, run: RunView) -> None:
         """Take in how it has ended, whoever wrote that."""
         foreign = run.standing.foreign  # told of by the watcher there
         if foreign or self._announce(one, run, good=run.standing.status == records.COMPLETED):
@@ -187,7 +187,7 @@ class Runs:
         if foreign:
             self.rows[name] = learn.row(run)
 
-    def _announce(self, one: Following, run: Run, *, good: bool) -> bool:
+    def _announce(self, one: Following, run: RunView, *, good: bool) -> bool:
         """Claim the announcement; say whether that is settled, ours or not."""
         claimed = self._claim(one)
         row = self.rows[run.run_id] = one.keep(learn.row(run))
@@ -212,7 +212,7 @@ class Runs:
         one.announced = claimed is not None
         return claimed
 
-    def _conclude(self, name: str, one: Following, run: Run) -> None:
+    def _conclude(self, name: str, one: Following, run: RunView) -> None:
         """Have its ending written: in a thread, since what is left of it gets its time to leave."""
         if one.conclusion is None and not one.rests():
             never_came = None if run.ended else NEVER_OPENED

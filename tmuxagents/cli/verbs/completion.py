@@ -91,7 +91,7 @@ def runs(_context: click.Context, _parameter: click.Parameter, incomplete: str) 
     caller = calling.caller()
     scope = poll.asked_by(caller, ()).scope
     # Not a look: that would count as having seen how runs have ended.
-    rows, _ = lookup.consult(caller, lambda book: book.rows(scope, limit=_MOST))
+    rows, _ = lookup.with_registry(caller, lambda book: book.rows(scope, limit=_MOST))
     words: dict[str, str] = {lookup.LAST: "the newest run"}
     for row in sorted(rows, key=lambda row: row.status in ENDED):
         told = f"{row.status} {row.activity or ''}"

@@ -25,7 +25,7 @@ if TYPE_CHECKING:
 
     from tmuxagents.launch.call import Call, Task
     from tmuxagents.runs.events import Event
-    from tmuxagents.runs.inspect import Run
+    from tmuxagents.runs.inspect import RunView
     from tmuxagents.settings.keys import Settings
 
 _ROUND_S = 0.1  # of a screen
@@ -69,7 +69,7 @@ class Lines(Silence):
             if run is None or now is None or self._told.get(run.run_id) == now:
                 continue
             self._told[run.run_id] = now
-            shown = words.Shown(run.document(time.time()), run.run_id[:8], activity=run.doing)
+            shown = words.SnapshotRow(run.document(time.time()), run.run_id[:8], activity=run.doing)
             _write(f"{words.follow_line(shown, printing.width())}\n{child.news()}")
         return time.monotonic() + _LINES_S
 
@@ -127,7 +127,7 @@ class _Child:
         self._narrator = narration.Narrator() if alone else None  # one child speaks in phrases
         self._warned = 0
 
-    def look(self) -> Run | None:
+    def look(self) -> RunView | None:
         """Return the run as it stands; None if there is none yet."""
         if self._follower is None:
             if not os.path.isdir(self._task.run_dir):

@@ -14,7 +14,7 @@ import time
 from tmuxagents.cli import calling, printing
 from tmuxagents.runs import words
 from tmuxagents.status import poll as polling
-from tmuxagents.status.show import DOCUMENTS, LINES, Asked
+from tmuxagents.status.show import DOCUMENTS, LINES, Query
 from tmuxagents.status.snapshot import look
 
 TYPE_CHECKING = False
@@ -23,8 +23,8 @@ if TYPE_CHECKING:
     from typing import Any
 
     from tmuxagents.registry.lookup import Caller
-    from tmuxagents.runs.words import Shown
-    from tmuxagents.status.snapshot import Look
+    from tmuxagents.runs.words import SnapshotRow
+    from tmuxagents.status.snapshot import Snapshot
 
 TIMED_OUT = 124
 
@@ -81,7 +81,7 @@ def statusline(*, everywhere: bool, as_json: bool) -> int:
     caller = calling.caller()
     scope = None if everywhere else polling.server_scope(os.environ)
     asked = polling.asked_by(caller, (), everywhere=everywhere)
-    found = look(caller, Asked(scope or asked.scope, active=False, wanted=_wanted(as_json=as_json)))
+    found = look(caller, Query(scope or asked.scope, active=False, wanted=_wanted(as_json=as_json)))
     printing.warn(found.warnings)
     if as_json:
         printing.write(polling.document_text(found, caller))
@@ -99,7 +99,7 @@ def _document(document: Mapping[str, Any]) -> None:
     printing.write(jsonline.encode(document))
 
 
-def _print(found: Look, caller: Caller, *, as_json: bool, timed_out: bool = False) -> None:
+def _print(found: Snapshot, caller: Caller, *, as_json: bool, timed_out: bool = False) -> None:
     """Print the poll document, or the status text and the table."""
     printing.warn(found.warnings)
     if as_json:
@@ -112,7 +112,7 @@ def _print(found: Look, caller: Caller, *, as_json: bool, timed_out: bool = Fals
         printing.lines([f"{found.elsewhere} more elsewhere (-A)"], printing.ERR)
 
 
-def _changes(told: tuple[Look, bool], *, as_json: bool) -> int:
+def _changes(told: tuple[Snapshot, bool], *, as_json: bool) -> int:
     found, reset = told
     printing.warn(found.warnings)
     if as_json:
@@ -127,7 +127,7 @@ def _changes(told: tuple[Look, bool], *, as_json: bool) -> int:
 
 def _wait(
     caller: Caller,
-    asked: Asked,
+    asked: Query,
     *,
     any_of_them: bool,
     timeout: float | None,
@@ -148,7 +148,7 @@ def _wait(
     return _outcome(done.found, done.ids, done.ids, caller) if done.in_time else TIMED_OUT
 
 
-def _outcome(found: Look, ids: Container[str], waited_for: Iterable[str], caller: Caller) -> int:
+def _outcome(found: Snapshot, ids: Container[str], waited_for: Iterable[str], caller: Caller) -> int:
     gone = polling.missing(found, waited_for)
     printing.warn(f"the run {run_id} is gone; nobody knows how it ended" for run_id in gone)
     return 0 if not gone and polling.went_well(found, ids, caller) else 1
@@ -156,7 +156,7 @@ def _outcome(found: Look, ids: Container[str], waited_for: Iterable[str], caller
 
 def _follow(  # noqa: PLR0913  (the verb's options)
     caller: Caller,
-    asked: Asked,
+    asked: Query,
     *,
     any_of_them: bool,
     timeout: float | None,
@@ -167,13 +167,13 @@ def _follow(  # noqa: PLR0913  (the verb's options)
     deadline = None if timeout is None else time.monotonic() + timeout
     late = False
 
-    def over(found: Look) -> bool:
+    def over(found: Snapshot) -> bool:
         nonlocal late
         done = polling.is_over(found, any_of_them=any_of_them)
         late = not done and deadline is not None and time.monotonic() >= deadline
         return done or late
 
-    def tell(shown: Shown) -> None:
+    def tell(shown: SnapshotRow) -> None:
         if as_json:
             _document({"v": 1, "type": "run", "run": shown.run})
         else:

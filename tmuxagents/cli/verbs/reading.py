@@ -15,7 +15,7 @@ TYPE_CHECKING = False
 if TYPE_CHECKING:
     from collections.abc import Iterable
 
-    from tmuxagents.runs.inspect import Run
+    from tmuxagents.runs.inspect import RunView
 
 
 def _lines(lines: Iterable[bytes]) -> None:
@@ -58,7 +58,7 @@ def output(*, run: str, wait: bool, partial: bool, max_bytes: int | None, as_jso
         click.get_current_context().exit(1)
 
 
-def _say_state(run: Run, text: str | None) -> None:
+def _say_state(run: RunView, text: str | None) -> None:
     """Say on stderr what the answer alone does not tell."""
     how = run.standing.verdict
     notes = []
@@ -110,7 +110,7 @@ def _clean(lines: Iterable[bytes]) -> None:
 @click.option("--json", is_flag=True, expose_value=False, help="They are JSON lines anyway.")
 def events(*, run: str, follow: bool, after: int) -> None:
     """Print the normalised events of RUN as JSON lines."""
-    _lines(run_output.event_lines(lookup.find(run, calling.caller()), after=after, follow=follow))
+    _lines(run_output.event_lines(lookup.find_run(run, calling.caller()), after=after, follow=follow))
 
 
 VERBS = {"output": output, "transcript": transcript, "logs": transcript, "events": events}
