@@ -110,20 +110,19 @@ def load(text: str, *, deepest: int = DEEPEST) -> Loaded:
     """Read one YAML document; raise Malformed. Lines count from 1."""
     if len(text.encode("utf-8", "surrogatepass")) > MOST_BYTES:
         raise Malformed(f"it is larger than {MOST_BYTES // 1024} KB")
-    reader: _Reader | None = None
+    reader = _Reader(deepest)
     try:
-        reader = _Reader(text, deepest)
-        value, written = reader.document()
+        value, written = reader.document(text)
     except yaml.reader.ReaderError as error:
         found = error.character
         code = ord(found) if isinstance(found, str) else int(found)
         raise Malformed(_BAD_CHARACTER.format(code), line=text.count("\n", 0, error.position) + 1) from error
     except yaml.MarkedYAMLError as error:
-        raise _malformed(error, text, reader and reader.field) from error
+        raise _malformed(error, text, reader.field) from error
     except Malformed:
         raise
     except _SLIPS as error:
-        raise Malformed("it cannot be read as YAML", line=reader and reader.at) from error
+        raise Malformed("it cannot be read as YAML", line=reader.at) from error
     return Loaded(value, written, reader.lines)
 
 
@@ -147,16 +146,16 @@ def _malformed(error: yaml.MarkedYAMLError, text: str, field: str | None) -> Mal
 class _Reader:
     """Reads one document and refuses what exceeds the limits. It recurses no deeper than they allow."""
 
-    def __init__(self, text: str, deepest: int) -> None:
+    def __init__(self, deepest: int) -> None:
         self.lines: dict[tuple[str | int, ...], int] = {}
         self.at: int | None = None  # the line of the last event
         self.field: str | None = None  # the key at the top whose value is being read
-        self._loader = Loader(text)
         self._deepest = deepest
         self._nodes = 0
 
-    def document(self) -> tuple[Any, Any]:
+    def document(self, text: str) -> tuple[Any, Any]:
         """Return the value of the document, and the same with its scalars as they were written."""
+        self._loader: Any = Loader(text)
         self._next()  # the stream begins
         if self._loader.check_event(yaml.StreamEndEvent):
             return None, None
