@@ -186,7 +186,8 @@ def examine(case: Case) -> Examined:
         ours = False
     looks = [(name, look) for name, look, in_state in LOOKS if ours or not in_state]
     with ThreadPoolExecutor(len(looks)) as pool:
-        found = [check for checks in pool.map(lambda one: _guarded(*one, case), looks) for check in checks]
+        looked = [pool.submit(_guarded, name, look, case) for name, look in looks]
+        found = [check for one in looked for check in one.result()]
     return Examined(time.time(), found, rules.rows(case.settings))
 
 
