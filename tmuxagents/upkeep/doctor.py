@@ -7,13 +7,13 @@ from __future__ import annotations
 
 import contextlib
 import os
-import re
 import time
 from concurrent.futures import ThreadPoolExecutor
 from typing import NamedTuple
 
 from tmuxagents import records, tmux
 from tmuxagents.errors import NoSuchRun, TmuxAgentsError, Unusable
+from tmuxagents.records import is_run_id
 from tmuxagents.registry import database
 from tmuxagents.runs import directory, leftovers, words
 from tmuxagents.runs import inspect as runs_
@@ -36,7 +36,6 @@ if TYPE_CHECKING:
 
     Look = Callable[["Case"], Check | Iterable[Check]]
 
-_ID = re.compile("[0-9a-f]{16}")
 _PATIENCE_S = 1.0
 
 
@@ -91,7 +90,7 @@ def _open_runs(case: Case) -> list[RunView]:
 def processes(case: Case) -> Check:
     """Check for processes that ended runs have left."""
     table = process_table.table(since=0)
-    marked = sorted({row.marker for row in table if row.marker and _ID.fullmatch(row.marker)})
+    marked = sorted({row.marker for row in table if row.marker and is_run_id(row.marker)})
     left = [row for run_id in marked for row in _left_of(run_id, case, table)]
     if left:
         hint = f"look at them, then kill {' '.join(str(row.pid) for row in left)}"
