@@ -6,12 +6,12 @@ Here are the examinations of the runs: registry, watcher, runs to be concluded, 
 from __future__ import annotations
 
 import os
-import re
 import time
 from concurrent.futures import ThreadPoolExecutor
 
 from tmuxagents import records, tmux
 from tmuxagents.errors import NoSuchRun, TmuxAgentsError, Unusable
+from tmuxagents.records import is_run_id
 from tmuxagents.registry import database
 from tmuxagents.runs import directory, leftovers, words
 from tmuxagents.runs import inspect as runs_
@@ -34,7 +34,6 @@ if TYPE_CHECKING:
 
     Look = Callable[["Case"], Sequence[Check]]
 
-_ID = re.compile("[0-9a-f]{16}")
 _PATIENCE_S = 1.0
 
 
@@ -100,7 +99,7 @@ def processes(case: Case) -> list[Check]:
 
 
 def _marked(table: list[ProcessRow]) -> Iterator[str]:
-    yield from sorted({row.marker for row in table if row.marker and _ID.fullmatch(row.marker)})
+    yield from sorted({row.marker for row in table if row.marker and is_run_id(row.marker)})
 
 
 def _left_of(run_id: str, case: Case, table: list[ProcessRow]) -> list[ProcessRow]:

@@ -8,11 +8,12 @@ import click
 
 from tmuxagents import tmux
 from tmuxagents.attach import attach
-from tmuxagents.cli import calling, group, options, printing
+from tmuxagents.cli import group, options, printing
 from tmuxagents.cli.verbs import attaching
 from tmuxagents.errors import BadRequest, Unusable
 from tmuxagents.layouts import catalogue
 from tmuxagents.layouts import opening as layouts_opening
+from tmuxagents.registry import lookup
 from tmuxagents.settings import load
 from tmuxagents.system import foreground
 from tmuxagents.text import jsonline, safe
@@ -58,7 +59,7 @@ def list_(*, as_json: bool) -> None:
 
 
 def _list(*, as_json: bool) -> None:
-    shelf = layouts_opening.survey(calling.caller(), os.environ)
+    shelf = layouts_opening.survey(lookup.here(), os.environ)
     hiding = list(filter(None, map(catalogue.hiding, shelf.layouts)))
     printing.warn([*shelf.warnings, *hiding])
     if as_json:
@@ -81,7 +82,7 @@ def show(*, name: str, as_json: bool) -> None:
 
 
 def _survey() -> Shelf:
-    return layouts_opening.survey(calling.caller(), os.environ)
+    return layouts_opening.survey(lookup.here(), os.environ)
 
 
 @layouts_verb.command("open", params=[group.SOCKET], epilog="Example: tmuxagents layouts open grid")
@@ -90,7 +91,7 @@ def _survey() -> Shelf:
 @_JSON
 def open_(*, name: str, detached: bool, as_json: bool) -> None:
     """Open the session of a layout (default: default), or the one that is open already, and show it here."""
-    caller = calling.caller()
+    caller = lookup.here()
     settings = load.load(os.environ, caller.project)
     found = _survey().choose(name)
     printing.warn([*settings.warnings, *filter(None, [catalogue.hiding(found)])])
@@ -166,7 +167,7 @@ def newest_verb() -> None:
     def begin(run_id: str | None) -> None:
         printing.write(_CLEAR + (b"" if run_id else b"No run has been launched here yet.\n"))
 
-    follow.follow(calling.caller(), begin)
+    follow.follow(lookup.here(), begin)
 
 
 VERBS = {"layouts": layouts_verb, "_newest": newest_verb}
