@@ -27,7 +27,6 @@ if TYPE_CHECKING:
     from tmuxagents.attach.attach import Stand
     from tmuxagents.layouts.layout import Layout, Pane, Window
     from tmuxagents.registry.lookup import Caller
-    from tmuxagents.settings.keys import Settings
     from tmuxagents.tmux.place import Place
 
 _SELF = (sys.executable, "-P", "-m", "tmuxagents")
@@ -36,22 +35,6 @@ _SELF = (sys.executable, "-P", "-m", "tmuxagents")
 _PASSED = ("HOME", "PI_AGENT_DIR", "PI_CODING_AGENT_DIR", "XDG_STATE_HOME", "XDG_CONFIG_HOME", "NO_COLOR")
 _OURS = "TMUXAGENTS_"
 _NOT_PASSED = ("RUN", "CHILD", "ROLE", "NESTING", "ROOT", "SOCKET", "OWNER")
-
-
-def where(environment: Mapping[str, str], settings: Settings, socket: str | None) -> Place:
-    """Return the server on which layouts are opened: the one on which runs get their windows."""
-    inside = tmux.caller(environment)
-    wanted = {
-        place.FLAG: socket,
-        place.ENVIRONMENT: environment.get("TMUXAGENTS_SOCKET"),
-        place.SETTING: settings.tmux_socket,
-    }
-    return place.choose(
-        wanted,
-        folder=tmux.socket_folder(environment),
-        caller=inside.server.socket if inside else None,
-        caller_lives=inside is not None and inside.lives,
-    )
 
 
 def survey(caller: Caller, environment: Mapping[str, str]) -> Shelf:

@@ -76,6 +76,19 @@ class Caller:
         return self._project
 
 
+def here() -> Caller:
+    """Return the caller that this process works for."""
+    return Caller(os.environ, folder() or "/")  # a removed folder belongs to no project
+
+
+def folder() -> str | None:
+    """Return the working directory; None if it was removed."""
+    try:
+        return os.getcwd()
+    except FileNotFoundError:
+        return None
+
+
 # --- asked ------------------------------------------------------------------------------------------------
 
 

@@ -19,7 +19,6 @@ from tmuxagents.runs.leftovers import Whose
 from tmuxagents.settings import keys as rules
 from tmuxagents.settings import load
 from tmuxagents.system import process, process_table, watcher_lock
-from tmuxagents.tmux import place
 from tmuxagents.upkeep import agent, checks, machine, remains
 from tmuxagents.upkeep.checks import Check
 
@@ -158,18 +157,7 @@ class Case:
     @property
     def place(self) -> Place:
         """Return which server would be used; raise BadRequest where what is set names none."""
-        inside = tmux.caller(self.environment)
-        wanted = {
-            place.FLAG: self._socket,
-            place.ENVIRONMENT: self.environment.get("TMUXAGENTS_SOCKET"),
-            place.SETTING: self.settings.tmux_socket,
-        }
-        return place.choose(
-            wanted,
-            folder=tmux.socket_folder(self.environment),
-            caller=inside.server.socket if inside else None,
-            caller_lives=inside is not None and inside.lives,
-        )
+        return tmux.choose_place(self.environment, flag=self._socket, setting=self.settings.tmux_socket)[0]
 
 
 class Examined:
