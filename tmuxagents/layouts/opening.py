@@ -17,6 +17,7 @@ from tmuxagents.layouts.catalogue import Bad, Shelf
 from tmuxagents.layouts.layout import NEWEST, TOP
 from tmuxagents.presets import disk
 from tmuxagents.presets.disk import Refused
+from tmuxagents.records import is_name
 from tmuxagents.system import places, shipped
 from tmuxagents.tmux import place, sessions
 
@@ -44,7 +45,7 @@ def survey(caller: Caller, environment: Mapping[str, str]) -> Shelf:
 
 def _parsed(file: File) -> Layout | Bad:
     try:
-        if not layout.NAME.fullmatch(file.name):
+        if not is_name(file.name):
             why = "a layout is called by up to 32 of the letters a-z, 0-9, - and _"
             raise layout.bad(file.path, [Fault(layout.BAD, f"{file.path}: {why}.")])
         if file.refused is not None:

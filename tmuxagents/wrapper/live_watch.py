@@ -7,7 +7,8 @@ from __future__ import annotations
 
 import signal
 
-from tmuxagents.runs import endings, events, lifecycle
+from tmuxagents.records import NEVER
+from tmuxagents.runs import events, lifecycle
 from tmuxagents.system import process
 from tmuxagents.wrapper.signals import CAUSES
 from tmuxagents.wrapper.watch import Watch
@@ -63,7 +64,7 @@ class LiveWatch(Watch):
         return min(due)
 
     def _leave_by(self) -> float:
-        return endings.NEVER if self._left_at is None else self._left_at + LEAVE_WITHIN_S
+        return NEVER if self._left_at is None else self._left_at + LEAVE_WITHIN_S
 
     def _note_settling(self, now: float) -> None:
         """Take in what has just been read."""

@@ -7,8 +7,8 @@ from __future__ import annotations
 
 import time
 
+from tmuxagents.records import NEVER
 from tmuxagents.runs import directory, events, lifecycle, marks, narration, writing
-from tmuxagents.runs.endings import NEVER
 from tmuxagents.runs.logs import Appender, RawLog
 from tmuxagents.runs.narration import Narrator
 from tmuxagents.system.bare import ignoring
