@@ -37,7 +37,7 @@ class Seat:
 
     __slots__ = ("client", "life", "tmux")
 
-    def __init__(self, server: tmux.Tmux, life: tmux.Server, client: tmux.Client) -> None:
+    def __init__(self, server: tmux.Tmux, life: tmux.ServerLife, client: tmux.Client) -> None:
         self.tmux = server
         self.life = life
         self.client = client
@@ -225,7 +225,7 @@ def _leave(seat: Seat, home: str | None) -> None:
         return
     try:
         clients.back(client.name)
-    except tmux.Refused as why:
+    except tmux.TmuxRefused as why:
         message = "This terminal showed nothing else before."
         raise NotPossible(message, kind="no-window", hint="leave with your prefix key and d") from why
 
