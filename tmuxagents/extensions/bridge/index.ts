@@ -39,9 +39,9 @@ interface State {
 	orders: Fields[];
 	pending?: Message;
 	settlings: number;
-	typed: boolean; // a person has typed something that is no answer to a question of an extension
+	typed: boolean; // a person has typed something other than the answer to an extension's question
 	left: boolean; // a person has pressed a key that leaves pi
-	said?: string; // by a person, to an idle pi: told when the turn begins
+	said?: string; // by a person, to an idle pi: reported when the turn begins
 	asking: boolean;
 	compacting: boolean;
 }
@@ -61,7 +61,7 @@ function tell(state: State, record: Fields): void {
 	try {
 		rest = Buffer.from(`${JSON.stringify(record)}\n`);
 	} catch {
-		return; // something that is no JSON: nothing that a verdict depends on
+		return; // not JSON: no verdict depends on it
 	}
 	while (state.events !== undefined && rest.length > 0) {
 		try {
@@ -102,7 +102,7 @@ function carryOut(state: State): void {
 
 function say(state: State, order: Fields): void {
 	const timer = setTimeout(() => {
-		state.pending = undefined; // not taken, and never said to be
+		state.pending = undefined; // not taken, and never reported as taken
 		carryOut(state);
 	}, TAKEN_WITHIN_MS);
 	timer.unref();

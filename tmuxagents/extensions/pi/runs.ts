@@ -38,7 +38,7 @@ export class Runs {
 		if (known.length || reason === "reload" || reason === "resume") this.look();
 	}
 
-	/** Has somebody look, now: after whatever may have launched a run. */
+	/** Starts a check now, after anything that may have launched a run. */
 	look(): void {
 		if (!this.ctx) return;
 		this.unanswered = true;
