@@ -8,8 +8,9 @@ from __future__ import annotations
 TYPE_CHECKING = False
 if TYPE_CHECKING:
     from collections.abc import Callable, Mapping, Sequence
-    from typing import Any, Protocol
+    from typing import Protocol
 
+    from tmuxagents.records import Plan
     from tmuxagents.runs.events import Event
 
     class Reader(Protocol):
@@ -45,7 +46,7 @@ if TYPE_CHECKING:
         def folder_variable(self) -> str:
             """The variable that tells the bridge where its run is."""
 
-        def arguments(self, meta: Mapping[str, Any], run_dir: str) -> list[str]:
+        def arguments(self, plan: Plan, run_dir: str) -> list[str]:
             """Return what stands behind the program on its command line."""
 
         def reader(self) -> LiveReader:
@@ -77,10 +78,10 @@ if TYPE_CHECKING:
         def key_variables(self, key: str, provider: str | None) -> Mapping[str, str]:
             """Return the variables that give it an API key; one alone where the provider is not known."""
 
-        def arguments(self, meta: Mapping[str, Any], run_dir: str) -> Sequence[str]:
+        def arguments(self, plan: Plan, run_dir: str) -> Sequence[str]:
             """Return what stands behind the program on its command line: no text of the task."""
 
-        def environment(self, agent_dir: str, meta: Mapping[str, Any]) -> Mapping[str, str]:
+        def environment(self, agent_dir: str, plan: Plan | None) -> Mapping[str, str]:
             """Return the variables that this brand needs besides those of every child."""
 
         def reader(self) -> Reader:

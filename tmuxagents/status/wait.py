@@ -146,7 +146,7 @@ class _One:
     def _pause_for(self, run: RunView | None) -> float:
         if self.handle is None:
             return LOOK_ELSEWHERE_S if run is not None and run.standing.foreign else LOOK_S
-        return LOOK_ELSEWHERE_S if run is not None and run.meta.get("driver") == "live" else math.inf
+        return LOOK_ELSEWHERE_S if run is not None and run.plan.driver == records.LIVE else math.inf
 
     def _take_hold(self) -> None:
         if self.handle is None:

@@ -25,7 +25,7 @@ if TYPE_CHECKING:
     from typing import Any
 
     from tmuxagents.agents.base import Live as LiveAgent
-    from tmuxagents.records import Exit, Verdict
+    from tmuxagents.records import Exit, Plan, Verdict
     from tmuxagents.runs.endings import Cause
     from tmuxagents.runs.events import Event
     from tmuxagents.runs.inbox import Message
@@ -47,13 +47,13 @@ class Live:
     def __init__(
         self,
         run_dir: str,
-        meta: Mapping[str, Any],
+        plan: Plan,
         agent: LiveAgent,
         *,
         terminal: Terminal,
     ) -> None:
         self._run_dir = run_dir
-        self._meta = meta
+        self._plan = plan
         self._agent = agent
         self._terminal = terminal
         self.slot: int | None = None  # given back when it has settled in a person's hands
@@ -70,9 +70,9 @@ class Live:
         """Return the ending of a run that has no terminal."""
         return _NO_TERMINAL.verdict()
 
-    def arguments(self, meta: Mapping[str, Any], run_dir: str) -> list[str]:
+    def arguments(self, plan: Plan, run_dir: str) -> list[str]:
         """Return what stands behind the program on the child's command line."""
-        return self._agent.arguments(meta, run_dir)
+        return self._agent.arguments(plan, run_dir)
 
     def pipe(self) -> tuple[int, int]:
         """Return where the child is heard, and a descriptor that is closed once it has started."""
@@ -86,7 +86,7 @@ class Live:
     def watch(self, *, signals: Signals, begun_at: float, **parts: Any) -> LiveWatch:
         """Return the watch over the child."""
         signals.attend_to(signal.SIGUSR1)  # somebody has put something into the inbox
-        has_task = self._meta.get("reopens") is not True
+        has_task = not self._plan.reopens
         talk = Talk(self._bridge, Inbox(self._run_dir), has_task=has_task)
         own: dict[str, Any] = {
             "talk": talk,

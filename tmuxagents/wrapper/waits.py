@@ -27,7 +27,7 @@ if TYPE_CHECKING:
 def enter_cwd(claim: Claim) -> Verdict | None:
     """Go where the child is to work, if the launcher saw that very folder; else return how the run ended."""
     try:
-        os.chdir(claim.meta["cwd"])
+        os.chdir(claim.plan.cwd)
         here = os.stat(".")
     except OSError:
         here = None
@@ -40,7 +40,7 @@ def enter_cwd(claim: Claim) -> Verdict | None:
 def still_there(claim: Claim) -> Verdict | None:
     """Return how the run ended if the folder that we entered went, or was replaced, while we waited."""
     try:
-        if os.path.samestat(os.stat(claim.meta["cwd"]), os.stat(".")):
+        if os.path.samestat(os.stat(claim.plan.cwd), os.stat(".")):
             return None
     except OSError:
         pass
@@ -84,22 +84,22 @@ class Before:
         if verdict is not None or self._stopped is not None:
             return verdict or self._stopped
         turn = Turn(slots=Queue(folder), most=most, **self._parts)
-        has_one = turn.wait(self._claim.meta["runId"], self._is_stopped)
+        has_one = turn.wait(self._claim.plan.run_id, self._is_stopped)
         self.slot = turn.slot
         return None if has_one else self._stopped
 
     def _wait_for_others(self) -> Verdict | None:
         claim = self._claim
-        others = claim.meta.get("after")
-        if not isinstance(others, list) or not others:
+        others = claim.plan.after
+        if not others:
             return None
         from tmuxagents.wrapper import after as waits  # noqa: PLC0415  (few runs wait for others)
 
         runs = os.path.dirname(claim.run_dir)
-        after = waits.After([f"{runs}/{os.path.basename(str(other))}" for other in others], **self._parts)
+        after = waits.After([f"{runs}/{os.path.basename(other)}" for other in others], **self._parts)
         verdict = after.wait(self._is_stopped)
         if verdict is None and self._stopped is None:
-            prompt = waits.write_prompt(claim.run_dir, claim.meta["task"], after.outputs())
+            prompt = waits.write_prompt(claim.run_dir, claim.plan.task, after.outputs())
             os.close(claim.prompt)
             claim.prompt = prompt
         return verdict
