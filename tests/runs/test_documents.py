@@ -7,7 +7,7 @@ from pathlib import Path
 from typing import TYPE_CHECKING, Any
 
 import pytest
-from hypothesis import example, given
+from hypothesis import given
 from hypothesis import strategies as st
 
 from tests import strategies
@@ -226,26 +226,3 @@ def test_an_error_is_as_the_document_shows_it() -> None:
 def test_a_bug_of_ours_names_its_log() -> None:
     document = documents.error(TmuxAgentsError("Something went wrong.", kind="internal"), log="/x.log")
     assert (document["error"]["log"], document["error"]["exit"]) == ("/x.log", 70)
-
-
-# --- texts by their bytes ---
-
-
-@given(st.text(), st.integers(0, 40))
-@example("😀é", 4)
-def test_the_first_bytes_are_as_many_whole_characters_as_fit(text: str, limit: int) -> None:
-    kept = documents.first_bytes(text, limit)
-    assert text.startswith(kept)
-    assert documents.size_of(kept) <= limit
-    following = text[len(kept) : len(kept) + 1]
-    assert not following or documents.size_of(kept + following) > limit
-
-
-@given(st.text())
-def test_the_size_is_that_of_the_file(text: str) -> None:
-    assert documents.size_of(text) == len(text.encode("utf-8"))
-
-
-def test_half_a_character_is_no_fault() -> None:
-    assert documents.size_of("a\ud800") == 2
-    assert documents.first_bytes("a\ud800bcd", 3) == "a?b"

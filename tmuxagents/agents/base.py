@@ -20,13 +20,16 @@ if TYPE_CHECKING:
         model: str | None  # what the child says it uses
         error_message: str | None  # of its last answer
         left_out: bool  # an answer was too long to be kept whole
-        late_at: float  # when it was last heard of what may have been said a moment before; monotonic
+        snapshots: tuple[bytes, ...]  # beginnings of lines that are streaming snapshots: not logged
 
         def feed(self, line: bytes, now: float) -> Reading:
             """Read one line; `now` is monotonic."""
 
         def feed_oversized(self, line: Oversized, now: float) -> Reading:
             """Read what is left of a line that was too long to keep."""
+
+        def note_late(self, now: float) -> None:
+            """Take note that what is read at this moment may have been said a moment before; monotonic."""
 
     class LiveReader(Reader, Protocol):
         """Reads what the bridge in a live child says."""
@@ -37,7 +40,6 @@ if TYPE_CHECKING:
         left: bool  # a person has pressed a key that leaves the child
         asks: tuple[str, str | None] | None  # kind and words of a question that waits for a person
         settlings: int  # how often it has settled
-        message: Callable[[int], Event | None]  # what was sent to it under this number; set by who sends
 
     class Live(Protocol):
         """How one brand of child is run live: on the terminal of its window, with a bridge in it."""
@@ -49,8 +51,8 @@ if TYPE_CHECKING:
         def arguments(self, plan: Plan, run_dir: str) -> list[str]:
             """Return what stands behind the program on its command line."""
 
-        def reader(self) -> LiveReader:
-            """Return a reader for one child."""
+        def reader(self, sent: Callable[[int], Event | None]) -> LiveReader:
+            """Return a reader for one child. `sent` returns the message that has a number."""
 
     class Agent(Protocol):
         """One brand of child: how to call it, and how to read it."""
@@ -66,10 +68,6 @@ if TYPE_CHECKING:
         @property
         def program_variable(self) -> str:
             """The environment variable that names another program."""
-
-        @property
-        def snapshots(self) -> tuple[bytes, ...]:
-            """Beginnings of lines that are streaming snapshots: not logged."""
 
         @property
         def tools(self) -> Sequence[str]:

@@ -12,6 +12,7 @@ from tmuxagents import tmux
 from tmuxagents.attach import rules, where
 from tmuxagents.attach.rules import OUT, Trail
 from tmuxagents.errors import BadRequest, NoSuchRun, NotPossible, Unusable
+from tmuxagents.records import is_run_id
 from tmuxagents.registry import lookup
 from tmuxagents.runs import output
 from tmuxagents.runs.inspect import inspect
@@ -29,7 +30,6 @@ if TYPE_CHECKING:
     from tmuxagents.status.snapshot import Snapshot
 
 _PANE = re.compile("%[0-9]+")
-_ID = re.compile("[0-9a-f]{16}")
 
 
 class Seat:
@@ -45,7 +45,7 @@ class Seat:
     @property
     def run_id(self) -> str | None:
         """Return the run that it shows."""
-        return self.client.run_id if _ID.fullmatch(self.client.run_id) else None
+        return self.client.run_id if is_run_id(self.client.run_id) else None
 
     @property
     def trail(self) -> Trail:

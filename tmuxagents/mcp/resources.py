@@ -2,7 +2,6 @@
 
 from __future__ import annotations
 
-import collections
 import os
 
 from tmuxagents import records
@@ -17,7 +16,7 @@ from tmuxagents.text import jsonline, safe
 
 TYPE_CHECKING = False
 if TYPE_CHECKING:
-    from collections.abc import Iterable, Iterator, Mapping
+    from collections.abc import Iterator, Mapping
     from typing import Any
 
     from tmuxagents.registry.database import Row
@@ -70,27 +69,8 @@ def _output(run: RunView, _caller: Caller) -> str:
 
 def _transcript(run: RunView, _caller: Caller) -> str:
     lines = output.transcript_lines(run.run_dir, follow=False)
-    return "".join(_head_and_tail(safe.text(line.decode("utf-8", "replace")) + "\n" for line in lines))
-
-
-def _head_and_tail(lines: Iterable[str]) -> Iterator[str]:
-    """Yield lines, without those in the middle where they are too many for one answer."""
-    room = MOST_BYTES // 2
-    kept: collections.deque[str] = collections.deque()
-    size = left_out = 0
-    for line in lines:
-        room -= len(line)
-        if room >= 0:
-            yield line
-            continue
-        kept.append(line)
-        size += len(line)
-        while size > MOST_BYTES // 2 and len(kept) > 1:
-            size -= len(kept.popleft())
-            left_out += 1
-    if left_out:
-        yield f"[... {left_out} lines left out ...]\n"
-    yield from kept
+    texts = (safe.text(f"{line.decode('utf-8', 'replace')}\n") for line in lines)
+    return safe.head_and_tail(map(str.encode, texts), MOST_BYTES)
 
 
 def _result(run: RunView, caller: Caller) -> str:

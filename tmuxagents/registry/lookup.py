@@ -11,6 +11,7 @@ from __future__ import annotations
 import os
 import time
 
+from tmuxagents.records import could_begin_run_id, is_run_id
 from tmuxagents.registry import database
 from tmuxagents.registry.current import CurrentCheck
 from tmuxagents.registry.database import Scope
@@ -74,6 +75,19 @@ class Caller:
 
             self._project = project.project_of(self.folder, self._of_user or os.path.expanduser("~"))
         return self._project
+
+
+def here() -> Caller:
+    """Return the caller that this process works for."""
+    return Caller(os.environ, folder() or "/")  # a removed folder belongs to no project
+
+
+def folder() -> str | None:
+    """Return the working directory; None if it was removed."""
+    try:
+        return os.getcwd()
+    except FileNotFoundError:
+        return None
 
 
 # --- asked ------------------------------------------------------------------------------------------------
@@ -162,7 +176,7 @@ def locate(reference: str, caller: Caller, book: Registry) -> str:
         if book.row(reference) is not None:
             return reference
         raise _unknown(reference, book)
-    if len(reference) < _SHORTEST or not is_beginning(reference):
+    if len(reference) < _SHORTEST or not could_begin_run_id(reference):
         return _named(reference, caller, book)
     matches = book.beginning(reference)
     if len(matches) == 1:
@@ -178,7 +192,9 @@ def locate(reference: str, caller: Caller, book: Registry) -> str:
 def _unknown(reference: str, book: Registry) -> NoSuchRun:
     shown = safe.cut(safe.line(reference), 40)
     start = reference[:_NEAR]
-    near = book.beginning(start)[:_MOST_CANDIDATES] if len(start) == _NEAR and is_beginning(start) else []
+    near = (
+        book.beginning(start)[:_MOST_CANDIDATES] if len(start) == _NEAR and could_begin_run_id(start) else []
+    )
     hint = f"near: {', '.join(near)}" if near else "name it by its id, 4 or more of its digits, or its name"
     return _no_such_run(f'There is no run "{shown}".', hint=hint, candidates=near)
 
@@ -216,20 +232,6 @@ def _lives(row: Row, caller: Caller, book: Registry) -> bool:
 
     checkpoint = book.checkpoints([row.run_id]).get(row.run_id)
     return not inspect(f"{caller.runs}/{row.run_id}", checkpoint=checkpoint).ended
-
-
-_DIGITS = "0123456789abcdef"
-_LENGTH = 16
-
-
-def is_run_id(name: str) -> bool:
-    """Say whether a name is a run's id."""
-    return len(name) == _LENGTH and is_beginning(name)
-
-
-def is_beginning(text: str) -> bool:
-    """Say whether a run's id could begin so."""
-    return len(text) <= _LENGTH and not text.strip(_DIGITS)
 
 
 def reconcile(book: Registry, runs: str) -> None:

@@ -10,11 +10,11 @@ from __future__ import annotations
 
 import contextlib
 import os
-import re
 import time
 
 from tmuxagents import records
 from tmuxagents.errors import NoSuchRun, NotPossible
+from tmuxagents.records import is_run_id
 from tmuxagents.registry import learn, lookup
 from tmuxagents.runs import directory, words, writing
 from tmuxagents.runs.conclude import NEVER_OPENED, conclude
@@ -29,7 +29,6 @@ if TYPE_CHECKING:
     from tmuxagents.registry.lookup import Caller
     from tmuxagents.runs.inspect import RunView
 
-_ID = re.compile("[0-9a-f]{16}")
 _LOCK_LIMIT_S = 1.0  # somebody may just look whether there is anything to conclude
 _TRIES = 5
 
@@ -48,7 +47,7 @@ def _of_removed(reference: str, caller: Caller) -> list[str]:
 
 
 def _is_unknown_id(reference: str, caller: Caller) -> bool:
-    return _ID.fullmatch(reference) is not None and not os.path.isdir(f"{caller.runs}/{reference}")
+    return is_run_id(reference) and not os.path.isdir(f"{caller.runs}/{reference}")
 
 
 def document(run: RunView, caller: Caller) -> dict[str, Any]:

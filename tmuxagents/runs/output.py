@@ -8,9 +8,9 @@ import time
 
 from tmuxagents.errors import NoSuchRun, NotPossible
 from tmuxagents.runs import conversation, directory, events, narration, prompt, words
-from tmuxagents.runs.documents import first_bytes
 from tmuxagents.runs.inspect import Follower, inspect
 from tmuxagents.runs.narration import Narrator
+from tmuxagents.text import safe
 
 TYPE_CHECKING = False
 if TYPE_CHECKING:
@@ -39,17 +39,8 @@ def answer(run: RunView, max_bytes: int | None = None) -> str | None:
             text = run.result["output"]
     if text is None or max_bytes is None:
         return text
-    return _head_and_tail(text, max_bytes, f"{run.run_dir}/{directory.OUTPUT}")
-
-
-def _head_and_tail(text: str, limit: int, path: str) -> str:
-    whole = text.encode("utf-8", "replace")
-    if len(whole) <= limit:
-        return text
-    head = first_bytes(text, (limit + 1) // 2)
-    tail = whole[len(whole) - limit // 2 :].decode("utf-8", "ignore")
-    left_out = len(whole) - len(head.encode()) - len(tail.encode())
-    return f"{head}\n[... {left_out} bytes left out, the whole is in {path} ...]\n{tail}"
+    hint = f", the whole is in {run.run_dir}/{directory.OUTPUT}"
+    return safe.head_and_tail([text.encode("utf-8", "replace")], max_bytes, hint)
 
 
 def event_lines(run_dir: str, *, after: int, follow: bool) -> Iterator[bytes]:

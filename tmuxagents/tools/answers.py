@@ -207,8 +207,8 @@ def label(run: Mapping[str, Any]) -> str:
 
 def cut(answer: str, run_id: str) -> str:
     """Return an answer, or its beginning and where the rest is."""
-    size = documents.size_of(answer)
+    size = safe.size_of(answer)
     if size <= MOST_BYTES:
         return answer
-    head = documents.first_bytes(answer, MOST_BYTES)
-    return f"{head}\n… {size - documents.size_of(head)} bytes more: tmuxagents output {run_id}"
+    head = safe.first_bytes(answer, MOST_BYTES)
+    return f"{head}\n… {size - safe.size_of(head)} bytes more: tmuxagents output {run_id}"

@@ -6,12 +6,12 @@ Here are the examinations of the runs: registry, watcher, runs to be concluded, 
 from __future__ import annotations
 
 import os
-import re
 import time
 from concurrent.futures import ThreadPoolExecutor
 
 from tmuxagents import records, tmux
 from tmuxagents.errors import NoSuchRun, TmuxAgentsError, Unusable
+from tmuxagents.records import is_run_id
 from tmuxagents.registry import database
 from tmuxagents.runs import directory, leftovers, words
 from tmuxagents.runs import inspect as runs_
@@ -19,7 +19,6 @@ from tmuxagents.runs.leftovers import Whose
 from tmuxagents.settings import keys as rules
 from tmuxagents.settings import load
 from tmuxagents.system import process, process_table, watcher_lock
-from tmuxagents.tmux import place
 from tmuxagents.upkeep import agent, checks, machine, remains
 from tmuxagents.upkeep.checks import Check
 
@@ -35,7 +34,6 @@ if TYPE_CHECKING:
 
     Look = Callable[["Case"], Sequence[Check]]
 
-_ID = re.compile("[0-9a-f]{16}")
 _PATIENCE_S = 1.0
 
 
@@ -101,7 +99,7 @@ def processes(case: Case) -> list[Check]:
 
 
 def _marked(table: list[ProcessRow]) -> Iterator[str]:
-    yield from sorted({row.marker for row in table if row.marker and _ID.fullmatch(row.marker)})
+    yield from sorted({row.marker for row in table if row.marker and is_run_id(row.marker)})
 
 
 def _left_of(run_id: str, case: Case, table: list[ProcessRow]) -> list[ProcessRow]:
@@ -158,18 +156,7 @@ class Case:
     @property
     def place(self) -> Place:
         """Return which server would be used; raise BadRequest where what is set names none."""
-        inside = tmux.caller(self.environment)
-        wanted = {
-            place.FLAG: self._socket,
-            place.ENVIRONMENT: self.environment.get("TMUXAGENTS_SOCKET"),
-            place.SETTING: self.settings.tmux_socket,
-        }
-        return place.choose(
-            wanted,
-            folder=tmux.socket_folder(self.environment),
-            caller=inside.server.socket if inside else None,
-            caller_lives=inside is not None and inside.lives,
-        )
+        return tmux.choose_place(self.environment, flag=self._socket, setting=self.settings.tmux_socket)[0]
 
 
 class Examined:

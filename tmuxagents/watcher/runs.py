@@ -5,12 +5,12 @@ Joins.
 
 from __future__ import annotations
 
-import re
 import time
 from concurrent.futures import ThreadPoolExecutor
 
 from tmuxagents import records
 from tmuxagents.errors import NoSuchRun
+from tmuxagents.records import is_run_id
 from tmuxagents.registry import learn
 from tmuxagents.runs import writing
 from tmuxagents.runs.conclude import NEVER_OPENED, conclude
@@ -25,7 +25,6 @@ if TYPE_CHECKING:
     from tmuxagents.watcher.waiting import Waiting
 
 _CONCLUDED_AT_ONCE = 4  # each may take seconds: what is left of a run gets its time to leave
-_ID = re.compile("[0-9a-f]{16}")
 
 
 class Ending:
@@ -74,7 +73,7 @@ class Runs:
 
     def heard(self, names: Iterable[str]) -> set[str]:
         """Take note of what events have told of; return the runs among it that may have to be looked at."""
-        runs = {name for name in names if name not in self._over and _ID.fullmatch(name)}
+        runs = {name for name in names if name not in self._over and is_run_id(name)}
         for name in runs:
             if name in self._live:
                 self._live[name].heard()

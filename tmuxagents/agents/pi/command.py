@@ -5,7 +5,7 @@ Light: each wrapper builds its child's command line here. What a project's file 
 
 from __future__ import annotations
 
-from tmuxagents.agents.pi.reader import SNAPSHOTS, PiReader
+from tmuxagents.agents.pi.reader import PiReader
 from tmuxagents.errors import BadRequest
 
 TYPE_CHECKING = False
@@ -28,7 +28,6 @@ class Pi:
     name = "pi"
     program = "pi"
     program_variable = "TMUXAGENTS_PI"
-    snapshots = SNAPSHOTS
     tools = ("read", "bash", "edit", "write", "grep", "find", "ls")  # its own, in its order
 
     def arguments(self, plan: Plan, run_dir: str) -> list[str]:

@@ -8,7 +8,7 @@ import click
 
 from tmuxagents.attach import attach as attaching
 from tmuxagents.attach import choose, rules, where
-from tmuxagents.cli import calling, printing
+from tmuxagents.cli import printing
 from tmuxagents.errors import BadRequest
 from tmuxagents.records import BATCH
 from tmuxagents.registry import lookup, sessions
@@ -50,7 +50,7 @@ def attach(  # noqa: PLR0913  (one parameter an option)
         raise BadRequest("RUN, --next and --back exclude one another, and --back goes alone.", kind="usage")
     if reopens and run is None:
         raise BadRequest("--resume needs a RUN.", kind="usage", hint="tmuxagents poll -a lists them")
-    caller = calling.caller()
+    caller = lookup.here()
     if back:
         attaching.go_back(caller, here(f"{_COMMAND} --back"))
         return

@@ -10,12 +10,13 @@ import os
 import click
 
 from tmuxagents.attach import attach, where
-from tmuxagents.cli import calling, printing
+from tmuxagents.cli import printing
 from tmuxagents.cli.verbs import follow as following
 from tmuxagents.cli.verbs import talk
 from tmuxagents.cli.verbs.talk import ERROR, WARNING, Talk
 from tmuxagents.companion import follow as companion_follow
 from tmuxagents.errors import TmuxAgentsError
+from tmuxagents.registry import lookup
 from tmuxagents.registry.lookup import with_registry
 from tmuxagents.runs import output, words
 from tmuxagents.runs.inspect import inspect
@@ -48,7 +49,7 @@ def follow(**options: bool) -> int:
 @_ALONE
 def agents(*, alone: bool) -> None:
     """Show the runs of a session, and attach to one, read or stop it."""
-    lead(Talk(alone=alone), calling.caller(), os.environ)
+    lead(Talk(alone=alone), lookup.here(), os.environ)
 
 
 @click.command(hidden=True)

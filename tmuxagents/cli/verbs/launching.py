@@ -6,7 +6,7 @@ import os
 
 import click
 
-from tmuxagents.cli import calling, options, printing
+from tmuxagents.cli import options, printing
 from tmuxagents.cli.verbs import tasks
 from tmuxagents.errors import BadRequest
 from tmuxagents.launch import resume as resuming
@@ -158,7 +158,7 @@ def send(  # noqa: PLR0913  (one parameter an option)
         raise BadRequest("--timeout says how to wait.", kind="usage", hint="add --wait")
     if timeout is not None and not timeout >= 0:  # NaN, too: it would wait for ever
         raise BadRequest(f"--timeout must be 0 seconds or more, not {timeout:g}.", kind="usage")
-    caller = calling.caller()
+    caller = lookup.here()
     message = sending.Sending(lookup.find_run(run, caller))
     found = message.send(tasks.content(text) if text == tasks.STDIN else text, kind)
     later = message.wait(timeout) if waits else found

@@ -14,6 +14,7 @@ from tmuxagents.cli import printing
 from tmuxagents.runs import narration, words
 from tmuxagents.runs.inspect import Follower
 from tmuxagents.settings import keys as setting_rules
+from tmuxagents.text import width
 from tmuxagents.tools.answers import label
 from tmuxagents.views import board, lines
 from tmuxagents.views.lines import TEXT, TOOL, Window
@@ -95,7 +96,7 @@ class Screen(Silence):
         columns, rows = _size()
         lines = self._lines(last=last)
         shown = lines if last else lines[-(rows - 1) :]
-        text = "".join(f"\x1b[2K{_coloured(kind, words.fit(line, columns - 1))}\n" for kind, line in shown)
+        text = "".join(f"\x1b[2K{_coloured(kind, width.fit(line, columns - 1))}\n" for kind, line in shown)
         news = "".join(child.news() for child in self._children)  # stays, above what is drawn again
         if text == self._drawn and not news:
             return

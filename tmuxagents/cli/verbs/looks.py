@@ -11,7 +11,8 @@ from __future__ import annotations
 import os
 import time
 
-from tmuxagents.cli import calling, printing
+from tmuxagents.cli import printing
+from tmuxagents.registry import lookup
 from tmuxagents.runs import words
 from tmuxagents.status import poll as polling
 from tmuxagents.status.show import DOCUMENTS, LINES, Query
@@ -39,7 +40,7 @@ def poll(
 ) -> int:
     """Show how runs stand; return the exit code."""
     _check(since, **how)
-    caller = calling.caller()
+    caller = lookup.here()
     wanted = _wanted(as_json=how["as_json"])
     asked = polling.asked_by(caller, runs, everywhere=everywhere, ended=ended, wanted=wanted)
     if how["follows"]:
@@ -71,14 +72,14 @@ def _wanted(*, as_json: bool) -> str:
 
 def wait(*, runs: Sequence[str], as_json: bool, **how: Any) -> int:
     """Wait for runs; return the exit code."""
-    caller = calling.caller()
+    caller = lookup.here()
     asked = polling.asked_by(caller, runs, wanted=_wanted(as_json=as_json))
     return _wait(caller, asked, as_json=as_json, **how)
 
 
 def statusline(*, everywhere: bool, as_json: bool) -> int:
     """Print the status text; return the exit code."""
-    caller = calling.caller()
+    caller = lookup.here()
     scope = None if everywhere else polling.server_scope(os.environ)
     asked = polling.asked_by(caller, (), everywhere=everywhere)
     found = look(caller, Query(scope or asked.scope, active=False, wanted=_wanted(as_json=as_json)))

@@ -4,7 +4,7 @@ from __future__ import annotations
 
 import click
 
-from tmuxagents.cli import calling, printing
+from tmuxagents.cli import printing
 from tmuxagents.errors import BadRequest
 from tmuxagents.registry import lookup
 from tmuxagents.registry.database import Scope
@@ -26,7 +26,7 @@ def stop(*, runs: tuple[str, ...], all_of_them: bool, everywhere: bool, as_json:
     if bool(runs) == all_of_them:
         hint = "name them, or give --all"
         raise BadRequest("Which runs are to be stopped?", kind="usage", hint=hint)
-    caller = calling.caller()
+    caller = lookup.here()
     if all_of_them:
         ids = look(caller, poll.asked_by(caller, (), everywhere=everywhere)).active
         folders = _stoppable([f"{caller.runs}/{run_id}" for run_id in ids])
