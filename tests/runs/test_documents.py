@@ -11,6 +11,7 @@ from hypothesis import given
 from hypothesis import strategies as st
 
 from tests import strategies
+from tests.runs.steps import folded
 from tmuxagents import records
 from tmuxagents.errors import BadRequest, Fault, TmuxAgentsError
 from tmuxagents.records import Exit, Identity, Verdict
@@ -44,7 +45,7 @@ ANSWER = "Sessions are created in src/auth.ts, createSession()."
 
 
 def state(*steps: Event) -> RunState:
-    return lifecycle.fold(
+    return folded(
         Event(step.type, step.fields, seq=number, at=1794996000.141 + number)
         for number, step in enumerate(steps)
     )
@@ -117,7 +118,7 @@ def test_a_long_answer_is_cut_to_whole_characters_and_its_length_is_told() -> No
 
 @given(st.lists(strategies.wild_events, max_size=5))
 def test_a_result_is_always_a_document_that_can_be_written(log: list[Event]) -> None:
-    run = lifecycle.fold([STARTED, *(event for event in log if event.type != "usage")])
+    run = folded([STARTED, *(event for event in log if event.type != "usage")])
     written = json.loads(jsonline.encode(result(run, endings.conclude(run))))
     assert set(written) == set(shown("result"))
 

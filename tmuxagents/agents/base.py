@@ -8,7 +8,7 @@ from __future__ import annotations
 TYPE_CHECKING = False
 if TYPE_CHECKING:
     from collections.abc import Callable, Mapping, Sequence
-    from typing import Protocol
+    from typing import Any, Protocol
 
     from tmuxagents.records import Plan
     from tmuxagents.runs.events import Event
@@ -54,6 +54,29 @@ if TYPE_CHECKING:
         def reader(self, sent: Callable[[int], Event | None]) -> LiveReader:
             """Return a reader for one child. `sent` returns the message that has a number."""
 
+    class Questions(Protocol):
+        """What one brand of agent is asked about itself, and how its answers read."""
+
+        FILES: tuple[str, ...]  # of its folder: when one changes, it is asked again
+        QUIET: dict[str, str]  # the variables with which it is asked
+        VERSION: tuple[str, ...]  # arguments; those of the models come with a REQUEST on stdin
+        MODELS: tuple[str, ...]
+        REQUEST: bytes
+        LISTING: tuple[str, ...]  # the older way to ask for models
+        OLDEST: tuple[int, ...]  # the oldest version that is supported
+
+        def version(self, text: bytes) -> str | None:
+            """Return the version that it told."""
+
+        def is_old(self, release: str) -> bool:
+            """Say whether a version is older than the oldest that is supported."""
+
+        def models(self, line: bytes) -> list[dict[str, Any]] | None:
+            """Return the models of an answer; None where it is none."""
+
+        def listing(self, text: bytes) -> list[dict[str, Any]] | None:
+            """Return the models of a listing; None where it is none."""
+
     class Agent(Protocol):
         """One brand of child: how to call it, and how to read it."""
 
@@ -81,6 +104,9 @@ if TYPE_CHECKING:
 
         def environment(self, agent_dir: str, plan: Plan | None) -> Mapping[str, str]:
             """Return the variables that this brand needs besides those of every child."""
+
+        def questions(self) -> Questions:
+            """Return what it is asked about itself; imported then, because no wrapper needs it."""
 
         def reader(self) -> Reader:
             """Return a reader for one child."""

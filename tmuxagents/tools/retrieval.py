@@ -203,8 +203,3 @@ def remembered(sessions: Sequence[Session], most: int = MOST_SESSIONS) -> list[S
         if len(gone) < surplus and not session.is_live:
             gone.add(session.session_id)
     return [session for session in sessions if session.session_id not in gone]
-
-
-def remembered_runs(runs: Sequence[Told]) -> Sequence[Told]:
-    """Return the runs of a session that are told of: the latest."""
-    return runs[-MOST_RUNS:]

@@ -13,7 +13,7 @@ if TYPE_CHECKING:
     from collections.abc import Callable, Iterator, Mapping, Sequence
     from typing import Any
 
-    from tmuxagents.agents.base import ChildSession, Live
+    from tmuxagents.agents.base import ChildSession, Live, Questions
     from tmuxagents.records import Plan
 
 # Shipped beside this file: it marks the child's requests, where an agent launched it with a Copilot model.
@@ -53,6 +53,12 @@ class Pi:
         from tmuxagents.agents.pi import questions  # noqa: PLC0415  (a launcher asks, a wrapper never does)
 
         return questions.variables(key, provider)
+
+    def questions(self) -> Questions:
+        """Return what an installed pi is asked about itself."""
+        from tmuxagents.agents.pi import questions  # noqa: PLC0415  (a launcher asks, a wrapper never does)
+
+        return questions
 
     def reader(self) -> PiReader:
         """Return a reader for one child."""
@@ -131,11 +137,6 @@ def arguments(
     flags += [word for path in fields.get("extensions") or () for word in ("--extension", path)]
     flags += [word for path in _skills(fields, cwd, agent_dir) for word in ("--skill", path)]
     return [*flags, *_extra(fields)]
-
-
-def environment(fields: Mapping[str, Any]) -> dict[str, str]:
-    """Return the variables that a profile sets, whatever its provider."""
-    return {"PI_API_KEY": fields["apiKey"]} if fields.get("apiKey") else {}
 
 
 def _tools(fields: Mapping[str, Any]) -> list[str]:
