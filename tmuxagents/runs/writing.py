@@ -15,6 +15,7 @@ import fcntl
 import os
 import time
 
+from tmuxagents.cpython import ignoring
 from tmuxagents.runs import documents
 from tmuxagents.runs.directory import (
     ANNOUNCED,
@@ -31,7 +32,6 @@ from tmuxagents.runs.directory import (
     place_of,
     seal_of,
 )
-from tmuxagents.system.bare import ignoring
 from tmuxagents.system.identity import secret
 from tmuxagents.text import jsonline
 

@@ -8,10 +8,10 @@ from __future__ import annotations
 import os
 
 from tmuxagents.agents import environment
+from tmuxagents.cpython import signal
 from tmuxagents.records import NEVER
 from tmuxagents.runs import events, leftovers, writing
 from tmuxagents.system import places, process
-from tmuxagents.system.bare import signal
 
 TYPE_CHECKING = False
 if TYPE_CHECKING:

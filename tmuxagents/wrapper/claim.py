@@ -8,11 +8,11 @@ from __future__ import annotations
 import os
 import time
 
+from tmuxagents.cpython import ignoring
 from tmuxagents.errors import NotPossible, TmuxAgentsError
 from tmuxagents.launch import handover
 from tmuxagents.runs import directory, documents, writing
 from tmuxagents.system import places, process
-from tmuxagents.system.bare import ignoring
 
 TYPE_CHECKING = False
 if TYPE_CHECKING:

@@ -7,11 +7,11 @@ from __future__ import annotations
 
 import time
 
+from tmuxagents.cpython import ignoring
 from tmuxagents.records import NEVER
 from tmuxagents.runs import directory, events, lifecycle, marks, narration, writing
 from tmuxagents.runs.logs import Appender, RawLog
 from tmuxagents.runs.narration import Narrator
-from tmuxagents.system.bare import ignoring
 
 TYPE_CHECKING = False
 if TYPE_CHECKING:

@@ -8,9 +8,9 @@ from __future__ import annotations
 import os
 import time
 
+from tmuxagents.cpython import ignoring, signal
 from tmuxagents.runs import directory, documents, endings, writing
 from tmuxagents.runs.lifecycle import RunState
-from tmuxagents.system.bare import ignoring, signal
 from tmuxagents.text import jsonline, safe
 
 TYPE_CHECKING = False

@@ -11,6 +11,7 @@ import time
 
 from tmuxagents import records
 from tmuxagents.agents import AGENTS
+from tmuxagents.cpython import ignoring
 from tmuxagents.errors import TmuxAgentsError, Unusable
 from tmuxagents.launch import handover
 from tmuxagents.records import Exit, Verdict
@@ -19,7 +20,6 @@ from tmuxagents.runs.leftovers import Whose
 from tmuxagents.settings import keys as settings_rules
 from tmuxagents.settings import load
 from tmuxagents.system import places, process, watcher_lock
-from tmuxagents.system.bare import ignoring
 from tmuxagents.text import safe
 from tmuxagents.wrapper import claim as claiming
 from tmuxagents.wrapper.child import Ladder, Start, end_left
