@@ -50,7 +50,7 @@ const KEY = Symbol.for("tmuxagents.bridge");
 const TAKEN_WITHIN_MS = 10_000;
 const sleeper = new Int32Array(new SharedArrayBuffer(4));
 
-// What a terminal says by itself: answers, focus, mouse. A key that stands in such a form is told apart first.
+// What a terminal says by itself: answers, focus, mouse. A key in such a form is recognised first.
 const KEYS = /^\x1b$|\x1b\[200~|\x1b\[\d+(?::\d*)*(?:;[\d:]*)*u|\x1b\[27;\d+;\d+~/;
 const SEQUENCES = /\x1b(?:\[[0-?]*[ -/]*[@-~]|[\]P^_X][^\x07\x1b]*(?:\x07|\x1b\\)?|O[ -~])/g;
 const isTyped = (data: string) => KEYS.test(data) || /[^\x00-\x1f\x7f]|[\r\n]/.test(data.replace(SEQUENCES, ""));

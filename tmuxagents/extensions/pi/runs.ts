@@ -122,7 +122,7 @@ export class Runs {
 		this.guarded(() => this.pi.appendEntry(type, data));
 	}
 
-	/** A session that cannot be written is no reason to fail; a session that has gone is none to complain. */
+	/** If the session cannot be written, go on; if it has gone, do not complain. */
 	private guarded(act: () => void): void {
 		if (!this.ctx) return;
 		try {
