@@ -26,7 +26,8 @@ PHRASES = re.compile(
 CLEAN = [
     *("README.md", "AGENTS.md", "CONTRIBUTING.md", "CHANGELOG.md"),
     *(str(page.relative_to(ROOT)) for page in sorted((ROOT / "docs").glob("*.md"))),
-    *(f"tmuxagents/{folder}" for folder in ("agents", "mcp", "tools")),
+    *(f"tmuxagents/{folder}" for folder in ("agents", "mcp", "tools", "attach", "settings")),
+    *(f"tmuxagents/{folder}" for folder in ("system", "tmux", "upkeep", "views")),
     *("tmuxagents/prompts", "tmuxagents/skills", "tmuxagents/extensions"),
 ]
 GENERATED = {"docs/modules.md", "docs/tools.md"}  # out of docstrings and the catalogue

@@ -1,4 +1,4 @@
-"""Verbs that say how runs stand: poll, wait, statusline. What they do is in cli/verbs/looks. Joins."""
+"""The verbs poll, wait and statusline, as click commands; cli/verbs/looks has their bodies. Joins."""
 
 from __future__ import annotations
 
@@ -41,7 +41,7 @@ _JSON = click.option("--json", "as_json", is_flag=True, help="Print a JSON docum
 @click.option("--since", metavar="CURSOR", help="Print what has changed since then (0: what is active).")
 @_JSON
 def poll_verb(**options: Any) -> int:
-    """Show how runs stand: counts, and a row for each RUN, or for those of this parent or project."""
+    """List runs and their status: counts, and a row for each RUN, or for those of this parent or project."""
     return looks.poll(**options)
 
 
