@@ -3,14 +3,12 @@
 from __future__ import annotations
 
 import os
-import time
 
 from tmuxagents import records
 from tmuxagents.errors import NoSuchRun
 from tmuxagents.runs import directory, documents, endings, marks, slots
 from tmuxagents.runs.events import is_figure
 from tmuxagents.runs.reading import RunReader
-from tmuxagents.system import process
 
 TYPE_CHECKING = False
 if TYPE_CHECKING:
@@ -194,21 +192,3 @@ def _take_from_result(state: RunState, result: dict[str, Any]) -> None:
     started_at = result.get("startedAt")
     if state.started_at is None and started_at is not None and is_figure(started_at):
         state.started_at = float(started_at)
-
-
-def wait_for_end(run_dir: str, limit_s: float | None = None) -> bool:
-    """Wait until a run has ended; say whether it has."""
-    deadline = None if limit_s is None else time.monotonic() + limit_s
-    while True:
-        left = None if deadline is None else deadline - time.monotonic()
-        if inspect(run_dir).ended:
-            return True
-        if left is not None and left <= 0:
-            return False
-        identity = directory.identity_of(directory.read_wrapper(run_dir))
-        where = process.presence(identity)
-        if identity is not None and where == records.HERE:
-            process.wait_gone(identity.pid, identity.start_time, left)
-        else:
-            pause = 1.0 if where == records.ELSEWHERE else 0.05
-            time.sleep(pause if left is None else min(pause, left))
