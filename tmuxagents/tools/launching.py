@@ -20,7 +20,7 @@ from tmuxagents.status.send import Sending
 from tmuxagents.status.snapshot import Snapshot, SnapshotBuilder, ensure_watcher, take
 from tmuxagents.status.stop import stop
 from tmuxagents.tools import answers
-from tmuxagents.tools.door import Answer, no_room_to_stand
+from tmuxagents.tools.door import Answer, no_cwd
 from tmuxagents.tools.progress import Child, Progress
 
 TYPE_CHECKING = False
@@ -114,7 +114,7 @@ def _request(item: Mapping[str, Any], door: Door, mode: str) -> LaunchRequest:
     """Return one task as a launch request. An empty text counts as missing."""
     cwd = item.get("cwd") or door.folder
     if cwd is None:
-        raise no_room_to_stand()
+        raise no_cwd()
     return LaunchRequest(
         task=item["task"],
         cwd=cwd,
