@@ -1,6 +1,6 @@
 """Start a watcher: `python -P .../tmuxagents/_watch.py HOME [DESCRIPTOR OF THE LOCK]`. Joins.
 
-By path, so that it is the package of whoever starts it, installed in whatever way. Ours goes before another
+By path, so that it is the starter's own package, installed in any way. Ours goes before another
 that may be installed, and nothing else that lies beside it goes before what Python brings along.
 """
 

@@ -28,7 +28,7 @@ CLEAN = [
     *("README.md", "AGENTS.md", "CONTRIBUTING.md", "CHANGELOG.md"),
     *(str(page.relative_to(ROOT)) for page in sorted((ROOT / "docs").glob("*.md"))),
     *(f"tmuxagents/{folder}" for folder in ("agents", "mcp", "tools", "attach", "settings")),
-    *(f"tmuxagents/{folder}" for folder in ("system", "tmux", "upkeep", "views")),
+    *(f"tmuxagents/{folder}" for folder in ("system", "tmux", "upkeep", "views", "presets", "watcher")),
     *("tmuxagents/prompts", "tmuxagents/skills", "tmuxagents/extensions"),
 ]
 GENERATED = {"docs/modules.md", "docs/tools.md"}  # out of docstrings and the catalogue
@@ -53,7 +53,9 @@ def words(path: Path) -> list[tuple[int, str]]:
 def files() -> list[Path]:
     """Return the files that are checked."""
     paths = [ROOT / name for name in CLEAN if name not in GENERATED]
-    return [file for path in paths for file in ([path] if path.is_file() else sorted(path.rglob("*.[mpt][dys]")))]
+    return [
+        file for path in paths for file in ([path] if path.is_file() else sorted(path.rglob("*.[mpt][dys]")))
+    ]
 
 
 @pytest.mark.parametrize("path", files(), ids=lambda path: str(path.relative_to(ROOT)))

@@ -89,7 +89,7 @@ def here() -> str:
 
 
 def request(by: Launcher, task: str, *, base: str | None = None, mode: str, **wanted: Any) -> LaunchRequest:
-    """Return what is wanted as a request. A relative `cwd` begins at `base`, else where the caller stands."""
+    """Return the launch request. A relative `cwd` begins at `base`, else at the caller's folder."""
     start = base or here()
     cwd = start if wanted["cwd"] is None else os.path.normpath(os.path.join(start, wanted["cwd"]))
     return LaunchRequest(

@@ -1,6 +1,6 @@
-"""Look after the background runs of a parent's session: what it remembers of them, and what it is told.
+"""Follow the background runs of a parent's session: what the session remembers, and what is new.
 
-What is new is told once, for as long as any run is active and the parent is there. The memory is the entries
+All news is reported once, while any run is active and the parent is there. The memory is the entries
 of the parent's session; where they and the run directories differ, the directories decide.
 
 Joins.

@@ -1,4 +1,4 @@
-"""A person's own configuration files, and folders made for files of ours. Touches: a person's files.
+"""A person's own configuration files, and folders made for our files. Touches: a person's files.
 
 A file is read and written whole, as it lies (a link stays one, modes stay). A folder that was made for a file
 of ours goes again once it is empty.
@@ -121,7 +121,7 @@ def make(path: str, *, private: bool) -> None:
 
 
 def remove(path: str, above: int = 0) -> None:
-    """Remove a folder, and so many above it, as far as they are empty."""
+    """Remove a folder and `above` folders above it, as far as they are empty."""
     with contextlib.suppress(OSError):
         for _ in range(above + 1):
             os.rmdir(path)

@@ -163,7 +163,7 @@ def take(text: str, group: str, name: str) -> str | None:
     if outer is None or inner is None or member is None:
         return text
     if len(inner.members) > 1 or member.end == inner.close:
-        # It stood in an object that was there; where it was alone, directly before the closing brace.
+        # The object was there before; a lone member is directly before the closing brace.
         return _without(text, inner, member)
     if text == made(group, name, member.value):
         return None

@@ -1,6 +1,6 @@
 """Our lines in a person's configuration, our files, and our text before an option: put in, found, taken out.
 
-A block stands between two marks, the first with a digest of the lines, so that lines that a person has
+A block is between two marks, the first with a digest of the lines, so that lines that a person has
 changed are not taken for ours. It also says what besides the lines is ours: a line break before it, or the
 file. A file of ours has its digest in the last line, with the number of folders that were made for it.
 
@@ -140,7 +140,7 @@ def is_marked(text: bytes | None) -> bool:
 
 
 def folders_of(text: bytes | None) -> tuple[int, ...]:
-    """Return how many folders were made for a file of ours; nothing if it does not say."""
+    """Return how many folders were made for one of our files; None if the file does not say."""
     mark = _MARK.search(text or b"")
     return tuple(map(int, mark[3].split(b","))) if mark and mark[3] else ()
 

@@ -34,7 +34,7 @@ _FORWARDED = (
     *("TMUXAGENTS_HOME", "TMUXAGENTS_OWNER", "TMUXAGENTS_PI", "TMUXAGENTS_SOCKET", "TMUXAGENTS_SESSION"),
     *("TMUXAGENTS_DEFAULT_MODEL", "TMUXAGENTS_MAX_RUNNING", "TMUXAGENTS_NESTING", "TMUXAGENTS_ROOT"),
 )
-# What an entry of ours may hold: what we write, and what the parents themselves add to it.
+# What our entry may hold: what we write, and what the parents themselves add to it.
 _KNOWN_KEYS = {"type", "command", "args", "env", "env_vars", "tool_timeout_sec", "enabled", "tools"}
 
 
@@ -108,7 +108,7 @@ def _toml(text: str) -> str:
     return json.dumps(text, ensure_ascii=False).replace("\x7f", "\\u007f")
 
 
-TAKEN = "taken"  # somebody else has a server of our name there
+TAKEN = "taken"  # another program's server has our name
 _TABLE = f"{TOML_GROUP}.{SERVER}"
 
 

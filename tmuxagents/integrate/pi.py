@@ -64,7 +64,7 @@ class Loading:
 
 
 def extension_of(text: bytes | None) -> str | None:
-    """Return which extension a file of ours loads; None for one of somebody else."""
+    """Return which extension our file loads; None if the file is not ours."""
     named = _EXTENSION.search(text or b"")
     if named is None or not own_text.is_marked(text):
         return None

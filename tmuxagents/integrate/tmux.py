@@ -32,7 +32,7 @@ _WHY = {
 
 
 class Wanted:
-    """What somebody wants of an integration: to take it out again, or also keys, and for which program."""
+    """The options of an integration: uninstall or install, with keys or without, and for which program."""
 
     __slots__ = ("key", "program", "uninstall")
 
@@ -257,7 +257,7 @@ class Server:
 
 
 def change(step: Step, found: Integration) -> None:
-    """Change a server as it was planned, but nothing that somebody has changed since."""
+    """Change a server as planned, except what a person has changed since."""
     server = tmux.Tmux(step.path)
     for one in list(step.changes):
         name = str(one.name)

@@ -44,7 +44,7 @@ STATUS_LINES = (
 
 
 def has_job(value: str) -> bool:
-    """Say whether programs print a part of a value: how much, nobody knows."""
+    """Say whether programs print a part of a value, of unknown length."""
     return _JOB in value
 
 
@@ -75,7 +75,7 @@ MARK = "@tmuxagents_mark"
 _STATE = "@tmuxagents_state"
 _FRONT = f"#{{E:{MARK}}}"
 WINDOW = InFront(_FRONT, MARK)
-# state -> sign, and a colour where somebody should look; any other state is that of a run that goes on.
+# state -> sign, and a colour where a person should look; any other state means a running run.
 # Nothing is green: so is tmux's own status line, and nobody could see it.
 _SIGNS = {
     "completed": "✓",
@@ -132,7 +132,7 @@ def lines(key: str, program: str) -> tuple[str, ...]:
     """Return the lines that bind everything. `program`: the path of our command."""
     command = program if _PLAIN.fullmatch(program) else "tmuxagents"
     bound = [(name, words, _popup(command, verb, size)) for name, words, verb, size in _KEYS]
-    # What stands in a menu is expanded once more.
+    # tmux expands the texts of a menu once more.
     items = " ".join(f"'{words}' {name} \"{action.replace('#', '##')}\"" for name, words, action in bound)
     table = [f"bind-key -T {TABLE} {name} {action}" for name, _, action in bound]
     table.append(f"bind-key -T {TABLE} {_MENU} display-menu -T ' runs ' -x C -y C {items}")

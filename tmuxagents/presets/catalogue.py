@@ -77,7 +77,7 @@ class Catalogue:
         return BadRequest(message, kind=f"unknown-{word}", field=word, **self.near(wanted))
 
     def not_found(self, wanted: str) -> BadRequest:
-        """Return the same for somebody who only looks."""
+        """Return the same for a caller that only displays it."""
         message = describe.not_found(wanted, self.names())
         return BadRequest(message, kind="unknown-preset", field="name", **self.near(wanted))
 
@@ -101,7 +101,7 @@ class Catalogue:
 
 
 def scoped(wanted: str) -> tuple[str | None, str]:
-    """Return source and name of what somebody asked for. A file's own name never means a source."""
+    """Return source and name from a request. A file's own name never means a source."""
     source, colon, name = wanted.partition(":")
     return (source, name) if colon and source in (GLOBAL, PROJECT) else (None, wanted)
 

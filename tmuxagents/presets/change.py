@@ -76,7 +76,7 @@ def create(draft: Draft) -> Preset:
 
 
 def text_of(one: Preset | Bad | Draft) -> Draft:
-    """Return a file as it stands, to be changed."""
+    """Return a file's current text, for a change."""
     try:
         file = disk.read_file(one.path, one.kind, one.source)
     except disk.Refused as error:
@@ -140,7 +140,7 @@ class Checked:
 
 
 class Checker:
-    """Checks files that somebody names, by path or by the name of a preset, or all that there are."""
+    """Checks named files, by path or by the name of a preset, or all files."""
 
     def __init__(self, folder: str, environment: Mapping[str, str], settings: Settings) -> None:
         self._folder = folder

@@ -35,13 +35,13 @@ _DETAILS = {
     ),
 }
 HEADER = ("NAME", "KIND", "SOURCE", "MODEL", "TOOLS", "DESCRIPTION")
-_WIDEST_CELL = 40  # of a column that others stand behind
+_WIDEST_CELL = 40  # of a column that is not the last
 _LISTS = (*preset_fields.PROFILE_LISTS,)
 _ADDING = ("excludeTools", "extensions", "suggestedSkills", "loadSkills")  # lists that say nothing if empty
 
 
 def not_found(name: str, names: Iterable[str]) -> str:
-    """Return what somebody is told who wants to see what is not there."""
+    """Return the message for a preset or profile that does not exist."""
     return f'Profile "{name}" not found. Available: {", ".join(names) or "(none)"}'
 
 
@@ -84,7 +84,7 @@ def _summary_of_tools(fields: Mapping[str, Any]) -> Iterator[str]:
 
 
 def detail(name: str, fields: Mapping[str, Any], kind: str = PROFILE, *, aligned: bool = False) -> str:
-    """Return what is in force, a line a field. `aligned`: further lines of a text stand under its first."""
+    """Return the values in force, one line per field. `aligned`: indent all lines of a text."""
     lines = [f"{kind.capitalize()}: {name}"]
     gap = "\n" + " " * (_COLUMN + 2) if aligned else "\n"
     overruled = _overruled(fields)
@@ -222,7 +222,7 @@ def _covers(tools: Sequence[str], tool: str) -> bool:
 
 
 def unknown(preset: Preset, known: Sequence[str]) -> Iterator[str]:
-    """Yield the tools that a preset names and nobody knows of. Extensions bring tools of their own."""
+    """Yield the unknown tools that a preset names. Extensions may bring further tools."""
     for key in ("tools", "excludeTools"):
         for tool in preset.fields.get(key) or ():
             bare = tool.removeprefix("+").removeprefix("-")

@@ -1,4 +1,4 @@
-"""Preset and profile files: found, read as far as nobody else could have written them, and written whole.
+"""Preset and profile files: find them, read those that no other user could have written, write them.
 
 Every read is bounded and cannot block. A file that is not to be trusted is left out, with one line that says
 why; what a text means, and which file counts, is decided in presets/preset and presets/catalogue.
@@ -82,7 +82,7 @@ def project_folder(project_: str, kind: str) -> str:
 
 
 def read_file(path: str, kind: str, source: str) -> File:
-    """Read one file that somebody named; raise Refused."""
+    """Read one named file, or raise Refused."""
     folder, name = os.path.split(os.path.abspath(path))
     try:
         real = os.path.realpath(folder, strict=True)
@@ -120,7 +120,7 @@ def _nearest(found: Found, folder: str, environment: Mapping[str, str], name: st
 
 
 def _check_place(above: str, place: str) -> None:
-    """Raise Refused unless a project's folder really lies in the project, and nobody else can write to it."""
+    """Raise Refused unless a project's folder really is in the project, and no other user can write to it."""
     refuse_outside(above, place)
     for folder in (os.path.dirname(place), place):
         _check_ours(os.stat(folder))
@@ -174,7 +174,7 @@ def _read_into(found: Found, what: tuple[str, str, str], handle: int, real: str)
 
 @contextlib.contextmanager
 def opened_folder(real: str) -> Iterator[int]:
-    """Open a folder that nobody else can have written to, or raise Refused."""
+    """Open a folder that no other user can have written to, or raise Refused."""
     handle = os.open(real, os.O_RDONLY | os.O_DIRECTORY | os.O_NOFOLLOW | os.O_CLOEXEC)
     try:
         _check_ours(os.fstat(handle))
@@ -187,7 +187,7 @@ def opened_folder(real: str) -> Iterator[int]:
 
 
 def _read(folder: int, real: str, name: str) -> bytes:
-    """Read a file of an open folder whole, or raise: only what is a file of ours, and not too large."""
+    """Read a whole file of an open folder, or raise unless it is our own regular file and not too large."""
     facts = os.stat(name, dir_fd=folder, follow_symlinks=False)
     if stat.S_ISLNK(facts.st_mode):
         return _read_linked(folder, real, name)
@@ -204,7 +204,7 @@ def _read_plain(folder: int, name: str) -> bytes:
 
 
 def _read_linked(folder: int, real: str, name: str) -> bytes:
-    """Read what a link means, if that lies in the same folder: a clone's links may mean any file of ours."""
+    """Read the target of a link if it is in the same folder: a clone's link could point anywhere."""
     target, file = os.path.split(os.path.realpath(f"{real}/{name}"))
     if target != real:
         raise Refused(name, "it is a symbolic link that leaves its folder")
@@ -227,7 +227,7 @@ def _check_file(facts: os.stat_result) -> None:
 
 
 def _check_ours(facts: os.stat_result) -> None:
-    """Raise Refused if somebody but us (and root) could have written it."""
+    """Raise Refused if a user other than us and root could have written it."""
     if facts.st_uid not in (os.getuid(), 0):
         raise Refused("", "it belongs to another user")
     # Many systems let users write for a group that is theirs alone (umask 002), and never root.

@@ -215,7 +215,7 @@ def _list(words: Sequence[str]) -> str:
 
 
 def scalar(value: str) -> str:
-    """Return a text as it stands behind a key: in quotes where it would mean something else without."""
+    """Return a text as the value of a key, in quotes if it would mean something else without."""
     plain = value and not _NEEDS_QUOTES.search(value) and not _UNPRINTABLE.search(value)
     return value if plain and isinstance(yaml.typed(value), str) else _quoted(value)
 

@@ -1,6 +1,6 @@
 """The fields of preset and profile files: what each may hold, and what they put into the plan of a run. Pure.
 
-A record of fields is a plain mapping under the names that stand in the files; a field that is not set is not
+A record of fields is a plain mapping with the names of the files; a field that is not set is not
 there. The text below the header is `systemPrompt`. Which files count, and who wins: see presets/catalogue.
 The plan holds what the child's command line needs, and no secret: an API key goes through the environment.
 """
@@ -74,7 +74,7 @@ class Reader:
         self.flaws.append(Flaw(message, line=self.header.lines.get(field), field=field))
 
     def note(self, field: str, message: str) -> None:
-        """Remember what somebody who checks the file wants to know."""
+        """Note a remark for a person who checks the file."""
         self.notes.append(Flaw(message, line=self.header.lines.get(field), field=field))
 
     def text(self, key: str) -> str | None:
@@ -231,7 +231,7 @@ KNOWN_KEYS = {
 
 
 SYSTEM_PROMPT, APPENDED = "system-prompt.md", "append-system-prompt.md"
-# Of a profile; the rest has keys of its own in a plan, or stands in a file, or is nobody's to read.
+# Of a profile; the rest has its own keys in a plan, or its own file, or must not be stored.
 _FLAG_FIELDS = (
     *("thinkingLevel", "noTools", "tools", "noExtensions", "noSkills", "noContextFiles"),
     *("extensions", "suggestedSkills", "extraArgs"),

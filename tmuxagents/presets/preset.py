@@ -179,7 +179,7 @@ def parse(file: PresetFile, *, full_profiles: bool = False) -> Preset | Bad | No
 
 
 def nameless(file: PresetFile) -> list[Flaw]:
-    """Say what is wrong with a file that is no preset, to somebody who asked about it."""
+    """Say what is wrong with a file that is no preset, for an explicit request."""
     header = yaml.parse(file.text)
     if not header.fields:
         return [Flaw("it has no header: the file must begin with a line `---`", line=1)]

@@ -1,6 +1,6 @@
 """Skills by name: where they are looked for, which file a name means, and what a profile makes of them. Pure.
 
-A profile names them in `suggestedSkills` (the child is told where they lie) and `loadSkills` (their text goes
+A profile names them in `suggestedSkills` (the child learns their paths) and `loadSkills` (their text goes
 into its system prompt). That skills must not lie outside is checked with the flags, see agents/pi/command.
 """
 
@@ -67,7 +67,7 @@ def index(files: Iterable[SkillFile]) -> dict[str, Skill]:
 
 
 def _skill(file: SkillFile) -> Skill | None:
-    """Return the skill of a file. Text that stands loose in a skills folder is one if it says so."""
+    """Return the skill of a file. A loose file in a skills folder is a skill if its header says so."""
     if file.text is None:
         return Skill(file.folder, file.path, None) if file.is_declared else None
     try:

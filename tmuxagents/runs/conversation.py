@@ -147,7 +147,7 @@ def shortened(text: str, most: int) -> str:
 
 
 def run_header(number: int, of: int, status: str) -> str:
-    """Return what stands before each run in the transcript of several."""
+    """Return the line before each run in the transcript of several."""
     return f"=== Run {number}/{of} ({status}) ==="
 
 
@@ -176,7 +176,7 @@ def _session_parts(message: Message) -> list[str]:
     return [*said, *(f"→ {tool}: {args}" for tool, args in message.calls)]
 
 
-# --- what a resumed run is told ---------------------------------------------------------------------------
+# --- the replay for a resumed run ---------------------------------------------------------------------------
 
 
 def previous(runs: Iterable[Told]) -> list[Told]:
@@ -185,7 +185,7 @@ def previous(runs: Iterable[Told]) -> list[Told]:
 
 
 def resume_text(runs: Sequence[Told]) -> str:
-    """Return the transcript that stands before the task of a resumed run."""
+    """Return the transcript before the task of a resumed run."""
     parts: list[str] = []
     for number, run in enumerate(runs, 1):
         if len(runs) > 1:

@@ -90,7 +90,7 @@ def _is_ours(facts: os.stat_result) -> bool:
 
 
 def _open(path: str) -> tuple[int, int] | None:
-    """Open a plain file of ours; return the handle and its size, None if there is no such file."""
+    """Open our own regular file; return the handle and its size, None if there is no such file."""
     try:
         handle = os.open(path, os.O_RDONLY | os.O_NOFOLLOW | os.O_NONBLOCK | os.O_CLOEXEC)
     except OSError as error:
@@ -250,7 +250,7 @@ def is_whole(run_dir: str, place: tuple[int, int] | None) -> bool:
 
 
 def is_announced(run_dir: str) -> bool:
-    """Say whether somebody has announced a run."""
+    """Say whether a run is announced."""
     return place_of(f"{run_dir}/{ANNOUNCED}") is not None
 
 

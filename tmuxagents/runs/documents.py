@@ -234,7 +234,7 @@ def run(  # noqa: PLR0913  (what only the caller knows)
     elapsed_s: float,
     ended_at: float | None,
 ) -> dict[str, Any]:
-    """Return the run shape, as it stands in every document."""
+    """Return the run shape, as in every document."""
     how = standing.verdict
     output = state.text
     return {

@@ -25,7 +25,7 @@ NEVER_CAME_AFTER_S = 60.0  # a launcher gives up earlier
 
 
 class RunView:
-    """One run as it stands now."""
+    """One run and its current state."""
 
     __slots__ = (
         *("activity", "checkpoint", "mark", "plan", "result", "run_dir", "standing", "state", "wrapper"),

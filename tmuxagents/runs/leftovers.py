@@ -207,7 +207,7 @@ def _look(scope: Scope, until: float) -> Leftovers:
 
 
 def _signal(rows: list[ProcessRow], *numbers: int) -> set[tuple[int, int]]:
-    """Signal these; return who was reached, or has gone."""
+    """Signal these; return those that were reached or have gone."""
     reached = set()
     for row in rows:
         try:

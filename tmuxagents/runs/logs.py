@@ -80,7 +80,7 @@ class Appender:
 
 
 def knock(path: str) -> bool:
-    """Have whoever watches the folder hear of a file: open it for writing, close it, leave it as it is."""
+    """Knock: open a file for writing and close it, so that each watcher of its folder hears of it."""
     try:
         os.close(os.open(path, _FLAGS & ~os.O_CREAT))
     except OSError:

@@ -68,7 +68,7 @@ def parse(spec: str, *, is_file: bool, field: str = "file") -> FileSpec:
 
 
 def read(value: Any, *, field: str) -> FileSpec:
-    """Read one entry of `files` in JSON; raise BadRequest for what is none."""
+    """Read one entry of `files` in JSON; raise BadRequest for an invalid one."""
     if isinstance(value, str):
         return _checked(FileSpec(value), field)
     if not isinstance(value, dict) or not isinstance(value.get("path"), str):
@@ -121,7 +121,7 @@ def may_be_read(resolved: str, folder: str, *, allow_outside: bool = False) -> b
 
 
 def file_block(spec: FileSpec, found: FileText) -> str:
-    """Return what stands in the prompt for one file: its lines, or why they are not there."""
+    """Return the part of the prompt for one file: its lines, or the reason why they are missing."""
     path = spec.path.encode("utf-8", "replace").decode("utf-8")  # a name need not be UTF-8, and a prompt is
     if found.problem == records.OUTSIDE:
         return f"[access denied: path outside project directory: {path}]"

@@ -1,7 +1,7 @@
 """Slots and tickets: the cap on running children, and whose turn it is. Joins.
 
 A run that works holds the lock of one slot file, a run that waits that of its ticket. The kernel holds the
-locks: whoever dies lets go. The oldest ticket is first.
+locks: a process that dies releases them. The oldest ticket is first.
 """
 
 from __future__ import annotations
@@ -42,7 +42,7 @@ class Queue:
             with ignoring(FileNotFoundError):
                 if os.stat(path).st_ino == os.fstat(handle).st_ino:
                     return handle
-            os.close(handle)  # somebody took it for a dead one before it was locked
+            os.close(handle)  # another process took it for a dead one before it was locked
 
     def give_back(self, name: str, handle: int) -> None:
         """Give a ticket back; where its file cannot be removed, it is a dead one's from now on."""
@@ -75,7 +75,7 @@ class Queue:
             os.close(handle)
 
     def take(self, most: int) -> int | None:
-        """Take a free slot of so many; None if there is none, or somebody else is looking right now."""
+        """Take one of `most` slots; None if none is free, or another process is testing them right now."""
         gate = _opened(self._gate)
         try:
             fcntl.flock(gate, fcntl.LOCK_EX | fcntl.LOCK_NB)
@@ -86,7 +86,7 @@ class Queue:
             os.close(gate)
 
     def has_room(self, most: int) -> bool:
-        """Say whether one of so many slots is free right now; none is taken."""
+        """Say whether one of `most` slots is free right now, without taking it."""
         for number in range(most):
             slot = self._try(number)
             if slot is not None:

@@ -103,7 +103,7 @@ def fades_in(counts: Mapping[str, int], *, last_end: float, now: float) -> float
 
 
 def mark(name: str, *, good: bool) -> str:
-    """Return what stands in the status line for a run that has just ended."""
+    """Return the text in the status line for a run that has just ended."""
     plain = "".join(sign for sign in safe.line(name) if sign.isprintable() and sign != "#")
     return f"{'✓' if good else '✗'} {fit(plain, _MARK) or NONE}"
 
@@ -204,7 +204,7 @@ def changes(runs: Sequence[SnapshotRow], cursor: str, *, reset: bool) -> list[st
 
 
 def stopped_line(shown: SnapshotRow) -> str:
-    """Return how a run stands that was to be stopped."""
+    """Return the status of a run after a stop."""
     return f"{shown.short} {_status(shown)}"
 
 

@@ -77,7 +77,7 @@ def begin_session(run_dir: str) -> None:
 
 
 def remove_unbegun(run_dir: str) -> None:
-    """Remove a run directory that nobody has been told of."""
+    """Remove a run directory that no other process knows."""
     _remove_made(run_dir)
     unseal(run_dir)
 
@@ -89,7 +89,7 @@ def _seal(run_dir: str, texts: Mapping[str, bytes]) -> None:
     known = {name: hashlib.sha256(texts[name]).hexdigest() for name in _SET_UP if name in texts}
     path = seal_of(run_dir)
     os.makedirs(os.path.dirname(path), mode=0o700, exist_ok=True)
-    unseal(run_dir)  # of a run of this name that somebody has removed by hand
+    unseal(run_dir)  # of a run of this name that was removed by hand
     _write_new(path, jsonline.encode({"v": 1, "files": known}))
 
 

@@ -34,8 +34,8 @@ _NOTHING = 0  # no signal, but whether there could be one
 def stop(run_dirs: Sequence[str], cause: Cause = STOPPED) -> list[RunView]:
     """Stop runs and return their new state. Stopping an ended run is no error.
 
-    All are asked at once, then waited for one after the other. `cause`: because somebody stopped them, or the
-    parent's call that they belong to.
+    All are asked at once, then waited for one after the other. `cause`: a stop, or the cancelled
+    call of the parent.
     """
     for run_dir in run_dirs:
         refusal = why_not(run_dir)

@@ -1,4 +1,4 @@
-"""One run in the eyes of a watcher: how it stands, and what is new of it. Joins."""
+"""One run as the watcher follows it: its status, and its news. Joins."""
 
 from __future__ import annotations
 
@@ -24,7 +24,7 @@ _LONGEST_S = 60.0  # between two tries
 
 
 class Following:
-    """A run that has not ended, or whose end nobody was told of yet."""
+    """A run that has not ended, or whose end was not announced yet."""
 
     __slots__ = (
         *("_failures", "_follower", "_is_behind", "_knocked_at", "_not_before", "_saved", "_spoke_at"),
@@ -67,13 +67,13 @@ class Following:
         return self._follower.has_news(held=held)
 
     def is_concluded(self) -> bool:
-        """Say whether nobody is writing its ending any more."""
+        """Say whether no process is left to write its ending."""
         return self.conclusion is None or self.conclusion.done()
 
     # --- what the registry gets
 
     def news(self, run: RunView, *, all_of_it: bool) -> Row | None:
-        """Return its row if it stands otherwise than it was saved; `all_of_it`: or does something else."""
+        """Return its row if its status differs from the saved one; `all_of_it`: or its activity."""
         saved = self._saved
         told = saved is None or learn.is_news(learn.reported_columns(saved), learn.reported_state(run))
         moved = saved is None or run.state.seq != saved.event_seq

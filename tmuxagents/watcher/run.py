@@ -38,7 +38,7 @@ SWEEP_S = 2.0
 SWEEP_DEAF_S = 0.5  # where nothing tells of changes
 IDLE_S = 60.0
 _LAST_SHOWINGS_S = 6.0  # longer than one call of tmux may take
-_TAKE_S = 0.2  # somebody may look at the lock right now
+_TAKE_S = 0.2  # another process may test the lock right now
 
 
 def main(arguments: list[str]) -> None:
@@ -76,14 +76,14 @@ class Watcher:
         self._busy_at = time.monotonic()
 
     def run(self, held: int) -> None:
-        """Watch until there is nothing to do and nobody has begun anything."""
+        """Watch until there is nothing to do and no new run."""
         self._held = held
         watcher_lock.sign(held)
         names: set[str] = set()
         while True:
             self._watch(names)
             if not watcher_lock.holds(self._home, self._held):
-                return  # the lock was removed or replaced: whoever looks at it now sees another one, or none
+                return  # the lock was removed or replaced: other processes now see another one, or none
             self._prune()
             self._screens.flush(_LAST_SHOWINGS_S)
             # First let go, then look: what begins from now on finds the lock free and starts a watcher.
@@ -230,7 +230,7 @@ _TRIES = 3
 
 
 class Book:
-    """The registry of a state directory, or what stands in for it."""
+    """The registry of a state directory, or its replacement."""
 
     def __init__(self, home: str, complain: Callable[[str], None]) -> None:
         self._path = database.path_of(home)
@@ -263,7 +263,7 @@ class Book:
         self._close_memory()
 
     def _whole_file(self) -> Registry:
-        """Return the file's registry; one that is another than last time is told first what there is."""
+        """Return the file's registry; if the file was exchanged, bring it up to date first."""
         if self._file is None:
             self._file = database.open_file(self._path, PATIENCE_S)
         name = self._file.name()

@@ -52,7 +52,7 @@ class Runs:
         self._concluding: set[str] = set()
         self._speaking: set[str] = set()  # no event tells of what these say next
         self.again: set[str] = set()  # to be looked at in the next round
-        self.checkpoints: dict[str, str] = {}  # how far the new ones were read, by whoever did
+        self.checkpoints: dict[str, str] = {}  # how far the new ones were read, by any process
         self.rows: dict[str, Row] = {}
         self.waited: set[str] = set()  # runs that were not to begin at once: their windows may say so
         self.endings: list[Ending] = []
@@ -122,7 +122,7 @@ class Runs:
         for name in again.union(names, done):
             try:
                 self._attend(name, all_of_it=all_of_it)
-            except Exception as error:  # noqa: BLE001  (one odd run must not keep the others from being told of)
+            except Exception as error:  # noqa: BLE001  (one odd run must not stop the others)
                 self._complain(f"run {name}: {type(error).__name__}: {error}")
                 if name in self._live:
                     self._live[name].failed()
@@ -178,7 +178,7 @@ class Runs:
     # --- ends
 
     def _end(self, name: str, one: Following, run: RunView) -> None:
-        """Take in how it has ended, whoever wrote that."""
+        """Take its ending from the result, whichever process wrote it."""
         foreign = run.standing.foreign  # told of by the watcher there
         if foreign or self._announce(one, run, good=run.standing.status == records.COMPLETED):
             self._drop(name)
@@ -205,7 +205,7 @@ class Runs:
         try:
             claimed = writing.announce(one.run_dir)
         except OSError as error:
-            self._complain(f"nobody can be told of the end of {one.run_dir}: {error.strerror}")
+            self._complain(f"cannot announce the end of {one.run_dir}: {error.strerror}")
             one.failed()
             claimed = None if one.counts else False
         one.announced = claimed is not None
@@ -220,5 +220,5 @@ class Runs:
             one.conclusion.add_done_callback(lambda _: self._waiting.wake())
         elif one.conclusion is not None and one.conclusion.done():
             conclusion, one.conclusion = one.conclusion, None
-            if conclusion.result() is None:  # somebody else is at it
+            if conclusion.result() is None:  # another process is concluding it
                 one.failed()

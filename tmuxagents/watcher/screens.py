@@ -253,7 +253,7 @@ class Screen:
 
     def _fail(self, error: BaseException, now: float) -> None:
         """Take what happened for no answer: it is asked again, unless its process is gone."""
-        self._shown = None  # nobody knows
+        self._shown = None  # unknown
         if self._at_work[0] is not None:
             self._at_work[0].message = False  # it is said once or never
         self._not_before = now + AGAIN_S

@@ -3,7 +3,7 @@
 A hint and no more. Of files, only that they come or are closed after writing: a flood of lines into one that
 stays open costs nothing (runs/logs). Events are lost where the kernel's queue overflows or its watches
 are used up, and watchdog is deaf without a word where the folder was replaced or a thread of its has died. So
-the folder and the threads are looked at now and again, and whoever listens here looks by himself, too.
+the folder and the threads are checked now and again, and callers check by themselves, too.
 
 Touches: inotify.
 """
@@ -50,7 +50,7 @@ class Tail:
 
     @property
     def deaf(self) -> bool:
-        """Say whether nothing is told of at all."""
+        """Say whether no events arrive at all."""
         return self.since is None
 
     def changed(self) -> set[str]:

@@ -28,7 +28,7 @@ _MARKED = ("status", "message")  # settings of `notify` that put a mark into the
 
 
 class Telling:
-    """Who is told, and how, is asked of the settings each time: a person may just have changed them."""
+    """Announces ends. Reads the settings each time, because a person may just have changed them."""
 
     def __init__(self, environment: Mapping[str, str], screens: Screens, hooks: Hooks) -> None:
         self._environment = environment
@@ -111,7 +111,7 @@ def _going(row: Row) -> str | None:
 LIMIT_S = 10.0
 _GRACE_S = 1.0
 _AT_ONCE = 4
-ROLE = "hook"  # so that it does not end with the run that it is told of
+ROLE = "hook"  # so that it does not end with the announced run
 
 
 class Hooks:
