@@ -27,7 +27,7 @@ CLEAN = [
     "tmuxagents/launch",
     *("README.md", "AGENTS.md", "CONTRIBUTING.md", "CHANGELOG.md"),
     *(str(page.relative_to(ROOT)) for page in sorted((ROOT / "docs").glob("*.md"))),
-    *(f"tmuxagents/{folder}" for folder in ("agents", "mcp", "tools", "attach", "settings")),
+    *(f"tmuxagents/{folder}" for folder in ("agents", "mcp", "tools", "attach", "companion", "settings")),
     *(f"tmuxagents/{folder}" for folder in ("system", "tmux", "upkeep", "views", "presets", "watcher")),
     *("tmuxagents/prompts", "tmuxagents/skills", "tmuxagents/extensions"),
 ]
