@@ -45,6 +45,7 @@ PURE = {
     "__future__",
     "binascii",
     "collections",
+    "dataclasses",
     "difflib",
     "hashlib",
     "json",
