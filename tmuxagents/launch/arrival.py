@@ -124,6 +124,8 @@ class Arrival:
         if end is None:
             return None
         status, line = end
+        if not status and self._questions == 1:
+            return None  # tmux may have seen the pane close before it reaped the program
         how = f" with exit code {status}" if status else ""
         said = safe.cut(safe.line(line), _LONGEST_LINE)
         if not os.access(sys.executable, os.X_OK):

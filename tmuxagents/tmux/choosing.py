@@ -14,7 +14,7 @@ TYPE_CHECKING = False
 if TYPE_CHECKING:
     from collections.abc import Iterable
 
-    from tmuxagents.tmux.runner import Runner
+    from tmuxagents.tmux.library import BoundedServer
 
 CHOSEN = "@tmuxagents_chosen"
 _MODE = "tree-mode"
@@ -23,10 +23,10 @@ _MODE = "tree-mode"
 class Choosing:
     """One question. Each call raises NoServer or Unanswered where nobody can say."""
 
-    __slots__ = ("_pane", "_runner", "_token")
+    __slots__ = ("_pane", "_server", "_token")
 
-    def __init__(self, of: Runner) -> None:
-        self._runner = of
+    def __init__(self, of: BoundedServer) -> None:
+        self._server = of
         self._pane = ""
         self._token = os.urandom(6).hex()
 
@@ -37,18 +37,18 @@ class Choosing:
         # `%%%` is where tmux puts the target, quoted for what stands in double quotes.
         mark = f'set-option -w -t "%%%" {CHOSEN} {self._token}'
         only = f"#{{m/r:^({ids})$,#{{window_id}}}}"
-        self._runner.ask(["choose-tree", "-Z", "-w", "-t", self._pane, "-f", only, mark])
+        self._server.pane(pane).cmd("choose-tree", "-Z", "-w", "-f", only, mark)
 
     def answer(self) -> tuple[bool, str | None]:
         """Return whether it was answered, or left, and the run that was chosen."""
         is_it = script.equal(f"#{{{CHOSEN}}}", self._token)
-        rows = self._runner.ask(
+        rows = self._server.ask(
             ["display-message", "-p", "-t", self._pane, "mode #{pane_id} #{pane_mode}"],
             ["list-windows", "-a", "-f", is_it, "-F", f"chosen #{{window_id}} #{{{opening.RUN}}}"],
         )
         chosen = [row.split(" ")[1:] for row in rows if row.startswith("chosen ")]
         if chosen:
             window, run_id = chosen[0]
-            self._runner.ask(["set-option", "-w", "-u", "-t", script.an_id(window, "@"), CHOSEN])
+            self._server.window(window).unset_option(CHOSEN)
             return True, run_id
         return f"mode {self._pane} {_MODE}" not in rows, None

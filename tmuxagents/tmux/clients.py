@@ -1,8 +1,8 @@
 """Who looks at what, and showing a run to them: nobody else's view is moved. Touches: tmux.
 
-Below libtmux but for handing a terminal over: its list of clients breaks with one odd title on any screen,
-and says "nobody" where tmux does not answer. A view is a session that shows one window of another session to
-one client, and goes when that client leaves; its commands are lists, carried out in one call.
+libtmux's own list of clients is not used: one odd title on any screen breaks it, and it says "nobody" where
+tmux does not answer. A view is a session that shows one window of another session to one client, and goes
+when that client leaves; its commands are lists, carried out in one call.
 """
 
 from __future__ import annotations
@@ -10,13 +10,14 @@ from __future__ import annotations
 import os
 
 from tmuxagents.errors import Unusable
-from tmuxagents.tmux import library, opening, script, windows
+from tmuxagents.tmux import opening, script, windows
 
 TYPE_CHECKING = False
 if TYPE_CHECKING:
     from collections.abc import Sequence
 
-    from tmuxagents.tmux.runner import Command, Runner
+    from tmuxagents.tmux.library import BoundedServer
+    from tmuxagents.tmux.runner import Command
 
 _TRAIL = "TMUXAGENTS_TRAIL"  # hidden in a session's environment: whose it is, and where that client came from
 _ROW = " ".join(
@@ -56,22 +57,16 @@ class Client:
 class Clients:
     """The clients of one server. Each raises NoServer or Unanswered where nobody can say."""
 
-    __slots__ = ("_runner",)
+    __slots__ = ("_server", "_socket")
 
-    def __init__(self, runner: Runner) -> None:
-        self._runner = runner
+    def __init__(self, of: BoundedServer) -> None:
+        self._server = of
+        self._socket = of.runner.socket
 
     def all(self, session: str | None = None) -> list[Client]:
         """Return the clients of the server, or of one session, the last used first."""
-        where = [] if session is None else ["-t", script.an_id(session, "$")]
-        return _clients(self._runner.ask(["list-clients", *where, "-F", _ROW]))
-
-    def session_of(self, pane: str) -> str | None:
-        """Return the session that a pane is at home in, None if there is no such pane."""
-        here = script.equal("#{pane_id}", script.an_id(pane, "%"))
-        row = f"{windows.IS_VIEW} #{{session_id}}"
-        found = self._runner.ask(["list-panes", "-a", "-f", here, "-F", row])
-        return min(found).split(" ")[1] if found else None
+        at = self._server if session is None else self._server.session(session)
+        return _clients(at.cmd("list-clients", "-F", _ROW).stdout)
 
     def at(self, pane: str) -> Client | None:
         """Return the client at which somebody types in a pane: the latest of its session, None if none.
@@ -79,7 +74,7 @@ class Clients:
         The pane by its id, or by its terminal's path.
         """
         rows = ["list-panes", "-a", "-f", _is_pane(pane), "-F", "session #{session_id}"]
-        lines = self._runner.ask(rows, ["list-clients", "-F", _ROW])
+        lines = self._server.ask(rows, ["list-clients", "-F", _ROW])
         sessions = {line.split(" ")[1] for line in lines if line.startswith("session ")}
         there = [one for one in _clients(lines) if one.session in sessions and not one.control]
         return max(there, key=lambda one: one.pane == pane, default=None)
@@ -94,11 +89,16 @@ class Clients:
         switch = ["switch-client", "-c", script.a_client(client), "-t"]
         alone = script.equal("#{session_attached_list}", client)
         shown = _ways(switch, window, session, alone=alone, trail=trail)
-        return windows.answers(self._runner, f"{session}:{window}", windows.tagged(window, run_id), [shown])
+        return self._holds(window, run_id, shown, session=session)
+
+    def _holds(self, window: str, run_id: str, *commands: Command, session: str) -> bool:
+        """Carry commands out if a window is there, in that session, and the run's; say whether it is."""
+        there, target = self._server.window(window), f"{session}:{window}"
+        return self._server.holds(there, windows.tagged(window, run_id), *commands, target=target)
 
     def back(self, client: str) -> None:
         """Show at a client the session that it showed before; raise Refused if there is none."""
-        self._runner.ask(["switch-client", "-c", script.a_client(client), "-l"])
+        self._server.cmd("switch-client", "-c", script.a_client(client), "-l")
 
     def return_to(self, client: Client, window: str, *, session: str) -> bool:
         """Show at a client a session where it was, and the window there if that moves nobody else.
@@ -114,19 +114,20 @@ class Clients:
         forget = ["set-environment", "-u", "-t", script.an_id(client.session, "$"), _TRAIL]
         act = script.when(place, may_choose, [[*switch, place]], [[*switch, f"{session}:"]])
         is_there = script.equal("#{session_id}", session)
-        return windows.answers(self._runner, f"{session}:", is_there, [forget, act])
+        there = self._server.session(session)
+        return self._server.holds(there, is_there, forget, act, target=f"{session}:")
 
     def detach(self, client: str) -> None:
         """Take a client away from its terminal, which goes on with what it did before."""
-        self._runner.ask(["detach-client", "-t", script.a_client(client)])
+        self._server.detach_client(target_client=script.a_client(client))
 
     def end_view(self, session: str) -> None:
         """End a view at once, if nobody looks at it any more; it would by itself in some seconds."""
         is_it = script.both(script.equal("#{session_id}", script.an_id(session, "$")), windows.IS_VIEW)
         alone = script.both(script.equal("#{session_attached}", "0"), script.equal("#{session_windows}", "1"))
-        self._runner.ask(
-            script.when(f"{session}:", script.both(is_it, alone), [["kill-session", "-t", session]])
-        )
+        kill = ["kill-session", "-t", session]
+        there = self._server.session(session)
+        self._server.holds(there, script.both(is_it, alone), kill, target=f"{session}:")
 
     def attach_argv(
         self, window: str, *, session: str, run_id: str, read_only: bool = False, trail: str = ""
@@ -138,7 +139,7 @@ class Clients:
         shown = _ways(_attach(read_only=read_only), window, session, alone="0", trail=trail)
         gone = script.say("The window is gone.")
         look = script.when(f"{session}:{window}", windows.tagged(window, run_id), [shown], [gone])
-        return ["tmux", "-u", "-S", self._runner.socket, *look]
+        return ["tmux", "-u", "-S", self._socket, *look]
 
     def prepare_view(self, window: str, *, session: str, run_id: str, trail: str = "") -> str | None:
         """Make a session that shows a run's window; return its name, None if that is not the run's.
@@ -148,9 +149,7 @@ class Clients:
         view = new()
         made = [*making(view, window, session), *_kept(trail, f"={view}:"), *expecting(view)]
         made += letting_go(view)
-        condition = windows.tagged(window, run_id)
-        there = windows.answers(self._runner, f"{session}:{window}", condition, made)
-        return view if there else None
+        return view if self._holds(window, run_id, *made, session=session) else None
 
     def hand_over(self, client: Client, *, socket: str, view: str, read_only: bool = False) -> None:
         """Let a client's terminal show a view of another server, and come back when that is left.
@@ -159,10 +158,10 @@ class Clients:
         """
         there = ["tmux", "-u", "-S", socket, *_attach(read_only=read_only), f"={script.a_name(view)}", ";"]
         there += arrived(view)
-        back = ["tmux", "-u", "-S", self._runner.socket, *_attach(read_only=client.read_only)]
+        back = ["tmux", "-u", "-S", self._socket, *_attach(read_only=client.read_only)]
         back.append(script.an_id(client.session, "$"))
         words = f"{_shell(there)}; exec {_shell(back)}"
-        library.detach(self._runner, script.a_client(client.name), words)
+        self._server.detach_client(target_client=script.a_client(client.name), shell_command=words)
 
 
 def _is_pane(word: str) -> str:

@@ -1,7 +1,7 @@
 """Opening a run's window: one call of tmux where its session is there, two where it must be made.
 
-Below libtmux: launch is a hot path and libtmux costs 50 ms of import, and `Session.new_window` raises if the
-command ends at once, though it ran (a wrapper that finds a result leaves at once).
+Below libtmux (see docs/architecture.md): a launch would wait 40 ms for its import, and `Session.new_window`
+raises if the command ends at once, though it ran (a wrapper that finds a result leaves at once).
 
 Touches: tmux.
 """

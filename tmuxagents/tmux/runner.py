@@ -23,7 +23,7 @@ if TYPE_CHECKING:
 LIMIT_S = 5.0
 OLDEST = (3, 2, "a")
 _SLASHING = "3.4"  # prints a backslash before each `$` of a name, and nothing else so
-_NOWHERE = "/"  # where a tmux client stands that has no reason to stand elsewhere
+NOWHERE = "/"  # where a tmux client stands that has no reason to stand elsewhere
 
 # What a server that we start gets of the environment. It passes it to every window that is ever opened there,
 # so nothing of a run, of a parent agent or of the first launcher's keys may be in it. The rest (agent socket,
@@ -85,7 +85,7 @@ class Runner:
         self.socket = socket
         self.umask = umask
 
-    def run(self, *commands: Command, text: bytes | None = None, folder: str = _NOWHERE) -> Answer:
+    def run(self, *commands: Command, text: bytes | None = None, folder: str = NOWHERE) -> Answer:
         """Carry out commands, one after the other, in one call; the first that fails ends it.
 
         Raises Unanswered, NoServer, Denied, Dying, and Unusable where tmux is missing or too old.
@@ -132,7 +132,7 @@ def call(
     words: Sequence[str],
     *,
     text: bytes | None = None,
-    folder: str = _NOWHERE,
+    folder: str = NOWHERE,
     umask: int | None = None,
 ) -> Answer:
     """Call tmux once with words that are already closed; raise where that is no answer."""
@@ -227,7 +227,7 @@ def client_version() -> str:
     """Return the version of the tmux on PATH, asked once; raise Unusable if it is missing or too old."""
     global _client  # noqa: PLW0603  (once a process)
     if _client is None:
-        said = _spawn(["-V"], text=None, folder=_NOWHERE, umask=None).text.strip()
+        said = _spawn(["-V"], text=None, folder=NOWHERE, umask=None).text.strip()
         name, _, version = said.partition(" ")
         refuse_old(version if name == "tmux" else "", "The tmux on PATH")
         _client = version
