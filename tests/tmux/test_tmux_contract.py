@@ -103,7 +103,7 @@ def test_how_the_program_of_a_pane_came_to_its_end(real: Real) -> None:
     real.end_program(opened.window)
     assert real.tmux.windows.end_of(opened.pane) is not None
     real.tmux.windows.close_pane(opened.pane, run_id)
-    with pytest.raises(tmux.Refused):
+    with pytest.raises(tmux.TmuxRefused):
         real.tmux.windows.end_of(opened.pane)
 
 
@@ -358,7 +358,7 @@ def test_only_a_view_that_nobody_looks_at_is_ended_at_once(real: Real) -> None:
 
 
 def test_who_showed_nothing_before_cannot_go_back(real: Real) -> None:
-    with pytest.raises(tmux.Refused, match="last session"):
+    with pytest.raises(tmux.TmuxRefused, match="last session"):
         real.tmux.clients.back(real.attach())
 
 

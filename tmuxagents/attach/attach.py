@@ -17,7 +17,7 @@ from tmuxagents.registry import lookup
 from tmuxagents.runs import output
 from tmuxagents.runs.inspect import inspect
 from tmuxagents.status import poll
-from tmuxagents.status.snapshot import look
+from tmuxagents.status.snapshot import take
 from tmuxagents.text import safe
 from tmuxagents.tmux import place
 
@@ -37,7 +37,7 @@ class Seat:
 
     __slots__ = ("client", "life", "tmux")
 
-    def __init__(self, server: tmux.Tmux, life: tmux.Server, client: tmux.Client) -> None:
+    def __init__(self, server: tmux.Tmux, life: tmux.ServerLife, client: tmux.Client) -> None:
         self.tmux = server
         self.life = life
         self.client = client
@@ -103,8 +103,8 @@ def _seat_around(spot: Spot, terminal: str) -> Seat | None:
 
 def live_runs(caller: Caller) -> Snapshot:
     """Return the live runs of the caller's scope; raise where there is none."""
-    found = look(caller, poll.asked_by(caller, ()))
-    if found.shown:
+    found = take(poll.query_of(caller, ()), caller)
+    if found.rows:
         return found
     if found.elsewhere:
         message = f"No run is live here, but {found.elsewhere} elsewhere."
@@ -115,8 +115,8 @@ def live_runs(caller: Caller) -> Snapshot:
 
 def ambiguous(found: Snapshot) -> NoSuchRun:
     """Return the error for who does not say which of several runs is meant, and cannot be asked."""
-    ids = [str(shown.run["runId"]) for shown in found.shown]
-    hint = f"name one: tmuxagents attach {found.shown[0].short}"
+    ids = [str(shown.run["runId"]) for shown in found.rows]
+    hint = f"name one: tmuxagents attach {found.rows[0].short}"
     return NoSuchRun(f"{len(ids)} runs are live here.", kind="ambiguous-run", hint=hint, candidates=ids)
 
 
@@ -225,7 +225,7 @@ def _leave(seat: Seat, home: str | None) -> None:
         return
     try:
         clients.back(client.name)
-    except tmux.Refused as why:
+    except tmux.TmuxRefused as why:
         message = "This terminal showed nothing else before."
         raise NotPossible(message, kind="no-window", hint="leave with your prefix key and d") from why
 

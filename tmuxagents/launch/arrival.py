@@ -117,7 +117,7 @@ class Arrival:
             end = windows.end_of(self.opened.pane)
         except tmux.NoServer:
             return "The window opened, but its tmux server ended at once."
-        except tmux.Refused:
+        except tmux.TmuxRefused:
             return "The window opened, but it was closed at once."
         except Unusable:  # nobody can say
             return None

@@ -9,6 +9,7 @@ from __future__ import annotations
 
 import os
 import time
+from dataclasses import replace
 
 from tmuxagents import tmux
 from tmuxagents.errors import BadRequest, NoSuchRun, Unusable
@@ -27,7 +28,7 @@ if TYPE_CHECKING:
     from tmuxagents.registry.lookup import Caller
     from tmuxagents.runs.inspect import RunView
     from tmuxagents.settings.keys import Settings
-    from tmuxagents.tmux.place import Place
+    from tmuxagents.tmux.place import ChosenServer
 
 MOST_WAITING = 200
 _LEAST_BYTES = 1024 * 1024
@@ -48,7 +49,9 @@ def check_cwd(cwd: str) -> None:
         raise BadRequest(message, kind="bad-cwd", hint="give --cwd DIR", field="cwd")
 
 
-def check_machine(caller: Caller, place: Place, environment: Mapping[str, str], settings: Settings) -> None:
+def check_machine(
+    caller: Caller, place: ChosenServer, environment: Mapping[str, str], settings: Settings
+) -> None:
     """Refuse a machine on which the run could not begin."""
     if process.start_time(os.getpid()) is None:
         message = "There is no /proc here: nobody could say which processes live."
@@ -59,7 +62,7 @@ def check_machine(caller: Caller, place: Place, environment: Mapping[str, str], 
     _check_queue(caller, settings)
 
 
-def _check_state(caller: Caller, place: Place) -> None:
+def _check_state(caller: Caller, place: ChosenServer) -> None:
     """Refuse a state directory that cannot be written, or is full."""
     try:
         os.makedirs(caller.runs, mode=0o700, exist_ok=True)
@@ -82,7 +85,7 @@ def _check_locks(caller: Caller) -> None:
         lookup.with_registry(caller, lambda _: None)
 
 
-def _check_tmux(caller: Caller, place: Place, environment: Mapping[str, str]) -> None:
+def _check_tmux(caller: Caller, place: ChosenServer, environment: Mapping[str, str]) -> None:
     """Refuse where there is no tmux, none new enough, or none that we may talk to."""
     if process.find_program("tmux", environment.get("PATH", "")) is None:
         raise Unusable("There is no tmux on PATH.", kind="tmux-missing", hint="install it: apt install tmux")
@@ -95,7 +98,7 @@ def _check_tmux(caller: Caller, place: Place, environment: Mapping[str, str]) ->
         tmux.client_version()  # of a server that lives, the call that opens the window asks it
 
 
-def _not_allowed(what: str, caller: Caller, place: Place) -> Unusable:
+def _not_allowed(what: str, caller: Caller, place: ChosenServer) -> Unusable:
     hint = f"a sandbox must allow both {caller.home} and {os.path.dirname(place.socket)}"
     return Unusable(f"This program may not work here: {what}.", kind="no-permission", hint=hint)
 
@@ -128,17 +131,16 @@ def refuse_namesake(book: Registry, caller: Caller, request: LaunchRequest) -> N
         raise _taken(request)
 
 
-def keep_name(caller: Caller, request: LaunchRequest, name: object) -> list[str]:
+def keep_name(caller: Caller, request: LaunchRequest, name: str | None) -> tuple[LaunchRequest, list[str]]:
     """Let a run have the name of the one that it follows, unless a live run has it; return a warning then."""
-    if request.name is not None or not isinstance(name, str):
-        return []
-    request.name = name
+    if request.name is not None or name is None:
+        return request, []
+    named = replace(request, name=name)
     try:
-        lookup.with_registry(caller, lambda book: refuse_namesake(book, caller, request))
+        lookup.with_registry(caller, lambda book: refuse_namesake(book, caller, named))
     except BadRequest:
-        request.name = None
-        return [f"another live run has the name {name} by now: this one has none"]
-    return []
+        return request, [f"another live run has the name {name} by now: this one has none"]
+    return named, []
 
 
 def claim_name(caller: Caller, request: LaunchRequest, made: Row) -> None:

@@ -28,7 +28,7 @@ if TYPE_CHECKING:
     from tmuxagents.attach.attach import Stand
     from tmuxagents.layouts.layout import Layout, Pane, Window
     from tmuxagents.registry.lookup import Caller
-    from tmuxagents.tmux.place import Place
+    from tmuxagents.tmux.place import ChosenServer
 
 _SELF = (sys.executable, "-P", "-m", "tmuxagents")
 # What the panes of a session are to know besides: where runs and settings lie, and whose runs are meant. Of a
@@ -64,7 +64,7 @@ class Opening:
         caller: Caller,
         environment: Mapping[str, str],
         *,
-        on: Place,
+        on: ChosenServer,
         size: tuple[int, int] | None = None,
     ) -> None:
         self.server = tmux.Tmux(on.socket, umask=0o022)
@@ -75,14 +75,14 @@ class Opening:
         self._size = size
         self._owner = place.owner(f"{caller.project}\0{caller.owner or ''}")
 
-    def find(self) -> sessions.Session | None:
+    def find(self) -> sessions.LayoutSession | None:
         """Return the session that was made by this layout for this caller, None if there is none now."""
         try:
             return self.server.sessions.find(self._layout.name, self._owner)
         except tmux.NoServer:
             return None
 
-    def build(self) -> sessions.Session:
+    def build(self) -> sessions.LayoutSession:
         """Make the session."""
         order = self._order()
         return self.server.sessions.build(order)
@@ -168,7 +168,7 @@ def variables(environment: Mapping[str, str], caller: Caller, socket: str) -> di
 # --- shown ------------------------------------------------------------------------------------------------
 
 
-def show(who: Stand, server: tmux.Tmux, made: sessions.Session) -> list[str] | None:
+def show(who: Stand, server: tmux.Tmux, made: sessions.LayoutSession) -> list[str] | None:
     """Show a session to a person; return the program to become where that takes the terminal we are on."""
     life = server.identity()
     seat = who.seat

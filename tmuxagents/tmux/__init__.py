@@ -15,10 +15,10 @@ from tmuxagents.tmux import servers
 from tmuxagents.tmux.clients import Client, Clients
 from tmuxagents.tmux.opening import Home, Opened, Order
 from tmuxagents.tmux.options import Options
-from tmuxagents.tmux.runner import Denied, NoServer, Refused, Runner, Unanswered, client_version
+from tmuxagents.tmux.runner import Denied, NoServer, Runner, TmuxRefused, Unanswered, client_version
 from tmuxagents.tmux.servers import (
-    Caller,
-    Server,
+    ServerLife,
+    TmuxCaller,
     caller,
     is_denied,
     listening,
@@ -27,7 +27,7 @@ from tmuxagents.tmux.servers import (
     socket_folder,
 )
 from tmuxagents.tmux.status import Status
-from tmuxagents.tmux.windows import Window, Windows
+from tmuxagents.tmux.windows import RunWindow, RunWindows
 
 TYPE_CHECKING = False
 if TYPE_CHECKING:
@@ -36,22 +36,22 @@ if TYPE_CHECKING:
     from tmuxagents.tmux.choosing import Choosing
     from tmuxagents.tmux.library import BoundedServer
     from tmuxagents.tmux.options import Keys
-    from tmuxagents.tmux.place import Place
+    from tmuxagents.tmux.place import ChosenServer
     from tmuxagents.tmux.sessions import Sessions
 
 __all__ = [
-    "Caller",
     "Client",
     "Denied",
     "Home",
     "NoServer",
     "Opened",
     "Order",
-    "Refused",
-    "Server",
+    "RunWindow",
+    "ServerLife",
     "Tmux",
+    "TmuxCaller",
+    "TmuxRefused",
     "Unanswered",
-    "Window",
     "caller",
     "choose_place",
     "client_version",
@@ -71,7 +71,7 @@ class Tmux:
     def __init__(self, socket: str, *, umask: int | None = None) -> None:
         self.socket = servers.resolved(socket)
         self._runner = Runner(self.socket, umask)
-        self.windows = Windows(self._runner)
+        self.windows = RunWindows(self._runner)
         self.status = Status(self._runner)
         self.options = Options(self._runner)
 
@@ -107,7 +107,7 @@ class Tmux:
 
         return Choosing(self._library)
 
-    def identity(self) -> Server:
+    def identity(self) -> ServerLife:
         """Return which life of which server answers. Raises NoServer and Unanswered."""
         (pid,) = self._runner.ask(["display-message", "-p", "#{pid}"])
         return servers.server_of(self.socket, int(pid))
@@ -115,7 +115,7 @@ class Tmux:
 
 def choose_place(
     environment: Mapping[str, str], *, flag: str | None, setting: str | None
-) -> tuple[Place, Caller | None]:
+) -> tuple[ChosenServer, TmuxCaller | None]:
     """Return the server that a call means, and where in tmux the caller is."""
     from tmuxagents.tmux import place  # noqa: PLC0415  (the watcher chooses none)
 

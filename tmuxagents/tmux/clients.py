@@ -1,4 +1,4 @@
-"""Who looks at what, and showing a run to them: nobody else's view is moved. Touches: tmux.
+"""Clients of a server: what each one shows, and showing a run to one without moving others. Touches: tmux.
 
 libtmux's own list of clients is not used: one odd title on any screen breaks it, and it says "nobody" where
 tmux does not answer. A view is a session that shows one window of another session to one client, and goes
@@ -55,7 +55,7 @@ class Client:
 
 
 class Clients:
-    """The clients of one server. Each raises NoServer or Unanswered where nobody can say."""
+    """The clients of one server. Each raises NoServer or Unanswered where tmux gives no answer."""
 
     __slots__ = ("_server", "_socket")
 
@@ -69,11 +69,14 @@ class Clients:
         return _clients(at.cmd("list-clients", "-F", _ROW).stdout)
 
     def at(self, pane: str) -> Client | None:
-        """Return the client at which somebody types in a pane: the latest of its session, None if none.
+        """Return the client at which a person types in a pane: the latest of its session, None if none.
 
         The pane by its id, or by its terminal's path.
         """
-        rows = ["list-panes", "-a", "-f", _is_pane(pane), "-F", "session #{session_id}"]
+        is_tty = pane.startswith("/")
+        word = script.a_client(pane) if is_tty else script.an_id(pane, "%")
+        here = script.equal("#{pane_tty}" if is_tty else "#{pane_id}", word)
+        rows = ["list-panes", "-a", "-f", here, "-F", "session #{session_id}"]
         lines = self._server.ask(rows, ["list-clients", "-F", _ROW])
         sessions = {line.split(" ")[1] for line in lines if line.startswith("session ")}
         there = [one for one in _clients(lines) if one.session in sessions and not one.control]
@@ -84,7 +87,7 @@ class Clients:
     def show(self, client: str, window: str, *, session: str, run_id: str, trail: str = "") -> bool:
         """Show a run's window at a client; say whether it is there, in that session, and the run's.
 
-        `trail` is kept with the session, and told of whoever shows it then.
+        `trail` is kept with the session; each client that shows the session has it.
         """
         switch = ["switch-client", "-c", script.a_client(client), "-t"]
         alone = script.equal("#{session_attached_list}", client)
@@ -97,11 +100,11 @@ class Clients:
         return self._server.holds(there, windows.tagged(window, run_id), *commands, target=target)
 
     def back(self, client: str) -> None:
-        """Show at a client the session that it showed before; raise Refused if there is none."""
+        """Show at a client the session that it showed before; raise TmuxRefused if there is none."""
         self._server.cmd("switch-client", "-c", script.a_client(client), "-l")
 
     def return_to(self, client: Client, window: str, *, session: str) -> bool:
-        """Show at a client a session where it was, and the window there if that moves nobody else.
+        """Show at a client a session where it was, and the window there if that moves no other client.
 
         Say whether that session is still there. The trail of the session that is left is forgotten.
         """
@@ -122,7 +125,7 @@ class Clients:
         self._server.detach_client(target_client=script.a_client(client))
 
     def end_view(self, session: str) -> None:
-        """End a view at once, if nobody looks at it any more; it would by itself in some seconds."""
+        """End a view at once if no client shows it; it would end by itself in some seconds."""
         is_it = script.both(script.equal("#{session_id}", script.an_id(session, "$")), windows.IS_VIEW)
         alone = script.both(script.equal("#{session_attached}", "0"), script.equal("#{session_windows}", "1"))
         kill = ["kill-session", "-t", session]
@@ -146,9 +149,9 @@ class Clients:
 
         It ends when its client leaves, or when none came in a minute.
         """
-        view = new()
-        made = [*making(view, window, session), *_kept(trail, f"={view}:"), *expecting(view)]
-        made += letting_go(view)
+        view = _new_view()
+        made = [*_making(view, window, session), *_kept(trail, f"={view}:"), *_expecting(view)]
+        made += _letting_go(view)
         return view if self._holds(window, run_id, *made, session=session) else None
 
     def hand_over(self, client: Client, *, socket: str, view: str, read_only: bool = False) -> None:
@@ -157,21 +160,15 @@ class Clients:
         Not nested: the terminal has one client at any time.
         """
         there = ["tmux", "-u", "-S", socket, *_attach(read_only=read_only), f"={script.a_name(view)}", ";"]
-        there += arrived(view)
+        there += _arrived(view)
         back = ["tmux", "-u", "-S", self._socket, *_attach(read_only=client.read_only)]
         back.append(script.an_id(client.session, "$"))
         words = f"{_shell(there)}; exec {_shell(back)}"
         self._server.detach_client(target_client=script.a_client(client.name), shell_command=words)
 
 
-def _is_pane(word: str) -> str:
-    if word.startswith("/"):
-        return script.equal("#{pane_tty}", script.a_client(word))
-    return script.equal("#{pane_id}", script.an_id(word, "%"))
-
-
 def _clients(lines: Sequence[str]) -> list[Client]:
-    # The tag comes last: in a window of somebody else's it may be anything.
+    # The tag comes last: in a window that is not ours it may be anything.
     rows = [line.split(" ", _FIELDS - 1) for line in lines if line.startswith("client ")]
     whole = sorted((row for row in rows if len(row) == _FIELDS), key=lambda row: int(row[1]), reverse=True)
     return [_client(row, only=len(whole) == 1) for row in whole]
@@ -197,9 +194,9 @@ def _attach(*, read_only: bool = False) -> Command:
 def _ways(act: Command, window: str, session: str, *, alone: str, trail: str) -> Command:
     """Return the command that shows a window in its own session, or, if others look at that, in a view."""
     place = f"{script.an_id(session, '$')}:{script.an_id(window, '@')}"
-    view = new()
-    through = [*making(view, window, session), *_kept(trail, f"={view}:"), [*act, f"={view}:"]]
-    through += letting_go(view)
+    view = _new_view()
+    through = [*_making(view, window, session), *_kept(trail, f"={view}:"), [*act, f"={view}:"]]
+    through += _letting_go(view)
     others = script.both("#{session_attached}", f"#{{?{alone},0,1}}")
     return script.when(place, others, through, [*_kept(trail, f"{session}:"), [*act, place]])
 
@@ -228,20 +225,20 @@ _DETACHED = "client-detached"
 _EXPECTED = "@tmuxagents_expected"  # set on a view that waits for its client
 _LOOK_S = 5
 _UNSEEN_S = 60  # so long a prepared view waits for its client
-# Windows that somebody opened in a view are not ours to end.
+# Windows that a person opened in a view are not ours to end.
 _WANTED = f"#{{||:#{{||:#{{session_attached}},#{{{_EXPECTED}}}}},#{{!=:#{{session_windows}},1}}}}"
 
 
-def new() -> str:
-    """Return a name that no other view has, since nobody could wait for an answer and try the next one."""
+def _new_view() -> str:
+    """Return a name that no other view has: a list of commands cannot try the next one."""
     return f"{windows.VIEW}{os.urandom(6).hex()}"
 
 
-def making(view: str, window: str, session: str) -> list[Command]:
+def _making(view: str, window: str, session: str) -> list[Command]:
     """Return what makes a session that has one window, and that window is another session's, too.
 
     Nothing comes between these commands: the window is where it was when it was looked for.
-    It looks by itself every few seconds whether anybody still looks at it. Not by destroy-unattached: with
+    It checks every few seconds whether a client still shows it. Not by destroy-unattached: with
     that, a client that is detached crashes the whole server now and then (seen on 3.3a, group or no group).
     So the look is a client of its own, which comes when all that is over.
     """
@@ -258,7 +255,7 @@ def making(view: str, window: str, session: str) -> list[Command]:
     ]
 
 
-def letting_go(view: str) -> list[Command]:
+def _letting_go(view: str) -> list[Command]:
     """Return what lets a view end at once when its last client is detached.
 
     For the end of a list: it asks a shell first, and the server goes on with other things until that answers.
@@ -275,14 +272,14 @@ def letting_go(view: str) -> list[Command]:
     ]
 
 
-def expecting(view: str) -> list[Command]:
+def _expecting(view: str) -> list[Command]:
     """Return what lets a view wait for its client, and end if none has come in a minute."""
-    let_go = script.later(_UNSEEN_S, f"={view}:", script.by_shell(arrived(view)))
+    let_go = script.later(_UNSEEN_S, f"={view}:", script.by_shell(_arrived(view)))
     return [["set-option", "-t", f"={view}:", _EXPECTED, "1"], let_go]
 
 
-def arrived(view: str) -> Command:
-    """Return the command that lets a view end as soon as nobody looks at it."""
+def _arrived(view: str) -> Command:
+    """Return the command that lets a view end as soon as no client shows it."""
     return ["set-option", "-u", "-t", f"={view}:", _EXPECTED]
 
 

@@ -20,7 +20,7 @@ TYPE_CHECKING = False
 if TYPE_CHECKING:
     from typing import Any
 
-    from tmuxagents.tmux.runner import Answer, Command, Runner
+    from tmuxagents.tmux.runner import Command, Runner, TmuxAnswer
 
     Target = libtmux.Session | libtmux.Window | libtmux.Pane
 
@@ -36,7 +36,7 @@ class BoundedServer(libtmux.Server):
         self._folder = folder
 
     def cmd(self, cmd: str, *args: Any, target: str | int | None = None) -> tmux_cmd:
-        """Carry out one command. Raises Refused, NoServer, Denied and Unanswered."""
+        """Carry out one command. Raises TmuxRefused, NoServer, Denied and Unanswered."""
         words = [cmd, *([] if target is None else ["-t", str(target)]), *map(str, args)]
         answer = self.runner.run(words, folder=self._folder)
         if answer.code != 0:
@@ -75,7 +75,7 @@ class BoundedServer(libtmux.Server):
 class _Done(tmux_cmd):
     """What a command came to, as libtmux hands it on. Its own class would have started a process."""
 
-    def __init__(self, words: Command, answer: Answer) -> None:
+    def __init__(self, words: Command, answer: TmuxAnswer) -> None:
         self.cmd = ["tmux", *words]
         self.returncode = answer.code
         self.stdout = answer.lines

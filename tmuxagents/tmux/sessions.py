@@ -12,7 +12,7 @@ import contextlib
 import time
 
 from tmuxagents.tmux import runner, script, servers, windows
-from tmuxagents.tmux.runner import Refused
+from tmuxagents.tmux.runner import TmuxRefused
 from tmuxagents.tmux.windows import LAYOUT
 
 TYPE_CHECKING = False
@@ -33,7 +33,7 @@ _PAUSE_S = 0.02
 
 
 class PaneOrder:
-    """A pane: the program in it, or a shell (no program) in which lines are typed. It stands in `folder`."""
+    """A pane: the program in it, or a shell (no program) in which lines are typed. It begins in `folder`."""
 
     __slots__ = ("argv", "focus", "folder", "lines", "stays")
 
@@ -75,10 +75,10 @@ class SessionOrder:
         self.variables: Mapping[str, str] = {}
         self.each = False
         self.own = False  # the server is for tmuxagents alone
-        self.size = (200, 50)  # until somebody looks at it
+        self.size = (200, 50)  # until a client shows it
 
 
-class Session:
+class LayoutSession:
     """A session of a layout."""
 
     __slots__ = ("name", "session")
@@ -97,18 +97,18 @@ class Sessions:
         self._server = of
         self._runner = of.runner
 
-    def find(self, layout: str, owner: str) -> Session | None:
-        """Return the session of a layout that is somebody's, None if there is none."""
+    def find(self, layout: str, owner: str) -> LayoutSession | None:
+        """Return an owner's session of a layout, None if there is none."""
         is_it = script.both(
             script.equal(f"#{{{LAYOUT}}}", script.a_name(layout)),
             script.equal(f"#{{{OF}}}", script.a_run(owner)),
         )
         row = "#{session_id} #{session_name}"
         rows = self._server.cmd("list-sessions", "-f", is_it, "-F", row).stdout
-        return Session(*rows[0].split(" ", 1)) if rows else None
+        return LayoutSession(*rows[0].split(" ", 1)) if rows else None
 
-    def build(self, order: SessionOrder) -> Session:
-        """Build a session behind everybody's back: whole, or not at all."""
+    def build(self, order: SessionOrder) -> LayoutSession:
+        """Build a session without moving any view: whole, or not at all."""
         made, first = self._begin(order)
         try:
             self._furnish(order, made, first)
@@ -118,14 +118,14 @@ class Sessions:
             raise
         return made
 
-    def end(self, made: Session) -> None:
+    def end(self, made: LayoutSession) -> None:
         """End a session of a layout; windows that are linked into it live on where they are at home."""
         is_it = script.both(script.equal("#{session_id}", made.session), f"#{{{LAYOUT}}}")
         there = self._server.session(made.session)
         kill = ["kill-session", "-t", made.session]
         self._server.holds(there, is_it, kill, target=f"{made.session}:")
 
-    def attach_argv(self, made: Session) -> list[str]:
+    def attach_argv(self, made: LayoutSession) -> list[str]:
         """Return the program that shows a session on the terminal it is executed on, outside tmux."""
         return [
             "tmux",
@@ -137,13 +137,13 @@ class Sessions:
             script.an_id(made.session, "$"),
         ]
 
-    def show(self, client: str, made: Session) -> None:
+    def show(self, client: str, made: LayoutSession) -> None:
         """Show a session at a client."""
         self._server.session(made.session).cmd("switch-client", "-c", script.a_client(client))
 
     # --- built --------------------------------------------------------------------------------------------
 
-    def _begin(self, order: SessionOrder) -> tuple[Session, tuple[str, str]]:
+    def _begin(self, order: SessionOrder) -> tuple[LayoutSession, tuple[str, str]]:
         """Make the session under the first name that is free; return it, and its first window and pane."""
         runner.client_version()  # before a tmux that is too old starts a server
         servers.make_folder(self._runner.socket)
@@ -163,9 +163,9 @@ class Sessions:
         if answer.code != 0 or not answer.lines:
             raise runner.refusal(answer, "window")
         session, window, pane = answer.lines[0].split(" ")
-        return Session(session, names[0]), (window, pane)
+        return LayoutSession(session, names[0]), (window, pane)
 
-    def _try(self, order: SessionOrder, name: str) -> runner.Answer:
+    def _try(self, order: SessionOrder, name: str) -> runner.TmuxAnswer:
         """Make the session. By stdin: a server that this starts shows its first command line to all users."""
         window = order.windows[0]
         pane = window.panes[0]
@@ -177,7 +177,7 @@ class Sessions:
             [*opening, *(f"-e{key}={value}" for key, value in order.variables.items()), *pane.argv],
             [*setting, LAYOUT, order.layout],
             [*setting, OF, order.owner],
-            [*setting, "destroy-unattached", "off"],  # nobody looks at it yet
+            [*setting, "destroy-unattached", "off"],  # no client shows it yet
         ]
         if order.each:
             commands.append([*setting, EACH, "window"])
@@ -186,7 +186,7 @@ class Sessions:
         text = f"{script.script(*commands)}\n".encode()
         return self._runner.run(["start-server"], ["source-file", "-"], text=text, folder=pane.folder)
 
-    def _furnish(self, order: SessionOrder, made: Session, first: tuple[str, str]) -> None:
+    def _furnish(self, order: SessionOrder, made: LayoutSession, first: tuple[str, str]) -> None:
         self._set(["-t", made.session], order.options)
         chosen = first[0]
         for number, window in enumerate(order.windows):
@@ -195,7 +195,7 @@ class Sessions:
             chosen = window_id if window.focus else chosen
         self._server.window(chosen).cmd("select-window")
 
-    def _window(self, made: Session, window: WindowOrder) -> tuple[str, str]:
+    def _window(self, made: LayoutSession, window: WindowOrder) -> tuple[str, str]:
         pane = window.panes[0]
         session = self._server.calling_from(pane.folder).session(made.session)
         opening = ["new-window", "-d", "-n", window.name]
@@ -233,8 +233,8 @@ def _made(at: Target, making: Command, argv: Command, *, target: str | None = No
     """Return the window and the pane that a command makes in an object, or beside it."""
     try:
         row = at.cmd(*making, "-P", "-F", "#{window_id} #{pane_id}", *argv, target=target).stdout
-    except Refused as why:
-        raise Refused(why.message, kind="window") from why
+    except TmuxRefused as why:
+        raise TmuxRefused(why.message, kind="window") from why
     window, pane = row[0].split(" ")
     return window, pane
 
@@ -244,7 +244,7 @@ def _settle(pane: PaneOrder, there: libtmux.Pane) -> None:
     if pane.stays:
         there.set_option("remain-on-exit", "on")
     for line in pane.lines:
-        with contextlib.suppress(Refused):
+        with contextlib.suppress(TmuxRefused):
             there.send_keys(line, literal=True)
     if pane.focus:
         there.cmd("select-pane")
@@ -286,7 +286,7 @@ class Tiles:
     def panes(self) -> tuple[str | None, dict[str, str]]:
         """Return the window where a pane is to come for each live run, and the panes that have come.
 
-        None: there is no such window now, or somebody has zoomed into it and is not to be disturbed.
+        None: there is no such window now, or a person has zoomed into it and is not to be disturbed.
         """
         wanted = script.both(script.equal(f"#{{{EACH}}}", "pane"), "#{?window_zoomed_flag,0,1}")
         rows = self._session.cmd("list-windows", "-f", wanted, "-F", "#{window_id}").stdout
@@ -306,7 +306,7 @@ class Tiles:
         there.select_layout(ROOM)
         try:
             row = there.cmd("split-window", "-d", "-P", "-F", "#{pane_id}", *argv).stdout
-        except Refused as why:
+        except TmuxRefused as why:
             if _NO_ROOM in why.message:
                 return False
             raise

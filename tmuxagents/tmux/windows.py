@@ -9,7 +9,7 @@ Touches: tmux.
 from __future__ import annotations
 
 from tmuxagents.tmux import opening, script
-from tmuxagents.tmux.runner import Refused
+from tmuxagents.tmux.runner import TmuxRefused
 
 TYPE_CHECKING = False
 if TYPE_CHECKING:
@@ -26,9 +26,7 @@ _DEAD = "Pane is dead"  # what tmux itself writes there
 YES, NO = "yes", "no"  # how a condition says whether it held
 _LIVES = "#{P:#{?pane_dead,,x}}"  # something, if any pane of a window lives: a person may have split it
 IS_VIEW = f"#{{m:{VIEW}*,#{{session_name}}}}"
-_SAID = (
-    f"#{{?#{{m/r:^[a-z]+$,#{{{opening.STATE}}}}},#{{{opening.STATE}}},-}}"  # anybody may have set anything
-)
+_SAID = f"#{{?#{{m/r:^[a-z]+$,#{{{opening.STATE}}}}},#{{{opening.STATE}}},-}}"  # it may hold anything
 _ROW = " ".join(
     (
         *("#{window_id}", "#{session_id}", IS_VIEW, "#{window_active_clients}", "#{pane_dead}", _SAID),
@@ -37,7 +35,7 @@ _ROW = " ".join(
 )
 
 
-class Window:
+class RunWindow:
     """A run's window as it is now. `watched` clients look at it; `dead`: its command has ended.
 
     `state` is what it says of its run, None where it was not asked or says nothing.
@@ -54,8 +52,8 @@ class Window:
         self.state: str | None = None
 
 
-class Windows:
-    """The windows of runs on one server. Each raises NoServer or Unanswered where nobody can say."""
+class RunWindows:
+    """The windows of runs on one server. Each raises NoServer or Unanswered where tmux gives no answer."""
 
     __slots__ = ("_runner",)
 
@@ -72,13 +70,13 @@ class Windows:
 
         return BoundedServer(self._runner)
 
-    def find(self, run_id: str) -> Window | None:
+    def find(self, run_id: str) -> RunWindow | None:
         """Return a run's window, None where this server has none."""
         tagged = script.equal(f"#{{{opening.RUN}}}", script.a_run(run_id))
         listing = self._server.cmd("list-windows", "-a", "-f", tagged, "-F", _ROW)
         return _windows(listing.stdout).get(run_id)
 
-    def all(self) -> dict[str, Window]:
+    def all(self) -> dict[str, RunWindow]:
         """Return the windows of runs, by run. One is listed where it is at home, not in a view of it."""
         return _windows(self._runner.ask(["list-windows", "-a", "-f", f"#{{{opening.RUN}}}", "-F", _ROW]))
 
@@ -104,15 +102,15 @@ class Windows:
     def end_of(self, pane: str) -> tuple[str, str] | None:
         """Return with which exit status the program of a pane has ended, and the first line that it said.
 
-        None: it runs. The status is empty where a signal ended it, or tmux does not know. Raises Refused if
-        there is no such pane any more.
+        None: it runs. The status is empty where a signal ended it, or tmux does not know. Raises TmuxRefused
+        where the pane has gone.
         """
         here = script.equal("#{pane_id}", script.an_id(pane, "%"))
         server = self._server
         row = "#{pane_dead} #{pane_dead_status}"
         rows = server.cmd("list-panes", "-a", "-f", here, "-F", row).stdout
         if not rows:
-            raise Refused(f"tmux has no pane {pane} any more.", kind="window")
+            raise TmuxRefused(f"tmux has no pane {pane} any more.", kind="window")
         dead, _, status = rows[0].partition(" ")
         if dead != "1":
             return None
@@ -120,7 +118,7 @@ class Windows:
         return status, next((line for line in shown if line.strip() and not line.startswith(_DEAD)), "")
 
     def close_ended(self, window: str, run_id: str) -> bool:
-        """Close a run's window if nothing in it lives and nobody looks at it; say whether that was so."""
+        """Close a run's window if nothing in it lives and no client shows it; say whether that was so."""
         unseen = script.equal("#{window_active_clients}", "0")
         ended = script.both(tagged(window, run_id), script.both(script.equal(_LIVES, ""), unseen))
         server = self._server
@@ -158,13 +156,13 @@ def answers(runner: Runner, target: str, condition: str, commands: Sequence[Comm
     return runner.ask(script.when(target, condition, then, [script.say(NO)])) == [YES]
 
 
-def _windows(rows: Sequence[str]) -> dict[str, Window]:
+def _windows(rows: Sequence[str]) -> dict[str, RunWindow]:
     """Return windows by their runs, each where it is at home, or else in a view of it."""
-    found: dict[str, Window] = {}
+    found: dict[str, RunWindow] = {}
     for row in rows:
         window, session, is_view, watched, dead, said, run_id = row.split(" ", 6)
         if is_view == "0" or run_id not in found:
-            one = Window(window, session=session, run_id=run_id, watched=int(watched), dead=dead == "1")
+            one = RunWindow(window, session=session, run_id=run_id, watched=int(watched), dead=dead == "1")
             one.state = None if said == "-" else said
             found[run_id] = one
     return found
