@@ -82,7 +82,7 @@ class Door:
             ) from unknown
 
 
-def no_room_to_stand() -> BadRequest:
+def no_cwd() -> BadRequest:
     """Return the refusal of a call without `cwd` whose caller's own folder was removed."""
     message = "The folder that the caller stands in was removed."
     return BadRequest(message, kind="bad-cwd", hint="give cwd", field="cwd")
