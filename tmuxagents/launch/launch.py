@@ -46,16 +46,17 @@ _CURRENT = "current"  # the setting tmux.session: windows go where the caller is
 class Launcher:
     """Who launches: its surroundings, and what they mean for each of its runs."""
 
-    def __init__(
+    def __init__(  # noqa: PLR0913  (a caller's surroundings)
         self,
         caller: Caller,
         environment: Mapping[str, str],
         *,
+        umask: int,
         socket: str | None = None,
         project_presets: bool = True,
         slow: Callable[[], None] = lambda: None,
     ) -> None:
-        self.umask = os.umask(0o077)
+        self.umask = umask  # the caller's: what the child and a new tmux server get
         self.caller = caller
         self.environment = environment
         self.settings: Settings = load.load(environment, caller.project)

@@ -30,7 +30,7 @@ _BAD = "bad-layout"
 _OPTION = re.compile(r"@?[a-z][a-z0-9_-]{0,63}")
 _LONGEST_COMMAND = 4000
 _EMPTY_PANES = (None, "blank", "pane")  # tmuxp's words for a pane with a shell and nothing else
-# What runs commands, or lets tmux run them: in a project's file it is refused wherever it stands.
+# Keys that run commands, or let tmux run them: a project's file may not have them anywhere.
 _COMMANDS = (
     *("shell_command", "shell_command_before", "before_script", "options", "options_after"),
     *("global_options", "environment", "window_shell", "shell", "launch"),

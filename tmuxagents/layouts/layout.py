@@ -30,7 +30,7 @@ _LONGEST_LINE = 160
 
 @dataclass(slots=True, kw_only=True)
 class Pane:
-    """One pane: a view of ours (`show`, of `run`), or a shell in which `commands` are typed."""
+    """One pane: one of our views (`show`, of `run`), or a shell in which `commands` are typed."""
 
     show: str | None
     run: str | None
