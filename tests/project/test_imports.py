@@ -201,3 +201,18 @@ def defines(file: str, name: str) -> bool:
 def test_the_foundation_imports_nothing_at_run_time(file: str) -> None:
     taken = [node for node in TREES[file].body if isinstance(node, ast.Import | ast.ImportFrom)]
     assert [ast.unparse(node) for node in taken] in ([], ["from __future__ import annotations"])
+
+
+def swallows_all(file: str) -> bool:
+    """Say whether a module catches all errors somewhere and raises none of them again."""
+    handlers = [node for node in ast.walk(TREES[file]) if isinstance(node, ast.ExceptHandler)]
+    total = [node for node in handlers if node.type is None or ast.unparse(node.type).endswith("Exception")]
+    return any(not any(isinstance(inner, ast.Raise) for inner in ast.walk(node)) for node in total)
+
+
+def test_the_page_names_each_place_where_all_errors_end() -> None:
+    page = (ROOT / "docs/architecture.md").read_text("utf-8")
+    table = page.partition("## Boundaries for all errors")[2].partition("\n## ")[0].split("\n|", 3)[-1]
+    rows = [line.split("|")[0] for line in table.split("\n|")]
+    named = {f"{name}.py" for row in rows for name in re.findall(r"`([\w/]+)`", row)}
+    assert named == {file for file in FILES if swallows_all(file)}
