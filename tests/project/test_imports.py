@@ -49,6 +49,7 @@ PURE = {
     "__future__",
     "binascii",
     "collections",
+    "dataclasses",
     "difflib",
     "hashlib",
     "json",

@@ -109,7 +109,7 @@ def _shown(caller: Caller, who: Stand, order: Sequence[rules.Key]) -> rules.Key 
     run_id = who.seat.run_id if who.seat else None
     if run_id is None:
         return None
-    plan = directory.read_meta(f"{caller.runs}/{run_id}")
-    created = plan.get("createdAt") if plan else None
-    other = (rules.WORKING, created, run_id) if isinstance(created, (int, float)) else None
+    plan = directory.read_plan(f"{caller.runs}/{run_id}")
+    created = plan.created_at if plan else None
+    other = (rules.WORKING, created, run_id) if created is not None else None
     return next((key for key in order if key[-1] == run_id), other)

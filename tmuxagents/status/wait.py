@@ -151,7 +151,7 @@ class WaitedRun:
     def _pause_s(self) -> float:
         if self.handle is None:
             return LOOK_ELSEWHERE_S if self.run is not None and self.run.standing.foreign else LOOK_S
-        is_live = self.run is not None and self.run.meta.get("driver") == records.LIVE
+        is_live = self.run is not None and self.run.plan.driver == records.LIVE
         return LOOK_ELSEWHERE_S if is_live else math.inf
 
     def let_go(self) -> None:

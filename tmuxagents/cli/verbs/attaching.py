@@ -10,6 +10,7 @@ from tmuxagents.attach import attach as attaching
 from tmuxagents.attach import choose, rules, where
 from tmuxagents.cli import printing
 from tmuxagents.errors import BadRequest
+from tmuxagents.records import BATCH
 from tmuxagents.registry import lookup, sessions
 from tmuxagents.runs import words
 from tmuxagents.runs.inspect import inspect
@@ -120,7 +121,7 @@ def way_to(run: RunView, who: Stand) -> list[str] | None:
 
 def _step(run: RunView, spot: Spot, who: Stand, *, read_only: bool) -> list[str] | None:
     printing.warn(who.warnings)
-    if run.meta.get("driver") == "batch":
+    if run.plan.driver == BATCH:
         printing.lines([rules.BATCH_NOTICE], printing.ERR)
     return attaching.show(who, spot, read_only=read_only)
 
