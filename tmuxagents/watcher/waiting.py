@@ -26,7 +26,7 @@ class Woken:
 
 
 class Sleeper:
-    """One poll() over everything a watcher waits for. `patient`: a handle that can wait for the next round."""
+    """One poll() over everything a watcher waits for. `patient`: a handle that can wait a round."""
 
     def __init__(self, patient: int, urgent: Iterable[int]) -> None:
         self._poll = select.poll()
