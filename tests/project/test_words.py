@@ -53,7 +53,9 @@ def words(path: Path) -> list[tuple[int, str]]:
 def files() -> list[Path]:
     """Return the files that are checked."""
     paths = [ROOT / name for name in CLEAN if name not in GENERATED]
-    return [file for path in paths for file in ([path] if path.is_file() else sorted(path.rglob("*.[mpt][dys]")))]
+    return [
+        file for path in paths for file in ([path] if path.is_file() else sorted(path.rglob("*.[mpt][dys]")))
+    ]
 
 
 @pytest.mark.parametrize("path", files(), ids=lambda path: str(path.relative_to(ROOT)))
