@@ -217,7 +217,7 @@ def test_only_runs_documents_reads_a_plan_by_its_keys(file: str) -> None:
 # Class names that several modules still have. The list only becomes shorter.
 TWICE = {
     *("Answer", "Bad", "Call", "File", "Launcher", "Live", "Message", "Reader", "Refused"),
-    *("Scope", "Session", "Shelf", "SkillFile", "Surroundings", "Told", "Waiting", "Wanted"),
+    *("Scope", "Session", "Shelf", "SkillFile", "Surroundings", "Told", "Wanted"),
 }
 
 
