@@ -172,10 +172,10 @@ def test_a_session_file_that_is_not_whole_is_replayed_instead(
     }
     words = {
         "damaged": "is damaged (line 4)",
-        "no session": "is no session of pi",
+        "no session": "is not a session of pi",
         "missing": "is missing",
         "empty": "holds no conversation",
-        "broken": "is not whole: a part of the conversation is missing",
+        "broken": "is incomplete: a part of the conversation is missing",
     }
     file.unlink() if what == "missing" else file.write_text("".join(spoiled[what]))
     done = real("resume", first, asks[1])
@@ -270,7 +270,7 @@ def test_the_set_up_is_the_recorded_one_though_the_preset_was_changed(desk: Desk
     path.write_text(SCOUT.replace("read, ls", "bash").replace("Look.", "Run."))
     desk.home.environment["TMUXAGENTS_PI"] = ECHO
     found = receipt(desk, first, "three")
-    goes_on = "the session goes on with what it began with"
+    goes_on = "the session keeps the set-up that it began with"
     assert found["warnings"][1:] == [f"preset scout has been changed since ({path}): {goes_on}"]
     third = found["run"]["runId"]
     seen = json.loads(Path(f"{desk.home.record}.echo").read_text())

@@ -217,3 +217,41 @@ def test_the_page_names_each_place_where_all_errors_end() -> None:
     rows = [line.split("|")[0] for line in table.split("\n|")]
     named = {f"{name}.py" for row in rows for name in re.findall(r"`([\w/]+)`", row)}
     assert named == {file for file in FILES if swallows_all(file)}
+
+
+# Where the keys of a plan are written, and where `meta` is something else: `_meta` of MCP, click's own.
+OTHER_METAS = {"runs/documents.py", "mcp/protocol.py", "cli/group.py"}
+
+
+@pytest.mark.parametrize("file", FILES)
+def test_only_runs_documents_reads_a_plan_by_its_keys(file: str) -> None:
+    source = (PACKAGE / file).read_text("utf-8") if file not in OTHER_METAS else ""
+    assert re.findall(r"\b(?:meta|plan)(?:\[|\.get\()[\"']\w+", source) == []
+
+
+# Class names that several modules still have. The list only becomes shorter.
+TWICE = {
+    "Answer",
+    "Bad",
+    "Call",
+    "File",
+    "Launcher",
+    "Live",
+    "Reader",
+    "Refused",
+    "Scope",
+    "Shelf",
+    "SkillFile",
+    "Surroundings",
+    "Wanted",
+}
+
+
+def test_a_public_class_name_exists_once() -> None:
+    names = Counter(
+        node.name
+        for tree in TREES.values()
+        for node in ast.walk(tree)
+        if isinstance(node, ast.ClassDef) and not node.name.startswith("_")
+    )
+    assert {name for name, count in names.items() if count > 1} <= TWICE

@@ -1,6 +1,6 @@
-"""Show a run to a person: which run, who looks, and the one step of tmux that shows it. Joins.
+"""Show a run to a person: which run, on which client, and the one tmux command that shows it. Joins.
 
-Nobody else's view is moved, no terminal gets one tmux inside another, and every step looks at the run's tag
+Other clients stay put, no terminal gets one tmux inside another, and every step checks the run's tag
 itself.
 """
 
@@ -54,7 +54,7 @@ class Seat:
 
 
 class Stand:
-    """Who is to see a run: a client of tmux, or, outside of that, the terminal that we are on."""
+    """The viewer of a run: a tmux client, or our own terminal outside tmux."""
 
     __slots__ = ("seat", "terminal", "warnings")
 
@@ -64,11 +64,11 @@ class Stand:
         self.warnings = warnings or []
 
 
-# --- who looks --------------------------------------------------------------------------------------------
+# --- the viewer --------------------------------------------------------------------------------------------
 
 
 def stand(environment: Mapping[str, str], terminal: str | None, *, hint: str) -> Stand:
-    """Return who is to see a run; raise where there is nobody."""
+    """Return the viewer of a run; raise if there is none."""
     inside = tmux.caller(environment)
     if inside is not None and inside.lives:
         server = tmux.Tmux(inside.server.socket)

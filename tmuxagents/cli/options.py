@@ -72,6 +72,7 @@ def launcher(*, project_presets: bool = True) -> Launcher:
     return Launcher(
         lookup.here(),
         dict(os.environ),
+        umask=os.umask(0o077),  # what we make is private from here on
         socket=group.socket(),
         project_presets=project_presets,
         slow=slow,
@@ -79,10 +80,10 @@ def launcher(*, project_presets: bool = True) -> Launcher:
 
 
 def here() -> str:
-    """Return where the caller stands."""
+    """Return the caller's working directory."""
     folder = lookup.folder()
     if folder is None:
-        message = "The folder that you stand in was removed."
+        message = "Your working directory was removed."
         raise BadRequest(message, kind="bad-cwd", hint="cd somewhere else")
     return folder
 

@@ -14,7 +14,7 @@ from tmuxagents.cpython import NOT_JSON, json_parts
 
 TYPE_CHECKING = False
 if TYPE_CHECKING:
-    from collections.abc import Callable, Mapping
+    from collections.abc import Callable, Iterable, Mapping
     from typing import Any
 
 # Control characters that JSON itself lets through (DEL, C1), line separators and bidi marks: a person may
@@ -30,8 +30,8 @@ _LOUD = {
 }
 _DEEPEST = 64
 _BOTTOM = 900  # deeper than that no Python goes before 3.12, nor every other reader
-_BOTTOMLESS = sys.version_info >= (3, 12)  # who has such a value in hands cannot even compare it
-_ENOUGH = 2 * _BOTTOM  # letters that so many brackets take
+_BOTTOMLESS = sys.version_info >= (3, 12)  # such a deep value cannot even be compared
+_ENOUGH = 2 * _BOTTOM  # the length of that many brackets
 _MOST_DIGITS = 10**300
 _BLANK = " \t\n\r"
 _DENSE_FROM, _MOST_PARTS = 256 * 1024, 300_000
@@ -40,7 +40,7 @@ _DENSE_FROM, _MOST_PARTS = 256 * 1024, 300_000
 def encode(document: Mapping[str, Any], *, before: str = "{") -> bytes:
     """Return one compact line of strict JSON, newline included.
 
-    `before`: what stands in the place of its first brace, for who has its first members as text already.
+    `before`: replaces the opening brace, for callers that already have the first members as text.
     """
     try:
         text = "".join(_encoded(document, 0))
@@ -54,6 +54,21 @@ def encode(document: Mapping[str, Any], *, before: str = "{") -> bytes:
         text = text.translate(_LOUD)
     # A lone surrogate has no UTF-8; as an escape it is valid JSON and reads back the same.
     return text.encode("utf-8", "backslashreplace") + b"\n"
+
+
+def with_members(text: str, more: Mapping[str, Any]) -> bytes:
+    """Return an encoded object with more members, at its end."""
+    return encode(more, before=f"{text.rstrip()[:-1]},")[:-1]
+
+
+def with_items(document: Mapping[str, Any], name: str, items: Iterable[bytes]) -> bytes:
+    """Return a document as `encode` does, but for one list in it, whose items are encoded already."""
+    keys = list(document)
+    at = keys.index(name)
+    head = encode({key: document[key] for key in keys[:at]})[1:-2]
+    tail = encode({key: document[key] for key in keys[at + 1 :]})[1:-2]
+    members = filter(None, (head, b'"%b":[%b]' % (name.encode(), b",".join(items)), tail))
+    return b"{%b}\n" % b",".join(members)
 
 
 def decode(line: str | bytes, *, endless: bool = False) -> Any:
@@ -149,7 +164,7 @@ def _figure(digits: str) -> int | float:
 
 
 class _ReadingSlowly(_Reading):
-    """Like it, but that one endless figure does not hide what stands beside it."""
+    """Like it, but one endless number does not hide the values beside it."""
 
     parse_int = staticmethod(_figure)
 

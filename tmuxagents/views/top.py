@@ -1,4 +1,4 @@
-"""The view `top` as rules: what stands on a screen of some size, and what each key does. It asks nobody.
+"""The view `top` as rules: the text for a screen of a given size, and the effect of each key.
 
 Pure.
 """
@@ -47,7 +47,7 @@ class Board:
 # --- keys -------------------------------------------------------------------------------------------------
 
 
-class View:
+class TopView:
     """What the person has chosen, filtered and been asked. `ended`, `everywhere`: which runs they want."""
 
     def __init__(self, *, ended: bool = False, everywhere: bool = False) -> None:

@@ -83,7 +83,7 @@ def _reopen(run: RunView, caller: Caller, *, read_only: bool, as_json: bool) -> 
 
 
 def here(command: str) -> Stand:
-    """Return who is to see a run; raise where nobody can."""
+    """Return the viewer of a run; raise if there is none."""
     return attaching.stand(os.environ, terminal(), hint=f"in a terminal: {command}")
 
 

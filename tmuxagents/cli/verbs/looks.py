@@ -1,4 +1,4 @@
-"""What poll, wait and statusline do with their options, whoever has read these. Prints; declares nothing.
+"""The bodies of `poll`, `wait` and `statusline`, called with parsed options by cli/quick or by click.
 
 Light: click has declared the same options in cli/verbs/watching, and cli/quick has read the plain ones
 itself.
@@ -37,7 +37,7 @@ def poll(
     since: str | None = None,
     **how: Any,
 ) -> int:
-    """Show how runs stand; return the exit code."""
+    """List runs and their status; return the exit code."""
     _check(since, **how)
     caller = lookup.here()
     wanted = _wanted(as_json=how["as_json"])
@@ -84,7 +84,7 @@ def statusline(*, everywhere: bool, as_json: bool) -> int:
     found = take(Query(scope or asked.scope, active=False, wanted=_wanted(as_json=as_json)), caller)
     printing.warn(found.warnings)
     if as_json:
-        _document(polling.as_document(found, caller))
+        printing.write(polling.as_json(found, caller))
     else:
         printing.lines([polling.status_text(found)])
     return 0
@@ -103,7 +103,7 @@ def _print(found: Snapshot, caller: Caller, *, as_json: bool, timed_out: bool = 
     """Print the poll document, or the status text and the table."""
     printing.warn(found.warnings)
     if as_json:
-        _document(polling.as_document(found, caller, timed_out=timed_out))
+        printing.write(polling.as_json(found, caller, timed_out=timed_out))
         return
     status = words.status_line(found.counts, found.waiting)
     is_whole = printing.columns() is None

@@ -180,7 +180,7 @@ def rm(*, name: str | None, yes: bool, as_json: bool) -> None:
 _SYNONYMS = {"ls": "list", "create": "new", "delete": "rm", "remove": "rm"}
 
 
-class Verbs(click.Group):
+class PresetVerbs(click.Group):
     """The verbs, other words that people try for them, and the name of a preset alone, which shows it."""
 
     def get_command(self, ctx: click.Context, cmd_name: str) -> click.Command | None:
@@ -203,7 +203,7 @@ class Verbs(click.Group):
 
 @click.group(
     "presets",
-    cls=Verbs,
+    cls=PresetVerbs,
     invoke_without_command=True,
     epilog="Example: tmuxagents presets show repo-scout",
 )
@@ -214,7 +214,7 @@ def presets(context: click.Context, *, as_json: bool) -> None:
     if context.invoked_subcommand is None:
         _list(as_json=as_json)
     elif as_json:
-        raise BadRequest("--json stands behind the verb.", kind="usage")
+        raise BadRequest("--json comes after the verb.", kind="usage")
 
 
 def _here() -> tuple[str, Settings]:
