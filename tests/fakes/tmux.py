@@ -372,13 +372,10 @@ class Clients:
         pane = self._world.tagged(window, run_id, session)
         if pane is None:
             return False
-        home = self._world.sessions[session]
-        others = [name for name, there in self._world.clients.items() if there == session and name != client]
-        if others:
-            home = self._world.view_of(pane)
-        home.trail = trail or home.trail
-        self._world.switch(client, home, pane)
-        home.ends_with_its_client = bool(others)
+        view = self._world.view_of(pane)
+        view.trail = trail
+        self._world.switch(client, view, pane)
+        view.ends_with_its_client = True
         return True
 
     def back(self, client: str) -> None:
@@ -388,20 +385,14 @@ class Clients:
             raise tmux.Refused("tmux says: can't find last session.", kind="tmux-unreachable")
         self._world.switch(client, session, session.current or session.panes[0])
 
-    def return_to(self, client: tmux.Client, window: str, *, session: str) -> bool:
-        self._world.answer()
-        there = self._world.sessions.get(session)
-        if there is None:
-            return False
-        self._world.sessions[client.session].trail = ""
-        others = [name for name, one in self._world.clients.items() if one == session and name != client.name]
-        panes = [pane for pane in there.panes if pane.window == window and not others]
-        self._world.switch(client.name, there, panes[0] if panes else there.current or there.panes[0])
-        return True
-
     def detach(self, client: str) -> None:
         self._world.answer()
         self._world.leave(client)
+
+    def arrives(self, client: str, session: str) -> bool:
+        self._world.answer()
+        there = self._world.clients.get(client)
+        return there is not None and session in (there, self._world.sessions[there].name)
 
     def end_view(self, session: str) -> None:
         self._world.answer()
@@ -434,10 +425,10 @@ class Clients:
         view.trail = trail
         return view.name
 
-    def hand_over(self, client: tmux.Client, *, socket: str, view: str, read_only: bool = False) -> None:
+    def hand_over(self, client: tmux.Client, *, socket: str, session: str, read_only: bool = False) -> None:
         self._world.answer()
         self._world.handed_over_read_only = read_only
-        self._world.handed_over.append((client.name, socket, view))
+        self._world.handed_over.append((client.name, socket, session))
         self._world.leave(client.name)
 
 

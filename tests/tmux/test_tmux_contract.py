@@ -262,17 +262,15 @@ def test_a_run_is_shown_to_one_client_and_nobody_elses_view_is_moved(world: Worl
     assert world.tmux.windows.find(run) is not None
 
 
-def test_a_run_is_shown_in_its_own_session_where_nobody_else_looks(world: World) -> None:
+def test_a_client_goes_from_view_to_view(world: World) -> None:
     run, other = new_run(), new_run()
     first, second = (world.tmux.windows.open(an_order(run_id), home()) for run_id in (other, run))
     person = world.attach()
-    before = world.looks_at(person)
     for opened, run_id in ((second, run), (first, other)):
         assert world.tmux.clients.show(person, opened.window, session=opened.session, run_id=run_id)
         assert world.looks_at(person) == opened.window
-    assert world.session_names() == {"work", "agents-app"}
-    world.tmux.clients.back(person)
-    assert world.looks_at(person) == before
+        (client,) = world.tmux.clients.all()
+        assert (client.view, client.session != opened.session) == (True, True)
 
 
 def test_a_view_ends_with_its_client(world: World) -> None:
@@ -318,34 +316,6 @@ def test_what_is_known_of_who_looks(world: World) -> None:
     assert (seen[onlooker].trail, seen[onlooker].view, seen[onlooker].run_id) == ("", False, run_id)
     with pytest.raises(ValueError, match="no trail"):
         tmux.Tmux("/x").clients.show(person, "@0", session="$0", run_id=run_id, trail="#(x)")
-
-
-def test_a_client_returns_to_where_it_was_and_moves_nobody_there(world: World) -> None:
-    run_id, second = new_run(), world.stranger("second")
-    opened = world.tmux.windows.open(an_order(run_id), home())
-    person = world.attach()
-    (client,) = world.tmux.clients.all()
-    before = (client.session, client.window)
-    show = partial(world.tmux.clients.show, person, opened.window, session=opened.session, run_id=run_id)
-
-    def back(window: str, session: str) -> str:
-        assert show(trail=f"{person},$0:@0")
-        (shown,) = [client for client in world.tmux.clients.all() if client.name == person]
-        assert world.tmux.clients.return_to(shown, window, session=session)
-        (there,) = [client for client in world.tmux.clients.all() if client.name == person]
-        assert there.session == before[0]
-        return there.window
-
-    assert back(second, before[0]) == second
-    assert back("@999", before[0]) == second
-    assert back(before[1], before[0]) == before[1]
-    onlooker = world.attach()
-    assert back(second, before[0]) == before[1]
-    assert world.looks_at(onlooker) == before[1]
-    (client,) = [client for client in world.tmux.clients.all() if client.name == person]
-    assert not world.tmux.clients.return_to(client, second, session="$99")
-    assert world.looks_at(person) == before[1]
-    assert all(client.trail == "" for client in world.tmux.clients.all(opened.session))
 
 
 def test_a_client_is_detached(world: World) -> None:

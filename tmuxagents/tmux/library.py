@@ -42,12 +42,6 @@ def windows(of: Runner, condition: str) -> list[libtmux.Window]:
         return list(server(of).search_windows(filter=condition))
 
 
-def detach(of: Runner, client: str, shell_command: str) -> None:
-    """Detach a client; its terminal goes on with a shell command."""
-    with _told():
-        server(of).detach_client(target_client=client, shell_command=shell_command)
-
-
 def arrange(of: Runner, window: str, layout: str) -> None:
     """Arrange the panes of a window. The layout must be one that tmux takes: 3.3a ends at any other."""
     import libtmux  # noqa: PLC0415

@@ -129,11 +129,6 @@ class Sessions:
             script.an_id(made.session, "$"),
         ]
 
-    def show(self, client: str, made: Session) -> None:
-        """Show a session at a client."""
-        target = script.an_id(made.session, "$")
-        self._runner.ask(["switch-client", "-c", script.a_client(client), "-t", target])
-
     # --- built --------------------------------------------------------------------------------------------
 
     def _begin(self, order: SessionOrder) -> tuple[Session, tuple[str, str]]:
