@@ -42,8 +42,8 @@ def attach(  # noqa: PLR0913  (one parameter an option)
 ) -> None:
     """Show the window of RUN on this terminal (default: the only live run; of several you choose).
 
-    Your prefix key and d (Ctrl-b d) leads back: to your shell, or, inside tmux, to the pane you left. Of a run
-    that has ended, and whose window is gone, the transcript is shown.
+    Your prefix key and d (Ctrl-b d) leads back: to your shell, or, inside tmux, to the pane you left. Of a
+    run that has ended, and whose window is gone, the transcript is shown.
     """
     if (run is not None) + onward + back > 1 or (back and read_only):
         raise BadRequest("RUN, --next and --back exclude one another, and --back goes alone.", kind="usage")
