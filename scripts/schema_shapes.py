@@ -1,283 +1,347 @@
-"""The shapes that the schemas are made of, each written once: closed lists of words, runs, errors, events.
+"""The shapes that the schemas are made of: a notation for them, lists of words, runs, events, tools' answers.
 
-Data and the small makers for it, nothing that reads or writes; `schemas.py` beside it puts whole documents
-together. A key of a shape is required unless it stands under `optional`; unknown keys are always allowed.
+`record("pid:ordinal name:word? tools:[word]")` is an object with three keys, each with the name of its type.
+`?` allows null besides, `[word]` is a list and `[word]+` one that is not empty, `a|b` and `=a` are words,
+`text<9` has at most 9 characters, `a,b:count` gives two keys one type. A key without a type has its schema
+among the named arguments, where a text is the description of a key. Keys are required unless they are
+`optional`; unknown keys are always allowed.
 """
 
 from typing import Any
 
 Schema = dict[str, Any]
 
-# ---- closed lists of words --------------------------------------------------------------------------
+# ---- words ------------------------------------------------------------------------------------------
 
-ACTIVE = ("queued", "running")
-REASONS = {
-    "completed": ("done",),
-    "failed": (
-        *("error", "length", "unfinished", "exit", "signal", "timeout", "loop"),
-        *("spawn", "window", "config", "dependency"),
-    ),
-    "aborted": ("stopped", "parent", "closed", "lost"),
+ACTIVE = "queued|running"
+_FAILED = "error|length|unfinished|exit|signal|timeout|loop|spawn|window|config|dependency"
+REASONS = {"completed": "done", "failed": _FAILED, "aborted": "stopped|parent|closed|lost"}
+ENDED = "|".join(REASONS)
+KINDS: dict[tuple[int, ...], str] = {
+    (2,): "usage|removed|empty-task|bad-tasks|bad-argument|bad-cwd|bad-file|unknown-preset|bad-preset|"
+    "unknown-profile|bad-profile|unknown-skill|no-model|unknown-model|ambiguous-model|unknown-agent|"
+    "bad-settings|bad-layout|unknown-layout|unknown-tool|nested",
+    (3,): "tmux-missing|tmux-old|tmux-unreachable|window|agent-missing|no-models|no-space|no-permission|"
+    "no-tty",
+    (4,): "unknown-run|ambiguous-run|run-ended|run-running|run-busy|no-window|not-live|run-changed",
+    (130, 143): "interrupted",
+    (70,): "internal",
 }
-ENDED = tuple(REASONS)
-KINDS = {
-    (2,): (
-        *("usage", "removed", "empty-task", "bad-tasks", "bad-argument", "bad-cwd", "bad-file"),
-        *("unknown-preset", "bad-preset", "unknown-profile", "bad-profile", "unknown-skill"),
-        *("no-model", "unknown-model", "ambiguous-model", "unknown-agent", "bad-settings"),
-        *("bad-layout", "unknown-layout", "unknown-tool", "nested"),
-    ),
-    (3,): (
-        *("tmux-missing", "tmux-old", "tmux-unreachable", "window", "agent-missing", "no-models"),
-        *("no-space", "no-permission", "no-tty"),
-    ),
-    (4,): (
-        *("unknown-run", "ambiguous-run", "run-ended", "run-running", "run-busy"),
-        *("no-window", "not-live", "run-changed"),
-    ),
-    (130, 143): ("interrupted",),
-    (70,): ("internal",),
+_MOST = 100_000_000_000
+TYPES: dict[str, Schema] = {
+    "null": {"type": "null"},
+    "text": {"type": "string"},
+    "word": {"type": "string", "minLength": 1},
+    "flag": {"type": "boolean"},
+    "object": {"type": "object"},
+    "count": {"type": "integer", "minimum": 0},
+    "ordinal": {"type": "integer", "minimum": 1},
+    "amount": {"type": "number", "minimum": 0},
+    "timeout": {"type": "number", "minimum": 1},
+    "seconds": {"type": "number", "minimum": 1, "description": "Seconds."},
+    "path": {"type": "string", "pattern": "^/"},
+    "window": {"type": "string", "pattern": "^@[0-9]+$"},
+    "pane": {"type": "string", "pattern": "^%[0-9]+$"},
+    "signal": {"type": "string", "pattern": "^SIG[A-Z0-9+-]+$", "description": "A name, as SIGKILL."},
+    "cursor": {"type": "string", "pattern": "^[^.]+\\.[0-9]+\\.[0-9]+$"},
+    "hash": {"type": "string", "pattern": "^[0-9a-f]{12}$"},
+    "simple": {"type": "string", "pattern": "^[a-z0-9][a-z0-9_-]{0,31}$"},
+    "exit": {"type": "integer", "minimum": 0, "maximum": 255},
+    "version": {"const": 1},
+    "texts": {"type": "object", "additionalProperties": {"type": "string"}},
+    "files": {"type": "array", "items": {"type": ["string", "object"]}},
 }
 
-# ---- small makers -----------------------------------------------------------------------------------
+# ---- the notation -----------------------------------------------------------------------------------
 
 
-def ref(name: str) -> Schema:
-    """Point to a shared shape."""
-    return {"$ref": f"#/$defs/{name}"}
+def shape(kind: str | Schema) -> Schema:
+    """Return the schema of a type in the notation; a name that is no inline type points to a shared shape."""
+    if not isinstance(kind, str):
+        return kind
+    if kind.endswith("?"):
+        return _maybe(shape(kind[:-1]))
+    name, _, most = kind.partition("<")
+    made: Schema
+    if kind.endswith("+"):
+        made = {**shape(kind[:-1]), "minItems": 1}
+    elif kind.startswith("["):
+        made = {"type": "array", "items": shape(kind[1:-1])}
+    elif "|" in kind or kind.startswith("="):
+        made = {"enum": kind.removeprefix("=").split("|")}
+    else:
+        made = dict(TYPES[name]) if name in TYPES else {"$ref": f"#/$defs/{name}"}
+    return made | ({"maxLength": int(most)} if most else {})
 
 
-def words(*choices: str) -> Schema:
-    """Allow these words only."""
-    return {"enum": list(choices)}
-
-
-def maybe(schema: Schema) -> Schema:
-    """Allow null besides, for what can be unknown."""
+def _maybe(schema: Schema) -> Schema:
     if "enum" in schema:
         return {**schema, "enum": [*schema["enum"], None]}
     if "type" in schema:
         return {**schema, "type": [schema["type"], "null"]}
-    return {"anyOf": [schema, NULL]}
+    return {"anyOf": [schema, TYPES["null"]]}
 
 
-def listing(item: Schema, **limits: int) -> Schema:
-    """Make a list, which is never null."""
-    return {"type": "array", "items": item, **limits}
+def keys(text: str, /, **more: str | Schema) -> Schema:
+    """Return the properties that a text in the notation describes."""
+    made: Schema = {}
+    for word in text.split():
+        names, colon, kind = word.partition(":")
+        for name in names.split(","):
+            said = more.get(name)
+            made[name] = shape(kind) | ({"description": said} if said else {}) if colon else said
+    return made
 
 
-def record(keys: Schema, *rules: Schema, optional: Schema | None = None, said: str = "") -> Schema:
+def record(
+    content: str | Schema,
+    /,
+    *rules: Schema,
+    optional: Schema | None = None,
+    said: str = "",
+    **more: str | Schema,
+) -> Schema:
     """Make an object that must have all these keys and may have others."""
+    properties = keys(content, **more) if isinstance(content, str) else content
     schema: Schema = {"description": said} if said else {}
-    schema |= {"type": "object", "required": list(keys), "properties": keys | (optional or {})}
+    schema |= {"type": "object", "required": list(properties), "properties": properties | (optional or {})}
     return schema | ({"allOf": list(rules)} if rules else {})
 
 
-def given(key: str, choices: tuple[Any, ...], then: Schema) -> Schema:
-    """Demand more of an object where one of its keys has one of these values."""
-    value = {"const": choices[0]} if len(choices) == 1 else {"enum": list(choices)}
+def given(key: str, choice: str, then: Schema) -> Schema:
+    """Demand more of an object where one of its keys is one of these words, or `true`, `false`, `null`."""
+    constants: dict[str, bool | None] = {"true": True, "false": False, "null": None}
+    choices = [constants.get(word, word) for word in choice.split("|")]
+    value = {"const": choices[0]} if len(choices) == 1 else {"enum": choices}
     return {"if": {"required": [key], "properties": {key: value}}, "then": then}
 
 
-def when(key: str, choices: tuple[Any, ...], **then: Schema) -> Schema:
-    """Demand more of other keys where one key has one of these values."""
-    return given(key, choices, {"properties": then})
+def when(key: str, choice: str, /, **then: str | Schema) -> Schema:
+    """Demand more of other keys where one key is one of these words, or `true`, `false`, `null`."""
+    return given(key, choice, {"properties": {name: shape(kind) for name, kind in then.items()}})
+
+
+def either(key: str, then: Schema, other: Schema, *, value: str | None = None) -> Schema:
+    """Make an object of one shape where a key is there (and has a value), else of another."""
+    has = {"required": [key]} | ({"properties": {key: {"const": value}}} if value else {})
+    return {"type": "object", "if": has, "then": then, "else": other}
 
 
 def reasons(key: str) -> list[Schema]:
     """Tie `reason` to a status word: null before the end, one of that ending's words after it."""
-    return [
-        when(key, ACTIVE, reason=NULL),
-        *(when(key, (word,), reason=words(*allowed)) for word, allowed in REASONS.items()),
-    ]
+    ended = [when(key, word, reason=f"={allowed}") for word, allowed in REASONS.items()]
+    return [when(key, ACTIVE, reason="null"), *ended]
 
 
-NULL: Schema = {"type": "null"}
-TEXT: Schema = {"type": "string"}
-WORD: Schema = {"type": "string", "minLength": 1}
-FLAG: Schema = {"type": "boolean"}
-COUNT: Schema = {"type": "integer", "minimum": 0}
-ORDINAL: Schema = {"type": "integer", "minimum": 1}
-SECONDS: Schema = {"type": "number", "minimum": 0}
-TIMEOUT: Schema = {"type": "number", "minimum": 1, "description": "Seconds."}
-PATH: Schema = {"type": "string", "pattern": "^/"}
-WINDOW: Schema = {"type": "string", "pattern": "^@[0-9]+$"}
-PANE: Schema = {"type": "string", "pattern": "^%[0-9]+$"}
-SIGNAL: Schema = {"type": "string", "pattern": "^SIG[A-Z0-9+-]+$", "description": "A name, as SIGKILL."}
-CURSOR: Schema = {"type": "string", "pattern": "^[^.]+\\.[0-9]+\\.[0-9]+$"}
-EXIT_CODE: Schema = {"type": "integer", "minimum": 0, "maximum": 255}
-VERSION: Schema = {"const": 1}
-STATUS = words(*ACTIVE, *ENDED)
-END_REASON = words(*(word for allowed in REASONS.values() for word in allowed))
-REASON = maybe(END_REASON)
-KIND = words(*(kind for kinds in KINDS.values() for kind in kinds))
+TYPES |= {
+    "status": shape(f"{ACTIVE}|{ENDED}"),
+    "ending": shape("|".join(REASONS.values())),
+    "kind": shape("|".join(KINDS.values())),
+}
 
 # ---- what a run is made of --------------------------------------------------------------------------
 
-IDENTITY: Schema = {"runId": ref("id"), "sessionId": ref("id")}
+IDENTITY = keys("runId,sessionId:id")
 # Fixed at launch: the same in the plan and wherever the run is shown.
-PLANNED: Schema = IDENTITY | {
-    "callId": ref("id") | {"description": "The first run of the same call."},
-    "name": maybe(WORD),
-    "mode": words("single", "parallel", "background"),
-    "taskIndex": COUNT,
-    "step": NULL,
-    "preset": maybe(WORD),
-    "presetKind": maybe(words("preset", "profile")),
-    "presetSource": maybe(words("project", "global")),
-    "presetPath": maybe(PATH),
-    "presetHash": maybe({"type": "string", "pattern": "^[0-9a-f]{12}$"}),
-    "presetHides": maybe(PATH) | {"description": "The global file that the chosen one hides."},
-    "tools": listing(WORD),
-    "agent": WORD,
-    "driver": words("batch", "live"),
-    "task": WORD,
-    "cwd": PATH,
-    "project": PATH,
-    "owner": maybe(WORD) | {"description": "The parent's own session."},
-    "after": listing(ref("id")) | {"description": "Runs this one waits for."},
-    "files": listing({"type": ["string", "object"]}),
-    "resumes": maybe(ref("id")),
-    "requestedModel": maybe(WORD),
-    "resolvedModel": maybe(WORD),
-    "modelSource": maybe(WORD),
-    "timeout": TIMEOUT,
-    "createdAt": ref("moment"),
-}
+PLANNED = IDENTITY | keys(
+    "callId:id name:word? mode:single|parallel|background taskIndex:count step:null preset:word? "
+    "presetKind:preset|profile? presetSource:project|global? presetPath:path? presetHash:hash? "
+    "presetHides:path? tools:[word] agent:word driver:batch|live task:word cwd,project:path owner:word? "
+    "after:[id] files:files resumes:id? requestedModel,resolvedModel,modelSource:word? timeout:seconds "
+    "createdAt:moment",
+    callId="The first run of the same call.",
+    presetHides="The global file that the chosen one hides.",
+    owner="The parent's own session.",
+    after="Runs this one waits for.",
+)
 # Known at the end, and as far as it has come before.
-OUTCOME: Schema = {
-    "model": maybe(WORD) | {"description": "What the child says it uses."},
-    "usage": ref("usage"),
-    "toolCount": COUNT,
-    "turns": COUNT,
-    "messageCount": COUNT,
-    "exitCode": maybe(EXIT_CODE),
-    "signal": maybe(SIGNAL),
-    "stopReason": maybe(WORD),
-    "errorMessage": maybe(TEXT),
-    "outputBytes": maybe(COUNT),
-    "leftBehind": listing(ref("leftover")),
-    "note": maybe(TEXT),
+OUTCOME = keys(
+    "model:word? usage:usage toolCount,turns,messageCount:count exitCode:exit? signal:signal? "
+    "stopReason:word? errorMessage:text? outputBytes:count? leftBehind:[leftover] note:text?",
+    model="What the child says it uses.",
+)
+RUN_FILES = "events,stdout,stderr,transcript,session,result:word?"
+PLAN_FILES = "meta,prompt,systemPrompt,appendSystemPrompt:word?"
+
+# ---- events -----------------------------------------------------------------------------------------
+
+MESSAGE = "inboxId:ordinal kind:steer|followUp|stop text:text?"
+MESSAGE_RULE = when("kind", "steer|followUp", text="text")
+EVENTS: dict[str, Schema] = {
+    "run_started": record(
+        "pid:ordinal pidStartTime:count wrapperPid:ordinal pane:pane? window:window? agentVersion:word?"
+    ),
+    "assistant_text": record("text:text"),
+    "thinking": record("text:text<2048"),
+    "tool_call": record("callId:word? toolName:word args:object"),
+    "tool_result": record(
+        "callId:word? toolName:word isError:flag text:text<503 durationMs:count?",
+        optional=keys("summary:word", summary="Of ls and find: what the whole listing amounts to."),
+    ),
+    "usage": shape("usage"),
+    "retry": record("attempt,maxAttempts:ordinal? delayMs:count? errorMessage:text?"),
+    "human_input": record("text:text"),
+    "message_sent": record(MESSAGE, MESSAGE_RULE),
+    "turn_end": record("stopReason:word?"),
+    "settled": record("aborted:flag", optional=keys("attended:flag")),
+    "needs_input": record("kind:word text:text?"),
+    "input_given": record("kind:word text:text?"),
+    "left_behind": shape("leftover"),
+    "queued": record("position:count"),
+    "resumed": record(""),
+    "stderr": record("text:text"),
+    "child_exited": record("exitCode:exit? signal:signal?"),
 }
-LEFTOVER: Schema = {"pid": ORDINAL, "comm": TEXT, "why": TEXT}
-RUN_FILES = ("events", "stdout", "stderr", "transcript", "session", "result")
-PLAN_FILES = ("meta", "prompt", "systemPrompt", "appendSystemPrompt")
-FILE_NAME = maybe(WORD)
-TOKENS: Schema = dict.fromkeys(("input", "output", "cacheRead", "cacheWrite", "totalTokens"), COUNT)
-USAGE: Schema = TOKENS | {"cost": {"type": "number", "minimum": 0, "description": "US dollars."}}
-PLACE: Schema = {"socket": maybe(WORD), "session": maybe(WORD)}
-FAULT: Schema = {"kind": KIND, "message": WORD}
+
+# ---- what tools answer ------------------------------------------------------------------------------
+
+# The tools around delegate_to_subagents have three status words of their own, and times in milliseconds;
+# `state` and `reason` beside them are the words used everywhere else.
+_DELEGATE = "status:running|completed|error state:status reason:ending?"
+_DELEGATE_RULES = (
+    *reasons("state"),
+    when("status", "running", state=ACTIVE),
+    when("status", "completed", state="=completed"),
+    when("status", "error", state="failed|aborted"),
+)
+TYPES["lines"] = {"type": "array", "items": record("text:text kind:word")}
+# `call` does not name its tool: a key that only one tool's details have says which shape holds for the rest.
+_TELLING = {
+    "mode": "subagent",
+    "delivered": "delivery",
+    **dict.fromkeys(("globalStatus", "maxLinesPerWindow", "sessionIds", "windows"), "delegate"),
+    **dict.fromkeys(("taskName", "maxLines", "runCount"), "retrieved"),
+    "messageCount": "transcript",
+    **dict.fromkeys(("count", "profiles"), "profiles"),
+}
+_ALL_OF = (["run"], ["runs", "counts"], ["windows"], ["taskName"], ["count"])
+_CARRIED_OUT: Schema = {
+    "not": {"required": ["error"]},
+    "anyOf": [{"required": required} for required in _ALL_OF],
+    "properties": {"globalStatus": shape("=done")},
+    "if": {"required": ["mode"]},
+    "then": {"properties": {"status": shape("completed|failed")}},
+}
 
 # ---- shared shapes ----------------------------------------------------------------------------------
 
-DEFS: dict[str, Schema] = {
+TYPES["_fault"] = record("field:word? kind:kind message:word")
+SHAPES: dict[str, Schema] = {
     "id": {"type": "string", "pattern": "^[0-9a-f]{16}$"},
     "moment": {
         "description": "Seconds since 1970, three decimals (a figure above the maximum is in milliseconds).",
         "type": "number",
         "minimum": 0,
-        "maximum": 100_000_000_000,
+        "maximum": _MOST,
     },
-    "milliseconds": {"type": "integer", "minimum": 100_000_000_000},
+    "milliseconds": {"type": "integer", "minimum": _MOST},
     "counts": record(
-        dict.fromkeys((*ACTIVE, *ENDED, "total"), COUNT), said="`total` is the sum of the others."
+        "queued,running,completed,failed,aborted,total:count", said="`total` is the sum of the others."
     ),
-    "usage": record(USAGE, said="Tokens and cost; `input` holds nothing that was read from a cache."),
-    "leftover": record(LEFTOVER, said="A process that outlived the run on purpose."),
+    "usage": record(
+        "input,output,cacheRead,cacheWrite,totalTokens:count cost:amount",
+        cost="US dollars.",
+        said="Tokens and cost; `input` holds nothing that was read from a cache.",
+    ),
+    "leftover": record("pid:ordinal comm,why:text", said="A process that outlived the run on purpose."),
     "run": record(
         PLANNED
-        | {
-            "status": STATUS,
-            "reason": REASON,
-            "activity": maybe(TEXT),
-            "attended": FLAG | {"description": "A person has typed into it."},
-            "settled": FLAG | {"description": "A live child that has answered and waits."},
-            "needsInput": FLAG,
-            "agentVersion": maybe(WORD),
-            "startedAt": maybe(ref("moment")),
-            "endedAt": maybe(ref("moment")),
-            "lastEventAt": maybe(ref("moment")),
-            "runCount": ORDINAL,
-        }
+        | keys(
+            "status:status reason:ending? activity:text? attended,settled,needsInput:flag agentVersion:word? "
+            "startedAt,endedAt,lastEventAt:moment? runCount:ordinal",
+            attended="A person has typed into it.",
+            settled="A live child that has answered and waits.",
+        )
         | OUTCOME
-        | {
-            "output": maybe(TEXT | {"maxLength": 4096, "description": "The first 4096 bytes."}),
-            "runDir": PATH,
-            "artifacts": record(dict.fromkeys((*PLAN_FILES, *RUN_FILES), FILE_NAME)),
-            "tmux": record(PLACE | {"window": maybe(WINDOW), "pane": maybe(PANE)}),
-            "elapsedSeconds": SECONDS,
-        },
+        | keys(
+            "output:text<4096? runDir:path artifacts tmux elapsedSeconds:amount",
+            output="The first 4096 bytes.",
+            artifacts=record(f"{PLAN_FILES} {RUN_FILES}"),
+            tmux=record("socket,session:word? window:window? pane:pane?"),
+        ),
         *reasons("status"),
         when(
             "status",
-            ("queued",),
-            startedAt=NULL,
+            "queued",
+            startedAt="null",
             elapsedSeconds={"const": 0},
-            tmux={"properties": {"window": NULL}},
+            tmux={"properties": keys("window:null")},
         ),
-        when("status", ("running", "completed"), startedAt=ref("moment")),
-        when("status", ACTIVE, endedAt=NULL),
-        when("status", ENDED, endedAt=ref("moment")),
-        when("status", ("completed",), errorMessage=NULL),
+        when("status", "running|completed", startedAt="moment"),
+        when("status", ACTIVE, endedAt="null"),
+        when("status", ENDED, endedAt="moment"),
+        when("status", "completed", errorMessage="null"),
         said="One run, the same wherever it is shown. Names in `artifacts` are relative to `runDir`.",
     ),
     "error": record(
-        FAULT
-        | {
-            "hint": maybe(WORD),
-            "exit": {"enum": [code for codes in KINDS for code in codes]},
-            "faults": listing(record({"field": maybe(WORD)} | FAULT), minItems=1),
-            "candidates": listing(WORD),
-        },
+        "kind:kind message:word hint:word? exit faults:[_fault]+ candidates:[word]",
         *(when("kind", kinds, exit={"enum": list(codes)}) for codes, kinds in KINDS.items()),
-        given("kind", ("internal",), {"required": ["log"]}),
-        optional={"log": PATH},
+        given("kind", "internal", {"required": ["log"]}),
+        optional=keys("log:path"),
+        exit={"enum": [code for codes in KINDS for code in codes]},
         said="Why a request was not carried out. `log`, the file with the traceback, comes with `internal`.",
     ),
-}
-
-# ---- events -----------------------------------------------------------------------------------------
-
-CALL: Schema = {"callId": maybe(WORD), "toolName": WORD}
-MESSAGE: Schema = {"inboxId": ORDINAL, "kind": words("steer", "followUp", "stop"), "text": maybe(TEXT)}
-MESSAGE_RULE = when("kind", ("steer", "followUp"), text=TEXT)
-ASKED: Schema = {"kind": WORD, "text": maybe(TEXT)}
-EVENTS: dict[str, Schema] = {
-    "run_started": record(
-        {
-            "pid": ORDINAL,
-            "pidStartTime": COUNT,
-            "wrapperPid": ORDINAL,
-            "pane": maybe(PANE),  # a wrapper also runs outside tmux
-            "window": maybe(WINDOW),
-            "agentVersion": maybe(WORD),
-        },
+    "tool": record(
+        "name label,description:word parameters",
+        name={"type": "string", "pattern": "^[a-z][a-z0-9_]*$"},
+        parameters=record(
+            "type:=object additionalProperties properties:object",
+            additionalProperties={"const": False},
+            said="A JSON Schema.",
+        ),
     ),
-    "assistant_text": record({"text": TEXT}),
-    "thinking": record({"text": TEXT | {"maxLength": 2048}}),
-    "tool_call": record(CALL | {"args": {"type": "object"}}),
-    "tool_result": record(
-        CALL | {"isError": FLAG, "text": TEXT | {"maxLength": 503}, "durationMs": maybe(COUNT)},
-        optional={"summary": WORD | {"description": "Of ls and find: what the whole listing amounts to."}},
+    "child": record(
+        f"name:word runId,sessionId:id {_DELEGATE} exitCode:exit? lines,allMessages:lines "
+        "startedAt,completedAt:milliseconds? timeout:seconds toolCount,fileCount:count "
+        "profileName:word? profileInfo provider,model,thinkingLevel,stopReason:word? errorMessage:text? "
+        "todoTotal,todoCompleted:count?",
+        *_DELEGATE_RULES,
+        profileInfo={"type": ["string", "object", "null"]},
+        said="One task of delegate_to_subagents.",
     ),
-    "usage": ref("usage"),
-    "retry": record(
-        {
-            "attempt": maybe(ORDINAL),
-            "maxAttempts": maybe(ORDINAL),
-            "delayMs": maybe(COUNT),
-            "errorMessage": maybe(TEXT),
-        },
+    "subagent": record("mode:single|parallel status:running|completed|failed runs:[run]+ counts:counts"),
+    "delivery": record("run:run delivered:flag"),
+    "delegate": record(
+        "globalStatus:running|done maxLinesPerWindow:ordinal sessionIds:[id] windows:[child]+"
     ),
-    "human_input": record({"text": TEXT}),
-    "message_sent": record(MESSAGE, MESSAGE_RULE),
-    "turn_end": record({"stopReason": maybe(WORD)}),
-    "settled": record({"aborted": FLAG}, optional={"attended": FLAG}),
-    "needs_input": record(ASKED),
-    "input_given": record(ASKED),
-    "left_behind": ref("leftover"),
-    "queued": record({"position": COUNT}),
-    "resumed": record({}),
-    "stderr": record({"text": TEXT}),
-    "child_exited": record({"exitCode": maybe(EXIT_CODE), "signal": maybe(SIGNAL)}),
+    "retrieved": record(
+        f"sessionId:id taskName:text runCount,maxLines:ordinal {_DELEGATE}", *_DELEGATE_RULES
+    ),
+    "transcript": record("taskName:text messageCount:count exitCode:exit? model:word?"),
+    "profiles": {
+        "anyOf": [
+            record("count", count={"const": 0}),
+            record(
+                "count:ordinal profiles", profiles={"type": "object", "additionalProperties": shape("word")}
+            ),
+        ]
+    },
+    "details": {
+        "type": "object",
+        "properties": keys("run:run runs:[run] counts:counts error:error"),
+        "dependentSchemas": {key: shape(name) for key, name in _TELLING.items()},
+    },
+    "block": record("type:=text text:text"),
+    "progress": record(
+        "type:=progress content:[block] details:details",
+        optional=keys("view:text", view="The same for a screen that has room for it."),
+    ),
+    "answer": record(
+        "content:[block]+ details:details isError:flag",
+        when("isError", "true", details={"required": ["error"]}),
+        when("isError", "false", details=_CARRIED_OUT),
+        optional=keys("type:=result"),
+    ),
+    "snapshot": record(
+        "v:version at:moment scope:word project:path? owner:word? counts:counts runs:[run] usage:usage "
+        "cursor:cursor timedOut:flag"
+    ),
+    "follow": record("v:version type:=run run:run"),
+    "model": record(
+        "id,provider:word name:word? contextWindow,maxTokens:ordinal? reasoning,images:flag?",
+        id="What --model takes.",
+        contextWindow="Tokens.",
+        maxTokens="Of one answer.",
+        said="One model; what its agent does not tell is null.",
+    ),
 }

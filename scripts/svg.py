@@ -11,7 +11,7 @@ from dataclasses import dataclass, replace
 from html import escape
 from typing import TYPE_CHECKING
 
-from tmuxagents.runs.words import columns
+from tmuxagents.text.width import columns
 
 if TYPE_CHECKING:
     from collections.abc import Iterator, Sequence

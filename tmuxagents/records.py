@@ -1,4 +1,4 @@
-"""The vocabulary that all layers share: plain slotted classes and words, no behaviour. Pure.
+"""The vocabulary that all subjects share: words, the forms of ids and names, plain slotted classes. Pure.
 
 Imports nothing at run time: every child has a wrapper, and what this module imports is paid per child.
 """
@@ -9,8 +9,27 @@ TYPE_CHECKING = False
 if TYPE_CHECKING:
     from typing import Any
 
-BATCH, LIVE = "batch", "live"
+NEVER = float("inf")  # a moment that does not come
+_HEX, _LETTERS = "0123456789abcdef", "0123456789abcdefghijklmnopqrstuvwxyz"
+_ID_LENGTH, _LONGEST_NAME = 16, 32
 
+
+def is_run_id(text: str) -> bool:
+    """Say whether a text has the form of a run's id."""
+    return len(text) == _ID_LENGTH and could_begin_run_id(text)
+
+
+def could_begin_run_id(text: str) -> bool:
+    """Say whether a run's id could begin with a text."""
+    return len(text) <= _ID_LENGTH and not text.strip(_HEX)
+
+
+def is_name(text: str) -> bool:
+    """Say whether a text has the form of a name: of a run, a layout, a tmux session or window."""
+    return 0 < len(text) <= _LONGEST_NAME and text[0] in _LETTERS and not text.strip(f"{_LETTERS}_-")
+
+
+BATCH, LIVE = "batch", "live"
 
 QUEUED = "queued"
 RUNNING = "running"

@@ -31,8 +31,10 @@ def folder(given: Given) -> str:
 def flags(given: Given) -> Given:
     """Return the child's command line and its own variables."""
     fields = given["profile"]
+    key = fields.get("apiKey")
+    env = pi_command.AGENT.key_variables(key, None) if key else {}
     args = pi_command.arguments(fields, cwd=given.get("cwd"), agent_dir=given.get("agentDir"))
-    return {"args": args, "env": pi_command.environment(fields)}
+    return {"args": args, "env": env}
 
 
 def tool_conflict(given: Given) -> str:

@@ -21,10 +21,9 @@ GUARDED = (
 def outcome(given_: dict[str, Any]) -> Any:
     fields = given_["profile"]
     try:
-        args = command.arguments(fields, cwd=given_.get("cwd"), agent_dir=given_.get("agentDir"))
+        return command.arguments(fields, cwd=given_.get("cwd"), agent_dir=given_.get("agentDir"))
     except BadRequest as error:
         return f"{error.kind}: {error.message}".removeprefix("bad-profile: ")
-    return {"args": args, "env": command.environment(fields)}
 
 
 def test_the_order_of_all_flags() -> None:
@@ -130,12 +129,12 @@ def test_no_extra_argument_undoes_a_restriction(restriction: dict[str, Any], fla
 def test_without_a_restriction_there_is_nothing_to_guard(argument: str) -> None:
     free: tuple[dict[str, Any], ...] = ({}, {"excludeTools": []}, {"noTools": False})
     for fields in free:
-        assert outcome({"profile": {**fields, "extraArgs": [argument]}})["args"] == [argument]
+        assert outcome({"profile": {**fields, "extraArgs": [argument]}}) == [argument]
 
 
 @pytest.mark.parametrize("argument", ["--toolset", "--tool", "-ts", "--no-tools-x", "x--tools"])
 def test_only_these_flags_are_guarded(argument: str) -> None:
-    assert outcome({"profile": {"noTools": True, "extraArgs": [argument]}})["args"] == [
+    assert outcome({"profile": {"noTools": True, "extraArgs": [argument]}}) == [
         "--no-tools",
         argument,
     ]
@@ -161,7 +160,7 @@ def test_a_null_byte_is_refused_first() -> None:
 
 @pytest.mark.parametrize("argument", ["", "a|b", "a&b", "a$(b)", "a`b`", "a!b", "a\\b", "a b", "--x=y"])
 def test_what_means_nothing_to_anybody_is_passed_on(argument: str) -> None:
-    assert outcome({"profile": {"extraArgs": [argument]}})["args"] == [argument]
+    assert outcome({"profile": {"extraArgs": [argument]}}) == [argument]
 
 
 # --- skills -----------------------------------------------------------------------------------------------
@@ -188,7 +187,7 @@ def test_a_skill_lies_in_the_childs_folder_or_the_agents(
     path: str, cwd: str | None, agent_dir: str | None, *, allowed: bool
 ) -> None:
     given_ = {"profile": {"suggestedSkills": [path]}, "cwd": cwd, "agentDir": agent_dir}
-    expected = {"args": ["--skill", path], "env": {}}
+    expected = ["--skill", path]
     refused = f"Refusing skill path outside allowed directories: {path}"
     assert outcome(given_) == (expected if allowed else refused)
 

@@ -447,7 +447,7 @@ def test_the_table_keeps_the_order_and_every_id_whole() -> None:
     rows = [models.described("z/last-by-name", FULL), models.described("a/first", {"contextWindow": 999})]
     assert models_verb.lines(rows, 80) == [
         "MODEL           CONTEXT  OUTPUT  THINKING  IMAGES  NAME",
-        "z/last-by-name  128K     4K      yes       no      GPT-4o",
+        "z/last-by-name  128k     4.1k    yes       no      GPT-4o",
         "a/first         999      -       -         -       -",
     ]
     assert [line.split()[0] for line in models_verb.lines(rows, 10)] == ["MODEL", "z/last-by-name", "a/first"]

@@ -23,7 +23,7 @@ from tmuxagents.agents.pi import questions
 from tmuxagents.cli.verbs import machine
 from tmuxagents.errors import BadRequest, TmuxAgentsError, Unusable
 from tmuxagents.runs import writing
-from tmuxagents.settings import load
+from tmuxagents.settings import keys, load
 from tmuxagents.system import process_table
 
 if TYPE_CHECKING:
@@ -678,13 +678,13 @@ def test_settings_are_shown_with_their_sources(home: Home) -> None:
     folder.mkdir()
     (folder / "settings.json").write_text('{"subagents": {"timeout": 60, "onEnd": ["evil"]}}')
     (home.agent_dir / "settings.json").write_text('{"subagents": {"timeout": 90, "notify": "off"}}')
-    shown, warnings = load.in_force(home.environment | {"TMUXAGENTS_DRIVER": "live"}, str(home.project))
-    by_key = {row["key"]: (row["value"], row["source"]) for row in shown}
+    settings = load.load(home.environment | {"TMUXAGENTS_DRIVER": "live"}, str(home.project))
+    by_key = {key: (value, source) for key, value, source in keys.rows(settings)}
     assert by_key["timeout"] == (60, "project")
     assert by_key["notify"] == ("off", "global")
     assert by_key["driver"] == ("live", "environment")
     assert by_key["maxRunning"] == (16, "default")
-    (warning,) = warnings
+    (warning,) = settings.warnings
     assert str(folder / "settings.json") in warning
 
 
@@ -692,9 +692,9 @@ def test_a_settings_file_that_others_can_write_is_told_of_and_not_read(home: Hom
     path = home.agent_dir / "settings.json"
     path.write_text('{"subagents": {"timeout": 90}}')
     path.chmod(0o666)
-    shown, warnings = load.in_force(home.environment, None)
-    assert {"key": "timeout", "value": 600, "source": "default"} in shown
-    assert [str(path) in warning for warning in warnings] == [True]
+    settings = load.load(home.environment, None)
+    assert ("timeout", 600, "default") in keys.rows(settings)
+    assert [str(path) in warning for warning in settings.warnings] == [True]
 
 
 def test_the_file_of_the_user_is_not_a_projects_too(home: Home) -> None:

@@ -20,9 +20,13 @@ TYPED = {"type": "bridge_person", "typed": True}
 QUITS = {"type": "bridge_shutdown", "reason": "quit"}
 
 
+def nothing_sent(_number: int) -> None:
+    """Say that no message was sent."""
+
+
 def fed(*lines: dict[str, Any]) -> tuple[PiLiveReader, list[dict[str, Any]]]:
     """Read lines; return the reader and the documents of its events."""
-    reader = PiLiveReader()
+    reader = PiLiveReader(nothing_sent)
     told = [
         event
         for line in lines
@@ -91,8 +95,7 @@ def test_another_session_in_the_same_pi_is_no_leaving(reason: Any) -> None:
 def test_messages_that_were_taken_are_named_by_their_number() -> None:
     odd: list[Any] = [-1, True, "3", None, 2**60]
     asked: list[int] = []
-    reader = PiLiveReader()
-    reader.message = asked.append
+    reader = PiLiveReader(asked.append)
     for number in (0, 3, *odd, 4):
         told = reader.feed(json.dumps({"type": "bridge_taken", "inboxId": number}).encode(), 1.0)
         assert list(told.events) == []
@@ -100,8 +103,8 @@ def test_messages_that_were_taken_are_named_by_their_number() -> None:
 
 
 def test_a_message_that_was_taken_is_told_where_it_was_also_if_a_whole_turn_is_read_at_once() -> None:
-    reader, state = PiLiveReader(), RunState()
-    reader.message = lambda number: message_sent(number, "steer", "and b")
+    reader = PiLiveReader(lambda number: message_sent(number, "steer", "and b"))
+    state = RunState()
     told = [Event("run_started", {})]
     for line in (*TURN, SETTLED, {"type": "bridge_taken", "inboxId": 1}, BEGUN, *TURN, SETTLED):
         told += reader.feed(json.dumps(line, separators=(",", ":")).encode(), 1.0).events
@@ -125,7 +128,7 @@ def test_it_begins_again_and_settles_again() -> None:
 
 
 def test_a_prompt_too_long_to_be_kept_still_is_a_persons() -> None:
-    reader = PiLiveReader()
+    reader = PiLiveReader(nothing_sent)
     head = b'{"type":"bridge_input","text":"' + b"x" * 100
     (event,) = reader.feed_oversized(Oversized(head, b'x"}', 5_000_000), 1.0).events
     assert (event.type, reader.typed) == ("human_input", True)
@@ -135,7 +138,7 @@ def test_a_prompt_too_long_to_be_kept_still_is_a_persons() -> None:
     "line", [b'{"type":"bridge_nothing"}', b'{"type":"bridge_', b'{"type":["bridge_input"]}']
 )
 def test_what_nobody_knows_is_nothing(line: bytes) -> None:
-    assert PiLiveReader().feed(line, 1.0).events in ([], ())
+    assert PiLiveReader(nothing_sent).feed(line, 1.0).events in ([], ())
 
 
 def test_the_command_line_asks_nobody_and_holds_no_text() -> None:
@@ -158,17 +161,15 @@ def test_the_command_line_asks_nobody_and_holds_no_text() -> None:
     assert project[project.index("--name") + 1] == "scout"
 
 
-def test_each_child_has_a_reader_of_its_own_and_nothing_was_sent_to_it_yet() -> None:
-    one, other = LIVE.reader(), LIVE.reader()
-    assert one is not other
-    assert one.message(0) is None
+def test_each_child_has_a_reader_of_its_own() -> None:
+    assert LIVE.reader(nothing_sent) is not LIVE.reader(nothing_sent)
 
 
 def test_of_a_long_line_that_is_no_input_its_ends_are_read_and_nothing_of_one_that_is_gone() -> None:
     long = Oversized(b'{"type":"tool_execution_start","toolCallId":"c","toolName":"read"', b"}", 5_000_000)
-    reader = PiLiveReader()
+    reader = PiLiveReader(nothing_sent)
     assert [event.type for event in reader.feed_oversized(long, 1.0).events] == ["tool_call"]
     assert not reader.typed
-    gone = PiLiveReader()
+    gone = PiLiveReader(nothing_sent)
     gone.gone = True
     assert gone.feed_oversized(long, 1.0).events == ()

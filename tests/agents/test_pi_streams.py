@@ -224,4 +224,4 @@ def test_a_stream_tells_the_same_byte_by_byte_with_any_line_ends(name: str) -> N
 def test_only_streaming_snapshots_are_left_out_of_the_log(name: str) -> None:
     for raw in STREAMS[name].splitlines():
         streaming = json.loads(raw)["type"] in ("message_update", "tool_execution_update")
-        assert raw.startswith(AGENT.snapshots) is streaming
+        assert raw.startswith(AGENT.reader().snapshots) is streaming

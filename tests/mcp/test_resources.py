@@ -44,8 +44,8 @@ def test_a_long_transcript_keeps_its_head_and_its_tail_and_is_inert(home: Home) 
     assert len(text) < resources.MOST_BYTES + 1000
     assert (text.startswith("line 0 "), "line 19999 " in text[-200:], "\x1b" in text) == (True, True, False)
     (told,) = [line for line in text.splitlines() if line.startswith("[...")]
-    kept = sum(line.startswith("line ") for line in text.splitlines())
-    assert told == f"[... {20_000 - kept} lines left out ...]"
+    whole = sum(len(f"line {number} {'y' * 80}\n") for number in range(20_000))
+    assert told == f"[... {whole - len(text) + len(told) + 2} bytes left out ...]"
 
 
 def test_what_is_not_there_is_refused_with_what_there_is(home: Home) -> None:

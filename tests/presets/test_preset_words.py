@@ -123,7 +123,7 @@ def test_the_table_is_as_wide_as_it_may_be_and_obeys_nobody() -> None:
     found.fields["description"] = "a\n\x1b[31mred\x1b[0m   " + "x" * 200
     rows = describe.table([found], 140)
     assert [len(row) for row in rows] == [len(rows[0]), 140]
-    assert "m" * 37 + "..." in rows[1]
+    assert "m" * 39 + "…" in rows[1]
     assert "a redxxx"[:5] in rows[1].replace("  ", " ")
     assert "\x1b" not in rows[1]
 

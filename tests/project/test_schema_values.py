@@ -282,9 +282,9 @@ def test_settled_may_tell_whether_a_person_was_there() -> None:
 
 
 @pytest.mark.parametrize(("codes", "kinds"), schema_shapes.KINDS.items())
-def test_each_kind_of_error_has_its_exit_code(codes: tuple[int, ...], kinds: tuple[str, ...]) -> None:
+def test_each_kind_of_error_has_its_exit_code(codes: tuple[int, ...], kinds: str) -> None:
     example = changed(FILES["error.json"][0], {"error.log": "/state/error.log"})
-    for kind in kinds:
+    for kind in kinds.split("|"):
         for code in (2, 3, 4, 70, 130, 143):
             document = changed(example, {"error.kind": kind, "error.exit": code})
             assert valid("error", document) == (code in codes), (kind, code)
@@ -293,6 +293,6 @@ def test_each_kind_of_error_has_its_exit_code(codes: tuple[int, ...], kinds: tup
 @pytest.mark.parametrize("status", schema_shapes.REASONS)
 def test_each_ending_has_its_reasons(status: str) -> None:
     for owner, reasons in schema_shapes.REASONS.items():
-        for reason in reasons:
+        for reason in reasons.split("|"):
             document = changed(FILES["result.json"][0], {"status": status, "reason": reason})
             assert valid("result", document) == (owner == status), reason

@@ -13,6 +13,8 @@ from tmuxagents.runs.events import Event
 from tmuxagents.runs.lifecycle import RunState
 
 if TYPE_CHECKING:
+    from collections.abc import Iterable
+
     from tmuxagents.records import Verdict
 
 USAGE = {"input": 100, "output": 20, "cacheRead": 0, "cacheWrite": 0, "totalTokens": 120, "cost": 0.25}
@@ -45,6 +47,13 @@ ANSWERED = (STARTED, TEXT, FIGURES, turn("stop"), SETTLED)
 def script(*steps: Event) -> list[Event]:
     """Number and time the steps, from 1 and from 100 s on."""
     return [Event(step.type, dict(step.fields), seq=at + 1, at=100.0 + at) for at, step in enumerate(steps)]
+
+
+def folded(log: Iterable[Event]) -> RunState:
+    state = RunState()
+    for event in log:
+        lifecycle.apply(state, event)
+    return state
 
 
 def fold(*steps: Event) -> RunState:

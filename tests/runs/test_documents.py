@@ -7,10 +7,11 @@ from pathlib import Path
 from typing import TYPE_CHECKING, Any
 
 import pytest
-from hypothesis import example, given
+from hypothesis import given
 from hypothesis import strategies as st
 
 from tests import strategies
+from tests.runs.steps import folded
 from tmuxagents import records
 from tmuxagents.errors import BadRequest, Fault, TmuxAgentsError
 from tmuxagents.records import Exit, Identity, Verdict
@@ -44,7 +45,7 @@ ANSWER = "Sessions are created in src/auth.ts, createSession()."
 
 
 def state(*steps: Event) -> RunState:
-    return lifecycle.fold(
+    return folded(
         Event(step.type, step.fields, seq=number, at=1794996000.141 + number)
         for number, step in enumerate(steps)
     )
@@ -115,7 +116,7 @@ def test_a_long_answer_is_cut_to_whole_characters_and_its_length_is_told() -> No
 
 @given(st.lists(strategies.wild_events, max_size=5))
 def test_a_result_is_always_a_document_that_can_be_written(log: list[Event]) -> None:
-    run = lifecycle.fold([STARTED, *(event for event in log if event.type != "usage")])
+    run = folded([STARTED, *(event for event in log if event.type != "usage")])
     written = json.loads(jsonline.encode(result(run, endings.conclude(run))))
     assert set(written) == set(shown("result"))
 
@@ -222,26 +223,3 @@ def test_an_error_is_as_the_document_shows_it() -> None:
 def test_a_bug_of_ours_names_its_log() -> None:
     document = documents.error(TmuxAgentsError("Something went wrong.", kind="internal"), log="/x.log")
     assert (document["error"]["log"], document["error"]["exit"]) == ("/x.log", 70)
-
-
-# --- texts by their bytes ---
-
-
-@given(st.text(), st.integers(0, 40))
-@example("😀é", 4)
-def test_the_first_bytes_are_as_many_whole_characters_as_fit(text: str, limit: int) -> None:
-    kept = documents.first_bytes(text, limit)
-    assert text.startswith(kept)
-    assert documents.size_of(kept) <= limit
-    following = text[len(kept) : len(kept) + 1]
-    assert not following or documents.size_of(kept + following) > limit
-
-
-@given(st.text())
-def test_the_size_is_that_of_the_file(text: str) -> None:
-    assert documents.size_of(text) == len(text.encode("utf-8"))
-
-
-def test_half_a_character_is_no_fault() -> None:
-    assert documents.size_of("a\ud800") == 2
-    assert documents.first_bytes("a\ud800bcd", 3) == "a?b"

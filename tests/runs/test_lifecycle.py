@@ -24,6 +24,7 @@ from tests.runs.steps import (
     TEXT,
     WARNED,
     fold,
+    folded,
     script,
     seen,
     told,
@@ -229,7 +230,7 @@ def test_an_unknown_event_changes_no_phase_and_is_no_fault(steps: tuple[Event, .
 @given(wild_logs)
 @example(script(STARTED, events.usage({"cost": 0.5}), events.usage({"cost": 10**400})))
 def test_no_log_is_ever_refused(log: list[Event]) -> None:
-    state = lifecycle.fold(log)
+    state = folded(log)
     how = endings.conclude(state)
     assert how.status in records.ENDED
     ending = state.exit or Exit(0)
@@ -247,12 +248,12 @@ def test_a_log_folded_in_pieces_is_the_log_folded_whole(log: list[Event], data: 
             event = events.decode(line)
             assert event is not None
             lifecycle.apply(state, event)
-    assert seen(state) == seen(lifecycle.fold(log))
+    assert seen(state) == seen(folded(log))
 
 
 @given(whole_logs, st.lists(strategies.wild_events, max_size=6))
 def test_an_ended_child_never_goes_back(log: list[Event], later: list[Event]) -> None:
-    state = lifecycle.fold([*log, *script(events.child_exited(3, None))])
+    state = folded([*log, *script(events.child_exited(3, None))])
     if state.phase != lifecycle.EXITED:  # a log without a start: nothing began, so nothing ended
         assert state.started_at is None
         return
@@ -306,7 +307,7 @@ def test_the_totals_hold_what_a_result_can_hold(key: str, figures: list[Any], to
 
 
 def test_what_is_left_behind_is_a_list_of_bounded_facts() -> None:
-    state = lifecycle.fold([STARTED, EXITED])
+    state = folded([STARTED, EXITED])
     for number in range(3000):
         fields = {"pid": number, "comm": "c" * 5000, "why": ["x"] * 5000}
         lifecycle.apply(state, Event("left_behind", fields))

@@ -11,8 +11,9 @@ from hypothesis import strategies as st
 from tests import strategies
 from tests.agents import pi_lines
 from tests.agents.pi_lines import HELLO
+from tests.runs.steps import folded
 from tmuxagents.registry import sessions
-from tmuxagents.runs import conversation, events, lifecycle
+from tmuxagents.runs import conversation, events
 from tmuxagents.runs.conversation import ASSISTANT, RESULT, USER, Message, Told
 from tmuxagents.runs.events import Event
 from tmuxagents.tools import retrieval
@@ -56,7 +57,7 @@ def test_an_answer_is_one_message_also_where_its_usage_comes_behind_its_results(
         (ASSISTANT, "Done.", 0),
         (ASSISTANT, "", 0),
     ]
-    assert lifecycle.fold([*log, *again]).message_count == len(said(*log, *again))
+    assert folded([*log, *again]).message_count == len(said(*log, *again))
 
 
 def test_a_message_is_a_prompt_an_answer_or_a_result() -> None:
@@ -113,7 +114,7 @@ def test_an_answer_whose_end_is_missing_is_one(log: list[Event], messages: list[
 @pytest.mark.parametrize("name", ["text", "tools", "badtool", "err500"])
 def test_messages_are_counted_like_everywhere_else(name: str) -> None:
     log = pi_lines.play(pi_lines.STREAMS[name].splitlines()).events
-    assert len(said(*log)) == lifecycle.fold([events.run_started({}), *log]).message_count
+    assert len(said(*log)) == folded([events.run_started({}), *log]).message_count
 
 
 def test_five_hundred_messages_are_told_the_latest() -> None:
@@ -253,11 +254,6 @@ def test_the_oldest_sessions_are_forgotten() -> None:
 def test_a_session_that_works_is_never_forgotten() -> None:
     assert ids(retrieval.remembered(known("LoLo"), 2)) == ["0", "2"]
     assert ids(retrieval.remembered(known("LLL"), 2)) == ["0", "1", "2"]
-
-
-def test_ten_runs_of_a_session_are_told_the_latest() -> None:
-    runs = [run(error=str(number)) for number in range(12)]
-    assert [each.error_message for each in retrieval.remembered_runs(runs)] == [str(n) for n in range(2, 12)]
 
 
 def test_of_what_says_too_much_the_latest_is_told() -> None:

@@ -8,10 +8,10 @@ import pytest
 from hypothesis import given
 from hypothesis import strategies as st
 
-from tests.runs.steps import ANSWERED, STARTED, TEXT, fold, told, whole_logs
+from tests.runs.steps import ANSWERED, STARTED, TEXT, fold, folded, told, whole_logs
 from tmuxagents import records
 from tmuxagents.records import Facts
-from tmuxagents.runs import endings, lifecycle
+from tmuxagents.runs import endings
 
 if TYPE_CHECKING:
     from tmuxagents.runs.events import Event
@@ -112,6 +112,6 @@ def test_a_result_with_odd_fields_is_taken_as_far_as_it_goes() -> None:
 def test_a_recorded_ending_stays_whatever_events_say(
     log: list[Event], presence: str, *, started: bool
 ) -> None:
-    standing = endings.state_of(facts(presence, started=started, result=RECORDED), lifecycle.fold(log))
+    standing = endings.state_of(facts(presence, started=started, result=RECORDED), folded(log))
     assert standing.verdict is not None
     assert told(standing.verdict) == AS_RECORDED

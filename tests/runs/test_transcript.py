@@ -14,6 +14,7 @@ from tmuxagents.records import Verdict
 from tmuxagents.runs import events, narration
 from tmuxagents.runs.events import Event
 from tmuxagents.runs.narration import Line, Narrator
+from tmuxagents.text.width import columns
 
 META = {
     "runId": "01a1ee15069b4c1f",
@@ -219,10 +220,6 @@ def test_the_last_line(verdict: Verdict, lasted: float, kind: str, words: str) -
 )
 def test_the_title_is_one_line_without_controls_and_marks(activity: str, title: str) -> None:
     assert narration.title(activity) == b"\x1b]2;" + title.encode() + b"\x07"
-
-
-def columns(words: str) -> int:
-    return sum(2 if unicodedata.east_asian_width(sign) in "WF" else 1 for sign in words)
 
 
 @given(strategies.rough_text)

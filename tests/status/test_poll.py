@@ -620,7 +620,7 @@ def test_a_locked_registry_is_not_waited_for_long(home: Home, monkeypatch: pytes
     monkeypatch.setattr(lookup, "PATIENCE_S", 0.1)
     new = home.run("x")  # to be written down, which cannot be done now
     caller = lookup.Caller(home.environment, str(home.project))
-    ids, warnings = lookup.consult(caller, lambda book: [row.run_id for row in book.open_rows()])
+    ids, warnings = lookup.with_registry(caller, lambda book: [row.run_id for row in book.open_rows()])
     assert set(ids) == {live.run_id, new.run_id}
     assert warnings == ["the registry is not used (database is locked); the run directories are read instead"]
     holder.close()
@@ -670,14 +670,14 @@ def test_a_reference_is_an_id_a_name_its_beginning_or_the_last_run(home: Home, t
 
 def found(reference: str, caller: lookup.Caller) -> str | None:
     try:
-        return os.path.basename(lookup.find(reference, caller))
+        return os.path.basename(lookup.find_run(reference, caller))
     except NoSuchRun:
         return None
 
 
 def refusal(reference: str, caller: lookup.Caller) -> tuple[str, list[str]]:
     with pytest.raises(NoSuchRun) as raised:
-        lookup.find(reference, caller)
+        lookup.find_run(reference, caller)
     return raised.value.kind, raised.value.candidates
 
 

@@ -18,7 +18,7 @@ from tmuxagents.registry import database, learn, lookup
 from tmuxagents.registry.database import Scope
 from tmuxagents.runs import directory, events, inspect, marks, writing
 from tmuxagents.runs.conclude import conclude
-from tmuxagents.status.show import Asked
+from tmuxagents.status.show import Query
 from tmuxagents.status.snapshot import look
 from tmuxagents.system import process
 
@@ -60,7 +60,7 @@ def lying(text: str) -> str:
     return json.dumps(told)
 
 
-def seen(run: inspect.Run) -> dict[str, Any]:
+def seen(run: inspect.RunView) -> dict[str, Any]:
     return {**run.document(0.0), "elapsedSeconds": 0, "does": run.activity, "seq": run.state.seq}
 
 
@@ -297,7 +297,7 @@ def test_whatever_lies_in_the_registry_the_answer_is_the_same(home: Home, live: 
     keep(home, live, text)
     told(live, events.assistant_text("two"))
     caller = lookup.Caller(home.environment, str(home.project))
-    (shown,) = look(caller, Asked(Scope("all"))).shown
+    (shown,) = look(caller, Query(Scope("all"))).shown
     whole = inspect.inspect(path(live)).document(0.0)
     assert {**shown.run, "elapsedSeconds": 0} == {**whole, "elapsedSeconds": 0}
 

@@ -47,7 +47,6 @@ TEXT = '{"subagents": {"timeout": 5}}'
 )
 def test_the_state_directory(environment: dict[str, str], expected: str) -> None:
     assert places.home(environment) == expected
-    assert places.runs(environment) == f"{expected}/runs"
 
 
 def test_a_relative_state_directory_is_made_absolute(tmp_path: Path, monkeypatch: pytest.MonkeyPatch) -> None:
@@ -227,42 +226,42 @@ def own(tmp_path: Path) -> Path:
 @pytest.mark.parametrize("mode", [0o600, 0o644, 0o444, 0o755])
 def test_what_only_we_can_write_is_read(own: Path, mode: int) -> None:
     own.chmod(mode)
-    assert places.read_own(str(own)) == TEXT
+    assert places.read_named(str(own)).text == TEXT
 
 
 @pytest.mark.parametrize("mode", [0o602, 0o666, 0o646, 0o777])
 def test_what_others_can_write_is_not(own: Path, mode: int) -> None:
     own.chmod(mode)
-    assert places.read_own(str(own)) is None
+    assert places.read_named(str(own)).text is None
 
 
 @pytest.mark.parametrize("mode", [0o777, 0o707])
 def test_a_file_in_a_folder_that_others_can_write_is_not_read(own: Path, mode: int) -> None:
     own.parent.chmod(mode)  # others can put another file of ours in its place, or take it away
-    assert places.read_own(str(own)) is None
+    assert places.read_named(str(own)).text is None
 
 
 def test_a_link_to_what_is_ours_is_read(own: Path) -> None:
     link = own.with_name("linked.json")
     link.symlink_to(own)
-    assert places.read_own(str(link)) == TEXT
+    assert places.read_named(str(link)).text == TEXT
     own.chmod(0o666)
-    assert places.read_own(str(link)) is None
+    assert places.read_named(str(link)).text is None
 
 
 def test_text_that_is_no_utf_8_is_read_all_the_same(own: Path) -> None:
     own.write_bytes(b'{"a": "\xff"}')
-    assert places.read_own(str(own)) == '{"a": "\N{REPLACEMENT CHARACTER}"}'
+    assert places.read_named(str(own)).text == '{"a": "\N{REPLACEMENT CHARACTER}"}'
 
 
 def test_the_largest_file_is_read_whole_and_a_larger_one_not_at_all(own: Path) -> None:
     most = 1024 * 1024
     own.write_text("x" * most)
-    assert places.read_own(str(own)) == "x" * most
+    assert places.read_named(str(own)).text == "x" * most
     own.write_text("x" * (most + 1))
-    assert places.read_own(str(own)) is None
+    assert places.read_named(str(own)).text is None
     os.truncate(own, 200 * most)
-    assert apart(lambda: places.read_own(str(own)), 2) is None
+    assert apart(lambda: places.read_named(str(own)).text, 2) is None
 
 
 def test_what_is_no_file_is_nothing_and_blocks_nobody(tmp_path: Path) -> None:
@@ -270,9 +269,9 @@ def test_what_is_no_file_is_nothing_and_blocks_nobody(tmp_path: Path) -> None:
     (tmp_path / "dangling").symlink_to("nowhere")
     (tmp_path / "round").symlink_to("round")
     for path in ("fifo", "dangling", "round", "missing", ".", "missing/settings.json"):
-        assert apart(lambda path=path: places.read_own(str(tmp_path / path)), 2) is None, path  # type: ignore[misc]
+        assert apart(lambda path=path: places.read_named(str(tmp_path / path)).text, 2) is None, path  # type: ignore[misc]
     for device in ("/dev/zero", "/dev/null", "/dev/tty"):
-        assert apart(lambda device=device: places.read_own(device), 2) is None, device  # type: ignore[misc]
+        assert apart(lambda device=device: places.read_named(device).text, 2) is None, device  # type: ignore[misc]
 
 
 @pytest.mark.parametrize("device", ["/dev/ptmx", "/dev/null", "/dev/tty"])
@@ -317,7 +316,7 @@ def test_what_cannot_be_read_is_nothing(own: Path) -> None:
     def act() -> str | None:
         if os.getuid() == 0:
             os.setuid(NOBODY)
-        return places.read_own(str(own))
+        return places.read_named(str(own)).text
 
     assert apart(act) is None
 
@@ -326,31 +325,31 @@ if os.getuid() == 0:  # only root can make files of another user
 
     def test_a_file_of_another_user_is_not_read(own: Path) -> None:
         os.chown(own, NOBODY, NOBODY)
-        assert places.read_own(str(own)) is None
+        assert places.read_named(str(own)).text is None
 
     def test_a_file_in_a_folder_of_another_user_is_not_read(own: Path) -> None:
         os.chown(own.parent, NOBODY, NOBODY)
-        assert places.read_own(str(own)) is None
+        assert places.read_named(str(own)).text is None
 
     @pytest.mark.parametrize("mode", [0o620, 0o664, 0o660])
     def test_what_another_group_can_write_is_not_read(own: Path, mode: int) -> None:
         own.chmod(mode)
         os.chown(own, 0, NOBODY)
-        assert places.read_own(str(own)) is None
+        assert places.read_named(str(own)).text is None
         os.chown(own, 0, 0)  # root's own group has nobody else in it
-        assert places.read_own(str(own)) == TEXT
+        assert places.read_named(str(own)).text == TEXT
 
     def test_a_folder_that_another_group_can_write_is_not_believed(own: Path) -> None:
         own.parent.chmod(0o775)
         os.chown(own.parent, 0, NOBODY)
-        assert places.read_own(str(own)) is None
+        assert places.read_named(str(own)).text is None
         os.chown(own.parent, 0, 0)
-        assert places.read_own(str(own)) == TEXT
+        assert places.read_named(str(own)).text == TEXT
 
     def test_a_group_without_a_name_is_nobodys_own(own: Path) -> None:
         own.chmod(0o664)
         os.chown(own, 0, 3_999_999)
-        assert places.read_own(str(own)) is None
+        assert places.read_named(str(own)).text is None
 
     def test_a_file_of_root_is_read_by_all(tmp_path: Path) -> None:
         def act() -> str | None:
@@ -361,6 +360,6 @@ if os.getuid() == 0:  # only root can make files of another user
             (tmp_path / "settings.json").chmod(0o644)
             os.chroot(tmp_path)
             os.setuid(NOBODY)
-            return places.read_own("/settings.json")
+            return places.read_named("/settings.json").text
 
         assert apart(act) == TEXT

@@ -179,3 +179,43 @@ def test_cut(raw: str, width: int, shown: str) -> None:
 @given(st.text(max_size=20), st.integers(0, 12))
 def test_nothing_is_longer_than_it_is_cut_to(raw: str, width: int) -> None:
     assert len(safe.cut(raw, width)) <= width
+
+
+# --- texts by their bytes ---
+
+
+@given(st.text(), st.integers(0, 40))
+@example("😀é", 4)
+def test_the_first_bytes_are_as_many_whole_characters_as_fit(text: str, limit: int) -> None:
+    kept = safe.first_bytes(text, limit)
+    assert text.startswith(kept)
+    assert safe.size_of(kept) <= limit
+    following = text[len(kept) : len(kept) + 1]
+    assert not following or safe.size_of(kept + following) > limit
+
+
+@given(st.text())
+def test_the_size_is_that_of_the_file(text: str) -> None:
+    assert safe.size_of(text) == len(text.encode("utf-8"))
+
+
+def test_half_a_character_is_no_fault() -> None:
+    assert safe.size_of("a\ud800") == 2
+    assert safe.first_bytes("a\ud800bcd", 3) == "a?b"
+
+
+@given(st.text(), st.integers(0, 40), st.integers(1, 9))
+@example("a" * 400, 8, 1)
+def test_head_and_tail_are_the_ends_of_a_text_of_any_length(text: str, limit: int, piece: int) -> None:
+    whole = text.encode()
+    pieces = [whole[at : at + piece] for at in range(0, len(whole), piece)]
+    found = safe.head_and_tail(pieces, limit, ", elsewhere")
+    assert found == safe.head_and_tail([whole], limit, ", elsewhere")
+    if len(whole) <= limit:
+        assert found == text
+        return
+    parts = re.fullmatch(r"(.*?)\n\[\.\.\. (\d+) bytes left out, elsewhere \.\.\.\]\n(.*)", found, re.DOTALL)
+    assert parts is not None
+    head, told, tail = parts.groups()
+    assert (text.startswith(head), text.endswith(tail)) == (True, True)
+    assert len((head + tail).encode()) == len(whole) - int(told) <= limit

@@ -12,20 +12,12 @@ if TYPE_CHECKING:
     from collections.abc import Iterator
     from pathlib import Path
 
-from tests.tmux.worlds import Fake, Real, World, end_server
+from tests.tmux.worlds import Real, end_server
 
 
 @pytest.fixture(autouse=True)
 def views_look_often(monkeypatch: pytest.MonkeyPatch) -> None:
     monkeypatch.setattr(clients, "_LOOK_S", 1)
-
-
-@pytest.fixture(params=[Real, Fake], ids=["real", "fake"])
-def world(request: pytest.FixtureRequest, tmp_path: Path) -> Iterator[World]:
-    made: World = request.param(tmp_path)
-    made.start()
-    yield made
-    made.close_all()
 
 
 @pytest.fixture

@@ -69,7 +69,7 @@ def test_how_many_processes_each_call_is(real: Real, nowhere: str, counted: Call
         (2, real.tmux.status.declare),
         (1, real.tmux.status.declare),
         (2, partial(real.tmux.status.push, {"status": "x", "running": "1"})),
-        (1, partial(real.tmux.windows.kill, opened.window, run_id)),
+        (1, partial(real.tmux.windows.close_pane, opened.pane, run_id)),
         (0, partial(tmux.listening, real.socket)),
         (0, partial(tmux.caller, {"TMUX": f"{real.socket},{real.pid},0"})),
     ]

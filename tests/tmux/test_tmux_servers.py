@@ -42,7 +42,7 @@ def test_the_last_window_may_close_while_another_opens(nowhere: str) -> None:
     run_id = new_run()
     opened = ours.windows.open(an_order(run_id), home())
     for _ in range(20):
-        assert ours.windows.kill(opened.window, run_id)  # and with it session and server
+        assert ours.windows.close_pane(opened.pane, run_id)  # and with it session and server
         run_id = new_run()
         opened = ours.windows.open(an_order(run_id), home())
         assert ours.windows.find(run_id) is not None
@@ -64,7 +64,7 @@ def test_a_stopped_server_is_unanswered_in_time_and_what_it_does_later_does_no_h
         partial(real.tmux.windows.find, run_id),
         real.tmux.windows.all,
         partial(real.tmux.windows.set_state, opened.window, run_id, "completed"),
-        partial(real.tmux.windows.kill, opened.window, late),
+        partial(real.tmux.windows.close_ended, opened.window, late),
         real.tmux.identity,
         real.tmux.clients.all,
         partial(real.tmux.clients.show, "/dev/pts/0", "@0", session="$0", run_id=run_id),
@@ -162,7 +162,7 @@ def test_a_persons_settings_do_not_reach_our_windows(
     ours = tmux.Tmux(nowhere)
     runs = [new_run() for _ in range(3)]
     opened = [ours.windows.open(an_order(run), home(own=True)) for run in runs]
-    assert ours.windows.kill(opened[1].window, runs[1])
+    assert ours.windows.close_pane(opened[1].pane, runs[1])
     time.sleep(0.3)
     for run, window in ((runs[0], opened[0]), (runs[2], opened[2])):
         found = ours.windows.find(run)
@@ -198,7 +198,7 @@ def test_what_a_person_has_set_is_as_it_was(real: Real) -> None:
         real.tmux.windows.arm_close(opened.window, run_id, 300)
         real.tmux.clients.show(person, opened.window, session=opened.session, run_id=run_id)
         real.tmux.clients.back(person)
-        real.tmux.windows.kill(opened.window, run_id)
+        real.tmux.windows.close_pane(opened.pane, run_id)
     assert everything() == before
     real.tmux.status.declare()
     real.tmux.status.push({"status": "x"})

@@ -1,4 +1,4 @@
-"""The worlds that a tmux test stands in: a private server with people before it, or the fake.
+"""The worlds that a tmux test stands in: a private server with people before it.
 
 Private sockets only. A stopped server costs its callers 5 s each, so those wait side by side.
 """
@@ -13,7 +13,6 @@ import time
 from pathlib import Path
 from typing import TYPE_CHECKING, Any
 
-from tests.fakes import tmux as fakes
 from tests.harness import TmuxServer, eventually, shows_messages
 from tests.terminal import Terminal
 from tmuxagents import tmux
@@ -44,7 +43,7 @@ def home(*, owner: str = OWNER, **more: Any) -> tmux.Home:
 
 
 class Real:
-    """A private server with a person's session and terminals before it; the fake has the same verbs."""
+    """A private server with a person's session and terminals before it."""
 
     def __init__(self, folder: Path) -> None:
         self._server = TmuxServer(folder)
@@ -151,16 +150,6 @@ class Real:
             screen.close()
         end_server(self.socket)  # also one that a test began
         self._server.__exit__()
-
-
-class Fake(fakes.World):
-    def __init__(self, _folder: Path) -> None:
-        super().__init__()
-        self.tmux: Any = fakes.Tmux(self)
-        self.shows_messages = False
-
-
-World = Real | Fake
 
 
 def end_server(path: str) -> None:

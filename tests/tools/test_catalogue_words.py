@@ -9,7 +9,7 @@ import pytest
 
 from tests.schema_examples import FILES, VALIDATORS
 from tmuxagents.errors import BadRequest, Fault, NoSuchRun
-from tmuxagents.runs.words import Shown
+from tmuxagents.runs.words import SnapshotRow
 from tmuxagents.tools import answers as words
 from tmuxagents.tools.progress import DEBOUNCE_S, LEAST_S, Pace
 
@@ -26,9 +26,9 @@ def ended(status: str = "completed", reason: str = "done", **changes: Any) -> di
     return run(**{**whole, **changes})
 
 
-def shown(**changes: Any) -> Shown:
+def shown(**changes: Any) -> SnapshotRow:
     document = run(**changes)
-    return Shown(document, ID[:8], activity=document["activity"])
+    return SnapshotRow(document, ID[:8], activity=document["activity"])
 
 
 # --- documents --------------------------------------------------------------------------------------------

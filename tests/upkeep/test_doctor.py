@@ -119,7 +119,7 @@ def test_a_warning_is_not_broken_and_says_what_to_do(machine: Machine) -> None:
     assert done.returncode == 0
     (line,) = [line for line in done.stdout.splitlines() if " fd: " in line]
     assert line.startswith(
-        f"warning  fd: {machine.bin}/fd is 8.6.0, too old for pi's tool find. To do: install fd"
+        f"warning  fd: {machine.bin}/fd is 8.6.0, too old for pi's tool find. Fix: install fd"
     )
 
 
@@ -129,7 +129,7 @@ def test_what_is_broken_is_exit_1_and_everything_else_is_looked_at(machine: Mach
     broken = [line for line in done.stdout.splitlines() if line.startswith("broken")]
     what = "broken   agent: The agent pi is not installed: there is no /nonexistent/pi."
     to_do = "install it, or name its program in TMUXAGENTS_PI or agents.pi.command"
-    assert broken == [f"{what} To do: {to_do}"]
+    assert broken == [f"{what} Fix: {to_do}"]
     assert "processes: " in done.stdout
 
 
@@ -238,7 +238,7 @@ def test_a_sandbox_is_told_with_both_paths_to_allow(machine: Machine, tmux_serve
 
     def act() -> dict[str, Any]:
         become_somebody()
-        (check,) = upkeep_machine.access(case)
+        check = upkeep_machine.access(case)
         return check.document()
 
     check = apart(act)
@@ -269,7 +269,7 @@ def test_a_file_system_without_a_write_ahead_log_works_with_a_warning(
     machine: Machine, monkeypatch: pytest.MonkeyPatch
 ) -> None:
     monkeypatch.setattr(upkeep_machine, "has_wal", lambda _: False)
-    (check,) = upkeep_machine.state(machine.case())
+    check = upkeep_machine.state(machine.case())
     assert check.state == checks.WARNING
 
 
@@ -280,7 +280,7 @@ def test_a_full_disk_is_broken(machine: Machine) -> None:
     def act() -> dict[str, Any]:
         mount_privately()
         mount_tmpfs(machine.home.state, "512k")
-        (check,) = upkeep_machine.disk(case)
+        check = upkeep_machine.disk(case)
         return check.document()
 
     assert apart(act)["state"] == "broken"
@@ -290,7 +290,7 @@ def test_where_a_task_cannot_be_hidden_from_ps_that_is_a_warning(machine: Machin
     def act() -> dict[str, Any]:
         become_somebody()
         set_dumpable(dumpable=False)
-        (check,) = upkeep_machine.proc(machine.case())
+        check = upkeep_machine.proc(machine.case())
         return check.document()
 
     check = apart(act)
@@ -351,7 +351,7 @@ def test_node_is_looked_at_where_the_agent_takes_it_from_path(machine: Machine) 
     (machine.bin / "node").unlink()
     variables = without_tmux(machine)
     check = machine.only("node", **variables)
-    assert (check["state"], "there is none on PATH" in check["message"]) == ("broken", True)
+    assert (check["state"], "Not on PATH" in check["message"]) == ("broken", True)
     pi.write_text("#!/bin/sh\n")
     assert machine.only("node", **variables)["state"] == "ok"
 
@@ -393,7 +393,7 @@ def test_presets_that_are_broken_or_hide_others_are_told(machine: Machine) -> No
     assert f"hides {own}/wide.md and allows more tools" in wide["message"]
     hidden = [check["message"] for check in found if "is hidden by" in check["message"]]
     assert f"scout: {own}/scout.md is hidden by {project}/scout.md" in hidden
-    assert words["ok"].startswith("2 can be named")
+    assert words["ok"].startswith("2 in ")
 
 
 def test_keys_that_others_can_read_are_told_with_the_command_that_helps(machine: Machine) -> None:
@@ -463,7 +463,7 @@ def test_a_live_run_without_a_watcher_is_told(machine: Machine) -> None:
     machine.home.run("begin\nsleep 60").start()  # its wrapper starts one
     pid, _ = eventually(machine.home.watcher)
     check = machine.only("watcher")
-    assert (check["state"], check["message"]) == ("ok", f"it is there, pid {pid}")
+    assert (check["state"], check["message"]) == ("ok", f"running, pid {pid}")
     assert machine.only("runs")["message"] == "none is lost (live: 2)"
 
 

@@ -8,7 +8,7 @@ import pytest
 from hypothesis import given
 from hypothesis import strategies as st
 
-from tmuxagents.runs import words as run_words
+from tmuxagents.text.width import columns, fit
 from tmuxagents.views import screen, top, top_rows
 from tmuxagents.views.lines import TEXT, TOOL, Row
 from tmuxagents.views.top import Board, View
@@ -49,7 +49,7 @@ def drawn(view: View, *entries: Entry, width: int = 80, height: int = 24, **boar
         "".join(text for _, text in line) for line in view.draw(Board(entries, at=NOW, **told), width, height)
     ]
     assert len(lines) == height
-    assert max(map(run_words.columns, lines)) <= width
+    assert max(map(columns, lines)) <= width
     return [line.rstrip() for line in lines]
 
 
@@ -61,9 +61,9 @@ def test_a_small_terminal_shows_what_matters_of_each_run() -> None:
     screen = drawn(View(), entry(2, lines=lines), entry(1, name=None, lastEventAt=958.0), elsewhere=3)
     assert screen[:4] == [
         "bg: 1 running / 1 total  /home/dev/app, 3 more elsewhere",
-        "  NAME      STATUS   TIME      TOKENS  COST    ACTIVITY",
-        "> run-2     running  60s/600s  3.2k    $0.012  → edit → a.ts (1 edit) +2/-1",
-        "  00000001  running  60s/600s  3.2k    $0.012  quiet 42 s  Reading a.ts",
+        "  NAME      STATUS   TIME      TOKENS  COST     ACTIVITY",
+        "> run-2     running  60s/600s  3.2k    $0.0123  → edit → a.ts (1 edit) +2/-1",
+        "  00000001  running  60s/600s  3.2k    $0.0123  quiet 42 s  Reading a.ts",
     ]
     assert screen[-6:] == [
         "─" * 80,
@@ -86,7 +86,7 @@ def test_a_small_terminal_shows_what_matters_of_each_run() -> None:
 def test_a_narrow_one_says_the_more_important_and_says_it_whole(width: int, words: str) -> None:
     screen = drawn(View(), entry(), width=width)
     assert screen[-1] == words
-    assert all(run_words.columns(line) <= width for line in screen)
+    assert all(columns(line) <= width for line in screen)
     figures = {"TOKENS", "COST"} & set(screen[1].split())
     assert figures == ({"TOKENS", "COST"} if width == 60 else set())
 
@@ -131,21 +131,6 @@ def test_figures_that_no_run_has_take_no_room_on_a_small_terminal() -> None:
     assert "TOKENS" in drawn(View(), entry(usage=none), entry(2))[1]
 
 
-@pytest.mark.parametrize(
-    ("count", "words"),
-    [(0, "-"), (999, "999"), (1000, "1.0k"), (34_540, "34.5k"), (340_000, "340k"), (2e6, "2.0M")],
-)
-def test_tokens_are_short(count: float, words: str) -> None:
-    assert top_rows.tokens(int(count)) == words
-
-
-@pytest.mark.parametrize(
-    ("dollars", "words"), [(0, "-"), (0.0009, "$0.001"), (0.1, "$0.10"), (12.345, "$12.35")]
-)
-def test_money_is_the_more_exact_the_less_it_is(dollars: float, words: str) -> None:
-    assert top_rows.money(dollars) == words
-
-
 def test_nothing_to_show_says_what_to_do() -> None:
     view = View()
     assert drawn(view)[2] == "No run is live. a shows those that have ended, too."
@@ -164,7 +149,7 @@ def test_a_terminal_that_is_too_small_is_told_so(size: tuple[int, int]) -> None:
 def test_no_screen_is_ever_larger_than_the_terminal(
     width: int, height: int, count: int, name: str, words: str
 ) -> None:
-    lines = (Row(run_words.fit(words.replace("\n", " "), 300), TOOL),)
+    lines = (Row(fit(words.replace("\n", " "), 300), TOOL),)
     entries = [entry(number, name=name, activity=words, task=words, lines=lines) for number in range(count)]
     view = View()
     for key in ("", "end", "s", "x", "/", "z"):

@@ -41,7 +41,6 @@ class Ear:
             reader=AGENT.reader(),
             recorder=self.recorder,
             guards=Guards(started_at=NOW, timeout_s=600, debounce_s=30, loop_count=0),
-            snapshots=AGENT.snapshots,
             looped=lambda _cause, _now: None,
         )
         self.at = NOW

@@ -144,7 +144,7 @@ def test_a_child_gets_what_the_launcher_hands_over(home: Home) -> None:
     launcher = handover.Launcher(str(run.folder))
     run.start({"HANDED": "no", "SERVERS": "own"})
     launcher.hand_over(handed(home))
-    assert launcher.is_taken(20)
+    assert handover.answered([launcher], 20)
     launcher.close()
     assert run.wait()["status"] == "completed"
     seen = json.loads(Path(f"{home.record}.echo").read_text())
@@ -162,7 +162,7 @@ def test_a_large_environment_arrives_whole(home: Home) -> None:
     run.start()
     many = {**handed(home).environment, **{f"V{n}": "x" * 1000 for n in range(500)}}
     launcher.hand_over(handed(home, environment=many))
-    assert launcher.is_taken(20)
+    assert handover.answered([launcher], 20)
     launcher.close()
     run.wait()
     seen = json.loads(Path(f"{home.record}.echo").read_text())["environment"]
@@ -174,7 +174,7 @@ def test_a_replaced_working_directory_starts_nothing(home: Home) -> None:
     launcher = handover.Launcher(str(run.folder))
     run.start()
     launcher.hand_over(handed(home, working_directory=[1, 1]))
-    assert launcher.is_taken(20)
+    assert handover.answered([launcher], 20)
     launcher.close()
     result = run.wait()
     assert (result["reason"], result["errorMessage"]) == ("spawn", "The working directory changed.")
@@ -251,7 +251,7 @@ def test_stop_while_the_wrapper_is_just_taking_the_run_reaches_it(home: Home) ->
         stopping = pool.submit(stop, [str(run.folder)])
         wait([stopping], 0.5)  # it has looked by then, and found nobody to ask
         launcher.hand_over(handed(home))
-        assert launcher.is_taken(20)
+        assert handover.answered([launcher], 20)
         launcher.close()
         (stopped,) = stopping.result(30)
     assert (stopped.standing.status, (run.result() or {})["reason"]) == ("aborted", "stopped")

@@ -19,13 +19,16 @@ if TYPE_CHECKING:
         model: str | None  # what the child says it uses
         error_message: str | None  # of its last answer
         left_out: bool  # an answer was too long to be kept whole
-        late_at: float  # when it was last heard of what may have been said a moment before; monotonic
+        snapshots: tuple[bytes, ...]  # beginnings of lines that are streaming snapshots: not logged
 
         def feed(self, line: bytes, now: float) -> Reading:
             """Read one line; `now` is monotonic."""
 
         def feed_oversized(self, line: Oversized, now: float) -> Reading:
             """Read what is left of a line that was too long to keep."""
+
+        def note_late(self, now: float) -> None:
+            """Take note that what is read at this moment may have been said a moment before; monotonic."""
 
     class LiveReader(Reader, Protocol):
         """Reads what the bridge in a live child says."""
@@ -36,7 +39,6 @@ if TYPE_CHECKING:
         left: bool  # a person has pressed a key that leaves the child
         asks: tuple[str, str | None] | None  # kind and words of a question that waits for a person
         settlings: int  # how often it has settled
-        message: Callable[[int], Event | None]  # what was sent to it under this number; set by who sends
 
     class Live(Protocol):
         """How one brand of child is run live: on the terminal of its window, with a bridge in it."""
@@ -48,8 +50,31 @@ if TYPE_CHECKING:
         def arguments(self, meta: Mapping[str, Any], run_dir: str) -> list[str]:
             """Return what stands behind the program on its command line."""
 
-        def reader(self) -> LiveReader:
-            """Return a reader for one child."""
+        def reader(self, sent: Callable[[int], Event | None]) -> LiveReader:
+            """Return a reader for one child. `sent` returns the message that has a number."""
+
+    class Questions(Protocol):
+        """What one brand of agent is asked about itself, and how its answers read."""
+
+        FILES: tuple[str, ...]  # of its folder: when one changes, it is asked again
+        QUIET: dict[str, str]  # the variables with which it is asked
+        VERSION: tuple[str, ...]  # arguments; those of the models come with a REQUEST on stdin
+        MODELS: tuple[str, ...]
+        REQUEST: bytes
+        LISTING: tuple[str, ...]  # the older way to ask for models
+        OLDEST: tuple[int, ...]  # the oldest version that is supported
+
+        def version(self, text: bytes) -> str | None:
+            """Return the version that it told."""
+
+        def is_old(self, release: str) -> bool:
+            """Say whether a version is older than the oldest that is supported."""
+
+        def models(self, line: bytes) -> list[dict[str, Any]] | None:
+            """Return the models of an answer; None where it is none."""
+
+        def listing(self, text: bytes) -> list[dict[str, Any]] | None:
+            """Return the models of a listing; None where it is none."""
 
     class Agent(Protocol):
         """One brand of child: how to call it, and how to read it."""
@@ -67,10 +92,6 @@ if TYPE_CHECKING:
             """The environment variable that names another program."""
 
         @property
-        def snapshots(self) -> tuple[bytes, ...]:
-            """Beginnings of lines that are streaming snapshots: not logged."""
-
-        @property
         def tools(self) -> Sequence[str]:
             """The tools that it has by itself, in its order."""
 
@@ -82,6 +103,9 @@ if TYPE_CHECKING:
 
         def environment(self, agent_dir: str, meta: Mapping[str, Any]) -> Mapping[str, str]:
             """Return the variables that this brand needs besides those of every child."""
+
+        def questions(self) -> Questions:
+            """Return what it is asked about itself; imported then, because no wrapper needs it."""
 
         def reader(self) -> Reader:
             """Return a reader for one child."""

@@ -10,7 +10,6 @@ from __future__ import annotations
 
 import contextlib
 import hashlib
-import importlib
 import json
 import os
 import time
@@ -28,7 +27,7 @@ if TYPE_CHECKING:
     from collections.abc import Mapping, Sequence
     from typing import Any
 
-    from tmuxagents.agents.base import Agent
+    from tmuxagents.agents.base import Agent, Questions
     from tmuxagents.settings.keys import Settings
 
 MEMORY = "agents.json"
@@ -75,7 +74,7 @@ def command(name: str, environment: Mapping[str, str], settings: Settings) -> li
 def known(name: str, environment: Mapping[str, str], settings: Settings, *, refresh: bool = False) -> Known:
     """Return what is known of an agent; ask it if its files have changed since."""
     words = command(name, environment, settings)
-    about = _questions(name)
+    about = _agent(name).questions()
     agent_dir = files.agent_dir(environment)
     home = files.own_home(environment)
     watched = [word for word in words if word.startswith("/")]
@@ -100,11 +99,6 @@ def _agent(name: str) -> Agent:
         message = f'Unknown agent: "{name[:40]}". Available agents: {", ".join(AGENTS)}'
         raise BadRequest(message, kind="unknown-agent", field="agent", candidates=list(AGENTS))
     return agent
-
-
-def _questions(name: str) -> Any:
-    """Return what a brand is asked; beside the adapter, because no wrapper needs it."""
-    return importlib.import_module(f"tmuxagents.agents.{name}.questions")
 
 
 def _key(name: str, words: list[str], agent_dir: str, environment: Mapping[str, str]) -> str:
@@ -142,7 +136,7 @@ def _ask(agent: Agent, words: list[str], environment: Mapping[str, str], agent_d
     from tmuxagents.runs import leftovers  # noqa: PLC0415  (only where the memory does not know)
     from tmuxagents.runs.leftovers import Whose  # noqa: PLC0415
 
-    about = _questions(agent.name)
+    about = agent.questions()
     mark = f"question-{identity.secret()}"
     own = {**agent.environment(agent_dir, {}), **about.QUIET}
     surroundings = environments.of_child(environment, run_id=mark, agent=own)
@@ -168,7 +162,7 @@ def _ask(agent: Agent, words: list[str], environment: Mapping[str, str], agent_d
     return {"version": version, "models": models, "warnings": warnings}
 
 
-def _warnings(name: str, about: Any, version: str | None, *, silent: bool) -> list[str]:
+def _warnings(name: str, about: Questions, version: str | None, *, silent: bool) -> list[str]:
     oldest = ".".join(map(str, about.OLDEST))
     found = []
     if version is None:

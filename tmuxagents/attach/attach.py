@@ -13,6 +13,7 @@ from tmuxagents import tmux
 from tmuxagents.attach import where
 from tmuxagents.attach.rules import OUT, Trail, parse_trail
 from tmuxagents.errors import BadRequest, NoSuchRun, NotPossible, Unusable
+from tmuxagents.records import is_run_id
 from tmuxagents.registry import lookup
 from tmuxagents.runs import output
 from tmuxagents.runs.inspect import inspect
@@ -27,11 +28,10 @@ if TYPE_CHECKING:
 
     from tmuxagents.attach.where import Target
     from tmuxagents.registry.lookup import Caller
-    from tmuxagents.status.snapshot import Look
+    from tmuxagents.status.snapshot import Snapshot
     from tmuxagents.tmux.sessions import Session
 
 _PANE = re.compile("%[0-9]+")
-_ID = re.compile("[0-9a-f]{16}")
 
 
 class Seat:
@@ -47,7 +47,7 @@ class Seat:
     @property
     def run_id(self) -> str | None:
         """Return the run that it shows."""
-        return self.client.run_id if _ID.fullmatch(self.client.run_id) else None
+        return self.client.run_id if is_run_id(self.client.run_id) else None
 
     @property
     def trail(self) -> Trail:
@@ -108,7 +108,7 @@ def _client(server: tmux.Tmux, environment: Mapping[str, str]) -> tmux.Client | 
 # --- which run --------------------------------------------------------------------------------------------
 
 
-def live_runs(caller: Caller) -> Look:
+def live_runs(caller: Caller) -> Snapshot:
     """Return the live runs of the caller's scope; raise where there is none."""
     found = look(caller, poll.asked_by(caller, ()))
     if found.shown:
@@ -120,7 +120,7 @@ def live_runs(caller: Caller) -> Look:
     raise NoSuchRun("No run is live here.", kind="unknown-run", hint=hint)
 
 
-def ambiguous(found: Look) -> NoSuchRun:
+def ambiguous(found: Snapshot) -> NoSuchRun:
     """Return the error for who does not say which of several runs is meant, and cannot be asked."""
     ids = [str(shown.run["runId"]) for shown in found.shown]
     hint = f"name one: tmuxagents attach {found.shown[0].short}"

@@ -21,8 +21,8 @@ if TYPE_CHECKING:
     from tmuxagents.attach.attach import Viewer
     from tmuxagents.attach.where import Target
     from tmuxagents.registry.lookup import Caller
-    from tmuxagents.runs.inspect import Run
-    from tmuxagents.status.snapshot import Look
+    from tmuxagents.runs.inspect import RunView
+    from tmuxagents.status.snapshot import Snapshot
     from tmuxagents.tmux.choosing import Choosing
 
 _PAUSE_S = 0.15
@@ -30,7 +30,7 @@ _SLOW_AFTER_S = 60.0  # somebody who has left it open costs next to nothing
 _SLOW_PAUSE_S = 1.0
 
 
-def asked(found: Look, environment: Mapping[str, str], terminal: str | None) -> Choosing | None:
+def asked(found: Snapshot, environment: Mapping[str, str], terminal: str | None) -> Choosing | None:
     """Ask in the pane that this is called in; None where that cannot be, or a run has no window there."""
     pane = environment.get("TMUX_PANE")
     try:
@@ -61,7 +61,7 @@ def wait(choosing: Choosing) -> str | None:
 _NEWEST = 30  # runs among which failed ones are looked for
 
 
-def next_run(caller: Caller, viewer: Viewer) -> tuple[Run, Target]:
+def next_run(caller: Caller, viewer: Viewer) -> tuple[RunView, Target]:
     """Return the next run that needs somebody: those that failed, those that wait, those that work.
 
     Round and round, each kind in order of creation. One whose window cannot be reached is passed over.
@@ -100,7 +100,7 @@ def _order(caller: Caller) -> list[rules.Key]:
 def _failed(caller: Caller) -> list[rules.Key]:
     """Return those that have failed, to be asked for after a look: that has found out who has by now."""
     scope = poll.asked_by(caller, ()).scope
-    newest, _ = lookup.consult(caller, lambda book: book.rows(scope, limit=_NEWEST))
+    newest, _ = lookup.with_registry(caller, lambda book: book.rows(scope, limit=_NEWEST))
     return [(rules.FAILED, row.created_at, row.run_id) for row in newest if row.status == FAILED]
 
 

@@ -13,7 +13,7 @@ from tmuxagents.text import safe
 
 TYPE_CHECKING = False
 if TYPE_CHECKING:
-    from tmuxagents.runs.inspect import Run
+    from tmuxagents.runs.inspect import RunView
 
 
 class Target:
@@ -27,7 +27,7 @@ class Target:
         self.window = window
 
 
-def find_window(run: Run) -> tuple[Target | None, list[str]]:
+def find_window(run: RunView) -> tuple[Target | None, list[str]]:
     """Return where a run's window is, None where it has gone with its run, and warnings for people.
 
     A live run whose window cannot be reached is an error.
@@ -40,7 +40,7 @@ def find_window(run: Run) -> tuple[Target | None, list[str]]:
         return None, [why.message] if isinstance(why, tmux.Unanswered) else []
 
 
-def _find(run: Run) -> Target:
+def _find(run: RunView) -> Target:
     life, recorded = _recorded(run)
     server = tmux.Tmux(life.socket)
     try:
@@ -55,7 +55,7 @@ def _find(run: Run) -> Target:
     return Target(server, life, window)
 
 
-def _recorded(run: Run) -> tuple[tmux.Server, str]:
+def _recorded(run: RunView) -> tuple[tmux.Server, str]:
     """Return the server and the window that the run's wrapper wrote down."""
     if run.standing.foreign:
         host = safe.line(str((run.wrapper or {}).get("host")))
@@ -75,12 +75,12 @@ def _recorded(run: Run) -> tuple[tmux.Server, str]:
     return tmux.Server(tmux.Tmux(socket).socket, pid, started), window
 
 
-def _closed(run: Run, why: str) -> NotPossible:
+def _closed(run: RunView, why: str) -> NotPossible:
     hint = f"tmuxagents transcript -f {_short(run)} shows what it does"
     return NotPossible(f"{_out(run)}: {why}.", kind="no-window", hint=hint)
 
 
-def _out_of_reach(run: Run, life: tmux.Server, *, taken: bool = False) -> TmuxAgentsError:
+def _out_of_reach(run: RunView, life: tmux.Server, *, taken: bool = False) -> TmuxAgentsError:
     """Return the error for a server that is not at its socket: it has ended, or only the socket has gone."""
     if not life.lives:
         return _closed(run, "its tmux server has ended")
@@ -93,13 +93,13 @@ def _out_of_reach(run: Run, life: tmux.Server, *, taken: bool = False) -> TmuxAg
     return Unusable(f"{_out(run)}: {why}.", kind="tmux-unreachable", hint=hint)
 
 
-def _out(run: Run) -> str:
+def _out(run: RunView) -> str:
     return f"Run {_short(run)} is {run.standing.status}, its window cannot be reached"
 
 
-def _short(run: Run) -> str:
+def _short(run: RunView) -> str:
     return words.short_id(run.run_id, ())
 
 
-def _attach(run: Run) -> str:
+def _attach(run: RunView) -> str:
     return f"tmuxagents attach {_short(run)}"

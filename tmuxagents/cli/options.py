@@ -7,7 +7,7 @@ import os
 import click
 
 from tmuxagents import records
-from tmuxagents.cli import calling, group, printing
+from tmuxagents.cli import group, printing
 from tmuxagents.errors import BadRequest
 from tmuxagents.launch.launch import Launcher
 from tmuxagents.launch.plan import LaunchRequest
@@ -70,7 +70,7 @@ def launcher(*, project_presets: bool = True) -> Launcher:
             printing.lines(["starting…"], printing.ERR)
 
     return Launcher(
-        calling.caller(),
+        lookup.here(),
         dict(os.environ),
         socket=group.socket(),
         project_presets=project_presets,
@@ -80,7 +80,7 @@ def launcher(*, project_presets: bool = True) -> Launcher:
 
 def here() -> str:
     """Return where the caller stands."""
-    folder = calling.folder()
+    folder = lookup.folder()
     if folder is None:
         message = "The folder that you stand in was removed."
         raise BadRequest(message, kind="bad-cwd", hint="cd somewhere else")
@@ -103,7 +103,7 @@ def request(by: Launcher, task: str, *, base: str | None = None, mode: str, **wa
         owner=by.caller.owner,
         timeout=wanted["timeout"],
         files=_file_specs(wanted["files"], cwd),
-        after=[os.path.basename(lookup.find(run, by.caller)) for run in wanted["after"]],
+        after=[os.path.basename(lookup.find_run(run, by.caller)) for run in wanted["after"]],
         allow_outside=wanted["allow_outside"],
         keep_background=wanted["keep_background"],
         driver=driver(live=wanted.get("live")),

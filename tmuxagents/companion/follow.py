@@ -16,7 +16,7 @@ from tmuxagents.registry import lookup
 from tmuxagents.registry.database import Scope
 from tmuxagents.runs import words
 from tmuxagents.status import poll
-from tmuxagents.status.show import DOCUMENTS, Asked, show
+from tmuxagents.status.show import DOCUMENTS, Query, show
 from tmuxagents.status.snapshot import look_in
 from tmuxagents.status.wait import Waiting
 from tmuxagents.system import watcher_lock
@@ -30,7 +30,7 @@ if TYPE_CHECKING:
 
     from tmuxagents.registry.database import Registry
     from tmuxagents.registry.lookup import Caller
-    from tmuxagents.status.snapshot import Look
+    from tmuxagents.status.snapshot import Snapshot
     from tmuxagents.system.lifeline import Lifeline
 
 LAUNCHED, CHANGED = "pi-subagents:bg-run", "pi-subagents:bg-update"
@@ -190,9 +190,9 @@ class Companion:
 
     # --- looked at ----------------------------------------------------------------------------------------
 
-    def _look(self, *, nudged: bool) -> Look:
+    def _look(self, *, nudged: bool) -> Snapshot:
         """Look once, and tell what is new; who was asked by the parent has an answer in any case."""
-        found, _ = lookup.consult(self._caller, self._ask)
+        found, _ = lookup.with_registry(self._caller, self._ask)
         if found.leaves_work():
             watcher_lock.ensure(self._caller.home)
         total = found.counts["total"]
@@ -206,7 +206,7 @@ class Companion:
             self._tell({"v": 1, "status": status, "counts": found.counts, **line})
         return found
 
-    def _ask(self, book: Registry) -> Look:
+    def _ask(self, book: Registry) -> Snapshot:
         found = look_in(book, self._caller, self._asked)
         rows = {row.run_id: row for row in book.rows(self._asked.scope, limit=_NEWEST)}
         recent = [row.run_id for row in rows.values() if row.created_at >= self._since]
@@ -221,7 +221,7 @@ class Companion:
         show(found, self._caller, book, news, known_rows=rows.values())
         return found
 
-    def _is_news(self, found: Look, run_id: str) -> bool:
+    def _is_news(self, found: Snapshot, run_id: str) -> bool:
         row = found.rows[run_id]
         return self._memory.is_news(run_id, row.status, settled=row.settled)
 
@@ -237,7 +237,7 @@ def _pause(waiting: Waiting, until: float, parent: Lifeline) -> bool:
     return False
 
 
-def _round(found: Look) -> float:
+def _round(found: Snapshot) -> float:
     """Return when to look again, whatever happens."""
     if not found.active:
         return math.inf
@@ -246,7 +246,7 @@ def _round(found: Look) -> float:
     return ROUND_S if unsteady else LONG_ROUND_S
 
 
-def everything(caller: Caller) -> Asked:
+def everything(caller: Caller) -> Query:
     """Return all runs that are the session's, whatever launched them, those that have ended, too."""
     own = poll.background(caller).scope
-    return Asked(Scope(own.kind, own.key, also=own.also), active=False)
+    return Query(Scope(own.kind, own.key, also=own.also), active=False)

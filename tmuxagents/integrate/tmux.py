@@ -96,18 +96,12 @@ def _sockets(
     environment: Mapping[str, str], settings: Settings, socket: str | None, *, uninstall: bool
 ) -> tuple[list[str], bool]:
     """Return the servers that are meant, and whether it is certain that they are."""
-    folder = tmux.socket_folder(environment)
-    inside = tmux.caller(environment)
-    wanted = {
-        place.FLAG: socket,
-        place.ENVIRONMENT: environment.get("TMUXAGENTS_SOCKET"),
-        place.SETTING: settings.tmux_socket,
-    }
-    here = inside.server.socket if inside and inside.lives else None
-    chosen = place.choose(wanted, folder=folder, caller=here, caller_lives=here is not None)
-    usual = [f"{folder}/{_TMUXS_OWN}", f"{folder}/{place.OWN}"]
-    if chosen.source in wanted:
+    chosen, inside = tmux.choose_place(environment, flag=socket, setting=settings.tmux_socket)
+    if chosen.source in (place.FLAG, place.ENVIRONMENT, place.SETTING):
         return [chosen.socket], True
+    here = inside.server.socket if inside and inside.lives else None
+    folder = tmux.socket_folder(environment)
+    usual = [f"{folder}/{_TMUXS_OWN}", f"{folder}/{place.OWN}"]
     if here is None:
         return usual, False
     return ([here, *(path for path in usual if path != here)] if uninstall else [here]), not uninstall

@@ -25,7 +25,7 @@ if TYPE_CHECKING:
     from collections.abc import Callable, Sequence
 
     from tmuxagents.runs.endings import Cause
-    from tmuxagents.runs.inspect import Run
+    from tmuxagents.runs.inspect import RunView
 
 ANSWER_LIMIT_S = 30.0
 SLOW_AFTER_S = 2.0
@@ -39,7 +39,7 @@ class Launched:
 
     __slots__ = ("run", "session", "warnings", "window")
 
-    def __init__(self, run: Run, *, session: str, window: str, warnings: list[str]) -> None:
+    def __init__(self, run: RunView, *, session: str, window: str, warnings: list[str]) -> None:
         self.run = run
         self.session = session
         self.window = window
@@ -145,7 +145,7 @@ class Arrival:
         self._correct(run)
         return Launched(run, session=where.session_name, window=where.window, warnings=self.warnings)
 
-    def _correct(self, run: Run) -> None:
+    def _correct(self, run: RunView) -> None:
         """Let the window say so where the run waits for a slot against all expectation, or does not."""
         shown, state = self.opened.state, run.standing.status
         windows = tmux.Tmux(self.opened.server.socket).windows

@@ -25,7 +25,7 @@ if TYPE_CHECKING:
     from tmuxagents.launch.plan import LaunchRequest
     from tmuxagents.registry.database import Registry, Row
     from tmuxagents.registry.lookup import Caller
-    from tmuxagents.runs.inspect import Run
+    from tmuxagents.runs.inspect import RunView
     from tmuxagents.settings.keys import Settings
     from tmuxagents.tmux.place import Place
 
@@ -79,7 +79,7 @@ def _check_locks(caller: Caller) -> None:
     """Refuse a disk without locks, before there is a run on it that nobody could conclude."""
     if not os.path.exists(database.path_of(caller.home)):
         # Who makes the registry tries the locks; each launch makes it where there is none.
-        lookup.consult(caller, lambda _: None)
+        lookup.with_registry(caller, lambda _: None)
 
 
 def _check_tmux(caller: Caller, place: Place, environment: Mapping[str, str]) -> None:
@@ -134,7 +134,7 @@ def keep_name(caller: Caller, request: LaunchRequest, name: object) -> list[str]
         return []
     request.name = name
     try:
-        lookup.consult(caller, lambda book: refuse_namesake(book, caller, request))
+        lookup.with_registry(caller, lambda book: refuse_namesake(book, caller, request))
     except BadRequest:
         request.name = None
         return [f"another live run has the name {name} by now: this one has none"]
@@ -149,7 +149,7 @@ def claim_name(caller: Caller, request: LaunchRequest, made: Row) -> None:
     have gone or begun.
     """
     until = time.monotonic() + _PATIENCE_S
-    while lookup.consult(caller, lambda book: _has_rival(book, caller, request, made))[0]:
+    while lookup.with_registry(caller, lambda book: _has_rival(book, caller, request, made))[0]:
         if time.monotonic() > until:
             raise _taken(request)
         time.sleep(_AGAIN_S)
@@ -184,7 +184,7 @@ def _taken(request: LaunchRequest) -> BadRequest:
     return BadRequest(message, kind="bad-argument", hint=hint, field="name")
 
 
-def _live(row: Row, caller: Caller, book: Registry) -> Run | None:
+def _live(row: Row, caller: Caller, book: Registry) -> RunView | None:
     run_dir = f"{caller.runs}/{row.run_id}"
     if row.concluded or not os.path.isdir(run_dir):
         return None

@@ -76,10 +76,6 @@ class Launcher:
         body = jsonline.encode({name: getattr(handed, name) for name in Handed.__slots__})
         self._rest = memoryview(len(body).to_bytes(_LENGTH, "big") + body)
 
-    def is_taken(self, limit_s: float) -> bool:
-        """Wait for the answer; say whether it came in time. Can be asked again."""
-        return bool(answered([self], limit_s))
-
     def register(self, poll: select.poll) -> None:
         """Have a poll() end when there is an answer, or room for more of what is laid down."""
         poll.register(self._answer, select.POLLIN)

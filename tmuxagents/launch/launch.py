@@ -35,7 +35,6 @@ if TYPE_CHECKING:
     from tmuxagents.registry.lookup import Caller
     from tmuxagents.runs.endings import Cause
     from tmuxagents.settings.keys import Settings
-    from tmuxagents.tmux.place import Place
 
 _BOOT = f"{os.path.dirname(os.path.dirname(os.path.abspath(__file__)))}/_wrap.py"
 _CURRENT = "current"  # the setting tmux.session: windows go where the caller is
@@ -60,25 +59,10 @@ class Launcher:
         self._own: set[str] = set()  # the runs that were launched here: a call's tasks know of one another
         self.slow = slow  # called when a wrapper takes its time
         self._leave: Leave | None = None  # of a child that may launch children
-        self._socket = socket
-        self.place, self._inside = self._choose_place()
+        self.place, inside = tmux.choose_place(environment, flag=socket, setting=self.settings.tmux_socket)
+        self._inside = inside if inside is not None and inside.lives else None
         self.preparing = Preparing(caller, environment, self.settings, project_presets=project_presets)
         self.warnings = [*self.settings.warnings, *([self.place.warning] if self.place.warning else [])]
-
-    def _choose_place(self) -> tuple[Place, tmux.Caller | None]:
-        inside = tmux.caller(self.environment)
-        wanted = {
-            place.FLAG: self._socket,
-            place.ENVIRONMENT: self.environment.get("TMUXAGENTS_SOCKET"),
-            place.SETTING: self.settings.tmux_socket,
-        }
-        chosen = place.choose(
-            wanted,
-            folder=tmux.socket_folder(self.environment),
-            caller=inside.server.socket if inside else None,
-            caller_lives=inside is not None and inside.lives,
-        )
-        return chosen, inside if inside is not None and inside.lives else None
 
     def launch(self, request: LaunchRequest) -> Launched:
         """Launch a run and return when its wrapper has it; raise where nothing could be started."""
@@ -99,7 +83,9 @@ class Launcher:
             prepared = self.preparing.prepare(request)
             self._complete(prepared, call)
             if request.name is not None:
-                lookup.consult(self.caller, lambda book: checks.refuse_namesake(book, self.caller, request))
+                lookup.with_registry(
+                    self.caller, lambda book: checks.refuse_namesake(book, self.caller, request)
+                )
         return prepared
 
     @contextlib.contextmanager
@@ -159,7 +145,7 @@ class Launcher:
         """Make a run that has ended before it had a window; return its directory."""
         run_dir = self._make(prepared)
         conclude(run_dir, cause=cause, never_came=cause.message)
-        lookup.consult(self.caller, lambda book: book.save(filter(None, [learn.row_of(run_dir)])))
+        lookup.with_registry(self.caller, lambda book: book.save(filter(None, [learn.row_of(run_dir)])))
         return run_dir
 
     def _make(self, prepared: Prepared) -> str:
@@ -208,7 +194,7 @@ class Launcher:
             self._own.add(own)
             return checks.count(book, self.caller, request.cwd, besides=self._own)
 
-        working, warnings = lookup.consult(self.caller, ask)
+        working, warnings = lookup.with_registry(self.caller, ask)
         if working:
             runs = "run already works" if working == 1 else "runs already work"
             warnings.append(f"{working} live {runs} in this directory")

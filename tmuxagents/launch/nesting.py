@@ -11,7 +11,7 @@ import os
 
 from tmuxagents import records
 from tmuxagents.errors import BadRequest
-from tmuxagents.registry.lookup import is_run_id
+from tmuxagents.records import is_run_id
 from tmuxagents.runs import directory, writing
 from tmuxagents.runs.events import is_figure
 from tmuxagents.system import process

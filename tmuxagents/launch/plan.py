@@ -7,8 +7,7 @@ Pure.
 
 from __future__ import annotations
 
-import re
-
+from tmuxagents import records
 from tmuxagents.errors import BadRequest, Fault
 from tmuxagents.presets import fields
 from tmuxagents.records import BATCH
@@ -24,8 +23,7 @@ if TYPE_CHECKING:
     from tmuxagents.presets.preset import Preset
     from tmuxagents.runs.prompt import FileSpec
 
-_NAME = re.compile("[a-z0-9][a-z0-9_-]{0,31}")
-_LIKE_AN_ID = re.compile("[0-9a-f]{4,16}")
+_SHORTEST_ID = 4  # so much of the beginning of an id names its run
 DEFAULT_AGENT = "pi"
 DEFAULT_TIMEOUT_S = 600.0
 ARTIFACTS = {
@@ -224,7 +222,7 @@ def _cwd_faults(cwd: str) -> Iterator[tuple[Fault, str | None]]:
 
 def is_name(name: str) -> bool:
     """Say whether a run can be called so."""
-    return _NAME.fullmatch(name) is not None and _LIKE_AN_ID.fullmatch(name) is None
+    return records.is_name(name) and not (len(name) >= _SHORTEST_ID and records.could_begin_run_id(name))
 
 
 def _name_faults(name: str | None) -> Iterator[tuple[Fault, str | None]]:

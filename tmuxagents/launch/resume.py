@@ -33,7 +33,7 @@ if TYPE_CHECKING:
     from tmuxagents.launch.arrival import Launched
     from tmuxagents.launch.launch import Launcher
     from tmuxagents.presets.preset import Preset
-    from tmuxagents.runs.inspect import Run
+    from tmuxagents.runs.inspect import RunView
     from tmuxagents.runs.prompt import FileSpec
     from tmuxagents.runs.seal import Plan
     from tmuxagents.settings.keys import Settings
@@ -257,7 +257,7 @@ _FILES = (
 )
 
 
-def launched_with(run: Run) -> Plan:
+def launched_with(run: RunView) -> Plan:
     """Return what a run was launched with; raise NotPossible if its seal and its directory differ in that."""
     plan = seal.plan_of(run.run_dir)
     if plan.changed:

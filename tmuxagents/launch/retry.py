@@ -19,7 +19,7 @@ if TYPE_CHECKING:
     from tmuxagents.launch.arrival import Launched
     from tmuxagents.launch.launch import Launcher
     from tmuxagents.registry.lookup import Caller
-    from tmuxagents.runs.inspect import Run
+    from tmuxagents.runs.inspect import RunView
 
 
 def retry(
@@ -52,7 +52,7 @@ def retry(
 
 
 def _request(
-    run: Run, caller: Caller, *, model: str | None, timeout: float | None, driver: str | None
+    run: RunView, caller: Caller, *, model: str | None, timeout: float | None, driver: str | None
 ) -> LaunchRequest:
     """Return the request for it."""
     meta = run.meta

@@ -7,8 +7,7 @@ import difflib
 from tmuxagents.errors import BadConfig, BadRequest
 from tmuxagents.layouts import layout
 from tmuxagents.layouts.layout import Layout
-from tmuxagents.runs import words
-from tmuxagents.text import safe
+from tmuxagents.text import safe, width
 
 TYPE_CHECKING = False
 if TYPE_CHECKING:
@@ -76,17 +75,12 @@ class Shelf:
 
 
 _HEADER = ("NAME", "SOURCE", "DESCRIPTION")
-_GAP = "  "
 
 
-def table(found: Sequence[Layout], width: int) -> list[str]:
+def table(found: Sequence[Layout], columns: int) -> list[str]:
     """Return the lines of the table."""
-    rows = [_HEADER, *((one.name, _source(one), one.description or "-") for one in found)]
-    widths = [max(words.columns(row[number]) for row in rows) for number in range(2)]
-    room = max(1, width - sum(widths) - 2 * len(_GAP))
-    return [
-        f"{row[0]:<{widths[0]}}{_GAP}{row[1]:<{widths[1]}}{_GAP}{words.fit(row[2], room)}" for row in rows
-    ]
+    rows = ((one.name, _source(one), one.description or "-") for one in found)
+    return width.table([_HEADER, *rows], columns)
 
 
 def _source(one: Layout) -> str:

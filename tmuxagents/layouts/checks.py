@@ -11,6 +11,7 @@ import re
 
 from tmuxagents.errors import Fault
 from tmuxagents.launch import tasks
+from tmuxagents.records import is_name
 from tmuxagents.text import safe
 
 TYPE_CHECKING = False
@@ -25,9 +26,7 @@ if TYPE_CHECKING:
 OURS = "x-tmuxagents"
 VERSION = 1
 _BAD = "bad-layout"
-_NAME = re.compile(r"[a-z0-9][a-z0-9_-]{0,31}")
 _OPTION = re.compile(r"@?[a-z][a-z0-9_-]{0,63}")
-_REFERENCE = re.compile(r"@last|[a-z0-9][a-z0-9_-]{0,31}")
 _LONGEST_COMMAND = 4000
 _EMPTY_PANES = (None, "blank", "pane")  # tmuxp's words for a pane with a shell and nothing else
 # What runs commands, or lets tmux run them: in a project's file it is refused wherever it stands.
@@ -135,7 +134,7 @@ class Checks:
         """Return the name of a session or window: to tmux a name is code."""
         if value is None:
             return otherwise
-        if isinstance(value, str) and _NAME.fullmatch(value):
+        if isinstance(value, str) and is_name(value):
             return value
         self.fault(
             place,
@@ -165,7 +164,7 @@ class Checks:
         """Return what a run is called by."""
         if value is None:
             return None
-        if isinstance(value, str) and _REFERENCE.fullmatch(value):
+        if isinstance(value, str) and (value == "@last" or is_name(value)):
             return value
         self.fault(place, "this must be newest, or the name or id of a run, in quotes")
         return None

@@ -106,7 +106,7 @@ def newest(caller: Caller) -> str | None:
     def ask(book: Registry) -> str | None:
         return next((row.run_id for row in book.rows(scope, limit=1)), None)
 
-    return lookup.consult(caller, ask)[0]
+    return lookup.with_registry(caller, ask)[0]
 
 
 def follow(caller: Caller, begin: Callable[[str | None], None]) -> NoReturn:

@@ -7,8 +7,6 @@ Pure.
 
 from __future__ import annotations
 
-import re
-
 from tmuxagents.errors import BadConfig, Fault
 from tmuxagents.layouts.checks import Checks
 from tmuxagents.text import safe, yaml
@@ -23,7 +21,6 @@ SOURCES = (SHIPPED, GLOBAL, PROJECT)  # the later ones come first
 TOP, TRANSCRIPT = "top", "transcript"
 NEWEST = "newest"
 PANE, WINDOW = "pane", "window"  # what there is one of for each live run
-NAME = re.compile(r"[a-z0-9][a-z0-9_-]{0,31}")
 BAD = "bad-layout"
 _DEEPEST = 6  # a list of commands, in a pane, in a list, in a window, in a list, in the whole
 _LONGEST_LINE = 160

@@ -16,6 +16,7 @@ from tmuxagents.layouts.catalogue import Bad, Shelf
 from tmuxagents.layouts.layout import NEWEST, TOP
 from tmuxagents.presets import disk
 from tmuxagents.presets.disk import Refused
+from tmuxagents.records import is_name
 from tmuxagents.system import places, shipped
 from tmuxagents.tmux import place, sessions
 
@@ -25,7 +26,6 @@ if TYPE_CHECKING:
 
     from tmuxagents.layouts.layout import Layout, Pane, Window
     from tmuxagents.registry.lookup import Caller
-    from tmuxagents.settings.keys import Settings
     from tmuxagents.tmux.place import Place
 
 _SELF = (sys.executable, "-P", "-m", "tmuxagents")
@@ -36,22 +36,6 @@ _OURS = "TMUXAGENTS_"
 _NOT_PASSED = ("RUN", "CHILD", "ROLE", "NESTING", "ROOT", "SOCKET", "OWNER")
 
 
-def where(environment: Mapping[str, str], settings: Settings, socket: str | None) -> Place:
-    """Return the server on which layouts are opened: the one on which runs get their windows."""
-    inside = tmux.caller(environment)
-    wanted = {
-        place.FLAG: socket,
-        place.ENVIRONMENT: environment.get("TMUXAGENTS_SOCKET"),
-        place.SETTING: settings.tmux_socket,
-    }
-    return place.choose(
-        wanted,
-        folder=tmux.socket_folder(environment),
-        caller=inside.server.socket if inside else None,
-        caller_lives=inside is not None and inside.lives,
-    )
-
-
 def survey(caller: Caller, environment: Mapping[str, str]) -> Shelf:
     """Read all layouts that can be named here."""
     return Shelf(_parsed(file) for file in read_all(caller.project, environment))
@@ -59,7 +43,7 @@ def survey(caller: Caller, environment: Mapping[str, str]) -> Shelf:
 
 def _parsed(file: File) -> Layout | Bad:
     try:
-        if not layout.NAME.fullmatch(file.name):
+        if not is_name(file.name):
             why = "a layout is called by up to 32 of the letters a-z, 0-9, - and _"
             raise layout.bad(file.path, [Fault(layout.BAD, f"{file.path}: {why}.")])
         if file.refused is not None:

@@ -2,7 +2,6 @@
 
 from __future__ import annotations
 
-import collections
 import os
 
 from tmuxagents import records
@@ -17,12 +16,12 @@ from tmuxagents.text import jsonline, safe
 
 TYPE_CHECKING = False
 if TYPE_CHECKING:
-    from collections.abc import Iterable, Iterator, Mapping
+    from collections.abc import Iterator, Mapping
     from typing import Any
 
     from tmuxagents.registry.database import Row
     from tmuxagents.registry.lookup import Caller
-    from tmuxagents.runs.inspect import Run
+    from tmuxagents.runs.inspect import RunView
 
 SCHEME = "tmuxagents://runs/"
 MOST_RUNS = 20
@@ -34,7 +33,7 @@ def listed(caller: Caller, environment: Mapping[str, str]) -> list[dict[str, Any
     """Return what there is of the caller's latest runs, the newest first."""
     nesting.check(environment, caller.runs)
     scope = poll.asked_by(caller, ()).scope
-    rows, _ = lookup.consult(caller, lambda book: list(book.rows(scope, limit=MOST_RUNS)))
+    rows, _ = lookup.with_registry(caller, lambda book: list(book.rows(scope, limit=MOST_RUNS)))
     return [entry for row in rows for entry in _entries(row)]
 
 
@@ -59,41 +58,22 @@ def read(address: str, caller: Caller, environment: Mapping[str, str]) -> list[d
         shown = safe.cut(safe.line(address), 80)
         message = f'There is no resource "{shown}": they are called {SCHEME}RUN/{"|".join(_KINDS)}.'
         raise BadRequest(message, kind="bad-argument", field="uri")
-    run = inspect(lookup.find(reference, caller))
+    run = inspect(lookup.find_run(reference, caller))
     text = {"output": _output, "transcript": _transcript, "result": _result}[kind](run, caller)
     return [{"uri": address, "mimeType": _KINDS[kind], "text": text}]
 
 
-def _output(run: Run, _caller: Caller) -> str:
+def _output(run: RunView, _caller: Caller) -> str:
     return output.answer(run, MOST_BYTES) or ""
 
 
-def _transcript(run: Run, _caller: Caller) -> str:
+def _transcript(run: RunView, _caller: Caller) -> str:
     lines = output.transcript_lines(run.run_dir, follow=False)
-    return "".join(_head_and_tail(safe.text(line.decode("utf-8", "replace")) + "\n" for line in lines))
+    texts = (safe.text(f"{line.decode('utf-8', 'replace')}\n") for line in lines)
+    return safe.head_and_tail(map(str.encode, texts), MOST_BYTES)
 
 
-def _head_and_tail(lines: Iterable[str]) -> Iterator[str]:
-    """Yield lines, without those in the middle where they are too many for one answer."""
-    room = MOST_BYTES // 2
-    kept: collections.deque[str] = collections.deque()
-    size = left_out = 0
-    for line in lines:
-        room -= len(line)
-        if room >= 0:
-            yield line
-            continue
-        kept.append(line)
-        size += len(line)
-        while size > MOST_BYTES // 2 and len(kept) > 1:
-            size -= len(kept.popleft())
-            left_out += 1
-    if left_out:
-        yield f"[... {left_out} lines left out ...]\n"
-    yield from kept
-
-
-def _result(run: Run, caller: Caller) -> str:
+def _result(run: RunView, caller: Caller) -> str:
     if run.result is None:
         if run.ended:
             watcher_lock.ensure(caller.home)

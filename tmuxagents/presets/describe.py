@@ -12,7 +12,7 @@ import json
 
 from tmuxagents.presets import fields as preset_fields
 from tmuxagents.presets.fields import BODY, DESCRIPTION, PRESET, PROFILE
-from tmuxagents.text import safe
+from tmuxagents.text import safe, width
 
 TYPE_CHECKING = False
 if TYPE_CHECKING:
@@ -35,7 +35,6 @@ _DETAILS = {
     ),
 }
 HEADER = ("NAME", "KIND", "SOURCE", "MODEL", "TOOLS", "DESCRIPTION")
-_GAP = "  "
 _WIDEST_CELL = 40  # of a column that others stand behind
 _LISTS = (*preset_fields.PROFILE_LISTS,)
 _ADDING = ("excludeTools", "extensions", "suggestedSkills", "loadSkills")  # lists that say nothing if empty
@@ -117,30 +116,23 @@ def _value(key: str, value: Any) -> str:
 # --- the table --------------------------------------------------------------------------------------------
 
 
-def table(presets: Sequence[Preset], width: int) -> list[str]:
+def table(presets: Sequence[Preset], columns: int) -> list[str]:
     """Return the table of all presets, those that are hidden by another marked; nothing for none."""
     if not presets:
         return []
     rows = [HEADER, *(_row(preset) for preset in presets)]
-    widths = [max(len(row[place]) for row in rows) for place in range(len(HEADER) - 1)]
-    return [_line(row, widths, width) for row in rows]
+    return [width.fit(line, columns).rstrip() for line in width.table(rows, columns)]
 
 
 def _row(preset: Preset) -> tuple[str, ...]:
     source = f"{preset.source} (hidden)" if preset.hidden_by else preset.source
     said = preset.fields.get(DESCRIPTION) or ""
     cells = (preset.name, preset.kind, source, preset.model or "", words(preset))
-    return (*(safe.cut(_cell(cell), _WIDEST_CELL) for cell in cells), _cell(said))
+    return (*(width.fit(_cell(cell), _WIDEST_CELL) for cell in cells), _cell(said))
 
 
 def _cell(text: str) -> str:
     return safe.line(text) or "-"
-
-
-def _line(row: Iterable[str], widths: Sequence[int], width: int) -> str:
-    *cells, last = row
-    padded = (cell.ljust(column) for cell, column in zip(cells, widths, strict=True))
-    return safe.cut(_GAP.join((*padded, last)), width).rstrip()
 
 
 def provenance(preset: Preset) -> list[str]:

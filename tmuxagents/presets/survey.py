@@ -100,18 +100,6 @@ def survey(
     return Survey(catalogue, found.refused)
 
 
-def choose(
-    name: str,
-    folder: str,
-    environment: Mapping[str, str],
-    settings: Settings,
-    *,
-    project_presets: bool = True,
-) -> Preset:
-    """Return the preset or profile of a name for one child that works in the folder itself; see Chooser."""
-    return Chooser(folder, environment, settings, project_presets=project_presets).choose(name)
-
-
 def key_variables(preset: Preset, meta: Mapping[str, Any]) -> tuple[Mapping[str, str], list[str]]:
     """Return the variables that give a child its profile's key, and what is to be warned of."""
     agent = AGENTS.get(meta["agent"])

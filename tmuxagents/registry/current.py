@@ -1,8 +1,8 @@
-"""A glance at a run: whether it stands as the registry has it, without reading anything it has written.
+"""Decide whether a registry row is still current, using `stat` only: no run file is read.
 
-It does where its ending is written down: nothing will change that. And it does where its wrapper lives and
-its files are known by the mark that they had before they were last read: what a run is that lives depends on
-its events alone (runs/endings.state_of).
+The row of a run with a result is always current. The row of any other run is current while its wrapper lives
+and its files have the same mark as when they were last read: the state of a run whose wrapper lives depends
+only on its events (runs/endings.state_of).
 
 Joins.
 """
@@ -21,7 +21,7 @@ if TYPE_CHECKING:
 
 
 def pulse_of(wrapper: Mapping[str, Any] | None) -> str | None:
-    """Return who a wrapper is as one word; None if there is none, or it does not say."""
+    """Return one word that identifies a wrapper; None if there is none, or it does not say who it is."""
     keys = ("bootId", "pidNamespace", "pid", "startTime")
     facts = [wrapper.get(key) if wrapper else None for key in keys]
     if not isinstance(facts[0], str) or not all(type(figure) is int for figure in facts[1:]):
@@ -29,8 +29,8 @@ def pulse_of(wrapper: Mapping[str, Any] | None) -> str | None:
     return " ".join(map(str, facts))
 
 
-class Glance:
-    """Looks at runs of one folder, at one moment."""
+class CurrentCheck:
+    """Checks rows of the runs in one folder, at one moment."""
 
     __slots__ = ("_here", "_runs")
 
@@ -38,11 +38,11 @@ class Glance:
         self._runs = runs
         self._here = ""  # how the pulses of this boot and pid namespace begin
 
-    def stands(self, row: Row) -> bool:
-        """Say whether a run is as its row says."""
+    def is_current(self, row: Row) -> bool:
+        """Say whether a row still describes its run."""
         if row.concluded or row.mark is None or row.wrapper is None:
             return row.concluded
-        # In this order: who lives now has written all that is there, whatever happens next.
+        # In this order: a wrapper that lives now has written everything that the mark then covers.
         return self._lives(row.wrapper) and marks.of_run(f"{self._runs}/{row.run_id}") == row.mark
 
     def _lives(self, pulse: str) -> bool:

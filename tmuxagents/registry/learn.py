@@ -20,7 +20,7 @@ if TYPE_CHECKING:
     from collections.abc import Mapping
     from typing import Any
 
-    from tmuxagents.runs.inspect import Run
+    from tmuxagents.runs.inspect import RunView
     from tmuxagents.tmux.servers import Server
 
 TEXT_LIMIT = 200
@@ -47,7 +47,7 @@ def row_of(run_dir: str) -> Row | None:
     state.started_at = _figure(result.get("startedAt"))
     standing = endings.state_of(Facts(presence=presence, started=True, result=result), state)
     return row(
-        inspect.Run(
+        inspect.RunView(
             run_dir=run_dir,
             meta=meta,
             wrapper=wrapper,
@@ -59,7 +59,7 @@ def row_of(run_dir: str) -> Row | None:
     )
 
 
-def row(run: Run) -> Row:
+def row(run: RunView) -> Row:
     """Return the row of a run as it stands now."""
     meta, how, state = run.meta, run.standing.verdict, run.state
     plan = {
@@ -92,7 +92,7 @@ def row(run: Run) -> Row:
     )
 
 
-def _activity(run: Run) -> str | None:
+def _activity(run: RunView) -> str | None:
     """Return what a run that has not ended does now, or waits for."""
     if run.standing.status == records.RUNNING and run.meta.get("driver") == "live":
         state = run.state
@@ -100,7 +100,7 @@ def _activity(run: Run) -> str | None:
     return run.doing
 
 
-def _standing(run: Run) -> dict[str, Any]:
+def _standing(run: RunView) -> dict[str, Any]:
     """Return what lets a run stand as it is written, without being read again (registry/current)."""
     wrapper = current.pulse_of(run.wrapper)
     if run.mark is None or wrapper is None:
@@ -109,17 +109,17 @@ def _standing(run: Run) -> dict[str, Any]:
     return {"wrapper": wrapper, "mark": run.mark, **made}
 
 
-def _document(run: Run) -> str | None:
+def _document(run: RunView) -> str | None:
     text = jsonline.encode(run.document(0.0)).decode()
     return text if len(text) <= _MOST_DOCUMENT else None
 
 
-def told_of(row: Row) -> tuple[Any, ...]:
+def reported_columns(row: Row) -> tuple[Any, ...]:
     """Return what of a row is told to who asks for changes, and where its window is."""
     return (row.status, row.attended, row.settled, row.needs_input, row.concluded, row.server)
 
 
-def told(run: Run) -> tuple[Any, ...]:
+def reported_state(run: RunView) -> tuple[Any, ...]:
     """Return the same of a run, as its row would have it, without making that."""
     live, state = run.standing.verdict is None, run.state
     asked = (state.attended, live and state.settled, live and state.needs_input)
@@ -145,7 +145,7 @@ def key_of(server: Server) -> str | None:
     return database.server_key(server.socket, server.pid, server.start_time)
 
 
-def _changed_at(run: Run) -> float:
+def _changed_at(run: RunView) -> float:
     """Return since when a run stands so, rather too late than too early: who was told before is told again.
 
     The end of a lost run is when it was last heard of, long before anybody knew; but then its result is late.

@@ -11,8 +11,9 @@ from __future__ import annotations
 import os
 import time
 
+from tmuxagents.records import could_begin_run_id, is_run_id
 from tmuxagents.registry import database
-from tmuxagents.registry.current import Glance
+from tmuxagents.registry.current import CurrentCheck
 from tmuxagents.registry.database import Scope
 from tmuxagents.runs.marks import SETTLED_NS
 from tmuxagents.system import places
@@ -76,10 +77,23 @@ class Caller:
         return self._project
 
 
+def here() -> Caller:
+    """Return the caller that this process works for."""
+    return Caller(os.environ, folder() or "/")  # a removed folder belongs to no project
+
+
+def folder() -> str | None:
+    """Return the working directory; None if it was removed."""
+    try:
+        return os.getcwd()
+    except FileNotFoundError:
+        return None
+
+
 # --- asked ------------------------------------------------------------------------------------------------
 
 
-def consult(caller: Caller, ask: Callable[[Registry], T], *, last: bool = False) -> tuple[T, list[str]]:
+def with_registry(caller: Caller, ask: Callable[[Registry], T], *, last: bool = False) -> tuple[T, list[str]]:
     """Ask the registry, or one in memory in its place; return the answer, and warnings for people.
 
     `ask` is begun again where the registry fails in the middle of it. `last`: the process ends with the
@@ -135,11 +149,11 @@ def set_aside(path: str, damage: database.Damaged) -> str:
 # --- found ------------------------------------------------------------------------------------------------
 
 
-def find(reference: str, caller: Caller) -> str:
+def find_run(reference: str, caller: Caller) -> str:
     """Return the run directory that a reference means: full id, name, unique beginning of an id, or @last."""
     if is_run_id(reference) and os.path.isdir(f"{caller.runs}/{reference}"):
         return f"{caller.runs}/{reference}"  # nothing else can be meant
-    run_id, _ = consult(caller, lambda book: locate(reference, caller, book))
+    run_id, _ = with_registry(caller, lambda book: locate(reference, caller, book))
     return f"{caller.runs}/{run_id}"
 
 
@@ -151,7 +165,7 @@ def session(run_dir: str, caller: Caller) -> list[str]:
         known = book.row(own)
         return [row.run_id for row in book.session(known.session_id)] if known else [own]
 
-    return [f"{caller.runs}/{run_id}" for run_id in consult(caller, ask)[0]]
+    return [f"{caller.runs}/{run_id}" for run_id in with_registry(caller, ask)[0]]
 
 
 def locate(reference: str, caller: Caller, book: Registry) -> str:
@@ -162,7 +176,7 @@ def locate(reference: str, caller: Caller, book: Registry) -> str:
         if book.row(reference) is not None:
             return reference
         raise _unknown(reference, book)
-    if len(reference) < _SHORTEST or not is_beginning(reference):
+    if len(reference) < _SHORTEST or not could_begin_run_id(reference):
         return _named(reference, caller, book)
     matches = book.beginning(reference)
     if len(matches) == 1:
@@ -178,7 +192,9 @@ def locate(reference: str, caller: Caller, book: Registry) -> str:
 def _unknown(reference: str, book: Registry) -> NoSuchRun:
     shown = safe.cut(safe.line(reference), 40)
     start = reference[:_NEAR]
-    near = book.beginning(start)[:_MOST_CANDIDATES] if len(start) == _NEAR and is_beginning(start) else []
+    near = (
+        book.beginning(start)[:_MOST_CANDIDATES] if len(start) == _NEAR and could_begin_run_id(start) else []
+    )
     hint = f"near: {', '.join(near)}" if near else "name it by its id, 4 or more of its digits, or its name"
     return _no_such_run(f'There is no run "{shown}".', hint=hint, candidates=near)
 
@@ -210,26 +226,12 @@ def _named(name: str, caller: Caller, book: Registry) -> str:
 
 
 def _lives(row: Row, caller: Caller, book: Registry) -> bool:
-    if row.concluded or Glance(caller.runs).stands(row):
+    if row.concluded or CurrentCheck(caller.runs).is_current(row):
         return not row.concluded
     from tmuxagents.runs.inspect import inspect  # noqa: PLC0415  (not needed where all stands)
 
     checkpoint = book.checkpoints([row.run_id]).get(row.run_id)
     return not inspect(f"{caller.runs}/{row.run_id}", checkpoint=checkpoint).ended
-
-
-_DIGITS = "0123456789abcdef"
-_LENGTH = 16
-
-
-def is_run_id(name: str) -> bool:
-    """Say whether a name is a run's id."""
-    return len(name) == _LENGTH and is_beginning(name)
-
-
-def is_beginning(text: str) -> bool:
-    """Say whether a run's id could begin so."""
-    return len(text) <= _LENGTH and not text.strip(_DIGITS)
 
 
 def reconcile(book: Registry, runs: str) -> None:

@@ -6,6 +6,7 @@ Touches: SQLite.
 from __future__ import annotations
 
 from tmuxagents import records
+from tmuxagents.records import NEVER
 from tmuxagents.registry import rows as registry_rows
 from tmuxagents.registry.rows import GIVEN, Row, Scope, plain
 from tmuxagents.registry.sqlite import Damaged, Unfit
@@ -16,9 +17,6 @@ if TYPE_CHECKING:
     from typing import Any, Self
 
     from tmuxagents.registry.database import Database, Transaction
-
-
-_NEVER = float("inf")
 
 
 class Tally:
@@ -241,7 +239,7 @@ class Registry:
             if since is not None and since.book == book and forgotten <= since.number <= last:
                 where = f"change > ? AND {scope.among}"
                 return self._rows(where, (since.number, *scope.values), "ORDER BY change"), False
-            start = since.at if since is not None else _NEVER
+            start = since.at if since is not None else NEVER
             where = f"({registry_rows.ACTIVE} OR changed_at >= ?) AND {scope.where}"
             return self._rows(where, (start, *scope.values), "ORDER BY change"), cursor != "0"
 

@@ -10,11 +10,11 @@ from __future__ import annotations
 
 import contextlib
 import os
-import re
 import time
 
 from tmuxagents import records
 from tmuxagents.errors import NoSuchRun, NotPossible
+from tmuxagents.records import is_run_id
 from tmuxagents.registry import learn, lookup
 from tmuxagents.runs import directory, words, writing
 from tmuxagents.runs.conclude import NEVER_OPENED, conclude
@@ -27,34 +27,33 @@ if TYPE_CHECKING:
     from typing import Any
 
     from tmuxagents.registry.lookup import Caller
-    from tmuxagents.runs.inspect import Run
+    from tmuxagents.runs.inspect import RunView
 
-_ID = re.compile("[0-9a-f]{16}")
 _LOCK_LIMIT_S = 1.0  # somebody may just look whether there is anything to conclude
 _TRIES = 5
 
 
 def find(reference: str, caller: Caller) -> list[str]:
     """Return the run directories of the session that a reference means, oldest first."""
-    return _of_removed(reference, caller) or lookup.session(lookup.find(reference, caller), caller)
+    return _of_removed(reference, caller) or lookup.session(lookup.find_run(reference, caller), caller)
 
 
 def _of_removed(reference: str, caller: Caller) -> list[str]:
     """Return the runs of a session whose first run has been removed: it keeps that one's id."""
     if not _is_unknown_id(reference, caller):
         return []
-    rows, _ = lookup.consult(caller, lambda book: book.session(reference))
+    rows, _ = lookup.with_registry(caller, lambda book: book.session(reference))
     return [f"{caller.runs}/{row.run_id}" for row in rows]
 
 
 def _is_unknown_id(reference: str, caller: Caller) -> bool:
-    return _ID.fullmatch(reference) is not None and not os.path.isdir(f"{caller.runs}/{reference}")
+    return is_run_id(reference) and not os.path.isdir(f"{caller.runs}/{reference}")
 
 
-def document(run: Run, caller: Caller) -> dict[str, Any]:
+def document(run: RunView, caller: Caller) -> dict[str, Any]:
     """Return the run shape, with how many runs its session has."""
     shape = run.document(time.time())
-    count, _ = lookup.consult(caller, lambda book: book.session_size(str(shape["sessionId"])))
+    count, _ = lookup.with_registry(caller, lambda book: book.session_size(str(shape["sessionId"])))
     return shape | {"runCount": max(1, count)}
 
 

@@ -3,6 +3,7 @@
 from __future__ import annotations
 
 from tmuxagents import records
+from tmuxagents.text.safe import first_bytes, size_of
 
 TYPE_CHECKING = False
 if TYPE_CHECKING:
@@ -23,17 +24,6 @@ _PLANNED = (
     *("agent", "driver", "task", "cwd", "project", "owner", "after", "files", "resumes"),
     *("requestedModel", "resolvedModel", "modelSource", "timeout", "createdAt"),
 )
-
-
-def first_bytes(text: str, limit: int) -> str:
-    """Return as many whole characters from the beginning as fit into so many bytes."""
-    encoded = text.encode("utf-8", "replace")
-    return text if len(encoded) <= limit else encoded[:limit].decode("utf-8", "ignore")
-
-
-def size_of(text: str) -> int:
-    """Return the length of a text in bytes."""
-    return len(text.encode("utf-8", "replace"))
 
 
 def wrapper(identity: Identity, tmux: Mapping[str, Any], at: float) -> dict[str, Any]:

@@ -20,7 +20,6 @@ if TYPE_CHECKING:
     from tmuxagents.runs.lifecycle import RunState
 
 GRACE_S = 2.0  # what a settled child gets to leave by itself
-NEVER = float("inf")
 _SIGNALLED = range(129, 193)  # exit codes that mean a signal that the child caught, or a shell saw
 
 

@@ -6,6 +6,7 @@ Unknown types and fields survive a read. Nothing here decides what an event mean
 from __future__ import annotations
 
 from tmuxagents.text import jsonline
+from tmuxagents.text.safe import first_bytes
 
 TYPE_CHECKING = False
 if TYPE_CHECKING:
@@ -87,15 +88,7 @@ def assistant_text(text: str) -> Event:
 
 def thinking(text: str) -> Event:
     """Build: the beginning of what the child thought."""
-    return Event("thinking", {"text": _first_bytes(text, THINKING_LIMIT)})
-
-
-def _first_bytes(text: str, limit: int) -> str:
-    return (
-        text.encode("utf-8", "surrogatepass")[:limit].decode("utf-8", "ignore")
-        if len(text) * 4 > limit
-        else text
-    )
+    return Event("thinking", {"text": first_bytes(text, THINKING_LIMIT)})
 
 
 def tool_call(call_id: str | None, tool: str, args: dict[str, Any]) -> Event:

@@ -9,7 +9,7 @@ from tmuxagents import records
 from tmuxagents.errors import NoSuchRun
 from tmuxagents.runs import directory, documents, endings, marks, slots
 from tmuxagents.runs.events import is_figure
-from tmuxagents.runs.reading import Reading
+from tmuxagents.runs.reading import RunReader
 from tmuxagents.system import process
 
 TYPE_CHECKING = False
@@ -25,7 +25,7 @@ if TYPE_CHECKING:
 NEVER_CAME_AFTER_S = 60.0  # a launcher gives up earlier
 
 
-class Run:
+class RunView:
     """One run as it stands now."""
 
     __slots__ = (
@@ -139,13 +139,13 @@ class Follower:
         self.run_dir = run_dir
         self.meta = meta
         self._folder: Mark | None = None  # of the folder, when its plan was last known to be there
-        self._reading = Reading(take, checkpoint=checkpoint)
+        self._reading = RunReader(take, checkpoint=checkpoint)
 
     def has_news(self, *, held: bool = False) -> bool:
         """Say, without reading, whether a look would tell anything new. `held`: its wrapper lives."""
         return self._reading.has_news(self.run_dir, held=held)
 
-    def look(self, presence: str | None = None) -> Run:
+    def look(self, presence: str | None = None) -> RunView:
         """Return the run as it stands now. `presence`: it is known already that its wrapper lives."""
         reading = self._reading
         facts = reading.facts(self.run_dir, presence)
@@ -155,7 +155,7 @@ class Follower:
         if facts.result is not None and not lives:  # else it is not the wrapper's
             _take_from_result(reading.state, facts.result)
         standing = endings.state_of(facts, reading.state)
-        return Run(
+        return RunView(
             run_dir=self.run_dir,
             meta=self.meta,
             wrapper=reading.wrapper,
@@ -178,7 +178,7 @@ class Follower:
         return marks.joined(folder, self._reading.events_mark()) if self._folder else None
 
 
-def inspect(run_dir: str, *, checkpoint: str | None = None) -> Run:
+def inspect(run_dir: str, *, checkpoint: str | None = None) -> RunView:
     """Return the run in a directory. `checkpoint`: where another look had come to, for who only shows it."""
     return Follower(run_dir, checkpoint=checkpoint).look()
 

@@ -10,7 +10,7 @@ from __future__ import annotations
 import os
 import time
 
-from tmuxagents.records import Spared
+from tmuxagents.records import Spared, is_run_id
 from tmuxagents.system import process, process_table
 from tmuxagents.system.bare import signal
 
@@ -19,8 +19,6 @@ if TYPE_CHECKING:
     from collections.abc import Iterable
 
     from tmuxagents.records import ProcessRow
-
-_RUN_ID = 16, "0123456789abcdef"  # the length of one, and its digits
 
 
 class Leftovers:
@@ -103,16 +101,11 @@ def _why(row: ProcessRow, whose: Whose) -> str | None:
         return "belongs to another user"
     if row.role:
         return f"is a {row.role} of tmuxagents"
-    if row.marker is not None and row.marker != whose.run_id and _is_run_id(row.marker):
+    if row.marker is not None and row.marker != whose.run_id and is_run_id(row.marker):
         return f"belongs to run {row.marker}"
     if row.listens and row.session == row.pid:
         return "is a service: it leads its own session and listens on a unix socket"
     return "is kept in the background" if whose.keep else None
-
-
-def _is_run_id(marker: str) -> bool:
-    length, digits = _RUN_ID
-    return len(marker) == length and not marker.strip(digits)
 
 
 def _reach(children: dict[int, list[ProcessRow]], roots: list[ProcessRow]) -> list[ProcessRow]:

@@ -11,7 +11,6 @@ from tmuxagents.runs.events import is_figure
 
 TYPE_CHECKING = False
 if TYPE_CHECKING:
-    from collections.abc import Iterable
     from typing import Any
 
     from tmuxagents.runs.events import Event
@@ -137,14 +136,6 @@ def apply(state: RunState, event: Event) -> None:
 def _is_stop(event: Event) -> bool:
     """Say whether it is a message that only breaks off what the child does: it begins nothing."""
     return event.type == "message_sent" and event.fields.get("kind") == "stop"
-
-
-def fold(events: Iterable[Event]) -> RunState:
-    """Fold events from the beginning."""
-    state = RunState()
-    for event in events:
-        apply(state, event)
-    return state
 
 
 def leave(state: RunState) -> None:

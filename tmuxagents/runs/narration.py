@@ -225,20 +225,11 @@ def closing(verdict: Verdict, duration_s: float) -> Line:
 
 def title(activity: str) -> bytes:
     """Return the sequence that makes a phrase the pane's title. `#` would be a tmux style."""
-    words = _cut_columns(safe.line(activity).replace("#", ""), TITLE_WIDTH)
+    words = safe.line(activity).replace("#", "")
+    if words.isascii() or len(words) * 2 <= TITLE_WIDTH:
+        words = safe.cut(words, TITLE_WIDTH)
+    else:
+        from tmuxagents.text import width  # noqa: PLC0415  (most titles are ASCII)
+
+        words = width.fit(words, TITLE_WIDTH, "...")
     return f"\x1b]2;{words}\x07".encode()
-
-
-def _cut_columns(words: str, columns: int) -> str:
-    if len(words) * 2 <= columns or words.isascii():
-        return safe.cut(words, columns)
-    import unicodedata  # noqa: PLC0415  (most titles are ASCII)
-
-    used = kept = 0
-    for at, sign in enumerate(words, 1):
-        used += 2 if unicodedata.east_asian_width(sign) in "WF" else 1
-        if used <= columns - 3:
-            kept = at
-        if used > columns:
-            return words[:kept] + "..."
-    return words

@@ -8,9 +8,9 @@ import time
 
 from tmuxagents.errors import NoSuchRun, NotPossible
 from tmuxagents.runs import conversation, directory, events, narration, prompt, words
-from tmuxagents.runs.documents import first_bytes
 from tmuxagents.runs.inspect import Follower, inspect
 from tmuxagents.runs.narration import Narrator
+from tmuxagents.text import safe
 
 TYPE_CHECKING = False
 if TYPE_CHECKING:
@@ -18,14 +18,14 @@ if TYPE_CHECKING:
 
     from tmuxagents.runs.conversation import Told
     from tmuxagents.runs.events import Event
-    from tmuxagents.runs.inspect import Run
+    from tmuxagents.runs.inspect import RunView
 
 _LOOK_EVERY_S = 0.1
 _SLICE = 1024 * 1024  # of a log of any size, so much is in memory at once
 _BIGGEST_PROMPT = 64 * 1024 * 1024
 
 
-def answer(run: Run, max_bytes: int | None = None) -> str | None:
+def answer(run: RunView, max_bytes: int | None = None) -> str | None:
     """Return the last answer of a run, whole or with its middle left out; None if there is none."""
     text = run.state.text
     if text is None and run.meta.get("reopens") is True:
@@ -39,17 +39,8 @@ def answer(run: Run, max_bytes: int | None = None) -> str | None:
             text = run.result["output"]
     if text is None or max_bytes is None:
         return text
-    return _head_and_tail(text, max_bytes, f"{run.run_dir}/{directory.OUTPUT}")
-
-
-def _head_and_tail(text: str, limit: int, path: str) -> str:
-    whole = text.encode("utf-8", "replace")
-    if len(whole) <= limit:
-        return text
-    head = first_bytes(text, (limit + 1) // 2)
-    tail = whole[len(whole) - limit // 2 :].decode("utf-8", "ignore")
-    left_out = len(whole) - len(head.encode()) - len(tail.encode())
-    return f"{head}\n[... {left_out} bytes left out, the whole is in {path} ...]\n{tail}"
+    hint = f", the whole is in {run.run_dir}/{directory.OUTPUT}"
+    return safe.head_and_tail([text.encode("utf-8", "replace")], max_bytes, hint)
 
 
 def event_lines(run_dir: str, *, after: int, follow: bool) -> Iterator[bytes]:
@@ -138,7 +129,7 @@ def told(run_dir: str) -> Told:
     return conversation.Told(run.standing.status, messages, how.error_message if how else None)
 
 
-def _asked(run: Run) -> str:
+def _asked(run: RunView) -> str:
     """Return what a run was asked, without what was said in the runs before it."""
     task = str(run.meta.get("task") or "")
     written = directory.read_bytes(f"{run.run_dir}/{directory.PROMPT}", limit=_BIGGEST_PROMPT)

@@ -35,7 +35,7 @@ _TOO_MUCH = (
 _READ = (directory.EVENTS, directory.RESULT, directory.WRAPPER)
 
 
-class Reading:
+class RunReader:
     """What is read of a run's directory, now and again: no event is read twice, no file that stands still.
 
     `take` gets each event. `checkpoint`: where another reading of this run has come to, maybe; not for who
@@ -223,6 +223,6 @@ class Reading:
 
 def gather(run_dir: str) -> tuple[Facts, dict[str, Any] | None, RunState]:
     """Return the facts of a directory, its wrapper.json, and what its events add up to."""
-    reading = Reading()
+    reading = RunReader()
     facts = reading.facts(run_dir)
     return facts, reading.wrapper, reading.state

@@ -7,6 +7,7 @@ from __future__ import annotations
 
 from tmuxagents import records
 from tmuxagents.text import safe
+from tmuxagents.text.width import ELLIPSIS, GAP, columns, fit, joined, padded
 
 TYPE_CHECKING = False
 if TYPE_CHECKING:
@@ -25,19 +26,15 @@ SHORT_ID = 8
 CHANGE_BYTES = 80
 NO_CHANGE, RESET = "no change", "reset"
 _HEADER = ("ID", "NAME", "PRESET", "STATUS", "TIME", "ACTIVITY")
-_GAP = "  "
 _CELL = 40  # enough for every name that we give; more is not ours
 _NAMED = (2, 1)  # the columns that give way on a narrow terminal, the first one first
 _LEAST_NAME, _LEAST_ACTIVITY = 8, 16
-_ELLIPSIS = "…"
 FADES_AFTER_S = 300.0  # the status line is empty so long after the last end
 _MARK = 32  # columns of a name that has just ended: that of any name that we give
 _MARKS = 44  # of all of them together; what has no room is counted
-_NO_COLUMN = ("Mn", "Me", "Cf")
-_JOINED_JAMO = range(0x1160, 0x1200)  # letters that are drawn into the one before
 
 
-class Shown:
+class SnapshotRow:
     """One run to be shown: its document, and what is known of it besides."""
 
     __slots__ = ("activity", "host", "run", "short")
@@ -49,35 +46,6 @@ class Shown:
         self.short = short
         self.activity = activity  # what it does now, or waits for
         self.host = host  # the other machine that it lives on
-
-
-# --- columns ----------------------------------------------------------------------------------------------
-
-
-def columns(text: str) -> int:
-    """Return how many columns of a terminal a text takes."""
-    return len(text) if text.isascii() else sum(map(_columns, text))
-
-
-def _columns(sign: str) -> int:
-    import unicodedata  # noqa: PLC0415  (most text is ASCII)
-
-    if unicodedata.category(sign) in _NO_COLUMN or ord(sign) in _JOINED_JAMO:
-        return 0
-    return 2 if unicodedata.east_asian_width(sign) in "WF" else 1
-
-
-def fit(text: str, width: int) -> str:
-    """Return a text of at most so many columns, ending in `…` where something was cut."""
-    if columns(text) <= width:
-        return text
-    room, end = width - 1, 0
-    for sign in text:
-        room -= _columns(sign)
-        if room < 0:
-            break
-        end += 1
-    return text[:end].rstrip() + _ELLIPSIS
 
 
 # --- ids --------------------------------------------------------------------------------------------------
@@ -154,7 +122,7 @@ def with_marks(marks: Sequence[str], text: str) -> str:
 # --- the table --------------------------------------------------------------------------------------------
 
 
-def table(runs: Sequence[Shown], width: int = WIDTH, *, whole: bool = True) -> list[str]:
+def table(runs: Sequence[SnapshotRow], width: int = WIDTH, *, whole: bool = True) -> list[str]:
     """Return the lines of the table; none at all where there is no run.
 
     `whole`: names are left as they are, though a line becomes wider than that.
@@ -162,35 +130,24 @@ def table(runs: Sequence[Shown], width: int = WIDTH, *, whole: bool = True) -> l
     if not runs:
         return []
     *columns_, activities = zip(_HEADER, *map(_cells, runs), strict=True)
-    padded = [_padded(cells) for cells in columns_]
-    if not whole:
-        padded = _narrowed(padded, width)
-    room = max(1, width - sum(columns(cells[0]) + len(_GAP) for cells in padded))
-    lines = list(map(_GAP.join, zip(*padded, (fit(text, room) for text in activities), strict=True)))
-    return lines if whole else [fit(line, width) for line in lines]
+    before = [padded(cells) for cells in columns_]
+    if whole:
+        return joined(before, activities, width)
+    return [fit(line, width) for line in joined(_narrowed(before, width), activities, width)]
 
 
-def _narrowed(padded: Sequence[list[str]], width: int) -> list[list[str]]:
+def _narrowed(before: Sequence[list[str]], width: int) -> list[list[str]]:
     """Return the columns with names and presets cut as far as that leaves room for what the runs do."""
-    found = list(padded)
+    found = list(before)
     for number in _NAMED:
-        over = sum(columns(cells[0]) + len(_GAP) for cells in found) + _LEAST_ACTIVITY - width
+        over = sum(columns(cells[0]) + len(GAP) for cells in found) + _LEAST_ACTIVITY - width
         if over > 0:
             room = max(_LEAST_NAME, columns(found[number][0]) - over)
-            found[number] = _padded([fit(cell.rstrip(), room) for cell in found[number]])
+            found[number] = padded([fit(cell.rstrip(), room) for cell in found[number]])
     return found
 
 
-def _padded(cells: Sequence[str]) -> list[str]:
-    """Return the cells of a column, all of them as wide as the widest."""
-    if "".join(cells).isascii():
-        width = max(map(len, cells))
-        return [cell.ljust(width) for cell in cells]
-    width = max(map(columns, cells))
-    return [cell + " " * (width - columns(cell)) for cell in cells]
-
-
-def _cells(shown: Shown) -> tuple[str, ...]:
+def _cells(shown: SnapshotRow) -> tuple[str, ...]:
     run = shown.run
     named = (_cell(run["name"]), _cell(run["preset"]))
     said = run["errorMessage"] if run["status"] in records.ENDED else shown.activity
@@ -205,7 +162,7 @@ def _text(value: Any) -> str:
     return (safe.line(value) if value and isinstance(value, str) else "") or NONE
 
 
-def _status(shown: Shown) -> str:
+def _status(shown: SnapshotRow) -> str:
     status, reason = shown.run["status"], shown.run["reason"]
     if status in (records.FAILED, records.ABORTED):
         return f"{status} ({_cell(reason)})"
@@ -225,33 +182,31 @@ def _time(run: Mapping[str, Any]) -> str:
 # --- lines ------------------------------------------------------------------------------------------------
 
 
-def change_line(shown: Shown) -> str:
+def change_line(shown: SnapshotRow) -> str:
     """Return one changed run: at most 80 bytes, whatever its name is."""
-    from tmuxagents.runs import documents  # noqa: PLC0415  (for changes only)
-
     run = shown.run
     time = NONE if run["startedAt"] is None else f"{int(run['elapsedSeconds'])}s"
     reason = f" {_cell(run['reason'])}" if run["status"] in (records.FAILED, records.ABORTED) else ""
     before, after = f"{shown.short} {run['status']} ", f" {time}{reason}"
     name = _text(run["name"])
-    room = CHANGE_BYTES - documents.size_of(before + after)
-    if documents.size_of(name) > room:
-        name = documents.first_bytes(name, max(0, room - documents.size_of(_ELLIPSIS))) + _ELLIPSIS
-    return documents.first_bytes(before + name + after, CHANGE_BYTES)
+    room = CHANGE_BYTES - safe.size_of(before + after)
+    if safe.size_of(name) > room:
+        name = safe.first_bytes(name, max(0, room - safe.size_of(ELLIPSIS))) + ELLIPSIS
+    return safe.first_bytes(before + name + after, CHANGE_BYTES)
 
 
-def changes(runs: Sequence[Shown], cursor: str, *, reset: bool) -> list[str]:
+def changes(runs: Sequence[SnapshotRow], cursor: str, *, reset: bool) -> list[str]:
     """Return what has changed, and where to go on from."""
     lines = [change_line(run) for run in runs] or [NO_CHANGE]
     return [*([RESET] if reset else []), *lines, f"cursor {cursor}"]
 
 
-def stopped_line(shown: Shown) -> str:
+def stopped_line(shown: SnapshotRow) -> str:
     """Return how a run stands that was to be stopped."""
     return f"{shown.short} {_status(shown)}"
 
 
-def follow_line(shown: Shown, width: int = WIDTH) -> str:
+def follow_line(shown: SnapshotRow, width: int = WIDTH) -> str:
     """Return what a run does now, as one line of a log."""
     short, name, _, status, time, activity = _cells(shown)
     return fit(f"{short} {name} {status} {time} {activity}", width)
@@ -275,7 +230,7 @@ def line(usages: Sequence[Usage]) -> str:
     used = total(usages)
     arrows = (("↑", used["input"]), ("↓", used["output"]))
     tokens = " ".join(f"{arrow}{figure(count)}" for arrow, count in arrows if count)
-    spent = [part for part in (tokens, _money(used["cost"])) if part]
+    spent = [part for part in (tokens, money(used["cost"])) if part]
     if not spent:
         return ""
     return _SEPARATOR.join([f"{len(usages)} {'run' if len(usages) == 1 else 'runs'}", *spent])
@@ -291,7 +246,8 @@ def figure(count: float) -> str:
     return f"{value:.{digits}f}{_UNITS[power]}"
 
 
-def _money(cost: float) -> str:
+def money(cost: float) -> str:
+    """Return an amount of dollars, the smaller the more exact; nothing for none."""
     if cost <= 0:
         return ""
     if cost < _LEAST:

@@ -13,7 +13,6 @@ from tmuxagents.system import places as files
 TYPE_CHECKING = False
 if TYPE_CHECKING:
     from collections.abc import Mapping
-    from typing import Any
 
     from tmuxagents.settings.keys import Settings
 
@@ -37,10 +36,3 @@ def load(environment: Mapping[str, str], project: str | None) -> Settings:
     ]
     settings.warnings[:0] = refused
     return settings
-
-
-def in_force(environment: Mapping[str, str], project: str | None) -> tuple[list[dict[str, Any]], list[str]]:
-    """Return key, value and source of every setting, and the warnings about those that are not in force."""
-    settings = load(environment, project)
-    shown = [{"key": key, "value": value, "source": source} for key, value, source in rules.rows(settings)]
-    return shown, settings.warnings

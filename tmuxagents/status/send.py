@@ -20,7 +20,7 @@ from tmuxagents.system import process, process_table
 TYPE_CHECKING = False
 if TYPE_CHECKING:
     from tmuxagents.runs.events import Event
-    from tmuxagents.runs.inspect import Run
+    from tmuxagents.runs.inspect import RunView
 
 TAKEN_WITHIN_S = 13.0  # a little longer than the wrapper waits for it
 LONGEST = 1024 * 1024
@@ -43,7 +43,7 @@ class Sending:
         elif event.type == "settled":
             self._settled_at = event.seq
 
-    def send(self, text: str, kind: str) -> Run:
+    def send(self, text: str, kind: str) -> RunView:
         """Send it; return the run once its child has taken it, or raise."""
         check(text)
         run = self._follower.look()
@@ -65,7 +65,7 @@ class Sending:
             run = self._follower.look()
         return run
 
-    def wait(self, limit_s: float | None = None) -> Run | None:
+    def wait(self, limit_s: float | None = None) -> RunView | None:
         """Wait until the child has settled with it, or has ended; return the run, None if not in time."""
         deadline = None if limit_s is None else time.monotonic() + limit_s
         while True:
@@ -77,7 +77,7 @@ class Sending:
             time.sleep(_LOOK_S)
 
 
-def went_well(run: Run) -> bool:
+def went_well(run: RunView) -> bool:
     """Say whether what was waited for is a finished answer."""
     how = run.standing.verdict
     return run.state.stop_reason == "stop" and (how is None or how.status == records.COMPLETED)
@@ -97,7 +97,7 @@ def check(text: str) -> None:
         raise BadRequest(message, kind="bad-argument", hint="put the bulk into a file", field="text")
 
 
-def _refuse(run: Run) -> None:
+def _refuse(run: RunView) -> None:
     """Refuse a run whose child nobody can talk to."""
     short = words.short_id(run.run_id, ())
     if run.ended:
@@ -113,7 +113,7 @@ def _refuse(run: Run) -> None:
         raise NotPossible(message, kind="run-busy", hint="send it from there", field="runId")
 
 
-def _wake(run: Run) -> None:
+def _wake(run: RunView) -> None:
     """Tell the run's wrapper that there is something in its inbox. One that is not there yet will look."""
     said = directory.identity_of(directory.read_wrapper(run.run_dir))
     identity = process_table.wrapper_of(run.run_id, said)
@@ -121,13 +121,13 @@ def _wake(run: Run) -> None:
         process.send(identity.pid, identity.start_time, signal.SIGUSR1)
 
 
-def _late(run: Run) -> NotPossible:
+def _late(run: RunView) -> NotPossible:
     message = f"Run {run.run_id} ended before its child took the message: {run.standing.status}."
     hint = f"tmuxagents resume {words.short_id(run.run_id, ())} goes on with its session"
     return NotPossible(message, kind="run-ended", hint=hint, field="runId")
 
 
-def _not_taken(run: Run) -> NotPossible:
+def _not_taken(run: RunView) -> NotPossible:
     name = os.path.basename(run.run_dir)
     if run.standing.status == records.QUEUED:
         why, hint = "it has not started yet, and gets the message when it does", None

@@ -8,7 +8,7 @@ from __future__ import annotations
 from tmuxagents import records
 from tmuxagents.registry.database import Scope
 from tmuxagents.runs import words
-from tmuxagents.runs.words import Shown
+from tmuxagents.runs.words import SnapshotRow
 
 TYPE_CHECKING = False
 if TYPE_CHECKING:
@@ -17,7 +17,7 @@ if TYPE_CHECKING:
 
     from tmuxagents.registry.database import Registry, Row
     from tmuxagents.registry.lookup import Caller
-    from tmuxagents.status.snapshot import Look
+    from tmuxagents.status.snapshot import Snapshot
 
 # What is wanted of the runs that are shown.
 LINES = "lines"  # what a line about them holds
@@ -25,7 +25,7 @@ DOCUMENTS = "documents"
 RUNS = "runs"  # all that their directories hold
 
 
-class Asked:
+class Query:
     """Which runs somebody asks about: a scope to count, and of it or besides it those to show."""
 
     __slots__ = ("active", "alone", "ended", "ids", "references", "scope", "wanted")
@@ -48,9 +48,9 @@ class Asked:
         self.alone = False  # of a named scope: nobody else is looked at
 
 
-def named(references: Iterable[str], wanted: str = RUNS) -> Asked:
+def named(references: Iterable[str], wanted: str = RUNS) -> Query:
     """Ask about runs by whatever means one; they are found when it is looked."""
-    asked = Asked(Scope("named"), active=False, wanted=wanted)
+    asked = Query(Scope("named"), active=False, wanted=wanted)
     asked.references = tuple(references)
     return asked
 
@@ -59,7 +59,7 @@ _LAST = ',"elapsedSeconds":'  # the one key of a document that each look has ano
 
 
 def show(
-    found: Look, caller: Caller, book: Registry, ids: Iterable[str], *, known_rows: Iterable[Row] = ()
+    found: Snapshot, caller: Caller, book: Registry, ids: Iterable[str], *, known_rows: Iterable[Row] = ()
 ) -> None:
     """Make these runs the shown ones, newest first, and remember that somebody saw how they ended.
 
@@ -81,18 +81,18 @@ def show(
     _mark(found, book, [run_id for run_id in there if found.rows[run_id].status in records.ENDED], rows)
 
 
-def _is_seen(found: Look, caller: Caller, book: Registry, run_id: str, rows: dict[str, Row]) -> bool:
+def _is_seen(found: Snapshot, caller: Caller, book: Registry, run_id: str, rows: dict[str, Row]) -> bool:
     if found.asked.wanted == RUNS:
         return run_id in found.runs
     return run_id in found.rows or found.see(caller, run_id, rows.get(run_id) or book.row(run_id))
 
 
-def _shown(row: Row, document: dict[str, Any], alike: Iterable[str]) -> Shown:
+def _shown(row: Row, document: dict[str, Any], alike: Iterable[str]) -> SnapshotRow:
     activity = None if row.status in records.ENDED else row.activity
-    return Shown(document, words.short_id(row.run_id, alike), activity=activity, host=row.host)
+    return SnapshotRow(document, words.short_id(row.run_id, alike), activity=activity, host=row.host)
 
 
-def _briefs(found: Look, ids: Iterable[str]) -> dict[str, dict[str, Any]]:
+def _briefs(found: Snapshot, ids: Iterable[str]) -> dict[str, dict[str, Any]]:
     """Return of each run what a line about it holds."""
     return {run_id: _brief(found.rows[run_id], found.at) for run_id in ids}
 
@@ -117,7 +117,7 @@ def _elapsed(row: Row, at: float) -> float:
     return 0.0 if row.started_at is None else round(max(0.0, at - row.started_at), 1)
 
 
-def _documents(found: Look, caller: Caller, book: Registry, ids: list[str]) -> dict[str, dict[str, Any]]:
+def _documents(found: Snapshot, caller: Caller, book: Registry, ids: list[str]) -> dict[str, dict[str, Any]]:
     """Return the whole document of each run: the registry's, where it stands as that says."""
     from tmuxagents.text import jsonline  # noqa: PLC0415  (for documents only)
 
@@ -139,7 +139,7 @@ def _documents(found: Look, caller: Caller, book: Registry, ids: list[str]) -> d
     return documents
 
 
-def _mark(found: Look, book: Registry, ended: Iterable[str], rows: dict[str, Row]) -> None:
+def _mark(found: Snapshot, book: Registry, ended: Iterable[str], rows: dict[str, Row]) -> None:
     """Remember that somebody has seen how these runs ended."""
     new = [run_id for run_id in ended if found.rows[run_id].polled_at is None]
     there = [row for run_id in new if (row := rows.get(run_id) or book.row(run_id)) is not None]

@@ -11,9 +11,9 @@ import time
 
 from tmuxagents import records
 from tmuxagents.registry import lookup
-from tmuxagents.registry.current import Glance
+from tmuxagents.registry.current import CurrentCheck
 from tmuxagents.registry.database import Scope
-from tmuxagents.status.show import Asked, show
+from tmuxagents.status.show import Query, show
 
 TYPE_CHECKING = False
 if TYPE_CHECKING:
@@ -21,19 +21,19 @@ if TYPE_CHECKING:
 
     from tmuxagents.registry.database import Registry, Row, Tally
     from tmuxagents.registry.lookup import Caller
-    from tmuxagents.runs.inspect import Run
-    from tmuxagents.runs.words import Shown
+    from tmuxagents.runs.inspect import RunView
+    from tmuxagents.runs.words import SnapshotRow
 
 
-class Look:
+class Snapshot:
     """What a look has shown, at one moment."""
 
     __slots__ = (
-        *("_due", "_glance", "_runs", "active", "asked", "at", "counts", "cursor", "elsewhere", "last_end"),
+        *("_due", "_current", "_runs", "active", "asked", "at", "counts", "cursor", "elsewhere", "last_end"),
         *("rows", "runs", "shown", "texts", "waiting", "warnings"),
     )
 
-    def __init__(self, asked: Asked, caller: Caller) -> None:
+    def __init__(self, asked: Query, caller: Caller) -> None:
         self.asked = asked
         self.at = time.time()
         self.counts: dict[str, int] = {}
@@ -42,13 +42,13 @@ class Look:
         self.active: list[str] = []  # of the scope, newest first
         self.elsewhere = 0  # how many are active outside of it
         self.cursor = ""
-        self.runs: dict[str, Run] = {}  # whatever was read
+        self.runs: dict[str, RunView] = {}  # whatever was read
         self.rows: dict[str, Row] = {}  # whatever was looked at, as the registry should have it
-        self.shown: list[Shown] = []
+        self.shown: list[SnapshotRow] = []
         self.texts: dict[str, str] = {}  # documents of shown runs as JSON, where the registry had them so
         self.warnings: list[str] = []  # for people
         self._runs = caller.runs
-        self._glance = Glance(caller.runs)
+        self._current = CurrentCheck(caller.runs)
         self._due = False
 
     def see(self, caller: Caller, run_id: str, row: Row | None) -> bool:
@@ -60,7 +60,7 @@ class Look:
         self.read_on(caller, [row.run_id for row in rows if not self._stands(row)], book)
 
     def _stands(self, row: Row | None) -> bool:
-        if row is None or not self._glance.stands(row):
+        if row is None or not self._current.is_current(row):
             return False
         self.rows[row.run_id] = row
         return True
@@ -87,7 +87,7 @@ class Look:
             self._due = self._due or run.is_due(self.at)
         return True
 
-    def take(self, runs: Iterable[Run]) -> None:
+    def take(self, runs: Iterable[RunView]) -> None:
         """Take runs that have ended and were read since; who asks us has seen by now how they ended."""
         for run in runs:
             from tmuxagents.registry import learn  # noqa: PLC0415  (as above)
@@ -123,7 +123,7 @@ class _Page:
 
     __slots__ = ("all", "number", "rows", "tally")
 
-    def __init__(self, book: Registry, asked: Asked) -> None:
+    def __init__(self, book: Registry, asked: Query) -> None:
         with book.reading():
             rows = book.rows(asked.scope) if asked.alone else book.open_rows()
             self.rows = {row.run_id: row for row in rows if not row.concluded}
@@ -132,13 +132,13 @@ class _Page:
             self.number = book.last_change()
 
 
-def look(caller: Caller, asked: Asked) -> Look:
+def look(caller: Caller, asked: Query) -> Snapshot:
     """Look once."""
-    found, warnings = lookup.consult(caller, lambda book: look_by(book, caller, asked))
-    return told_on(found, warnings, caller)
+    found, warnings = lookup.with_registry(caller, lambda book: look_by(book, caller, asked))
+    return ensure_watcher(found, warnings, caller)
 
 
-def look_by(book: Registry, caller: Caller, asked: Asked, seen: Iterable[Run] = ()) -> Look:
+def look_by(book: Registry, caller: Caller, asked: Query, seen: Iterable[RunView] = ()) -> Snapshot:
     """Look by an open registry. `seen`: runs among the named ones, each read after it had ended."""
     found = look_in(book, caller, asked, seen)
     of_scope = book.rows(found.asked.scope) if found.asked.ended else ()
@@ -148,7 +148,7 @@ def look_by(book: Registry, caller: Caller, asked: Asked, seen: Iterable[Run] = 
     return found
 
 
-def told_on(found: Look, warnings: list[str], caller: Caller) -> Look:
+def ensure_watcher(found: Snapshot, warnings: list[str], caller: Caller) -> Snapshot:
     """Have somebody who does what a look has found to be done; return the look with its warnings."""
     found.warnings = warnings
     if found.leaves_work():
@@ -158,9 +158,9 @@ def told_on(found: Look, warnings: list[str], caller: Caller) -> Look:
     return found
 
 
-def look_in(book: Registry, caller: Caller, asked: Asked, seen: Iterable[Run] = ()) -> Look:
+def look_in(book: Registry, caller: Caller, asked: Query, seen: Iterable[RunView] = ()) -> Snapshot:
     """Look at all that has not ended, and count; nothing is to be shown yet. `seen`: as above."""
-    found = Look(_located(asked, caller, book) if asked.references else asked, caller)
+    found = Snapshot(_located(asked, caller, book) if asked.references else asked, caller)
     page = _Page(book, found.asked)
     number = page.number
     found.take(run for run in seen if run.run_id in page.rows)
@@ -176,7 +176,7 @@ def look_in(book: Registry, caller: Caller, asked: Asked, seen: Iterable[Run] = 
     return found
 
 
-def _news(found: Look, page: _Page, book: Registry) -> list[Row]:
+def _news(found: Snapshot, page: _Page, book: Registry) -> list[Row]:
     """Return the rows to save: if any run stands otherwise than the registry has it, all that were read.
 
     Else there is no news, and what was read is only kept for the next look to be shorter.
@@ -184,18 +184,21 @@ def _news(found: Look, page: _Page, book: Registry) -> list[Row]:
     from tmuxagents.registry import learn  # noqa: PLC0415  (as above)
 
     read = [found.rows[run_id] for run_id in found.runs]
-    if any(learn.is_news(learn.told_of(page.rows[row.run_id]), learn.told_of(row)) for row in read):
+    if any(
+        learn.is_news(learn.reported_columns(page.rows[row.run_id]), learn.reported_columns(row))
+        for row in read
+    ):
         return read
     book.keep(row for row in read if row.mark is not None)
     return []
 
 
-def _located(asked: Asked, caller: Caller, book: Registry) -> Asked:
+def _located(asked: Query, caller: Caller, book: Registry) -> Query:
     ids = dict.fromkeys(lookup.locate(reference, caller, book) for reference in asked.references)
-    return Asked(Scope("named", *ids), ids=ids, active=False, wanted=asked.wanted)
+    return Query(Scope("named", *ids), ids=ids, active=False, wanted=asked.wanted)
 
 
-def _count(found: Look, page: _Page, caller: Caller) -> None:
+def _count(found: Snapshot, page: _Page, caller: Caller) -> None:
     """Take the registry's counts, and correct them by what was seen and it does not have."""
     for run_id, row in page.rows.items():
         ours = found.asked.scope.holds(row)

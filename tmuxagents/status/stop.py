@@ -23,7 +23,7 @@ if TYPE_CHECKING:
     from tmuxagents.errors import TmuxAgentsError
     from tmuxagents.records import Identity
     from tmuxagents.runs.endings import Cause
-    from tmuxagents.runs.inspect import Run
+    from tmuxagents.runs.inspect import RunView
 
 DEAF_AFTER_S = 12.0
 # What a wrapper takes for what (wrapper/signals.CAUSES).
@@ -31,7 +31,7 @@ _SIGNALS = {STOPPED: signal.SIGTERM, PARENT: signal.SIGINT}
 _NOTHING = 0  # no signal, but whether there could be one
 
 
-def stop(run_dirs: Sequence[str], cause: Cause = STOPPED) -> list[Run]:
+def stop(run_dirs: Sequence[str], cause: Cause = STOPPED) -> list[RunView]:
     """Stop runs and return them as they stand then. Stopping a run that has ended is no error.
 
     All are asked at once, then waited for one after the other. `cause`: because somebody stopped them, or the
@@ -73,7 +73,7 @@ def _ask(run_dir: str, number: int) -> Identity | None:
     return identity
 
 
-def _see_to(run_dir: str, identity: Identity | None, cause: Cause) -> Run:
+def _see_to(run_dir: str, identity: Identity | None, cause: Cause) -> RunView:
     """See to it that a run that was asked has ended, and that its ending is written down."""
     if identity is None:
         ended = inspect(run_dir).ended

@@ -18,8 +18,8 @@ from tmuxagents.registry.lookup import reconcile
 from tmuxagents.runs import directory
 from tmuxagents.runs.inspect import Follower
 from tmuxagents.status import poll
-from tmuxagents.status.show import Asked
-from tmuxagents.status.snapshot import look_by, look_in, told_on
+from tmuxagents.status.show import Query
+from tmuxagents.status.snapshot import ensure_watcher, look_by, look_in
 from tmuxagents.system import process, watcher_lock
 
 TYPE_CHECKING = False
@@ -29,21 +29,21 @@ if TYPE_CHECKING:
 
     from tmuxagents.registry.database import Registry
     from tmuxagents.registry.lookup import Caller
-    from tmuxagents.runs.inspect import Run
-    from tmuxagents.status.snapshot import Look
+    from tmuxagents.runs.inspect import RunView
+    from tmuxagents.status.snapshot import Snapshot
 
 LOOK_S = 0.05  # before there is a wrapper to wait for
 LOOK_ELSEWHERE_S = 1.0  # of another host; of a live child, which a person may have taken over
 _LONGEST_S = 86400.0  # the kernel counts milliseconds, and not to the end of days
 
 
-def is_done(run: Run) -> bool:
+def is_done(run: RunView) -> bool:
     """Say whether a run is over for who waits: it has ended, or settled in the hands of a person."""
     return run.ended or (run.state.attended and run.state.settled)
 
 
 def wait(
-    run_dirs: Iterable[str], seen: list[Run], *, any_of_them: bool = False, deadline: float = math.inf
+    run_dirs: Iterable[str], seen: list[RunView], *, any_of_them: bool = False, deadline: float = math.inf
 ) -> bool:
     """Wait until all of these runs are done, or any of them; say whether that came in time.
 
@@ -65,7 +65,7 @@ class Waiting:
 
     __slots__ = ("_seen", "left")
 
-    def __init__(self, run_dirs: Iterable[str] = (), seen: list[Run] | None = None) -> None:
+    def __init__(self, run_dirs: Iterable[str] = (), seen: list[RunView] | None = None) -> None:
         self.left = [_One(run_dir) for run_dir in run_dirs]
         self._seen = seen  # gets the runs that are done
 
@@ -114,7 +114,7 @@ class _One:
         self.run_dir = run_dir
         self.handle: int | None = None
         self.next_look = 0.0
-        self.run: Run | None = None  # as it was read last
+        self.run: RunView | None = None  # as it was read last
         self._woken = False
         self._follower: Follower | None = None
 
@@ -143,7 +143,7 @@ class _One:
             return self.handle is None
         return is_done(self.run)
 
-    def _pause_for(self, run: Run | None) -> float:
+    def _pause_for(self, run: RunView | None) -> float:
         if self.handle is None:
             return LOOK_ELSEWHERE_S if run is not None and run.standing.foreign else LOOK_S
         return LOOK_ELSEWHERE_S if run is not None and run.meta.get("driver") == "live" else math.inf
@@ -174,7 +174,7 @@ class Awaited:
     def __init__(
         self,
         caller: Caller,
-        asked: Asked,
+        asked: Query,
         *,
         any_of_them: bool,
         limit_s: float | None,
@@ -185,17 +185,17 @@ class Awaited:
         self._any = any_of_them
         self._deadline = math.inf if limit_s is None else time.monotonic() + limit_s
         self._since = since
-        self._again: Asked | None = None
+        self._again: Query | None = None
         self.ids: Sequence[str] = ()  # which were waited for
         self.in_time = False
-        self.told: tuple[Look, bool] | None = None  # the changes, and whether the cursor meant nothing
-        found, warnings = lookup.consult(caller, self._ask, last=True)
-        self.found = told_on(found, warnings, caller)
+        self.told: tuple[Snapshot, bool] | None = None  # the changes, and whether the cursor meant nothing
+        found, warnings = lookup.with_registry(caller, self._ask, last=True)
+        self.found = ensure_watcher(found, warnings, caller)
 
-    def _ask(self, book: Registry) -> Look:
+    def _ask(self, book: Registry) -> Snapshot:
         """Wait, and look. Begun again where the registry fails, for the same runs."""
         again = self._again = self._again or self._found(book)
-        seen: list[Run] = []
+        seen: list[RunView] = []
         name = book.name()
         if not self._has_news(book):
             # What will be asked and told at the end is so once before: then all of it is at hand.
@@ -210,11 +210,11 @@ class Awaited:
             self.told = poll.changes_by(book, self._caller, self._asked, self._since)
         return found
 
-    def _found(self, book: Registry) -> Asked:
+    def _found(self, book: Registry) -> Query:
         """Return what is asked when it is over: about the runs that are meant now."""
         first = look_in(book, self._caller, self._asked)
         self.ids = (*first.asked.ids, *first.active) if first.asked.active else first.asked.ids
-        again = Asked(first.asked.scope, ids=self.ids, active=False, wanted=self._asked.wanted)
+        again = Query(first.asked.scope, ids=self.ids, active=False, wanted=self._asked.wanted)
         again.ended = self._asked.ended
         again.alone = again.scope.kind == "named"
         return again

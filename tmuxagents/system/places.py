@@ -37,11 +37,6 @@ def home(environment: Mapping[str, str]) -> str:
     return f"{state}/tmuxagents"
 
 
-def runs(environment: Mapping[str, str]) -> str:
-    """Return the folder of all run directories."""
-    return f"{home(environment)}/runs"
-
-
 def of_host(home_: str, host: str) -> str:
     """Return the folder of what is bound to one machine."""
     return f"{home_}/hosts/{host}"
@@ -182,11 +177,6 @@ class File:
     def __init__(self, text: str | None = None, *, refused: str | None = None) -> None:
         self.text = text
         self.refused = refused
-
-
-def read_own(path: str) -> str | None:
-    """Return a settings file's text; None if there is none, or somebody else could have written it."""
-    return read_named(path).text
 
 
 def read_named(path: str) -> File:

@@ -12,7 +12,16 @@ import time
 
 from tmuxagents import records
 from tmuxagents.records import Identity, ProcessRow
-from tmuxagents.system.identity import is_dead, means_gone, myself, presence, read, start_time, unless_gone
+from tmuxagents.system.identity import (
+    is_dead,
+    means_gone,
+    myself,
+    pid_namespace,
+    presence,
+    read,
+    start_time,
+    unless_gone,
+)
 
 TYPE_CHECKING = False
 if TYPE_CHECKING:
@@ -66,16 +75,22 @@ def wrapper_of(run_id: str, said: Identity | None) -> Identity | None:
 
 
 def _wraps(pid: int, run_id: str) -> bool:
-    """Say whether a process was started as the wrapper of a run."""
+    """Say whether a process of our own pid namespace was started as the wrapper of a run.
+
+    /proc also lists the processes of namespaces inside ours; their runs are not ours to judge.
+    """
     try:
         words = read(f"/proc/{pid}/cmdline").split(b"\0")[:-1]
+        (*flags, boot, run_dir) = words[-4:] if len(words) > 4 else (b"", b"")  # noqa: PLR2004  (and an interpreter)
+        is_one = flags == _WRAPPER[0] and boot.endswith(_WRAPPER[1])
+        if not is_one or os.path.basename(run_dir) != run_id.encode():
+            return False
+        return os.stat(f"/proc/{pid}/ns/pid").st_ino == pid_namespace()
+    except PermissionError:
+        return False  # another user's
     except OSError as error:
         unless_gone(error)
         return False
-    (*flags, boot, run_dir) = words[-4:] if len(words) > 4 else (b"", b"")  # noqa: PLR2004  (and an interpreter)
-    return (
-        flags == _WRAPPER[0] and boot.endswith(_WRAPPER[1]) and os.path.basename(run_dir) == run_id.encode()
-    )
 
 
 def carries(pid: int, started: int, run_id: str) -> bool:

@@ -8,6 +8,7 @@ from __future__ import annotations
 TYPE_CHECKING = False
 if TYPE_CHECKING:
     import re
+    from collections.abc import Iterable
 
 
 class _Expressions:
@@ -57,3 +58,33 @@ def line(raw: str) -> str:
 def cut(raw: str, width: int) -> str:
     """Return at most `width` characters, ending in `...` where something was cut."""
     return raw if len(raw) <= width else (raw[: max(0, width - 3)] + "...")[:width]
+
+
+# --- long texts -------------------------------------------------------------------------------------------
+
+
+def size_of(raw: str) -> int:
+    """Return the length of a text in bytes."""
+    return len(raw.encode("utf-8", "replace"))
+
+
+def first_bytes(raw: str, limit: int) -> str:
+    """Return as many whole characters from the beginning as fit into so many bytes."""
+    if len(raw) * 4 <= limit:
+        return raw
+    encoded = raw.encode("utf-8", "replace")
+    return raw if len(encoded) <= limit else encoded[:limit].decode("utf-8", "ignore")
+
+
+def head_and_tail(pieces: Iterable[bytes], limit: int, hint: str = "") -> str:
+    """Return a text of any length; of one with more bytes than `limit` only its beginning and its end."""
+    kept, size, half = bytearray(), 0, limit // 2
+    for piece in pieces:
+        size += len(piece)
+        kept += piece
+        if len(kept) > 4 * limit:  # more would be too much for the memory
+            del kept[limit - half : len(kept) - half]
+    if size <= limit:
+        return kept.decode("utf-8", "replace")
+    head, tail = (part.decode("utf-8", "ignore") for part in (kept[: limit - half], kept[len(kept) - half :]))
+    return f"{head}\n[... {size - size_of(head) - size_of(tail)} bytes left out{hint} ...]\n{tail}"

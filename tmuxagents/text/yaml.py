@@ -1,9 +1,9 @@
 """YAML as people write it, read without surprises: preset headers, layouts, task files. Pure.
 
-The scalars are those of YAML 1.2 (`off`, `12:30` and dates stay text), and nothing that makes YAML dangerous
-is accepted: tags, anchors, aliases, a key that occurs twice, endless size. The reader works on the library's
-event stream and never on its composer: a hostile text is refused at the first event too many, and nothing
-recurses. Tabs may separate words, as YAML allows; the library refuses them.
+The scalars are those of YAML 1.2: `off`, `12:30` and dates stay text. What makes YAML dangerous is refused:
+tags, anchors, aliases, a key that occurs twice, size and depth without limit. The reader takes the library's
+events one by one, so a hostile text is refused at the first event too many. Tabs may separate words, as YAML
+allows; the library alone refuses them.
 """
 
 from __future__ import annotations
@@ -16,8 +16,6 @@ TYPE_CHECKING = False
 if TYPE_CHECKING:
     from typing import Any
 
-    from yaml.events import Event
-
 MOST_BYTES = 64 * 1024
 MOST_NODES = 2000
 DEEPEST = 4
@@ -25,11 +23,11 @@ _FENCE = "---"
 _MOST_SHOWN = 60
 _LONGEST_REASON = 200
 
-_SLIPS = (yaml.YAMLError, ValueError, OverflowError, RecursionError)  # what the library lets through
+_SLIPS = (yaml.YAMLError, ValueError, OverflowError, RecursionError)  # the library raises all of these
 _KEY = re.compile(r"([A-Za-z][\w.-]{0,40})\s*:")
 _ANCHORS = "anchors and aliases (& and *) are not allowed; put a text that begins so in quotes"
 _BAD_CHARACTER = "it holds a character that may not be there (U+{:04X})"
-_UNSPEAKABLE = re.compile("[\0\ud800-\udfff]")  # escapes can say it; no file, argument or variable can
+_UNSPEAKABLE = re.compile("[\0\ud800-\udfff]")  # possible by an escape, and in no file, argument or variable
 _NO_CLOSING_QUOTE = "found unexpected end of stream"
 _MISPLACED_COLON = "mapping values are not allowed here"
 # What the library says, in words for the person who wrote the file.
@@ -112,25 +110,20 @@ def load(text: str, *, deepest: int = DEEPEST) -> Loaded:
     """Read one YAML document; raise Malformed. Lines count from 1."""
     if len(text.encode("utf-8", "surrogatepass")) > MOST_BYTES:
         raise Malformed(f"it is larger than {MOST_BYTES // 1024} KB")
-    build = _Build(deepest)
+    reader = _Reader(deepest)
     try:
-        for event in yaml.parse(text, Loader=Loader):
-            build.take(event)
+        value, written = reader.document(text)
     except yaml.reader.ReaderError as error:
-        line = text.count("\n", 0, error.position) + 1
-        raise Malformed(_BAD_CHARACTER.format(_code(error)), line=line) from error
+        found = error.character
+        code = ord(found) if isinstance(found, str) else int(found)
+        raise Malformed(_BAD_CHARACTER.format(code), line=text.count("\n", 0, error.position) + 1) from error
     except yaml.MarkedYAMLError as error:
-        raise _malformed(error, text, build.field) from error
+        raise _malformed(error, text, reader.field) from error
     except Malformed:
         raise
     except _SLIPS as error:
-        raise Malformed("it cannot be read as YAML", line=build.line) from error
-    return Loaded(build.value, build.written, build.lines)
-
-
-def _code(error: yaml.reader.ReaderError) -> int:
-    found = error.character
-    return ord(found) if isinstance(found, str) else int(found)
+        raise Malformed("it cannot be read as YAML", line=reader.at) from error
+    return Loaded(value, written, reader.lines)
 
 
 def _malformed(error: yaml.MarkedYAMLError, text: str, field: str | None) -> Malformed:
@@ -150,148 +143,114 @@ def _malformed(error: yaml.MarkedYAMLError, text: str, field: str | None) -> Mal
     return Malformed(reason, line=None if at is None else at + 1, field=key.group(1) if key else field)
 
 
-class _Open:
-    """A mapping or list whose end has not come."""
-
-    __slots__ = ("key", "path", "value", "written")
-
-    def __init__(self, path: tuple[str | int, ...], *, is_mapping: bool) -> None:
-        self.path = path
-        self.value: Any = {} if is_mapping else []
-        self.written: Any = {} if is_mapping else []
-        self.key: str | None = None  # of a mapping: its value comes next
-
-
-class _Build:
-    """Puts a value together out of events, and refuses what goes beyond the limits."""
+class _Reader:
+    """Reads one document and refuses what exceeds the limits. It recurses no deeper than they allow."""
 
     def __init__(self, deepest: int) -> None:
-        self.value: Any = None
-        self.written: Any = None
         self.lines: dict[tuple[str | int, ...], int] = {}
-        self.line: int | None = None
+        self.at: int | None = None  # the line of the last event
         self.field: str | None = None  # the key at the top whose value is being read
-        self._open: list[_Open] = []
         self._deepest = deepest
         self._nodes = 0
-        self._documents = 0
 
-    def take(self, event: Event) -> None:
-        """Take the next event."""
-        self.line = event.start_mark.line + 1 if event.start_mark else None
-        if isinstance(event, yaml.DocumentStartEvent):
-            self._documents += 1
+    def document(self, text: str) -> tuple[Any, Any]:
+        """Return the value of the document, and the same with its scalars as they were written."""
+        self._loader: Any = Loader(text)
+        self._next()  # the stream begins
+        if self._loader.check_event(yaml.StreamEndEvent):
+            return None, None
+        self._next()  # the document begins
+        found = self._node(())
+        self._next()  # the document ends
+        if not self._loader.check_event(yaml.StreamEndEvent):
+            self._next()
             self.field = None
-            if self._documents > 1:
-                raise self._refusal("there may be one document only")
-        elif isinstance(event, yaml.AliasEvent):
-            raise self._refusal(_ANCHORS)
-        elif isinstance(event, yaml.NodeEvent):
-            self._node(event)
-        elif isinstance(event, yaml.CollectionEndEvent):
-            self._open.pop()
+            raise self._refusal("there may be one document only")
+        return found
 
-    def _node(self, event: Any) -> None:
-        if event.anchor is not None:
+    def _next(self) -> Any:
+        event = self._loader.get_event()
+        self.at = event.start_mark.line + 1 if event.start_mark else None
+        return event
+
+    def _node(self, path: tuple[str | int, ...]) -> tuple[Any, Any]:
+        event = self._allowed()
+        self.lines[path] = self.at or 1
+        if isinstance(event, yaml.ScalarEvent):
+            written = self._text(event)
+            return (written if event.style else typed(written)), written
+        if len(path) >= self._deepest:
+            raise self._refusal(f"it is nested deeper than {self._deepest} levels")
+        if isinstance(event, yaml.MappingStartEvent):
+            return self._mapping(path)
+        pairs: list[tuple[Any, Any]] = []
+        while not self._loader.check_event(yaml.SequenceEndEvent):
+            pairs.append(self._node((*path, len(pairs))))
+        self._next()
+        return [value for value, _ in pairs], [written for _, written in pairs]
+
+    def _mapping(self, path: tuple[str | int, ...]) -> tuple[dict[str, Any], dict[str, Any]]:
+        values: dict[str, Any] = {}
+        written: dict[str, Any] = {}
+        while not self._loader.check_event(yaml.MappingEndEvent):
+            event = self._allowed()
+            if not isinstance(event, yaml.ScalarEvent):
+                raise self._refusal("a key must be a word")
+            key = self._text(event)
+            shown = key if len(key) <= _MOST_SHOWN else f"{key[:_MOST_SHOWN]}…"
+            if key in values:
+                raise self._refusal(f'the key "{shown}" stands there twice', field=shown)
+            if not path:
+                self.field = shown
+            values[key], written[key] = self._node((*path, key))
+        self._next()
+        return values, written
+
+    def _allowed(self) -> Any:
+        """Return the next event if it begins a value that is allowed here."""
+        event = self._next()
+        if event.anchor is not None:  # an alias has one, too
             raise self._refusal(_ANCHORS)
         if event.tag is not None:
             raise self._refusal("tags (!) are not allowed; put a text that begins so in quotes")
         self._nodes += 1
         if self._nodes > MOST_NODES:
             raise self._refusal(f"it has more than {MOST_NODES} entries")
-        if isinstance(event, yaml.ScalarEvent):
-            self._scalar(event)
-        else:
-            self._collection(is_mapping=isinstance(event, yaml.MappingStartEvent))
+        return event
 
-    def _scalar(self, event: yaml.ScalarEvent) -> None:
-        written = event.value
-        unspeakable = _UNSPEAKABLE.search(written)
+    def _text(self, event: yaml.ScalarEvent) -> str:
+        unspeakable = _UNSPEAKABLE.search(event.value)
         if unspeakable:
             raise self._refusal(_BAD_CHARACTER.format(ord(unspeakable.group())))
-        if self._open and isinstance(self._open[-1].value, dict) and self._open[-1].key is None:
-            self._key(written)
-            return
-        plain = event.style is None and event.implicit[0]
-        self._put(typed(written) if plain else written, written)
-
-    def _key(self, key: str) -> None:
-        inside = self._open[-1]
-        if key in inside.value:
-            raise self._refusal(f'the key "{_shown(key)}" stands there twice', field=_shown(key))
-        inside.key = key
-        if len(self._open) == 1:
-            self.field = _shown(key)
-
-    def _collection(self, *, is_mapping: bool) -> None:
-        if self._open and isinstance(self._open[-1].value, dict) and self._open[-1].key is None:
-            raise self._refusal("a key must be a word")
-        if len(self._open) >= self._deepest:
-            raise self._refusal(f"it is nested deeper than {self._deepest} levels")
-        made = _Open(self._place(), is_mapping=is_mapping)
-        self._put(made.value, made.written)
-        self._open.append(made)
-
-    def _place(self) -> tuple[str | int, ...]:
-        """Return the path of what comes next."""
-        if not self._open:
-            return ()
-        inside = self._open[-1]
-        return (*inside.path, len(inside.value) if inside.key is None else inside.key)
-
-    def _put(self, value: Any, written: Any) -> None:
-        self.lines[self._place()] = self.line or 1
-        if not self._open:
-            self.value, self.written = value, written
-            return
-        inside = self._open[-1]
-        if inside.key is None:
-            inside.value.append(value)
-            inside.written.append(written)
-        else:
-            inside.value[inside.key], inside.written[inside.key] = value, written
-            inside.key = None
+        return str(event.value)
 
     def _refusal(self, reason: str, *, field: str | None = None) -> Malformed:
-        return Malformed(reason, line=self.line, field=field or self.field)
+        return Malformed(reason, line=self.at, field=field or self.field)
 
 
-def _shown(key: str) -> str:
-    return key if len(key) <= _MOST_SHOWN else f"{key[:_MOST_SHOWN]}…"
-
-
-_LONGEST_NUMBER = 64  # digits; what is longer is no figure that anybody counts with
-_NULL = re.compile(r"(null|Null|NULL|~|)")
-_TRUE = re.compile(r"(true|True|TRUE)")
-_FALSE = re.compile(r"(false|False|FALSE)")
-_WHOLE = re.compile(r"[-+]?[0-9]+")
-_OTHER_BASE = re.compile(r"0o[0-7]+|0x[0-9a-fA-F]+")
-_FRACTION = re.compile(r"[-+]?(\.[0-9]+|[0-9]+(\.[0-9]*)?)([eE][-+]?[0-9]+)?")
-_INFINITE = re.compile(r"([-+]?)\.(inf|Inf|INF)")
-_NO_NUMBER = re.compile(r"\.(nan|NaN|NAN)")
+_LONGEST_NUMBER = 64  # digits; a longer figure stays text
+_CONSTANTS = {
+    **dict.fromkeys(("", "~", "null", "Null", "NULL")),
+    **dict.fromkeys(("true", "True", "TRUE"), True),
+    **dict.fromkeys(("false", "False", "FALSE"), False),
+}
+_WHOLE = re.compile(r"[-+]?[0-9]+|0o[0-7]+|0x[0-9a-fA-F]+")
+_FRACTION = re.compile(
+    r"[-+]?(\.[0-9]+|[0-9]+(\.[0-9]*)?)([eE][-+]?[0-9]+)?|[-+]?\.(inf|Inf|INF)|\.(nan|NaN|NAN)"
+)
 
 
 def typed(text: str) -> Any:
     """Return what a plain scalar means in YAML 1.2."""
-    if not text or text[0] in "nN~tTfF":
-        for pattern, value in ((_NULL, None), (_TRUE, True), (_FALSE, False)):
-            if pattern.fullmatch(text):
-                return value
+    if text in _CONSTANTS:
+        return _CONSTANTS[text]
+    if len(text) > _LONGEST_NUMBER:
         return text
-    return _number(text) if text[0] in "0123456789+-." and len(text) <= _LONGEST_NUMBER else text
-
-
-def _number(text: str) -> Any:
     if _WHOLE.fullmatch(text):
-        return int(text)
-    if _OTHER_BASE.fullmatch(text):
-        return int(text, 0)
+        return int(text, 0 if text[1:2] in ("o", "x") else 10)
     if _FRACTION.fullmatch(text):
-        return float(text)
-    infinite = _INFINITE.fullmatch(text)
-    if infinite:
-        return float(f"{infinite.group(1)}inf")
-    return float("nan") if _NO_NUMBER.fullmatch(text) else text
+        return float(text.replace(".", "") if text[-1].isalpha() else text)
+    return text
 
 
 _BLANKS = " \t"
@@ -302,7 +261,7 @@ class Loader(yaml.BaseLoader):
     """The library's, for which a tab is a blank wherever it is not the beginning of a line."""
 
     def scan_plain_spaces(self, indent: int, start_mark: Any) -> list[str] | None:
-        """Take what stands between two words of a text without quotes."""
+        """Take the blanks between two words of a text without quotes."""
         length = self._blanks()
         blanks = self.prefix(length)
         self.forward(length)
@@ -312,12 +271,12 @@ class Loader(yaml.BaseLoader):
         return [blanks] if blanks else []
 
     def scan_to_next_token(self) -> None:
-        """Go to what comes next; a tab that indents it stays, and is refused there."""
+        """Go to the next token; a tab that indents it is left, and is refused there."""
         super().scan_to_next_token()
         while self.peek() == "\t" and not self._indents():
             self.forward(self._blanks())
             if not self.flow_level:
-                # What is laid out by its column cannot begin behind a tab: nobody knows how wide that is.
+                # No mapping or list begins behind a tab: its column would depend on the width of the tab.
                 self.allow_simple_key = False
             super().scan_to_next_token()
 
@@ -328,6 +287,6 @@ class Loader(yaml.BaseLoader):
         return length
 
     def _indents(self) -> bool:
-        """Say whether only blanks stand before it in its line, and something of weight behind it."""
+        """Say whether only blanks come before it in its line, and a token after it."""
         before = self.buffer[self.pointer - self.column : self.pointer]
         return not before.strip(_BLANKS) and self.peek(self._blanks()) not in f"#\0{_BREAKS}"

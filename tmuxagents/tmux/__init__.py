@@ -30,8 +30,11 @@ from tmuxagents.tmux.windows import Window, Windows
 
 TYPE_CHECKING = False
 if TYPE_CHECKING:
+    from collections.abc import Mapping
+
     from tmuxagents.tmux.choosing import Choosing
     from tmuxagents.tmux.options import Keys
+    from tmuxagents.tmux.place import Place
     from tmuxagents.tmux.sessions import Sessions
 
 __all__ = [
@@ -48,6 +51,7 @@ __all__ = [
     "Unanswered",
     "Window",
     "caller",
+    "choose_place",
     "client_version",
     "is_denied",
     "listening",
@@ -95,3 +99,24 @@ class Tmux:
         """Return which life of which server answers. Raises NoServer and Unanswered."""
         (pid,) = self._runner.ask(["display-message", "-p", "#{pid}"])
         return servers.server_of(self.socket, int(pid))
+
+
+def choose_place(
+    environment: Mapping[str, str], *, flag: str | None, setting: str | None
+) -> tuple[Place, Caller | None]:
+    """Return the server that a call means, and where in tmux the caller is."""
+    from tmuxagents.tmux import place  # noqa: PLC0415  (the watcher chooses none)
+
+    inside = caller(environment)
+    wanted = {
+        place.FLAG: flag,
+        place.ENVIRONMENT: environment.get("TMUXAGENTS_SOCKET"),
+        place.SETTING: setting,
+    }
+    chosen = place.choose(
+        wanted,
+        folder=socket_folder(environment),
+        caller=inside.server.socket if inside else None,
+        caller_lives=inside is not None and inside.lives,
+    )
+    return chosen, inside

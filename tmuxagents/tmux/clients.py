@@ -157,7 +157,11 @@ class Clients:
 
         It looks at the tag itself, and leaves with a word where the window is not the run's.
         """
-        shown = _way(_attach(read_only=read_only), window, session, trail=trail)
+        place, view = f"{script.an_id(session, '$')}:{script.an_id(window, '@')}", new()
+        attach = ["attach-session", *(["-r"] if read_only else []), "-t"]
+        through = [*making(view, window, session), *_kept(trail, f"={view}:"), [*attach, f"={view}:"]]
+        alone = [*_kept(trail, f"{session}:"), [*attach, place]]
+        shown = script.when(place, "#{session_attached}", [*through, *letting_go(view)], alone)
         gone = script.say("The window is gone.")
         look = script.when(f"{session}:{window}", windows.tagged(window, run_id), [shown], [gone])
         return ["tmux", "-u", "-S", self._runner.socket, *look]
@@ -246,19 +250,6 @@ def _client(row: Sequence[str], *, only: bool) -> Client:
     client.trail = trail
     client.run_id = run_id
     return client
-
-
-def _attach(*, read_only: bool = False) -> Command:
-    return ["attach-session", *(["-r"] if read_only else []), "-t"]
-
-
-def _way(act: Command, window: str, session: str, *, trail: str) -> Command:
-    """Return the command that shows a window in its own session, or, if that has clients, in a view."""
-    place = f"{script.an_id(session, '$')}:{script.an_id(window, '@')}"
-    view = new()
-    through = [*making(view, window, session), *_kept(trail, f"={view}:"), [*act, f"={view}:"]]
-    through += letting_go(view)
-    return script.when(place, "#{session_attached}", through, [*_kept(trail, f"{session}:"), [*act, place]])
 
 
 def _kept(trail: str, target: str) -> list[Command]:

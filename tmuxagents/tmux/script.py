@@ -6,6 +6,8 @@ one passes a check of this module first. A word of ours that fails it is a bug o
 
 from __future__ import annotations
 
+from tmuxagents.records import is_run_id
+
 TYPE_CHECKING = False
 if TYPE_CHECKING:
     from collections.abc import Sequence
@@ -13,7 +15,6 @@ if TYPE_CHECKING:
     Command = Sequence[str]
 
 _DIGITS = frozenset("0123456789")
-_HEX = _DIGITS | frozenset("abcdef")
 _NAME = frozenset("abcdefghijklmnopqrstuvwxyz0123456789_-")
 _BARE = _NAME | frozenset("ABCDEFGHIJKLMNOPQRSTUVWXYZ")
 _PLAIN = _BARE | frozenset(" _./:=@,+-")
@@ -32,7 +33,7 @@ def an_id(word: str, sign: str) -> str:
 
 def a_run(word: str) -> str:
     """Return a run's id, which is what a window's tag holds."""
-    if not (len(word) == 16 and _all(word, _HEX)):  # noqa: PLR2004  (the contract's length)
+    if not is_run_id(word):
         raise ValueError(f"no id of a run: {word!r}")
     return word
 

@@ -93,10 +93,6 @@ class Windows:
             window, run_id, ["set-option", "-w", "-t", window, opening.STATE, script.a_name(state)]
         )
 
-    def kill(self, window: str, run_id: str) -> bool:
-        """Close a run's window; say whether it was there, and the run's."""
-        return self._if_tagged(window, run_id, ["kill-window", "-t", window])
-
     def close_pane(self, pane: str, run_id: str) -> bool:
         """Close a pane, and with its last one the window, if that is the run's; say whether it was so."""
         is_it = script.equal("#{pane_id}", script.an_id(pane, "%"))

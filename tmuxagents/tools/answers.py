@@ -19,7 +19,7 @@ if TYPE_CHECKING:
     from typing import Any
 
     from tmuxagents.errors import TmuxAgentsError
-    from tmuxagents.runs.words import Shown
+    from tmuxagents.runs.words import SnapshotRow
 
     Run = Mapping[str, Any]
 
@@ -115,14 +115,14 @@ def started(run: Run, status_line: str) -> str:
     return f"Started {label(run)} in the background: run {run['runId']}. {status_line}"
 
 
-def listed(shown: Sequence[Shown], status_line: str, *, ended: bool, older: int) -> str:
+def listed(shown: Sequence[SnapshotRow], status_line: str, *, ended: bool, older: int) -> str:
     """Return the rows of background runs below their counts. `ended`: those that ended were asked for."""
     rows = [row(one) for one in shown] or [NONE_AT_ALL if ended else NO_ACTIVE]
     more = [f"… {older} older: tmuxagents poll --all"] if older else []
     return "\n".join([status_line, *rows, *more])
 
 
-def row(shown: Shown) -> str:
+def row(shown: SnapshotRow) -> str:
     """Return one run as a line: id, preset, how it stands, for how long, what it does."""
     run = shown.run
     ended = run["status"] in records.ENDED
@@ -137,7 +137,7 @@ def row(shown: Shown) -> str:
     return " ".join(part for part in parts if part)
 
 
-def one(shown: Shown, answer: str | None) -> str:
+def one(shown: SnapshotRow, answer: str | None) -> str:
     """Return the line of one run and, once it has ended, its answer or why there is none."""
     run = shown.run
     said = cut(answer, run["runId"]) if answer else None
@@ -207,8 +207,8 @@ def label(run: Mapping[str, Any]) -> str:
 
 def cut(answer: str, run_id: str) -> str:
     """Return an answer, or its beginning and where the rest is."""
-    size = documents.size_of(answer)
+    size = safe.size_of(answer)
     if size <= MOST_BYTES:
         return answer
-    head = documents.first_bytes(answer, MOST_BYTES)
-    return f"{head}\n… {size - documents.size_of(head)} bytes more: tmuxagents output {run_id}"
+    head = safe.first_bytes(answer, MOST_BYTES)
+    return f"{head}\n… {size - safe.size_of(head)} bytes more: tmuxagents output {run_id}"

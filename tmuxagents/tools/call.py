@@ -8,7 +8,6 @@ Joins.
 from __future__ import annotations
 
 import difflib
-import importlib
 
 from tmuxagents.errors import BadRequest
 from tmuxagents.launch import nesting
@@ -18,19 +17,12 @@ from tmuxagents.tools import catalogue, check
 
 TYPE_CHECKING = False
 if TYPE_CHECKING:
-    from collections.abc import Mapping
+    from collections.abc import Callable, Mapping
     from typing import Any
 
+    from tmuxagents.launch.faults import Faults
     from tmuxagents.registry.lookup import Caller
     from tmuxagents.tools.door import Answer, Door
-
-# tool -> the module of this package that has a function of its name
-_MODULES = {
-    **dict.fromkeys(("subagent", "background_agent"), "launching"),
-    "delegate_to_subagents": "delegate",
-    **dict.fromkeys(("background_agent_status", "stop_agent", "send_to_agent"), "launching"),
-    **dict.fromkeys(("get_subagent_output", "get_subagent_session", "list_subagent_profiles"), "retrieval"),
-}
 
 
 def refusal(caller: Caller, environment: Mapping[str, str]) -> BadRequest | None:
@@ -58,9 +50,32 @@ def call(name: str, arguments: Any, door: Door) -> Answer:
     """Carry out a tool, or refuse the call."""
     check_name(name, door.caller, door.environment)
     faults = check.faults(catalogue.BY_NAME[name], arguments)
-    module = importlib.import_module(f"tmuxagents.tools.{_MODULES[name]}")
-    answer: Answer = getattr(module, name)(arguments, door, faults)
-    return answer
+    return _carrying_out(name)(arguments, door, faults)
+
+
+def _carrying_out(name: str) -> Callable[[Any, Door, Faults], Answer]:
+    """Return the function of a tool; its module is imported now."""
+    if name == "delegate_to_subagents":
+        from tmuxagents.tools import delegate  # noqa: PLC0415  (a call needs one of the three)
+
+        return delegate.delegate_to_subagents
+    if name in ("get_subagent_output", "get_subagent_session", "list_subagent_profiles"):
+        from tmuxagents.tools import retrieval  # noqa: PLC0415
+
+        return {
+            "get_subagent_output": retrieval.get_subagent_output,
+            "get_subagent_session": retrieval.get_subagent_session,
+            "list_subagent_profiles": retrieval.list_subagent_profiles,
+        }[name]
+    from tmuxagents.tools import launching  # noqa: PLC0415
+
+    return {
+        "subagent": launching.subagent,
+        "background_agent": launching.background_agent,
+        "background_agent_status": launching.background_agent_status,
+        "stop_agent": launching.stop_agent,
+        "send_to_agent": launching.send_to_agent,
+    }[name]
 
 
 def document(caller: Caller, environment: Mapping[str, str]) -> dict[str, Any]:

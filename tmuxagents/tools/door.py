@@ -72,7 +72,7 @@ class Door:
     def find(self, reference: str) -> str:
         """Return the directory of the run that is meant, or refuse in the words of the tools."""
         try:
-            return lookup.find(reference, self.caller)
+            return lookup.find_run(reference, self.caller)
         except NoSuchRun as unknown:
             if unknown.kind != "unknown-run":
                 raise

@@ -19,8 +19,8 @@ from tmuxagents.runs import inbox, output, words
 from tmuxagents.runs.inspect import inspect
 from tmuxagents.status import poll
 from tmuxagents.status.send import Sending
-from tmuxagents.status.show import Asked, show
-from tmuxagents.status.snapshot import Look, look, look_in
+from tmuxagents.status.show import Query, show
+from tmuxagents.status.snapshot import Snapshot, look, look_in
 from tmuxagents.status.stop import stop
 from tmuxagents.system import watcher_lock
 from tmuxagents.tools import answers
@@ -134,7 +134,7 @@ def _request(item: Mapping[str, Any], door: Door, mode: str) -> LaunchRequest:
 
 def _answer(call: calls.Call, mode: str, caller: Caller, warnings: list[str]) -> Answer:
     ids = [task.run_id for task in call.tasks]
-    found = look(caller, Asked(Scope("named", *ids), ids=ids, active=False))
+    found = look(caller, Query(Scope("named", *ids), ids=ids, active=False))
     found.shown.sort(key=lambda shown: ids.index(shown.run["runId"]))
     runs = [shown.run for shown in found.shown]
     whole = [(run, output.answer(found.runs[run["runId"]])) for run in runs]
@@ -147,7 +147,7 @@ MOST_LISTED = 50
 
 def counts(caller: Caller) -> tuple[dict[str, int], str]:
     """Return how many background runs the caller has, as figures and as a line."""
-    found, _ = lookup.consult(caller, lambda book: look_in(book, caller, poll.background(caller)))
+    found, _ = lookup.with_registry(caller, lambda book: look_in(book, caller, poll.background(caller)))
     return found.counts, words.status_line(found.counts, found.waiting)
 
 
@@ -160,7 +160,7 @@ def background_agent_status(arguments: Mapping[str, Any], door: Door, faults: Fa
     named = [os.path.basename(door.find(reference))] if reference is not None else []
     older = 0
 
-    def ask(book: Registry) -> Look:
+    def ask(book: Registry) -> Snapshot:
         nonlocal older
         found = look_in(book, caller, poll.background(caller))
         ids = named or found.active
@@ -170,7 +170,7 @@ def background_agent_status(arguments: Mapping[str, Any], door: Door, faults: Fa
         show(found, caller, book, ids)
         return found
 
-    found, warnings = lookup.consult(caller, ask)
+    found, warnings = lookup.with_registry(caller, ask)
     if found.leaves_work():
         watcher_lock.ensure(caller.home)
     if named and found.shown:
@@ -190,7 +190,7 @@ def stop_agent(arguments: Mapping[str, Any], door: Door, faults: Faults) -> Answ
     before = inspect(run_dir).standing.status
     stop([run_dir])
     run_id = os.path.basename(run_dir)
-    found = look(door.caller, Asked(Scope("named", run_id), ids=(run_id,), active=False))
+    found = look(door.caller, Query(Scope("named", run_id), ids=(run_id,), active=False))
     run = found.shown[0].run
     return Answer(answers.stopped(run, before=before), {"run": run}, found.warnings)
 
@@ -200,6 +200,6 @@ def send_to_agent(arguments: Mapping[str, Any], door: Door, faults: Faults) -> A
     faults.refuse()
     message = Sending(door.find(arguments["runId"]))
     run_id = message.send(arguments["text"], arguments.get("mode") or inbox.STEER).run_id
-    found = look(door.caller, Asked(Scope("named", run_id), ids=(run_id,), active=False))
+    found = look(door.caller, Query(Scope("named", run_id), ids=(run_id,), active=False))
     details = {"run": found.shown[0].run, "delivered": True}
     return Answer(answers.delivered(run_id), details, found.warnings)

@@ -12,7 +12,7 @@ import time
 from tmuxagents import records
 from tmuxagents.errors import NoSuchRun
 from tmuxagents.runs.endings import Standing
-from tmuxagents.runs.inspect import Follower, Run
+from tmuxagents.runs.inspect import Follower, RunView
 from tmuxagents.runs.lifecycle import RunState
 
 TYPE_CHECKING = False
@@ -31,7 +31,7 @@ class Child:
         self._task = task
         self._take = take
         self._follower: Follower | None = None
-        self.run = Run(
+        self.run = RunView(
             run_dir=task.run_dir,
             meta=task.prepared.meta,
             wrapper=None,
@@ -76,7 +76,7 @@ class Child:
         return self.run.document(time.time())
 
 
-def _stamp(run: Run) -> tuple[Any, ...]:
+def _stamp(run: RunView) -> tuple[Any, ...]:
     return run.standing.status, run.activity, run.state.seq
 
 

@@ -28,7 +28,7 @@ if TYPE_CHECKING:
     from tmuxagents.registry.database import Registry, Row
     from tmuxagents.registry.lookup import Caller
     from tmuxagents.runs.conversation import Told
-    from tmuxagents.runs.inspect import Run
+    from tmuxagents.runs.inspect import RunView
     from tmuxagents.tools.door import Door
 
 
@@ -59,7 +59,7 @@ def _session(arguments: Mapping[str, Any], door: Door) -> Sequence[str]:
     return run_dirs[-MOST_RUNS:]
 
 
-def _shape(run: Run) -> tuple[dict[str, Any], str]:
+def _shape(run: RunView) -> tuple[dict[str, Any], str]:
     shape = run.document(time.time())
     return shape, task_name(shape, run.meta)
 
@@ -129,7 +129,7 @@ def _is_kept(meta: Mapping[str, Any], caller: Caller) -> bool:
     def ask(book: Registry) -> Sequence[Row]:
         return [row for row in book.rows(scope) if row.owner == owner]
 
-    rows, _ = lookup.consult(caller, ask)
+    rows, _ = lookup.with_registry(caller, ask)
     made = _of_delegates(rows, own, caller)
     return any(session.session_id == own for session in remembered(made))
 
@@ -207,8 +207,3 @@ def remembered(sessions: Sequence[Session], most: int = MOST_SESSIONS) -> list[S
         if len(gone) < surplus and not session.is_live:
             gone.add(session.session_id)
     return [session for session in sessions if session.session_id not in gone]
-
-
-def remembered_runs(runs: Sequence[Told]) -> Sequence[Told]:
-    """Return the runs of a session that are told of: the latest."""
-    return runs[-MOST_RUNS:]

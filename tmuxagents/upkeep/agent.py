@@ -1,7 +1,8 @@
-"""What doctor looks at of the agent, the programs it needs, and a person's own files. Joins."""
+"""The checks of the agent, of the programs that it needs, and of a person's own files. Joins."""
 
 from __future__ import annotations
 
+import contextlib
 import os
 import re
 import stat
@@ -20,9 +21,8 @@ from tmuxagents.upkeep.checks import Check
 
 TYPE_CHECKING = False
 if TYPE_CHECKING:
-    from collections.abc import Iterator, Mapping
+    from collections.abc import Iterator
 
-    from tmuxagents.presets.preset import Preset
     from tmuxagents.upkeep.doctor import Case
 
 LIMIT_S = 2.0
@@ -33,31 +33,28 @@ _ALWAYS_KEYS = "auth.json"
 _LOG_IN = "log in: start the agent, then /login; or set a provider's key in its models.json"
 
 
-def agent(case: Case) -> list[Check]:
-    """Look at the agent's program, its version, and which models it has credentials for."""
+def agent(case: Case) -> Iterator[Check]:
+    """Check the agent's program, its version, and for which models it has credentials."""
     name = case.settings.default_agent
     (program, *_) = installed.command(name, case.environment, case.settings)
     if not (os.path.isfile(program) and os.access(program, os.X_OK)):
         hint = f"chmod +x {program}, or name another program in TMUXAGENTS_PI or agents.pi.command"
-        return [checks.broken("agent", f"{program} cannot be executed: each run would fail", hint)]
-    known = installed.known(name, case.environment, case.settings)
-    what = f"{name} {known.version or 'of an unknown version'}: {' '.join(known.command)}"
-    hint = f"look at what it prints: {known.command[0]} --version"
-    found = [checks.warning("agent", f"{words} ({known.command[0]})", hint) for words in known.warnings]
-    return [*(found or [Check("agent", what)]), *_models(case, known)]
-
-
-def _models(case: Case, known: installed.Known) -> Iterator[Check]:
-    if known.ids is None:
-        return  # a warning of the agent
-    if not known.ids:
-        yield checks.broken("models", "No provider has credentials: there are no models", _LOG_IN)
+        yield checks.broken("agent", f"{program} cannot be executed: each run would fail", hint)
         return
-    providers = {one.partition("/")[0] for one in known.ids}
-    yield Check("models", f"{len(known.ids)} of {checks.some(sorted(providers))}")
-    if case.settings.default_model is not None:
+    known = installed.known(name, case.environment, case.settings)
+    hint = f"look at what it prints: {known.command[0]} --version"
+    for words in known.warnings:
+        yield checks.warning("agent", f"{words} ({known.command[0]})", hint)
+    if not known.warnings:
+        yield Check("agent", f"{name} {known.version or 'of an unknown version'}: {' '.join(known.command)}")
+    if known.ids:
+        providers = {one.partition("/")[0] for one in known.ids}
+        yield Check("models", f"{len(known.ids)} of {checks.some(sorted(providers))}")
+    elif known.ids is not None:  # else one of the warnings says so
+        yield checks.broken("models", "No provider has credentials: there are no models", _LOG_IN)
+    if known.ids and case.settings.default_model is not None:
         try:
-            resolve.resolve(None, case.settings.default_agent, case.environment, case.settings)
+            resolve.resolve(None, name, case.environment, case.settings)
         except TmuxAgentsError as error:
             hint = error.hint or "tmuxagents models lists them"
             yield checks.warning("models", f"The setting defaultModel: {error.message}", hint)
@@ -67,102 +64,82 @@ def _models(case: Case, known: installed.Known) -> Iterator[Check]:
 
 
 def node(case: Case) -> list[Check]:
-    """Look at node, if the agent is a program for it that takes it from PATH."""
+    """Check node, if the agent is a script for it that takes it from PATH."""
     try:
         (program, *_) = installed.command(case.settings.default_agent, case.environment, case.settings)
+        with open(program, "rb") as file:
+            needed = _SCRIPT.match(file.read(256)) is not None
     except TmuxAgentsError:
-        return []  # told where the agent is looked at
-    path = process.find_program("node", case.environment.get("PATH", ""))
-    said = None if path is None else _said(case.environment, path)[0]
-    return [checks.node(path, said, needed=_SCRIPT.match(_beginning(program)) is not None)]
-
-
-def _beginning(path: str) -> bytes:
-    try:
-        with open(path, "rb") as file:
-            return file.read(256)
+        return []  # the check of the agent reports it
     except OSError:
-        return b""
+        needed = False
+    if not needed:
+        return [Check("node", "the agent takes none from PATH")]
+    return _judged(case, node=process.find_program("node", case.environment.get("PATH", "")))
 
 
-def extension(case: Case) -> list[Check]:
-    """Look at which extension of ours pi loads, if it was integrated."""
+def extension(case: Case) -> Iterator[Check]:
+    """Check which extension of ours pi loads, if it was integrated."""
     loaded = pi.extension_of(disk.read(pi.path_of(case.environment)))
-    if loaded is None:
-        return []
-    return [checks.extension(loaded, str(shipped.pi_extension()), there=os.path.exists(loaded))]
+    if loaded is not None:
+        yield checks.extension(loaded, str(shipped.pi_extension()), there=os.path.exists(loaded))
 
 
 def tools(case: Case) -> list[Check]:
-    """Look at the programs behind pi's tools grep and find, where pi looks for them."""
+    """Check the programs behind pi's tools grep and find, where pi looks for them."""
     if case.settings.default_agent != _PI:
         return []
     folders = f"{files.agent_dir(case.environment)}/bin:{case.environment.get('PATH', '')}"
-    rg = process.find_program("rg", folders)
     fd = process.find_program("fd", folders) or process.find_program("fdfind", folders)
-    there = [path for path in (rg, fd) if path is not None]
-    said = dict(zip(there, _said(case.environment, *there), strict=True))
-    return [checks.ripgrep(rg, said.get(rg or "")), checks.fd(fd, said.get(fd or ""))]
+    return _judged(case, rg=process.find_program("rg", folders), fd=fd)
 
 
-def _said(environment: Mapping[str, str], *programs: str) -> list[bytes | None]:
-    """Return what programs say of their versions."""
-    questions = [ask.Question([path, "--version"], environment, limit_s=LIMIT_S) for path in programs]
-    return ask.ask(questions)
+def _judged(case: Case, **programs: str | None) -> list[Check]:
+    """Ask programs for their versions, all at once, and judge them."""
+    there = [path for path in programs.values() if path is not None]
+    questions = [ask.Question([path, "--version"], case.environment, limit_s=LIMIT_S) for path in there]
+    said = dict(zip(there, ask.ask(questions), strict=True))
+    return [checks.program(name, path, said.get(path or "")) for name, path in programs.items()]
 
 
 # --- files ------------------------------------------------------------------------------------------------
 
 
-def presets(case: Case) -> list[Check]:
-    """Look for presets and profiles that are broken, and for those that hide others."""
+def presets(case: Case) -> Iterator[Check]:
+    """Check for presets and profiles that are broken, and for those that hide others."""
     survey = preset_files.survey(case.folder, case.environment, case.settings)
-    hint = "tmuxagents presets check says more"
-    found = [checks.warning("presets", words, hint) for words in survey.warnings]
-    found += [check for one in survey.presets if (check := _hiding(one)) is not None]
+    for words in survey.warnings:
+        yield checks.warning("presets", words, "tmuxagents presets check says more")
+    for one in survey.presets:
+        loud = catalogue.hiding(one)
+        if loud is not None and " allows more tools " in loud:
+            yield checks.warning("presets", loud, f"-p global:{one.name} uses your own")
+        elif one.hidden_by is not None:
+            yield Check("presets", f"{one.name}: {one.path} is hidden by {one.hidden_by}")
     counted = sum(one.hidden_by is None for one in survey.presets)
-    return [*found, Check("presets", f"{counted} can be named in {case.folder}")]
+    yield Check("presets", f"{counted} in {case.folder}" if counted else "none found")
 
 
-def _hiding(preset: Preset) -> Check | None:
-    """Say what a preset hides; louder where a project's one allows more than the person's own."""
-    loud = catalogue.hiding(preset)
-    if loud is not None and " allows more tools " in loud:
-        return checks.warning("presets", loud, f"-p global:{preset.name} uses your own")
-    if preset.hidden_by is None:
-        return None
-    return Check("presets", f"{preset.name}: {preset.path} is hidden by {preset.hidden_by}")
-
-
-def keys(case: Case) -> list[Check]:
-    """Look for files with keys that others may read."""
-    there = sorted(set(_key_files(case)))
+def keys(case: Case) -> Check:
+    """Check for files with keys that others may read."""
+    there = sorted({path for path in _files(case) if _holds_keys(path)})
     loose = [path for path in there if os.stat(path).st_mode & (stat.S_IRGRP | stat.S_IROTH)]
     if loose:
         hint = f"chmod 600 {' '.join(loose)}"
-        return [checks.warning("keys", f"Others may read the keys in {checks.some(loose)}", hint)]
-    return [
-        Check("keys", f"nobody else may read those of your files that hold keys (looked at: {len(there)})")
-    ]
+        return checks.warning("keys", f"Others may read the keys in {checks.some(loose)}", hint)
+    return Check("keys", f"only you can read your files with keys (found: {len(there)})")
 
 
-def _key_files(case: Case) -> Iterator[str]:
+def _files(case: Case) -> Iterator[str]:
+    """Yield the files that may hold keys."""
     folder = files.agent_dir(case.environment)
-    for path in (f"{folder}/{name}" for name in _KEY_FILES):
-        if _holds_keys(path):
-            yield path
+    yield from (f"{folder}/{name}" for name in _KEY_FILES)
     above = project.upwards(case.folder, files.user_home(case.environment))
-    places = [presets_disk.global_folder(case.environment, kind) for kind, _ in presets_disk.FOLDERS]
-    places += [presets_disk.project_folder(one, kind) for one in above for kind, _ in presets_disk.FOLDERS]
-    for place in places:
-        yield from (path for path in _markdown(place) if _holds_keys(path))
-
-
-def _markdown(place: str) -> list[str]:
-    try:
-        return [f"{place}/{name}" for name in os.listdir(place) if name.endswith(".md")]
-    except OSError:
-        return []
+    for kind, _ in presets_disk.FOLDERS:
+        own = presets_disk.global_folder(case.environment, kind)
+        for place in (own, *(presets_disk.project_folder(one, kind) for one in above)):
+            with contextlib.suppress(OSError):
+                yield from (f"{place}/{name}" for name in os.listdir(place) if name.endswith(".md"))
 
 
 def _holds_keys(path: str) -> bool:
@@ -175,8 +152,8 @@ def _holds_keys(path: str) -> bool:
     return checks.header_holds_key(text) if path.endswith(".md") else checks.holds_key(text)
 
 
-def settings(case: Case) -> list[Check]:
+def settings(case: Case) -> Iterator[Check]:
     """Say which settings are in force, and what had to be ignored."""
-    hint = "correct the file"
-    found = [checks.warning("settings", words, hint) for words in case.settings.warnings]
-    return [*found, checks.settings(rules.rows(case.settings))]
+    for words in case.settings.warnings:
+        yield checks.warning("settings", words, "correct the file")
+    yield checks.settings(rules.rows(case.settings))

@@ -1,17 +1,19 @@
 """Examine the machine, the agent, a person's files and the runs, all at once; nothing is mended. Joins.
 
-Here are the examinations of the runs: registry, watcher, runs to be concluded, processes left behind.
+The checks of runs are here: registry, watcher, lost runs, processes left behind.
 """
 
 from __future__ import annotations
 
+import contextlib
 import os
-import re
 import time
 from concurrent.futures import ThreadPoolExecutor
+from typing import NamedTuple
 
 from tmuxagents import records, tmux
 from tmuxagents.errors import NoSuchRun, TmuxAgentsError, Unusable
+from tmuxagents.records import is_run_id
 from tmuxagents.registry import database
 from tmuxagents.runs import directory, leftovers, words
 from tmuxagents.runs import inspect as runs_
@@ -19,89 +21,82 @@ from tmuxagents.runs.leftovers import Whose
 from tmuxagents.settings import keys as rules
 from tmuxagents.settings import load
 from tmuxagents.system import process, process_table, watcher_lock
-from tmuxagents.tmux import place
 from tmuxagents.upkeep import agent, checks, machine, remains
 from tmuxagents.upkeep.checks import Check
 
 TYPE_CHECKING = False
 if TYPE_CHECKING:
-    from collections.abc import Callable, Iterator, Mapping, Sequence
+    from collections.abc import Callable, Iterable, Mapping
     from typing import Any
 
     from tmuxagents.records import ProcessRow
     from tmuxagents.registry.lookup import Caller
-    from tmuxagents.runs.inspect import Run
+    from tmuxagents.runs.inspect import RunView
     from tmuxagents.tmux.place import Place
 
-    Look = Callable[["Case"], Sequence[Check]]
+    Look = Callable[["Case"], Check | Iterable[Check]]
 
-_ID = re.compile("[0-9a-f]{16}")
 _PATIENCE_S = 1.0
 
 
-def registry_file(case: Case) -> list[Check]:
-    """Look whether the registry can be used."""
+def registry_file(case: Case) -> Check:
+    """Check whether the registry can be used."""
     path = database.path_of(case.caller.home)
     if not os.path.exists(path):
-        return [Check("registry", "there is none yet; the first launch makes it")]
+        return Check("registry", "none yet; the first launch makes it")
     try:
         with database.open_file(path, _PATIENCE_S) as book:
-            return [Check("registry", f"{path} can be used (runs: {len(book.ids())})")]
+            return Check("registry", f"{path} (runs: {len(book.ids())})")
     except database.Damaged as why:
-        hint = "none: it is made anew from the run directories at the next poll"
-        return [checks.warning("registry", f"{path} is damaged ({why})", hint)]
+        hint = "nothing to do: the next poll makes it again from the run directories"
+        return checks.warning("registry", f"{path} is damaged ({why})", hint)
     except database.Unfit as why:
-        hint = "what is said of runs is right all the same, a little more slowly"
-        return [checks.warning("registry", f"{path} is not used ({why})", hint)]
+        hint = "nothing to do: results are still correct, only slower"
+        return checks.warning("registry", f"{path} is not used ({why})", hint)
 
 
-def watcher(case: Case) -> list[Check]:
-    """Look whether the watcher is there, where it has something to do."""
+def watcher(case: Case) -> Check:
+    """Check whether the watcher runs, where it has something to do."""
     there = watcher_lock.holder(case.caller.home)
     if there is not None:
-        return [Check("watcher", f"it is there, pid {there[0]}")]
-    live = [run for run in _open_runs(case) if not run.ended and not run.standing.foreign]
-    if live:
-        hint = "none is needed: the next launch, or the end of one of them, starts it"
-        return [checks.warning("watcher", "There is none, and runs are live: the status line is old", hint)]
-    return [Check("watcher", "there is none, and it has nothing to do; the next launch starts it")]
+        return Check("watcher", f"running, pid {there[0]}")
+    if any(not run.ended and not run.standing.foreign for run in _open_runs(case)):
+        hint = "nothing to do: the next launch, or the end of a live run, starts it"
+        return checks.warning("watcher", "Not running while runs are live: the status line is old", hint)
+    return Check("watcher", "idle; the next launch starts it")
 
 
-def runs(case: Case) -> list[Check]:
-    """Look for runs whose ending nobody has written down."""
+def runs(case: Case) -> Check:
+    """Check for lost runs that are not concluded."""
     there = _open_runs(case)
     due = [run.run_id[: words.SHORT_ID] for run in there if run.is_due(time.time())]
     if due:
-        hint = f"tmuxagents stop {' '.join(due)}"
-        return [checks.warning("runs", f"Lost and not concluded: {checks.some(due)}", hint)]
-    return [Check("runs", f"none is lost (live: {len(there)})")]
+        return checks.warning(
+            "runs", f"Lost and not concluded: {checks.some(due)}", f"tmuxagents stop {' '.join(due)}"
+        )
+    return Check("runs", f"none is lost (live: {len(there)})")
 
 
-def _open_runs(case: Case) -> list[Run]:
-    """Return the runs that have no ending yet, or one that nobody has written down."""
+def _open_runs(case: Case) -> list[RunView]:
+    """Return the runs that have no result yet."""
     found = []
     for run_id, row in remains.look(case.caller).rows.items():
         if not row.concluded:
-            try:
+            with contextlib.suppress(NoSuchRun):  # removed meanwhile
                 found.append(runs_.inspect(f"{case.caller.runs}/{run_id}"))
-            except NoSuchRun:  # removed while we look
-                continue
     return found
 
 
-def processes(case: Case) -> list[Check]:
-    """Look for processes of runs that have ended."""
+def processes(case: Case) -> Check:
+    """Check for processes that ended runs have left."""
     table = process_table.table(since=0)
-    left = [row for run_id in _marked(table) for row in _left_of(run_id, case, table)]
+    marked = sorted({row.marker for row in table if row.marker and is_run_id(row.marker)})
+    left = [row for run_id in marked for row in _left_of(run_id, case, table)]
     if left:
         hint = f"look at them, then kill {' '.join(str(row.pid) for row in left)}"
         named = (f"{row.comm} ({row.pid})" for row in left)
-        return [checks.warning("processes", f"Runs have ended and left {checks.some(named)}", hint)]
-    return [Check("processes", "no run has left any behind")]
-
-
-def _marked(table: list[ProcessRow]) -> Iterator[str]:
-    yield from sorted({row.marker for row in table if row.marker and _ID.fullmatch(row.marker)})
+        return checks.warning("processes", f"Ended runs have left {checks.some(named)}", hint)
+    return Check("processes", "ended runs have left none")
 
 
 def _left_of(run_id: str, case: Case, table: list[ProcessRow]) -> list[ProcessRow]:
@@ -116,35 +111,32 @@ def _left_of(run_id: str, case: Case, table: list[ProcessRow]) -> list[ProcessRo
     return [row for row in left.ended if row.pid not in spared and row.pid != os.getpid()]
 
 
-# In the order in which they are told. Each is bounded; none waits for another.
-LOOKS: tuple[tuple[str, Look], ...] = (
-    ("tmux", machine.program),
-    ("server", machine.server),
-    ("access", machine.access),
-    ("state", machine.state),
-    ("disk", machine.disk),
-    ("proc", machine.proc),
-    ("inotify", machine.inotify),
-    ("agent", agent.agent),
-    ("node", agent.node),
-    ("rg", agent.tools),
-    ("pi", agent.extension),
-    ("presets", agent.presets),
-    ("keys", agent.keys),
-    ("settings", agent.settings),
-    ("registry", registry_file),
-    ("watcher", watcher),
-    ("runs", runs),
-    ("processes", processes),
+# In the order in which they are shown. Each is bounded; none waits for another. Those marked `True` use the
+# state home: where that is not ours alone, they are left out, and `state` says why.
+LOOKS: tuple[tuple[str, Look, bool], ...] = (
+    ("tmux", machine.program, False),
+    ("server", machine.server, False),
+    ("access", machine.access, True),
+    ("state", machine.state, False),
+    ("disk", machine.disk, True),
+    ("proc", machine.proc, False),
+    ("inotify", machine.inotify, True),
+    ("agent", agent.agent, True),
+    ("node", agent.node, False),
+    ("rg", agent.tools, False),
+    ("pi", agent.extension, False),
+    ("presets", agent.presets, False),
+    ("keys", agent.keys, False),
+    ("settings", agent.settings, False),
+    ("registry", registry_file, True),
+    ("watcher", watcher, True),
+    ("runs", runs, True),
+    ("processes", processes, True),
 )
 
 
-# What lies in the state directory: where that is not ours alone, only `state` is looked at, which says so.
-_IN_STATE = ("access", "disk", "inotify", "agent", "registry", "watcher", "runs", "processes")
-
-
 class Case:
-    """What is looked at: who asks, where, with which settings, and which tmux server would be used."""
+    """What doctor examines: for which caller, in which folder, with which settings and tmux server."""
 
     def __init__(
         self, caller: Caller, folder: str, environment: Mapping[str, str], *, socket: str | None
@@ -158,29 +150,15 @@ class Case:
     @property
     def place(self) -> Place:
         """Return which server would be used; raise BadRequest where what is set names none."""
-        inside = tmux.caller(self.environment)
-        wanted = {
-            place.FLAG: self._socket,
-            place.ENVIRONMENT: self.environment.get("TMUXAGENTS_SOCKET"),
-            place.SETTING: self.settings.tmux_socket,
-        }
-        return place.choose(
-            wanted,
-            folder=tmux.socket_folder(self.environment),
-            caller=inside.server.socket if inside else None,
-            caller_lives=inside is not None and inside.lives,
-        )
+        return tmux.choose_place(self.environment, flag=self._socket, setting=self.settings.tmux_socket)[0]
 
 
-class Examined:
-    """What was found."""
+class Examined(NamedTuple):
+    """What doctor found."""
 
-    __slots__ = ("at", "checks", "settings")
-
-    def __init__(self, checks: list[Check], settings: list[tuple[str, Any, str]]) -> None:
-        self.at = time.time()
-        self.checks = checks
-        self.settings = settings
+    at: float
+    checks: list[Check]
+    settings: list[tuple[str, Any, str]]
 
     @property
     def ok(self) -> bool:
@@ -195,34 +173,28 @@ class Examined:
             "version": version,
             "ok": self.ok,
             "checks": [check.document() for check in self.checks],
-            "settings": [
-                {"key": key, "value": value, "source": source} for key, value, source in self.settings
-            ],
+            "settings": [dict(zip(("key", "value", "source"), row, strict=True)) for row in self.settings],
         }
 
 
 def examine(case: Case) -> Examined:
-    """Look at everything."""
-    left_out = () if _is_ours(case.caller) else _IN_STATE
-    looks = [(name, look) for name, look in LOOKS if name not in left_out]
+    """Examine everything at once."""
+    try:
+        ours = bool(case.caller.home)
+    except Unusable:
+        ours = False
+    looks = [(name, look) for name, look, in_state in LOOKS if ours or not in_state]
     with ThreadPoolExecutor(len(looks)) as pool:
         looked = [pool.submit(_guarded, name, look, case) for name, look in looks]
-        checks = [check for one in looked for check in one.result()]
-    return Examined(checks, rules.rows(case.settings))
+        found = [check for one in looked for check in one.result()]
+    return Examined(time.time(), found, rules.rows(case.settings))
 
 
-def _is_ours(caller: Caller) -> bool:
-    """Say whether the state directory is ours alone."""
+def _guarded(name: str, look: Look, case: Case) -> list[Check]:
+    """Return what a look finds; a refusal says by itself what to do."""
     try:
-        return bool(caller.home)
-    except Unusable:
-        return False
-
-
-def _guarded(name: str, look: Look, case: Case) -> Sequence[Check]:
-    """Look; what refuses says by itself what to do."""
-    try:
-        return look(case)
+        found = look(case)
+        return [found] if isinstance(found, Check) else list(found)
     except TmuxAgentsError as error:
         return [checks.broken(name, error.message, error.hint)]
     except OSError as error:

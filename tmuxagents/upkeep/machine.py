@@ -1,8 +1,6 @@
-"""What doctor examines on the machine: tmux and its server, the state directory, locks, SQLite, inotify.
+"""The checks of the machine: tmux and its server, the state home, disk, locks, SQLite, /proc, inotify. Joins.
 
-What the machine must be able to do is tried out in a temporary folder.
-
-Joins.
+Locks and SQLite are tried out in a temporary folder.
 """
 
 from __future__ import annotations
@@ -29,103 +27,99 @@ if TYPE_CHECKING:
 _MARGIN = 64  # watches that others of the same user need at the same time
 
 
-def program(case: Case) -> list[Check]:
-    """Look at the tmux on PATH."""
+def program(case: Case) -> Check:
+    """Check the tmux on PATH."""
     version = tmux.client_version()
-    path = process.find_program("tmux", case.environment.get("PATH", ""))
-    return [Check("tmux", f"{path} is {version}")]
+    return Check("tmux", f"{process.find_program('tmux', case.environment.get('PATH', ''))} is {version}")
 
 
-def server(case: Case) -> list[Check]:
-    """Look at the tmux server that would be used, and ask it something."""
+def server(case: Case) -> Iterator[Check]:
+    """Check the tmux server that a run would use, and ask it something."""
     chosen, socket = case.place, case.place.socket
-    found = [checks.warning("server", chosen.warning, "unset TMUX")] if chosen.warning else []
+    if chosen.warning:
+        yield checks.warning("server", chosen.warning, "unset TMUX")
     tmux.refuse_impossible(socket)
     why = f"(by {chosen.source})"
     if tmux.is_denied(socket) or tmux.listening(socket) is None:
-        return [*found, Check("server", f"none runs at {socket} {why}; the first launch starts one")]
-    life = tmux.Tmux(socket).identity()
-    return [*found, Check("server", f"the one at {socket} {why} answers, pid {life.pid}")]
+        yield Check("server", f"none runs at {socket} {why}; the first launch starts one")
+    else:
+        pid = tmux.Tmux(socket).identity().pid
+        yield Check("server", f"the one at {socket} {why} answers, pid {pid}")
 
 
-def access(case: Case) -> list[Check]:
-    """Look whether a sandbox keeps us from what every run needs."""
+def access(case: Case) -> Check:
+    """Check whether a sandbox denies what every run needs."""
     home, socket = case.caller.home, case.place.socket
     sockets = os.path.dirname(socket)
-    denied = [*_denied_home(home), *_denied_socket(socket, sockets)]
-    if denied:
-        hint = f"a sandbox must allow both {home} and {sockets}"
-        return [checks.broken("access", f"This program may not use {checks.some(denied)}", hint)]
-    return [Check("access", f"{home} and {sockets} may be used")]
-
-
-def _denied_home(home: str) -> Iterator[str]:
+    denied = []
     try:
         with try_out(existing(home)):
             pass
     except OSError as error:
-        yield f"{home} ({error.strerror})"
-
-
-def _denied_socket(socket: str, sockets: str) -> Iterator[str]:
+        denied.append(f"{home} ({error.strerror})")
     if tmux.is_denied(socket):
-        yield socket
+        denied.append(socket)
     elif tmux.listening(socket) is None and not os.access(existing(sockets), os.W_OK | os.X_OK):
-        yield sockets
+        denied.append(sockets)
+    if denied:
+        hint = f"a sandbox must allow both {home} and {sockets}"
+        return checks.broken("access", f"This program may not use {checks.some(denied)}", hint)
+    return Check("access", f"{home} and {sockets} may be used")
 
 
-def state(case: Case) -> list[Check]:
-    """Try out locks and the registry's journal in the state directory; look whose it is, and who reads it."""
+def state(case: Case) -> Check:
+    """Check whose the state home is, and try out locks and the registry's journal in it."""
     home = case.caller.home
     with try_out(existing(home)) as folder:
         check_locks(folder)
         wal = has_wal(folder)
     if os.path.isdir(home) and os.stat(home).st_mode & (stat.S_IRWXG | stat.S_IRWXO):
-        return [checks.warning("state", f"Others may look into {home}", f"chmod 700 {home}")]
+        return checks.warning("state", f"Others may look into {home}", f"chmod 700 {home}")
     if not wal:
-        hint = "it works, more slowly; a folder on a local disk in TMUXAGENTS_HOME is better"
-        return [checks.warning("state", f"SQLite has no write-ahead log at {home}", hint)]
-    whose = "it is yours alone, and " if os.path.isdir(home) else ""
-    return [Check("state", f"{whose}locks and the registry's journal work at {home}")]
+        hint = "runs work, more slowly; better: set TMUXAGENTS_HOME to a folder on a local disk"
+        return checks.warning("state", f"SQLite has no write-ahead log at {home}", hint)
+    return Check("state", f"{home}: {'yours alone, ' if os.path.isdir(home) else ''}locks and journal work")
 
 
-def disk(case: Case) -> list[Check]:
-    """Look how much room there is for runs."""
-    free, files = room(existing(case.caller.home))
-    return [checks.space(case.caller.home, free, files)]
+def disk(case: Case) -> Check:
+    """Check how much room there is for runs."""
+    return checks.space(case.caller.home, *room(existing(case.caller.home)))
 
 
-def proc(_case: Case) -> list[Check]:
-    """Look whether one can tell living processes from dead ones, and hide what is on a command line."""
+def proc(_case: Case) -> Check:
+    """Check whether living processes can be told from dead ones, and a task be hidden from ps."""
     me = process.myself()
     process.boot_id()
     handle = process.open_handle(me.pid, me.start_time)
     if handle is None:
-        hint = "Linux 5.3 or newer is needed"
-        return [checks.broken("proc", "There are no handles of processes (pidfd) here", hint)]
+        return checks.broken(
+            "proc", "There are no handles of processes (pidfd) here", "use Linux 5.3 or newer"
+        )
     os.close(handle)
-    if not can_hide_words():
-        hint = "hand over a task that is nobody's business on stdin: tmuxagents run -"
-        return [checks.warning("proc", "Others can read a task in ps: /proc/self/mem is closed", hint)]
-    return [Check("proc", "/proc can be read, and processes have handles")]
+    try:
+        os.close(os.open("/proc/self/mem", os.O_RDWR))  # where tmuxagents/__main__ hides the task
+    except OSError:
+        hint = "pass a secret task on stdin: tmuxagents run -"
+        return checks.warning("proc", "Others can read a task in ps: /proc/self/mem is closed", hint)
+    return Check("proc", "ok")
 
 
-def inotify(case: Case) -> list[Check]:
-    """Look whether the watcher can be told of changes; else it looks by itself, every 2 s."""
-    folder = existing(case.caller.runs)
-    hint = "it works, up to 2 s later; raise fs.inotify in /etc/sysctl.d"
-    why = try_inotify(folder)
+def inotify(case: Case) -> Check:
+    """Check whether the watcher can be notified of changes; else it looks by itself, every 2 s."""
+    runs = case.caller.runs
+    hint = "the status line is up to 2 s late; raise fs.inotify in /etc/sysctl.d"
+    why = try_inotify(existing(runs))
     if why is not None:
-        return [checks.warning("inotify", f"Folders cannot be watched: {why}", hint)]
+        return checks.warning("inotify", f"Folders cannot be watched: {why}", hint)
     most = limit("max_user_watches")
-    needed = len(os.listdir(case.caller.runs)) + _MARGIN if os.path.isdir(case.caller.runs) else _MARGIN
+    needed = _MARGIN + (len(os.listdir(runs)) if os.path.isdir(runs) else 0)
     if most is not None and most < needed:
-        return [checks.warning("inotify", f"max_user_watches is {most}, about {needed} are needed", hint)]
-    instances = limit("max_user_instances")
-    return [Check("inotify", f"folders can be watched ({instances} at once, {most} folders)")]
+        return checks.warning("inotify", f"max_user_watches is {most}, about {needed} are needed", hint)
+    return Check("inotify", "ok")
 
 
 _IN_CREATE = 0x100
+_ALL_USED = (errno.EMFILE, errno.ENOSPC)
 _LIMITS = "/proc/sys/fs/inotify"
 
 
@@ -148,15 +142,6 @@ def try_out(folder: str) -> Iterator[str]:
         removal.remove(made)
 
 
-def can_hide_words() -> bool:
-    """Say whether a command line of ours can be written over (tmuxagents/__main__)."""
-    try:
-        os.close(os.open("/proc/self/mem", os.O_RDWR))
-    except OSError:
-        return False
-    return True
-
-
 def check_locks(folder: str) -> None:
     """Raise Unusable unless a second lock on one file is refused."""
     with making.alone(f"{folder}/{sqlite.NAME}", 1.0):
@@ -177,20 +162,14 @@ def room(folder: str) -> tuple[int, int | None]:
 def try_inotify(folder: str) -> str | None:
     """Return why a folder cannot be watched, None if it can."""
     libc = ctypes.CDLL(None, use_errno=True)
-    handle = libc.inotify_init1(os.O_CLOEXEC)
-    if handle < 0:
-        return _why(ctypes.get_errno(), "max_user_instances")
-    try:
-        watch = libc.inotify_add_watch(handle, os.fsencode(folder), _IN_CREATE)
-        return None if watch >= 0 else _why(ctypes.get_errno(), "max_user_watches")
-    finally:
+    name, handle = "max_user_instances", libc.inotify_init1(os.O_CLOEXEC)
+    if handle >= 0:
+        name, watch = "max_user_watches", libc.inotify_add_watch(handle, os.fsencode(folder), _IN_CREATE)
         os.close(handle)
-
-
-def _why(number: int, name: str) -> str:
-    if number in (errno.EMFILE, errno.ENOSPC):
-        return f"all of {name} ({limit(name)}) are used"
-    return os.strerror(number)
+        if watch >= 0:
+            return None
+    number = ctypes.get_errno()
+    return f"all of {name} ({limit(name)}) are used" if number in _ALL_USED else os.strerror(number)
 
 
 def limit(name: str) -> int | None:

@@ -31,7 +31,7 @@ if TYPE_CHECKING:
 
     from tmuxagents.registry.database import Row
     from tmuxagents.registry.lookup import Caller
-    from tmuxagents.runs.inspect import Run
+    from tmuxagents.runs.inspect import RunView
     from tmuxagents.settings.keys import Settings
     from tmuxagents.upkeep.remains import Stock
 
@@ -69,7 +69,7 @@ class Pruned:
 def prune_named(references: Iterable[str], caller: Caller, *, dry_run: bool = False) -> Pruned:
     """Remove runs; raise NotPossible, and remove none, if one of them lives or is needed by one that does."""
     pruned = Pruned(dry_run=dry_run)
-    run_dirs = list(dict.fromkeys(lookup.find(reference, caller) for reference in references))
+    run_dirs = list(dict.fromkeys(lookup.find_run(reference, caller) for reference in references))
     stock = remains.look(caller)
     for run_dir in run_dirs:
         _refuse(inspect(run_dir))
@@ -153,7 +153,7 @@ def _needed(stock: Stock, caller: Caller) -> dict[str, str]:
     return needed
 
 
-def _refuse(run: Run) -> None:
+def _refuse(run: RunView) -> None:
     """Refuse a run that is not ours to remove, or not yet."""
     if run.standing.foreign:
         host = (run.wrapper or {}).get("host")

@@ -6,11 +6,11 @@ Joins.
 from __future__ import annotations
 
 import os
-import re
 
 from tmuxagents import records, tmux
 from tmuxagents.errors import Unusable
 from tmuxagents.launch import handover
+from tmuxagents.records import is_run_id
 from tmuxagents.registry import database, learn
 from tmuxagents.runs import directory
 from tmuxagents.system import places as files
@@ -28,7 +28,6 @@ if TYPE_CHECKING:
 
 PATIENCE_S = 2.0
 OLD_S = 3600.0  # what lies about so long is nobody's any more: a launch takes seconds
-_ID = re.compile("[0-9a-f]{16}")
 _ASIDE = (".new-", ".displaced-")
 _PIPES = (handover.ORDERS, handover.ANSWER, directory.LIVE_EVENTS, directory.LIVE_ORDERS)
 _UNUSED = ("registry.db.broken", "registry.db.new")
@@ -50,7 +49,7 @@ def look(caller: Caller) -> Stock:
     """Look at all runs. Nothing is written, not into the registry either."""
     stock = Stock()
     rows = _known(caller, stock)
-    listed = {name for name in _names(caller.runs) if _ID.fullmatch(name)}
+    listed = {name for name in _names(caller.runs) if is_run_id(name)}
     for run_id in sorted(listed | set(rows)):
         run_dir = f"{caller.runs}/{run_id}"
         known = rows.get(run_id)

@@ -5,9 +5,9 @@ Pure.
 
 from __future__ import annotations
 
-from tmuxagents.runs import words
 from tmuxagents.text import safe
-from tmuxagents.views.top_rows import ASIDE, CALLS, GAP, HEAD, PLAIN, TITLE, Table, haystack, lines
+from tmuxagents.text.width import GAP, columns, fit
+from tmuxagents.views.top_rows import ASIDE, CALLS, HEAD, PLAIN, TITLE, Table, haystack, lines
 
 TYPE_CHECKING = False
 if TYPE_CHECKING:
@@ -147,15 +147,15 @@ class View:
         whose = "all projects" if self.everywhere else safe.line(board.project)
         more = f", {board.elsewhere} more elsewhere" if board.elsewhere else ""
         narrowed = f', only "{safe.line(self.filter)}"' if self.filter else ""
-        left = words.fit(board.status, width)
-        room = width - words.columns(left) - len(GAP)
-        right = words.fit(f"{whose}{more}{narrowed}", room) if room > len(GAP) else ""
+        left = fit(board.status, width)
+        room = width - columns(left) - len(GAP)
+        right = fit(f"{whose}{more}{narrowed}", room) if room > len(GAP) else ""
         return [(TITLE, left), (ASIDE, f"{GAP}{right}")] if right else [(TITLE, left)]
 
     def _table(self, board: Board, width: int, room: int) -> Iterator[Spans]:
         if not self._entries:
             yield []
-            yield [(ASIDE, words.fit(self._nothing(), width))]
+            yield [(ASIDE, fit(self._nothing(), width))]
             return
         table = Table(self._entries, width, board.at)
         yield table.head()
@@ -182,19 +182,19 @@ class View:
         ]
         return [
             [(ASIDE, "─" * width)],
-            [(HEAD, words.fit("  ".join(named), width))],
-            [(ASIDE, words.fit(safe.line(str(run["task"] or "")), width))],
+            [(HEAD, fit("  ".join(named), width))],
+            [(ASIDE, fit(safe.line(str(run["task"] or "")), width))],
             *lines(entry.lines[-(most - _LEAST_DETAIL + 1) :], width),
         ]
 
     def _bottom(self, width: int) -> Spans:
         if self._typing:
-            return [(CALLS, words.fit(f"filter: {self.filter}_", width))]
+            return [(CALLS, fit(f"filter: {self.filter}_", width))]
         entry = self.entry
         if self._stopping is not None and entry is not None:
-            return [(CALLS, words.fit(f"Stop {entry.label}? y stops it, any other key does not", width))]
+            return [(CALLS, fit(f"Stop {entry.label}? y stops it, any other key does not", width))]
         if self.message:
-            return [(CALLS, words.fit(safe.line(self.message), width))]
+            return [(CALLS, fit(safe.line(self.message), width))]
         wishes = {"ended": "live only" if self.ended else "all"}
         wishes["scope"] = "here" if self.everywhere else "everywhere"
         helps = [words.format(**wishes) for words in _HELPS]

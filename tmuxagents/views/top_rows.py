@@ -5,6 +5,7 @@ from __future__ import annotations
 from tmuxagents import records
 from tmuxagents.runs import words
 from tmuxagents.text import safe
+from tmuxagents.text.width import GAP, fit, padded
 from tmuxagents.views import lines as views_lines
 from tmuxagents.views.lines import TOOL
 
@@ -35,11 +36,9 @@ _STYLES = {
 _HEADER = ("ID", "NAME", "STATUS", "TIME", "TOKENS", "COST", "ACTIVITY")
 _ID, _STATUS = 0, 2
 _FIGURES = (4, 5)
-GAP = "  "
 _WIDEST_NAME = 16
 _WIDE = 110  # a narrower screen shows an id only of a run that is called by nothing else
 _NARROW = 60  # a narrower one no figures: half of one would mislead
-_THOUSAND, _MILLION = 1000, 1_000_000
 
 
 class Entry:
@@ -90,18 +89,18 @@ def _cells(entry: Entry, now: float) -> tuple[str, ...]:
     usage = run["usage"]
     return (
         entry.short,
-        words.fit(entry.label, _WIDEST_NAME),
+        fit(entry.label, _WIDEST_NAME),
         _status(entry),
         _time(entry),
-        tokens(int(usage["totalTokens"])),
-        money(float(usage["cost"])),
+        words.figure(usage["totalTokens"]) if usage["totalTokens"] else words.NONE,
+        words.money(usage["cost"]) or words.NONE,
         _activity(entry, now),
     )
 
 
 def _status(entry: Entry) -> str:
     if entry.host is not None and not entry.ended:
-        return f"{entry.state} (on {words.fit(safe.line(entry.host), _WIDEST_NAME)})"
+        return f"{entry.state} (on {fit(safe.line(entry.host), _WIDEST_NAME)})"
     reason = entry.run["reason"]
     return f"failed ({reason})" if entry.state == records.FAILED else entry.state
 
@@ -114,24 +113,6 @@ def _time(entry: Entry) -> str:
     elapsed = f"{int(run['elapsedSeconds'])}s"
     shows_limit = entry.state == records.RUNNING and type(limit) in (int, float)
     return f"{elapsed}/{limit:.10g}s" if shows_limit else elapsed
-
-
-def tokens(count: int) -> str:
-    """Return a number of tokens in five columns."""
-    if not count:
-        return words.NONE
-    for size, unit in ((_MILLION, "M"), (_THOUSAND, "k")):
-        if count >= size:
-            figure = count / size
-            return f"{figure:.1f}{unit}" if figure < 100 else f"{figure:.0f}{unit}"  # noqa: PLR2004  (three digits)
-    return str(count)
-
-
-def money(dollars: float) -> str:
-    """Return an amount, the smaller the more exact."""
-    if dollars <= 0:
-        return words.NONE
-    return f"${dollars:.2f}" if dollars >= 0.1 else f"${dollars:.3f}"  # noqa: PLR2004  (ten cents)
 
 
 def _activity(entry: Entry, now: float) -> str:
@@ -156,34 +137,29 @@ class Table:
 
     def __init__(self, entries: Sequence[Entry], width: int, now: float) -> None:
         self._entries = entries
-        self._width = width
-        self._rows = [_cells(one, now) for one in entries]
-        self._shown = _columns(self._rows, width)
-        before = [(at, [row[at] for row in (_HEADER, *self._rows)]) for at in self._shown[:-1]]
-        self._widths = {at: max(map(words.columns, cells)) for at, cells in before}
+        self._rows = [_HEADER, *(_cells(one, now) for one in entries)]
+        *shown, last = _columns(self._rows[1:], width)
+        self._padded = {at: padded([row[at] for row in self._rows]) for at in shown}
+        cells = zip(*self._padded.values(), (row[last] for row in self._rows), strict=True)
+        self._lines = [fit(GAP + GAP.join(row), width) for row in cells]
 
     def head(self) -> Spans:
         """Return the names of the columns."""
-        return [(HEAD, self._joined(_HEADER))]
+        return [(HEAD, self._lines[0])]
 
     def line(self, number: int, *, is_chosen: bool) -> Spans:
         """Return a row; its status stands out."""
-        entry, cells = self._entries[number], self._rows[number]
-        text = self._joined(cells)
-        in_front = [width + len(GAP) for at, width in self._widths.items() if at < _STATUS]
-        start = _upto(text, len(GAP) + sum(in_front))
-        end = start + len(cells[_STATUS])
+        text = self._lines[number + 1]
+        before = [cells[number + 1] for at, cells in self._padded.items() if at < _STATUS]
+        start = sum(len(cell) + len(GAP) for cell in ("", *before))
+        end = start + len(self._rows[number + 1][_STATUS])
         mark = "> " if is_chosen else GAP
         spans = [
             (PLAIN, mark + text[len(GAP) : start]),
-            (_STYLES.get(entry.state, PLAIN), text[start:end]),
+            (_STYLES.get(self._entries[number].state, PLAIN), text[start:end]),
             (PLAIN, text[end:]),
         ]
         return [(CHOSEN + style, words) for style, words in spans] if is_chosen else spans
-
-    def _joined(self, cells: Sequence[str]) -> str:
-        padded = [cells[at] + " " * (width - words.columns(cells[at])) for at, width in self._widths.items()]
-        return words.fit(GAP + GAP.join([*padded, cells[self._shown[-1]]]), self._width)
 
 
 def _columns(rows: Sequence[Sequence[str]], width: int) -> list[int]:
@@ -194,17 +170,9 @@ def _columns(rows: Sequence[Sequence[str]], width: int) -> list[int]:
     return [at for at in range(len(_HEADER)) if at != _ID and at not in out]
 
 
-def _upto(text: str, columns: int) -> int:
-    """Return how many letters of a text stand in so many columns: some take two, some none."""
-    end = 0
-    while end < len(text) and words.columns(text[: end + 1]) <= columns:
-        end += 1
-    return end
-
-
 def lines(rows: Sequence[Row], width: int) -> list[Spans]:
     """Return what a child did, as lines of a screen."""
-    fitted = [(row.kind, words.fit(row.text.replace("\t", " "), width)) for row in rows]
+    fitted = [(row.kind, fit(row.text.replace("\t", " "), width)) for row in rows]
     return [_coloured(text) if kind == TOOL else [(PLAIN, text)] for kind, text in fitted]
 
 

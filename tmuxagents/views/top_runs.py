@@ -24,7 +24,7 @@ TYPE_CHECKING = False
 if TYPE_CHECKING:
     from tmuxagents.registry.lookup import Caller
     from tmuxagents.runs.events import Event
-    from tmuxagents.runs.words import Shown
+    from tmuxagents.runs.words import SnapshotRow
     from tmuxagents.views.lines import Row
 
 MOST = 200  # rows; who has more has poll
@@ -60,7 +60,7 @@ class Watch:
         board.warnings = found.warnings
         return board
 
-    def _entry(self, shown: Shown) -> Entry:
+    def _entry(self, shown: SnapshotRow) -> Entry:
         run_id = str(shown.run["runId"])
         lines = self._follow(run_id, str(shown.run["cwd"])) if run_id in self.live else ()
         return Entry(shown.run, shown.short, lines=lines, host=shown.host)

@@ -16,7 +16,7 @@ if TYPE_CHECKING:
 
     from tmuxagents.records import Identity
     from tmuxagents.registry.database import Row
-    from tmuxagents.runs.inspect import Run
+    from tmuxagents.runs.inspect import RunView
 
 DEAF_S = 1.0  # so long an event may take to come
 GIVEN_UP = 10  # failures; then no watcher stays for it
@@ -34,7 +34,7 @@ class Following:
     def __init__(self, run_dir: str, checkpoint: str | None = None) -> None:
         self._follower = Follower(run_dir, checkpoint=checkpoint)
         self.run_dir = run_dir
-        self.run: Run | None = None
+        self.run: RunView | None = None
         self.conclusion: Future[dict[str, Any] | None] | None = None
         self.announced = False
         self._saved: Row | None = None
@@ -57,7 +57,7 @@ class Following:
             return None
         return directory.identity_of(run.wrapper)
 
-    def look(self, *, held: bool) -> Run:
+    def look(self, *, held: bool) -> RunView:
         """Look at it. `held`: its wrapper is waited on, and so lives."""
         self.run = self._follower.look(records.HERE if held else None)
         return self.run
@@ -72,10 +72,10 @@ class Following:
 
     # --- what the registry gets
 
-    def news(self, run: Run, *, all_of_it: bool) -> Row | None:
+    def news(self, run: RunView, *, all_of_it: bool) -> Row | None:
         """Return its row if it stands otherwise than it was saved; `all_of_it`: or does something else."""
         saved = self._saved
-        told = saved is None or learn.is_news(learn.told_of(saved), learn.told(run))
+        told = saved is None or learn.is_news(learn.reported_columns(saved), learn.reported_state(run))
         moved = saved is None or run.state.seq != saved.event_seq
         self._is_behind = moved and not told and not all_of_it
         if not told and not (moved and all_of_it):

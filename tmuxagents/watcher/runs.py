@@ -5,12 +5,12 @@ Joins.
 
 from __future__ import annotations
 
-import re
 import time
 from concurrent.futures import ThreadPoolExecutor
 
 from tmuxagents import records
 from tmuxagents.errors import NoSuchRun
+from tmuxagents.records import is_run_id
 from tmuxagents.registry import learn
 from tmuxagents.runs import writing
 from tmuxagents.runs.conclude import NEVER_OPENED, conclude
@@ -21,11 +21,10 @@ if TYPE_CHECKING:
     from collections.abc import Callable, Iterable
 
     from tmuxagents.registry.database import Row
-    from tmuxagents.runs.inspect import Run
+    from tmuxagents.runs.inspect import RunView
     from tmuxagents.watcher.waiting import Waiting
 
 _CONCLUDED_AT_ONCE = 4  # each may take seconds: what is left of a run gets its time to leave
-_ID = re.compile("[0-9a-f]{16}")
 
 
 class Ending:
@@ -74,7 +73,7 @@ class Runs:
 
     def heard(self, names: Iterable[str]) -> set[str]:
         """Take note of what events have told of; return the runs among it that may have to be looked at."""
-        runs = {name for name in names if name not in self._over and _ID.fullmatch(name)}
+        runs = {name for name in names if name not in self._over and is_run_id(name)}
         for name in runs:
             if name in self._live:
                 self._live[name].heard()
@@ -178,7 +177,7 @@ class Runs:
 
     # --- ends
 
-    def _end(self, name: str, one: Following, run: Run) -> None:
+    def _end(self, name: str, one: Following, run: RunView) -> None:
         """Take in how it has ended, whoever wrote that."""
         foreign = run.standing.foreign  # told of by the watcher there
         if foreign or self._announce(one, run, good=run.standing.status == records.COMPLETED):
@@ -187,7 +186,7 @@ class Runs:
         if foreign:
             self.rows[name] = learn.row(run)
 
-    def _announce(self, one: Following, run: Run, *, good: bool) -> bool:
+    def _announce(self, one: Following, run: RunView, *, good: bool) -> bool:
         """Claim the announcement; say whether that is settled, ours or not."""
         claimed = self._claim(one)
         row = self.rows[run.run_id] = one.keep(learn.row(run))
@@ -212,7 +211,7 @@ class Runs:
         one.announced = claimed is not None
         return claimed
 
-    def _conclude(self, name: str, one: Following, run: Run) -> None:
+    def _conclude(self, name: str, one: Following, run: RunView) -> None:
         """Have its ending written: in a thread, since what is left of it gets its time to leave."""
         if one.conclusion is None and not one.rests():
             never_came = None if run.ended else NEVER_OPENED

@@ -7,8 +7,6 @@ from __future__ import annotations
 
 import errno
 import os
-import select
-import time
 
 from tmuxagents import records
 from tmuxagents.errors import NoSuchRun
@@ -21,9 +19,8 @@ TYPE_CHECKING = False
 if TYPE_CHECKING:
     from collections.abc import Callable, Sequence
 
-    from tmuxagents.runs.inspect import Run
-    from tmuxagents.wrapper.recorder import Recorder
-    from tmuxagents.wrapper.signals import Keys, Signals
+    from tmuxagents.runs.inspect import RunView
+    from tmuxagents.wrapper.signals import Console
 
 _LOOK_S = 1.0  # with a wrapper to wait on, too: it may be of another host
 _SOON_S = 0.05  # before it has one
@@ -31,22 +28,12 @@ _SHOWN = 8
 
 
 class After:
-    """The wait for the runs before this one."""
+    """The wait for the runs before this one. `queued` is called when it has to wait."""
 
-    def __init__(
-        self,
-        run_dirs: Sequence[str],
-        *,
-        recorder: Recorder,
-        keys: Keys,
-        signals: Signals,
-        queued: Callable[[], None],
-    ) -> None:
+    def __init__(self, run_dirs: Sequence[str], console: Console, queued: Callable[[], None]) -> None:
         self._run_dirs = run_dirs
-        self._recorder = recorder
-        self._keys = keys
-        self._signals = signals
-        self._queued = queued  # called when it has to wait
+        self._console = console
+        self._queued = queued
         self._said: str | None = None
 
     def wait(self, stopped: Callable[[], bool]) -> Verdict | None:
@@ -72,24 +59,17 @@ class After:
         """Return what they answered, in the order in which they were named."""
         return [_output(run_dir) for run_dir in self._run_dirs]
 
-    def _say(self, run: Run) -> None:
+    def _say(self, run: RunView) -> None:
         if run.run_id == self._said:
             return
         self._said = run.run_id
-        words = slots.following_words([run.run_id])
-        self._recorder.hint(words)
-        self._recorder.title(words)
-        self._recorder.flush(time.monotonic(), last=True)
+        self._console.announce(slots.following_words([run.run_id]))
         self._queued()
 
-    def _pause(self, run: Run) -> None:
-        poll = select.poll()
+    def _pause(self, run: RunView) -> None:
         other = _handle_of(run)
-        for handle in (self._signals.handle, self._keys.handle, other):
-            if handle is not None:
-                poll.register(handle, select.POLLIN)
         try:
-            poll.poll(round((_LOOK_S if other is not None else _SOON_S) * 1000))
+            self._console.wait(_LOOK_S if other is not None else _SOON_S, other)
         finally:
             if other is not None:
                 os.close(other)
@@ -106,7 +86,7 @@ def _output(run_dir: str) -> str | None:
         return None
 
 
-def _handle_of(run: Run) -> int | None:
+def _handle_of(run: RunView) -> int | None:
     """Return what becomes readable when a run's wrapper ends."""
     identity = directory.identity_of(run.wrapper)
     if identity is None or process.presence(identity) != records.HERE:

@@ -8,8 +8,8 @@ from __future__ import annotations
 import os
 
 from tmuxagents.agents import environment
+from tmuxagents.records import NEVER
 from tmuxagents.runs import events, leftovers, writing
-from tmuxagents.runs.endings import NEVER
 from tmuxagents.system import places, process
 from tmuxagents.system.bare import signal
 

@@ -40,6 +40,11 @@ class Claim:
         self.prompt = prompt  # open for the child to read
         self.handed = handed  # None: started by hand, with our own surroundings
 
+    def replace_prompt(self, prompt: int) -> None:
+        """Give the child another open prompt than the one that was found."""
+        os.close(self.prompt)
+        self.prompt = prompt
+
 
 def claim(run_dir: str) -> Claim:
     """Claim a run that may be ours, and hold its lock until we leave.

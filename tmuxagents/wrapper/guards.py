@@ -7,6 +7,7 @@ Times are monotonic seconds that the caller passes in; nothing here reads a cloc
 
 from __future__ import annotations
 
+from tmuxagents.records import NEVER
 from tmuxagents.runs import endings
 
 TYPE_CHECKING = False
@@ -16,9 +17,6 @@ if TYPE_CHECKING:
 
     from tmuxagents.runs.endings import Cause
     from tmuxagents.runs.events import Event
-
-
-_NEVER = float("inf")
 
 
 class Guards:
@@ -62,7 +60,7 @@ class Guards:
     def deadline(self) -> float:
         """Return when the child has to be ended if nothing more is heard of it."""
         if self._stands_since is not None:
-            return _NEVER
+            return NEVER
         limit = self._started_at + self.timeout_s
         if self._activity_at is None or self._debounce_s == 0:
             return limit
@@ -83,7 +81,7 @@ class Guards:
 
     def retire(self) -> None:
         """Watch no more, for good: a person has the child."""
-        self._started_at = _NEVER
+        self._started_at = NEVER
         self._loop_count = 0
 
     def check(self, now: float, hear: Callable[[float], None]) -> Cause | None:

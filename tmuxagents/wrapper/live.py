@@ -30,37 +30,38 @@ if TYPE_CHECKING:
     from tmuxagents.runs.events import Event
     from tmuxagents.runs.inbox import Message
     from tmuxagents.runs.lifecycle import RunState
-    from tmuxagents.wrapper.signals import Signals
+    from tmuxagents.wrapper.claim import Claim
     from tmuxagents.wrapper.terminal import Terminal
+    from tmuxagents.wrapper.watch import WatchParts
 
 _NO_TERMINAL = endings.misconfigured("A live child needs a terminal, and this run has none.")
 _SHOW_LIMIT_S = 0.5
 
 
-def _silence() -> None:
-    """Tell nobody."""
-
-
 class Live:
-    """What is different about a live run, from before its child starts until after it has ended."""
+    """What is different about a live run, from before its child starts until after it has ended.
+
+    When the child settles in a person's hands, `slot` is given back and `ring` is called.
+    """
 
     def __init__(
         self,
-        run_dir: str,
-        meta: Mapping[str, Any],
+        claim: Claim,
         agent: LiveAgent,
-        *,
         terminal: Terminal,
+        *,
+        slot: int | None,
+        ring: Callable[[], None],
     ) -> None:
-        self._run_dir = run_dir
-        self._meta = meta
         self._agent = agent
         self._terminal = terminal
-        self.slot: int | None = None  # given back when it has settled in a person's hands
-        self.ring: Callable[[], None] = _silence  # called then
-        self._bridge = Bridge(run_dir)
-        self._reader = agent.reader()
-        self.variables = {agent.folder_variable: run_dir}
+        self._slot = slot
+        self._ring = ring
+        self._bridge = Bridge(claim.run_dir)
+        has_task = claim.meta.get("reopens") is not True
+        self._talk = Talk(self._bridge, Inbox(claim.run_dir), has_task=has_task)
+        self._reader = agent.reader(self._talk.taken)
+        self.variables = {agent.folder_variable: claim.run_dir}
 
     def borrow(self) -> bool:
         """Let the child have the terminal; say whether there is one."""
@@ -83,25 +84,17 @@ class Live:
         self._terminal.give_to(child)
         process.send_group(child, signal.SIGCONT)
 
-    def watch(self, *, signals: Signals, begun_at: float, **parts: Any) -> LiveWatch:
+    def watch(self, parts: WatchParts, *, begun_at: float) -> LiveWatch:
         """Return the watch over the child."""
-        signals.attend_to(signal.SIGUSR1)  # somebody has put something into the inbox
-        has_task = self._meta.get("reopens") is not True
-        talk = Talk(self._bridge, Inbox(self._run_dir), has_task=has_task)
-        own: dict[str, Any] = {
-            "talk": talk,
-            "reader": self._reader,
-            "has_task": has_task,
-            "begun_at": begun_at,
-        }
-        return LiveWatch(**own, rests=self._rests, signals=signals, **parts)
+        parts.console.signals.attend_to(signal.SIGUSR1)  # a message has come into the inbox
+        return LiveWatch(parts, self._reader, self._talk, rests=self._rests, begun_at=begun_at)
 
     def _rests(self) -> None:
-        """Give the slot back, and tell who may wait for it: a person's child has settled."""
-        slot, self.slot = self.slot, None
+        """Give the slot back and ring: the child has settled in a person's hands."""
+        slot, self._slot = self._slot, None
         if slot is not None:
             os.close(slot)
-        self.ring()
+        self._ring()
 
     def take_back(self) -> None:
         """Have the terminal again."""
@@ -133,7 +126,7 @@ class Talk:
     def __init__(self, bridge: Bridge, inbox: Inbox, *, has_task: bool) -> None:
         self._bridge = bridge
         self._inbox = inbox
-        self._has_task = has_task
+        self.has_task = has_task
         self._is_begun = False
         self._ordered: dict[int, tuple[Message, float]] = {}  # number -> message, until when it is waited for
 
@@ -152,7 +145,7 @@ class Talk:
             return
         self._is_begun = True
         self._bridge.forget_names()
-        if self._has_task:
+        if self.has_task:
             self._bridge.order({"order": "task"})
         self.look(now)
 
@@ -177,7 +170,7 @@ class Talk:
         return max((until for _, until in self._ordered.values() if until > now), default=None)
 
     def let_leave(self, settlings: int) -> None:
-        """Let the child leave, if it still is as it was when it settled for the so manieth time."""
+        """Let the child exit, unless it has done more work since its `settlings`-th settling."""
         self._bridge.order({"order": "leave", "settlings": settlings})
 
 

@@ -7,7 +7,8 @@ from __future__ import annotations
 
 import signal
 
-from tmuxagents.runs import endings, events, lifecycle
+from tmuxagents.records import NEVER
+from tmuxagents.runs import events, lifecycle
 from tmuxagents.system import process
 from tmuxagents.wrapper.signals import CAUSES
 from tmuxagents.wrapper.watch import Watch
@@ -15,11 +16,11 @@ from tmuxagents.wrapper.watch import Watch
 TYPE_CHECKING = False
 if TYPE_CHECKING:
     from collections.abc import Callable
-    from typing import Any
 
     from tmuxagents.agents.base import LiveReader
     from tmuxagents.runs.endings import Cause
     from tmuxagents.wrapper.live import Talk
+    from tmuxagents.wrapper.watch import WatchParts
 
 BEGIN_WITHIN_S = 10.0  # what has not begun by then waits for a person: a login, a key, a question
 LEAVE_WITHIN_S = 5.0
@@ -27,18 +28,20 @@ LOOK_EVERY_S = 2.0  # into the inbox, should nobody have told of it
 
 
 class LiveWatch(Watch):
-    """Watches one live child from its start to its end."""
+    """Watches one live child from its start to its end.
+
+    `rests` is called when the child has settled in a person's hands.
+    """
 
     def __init__(
-        self, *, talk: Talk, rests: Callable[[], None], has_task: bool, begun_at: float, **parts: Any
+        self, parts: WatchParts, reader: LiveReader, talk: Talk, *, rests: Callable[[], None], begun_at: float
     ) -> None:
-        super().__init__(**parts)
-        self._live: LiveReader = parts["reader"]
-        self._live.message = talk.taken
+        super().__init__(parts, reader)
+        self._live = reader
         self._talk = talk
-        self._rests = rests  # called when it has settled in a person's hands
-        self._begin_by: float | None = begun_at + BEGIN_WITHIN_S if has_task else None
-        self._is_opened_for_them = not has_task
+        self._rests = rests
+        self._begin_by: float | None = begun_at + BEGIN_WITHIN_S if talk.has_task else None
+        self._is_opened_for_them = not talk.has_task
         self._looked_at = begun_at
         self._asked: tuple[str, str | None] | None = None
         self._is_theirs = False
@@ -61,7 +64,7 @@ class LiveWatch(Watch):
         return min(due)
 
     def _leave_by(self) -> float:
-        return endings.NEVER if self._left_at is None else self._left_at + LEAVE_WITHIN_S
+        return NEVER if self._left_at is None else self._left_at + LEAVE_WITHIN_S
 
     def _note_settling(self, now: float) -> None:
         """Take in what has just been read."""

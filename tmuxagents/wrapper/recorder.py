@@ -7,8 +7,8 @@ from __future__ import annotations
 
 import time
 
+from tmuxagents.records import NEVER
 from tmuxagents.runs import directory, events, lifecycle, marks, narration, writing
-from tmuxagents.runs.endings import NEVER
 from tmuxagents.runs.logs import Appender, RawLog
 from tmuxagents.runs.narration import Narrator
 from tmuxagents.system.bare import ignoring
@@ -18,6 +18,7 @@ if TYPE_CHECKING:
     from collections.abc import Mapping
     from typing import Any
 
+    from tmuxagents.agents.base import Reader
     from tmuxagents.runs.events import Event
     from tmuxagents.runs.narration import Line
     from tmuxagents.wrapper.terminal import Terminal
@@ -48,7 +49,7 @@ class Recorder:
         self.state = lifecycle.RunState()
         self.stdout = RawLog(f"{run_dir}/{directory.STDOUT}")
         self.stderr = RawLog(f"{run_dir}/{directory.STDERR}")
-        self.restored = False
+        self._is_cut = False  # a log was begun anew, or an answer was too long to be kept
         self._place = directory.place_of(run_dir)
         self._whole: marks.Mark | None = None  # what the directory was known by when all was there
         self._meta = meta
@@ -96,6 +97,12 @@ class Recorder:
             self.line(entry)
         elif len(self._event_lines) > _BUFFER:
             self._write()
+
+    def note_reader(self, reader: Reader) -> None:
+        """Take in what the child said of itself and no event carries."""
+        if self.state.phase != lifecycle.LEAVING:
+            self.state.model, self.state.error_message = reader.model, reader.error_message
+        self._is_cut |= reader.left_out
 
     def line(self, line: Line) -> None:
         """Add an entry to the transcript and the window."""
@@ -202,7 +209,7 @@ class Recorder:
 
     def _find_logs_again(self, *, told: bool) -> None:
         """Go on at the end of the logs that are there, begin the others. `told`: the events are there."""
-        self.restored = True
+        self._is_cut = True
         for log in (self._events, self._transcript, self.stdout, self.stderr):
             log.reopen()
         if not told:
@@ -212,4 +219,4 @@ class Recorder:
     def incomplete(self) -> bool:
         """Say whether anything could not be written down."""
         lost = self._events.lost + self._transcript.lost + self.stdout.lost + self.stderr.lost
-        return self.restored or lost > 0
+        return self._is_cut or lost > 0

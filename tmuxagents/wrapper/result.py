@@ -11,7 +11,7 @@ import time
 from tmuxagents.runs import directory, documents, endings, writing
 from tmuxagents.runs.lifecycle import RunState
 from tmuxagents.system.bare import ignoring, signal
-from tmuxagents.text import jsonline
+from tmuxagents.text import jsonline, safe
 
 TYPE_CHECKING = False
 if TYPE_CHECKING:
@@ -76,7 +76,7 @@ class Result:
         """Write it whole, with the disk that was kept for it, or at last without the answer in it."""
         shorter = {
             **result,
-            "output": documents.first_bytes(result["output"] or "", 256),
+            "output": safe.first_bytes(result["output"] or "", 256),
             "logsIncomplete": True,
         }
         for attempt in (result, result, shorter):

@@ -26,15 +26,14 @@ from tmuxagents.wrapper.child import Ladder, Start, end_left
 from tmuxagents.wrapper.guards import Guards
 from tmuxagents.wrapper.recorder import Recorder
 from tmuxagents.wrapper.result import Result, write_unbegun
-from tmuxagents.wrapper.signals import Keys, Signals, hang_up
+from tmuxagents.wrapper.signals import Console, Signals, hang_up
 from tmuxagents.wrapper.terminal import Terminal
 from tmuxagents.wrapper.waits import Before, enter_cwd, still_there
-from tmuxagents.wrapper.watch import Watch
+from tmuxagents.wrapper.watch import Watch, WatchParts
 
 TYPE_CHECKING = False
 if TYPE_CHECKING:
     from collections.abc import Mapping
-    from typing import Any
 
     from tmuxagents.agents.base import Agent
     from tmuxagents.wrapper.claim import Claim
@@ -60,11 +59,11 @@ def main(arguments: list[str]) -> None:
     os._exit(code)
 
 
-def _begin(claim: Claim, signals: Signals, outer_umask: int) -> Run:
-    """Return the run that we hold; if it cannot even begin, record that, as nobody else could tell."""
+def _begin(claim: Claim, signals: Signals, outer_umask: int) -> WrapperRun:
+    """Return the run that we hold; if it cannot even begin, record that, since no other process could."""
     terminal = Terminal()
     try:
-        return Run(claim, signals, terminal, outer_umask)
+        return WrapperRun(claim, signals, terminal, outer_umask)
     except Exception:
         terminal.leave(_TERMINAL_LIMIT_S)
         write_unbegun(claim)
@@ -79,21 +78,19 @@ def _say(text: str, code: int) -> int:
     return code
 
 
-class Run:
+class WrapperRun:
     """One run in the hands of its wrapper."""
 
     def __init__(self, claim: Claim, signals: Signals, terminal: Terminal, outer_umask: int) -> None:
         handed = claim.handed
         self._run_dir = claim.run_dir
         self._meta = claim.meta
-        self._tmux: dict[str, Any] = claim.wrapper["tmux"]
         self._environment: Mapping[str, str] = handed.environment if handed else dict(os.environ)
         self._settings = load.load(self._environment, claim.meta.get("project"))
-        self._signals = signals
         self._terminal = terminal
         width = settings_rules.preview_width(self._settings, self._terminal.columns)
         self._recorder = Recorder(claim.run_dir, claim.meta, claim.wrapper, self._terminal, width=width)
-        self._keys = Keys(self._terminal, self._recorder)
+        self._console = Console(recorder=self._recorder, signals=signals, terminal=terminal)
         whose = Whose(
             run_id=claim.meta["runId"],
             uid=os.getuid(),
@@ -145,15 +142,8 @@ class Run:
         return endings.conclude(self._recorder.state)
 
     def _wait(self) -> Verdict | None:
-        """Wait until there may be a child; return how the run ended if it did so before."""
-        before = Before(
-            self._claim,
-            recorder=self._recorder,
-            keys=self._keys,
-            signals=self._signals,
-            tmux=self._tmux,
-            queued=self._answer_launcher,
-        )
+        """Wait until a child may start; return the ending if the run ended before that."""
+        before = Before(self._claim, self._console, self._answer_launcher)
         folder = places.of_host(places.own_home(self._environment), process.host())
         verdict = before.wait(folder, int(self._settings.numbers["maxRunning"]))
         self._slot = before.slot
@@ -173,18 +163,8 @@ class Run:
             return endings.NOT_SPAWNED.verdict()
         child, pipes = started
         ladder = Ladder(child, self._scope)
-        parts: dict[str, Any] = {
-            "child": child,
-            "pipes": pipes,
-            "recorder": self._recorder,
-            "guards": self._guards(),
-            "ladder": ladder,
-            "terminal": self._terminal,
-            "keys": self._keys,
-            "signals": self._signals,
-            "snapshots": agent.snapshots,
-        }
-        watch = live.watch(begun_at=self._begun, **parts) if live else Watch(reader=agent.reader(), **parts)
+        parts = WatchParts(child, pipes, console=self._console, guards=self._guards(), ladder=ladder)
+        watch = live.watch(parts, begun_at=self._begun) if live else Watch(parts, agent.reader())
         ending = watch.run()
         if live is not None:
             # No line of ours comes after: the window has shown it all, in the child's own way.
@@ -195,7 +175,9 @@ class Run:
         self._recorder.flush(time.monotonic())  # should we be killed while leftovers take their time
         end_left(self._scope, self._recorder, hard=ladder.killed)
         self._lingered = ladder.begun and ladder.cause is None
-        cause = hang_up(self._tmux) if ladder.cause is endings.WINDOW_CLOSED else ladder.cause
+        cause = (
+            hang_up(self._claim.wrapper["tmux"]) if ladder.cause is endings.WINDOW_CLOSED else ladder.cause
+        )
         how = ending or Exit(None)
         if live is not None:
             return live.verdict(self._recorder.state, how, cause=cause, lingered=self._lingered)
@@ -208,9 +190,7 @@ class Run:
             return None
         from tmuxagents.wrapper.live import Live  # noqa: PLC0415  (a batch run pays nothing for it)
 
-        live = Live(self._run_dir, self._meta, how, terminal=self._terminal)
-        live.slot, live.ring = self._slot, self._ring
-        return live
+        return Live(self._claim, how, self._terminal, slot=self._slot, ring=self._ring)
 
     def _guards(self) -> Guards:
         numbers = self._settings.numbers

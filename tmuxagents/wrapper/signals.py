@@ -1,4 +1,4 @@
-"""Signals and keys while a child works: what was caught, what was typed into the window, what it means.
+"""Signals and keys while a run goes on: what was caught, what was typed into the window, what it means.
 
 Ctrl-C twice stops the run; other keys do nothing.
 
@@ -8,6 +8,8 @@ Joins.
 from __future__ import annotations
 
 import os
+import select
+import time
 
 from tmuxagents.runs import endings
 from tmuxagents.system import process
@@ -75,25 +77,37 @@ def hang_up(tmux: Mapping[str, Any]) -> endings.Cause:
 
 
 CONFIRM_S = 3.0
-_READ_S = 0.3  # what it takes to read the question: two in one paste are no answer
+_READ_S = 0.3  # the time to read the question: two in one paste are no answer
 
 
-class Keys:
-    """The keys of one run's window."""
+class Console:
+    """What a wrapper has from its start to its end: signals and keys come in, the recorder tells the run."""
 
-    def __init__(self, terminal: Terminal, recorder: Recorder) -> None:
-        self._terminal = terminal
-        self._recorder = recorder
+    __slots__ = ("_asked_at", "recorder", "signals", "terminal")
+
+    def __init__(self, *, recorder: Recorder, signals: Signals, terminal: Terminal) -> None:
+        self.recorder = recorder
+        self.signals = signals
+        self.terminal = terminal
         self._asked_at: float | None = None
 
-    @property
-    def handle(self) -> int | None:
-        """Return the descriptor to wait on."""
-        return self._terminal.keys
+    def wait(self, limit_s: float, other: int | None = None) -> None:
+        """Wait for a signal, a key or another descriptor, but not longer than `limit_s`."""
+        poll = select.poll()
+        for handle in (self.signals.handle, self.terminal.keys, other):
+            if handle is not None:
+                poll.register(handle, select.POLLIN)
+        poll.poll(round(limit_s * 1000))
+
+    def announce(self, words: str) -> None:
+        """Show in the window, and as its title, why no child has started yet."""
+        self.recorder.hint(words)
+        self.recorder.title(words)
+        self.recorder.flush(time.monotonic(), last=True)
 
     def stop_wanted(self, now: float) -> bool:
-        """Look at what was typed; say whether it stops the run."""
-        if CTRL_C not in self._terminal.pressed():
+        """Read the keys that were typed; say whether they stop the run."""
+        if CTRL_C not in self.terminal.pressed():
             return False
         since_asked = None if self._asked_at is None else now - self._asked_at
         if since_asked is not None and since_asked < _READ_S:
@@ -101,6 +115,6 @@ class Keys:
         if since_asked is not None and since_asked <= CONFIRM_S:
             return True
         self._asked_at = now
-        self._recorder.hint(f"Ctrl-C again within {CONFIRM_S:g} s stops this run")
-        self._recorder.flush(now, last=True)
+        self.recorder.hint(f"Ctrl-C again within {CONFIRM_S:g} s stops this run")
+        self.recorder.flush(now, last=True)
         return False

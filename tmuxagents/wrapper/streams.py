@@ -8,7 +8,6 @@ import sys
 import termios
 
 from tmuxagents.agents.base import LineSplitter, Oversized
-from tmuxagents.runs import lifecycle
 
 TYPE_CHECKING = False
 if TYPE_CHECKING:
@@ -68,21 +67,19 @@ class Streams:
         "_pace",
         "_reader",
         "_recorder",
-        "_snapshots",
         "_stderr_lines",
         "_stdout_lines",
         "stderr",
         "stdout",
     )
 
-    def __init__(  # noqa: PLR0913  (the parts that what is said goes to)
+    def __init__(
         self,
         pipes: tuple[int, int],
         *,
         reader: Reader,
         recorder: Recorder,
         guards: Guards,
-        snapshots: tuple[bytes, ...],
         looped: Callable[[Cause, float], None],
     ) -> None:
         self.stdout: int | None = pipes[0]  # None: the child, and whoever else had it, has closed it
@@ -93,7 +90,6 @@ class Streams:
         self._reader = reader
         self._recorder = recorder
         self._guards = guards
-        self._snapshots = snapshots
         self._looped = looped  # called at a tool call that is one too many of a kind
 
     @property
@@ -129,7 +125,7 @@ class Streams:
     def _hear(self, pipe: int, now: float, amount: int) -> bool:
         """Tell up to so many bytes; say whether that was the end."""
         if self._pace.was_resting:
-            self._reader.late_at = now
+            self._reader.note_late(now)
         heard = 0
         for piece in _pieces(pipe, amount):
             if not piece:
@@ -156,7 +152,7 @@ class Streams:
                     said.append(line.brief())
                     reading = reader.feed_oversized(line, now)
                 else:
-                    if not line.startswith(self._snapshots):
+                    if not line.startswith(reader.snapshots):
                         said.append(line)
                     reading = reader.feed(line, now)
                 if reading.active:
@@ -168,10 +164,7 @@ class Streams:
                     if event.type == "tool_call" and (cause := self._guards.note_call(event)) is not None:
                         self._looped(cause, now)
         finally:
-            state = recorder.state
-            if state.phase != lifecycle.LEAVING:
-                state.model, state.error_message = reader.model, reader.error_message
-            recorder.restored |= reader.left_out
+            recorder.note_reader(reader)
             said.append(b"")
             recorder.stdout.write(b"\n".join(said))
 

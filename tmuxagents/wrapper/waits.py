@@ -1,4 +1,4 @@
-"""What comes before there is a child: the runs that this one comes after, then a slot. A stop ends it.
+"""The waits before a child starts: for the runs that this one comes after, then for a slot. A stop ends them.
 
 Joins.
 """
@@ -6,7 +6,6 @@ Joins.
 from __future__ import annotations
 
 import os
-import select
 import time
 
 from tmuxagents.runs import endings, events, slots
@@ -15,17 +14,15 @@ from tmuxagents.wrapper.signals import CAUSES, hang_up
 
 TYPE_CHECKING = False
 if TYPE_CHECKING:
-    from collections.abc import Callable, Mapping
-    from typing import Any
+    from collections.abc import Callable
 
     from tmuxagents.records import Verdict
     from tmuxagents.wrapper.claim import Claim
-    from tmuxagents.wrapper.recorder import Recorder
-    from tmuxagents.wrapper.signals import Keys, Signals
+    from tmuxagents.wrapper.signals import Console
 
 
 def enter_cwd(claim: Claim) -> Verdict | None:
-    """Go where the child is to work, if the launcher saw that very folder; else return how the run ended."""
+    """Enter the child's working directory if it is the one that the launcher saw; else return the ending."""
     try:
         os.chdir(claim.meta["cwd"])
         here = os.stat(".")
@@ -38,7 +35,7 @@ def enter_cwd(claim: Claim) -> Verdict | None:
 
 
 def still_there(claim: Claim) -> Verdict | None:
-    """Return how the run ended if the folder that we entered went, or was replaced, while we waited."""
+    """Return the ending if the folder that we entered was removed or replaced while we waited."""
     try:
         if os.path.samestat(os.stat(claim.meta["cwd"]), os.stat(".")):
             return None
@@ -48,33 +45,17 @@ def still_there(claim: Claim) -> Verdict | None:
 
 
 class Before:
-    """The waits of one run. `tmux`: where it is, `queued` is called when it has to wait."""
+    """The waits of one run. `queued` is called when it has to wait."""
 
-    def __init__(  # noqa: PLR0913  (the parts that a wait joins)
-        self,
-        claim: Claim,
-        *,
-        recorder: Recorder,
-        keys: Keys,
-        signals: Signals,
-        tmux: Mapping[str, Any],
-        queued: Callable[[], None],
-    ) -> None:
+    def __init__(self, claim: Claim, console: Console, queued: Callable[[], None]) -> None:
         self._claim = claim
-        self._parts: dict[str, Any] = {
-            "recorder": recorder,
-            "keys": keys,
-            "signals": signals,
-            "queued": queued,
-        }
-        self._keys = keys
-        self._signals = signals
-        self._tmux = tmux
+        self._console = console
+        self._queued = queued
         self._stopped: Verdict | None = None
         self.slot: int | None = None
 
     def wait(self, folder: str, most: int) -> Verdict | None:
-        """Wait for everything; return how the run ended if it did so before there was a child.
+        """Wait until a child may start; return the ending if the run ended before that.
 
         `folder` holds the slots, `most` is how many there are.
         """
@@ -83,7 +64,7 @@ class Before:
         verdict = self._wait_for_others()
         if verdict is not None or self._stopped is not None:
             return verdict or self._stopped
-        turn = Turn(slots=Queue(folder), most=most, **self._parts)
+        turn = Turn(Queue(folder), most, self._console, self._queued)
         has_one = turn.wait(self._claim.meta["runId"], self._is_stopped)
         self.slot = turn.slot
         return None if has_one else self._stopped
@@ -96,51 +77,39 @@ class Before:
         from tmuxagents.wrapper import after as waits  # noqa: PLC0415  (few runs wait for others)
 
         runs = os.path.dirname(claim.run_dir)
-        after = waits.After([f"{runs}/{os.path.basename(str(other))}" for other in others], **self._parts)
+        run_dirs = [f"{runs}/{os.path.basename(str(other))}" for other in others]
+        after = waits.After(run_dirs, self._console, self._queued)
         verdict = after.wait(self._is_stopped)
         if verdict is None and self._stopped is None:
-            prompt = waits.write_prompt(claim.run_dir, claim.meta["task"], after.outputs())
-            os.close(claim.prompt)
-            claim.prompt = prompt
+            claim.replace_prompt(waits.write_prompt(claim.run_dir, claim.meta["task"], after.outputs()))
         return verdict
 
     def _is_stopped(self) -> bool:
         """Say whether a stop came, by key or signal."""
         if self._stopped is None:
-            cause = endings.STOPPED if self._keys.stop_wanted(time.monotonic()) else self._signalled()
+            cause: endings.Cause | None = endings.STOPPED
+            if not self._console.stop_wanted(time.monotonic()):
+                caught = self._console.signals.caught()
+                cause = next((cause for number, cause in CAUSES.items() if number in caught), None)
+            if cause is endings.WINDOW_CLOSED:
+                cause = hang_up(self._claim.wrapper["tmux"])
             self._stopped = cause.verdict() if cause is not None else None
         return self._stopped is not None
 
-    def _signalled(self) -> endings.Cause | None:
-        caught = self._signals.caught()
-        cause = next((cause for number, cause in CAUSES.items() if number in caught), None)
-        return hang_up(self._tmux) if cause is endings.WINDOW_CLOSED else cause
-
 
 class Turn:
-    """The wait of one run. `slot` is kept until we leave, or close it."""
+    """The wait of one run for a slot. `slot` stays open until the wrapper leaves or closes it."""
 
-    def __init__(  # noqa: PLR0913  (the parts that a wait joins)
-        self,
-        *,
-        slots: Queue,
-        most: int,
-        recorder: Recorder,
-        keys: Keys,
-        signals: Signals,
-        queued: Callable[[], None],
-    ) -> None:
+    def __init__(self, slots: Queue, most: int, console: Console, queued: Callable[[], None]) -> None:
         self._slots = slots
         self._most = most
-        self._recorder = recorder
-        self._keys = keys
-        self._signals = signals
-        self._queued = queued  # called when it has to wait
+        self._console = console
+        self._queued = queued
         self._position: int | None = None
         self.slot: int | None = None
 
     def wait(self, run_id: str, stopped: Callable[[], bool]) -> bool:
-        """Wait for a slot; say whether there is one (else somebody stopped the run meanwhile)."""
+        """Wait for a slot; say whether the run got one (else it was stopped meanwhile)."""
         name = slots.ticket_name(time.time_ns(), run_id)
         ticket, begun = self._slots.draw(name), time.monotonic()
         try:
@@ -153,14 +122,14 @@ class Turn:
                 waited_s = time.monotonic() - begun
                 if waited_s >= slots.RUSH_S:
                     self._say(position)
-                self._pause(slots.pause_s(position, waited_s))
+                self._console.wait(slots.pause_s(position, waited_s))
                 if stopped():
                     return False
         finally:
             self._slots.give_back(name, ticket)
 
     def _look(self, name: str) -> int:
-        """Return how many wait before us, without the dead at the front."""
+        """Return how many runs wait before this one; dead ones at the front do not count."""
         older = slots.before(name, self._slots.tickets())
         while older and not self._slots.is_held(older[0]):
             older.pop(0)
@@ -170,15 +139,6 @@ class Turn:
         if position == self._position:
             return
         self._position = position
-        self._recorder.event(events.queued(position))
-        self._recorder.hint(slots.waiting_words(position))
-        self._recorder.title(slots.waiting_words(position))
-        self._recorder.flush(time.monotonic(), last=True)
+        self._console.recorder.event(events.queued(position))
+        self._console.announce(slots.waiting_words(position))
         self._queued()
-
-    def _pause(self, limit_s: float) -> None:
-        poll = select.poll()
-        for handle in (self._signals.handle, self._keys.handle):
-            if handle is not None:
-                poll.register(handle, select.POLLIN)
-        poll.poll(round(limit_s * 1000))

@@ -25,44 +25,44 @@ if TYPE_CHECKING:
     from tmuxagents.agents.base import Reader
     from tmuxagents.wrapper.child import Ladder
     from tmuxagents.wrapper.guards import Guards
-    from tmuxagents.wrapper.recorder import Recorder
-    from tmuxagents.wrapper.signals import Keys, Signals
-    from tmuxagents.wrapper.terminal import Terminal
+    from tmuxagents.wrapper.signals import Console
 
 _LONGEST_WAIT_MS = 3_600_000  # poll takes no more than 24 days; waking up is harmless
 _READ_FROM = 4
 
 
+class WatchParts:
+    """What the watch over a child joins. `pipes`: our ends of its stdout and stderr."""
+
+    __slots__ = ("child", "console", "guards", "ladder", "pipes")
+
+    def __init__(
+        self, child: int, pipes: tuple[int, int], *, console: Console, guards: Guards, ladder: Ladder
+    ) -> None:
+        self.child = child
+        self.pipes = pipes
+        self.console = console
+        self.guards = guards
+        self.ladder = ladder
+
+
 class Watch:
     """Watches one child from its start to its end."""
 
-    def __init__(  # noqa: PLR0913  (the parts that a watch joins)
-        self,
-        *,
-        child: int,
-        pipes: tuple[int, int],
-        reader: Reader,
-        recorder: Recorder,
-        guards: Guards,
-        ladder: Ladder,
-        terminal: Terminal,
-        keys: Keys,
-        signals: Signals,
-        snapshots: tuple[bytes, ...],
-    ) -> None:
-        self._child = child
+    def __init__(self, parts: WatchParts, reader: Reader) -> None:
+        self._child = parts.child
         self._reader = reader
-        self._recorder = recorder
-        self._guards = guards
-        self._ladder = ladder
-        self._terminal = terminal
-        self._keys = keys
-        self._signals = signals
+        self._console = parts.console
+        self._recorder = parts.console.recorder
+        self._terminal = parts.console.terminal
+        self._signals = parts.console.signals
+        self._guards = parts.guards
+        self._ladder = parts.ladder
         self._streams = Streams(
-            pipes, reader=reader, recorder=recorder, guards=guards, snapshots=snapshots, looped=self._loops
+            parts.pipes, reader=reader, recorder=self._recorder, guards=parts.guards, looped=self._loops
         )
         self._settled_at: float | None = None
-        self._guarded_until = guards.deadline()  # what is heard later only puts it off
+        self._guarded_until = parts.guards.deadline()  # what is heard later only puts it off
         self._poll = select.poll()
         self._polled: tuple[int | None, ...] = ()
 
@@ -146,7 +146,7 @@ class Watch:
             self._streams.hear_errors()
         if self._terminal.waiting in ready:
             self._terminal.flush()
-        if self._keys.handle in ready and self._keys.stop_wanted(now):
+        if self._terminal.keys in ready and self._console.stop_wanted(now):
             self._end(endings.STOPPED, now)
         if self._signals.handle not in ready:
             return None

@@ -5,7 +5,7 @@ Light: each wrapper builds its child's command line here. What a project's file 
 
 from __future__ import annotations
 
-from tmuxagents.agents.pi.reader import SNAPSHOTS, PiReader
+from tmuxagents.agents.pi.reader import PiReader
 from tmuxagents.errors import BadRequest
 
 TYPE_CHECKING = False
@@ -13,7 +13,7 @@ if TYPE_CHECKING:
     from collections.abc import Callable, Iterator, Mapping, Sequence
     from typing import Any
 
-    from tmuxagents.agents.base import ChildSession, Live
+    from tmuxagents.agents.base import ChildSession, Live, Questions
 
 # Shipped beside this file: it marks the child's requests, where an agent launched it with a Copilot model.
 CHILD_EXTENSION = f"{__file__.rpartition('/')[0]}/child.ts"
@@ -27,7 +27,6 @@ class Pi:
     name = "pi"
     program = "pi"
     program_variable = "TMUXAGENTS_PI"
-    snapshots = SNAPSHOTS
     tools = ("read", "bash", "edit", "write", "grep", "find", "ls")  # its own, in its order
 
     def arguments(self, meta: Mapping[str, Any], run_dir: str) -> list[str]:
@@ -53,6 +52,12 @@ class Pi:
         from tmuxagents.agents.pi import questions  # noqa: PLC0415  (a launcher asks, a wrapper never does)
 
         return questions.variables(key, provider)
+
+    def questions(self) -> Questions:
+        """Return what an installed pi is asked about itself."""
+        from tmuxagents.agents.pi import questions  # noqa: PLC0415  (a launcher asks, a wrapper never does)
+
+        return questions
 
     def reader(self) -> PiReader:
         """Return a reader for one child."""
@@ -132,11 +137,6 @@ def arguments(
     flags += [word for path in fields.get("extensions") or () for word in ("--extension", path)]
     flags += [word for path in _skills(fields, cwd, agent_dir) for word in ("--skill", path)]
     return [*flags, *_extra(fields)]
-
-
-def environment(fields: Mapping[str, Any]) -> dict[str, str]:
-    """Return the variables that a profile sets, whatever its provider."""
-    return {"PI_API_KEY": fields["apiKey"]} if fields.get("apiKey") else {}
 
 
 def _tools(fields: Mapping[str, Any]) -> list[str]:

@@ -39,23 +39,20 @@ class PiLive:
         name = ["--name", meta["name"]] if meta.get("name") else []
         return ["--tui-mode", "regular", *trust, *name, "-e", BRIDGE, *flags]
 
-    def reader(self) -> PiLiveReader:
-        """Return a reader for one child."""
-        return PiLiveReader()
+    def reader(self, sent: Callable[[int], Event | None]) -> PiLiveReader:
+        """Return a reader for one child. `sent` returns the message that has a number."""
+        return PiLiveReader(sent)
 
 
 LIVE = PiLive()
 
 
-def _nothing_sent(_number: int) -> Event | None:
-    return None
-
-
 class PiLiveReader(PiReader):
     """Reads what the bridge of one pi says."""
 
-    def __init__(self) -> None:
+    def __init__(self, sent: Callable[[int], Event | None]) -> None:
         super().__init__()
+        self._sent = sent
         self.is_connected = False  # the bridge has spoken
         self.has_begun = False
         self.typed = False  # a person has: it is theirs from now on
@@ -63,7 +60,6 @@ class PiLiveReader(PiReader):
         self.gone = False  # pi is on its way out
         self.asks: tuple[str, str | None] | None = None  # kind and words of a question that waits
         self.settlings = 0
-        self.message: Callable[[int], Event | None] = _nothing_sent
 
     def feed(self, line: bytes, now: float) -> Reading:
         """Read one line."""
@@ -91,7 +87,7 @@ class PiLiveReader(PiReader):
     def _taken(self, raw: dict[str, Any], _now: float) -> Reading:
         # Told in its place: a whole turn can be read at once, and what it began with does not follow its end.
         number = raw_json.whole(raw.get("inboxId"))
-        sent = None if number is None else self.message(number)
+        sent = None if number is None else self._sent(number)
         return NOTHING if sent is None else Reading([sent])
 
     def _asks(self, raw: dict[str, Any], _now: float) -> Reading:

@@ -14,14 +14,18 @@ TYPE_CHECKING = False
 if TYPE_CHECKING:
     from typing import Any
 
-VERSION = ("--version",)
+VERSION: tuple[str, ...] = ("--version",)
 # This keeps the order of the configuration; the printed list sorts it.
-MODELS = ("--mode", "rpc", "--no-session")
+MODELS: tuple[str, ...] = ("--mode", "rpc", "--no-session")
 REQUEST = b'{"type":"get_available_models"}\n'
-LISTING = ("--list-models",)
-FILES = ("models.json", "auth.json", "settings.json")  # in its folder: what its answers depend on
+LISTING: tuple[str, ...] = ("--list-models",)
+FILES: tuple[str, ...] = (
+    "models.json",
+    "auth.json",
+    "settings.json",
+)  # in its folder: what its answers depend on
 QUIET = {"PI_SKIP_VERSION_CHECK": "1"}  # the question is about what is installed
-OLDEST = (0, 87)
+OLDEST: tuple[int, ...] = (0, 87)
 _RELEASE = re.compile(r"(?<![\w.])v?(\d{1,6})\.(\d{1,6})(\.\d{1,6})?([-+][0-9A-Za-z.+-]{1,40})?(?![\w.])")
 _HEADER = ["provider", "model"]
 _NOBODY = "No models available"

@@ -35,12 +35,14 @@ _SNAPSHOT_HEAD = 1000  # bytes in which a snapshot says of what it is
 class PiReader:
     """Reads the JSON lines of one pi."""
 
+    snapshots: tuple[bytes, ...] = SNAPSHOTS
+
     def __init__(self) -> None:
         self.settled = False
         self.model: str | None = None
         self.error_message: str | None = None
         self.left_out = False
-        self.late_at = float("-inf")
+        self._late_at = float("-inf")  # when it last heard what may have been said a moment before
         self._stop_reason: str | None = None
         self._turn_is_open = False  # an answer has come, and the end of its turn has not
         self._running: dict[str, float | None] = {}  # callId of an open call -> when it began to run
@@ -64,6 +66,10 @@ class PiReader:
             return self.feed_oversized(_by_its_ends(line), now)
         take = self.takes.get(kind) if isinstance(kind, str) else None
         return take(self, raw, now) if take is not None else NOTHING
+
+    def note_late(self, now: float) -> None:
+        """Take note that what is read at this moment may have been said a moment before."""
+        self._late_at = now
 
     def _plain(self, line: bytes, now: float) -> Reading:
         """Read a line that is no JSON; somebody's words without a newline may stand before an event."""
@@ -209,7 +215,7 @@ class PiReader:
         if began is None:
             return None
         lasted = round((now - began) * 1000)
-        return None if began <= self.late_at and lasted < _SURE_MS else lasted
+        return None if began <= self._late_at and lasted < _SURE_MS else lasted
 
     def _turn_end(self, raw: dict[str, Any], now: float) -> Reading:
         message = raw.get("message")

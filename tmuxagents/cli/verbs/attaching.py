@@ -8,7 +8,7 @@ import click
 
 from tmuxagents.attach import attach as attaching
 from tmuxagents.attach import choose, rules, where
-from tmuxagents.cli import calling, printing
+from tmuxagents.cli import printing
 from tmuxagents.errors import BadRequest
 from tmuxagents.registry import lookup, sessions
 from tmuxagents.runs import words
@@ -21,8 +21,8 @@ if TYPE_CHECKING:
     from tmuxagents.attach.attach import Viewer
     from tmuxagents.attach.where import Target
     from tmuxagents.registry.lookup import Caller
-    from tmuxagents.runs.inspect import Run
-    from tmuxagents.status.snapshot import Look
+    from tmuxagents.runs.inspect import RunView
+    from tmuxagents.status.snapshot import Snapshot
 
 _LEAVE = "q"
 _COMMAND = "tmuxagents attach"
@@ -30,7 +30,7 @@ _COMMAND = "tmuxagents attach"
 
 @click.command(epilog="Example: tmuxagents attach 01a1ee15")
 @click.argument("run", required=False, metavar="[RUN]")
-@click.option("-r", "--read-only", is_flag=True, help="Look only: no key reaches the window.")
+@click.option("-r", "--read-only", is_flag=True, help="Snapshot only: no key reaches the window.")
 @click.option("--next", "onward", is_flag=True, help="The next run that needs you: failed, waiting, working.")
 @click.option("--back", is_flag=True, help="What this terminal showed before.")
 @click.option(
@@ -49,7 +49,7 @@ def attach(  # noqa: PLR0913  (one parameter an option)
         raise BadRequest("RUN, --next and --back exclude one another, and --back goes alone.", kind="usage")
     if reopens and run is None:
         raise BadRequest("--resume needs a RUN.", kind="usage", hint="tmuxagents poll -a lists them")
-    caller = calling.caller()
+    caller = lookup.here()
     if back:
         attaching.go_back(caller, here(f"{_COMMAND} --back"))
         return
@@ -59,7 +59,7 @@ def attach(  # noqa: PLR0913  (one parameter an option)
         _show(found, target, viewer, read_only=read_only)
         _tell(found, caller, as_json=as_json)
         return
-    run_dir = lookup.find(run, caller) if run is not None else _which(caller, may_ask=not as_json)
+    run_dir = lookup.find_run(run, caller) if run is not None else _which(caller, may_ask=not as_json)
     if run_dir is None:
         return
     found = inspect(run_dir)
@@ -69,7 +69,7 @@ def attach(  # noqa: PLR0913  (one parameter an option)
         show(found, caller, read_only=read_only, as_json=as_json)
 
 
-def _reopen(run: Run, caller: Caller, *, read_only: bool, as_json: bool) -> None:
+def _reopen(run: RunView, caller: Caller, *, read_only: bool, as_json: bool) -> None:
     """Open the session of a run again in a window, and show that."""
     from tmuxagents.cli import options  # noqa: PLC0415  (plain attach launches nothing)
     from tmuxagents.launch import resume  # noqa: PLC0415
@@ -88,7 +88,12 @@ def here(command: str) -> Viewer:
 
 
 def show(
-    run: Run, caller: Caller, *, viewer: Viewer | None = None, read_only: bool = False, as_json: bool = False
+    run: RunView,
+    caller: Caller,
+    *,
+    viewer: Viewer | None = None,
+    read_only: bool = False,
+    as_json: bool = False,
 ) -> None:
     """Show a run's window, or, where it has gone with its run, the transcript."""
     target, warnings = where.find_window(run)
@@ -101,25 +106,25 @@ def show(
     _tell(run, caller, as_json=as_json)
 
 
-def _tell(run: Run, caller: Caller, *, as_json: bool) -> None:
+def _tell(run: RunView, caller: Caller, *, as_json: bool) -> None:
     if as_json:
         printing.write(jsonline.encode(sessions.document(run, caller)))
 
 
-def _show(run: Run, target: Target, viewer: Viewer, *, read_only: bool) -> None:
+def _show(run: RunView, target: Target, viewer: Viewer, *, read_only: bool) -> None:
     argv = _step(run, target, viewer, read_only=read_only)
     if argv is not None:
         foreground.become(argv, outside())
 
 
-def way_to(run: Run, viewer: Viewer) -> list[str] | None:
+def way_to(run: RunView, viewer: Viewer) -> list[str] | None:
     """Show a run's window to a client of tmux; return the program to which others lend their terminal."""
     target, warnings = where.find_window(run)
     printing.warn(warnings)
     return None if target is None else _step(run, target, viewer, read_only=False)
 
 
-def _step(run: Run, target: Target, viewer: Viewer, *, read_only: bool) -> list[str] | None:
+def _step(run: RunView, target: Target, viewer: Viewer, *, read_only: bool) -> list[str] | None:
     printing.warn(viewer.warnings)
     if run.meta.get("driver") == "batch":
         printing.lines([rules.BATCH_NOTICE], printing.ERR)
@@ -160,7 +165,7 @@ def _which(caller: Caller, *, may_ask: bool) -> str | None:
     return None if number is None else f"{caller.runs}/{found.shown[number].run['runId']}"
 
 
-def _ask(found: Look) -> int | None:
+def _ask(found: Snapshot) -> int | None:
     """Let a person choose one of the runs, newest first; None: they leave."""
     count = len(found.shown)
     numbers = ["", *map(str, range(1, count + 1))]
@@ -179,7 +184,7 @@ def _ask(found: Look) -> int | None:
 # --- read -------------------------------------------------------------------------------------------------
 
 
-def _page(run: Run, caller: Caller) -> None:
+def _page(run: RunView, caller: Caller) -> None:
     """Show what a run has written: in a pager where a person looks, else as it is."""
     argv = None
     if terminal() is not None:

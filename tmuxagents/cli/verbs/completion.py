@@ -7,7 +7,7 @@ import os
 import click
 from click.shell_completion import CompletionItem, get_completion_class
 
-from tmuxagents.cli import calling, printing
+from tmuxagents.cli import printing
 from tmuxagents.errors import TmuxAgentsError
 from tmuxagents.records import ENDED
 from tmuxagents.text import safe
@@ -88,10 +88,10 @@ def runs(_context: click.Context, _parameter: click.Parameter, incomplete: str) 
     from tmuxagents.runs import words as run_words  # noqa: PLC0415
     from tmuxagents.status import poll  # noqa: PLC0415  (only where a run is expected)
 
-    caller = calling.caller()
+    caller = lookup.here()
     scope = poll.asked_by(caller, ()).scope
     # Not a look: that would count as having seen how runs have ended.
-    rows, _ = lookup.consult(caller, lambda book: book.rows(scope, limit=_MOST))
+    rows, _ = lookup.with_registry(caller, lambda book: book.rows(scope, limit=_MOST))
     words: dict[str, str] = {lookup.LAST: "the newest run"}
     for row in sorted(rows, key=lambda row: row.status in ENDED):
         told = f"{row.status} {row.activity or ''}"
@@ -103,9 +103,10 @@ def runs(_context: click.Context, _parameter: click.Parameter, incomplete: str) 
 def presets(_context: click.Context, _parameter: click.Parameter, incomplete: str) -> list[CompletionItem]:
     """Return the presets and profiles that a word could mean."""
     from tmuxagents.presets import survey as reading  # noqa: PLC0415
+    from tmuxagents.registry import lookup  # noqa: PLC0415
     from tmuxagents.settings import load  # noqa: PLC0415  (only where a preset is expected)
 
-    caller = calling.caller()
+    caller = lookup.here()
     survey = reading.survey(caller.folder, os.environ, load.load(os.environ, caller.project))
     told = ((one.name, one.fields.get("description") or one.kind) for one in survey.presets)
     return _fitting(told, incomplete)
@@ -113,9 +114,10 @@ def presets(_context: click.Context, _parameter: click.Parameter, incomplete: st
 
 def layouts(_context: click.Context, _parameter: click.Parameter, incomplete: str) -> list[CompletionItem]:
     """Return the layouts that a word could mean."""
-    from tmuxagents.layouts import opening as reading  # noqa: PLC0415  (only where a layout is expected)
+    from tmuxagents.layouts import opening as reading  # noqa: PLC0415
+    from tmuxagents.registry import lookup  # noqa: PLC0415  (only where a layout is expected)
 
-    shelf = reading.survey(calling.caller(), os.environ)
+    shelf = reading.survey(lookup.here(), os.environ)
     return _fitting(((one.name, one.description) for one in shelf.layouts), incomplete)
 
 

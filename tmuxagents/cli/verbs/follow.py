@@ -10,8 +10,9 @@ from __future__ import annotations
 import json
 import time
 
-from tmuxagents.cli import calling, printing
+from tmuxagents.cli import printing
 from tmuxagents.companion import follow as companion_follow
+from tmuxagents.registry import lookup
 from tmuxagents.system.lifeline import Lifeline
 from tmuxagents.text import jsonline
 
@@ -27,7 +28,7 @@ def follow(**_: Any) -> int:
     entries, since = given.get("entries"), given.get("since")
     memory = companion_follow.Memory(entries if isinstance(entries, list) else ())
     since = float(since) if isinstance(since, (int, float)) else time.time()
-    looked_after = companion_follow.Companion(calling.caller(), memory, since=since, tell=_tell)
+    looked_after = companion_follow.Companion(lookup.here(), memory, since=since, tell=_tell)
     try:
         looked_after.stay(parent)
     except BrokenPipeError:  # it has gone while it was told

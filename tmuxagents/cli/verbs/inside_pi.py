@@ -10,13 +10,14 @@ import os
 import click
 
 from tmuxagents.attach import attach, where
-from tmuxagents.cli import calling, printing
+from tmuxagents.cli import printing
 from tmuxagents.cli.verbs import follow as following
 from tmuxagents.cli.verbs import talk
 from tmuxagents.cli.verbs.talk import ERROR, WARNING, Talk
 from tmuxagents.companion import follow as companion_follow
 from tmuxagents.errors import TmuxAgentsError
-from tmuxagents.registry.lookup import consult
+from tmuxagents.registry import lookup
+from tmuxagents.registry.lookup import with_registry
 from tmuxagents.runs import output, words
 from tmuxagents.runs.inspect import inspect
 from tmuxagents.status.show import show
@@ -31,8 +32,8 @@ if TYPE_CHECKING:
 
     from tmuxagents.registry.database import Registry
     from tmuxagents.registry.lookup import Caller
-    from tmuxagents.runs.inspect import Run
-    from tmuxagents.status.snapshot import Look
+    from tmuxagents.runs.inspect import RunView
+    from tmuxagents.status.snapshot import Snapshot
 
 _ALONE = click.option("--alone", is_flag=True, help="There is nobody to ask.")
 
@@ -48,7 +49,7 @@ def follow(**options: bool) -> int:
 @_ALONE
 def agents(*, alone: bool) -> None:
     """Show the runs of a session, and attach to one, read or stop it."""
-    lead(Talk(alone=alone), calling.caller(), os.environ)
+    lead(Talk(alone=alone), lookup.here(), os.environ)
 
 
 @click.command(hidden=True)
@@ -71,7 +72,7 @@ _NONE = "This session has launched no runs."
 
 def lead(talk: Talk, caller: Caller, environment: Mapping[str, str]) -> None:
     """Show the runs; let one be chosen, and something be done with it."""
-    found, _ = consult(caller, lambda book: _newest(book, caller))
+    found, _ = with_registry(caller, lambda book: _newest(book, caller))
     head = words.status_line(found.counts, found.waiting)
     header, *rows = words.table(found.shown, _WIDTH) or [_NONE]
     if talk.alone or not rows:
@@ -92,14 +93,14 @@ def lead(talk: Talk, caller: Caller, environment: Mapping[str, str]) -> None:
         talk.say(f"{problem.message}{hint}", ERROR)
 
 
-def _newest(book: Registry, caller: Caller) -> Look:
+def _newest(book: Registry, caller: Caller) -> Snapshot:
     found = look_in(book, caller, companion_follow.everything(caller))
     rows = book.rows(found.asked.scope, limit=_MOST)
     show(found, caller, book, [row.run_id for row in rows], known_rows=rows)
     return found
 
 
-def _attach(talk: Talk, run: Run, environment: Mapping[str, str]) -> None:
+def _attach(talk: Talk, run: RunView, environment: Mapping[str, str]) -> None:
     """Switch the person's tmux client to the run's window. A pi outside of tmux keeps its terminal."""
     command = f"tmuxagents attach {words.short_id(run.run_id, ())}"
     target, _ = where.find_window(run)
@@ -114,12 +115,12 @@ def _attach(talk: Talk, run: Run, environment: Mapping[str, str]) -> None:
         talk.say(f"In another terminal: {command}", WARNING)
 
 
-def _output(talk: Talk, run: Run, _environment: Mapping[str, str]) -> None:
+def _output(talk: Talk, run: RunView, _environment: Mapping[str, str]) -> None:
     answer = output.answer(run)
     talk.say(answer or f"Run {os.path.basename(run.run_dir)} has said nothing yet.")
 
 
-def _stop(talk: Talk, run: Run, _environment: Mapping[str, str]) -> None:
+def _stop(talk: Talk, run: RunView, _environment: Mapping[str, str]) -> None:
     before = run.standing.status
     (stopped,) = stop([run.run_dir])
     talk.say(answers.stopped({"runId": stopped.run_id, "status": stopped.standing.status}, before=before))

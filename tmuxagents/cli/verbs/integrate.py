@@ -7,8 +7,9 @@ import sys
 
 import click
 
-from tmuxagents.cli import calling, group, printing
+from tmuxagents.cli import group, printing
 from tmuxagents.integrate import parent_config, parents, pi, plan, tmux, tmux_texts
+from tmuxagents.registry import lookup
 from tmuxagents.settings import load
 from tmuxagents.text import jsonline, safe
 
@@ -31,7 +32,7 @@ def _verb(target: str) -> click.Command:
     @click.option("--dry-run", is_flag=True, help="Print what would be changed, and change nothing.")
     @click.option("--json", "as_json", is_flag=True, help="Print a JSON document.")
     def verb(*, in_project: bool, no_tools: bool, uninstall: bool, dry_run: bool, as_json: bool) -> None:
-        project = calling.caller().project if in_project else None
+        project = lookup.here().project if in_project else None
         where = parents.place(target, os.environ, project)
         found = parents.plan(where, uninstall=uninstall, with_tools=not no_tools)
         if not dry_run:

@@ -6,7 +6,7 @@ import os
 
 import click
 
-from tmuxagents.cli import calling, options, printing
+from tmuxagents.cli import options, printing
 from tmuxagents.cli.verbs import tasks
 from tmuxagents.errors import BadRequest
 from tmuxagents.launch import resume as resuming
@@ -81,7 +81,7 @@ def tell(launched: Launched, caller: Caller, *, as_json: bool, how: str | None =
 def retry(*, run: str, model: str | None, timeout: float | None, live: bool | None, as_json: bool) -> None:
     """Launch a new run with the task, preset and directory of RUN; one that was resumed is resumed again."""
     launcher = options.launcher()
-    run_dir = lookup.find(run, launcher.caller)
+    run_dir = lookup.find_run(run, launcher.caller)
     driver = options.driver(live=live)
     how, launched = retrying.retry(launcher, run_dir, model=model, timeout=timeout, driver=driver)
     tell(launched, launcher.caller, as_json=as_json, how=how)
@@ -158,8 +158,8 @@ def send(  # noqa: PLR0913  (one parameter an option)
         raise BadRequest("--timeout says how to wait.", kind="usage", hint="add --wait")
     if timeout is not None and not timeout >= 0:  # NaN, too: it would wait for ever
         raise BadRequest(f"--timeout must be 0 seconds or more, not {timeout:g}.", kind="usage")
-    caller = calling.caller()
-    message = sending.Sending(lookup.find(run, caller))
+    caller = lookup.here()
+    message = sending.Sending(lookup.find_run(run, caller))
     found = message.send(tasks.content(text) if text == tasks.STDIN else text, kind)
     later = message.wait(timeout) if waits else found
     if as_json:

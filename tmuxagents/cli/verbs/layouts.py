@@ -6,12 +6,14 @@ import os
 
 import click
 
+from tmuxagents import tmux
 from tmuxagents.attach import attach
-from tmuxagents.cli import calling, group, options, printing
+from tmuxagents.cli import group, options, printing
 from tmuxagents.cli.verbs import attaching
 from tmuxagents.errors import BadRequest, Unusable
 from tmuxagents.layouts import catalogue
 from tmuxagents.layouts import opening as layouts_opening
+from tmuxagents.registry import lookup
 from tmuxagents.settings import load
 from tmuxagents.system import foreground
 from tmuxagents.text import jsonline, safe
@@ -26,7 +28,6 @@ if TYPE_CHECKING:
     from tmuxagents.launch.prepare import Prepared
     from tmuxagents.layouts.catalogue import Shelf
     from tmuxagents.layouts.layout import Layout
-    from tmuxagents.tmux import Tmux
     from tmuxagents.tmux.sessions import Session
 
 _JSON = click.option("--json", "as_json", is_flag=True, help="Print a JSON document.")
@@ -58,7 +59,7 @@ def list_(*, as_json: bool) -> None:
 
 
 def _list(*, as_json: bool) -> None:
-    shelf = layouts_opening.survey(calling.caller(), os.environ)
+    shelf = layouts_opening.survey(lookup.here(), os.environ)
     hiding = list(filter(None, map(catalogue.hiding, shelf.layouts)))
     printing.warn([*shelf.warnings, *hiding])
     if as_json:
@@ -81,7 +82,7 @@ def show(*, name: str, as_json: bool) -> None:
 
 
 def _survey() -> Shelf:
-    return layouts_opening.survey(calling.caller(), os.environ)
+    return layouts_opening.survey(lookup.here(), os.environ)
 
 
 @layouts_verb.command("open", params=[group.SOCKET], epilog="Example: tmuxagents layouts open grid")
@@ -90,11 +91,11 @@ def _survey() -> Shelf:
 @_JSON
 def open_(*, name: str, detached: bool, as_json: bool) -> None:
     """Open the session of a layout (default: default), or the one that is open already, and show it here."""
-    caller = calling.caller()
+    caller = lookup.here()
     settings = load.load(os.environ, caller.project)
     found = _survey().choose(name)
     printing.warn([*settings.warnings, *filter(None, [catalogue.hiding(found)])])
-    where = layouts_opening.where(os.environ, settings, group.socket())
+    where, _ = tmux.choose_place(os.environ, flag=group.socket(), setting=settings.tmux_socket)
     printing.warn(filter(None, [where.warning]))
     opening = layouts_opening.Opening(found, caller, os.environ, on=where, size=_size())
     made, launched = opening.find(), list[str]()
@@ -111,7 +112,7 @@ def open_(*, name: str, detached: bool, as_json: bool) -> None:
         printing.lines([f"session {made.name}; show it with: {' '.join(argv[:-1])} ={made.name}"])
 
 
-def _show(server_: Tmux, made: Session) -> bool:
+def _show(server_: tmux.Tmux, made: Session) -> bool:
     """Show a session to the person who calls; say whether there is one."""
     try:
         viewer = attach.find_viewer(os.environ, attaching.terminal(), hint="")
@@ -166,7 +167,7 @@ def newest_verb() -> None:
     def begin(run_id: str | None) -> None:
         printing.write(_CLEAR + (b"" if run_id else b"No run has been launched here yet.\n"))
 
-    follow.follow(calling.caller(), begin)
+    follow.follow(lookup.here(), begin)
 
 
 VERBS = {"layouts": layouts_verb, "_newest": newest_verb}

@@ -14,6 +14,7 @@ from tmuxagents.cli import printing
 from tmuxagents.runs import narration, words
 from tmuxagents.runs.inspect import Follower
 from tmuxagents.settings import keys as setting_rules
+from tmuxagents.text import width
 from tmuxagents.tools.answers import label
 from tmuxagents.views import board, lines
 from tmuxagents.views.lines import TEXT, TOOL, Window
@@ -25,7 +26,7 @@ if TYPE_CHECKING:
 
     from tmuxagents.launch.call import Call, Task
     from tmuxagents.runs.events import Event
-    from tmuxagents.runs.inspect import Run
+    from tmuxagents.runs.inspect import RunView
     from tmuxagents.settings.keys import Settings
 
 _ROUND_S = 0.1  # of a screen
@@ -69,7 +70,7 @@ class Lines(Silence):
             if run is None or now is None or self._told.get(run.run_id) == now:
                 continue
             self._told[run.run_id] = now
-            shown = words.Shown(run.document(time.time()), run.run_id[:8], activity=run.doing)
+            shown = words.SnapshotRow(run.document(time.time()), run.run_id[:8], activity=run.doing)
             _write(f"{words.follow_line(shown, printing.width())}\n{child.news()}")
         return time.monotonic() + _LINES_S
 
@@ -95,7 +96,7 @@ class Screen(Silence):
         columns, rows = _size()
         lines = self._lines(last=last)
         shown = lines if last else lines[-(rows - 1) :]
-        text = "".join(f"\x1b[2K{_coloured(kind, words.fit(line, columns - 1))}\n" for kind, line in shown)
+        text = "".join(f"\x1b[2K{_coloured(kind, width.fit(line, columns - 1))}\n" for kind, line in shown)
         news = "".join(child.news() for child in self._children)  # stays, above what is drawn again
         if text == self._drawn and not news:
             return
@@ -127,7 +128,7 @@ class _Child:
         self._narrator = narration.Narrator() if alone else None  # one child speaks in phrases
         self._warned = 0
 
-    def look(self) -> Run | None:
+    def look(self) -> RunView | None:
         """Return the run as it stands; None if there is none yet."""
         if self._follower is None:
             if not os.path.isdir(self._task.run_dir):

@@ -11,10 +11,11 @@ from __future__ import annotations
 import os
 import time
 
-from tmuxagents.cli import calling, printing
+from tmuxagents.cli import printing
+from tmuxagents.registry import lookup
 from tmuxagents.runs import words
 from tmuxagents.status import poll as polling
-from tmuxagents.status.show import DOCUMENTS, LINES, Asked
+from tmuxagents.status.show import DOCUMENTS, LINES, Query
 from tmuxagents.status.snapshot import look
 
 TYPE_CHECKING = False
@@ -23,8 +24,8 @@ if TYPE_CHECKING:
     from typing import Any
 
     from tmuxagents.registry.lookup import Caller
-    from tmuxagents.runs.words import Shown
-    from tmuxagents.status.snapshot import Look
+    from tmuxagents.runs.words import SnapshotRow
+    from tmuxagents.status.snapshot import Snapshot
 
 TIMED_OUT = 124
 
@@ -39,7 +40,7 @@ def poll(
 ) -> int:
     """Show how runs stand; return the exit code."""
     _check(since, **how)
-    caller = calling.caller()
+    caller = lookup.here()
     wanted = _wanted(as_json=how["as_json"])
     asked = polling.asked_by(caller, runs, everywhere=everywhere, ended=ended, wanted=wanted)
     if how["follows"]:
@@ -71,17 +72,17 @@ def _wanted(*, as_json: bool) -> str:
 
 def wait(*, runs: Sequence[str], as_json: bool, **how: Any) -> int:
     """Wait for runs; return the exit code."""
-    caller = calling.caller()
+    caller = lookup.here()
     asked = polling.asked_by(caller, runs, wanted=_wanted(as_json=as_json))
     return _wait(caller, asked, as_json=as_json, **how)
 
 
 def statusline(*, everywhere: bool, as_json: bool) -> int:
     """Print the status text; return the exit code."""
-    caller = calling.caller()
+    caller = lookup.here()
     scope = None if everywhere else polling.server_scope(os.environ)
     asked = polling.asked_by(caller, (), everywhere=everywhere)
-    found = look(caller, Asked(scope or asked.scope, active=False, wanted=_wanted(as_json=as_json)))
+    found = look(caller, Query(scope or asked.scope, active=False, wanted=_wanted(as_json=as_json)))
     printing.warn(found.warnings)
     if as_json:
         printing.write(polling.document_text(found, caller))
@@ -99,7 +100,7 @@ def _document(document: Mapping[str, Any]) -> None:
     printing.write(jsonline.encode(document))
 
 
-def _print(found: Look, caller: Caller, *, as_json: bool, timed_out: bool = False) -> None:
+def _print(found: Snapshot, caller: Caller, *, as_json: bool, timed_out: bool = False) -> None:
     """Print the poll document, or the status text and the table."""
     printing.warn(found.warnings)
     if as_json:
@@ -112,7 +113,7 @@ def _print(found: Look, caller: Caller, *, as_json: bool, timed_out: bool = Fals
         printing.lines([f"{found.elsewhere} more elsewhere (-A)"], printing.ERR)
 
 
-def _changes(told: tuple[Look, bool], *, as_json: bool) -> int:
+def _changes(told: tuple[Snapshot, bool], *, as_json: bool) -> int:
     found, reset = told
     printing.warn(found.warnings)
     if as_json:
@@ -127,7 +128,7 @@ def _changes(told: tuple[Look, bool], *, as_json: bool) -> int:
 
 def _wait(
     caller: Caller,
-    asked: Asked,
+    asked: Query,
     *,
     any_of_them: bool,
     timeout: float | None,
@@ -148,7 +149,7 @@ def _wait(
     return _outcome(done.found, done.ids, done.ids, caller) if done.in_time else TIMED_OUT
 
 
-def _outcome(found: Look, ids: Container[str], waited_for: Iterable[str], caller: Caller) -> int:
+def _outcome(found: Snapshot, ids: Container[str], waited_for: Iterable[str], caller: Caller) -> int:
     gone = polling.missing(found, waited_for)
     printing.warn(f"the run {run_id} is gone; nobody knows how it ended" for run_id in gone)
     return 0 if not gone and polling.went_well(found, ids, caller) else 1
@@ -156,7 +157,7 @@ def _outcome(found: Look, ids: Container[str], waited_for: Iterable[str], caller
 
 def _follow(  # noqa: PLR0913  (the verb's options)
     caller: Caller,
-    asked: Asked,
+    asked: Query,
     *,
     any_of_them: bool,
     timeout: float | None,
@@ -167,13 +168,13 @@ def _follow(  # noqa: PLR0913  (the verb's options)
     deadline = None if timeout is None else time.monotonic() + timeout
     late = False
 
-    def over(found: Look) -> bool:
+    def over(found: Snapshot) -> bool:
         nonlocal late
         done = polling.is_over(found, any_of_them=any_of_them)
         late = not done and deadline is not None and time.monotonic() >= deadline
         return done or late
 
-    def tell(shown: Shown) -> None:
+    def tell(shown: SnapshotRow) -> None:
         if as_json:
             _document({"v": 1, "type": "run", "run": shown.run})
         else:

@@ -7,10 +7,12 @@ import os
 import click
 
 from tmuxagents.agents import resolve as available
-from tmuxagents.cli import calling, printing
+from tmuxagents.cli import printing
+from tmuxagents.registry import lookup
 from tmuxagents.runs import words
 from tmuxagents.settings import load
 from tmuxagents.text import jsonline, safe
+from tmuxagents.text.width import table
 
 TYPE_CHECKING = False
 if TYPE_CHECKING:
@@ -24,7 +26,7 @@ if TYPE_CHECKING:
 @click.option("--json", "as_json", is_flag=True, help="Print a JSON document.")
 def models_verb(*, agent: str | None, refresh: bool, as_json: bool) -> None:
     """List the models that a child can use, in the agent's own order."""
-    settings = load.load(os.environ, calling.caller().project)
+    settings = load.load(os.environ, lookup.here().project)
     found = available.document(agent or settings.default_agent, os.environ, settings, refresh=refresh)
     if as_json:
         printing.write(jsonline.encode(found))
@@ -34,37 +36,19 @@ def models_verb(*, agent: str | None, refresh: bool, as_json: bool) -> None:
 
 
 _HEADER = ("MODEL", "CONTEXT", "OUTPUT", "THINKING", "IMAGES", "NAME")
-_GAP = "  "
-_THOUSAND = 1000
 
 
 def lines(models: Sequence[Mapping[str, Any]], width: int) -> list[str]:
     """Return the lines of the table; none at all where there is no model."""
-    if not models:
-        return []
-    rows = [_HEADER, *map(_cells, models)]
-    widths = [max(words.columns(row[number]) for row in rows) for number in range(len(_HEADER) - 1)]
-    room = max(len(_HEADER[-1]), width - sum(widths) - len(_GAP) * len(widths))
-    return [_line(row, widths, room) for row in rows]
-
-
-def _line(row: Sequence[str], widths: Sequence[int], room: int) -> str:
-    *cells, last = row
-    padded = [cell + " " * (wide - words.columns(cell)) for cell, wide in zip(cells, widths, strict=True)]
-    return _GAP.join((*padded, words.fit(last, room)))
+    return table([_HEADER, *map(_cells, models)], width) if models else []
 
 
 def _cells(model: Mapping[str, Any]) -> tuple[str, ...]:
-    sizes = (_size(model["contextWindow"]), _size(model["maxTokens"]))
+    sizes = (model["contextWindow"], model["maxTokens"])
     flags = (_yes(model["reasoning"]), _yes(model["images"]))
     name = model["name"]
-    return safe.line(model["id"]), *sizes, *flags, safe.line(name or "") or words.NONE
-
-
-def _size(tokens: int | None) -> str:
-    if tokens is None:
-        return words.NONE
-    return str(tokens) if tokens < _THOUSAND else f"{tokens // _THOUSAND}K"
+    shown = (words.NONE if size is None else words.figure(size) for size in sizes)
+    return safe.line(model["id"]), *shown, *flags, safe.line(name or "") or words.NONE
 
 
 def _yes(flag: bool | None) -> str:  # noqa: FBT001  (a cell's value)

@@ -10,12 +10,13 @@ import os
 
 import click
 
-from tmuxagents.cli import calling, printing
+from tmuxagents.cli import printing
 from tmuxagents.cli.verbs import preset_wizard, tasks
 from tmuxagents.errors import BadRequest
 from tmuxagents.presets import catalogue, change, describe, editing
 from tmuxagents.presets import survey as reading
 from tmuxagents.presets.fields import BODY, DESCRIPTION, GLOBAL, PRESET, PROFILE, PROJECT
+from tmuxagents.registry import lookup
 from tmuxagents.settings import load
 from tmuxagents.text import jsonline, safe
 
@@ -32,8 +33,8 @@ if TYPE_CHECKING:
 
 def names(_context: click.Context, _argument: click.Parameter, beginning: str) -> list[str]:
     """Return the names that begin so, for a shell that completes."""
-    folder = calling.folder() or "/"
-    settings = load.load(os.environ, calling.caller().project)
+    folder = lookup.folder() or "/"
+    settings = load.load(os.environ, lookup.here().project)
     known = reading.survey(folder, os.environ, settings).catalogue.names()
     return editing.completions(beginning, known, verbs=()) or []
 
@@ -58,8 +59,8 @@ def _with_fields(command: Callable[..., Any]) -> Callable[..., Any]:
 
 
 def _shelf() -> Shelf:
-    folder = calling.folder() or "/"
-    settings = load.load(os.environ, calling.caller().project)
+    folder = lookup.folder() or "/"
+    settings = load.load(os.environ, lookup.here().project)
     shelf = change.Shelf(folder, os.environ, settings)
     printing.warn([*settings.warnings, *shelf.survey.warnings])
     return shelf
@@ -217,8 +218,8 @@ def presets(context: click.Context, *, as_json: bool) -> None:
 
 
 def _here() -> tuple[str, Settings]:
-    folder = calling.folder() or "/"
-    return folder, load.load(os.environ, calling.caller().project)
+    folder = lookup.folder() or "/"
+    return folder, load.load(os.environ, lookup.here().project)
 
 
 def _survey() -> Survey:

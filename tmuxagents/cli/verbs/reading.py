@@ -4,7 +4,7 @@ from __future__ import annotations
 
 import click
 
-from tmuxagents.cli import calling, printing
+from tmuxagents.cli import printing
 from tmuxagents.errors import BadRequest, NotPossible
 from tmuxagents.registry import lookup, sessions
 from tmuxagents.runs import conversation, inspect
@@ -15,7 +15,7 @@ TYPE_CHECKING = False
 if TYPE_CHECKING:
     from collections.abc import Iterable
 
-    from tmuxagents.runs.inspect import Run
+    from tmuxagents.runs.inspect import RunView
 
 
 def _lines(lines: Iterable[bytes]) -> None:
@@ -36,7 +36,7 @@ def output(*, run: str, wait: bool, partial: bool, max_bytes: int | None, as_jso
 
     Exits with 1 if the run failed, with 4 if it still works.
     """
-    caller = calling.caller()
+    caller = lookup.here()
     run_dir = sessions.find(run, caller)[-1]
     if wait:
         inspect.wait_for_end(run_dir)
@@ -58,7 +58,7 @@ def output(*, run: str, wait: bool, partial: bool, max_bytes: int | None, as_jso
         click.get_current_context().exit(1)
 
 
-def _say_state(run: Run, text: str | None) -> None:
+def _say_state(run: RunView, text: str | None) -> None:
     """Say on stderr what the answer alone does not tell."""
     how = run.standing.verdict
     notes = []
@@ -82,7 +82,7 @@ def transcript(*, run: str, follow: bool, whole: bool, as_json: bool) -> None:
     if whole and (follow or as_json):
         other = "--follow" if follow else "--json"
         raise BadRequest(f"--session and {other} do not go together.", kind="usage", hint="leave one out")
-    caller = calling.caller()
+    caller = lookup.here()
     run_dirs = sessions.find(run, caller)
     if as_json:
         for run_dir in run_dirs:
@@ -110,7 +110,7 @@ def _clean(lines: Iterable[bytes]) -> None:
 @click.option("--json", is_flag=True, expose_value=False, help="They are JSON lines anyway.")
 def events(*, run: str, follow: bool, after: int) -> None:
     """Print the normalised events of RUN as JSON lines."""
-    _lines(run_output.event_lines(lookup.find(run, calling.caller()), after=after, follow=follow))
+    _lines(run_output.event_lines(lookup.find_run(run, lookup.here()), after=after, follow=follow))
 
 
 VERBS = {"output": output, "transcript": transcript, "logs": transcript, "events": events}

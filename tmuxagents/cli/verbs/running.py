@@ -23,7 +23,7 @@ from tmuxagents.registry.database import Scope
 from tmuxagents.runs import output, words
 from tmuxagents.runs.inspect import inspect
 from tmuxagents.status import poll
-from tmuxagents.status.show import Asked
+from tmuxagents.status.show import Query
 from tmuxagents.status.snapshot import look
 from tmuxagents.system import foreground
 from tmuxagents.text import jsonline, safe
@@ -121,7 +121,7 @@ def _from_file(launcher: Launcher, file: str, **wanted: Any) -> list[LaunchReque
 def _print(call: Call, caller: Caller, *, as_json: bool) -> bool:
     """Print what the call came to, in the order in which it was asked for; say whether all went well."""
     ids = [task.run_id for task in call.tasks]
-    found = look(caller, Asked(Scope("named", *ids), ids=ids, active=False))
+    found = look(caller, Query(Scope("named", *ids), ids=ids, active=False))
     found.shown.sort(key=lambda shown: ids.index(shown.run["runId"]))
     unsaid = [warning for task in call.tasks for warning in task.warnings] if as_json else []
     printing.warn(dict.fromkeys([*unsaid, *found.warnings]))

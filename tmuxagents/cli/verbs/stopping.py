@@ -4,14 +4,14 @@ from __future__ import annotations
 
 import click
 
-from tmuxagents.cli import calling, printing
+from tmuxagents.cli import printing
 from tmuxagents.errors import BadRequest
 from tmuxagents.registry import lookup
 from tmuxagents.registry.database import Scope
 from tmuxagents.runs import words
 from tmuxagents.status import poll
 from tmuxagents.status import stop as stopping
-from tmuxagents.status.show import Asked
+from tmuxagents.status.show import Query
 from tmuxagents.status.snapshot import look
 from tmuxagents.text import jsonline
 
@@ -26,14 +26,14 @@ def stop(*, runs: tuple[str, ...], all_of_them: bool, everywhere: bool, as_json:
     if bool(runs) == all_of_them:
         hint = "name them, or give --all"
         raise BadRequest("Which runs are to be stopped?", kind="usage", hint=hint)
-    caller = calling.caller()
+    caller = lookup.here()
     if all_of_them:
         ids = look(caller, poll.asked_by(caller, (), everywhere=everywhere)).active
         folders = _stoppable([f"{caller.runs}/{run_id}" for run_id in ids])
     else:
-        folders = list(dict.fromkeys(lookup.find(reference, caller) for reference in runs))
+        folders = list(dict.fromkeys(lookup.find_run(reference, caller) for reference in runs))
     ids = [run.run_id for run in stopping.stop(folders)]
-    found = look(caller, Asked(Scope("named", *ids), ids=ids, active=False))
+    found = look(caller, Query(Scope("named", *ids), ids=ids, active=False))
     if as_json:
         printing.write(jsonline.encode(poll.document(found, caller)))
     else:

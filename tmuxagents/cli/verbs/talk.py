@@ -10,12 +10,13 @@ import os
 
 import click
 
-from tmuxagents.cli import calling, printing
+from tmuxagents.cli import printing
 from tmuxagents.cli.verbs import preset_wizard
 from tmuxagents.companion import profile_command
 from tmuxagents.errors import TmuxAgentsError
 from tmuxagents.presets import change, editing, survey
 from tmuxagents.presets.fields import GLOBAL, PROFILE
+from tmuxagents.registry import lookup
 from tmuxagents.settings import load
 from tmuxagents.system.lifeline import Lifeline
 from tmuxagents.text import jsonline, safe
@@ -97,8 +98,8 @@ def completions() -> list[str]:
 
 
 def _profiles() -> dict[str, Mapping[str, Any]]:
-    folder = calling.folder() or "/"
-    settings = load.load(os.environ, calling.caller().project)
+    folder = lookup.folder() or "/"
+    settings = load.load(os.environ, lookup.here().project)
     found = survey.survey(folder, os.environ, settings).presets
     return {one.name: one.fields for one in found if one.hidden_by is None}
 
@@ -118,8 +119,8 @@ def lead(talk: Talk, line: str) -> None:
 
 
 def _shelf() -> change.Shelf:
-    folder = calling.folder() or "/"
-    return change.Shelf(folder, os.environ, load.load(os.environ, calling.caller().project))
+    folder = lookup.folder() or "/"
+    return change.Shelf(folder, os.environ, load.load(os.environ, lookup.here().project))
 
 
 def _create(talk: Talk, answer: Answer) -> None:

@@ -11,10 +11,11 @@ import signal
 
 import click
 
-from tmuxagents.cli import boundary, calling, group, printing
+from tmuxagents.cli import boundary, group, printing
 from tmuxagents.cli.interrupts import Interrupts
 from tmuxagents.cli.verbs import tasks
 from tmuxagents.mcp import resources
+from tmuxagents.registry import lookup
 from tmuxagents.text import jsonline
 from tmuxagents.tools import answers, check
 from tmuxagents.tools import call as catalogue
@@ -31,7 +32,7 @@ if TYPE_CHECKING:
 @click.option("--json", "as_json", is_flag=True, help="Print a JSON document.")
 def tools_verb(*, as_json: bool) -> None:
     """List the tools for parent agents: what `call`, MCP and the integrations offer."""
-    found = catalogue.document(calling.caller(), os.environ)
+    found = catalogue.document(lookup.here(), os.environ)
     if as_json:
         printing.write(jsonline.encode(found))
         return
@@ -69,7 +70,7 @@ def call_verb(*, tool: str, arguments: str, streams_it: bool) -> int:
 
 
 def _carry_out(tool: str, arguments: str, interrupts: Interrupts, *, streams_it: bool) -> Answer:
-    caller = calling.caller()
+    caller = lookup.here()
     catalogue.check_name(tool, caller, os.environ)
     text = tasks.content(arguments) if arguments == tasks.STDIN else arguments
     given = check.read(text, tool)
@@ -80,7 +81,7 @@ def _carry_out(tool: str, arguments: str, interrupts: Interrupts, *, streams_it:
         caller,
         dict(os.environ),
         interrupts=interrupts,
-        folder=calling.folder(),
+        folder=lookup.folder(),
         socket=group.socket(),
         hear=_tell if streams_it else None,
     )
@@ -108,7 +109,7 @@ def mcp(*, limit: float) -> None:
 
     printing.check_in()
     socket = group.socket()
-    offered = catalogue.refusal(calling.caller(), os.environ) is None
+    offered = catalogue.refusal(lookup.here(), os.environ) is None
     options = ["-L", socket] if socket else []
     Server(printing.IN, printing.OUT, offered=offered, limit_s=limit, options=options).serve()
 
@@ -120,7 +121,7 @@ def resource(*, address: str | None) -> int:
     document: dict[str, Any]
     signal.pthread_sigmask(signal.SIG_UNBLOCK, [signal.SIGINT])  # who calls us holds it back (mcp/calls)
     try:
-        caller = calling.caller()
+        caller = lookup.here()
         if address is None:
             document = {"resources": resources.listed(caller, os.environ)}
         else:

@@ -11,10 +11,11 @@ import sys
 import click
 
 from tmuxagents.attach import rules
-from tmuxagents.cli import calling, printing
+from tmuxagents.cli import printing
 from tmuxagents.cli.verbs import attaching
 from tmuxagents.errors import NoSuchRun, Unusable
 from tmuxagents.layouts import follow
+from tmuxagents.registry import lookup
 from tmuxagents.runs import output
 from tmuxagents.runs.inspect import inspect
 from tmuxagents.system import foreground, process
@@ -56,7 +57,7 @@ def top_verb(*, ended: bool, everywhere: bool, keeps: bool) -> None:
     """
     if attaching.terminal() is None or os.environ.get("TERM", "dumb") == "dumb":
         raise Unusable("There is no terminal here that could be drawn on.", kind="no-tty", hint=_HINT)
-    caller = calling.caller()
+    caller = lookup.here()
     keeper = follow.keeper(os.environ, caller.folder) if keeps else None
     _Top(caller, top.View(ended=ended, everywhere=everywhere), keeper).show()
 

@@ -7,8 +7,9 @@ import os
 import click
 
 from tmuxagents import __version__
-from tmuxagents.cli import calling, group, printing
+from tmuxagents.cli import group, printing
 from tmuxagents.errors import BadRequest
+from tmuxagents.registry import lookup
 from tmuxagents.settings import load
 from tmuxagents.text import jsonline, safe
 from tmuxagents.upkeep import doctor, prune, prune_rules
@@ -18,8 +19,8 @@ from tmuxagents.upkeep import doctor, prune, prune_rules
 @click.option("--json", "as_json", is_flag=True, help="Print a JSON document.")
 def doctor_verb(*, as_json: bool) -> int:
     """Check machine, agent, project and runs: a line each, with what to do. Exit with 1 if one is broken."""
-    folder = calling.folder() or "/"
-    case = doctor.Case(calling.caller(), folder, os.environ, socket=group.socket())
+    folder = lookup.folder() or "/"
+    case = doctor.Case(lookup.here(), folder, os.environ, socket=group.socket())
     examined = doctor.examine(case)
     if as_json:
         printing.write(jsonline.encode(examined.document(__version__)))
@@ -34,7 +35,7 @@ def doctor_verb(*, as_json: bool) -> int:
 @click.option("--json", "as_json", is_flag=True, help="Print a JSON document.")
 def prune_verb(*, runs: tuple[str, ...], dry_run: bool, as_json: bool) -> None:
     """Remove each RUN, or else what is older than keepRuns says, and the windows of runs that have ended."""
-    caller = calling.caller()
+    caller = lookup.here()
     if not runs and click.get_current_context().info_name == "rm":
         hint = "tmuxagents prune removes what is old"
         raise BadRequest("Which RUN is to be removed?", kind="usage", hint=hint)

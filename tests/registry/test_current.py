@@ -16,7 +16,7 @@ from tests.harness import eventually
 from tests.status.watchers import begun, command, document, registry_of, sleeper, told, wrapped_by
 from tmuxagents.registry import current, database, lookup
 from tmuxagents.runs import directory, events, marks, writing
-from tmuxagents.runs.reading import Reading
+from tmuxagents.runs.reading import RunReader
 from tmuxagents.system import process
 
 if TYPE_CHECKING:
@@ -66,7 +66,7 @@ def stands(home: Home, run: Run) -> bool:
     with database.open_file(registry_of(home)) as book:
         row = book.row(run.run_id)
     assert row is not None
-    return current.Glance(f"{home.state}/runs").stands(row)
+    return current.CurrentCheck(f"{home.state}/runs").is_current(row)
 
 
 def shown(home: Home, names: Mapping[str, str], *arguments: str) -> dict[str, Any]:
@@ -179,8 +179,8 @@ def test_a_run_of_another_boot_or_namespace_is_not_taken_for_ours(home: Home, li
         row = book.row(live.run_id)
     assert row is not None
     assert row.wrapper is not None
-    look = current.Glance(f"{home.state}/runs")
-    assert look.stands(row)
+    look = current.CurrentCheck(f"{home.state}/runs")
+    assert look.is_current(row)
     boot, namespace, pid, started = row.wrapper.split(" ")
     for other in (
         f"another {namespace} {pid} {started}",
@@ -190,13 +190,13 @@ def test_a_run_of_another_boot_or_namespace_is_not_taken_for_ours(home: Home, li
         "",
     ):
         row.wrapper = other
-        assert not look.stands(row)
+        assert not look.is_current(row)
 
 
 def test_a_log_of_the_same_number_and_length_is_another_log(home: Home) -> None:
     run = home.run("x")
     told(run, begun(), events.assistant_text("one"))
-    reading = Reading()
+    reading = RunReader()
     reading.facts(str(run.folder))
     assert reading.state.text == "one"
     (run.folder / "between").touch()  # as when it is removed and made again

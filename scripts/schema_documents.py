@@ -1,0 +1,283 @@
+"""The documents that have a schema: what each is, and its shape in the notation of `schema_shapes`."""
+
+from scripts.schema_shapes import (
+    ENDED,
+    EVENTS,
+    IDENTITY,
+    MESSAGE,
+    MESSAGE_RULE,
+    OUTCOME,
+    PLANNED,
+    RUN_FILES,
+    SHAPES,
+    TYPES,
+    Schema,
+    either,
+    given,
+    keys,
+    reasons,
+    record,
+    shape,
+    when,
+)
+
+# ---- their parts ------------------------------------------------------------------------------------
+
+_PRESET = keys(
+    "name:word kind:preset|profile source:project|global path:path hash:hash hides,hiddenBy:path? "
+    "toolRule:default|only|except|none "
+    "provider,model,thinkingLevel,appendSystemPrompt,systemPrompt,description:text? apiKey:word? "
+    "noTools,noExtensions,noSkills,noContextFiles:flag "
+    "tools,excludeTools,extensions,extraArgs,suggestedSkills,loadSkills:[text] agent:word? "
+    "driver:batch|live? timeout:timeout? keepBackground:flag? nesting warnings:[word]",
+    hash="Of the file's bytes, sha256.",
+    hides="The user's own file of the same name that this one hides.",
+    toolRule="How tools are chosen: nothing said, those in tools, all but excludeTools, none.",
+    apiKey="Masked.",
+    nesting={"type": ["integer", "null"], "minimum": 1, "maximum": 3},
+)
+_PRESET_RULES = (
+    when("toolRule", "only", tools={"minItems": 1}),
+    when("toolRule", "except", noTools={"const": False}),
+    when("kind", "preset", apiKey="null", provider="null", description="word"),
+)
+_EACH = "What comes for each live run."
+_WHERE = "where:file|server path:path name:word?"
+_WHERE_RULES = (when("where", "file", name="null"), when("where", "server", name="word"))
+_KEPT = (
+    "exitCode signal stopReason errorMessage model usage toolCount turns messageCount outputBytes leftBehind "
+    "note"
+)
+TYPES |= {
+    "_preset": record(_PRESET, *_PRESET_RULES),
+    "_flaw": record("message:word line:ordinal? field:word?"),
+    "_pane": record(
+        "show:top|transcript? run:word? commands:[word] startDirectory:word? focus:flag",
+        when("show", "transcript", run="word", commands={"maxItems": 0}),
+        when("show", "top", run="null", commands={"maxItems": 0}),
+        when("show", "null", run="null"),
+        show="A view of ours; null: a shell.",
+        run="Whose transcript: newest, or a run's name or id.",
+        commands="Typed into the shell.",
+    ),
+    # As in a file for `run --tasks`.
+    "_item": {"type": "object", "required": ["task"], "properties": keys("task:word")},
+    "_check": record(
+        "name:word state:ok|warning|broken message:word hint:word?",
+        when("state", "ok", hint="null"),
+        when("state", "warning|broken", hint="word"),
+    ),
+    "_setting": record(
+        "key:word value source:default|global|project|environment",
+        value={"description": "As a person would write it in a settings file."},
+    ),
+    "_removed": record(
+        f"what:run|window|row|link|leftover runId:id? path:path? bytes:count status:{ENDED}? endedAt:moment?",
+        when("what", "run", runId="id", path="path", status=ENDED),
+        when("what", "window|link", runId="id", path="path"),
+        when("what", "row", runId="id", path="null", bytes={"const": 0}),
+        when("what", "leftover", path="path"),
+        path="What lay on the disk, or the socket of a window's server.",
+    ),
+    "_changed": record(f"{_WHERE} before,after:text?", *_WHERE_RULES),
+    "_left": record(f"{_WHERE} why:word", *_WHERE_RULES),
+    "_change": record("runId:id status:status reason:ending? activity:text? name:word?", *reasons("status")),
+    "_ended": record(
+        {key: OUTCOME[key] for key in _KEPT.split()}
+        | keys("output:text? startedAt,endedAt:moment?", output="The first 4,096 bytes.")
+    ),
+    "_notice": record(
+        "level:info|warning text,message:word",
+        text="For the screen.",
+        message="For the conversation.",
+        said="Once for each run.",
+    ),
+}
+TYPES |= {
+    "_checked": record(
+        "kind:preset|profile source:project|global path:path name:word? faults:[_flaw] notes:[word]"
+    ),
+    "_window": record(
+        "name:simple layout:word? eachRun:=pane? focus:flag startDirectory:word? "
+        "options:texts panes:[_pane]+",
+        layout="One of tmux's names, or a text with a checksum.",
+        eachRun=_EACH,
+    ),
+    "_update": record(
+        "runId:id status:status reason:ending? settled:flag result:_ended?",
+        *reasons("status"),
+        said="The entry of a change. `settled`: a live child has answered.",
+    ),
+}
+
+_LAYOUT = keys(
+    "name:simple source:shipped|global|project path:path description:text hides,hiddenBy:path? "
+    "sessionName:simple startDirectory:word? options:texts eachRun:=window? "
+    "launch:[_item] windows:[_window]+",
+    hides="The file of the same name that this one hides.",
+    eachRun=_EACH,
+)
+TYPES["_layout"] = record(_LAYOUT)
+
+# ---- all --------------------------------------------------------------------------------------------
+
+DOCUMENTS: dict[str, tuple[str, Schema]] = {
+    "receipt": (
+        "What launch, resume and retry print.",
+        record("v:version run:run counts:counts attach:word warnings:[word]"),
+    ),
+    "run": (
+        "One run, as it stands in receipts, in poll, in the answers of tools and in entries.",
+        SHAPES["run"],
+    ),
+    "poll": (
+        "What poll, wait and run print; with --follow, lines of type `run` come before it.",
+        either("type", shape("follow"), shape("snapshot"), value="run"),
+    ),
+    "changes": (
+        "What poll --since prints: the runs that changed after the cursor.",
+        record("v:version at:moment counts:counts changes:[_change] cursor:cursor reset:flag"),
+    ),
+    "event": (
+        "One line of events.jsonl. Types that are not listed here are valid, with whatever they carry.",
+        record(
+            "v:version seq:ordinal at:moment type:word",
+            *(given("type", name, fields) for name, fields in EVENTS.items()),
+        ),
+    ),
+    "result": (
+        "result.json of a run directory: how the run ended.",
+        record(
+            keys("v:version")
+            | IDENTITY
+            | keys(f"status:{ENDED} reason:ending")
+            | OUTCOME
+            | keys(
+                "output:text<65536? startedAt:moment? endedAt:moment durationMs:count "
+                "lingered,logsIncomplete:flag",
+                output="The first 64 KB.",
+            ),
+            *reasons("status"),
+            when("status", "completed", startedAt="moment", errorMessage="null"),
+            when("startedAt", "null", durationMs={"const": 0}),
+        ),
+    ),
+    "meta": (
+        "meta.json of a run directory: the plan, written once at launch.",
+        record(
+            keys("v:version")
+            | PLANNED
+            | keys(
+                "systemPrompt:text? systemPromptPath,appendSystemPromptPath:word? root:id? sessionPath:word "
+                "artifacts tmux",
+                artifacts=record(RUN_FILES),
+                tmux=record("socket,session:word?"),
+            ),
+            optional=keys(
+                "profile:object reopens:flag replayed:count nesting",
+                profile="What a profile adds to the command line.",
+                reopens="A person goes on with the session: the child gets no prompt.",
+                replayed="Characters of the transcript in the prompt, if any.",
+                nesting=shape("count")
+                | {"maximum": 3, "description": "How many levels of children it may have, if any may."},
+            ),
+        ),
+    ),
+    "error": ("What any verb prints with --json when it refuses or fails.", record("error:error")),
+    "tools": (
+        "The catalogue of tools, as a parent registers them.",
+        record(
+            "v:version available:flag why:word? tools:[tool]",
+            when("available", "true", why="null"),
+            when("available", "false", why="word"),
+        ),
+    ),
+    "models": (
+        "What models prints: what an agent offers, in its own order.",
+        record(
+            "v:version agent:word agentVersion:word? available:flag why:word? generation:count "
+            "models:[model] warnings:[word]",
+            when("available", "true", why="null"),
+            when("available", "false", why="word", models={"maxItems": 0}),
+            available="A launch is not refused for want of agent or models.",
+            generation="Grows when other models are offered, in any order.",
+        ),
+    ),
+    "call": (
+        "What call TOOL prints; with --stream, lines of type `progress` and a last one of type `result`.",
+        either("type", shape("progress"), shape("answer"), value="progress"),
+    ),
+    "wrapper": (
+        "wrapper.json of a run directory: which process looks after the child, and in which window.",
+        record(
+            "v:version host,bootId:word pidNamespace,pid:ordinal startTime:count tmux at:moment",
+            tmux=record(
+                "socketPath:path? serverPid:ordinal? serverStartTime:count? window:window? pane:pane?"
+            ),
+        ),
+    ),
+    "inbox": (
+        "One line of inbox.jsonl: a message to a live child.",
+        record(f"v:version at:moment {MESSAGE}", MESSAGE_RULE),
+    ),
+    "doctor": (
+        "What doctor prints: the checks, in their order, and the settings in force.",
+        record(
+            "v:version at:moment version:word ok:flag checks:[_check]+ settings:[_setting]",
+            when("ok", "true", checks={"type": "array", "items": {"properties": keys("state:ok|warning")}}),
+            ok="Nothing is broken; there may be warnings.",
+        ),
+    ),
+    "prune": (
+        "What prune prints: what was removed, or with --dry-run what would be.",
+        record("v:version dryRun:flag removed:[_removed] bytes:count warnings:[word]"),
+    ),
+    "integrate": (
+        "What integrate prints: what was changed (with --dry-run: would be), and what was left alone.",
+        record(
+            "v:version target:pi|claude|codex|tmux uninstall,dryRun:flag changes:[_changed] left:[_left] "
+            "warnings:[word]"
+        ),
+    ),
+    "preset": (
+        "What presets prints: one preset or profile, all of them, files that were checked or removed.",
+        either(
+            "presets",
+            record("v:version presets:[_preset] warnings:[word]"),
+            either(
+                "files",
+                record("v:version files:[_checked]"),
+                either(
+                    "removed",
+                    record("v:version removed:[path]"),
+                    record(keys("v:version") | _PRESET, *_PRESET_RULES),
+                ),
+            ),
+        ),
+    ),
+    "notice": (
+        "One line of what a parent inside pi is told of its background runs.",
+        record(
+            "v:version status:word? counts:counts run:run? update:_update? notice:_notice?",
+            status="What the footer shows; null before the first run.",
+            run="A run that is new to the session.",
+        ),
+    ),
+    "layout": (
+        "What layouts prints: one layout, all of them, the session of one that was opened.",
+        either(
+            "layouts",
+            record("v:version layouts:[_layout] warnings:[word]"),
+            either(
+                "opened",
+                record(
+                    "v:version opened:simple made:flag socket:path session sessionName:word launched:[id]",
+                    made="False: it was open already, and nothing was launched.",
+                    session={"type": "string", "pattern": "^\\$[0-9]+$"},
+                    launched="What was launched with it.",
+                ),
+                record(keys("v:version") | _LAYOUT),
+            ),
+        ),
+    ),
+}

@@ -1,0 +1,75 @@
+"""What is public in the package is used by the package itself, and not by tests alone."""
+
+from __future__ import annotations
+
+import ast
+from pathlib import Path
+
+PACKAGE = Path(__file__).parents[2] / "tmuxagents"
+# What a library calls by its name.
+CALLED_BY_OTHERS = {
+    "cli/group.py Verbs.list_commands",
+    "cli/group.py Verbs.format_commands",
+    "watcher/tail.py _Ears.dispatch",
+    "watcher/tail.py _Doubts.emit",
+}
+# Answered through the protocol `Questions` of agents/base.
+THROUGH_A_PROTOCOL = {f"agents/pi/questions.py {name}" for name in ("version", "is_old", "listing", "models")}
+# Only the conformance vectors ask for these. This list may shrink, and nothing may be added to it.
+STILL_THERE = {"runs/conversation.py shortened", "views/board.py call_line"}
+
+
+class _Module:
+    """The names that one module defines, and those that it uses."""
+
+    def __init__(self, path: Path, modules: set[str]) -> None:
+        self.file = str(path.relative_to(PACKAGE))
+        words = ["tmuxagents", *Path(self.file).with_suffix("").parts]
+        self.name = ".".join(words).removesuffix(".__init__")
+        self.tree = ast.parse(path.read_text("utf-8"))
+        self.attributes: set[str] = set()
+        self.used: set[str] = set()
+        modules_here: dict[str, set[str]] = {}
+        for node in ast.walk(self.tree):
+            if isinstance(node, ast.ImportFrom):
+                for alias in node.names:
+                    whole = f"{node.module}.{alias.name}"
+                    self.used.add(whole)
+                    if whole in modules:
+                        modules_here.setdefault(alias.asname or alias.name, set()).add(whole)
+        for node in ast.walk(self.tree):
+            if isinstance(node, ast.Name):
+                self.used.add(f"{self.name}.{node.id}")
+            elif isinstance(node, ast.Attribute):
+                self.attributes.add(node.attr)
+                holder = node.value.id if isinstance(node.value, ast.Name) else ""
+                self.used |= {f"{module}.{node.attr}" for module in modules_here.get(holder, ())}
+
+    def defined(self) -> dict[str, str]:
+        """Return file and name of each public thing -> its whole name, or `.name` for a method."""
+        found = {}
+        for node in self.tree.body:
+            if isinstance(node, ast.FunctionDef | ast.ClassDef):
+                if not node.name.startswith("_") and not node.decorator_list:  # those of a verb are click's
+                    found[f"{self.file} {node.name}"] = f"{self.name}.{node.name}"
+                for inner in node.body if isinstance(node, ast.ClassDef) else ():
+                    if isinstance(inner, ast.FunctionDef) and not inner.name.startswith("_"):
+                        found[f"{self.file} {node.name}.{inner.name}"] = f".{inner.name}"
+        return found
+
+
+def unused() -> set[str]:
+    """Return what no line of the package names: functions and classes by module, methods by name alone."""
+    paths = sorted(PACKAGE.rglob("*.py"))
+    names = {
+        ".".join(["tmuxagents", *path.relative_to(PACKAGE).with_suffix("").parts]).removesuffix(".__init__")
+        for path in paths
+    }
+    read = [_Module(path, names) for path in paths]
+    used = {name for module in read for name in module.used}
+    used |= {f".{name}" for module in read for name in module.attributes}
+    return {thing for module in read for thing, name in module.defined().items() if name not in used}
+
+
+def test_nothing_public_is_there_for_tests_alone() -> None:
+    assert unused() == CALLED_BY_OTHERS | THROUGH_A_PROTOCOL | STILL_THERE

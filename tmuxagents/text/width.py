@@ -1,0 +1,78 @@
+"""How wide a text is on a terminal, a text cut to that, and tables. Pure.
+
+A sign takes one column or two, by its East Asian width; a sign that is drawn into the one before takes none.
+Emoji have three rules of their own: signs joined by a ZERO WIDTH JOINER are one emoji of two columns, a skin
+tone changes the emoji before it and adds nothing, and VARIATION SELECTOR-16 makes a sign two columns wide.
+"""
+
+from __future__ import annotations
+
+TYPE_CHECKING = False
+if TYPE_CHECKING:
+    from collections.abc import Iterator, Sequence
+
+GAP = "  "
+ELLIPSIS = "…"
+_NO_COLUMN = ("Mn", "Me", "Cf")
+_JOINED_JAMO = (range(0x1160, 0x1200), range(0xD7B0, 0xD800))  # letters that are drawn into the one before
+_JOINER, _AS_EMOJI = "\u200d", "\ufe0f"
+_SKIN_TONES = "\U0001f3fb\U0001f3fc\U0001f3fd\U0001f3fe\U0001f3ff"
+
+
+def columns(text: str) -> int:
+    """Return how many columns of a terminal a text takes."""
+    return len(text) if text.isascii() else sum(wide for _, wide in _clusters(text))
+
+
+def _clusters(text: str) -> Iterator[tuple[int, int]]:
+    """Yield, for each sign with all that is drawn into it, where it ends and how many columns it takes."""
+    from unicodedata import category, east_asian_width  # noqa: PLC0415  (most text is ASCII)
+
+    base, wide, joins = "", 0, False
+    for at, sign in enumerate(text):
+        kind, is_part = category(sign), any(ord(sign) in letters for letters in _JOINED_JAMO)
+        if base and kind[0] == "S" and not sign.isascii():
+            is_part = joins or (sign in _SKIN_TONES and category(base) == "So")
+        if sign == _AS_EMOJI and wide == 1:
+            wide = 2
+        elif kind not in _NO_COLUMN and not is_part:
+            if at:
+                yield at, wide
+            base, wide = sign, 2 if east_asian_width(sign) in "WF" else 1
+        joins = sign == _JOINER and wide == 2  # noqa: PLR2004  (an emoji)
+    if text:
+        yield len(text), wide
+
+
+def fit(text: str, width: int, ellipsis: str = ELLIPSIS) -> str:
+    """Return a text of at most `width` columns, ending in the ellipsis where something was cut."""
+    if columns(text) <= width:
+        return text
+    room, kept = width - len(ellipsis), 0
+    for end, wide in _clusters(text):
+        room -= wide
+        if room < 0:
+            break
+        kept = end
+    return text[:kept].rstrip() + ellipsis
+
+
+def padded(cells: Sequence[str]) -> list[str]:
+    """Return the cells of a column, all of them as wide as the widest."""
+    if "".join(cells).isascii():
+        width = max(map(len, cells))
+        return [cell.ljust(width) for cell in cells]
+    width = max(map(columns, cells))
+    return [cell + " " * (width - columns(cell)) for cell in cells]
+
+
+def table(rows: Sequence[Sequence[str]], width: int) -> list[str]:
+    """Return the lines of a table, the first row its header. The last column gets the room that is left."""
+    *before, last = zip(*rows, strict=True)
+    return joined([padded(cells) for cells in before], last, width)
+
+
+def joined(before: Sequence[Sequence[str]], last: Sequence[str], width: int) -> list[str]:
+    """Return the lines of padded columns, with a last one that is cut to the room that is left."""
+    room = max(1, width - sum(columns(cells[0]) + len(GAP) for cells in before))
+    return list(map(GAP.join, zip(*before, (fit(text, room) for text in last), strict=True)))
