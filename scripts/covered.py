@@ -36,9 +36,9 @@ def lacks(facts: dict[str, Any]) -> int:
 
 
 def is_pure(name: str) -> bool:
-    """Say whether a module declares itself pure, at the end of the first paragraph of its docstring."""
+    """Say whether a module declares itself pure, at the end of a paragraph of its docstring."""
     said = ast.get_docstring(ast.parse((ROOT / name).read_text("utf-8"))) or ""
-    return said.partition("\n\n")[0].rstrip().endswith("Pure.")
+    return any(paragraph.rstrip().endswith("Pure.") for paragraph in said.split("\n\n"))
 
 
 if __name__ == "__main__":

@@ -1,4 +1,4 @@
-"""Rows 16 and 17: a hundred children: what all of ours use while they talk, what following them costs."""
+"""Rows 16 and 17: a hundred children: what our processes use while they talk, and what following costs."""
 
 from __future__ import annotations
 
@@ -65,7 +65,7 @@ def talking(stage: Stage) -> Iterator[Figure]:
     keep({name: [percent] for name, percent in percents.items()})
     whole = sum(percents.values())
     words = ", ".join(f"{name} {percent:.1f}" for name, percent in percents.items())
-    what = f"{_CHILDREN} children, {_RATE} events/s each: CPU of all of ours"
+    what = f"{_CHILDREN} children, {_RATE} events/s each, all our processes: CPU"
     yield Figure(16, what, "", f"{whole:.1f} % of a core ({words})", whole, _TALKING_PERCENT, "%")
 
 

@@ -276,8 +276,6 @@ def processes(stage: Stage) -> Iterator[Figure]:
             yield Figure(8, f"tmux processes of a `{name}`", "", number(made), made, most, "processes")
         asked = ["tmux", "-S", str(ground.desk.sockets / _SOCKET), "list-clients"]
         clients = subprocess.run(asked, check=True, capture_output=True, text=True).stdout.splitlines()
-        yield Figure(
-            8, "resident tmux clients of ours", "", number(len(clients)), len(clients), 0.0, "clients"
-        )
+        yield Figure(8, "resident tmux clients", "", number(len(clients)), len(clients), 0.0, "clients")
         if place is not None:
             os.close(place)

@@ -45,7 +45,7 @@ def tables(figures: Sequence[Figure]) -> list[str]:
         rows = [(figure.what, figure.ours, f"{number(figure.figure)} x") for figure in growth]
         found.append(markdown([("growth", "by how many: cost", "last / first"), *rows]))
     if peers:
-        head = ("asked how 20 jobs stand", "CPU time of the answer; what stays", "of ours", "beside it")
+        head = ("the status of 20 jobs", "CPU time of the answer; what stays", "ratio", "beside it")
         asked = [(figure.what, figure.ours, _beside(figure), figure.floor) for figure in peers]
         found.append(markdown([head, *asked]))
     return found

@@ -233,7 +233,7 @@ def shown_pane(server: TmuxServer) -> dict[str, str]:
 
 
 def last_used(server: TmuxServer) -> list[str]:
-    """Return the clients that were used in the latest second: a key means the latest client of its session."""
+    """Return the clients used in the latest second: a key means the latest client of its session."""
     rows = server.run("list-clients", "-F", "#{client_activity} #{client_name}").splitlines()
     latest = max(row.partition(" ")[0] for row in rows)
     return [row.partition(" ")[2] for row in rows if row.startswith(f"{latest} ")]
@@ -254,7 +254,12 @@ def test_prefix_d_leads_back_to_the_pane_that_the_person_left(
     mine.run("select-pane", "-t", "=work:.1")
     if beside:
         room.at_work(mine)
-        eventually(lambda: person.type(" ") or last_used(mine) == [person.name])
+
+        def calls() -> bool:
+            person.type(" ")
+            return last_used(mine) == [person.name]
+
+        eventually(calls)
     before = shown_pane(mine)
     assert room("attach", run_id, **by_key(mine, person)).returncode == 0
     assert room.clients(there)[person.name] == room.windows(there)[run_id]

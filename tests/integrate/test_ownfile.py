@@ -9,11 +9,11 @@ from hypothesis import strategies as st
 from tmuxagents.integrate import own_text
 
 TEXTS = st.text(st.characters(exclude_categories=["Cs"]), max_size=40)
-FOLDERS = st.tuples(st.integers(0, 9), st.integers(0, 9))
+FOLDERS = st.just(()) | st.tuples(st.integers(0, 9)) | st.tuples(st.integers(0, 9), st.integers(0, 9))
 
 
 @given(TEXTS, FOLDERS)
-def test_what_was_put_is_known_again_and_goes(text: str, folders: tuple[int, int]) -> None:
+def test_what_was_put_is_known_again_and_goes(text: str, folders: tuple[int, ...]) -> None:
     put = own_text.put_file(None, text, folders)
     assert put.outcome == own_text.DONE
     assert put.text is not None
@@ -25,7 +25,7 @@ def test_what_was_put_is_known_again_and_goes(text: str, folders: tuple[int, int
 
 @given(TEXTS, TEXTS, FOLDERS)
 def test_a_new_text_takes_the_place_of_ours_and_keeps_what_was_made(
-    old: str, new: str, folders: tuple[int, int]
+    old: str, new: str, folders: tuple[int, ...]
 ) -> None:
     before = own_text.put_file(None, old, folders).text
     assert own_text.folders_of(own_text.put_file(before, new).text) == folders

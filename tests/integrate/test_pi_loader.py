@@ -7,16 +7,21 @@ import pytest
 from tmuxagents.integrate import own_text, pi
 from tmuxagents.integrate.pi import Loading
 
+PATH = "/home/dev/.pi/agent/extensions/tmuxagents.ts"
 
-def loading(*, tools: bool = True, path: str = "/home/dev/.pi/agent/extensions/tmuxagents.ts") -> Loading:
+
+def loading(*, tools: bool = True, path: str = PATH) -> Loading:
     command = ["/venv/bin/python", "-P", "-m", "tmuxagents"]
     return Loading(path, extension="/venv/tmuxagents/extensions/pi/index.ts", command=command, tools=tools)
 
 
 def written(*, tools: bool = True) -> bytes:
-    text = pi.put(None, loading(tools=tools), folders=2).text
-    assert text is not None
-    return text
+    return put(None, tools=tools, folders=2).text or b""
+
+
+def put(before: bytes | None, *, folders: int = 0, path: str = PATH, tools: bool = True) -> own_text.Edited:
+    text = loading(path=path, tools=tools).text()
+    return own_text.put_file(before, text, (folders,), own_text.SCRIPT)
 
 
 def test_it_names_the_extension_and_the_program_and_holds_neither() -> None:
@@ -26,10 +31,10 @@ def test_it_names_the_extension_and_the_program_and_holds_neither() -> None:
 
 
 def test_what_is_there_already_changes_nothing_and_other_options_do() -> None:
-    assert pi.put(written(), loading(), folders=0).outcome == own_text.NOTHING
-    edited = pi.put(written(), loading(tools=False), folders=0)
+    assert put(written()).outcome == own_text.NOTHING
+    edited = put(written(), tools=False)
     assert (edited.outcome, edited.text) == (own_text.DONE, written(tools=False))
-    assert pi.folders_of(edited.text) == 2  # as they were made with the first
+    assert own_text.folders_of(edited.text) == (2,)  # as they were made with the first
 
 
 def test_it_says_which_extension_is_loaded() -> None:
@@ -39,9 +44,9 @@ def test_it_says_which_extension_is_loaded() -> None:
 
 
 def test_ours_is_taken_away() -> None:
-    edited = pi.take(written())
+    edited = own_text.take_file(written())
     assert (edited.outcome, edited.text) == (own_text.DONE, None)
-    assert pi.take(None).outcome == own_text.NOTHING
+    assert own_text.take_file(None).outcome == own_text.NOTHING
 
 
 @pytest.mark.parametrize(
@@ -54,24 +59,16 @@ def test_ours_is_taken_away() -> None:
     ],
 )
 def test_what_is_not_ours_any_more_stays(text: bytes, outcome: str) -> None:
-    for edited in (pi.take(text), pi.put(text, loading(), folders=0)):
+    for edited in (own_text.take_file(text), put(text)):
         assert (edited.outcome, edited.text) == (outcome, text)
 
 
 def test_paths_of_any_letters_are_quoted() -> None:
-    text = pi.put(None, loading(path='/home/a"b\\`${c}\n/é'), folders=0).text
+    text = put(None, path='/home/a"b\\`${c}\n/é').text
     assert text is not None
     assert '"/home/a\\"b\\\\`${c}\\n/é"' in text.decode()
 
 
-@pytest.mark.parametrize(
-    ("environment", "folder"),
-    [
-        ({}, "/home/dev/.pi/agent"),
-        ({"PI_CODING_AGENT_DIR": "/etc/pi/"}, "/etc/pi"),
-        ({"PI_CODING_AGENT_DIR": "~/own"}, "/home/dev/own"),
-        ({"PI_AGENT_DIR": "/elsewhere"}, "/home/dev/.pi/agent"),  # pi does not know that one
-    ],
-)
-def test_it_goes_where_pi_itself_looks(environment: dict[str, str], folder: str) -> None:
-    assert pi.agent_dir(environment, "/home/dev") == folder
+def test_what_an_earlier_version_wrote_is_ours() -> None:
+    text = b"const extension = 1;\n\n// tmuxagents 8572a354, folders 3\n"
+    assert (own_text.take_file(text).outcome, own_text.folders_of(text)) == (own_text.DONE, (3,))

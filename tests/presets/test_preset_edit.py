@@ -117,7 +117,7 @@ def test_a_good_draft_is_what_it_will_be_read_as() -> None:
         (
             "---\nname: a\nb: c: d\n---",
             "profile",
-            '/a.md: line 3, b: a text that holds ": " must stand in quotes',
+            '/a.md: line 3, b: a text that holds ": " must be in quotes',
             ["b"],
         ),
         (

@@ -108,7 +108,7 @@ def test_a_tool_has_the_letters_of_a_tool(odd: str) -> None:
             "name: a\ndescription: d\ntools: [[read]]",
             ["line 4, tools: this must be a list of words"],
         ),
-        ("name: a\ndescription: b: c", ['line 3, description: a text that holds ": " must stand in quotes']),
+        ("name: a\ndescription: b: c", ['line 3, description: a text that holds ": " must be in quotes']),
         ("name: ''\ndescription: d", ["line 2, name: it is empty"]),
         ("name: ' '\ndescription: d", ["line 2, name: it is empty"]),
         (f"name: {'x' * 101}\ndescription: d", ["line 2, name: it is longer than 100 characters"]),

@@ -79,7 +79,7 @@ def test_hostile_and_broken_files_are_one_warning_each_and_cost_nothing(shelf: S
         f"presets: {folder}/fifo.md is skipped: it is no regular file",
         f"presets: {folder}/secret.md is skipped: it is a symbolic link that leaves its folder",
         f"{failed}/bomb.md: line 1: the header is not closed: a line `---` is missing",
-        f'{failed}/broken.md: line 3, description: a text that holds ": " must stand in quotes',
+        f'{failed}/broken.md: line 3, description: a text that holds ": " must be in quotes',
     ]
     assert "root:" not in done.stdout + done.stderr
 

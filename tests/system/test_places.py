@@ -75,6 +75,8 @@ def test_without_home_the_user_database_knows_it(monkeypatch: pytest.MonkeyPatch
         ({"HOME": "/home/me", "PI_CODING_AGENT_DIR": "/agent"}, "/agent"),
         ({"HOME": "/home/me", "PI_AGENT_DIR": "/ours", "PI_CODING_AGENT_DIR": "/agent"}, "/ours"),
         ({"HOME": "/home/me", "PI_AGENT_DIR": "", "PI_CODING_AGENT_DIR": ""}, "/home/me/.pi/agent"),
+        ({"HOME": "/home/me", "PI_CODING_AGENT_DIR": "~/own/"}, "/home/me/own"),  # as pi itself reads it
+        ({"HOME": "/home/me", "PI_CODING_AGENT_DIR": "~"}, "/home/me"),
     ],
 )
 def test_the_agents_folder_holds_the_users_settings(environment: dict[str, str], expected: str) -> None:

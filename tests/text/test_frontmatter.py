@@ -126,7 +126,7 @@ def test_nothing_that_is_laid_out_by_its_column_begins_behind_a_tab(text: str) -
 @pytest.mark.parametrize(
     ("text", "line", "field", "reason"),
     [
-        ("name: x\ndescription: a: b", 2, "description", 'a text that holds ": " must stand in quotes'),
+        ("name: x\ndescription: a: b", 2, "description", 'a text that holds ": " must be in quotes'),
         ("name\ndescription: a", 2, "description", 'the line before it is no "key: value"'),
         ("a:\n\tb: 1", 2, "a", "a tab cannot indent; use blanks"),
         ('name: x\nb: "open\nc: d', 2, "b", "a quote is not closed"),

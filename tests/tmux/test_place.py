@@ -18,7 +18,7 @@ CALLER = "/tmp/tmux-1000/default"
 
 def choose(
     wanted: dict[str, str | None] | None = None, *, caller: str | None = None, lives: bool = False
-) -> place.Place:
+) -> place.ChosenServer:
     return place.choose(wanted or {}, folder=FOLDER, caller=caller, caller_lives=lives)
 
 

@@ -29,9 +29,10 @@ def test_what_is_let_through_does_no_harm(real: Real) -> None:
     for _ in range(2):
         real.run("split-window", "-d", "-t", window, "sleep 600")
     before = real.tmux.identity()
+    there = library.BoundedServer(runner.Runner(real.socket)).window(window)
     for text in (*checks.NAMES, *(f"{checks.checksum(text)},{text}" for text in TEXTS)):
         assert checks.fault(text, 3) is None
-        library.arrange(runner.Runner(real.socket), window, text)
+        there.select_layout(text)
         printed = real.run("display-message", "-p", "-t", window, "#{window_layout}")
         assert checks.fault(printed, 3) is None
     assert real.tmux.identity() == before

@@ -68,7 +68,7 @@ def test_without_a_free_name_nothing_is_opened(real: Real) -> None:
 
 def test_a_window_can_go_to_a_session_that_is_named_by_its_id(real: Real) -> None:
     pane = real.pane_of(real.attach())
-    session = real.tmux.clients.session_of(pane)
+    session = real.tmux.windows.session_of(pane)
     opened = real.tmux.windows.open(an_order(new_run()), tmux.Home(session=session))
     assert (opened.session, opened.session_name) == (session, "work")
     with pytest.raises(Unusable) as raised:
@@ -103,7 +103,7 @@ def test_how_the_program_of_a_pane_came_to_its_end(real: Real) -> None:
     real.end_program(opened.window)
     assert real.tmux.windows.end_of(opened.pane) is not None
     real.tmux.windows.close_pane(opened.pane, run_id)
-    with pytest.raises(tmux.Refused):
+    with pytest.raises(tmux.TmuxRefused):
         real.tmux.windows.end_of(opened.pane)
 
 
@@ -279,8 +279,8 @@ def test_who_looks_at_what(real: Real) -> None:
     assert everybody[onlooker].window == opened.window
     assert not everybody[onlooker].control
     assert [client.name for client in real.tmux.clients.all(opened.session)] == [onlooker]
-    assert real.tmux.clients.session_of(opened.pane) == opened.session
-    assert real.tmux.clients.session_of("%999") is None
+    assert real.tmux.windows.session_of(opened.pane) == opened.session
+    assert real.tmux.windows.session_of("%999") is None
     found = [real.tmux.clients.at(pane) for pane in (opened.pane, real.pane_of(person))]
     assert [client.name if client else None for client in found] == [onlooker, person]
     assert real.tmux.clients.at("%999") is None
@@ -328,7 +328,7 @@ def test_only_a_view_that_nobody_looks_at_is_ended_at_once(real: Real) -> None:
 
 
 def test_who_showed_nothing_before_cannot_go_back(real: Real) -> None:
-    with pytest.raises(tmux.Refused, match="last session"):
+    with pytest.raises(tmux.TmuxRefused, match="last session"):
         real.tmux.clients.back(real.attach())
 
 

@@ -8,7 +8,9 @@ import sys
 from functools import partial
 from typing import TYPE_CHECKING
 
+import libtmux
 import pytest
+from libtmux.exc import LibTmuxException
 
 from tests.harness import REPOSITORY
 from tests.tmux.worlds import OWNER, Real, an_order, home, new_run
@@ -93,12 +95,18 @@ def test_a_launch_and_a_push_do_not_import_libtmux(real: Real) -> None:
     assert not {"libtmux", "click", "pathlib", "dataclasses", "shutil"} & set(done.stdout.split())
 
 
-def test_all_of_libtmux_goes_through_our_runner() -> None:
-    library.server(runner.Runner("/nowhere"))
-    held = {
-        name: vars(module)["tmux_cmd"]
-        for name, module in sys.modules.items()
-        if name.startswith("libtmux") and "tmux_cmd" in vars(module)
-    }
-    assert {"libtmux.common", "libtmux.neo", "libtmux.server"} <= set(held)
-    assert set(held.values()) == {library.TmuxCommand}
+def test_what_libtmux_asks_by_itself_starts_no_process(real: Real, counted: Callable[[], int]) -> None:
+    server = library.BoundedServer(runner.Runner(real.socket))
+    session = server.session(real.tmux.windows.open(an_order(new_run()), home()).session)
+    counted()
+    asked: list[Callable[[], object]] = [
+        lambda: server.windows,
+        partial(server.search_windows, filter="1"),
+        session.refresh,
+        lambda: session.windows,
+        partial(libtmux.Window.from_window_id, server, "@0"),
+    ]
+    for ask in asked:
+        with pytest.raises(LibTmuxException):
+            ask()
+        assert counted() == 0

@@ -134,15 +134,15 @@ def test_a_server_that_only_ever_dies_is_given_up(
 
 def test_what_libtmux_is_told_is_told_on(tmp_path: Path, monkeypatch: pytest.MonkeyPatch) -> None:
     with_stub(tmp_path, monkeypatch, '[ "$2" = -V ] && echo tmux 3.3a && exit\necho odd >&2; exit 1')
-    with pytest.raises(tmux.Refused, match="odd"):
+    with pytest.raises(tmux.TmuxRefused, match="odd"):
         tmux.Tmux("/x/s").windows.find(new_run())
 
 
 def test_tmux_has_its_own_words_for_what_it_refuses(real: Real) -> None:
-    with pytest.raises(tmux.Refused, match="nosuch"):
+    with pytest.raises(tmux.TmuxRefused, match="nosuch"):
         real.tmux.options.write("nosuch", "x")
     long = ["/bin/echo", "x" * 20_000]
-    with pytest.raises(tmux.Refused, match="too long") as raised:
+    with pytest.raises(tmux.TmuxRefused, match="too long") as raised:
         real.tmux.windows.open(an_order(new_run(), long), home())
     assert raised.value.kind == "window"
 

@@ -12,7 +12,7 @@ from tests.harness import eventually
 from tests.tmux.worlds import EVIL, SLEEP, Real, an_order, home, new_run
 from tmuxagents import tmux
 from tmuxagents.errors import Unusable
-from tmuxagents.tmux import library, opening, runner
+from tmuxagents.tmux import opening
 
 pytestmark = pytest.mark.usefixtures("nothing_hangs")
 
@@ -44,8 +44,6 @@ def test_a_live_child_cannot_hide_its_own_window(real: Real) -> None:
     eventually(
         lambda: "\N{SYMBOL FOR RECORD SEPARATOR}" in real.run("list-panes", "-a", "-F", "#{pane_title}")
     )
-    with pytest.raises(ValueError, match=r"zip|argument"):
-        library.windows(runner.Runner(real.socket), "1")
     found = real.tmux.windows.find(run_id)
     assert found is not None
     assert found.window == opened.window

@@ -241,7 +241,7 @@ def test_a_terminal_is_not_handed_over_by_words_that_a_shell_would_read(real: Re
         real.tmux.clients.hand_over(client, socket="/tmp/it's", session="view-1")
     assert len(real.tmux.clients.all()) == 1
     gone = tmux.Client("/dev/pts/999", session="$0", window="@0", pane="%0", control=False)
-    with pytest.raises(tmux.Refused, match="999"):
+    with pytest.raises(tmux.TmuxRefused, match="999"):
         real.tmux.clients.hand_over(gone, socket=real.socket, session="view-1")
 
 

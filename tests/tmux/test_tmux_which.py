@@ -79,9 +79,14 @@ def test_the_socket_folder_is_tmuxs_own(tmp_path: Path) -> None:
 
 
 def test_a_server_is_the_same_only_if_everything_agrees() -> None:
-    one = tmux.Server("/x", 1, 2)
-    assert one == tmux.Server("/x", 1, 2)
-    assert hash(one) == hash(tmux.Server("/x", 1, 2))
-    assert one not in (tmux.Server("/y", 1, 2), tmux.Server("/x", 2, 2), tmux.Server("/x", 1, 3), "/x")
-    assert not tmux.Server("/x", 1, None).lives
+    one = tmux.ServerLife("/x", 1, 2)
+    assert one == tmux.ServerLife("/x", 1, 2)
+    assert hash(one) == hash(tmux.ServerLife("/x", 1, 2))
+    assert one not in (
+        tmux.ServerLife("/y", 1, 2),
+        tmux.ServerLife("/x", 2, 2),
+        tmux.ServerLife("/x", 1, 3),
+        "/x",
+    )
+    assert not tmux.ServerLife("/x", 1, None).lives
     assert alive(os.getpid())

@@ -29,7 +29,7 @@ if TYPE_CHECKING:
     from tmuxagents.attach.where import Target
     from tmuxagents.registry.lookup import Caller
     from tmuxagents.status.snapshot import Snapshot
-    from tmuxagents.tmux.sessions import Session
+    from tmuxagents.tmux.sessions import LayoutSession
 
 _PANE = re.compile("%[0-9]+")
 
@@ -39,7 +39,7 @@ class Seat:
 
     __slots__ = ("client", "life", "tmux")
 
-    def __init__(self, server: tmux.Tmux, life: tmux.Server, client: tmux.Client) -> None:
+    def __init__(self, server: tmux.Tmux, life: tmux.ServerLife, client: tmux.Client) -> None:
         self.tmux = server
         self.life = life
         self.client = client
@@ -65,7 +65,7 @@ class Viewer:
         self.seat = seat
         self.warnings = warnings or []
 
-    def seat_at(self, server: tmux.Tmux, life: tmux.Server) -> Seat | None:
+    def seat_at(self, server: tmux.Tmux, life: tmux.ServerLife) -> Seat | None:
         """Return the client that is to show something of a server.
 
         The terminal, or that of its client, may be a pane of that server: then the client around it is, since
@@ -157,7 +157,7 @@ def show(viewer: Viewer, target: Target, *, read_only: bool = False) -> list[str
     return None
 
 
-def show_session(viewer: Viewer, server: tmux.Tmux, session: Session) -> list[str] | None:
+def show_session(viewer: Viewer, server: tmux.Tmux, session: LayoutSession) -> list[str] | None:
     """Show a session; return the program to become where that takes the terminal that we are on."""
     life = server.identity()
     seat = viewer.seat_at(server, life)
@@ -240,7 +240,7 @@ def _leave(seat: Seat, home: str | None) -> None:
         return
     try:
         clients.back(name)
-    except tmux.Refused as why:
+    except tmux.TmuxRefused as why:
         message = "This terminal showed nothing else before."
         raise NotPossible(message, kind="no-window", hint="leave with your prefix key and d") from why
 

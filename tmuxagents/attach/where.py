@@ -21,7 +21,7 @@ class Target:
 
     __slots__ = ("life", "tmux", "window")
 
-    def __init__(self, server: tmux.Tmux, life: tmux.Server, window: tmux.Window) -> None:
+    def __init__(self, server: tmux.Tmux, life: tmux.ServerLife, window: tmux.RunWindow) -> None:
         self.tmux = server
         self.life = life
         self.window = window
@@ -55,7 +55,7 @@ def _find(run: RunView) -> Target:
     return Target(server, life, window)
 
 
-def _recorded(run: RunView) -> tuple[tmux.Server, str]:
+def _recorded(run: RunView) -> tuple[tmux.ServerLife, str]:
     """Return the server and the window that the run's wrapper wrote down."""
     if run.standing.foreign:
         host = safe.line(str((run.wrapper or {}).get("host")))
@@ -72,7 +72,7 @@ def _recorded(run: RunView) -> tuple[tmux.Server, str]:
         isinstance(socket, str) and type(pid) is int and type(started) is int and isinstance(window, str)
     ):
         raise _closed(run, "it was not opened in tmux by tmuxagents")
-    return tmux.Server(tmux.Tmux(socket).socket, pid, started), window
+    return tmux.ServerLife(tmux.Tmux(socket).socket, pid, started), window
 
 
 def _closed(run: RunView, why: str) -> NotPossible:
@@ -80,7 +80,7 @@ def _closed(run: RunView, why: str) -> NotPossible:
     return NotPossible(f"{_out(run)}: {why}.", kind="no-window", hint=hint)
 
 
-def _out_of_reach(run: RunView, life: tmux.Server, *, taken: bool = False) -> TmuxAgentsError:
+def _out_of_reach(run: RunView, life: tmux.ServerLife, *, taken: bool = False) -> TmuxAgentsError:
     """Return the error for a server that is not at its socket: it has ended, or only the socket has gone."""
     if not life.lives:
         return _closed(run, "its tmux server has ended")

@@ -105,19 +105,24 @@ def _find(text: bytes) -> _Block | str | None:
     return _Block(first.start(), min(len(text), end + len(_LAST)), first[2])
 
 
-_MARK = re.compile(rb"\n<!-- tmuxagents ([0-9a-f]{8})(?:, folders (\d),(\d))? -->\n\Z")
+_MARK = re.compile(rb"\n(<!--|//) tmuxagents ([0-9a-f]{8})(?:, folders (\d(?:,\d)?))?(?: -->)?\n\Z")
+MARKDOWN, SCRIPT = (b"\n<!-- ", b" -->\n"), (b"\n// ", b"\n")  # what is around the last line of a file
 FOREIGN = "foreign"
-NO_FOLDERS = (0, 0)
 
 
-def put_file(before: bytes | None, text: str, folders: tuple[int, int] = NO_FOLDERS) -> Edited:
-    """Return a file's new text; that of somebody else, or one that was changed by hand, stays."""
+def put_file(
+    before: bytes | None, text: str, folders: tuple[int, ...] = (), around: tuple[bytes, bytes] = MARKDOWN
+) -> Edited:
+    """Return a file's new text. A file that another program wrote, or a person changed, stays."""
     if before is not None:
         outcome = _outcome(before)
         if outcome != DONE:
             return Edited(outcome, before)
         folders = folders_of(before)
-    new = _marked(text.encode(), folders)
+    body = text.encode("utf-8", "surrogateescape")
+    made = b", folders " + ",".join(map(str, folders)).encode() if folders else b""
+    digest = _digest(body + b"\n" if around == MARKDOWN else body)
+    new = body + around[0] + b"tmuxagents " + digest + made + around[1]
     return Edited(NOTHING if new == before else DONE, new)
 
 
@@ -129,22 +134,24 @@ def take_file(before: bytes | None) -> Edited:
     return Edited(outcome, None if outcome == DONE else before)
 
 
-def folders_of(text: bytes | None) -> tuple[int, int]:
-    """Return how many folders were made for a file of ours."""
+def is_marked(text: bytes | None) -> bool:
+    """Say whether a file has our last line."""
+    return _MARK.search(text or b"") is not None
+
+
+def folders_of(text: bytes | None) -> tuple[int, ...]:
+    """Return how many folders were made for a file of ours; nothing if it does not say."""
     mark = _MARK.search(text or b"")
-    return (int(mark[2]), int(mark[3])) if mark and mark[2] else NO_FOLDERS
+    return tuple(map(int, mark[3].split(b","))) if mark and mark[3] else ()
 
 
 def _outcome(text: bytes) -> str:
     mark = _MARK.search(text)
     if mark is None:
         return FOREIGN
-    return DONE if mark[1] == _digest(text[: mark.start() + 1]) else CHANGED
-
-
-def _marked(body: bytes, folders: tuple[int, int]) -> bytes:
-    made = b", folders %d,%d" % folders if any(folders) else b""
-    return body + b"\n<!-- tmuxagents " + _digest(body + b"\n") + made + b" -->\n"
+    # In markdown the line break before the mark is part of what the digest is of.
+    body = text[: mark.start() + (mark[1] == b"<!--")]
+    return DONE if mark[2] == _digest(body) else CHANGED
 
 
 class InFront:

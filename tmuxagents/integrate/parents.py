@@ -10,7 +10,7 @@ import sys
 
 from tmuxagents.errors import BadConfig
 from tmuxagents.integrate import disk, json_member, own_text, parent_config
-from tmuxagents.integrate.plan import FILE, Integration, Step
+from tmuxagents.integrate.plan import FILE, Integration, Step, file_step
 from tmuxagents.system import places, process, shipped
 
 TYPE_CHECKING = False
@@ -49,67 +49,52 @@ def plan(where: Place, *, uninstall: bool, with_tools: bool = True) -> Integrati
     if uninstall:
         found.steps = [_config_taken(where), *_files_taken(where)]
         return found
-    folders = [disk.missing(where.skill) - 1, 0]
+    above, beside = disk.missing(where.skill) - 1, 0
     if with_tools:
         found.steps.append(_config_put(where))
-        folders[1] = disk.missing(os.path.dirname(where.config))
-    skill = own_text.put_file(disk.read(f"{where.skill}/{_SKILL}"), shipped.skill(), _figures(folders))
-    found.steps.append(_step(f"{where.skill}/{_SKILL}", skill))
+        beside = disk.missing(os.path.dirname(where.config))
+    folders = (min(max(0, above), 9), min(beside, 9))
+    found.steps.append(_put(f"{where.skill}/{_SKILL}", shipped.skill(), folders if any(folders) else ()))
     for name, text in shipped.prompts().items():
-        path = f"{where.skill}/{_PROMPTS}/{name}.md"
-        found.steps.append(_step(path, own_text.put_file(disk.read(path), text)))
+        found.steps.append(_put(f"{where.skill}/{_PROMPTS}/{name}.md", text))
     return found
+
+
+def _put(path: str, text: str, folders: tuple[int, ...] = ()) -> Step:
+    before = disk.read(path)
+    return file_step(path, before, own_text.put_file(before, text, folders), _WHY)
 
 
 def carry_out(found: Integration, where: Place) -> None:
     """Change what was planned."""
-    folders = own_text.NO_FOLDERS
+    above = beside = 0
     for step in found.steps:
         if not step.changes:
             continue
         if step.texts[1] is not None:
             disk.make(os.path.dirname(step.path), private=where.private)
         elif step.path == f"{where.skill}/{_SKILL}":
-            folders = own_text.folders_of(step.texts[0])
+            above, beside = own_text.folders_of(step.texts[0]) or (0, 0)
         disk.replace(step.path, *step.texts, private=where.private)
     if found.uninstall:
         disk.remove(f"{where.skill}/{_PROMPTS}")
-        disk.remove(where.skill, folders[0])
-        if folders[1]:
-            disk.remove(os.path.dirname(where.config), folders[1] - 1)
-
-
-def _figures(folders: list[int]) -> tuple[int, int]:
-    above, beside = (min(max(0, count), 9) for count in folders)
-    return above, beside
-
-
-def _step(path: str, edited: own_text.Edited) -> Step:
-    step = Step(FILE, path)
-    if edited.outcome == own_text.DONE:
-        _change(step, disk.read(path), edited.text)
-    elif edited.outcome in _WHY:
-        step.leave(None, _WHY[edited.outcome])
-    return step
-
-
-def _change(step: Step, before: bytes | None, after: bytes | None) -> None:
-    if before != after:
-        step.texts = (before, after)
-        step.change(None, *(None if text is None else text.decode("utf-8", "replace") for text in step.texts))
+        disk.remove(where.skill, above)
+        if beside:
+            disk.remove(os.path.dirname(where.config), beside - 1)
 
 
 def _files_taken(where: Place) -> Iterator[Step]:
     """Plan to remove the files of the skill, also those that only an earlier version had."""
     names = disk.names(f"{where.skill}/{_PROMPTS}")
     for path in (*(f"{where.skill}/{_PROMPTS}/{name}" for name in names), f"{where.skill}/{_SKILL}"):
-        yield _step(path, own_text.take_file(disk.read(path)))
+        before = disk.read(path)
+        yield file_step(path, before, own_text.take_file(before), _WHY)
 
 
 def _config_put(where: Place) -> Step:
     before = disk.read(where.config)
     try:
-        return _step(where.config, parent_config.put(before, where))
+        return file_step(where.config, before, parent_config.put(before, where), _WHY)
     except json_member.Malformed as why:
         message = f"{where.config} is left as it is: {why}."
         hint = "mend it, or have the skill alone with --no-tools"
@@ -119,7 +104,7 @@ def _config_put(where: Place) -> Step:
 def _config_taken(where: Place) -> Step:
     before = disk.read(where.config)
     try:
-        return _step(where.config, parent_config.take(before, where))
+        return file_step(where.config, before, parent_config.take(before, where), _WHY)
     except json_member.Malformed as why:
         step = Step(FILE, where.config)
         step.leave(None, str(why))

@@ -4,10 +4,14 @@ from __future__ import annotations
 
 import difflib
 
+from tmuxagents.integrate.own_text import DONE
+
 TYPE_CHECKING = False
 if TYPE_CHECKING:
-    from collections.abc import Iterable, Iterator, Sequence
+    from collections.abc import Iterable, Iterator, Mapping, Sequence
     from typing import Any
+
+    from tmuxagents.integrate.own_text import Edited
 
 FILE, SERVER = "file", "server"
 _NO_FILE = "/dev/null"
@@ -106,6 +110,17 @@ class Integration:
             "left": [one.document() for one in self.left],
             "warnings": self.warnings,
         }
+
+
+def file_step(path: str, before: bytes | None, edited: Edited, why: Mapping[str, str]) -> Step:
+    """Return the step that gives a file its new text, or leaves it alone for one of the reasons."""
+    step = Step(FILE, path)
+    if edited.outcome in why:
+        step.leave(None, why[edited.outcome])
+    elif edited.outcome == DONE and before != edited.text:
+        step.texts = (before, edited.text)
+        step.change(None, *(None if text is None else text.decode("utf-8", "replace") for text in step.texts))
+    return step
 
 
 # --- said -----------------------------------------------------------------------------------------------

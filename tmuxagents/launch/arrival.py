@@ -117,13 +117,15 @@ class Arrival:
             end = windows.end_of(self.opened.pane)
         except tmux.NoServer:
             return "The window opened, but its tmux server ended at once."
-        except tmux.Refused:
+        except tmux.TmuxRefused:
             return "The window opened, but it was closed at once."
         except Unusable:  # nobody can say
             return None
         if end is None:
             return None
         status, line = end
+        if not status and self._questions == 1:
+            return None  # tmux may have seen the pane close before it reaped the program
         how = f" with exit code {status}" if status else ""
         said = safe.cut(safe.line(line), _LONGEST_LINE)
         if not os.access(sys.executable, os.X_OK):

@@ -27,7 +27,7 @@ if TYPE_CHECKING:
     from tmuxagents.registry.lookup import Caller
     from tmuxagents.runs.inspect import RunView
     from tmuxagents.settings.keys import Settings
-    from tmuxagents.tmux.place import Place
+    from tmuxagents.tmux.place import ChosenServer
 
 MOST_WAITING = 200
 _LEAST_BYTES = 1024 * 1024
@@ -48,7 +48,9 @@ def check_cwd(cwd: str) -> None:
         raise BadRequest(message, kind="bad-cwd", hint="give --cwd DIR", field="cwd")
 
 
-def check_machine(caller: Caller, place: Place, environment: Mapping[str, str], settings: Settings) -> None:
+def check_machine(
+    caller: Caller, place: ChosenServer, environment: Mapping[str, str], settings: Settings
+) -> None:
     """Refuse a machine on which the run could not begin."""
     if process.start_time(os.getpid()) is None:
         message = "There is no /proc here: nobody could say which processes live."
@@ -59,7 +61,7 @@ def check_machine(caller: Caller, place: Place, environment: Mapping[str, str], 
     _check_queue(caller, settings)
 
 
-def _check_state(caller: Caller, place: Place) -> None:
+def _check_state(caller: Caller, place: ChosenServer) -> None:
     """Refuse a state directory that cannot be written, or is full."""
     try:
         os.makedirs(caller.runs, mode=0o700, exist_ok=True)
@@ -82,7 +84,7 @@ def _check_locks(caller: Caller) -> None:
         lookup.with_registry(caller, lambda _: None)
 
 
-def _check_tmux(caller: Caller, place: Place, environment: Mapping[str, str]) -> None:
+def _check_tmux(caller: Caller, place: ChosenServer, environment: Mapping[str, str]) -> None:
     """Refuse where there is no tmux, none new enough, or none that we may talk to."""
     if process.find_program("tmux", environment.get("PATH", "")) is None:
         raise Unusable("There is no tmux on PATH.", kind="tmux-missing", hint="install it: apt install tmux")
@@ -95,7 +97,7 @@ def _check_tmux(caller: Caller, place: Place, environment: Mapping[str, str]) ->
         tmux.client_version()  # of a server that lives, the call that opens the window asks it
 
 
-def _not_allowed(what: str, caller: Caller, place: Place) -> Unusable:
+def _not_allowed(what: str, caller: Caller, place: ChosenServer) -> Unusable:
     hint = f"a sandbox must allow both {caller.home} and {os.path.dirname(place.socket)}"
     return Unusable(f"This program may not work here: {what}.", kind="no-permission", hint=hint)
 

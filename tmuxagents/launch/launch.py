@@ -226,7 +226,7 @@ class Launcher:
     def _home(self, request: LaunchRequest) -> tmux.Home:
         """Return where the window goes."""
         pane = self._current_pane()
-        session = tmux.Tmux(self.place.socket).clients.session_of(pane) if pane else None
+        session = tmux.Tmux(self.place.socket).windows.session_of(pane) if pane else None
         if session is not None:
             return tmux.Home(session=session)
         names = place.session_names(request.project)

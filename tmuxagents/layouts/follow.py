@@ -92,7 +92,7 @@ def keeper(environment: Mapping[str, str], folder: str) -> Keeper | None:
     if inside is None or not inside.lives or inside.pane is None:
         return None
     server = tmux.Tmux(inside.server.socket)
-    session = server.sessions.of_pane(inside.pane)
+    session = server.windows.session_of(inside.pane, with_layout=True)
     return None if session is None else Keeper(server, session, folder)
 
 

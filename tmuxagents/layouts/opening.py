@@ -26,7 +26,7 @@ if TYPE_CHECKING:
 
     from tmuxagents.layouts.layout import Layout, Pane, Window
     from tmuxagents.registry.lookup import Caller
-    from tmuxagents.tmux.place import Place
+    from tmuxagents.tmux.place import ChosenServer
 
 _SELF = (sys.executable, "-P", "-m", "tmuxagents")
 # What the panes of a session are to know besides: where runs and settings lie, and whose runs are meant. Of a
@@ -62,7 +62,7 @@ class Opening:
         caller: Caller,
         environment: Mapping[str, str],
         *,
-        on: Place,
+        on: ChosenServer,
         size: tuple[int, int] | None = None,
     ) -> None:
         self.server = tmux.Tmux(on.socket, umask=0o022)
@@ -73,14 +73,14 @@ class Opening:
         self._size = size
         self._owner = place.owner(f"{caller.project}\0{caller.owner or ''}")
 
-    def find(self) -> sessions.Session | None:
+    def find(self) -> sessions.LayoutSession | None:
         """Return the session that was made by this layout for this caller, None if there is none now."""
         try:
             return self.server.sessions.find(self._layout.name, self._owner)
         except tmux.NoServer:
             return None
 
-    def build(self) -> sessions.Session:
+    def build(self) -> sessions.LayoutSession:
         """Make the session."""
         order = self._order()
         return self.server.sessions.build(order)

@@ -21,7 +21,7 @@ if TYPE_CHECKING:
     from typing import Any
 
     from tmuxagents.runs.inspect import RunView
-    from tmuxagents.tmux.servers import Server
+    from tmuxagents.tmux.servers import ServerLife
 
 TEXT_LIMIT = 200
 _MOST_DOCUMENT = 64 * 1024  # bytes; a longer one is made from the run's directory each time
@@ -138,7 +138,7 @@ def _launcher(meta: Mapping[str, Any]) -> str | None:
     return _text(tmux.get("launcher")) if isinstance(tmux, dict) else None
 
 
-def key_of(server: Server) -> str | None:
+def key_of(server: ServerLife) -> str | None:
     """Return the registry's name of a tmux server; None for one of another machine."""
     if server.start_time is None:
         return None

@@ -43,9 +43,17 @@ def of_host(home_: str, host: str) -> str:
 
 
 def agent_dir(environment: Mapping[str, str]) -> str:
-    """Return pi's own folder; the children get it as PI_CODING_AGENT_DIR."""
-    named = environment.get("PI_AGENT_DIR") or environment.get("PI_CODING_AGENT_DIR")
-    return os.path.abspath(named) if named else f"{user_home(environment)}/.pi/agent"
+    """Return pi's folder for our children, who get it as PI_CODING_AGENT_DIR: PI_AGENT_DIR moves it."""
+    named = environment.get("PI_AGENT_DIR")
+    return os.path.abspath(named) if named else pi_dir(environment)
+
+
+def pi_dir(environment: Mapping[str, str]) -> str:
+    """Return the folder that a pi in this environment reads. It does not know PI_AGENT_DIR."""
+    named = environment.get("PI_CODING_AGENT_DIR") or "~/.pi/agent"
+    if named == "~" or named.startswith("~/"):
+        named = user_home(environment) + named[1:]
+    return os.path.abspath(named)
 
 
 def user_home(environment: Mapping[str, str]) -> str:

@@ -33,7 +33,7 @@ _MISPLACED_COLON = "mapping values are not allowed here"
 # What the library says, in words for the person who wrote the file.
 _WORDS = {
     _NO_CLOSING_QUOTE: "a quote is not closed",
-    _MISPLACED_COLON: 'a text that holds ": " must stand in quotes',
+    _MISPLACED_COLON: 'a text that holds ": " must be in quotes',
     "found character '\\t' that cannot start any token": "a tab cannot indent; use blanks",
     "sequence entries are not allowed here": "a list begins on a line of its own",
     "could not find expected ':'": 'here a ":" is missing',

@@ -5,7 +5,8 @@
     servers  which server is which, without asking it     sessions  those of layouts
 
 No text of a user is in any name, target, directory or format: ids and fixed words only (script). Every call
-is bounded (runner). Only `library` imports libtmux.
+is bounded (runner). Sessions, windows and panes are libtmux's objects, made and commanded by `library`, which
+alone imports it; docs/architecture.md lists what stays below it, and why.
 """
 
 from __future__ import annotations
@@ -14,10 +15,10 @@ from tmuxagents.tmux import servers
 from tmuxagents.tmux.clients import Client, Clients
 from tmuxagents.tmux.opening import Home, Opened, Order
 from tmuxagents.tmux.options import Options
-from tmuxagents.tmux.runner import Denied, NoServer, Refused, Runner, Unanswered, client_version
+from tmuxagents.tmux.runner import Denied, NoServer, Runner, TmuxRefused, Unanswered, client_version
 from tmuxagents.tmux.servers import (
-    Caller,
-    Server,
+    ServerLife,
+    TmuxCaller,
     caller,
     is_denied,
     listening,
@@ -26,30 +27,31 @@ from tmuxagents.tmux.servers import (
     socket_folder,
 )
 from tmuxagents.tmux.status import Status
-from tmuxagents.tmux.windows import Window, Windows
+from tmuxagents.tmux.windows import RunWindow, RunWindows
 
 TYPE_CHECKING = False
 if TYPE_CHECKING:
     from collections.abc import Mapping
 
     from tmuxagents.tmux.choosing import Choosing
+    from tmuxagents.tmux.library import BoundedServer
     from tmuxagents.tmux.options import Keys
-    from tmuxagents.tmux.place import Place
+    from tmuxagents.tmux.place import ChosenServer
     from tmuxagents.tmux.sessions import Sessions
 
 __all__ = [
-    "Caller",
     "Client",
     "Denied",
     "Home",
     "NoServer",
     "Opened",
     "Order",
-    "Refused",
-    "Server",
+    "RunWindow",
+    "ServerLife",
     "Tmux",
+    "TmuxCaller",
+    "TmuxRefused",
     "Unanswered",
-    "Window",
     "caller",
     "choose_place",
     "client_version",
@@ -64,22 +66,32 @@ __all__ = [
 class Tmux:
     """One server, alive or not. If a call has to start it, `umask` is what windows of people get on it."""
 
-    __slots__ = ("_runner", "clients", "options", "socket", "status", "windows")
+    __slots__ = ("_runner", "options", "socket", "status", "windows")
 
     def __init__(self, socket: str, *, umask: int | None = None) -> None:
         self.socket = servers.resolved(socket)
         self._runner = Runner(self.socket, umask)
-        self.windows = Windows(self._runner)
-        self.clients = Clients(self._runner)
+        self.windows = RunWindows(self._runner)
         self.status = Status(self._runner)
         self.options = Options(self._runner)
+
+    @property
+    def _library(self) -> BoundedServer:
+        from tmuxagents.tmux.library import BoundedServer  # noqa: PLC0415  (40 ms)
+
+        return BoundedServer(self._runner)
+
+    @property
+    def clients(self) -> Clients:
+        """Return what there is to do with who looks."""
+        return Clients(self._library)
 
     @property
     def sessions(self) -> Sessions:
         """Return what there is to do with sessions of layouts."""
         from tmuxagents.tmux.sessions import Sessions  # noqa: PLC0415  (a launch needs none of it)
 
-        return Sessions(self._runner)
+        return Sessions(self._library)
 
     @property
     def keys(self) -> Keys:
@@ -93,9 +105,9 @@ class Tmux:
         """Return a question that can be asked in a pane."""
         from tmuxagents.tmux.choosing import Choosing  # noqa: PLC0415  (as above)
 
-        return Choosing(self._runner)
+        return Choosing(self._library)
 
-    def identity(self) -> Server:
+    def identity(self) -> ServerLife:
         """Return which life of which server answers. Raises NoServer and Unanswered."""
         (pid,) = self._runner.ask(["display-message", "-p", "#{pid}"])
         return servers.server_of(self.socket, int(pid))
@@ -103,7 +115,7 @@ class Tmux:
 
 def choose_place(
     environment: Mapping[str, str], *, flag: str | None, setting: str | None
-) -> tuple[Place, Caller | None]:
+) -> tuple[ChosenServer, TmuxCaller | None]:
     """Return the server that a call means, and where in tmux the caller is."""
     from tmuxagents.tmux import place  # noqa: PLC0415  (the watcher chooses none)
 

@@ -1,10 +1,8 @@
-"""Clients of a tmux server: which window each shows, and how one is shown a run. No other client is moved.
+"""Clients of a server: what each one shows, and showing a run to one without moving others. Touches: tmux.
 
-Below libtmux: its list of clients breaks with one odd title on any screen, and is empty where tmux does not
-answer. A view is a session that shows one window of another session to one client, and ends when that client
-leaves it. Its commands are lists, carried out in one call.
-
-Touches: tmux.
+libtmux's own list of clients is not used: one odd title on any screen breaks it, and it says "nobody" where
+tmux does not answer. A view is a session that shows one window of another session to one client, and goes
+when that client leaves; its commands are lists, carried out in one call.
 """
 
 from __future__ import annotations
@@ -19,7 +17,8 @@ TYPE_CHECKING = False
 if TYPE_CHECKING:
     from collections.abc import Sequence
 
-    from tmuxagents.tmux.runner import Command, Runner
+    from tmuxagents.tmux.library import BoundedServer
+    from tmuxagents.tmux.runner import Command
 
 _TRAIL = "TMUXAGENTS_TRAIL"  # hidden in a session's environment: whose it is, and where that client came from
 _ROW = " ".join(
@@ -78,32 +77,29 @@ class Client:
 
 
 class Clients:
-    """The clients of one server. Each raises NoServer or Unanswered where nobody can say."""
+    """The clients of one server. Each raises NoServer or Unanswered where tmux gives no answer."""
 
-    __slots__ = ("_runner",)
+    __slots__ = ("_server", "_socket")
 
-    def __init__(self, runner: Runner) -> None:
-        self._runner = runner
+    def __init__(self, of: BoundedServer) -> None:
+        self._server = of
+        self._socket = of.runner.socket
 
     def all(self, session: str | None = None) -> list[Client]:
         """Return the clients of the server, or of one session, the last used first."""
-        where = [] if session is None else ["-t", script.an_id(session, "$")]
-        return _clients(self._runner.ask(["list-clients", *where, "-F", _ROW]))
-
-    def session_of(self, pane: str) -> str | None:
-        """Return the session that a pane is at home in, None if there is no such pane."""
-        here = script.equal("#{pane_id}", script.an_id(pane, "%"))
-        row = f"{windows.IS_VIEW} #{{session_id}}"
-        found = self._runner.ask(["list-panes", "-a", "-f", here, "-F", row])
-        return min(found).split(" ")[1] if found else None
+        at = self._server if session is None else self._server.session(session)
+        return _clients(at.cmd("list-clients", "-F", _ROW).stdout)
 
     def at(self, pane: str) -> Client | None:
-        """Return the client at which somebody types in a pane: the latest of its session, None if none.
+        """Return the client at which a person types in a pane: the latest of its session, None if none.
 
         The pane by its id, or by its terminal's path.
         """
-        rows = ["list-panes", "-a", "-f", _is_pane(pane), "-F", "session #{session_id}"]
-        lines = self._runner.ask(rows, ["list-clients", "-F", _ROW])
+        is_tty = pane.startswith("/")
+        word = script.a_client(pane) if is_tty else script.an_id(pane, "%")
+        here = script.equal("#{pane_tty}" if is_tty else "#{pane_id}", word)
+        rows = ["list-panes", "-a", "-f", here, "-F", "session #{session_id}"]
+        lines = self._server.ask(rows, ["list-clients", "-F", _ROW])
         sessions = {line.split(" ")[1] for line in lines if line.startswith("session ")}
         there = [one for one in _clients(lines) if one.session in sessions and not one.control]
         return max(there, key=lambda one: one.pane == pane, default=None)
@@ -115,18 +111,23 @@ class Clients:
 
         `trail` is kept with the view.
         """
-        view = new()
+        view = _new_view()
         switch = ["switch-client", "-c", script.a_client(client), "-t", f"={view}:"]
-        shown = [*making(view, window, session), *_kept(trail, f"={view}:"), switch, *letting_go(view)]
-        return windows.answers(self._runner, f"{session}:{window}", windows.tagged(window, run_id), shown)
+        shown = [*_making(view, window, session), *_kept(trail, f"={view}:"), switch, *_letting_go(view)]
+        return self._holds(window, run_id, *shown, session=session)
+
+    def _holds(self, window: str, run_id: str, *commands: Command, session: str) -> bool:
+        """Carry commands out if a window is there, in that session, and the run's; say whether it is."""
+        there, target = self._server.window(window), f"{session}:{window}"
+        return self._server.holds(there, windows.tagged(window, run_id), *commands, target=target)
 
     def back(self, client: str) -> None:
-        """Show at a client the session that it showed before; raise Refused if there is none."""
-        self._runner.ask(["switch-client", "-c", script.a_client(client), "-l"])
+        """Show at a client the session that it showed before; raise TmuxRefused if there is none."""
+        self._server.cmd("switch-client", "-c", script.a_client(client), "-l")
 
     def detach(self, client: str) -> None:
         """Take a client away from its terminal, which goes on with what it did before."""
-        self._runner.ask(["detach-client", "-t", script.a_client(client)])
+        self._server.detach_client(target_client=script.a_client(client))
 
     def arrives(self, client: str, session: str) -> bool:
         """Wait until a client shows a session, by its id or name; say whether it came in time."""
@@ -135,7 +136,7 @@ class Clients:
         deadline = time.monotonic() + _ARRIVES_WITHIN_S
         while not any(
             name == client and session in shown
-            for name, *shown in map(str.split, self._runner.ask(["list-clients", "-F", row]))
+            for name, *shown in map(str.split, self._server.cmd("list-clients", "-F", row).stdout)
         ):
             if time.monotonic() > deadline:
                 return False
@@ -143,12 +144,12 @@ class Clients:
         return True
 
     def end_view(self, session: str) -> None:
-        """End a view at once, if nobody looks at it any more; it would by itself in some seconds."""
+        """End a view at once if no client shows it; it would end by itself in some seconds."""
         is_it = script.both(script.equal("#{session_id}", script.an_id(session, "$")), windows.IS_VIEW)
         alone = script.both(script.equal("#{session_attached}", "0"), script.equal("#{session_windows}", "1"))
-        self._runner.ask(
-            script.when(f"{session}:", script.both(is_it, alone), [["kill-session", "-t", session]])
-        )
+        kill = ["kill-session", "-t", session]
+        there = self._server.session(session)
+        self._server.holds(there, script.both(is_it, alone), kill, target=f"{session}:")
 
     def attach_argv(
         self, window: str, *, session: str, run_id: str, read_only: bool = False, trail: str = ""
@@ -157,26 +158,24 @@ class Clients:
 
         It looks at the tag itself, and leaves with a word where the window is not the run's.
         """
-        place, view = f"{script.an_id(session, '$')}:{script.an_id(window, '@')}", new()
+        place, view = f"{script.an_id(session, '$')}:{script.an_id(window, '@')}", _new_view()
         attach = ["attach-session", *(["-r"] if read_only else []), "-t"]
-        through = [*making(view, window, session), *_kept(trail, f"={view}:"), [*attach, f"={view}:"]]
+        through = [*_making(view, window, session), *_kept(trail, f"={view}:"), [*attach, f"={view}:"]]
         alone = [*_kept(trail, f"{session}:"), [*attach, place]]
-        shown = script.when(place, "#{session_attached}", [*through, *letting_go(view)], alone)
+        shown = script.when(place, "#{session_attached}", [*through, *_letting_go(view)], alone)
         gone = script.say("The window is gone.")
         look = script.when(f"{session}:{window}", windows.tagged(window, run_id), [shown], [gone])
-        return ["tmux", "-u", "-S", self._runner.socket, *look]
+        return ["tmux", "-u", "-S", self._socket, *look]
 
     def prepare_view(self, window: str, *, session: str, run_id: str, trail: str = "") -> str | None:
         """Make a session that shows a run's window; return its name, None if that is not the run's.
 
         It ends when its client leaves, or when none came in a minute.
         """
-        view = new()
-        made = [*making(view, window, session), *_kept(trail, f"={view}:"), *expecting(view)]
-        made += letting_go(view)
-        condition = windows.tagged(window, run_id)
-        there = windows.answers(self._runner, f"{session}:{window}", condition, made)
-        return view if there else None
+        view = _new_view()
+        made = [*_making(view, window, session), *_kept(trail, f"={view}:"), *_expecting(view)]
+        made += _letting_go(view)
+        return view if self._holds(window, run_id, *made, session=session) else None
 
     def hand_over(self, client: Client, *, socket: str, session: str, read_only: bool = False) -> None:
         """Lend a client's terminal to a session, of this server or another; leaving that leads back.
@@ -196,13 +195,13 @@ class Clients:
         ]
         back = ["true"] if client.view else self._back(client)  # a view is gone by then
         detach = ["detach-client", "-t", name, "-E", f"exec {_shell([*lent, *back])}"]
-        if socket == self._runner.socket and session.startswith(windows.VIEW):
+        if socket == self._socket and session.startswith(windows.VIEW):
             # tmux takes the shell of the session that is left: the person's may be any, so a view's is taken.
             shell = ["set-option", "-t", f"={session}:", "default-shell", "/bin/sh"]
             switch = ["switch-client", "-c", name, "-t", f"={session}:"]
-            self._runner.ask(switch, shell, detach, [shell[0], "-u", *shell[1:-1]])
+            self._server.ask(switch, shell, detach, [shell[0], "-u", *shell[1:-1]])
         else:
-            self._runner.ask(detach)
+            self._server.ask(detach)
 
     def _back(self, client: Client) -> list[str]:
         """Return the program that shows what a client shows now, if that moves no other client."""
@@ -223,17 +222,11 @@ class Clients:
             [[*attach, place]],
             [session_only],
         )
-        return ["tmux", "-u", "-S", self._runner.socket, *look]
-
-
-def _is_pane(word: str) -> str:
-    if word.startswith("/"):
-        return script.equal("#{pane_tty}", script.a_client(word))
-    return script.equal("#{pane_id}", script.an_id(word, "%"))
+        return ["tmux", "-u", "-S", self._socket, *look]
 
 
 def _clients(lines: Sequence[str]) -> list[Client]:
-    # The tag comes last: in a window of somebody else's it may be anything.
+    # The tag comes last: in a window that is not ours it may be anything.
     rows = [line.split(" ", _FIELDS - 1) for line in lines if line.startswith("client ")]
     whole = sorted((row for row in rows if len(row) == _FIELDS), key=lambda row: int(row[1]), reverse=True)
     return [_client(row, only=len(whole) == 1) for row in whole]
@@ -276,20 +269,20 @@ _DETACHED = "client-detached"
 _EXPECTED = "@tmuxagents_expected"  # set on a view that waits for its client
 _LOOK_S = 5
 _UNSEEN_S = 60  # so long a prepared view waits for its client
-# Windows that somebody opened in a view are not ours to end.
+# Windows that a person opened in a view are not ours to end.
 _WANTED = f"#{{||:#{{||:#{{session_attached}},#{{{_EXPECTED}}}}},#{{!=:#{{session_windows}},1}}}}"
 
 
-def new() -> str:
-    """Return a name that no other view has, since nobody could wait for an answer and try the next one."""
+def _new_view() -> str:
+    """Return a name that no other view has: a list of commands cannot try the next one."""
     return f"{windows.VIEW}{os.urandom(6).hex()}"
 
 
-def making(view: str, window: str, session: str) -> list[Command]:
+def _making(view: str, window: str, session: str) -> list[Command]:
     """Return what makes a session that has one window, and that window is another session's, too.
 
     Nothing comes between these commands: the window is where it was when it was looked for.
-    It looks by itself every few seconds whether anybody still looks at it. Not by destroy-unattached: with
+    It checks every few seconds whether a client still shows it. Not by destroy-unattached: with
     that, a client that is detached crashes the whole server now and then (seen on 3.3a, group or no group).
     So the look is a client of its own, which comes when all that is over.
     """
@@ -307,7 +300,7 @@ def making(view: str, window: str, session: str) -> list[Command]:
     ]
 
 
-def letting_go(view: str) -> list[Command]:
+def _letting_go(view: str) -> list[Command]:
     """Return what lets a view end at once when its last client is detached.
 
     For the end of a list: it asks a shell first, and the server goes on with other things until that answers.
@@ -324,14 +317,14 @@ def letting_go(view: str) -> list[Command]:
     ]
 
 
-def expecting(view: str) -> list[Command]:
+def _expecting(view: str) -> list[Command]:
     """Return what lets a view wait for its client, and end if none has come in a minute."""
-    let_go = script.later(_UNSEEN_S, f"={view}:", script.by_shell(arrived(view)))
+    let_go = script.later(_UNSEEN_S, f"={view}:", script.by_shell(_arrived(view)))
     return [["set-option", "-t", f"={view}:", _EXPECTED, "1"], let_go]
 
 
-def arrived(view: str) -> Command:
-    """Return the command that lets a view end as soon as nobody looks at it."""
+def _arrived(view: str) -> Command:
+    """Return the command that lets a view end as soon as no client shows it."""
     return ["set-option", "-u", "-t", f"={view}:", _EXPECTED]
 
 

@@ -1,109 +1,82 @@
-"""libtmux, the project's tmux package, over our own runner. Imported where it is used: it takes 50 ms.
+"""libtmux's sessions, windows and panes over our own runner. Imported where it is used: it takes 40 ms.
 
-What is not used of it, since it cannot keep our promises: `is_alive`, unfiltered listings and `clients` (one
-odd pane anywhere breaks them, and an unreachable server looks empty), `show_option` (it changes values),
-`new_session` and `new_window` (names as given, and an error where the command ends at once).
+Objects are made from ids that our filtered queries return, and act by their `cmd`, which calls the
+server's. What libtmux reads by itself (`refresh`, `windows`, `from_window_id`) goes around `cmd`, without a
+limit of time, and one odd title on the server breaks it: here it finds no program, and so fails at once.
+Not used either: `split`, `new_window` and `new_session`, which read what they have made and take a program
+as a line for a shell, and `show_option`, which changes values.
 
 Touches: tmux.
 """
 
 from __future__ import annotations
 
-import contextlib
-import sys
+import libtmux
+from libtmux.common import tmux_cmd
 
-from tmuxagents.tmux import runner
-from tmuxagents.tmux.runner import Refused
+from tmuxagents.tmux import runner, script, windows
 
 TYPE_CHECKING = False
 if TYPE_CHECKING:
-    from collections.abc import Iterator
     from typing import Any
 
-    import libtmux
+    from tmuxagents.tmux.runner import Command, Runner, TmuxAnswer
 
-    from tmuxagents.tmux.runner import Runner
+    Target = libtmux.Session | libtmux.Window | libtmux.Pane
 
-
-def server(of: Runner) -> libtmux.Server:
-    """Return libtmux's server for a socket. Every call of it is bounded, and raises what ours raise."""
-    import libtmux  # noqa: PLC0415  (50 ms)
-
-    _install()
-    return libtmux.Server(socket_path=of.socket)
+_NO_PROGRAM = "/nonexistent/tmux"  # for what would go around `cmd`
 
 
-def windows(of: Runner, condition: str) -> list[libtmux.Window]:
-    """Return the windows for which a condition holds.
+class BoundedServer(libtmux.Server):
+    """A server whose commands are bounded in time. One that tmux refuses raises Refused."""
 
-    ValueError: one of them has a title that libtmux cannot read.
-    """
-    with _told():
-        return list(server(of).search_windows(filter=condition))
+    def __init__(self, of: Runner, *, folder: str = runner.NOWHERE) -> None:
+        super().__init__(socket_path=of.socket, tmux_bin=_NO_PROGRAM)
+        self.runner = of
+        self._folder = folder
 
+    def cmd(self, cmd: str, *args: Any, target: str | int | None = None) -> tmux_cmd:
+        """Carry out one command. Raises TmuxRefused, NoServer, Denied and Unanswered."""
+        words = [cmd, *([] if target is None else ["-t", str(target)]), *map(str, args)]
+        answer = self.runner.run(words, folder=self._folder)
+        if answer.code != 0:
+            raise runner.refusal(answer, "tmux-unreachable")
+        return _Done(words, answer)
 
-def arrange(of: Runner, window: str, layout: str) -> None:
-    """Arrange the panes of a window. The layout must be one that tmux takes: 3.3a ends at any other."""
-    import libtmux  # noqa: PLC0415
+    def calling_from(self, folder: str) -> BoundedServer:
+        """Return the same server, with its commands called in a folder: a new pane begins there."""
+        return BoundedServer(self.runner, folder=folder)
 
-    with _told():
-        libtmux.Window(server=server(of), window_id=window).select_layout(layout)
+    def ask(self, *commands: Command) -> list[str]:
+        """Return the lines that several commands print in one call: nothing comes between them."""
+        return self.runner.ask(*commands)
 
+    def session(self, word: str) -> libtmux.Session:
+        """Return the session with an id."""
+        return libtmux.Session(server=self, session_id=script.an_id(word, "$"))
 
-def select_window(of: Runner, window: str) -> None:
-    """Make a window the one that its session shows."""
-    import libtmux  # noqa: PLC0415
+    def window(self, word: str) -> libtmux.Window:
+        """Return the window with an id."""
+        return libtmux.Window(server=self, window_id=script.an_id(word, "@"))
 
-    with _told():
-        libtmux.Window(server=server(of), window_id=window).cmd("select-window")
+    def pane(self, word: str) -> libtmux.Pane:
+        """Return the pane with an id."""
+        return libtmux.Pane(server=self, pane_id=script.an_id(word, "%"))
 
-
-def select_pane(of: Runner, pane: str) -> None:
-    """Make a pane the one of its window that keys go to."""
-    import libtmux  # noqa: PLC0415
-
-    with _told():
-        libtmux.Pane(server=server(of), pane_id=pane).cmd("select-pane")
-
-
-def type_line(of: Runner, pane: str, line: str) -> None:
-    """Type a line into a pane, and Enter."""
-    import libtmux  # noqa: PLC0415
-
-    with _told():
-        libtmux.Pane(server=server(of), pane_id=pane).send_keys(line, literal=True)
-
-
-@contextlib.contextmanager
-def _told() -> Iterator[None]:
-    from libtmux.exc import LibTmuxException  # noqa: PLC0415
-
-    try:
-        yield
-    except LibTmuxException as error:
-        raise Refused(f"tmux says: {error}.", kind="tmux-unreachable") from error
+    def holds(self, at: Target, condition: str, *commands: Command, target: str | None = None) -> bool:
+        """Carry commands out at an object if a condition holds, in one step; say whether it held."""
+        # Said first: with its last window a server ends, and says no more.
+        then = script.script(script.say(windows.YES), *commands)
+        otherwise = script.script(script.say(windows.NO))
+        done = at.cmd("if-shell", "-F", condition, then, otherwise, target=target)
+        return done.stdout == [windows.YES]
 
 
-class TmuxCommand:
-    """What libtmux calls for each of its commands, in place of its own, which waits for ever."""
+class _Done(tmux_cmd):
+    """What a command came to, as libtmux hands it on. Its own class would have started a process."""
 
-    def __init__(self, *words: Any, tmux_bin: str | None = None) -> None:  # noqa: ARG002  (libtmux's signature)
-        self.cmd = ["tmux", *map(str, words)]
-        self.returncode = 0
-        self.stderr: list[str] = []
-        if self.cmd[1:] == ["-V"]:
-            self.stdout = [f"tmux {runner.client_version()}"]
-            return
-        socket, *rest = self.cmd[1:]
-        # Not for libtmux to catch: only its own errors make it say "nothing there".
-        answer = runner.call(socket.removeprefix("-S"), [runner.closed(word) for word in rest])
+    def __init__(self, words: Command, answer: TmuxAnswer) -> None:
+        self.cmd = ["tmux", *words]
         self.returncode = answer.code
-        self.stdout = answer.text.rstrip("\n").split("\n") if answer.text.strip("\n") else []
-        self.stderr = [line for line in answer.error.split("\n") if line]
-
-
-def _install() -> None:
-    """Put our command in place of libtmux's, wherever a module of it holds that one."""
-    for name, module in list(sys.modules.items()):
-        if name.startswith("libtmux") and hasattr(module, "tmux_cmd"):
-            vars(module)["tmux_cmd"] = TmuxCommand
+        self.stdout = answer.lines
+        self.stderr = []

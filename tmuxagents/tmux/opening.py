@@ -1,7 +1,7 @@
 """Opening a run's window: one call of tmux where its session is there, two where it must be made.
 
-Below libtmux: launch is a hot path and libtmux costs 50 ms of import, and `Session.new_window` raises if the
-command ends at once, though it ran (a wrapper that finds a result leaves at once).
+Below libtmux (see docs/architecture.md): a launch would wait 40 ms for its import, and `Session.new_window`
+raises if the command ends at once, though it ran (a wrapper that finds a result leaves at once).
 
 Touches: tmux.
 """
@@ -19,19 +19,17 @@ TYPE_CHECKING = False
 if TYPE_CHECKING:
     from collections.abc import Sequence
 
-    from tmuxagents.tmux.runner import Answer, Command, Runner
-    from tmuxagents.tmux.servers import Server
+    from tmuxagents.tmux.runner import Command, Runner, TmuxAnswer
+    from tmuxagents.tmux.servers import ServerLife
 
 RUN = "@tmuxagents_run"
 STATE = "@tmuxagents_state"
 OWNER = "@tmuxagents_project"
-FOLDER = (
-    "@tmuxagents_folder"  # of the run's project: where our keys stand in its window (integrate/tmux_texts)
-)
+FOLDER = "@tmuxagents_folder"  # of the run's project: where our keys work from (integrate/tmux_texts)
 _LONGEST_FOLDER = 4096  # as tmux reads it; all commands together may have 16 KB
 HISTORY_LINES = "500"  # of a window: 100 children with 2000 wide lines each are 200 MB of server
-# A session of ours shows how its runs stand before what the person's status line shows on the right, unless
-# the person has put it there already. It is expanded when it is set: doubled signs come out single.
+# A session of ours shows the status of its runs before what the person's status line shows on the right,
+# unless the person has put it there already. It is expanded when it is set: doubled signs come out single.
 _SHOWN = "##{?##{E:@tmuxagents_status},##{E:@tmuxagents_status} ,}#{status-right}"
 _SHOWN_LENGTH = "#{e|+:#{status-right-length},100}"
 _NOT_SHOWN = "#{?#{m:*@tmuxagents_status*,#{status-right}},,1}"
@@ -48,7 +46,7 @@ class Home:
     """Where windows go: a session of the project's own, or, by `session`, one that is there.
 
     `names` are the session's names in order of preference; `owner` tells ours from another project's. One
-    that is made stands in `folder`. `own`: the server is for tmuxagents alone, its options are ours.
+    that is made begins in `folder`. `own`: the server is for tmuxagents alone, its options are ours.
     """
 
     __slots__ = ("folder", "names", "own", "owner", "session")
@@ -101,7 +99,7 @@ class Opened:
         pane: str,
         session: str,
         session_name: str,
-        server: Server,
+        server: ServerLife,
         program: tuple[int, int | None],
         state: str,
     ) -> None:
@@ -115,7 +113,7 @@ class Opened:
 
 
 def open_window(run: Runner, order: Order, home: Home) -> Opened:
-    """Open a window behind everybody's back; make its session, and its server, if there is none.
+    """Open a window without moving any view; make its session, and its server, if there is none.
 
     Unanswered means that the window may still appear. A server that is just ending is waited for a while.
     """
@@ -139,20 +137,21 @@ def open_window(run: Runner, order: Order, home: Home) -> Opened:
         name, is_there = following
 
 
-def _following(answer: Answer, name: str, home: Home) -> tuple[str, bool] | None:
+def _following(answer: TmuxAnswer, name: str, home: Home) -> tuple[str, bool] | None:
     """Return the session to try next, and whether it is there; None: the answer is final."""
     if "duplicate session" in answer.error:
-        return name, True  # somebody else was faster
+        return name, True  # another launch made it first
     if answer.code != 0 or _row(answer):
         return None
-    owners = _owners(answer)
+    rows = (line.removeprefix(f"{_TAKEN} ").partition(":") for line in answer.lines)
+    owners = {name: owner for owner, _, name in rows}
     ours = [name for name in home.names if owners.get(name) == home.owner]
     free = [name for name in home.names if name not in owners]
     return ((ours or free)[0], bool(ours)) if ours or free else None
 
 
-def _in_session(run: Runner, order: Order, session: str, home: Home) -> Answer:
-    """Open it in a session that is there, and ours; else hear which sessions have our names."""
+def _in_session(run: Runner, order: Order, session: str, home: Home) -> TmuxAnswer:
+    """Open it in a session that exists and is ours; else ask which sessions have our names."""
     by = "session_name" if session.startswith("=") else "session_id"
     is_it = script.equal(f"#{{{by}}}", session.removeprefix("="))
     if home.owner:
@@ -163,7 +162,7 @@ def _in_session(run: Runner, order: Order, session: str, home: Home) -> Answer:
     return run.run(script.when(f"{session}:", is_it, _commands(order, session, opening), [others]))
 
 
-def _in_new(run: Runner, order: Order, session: str, home: Home) -> Answer:
+def _in_new(run: Runner, order: Order, session: str, home: Home) -> TmuxAnswer:
     """Open it as the first window of a new session."""
     runner.client_version()  # before a tmux that is too old starts a server
     servers.make_folder(run.socket)
@@ -172,8 +171,8 @@ def _in_new(run: Runner, order: Order, session: str, home: Home) -> Answer:
     settings: list[Command] = [
         [*setting, OWNER, home.owner],
         [*setting, "history-limit", HISTORY_LINES],
-        # A person's tmux.conf may end what nobody looks at, which is what background runs are. (Besides, a
-        # client that is detached from such a session crashes 3.3a now and then.)
+        # A person's tmux.conf may end sessions without a client, and background runs live in those. (Besides,
+        # a client that is detached from such a session crashes 3.3a now and then.)
         [*setting, "destroy-unattached", "off"],
         script.when(f"{session}:", _NOT_SHOWN, _shown(setting)),
     ]
@@ -189,7 +188,7 @@ def _shown(setting: Command) -> list[Command]:
 
 
 def _standing(folder: str) -> str:
-    """Return where the session of a project stands: windows that a person adds begin there."""
+    """Return where the session of a project begins, and with it each window that a person adds."""
     usable = folder.isprintable() and os.path.isdir(folder) and os.access(folder, os.X_OK)
     return folder if usable else "/"
 
@@ -212,7 +211,7 @@ def _commands(order: Order, session: str, opening: list[str]) -> list[Command]:
     ]
 
 
-def _opened(run: Runner, answer: Answer, order: Order, home: Home) -> Opened:
+def _opened(run: Runner, answer: TmuxAnswer, order: Order, home: Home) -> Opened:
     """Return what was opened, if every command behind it was carried out; else raise what tmux said."""
     row = _row(answer)
     if answer.code != 0:
@@ -232,13 +231,7 @@ def _opened(run: Runner, answer: Answer, order: Order, home: Home) -> Opened:
     )
 
 
-def _row(answer: Answer) -> list[str]:
+def _row(answer: TmuxAnswer) -> list[str]:
     """Return the fields of the window that an answer tells of."""
     rows = [line.split(" ", 6)[1:] for line in answer.lines if line.startswith(f"{_OPENED} ")]
     return rows[0] if rows else []
-
-
-def _owners(answer: Answer) -> dict[str, str]:
-    """Return whose the sessions are that have a name like ours."""
-    rows = (line.removeprefix(f"{_TAKEN} ").partition(":") for line in answer.lines)
-    return {name: owner for owner, _, name in rows}

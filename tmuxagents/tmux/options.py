@@ -59,7 +59,7 @@ class Keys:
         self._runner = of
 
     def binding(self, table: str, key: str) -> str | None:
-        """Return the command that a key stands for, as tmux lists it; None where it stands for none."""
+        """Return the command that a key is bound to, as tmux lists it; None where it is bound to none."""
         # All of the table: asked for one key, 3.7 says nothing, as if nothing were bound.
         answer = self._runner.run(["list-keys", "-T", script.a_name(table)])
         for line in answer.lines if answer.code == 0 else ():

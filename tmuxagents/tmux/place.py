@@ -24,7 +24,7 @@ _SUFFIXES = (4, 8, 16)
 FLAG, ENVIRONMENT, SETTING, CALLER, DEFAULT = "flag", "environment", "setting", "caller", "default"
 
 
-class Place:
+class ChosenServer:
     """A server by its absolute socket path, and why this one. `own`: its options are ours to set."""
 
     __slots__ = ("own", "socket", "source", "warning")
@@ -38,7 +38,7 @@ class Place:
 
 def choose(
     wanted: Mapping[str, str | None], *, folder: str, caller: str | None = None, caller_lives: bool = False
-) -> Place:
+) -> ChosenServer:
     """Choose the server: by flag, variable or setting, else the caller's, else our own.
 
     `wanted` is by source; `folder` is where tmux keeps the sockets of names; `caller` the socket in `$TMUX`.
@@ -48,11 +48,11 @@ def choose(
         name = wanted.get(source)
         if name:
             socket = socket_path(name, folder, source)
-            return Place(socket, source, own=socket == own)
+            return ChosenServer(socket, source, own=socket == own)
     if caller and caller_lives:
-        return Place(caller, CALLER, own=caller == own)
+        return ChosenServer(caller, CALLER, own=caller == own)
     warning = f"$TMUX names a tmux server that is gone ({caller}): ignored." if caller else None
-    return Place(own, DEFAULT, own=True, warning=warning)
+    return ChosenServer(own, DEFAULT, own=True, warning=warning)
 
 
 def socket_path(wanted: str, folder: str, source: str) -> str:
@@ -76,7 +76,7 @@ def session_names(project: str) -> tuple[str, ...]:
 
 
 def numbered(name: str, owner_: str) -> tuple[str, ...]:
-    """Return names for a session, the later ones for when somebody else has the earlier ones."""
+    """Return names for a session, the later ones for when another project has the earlier ones."""
     return (name, *(f"{name[: _LONGEST - 1]}-{owner_[:length]}" for length in _SUFFIXES))
 
 

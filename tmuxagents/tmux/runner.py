@@ -23,11 +23,11 @@ if TYPE_CHECKING:
 LIMIT_S = 5.0
 OLDEST = (3, 2, "a")
 _SLASHING = "3.4"  # prints a backslash before each `$` of a name, and nothing else so
-_NOWHERE = "/"  # where a tmux client stands that has no reason to stand elsewhere
+NOWHERE = "/"  # the working directory of a tmux client that needs no other
 
 # What a server that we start gets of the environment. It passes it to every window that is ever opened there,
 # so nothing of a run, of a parent agent or of the first launcher's keys may be in it. The rest (agent socket,
-# display) comes with whoever attaches, by tmux's own update-environment.
+# display) comes with each client that attaches, by tmux's own update-environment.
 _KEPT = frozenset(
     {
         *("PATH", "HOME", "SHELL", "USER", "LOGNAME", "LANG", "LANGUAGE", "TZ", "TMPDIR"),
@@ -41,11 +41,11 @@ _known: dict[str, str] = {}  # socket -> the version of its server
 
 
 class Unanswered(Unusable):
-    """Nothing came in time: nobody knows whether the command was, or will be, carried out."""
+    """Nothing came in time: the command may have been carried out, or still be."""
 
 
 class NoServer(Unusable):
-    """Nobody listens at this socket. Its server may still live: a socket can be removed under it."""
+    """No server listens at this socket. It may still live: a socket can be removed under it."""
 
 
 class Denied(Unusable):
@@ -56,11 +56,11 @@ class Dying(NoServer):
     """The server ended while it was asked; the next one can be started in a moment."""
 
 
-class Refused(Unusable):
+class TmuxRefused(Unusable):
     """Tmux answered that it did not do it, in its own words."""
 
 
-class Answer:
+class TmuxAnswer:
     """What one call of tmux came to."""
 
     __slots__ = ("code", "error", "text")
@@ -85,7 +85,7 @@ class Runner:
         self.socket = socket
         self.umask = umask
 
-    def run(self, *commands: Command, text: bytes | None = None, folder: str = _NOWHERE) -> Answer:
+    def run(self, *commands: Command, text: bytes | None = None, folder: str = NOWHERE) -> TmuxAnswer:
         """Carry out commands, one after the other, in one call; the first that fails ends it.
 
         Raises Unanswered, NoServer, Denied, Dying, and Unusable where tmux is missing or too old.
@@ -102,16 +102,16 @@ class Runner:
         return answer
 
     def ask(self, *commands: Command, text: bytes | None = None) -> list[str]:
-        """Return the lines that commands print; raise Refused if tmux did not carry all of them out."""
+        """Return the lines that commands print; raise TmuxRefused if tmux did not carry all of them out."""
         answer = self.run(*commands, text=text)
         if answer.code != 0:
             raise refusal(answer, "tmux-unreachable")
         return answer.lines
 
 
-def refusal(answer: Answer, kind: str) -> Refused:
+def refusal(answer: TmuxAnswer, kind: str) -> TmuxRefused:
     """Return the error for an answer that says no."""
-    return Refused(f"tmux says: {answer.error or answer.code}.", kind=kind)
+    return TmuxRefused(f"tmux says: {answer.error or answer.code}.", kind=kind)
 
 
 def listed(commands: Sequence[Command]) -> list[str]:
@@ -132,9 +132,9 @@ def call(
     words: Sequence[str],
     *,
     text: bytes | None = None,
-    folder: str = _NOWHERE,
+    folder: str = NOWHERE,
     umask: int | None = None,
-) -> Answer:
+) -> TmuxAnswer:
     """Call tmux once with words that are already closed; raise where that is no answer."""
     if socket not in _known:
         try:
@@ -149,7 +149,7 @@ def call(
 
 def _spawn(
     words: list[str], *, text: bytes | None, folder: str, umask: int | None, asked: str = ""
-) -> Answer:
+) -> TmuxAnswer:
     """Run the program; -u, since without it LC_ALL=C makes underscores of what is not ASCII."""
     try:
         # run() kills the client at the limit and then waits for it alone. Popen with communicate() would
@@ -175,7 +175,7 @@ def _spawn(
     except OSError as error:  # no more processes, descriptors or memory
         message = f"tmux cannot be started: {error.strerror}."
         raise Unusable(message, kind="tmux-unreachable", hint="what is used up? ulimit -a") from error
-    return Answer(done.returncode, _decoded(done.stdout), _decoded(done.stderr))
+    return TmuxAnswer(done.returncode, _decoded(done.stdout), _decoded(done.stderr))
 
 
 def _decoded(text: bytes) -> str:
@@ -227,7 +227,7 @@ def client_version() -> str:
     """Return the version of the tmux on PATH, asked once; raise Unusable if it is missing or too old."""
     global _client  # noqa: PLW0603  (once a process)
     if _client is None:
-        said = _spawn(["-V"], text=None, folder=_NOWHERE, umask=None).text.strip()
+        said = _spawn(["-V"], text=None, folder=NOWHERE, umask=None).text.strip()
         name, _, version = said.partition(" ")
         refuse_old(version if name == "tmux" else "", "The tmux on PATH")
         _client = version

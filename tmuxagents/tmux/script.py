@@ -1,4 +1,4 @@
-"""What tmux reads: commands inside commands, conditions, and the words that may stand in them. Touches: tmux.
+"""What tmux reads: commands inside commands, conditions, and the words that they may contain. Touches: tmux.
 
 A name, a target, a directory and a format are code to tmux: `#(…)` in them runs a shell. So whatever enters
 one passes a check of this module first. A word of ours that fails it is a bug of ours, hence the ValueError.
@@ -101,7 +101,7 @@ def later(seconds: int, target: str, text: str) -> Command:
     """Return the command that waits inside the server and then runs a text, expanded now, by /bin/sh.
 
     Not `run-shell -C`: what that runs later goes to the queue of the client that was used last when it was
-    armed, and is lost if that client, which may be anybody's, has left by then (seen on 3.3a).
+    armed, and is lost if that client, which may be any person's, has left by then (seen on 3.3a).
     """
     at_least_s = max(1, int(seconds))  # what arms itself again must not turn without a pause
     return ["run-shell", "-b", "-d", str(at_least_s), "-t", target, text]

@@ -21,14 +21,14 @@ TYPE_CHECKING = False
 if TYPE_CHECKING:
     from collections.abc import Mapping
 
-UNKNOWN = 0  # somebody listens, but who cannot be said (another pid namespace, a queue that is full)
+UNKNOWN = 0  # a process listens, but its pid is unknown (another pid namespace, a queue that is full)
 _CREDENTIALS = struct.Struct("3i")
 _OTHERS_WRITE = stat.S_IWGRP | stat.S_IWOTH
 _EVERYBODY = ["0", "0", "4294967295"]  # the users that are known outside of all user namespaces
 _LONGEST_PATH = 107  # bytes of a socket that the kernel has room for
 
 
-class Server:
+class ServerLife:
     """One life of one server: the same only if socket, pid and start time all agree."""
 
     __slots__ = ("pid", "socket", "start_time")
@@ -40,7 +40,7 @@ class Server:
 
     def __eq__(self, other: object) -> bool:
         mine = (self.socket, self.pid, self.start_time)
-        return isinstance(other, Server) and mine == (other.socket, other.pid, other.start_time)
+        return isinstance(other, ServerLife) and mine == (other.socket, other.pid, other.start_time)
 
     def __hash__(self) -> int:
         return hash((self.socket, self.pid, self.start_time))
@@ -51,34 +51,34 @@ class Server:
         return self.start_time is not None and process.start_time(self.pid) == self.start_time
 
 
-class Caller:
-    """Where in tmux somebody calls from, as `$TMUX` and `$TMUX_PANE` say."""
+class TmuxCaller:
+    """Where in tmux a call comes from, as `$TMUX` and `$TMUX_PANE` say."""
 
     __slots__ = ("lives", "pane", "server")
 
-    def __init__(self, server: Server, pane: str | None, *, lives: bool) -> None:
+    def __init__(self, server: ServerLife, pane: str | None, *, lives: bool) -> None:
         self.server = server
         self.pane = pane
         self.lives = lives
 
 
-def server_of(socket: str, pid: int) -> Server:
+def server_of(socket: str, pid: int) -> ServerLife:
     """Return the record of a server that says it has this pid."""
-    return Server(os.path.realpath(socket), pid, process.start_time(pid))
+    return ServerLife(os.path.realpath(socket), pid, process.start_time(pid))
 
 
-def caller(environment: Mapping[str, str]) -> Caller | None:
+def caller(environment: Mapping[str, str]) -> TmuxCaller | None:
     """Return where the caller is; None outside tmux. It lives if exactly the server that is named listens."""
     path, pid, session = [*environment.get("TMUX", "").rsplit(",", 2), "", ""][:3]
     if not (path.startswith("/") and pid.isascii() and pid.isdigit() and session):
         return None
     listener = listening(path)
     lives = listener in (UNKNOWN, int(pid))
-    return Caller(server_of(path, int(pid)), environment.get("TMUX_PANE"), lives=lives)
+    return TmuxCaller(server_of(path, int(pid)), environment.get("TMUX_PANE"), lives=lives)
 
 
 def listening(path: str) -> int | None:
-    """Return the pid of who listens at a socket; None if nobody does. No tmux process, and it never waits."""
+    """Return the pid of the listener at a socket, None without one. Starts no process, never waits."""
     try:
         pid, _ = _peer(path)
     except BlockingIOError:
@@ -89,7 +89,7 @@ def listening(path: str) -> int | None:
 
 
 def _peer(path: str) -> tuple[int, int]:
-    """Return pid and user of who listens at a socket. It is told nothing."""
+    """Return pid and user of the listener at a socket. Nothing is sent to it."""
     with sockets.socket(sockets.AF_UNIX, sockets.SOCK_STREAM | sockets.SOCK_NONBLOCK) as probe:
         probe.connect(path)
         said = probe.getsockopt(sockets.SOL_SOCKET, sockets.SO_PEERCRED, _CREDENTIALS.size)
@@ -98,7 +98,7 @@ def _peer(path: str) -> tuple[int, int]:
 
 
 def is_denied(path: str) -> bool:
-    """Say whether we may not talk to a socket, as in a sandbox. Nobody needs to listen there."""
+    """Say whether we may not talk to a socket, as in a sandbox. It needs no listener."""
     with sockets.socket(sockets.AF_UNIX, sockets.SOCK_STREAM | sockets.SOCK_NONBLOCK) as probe:
         try:
             return probe.connect_ex(path) in (errno.EACCES, errno.EPERM)
@@ -172,9 +172,9 @@ def refuse_foreign(socket: str) -> None:
     """Raise Unusable for a resolved path that is not ours alone, or at which another user listens.
 
     A client obeys its server: it becomes a program, it writes a file. So before a client is started its
-    server has to be ours, and nobody else may be able to put another one there. That stays so: only we and
+    server has to be ours, and no other user may be able to put another one there. That stays so: only we and
     root can change the folders on the way, the socket and the lock beside it.
-    Raises FileNotFoundError where the folder is missing, and anybody could make it.
+    Raises FileNotFoundError where the folder is missing, and any user could make it.
     """
     folder = os.path.dirname(socket)
     shared = False
@@ -191,7 +191,7 @@ def refuse_foreign(socket: str) -> None:
     try:
         foreign = os.lstat(socket).st_uid != os.getuid() or _peer(socket)[1] != os.getuid()
     except OSError:
-        return  # nobody listens, or somebody who is busy, at a socket of ours
+        return  # the socket is ours, and its listener is busy or gone
     if foreign:
         raise _foreign(f"The tmux server at {socket} belongs to another user.")
 

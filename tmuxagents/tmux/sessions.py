@@ -1,25 +1,29 @@
 """Sessions of layouts: built, found again, and the windows and panes in them that come and go with runs.
 
-libtmux arranges, selects and types. Below it: what makes sessions, windows and panes (its calls expand names
-and folders, and list the whole server after each), and what looks and acts in one step. A pane is known by
-our tag alone.
+All of it goes through libtmux's objects but the first call, which makes the session: its commands come by
+stdin, since a server that it starts shows its command line to all users. A pane is known by our tag alone.
 
 Touches: tmux.
 """
 
 from __future__ import annotations
 
+import contextlib
 import time
 
-from tmuxagents.tmux import library, runner, script, servers, windows
+from tmuxagents.tmux import runner, script, servers, windows
+from tmuxagents.tmux.runner import TmuxRefused
+from tmuxagents.tmux.windows import LAYOUT
 
 TYPE_CHECKING = False
 if TYPE_CHECKING:
     from collections.abc import Mapping, Sequence
 
-    from tmuxagents.tmux.runner import Command, Runner
+    import libtmux
 
-LAYOUT = "@tmuxagents_layout"  # of a session: which layout it is
+    from tmuxagents.tmux.library import BoundedServer, Target
+    from tmuxagents.tmux.runner import Command
+
 OF = "@tmuxagents_layout_of"  # and whose
 EACH = "@tmuxagents_each"  # of a window, or of a session for windows: something comes for each live run
 BUILT = "@tmuxagents_built"  # of a session: all that its file tells of is there
@@ -29,7 +33,7 @@ _PAUSE_S = 0.02
 
 
 class PaneOrder:
-    """A pane: the program in it, or a shell (no program) in which lines are typed. It stands in `folder`."""
+    """A pane: the program in it, or a shell (no program) in which lines are typed. It begins in `folder`."""
 
     __slots__ = ("argv", "focus", "folder", "lines", "stays")
 
@@ -71,10 +75,10 @@ class SessionOrder:
         self.variables: Mapping[str, str] = {}
         self.each = False
         self.own = False  # the server is for tmuxagents alone
-        self.size = (200, 50)  # until somebody looks at it
+        self.size = (200, 50)  # until a client shows it
 
 
-class Session:
+class LayoutSession:
     """A session of a layout."""
 
     __slots__ = ("name", "session")
@@ -87,37 +91,41 @@ class Session:
 class Sessions:
     """The sessions of layouts on one server. Each raises NoServer, Unanswered or Refused."""
 
-    __slots__ = ("_runner",)
+    __slots__ = ("_runner", "_server")
 
-    def __init__(self, of: Runner) -> None:
-        self._runner = of
+    def __init__(self, of: BoundedServer) -> None:
+        self._server = of
+        self._runner = of.runner
 
-    def find(self, layout: str, owner: str) -> Session | None:
-        """Return the session of a layout that is somebody's, None if there is none."""
+    def find(self, layout: str, owner: str) -> LayoutSession | None:
+        """Return an owner's session of a layout, None if there is none."""
         is_it = script.both(
             script.equal(f"#{{{LAYOUT}}}", script.a_name(layout)),
             script.equal(f"#{{{OF}}}", script.a_run(owner)),
         )
-        rows = self._runner.ask(["list-sessions", "-f", is_it, "-F", "#{session_id} #{session_name}"])
-        return Session(*rows[0].split(" ", 1)) if rows else None
+        row = "#{session_id} #{session_name}"
+        rows = self._server.cmd("list-sessions", "-f", is_it, "-F", row).stdout
+        return LayoutSession(*rows[0].split(" ", 1)) if rows else None
 
-    def build(self, order: SessionOrder) -> Session:
-        """Build a session behind everybody's back: whole, or not at all."""
+    def build(self, order: SessionOrder) -> LayoutSession:
+        """Build a session without moving any view: whole, or not at all."""
         made, first = self._begin(order)
         try:
             self._furnish(order, made, first)
-            self._runner.ask(["set-option", "-t", made.session, BUILT, "1"])
+            self._server.session(made.session).set_option(BUILT, "1")
         except BaseException:
             self.end(made)
             raise
         return made
 
-    def end(self, made: Session) -> None:
+    def end(self, made: LayoutSession) -> None:
         """End a session of a layout; windows that are linked into it live on where they are at home."""
         is_it = script.both(script.equal("#{session_id}", made.session), f"#{{{LAYOUT}}}")
-        self._runner.ask(script.when(f"{made.session}:", is_it, [["kill-session", "-t", made.session]]))
+        there = self._server.session(made.session)
+        kill = ["kill-session", "-t", made.session]
+        self._server.holds(there, is_it, kill, target=f"{made.session}:")
 
-    def attach_argv(self, made: Session) -> list[str]:
+    def attach_argv(self, made: LayoutSession) -> list[str]:
         """Return the program that shows a session on the terminal it is executed on, outside tmux."""
         return [
             "tmux",
@@ -131,7 +139,7 @@ class Sessions:
 
     # --- built --------------------------------------------------------------------------------------------
 
-    def _begin(self, order: SessionOrder) -> tuple[Session, tuple[str, str]]:
+    def _begin(self, order: SessionOrder) -> tuple[LayoutSession, tuple[str, str]]:
         """Make the session under the first name that is free; return it, and its first window and pane."""
         runner.client_version()  # before a tmux that is too old starts a server
         servers.make_folder(self._runner.socket)
@@ -151,9 +159,9 @@ class Sessions:
         if answer.code != 0 or not answer.lines:
             raise runner.refusal(answer, "window")
         session, window, pane = answer.lines[0].split(" ")
-        return Session(session, names[0]), (window, pane)
+        return LayoutSession(session, names[0]), (window, pane)
 
-    def _try(self, order: SessionOrder, name: str) -> runner.Answer:
+    def _try(self, order: SessionOrder, name: str) -> runner.TmuxAnswer:
         """Make the session. By stdin: a server that this starts shows its first command line to all users."""
         window = order.windows[0]
         pane = window.panes[0]
@@ -165,7 +173,7 @@ class Sessions:
             [*opening, *(f"-e{key}={value}" for key, value in order.variables.items()), *pane.argv],
             [*setting, LAYOUT, order.layout],
             [*setting, OF, order.owner],
-            [*setting, "destroy-unattached", "off"],  # nobody looks at it yet
+            [*setting, "destroy-unattached", "off"],  # no client shows it yet
         ]
         if order.each:
             commands.append([*setting, EACH, "window"])
@@ -174,52 +182,37 @@ class Sessions:
         text = f"{script.script(*commands)}\n".encode()
         return self._runner.run(["start-server"], ["source-file", "-"], text=text, folder=pane.folder)
 
-    def _furnish(self, order: SessionOrder, made: Session, first: tuple[str, str]) -> None:
+    def _furnish(self, order: SessionOrder, made: LayoutSession, first: tuple[str, str]) -> None:
         self._set(["-t", made.session], order.options)
         chosen = first[0]
         for number, window in enumerate(order.windows):
             window_id, pane_id = first if number == 0 else self._window(made, window)
             self._fill(window, window_id, pane_id)
             chosen = window_id if window.focus else chosen
-        library.select_window(self._runner, chosen)
+        self._server.window(chosen).cmd("select-window")
 
-    def _window(self, made: Session, window: WindowOrder) -> tuple[str, str]:
+    def _window(self, made: LayoutSession, window: WindowOrder) -> tuple[str, str]:
         pane = window.panes[0]
-        opening = ["new-window", "-d", "-t", f"{made.session}:", "-n", window.name]
-        row = ["-P", "-F", "#{window_id} #{pane_id}"]
-        return self._made([*opening, *row, *pane.argv], pane.folder)
+        session = self._server.calling_from(pane.folder).session(made.session)
+        opening = ["new-window", "-d", "-n", window.name]
+        return _made(session, opening, pane.argv, target=f"{made.session}:")
 
     def _fill(self, window: WindowOrder, window_id: str, pane_id: str) -> None:
-        setting = ["set-option", "-w", "-t", window_id]
-        self._runner.ask(
-            [*setting, "remain-on-exit", "off"],
-            *([[*setting, EACH, "pane"]] if window.each else []),
-        )
+        there = self._server.window(window_id)
+        there.set_option("remain-on-exit", "off")
+        if window.each:
+            there.set_option(EACH, "pane")
         self._set(["-w", "-t", window_id], window.options)
-        panes = [pane_id]
+        panes = [self._server.pane(pane_id)]
         for pane in window.panes[1:]:
-            library.arrange(self._runner, window_id, ROOM)
-            split = ["split-window", "-d", "-t", panes[-1], "-P", "-F", "#{window_id} #{pane_id}"]
-            panes.append(self._made([*split, *pane.argv], pane.folder)[1])
+            there.select_layout(ROOM)
+            beside = self._server.calling_from(pane.folder).pane(pane_id)
+            _, pane_id = _made(beside, ["split-window", "-d"], pane.argv)
+            panes.append(self._server.pane(pane_id))
         if window.layout is not None:
-            library.arrange(self._runner, window_id, window.layout)
-        for pane, pane_id_ in zip(window.panes, panes, strict=True):
-            self._settle(pane, pane_id_)
-
-    def _settle(self, pane: PaneOrder, pane_id: str) -> None:
-        if pane.stays:
-            self._runner.ask(["set-option", "-p", "-t", pane_id, "remain-on-exit", "on"])
-        for line in pane.lines:
-            library.type_line(self._runner, pane_id, line)
-        if pane.focus:
-            library.select_pane(self._runner, pane_id)
-
-    def _made(self, command: Command, folder: str) -> tuple[str, str]:
-        answer = self._runner.run(command, folder=folder)
-        if answer.code != 0 or not answer.lines:
-            raise runner.refusal(answer, "window")
-        window, pane = answer.lines[0].split(" ")
-        return window, pane
+            there.select_layout(window.layout)
+        for pane, pane_there in zip(window.panes, panes, strict=True):
+            _settle(pane, pane_there)
 
     def _set(self, where: Sequence[str], options: Mapping[str, str]) -> None:
         """Set options of a person's own file. By stdin: to tmux's command line a value could be too long."""
@@ -229,13 +222,28 @@ class Sessions:
 
     def tiles(self, session: str) -> Tiles:
         """Return what there is to do with what comes and goes in one of them."""
-        return Tiles(self._runner, session)
+        return Tiles(self._server, session)
 
-    def of_pane(self, pane: str) -> str | None:
-        """Return the session of a layout that a pane is in, None if it is in none."""
-        here = script.both(script.equal("#{pane_id}", script.an_id(pane, "%")), f"#{{{LAYOUT}}}")
-        rows = self._runner.ask(["list-panes", "-a", "-f", here, "-F", "#{session_id}"])
-        return rows[0] if rows else None
+
+def _made(at: Target, making: Command, argv: Command, *, target: str | None = None) -> tuple[str, str]:
+    """Return the window and the pane that a command makes in an object, or beside it."""
+    try:
+        row = at.cmd(*making, "-P", "-F", "#{window_id} #{pane_id}", *argv, target=target).stdout
+    except TmuxRefused as why:
+        raise TmuxRefused(why.message, kind="window") from why
+    window, pane = row[0].split(" ")
+    return window, pane
+
+
+def _settle(pane: PaneOrder, there: libtmux.Pane) -> None:
+    """Do to a pane what its order says besides; lines are lost on a shell that has ended at once."""
+    if pane.stays:
+        there.set_option("remain-on-exit", "on")
+    for line in pane.lines:
+        with contextlib.suppress(TmuxRefused):
+            there.send_keys(line, literal=True)
+    if pane.focus:
+        there.cmd("select-pane")
 
 
 SHOWS = "@tmuxagents_shows"  # of a pane: the run that it came for
@@ -245,60 +253,61 @@ _NO_ROOM = "no space for"
 class Tiles:
     """The session of one layout. Each call raises NoServer, Unanswered or Refused."""
 
-    __slots__ = ("_runner", "_session")
+    __slots__ = ("_server", "_session")
 
-    def __init__(self, of: Runner, session: str) -> None:
-        self._runner = of
-        self._session = script.an_id(session, "$")
+    def __init__(self, of: BoundedServer, session: str) -> None:
+        self._server = of
+        self._session = self._server.session(session)
+
+    def _option(self, name: str) -> list[str]:
+        return self._session.cmd("show-options", "-qv", name, target=f"{self._session.session_id}:").stdout
 
     def is_built(self) -> bool:
         """Say whether a session is whole: before, nothing must come into it."""
-        target = f"{self._session}:"
-        return self._runner.ask(["show-options", "-qv", "-t", target, BUILT]) == ["1"]
+        return self._option(BUILT) == ["1"]
 
     def wants_windows(self) -> bool:
         """Say whether a window is to come for each live run."""
-        target = f"{self._session}:"
-        return self._runner.ask(["show-options", "-qv", "-t", target, EACH]) == ["window"]
+        return self._option(EACH) == ["window"]
 
     def linked(self) -> set[str]:
         """Return the windows that a session has."""
-        return set(self._runner.ask(["list-windows", "-t", self._session, "-F", "#{window_id}"]))
+        return set(self._session.cmd("list-windows", "-F", "#{window_id}").stdout)
 
     def link(self, window: str, run_id: str) -> bool:
         """Put a run's own window into a session, too; say whether it was there, and the run's."""
-        act = ["link-window", "-d", "-s", window, "-t", f"{self._session}:"]
-        return windows.answers(self._runner, window, windows.tagged(window, run_id), [act])
+        act = ["link-window", "-d", "-s", window, "-t", f"{self._session.session_id}:"]
+        return self._server.holds(self._server.window(window), windows.tagged(window, run_id), act)
 
     def panes(self) -> tuple[str | None, dict[str, str]]:
         """Return the window where a pane is to come for each live run, and the panes that have come.
 
-        None: there is no such window now, or somebody has zoomed into it and is not to be disturbed.
+        None: there is no such window now, or a person has zoomed into it and is not to be disturbed.
         """
-        here = ["-t", self._session]
         wanted = script.both(script.equal(f"#{{{EACH}}}", "pane"), "#{?window_zoomed_flag,0,1}")
-        rows = self._runner.ask(["list-windows", *here, "-f", wanted, "-F", "#{window_id}"])
+        rows = self._session.cmd("list-windows", "-f", wanted, "-F", "#{window_id}").stdout
         row = f"#{{pane_id}} #{{{SHOWS}}}"
-        panes = self._runner.ask(["list-panes", "-s", *here, "-f", f"#{{{SHOWS}}}", "-F", row])
+        panes = self._session.cmd("list-panes", "-s", "-f", f"#{{{SHOWS}}}", "-F", row).stdout
         shown = {run_id: pane for pane, _, run_id in (line.partition(" ") for line in panes)}
         return (rows[0] if rows else None), shown
 
     def wants_panes(self) -> bool:
         """Say whether a pane is to come for each live run."""
-        here = ["-t", self._session, "-f", script.equal(f"#{{{EACH}}}", "pane")]
-        return bool(self._runner.ask(["list-windows", *here, "-F", "#{window_id}"]))
+        wanted = script.equal(f"#{{{EACH}}}", "pane")
+        return bool(self._session.cmd("list-windows", "-f", wanted, "-F", "#{window_id}").stdout)
 
     def add(self, window: str, run_id: str, argv: Sequence[str], folder: str) -> bool:
         """Add a pane for a run; say whether there was room for it."""
-        split = ["split-window", "-d", "-t", window, "-P", "-F", "#{pane_id}"]
-        room: Command = ["select-layout", "-t", script.an_id(window, "@"), ROOM]
-        answer = self._runner.run(room, [*split, *argv], folder=folder)
-        if answer.code != 0 or not answer.lines:
-            if _NO_ROOM in answer.error:
+        there = self._server.calling_from(folder).window(window)
+        there.select_layout(ROOM)
+        try:
+            row = there.cmd("split-window", "-d", "-P", "-F", "#{pane_id}", *argv).stdout
+        except TmuxRefused as why:
+            if _NO_ROOM in why.message:
                 return False
-            raise runner.refusal(answer, "window")
-        pane = script.an_id(answer.lines[0], "%")
-        self._runner.ask(["set-option", "-p", "-t", pane, SHOWS, script.a_run(run_id)], room)
+            raise
+        self._server.pane(row[0]).set_option(SHOWS, script.a_run(run_id))
+        there.select_layout(ROOM)
         return True
 
     def remove(self, pane: str, run_id: str) -> None:
@@ -307,8 +316,8 @@ class Tiles:
             script.equal("#{pane_id}", script.an_id(pane, "%")),
             script.equal(f"#{{{SHOWS}}}", script.a_run(run_id)),
         )
-        self._runner.ask(script.when(pane, is_it, [["kill-pane", "-t", pane]]))
+        self._server.holds(self._server.pane(pane), is_it, ["kill-pane", "-t", pane])
 
     def arrange(self, window: str) -> None:
         """Give the panes of a window the same room, now that some have gone."""
-        self._runner.ask(["select-layout", "-t", script.an_id(window, "@"), ROOM])
+        self._server.window(window).select_layout(ROOM)

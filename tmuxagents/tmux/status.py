@@ -43,7 +43,7 @@ class Status:
         """Show values, by the names in NAMES, to every client: two calls of tmux.
 
         `then`: in so many seconds the text becomes this, if nothing was pushed meanwhile. The server does it
-        by itself: whoever pushed may be gone by then.
+        by itself: the watcher may be gone by then.
         """
         turn = os.urandom(6).hex()
         changes: list[Command] = [

@@ -1,38 +1,41 @@
 """A run's window, once it is open: found, marked, closed, and only where its tag says that it is the run's.
 
-libtmux finds a window, by a filter inside tmux. The rest is below it: its rows do not carry our tags, and it
-has no `if-shell -F`, which looks at the tag and acts in one step.
+`find`, `end_of` and `close_ended` go through libtmux. What a launch, the watcher and a wrapper ask goes
+straight to the runner: see docs/architecture.md.
 
 Touches: tmux.
 """
 
 from __future__ import annotations
 
-from tmuxagents.tmux import library, opening, script
-from tmuxagents.tmux.runner import Refused
+from tmuxagents.tmux import opening, script
+from tmuxagents.tmux.runner import TmuxRefused
 
 TYPE_CHECKING = False
 if TYPE_CHECKING:
     from collections.abc import Sequence
 
-    import libtmux
-
+    from tmuxagents.tmux.library import BoundedServer
     from tmuxagents.tmux.opening import Home, Opened, Order
     from tmuxagents.tmux.runner import Command, Runner
 
 CLOSING = "@tmuxagents_close"  # what the closing timer does; where it is set, the timer runs
 VIEW = "view-"  # how sessions are called that only show a window of another one
+LAYOUT = "@tmuxagents_layout"  # of a session: which layout it is
 _DEAD = "Pane is dead"  # what tmux itself writes there
-_YES, _NO = "yes", "no"
+YES, NO = "yes", "no"  # how a condition says whether it held
 _LIVES = "#{P:#{?pane_dead,,x}}"  # something, if any pane of a window lives: a person may have split it
 IS_VIEW = f"#{{m:{VIEW}*,#{{session_name}}}}"
-_SAID = (
-    f"#{{?#{{m/r:^[a-z]+$,#{{{opening.STATE}}}}},#{{{opening.STATE}}},-}}"  # anybody may have set anything
+_SAID = f"#{{?#{{m/r:^[a-z]+$,#{{{opening.STATE}}}}},#{{{opening.STATE}}},-}}"  # it may hold anything
+_ROW = " ".join(
+    (
+        *("#{window_id}", "#{session_id}", IS_VIEW, "#{window_active_clients}", "#{pane_dead}", _SAID),
+        f"#{{{opening.RUN}}}",
+    )
 )
-_ROW = f"#{{window_id}} #{{session_id}} {IS_VIEW} #{{window_active_clients}} #{{pane_dead}} {_SAID}"
 
 
-class Window:
+class RunWindow:
     """A run's window as it is now. `watched` clients look at it; `dead`: its command has ended.
 
     `state` is what it says of its run, None where it was not asked or says nothing.
@@ -49,8 +52,8 @@ class Window:
         self.state: str | None = None
 
 
-class Windows:
-    """The windows of runs on one server. Each raises NoServer or Unanswered where nobody can say."""
+class RunWindows:
+    """The windows of runs on one server. Each raises NoServer or Unanswered where tmux gives no answer."""
 
     __slots__ = ("_runner",)
 
@@ -61,31 +64,28 @@ class Windows:
         """Open a run's window, never taking focus; tag, state and name are set in the same call."""
         return opening.open_window(self._runner, order, home)
 
-    def find(self, run_id: str) -> Window | None:
+    @property
+    def _server(self) -> BoundedServer:
+        from tmuxagents.tmux.library import BoundedServer  # noqa: PLC0415  (40 ms)
+
+        return BoundedServer(self._runner)
+
+    def find(self, run_id: str) -> RunWindow | None:
         """Return a run's window, None where this server has none."""
         tagged = script.equal(f"#{{{opening.RUN}}}", script.a_run(run_id))
-        try:
-            rows = library.windows(self._runner, tagged)
-        except ValueError:
-            # A child with a terminal can give its pane a title that libtmux takes for the end of a field.
-            return self._listed(tagged).get(run_id)
-        home = [row for row in rows if not str(row.session_name).startswith(VIEW)] or rows
-        return next((_window(row, run_id) for row in home), None)
+        listing = self._server.cmd("list-windows", "-a", "-f", tagged, "-F", _ROW)
+        return _windows(listing.stdout).get(run_id)
 
-    def all(self) -> dict[str, Window]:
-        """Return the windows of all runs on this server, by run."""
-        return self._listed(f"#{{{opening.RUN}}}")
+    def all(self) -> dict[str, RunWindow]:
+        """Return the windows of runs, by run. One is listed where it is at home, not in a view of it."""
+        return _windows(self._runner.ask(["list-windows", "-a", "-f", f"#{{{opening.RUN}}}", "-F", _ROW]))
 
-    def _listed(self, condition: str) -> dict[str, Window]:
-        row = f"{_ROW} #{{{opening.RUN}}}"
-        found: dict[str, Window] = {}
-        for line in self._runner.ask(["list-windows", "-a", "-f", condition, "-F", row]):
-            window, session, is_view, watched, dead, said, run_id = line.split(" ", 6)
-            if is_view == "0" or run_id not in found:
-                one = Window(window, session=session, run_id=run_id, watched=int(watched), dead=dead == "1")
-                one.state = None if said == "-" else said
-                found[run_id] = one
-        return found
+    def session_of(self, pane: str, *, with_layout: bool = False) -> str | None:
+        """Return the session where a pane is at home, None if none, or none of a layout where asked."""
+        here = script.equal("#{pane_id}", script.an_id(pane, "%"))
+        here = script.both(here, f"#{{{LAYOUT}}}") if with_layout else here
+        found = self._runner.ask(["list-panes", "-a", "-f", here, "-F", f"{IS_VIEW} #{{session_id}}"])
+        return min(found).split(" ")[1] if found else None
 
     def set_state(self, window: str, run_id: str, state: str) -> bool:
         """Show a run's state on its window; say whether it is there, and the run's."""
@@ -102,24 +102,27 @@ class Windows:
     def end_of(self, pane: str) -> tuple[str, str] | None:
         """Return with which exit status the program of a pane has ended, and the first line that it said.
 
-        None: it runs. The status is empty where a signal ended it, or tmux does not know. Raises Refused if
-        there is no such pane any more.
+        None: it runs. The status is empty where a signal ended it, or tmux does not know. Raises TmuxRefused
+        where the pane has gone.
         """
         here = script.equal("#{pane_id}", script.an_id(pane, "%"))
-        rows = self._runner.ask(["list-panes", "-a", "-f", here, "-F", "#{pane_dead} #{pane_dead_status}"])
+        server = self._server
+        row = "#{pane_dead} #{pane_dead_status}"
+        rows = server.cmd("list-panes", "-a", "-f", here, "-F", row).stdout
         if not rows:
-            raise Refused(f"tmux has no pane {pane} any more.", kind="window")
+            raise TmuxRefused(f"tmux has no pane {pane} any more.", kind="window")
         dead, _, status = rows[0].partition(" ")
         if dead != "1":
             return None
-        shown = self._runner.ask(["capture-pane", "-p", "-S", "-", "-t", pane])
+        shown = server.pane(pane).capture_pane(start="-")
         return status, next((line for line in shown if line.strip() and not line.startswith(_DEAD)), "")
 
     def close_ended(self, window: str, run_id: str) -> bool:
-        """Close a run's window if nothing in it lives and nobody looks at it; say whether that was so."""
+        """Close a run's window if nothing in it lives and no client shows it; say whether that was so."""
         unseen = script.equal("#{window_active_clients}", "0")
         ended = script.both(tagged(window, run_id), script.both(script.equal(_LIVES, ""), unseen))
-        return answers(self._runner, window, ended, [["kill-window", "-t", window]])
+        server = self._server
+        return server.holds(server.window(window), ended, ["kill-window", "-t", window])
 
     def arm_close(self, window: str, run_id: str, after_s: int) -> bool:
         """Let tmux close a run's window after a time; say whether it will.
@@ -149,16 +152,17 @@ def tagged(window: str, run_id: str) -> str:
 def answers(runner: Runner, target: str, condition: str, commands: Sequence[Command]) -> bool:
     """Carry commands out where a condition holds; say whether it held."""
     # Said first: with its last window a server ends, and says no more.
-    then = [script.say(_YES), *commands]
-    return runner.ask(script.when(target, condition, then, [script.say(_NO)])) == [_YES]
+    then = [script.say(YES), *commands]
+    return runner.ask(script.when(target, condition, then, [script.say(NO)])) == [YES]
 
 
-def _window(row: libtmux.Window, run_id: str) -> Window:
-    """Return our record of libtmux's."""
-    return Window(
-        str(row.window_id),
-        session=str(row.session_id),
-        run_id=run_id,
-        watched=int(row.window_active_clients or 0),
-        dead=row.pane_dead == "1",
-    )
+def _windows(rows: Sequence[str]) -> dict[str, RunWindow]:
+    """Return windows by their runs, each where it is at home, or else in a view of it."""
+    found: dict[str, RunWindow] = {}
+    for row in rows:
+        window, session, is_view, watched, dead, said, run_id = row.split(" ", 6)
+        if is_view == "0" or run_id not in found:
+            one = RunWindow(window, session=session, run_id=run_id, watched=int(watched), dead=dead == "1")
+            one.state = None if said == "-" else said
+            found[run_id] = one
+    return found

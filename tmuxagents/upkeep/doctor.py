@@ -32,7 +32,7 @@ if TYPE_CHECKING:
     from tmuxagents.records import ProcessRow
     from tmuxagents.registry.lookup import Caller
     from tmuxagents.runs.inspect import RunView
-    from tmuxagents.tmux.place import Place
+    from tmuxagents.tmux.place import ChosenServer
 
     Look = Callable[["Case"], Check | Iterable[Check]]
 
@@ -148,7 +148,7 @@ class Case:
         self._socket = socket
 
     @property
-    def place(self) -> Place:
+    def place(self) -> ChosenServer:
         """Return which server would be used; raise BadRequest where what is set names none."""
         return tmux.choose_place(self.environment, flag=self._socket, setting=self.settings.tmux_socket)[0]
 

@@ -76,10 +76,10 @@ class Screens:
         now = time.monotonic()
         return any(until <= now for marks in self._marks.values() for until, _ in marks)
 
-    def step(self) -> dict[str, tmux.Window]:
+    def step(self) -> dict[str, tmux.RunWindow]:
         """Go on; return the windows of runs that have just been found, by run."""
         now = time.monotonic()
-        found: dict[str, tmux.Window] = {}
+        found: dict[str, tmux.RunWindow] = {}
         for server, screen in list(self._screens.items()):
             found |= screen.step(now)
             if screen.over:
@@ -111,12 +111,12 @@ class Screens:
         return self._screens[key]
 
 
-def server_of(key: str) -> tmux.Server | None:
+def server_of(key: str) -> tmux.ServerLife | None:
     """Return the server that the registry has a name of; None for no name of one."""
     pid, started, socket = [*key.split(".", 2), "", ""][:3]
     if not (pid.isdigit() and started.isdigit() and socket):
         return None
-    return tmux.Server(socket, int(pid), int(started))
+    return tmux.ServerLife(socket, int(pid), int(started))
 
 
 def _view(tally: Tally, marks: Sequence[str]) -> View:
@@ -164,7 +164,7 @@ class Screen:
     """One server in one of its lives."""
 
     def __init__(
-        self, server: tmux.Server, wake: Callable[[], None], complain: Callable[[str], None]
+        self, server: tmux.ServerLife, wake: Callable[[], None], complain: Callable[[str], None]
     ) -> None:
         self._server = server
         self._tmux = tmux.Tmux(server.socket)
@@ -175,7 +175,7 @@ class Screen:
         self._shown: dict[str, str] | None = None
         self._chores: dict[str, Chore] = {}
         self._known = False  # whether its format is set, and its windows were looked for
-        self._work: Future[dict[str, tmux.Window]] | None = None
+        self._work: Future[dict[str, tmux.RunWindow]] | None = None
         self._at_work: tuple[View | None, list[Chore]] = (None, [])
         self._not_before = 0.0
         self.over = False
@@ -213,7 +213,7 @@ class Screen:
             self._thread.shutdown(wait=False)
         return self.over
 
-    def step(self, now: float) -> dict[str, tmux.Window]:
+    def step(self, now: float) -> dict[str, tmux.RunWindow]:
         """Go on; return the windows of runs where they have just been found."""
         found = self._finish(now) if self._work is not None and self._work.done() else {}
         if self._work is None and not self.over and self._is_behind and now >= self._not_before:
@@ -235,7 +235,7 @@ class Screen:
         self._work = self._thread.submit(self._carry_out, pushed, chores)
         self._work.add_done_callback(lambda _: self._wake())
 
-    def _finish(self, now: float) -> dict[str, tmux.Window]:
+    def _finish(self, now: float) -> dict[str, tmux.RunWindow]:
         work, self._work = self._work, None
         view, chores = self._at_work
         error = work.exception() if work is not None else None
@@ -260,11 +260,11 @@ class Screen:
         if not self.has_ended():
             self._complain(f"tmux at {self._server.socket}: {error}")
 
-    def _carry_out(self, view: View | None, chores: Sequence[Chore]) -> dict[str, tmux.Window]:
+    def _carry_out(self, view: View | None, chores: Sequence[Chore]) -> dict[str, tmux.RunWindow]:
         """Make the calls; in the thread."""
         if tmux.listening(self._server.socket) not in (self._server.pid, UNKNOWN):
             raise tmux.NoServer(f"{self._server.socket} is not its socket any more", kind="tmux-unreachable")
-        found: dict[str, tmux.Window] = {}
+        found: dict[str, tmux.RunWindow] = {}
         if not self._known:
             self._tmux.status.declare()
             found = self._tmux.windows.all()

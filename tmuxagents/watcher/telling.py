@@ -78,7 +78,7 @@ class Telling:
         close_s = self._close_s(row)
         self._screens.add(row.server, Chore(row.run_id, window=window, state=row.status, close_s=close_s))
 
-    def see_to_found(self, rows: Iterable[Row], windows: Mapping[str, tmux.Window]) -> None:
+    def see_to_found(self, rows: Iterable[Row], windows: Mapping[str, tmux.RunWindow]) -> None:
         """Do so for windows that were found: their runs may have ended, or gone on, while nobody watched."""
         for row in rows:
             window = windows[row.run_id]

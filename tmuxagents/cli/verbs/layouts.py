@@ -28,7 +28,7 @@ if TYPE_CHECKING:
     from tmuxagents.launch.prepare import Prepared
     from tmuxagents.layouts.catalogue import Shelf
     from tmuxagents.layouts.layout import Layout
-    from tmuxagents.tmux.sessions import Session
+    from tmuxagents.tmux.sessions import LayoutSession
 
 _JSON = click.option("--json", "as_json", is_flag=True, help="Print a JSON document.")
 _CLEAR = b"\x1b[H\x1b[2J\x1b[3J"
@@ -112,7 +112,7 @@ def open_(*, name: str, detached: bool, as_json: bool) -> None:
         printing.lines([f"session {made.name}; show it with: {' '.join(argv[:-1])} ={made.name}"])
 
 
-def _show(server_: tmux.Tmux, made: Session) -> bool:
+def _show(server_: tmux.Tmux, made: LayoutSession) -> bool:
     """Show a session to the person who calls; say whether there is one."""
     try:
         viewer = attach.find_viewer(os.environ, attaching.terminal(), hint="")

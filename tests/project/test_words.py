@@ -1,0 +1,63 @@
+"""Phrases that have made texts of this project hard to read: none of them comes back.
+
+They are looked for in docs, docstrings, comments and messages of the folders in CLEAN, which grow until they
+are the whole tree.
+"""
+
+from __future__ import annotations
+
+import ast
+import io
+import re
+import tokenize
+from pathlib import Path
+
+import pytest
+
+ROOT = Path(__file__).parents[2]
+PHRASES = re.compile(
+    r"\b(?:whoever|somebody|so many(?!\w)|of ours\b|of theirs|of yours that|behind us"
+    r"|who (?:has|have|had|asks|asked|looks|waits|was|is to|reads)"
+    r"|nobody (?:has|is|can|will|may|must|who|waits|knows|hears|looks|reads|asks|else)"
+    r"|(?:is|are|was|were|be|been|being) told(?: of| to)?|stands?\b(?! (?:for|out|alone|still))|stood"
+    r"|what (?:it|they) came to|(?<!there )is none\b|by itself alone|goes on with)\b",
+    re.IGNORECASE,
+)
+CLEAN = [
+    *("README.md", "AGENTS.md", "CONTRIBUTING.md", "CHANGELOG.md"),
+    *(str(page.relative_to(ROOT)) for page in sorted((ROOT / "docs").glob("*.md"))),
+]
+GENERATED = {"docs/modules.md", "docs/tools.md"}  # out of docstrings and the catalogue
+
+
+def words(path: Path) -> list[tuple[int, str]]:
+    """Return the prose of a file by line: comments and strings of a module, all of any other file."""
+    text = path.read_text("utf-8")
+    if path.suffix != ".py":
+        return list(enumerate(text.splitlines(), 1))
+    found = [
+        (token.start[0], token.string)
+        for token in tokenize.generate_tokens(io.StringIO(text).readline)
+        if token.type == tokenize.COMMENT
+    ]
+    for node in ast.walk(ast.parse(text)):
+        if isinstance(node, ast.Constant) and isinstance(node.value, str):
+            found += enumerate(node.value.splitlines(), node.lineno)
+    return found
+
+
+def files() -> list[Path]:
+    """Return the files that are checked."""
+    paths = [ROOT / name for name in CLEAN if name not in GENERATED]
+    return [file for path in paths for file in ([path] if path.is_file() else sorted(path.rglob("*.py")))]
+
+
+@pytest.mark.parametrize("path", files(), ids=lambda path: str(path.relative_to(ROOT)))
+def test_no_text_has_a_phrase_that_readers_stumble_over(path: Path) -> None:
+    wrong = [(line, found[0]) for line, text in words(path) for found in PHRASES.finditer(text)]
+    assert wrong == []
+
+
+@pytest.mark.parametrize("text", ["who has waited", "Nobody knows it.", "as it stands", "is told of it"])
+def test_a_phrase_is_found(text: str) -> None:
+    assert PHRASES.search(text)
