@@ -24,8 +24,9 @@ from pathlib import Path
 from typing import TYPE_CHECKING, Any, Self
 
 from scripts import model_turns
+from tests import plans
 from tmuxagents.launch import plan
-from tmuxagents.runs import directory, writing
+from tmuxagents.runs import directory, documents, writing
 from tmuxagents.runs.inspect import inspect
 from tmuxagents.system import process, process_table, watcher_lock
 
@@ -89,8 +90,10 @@ class Home:
         request = plan.LaunchRequest(
             task=script, cwd=str(self.project), project=str(self.project), model=model, timeout=60
         )
-        meta = plan.plan_launch(request, run_id=secrets.token_hex(8), now=time.time()) | changes
-        made = writing.create(str(self.state / "runs"), meta, {directory.PROMPT: plan.prompt_bytes(script)})
+        meta = plans.document(request, run_id=secrets.token_hex(8), now=time.time()) | changes
+        made = writing.create(
+            str(self.state / "runs"), documents.plan_of(meta), {directory.PROMPT: plan.prompt_bytes(script)}
+        )
         run = Run(self, Path(made), meta)
         self.made.append(run)
         self.be_unwatched()

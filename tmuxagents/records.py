@@ -7,7 +7,14 @@ from __future__ import annotations
 
 TYPE_CHECKING = False
 if TYPE_CHECKING:
-    from typing import Any
+    from collections.abc import Callable, Mapping, Sequence
+    from typing import Any, Self, dataclass_transform
+else:
+
+    def dataclass_transform(**_: Any) -> Callable[[type], type]:
+        """Mark a class for type checkers alone."""
+        return lambda marked: marked
+
 
 NEVER = float("inf")  # a moment that does not come
 _HEX, _LETTERS = "0123456789abcdef", "0123456789abcdefghijklmnopqrstuvwxyz"
@@ -40,6 +47,100 @@ ENDED = (COMPLETED, FAILED, ABORTED)
 STATUSES = (QUEUED, RUNNING, *ENDED)
 
 LOST_MESSAGE = "Session was interrupted (main agent session ended unexpectedly)"
+
+
+@dataclass_transform(kw_only_default=True, frozen_default=True)
+class Record:
+    """A record of many named fields: a frozen dataclass for type checkers, without its cost at start."""
+
+    __slots__ = ()
+
+    def __init__(self, **fields: Any) -> None:
+        for name, value in fields.items():
+            setattr(self, name, value)
+
+    def fields(self) -> dict[str, Any]:
+        """Return the fields by their names."""
+        names = [name for kind in type(self).__mro__[:-1] for name in kind.__slots__]  # type: ignore[attr-defined]
+        return {name: getattr(self, name) for name in names}
+
+    def changed(self, **changes: Any) -> Self:
+        """Return a copy with other values in some fields."""
+        return type(self)(**{**self.fields(), **changes})
+
+
+class SetUp(Record):
+    """What a preset or profile decides of a plan. Texts of system prompts are files beside it."""
+
+    __slots__ = (
+        *("append_system_prompt_path", "nesting", "preset", "preset_hash", "preset_hides", "preset_kind"),
+        *("preset_path", "preset_source", "profile", "system_prompt", "system_prompt_path", "tools"),
+    )
+
+    preset: str | None
+    preset_kind: str | None
+    preset_source: str | None
+    preset_path: str | None
+    preset_hash: str | None
+    preset_hides: str | None
+    tools: Sequence[str]
+    system_prompt: str | None
+    system_prompt_path: str | None
+    append_system_prompt_path: str | None
+    nesting: int | None  # how many levels of children; None where the plan does not say
+    profile: Mapping[str, Any] | None  # what a profile adds to the command line
+
+
+class Plan(SetUp):
+    """Everything decided about a run before it exists: the fields of meta.json (see runs/documents).
+
+    None is a value that the plan lacks, or that a damaged file holds as something else.
+    """
+
+    __slots__ = (
+        *("after", "agent", "agent_command", "agent_version", "allow_outside", "artifacts", "call_id"),
+        *("created_at", "cwd", "driver", "files", "initiator", "keep_background", "mode", "model_source"),
+        *("name", "owner", "project", "reopens", "replayed", "requested_model", "resolved_model", "resumes"),
+        *("root", "run_id", "session_id", "session_path", "step", "task", "task_index", "task_name"),
+        *("timeout", "tmux_launcher", "tmux_session", "tmux_socket", "written"),
+    )
+
+    run_id: str
+    session_id: str
+    call_id: str | None
+    name: str | None
+    mode: str | None
+    task_index: int | None
+    step: None
+    agent: str
+    driver: str | None
+    requested_model: str | None
+    resolved_model: str | None
+    model_source: str | None
+    task: str
+    cwd: str
+    project: str | None
+    owner: str | None
+    root: str | None  # where children may launch children: the run from which all of them descend
+    timeout: float | None
+    files: Sequence[Any]
+    after: Sequence[str]  # run ids
+    resumes: str | None
+    session_path: str
+    artifacts: Mapping[str, Any]
+    created_at: float | None
+    tmux_socket: str | None
+    tmux_session: str | None
+    tmux_launcher: str | None  # the server it was launched from, as the registry names it
+    keep_background: bool
+    allow_outside: bool
+    reopens: bool
+    replayed: int | None  # characters of the transcript in the prompt
+    task_name: str | None  # of a task of delegate_to_subagents, in whatever letters
+    agent_command: Sequence[str] | None
+    agent_version: str | None
+    initiator: str | None
+    written: Mapping[str, Any] | None  # the document that it was read from
 
 
 class Identity:

@@ -15,6 +15,7 @@ from pathlib import Path
 from typing import TYPE_CHECKING, Any
 
 from scripts.benchmark.measure import until
+from tests import plans
 from tests.harness import REPOSITORY, Home
 from tests.status.watchers import begun, told, wrapped_by
 from tmuxagents.launch import plan
@@ -148,7 +149,7 @@ class Stand:
         request = plan.LaunchRequest(
             task=task, cwd=project, project=project, model="mock/mock-text", timeout=60
         )
-        meta = plan.plan_launch(request, run_id=run_id, now=time.time())
+        meta = plans.document(request, run_id=run_id, now=time.time())
         folder = self.home.state / "runs" / run_id
         folder.mkdir(parents=True)
         (folder / directory.META).write_text(json.dumps(meta))

@@ -9,6 +9,7 @@ import pytest
 from tests.agents.pi_lines import SETTLED
 from tmuxagents.agents import AGENTS
 from tmuxagents.agents.pi.command import AGENT, CHILD_EXTENSION
+from tmuxagents.runs.documents import plan_of
 
 META: dict[str, Any] = {
     "sessionPath": "child-session.jsonl",
@@ -44,24 +45,24 @@ APPENDED, SYSTEM = "append-system-prompt.md", "system-prompt.md"
     ],
 )
 def test_command_line(changes: dict[str, Any], more: list[str]) -> None:
-    assert AGENT.arguments({**META, **changes}, RUN_DIR) == [*SESSION, *more]
+    assert AGENT.arguments(plan_of({**META, **changes}), RUN_DIR) == [*SESSION, *more]
 
 
 def test_a_session_elsewhere_is_named_by_its_whole_path() -> None:
-    line_ = AGENT.arguments({**META, "sessionPath": "/elsewhere/session.jsonl"}, RUN_DIR)
+    line_ = AGENT.arguments(plan_of({**META, "sessionPath": "/elsewhere/session.jsonl"}), RUN_DIR)
     assert line_ == ["--mode", "json", "--session", "/elsewhere/session.jsonl"]
 
 
 def test_no_text_of_the_task_stands_on_the_command_line() -> None:
     told = {**META, "task": "SECRET", "systemPrompt": "SECRET", "name": "SECRET", "preset": "SECRET"}
-    assert "SECRET" not in " ".join(AGENT.arguments(told, RUN_DIR))
+    assert "SECRET" not in " ".join(AGENT.arguments(plan_of(told), RUN_DIR))
 
 
 COPILOT = {"resolvedModel": "github-copilot/gpt-4o", "initiator": "agent"}
 
 
 def test_environment() -> None:
-    assert AGENT.environment("/agent/dir", META) == {
+    assert AGENT.environment("/agent/dir", plan_of(META)) == {
         "PI_SUBAGENTS_CHILD": "1",
         "PI_CODING_AGENT_DIR": "/agent/dir",
     }
@@ -82,15 +83,15 @@ def test_environment() -> None:
     ],
 )
 def test_what_an_agent_asks_of_copilot_is_marked_as_its_own(changes: dict[str, Any], *, marked: bool) -> None:
-    meta = {**META, **COPILOT, **changes}
-    line_, surroundings = AGENT.arguments(meta, RUN_DIR), AGENT.environment("/agent/dir", meta)
+    plan = plan_of({**META, **COPILOT, **changes})
+    line_, surroundings = AGENT.arguments(plan, RUN_DIR), AGENT.environment("/agent/dir", plan)
     assert (surroundings.get("PI_SUBAGENTS_COPILOT_INITIATOR") == "agent") is marked
     assert (line_[4:6] == ["-e", CHILD_EXTENSION]) is marked
     assert ("-e" in line_) is marked
 
 
 def test_the_mark_is_forgotten_where_the_run_is_not_one_that_has_it() -> None:
-    assert AGENT.arguments(META, RUN_DIR) == SESSION  # a plan of before, without the fact
+    assert AGENT.arguments(plan_of(META), RUN_DIR) == SESSION  # a plan of before, without the fact
 
 
 def test_the_table_of_brands_knows_pi() -> None:

@@ -9,6 +9,7 @@ import pytest
 
 from tmuxagents.agents.base import Oversized
 from tmuxagents.agents.pi.live import BRIDGE, LIVE, PiLiveReader
+from tmuxagents.runs.documents import plan_of
 from tmuxagents.runs.events import Event, message_sent
 from tmuxagents.runs.lifecycle import RunState, apply
 
@@ -149,13 +150,14 @@ def test_the_command_line_asks_nobody_and_holds_no_text() -> None:
         "tools": ["read"],
         "task": "SECRET",
     }
-    line = LIVE.arguments(meta, "/run")
+    line = LIVE.arguments(plan_of(meta), "/run")
     begins = ["--tui-mode", "regular", "--no-approve", "-e", BRIDGE, "--session", "/run/child-session.jsonl"]
     assert line[: len(begins)] == begins
     assert "--mode" not in line
     assert "SECRET" not in " ".join(line)
     project = LIVE.arguments(
-        meta | {"presetKind": "profile", "presetSource": "project", "name": "scout"}, "/run"
+        plan_of(meta | {"presetKind": "profile", "presetSource": "project", "name": "scout"}),
+        "/run",
     )
     assert project.count("--no-approve") == 1
     assert project[project.index("--name") + 1] == "scout"

@@ -60,7 +60,7 @@ def endure(lines: Iterable[bytes | Oversized]) -> None:
         narration.plain_output(words)
     how = endings.verdict(played.state, Exit(0), cause=None, lingered=False)
     assert how.status in ("completed", "failed")
-    result = documents.result(META, played.state, how, ended_at=2.0, duration_s=1.0)
+    result = documents.result(documents.plan_of(META), played.state, how, ended_at=2.0, duration_s=1.0)
     VALIDATORS["result"].validate(json.loads(jsonline.encode(result)))
 
 

@@ -142,7 +142,7 @@ def test_a_window_that_dies_at_once_is_given_up_at_once_and_says_why(late: Late,
     )  # it was 30; on a machine that is not busy it is a quarter of a second
     assert words.format(python=python) in refused.value.message
     assert (refused.value.kind, refused.value.exit_code) == ("window", 3)
-    result = late.desk.result(prepared.meta["runId"])
+    result = late.desk.result(prepared.plan.run_id)
     assert (result["status"], result["reason"]) == ("failed", "window")
     assert result["errorMessage"] == refused.value.message
 

@@ -8,10 +8,12 @@ import pytest
 from hypothesis import given
 from hypothesis import strategies as st
 
+from tests import plans
 from tmuxagents.agents.models import Resolved
 from tmuxagents.launch import continued, plan
 from tmuxagents.launch.continued import Continued
 from tmuxagents.runs import conversation, prompt
+from tmuxagents.runs.documents import plan_of
 
 FIRST, LATEST, NEW = "01a1ee15069b4c1f", "01a1ee15069b4c20", "01a1ee15069b4c21"
 TEXTS = st.text(st.characters(codec="utf-8"), max_size=40)
@@ -19,7 +21,7 @@ TEXTS = st.text(st.characters(codec="utf-8"), max_size=40)
 
 def planned(continues: Continued | None, **changes: Any) -> dict[str, Any]:
     wanted = {"task": "And now?", "cwd": "/app", "project": "/app", "continues": continues, **changes}
-    return plan.plan_launch(plan.LaunchRequest(**wanted), run_id=NEW, now=1.0)
+    return plans.document(plan.LaunchRequest(**wanted), run_id=NEW)
 
 
 def test_a_continued_session_is_in_the_plan_with_the_run_before() -> None:
@@ -37,7 +39,7 @@ def test_the_set_up_of_a_session_is_the_recorded_one_and_nothing_else() -> None:
         "tools": ["read"],
         "profile": {"noSkills": True},
     }
-    again = planned(Continued(FIRST, LATEST, keys=continued.set_up(recorded)))
+    again = planned(Continued(FIRST, LATEST, set_up=continued.set_up(plan_of(recorded))))
     assert [again[key] for key in ("preset", "presetKind", "tools", "profile")] == [
         *("scout", "profile", ["read"], {"noSkills": True}),
     ]
@@ -64,10 +66,10 @@ def test_a_run_is_younger_than_the_one_it_continues_whatever_the_clock_says() ->
 def test_the_model_of_a_session_is_the_planned_one_else_what_its_child_used(
     meta: dict[str, Any], used: str | None, expected: tuple[str | None, ...]
 ) -> None:
-    found = continued.model(meta, used)
+    found = continued.model(plan_of(meta), used)
     assert isinstance(found, Resolved)
     assert (found.requested, found.resolved, found.source) == expected
-    assert continued.model({}, None) is None
+    assert continued.model(plan_of({}), None) is None
 
 
 # --- a transcript in a prompt and out again -----------------------------------------------------------------

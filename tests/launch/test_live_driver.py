@@ -4,12 +4,14 @@ from __future__ import annotations
 
 import pytest
 
+from tests import plans
 from tmuxagents.agents import AGENTS
 from tmuxagents.agents.pi.command import Pi
 from tmuxagents.errors import BadRequest
-from tmuxagents.launch import plan, prepare
+from tmuxagents.launch import prepare
 from tmuxagents.launch.plan import LaunchRequest
 from tmuxagents.runs import words
+from tmuxagents.runs.documents import plan_of
 from tmuxagents.status import send
 
 
@@ -37,7 +39,7 @@ def test_a_brand_without_a_live_form_is_refused(monkeypatch: pytest.MonkeyPatch)
 @pytest.mark.parametrize(("driver", "planned"), [(None, "batch"), ("batch", "batch"), ("live", "live")])
 def test_the_plan_says_how_it_is_run(driver: str | None, planned: str) -> None:
     request = LaunchRequest(task="x", cwd="/p", project="/p", driver=driver)
-    assert plan.plan_launch(request, run_id="0" * 16, now=1.0)["driver"] == planned
+    assert plans.document(request, run_id="0" * 16)["driver"] == planned
 
 
 @pytest.mark.parametrize("text", ["", " \n\t", "a\ud800", "é" * (512 * 1024) + "x"])
@@ -53,9 +55,9 @@ def test_what_is_a_message_may_be_long() -> None:
 
 def test_a_receipt_and_a_table_say_that_it_is_live() -> None:
     made = {"runId": "01a1ee15069b4c1f", "name": "scout", "driver": "live"}
-    assert words.receipt_name(made, None) == "scout, live"
-    assert words.receipt_name(made | {"name": None}, None) == "01a1ee15, live"
-    assert words.receipt_name(made | {"driver": "batch"}, None) == "scout"
+    assert words.receipt_name(plan_of(made), None) == "scout, live"
+    assert words.receipt_name(plan_of(made | {"name": None}), None) == "01a1ee15, live"
+    assert words.receipt_name(plan_of(made | {"driver": "batch"}), None) == "scout"
     assert words.live_activity("Reading a", settled=False, needs_input=False) == "live: Reading a"
     assert words.live_activity("Done.", settled=True, needs_input=False) == "live, settled: Done."
     assert words.live_activity(None, settled=False, needs_input=False) == "live"

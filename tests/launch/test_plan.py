@@ -10,6 +10,7 @@ import pytest
 from hypothesis import given
 from hypothesis import strategies as st
 
+from tests import plans
 from tmuxagents.agents.models import Resolved
 from tmuxagents.errors import BadRequest
 from tmuxagents.launch import plan
@@ -21,7 +22,7 @@ RUN = "01a1ee15069b4c1f"
 
 def planned(**changes: Any) -> dict[str, Any]:
     wanted = {"task": "Find it.", "cwd": "/home/dev/app", "project": "/home/dev/app", **changes}
-    return plan.plan_launch(LaunchRequest(**wanted), run_id=RUN, now=1794996000.12345)
+    return plans.document(LaunchRequest(**wanted), run_id=RUN, now=1794996000.12345)
 
 
 def refusal(**changes: Any) -> BadRequest:
@@ -51,7 +52,7 @@ def test_a_plan_without_preset_is_a_plain_child() -> None:
         "taskIndex": 0,
         "sessionPath": "child-session.jsonl",
         "createdAt": 1794996000.123,
-        "tmux": {"socket": None, "session": None},
+        "tmux": {"socket": None, "session": None, "launcher": None},
     }
     lists: dict[str, Any] = {"tools": [], "files": [], "after": []}
     assert {key: value for key, value in meta.items() if value is not None} == {
@@ -86,7 +87,7 @@ def test_the_model_of_a_plan_is_the_resolved_one() -> None:
         initiator="person",
     )
     request = LaunchRequest(task="Find it.", cwd="/app", project="/app", model="not/this")
-    meta = plan.plan_launch(request, run_id=RUN, now=0, model=model)
+    meta = plans.document(request, run_id=RUN, now=0, model=model)
     assert {key: meta[key] for key in meta if "odel" in key or key.startswith(("agent", "init"))} == {
         "agent": "pi",
         "requestedModel": "gpt-4o",

@@ -7,6 +7,7 @@ from typing import TYPE_CHECKING, Any
 
 import pytest
 
+from tests import plans
 from tests.presets.preset_files import PROJECT, catalogue, file, preset, profile
 from tests.schema_examples import VALIDATORS
 from tmuxagents.agents import AGENTS
@@ -17,6 +18,7 @@ from tmuxagents.errors import BadRequest
 from tmuxagents.launch import plan
 from tmuxagents.launch.plan import LaunchRequest
 from tmuxagents.presets import fields
+from tmuxagents.runs.documents import plan_of
 
 if TYPE_CHECKING:
     from tmuxagents.presets.preset import Preset
@@ -30,7 +32,7 @@ SYSTEM, APPENDED = f"{RUN_DIR}/system-prompt.md", f"{RUN_DIR}/append-system-prom
 def planned(chosen: Preset | None, model: str | None = None, resolved: str | None = None) -> dict[str, Any]:
     request = LaunchRequest(task="Find it.", cwd=PROJECT, project=PROJECT, model=model)
     found = Resolved(resolved, resolved, "preset", agent_command=["pi"]) if resolved else None
-    meta = plan.plan_launch(request, run_id=RUN, now=1794996000.1, preset=chosen, model=found)
+    meta = plans.document(request, run_id=RUN, now=1794996000.1, preset=chosen, model=found)
     VALIDATORS["meta"].validate(json.loads(json.dumps(meta)))
     return meta
 
@@ -42,7 +44,7 @@ def refusal(chosen: Preset, **call: Any) -> BadRequest:
 
 
 def command_line(meta: dict[str, Any]) -> list[str]:
-    line = AGENT.arguments(meta, RUN_DIR)
+    line = AGENT.arguments(plan_of(meta), RUN_DIR)
     assert line[: len(SESSION)] == SESSION
     return line[len(SESSION) :]
 
@@ -53,7 +55,7 @@ def command_line(meta: dict[str, Any]) -> list[str]:
 def test_a_preset_stands_in_the_plan() -> None:
     chosen = preset("model: a/b\ntools: read,ls", "\nLook around.\n")
     meta = planned(chosen)
-    assert {key: meta[key] for key in fields.keys(chosen)} == {
+    expected = {
         "preset": "scout",
         "presetKind": "preset",
         "presetSource": "global",
@@ -65,6 +67,7 @@ def test_a_preset_stands_in_the_plan() -> None:
         "systemPromptPath": "system-prompt.md",
         "appendSystemPromptPath": None,
     }
+    assert {key: meta[key] for key in expected} == expected
     assert plan.prompt_files(chosen) == {"system-prompt.md": b"Look around."}
     assert list(meta) == list(planned(None)), "a preset brings no key of its own"
 
@@ -235,15 +238,17 @@ def test_the_origin_of_a_run() -> None:
         "presetHash": "3f2a9c01d4e7",
         "presetHides": None,
     }
-    assert fields.origin(meta) == "scout (project: /p/scout.md, sha256 3f2a9c01d4e7)"
+    assert fields.origin(plan_of(meta)) == "scout (project: /p/scout.md, sha256 3f2a9c01d4e7)"
     hiding = {**meta, "presetHides": "/g/scout.md"}
-    assert fields.origin(hiding) == ("scout (project: /p/scout.md, sha256 3f2a9c01d4e7; hides /g/scout.md)")
-    assert fields.origin({**meta, "preset": None}) is None
+    assert fields.origin(plan_of(hiding)) == (
+        "scout (project: /p/scout.md, sha256 3f2a9c01d4e7; hides /g/scout.md)"
+    )
+    assert fields.origin(plan_of({**meta, "preset": None})) is None
 
 
 def test_an_origin_obeys_nobody() -> None:
     meta = planned(preset())
-    assert fields.origin({**meta, "presetPath": "/a\x1b[31m\nb.md"}) == (
+    assert fields.origin(plan_of({**meta, "presetPath": "/a\x1b[31m\nb.md"})) == (
         f"scout (global: /a b.md, sha256 {meta['presetHash']})"
     )
 

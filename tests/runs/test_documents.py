@@ -69,7 +69,9 @@ def answered() -> RunState:
 
 
 def result(run: RunState, how: Verdict, **changes: Any) -> dict[str, Any]:
-    return documents.result(META, run, how, **{"ended_at": 1794996042.37, "duration_s": 42.229, **changes})
+    return documents.result(
+        documents.plan_of(META), run, how, **{"ended_at": 1794996042.37, "duration_s": 42.229, **changes}
+    )
 
 
 # --- result.json ---
@@ -128,7 +130,9 @@ def shape(
     run: RunState, standing: Standing, meta: dict[str, Any] | None = None, **changes: Any
 ) -> dict[str, Any]:
     given_ = {"run_dir": shown("run")["runDir"], "activity": "Reading src/auth.ts", "tmux": None, **changes}
-    return documents.run(meta or META, run, standing, **{"elapsed_s": 12.41, "ended_at": None, **given_})
+    return documents.run(
+        documents.plan_of(meta or META), run, standing, **{"elapsed_s": 12.41, "ended_at": None, **given_}
+    )
 
 
 def test_a_running_run_is_as_the_document_shows_it() -> None:

@@ -17,7 +17,7 @@ from tests import obstacles
 from tests.apart import NOBODY, Apart, apart
 from tests.harness import eventually
 from tests.obstacles import FIFO, FOLDER, HUGE, LINK, NOTHING
-from tmuxagents.runs import directory, writing
+from tmuxagents.runs import directory, documents, writing
 from tmuxagents.runs.logs import Appender
 
 if TYPE_CHECKING:
@@ -30,8 +30,14 @@ META = {"v": 1, "runId": RUN, "task": "Zähle 'a' und \"b\" \N{GRINNING FACE}\n\
 WRAPPER = {"v": 1, "host": "h", "bootId": "b", "pidNamespace": 3, "pid": 4, "startTime": 5, "tmux": {}}
 RESULT = {"v": 1, "status": "completed", "reason": "done", "output": "fine"}
 
+
+def _read_meta(run_dir: str) -> object:
+    plan = directory.read_plan(run_dir)
+    return None if plan is None else documents.meta(plan)
+
+
 DOCUMENTS: dict[str, Callable[[str], object]] = {
-    directory.META: directory.read_meta,
+    directory.META: _read_meta,
     directory.RESULT: directory.read_result,
     directory.WRAPPER: directory.read_wrapper,
 }

@@ -22,8 +22,9 @@ from tests import obstacles
 from tests.apart import NOBODY, Apart, apart, at_once, file_size, mount_privately, mount_tmpfs, running
 from tests.harness import eventually
 from tests.obstacles import FIFO, FOLDER, LINK
-from tmuxagents.runs import directory
+from tmuxagents.runs import directory, documents
 from tmuxagents.runs import writing as runs_writing
+from tmuxagents.runs.documents import plan_of
 from tmuxagents.runs.logs import Appender
 from tmuxagents.system import process
 
@@ -37,6 +38,11 @@ META = {"v": 1, "runId": RUN, "task": "Zähle 'a' und \"b\" \N{GRINNING FACE}\n\
 WRAPPER = {"v": 1, "host": "h", "bootId": "b", "pidNamespace": 3, "pid": 4, "startTime": 5, "tmux": {}}
 RESULT = {"v": 1, "status": "completed", "reason": "done", "output": "fine"}
 LARGE = {"fill": "x" * 300_000}  # a document that takes a while to write
+
+
+def _meta(run_dir: str) -> object:
+    plan = directory.read_plan(run_dir)
+    return None if plan is None else documents.meta(plan)
 
 
 def names(folder: str) -> list[str]:
@@ -60,11 +66,13 @@ def mode(path: str | Path) -> int:
 
 def test_a_run_is_made_of_its_plan_and_its_texts(tmp_path: Path) -> None:
     runs = f"{tmp_path}/deep/state/runs"
-    made = runs_writing.create(runs, META, {directory.PROMPT: b"do \0 it\xff", directory.SYSTEM_PROMPT: b""})
+    made = runs_writing.create(
+        runs, plan_of(META), {directory.PROMPT: b"do \0 it\xff", directory.SYSTEM_PROMPT: b""}
+    )
     assert made == f"{runs}/{RUN}"
     assert names(runs) == [RUN]
     assert names(made) == [directory.META, directory.PROMPT, directory.SYSTEM_PROMPT]
-    assert directory.read_meta(made) == META
+    assert _meta(made) == META
     assert Path(made, directory.PROMPT).read_bytes() == b"do \0 it\xff"
 
 
@@ -74,7 +82,7 @@ def test_a_run_is_ours_alone_whatever_the_umask(tmp_path: Path, outer: int) -> N
 
     def act() -> dict[str, int]:
         os.umask(outer)
-        made = runs_writing.create(runs, META, {directory.PROMPT: b"do it"})
+        made = runs_writing.create(runs, plan_of(META), {directory.PROMPT: b"do it"})
         Appender(f"{made}/{directory.EVENTS}").append(b"{}\n")
         runs_writing.claim(made, WRAPPER)
         runs_writing.write_result(made, RESULT)
@@ -95,7 +103,7 @@ def test_a_run_is_ours_alone_whatever_the_umask(tmp_path: Path, outer: int) -> N
 
 
 def test_what_a_child_has_let_others_do_ends_with_the_next_act(tmp_path: Path) -> None:
-    made = runs_writing.create(f"{tmp_path}/runs", META, {})
+    made = runs_writing.create(f"{tmp_path}/runs", plan_of(META), {})
     Path(made).chmod(0o777)
     runs_writing.write_result(made, RESULT)
     assert mode(made) == 0o755
@@ -110,7 +118,7 @@ def test_with_umask_077_the_folders_above_are_ours_alone_too(tmp_path: Path) -> 
         os.umask(0)
         before = os.umask(0o077)
         assert before == 0
-        runs_writing.create(f"{tmp_path}/a/b/runs", META, {})
+        runs_writing.create(f"{tmp_path}/a/b/runs", plan_of(META), {})
 
     apart(act)
     assert [mode(tmp_path / path) for path in ("a", "a/b", "a/b/runs")] == [0o700] * 3
@@ -118,18 +126,18 @@ def test_with_umask_077_the_folders_above_are_ours_alone_too(tmp_path: Path) -> 
 
 def test_the_same_run_is_not_made_twice(tmp_path: Path) -> None:
     runs = str(tmp_path)
-    made = runs_writing.create(runs, META, {directory.PROMPT: b"first"})
+    made = runs_writing.create(runs, plan_of(META), {directory.PROMPT: b"first"})
     with pytest.raises(OSError, match=RUN):
-        runs_writing.create(runs, {**META, "task": "second"}, {directory.PROMPT: b"second"})
+        runs_writing.create(runs, plan_of({**META, "task": "second"}), {directory.PROMPT: b"second"})
     assert names(runs) == [RUN]
-    assert directory.read_meta(made) == META
+    assert _meta(made) == META
     assert directory.read_bytes(f"{made}/{directory.PROMPT}") == b"first"
 
 
 def test_what_lies_under_its_name_is_not_taken_for_it(tmp_path: Path) -> None:
     (tmp_path / RUN).write_text("mine")
     with pytest.raises(OSError, match=RUN):
-        runs_writing.create(str(tmp_path), META, {directory.PROMPT: b"do it"})
+        runs_writing.create(str(tmp_path), plan_of(META), {directory.PROMPT: b"do it"})
     assert names(str(tmp_path)) == [RUN]
     assert (tmp_path / RUN).read_text() == "mine"
 
@@ -137,7 +145,9 @@ def test_what_lies_under_its_name_is_not_taken_for_it(tmp_path: Path) -> None:
 def test_of_two_that_make_the_same_run_at_once_one_does(tmp_path: Path) -> None:
     def act(text: bytes) -> bytes | None:
         try:
-            runs_writing.create(str(tmp_path), {**LARGE, "runId": RUN}, {directory.PROMPT: text * 100_000})
+            runs_writing.create(
+                str(tmp_path), plan_of({**LARGE, "runId": RUN}), {directory.PROMPT: text * 100_000}
+            )
         except OSError:
             return None
         return text
@@ -159,7 +169,7 @@ def test_a_run_is_whole_or_not_there_when_its_maker_is_killed(tmp_path: Path) ->
         while True:
             run_id = secrets.token_hex(8)
             runs_writing.create(
-                runs, {**LARGE, "runId": run_id}, {directory.PROMPT: prompt, "append.md": prompt}
+                runs, plan_of({**LARGE, "runId": run_id}), {directory.PROMPT: prompt, "append.md": prompt}
             )
 
     os.mkdir(runs)
@@ -174,7 +184,7 @@ def test_a_run_is_whole_or_not_there_when_its_maker_is_killed(tmp_path: Path) ->
     assert torn
     assert all(name.startswith(".new-") for name in torn)
     for name in whole:
-        assert directory.read_meta(f"{runs}/{name}") == {**LARGE, "runId": name}
+        assert _meta(f"{runs}/{name}") == {**LARGE, "runId": name}
         assert directory.read_bytes(f"{runs}/{name}/{directory.PROMPT}") == prompt
         assert directory.read_bytes(f"{runs}/{name}/append.md") == prompt
 
@@ -185,14 +195,14 @@ def test_nobody_sees_a_run_that_is_being_made(tmp_path: Path) -> None:
 
     def make() -> None:
         for run_id in ids:
-            runs_writing.create(runs, {**LARGE, "runId": run_id}, {directory.PROMPT: b"x" * 100_000})
+            runs_writing.create(runs, plan_of({**LARGE, "runId": run_id}), {directory.PROMPT: b"x" * 100_000})
 
     def watch() -> list[int]:
         seen: dict[str, int] = {}
         while len(seen) < len(ids):
             for name in names(runs):
                 if not name.startswith(".") and name not in seen:
-                    assert directory.read_meta(f"{runs}/{name}") is not None, "a run without its plan"
+                    assert directory.read_plan(f"{runs}/{name}") is not None, "a run without its plan"
                     seen[name] = os.stat(f"{runs}/{name}/{directory.PROMPT}").st_size
         return list(seen.values())
 
@@ -206,7 +216,7 @@ def test_a_full_disk_leaves_nothing_of_a_run(tmp_path: Path) -> None:
 
     def act() -> int | None:
         with file_size(1000), pytest.raises(OSError, match="large") as caught:
-            runs_writing.create(runs, META, {directory.PROMPT: b"x" * 5000})
+            runs_writing.create(runs, plan_of(META), {directory.PROMPT: b"x" * 5000})
         return caught.value.errno
 
     assert apart(act) == errno.EFBIG
@@ -215,8 +225,8 @@ def test_a_full_disk_leaves_nothing_of_a_run(tmp_path: Path) -> None:
 
 def test_a_task_of_1_mb_of_anything_can_be_read_again(tmp_path: Path) -> None:
     meta = {**META, "task": "\x01" * 1_000_000}
-    made = runs_writing.create(str(tmp_path), meta, {})
-    assert directory.read_meta(made) == meta
+    made = runs_writing.create(str(tmp_path), plan_of(meta), {})
+    assert _meta(made) == meta
 
 
 # --- the lock ---------------------------------------------------------------------------------------------
@@ -679,7 +689,7 @@ class Claimed:
 
     def __init__(self, runs: Path) -> None:
         self.runs = runs
-        self.run_dir = runs_writing.create(str(runs), META, {directory.PROMPT: b"do it"})
+        self.run_dir = runs_writing.create(str(runs), plan_of(META), {directory.PROMPT: b"do it"})
         assert runs_writing.claim(self.run_dir, WRAPPER)
         place = directory.place_of(self.run_dir)
         assert place is not None
@@ -690,8 +700,8 @@ class Claimed:
 
     def restore(self) -> bool:
         """Make again what is gone; check that it is there then."""
-        gone = runs_writing.restore(self.run_dir, META, WRAPPER, self.place)
-        assert directory.read_meta(self.run_dir) == META
+        gone = runs_writing.restore(self.run_dir, plan_of(META), WRAPPER, self.place)
+        assert _meta(self.run_dir) == META
         assert directory.read_wrapper(self.run_dir) == WRAPPER
         assert mode(self.run_dir) == 0o700
         return gone
@@ -701,7 +711,7 @@ def test_a_run_directory_that_is_there_is_left_as_it_is(claimed: Claimed) -> Non
     before = {name: Path(claimed.run_dir, name).read_bytes() for name in names(claimed.run_dir)}
     assert claimed.is_whole()
     assert not runs_writing.restore(
-        claimed.run_dir, {**META, "task": "x"}, {**WRAPPER, "pid": 9}, claimed.place
+        claimed.run_dir, plan_of({**META, "task": "x"}), {**WRAPPER, "pid": 9}, claimed.place
     )
     assert {name: Path(claimed.run_dir, name).read_bytes() for name in names(claimed.run_dir)} == before
 

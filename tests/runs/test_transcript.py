@@ -12,6 +12,7 @@ from hypothesis import strategies as st
 from tests import strategies
 from tmuxagents.records import Verdict
 from tmuxagents.runs import events, narration
+from tmuxagents.runs.documents import plan_of
 from tmuxagents.runs.events import Event
 from tmuxagents.runs.narration import Line, Narrator
 from tmuxagents.text.width import columns
@@ -29,9 +30,8 @@ STARTED = "2026-11-18T09:03:11Z"
 
 
 def header(**changes: Any) -> list[str]:
-    return [
-        line.plain().decode().removesuffix("\n") for line in narration.header({**META, **changes}, STARTED)
-    ]
+    plan = plan_of({**META, **changes})
+    return [line.plain().decode().removesuffix("\n") for line in narration.header(plan, STARTED)]
 
 
 def test_the_header_is_generic_and_in_a_fixed_order() -> None:

@@ -20,7 +20,7 @@ from tests.watcher.lookouts import end, working
 from tmuxagents.registry import database, lookup
 from tmuxagents.runs import marks, writing
 from tmuxagents.status import poll, snapshot
-from tmuxagents.status.show import DOCUMENTS
+from tmuxagents.status.snapshot import DOCUMENTS
 from tmuxagents.text import jsonline
 
 if TYPE_CHECKING:
@@ -162,21 +162,26 @@ def test_once_a_run_has_ended_little_is_left_to_be_done(home: Home) -> None:
 # --- the document of a poll as it is put together ---
 
 
-def test_a_poll_is_the_same_text_whether_its_documents_were_saved_or_not(home: Home) -> None:
+def test_a_poll_is_the_same_document_whether_the_registry_stored_its_runs_or_not(home: Home) -> None:
     loud = 'a\u2028b\x7f\x85,"elapsedSeconds":1} , "runCount":7 \U0001f600 \'é\''
     runs = [home.run(loud), home.run("x", name="scout"), home.run("y")]
-    again = home.run("z", sessionId=runs[1].run_id)
+    whole = home.run("z", sessionId=runs[1].run_id)
     writing.write_result(str(runs[2].folder), {"v": 1, "status": "completed", "reason": "done"})
-    with working(runs[0]), working(runs[1]), working(again):
-        settled([home.state / "runs", *(run.folder for run in runs), again.folder])
+    with working(runs[0]), working(runs[1]), working(whole):
+        settled([home.state / "runs", *(run.folder for run in runs), whole.folder])
         command(home, "poll", "-a")
         caller = lookup.Caller(home.environment, str(home.project))
-        asked = poll.asked_by(caller, (), ended=True, wanted=DOCUMENTS)
-        found = snapshot.look(caller, asked)
-        assert set(found.texts) == {runs[0].run_id}  # of the others something is known that was not saved
-        text = poll.document_text(found, caller)
-        assert text == jsonline.encode(poll.document(found, caller))
-        assert [run["runCount"] for run in json.loads(text)["runs"]].count(2) == 2
+        query = poll.query_of(caller, (), ended=True, wanted=DOCUMENTS)
+        found = snapshot.take(query, caller)
+        assert runs[0].run_id not in found.views  # the registry had its document; it knows more of the others
+        complete = snapshot.take(poll.query_of(caller, (), ended=True), caller)
+        ours, theirs = poll.as_document(found, caller), poll.as_document(complete, caller)
+        for changing in (ours, theirs):
+            changing["at"] = 0
+            for run in changing["runs"]:
+                run["elapsedSeconds"] = 0
+        assert jsonline.encode(ours) == jsonline.encode(theirs)
+        assert [run["runCount"] for run in ours["runs"]].count(2) == 2
 
 
 def settled(folders: Iterable[object]) -> None:

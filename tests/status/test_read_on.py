@@ -18,8 +18,7 @@ from tmuxagents.registry import database, learn, lookup
 from tmuxagents.registry.database import Scope
 from tmuxagents.runs import directory, events, inspect, marks, writing
 from tmuxagents.runs.conclude import conclude
-from tmuxagents.status.show import Query
-from tmuxagents.status.snapshot import look
+from tmuxagents.status.snapshot import Query, take
 from tmuxagents.system import process
 
 if TYPE_CHECKING:
@@ -297,7 +296,7 @@ def test_whatever_lies_in_the_registry_the_answer_is_the_same(home: Home, live: 
     keep(home, live, text)
     told(live, events.assistant_text("two"))
     caller = lookup.Caller(home.environment, str(home.project))
-    (shown,) = look(caller, Query(Scope("all"))).shown
+    (shown,) = take(Query(Scope("all")), caller).rows
     whole = inspect.inspect(path(live)).document(0.0)
     assert {**shown.run, "elapsedSeconds": 0} == {**whole, "elapsedSeconds": 0}
 

@@ -112,7 +112,7 @@ def _ended(home: Home, count: int) -> None:
     """Write down a run that has ended."""
     meta = home.made[0].meta | {"runId": secrets.token_hex(8), "createdAt": 1.7e9 + count}
     meta["sessionId"] = meta["runId"]
-    path = writing.create(str(home.state / "runs"), meta, {directory.PROMPT: b"x"})
+    path = writing.create(str(home.state / "runs"), documents.plan_of(meta), {directory.PROMPT: b"x"})
     result = {
         "v": 1,
         "runId": meta["runId"],

@@ -88,7 +88,8 @@ def child_stdout(data: bytes) -> None:
                 inert(entry.plain().decode())
     how = endings.verdict(state, Exit(0), cause=None, lingered=False)
     assert how.status in ("completed", "failed")
-    json.loads(jsonline.encode(documents.result(META, state, how, ended_at=2.0, duration_s=1.0)))
+    plan = documents.plan_of(META)
+    json.loads(jsonline.encode(documents.result(plan, state, how, ended_at=2.0, duration_s=1.0)))
 
 
 def event_log(data: bytes) -> None:

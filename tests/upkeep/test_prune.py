@@ -42,7 +42,7 @@ def ended(home: Home, *, age: float, status: str = "completed", **changes: Any) 
     told(run, begun(), at=at - 5)
     state = lifecycle.RunState()
     state.started_at = at - 5
-    result = documents.result(run.meta, state, verdict, ended_at=at, duration_s=5)
+    result = documents.result(documents.plan_of(run.meta), state, verdict, ended_at=at, duration_s=5)
     writing.write_result(str(run.folder), result)
     return run
 

@@ -9,6 +9,7 @@ from typing import TYPE_CHECKING
 import pytest
 
 from tmuxagents.runs import events
+from tmuxagents.runs.documents import plan_of
 from tmuxagents.wrapper import recorder as recording
 from tmuxagents.wrapper.recorder import Recorder
 from tmuxagents.wrapper.terminal import Terminal
@@ -30,7 +31,7 @@ class Pane:
     def __init__(self, folder: Path) -> None:
         self._master, self._slave = pty.openpty()
         terminal = Terminal(self._slave)
-        self.recorder = Recorder(str(folder), {"runId": folder.name}, {}, terminal, width=80)
+        self.recorder = Recorder(str(folder), plan_of({"runId": folder.name}), {}, terminal, width=80)
         self.recorder.event(events.run_started({}))
         self._calls = 0
 

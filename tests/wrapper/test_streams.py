@@ -12,6 +12,7 @@ import pytest
 
 from tmuxagents.agents.pi.command import AGENT
 from tmuxagents.runs import events, logs
+from tmuxagents.runs.documents import plan_of
 from tmuxagents.wrapper.guards import Guards
 from tmuxagents.wrapper.recorder import Recorder
 from tmuxagents.wrapper.streams import EVERY_S, Streams
@@ -34,7 +35,7 @@ class Ear:
         err, self._other = os.pipe()
         for handle in (out, err):
             os.set_blocking(handle, False)
-        self.recorder = Recorder(str(folder), {"runId": folder.name}, {}, Terminal(), width=80)
+        self.recorder = Recorder(str(folder), plan_of({"runId": folder.name}), {}, Terminal(), width=80)
         self.recorder.event(events.run_started({}))
         self.streams = Streams(
             (out, err),

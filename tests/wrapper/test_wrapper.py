@@ -332,13 +332,13 @@ def test_snapshots_are_not_logged(home: Home) -> None:
 # --- what it costs ---
 
 MODULES = {
-    "": "agents errors launch records runs settings system text wrapper",
+    "": "agents cpython errors launch records runs settings system text wrapper",
     "agents": "base environment pi raw",
     "agents.pi": "command long_lines reader",
     "launch": "handover",
     "runs": "directory documents endings events leftovers lifecycle logs marks narration slots writing",
     "settings": "keys load rules",
-    "system": "bare identity places process process_table watcher_lock",
+    "system": "identity places process process_table watcher_lock",
     "text": "jsonline listing safe",
     "wrapper": "child claim guards recorder result run signals streams terminal waits watch",
 }
@@ -362,7 +362,7 @@ def test_a_wrapper_imports_this_and_no_more() -> None:
         "threading",
         "socket",
         "tempfile",
-        *("contextlib", "signal", "enum", "collections", "functools"),  # system/bare
+        *("contextlib", "signal", "enum", "collections", "functools"),  # cpython
     }
     assert (
         not (dear | {"click", "libtmux", "yaml", "watchdog", "sqlite3", "inspect", "argparse", "datetime"})

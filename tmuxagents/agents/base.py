@@ -10,6 +10,7 @@ if TYPE_CHECKING:
     from collections.abc import Callable, Mapping, Sequence
     from typing import Any, Protocol
 
+    from tmuxagents.records import Plan
     from tmuxagents.runs.events import Event
 
     class Reader(Protocol):
@@ -47,7 +48,7 @@ if TYPE_CHECKING:
         def folder_variable(self) -> str:
             """The variable that tells the bridge where its run is."""
 
-        def arguments(self, meta: Mapping[str, Any], run_dir: str) -> list[str]:
+        def arguments(self, plan: Plan, run_dir: str) -> list[str]:
             """Return what stands behind the program on its command line."""
 
         def reader(self, sent: Callable[[int], Event | None]) -> LiveReader:
@@ -98,10 +99,10 @@ if TYPE_CHECKING:
         def key_variables(self, key: str, provider: str | None) -> Mapping[str, str]:
             """Return the variables that give it an API key; one alone where the provider is not known."""
 
-        def arguments(self, meta: Mapping[str, Any], run_dir: str) -> Sequence[str]:
+        def arguments(self, plan: Plan, run_dir: str) -> Sequence[str]:
             """Return what stands behind the program on its command line: no text of the task."""
 
-        def environment(self, agent_dir: str, meta: Mapping[str, Any]) -> Mapping[str, str]:
+        def environment(self, agent_dir: str, plan: Plan | None) -> Mapping[str, str]:
             """Return the variables that this brand needs besides those of every child."""
 
         def questions(self) -> Questions:

@@ -138,7 +138,7 @@ def _ask(agent: Agent, words: list[str], environment: Mapping[str, str], agent_d
 
     about = agent.questions()
     mark = f"question-{identity.secret()}"
-    own = {**agent.environment(agent_dir, {}), **about.QUIET}
+    own = {**agent.environment(agent_dir, None), **about.QUIET}
     surroundings = environments.of_child(environment, run_id=mark, agent=own)
     since = process.myself().start_time
 

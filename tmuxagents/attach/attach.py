@@ -18,7 +18,7 @@ from tmuxagents.registry import lookup
 from tmuxagents.runs import output
 from tmuxagents.runs.inspect import inspect
 from tmuxagents.status import poll
-from tmuxagents.status.snapshot import look
+from tmuxagents.status.snapshot import take
 from tmuxagents.text import safe
 from tmuxagents.tmux import place
 
@@ -110,8 +110,8 @@ def _client(server: tmux.Tmux, environment: Mapping[str, str]) -> tmux.Client | 
 
 def live_runs(caller: Caller) -> Snapshot:
     """Return the live runs of the caller's scope; raise where there is none."""
-    found = look(caller, poll.asked_by(caller, ()))
-    if found.shown:
+    found = take(poll.query_of(caller, ()), caller)
+    if found.rows:
         return found
     if found.elsewhere:
         message = f"No run is live here, but {found.elsewhere} elsewhere."
@@ -122,8 +122,8 @@ def live_runs(caller: Caller) -> Snapshot:
 
 def ambiguous(found: Snapshot) -> NoSuchRun:
     """Return the error for who does not say which of several runs is meant, and cannot be asked."""
-    ids = [str(shown.run["runId"]) for shown in found.shown]
-    hint = f"name one: tmuxagents attach {found.shown[0].short}"
+    ids = [str(shown.run["runId"]) for shown in found.rows]
+    hint = f"name one: tmuxagents attach {found.rows[0].short}"
     return NoSuchRun(f"{len(ids)} runs are live here.", kind="ambiguous-run", hint=hint, candidates=ids)
 
 

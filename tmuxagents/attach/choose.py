@@ -91,7 +91,7 @@ def _order(caller: Caller) -> list[rules.Key]:
         if not order:
             raise
         return order
-    rows = [found.rows[run_id] for run_id in found.active]
+    rows = [found.registry_rows[run_id] for run_id in found.active]
     ranks = (rules.WORKING, rules.WAITING)
     working = ((ranks[bool(row.needs_input)], row.created_at, row.run_id) for row in rows)
     return [*_failed(caller), *working]
@@ -99,7 +99,7 @@ def _order(caller: Caller) -> list[rules.Key]:
 
 def _failed(caller: Caller) -> list[rules.Key]:
     """Return those that have failed, to be asked for after a look: that has found out who has by now."""
-    scope = poll.asked_by(caller, ()).scope
+    scope = poll.query_of(caller, ()).scope
     newest, _ = lookup.with_registry(caller, lambda book: book.rows(scope, limit=_NEWEST))
     return [(rules.FAILED, row.created_at, row.run_id) for row in newest if row.status == FAILED]
 
@@ -109,7 +109,7 @@ def _shown(caller: Caller, viewer: Viewer, order: Sequence[rules.Key]) -> rules.
     run_id = viewer.seat.run_id if viewer.seat else None
     if run_id is None:
         return None
-    plan = directory.read_meta(f"{caller.runs}/{run_id}")
-    created = plan.get("createdAt") if plan else None
-    other = (rules.WORKING, created, run_id) if isinstance(created, (int, float)) else None
+    plan = directory.read_plan(f"{caller.runs}/{run_id}")
+    created = plan.created_at if plan else None
+    other = (rules.WORKING, created, run_id) if created is not None else None
     return next((key for key in order if key[-1] == run_id), other)

@@ -16,10 +16,8 @@ from tmuxagents.registry import lookup
 from tmuxagents.registry.database import Scope
 from tmuxagents.runs import words
 from tmuxagents.status import poll
-from tmuxagents.status.show import DOCUMENTS, Query, show
-from tmuxagents.status.snapshot import look_in
+from tmuxagents.status.snapshot import DOCUMENTS, Query, SnapshotBuilder, ensure_watcher
 from tmuxagents.status.wait import Waiting
-from tmuxagents.system import watcher_lock
 from tmuxagents.text import safe
 from tmuxagents.tools import answers
 
@@ -161,8 +159,7 @@ class Companion:
         self._memory = memory
         self._since = since
         self._tell = tell
-        self._asked = poll.background(caller)
-        self._asked.wanted = DOCUMENTS
+        self._query = poll.background(caller, DOCUMENTS)
         self._status: str | None = None
         self._gone: list[str] = []
         self._waited_for: set[str] = set()
@@ -192,12 +189,10 @@ class Companion:
 
     def _look(self, *, nudged: bool) -> Snapshot:
         """Look once, and tell what is new; who was asked by the parent has an answer in any case."""
-        found, _ = lookup.with_registry(self._caller, self._ask)
-        if found.leaves_work():
-            watcher_lock.ensure(self._caller.home)
+        found = ensure_watcher(*lookup.with_registry(self._caller, self._ask), self._caller)
         total = found.counts["total"]
         status = words.status_line(found.counts, found.waiting) if total or self._memory.runs else None
-        lines = [self._memory.tell(shown.run) for shown in reversed(found.shown)]
+        lines = [self._memory.tell(shown.run) for shown in reversed(found.rows)]
         lines += map(self._memory.lose, self._gone)
         if not lines and (nudged or status != self._status):
             lines = [{"run": None, "update": None, "notice": None}]
@@ -206,23 +201,19 @@ class Companion:
             self._tell({"v": 1, "status": status, "counts": found.counts, **line})
         return found
 
-    def _ask(self, book: Registry) -> Snapshot:
-        found = look_in(book, self._caller, self._asked)
-        rows = {row.run_id: row for row in book.rows(self._asked.scope, limit=_NEWEST)}
+    def _ask(self, registry: Registry) -> Snapshot:
+        builder = SnapshotBuilder(registry, self._query, self._caller)
+        found = builder.snapshot
+        rows = {row.run_id: row for row in registry.rows(self._query.scope, limit=_NEWEST)}
         recent = [row.run_id for row in rows.values() if row.created_at >= self._since]
         candidates = dict.fromkeys((*self._memory.open, *found.active, *recent))
-        there = {
-            run_id
-            for run_id in candidates
-            if found.see(self._caller, run_id, rows.get(run_id) or book.row(run_id))
-        }
+        there = [one for one in candidates if builder.sees(one, rows.get(one) or registry.row(one))]
         self._gone = [run_id for run_id in candidates if run_id not in there]
         news = [run_id for run_id in there if self._is_news(found, run_id)]
-        show(found, self._caller, book, news, known_rows=rows.values())
-        return found
+        return builder.show(news, rows.values())
 
     def _is_news(self, found: Snapshot, run_id: str) -> bool:
-        row = found.rows[run_id]
+        row = found.registry_rows[run_id]
         return self._memory.is_news(run_id, row.status, settled=row.settled)
 
 
@@ -241,7 +232,7 @@ def _round(found: Snapshot) -> float:
     """Return when to look again, whatever happens."""
     if not found.active:
         return math.inf
-    rows = [found.rows[run_id] for run_id in found.active]
+    rows = [found.registry_rows[run_id] for run_id in found.active]
     unsteady = any(row.status == records.QUEUED or row.settled or row.needs_input for row in rows)
     return ROUND_S if unsteady else LONG_ROUND_S
 

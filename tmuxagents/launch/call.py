@@ -44,7 +44,7 @@ class Task:
         self.number = number
         self.prepared = prepared
         self.doom = doom
-        self.run_id: str = prepared.meta["runId"]
+        self.run_id: str = prepared.plan.run_id
         self.run_dir = f"{runs}/{self.run_id}"
         self.ended = False
         self.arrival: Arrival | None = None  # until its wrapper has answered
@@ -66,7 +66,7 @@ class Task:
         request = self.prepared.request
         if request.name is None or error.faults[0].field != "name" or os.path.isdir(self.run_dir):
             return False
-        request.name = self.prepared.meta["name"] = None
+        self.prepared = self.prepared.unnamed()
         return True
 
 

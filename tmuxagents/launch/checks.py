@@ -9,6 +9,7 @@ from __future__ import annotations
 
 import os
 import time
+from dataclasses import replace
 
 from tmuxagents import tmux
 from tmuxagents.errors import BadRequest, NoSuchRun, Unusable
@@ -130,17 +131,16 @@ def refuse_namesake(book: Registry, caller: Caller, request: LaunchRequest) -> N
         raise _taken(request)
 
 
-def keep_name(caller: Caller, request: LaunchRequest, name: object) -> list[str]:
+def keep_name(caller: Caller, request: LaunchRequest, name: str | None) -> tuple[LaunchRequest, list[str]]:
     """Let a run have the name of the one that it follows, unless a live run has it; return a warning then."""
-    if request.name is not None or not isinstance(name, str):
-        return []
-    request.name = name
+    if request.name is not None or name is None:
+        return request, []
+    named = replace(request, name=name)
     try:
-        lookup.with_registry(caller, lambda book: refuse_namesake(book, caller, request))
+        lookup.with_registry(caller, lambda book: refuse_namesake(book, caller, named))
     except BadRequest:
-        request.name = None
-        return [f"another live run has the name {name} by now: this one has none"]
-    return []
+        return request, [f"another live run has the name {name} by now: this one has none"]
+    return named, []
 
 
 def claim_name(caller: Caller, request: LaunchRequest, made: Row) -> None:

@@ -8,19 +8,15 @@ Pure.
 from __future__ import annotations
 
 from tmuxagents.agents.models import Resolved
+from tmuxagents.records import SetUp
 
 TYPE_CHECKING = False
 if TYPE_CHECKING:
     from collections.abc import Iterable, Mapping
-    from typing import Any
 
     from tmuxagents.presets.preset import Preset
+    from tmuxagents.records import Plan
 
-# Of a plan: what a preset or profile has decided.
-_SET_UP = (
-    *("preset", "presetKind", "presetSource", "presetPath", "presetHash", "presetHides", "tools"),
-    *("systemPrompt", "systemPromptPath", "appendSystemPromptPath", "profile", "nesting"),
-)
 _TICK_S = 0.001  # the precision of moments in a plan
 _SHORT = 8
 
@@ -32,12 +28,12 @@ AS_BEFORE = "as that run did"
 class Continued:
     """The session that a run continues, and what it takes over from it.
 
-    `keys` go into its plan, `texts` into its directory. `transcript` is what was said before, where that is
-    replayed in the prompt. Without `model` the call, a preset or a setting names one. `profile` is read anew,
-    for its key alone, which is in no file of a run.
+    `set_up` goes into its plan, `texts` into its directory. `transcript` is what was said before, if the
+    prompt replays it. Without `model` the call, a preset or a setting names one. `profile` is read anew, for
+    its key alone, which is in no file of a run.
     """
 
-    __slots__ = ("created_at", "keys", "model", "profile", "run_id", "session_id", "texts", "transcript")
+    __slots__ = ("created_at", "model", "profile", "run_id", "session_id", "set_up", "texts", "transcript")
 
     def __init__(  # noqa: PLR0913  (one field a thing that is taken over)
         self,
@@ -46,7 +42,7 @@ class Continued:
         *,
         created_at: float = 0.0,
         transcript: str | None = None,
-        keys: Mapping[str, Any] | None = None,
+        set_up: SetUp | None = None,
         texts: Mapping[str, bytes] | None = None,
         model: Resolved | None = None,
         profile: Preset | None = None,
@@ -55,40 +51,31 @@ class Continued:
         self.run_id = run_id  # the session's latest
         self.created_at = created_at
         self.transcript = transcript
-        self.keys = keys or {}
+        self.set_up = set_up
         self.texts = texts or {}
         self.model = model
         self.profile = profile
-
-    def plan(self) -> dict[str, Any]:
-        """Return the keys of a plan that it decides."""
-        replayed = {} if self.transcript is None else {"replayed": len(self.transcript)}
-        return {**self.keys, "sessionId": self.session_id, "resumes": self.run_id, **replayed}
 
     def moment(self, now: float) -> float:
         """Return when the new run was created: after the one it continues, whatever the clock says."""
         return max(now, self.created_at + _TICK_S)
 
 
-def set_up(meta: Mapping[str, Any]) -> dict[str, Any]:
+def set_up(plan: Plan) -> SetUp:
     """Return what a preset or profile has decided of a plan."""
-    return {key: meta[key] for key in _SET_UP if key in meta}
+    return SetUp(**{name: getattr(plan, name) for name in SetUp.__slots__})
 
 
-def preset(meta: Mapping[str, Any]) -> str | None:
+def preset(plan: Plan) -> str | None:
     """Return the preset of a run by the name that means the same file today."""
-    name, source = meta.get("preset"), meta.get("presetSource")
-    if not isinstance(name, str):
-        return None
-    return f"{source}:{name}" if isinstance(source, str) else name
+    return f"{plan.preset_source}:{plan.preset}" if plan.preset and plan.preset_source else plan.preset
 
 
-def model(meta: Mapping[str, Any], used: str | None) -> Resolved | None:
+def model(plan: Plan, used: str | None) -> Resolved | None:
     """Return the model of a session as its latest plan has it, else the one that its child said it used."""
-    planned = meta.get("resolvedModel")
-    if isinstance(planned, str) and planned:
-        requested, source = meta.get("requestedModel"), meta.get("modelSource")
-        return Resolved(str(requested or planned), planned, str(source) if source else None)
+    planned = plan.resolved_model
+    if planned:
+        return Resolved(plan.requested_model or planned, planned, plan.model_source or None)
     return Resolved(None, used) if used else None
 
 

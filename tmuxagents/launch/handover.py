@@ -14,7 +14,7 @@ import resource
 import select
 import time
 
-from tmuxagents.system.bare import ignoring
+from tmuxagents.cpython import ignoring
 from tmuxagents.text import jsonline
 
 TYPE_CHECKING = False

@@ -10,12 +10,15 @@ import contextlib
 import os
 import sys
 import time
+from dataclasses import replace
 
 from tmuxagents import records, tmux
 from tmuxagents.errors import BadRequest, TmuxAgentsError
-from tmuxagents.launch import checks, handover, nesting, plan
+from tmuxagents.launch import checks, handover, nesting
+from tmuxagents.launch import plan as plans
 from tmuxagents.launch.arrival import Arrival, give_up
-from tmuxagents.launch.prepare import Prepared, Preparing
+from tmuxagents.launch.plan import Target
+from tmuxagents.launch.prepare import Prepared, Preparing, Surroundings
 from tmuxagents.registry import learn, lookup
 from tmuxagents.runs import directory, writing
 from tmuxagents.runs.conclude import NEVER_OPENED, conclude
@@ -26,11 +29,11 @@ from tmuxagents.tmux import place
 TYPE_CHECKING = False
 if TYPE_CHECKING:
     from collections.abc import Callable, Iterator, Mapping
-    from typing import Any
 
     from tmuxagents.launch.arrival import Launched
     from tmuxagents.launch.nesting import Leave
-    from tmuxagents.launch.plan import LaunchRequest
+    from tmuxagents.launch.plan import InCall, LaunchRequest
+    from tmuxagents.records import Plan
     from tmuxagents.registry.database import Registry
     from tmuxagents.registry.lookup import Caller
     from tmuxagents.runs.endings import Cause
@@ -75,13 +78,12 @@ class Launcher:
             self._leave = nesting.check(self.environment, self.caller.runs)
             checks.check_machine(self.caller, self.place, self.environment, self.settings)
 
-    def prepare(self, request: LaunchRequest, **call: Any) -> Prepared:
-        """Return what a run is going to be, or refuse it. `call`: what its call decides of its plan."""
+    def prepare(self, request: LaunchRequest, call: InCall | None = None) -> Prepared:
+        """Return what a run is going to be, or refuse it. `call`: its place in a call of several."""
         with self.explaining():
-            plan.check(request)
+            plans.check(request)
             checks.check_cwd(request.cwd)
-            prepared = self.preparing.prepare(request)
-            self._complete(prepared, call)
+            prepared = self.preparing.prepare(request, self._surroundings(request, call))
             if request.name is not None:
                 lookup.with_registry(
                     self.caller, lambda book: checks.refuse_namesake(book, self.caller, request)
@@ -98,23 +100,13 @@ class Launcher:
             refusal.warnings = [*self.warnings, *left_out]
             raise
 
-    def sketch(self, request: LaunchRequest, **call: Any) -> Prepared:
+    def sketch(self, request: LaunchRequest, call: InCall) -> Prepared:
         """Return a run that is to end before it begins: nothing of its preset or model is in its plan."""
         if request.timeout is None:
-            request.timeout = self.settings.numbers["timeout"]
-        meta = plan.plan_launch(request, run_id=os.urandom(8).hex(), now=time.time())
-        texts = {directory.PROMPT: plan.prompt_bytes(request.task)}
-        prepared = Prepared(request, meta, texts, variables={}, warnings=())
-        self._complete(prepared, call)
-        return prepared
-
-    def _complete(self, prepared: Prepared, call: Mapping[str, Any]) -> None:
-        """Put into a plan what its call, its session and its window decide."""
-        before = prepared.request.continues
-        own = {} if before is None else {"sessionId": before.session_id}  # whatever its call is
-        prepared.meta |= {**call, **own, "tmux": self._where(prepared.request)}
-        run_id, wanted = prepared.meta["runId"], nesting.depth_of(prepared.meta)
-        prepared.meta |= nesting.plan_keys(run_id, wanted, self._leave)
+            request = replace(request, timeout=self.settings.numbers["timeout"])
+        texts = {directory.PROMPT: plans.prompt_bytes(request.task)}
+        plan = self._surroundings(request, call).plan(request)
+        return Prepared(request, plan, texts, variables={}, warnings=())
 
     def start(self, prepared: Prepared) -> Launched:
         """Make the run, open its window and have its wrapper take it; where that fails, it is raised."""
@@ -125,7 +117,7 @@ class Launcher:
         request = prepared.request
         checks.check_cwd(request.cwd)  # again: the tasks before this one may have taken their time
         there = _standing(request.cwd)
-        run_dir = f"{self.caller.runs}/{prepared.meta['runId']}"
+        run_dir = f"{self.caller.runs}/{prepared.plan.run_id}"
         ours: handover.Launcher | None = None
         try:
             self._make(prepared)
@@ -150,21 +142,20 @@ class Launcher:
 
     def _make(self, prepared: Prepared) -> str:
         before = prepared.request.continues
-        now = {"createdAt": round(before.moment(time.time()) if before else time.time(), 3)}
-        run_dir = writing.create(self.caller.runs, prepared.meta | now, prepared.texts)
-        watcher_lock.ensure(
-            self.caller.home, self.environment
-        )  # should we die now, somebody says how it ended
+        now = round(before.moment(time.time()) if before else time.time(), 3)
+        plan = prepared.plan.changed(created_at=now)  # a call may have prepared it long ago
+        run_dir = writing.create(self.caller.runs, plan, prepared.texts)
+        watcher_lock.ensure(self.caller.home, self.environment)  # concludes the run if we die now
         return run_dir
 
-    def _where(self, request: LaunchRequest) -> dict[str, Any]:
-        """Return what the plan says of tmux: server, wanted session, the server it was launched from."""
-        from_server = self._inside.server if self._inside else None
-        return {
-            "socket": self.place.socket,
-            "session": None if self._current_pane() else place.session_names(request.project)[0],
-            "launcher": learn.key_of(from_server) if from_server else None,
-        }
+    def _surroundings(self, request: LaunchRequest, call: InCall | None) -> Surroundings:
+        """Return what decides of a plan besides its request."""
+        target = Target(
+            socket=self.place.socket,
+            session=None if self._current_pane() else place.session_names(request.project)[0],
+            launcher=learn.key_of(self._inside.server) if self._inside else None,
+        )
+        return Surroundings(call, target, self._leave)
 
     def _current_pane(self) -> str | None:
         """Return the caller's pane if windows are to go to its session, and it is on the chosen server."""
@@ -209,7 +200,7 @@ class Launcher:
         server = tmux.Tmux(self.place.socket, umask=self.umask)
         waits = prepared.request.after or not checks.has_room(self.caller, self.settings)
         state = records.QUEUED if waits else records.RUNNING
-        order = _order(run_dir, prepared.meta, state)
+        order = _order(run_dir, prepared.plan, state)
         opened = server.windows.open(order, self._home(prepared.request))
         ours.hand_over(
             handover.Handed(
@@ -240,8 +231,8 @@ def _standing(folder: str) -> list[int]:
     return [there.st_dev, there.st_ino]
 
 
-def _order(run_dir: str, meta: Mapping[str, Any], state: str) -> tmux.Order:
+def _order(run_dir: str, plan: Plan, state: str) -> tmux.Order:
     run_id = os.path.basename(run_dir)
-    name = place.safe_name(meta["name"] or meta["preset"] or "", run_id[:8])
+    name = place.safe_name(plan.name or plan.preset or "", run_id[:8])
     argv = [sys.executable, "-I", "-S", _BOOT, run_dir]
-    return tmux.Order(run_id, name=name, argv=argv, state=state, folder=meta["project"])
+    return tmux.Order(run_id, name=name, argv=argv, state=state, folder=plan.project or "/")

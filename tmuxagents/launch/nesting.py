@@ -13,13 +13,13 @@ from tmuxagents import records
 from tmuxagents.errors import BadRequest
 from tmuxagents.records import is_run_id
 from tmuxagents.runs import directory, writing
-from tmuxagents.runs.events import is_figure
 from tmuxagents.system import process
 
 TYPE_CHECKING = False
 if TYPE_CHECKING:
     from collections.abc import Mapping
-    from typing import Any
+
+    from tmuxagents.records import Plan, SetUp
 
 CHILD, RUN = "PI_SUBAGENTS_CHILD", "TMUXAGENTS_RUN"
 DEPTH, ROOT = "TMUXAGENTS_NESTING", "TMUXAGENTS_ROOT"
@@ -42,40 +42,37 @@ def is_child(environment: Mapping[str, str]) -> bool:
     return environment.get(CHILD) == "1"
 
 
-def depth_of(plan: Mapping[str, Any]) -> int:
+def depth_of(set_up: SetUp) -> int:
     """Return how many levels of children a run may have below it, by its plan."""
-    depth = plan.get("nesting")
-    return depth if type(depth) is int and 0 <= depth <= MOST_LEVELS else 0
+    depth = set_up.nesting
+    return depth if depth is not None and 0 <= depth <= MOST_LEVELS else 0
 
 
-def root_of(plan: Mapping[str, Any]) -> str | None:
-    """Return the run that a run descends from, itself if it is the top; None where none has children."""
-    root = plan.get("root")
-    return root if isinstance(root, str) and root else None
-
-
-def leave(environment: Mapping[str, str], plan: Mapping[str, Any]) -> Leave | None:
+def leave(environment: Mapping[str, str], plan: Plan) -> Leave | None:
     """Return what a child passes on, by its environment and the plan of its run; None if it may not."""
     said = environment.get(DEPTH, "")
     depth = min(int(said), depth_of(plan)) if said.isascii() and said.isdigit() and len(said) == 1 else 0
-    root = root_of(plan)
-    return Leave(root, depth - 1) if depth >= 1 and root is not None else None
+    return Leave(plan.root, depth - 1) if depth >= 1 and plan.root else None
 
 
-def plan_keys(run_id: str, wanted: int, given: Leave | None) -> dict[str, Any]:
-    """Return what a plan says of it. `wanted`: by the run's own preset; `given`: by the child that asks."""
+def bounded(run_id: str, set_up: SetUp, given: Leave | None) -> tuple[SetUp, str | None]:
+    """Return the set-up with the levels of children that are left, and the run's root.
+
+    The set-up says what the run's own preset wants, `given` what the child that launches may pass on.
+    """
+    wanted = depth_of(set_up)
     if given is not None:
-        return {"nesting": min(wanted, given.depth) if wanted else given.depth, "root": given.root}
-    return {"nesting": wanted, "root": run_id} if wanted else {}
+        return set_up.changed(nesting=min(wanted, given.depth) if wanted else given.depth), given.root
+    return set_up, run_id if wanted else None
 
 
-def variables(plan: Mapping[str, Any], *, home: str, socket: str | None) -> dict[str, str]:
+def variables(plan: Plan, *, home: str, socket: str | None) -> dict[str, str]:
     """Return what a child's environment gets of it: where it may launch also the state directory and server.
 
     Its children are then counted where it is itself, and open beside it.
     """
-    root, depth = root_of(plan), depth_of(plan)
-    if root is None:
+    root, depth = plan.root, depth_of(plan)
+    if not root:
         return {}
     where = {"TMUXAGENTS_HOME": home, **({"TMUXAGENTS_SOCKET": socket} if socket else {})}
     return {DEPTH: str(depth), ROOT: root, **(where if depth else {})}
@@ -102,7 +99,7 @@ def refuse_crowd(run_dir: str) -> None:
 
     Who launches writes first and counts then: of several at once the last to count sees all.
     """
-    root = root_of(directory.read_meta(run_dir) or {})
+    root = _root_of(run_dir)
     runs, run_id = os.path.split(run_dir)
     if root not in (None, run_id) and _count(str(root), runs) > MOST_RUNS:
         writing.remove_unbegun(run_dir)
@@ -127,16 +124,23 @@ def _leave(environment: Mapping[str, str], runs: str) -> Leave | None:
 
     if not process.descends_from(wrapper.pid, wrapper.start_time):
         return None
-    return leave(environment, directory.read_meta(run_dir) or {})
+    plan = directory.read_plan(run_dir)
+    return leave(environment, plan) if plan else None
+
+
+def _root_of(run_dir: str) -> str | None:
+    """Return the run that a run descends from, itself if it is the top; None where none has children."""
+    plan = directory.read_plan(run_dir)
+    return plan.root or None if plan else None
 
 
 def _count(root: str, runs: str) -> int:
     """Return how many runs share a root, ended ones too. Those that are older than it are not read."""
-    begun = (directory.read_meta(f"{runs}/{root}") or {}).get("createdAt")
-    since = float(begun) - _DAY_S if begun is not None and is_figure(begun) else 0.0
+    top = directory.read_plan(f"{runs}/{root}")
+    since = top.created_at - _DAY_S if top and top.created_at is not None else 0.0
     with os.scandir(runs) as entries:
         young = [entry.path for entry in entries if is_run_id(entry.name) and _changed_at(entry) >= since]
-    return sum(root_of(directory.read_meta(path) or {}) == root for path in young)
+    return sum(_root_of(path) == root for path in young)
 
 
 def _changed_at(entry: os.DirEntry[str]) -> float:

@@ -7,16 +7,17 @@ Pure.
 
 from __future__ import annotations
 
+from dataclasses import dataclass
+
 from tmuxagents import records
 from tmuxagents.errors import BadRequest, Fault
 from tmuxagents.presets import fields
-from tmuxagents.records import BATCH
+from tmuxagents.records import BATCH, Plan, SetUp
 from tmuxagents.settings import rules
 
 TYPE_CHECKING = False
 if TYPE_CHECKING:
     from collections.abc import Iterator, Sequence
-    from typing import Any
 
     from tmuxagents.agents.models import Resolved
     from tmuxagents.launch.continued import Continued
@@ -24,6 +25,20 @@ if TYPE_CHECKING:
     from tmuxagents.runs.prompt import FileSpec
 
 _SHORTEST_ID = 4  # so much of the beginning of an id names its run
+NO_PRESET = SetUp(
+    preset=None,
+    preset_kind=None,
+    preset_source=None,
+    preset_path=None,
+    preset_hash=None,
+    preset_hides=None,
+    tools=[],
+    system_prompt=None,
+    system_prompt_path=None,
+    append_system_prompt_path=None,
+    nesting=None,
+    profile=None,
+)
 DEFAULT_AGENT = "pi"
 DEFAULT_TIMEOUT_S = 600.0
 ARTIFACTS = {
@@ -36,55 +51,47 @@ ARTIFACTS = {
 }
 
 
+@dataclass(frozen=True, slots=True, kw_only=True)
 class LaunchRequest:
-    """What somebody wants done. What is None is for the preset to say, or the settings."""
+    """A run that a caller asks for. What is None is for the preset to say, or the settings."""
 
-    __slots__ = (
-        *("after", "agent", "allow_outside", "continues", "cwd", "driver", "files", "keep_background"),
-        *("mode", "model", "reopens"),
-        *("name", "needs_model", "owner", "preset", "project", "task", "timeout"),
-    )
+    task: str
+    cwd: str
+    project: str
+    preset: str | None = None
+    agent: str | None = None
+    mode: str = "background"
+    model: str | None = None
+    name: str | None = None
+    owner: str | None = None
+    timeout: float | None = None
+    files: Sequence[FileSpec] = ()
+    after: Sequence[str] = ()  # run ids
+    allow_outside: bool = False  # files of other folders may go into the prompt
+    keep_background: bool = False
+    needs_model: bool = True  # else the child's own default will do
+    continues: Continued | None = None
+    driver: str | None = None
+    reopens: bool = False  # the child gets no prompt: a person is to go on with its session
 
-    def __init__(  # noqa: PLR0913  (one field an option)
-        self,
-        *,
-        task: str,
-        cwd: str,
-        project: str,
-        preset: str | None = None,
-        agent: str | None = None,
-        mode: str = "background",
-        model: str | None = None,
-        name: str | None = None,
-        owner: str | None = None,
-        timeout: float | None = None,
-        files: Sequence[FileSpec] = (),
-        after: Sequence[str] = (),
-        allow_outside: bool = False,
-        keep_background: bool = False,
-        needs_model: bool = True,
-        continues: Continued | None = None,
-        driver: str | None = None,
-        reopens: bool = False,
-    ) -> None:
-        self.task = task
-        self.cwd = cwd
-        self.project = project
-        self.preset = preset
-        self.agent = agent
-        self.mode = mode
-        self.model = model
-        self.name = name
-        self.owner = owner
-        self.timeout = timeout
-        self.files = list(files)
-        self.after = list(after)  # run ids
-        self.allow_outside = allow_outside  # files of other folders may go into the prompt
-        self.keep_background = keep_background
-        self.needs_model = needs_model  # else the child's own default will do
-        self.continues = continues
-        self.driver = driver
-        self.reopens = reopens  # the child gets no prompt: a person is to go on with its session
+
+@dataclass(frozen=True, slots=True)
+class InCall:
+    """A run's id and its place in its call, which has the id of its first run."""
+
+    run_id: str
+    call_id: str
+    number: int = 0
+    task_name: str | None = None  # of a task of delegate_to_subagents
+
+
+@dataclass(frozen=True, slots=True)
+class Target:
+    """Where the window of a run is to open; `launcher`: the tmux server that it is launched from."""
+
+    socket: str | None
+    session: str | None
+    launcher: str | None
 
 
 def check(request: LaunchRequest) -> None:
@@ -110,77 +117,64 @@ def _raise(faults: Sequence[tuple[Fault, str | None]]) -> None:
         raise BadRequest(first.message, kind=first.kind, hint=hint, faults=[fault for fault, _ in faults])
 
 
-def plan_launch(
+def plan_run(  # noqa: PLR0913  (whatever decides something of a run)
     request: LaunchRequest,
     *,
-    run_id: str,
+    call: InCall,
+    target: Target,
     now: float,
+    set_up: SetUp = NO_PRESET,
+    root: str | None = None,
     model: Resolved | None = None,
-    preset: Preset | None = None,
-) -> dict[str, Any]:
-    """Return the plan of a run (meta.json), or raise BadRequest."""
-    check(request)
-    check_preset(preset, request)
-    return {
-        "v": 1,
-        "runId": run_id,
-        "sessionId": run_id,
-        "callId": run_id,
-        "name": request.name,
-        "mode": request.mode,
-        "taskIndex": 0,
-        "step": None,
-        "agent": request.agent or DEFAULT_AGENT,
-        "driver": request.driver or BATCH,
-        "preset": None,
-        "presetKind": None,
-        "presetSource": None,
-        "presetPath": None,
-        "presetHash": None,
-        "presetHides": None,
-        "tools": [],
-        "systemPrompt": None,
-        "systemPromptPath": None,
-        "appendSystemPromptPath": None,
-        "requestedModel": model.requested if model else request.model,
-        "resolvedModel": model.resolved if model else request.model,
-        "modelSource": model.source if model else "call" if request.model else None,
-        "task": request.task,
-        "cwd": request.cwd,
-        "project": request.project,
-        "owner": request.owner,
-        "root": None,
-        "timeout": DEFAULT_TIMEOUT_S if request.timeout is None else request.timeout,
-        "files": [spec.document() for spec in request.files],
-        "after": request.after,
-        "resumes": None,
-        "sessionPath": ARTIFACTS["session"],
-        "artifacts": ARTIFACTS,
-        "createdAt": round(now, 3),
-        "tmux": {"socket": None, "session": None},
-        **{key: True for key, wished in _wishes(request).items() if wished},
-        **(_agent_fields(model) if model else {}),
-        **(fields.keys(preset) if preset else {}),
-        **(request.continues.plan() if request.continues else {}),
-    }
+) -> Plan:
+    """Return the plan of a run whose request was checked. `root`: see launch/nesting."""
+    before = request.continues
+    return Plan(
+        **set_up.fields(),
+        root=root,
+        run_id=call.run_id,
+        session_id=before.session_id if before else call.run_id,
+        call_id=call.call_id,
+        name=request.name,
+        mode=request.mode,
+        task_index=call.number,
+        step=None,
+        agent=request.agent or DEFAULT_AGENT,
+        driver=request.driver or BATCH,
+        requested_model=model.requested if model else request.model,
+        resolved_model=model.resolved if model else request.model,
+        model_source=model.source if model else "call" if request.model else None,
+        task=request.task,
+        cwd=request.cwd,
+        project=request.project,
+        owner=request.owner,
+        timeout=DEFAULT_TIMEOUT_S if request.timeout is None else request.timeout,
+        files=[spec.document() for spec in request.files],
+        after=list(request.after),
+        resumes=before.run_id if before else None,
+        session_path=ARTIFACTS["session"],
+        artifacts=ARTIFACTS,
+        created_at=round(before.moment(now) if before else now, 3),
+        tmux_socket=target.socket,
+        tmux_session=target.session,
+        tmux_launcher=target.launcher,
+        keep_background=request.keep_background,
+        allow_outside=request.allow_outside,
+        reopens=request.reopens,
+        replayed=None if before is None or before.transcript is None else len(before.transcript),
+        task_name=call.task_name,
+        agent_command=model.agent_command if model else None,
+        agent_version=model.agent_version if model else None,
+        initiator=model.initiator if model else None,
+        written=None,
+    )
 
 
-def _wishes(request: LaunchRequest) -> dict[str, bool]:
-    """Return what a plan holds besides the documented keys where it is wished."""
-    return {
-        "keepBackground": request.keep_background,
-        "allowOutside": request.allow_outside,
-        "reopens": request.reopens,
-    }
-
-
-def _agent_fields(model: Resolved) -> dict[str, Any]:
-    """Return what a wrapper needs not find out again, besides the documented keys."""
-    return {
-        "agentCommand": model.agent_command,
-        "agentVersion": model.agent_version,
-        "initiator": model.initiator,
-    }
+def set_up_of(request: LaunchRequest, preset: Preset | None) -> SetUp:
+    """Return how the child of a run is set up: as its session was, by its preset, or plainly."""
+    if request.continues is not None and request.continues.set_up is not None:
+        return request.continues.set_up
+    return fields.set_up(preset) if preset else NO_PRESET
 
 
 def prompt_files(preset: Preset | None) -> dict[str, bytes]:

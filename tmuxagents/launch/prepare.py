@@ -9,50 +9,92 @@ from __future__ import annotations
 
 import os
 import time
+from dataclasses import replace
 
 from tmuxagents import records
 from tmuxagents.agents import resolve
 from tmuxagents.errors import BadRequest
-from tmuxagents.launch import plan
+from tmuxagents.launch import nesting
+from tmuxagents.launch import plan as plans
 from tmuxagents.launch.faults import Faults
+from tmuxagents.launch.plan import InCall
 from tmuxagents.runs import directory, prompt
 
 TYPE_CHECKING = False
 if TYPE_CHECKING:
     from collections.abc import Mapping, Sequence
-    from typing import Any
 
     from tmuxagents.agents.models import Resolved
     from tmuxagents.launch.launch import Launcher
-    from tmuxagents.launch.plan import LaunchRequest
+    from tmuxagents.launch.nesting import Leave
+    from tmuxagents.launch.plan import LaunchRequest, Target
     from tmuxagents.presets.preset import Preset
     from tmuxagents.presets.survey import Chooser
+    from tmuxagents.records import Plan
     from tmuxagents.registry.lookup import Caller
     from tmuxagents.settings.keys import Settings
 
 
 class Prepared:
-    """A run that is decided and not made: what was asked for, its plan, the texts of its directory.
+    """A run that is decided and not made: its request, its plan, the texts of its directory.
 
     `variables`: what the child's environment gets besides, and no file may hold.
     """
 
-    __slots__ = ("meta", "request", "texts", "variables", "warnings")
+    __slots__ = ("plan", "request", "texts", "variables", "warnings")
 
     def __init__(
         self,
         request: LaunchRequest,
-        meta: dict[str, Any],
+        plan: Plan,
         texts: Mapping[str, bytes],
         *,
         variables: Mapping[str, str],
         warnings: Sequence[str],
     ) -> None:
         self.request = request
-        self.meta = meta
+        self.plan = plan
         self.texts = texts
         self.variables = variables
         self.warnings = list(dict.fromkeys(warnings))
+
+    def unnamed(self) -> Prepared:
+        """Return the same run without its name."""
+        request, unnamed = replace(self.request, name=None), self.plan.changed(name=None)
+        return Prepared(request, unnamed, self.texts, variables=self.variables, warnings=self.warnings)
+
+
+class Surroundings:
+    """What decides of a plan besides its request: its call, its window, the child that launches it."""
+
+    __slots__ = ("call", "leave", "target")
+
+    def __init__(self, call: InCall | None, target: Target, leave: Leave | None) -> None:
+        self.call = call or new_call()
+        self.target = target
+        self.leave = leave
+
+    def plan(
+        self, request: LaunchRequest, *, model: Resolved | None = None, preset: Preset | None = None
+    ) -> Plan:
+        """Return the plan of a run."""
+        set_up = plans.set_up_of(request, preset)
+        set_up, root = nesting.bounded(self.call.run_id, set_up, self.leave)
+        return plans.plan_run(
+            request,
+            call=self.call,
+            target=self.target,
+            now=time.time(),
+            set_up=set_up,
+            root=root,
+            model=model,
+        )
+
+
+def new_call() -> InCall:
+    """Return the place of the first run of a call, or its only one."""
+    run_id = os.urandom(8).hex()
+    return InCall(run_id, run_id)
 
 
 class Preparing:
@@ -72,17 +114,16 @@ class Preparing:
         self._project_presets = project_presets
         self._chooser: Chooser | None = None
 
-    def prepare(self, request: LaunchRequest) -> Prepared:
+    def prepare(self, request: LaunchRequest, around: Surroundings) -> Prepared:
         """Return what a run is going to be, or refuse it."""
         preset = None if request.preset is None else self.chooser().choose(request.preset, cwd=request.cwd)
-        plan.check_preset(preset, request)
-        self._fill_in(request, preset)
+        plans.check_preset(preset, request)
+        request = self._filled_in(request, preset)
         model = self._model(request, preset)
         if request.driver == records.LIVE:
-            _check_live(request.agent or plan.DEFAULT_AGENT)
-        run_id = os.urandom(8).hex()
-        meta = plan.plan_launch(request, run_id=run_id, now=time.time(), model=model, preset=preset)
-        variables, warnings = _keys(_keyed(request, preset), meta)
+            _check_live(request.agent or plans.DEFAULT_AGENT)
+        plan = around.plan(request, model=model, preset=preset)
+        variables, warnings = _keys(_keyed(request, preset), plan)
         blocks = _file_blocks(request)
         warnings = [
             *(preset.warnings if preset else []),
@@ -90,10 +131,10 @@ class Preparing:
             *warnings,
             *prompt.left_out(blocks),
         ]
-        texts = {directory.PROMPT: _prompt(request, blocks), **plan.prompt_files(preset)}
+        texts = {directory.PROMPT: _prompt(request, blocks), **plans.prompt_files(preset)}
         if request.continues is not None:
             texts |= request.continues.texts
-        return Prepared(request, meta, texts, variables=variables, warnings=warnings)
+        return Prepared(request, plan, texts, variables=variables, warnings=warnings)
 
     def _model(self, request: LaunchRequest, preset: Preset | None) -> Resolved:
         """Return the model of a run; that of the session it continues, unless the call names another."""
@@ -102,7 +143,7 @@ class Preparing:
         keyed = _keyed(request, preset)
         model = resolve.resolve(
             kept.resolved if kept else request.model,
-            request.agent or plan.DEFAULT_AGENT,
+            request.agent or plans.DEFAULT_AGENT,
             self._environment,
             self._settings,
             preset_model=preset.model if preset else None,
@@ -132,18 +173,23 @@ class Preparing:
         """Return what had to be left out of the presets, if any were read."""
         return self._chooser.survey.warnings if self._chooser else []
 
-    def _fill_in(self, request: LaunchRequest, preset: Preset | None) -> None:
-        """Let the preset say what the request leaves open, and the settings the rest."""
+    def _filled_in(self, request: LaunchRequest, preset: Preset | None) -> LaunchRequest:
+        """Return a request in which the preset says what it left open, and the settings the rest."""
         settings = self._settings
-        request.agent = request.agent or (preset and preset.agent) or settings.default_agent
-        request.driver = request.driver or (preset and preset.driver) or settings.driver
-        if request.timeout is None:
-            named = preset.timeout if preset else None
-            request.timeout = settings.numbers["timeout"] if named is None else named
-        if request.continues is not None and preset is None:
-            return  # the session says what is spared, and not the settings of today
-        spared = preset.keep_background if preset else None
-        request.keep_background |= settings.keep_background if spared is None else spared
+        timeout, spared = request.timeout, request.keep_background
+        if timeout is None:
+            timeout = preset.timeout if preset else None
+        # What a session spares is what it says, and not the settings of today.
+        if request.continues is None or preset is not None:
+            named = preset.keep_background if preset else None
+            spared |= settings.keep_background if named is None else named
+        return replace(
+            request,
+            agent=request.agent or (preset and preset.agent) or settings.default_agent,
+            driver=request.driver or (preset and preset.driver) or settings.driver,
+            timeout=settings.numbers["timeout"] if timeout is None else timeout,
+            keep_background=spared,
+        )
 
 
 def _check_live(agent: str) -> None:
@@ -161,13 +207,13 @@ def _keyed(request: LaunchRequest, preset: Preset | None) -> Preset | None:
     return preset or (request.continues.profile if request.continues else None)
 
 
-def _keys(preset: Preset | None, meta: Mapping[str, Any]) -> tuple[Mapping[str, str], list[str]]:
+def _keys(preset: Preset | None, plan: Plan) -> tuple[Mapping[str, str], list[str]]:
     """Return the variables of a profile's key, and what is to be warned of."""
     if preset is None or preset.api_key is None:
         return {}, []
     from tmuxagents.presets.survey import key_variables  # noqa: PLC0415  (as above)
 
-    return key_variables(preset, meta)
+    return key_variables(preset, plan)
 
 
 def _file_blocks(request: LaunchRequest) -> list[str]:
@@ -184,7 +230,7 @@ def _prompt(request: LaunchRequest, blocks: Sequence[str]) -> bytes:
     if request.reopens:
         return b""
     transcript = request.continues.transcript if request.continues else None
-    return plan.prompt_bytes(prompt.compose(request.task, blocks=blocks, transcript=transcript))
+    return plans.prompt_bytes(prompt.compose(request.task, blocks=blocks, transcript=transcript))
 
 
 class Batch:
@@ -192,21 +238,25 @@ class Batch:
 
     def __init__(self, launcher: Launcher) -> None:
         self.launcher = launcher
-        self._call_id = os.urandom(8).hex()
+        self._first = new_call()
         self._names: set[str] = set()
         self._count = 0
 
-    def prepare(self, request: LaunchRequest, **call: Any) -> Prepared:
+    def prepare(self, request: LaunchRequest) -> Prepared:
         """Return the next run of the call as it is going to be, or refuse it."""
-        keys = self.keys() | call
-        _refuse_twin(request.name, self._names)
-        return self.launcher.prepare(request, **keys)
+        call = self.next()
+        name = request.name
+        if name is not None and name in self._names:
+            message = f'Two tasks of this call have the name "{name}".'
+            raise BadRequest(message, kind="bad-argument", hint="give each its own", field="name")
+        self._names.update([name] if name is not None else [])
+        return self.launcher.prepare(request, call)
 
-    def keys(self) -> dict[str, Any]:
-        """Return what the call decides of its next run's plan: the first one has the id of the call."""
+    def next(self, task_name: str | None = None) -> InCall:
+        """Return the place of the next run of the call."""
         number, self._count = self._count, self._count + 1
-        own = {"runId": self._call_id, "sessionId": self._call_id} if number == 0 else {}
-        return {**own, "callId": self._call_id, "taskIndex": number}
+        first = self._first.call_id
+        return InCall(first if number == 0 else os.urandom(8).hex(), first, number, task_name)
 
 
 def prepare(launcher: Launcher, requests: Sequence[LaunchRequest], *, listed: bool = True) -> list[Prepared]:
@@ -224,10 +274,3 @@ def prepare(launcher: Launcher, requests: Sequence[LaunchRequest], *, listed: bo
     with launcher.explaining():
         faults.refuse()
     return prepared
-
-
-def _refuse_twin(name: str | None, names: set[str]) -> None:
-    if name is not None and name in names:
-        message = f'Two tasks of this call have the name "{name}".'
-        raise BadRequest(message, kind="bad-argument", hint="give each its own", field="name")
-    names.update([name] if name is not None else [])

@@ -9,6 +9,7 @@ and changes nothing; only a profile's key is taken from the file of today, since
 from __future__ import annotations
 
 import os
+from dataclasses import replace
 
 from tmuxagents import records
 from tmuxagents.agents import AGENTS
@@ -21,7 +22,6 @@ from tmuxagents.presets import disk
 from tmuxagents.records import BATCH, LIVE
 from tmuxagents.registry import sessions
 from tmuxagents.runs import conversation, directory, output, prompt, seal
-from tmuxagents.runs.events import is_figure
 from tmuxagents.runs.inspect import inspect
 from tmuxagents.system import prompt_file as files
 
@@ -33,9 +33,10 @@ if TYPE_CHECKING:
     from tmuxagents.launch.arrival import Launched
     from tmuxagents.launch.launch import Launcher
     from tmuxagents.presets.preset import Preset
+    from tmuxagents.records import Plan, SetUp
     from tmuxagents.runs.inspect import RunView
     from tmuxagents.runs.prompt import FileSpec
-    from tmuxagents.runs.seal import Plan
+    from tmuxagents.runs.seal import Sealed
     from tmuxagents.settings.keys import Settings
 
 SESSION_LIMIT = 64 * 1024 * 1024
@@ -93,8 +94,7 @@ def reopen(launcher: Launcher, reference: str) -> tuple[str, Launched]:
         launcher.check_surroundings()
         turn = _Turn(run_dirs, launcher, wanted)
         turn.refuse_replay()
-        request = turn.request()
-        request.reopens = True
+        request = replace(turn.request(), reopens=True)
         launched = launcher.start(launcher.prepare(request))
     launched.warnings[:0] = turn.warnings
     return turn.how, launched
@@ -134,21 +134,21 @@ class _Turn:
         self._again = again is not None
         self.warnings: list[str] = []
         self._like = inspect(again or run_dirs[-1])
-        plan = launched_with(self._like)
-        self._like.meta = plan.meta or self._like.meta
-        self._set_up = SetUp(plan, launcher.settings)
+        sealed = launched_with(self._like)
+        self._plan = sealed.plan or self._like.plan  # of the run that it is like
+        self._set_up = LastSetUp(self._plan, sealed, launcher.settings)
         self.warnings += self._set_up.warnings
         self._run_dirs = run_dirs if again is None else self._until_before(run_dirs)
         self._before = inspect(self._run_dirs[-1])
         why = continued.ASKED if wanted.replay else None
-        if self._again and "replayed" in self._like.meta:
+        if self._again and self._plan.replayed is not None:
             why = continued.AS_BEFORE
         self._child = ChildSession(problem=why) if why else self._own_session()
 
     def _until_before(self, run_dirs: Sequence[str]) -> Sequence[str]:
         """Return the runs of the session up to the one from which the run went on that is done again."""
         ids = [os.path.basename(run_dir) for run_dir in run_dirs]
-        before = str(self._like.meta.get("resumes"))
+        before = str(self._plan.resumes)
         if before not in ids:
             message = f"Run {before[:8]}, from which run {self._like.run_id[:8]} went on, is gone."
             hint = f"go on with what there is: tmuxagents resume {self._like.run_id[:8]} TASK"
@@ -174,38 +174,37 @@ class _Turn:
 
     def request(self) -> LaunchRequest:
         """Return the request for it."""
-        meta, wanted = self._like.meta, self._wanted
+        plan, wanted = self._plan, self._wanted
         cwd = self._cwd()
-        before = meta.get("timeout")
-        recorded = before if before is not None and is_figure(before) else None
         request = LaunchRequest(
             task=wanted.task,
             cwd=cwd,
-            project=str(meta.get("project") or self._launcher.caller.project),
+            project=plan.project or self._launcher.caller.project,
             preset=self._set_up.preset,
-            agent=str(meta.get("agent") or ""),
+            agent=plan.agent,
             model=wanted.model,
             name=wanted.name,
             owner=self._launcher.caller.owner,
-            timeout=recorded if wanted.timeout is None else wanted.timeout,
+            timeout=plan.timeout if wanted.timeout is None else wanted.timeout,
             files=self._files(cwd),
-            allow_outside=self._again and meta.get("allowOutside") is True,
-            keep_background=meta.get("keepBackground") is True,
+            allow_outside=self._again and plan.allow_outside,
+            keep_background=plan.keep_background,
             continues=self._continued(),
-            driver=wanted.driver or (LIVE if meta.get("driver") == LIVE else BATCH),
+            driver=wanted.driver or (LIVE if plan.driver == LIVE else BATCH),
         )
-        self.warnings += checks.keep_name(self._launcher.caller, request, self._like.meta.get("name"))
+        request, warnings = checks.keep_name(self._launcher.caller, request, plan.name)
+        self.warnings += warnings
         return request
 
     def _files(self, cwd: str) -> Sequence[FileSpec]:
         if self._again:
-            return [prompt.read(value, field="files") for value in self._like.meta.get("files") or ()]
+            return [prompt.read(value, field="files") for value in self._plan.files]
         return prompt_files.parse(self._wanted.files, cwd)
 
     def _own_session(self) -> ChildSession:
         """Return the session file of the run before, or why no child could go on with it."""
         run_id = self._before.run_id
-        agent = AGENTS.get(str(self._before.meta.get("agent")))
+        agent = AGENTS.get(self._before.plan.agent)
         own = f"{files.resolve(self._launcher.caller.runs)}/{run_id}/{directory.SESSION}"
         # Read as files for a prompt are: whole, bounded, and no other than this one.
         found = files.read(own, limit=SESSION_LIMIT, may=lambda there: there == own)
@@ -221,7 +220,7 @@ class _Turn:
 
     def _cwd(self) -> str:
         """Return where the new run works: where its session did, unless that is told again elsewhere."""
-        recorded = str(self._like.meta.get("cwd"))
+        recorded = self._plan.cwd
         if self._wanted.cwd is not None:
             return self._wanted.cwd
         # A child works where its session says, whatever has become of the path by which it got there.
@@ -236,75 +235,73 @@ class _Turn:
 
     def _continued(self) -> Continued:
         run, native, set_up = self._like, self._child.problem is None, self._set_up
-        created = (directory.read_meta(self._newest) or {}).get("createdAt")
+        newest = directory.read_plan(self._newest)
         own = {directory.SESSION: self._child.text.encode("utf-8")} if native else {}
         return Continued(
-            str(run.meta.get("sessionId") or run.run_id),
+            self._plan.session_id,
             self._before.run_id,
-            created_at=float(created) if created is not None and is_figure(created) else 0.0,
+            created_at=newest.created_at or 0.0 if newest else 0.0,
             transcript=None if native else transcript(self._run_dirs),
-            keys=set_up.keys,
+            set_up=set_up.recorded,
             texts={**set_up.texts, **own},
-            model=continued.model(run.meta, run.state.model),
+            model=continued.model(self._plan, run.state.model),
             profile=set_up.profile,
         )
 
 
 _PROFILE = "profile"
-_FILES = (
-    ("systemPromptPath", directory.SYSTEM_PROMPT),
-    ("appendSystemPromptPath", directory.APPEND_SYSTEM_PROMPT),
-)
 
 
-def launched_with(run: RunView) -> Plan:
+def launched_with(run: RunView) -> Sealed:
     """Return what a run was launched with; raise NotPossible if its seal and its directory differ in that."""
-    plan = seal.plan_of(run.run_dir)
-    if plan.changed:
+    sealed = seal.sealed(run.run_dir)
+    if sealed.changed:
         hint = f"see what it did: tmuxagents transcript {run.run_id[:8]}; then launch it anew"
-        raise NotPossible(continued.changed(run.run_id, plan.changed), kind="run-changed", hint=hint)
-    return plan
+        raise NotPossible(continued.changed(run.run_id, sealed.changed), kind="run-changed", hint=hint)
+    return sealed
 
 
-class SetUp:
-    """How the child of a run was set up: keys of its plan, files beside it, and what is to be warned of.
+class LastSetUp:
+    """How the child of a run was set up: what its plan has `recorded`, files beside it, and warnings.
 
     `preset` is the one to be read anew, for want of a seal.
     """
 
-    __slots__ = ("keys", "preset", "profile", "texts", "warnings")
+    __slots__ = ("preset", "profile", "recorded", "texts", "warnings")
 
-    def __init__(self, plan: Plan, settings: Settings) -> None:
-        meta = plan.meta or {}
-        self.keys = continued.set_up(meta) if plan.sealed else {}
-        self.preset = None if plan.sealed else continued.preset(meta)
+    def __init__(self, plan: Plan, sealed: Sealed, settings: Settings) -> None:
+        self.recorded: SetUp | None = continued.set_up(plan) if sealed.sealed else None
+        self.preset = None if sealed.sealed else continued.preset(plan)
         self.texts: dict[str, bytes] = {}
         self.warnings: list[str] = []
         self.profile: Preset | None = None
         if self.preset is not None:
-            self.warnings.append(continued.unsealed(str(meta.get("runId")), self.preset))
-        for key, name in _FILES:
-            if self.keys.get(key):
-                self.texts[name] = plan.texts[name]
-        if self.keys.get("presetPath"):
-            self._look_at_file(settings)
-
-    def _look_at_file(self, settings: Settings) -> None:
-        """Take a profile's key from its file, and say if that is another one by now."""
-        kind, path = str(self.keys["presetKind"]), str(self.keys["presetPath"])
-        try:
-            file = disk.read_file(path, kind, str(self.keys.get("presetSource")))
-        except disk.Refused as refused:
-            self._warn(f"cannot be read now ({path}: {refused.why})")
+            self.warnings.append(continued.unsealed(plan.run_id, self.preset))
+        if self.recorded is None:
             return
-        if file.hash != self.keys.get("presetHash"):
-            self._warn(f"has been changed since ({path})")
-        if kind == _PROFILE:
-            self.profile = _parsed(file, settings, str(self.keys["preset"]))
+        for path, name in (
+            (plan.system_prompt_path, directory.SYSTEM_PROMPT),
+            (plan.append_system_prompt_path, directory.APPEND_SYSTEM_PROMPT),
+        ):
+            if path:
+                self.texts[name] = sealed.texts[name]
+        if plan.preset_path:
+            self._look_at_file(plan, settings)
 
-    def _warn(self, what: str) -> None:
+    def _look_at_file(self, plan: Plan, settings: Settings) -> None:
+        """Take a profile's key from its file, and say if that is another one by now."""
+        kind, path = str(plan.preset_kind), str(plan.preset_path)
+        whose = f"{kind} {plan.preset}"
         goes_on = "the session goes on with what it began with"
-        self.warnings.append(f"{self.keys['presetKind']} {self.keys['preset']} {what}: {goes_on}")
+        try:
+            file = disk.read_file(path, kind, str(plan.preset_source))
+        except disk.Refused as refused:
+            self.warnings.append(f"{whose} cannot be read now ({path}: {refused.why}): {goes_on}")
+            return
+        if file.hash != plan.preset_hash:
+            self.warnings.append(f"{whose} has been changed since ({path}): {goes_on}")
+        if kind == _PROFILE:
+            self.profile = _parsed(file, settings, str(plan.preset))
 
 
 def _parsed(file: Any, settings: Settings, name: str) -> Preset | None:

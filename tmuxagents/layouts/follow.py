@@ -101,7 +101,7 @@ ROUND_S = 1.0
 
 def newest(caller: Caller) -> str | None:
     """Return the newest run of the caller's scope, None if there is none."""
-    scope = poll.asked_by(caller, ()).scope
+    scope = poll.query_of(caller, ()).scope
 
     def ask(book: Registry) -> str | None:
         return next((row.run_id for row in book.rows(scope, limit=1)), None)

@@ -32,7 +32,7 @@ _KINDS = {"output": "text/markdown", "transcript": "text/plain", "result": "appl
 def listed(caller: Caller, environment: Mapping[str, str]) -> list[dict[str, Any]]:
     """Return what there is of the caller's latest runs, the newest first."""
     nesting.check(environment, caller.runs)
-    scope = poll.asked_by(caller, ()).scope
+    scope = poll.query_of(caller, ()).scope
     rows, _ = lookup.with_registry(caller, lambda book: list(book.rows(scope, limit=MOST_RUNS)))
     return [entry for row in rows for entry in _entries(row)]
 

@@ -9,15 +9,17 @@ from __future__ import annotations
 
 from tmuxagents.agents.pi import command
 from tmuxagents.errors import Fault
+from tmuxagents.records import SetUp
 from tmuxagents.settings import rules
 from tmuxagents.text import safe
 
 TYPE_CHECKING = False
 if TYPE_CHECKING:
-    from collections.abc import Callable, Iterable, Iterator, Mapping
+    from collections.abc import Callable, Iterable, Iterator
     from typing import Any
 
     from tmuxagents.presets.preset import Preset
+    from tmuxagents.records import Plan
     from tmuxagents.text.yaml import Frontmatter
 
     Fields = dict[str, Any]
@@ -247,27 +249,26 @@ def faults(preset: Preset, *, has_model: bool) -> Iterator[Fault]:
         yield Fault(command.KIND, message, field="preset")
 
 
-def keys(preset: Preset) -> dict[str, Any]:
-    """Return the keys of a plan that a preset decides."""
-    texts = files(preset)
-    plan: dict[str, Any] = {
-        "preset": preset.name,
-        "presetKind": preset.kind,
-        "presetSource": preset.source,
-        "presetPath": preset.path,
-        "presetHash": preset.hash,
-        "presetHides": preset.hides,
-        "tools": list(preset.tools or ()),
-        "systemPrompt": texts.get(SYSTEM_PROMPT),
-        "systemPromptPath": SYSTEM_PROMPT if SYSTEM_PROMPT in texts else None,
-        "appendSystemPromptPath": APPENDED if APPENDED in texts else None,
-    }
-    if preset.nesting:
-        plan["nesting"] = preset.nesting
+def set_up(preset: Preset) -> SetUp:
+    """Return what a preset decides of a plan."""
+    texts, profile = files(preset), None
     if preset.kind == "profile":
         # Beside the documented keys: there an empty list of tools means that none is forbidden.
-        plan["profile"] = {key: preset.fields[key] for key in _FLAG_FIELDS if key in preset.fields}
-    return plan
+        profile = {key: preset.fields[key] for key in _FLAG_FIELDS if key in preset.fields}
+    return SetUp(
+        preset=preset.name,
+        preset_kind=preset.kind,
+        preset_source=preset.source,
+        preset_path=preset.path,
+        preset_hash=preset.hash,
+        preset_hides=preset.hides,
+        tools=list(preset.tools or ()),
+        system_prompt=texts.get(SYSTEM_PROMPT),
+        system_prompt_path=SYSTEM_PROMPT if SYSTEM_PROMPT in texts else None,
+        append_system_prompt_path=APPENDED if APPENDED in texts else None,
+        nesting=preset.nesting or None,
+        profile=profile,
+    )
 
 
 def files(preset: Preset) -> dict[str, str]:
@@ -278,10 +279,10 @@ def files(preset: Preset) -> dict[str, str]:
     return {name: text.strip() for name, text in texts.items() if text and text.strip()}
 
 
-def origin(meta: Mapping[str, Any]) -> str | None:
+def origin(plan: Plan) -> str | None:
     """Return where the preset of a plan comes from, for a receipt: name, file, hash, what it hides."""
-    if not meta.get("preset"):
+    if not plan.preset:
         return None
-    hides = f"; hides {meta['presetHides']}" if meta.get("presetHides") else ""
-    where = f"{meta['presetSource']}: {meta['presetPath']}, sha256 {meta['presetHash']}{hides}"
-    return safe.line(f"{meta['preset']} ({where})")
+    hides = f"; hides {plan.preset_hides}" if plan.preset_hides else ""
+    where = f"{plan.preset_source}: {plan.preset_path}, sha256 {plan.preset_hash}{hides}"
+    return safe.line(f"{plan.preset} ({where})")

@@ -21,10 +21,10 @@ from tmuxagents.system import places, project, prompt_file
 TYPE_CHECKING = False
 if TYPE_CHECKING:
     from collections.abc import Iterator, Mapping, Sequence
-    from typing import Any
 
     from tmuxagents.presets.preset import Preset
     from tmuxagents.presets.skills import Skill
+    from tmuxagents.records import Plan
     from tmuxagents.settings.keys import Settings
 
 
@@ -100,12 +100,12 @@ def survey(
     return Survey(catalogue, found.refused)
 
 
-def key_variables(preset: Preset, meta: Mapping[str, Any]) -> tuple[Mapping[str, str], list[str]]:
+def key_variables(preset: Preset, plan: Plan) -> tuple[Mapping[str, str], list[str]]:
     """Return the variables that give a child its profile's key, and what is to be warned of."""
-    agent = AGENTS.get(meta["agent"])
+    agent = AGENTS.get(plan.agent)
     if preset.api_key is None or agent is None:
         return {}, []
-    model = str(meta["resolvedModel"] or "")
+    model = plan.resolved_model or ""
     provider = model.partition("/")[0] if "/" in model else preset.fields.get("provider")
     given = agent.key_variables(preset.api_key, provider)
     if len(given) > 1:

@@ -32,8 +32,8 @@ def row_of(run_dir: str) -> Row | None:
 
     Of a run that has ended, only its plan and its result are read: there may be thousands of them.
     """
-    meta = directory.read_meta(run_dir)
-    if meta is None:
+    plan = directory.read_plan(run_dir)
+    if plan is None:
         return None
     wrapper = directory.read_wrapper(run_dir)
     presence = process.presence(directory.identity_of(wrapper))
@@ -49,7 +49,7 @@ def row_of(run_dir: str) -> Row | None:
     return row(
         inspect.RunView(
             run_dir=run_dir,
-            meta=meta,
+            plan=plan,
             wrapper=wrapper,
             result=result,
             state=state,
@@ -61,16 +61,19 @@ def row_of(run_dir: str) -> Row | None:
 
 def row(run: RunView) -> Row:
     """Return the row of a run as it stands now."""
-    meta, how, state = run.meta, run.standing.verdict, run.state
-    plan = {
-        key: _text(meta.get(key)) for key in ("name", "project", "owner", "mode", "preset", "cwd", "task")
-    }
+    plan, how, state = run.plan, run.standing.verdict, run.state
     return Row(
         run.run_id,
-        session_id=_text(meta.get("sessionId")) or run.run_id,
-        **plan | {"task": (plan["task"] or "")[:TEXT_LIMIT]},
-        created_at=_figure(meta.get("createdAt")) or 0.0,
-        timeout=_figure(meta.get("timeout")),
+        session_id=plan.session_id,
+        name=plan.name,
+        project=plan.project,
+        owner=plan.owner,
+        mode=plan.mode,
+        preset=plan.preset,
+        cwd=plan.cwd,
+        task=plan.task[:TEXT_LIMIT],
+        created_at=plan.created_at or 0.0,
+        timeout=plan.timeout,
         status=run.standing.status,
         reason=how.reason if how else None,
         activity=((how.error_message if how else _activity(run)) or "")[:TEXT_LIMIT] or None,
@@ -85,7 +88,7 @@ def row(run: RunView) -> Row:
         event_seq=state.seq,
         changed_at=_changed_at(run),
         announced=directory.is_announced(run.run_dir),
-        launcher=_launcher(meta),
+        launcher=plan.tmux_launcher,
         host=_text((run.wrapper or {}).get("host")) if run.standing.foreign else None,
         **_place(run.wrapper),
         **_standing(run),
@@ -94,7 +97,7 @@ def row(run: RunView) -> Row:
 
 def _activity(run: RunView) -> str | None:
     """Return what a run that has not ended does now, or waits for."""
-    if run.standing.status == records.RUNNING and run.meta.get("driver") == "live":
+    if run.standing.status == records.RUNNING and run.plan.driver == records.LIVE:
         state = run.state
         return words.live_activity(run.activity, settled=state.settled, needs_input=state.needs_input)
     return run.doing
@@ -131,11 +134,6 @@ def is_news(before: tuple[Any, ...], now: tuple[Any, ...]) -> bool:
     *stood, there = before
     *stands, here = now
     return stood != stands or (here is not None and here != there)
-
-
-def _launcher(meta: Mapping[str, Any]) -> str | None:
-    tmux = meta.get("tmux")
-    return _text(tmux.get("launcher")) if isinstance(tmux, dict) else None
 
 
 def key_of(server: ServerLife) -> str | None:

@@ -29,6 +29,20 @@ class Tally:
         self.waiting = 0
         self.last_end = 0.0
 
+    @property
+    def active(self) -> int:
+        """Return how many runs have not ended."""
+        return self.by_status[records.QUEUED] + self.by_status[records.RUNNING]
+
+    def replace(self, row: Row, now: Row | None) -> None:
+        """Count a run as it is now instead of as its row says; `now`: None if it is gone."""
+        self.by_status[row.status] -= 1
+        self.waiting -= row.needs_input
+        if now is not None:
+            self.by_status[now.status] += 1
+            self.waiting += now.needs_input
+            self.last_end = max(self.last_end, now.ended_at or 0.0)
+
 
 class Registry:
     """The registry of one machine, open: that of a file, or one in memory."""

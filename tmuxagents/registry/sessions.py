@@ -125,7 +125,8 @@ def _lock(run_dir: str) -> int | None:
 
 def _still_running(run_dir: str) -> NotPossible:
     run_id = os.path.basename(run_dir)
-    session_id = str((directory.read_meta(run_dir) or {}).get("sessionId") or run_id)
+    plan = directory.read_plan(run_dir)
+    session_id = plan.session_id if plan else run_id
     wrapper = directory.read_wrapper(run_dir) or {}
     elsewhere = process.presence(directory.identity_of(wrapper)) == records.ELSEWHERE
     hint = f"tmuxagents wait {run_id[: words.SHORT_ID]}"

@@ -65,8 +65,8 @@ def _lock(run_dir: str) -> int | None:
 
 def _conclude(run_dir: str, *, cause: Cause | None, never_came: str | None) -> dict[str, Any] | None:
     facts, wrapper, state = _gather(run_dir)
-    meta = directory.read_meta(run_dir)
-    if meta is None or facts.presence in (records.HERE, records.ELSEWHERE):
+    plan = directory.read_plan(run_dir)
+    if plan is None or facts.presence in (records.HERE, records.ELSEWHERE):
         return None
     if facts.result is not None:
         return facts.result
@@ -76,9 +76,9 @@ def _conclude(run_dir: str, *, cause: Cause | None, never_came: str | None) -> d
     writing.remove_half_written(run_dir)
     state.left_behind += [{"pid": s.pid, "comm": s.comm, "why": s.why} for s in spared]
     verdict = _verdict(facts, state, cause=cause, never_came=never_came)
-    ended_at = time.time() if facts.presence == records.NEVER_CAME else last_sign(meta, wrapper, state)
+    ended_at = time.time() if facts.presence == records.NEVER_CAME else last_sign(plan, wrapper, state)
     result = documents.result(
-        meta, state, verdict, ended_at=ended_at, duration_s=ended_at - (state.started_at or ended_at)
+        plan, state, verdict, ended_at=ended_at, duration_s=ended_at - (state.started_at or ended_at)
     )
     if state.text is not None and directory.place_of(f"{run_dir}/{directory.OUTPUT}") is None:
         writing.replace(run_dir, directory.OUTPUT, state.text.encode("utf-8", "replace"))
@@ -112,7 +112,8 @@ def _end_leftovers(run_dir: str, wrapper: dict[str, Any] | None, state: RunState
     if child is None:  # there is no seal: what the events say counts if the process carries the run's mark
         told = state.child_pid or 0, state.child_start_time or 0
         child = told if process_table.carries(*told, run_id) else None
-    keep = (directory.read_meta(run_dir) or {}).get("keepBackground") is True
+    plan = directory.read_plan(run_dir)
+    keep = plan is not None and plan.keep_background
     whose = Whose(run_id=run_id, uid=os.getuid(), child=child, keep=keep)
     known = [started for started in (identity and identity.start_time, child and child[1]) if started]
     scope = leftovers.Scope(whose, since=min(known, default=0))

@@ -14,13 +14,15 @@ import stat
 
 from tmuxagents import records
 from tmuxagents.records import Identity
-from tmuxagents.runs import marks
+from tmuxagents.runs import documents, marks
 from tmuxagents.text import jsonline
 
 TYPE_CHECKING = False
 if TYPE_CHECKING:
     from collections.abc import Mapping
     from typing import Any
+
+    from tmuxagents.records import Plan
 
 LIVE_EVENTS, LIVE_ORDERS = "live-events.fifo", "live-orders.fifo"
 
@@ -137,10 +139,11 @@ def _read_json(path: str, limit: int) -> dict[str, Any] | None:
     return document if isinstance(document, dict) else None
 
 
-def read_meta(run_dir: str) -> dict[str, Any] | None:
+def read_plan(run_dir: str) -> Plan | None:
     """Return the plan of a run; None if there is no such run, or not in this directory."""
-    meta = _read_json(f"{run_dir}/{META}", _BIGGEST)
-    return meta if meta is not None and meta.get("runId") == os.path.basename(run_dir) else None
+    document = _read_json(f"{run_dir}/{META}", _BIGGEST)
+    plan = None if document is None else documents.plan_of(document)
+    return plan if plan is not None and plan.run_id == os.path.basename(run_dir) else None
 
 
 def read_result(run_dir: str) -> dict[str, Any] | None:

@@ -3,12 +3,16 @@
 from __future__ import annotations
 
 from tmuxagents import records
+from tmuxagents.records import Plan
+from tmuxagents.runs.events import is_figure
 from tmuxagents.text.safe import first_bytes, size_of
 
 TYPE_CHECKING = False
 if TYPE_CHECKING:
-    from collections.abc import Mapping
+    from collections.abc import Callable, Mapping
     from typing import Any
+
+    _Fields = dict[str, tuple[str, Callable[[Any], Any]]]
 
     from tmuxagents.errors import TmuxAgentsError
     from tmuxagents.records import Identity, Verdict
@@ -17,13 +21,153 @@ if TYPE_CHECKING:
 
 RESULT_OUTPUT_LIMIT = 64 * 1024
 RUN_OUTPUT_LIMIT = 4096
-# What of a plan stands in the run shape as it is.
-_PLANNED = (
-    *("runId", "sessionId", "callId", "name", "mode", "taskIndex", "step"),
-    *("preset", "presetKind", "presetSource", "presetPath", "presetHash", "presetHides", "tools"),
+
+
+def _text(value: Any) -> str | None:
+    return value if isinstance(value, str) else None
+
+
+def _needed_text(value: Any) -> str:
+    return value if isinstance(value, str) else ""
+
+
+def _whole(value: Any) -> int | None:
+    return value if type(value) is int else None
+
+
+def _figure(value: Any) -> float | None:
+    return value if is_figure(value) else None
+
+
+def _truth(value: Any) -> bool:
+    return value is True
+
+
+def _list(value: Any) -> list[Any]:
+    return value if isinstance(value, list) else []
+
+
+def _texts(value: Any) -> list[str]:
+    return [item for item in _list(value) if isinstance(item, str)]
+
+
+def _some_texts(value: Any) -> list[str] | None:
+    return _texts(value) if isinstance(value, list) else None
+
+
+def _object(value: Any) -> dict[str, Any] | None:
+    return value if isinstance(value, dict) else None
+
+
+# The fields of a plan, in the order of meta.json: their keys, and what reads their values.
+_FIELDS: _Fields = {
+    "run_id": ("runId", _needed_text),
+    "session_id": ("sessionId", _text),
+    "call_id": ("callId", _text),
+    "name": ("name", _text),
+    "mode": ("mode", _text),
+    "task_index": ("taskIndex", _whole),
+    "step": ("step", lambda _: None),
+    "agent": ("agent", _needed_text),
+    "driver": ("driver", _text),
+    "preset": ("preset", _text),
+    "preset_kind": ("presetKind", _text),
+    "preset_source": ("presetSource", _text),
+    "preset_path": ("presetPath", _text),
+    "preset_hash": ("presetHash", _text),
+    "preset_hides": ("presetHides", _text),
+    "tools": ("tools", _texts),
+    "system_prompt": ("systemPrompt", _text),
+    "system_prompt_path": ("systemPromptPath", _text),
+    "append_system_prompt_path": ("appendSystemPromptPath", _text),
+    "requested_model": ("requestedModel", _text),
+    "resolved_model": ("resolvedModel", _text),
+    "model_source": ("modelSource", _text),
+    "task": ("task", _needed_text),
+    "cwd": ("cwd", _needed_text),
+    "project": ("project", _text),
+    "owner": ("owner", _text),
+    "root": ("root", _text),
+    "timeout": ("timeout", _figure),
+    "files": ("files", _list),
+    "after": ("after", _texts),
+    "resumes": ("resumes", _text),
+    "session_path": ("sessionPath", _needed_text),
+    "artifacts": ("artifacts", lambda value: _object(value) or {}),
+    "created_at": ("createdAt", _figure),
+}
+# Those that the run shape shows, in its order.
+_SHOWN = (
+    *("run_id", "session_id", "call_id", "name", "mode", "task_index", "step"),
+    *("preset", "preset_kind", "preset_source", "preset_path", "preset_hash", "preset_hides", "tools"),
     *("agent", "driver", "task", "cwd", "project", "owner", "after", "files", "resumes"),
-    *("requestedModel", "resolvedModel", "modelSource", "timeout", "createdAt"),
+    *("requested_model", "resolved_model", "model_source", "timeout", "created_at"),
 )
+# These are in a plan only where they have a value; but those of the agent together.
+_OPTIONAL: _Fields = {
+    "keep_background": ("keepBackground", _truth),
+    "allow_outside": ("allowOutside", _truth),
+    "reopens": ("reopens", _truth),
+    "nesting": ("nesting", _whole),
+    "profile": ("profile", _object),
+    "replayed": ("replayed", _whole),
+    "task_name": ("taskName", _text),
+}
+_AGENT: _Fields = {
+    "agent_command": ("agentCommand", _some_texts),
+    "agent_version": ("agentVersion", _text),
+    "initiator": ("initiator", _text),
+}
+_NEEDED_TEXTS = ("agent", "cwd", "sessionId", "sessionPath", "task")
+_OTHER_TEXTS = ("project", "resolvedModel", "systemPromptPath", "appendSystemPromptPath", "presetKind")
+
+
+def plan_of(document: Mapping[str, Any]) -> Plan:
+    """Return the plan in a meta.json, which a child or a person may have damaged."""
+    tables = (_FIELDS, _OPTIONAL, _AGENT)
+    known = {name: read(document.get(key)) for table in tables for name, (key, read) in table.items()}
+    known["session_id"] = known["session_id"] or known["run_id"]
+    tmux = _object(document.get("tmux")) or {}
+    return Plan(
+        **known,
+        tmux_socket=_text(tmux.get("socket")),
+        tmux_session=_text(tmux.get("session")),
+        tmux_launcher=_text(tmux.get("launcher")),
+        written=document,
+    )
+
+
+def meta(plan: Plan) -> Mapping[str, Any]:
+    """Return the meta.json of a plan; of one that was read, the very document, whatever else is in it."""
+    if plan.written is not None:
+        return plan.written
+    document: dict[str, Any] = {"v": 1}
+    document |= {key: getattr(plan, name) for name, (key, _) in _FIELDS.items()}
+    document["tmux"] = {
+        "socket": plan.tmux_socket,
+        "session": plan.tmux_session,
+        "launcher": plan.tmux_launcher,
+    }
+    for name, (key, _) in _OPTIONAL.items():
+        value = getattr(plan, name)
+        if value is not None and value is not False:
+            document[key] = value
+    if plan.agent_command is not None:
+        document |= {key: getattr(plan, name) for name, (key, _) in _AGENT.items()}
+    return document
+
+
+def is_sound(plan: Plan) -> bool:
+    """Say whether a plan can be carried out: its file may have been edited by hand."""
+    document = meta(plan)
+    tools = document.get("tools")
+    return (
+        all(isinstance(document.get(key), str) for key in _NEEDED_TEXTS)
+        and all(isinstance(document.get(key), str | None) for key in _OTHER_TEXTS)
+        and isinstance(tools, list)
+        and all(isinstance(tool, str) for tool in tools)
+        and is_figure(document.get("timeout"))
+    )
 
 
 def wrapper(identity: Identity, tmux: Mapping[str, Any], at: float) -> dict[str, Any]:
@@ -41,7 +185,7 @@ def wrapper(identity: Identity, tmux: Mapping[str, Any], at: float) -> dict[str,
 
 
 def result(  # noqa: PLR0913  (what only the end knows)
-    meta: Mapping[str, Any],
+    plan: Plan,
     state: RunState,
     verdict: Verdict,
     *,
@@ -54,8 +198,8 @@ def result(  # noqa: PLR0913  (what only the end knows)
     output = state.text
     return {
         "v": 1,
-        "runId": meta["runId"],
-        "sessionId": meta["sessionId"],
+        "runId": plan.run_id,
+        "sessionId": plan.session_id,
         "status": verdict.status,
         "reason": verdict.reason,
         "exitCode": verdict.exit_code,
@@ -63,7 +207,7 @@ def result(  # noqa: PLR0913  (what only the end knows)
         "stopReason": state.stop_reason,
         "errorMessage": verdict.error_message,
         "output": None if output is None else first_bytes(output, RESULT_OUTPUT_LIMIT),
-        "model": state.model or meta.get("resolvedModel"),
+        "model": state.model or plan.resolved_model,
         "usage": state.usage,
         "toolCount": state.tool_count,
         "turns": state.turns,
@@ -80,7 +224,7 @@ def result(  # noqa: PLR0913  (what only the end knows)
 
 
 def run(  # noqa: PLR0913  (what only the caller knows)
-    meta: Mapping[str, Any],
+    plan: Plan,
     state: RunState,
     standing: Standing,
     *,
@@ -94,7 +238,7 @@ def run(  # noqa: PLR0913  (what only the caller knows)
     how = standing.verdict
     output = state.text
     return {
-        **{key: meta.get(key) for key in _PLANNED},
+        **{_FIELDS[name][0]: getattr(plan, name) for name in _SHOWN},
         "status": standing.status,
         "reason": how.reason if how else None,
         "activity": activity if how is None else None,
@@ -102,7 +246,7 @@ def run(  # noqa: PLR0913  (what only the caller knows)
         "settled": how is None and state.settled,
         "needsInput": how is None and state.needs_input,
         "agentVersion": state.agent_version,
-        "model": state.model or meta.get("resolvedModel"),
+        "model": state.model or plan.resolved_model,
         "startedAt": state.started_at,
         "endedAt": ended_at,
         "lastEventAt": state.last_event_at,
@@ -120,10 +264,10 @@ def run(  # noqa: PLR0913  (what only the caller knows)
         "leftBehind": state.left_behind,
         "note": how.note if how else None,
         "runDir": run_dir,
-        "artifacts": _artifacts(meta),
+        "artifacts": _artifacts(plan),
         "tmux": {
-            "socket": (meta.get("tmux") or {}).get("socket"),
-            "session": (tmux or {}).get("session") or (meta.get("tmux") or {}).get("session"),
+            "socket": plan.tmux_socket,
+            "session": (tmux or {}).get("session") or plan.tmux_session,
             "window": None
             if standing.status == records.QUEUED
             else state.window or (tmux or {}).get("window"),
@@ -133,14 +277,14 @@ def run(  # noqa: PLR0913  (what only the caller knows)
     }
 
 
-def _artifacts(meta: Mapping[str, Any]) -> dict[str, Any]:
-    files = meta.get("artifacts") or {}
+def _artifacts(plan: Plan) -> dict[str, Any]:
+    named = ("events", "stdout", "stderr", "transcript", "session", "result")
     return {
         "meta": "meta.json",
         "prompt": "prompt.txt",
-        "systemPrompt": meta.get("systemPromptPath"),
-        "appendSystemPrompt": meta.get("appendSystemPromptPath"),
-        **{key: files.get(key) for key in ("events", "stdout", "stderr", "transcript", "session", "result")},
+        "systemPrompt": plan.system_prompt_path,
+        "appendSystemPrompt": plan.append_system_prompt_path,
+        **{key: plan.artifacts.get(key) for key in named},
     }
 
 

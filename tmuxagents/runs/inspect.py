@@ -3,20 +3,19 @@
 from __future__ import annotations
 
 import os
-import time
 
 from tmuxagents import records
 from tmuxagents.errors import NoSuchRun
 from tmuxagents.runs import directory, documents, endings, marks, slots
 from tmuxagents.runs.events import is_figure
 from tmuxagents.runs.reading import RunReader
-from tmuxagents.system import process
 
 TYPE_CHECKING = False
 if TYPE_CHECKING:
     from collections.abc import Callable
     from typing import Any
 
+    from tmuxagents.records import Plan
     from tmuxagents.runs.endings import Standing
     from tmuxagents.runs.events import Event
     from tmuxagents.runs.lifecycle import RunState
@@ -29,14 +28,14 @@ class RunView:
     """One run as it stands now."""
 
     __slots__ = (
-        *("activity", "checkpoint", "mark", "meta", "result", "run_dir", "standing", "state", "wrapper"),
+        *("activity", "checkpoint", "mark", "plan", "result", "run_dir", "standing", "state", "wrapper"),
     )
 
     def __init__(  # noqa: PLR0913  (what a look gathers)
         self,
         *,
         run_dir: str,
-        meta: dict[str, Any],
+        plan: Plan,
         wrapper: dict[str, Any] | None,
         result: dict[str, Any] | None,
         state: RunState,
@@ -46,7 +45,7 @@ class RunView:
         checkpoint: Callable[[], str | None] | None = None,
     ) -> None:
         self.run_dir = run_dir
-        self.meta = meta
+        self.plan = plan
         self.wrapper = wrapper
         self.result = result
         self.state = state
@@ -58,7 +57,7 @@ class RunView:
     @property
     def run_id(self) -> str:
         """Return the id."""
-        return str(self.meta["runId"])
+        return self.plan.run_id
 
     @property
     def ended(self) -> bool:
@@ -72,7 +71,7 @@ class RunView:
             return None
         if self.result is not None and isinstance(self.result.get("endedAt"), (int, float)):
             return float(self.result["endedAt"])
-        return last_sign(self.meta, self.wrapper, self.state)
+        return last_sign(self.plan, self.wrapper, self.state)
 
     @property
     def doing(self) -> str | None:
@@ -81,22 +80,21 @@ class RunView:
             return self.activity
         if self.state.position is not None:
             return slots.waiting_words(self.state.position)
-        after = self.meta.get("after")
-        return slots.following_words(map(str, after)) if isinstance(after, list) and after else None
+        return slots.following_words(self.plan.after) if self.plan.after else None
 
     def is_due(self, now: float) -> bool:
         """Say whether its ending is for others to write: its wrapper is gone, or did not come in time."""
         if self.standing.foreign or self.result is not None:
             return False
-        created = self.meta.get("createdAt")
-        late = isinstance(created, (int, float)) and now - created > NEVER_CAME_AFTER_S
+        created = self.plan.created_at
+        late = created is not None and now - created > NEVER_CAME_AFTER_S
         return self.ended or (late and directory.identity_of(self.wrapper) is None)
 
     def document(self, now: float) -> dict[str, Any]:
         """Return the run shape."""
         tmux = self.wrapper.get("tmux") if self.wrapper else None
         return documents.run(
-            self.meta,
+            self.plan,
             self.state,
             self.standing,
             run_dir=self.run_dir,
@@ -115,16 +113,16 @@ class RunView:
         return max(0.0, (self.ended_at or now) - self.state.started_at)
 
 
-def last_sign(meta: dict[str, Any], wrapper: dict[str, Any] | None, state: RunState) -> float:
+def last_sign(plan: Plan, wrapper: dict[str, Any] | None, state: RunState) -> float:
     """Return the last moment that anything is known of a run."""
-    known = (state.last_event_at, (wrapper or {}).get("at"), meta.get("createdAt"))
+    known = (state.last_event_at, (wrapper or {}).get("at"), plan.created_at)
     return next((float(at) for at in known if isinstance(at, (int, float))), 0.0)
 
 
 class Follower:
     """One run, looked at again and again."""
 
-    __slots__ = ("_folder", "_reading", "meta", "run_dir")
+    __slots__ = ("_folder", "_reading", "plan", "run_dir")
 
     def __init__(
         self,
@@ -133,11 +131,11 @@ class Follower:
         *,
         checkpoint: str | None = None,
     ) -> None:
-        meta = directory.read_meta(run_dir)
-        if meta is None:
+        plan = directory.read_plan(run_dir)
+        if plan is None:
             raise _unknown(run_dir)
         self.run_dir = run_dir
-        self.meta = meta
+        self.plan = plan
         self._folder: Mark | None = None  # of the folder, when its plan was last known to be there
         self._reading = RunReader(take, checkpoint=checkpoint)
 
@@ -157,7 +155,7 @@ class Follower:
         standing = endings.state_of(facts, reading.state)
         return RunView(
             run_dir=self.run_dir,
-            meta=self.meta,
+            plan=self.plan,
             wrapper=reading.wrapper,
             result=facts.result if standing.verdict is not None else None,
             state=reading.state,
@@ -194,21 +192,3 @@ def _take_from_result(state: RunState, result: dict[str, Any]) -> None:
     started_at = result.get("startedAt")
     if state.started_at is None and started_at is not None and is_figure(started_at):
         state.started_at = float(started_at)
-
-
-def wait_for_end(run_dir: str, limit_s: float | None = None) -> bool:
-    """Wait until a run has ended; say whether it has."""
-    deadline = None if limit_s is None else time.monotonic() + limit_s
-    while True:
-        left = None if deadline is None else deadline - time.monotonic()
-        if inspect(run_dir).ended:
-            return True
-        if left is not None and left <= 0:
-            return False
-        identity = directory.identity_of(directory.read_wrapper(run_dir))
-        where = process.presence(identity)
-        if identity is not None and where == records.HERE:
-            process.wait_gone(identity.pid, identity.start_time, left)
-        else:
-            pause = 1.0 if where == records.ELSEWHERE else 0.05
-            time.sleep(pause if left is None else min(pause, left))

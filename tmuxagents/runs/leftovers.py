@@ -10,9 +10,9 @@ from __future__ import annotations
 import os
 import time
 
+from tmuxagents.cpython import signal
 from tmuxagents.records import Spared, is_run_id
 from tmuxagents.system import process, process_table
-from tmuxagents.system.bare import signal
 
 TYPE_CHECKING = False
 if TYPE_CHECKING:

@@ -14,7 +14,7 @@ if TYPE_CHECKING:
     from collections.abc import Mapping
     from typing import Any
 
-    from tmuxagents.records import Verdict
+    from tmuxagents.records import Plan, Verdict
     from tmuxagents.runs.events import Event
 
 DEFAULT_WIDTH = 160
@@ -160,24 +160,19 @@ class Line:
         return b"%b%b\x1b[m\n" % (colour, plain[:-1]) if colour and self.words else plain
 
 
-def header(meta: Mapping[str, Any], started: str) -> list[Line]:
+def header(plan: Plan, started: str) -> list[Line]:
     """Return the generic header; a line only where there is a value. `started` is an ISO time."""
-    preset = meta.get("preset")
-    source = meta.get("presetSource")
+    preset, source = plan.preset, plan.preset_source
     values = (
-        ("Run", meta.get("runId")),
-        ("Task", safe.cut(_first_line(meta.get("task")), TASK_WIDTH)),
+        ("Run", plan.run_id),
+        ("Task", safe.cut(safe.line(plan.task.strip().split("\n", 1)[0]), TASK_WIDTH)),
         ("Preset", f"{preset} ({source})" if preset and source else preset),
-        ("Model", meta.get("resolvedModel")),
-        ("Cwd", meta.get("cwd")),
+        ("Model", plan.resolved_model),
+        ("Cwd", plan.cwd),
         ("Started", started),
     )
     lines = [Line(HEAD, f"{name}: {safe.line(str(value))}") for name, value in values if value]
     return [*lines, Line(HEAD, "")]
-
-
-def _first_line(text: Any) -> str:
-    return safe.line(text.strip().split("\n", 1)[0]) if isinstance(text, str) else ""
 
 
 def entry(event: Event, phrase: str | None) -> Line | None:

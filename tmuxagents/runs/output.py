@@ -28,8 +28,8 @@ _BIGGEST_PROMPT = 64 * 1024 * 1024
 def answer(run: RunView, max_bytes: int | None = None) -> str | None:
     """Return the last answer of a run, whole or with its middle left out; None if there is none."""
     text = run.state.text
-    if text is None and run.meta.get("reopens") is True:
-        before = f"{os.path.dirname(run.run_dir)}/{os.path.basename(str(run.meta.get('resumes')))}"
+    if text is None and run.plan.reopens:
+        before = f"{os.path.dirname(run.run_dir)}/{os.path.basename(str(run.plan.resumes))}"
         with contextlib.suppress(NoSuchRun):  # it was opened again, and nothing has been said since
             return answer(inspect(before), max_bytes)
     if run.ended:
@@ -131,13 +131,12 @@ def told(run_dir: str) -> Told:
 
 def _asked(run: RunView) -> str:
     """Return what a run was asked, without what was said in the runs before it."""
-    task = str(run.meta.get("task") or "")
+    task = run.plan.task
     written = directory.read_bytes(f"{run.run_dir}/{directory.PROMPT}", limit=_BIGGEST_PROMPT)
     if written is None:
         return task
-    length = run.meta.get("replayed")
     text = written.decode("utf-8", "replace")
-    return prompt.without_transcript(text, task, length if type(length) is int else None)
+    return prompt.without_transcript(text, task, run.plan.replayed)
 
 
 def _events(run_dir: str) -> Iterator[Event]:

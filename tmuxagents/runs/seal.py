@@ -11,7 +11,7 @@ from __future__ import annotations
 
 import hashlib
 
-from tmuxagents.runs import directory
+from tmuxagents.runs import directory, documents
 from tmuxagents.system import identity
 from tmuxagents.text import jsonline
 
@@ -20,30 +20,32 @@ if TYPE_CHECKING:
     from collections.abc import Mapping
     from typing import Any
 
+    from tmuxagents.records import Plan
+
 _LIMIT = 64 * 1024
 _TEXT_LIMIT = 64 * 1024 * 1024
 _TEXTS = (directory.SYSTEM_PROMPT, directory.APPEND_SYSTEM_PROMPT)
 
 
-class Plan:
+class Sealed:
     """What a run was launched with: its plan and its system prompts, by the names of their files.
 
     `changed` are the files that say something else by now. Not `sealed`: nobody can say that, since the run
     is older than seals, or its seal is gone.
     """
 
-    __slots__ = ("changed", "meta", "sealed", "texts")
+    __slots__ = ("changed", "plan", "sealed", "texts")
 
     def __init__(
-        self, meta: dict[str, Any] | None, texts: Mapping[str, bytes], changed: list[str], *, sealed: bool
+        self, plan: Plan | None, texts: Mapping[str, bytes], changed: list[str], *, sealed: bool
     ) -> None:
-        self.meta = meta
+        self.plan = plan
         self.texts = texts
         self.changed = changed
         self.sealed = sealed
 
 
-def plan_of(run_dir: str) -> Plan:
+def sealed(run_dir: str) -> Sealed:
     """Read a run's plan and system prompts, each once, and compare them with the seal."""
     found = {
         name: directory.read_bytes(f"{run_dir}/{name}", limit=_TEXT_LIMIT)
@@ -54,7 +56,9 @@ def plan_of(run_dir: str) -> Plan:
         [] if known is None else [name for name, text in found.items() if known.get(name) != _digest(text)]
     )
     texts = {name: text for name in _TEXTS if (text := found[name]) is not None}
-    return Plan(_document(found[directory.META]), texts, changed, sealed=known is not None)
+    document = _document(found[directory.META])
+    plan = None if document is None else documents.plan_of(document)
+    return Sealed(plan, texts, changed, sealed=known is not None)
 
 
 def child_of(run_dir: str) -> tuple[int, int] | None:

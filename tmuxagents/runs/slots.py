@@ -10,7 +10,7 @@ import errno
 import fcntl
 import os
 
-from tmuxagents.system.bare import ignoring
+from tmuxagents.cpython import ignoring
 
 TYPE_CHECKING = False
 if TYPE_CHECKING:

@@ -14,6 +14,8 @@ if TYPE_CHECKING:
     from collections.abc import Iterable, Mapping, Sequence
     from typing import Any
 
+    from tmuxagents.records import Plan
+
     Usage = Mapping[str, float]
 
 RUNNING, COMPLETED, ERROR = "running", "completed", "error"
@@ -62,12 +64,12 @@ def short_id(run_id: str, others: Iterable[str]) -> str:
     return run_id
 
 
-def receipt_name(plan: Mapping[str, Any], origin: str | None) -> str:
+def receipt_name(plan: Plan, origin: str | None) -> str:
     """Return what a person calls a run that was just launched: its name, its preset and whose that is."""
-    names = [_cell(plan["name"])] if plan.get("name") else []
+    names = [_cell(plan.name)] if plan.name else []
     names += [origin] if origin else []
-    live = ["live"] if plan.get("driver") == "live" else []
-    return ", ".join([*(names or [short_id(str(plan["runId"]), ())]), *live])
+    live = ["live"] if plan.driver == records.LIVE else []
+    return ", ".join([*(names or [short_id(plan.run_id, ())]), *live])
 
 
 def live_activity(activity: str | None, *, settled: bool, needs_input: bool) -> str:

@@ -15,6 +15,8 @@ import fcntl
 import os
 import time
 
+from tmuxagents.cpython import ignoring
+from tmuxagents.runs import documents
 from tmuxagents.runs.directory import (
     ANNOUNCED,
     APPEND_SYSTEM_PROMPT,
@@ -30,7 +32,6 @@ from tmuxagents.runs.directory import (
     place_of,
     seal_of,
 )
-from tmuxagents.system.bare import ignoring
 from tmuxagents.system.identity import secret
 from tmuxagents.text import jsonline
 
@@ -39,23 +40,25 @@ if TYPE_CHECKING:
     from collections.abc import Mapping
     from typing import Any
 
+    from tmuxagents.records import Plan
+
 _REPLACED = (META, PROMPT, WRAPPER, OUTPUT, RESULT)  # written beside their place, then put there
 RESERVE = 64 * 1024
 _OURS = 0o700
 _SET_UP = (META, SYSTEM_PROMPT, APPEND_SYSTEM_PROMPT)  # what decides how a child is set up
 
 
-def create(runs: str, meta: Mapping[str, Any], texts: Mapping[str, bytes]) -> str:
+def create(runs: str, plan: Plan, texts: Mapping[str, bytes]) -> str:
     """Make a run directory from its plan and its prompt files; return its path.
 
     It appears under its name only when it is whole: nobody ever sees half a run.
     """
     os.makedirs(runs, mode=0o700, exist_ok=True)
-    path = f"{runs}/{meta['runId']}"
-    making = f"{runs}/.new-{meta['runId']}"
+    path = f"{runs}/{plan.run_id}"
+    making = f"{runs}/.new-{plan.run_id}"
     os.mkdir(making, 0o700)
     try:
-        made = {**texts, META: jsonline.encode(meta)}
+        made = {**texts, META: jsonline.encode(documents.meta(plan))}
         for name, text in made.items():
             _write_new(f"{making}/{name}", text)
         os.rename(making, path)
@@ -204,9 +207,7 @@ def claim(run_dir: str, wrapper: Mapping[str, Any]) -> bool:
         os.close(folder)
 
 
-def restore(
-    run_dir: str, meta: Mapping[str, Any], wrapper: Mapping[str, Any], place: tuple[int, int] | None
-) -> bool:
+def restore(run_dir: str, plan: Plan, wrapper: Mapping[str, Any], place: tuple[int, int] | None) -> bool:
     """Make again what is gone of a run whose wrapper lives: its directory, its plan, its wrapper.json.
 
     `place` is where the directory was. Say whether it had gone, and all logs with it. Raises OSError.
@@ -218,7 +219,7 @@ def restore(
             os.rename(run_dir, f"{os.path.dirname(run_dir)}/.displaced-{secret()}")
         os.makedirs(run_dir, 0o700)
     if place_of(f"{run_dir}/{META}") is None:
-        replace(run_dir, META, jsonline.encode(meta))
+        replace(run_dir, META, jsonline.encode(documents.meta(plan)))
     if place_of(f"{run_dir}/{WRAPPER}") is None:
         claim(run_dir, wrapper)
     return gone

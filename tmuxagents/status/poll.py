@@ -1,4 +1,4 @@
-"""What `poll` and `statusline` answer: which runs are asked about, a look or their changes, documents.
+"""What `poll` and `statusline` answer: the query of a caller, its changes, and snapshots as documents.
 
 Joins.
 """
@@ -11,8 +11,7 @@ from tmuxagents import records
 from tmuxagents.registry import lookup
 from tmuxagents.registry.database import Scope, server_key
 from tmuxagents.runs import words
-from tmuxagents.status.show import RUNS, Query, named, show
-from tmuxagents.status.snapshot import look, look_in
+from tmuxagents.status.snapshot import VIEWS, Query, SnapshotBuilder, take
 from tmuxagents.system import identity
 
 TYPE_CHECKING = False
@@ -20,7 +19,7 @@ if TYPE_CHECKING:
     from collections.abc import Callable, Container, Iterable, Mapping
     from typing import Any
 
-    from tmuxagents.registry.database import Registry, Row
+    from tmuxagents.registry.database import Registry
     from tmuxagents.registry.lookup import Caller
     from tmuxagents.runs.words import SnapshotRow
     from tmuxagents.status.snapshot import Snapshot
@@ -29,31 +28,37 @@ _BACKGROUND = "background"  # as a run's plan says it
 ROUND_S = 1.0  # of following: at most one line a second a run
 
 
-def asked_by(
+def query_of(
     caller: Caller,
     references: Iterable[str],
     *,
     everywhere: bool = False,
     ended: bool = False,
-    wanted: str = RUNS,
+    wanted: str = VIEWS,
 ) -> Query:
-    """Return what is asked about: named runs, or everybody's, or the caller's own, or the project's."""
+    """Return the query of a caller: named runs, or all, or those of its owner, or those of its project."""
     if references := tuple(references):
-        return named(references, wanted)
+        return Query(Scope("named"), references=references, active=False, wanted=wanted)
     if everywhere:
         return Query(Scope("all"), ended=ended, wanted=wanted)
     own = Scope("owner", caller.owner) if caller.owner else Scope("project", caller.project)
     return Query(own, ended=ended, wanted=wanted)
 
 
-def background(caller: Caller) -> Query:
-    """Return the background runs that are the caller's, those that it has taken over, too."""
+def named(ids: Iterable[str]) -> Query:
+    """Return the query for exactly these runs."""
+    ids = tuple(ids)
+    return Query(Scope("named", *ids), ids=ids, active=False)
+
+
+def background(caller: Caller, wanted: str = VIEWS) -> Query:
+    """Return the query for the caller's background runs, and for those that it has taken over."""
     kind, key = ("owner", caller.owner) if caller.owner else ("project", caller.project)
-    return Query(Scope(kind, key, mode=_BACKGROUND, also=caller.taken_over))
+    return Query(Scope(kind, key, mode=_BACKGROUND, also=caller.taken_over), wanted=wanted)
 
 
 def server_scope(environment: Mapping[str, str]) -> Scope | None:
-    """Return the runs of the tmux server that we are in; None outside, or where it has gone."""
+    """Return the runs of the tmux server around this process; None outside of tmux, or if it has gone."""
     socket, *figures = environment.get("TMUX", "").rsplit(",", 2)
     if not socket or not figures or not figures[0].isdigit():
         return None
@@ -63,132 +68,119 @@ def server_scope(environment: Mapping[str, str]) -> Scope | None:
 
 def counts(caller: Caller) -> dict[str, int]:
     """Return the counts that a receipt shows: those of the caller's own scope."""
-    asked = asked_by(caller, ())
-    return lookup.with_registry(caller, lambda book: look_in(book, caller, asked).counts)[0]
+    query = query_of(caller, ())
+    return lookup.with_registry(
+        caller, lambda registry: SnapshotBuilder(registry, query, caller).snapshot.counts
+    )[0]
 
 
-def changes(caller: Caller, asked: Query, cursor: str) -> tuple[Snapshot, bool]:
-    """Return a look at what has changed since a cursor, and whether that meant nothing any more."""
-    (found, reset), warnings = lookup.with_registry(
-        caller, lambda book: changes_by(book, caller, asked, cursor)
-    )
-    found.warnings = warnings
-    return found, reset
+def changes(caller: Caller, query: Query, cursor: str) -> tuple[Snapshot, bool]:
+    """Return a snapshot of what has changed since a cursor, and whether the cursor meant nothing any more."""
+
+    def ask(registry: Registry) -> tuple[Snapshot, bool]:
+        return changes_by(registry, caller, query, cursor)
+
+    (snapshot, reset), warnings = lookup.with_registry(caller, ask)
+    snapshot.warnings = warnings
+    return snapshot, reset
 
 
-def changes_by(book: Registry, caller: Caller, asked: Query, cursor: str) -> tuple[Snapshot, bool]:
-    """Return the same by an open registry."""
-    found = look_in(book, caller, asked)
-    with book.reading():
-        rows, reset = book.changes(cursor, found.asked.scope)
-        found.cursor = book.cursor(book.last_change(), found.at)
-    show(found, caller, book, [row.run_id for row in rows], known_rows=rows)
-    return found, reset
-
-
-def has_ends(book: Registry, caller: Caller, asked: Query, cursor: str) -> bool:
-    """Say whether any of these runs has come to its end since a cursor."""
-    found, _ = changes_by(book, caller, asked, cursor)
-    return any(_is_done(found.rows[shown.run["runId"]]) for shown in found.shown)
+def changes_by(registry: Registry, caller: Caller, query: Query, cursor: str) -> tuple[Snapshot, bool]:
+    """Return the same through an open registry."""
+    builder = SnapshotBuilder(registry, query, caller)
+    snapshot = builder.snapshot
+    with registry.reading():
+        rows, reset = registry.changes(cursor, snapshot.query.scope)
+        snapshot.cursor = registry.cursor(registry.last_change(), snapshot.at)
+    return builder.show([row.run_id for row in rows], rows), reset
 
 
 def follow(
-    caller: Caller, asked: Query, tell: Callable[[SnapshotRow], None], over: Callable[[Snapshot], bool]
+    caller: Caller, query: Query, tell: Callable[[SnapshotRow], None], over: Callable[[Snapshot], bool]
 ) -> Snapshot:
-    """Tell each change of status or activity until it is over; return a look at all that was told of."""
+    """Report each change of status or activity until it is over; return a snapshot of all reported runs."""
     told: dict[str, tuple[Any, ...]] = {}
     warnings: dict[str, None] = {}
     while True:
         begun = time.monotonic()
-        found = look(caller, asked)
-        warnings |= dict.fromkeys(found.warnings)
-        for shown in reversed(found.shown):
-            now = (shown.run["status"], shown.run["reason"], shown.activity)
-            if told.get(shown.run["runId"]) != now:
-                told[shown.run["runId"]] = now
-                tell(shown)
-        if over(found):
-            found.warnings = list(warnings)
-            return found
-        ids = (*found.asked.ids, *told)
-        asked = Query(found.asked.scope, ids=ids, active=found.asked.active, wanted=asked.wanted)
+        snapshot = take(query, caller)
+        warnings |= dict.fromkeys(snapshot.warnings)
+        for row in reversed(snapshot.rows):
+            now = (row.run["status"], row.run["reason"], row.activity)
+            if told.get(row.run["runId"]) != now:
+                told[row.run["runId"]] = now
+                tell(row)
+        if over(snapshot):
+            snapshot.warnings = list(warnings)
+            return snapshot
+        asked = snapshot.query
+        query = Query(asked.scope, ids=(*asked.ids, *told), active=asked.active, wanted=asked.wanted)
         time.sleep(max(0.0, begun + ROUND_S - time.monotonic()))
 
 
-# --- answered ---------------------------------------------------------------------------------------------
+# --- a snapshot in other words ----------------------------------------------------------------------------
 
 
-def is_over(found: Snapshot, *, any_of_them: bool) -> bool:
-    """Say whether what was waited for has come: all shown runs are done, or any of them."""
-    done = [_is_done(found.rows[shown.run["runId"]]) for shown in found.shown]
-    return not done or (any(done) if any_of_them else all(done))
+def ended(snapshot: Snapshot) -> list[bool]:
+    """Say of each shown run whether a wait for it is over: it has ended, or settled in a person's hands."""
+    rows = [snapshot.registry_rows[row.run["runId"]] for row in snapshot.rows]
+    return [row.status in records.ENDED or (row.attended and row.settled) for row in rows]
 
 
-def _is_done(row: Row) -> bool:
-    return row.status in records.ENDED or (row.attended and row.settled)
-
-
-def went_well(found: Snapshot, ids: Container[str], caller: Caller) -> bool:
+def went_well(snapshot: Snapshot, ids: Container[str], caller: Caller) -> bool:
     """Say whether none of these runs has failed or was aborted, or was broken off in a person's hands."""
-    rows = [found.rows[shown.run["runId"]] for shown in found.shown if shown.run["runId"] in ids]
+    rows = [snapshot.registry_rows[row.run["runId"]] for row in snapshot.rows if row.run["runId"] in ids]
     if any(row.status in (records.FAILED, records.ABORTED) for row in rows):
         return False
-    theirs = [row.run_id for row in rows if row.attended and row.settled]
-    return all(found.read(caller, one) and found.runs[one].state.stop_reason == "stop" for one in theirs)
+    settled = [row.run_id for row in rows if row.attended and row.settled]
+    if not settled:
+        return True
+    from tmuxagents.errors import NoSuchRun  # noqa: PLC0415  (hardly any run is in a person's hands)
+    from tmuxagents.runs.inspect import inspect  # noqa: PLC0415  (as above)
+
+    try:
+        views = [snapshot.views.get(one) or inspect(f"{caller.runs}/{one}") for one in settled]
+    except NoSuchRun:
+        return False
+    return all(view.state.stop_reason == "stop" for view in views)
 
 
-def missing(found: Snapshot, ids: Iterable[str]) -> list[str]:
-    """Return those of these runs that are not there to be shown: nobody knows how they ended."""
-    there = {shown.run["runId"] for shown in found.shown}
+def missing(snapshot: Snapshot, ids: Iterable[str]) -> list[str]:
+    """Return those of these runs that the snapshot cannot show: how they ended is not known."""
+    there = {row.run["runId"] for row in snapshot.rows}
     return [run_id for run_id in ids if run_id not in there]
 
 
-def status_text(found: Snapshot) -> str:
-    """Return what the status line shows: nothing, some time after nothing is left to be said."""
-    return words.status_text(found.counts, found.waiting, last_end=found.last_end, now=found.at)
+def status_text(snapshot: Snapshot) -> str:
+    """Return what the status line shows: nothing, some time after the last run has ended."""
+    return words.status_text(snapshot.counts, snapshot.waiting, last_end=snapshot.last_end, now=snapshot.at)
 
 
-def document(found: Snapshot, caller: Caller, *, timed_out: bool = False) -> dict[str, Any]:
+def as_document(snapshot: Snapshot, caller: Caller, *, timed_out: bool = False) -> dict[str, Any]:
     """Return the poll document."""
-    runs = [shown.run for shown in found.shown]
+    runs = [row.run for row in snapshot.rows]
     return {
         "v": 1,
-        "at": round(found.at, 3),
-        "scope": found.asked.scope.kind,
+        "at": round(snapshot.at, 3),
+        "scope": snapshot.query.scope.kind,
         "project": caller.project,
         "owner": caller.owner,
-        "counts": found.counts,
+        "counts": snapshot.counts,
         "runs": runs,
         "usage": words.total([run["usage"] for run in runs]),
-        "cursor": found.cursor,
+        "cursor": snapshot.cursor,
         "timedOut": timed_out,
     }
 
 
-def document_text(found: Snapshot, caller: Caller, *, timed_out: bool = False) -> bytes:
-    """Return the poll document as JSON. What the registry has as text is not written out once more."""
-    from tmuxagents.text import jsonline  # noqa: PLC0415  (as above)
-
-    whole = document(found, caller, timed_out=timed_out)
-    keys = list(whole)
-    at = keys.index("runs")
-    texts = [
-        found.texts[run["runId"]].encode() if run["runId"] in found.texts else jsonline.encode(run)[:-1]
-        for run in whole["runs"]
-    ]
-    before = jsonline.encode({key: whole[key] for key in keys[:at]})[:-2]
-    after = jsonline.encode({key: whole[key] for key in keys[at + 1 :]}, before=",")
-    return b'%b,"runs":[%b]%b' % (before, b",".join(texts), after)
-
-
-def changes_document(found: Snapshot, *, reset: bool) -> dict[str, Any]:
+def changes_document(snapshot: Snapshot, *, reset: bool) -> dict[str, Any]:
     """Return the document of changes."""
     keys = ("runId", "status", "reason", "activity", "name")
     return {
         "v": 1,
-        "at": round(found.at, 3),
-        "counts": found.counts,
-        "changes": [{key: shown.run[key] for key in keys} for shown in found.shown],
-        "cursor": found.cursor,
+        "at": round(snapshot.at, 3),
+        "counts": snapshot.counts,
+        "changes": [{key: row.run[key] for key in keys} for row in snapshot.rows],
+        "cursor": snapshot.cursor,
         "reset": reset,
     }

@@ -104,7 +104,7 @@ def _refuse(run: RunView) -> None:
         message = f"Run {run.run_id} has ended: {run.standing.status}."
         hint = f"tmuxagents resume {short} goes on with its session"
         raise NotPossible(message, kind="run-ended", hint=hint, field="runId")
-    if run.meta.get("driver") != LIVE:
+    if run.plan.driver != LIVE:
         message = f"Run {run.run_id} is a batch child, which cannot be spoken to."
         hint = f"tmuxagents stop {short} ends it; launch --live starts one that can be"
         raise NotPossible(message, kind="not-live", hint=hint, field="runId")

@@ -1,8 +1,8 @@
-"""List runs with their current status. Joins.
+"""Take a snapshot: the runs of a query with their current status, their counts and a cursor. Joins.
 
 The registry says which runs exist. A run whose row is still current (registry/current) is not read; of any
-other, what was written since the last read is, and its row is updated. A caller that needs more of the shown
-runs than a row or a document says so, and they are read.
+other, only what was written since the last read is, and its row is updated. The registry also stores when an
+ending was first shown.
 """
 
 from __future__ import annotations
@@ -13,98 +13,261 @@ from tmuxagents import records
 from tmuxagents.registry import lookup
 from tmuxagents.registry.current import CurrentCheck
 from tmuxagents.registry.database import Scope
-from tmuxagents.status.show import Query, show
+from tmuxagents.runs import words
+from tmuxagents.runs.words import SnapshotRow
 
 TYPE_CHECKING = False
 if TYPE_CHECKING:
-    from collections.abc import Iterable, Sequence
+    from collections.abc import Iterable, Mapping, Sequence
+    from typing import Any
 
     from tmuxagents.registry.database import Registry, Row, Tally
     from tmuxagents.registry.lookup import Caller
     from tmuxagents.runs.inspect import RunView
-    from tmuxagents.runs.words import SnapshotRow
+
+# What a query wants to know of each run that is shown.
+ROWS = "rows"  # the columns of a table
+DOCUMENTS = "documents"
+VIEWS = "views"  # its document, and its run directory read (Snapshot.views)
+
+
+class Query:
+    """Which runs are asked about: a scope, whose runs are counted, and which runs are shown."""
+
+    __slots__ = ("active", "alone", "ended", "ids", "references", "scope", "wanted")
+
+    def __init__(  # noqa: PLR0913  (what can be asked)
+        self,
+        scope: Scope,
+        *,
+        ids: Iterable[str] = (),
+        references: Iterable[str] = (),
+        active: bool = True,
+        ended: bool = False,
+        wanted: str = VIEWS,
+        alone: bool = False,
+    ) -> None:
+        self.scope = scope
+        self.ids = tuple(ids)  # shown in any case
+        self.references = tuple(references)  # ids, names and the like; the snapshot has them as `ids`
+        self.active = active  # show those runs of the scope that have not ended
+        self.ended = ended  # show those that have, too
+        self.wanted = wanted
+        self.alone = alone  # check no run outside of the scope, which is a named one
 
 
 class Snapshot:
-    """What a look has shown, at one moment."""
+    """The rows, counts and cursor of the runs that a query asks about, taken at one moment."""
 
     __slots__ = (
-        *("_due", "_current", "_runs", "active", "asked", "at", "counts", "cursor", "elsewhere", "last_end"),
-        *("rows", "runs", "shown", "texts", "waiting", "warnings"),
+        *("active", "at", "counts", "cursor", "elsewhere", "last_end", "needs_watcher", "query"),
+        *("registry_rows", "rows", "views", "waiting", "warnings"),
     )
 
-    def __init__(self, asked: Query, caller: Caller) -> None:
-        self.asked = asked
+    def __init__(self, query: Query) -> None:
+        self.query = query
         self.at = time.time()
         self.counts: dict[str, int] = {}
         self.waiting = 0  # live runs that need a person
         self.last_end = 0.0
         self.active: list[str] = []  # of the scope, newest first
-        self.elsewhere = 0  # how many are active outside of it
+        self.elsewhere = 0  # active runs outside of the scope
         self.cursor = ""
-        self.runs: dict[str, RunView] = {}  # whatever was read
-        self.rows: dict[str, Row] = {}  # whatever was looked at, as the registry should have it
-        self.shown: list[SnapshotRow] = []
-        self.texts: dict[str, str] = {}  # documents of shown runs as JSON, where the registry had them so
+        self.views: dict[str, RunView] = {}  # the runs that were read
+        self.registry_rows: dict[
+            str, Row
+        ] = {}  # the runs that were checked, as the registry should have them
+        self.rows: list[SnapshotRow] = []  # the runs that are shown, newest first
+        self.needs_watcher = False  # a run has to be concluded, or its ending announced
         self.warnings: list[str] = []  # for people
+
+
+def take(query: Query, caller: Caller) -> Snapshot:
+    """Take a snapshot."""
+    snapshot, warnings = lookup.with_registry(caller, lambda registry: take_by(registry, query, caller))
+    return ensure_watcher(snapshot, warnings, caller)
+
+
+def take_by(registry: Registry, query: Query, caller: Caller, ended: Iterable[RunView] = ()) -> Snapshot:
+    """Take a snapshot through an open registry. `ended`: runs of the query, each read after it had ended."""
+    builder = SnapshotBuilder(registry, query, caller, ended)
+    snapshot = builder.snapshot
+    query = snapshot.query
+    of_scope = registry.rows(query.scope) if query.ended else ()
+    active = snapshot.active if query.active else ()
+    return builder.show((*query.ids, *active, *(row.run_id for row in of_scope)), of_scope)
+
+
+def ensure_watcher(snapshot: Snapshot, warnings: list[str], caller: Caller) -> Snapshot:
+    """Start a watcher if the snapshot needs one; return the snapshot with its warnings."""
+    snapshot.warnings = warnings
+    if snapshot.needs_watcher:
+        from tmuxagents.system import watcher_lock  # noqa: PLC0415  (hardly ever: a watcher works already)
+
+        watcher_lock.ensure(caller.home)
+    return snapshot
+
+
+class SnapshotBuilder:
+    """Takes one snapshot through an open registry: it counts the runs at once, then `show` shows some."""
+
+    def __init__(
+        self, registry: Registry, query: Query, caller: Caller, ended: Iterable[RunView] = ()
+    ) -> None:
+        if query.references:
+            ids = dict.fromkeys(lookup.locate(reference, caller, registry) for reference in query.references)
+            query = Query(Scope("named", *ids), ids=ids, active=False, wanted=query.wanted)
+        self._registry = registry
         self._runs = caller.runs
         self._current = CurrentCheck(caller.runs)
-        self._due = False
+        self.snapshot = snapshot = Snapshot(query)
+        with registry.reading():
+            rows = registry.rows(query.scope) if query.alone else registry.open_rows()
+            known = {row.run_id: row for row in rows if not row.concluded}
+            tally, whole = registry.tally(query.scope), registry.tally(Scope("all"))
+            number = registry.last_change()
+        for run in ended:
+            if run.run_id in known:
+                self._add(run).polled_at = snapshot.at  # the caller waited for it, and sees the ending now
+        unread = [row for run_id, row in known.items() if run_id not in snapshot.views]
+        self._read([row.run_id for row in unread if not self._is_current(row)])
+        if snapshot.views:
+            number = self._save(known, number)
+        self._count(known, tally, whole)
+        snapshot.cursor = registry.cursor(number, snapshot.at)
 
-    def see(self, caller: Caller, run_id: str, row: Row | None) -> bool:
-        """Look at a run, unless that was done; say whether it is there. `row`: as the registry has it."""
-        return run_id in self.rows or self._stands(row) or self.read(caller, run_id)
+    # --- checked
 
-    def see_all(self, caller: Caller, rows: Iterable[Row], book: Registry) -> None:
-        """Look at the runs of these rows, as the registry has them."""
-        self.read_on(caller, [row.run_id for row in rows if not self._stands(row)], book)
+    def sees(self, run_id: str, row: Row | None) -> bool:
+        """Say whether a run is there; check it, if that was not done. `row`: as the registry has it."""
+        return run_id in self.snapshot.registry_rows or self._is_current(row) or self._read([run_id])
 
-    def _stands(self, row: Row | None) -> bool:
+    def _is_current(self, row: Row | None) -> bool:
         if row is None or not self._current.is_current(row):
             return False
-        self.rows[row.run_id] = row
+        self.snapshot.registry_rows[row.run_id] = row
         return True
 
-    def read_on(self, caller: Caller, run_ids: Sequence[str], book: Registry) -> None:
-        """Read these runs, unless that was done: of what was read before, only what has come since."""
-        known = book.checkpoints(run_ids) if run_ids else {}
+    def _read(self, run_ids: Sequence[str]) -> bool:
+        """Read these runs from their checkpoints, but those that were read; say whether all are there."""
+        run_ids = [run_id for run_id in run_ids if run_id not in self.snapshot.views]
+        if not run_ids:
+            return True
+        from tmuxagents.errors import NoSuchRun  # noqa: PLC0415  (not needed where every row is current)
+        from tmuxagents.runs import inspect  # noqa: PLC0415  (as above)
+
+        checkpoints = self._registry.checkpoints(run_ids)
+        complete = True
         for run_id in run_ids:
-            self.read(caller, run_id, known.get(run_id))
-
-    def read(self, caller: Caller, run_id: str, checkpoint: str | None = None) -> bool:
-        """Read a run, unless that was done; say whether it is there."""
-        from tmuxagents.errors import NoSuchRun  # noqa: PLC0415
-        from tmuxagents.registry import learn  # noqa: PLC0415  (for nothing where all stands)
-        from tmuxagents.runs import inspect  # noqa: PLC0415  (for nothing where all stands)
-
-        if run_id not in self.runs:
             try:
-                run = inspect.inspect(f"{caller.runs}/{run_id}", checkpoint=checkpoint)
+                run = inspect.inspect(f"{self._runs}/{run_id}", checkpoint=checkpoints.get(run_id))
             except NoSuchRun:
-                return False
-            self.runs[run_id] = run
-            self.rows[run_id] = learn.row(run)
-            self._due = self._due or run.is_due(self.at)
-        return True
+                complete = False
+                continue
+            self._add(run)
+            self.snapshot.needs_watcher = self.snapshot.needs_watcher or run.is_due(self.snapshot.at)
+        return complete
 
-    def take(self, runs: Iterable[RunView]) -> None:
-        """Take runs that have ended and were read since; who asks us has seen by now how they ended."""
-        for run in runs:
-            from tmuxagents.registry import learn  # noqa: PLC0415  (as above)
+    def _add(self, run: RunView) -> Row:
+        from tmuxagents.registry import learn  # noqa: PLC0415  (not needed where every row is current)
 
-            self.runs[run.run_id] = run
-            self.rows[run.run_id] = learn.row(run)
-            self.rows[run.run_id].polled_at = self.at
+        self.snapshot.views[run.run_id] = run
+        row = self.snapshot.registry_rows[run.run_id] = learn.row(run)
+        return row
 
-    def leaves_work(self) -> bool:
-        """Say whether there is anything for a watcher: a run to conclude, an end that nobody was told of."""
-        ended = (row for row in self.rows.values() if row.status in records.ENDED)
-        return self._due or any(not row.announced and self._is_of_here(row) for row in ended)
+    def _save(self, known: Mapping[str, Row], number: int) -> int:
+        """Save the rows that were read; return the number of the last change that the snapshot has seen.
+
+        Where no status has changed the rows only make the next snapshot faster, and saving them may fail.
+        """
+        from tmuxagents.registry import learn  # noqa: PLC0415  (as above)
+
+        rows = [self.snapshot.registry_rows[run_id] for run_id in self.snapshot.views]
+        columns = learn.reported_columns
+        if not any(learn.is_news(columns(known[row.run_id]), columns(row)) for row in rows):
+            self._registry.keep(row for row in rows if row.mark is not None)
+            return number
+        before, after = self._registry.save(rows)
+        # Another program's change in between is not in this snapshot: the cursor must not skip it.
+        return after if before == number else number
+
+    def _count(self, known: Mapping[str, Row], tally: Tally, whole: Tally) -> None:
+        """Take the registry's counts, corrected by what it does not know yet."""
+        snapshot = self.snapshot
+        for run_id, row in known.items():
+            is_ours = snapshot.query.scope.holds(row)
+            now = snapshot.registry_rows[run_id] if self.sees(run_id, row) else None
+            if now is not row:
+                for counted in (whole, tally) if is_ours else (whole,):
+                    counted.replace(row, now)
+            if is_ours and now is not None and now.status not in records.ENDED:
+                snapshot.active.append(run_id)
+        snapshot.counts = {**tally.by_status, "total": sum(tally.by_status.values())}
+        snapshot.waiting = tally.waiting
+        snapshot.last_end = tally.last_end
+        if snapshot.query.scope.kind in ("project", "owner"):
+            snapshot.elsewhere = whole.active - tally.active
+
+    # --- shown
+
+    def show(self, ids: Iterable[str], rows: Iterable[Row] = ()) -> Snapshot:
+        """Show these runs, and store that their endings were seen; return the snapshot.
+
+        `rows`: those of them that the caller has got from the registry already.
+        """
+        snapshot, known = self.snapshot, {row.run_id: row for row in rows}
+        wanted = list(dict.fromkeys(ids))
+        if snapshot.query.wanted == VIEWS:
+            self._read(wanted)
+            there = [run_id for run_id in wanted if run_id in snapshot.views]
+        else:
+            there = [
+                run_id
+                for run_id in wanted
+                if run_id in snapshot.registry_rows
+                or self.sees(run_id, known.get(run_id) or self._registry.row(run_id))
+            ]
+        shown = [snapshot.registry_rows[run_id] for run_id in there]
+        shown.sort(key=lambda row: (row.created_at, row.run_id), reverse=True)
+        documents = None if snapshot.query.wanted == ROWS else self._documents(shown)
+        snapshot.rows = as_rows(shown, documents, self._registry.alike(there, words.SHORT_ID), snapshot.at)
+        self._mark_polled([row for row in shown if row.status in records.ENDED], known)
+        ended = (row for row in snapshot.registry_rows.values() if row.status in records.ENDED)
+        snapshot.needs_watcher = snapshot.needs_watcher or any(
+            not row.announced and self._is_of_here(row) for row in ended
+        )
+        return snapshot
+
+    def _documents(self, rows: Iterable[Row]) -> dict[str, dict[str, Any]]:
+        """Return the documents of these runs: the registry's of those that were not read."""
+        from tmuxagents.text import jsonline  # noqa: PLC0415  (for documents only)
+
+        snapshot, views = self.snapshot, self.snapshot.views
+        stored = self._registry.documents([row for row in rows if row.run_id not in views])
+        documents: dict[str, dict[str, Any]] = {}
+        for row in rows:
+            if row.run_id in stored:
+                document = documents[row.run_id] = jsonline.decode(stored[row.run_id])
+                document["elapsedSeconds"] = _elapsed(row, snapshot.at)
+            elif row.run_id in views or self._read([row.run_id]):
+                documents[row.run_id] = views[row.run_id].document(snapshot.at)
+        sizes = self._registry.session_sizes(str(document["sessionId"]) for document in documents.values())
+        for document in documents.values():
+            document["runCount"] = max(1, sizes.get(str(document["sessionId"]), 0))
+        return documents
+
+    def _mark_polled(self, ended: Iterable[Row], known: Mapping[str, Row]) -> None:
+        new = [row.run_id for row in ended if row.polled_at is None]
+        there = [
+            row for run_id in new if (row := known.get(run_id) or self._registry.row(run_id)) is not None
+        ]
+        if unseen := [row.run_id for row in there if row.polled_at is None]:
+            self._registry.mark_polled(unseen, self.snapshot.at)
 
     def _is_of_here(self, row: Row) -> bool:
-        """Say whether a run that has ended is told of by a watcher that is started here.
+        """Say whether a watcher that is started here announces a run that has ended.
 
-        In the registry it may be as another pid namespace of our host has seen it.
+        In the registry the run may be as another pid namespace of this host has seen it.
         """
         if row.host is None:
             return True
@@ -118,111 +281,43 @@ class Snapshot:
         return seen is not None and seen.host is None
 
 
-class _Page:
-    """What the registry says at one moment."""
-
-    __slots__ = ("all", "number", "rows", "tally")
-
-    def __init__(self, book: Registry, asked: Query) -> None:
-        with book.reading():
-            rows = book.rows(asked.scope) if asked.alone else book.open_rows()
-            self.rows = {row.run_id: row for row in rows if not row.concluded}
-            self.tally = book.tally(asked.scope)
-            self.all = book.tally(Scope("all"))
-            self.number = book.last_change()
+# --- rows -------------------------------------------------------------------------------------------------
 
 
-def look(caller: Caller, asked: Query) -> Snapshot:
-    """Look once."""
-    found, warnings = lookup.with_registry(caller, lambda book: look_by(book, caller, asked))
-    return ensure_watcher(found, warnings, caller)
+def as_rows(
+    rows: Iterable[Row],
+    documents: Mapping[str, dict[str, Any]] | None,
+    alike: Mapping[str, Iterable[str]],
+    at: float,
+) -> list[SnapshotRow]:
+    """Return the rows of a snapshot. Without documents a run has the members that a line about it needs."""
+    return [
+        SnapshotRow(
+            _brief(row, at) if documents is None else documents[row.run_id],
+            words.short_id(row.run_id, alike.get(row.run_id, ())),
+            activity=None if row.status in records.ENDED else row.activity,
+            host=row.host,
+        )
+        for row in rows
+        if documents is None or row.run_id in documents
+    ]
 
 
-def look_by(book: Registry, caller: Caller, asked: Query, seen: Iterable[RunView] = ()) -> Snapshot:
-    """Look by an open registry. `seen`: runs among the named ones, each read after it had ended."""
-    found = look_in(book, caller, asked, seen)
-    of_scope = book.rows(found.asked.scope) if found.asked.ended else ()
-    active = found.active if found.asked.active else ()
-    ids = (*found.asked.ids, *active, *(row.run_id for row in of_scope))
-    show(found, caller, book, ids, known_rows=of_scope)
-    return found
+def _brief(row: Row, at: float) -> dict[str, Any]:
+    return {
+        "runId": row.run_id,
+        "name": row.name,
+        "preset": row.preset,
+        "status": row.status,
+        "reason": row.reason,
+        "timeout": row.timeout,
+        "startedAt": row.started_at,
+        "elapsedSeconds": _elapsed(row, at),
+        "errorMessage": row.activity if row.status in records.ENDED else None,
+    }
 
 
-def ensure_watcher(found: Snapshot, warnings: list[str], caller: Caller) -> Snapshot:
-    """Have somebody who does what a look has found to be done; return the look with its warnings."""
-    found.warnings = warnings
-    if found.leaves_work():
-        from tmuxagents.system import watcher_lock  # noqa: PLC0415  (almost always somebody watches already)
-
-        watcher_lock.ensure(caller.home)
-    return found
-
-
-def look_in(book: Registry, caller: Caller, asked: Query, seen: Iterable[RunView] = ()) -> Snapshot:
-    """Look at all that has not ended, and count; nothing is to be shown yet. `seen`: as above."""
-    found = Snapshot(_located(asked, caller, book) if asked.references else asked, caller)
-    page = _Page(book, found.asked)
-    number = page.number
-    found.take(run for run in seen if run.run_id in page.rows)
-    found.see_all(caller, [row for row in page.rows.values() if row.run_id not in found.runs], book)
-    if found.runs:
-        news = _news(found, page, book)
-        if news:
-            before, after = book.save(news)
-            # What somebody else wrote in between we have not seen: it is to be told again.
-            number = after if before == number else number
-    _count(found, page, caller)
-    found.cursor = book.cursor(number, found.at)
-    return found
-
-
-def _news(found: Snapshot, page: _Page, book: Registry) -> list[Row]:
-    """Return the rows to save: if any run stands otherwise than the registry has it, all that were read.
-
-    Else there is no news, and what was read is only kept for the next look to be shorter.
-    """
-    from tmuxagents.registry import learn  # noqa: PLC0415  (as above)
-
-    read = [found.rows[run_id] for run_id in found.runs]
-    if any(
-        learn.is_news(learn.reported_columns(page.rows[row.run_id]), learn.reported_columns(row))
-        for row in read
-    ):
-        return read
-    book.keep(row for row in read if row.mark is not None)
-    return []
-
-
-def _located(asked: Query, caller: Caller, book: Registry) -> Query:
-    ids = dict.fromkeys(lookup.locate(reference, caller, book) for reference in asked.references)
-    return Query(Scope("named", *ids), ids=ids, active=False, wanted=asked.wanted)
-
-
-def _count(found: Snapshot, page: _Page, caller: Caller) -> None:
-    """Take the registry's counts, and correct them by what was seen and it does not have."""
-    for run_id, row in page.rows.items():
-        ours = found.asked.scope.holds(row)
-        now = found.rows[run_id] if found.see(caller, run_id, row) else None
-        if now is not row:
-            for tally in (page.all, page.tally) if ours else (page.all,):
-                _correct(tally, row, now)
-        if ours and now is not None and now.status not in records.ENDED:
-            found.active.append(run_id)
-    found.counts = {**page.tally.by_status, "total": sum(page.tally.by_status.values())}
-    found.waiting = page.tally.waiting
-    found.last_end = page.tally.last_end
-    if found.asked.scope.kind in ("project", "owner"):
-        found.elsewhere = _active(page.all) - _active(page.tally)
-
-
-def _correct(tally: Tally, row: Row, now: Row | None) -> None:
-    tally.by_status[row.status] -= 1
-    tally.waiting -= row.needs_input
-    if now is not None:
-        tally.by_status[now.status] += 1
-        tally.waiting += now.needs_input
-        tally.last_end = max(tally.last_end, now.ended_at or 0.0)
-
-
-def _active(tally: Tally) -> int:
-    return tally.by_status[records.QUEUED] + tally.by_status[records.RUNNING]
+def _elapsed(row: Row, at: float) -> float:
+    if row.elapsed_s is not None:
+        return round(row.elapsed_s, 1)
+    return 0.0 if row.started_at is None else round(max(0.0, at - row.started_at), 1)

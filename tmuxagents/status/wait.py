@@ -1,7 +1,7 @@
-"""Wait for runs: one poll() over all their wrappers, then a look at them as soon as they have ended. Joins.
+"""Wait for runs: one poll() over all their wrappers, then a snapshot as soon as they have ended. Joins.
 
 To answer fast, imports and the database connection are made before sleeping. The idle connection holds no
-transaction, so it blocks nobody.
+transaction, so it blocks no other program.
 """
 
 from __future__ import annotations
@@ -18,13 +18,12 @@ from tmuxagents.registry.lookup import reconcile
 from tmuxagents.runs import directory
 from tmuxagents.runs.inspect import Follower
 from tmuxagents.status import poll
-from tmuxagents.status.show import Query
-from tmuxagents.status.snapshot import ensure_watcher, look_by, look_in
+from tmuxagents.status.snapshot import Query, SnapshotBuilder, ensure_watcher, take_by
 from tmuxagents.system import process, watcher_lock
 
 TYPE_CHECKING = False
 if TYPE_CHECKING:
-    from collections.abc import Iterable, Sequence
+    from collections.abc import Callable, Iterable, Sequence
     from typing import Self
 
     from tmuxagents.registry.database import Registry
@@ -34,40 +33,49 @@ if TYPE_CHECKING:
 
 LOOK_S = 0.05  # before there is a wrapper to wait for
 LOOK_ELSEWHERE_S = 1.0  # of another host; of a live child, which a person may have taken over
-_LONGEST_S = 86400.0  # the kernel counts milliseconds, and not to the end of days
+_LONGEST_S = 86400.0  # the kernel counts milliseconds, and its counter is small
 
 
-def is_done(run: RunView) -> bool:
-    """Say whether a run is over for who waits: it has ended, or settled in the hands of a person."""
+def is_over(run: RunView) -> bool:
+    """Say whether a wait for a run is over: it has ended, or settled in the hands of a person."""
     return run.ended or (run.state.attended and run.state.settled)
 
 
-def wait(
-    run_dirs: Iterable[str], seen: list[RunView], *, any_of_them: bool = False, deadline: float = math.inf
-) -> bool:
-    """Wait until all of these runs are done, or any of them; say whether that came in time.
+def wait_until(
+    run_dirs: Iterable[str],
+    condition: Callable[[RunView], bool] = is_over,
+    *,
+    any_of_them: bool = False,
+    deadline: float = math.inf,
+) -> tuple[bool, list[RunView]]:
+    """Wait until all of these runs meet a condition, or any of them does.
 
-    Those that are done are added to `seen`, as they were read then.
+    Return whether that came in time, and the runs that met it, as they were read then.
     """
-    with Waiting(run_dirs, seen) as waiting:
-        waiting.ensure_watchers()
+    over: list[RunView] = []
+    with Waiting(run_dirs, condition) as waiting:
+        for home in {os.path.dirname(os.path.dirname(one.run_dir)) for one in waiting.left}:
+            watcher_lock.ensure(home)  # it concludes a run that is lost meanwhile
         while True:
-            done = waiting.done()
+            done = waiting.take_done()
+            over += [one.run for one in done if one.run is not None]
             if not waiting.left or (any_of_them and done):
-                return True
+                return True, over
             if time.monotonic() >= deadline:
-                return False
+                return False, over
             waiting.pause(deadline)
 
 
 class Waiting:
-    """Runs that are waited for."""
+    """Runs that are waited for, until each of them meets a condition."""
 
-    __slots__ = ("_seen", "left")
+    __slots__ = ("_condition", "left")
 
-    def __init__(self, run_dirs: Iterable[str] = (), seen: list[RunView] | None = None) -> None:
-        self.left = [_One(run_dir) for run_dir in run_dirs]
-        self._seen = seen  # gets the runs that are done
+    def __init__(self, run_dirs: Iterable[str] = (), condition: Callable[[RunView], bool] = is_over) -> None:
+        self._condition = condition
+        self.left: list[WaitedRun] = []
+        for run_dir in run_dirs:
+            self.add(run_dir)
 
     def __enter__(self) -> Self:
         return self
@@ -76,86 +84,78 @@ class Waiting:
         for one in self.left:
             one.let_go()
 
-    def ensure_watchers(self) -> None:
-        """Have somebody who concludes a run that is lost meanwhile."""
-        for home in {os.path.dirname(os.path.dirname(one.run_dir)) for one in self.left}:
-            watcher_lock.ensure(home)
-
     def add(self, run_dir: str) -> None:
         """Wait for one more."""
-        self.left.append(_One(run_dir))
+        self.left.append(WaitedRun(run_dir, self._condition))
 
     def done(self) -> list[str]:
-        """Return the runs that are done since the last look."""
-        done = [one for one in self.left if one.is_due() and one.look()]
+        """Return the directories of the runs that have come to it since the last time."""
+        return [one.run_dir for one in self.take_done()]
+
+    def take_done(self) -> list[WaitedRun]:
+        """Return these runs, and wait for them no longer."""
+        done = [one for one in self.left if time.monotonic() >= one.next_look and one.look()]
         self.left = [one for one in self.left if one not in done]
-        if self._seen is not None:
-            self._seen += [one.run for one in done if one.run is not None]
-        return [one.run_dir for one in done]
+        return done
 
     def pause(self, deadline: float, wake: int | None = None) -> None:
-        """Sleep until a wrapper is gone, it is time to look or to give up, or a descriptor can be read."""
-        poll = select.poll()
+        """Sleep until a wrapper is gone, a run is to be read, a descriptor can be read, or the deadline."""
+        kernel = select.poll()
         by_handle = {one.handle: one for one in self.left if one.handle is not None}
         for handle in (*by_handle, *([] if wake is None else [wake])):
-            poll.register(handle, select.POLLIN)
+            kernel.register(handle, select.POLLIN)
         left = min([deadline, *(one.next_look for one in self.left)]) - time.monotonic()
-        for handle, _ in poll.poll(math.ceil(max(0.0, min(left, _LONGEST_S)) * 1000)):
+        for handle, _ in kernel.poll(math.ceil(max(0.0, min(left, _LONGEST_S)) * 1000)):
             if handle in by_handle:
                 by_handle[handle].let_go()
 
 
-class _One:
-    """One run that is waited for, and its wrapper as far as there is one to wait on."""
+class WaitedRun:
+    """One run that is waited for, and its wrapper if there is one to wait on."""
 
-    __slots__ = ("_follower", "_woken", "handle", "next_look", "run", "run_dir")
+    __slots__ = ("_condition", "_follower", "_woken", "handle", "next_look", "run", "run_dir")
 
-    def __init__(self, run_dir: str) -> None:
+    def __init__(self, run_dir: str, condition: Callable[[RunView], bool]) -> None:
         self.run_dir = run_dir
+        self._condition = condition
         self.handle: int | None = None
         self.next_look = 0.0
         self.run: RunView | None = None  # as it was read last
         self._woken = False
         self._follower: Follower | None = None
 
-    def is_due(self) -> bool:
-        """Say whether it is time to look."""
-        return time.monotonic() >= self.next_look
-
     def look(self) -> bool:
-        """Look; say whether it is done."""
+        """Read the run; say whether the wait for it is over."""
         woken, self._woken = self._woken, False
-        if woken and self._is_done():  # almost always, and somebody waits
+        if woken and self._is_over():  # almost always, and the caller waits for it
             return True
-        self._take_hold()  # first: what ends from now on is noticed
-        if self._is_done():
+        if self.handle is None:  # opened before the run is read: an end after that is noticed
+            wrapper = directory.identity_of(directory.read_wrapper(self.run_dir))
+            if wrapper is not None and process.presence(wrapper) == records.HERE:
+                self.handle = process.open_handle(wrapper.pid, wrapper.start_time)
+        if self._is_over():
             self.let_go()
             return True
-        self.next_look = time.monotonic() + self._pause_for(self.run)
+        self.next_look = time.monotonic() + self._pause_s()
         return False
 
-    def _is_done(self) -> bool:
+    def _is_over(self) -> bool:
         try:
             self._follower = self._follower or Follower(self.run_dir)
             self.run = self._follower.look()
         except NoSuchRun:  # removed; its wrapper, if it lives, will make it again
             self._follower = self.run = None
             return self.handle is None
-        return is_done(self.run)
+        return self._condition(self.run)
 
-    def _pause_for(self, run: RunView | None) -> float:
+    def _pause_s(self) -> float:
         if self.handle is None:
-            return LOOK_ELSEWHERE_S if run is not None and run.standing.foreign else LOOK_S
-        return LOOK_ELSEWHERE_S if run is not None and run.meta.get("driver") == "live" else math.inf
-
-    def _take_hold(self) -> None:
-        if self.handle is None:
-            identity = directory.identity_of(directory.read_wrapper(self.run_dir))
-            if identity is not None and process.presence(identity) == records.HERE:
-                self.handle = process.open_handle(identity.pid, identity.start_time)
+            return LOOK_ELSEWHERE_S if self.run is not None and self.run.standing.foreign else LOOK_S
+        is_live = self.run is not None and self.run.plan.driver == records.LIVE
+        return LOOK_ELSEWHERE_S if is_live else math.inf
 
     def let_go(self) -> None:
-        """Close what it is waited on with, and look at once."""
+        """Close the handle of its wrapper; the run is read at once."""
         if self.handle is not None:
             os.close(self.handle)
             self.handle = None
@@ -163,64 +163,71 @@ class _One:
         self.next_look = 0.0
 
 
-class Awaited:
-    """A wait: what for, and what came of it. `since`: what has changed since that cursor is told then."""
+class QueryWait:
+    """A wait for the runs of a query, and the snapshot after it.
+
+    `since`: take also what has changed since that cursor (`changes`), and end at once if a run has ended.
+    """
 
     __slots__ = (
-        *("_again", "_any", "_asked", "_caller", "_deadline", "_since", "found", "ids", "in_time"),
-        "told",
+        *("_again", "_any", "_caller", "_deadline", "_query", "_since"),
+        *("changes", "ids", "in_time", "snapshot"),
     )
 
     def __init__(
         self,
         caller: Caller,
-        asked: Query,
+        query: Query,
         *,
         any_of_them: bool,
         limit_s: float | None,
         since: str | None = None,
     ) -> None:
         self._caller = caller
-        self._asked = asked
+        self._query = query
         self._any = any_of_them
         self._deadline = math.inf if limit_s is None else time.monotonic() + limit_s
         self._since = since
-        self._again: Query | None = None
-        self.ids: Sequence[str] = ()  # which were waited for
+        self._again: Query | None = None  # the query after the wait: about the runs that are meant now
+        self.ids: Sequence[str] = ()  # the runs that were waited for
         self.in_time = False
-        self.told: tuple[Snapshot, bool] | None = None  # the changes, and whether the cursor meant nothing
-        found, warnings = lookup.with_registry(caller, self._ask, last=True)
-        self.found = ensure_watcher(found, warnings, caller)
+        self.changes: tuple[Snapshot, bool] | None = None  # and whether the cursor meant nothing
+        snapshot, warnings = lookup.with_registry(caller, self._ask, last=True)
+        self.snapshot = ensure_watcher(snapshot, warnings, caller)
 
-    def _ask(self, book: Registry) -> Snapshot:
-        """Wait, and look. Begun again where the registry fails, for the same runs."""
-        again = self._again = self._again or self._found(book)
-        seen: list[RunView] = []
-        name = book.name()
-        if not self._has_news(book):
-            # What will be asked and told at the end is so once before: then all of it is at hand.
-            look_by(book, self._caller, again)
-            book.get_ready()
+    def _ask(self, registry: Registry) -> Snapshot:
+        """Wait, and take the snapshot. It begins again where the registry fails, for the same runs."""
+        if self._again is None:
+            first = SnapshotBuilder(registry, self._query, self._caller).snapshot
+            query = first.query
+            self.ids = (*query.ids, *first.active) if query.active else query.ids
+            self._again = Query(
+                query.scope,
+                ids=self.ids,
+                active=False,
+                ended=self._query.ended,
+                wanted=self._query.wanted,
+                alone=query.scope.kind == "named",
+            )
+        over: list[RunView] = []
+        name = registry.name()
+        if not self._has_ended_already(registry):
+            # Do once before what the end needs: then its modules, files and statements are ready.
+            take_by(registry, self._again, self._caller)
+            registry.get_ready()
             folders = [f"{self._caller.runs}/{run_id}" for run_id in self.ids]
-            self.in_time = wait(folders, seen, any_of_them=self._any, deadline=self._deadline)
-        if not (book.is_still(name) and again.alone):
-            reconcile(book, self._caller.runs)
-        found = look_by(book, self._caller, again, [run for run in seen if run.result is not None])
+            self.in_time, over = wait_until(folders, any_of_them=self._any, deadline=self._deadline)
+        if not (registry.is_still(name) and self._again.alone):
+            reconcile(registry, self._caller.runs)
+        ended = [run for run in over if run.result is not None]
+        snapshot = take_by(registry, self._again, self._caller, ended)
         if self._since is not None:
-            self.told = poll.changes_by(book, self._caller, self._asked, self._since)
-        return found
+            self.changes = poll.changes_by(registry, self._caller, self._query, self._since)
+        return snapshot
 
-    def _found(self, book: Registry) -> Query:
-        """Return what is asked when it is over: about the runs that are meant now."""
-        first = look_in(book, self._caller, self._asked)
-        self.ids = (*first.asked.ids, *first.active) if first.asked.active else first.asked.ids
-        again = Query(first.asked.scope, ids=self.ids, active=False, wanted=self._asked.wanted)
-        again.ended = self._asked.ended
-        again.alone = again.scope.kind == "named"
-        return again
-
-    def _has_news(self, book: Registry) -> bool:
-        """Say whether there is something to tell at once."""
+    def _has_ended_already(self, registry: Registry) -> bool:
+        """Say whether a run has ended since the cursor, where any of them is waited for."""
         if self._any and self._since is not None:
-            self.in_time = poll.has_ends(book, self._caller, self._asked, self._since)
+            changed, _ = poll.changes_by(registry, self._caller, self._query, self._since)
+            self.in_time = any(poll.ended(changed))
         return self.in_time

@@ -13,7 +13,7 @@ import resource
 import select
 import time
 
-from tmuxagents.system.bare import ignoring, signal
+from tmuxagents.cpython import ignoring, prctl, signal
 from tmuxagents.system.identity import (
     boot_id,
     host,
@@ -99,10 +99,7 @@ def wait_all_gone(processes: Iterable[ProcessRow], limit_s: float) -> None:
 
 def become_subreaper(*, on: bool = True) -> None:
     """Make orphaned descendants our children instead of init's, so that none gets out of sight; or not."""
-    import _ctypes  # noqa: PLC0415  (the package around it would be 3 of the 15 ms in which a wrapper starts)
-
-    prctl = _ctypes.dlsym(_ctypes.dlopen(None, 0), "prctl")  # type: ignore[arg-type]  # None: what is loaded
-    _ctypes.call_function(prctl, (_PR_SET_CHILD_SUBREAPER, int(on), 0, 0, 0))
+    prctl(_PR_SET_CHILD_SUBREAPER, int(on))
 
 
 def find_program(name: str, path: str) -> str | None:

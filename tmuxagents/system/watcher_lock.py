@@ -13,9 +13,9 @@ import os
 import sys
 import time
 
+from tmuxagents.cpython import ignoring
 from tmuxagents.errors import TmuxAgentsError
 from tmuxagents.system import places, process
-from tmuxagents.system.bare import ignoring
 
 TYPE_CHECKING = False
 if TYPE_CHECKING:

@@ -1,8 +1,7 @@
 """One JSON document as one line: strict and inert, whatever a child put into its values; and back again.
 
-Shared by the codec of events and by the files of a run; like `records`, it knows nothing else. The C parts of
-the standard library's json are used as they are: the package around them is written over `re`, and its import
-would be paid for by every wrapper and every look.
+The codec of events and the files of a run share it. It uses the C parts of the standard library's json as
+they are: the package around them would be paid for by every wrapper and every look.
 
 Pure.
 """
@@ -10,10 +9,8 @@ Pure.
 from __future__ import annotations
 
 import sys
-from _json import encode_basestring, make_encoder, make_scanner
 
-if hasattr(sys, "gettotalrefcount"):  # a debug build, which would not survive what `_first` says
-    import json.decoder  # noqa: F401  (its errors are looked up by name)
+from tmuxagents.cpython import NOT_JSON, json_parts
 
 TYPE_CHECKING = False
 if TYPE_CHECKING:
@@ -99,7 +96,7 @@ def _first(text: str, *, endless: bool = False) -> tuple[Any, int]:
             if not endless or type(error) is not ValueError:  # json.decoder's own
                 raise
             found = _scanned_slowly(text, 0)
-    except (StopIteration, SystemError):  # before 3.12 its own error is in json.decoder, which is not there
+    except NOT_JSON:
         raise ValueError("it is no JSON") from None
     if _BOTTOMLESS and len(text) > _ENOUGH:
         _refuse_depth(text, found[0])
@@ -126,8 +123,9 @@ def _unknown(value: object) -> Any:
 # In json.JSONEncoder's words: no memory of what is being written (what holds itself is nested too deeply),
 # text as it is, no indent, compact separators; neither sort_keys nor skipkeys nor allow_nan.
 _NO = (False, False, False)
-_encoded: Callable[[object, int], tuple[str, ...]] = make_encoder(
-    None, _unknown, encode_basestring, None, ":", ",", *_NO
+_encode_text, _make_encoder, _make_scanner = json_parts()
+_encoded: Callable[[object, int], tuple[str, ...]] = _make_encoder(
+    None, _unknown, _encode_text, None, ":", ",", *_NO
 )
 
 
@@ -157,7 +155,7 @@ class _ReadingSlowly(_Reading):
 
 
 def _scanner(how: type[_Reading]) -> Callable[[str, int], tuple[Any, int]]:
-    return make_scanner(how)  # type: ignore[arg-type]  # it wants these names
+    return _make_scanner(how)  # type: ignore[arg-type]  # it wants these names
 
 
 _scanned, _scanned_slowly = _scanner(_Reading), _scanner(_ReadingSlowly)

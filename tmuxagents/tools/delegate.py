@@ -8,6 +8,7 @@ from __future__ import annotations
 
 import contextlib
 import time
+from dataclasses import replace
 
 from tmuxagents.agents.pi import command
 from tmuxagents.errors import BadConfig, BadRequest, Fault, NotPossible, TmuxAgentsError, Unusable
@@ -40,6 +41,7 @@ if TYPE_CHECKING:
     from tmuxagents.launch.call import Task
     from tmuxagents.launch.faults import Faults
     from tmuxagents.launch.launch import Launcher
+    from tmuxagents.launch.plan import InCall
     from tmuxagents.launch.prepare import Prepared
     from tmuxagents.registry.lookup import Caller
     from tmuxagents.runs.events import Event
@@ -95,12 +97,11 @@ def _prepared(
     doomed: dict[int, Cause] = {}
     names: set[str] = set()
     for assignment in assignments:
-        keys = batch.keys() | {retrieval.TASK_NAME: assignment.name}
-        request = assignment.request
+        call, request = batch.next(assignment.name), assignment.request
         if request.name in names:
-            request.name = None
+            request = replace(request, name=None)
         try:
-            prepared.append(_prepare(launcher, assignment, keys))
+            one = _prepare(launcher, assignment, request, call)
         except (BadRequest, BadConfig) as refusal:
             doomed[assignment.number] = misconfigured(refusal.message)
         except Unusable as unfit:
@@ -108,23 +109,22 @@ def _prepared(
                 raise
             doomed[assignment.number] = NOT_SPAWNED
         if assignment.number in doomed:
-            request.name = None
-            prepared.append(launcher.sketch(request, **keys))
-        names.update([request.name] if request.name else [])
+            one = launcher.sketch(replace(request, name=None), call)
+        prepared.append(one)
+        names.update([one.request.name] if one.request.name else [])
     return prepared, doomed
 
 
-def _prepare(launcher: Launcher, assignment: Assignment, keys: Mapping[str, Any]) -> Prepared:
+def _prepare(launcher: Launcher, assignment: Assignment, request: LaunchRequest, call: InCall) -> Prepared:
     """Return one run as it is going to be. Its name is only wished for."""
     if assignment.refusal is not None:
         raise assignment.refusal
     try:
-        return launcher.prepare(assignment.request, **keys)
+        return launcher.prepare(request, call)
     except BadRequest as refusal:
-        if assignment.request.name is None or refusal.faults[0].field != "name":
+        if request.name is None or refusal.faults[0].field != "name":
             raise
-    assignment.request.name = None
-    return launcher.prepare(assignment.request, **keys)
+    return launcher.prepare(replace(request, name=None), call)
 
 
 # --- while it works, and at its end -----------------------------------------------------------------------
@@ -244,7 +244,7 @@ class Assignment:
             checks.check_cwd(cwd)
         except BadRequest as refusal:
             faults.add_refusal(refusal, self._place, rename=_FIELDS)
-        self.request.name = self._wished_name()
+        self.request = replace(self.request, name=self._wished_name())
 
     def _wished_name(self) -> str | None:
         """Return what the run may be called: the name of the task, in the letters that names have."""
@@ -259,7 +259,8 @@ class Assignment:
         if not reference:
             return
         try:
-            self.request.continues = self._continued(reference, caller, held, taken)
+            continues = self._continued(reference, caller, held, taken)
+            self.request = replace(self.request, continues=continues)
         except (BadRequest, NotPossible) as refusal:
             for fault in refusal.faults:
                 own = Fault(fault.kind, fault.message, field=f"{self._place}.resume")
@@ -268,7 +269,7 @@ class Assignment:
     def _continued(self, reference: str, caller: Caller, held: ExitStack, taken: set[str]) -> Continued:
         run_dirs = retrieval.find(reference, caller, sessions.unknown_resume, field="resume")
         latest = inspect(run_dirs[-1])
-        session_id = str(latest.meta.get("sessionId") or latest.run_id)
+        session_id = latest.plan.session_id
         if session_id in taken:
             message = f'Cannot resume: two tasks of this call continue session "{session_id}".'
             raise BadRequest(message, kind="bad-argument", hint="one after the other, in two calls")
@@ -278,7 +279,7 @@ class Assignment:
         return Continued(
             session_id,
             latest.run_id,
-            created_at=float(latest.meta.get("createdAt") or 0.0),
+            created_at=latest.plan.created_at or 0.0,
             transcript=resume.transcript(run_dirs[-retrieval.MOST_RUNS :]),
         )
 

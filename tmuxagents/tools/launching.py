@@ -14,15 +14,12 @@ from tmuxagents.launch import call as calls
 from tmuxagents.launch.plan import LaunchRequest
 from tmuxagents.launch.prepare import Batch
 from tmuxagents.registry import lookup
-from tmuxagents.registry.database import Scope
 from tmuxagents.runs import inbox, output, words
 from tmuxagents.runs.inspect import inspect
 from tmuxagents.status import poll
 from tmuxagents.status.send import Sending
-from tmuxagents.status.show import Query, show
-from tmuxagents.status.snapshot import Snapshot, look, look_in
+from tmuxagents.status.snapshot import Snapshot, SnapshotBuilder, ensure_watcher, take
 from tmuxagents.status.stop import stop
-from tmuxagents.system import watcher_lock
 from tmuxagents.tools import answers
 from tmuxagents.tools.door import Answer, no_room_to_stand
 from tmuxagents.tools.progress import Child, Progress
@@ -134,10 +131,10 @@ def _request(item: Mapping[str, Any], door: Door, mode: str) -> LaunchRequest:
 
 def _answer(call: calls.Call, mode: str, caller: Caller, warnings: list[str]) -> Answer:
     ids = [task.run_id for task in call.tasks]
-    found = look(caller, Query(Scope("named", *ids), ids=ids, active=False))
-    found.shown.sort(key=lambda shown: ids.index(shown.run["runId"]))
-    runs = [shown.run for shown in found.shown]
-    whole = [(run, output.answer(found.runs[run["runId"]])) for run in runs]
+    found = take(poll.named(ids), caller)
+    found.rows.sort(key=lambda shown: ids.index(shown.run["runId"]))
+    runs = [shown.run for shown in found.rows]
+    whole = [(run, output.answer(found.views[run["runId"]])) for run in runs]
     details = answers.call_details(mode, runs, ended=True)
     return Answer(answers.blocks(whole), details, [*warnings, *found.warnings])
 
@@ -147,7 +144,10 @@ MOST_LISTED = 50
 
 def counts(caller: Caller) -> tuple[dict[str, int], str]:
     """Return how many background runs the caller has, as figures and as a line."""
-    found, _ = lookup.with_registry(caller, lambda book: look_in(book, caller, poll.background(caller)))
+    query = poll.background(caller)
+    found, _ = lookup.with_registry(
+        caller, lambda registry: SnapshotBuilder(registry, query, caller).snapshot
+    )
     return found.counts, words.status_line(found.counts, found.waiting)
 
 
@@ -160,27 +160,25 @@ def background_agent_status(arguments: Mapping[str, Any], door: Door, faults: Fa
     named = [os.path.basename(door.find(reference))] if reference is not None else []
     older = 0
 
-    def ask(book: Registry) -> Snapshot:
+    def ask(registry: Registry) -> Snapshot:
         nonlocal older
-        found = look_in(book, caller, poll.background(caller))
+        builder = SnapshotBuilder(registry, poll.background(caller), caller)
+        found = builder.snapshot
         ids = named or found.active
         if ended and not named:
-            ids = [row.run_id for row in book.rows(found.asked.scope, limit=MOST_LISTED)]
+            ids = [row.run_id for row in registry.rows(found.query.scope, limit=MOST_LISTED)]
             older = max(0, found.counts["total"] - len(ids))
-        show(found, caller, book, ids)
-        return found
+        return builder.show(ids)
 
-    found, warnings = lookup.with_registry(caller, ask)
-    if found.leaves_work():
-        watcher_lock.ensure(caller.home)
-    if named and found.shown:
-        answer = output.answer(found.runs[named[0]])
-        text = answers.one(found.shown[0], answer)
+    found = ensure_watcher(*lookup.with_registry(caller, ask), caller)
+    if named and found.rows:
+        answer = output.answer(found.views[named[0]])
+        text = answers.one(found.rows[0], answer)
     else:
         line = words.status_line(found.counts, found.waiting)
-        text = answers.listed(found.shown, line, ended=ended, older=older)
-    details = {"counts": found.counts, "runs": [shown.run for shown in found.shown]}
-    return Answer(text, details, warnings)
+        text = answers.listed(found.rows, line, ended=ended, older=older)
+    details = {"counts": found.counts, "runs": [shown.run for shown in found.rows]}
+    return Answer(text, details, found.warnings)
 
 
 def stop_agent(arguments: Mapping[str, Any], door: Door, faults: Faults) -> Answer:
@@ -190,8 +188,8 @@ def stop_agent(arguments: Mapping[str, Any], door: Door, faults: Faults) -> Answ
     before = inspect(run_dir).standing.status
     stop([run_dir])
     run_id = os.path.basename(run_dir)
-    found = look(door.caller, Query(Scope("named", run_id), ids=(run_id,), active=False))
-    run = found.shown[0].run
+    found = take(poll.named([run_id]), door.caller)
+    run = found.rows[0].run
     return Answer(answers.stopped(run, before=before), {"run": run}, found.warnings)
 
 
@@ -200,6 +198,6 @@ def send_to_agent(arguments: Mapping[str, Any], door: Door, faults: Faults) -> A
     faults.refuse()
     message = Sending(door.find(arguments["runId"]))
     run_id = message.send(arguments["text"], arguments.get("mode") or inbox.STEER).run_id
-    found = look(door.caller, Query(Scope("named", run_id), ids=(run_id,), active=False))
-    details = {"run": found.shown[0].run, "delivered": True}
+    found = take(poll.named([run_id]), door.caller)
+    details = {"run": found.rows[0].run, "delivered": True}
     return Answer(answers.delivered(run_id), details, found.warnings)

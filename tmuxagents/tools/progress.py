@@ -33,7 +33,7 @@ class Child:
         self._follower: Follower | None = None
         self.run = RunView(
             run_dir=task.run_dir,
-            meta=task.prepared.meta,
+            plan=task.prepared.plan,
             wrapper=None,
             result=None,
             state=RunState(),

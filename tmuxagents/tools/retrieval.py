@@ -25,6 +25,7 @@ if TYPE_CHECKING:
     from typing import Any
 
     from tmuxagents.launch.faults import Faults
+    from tmuxagents.records import Plan
     from tmuxagents.registry.database import Registry, Row
     from tmuxagents.registry.lookup import Caller
     from tmuxagents.runs.conversation import Told
@@ -61,7 +62,7 @@ def _session(arguments: Mapping[str, Any], door: Door) -> Sequence[str]:
 
 def _shape(run: RunView) -> tuple[dict[str, Any], str]:
     shape = run.document(time.time())
-    return shape, task_name(shape, run.meta)
+    return shape, task_name(shape, run.plan)
 
 
 def _most_lines(door: Door) -> int:
@@ -87,9 +88,6 @@ def list_subagent_profiles(_: Mapping[str, Any], door: Door, faults: Faults) -> 
     return Answer("\n".join(lines.values()), {"count": len(lines), "profiles": lines}, warnings)
 
 
-TASK_NAME = "taskName"  # in the plan of a run: what its delegated task is called, in whatever letters
-
-
 def find(reference: str, caller: Caller, refusal: Callable[[str], str], *, field: str) -> list[str]:
     """Return the run directories of a session, oldest first; or refuse one that nobody knows any more."""
     try:
@@ -98,8 +96,8 @@ def find(reference: str, caller: Caller, refusal: Callable[[str], str], *, field
         if unknown.kind != "unknown-run":
             raise
         raise _unknown(reference, refusal, field) from unknown
-    meta = directory.read_meta(run_dirs[0]) if run_dirs else None
-    if meta is None or not _is_kept(meta, caller):
+    plan = directory.read_plan(run_dirs[0]) if run_dirs else None
+    if plan is None or not _is_kept(plan, caller):
         raise _unknown(reference, refusal, field)
     return run_dirs
 
@@ -109,22 +107,20 @@ def _unknown(reference: str, refusal: Callable[[str], str], field: str) -> NoSuc
     return NoSuchRun(refusal(reference), kind="unknown-run", hint=hint, field=field)
 
 
-def task_name(run: Mapping[str, Any], meta: Mapping[str, Any]) -> str:
+def task_name(run: Mapping[str, Any], plan: Plan) -> str:
     """Return what the task of a run is called."""
-    name = meta.get(TASK_NAME)
-    return name if isinstance(name, str) and name else answers.label(run)
+    return plan.task_name or answers.label(run)
 
 
 # --- which are kept ---------------------------------------------------------------------------------------
 
 
-def _is_kept(meta: Mapping[str, Any], caller: Caller) -> bool:
+def _is_kept(plan: Plan, caller: Caller) -> bool:
     """Say whether a session is still known to the tools, by the plan of its first run."""
-    if TASK_NAME not in meta:
+    if plan.task_name is None:
         return True  # delegate_to_subagents has not made it
-    own = str(meta.get("sessionId"))
-    owner, project = meta.get("owner"), meta.get("project")
-    scope = Scope("owner", owner) if owner else Scope("project", str(project))
+    own, owner = plan.session_id, plan.owner
+    scope = Scope("owner", owner) if owner else Scope("project", str(plan.project))
 
     def ask(book: Registry) -> Sequence[Row]:
         return [row for row in book.rows(scope) if row.owner == owner]
@@ -151,8 +147,8 @@ def _of_delegates(rows: Iterable[Row], own: str, caller: Caller) -> list[Session
 
 
 def _is_delegated(session_id: str, caller: Caller) -> bool:
-    meta = directory.read_meta(f"{caller.runs}/{session_id}")
-    return meta is not None and TASK_NAME in meta
+    plan = directory.read_plan(f"{caller.runs}/{session_id}")
+    return plan is not None and plan.task_name is not None
 
 
 MOST_SESSIONS, MOST_RUNS = 32, 10

@@ -143,9 +143,8 @@ def _needed(stock: Stock, caller: Caller) -> dict[str, str]:
     for row in stock.rows.values():
         if row.concluded:
             continue
-        meta = directory.read_meta(f"{caller.runs}/{row.run_id}") or {}
-        after = meta.get("after")
-        others = [meta.get("resumes"), *(after if isinstance(after, list) else [])]
+        plan = directory.read_plan(f"{caller.runs}/{row.run_id}")
+        others = [plan.resumes, *plan.after] if plan else []
         others += [
             run.run_id for run in stock.rows.values() if run.session_id == row.session_id != run.run_id
         ]

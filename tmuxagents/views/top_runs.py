@@ -12,8 +12,7 @@ from tmuxagents.records import ENDED
 from tmuxagents.runs import words
 from tmuxagents.runs.inspect import Follower
 from tmuxagents.status import poll
-from tmuxagents.status.show import DOCUMENTS
-from tmuxagents.status.snapshot import look
+from tmuxagents.status.snapshot import DOCUMENTS, take
 from tmuxagents.system import watcher_lock
 from tmuxagents.views.lines import Window
 from tmuxagents.views.previews import Place
@@ -43,13 +42,13 @@ class Watch:
 
     def look(self, *, everywhere: bool, ended: bool) -> Board:
         """Look once."""
-        asked = poll.asked_by(self._caller, (), everywhere=everywhere, ended=ended, wanted=DOCUMENTS)
-        found = look(self._caller, asked)
-        live = [shown for shown in found.shown if shown.run["status"] not in ENDED]
+        asked = poll.query_of(self._caller, (), everywhere=everywhere, ended=ended, wanted=DOCUMENTS)
+        found = take(asked, self._caller)
+        live = [shown for shown in found.rows if shown.run["status"] not in ENDED]
         self.live = [str(shown.run["runId"]) for shown in reversed(live)]
         self._windows = {run_id: one for run_id, one in self._windows.items() if run_id in self.live}
         # Live ones first: they must not be lost below what has ended.
-        over = [shown for shown in found.shown if shown.run["status"] in ENDED]
+        over = [shown for shown in found.rows if shown.run["status"] in ENDED]
         board = Board(
             [self._entry(shown) for shown in (*live, *over)[:MOST]],
             status=words.status_line(found.counts, found.waiting),

@@ -144,11 +144,11 @@ class Runs:
         else:
             if run.is_due(time.time()):
                 self._conclude(name, one, run)
-            elif run.meta.get("driver") == "live" and run.state.settled and not one.announced:
+            elif run.plan.driver == records.LIVE and run.state.settled and not one.announced:
                 self._announce(one, run, good=run.state.stop_reason == "stop")
             if (row := one.news(run, all_of_it=all_of_it)) is not None:
                 self.rows[name] = row
-            if run.meta.get("after") or run.state.position is not None:
+            if run.plan.after or run.state.position is not None:
                 self.waited.add(name)
 
     def _begin(self, name: str) -> Following | None:

@@ -8,10 +8,10 @@ from __future__ import annotations
 import os
 
 from tmuxagents.agents import environment
+from tmuxagents.cpython import signal
 from tmuxagents.records import NEVER
 from tmuxagents.runs import events, leftovers, writing
 from tmuxagents.system import places, process
-from tmuxagents.system.bare import signal
 
 TYPE_CHECKING = False
 if TYPE_CHECKING:
@@ -49,13 +49,13 @@ class Start:
 
     def start(self, agent: Agent, live: Live | None) -> tuple[int, tuple[int, int]] | None:
         """Start the child; return its pid and our ends of its stdout and stderr, None if it cannot be."""
-        meta, prompt = self._claim.meta, self._claim.prompt
+        plan, prompt = self._claim.plan, self._claim.prompt
         program = self._program(agent)
         surroundings = self._surroundings(agent, live)
         path = process.find_program(program[0], surroundings.get("PATH", ""))
         if path is None:
             return None
-        argv = [*program, *(live or agent).arguments(meta, self._claim.run_dir)]
+        argv = [*program, *(live or agent).arguments(plan, self._claim.run_dir)]
         err, err_child = process.pipe()
         try:
             out, out_child = live.pipe() if live else process.pipe()
@@ -79,32 +79,31 @@ class Start:
         return child, (out, err)
 
     def _surroundings(self, agent: Agent, live: Live | None) -> dict[str, str]:
-        meta = self._claim.meta
-        own = agent.environment(places.agent_dir(self._environment), meta)
+        plan = self._claim.plan
+        own = agent.environment(places.agent_dir(self._environment), plan)
         return environment.of_child(
             self._environment,
-            run_id=meta["runId"],
+            run_id=plan.run_id,
             agent=own if live is None else {**own, **live.variables},
             nesting=self._nesting(),
             pane=None if live is None else os.environ,
         )
 
     def _program(self, agent: Agent) -> list[str]:
-        planned = self._claim.meta.get("agentCommand")
-        if planned:  # what was found, and asked, when it was launched
-            return [str(word) for word in planned]
+        if self._claim.plan.agent_command:  # what was found, and asked, when it was launched
+            return list(self._claim.plan.agent_command)
         named = self._environment.get(agent.program_variable)
         return [named] if named else self._settings.agent_commands.get(agent.name, [agent.program])
 
     def _nesting(self) -> Mapping[str, str]:
         """Return what a child must know that may launch children, or is such a child's."""
         claim = self._claim
-        if claim.meta.get("root") is None:
+        if claim.plan.root is None:
             return {}
         from tmuxagents.launch import nesting  # noqa: PLC0415  (few runs are)
 
         home = os.path.dirname(os.path.dirname(claim.run_dir))
-        return nesting.variables(claim.meta, home=home, socket=claim.wrapper["tmux"]["socketPath"])
+        return nesting.variables(claim.plan, home=home, socket=claim.wrapper["tmux"]["socketPath"])
 
     def told(self, child: int) -> dict[str, Any]:
         """Return what is told of a child that has been started, and have its seal say which one it is."""
@@ -117,7 +116,7 @@ class Start:
             "wrapperPid": os.getpid(),
             "pane": tmux["pane"],
             "window": tmux["window"],
-            "agentVersion": self._claim.meta.get("agentVersion"),
+            "agentVersion": self._claim.plan.agent_version,
         }
 
 

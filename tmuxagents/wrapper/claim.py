@@ -8,18 +8,18 @@ from __future__ import annotations
 import os
 import time
 
+from tmuxagents.cpython import ignoring
 from tmuxagents.errors import NotPossible, TmuxAgentsError
 from tmuxagents.launch import handover
 from tmuxagents.runs import directory, documents, writing
-from tmuxagents.runs.events import is_figure
 from tmuxagents.system import places, process
-from tmuxagents.system.bare import ignoring
 
 TYPE_CHECKING = False
 if TYPE_CHECKING:
     from typing import Any
 
     from tmuxagents.launch.handover import Handed
+    from tmuxagents.records import Plan
 
 LOCK_LIMIT_S = 10.0
 HANDOVER_LIMIT_S = 30.0
@@ -29,13 +29,13 @@ _LONGEST_PID = 10
 class Claim:
     """A run that is ours to carry out."""
 
-    __slots__ = ("handed", "meta", "prompt", "run_dir", "wrapper")
+    __slots__ = ("handed", "plan", "prompt", "run_dir", "wrapper")
 
     def __init__(
-        self, run_dir: str, meta: dict[str, Any], wrapper: dict[str, Any], prompt: int, handed: Handed | None
+        self, run_dir: str, plan: Plan, wrapper: dict[str, Any], prompt: int, handed: Handed | None
     ) -> None:
         self.run_dir = run_dir
-        self.meta = meta
+        self.plan = plan
         self.wrapper = wrapper
         self.prompt = prompt  # open for the child to read
         self.handed = handed  # None: started by hand, with our own surroundings
@@ -58,8 +58,8 @@ def claim(run_dir: str) -> Claim:
         raise _late(run_dir, f"There is no run directory at {run_dir}: {error.strerror}.") from error
     if held is None:
         raise _refusal("Another process holds this run; nothing was started.")
-    meta = directory.read_meta(run_dir)
-    if meta is None or not _is_sound(meta):
+    plan = directory.read_plan(run_dir)
+    if plan is None or not documents.is_sound(plan):
         raise _refusal(f"There is no plan of a run in {run_dir}; nothing was started.")
     try:
         prompt = directory.open_prompt(run_dir)
@@ -77,19 +77,7 @@ def claim(run_dir: str) -> Claim:
     wrapper = documents.wrapper(process.myself(), _tmux(handed), time.time())
     if not writing.claim(run_dir, wrapper):
         raise _refusal("This run has a wrapper already; nothing was started.")
-    return Claim(run_dir, meta, wrapper, prompt, handed)
-
-
-def _is_sound(meta: dict[str, Any]) -> bool:
-    """Say whether a plan can be carried out: files may have been edited by hand."""
-    texts = all(
-        isinstance(meta.get(key), str) for key in ("agent", "cwd", "sessionId", "sessionPath", "task")
-    )
-    names = ("project", "resolvedModel", "systemPromptPath", "appendSystemPromptPath", "presetKind")
-    maybe = all(meta.get(key) is None or isinstance(meta[key], str) for key in names)
-    tools = meta.get("tools")
-    listed = isinstance(tools, list) and all(isinstance(tool, str) for tool in tools)
-    return texts and maybe and listed and is_figure(meta.get("timeout"))
+    return Claim(run_dir, plan, wrapper, prompt, handed)
 
 
 def _refusal(message: str) -> NotPossible:

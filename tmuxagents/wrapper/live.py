@@ -25,7 +25,7 @@ if TYPE_CHECKING:
     from typing import Any
 
     from tmuxagents.agents.base import Live as LiveAgent
-    from tmuxagents.records import Exit, Verdict
+    from tmuxagents.records import Exit, Plan, Verdict
     from tmuxagents.runs.endings import Cause
     from tmuxagents.runs.events import Event
     from tmuxagents.runs.inbox import Message
@@ -58,7 +58,7 @@ class Live:
         self._slot = slot
         self._ring = ring
         self._bridge = Bridge(claim.run_dir)
-        has_task = claim.meta.get("reopens") is not True
+        has_task = not claim.plan.reopens
         self._talk = Talk(self._bridge, Inbox(claim.run_dir), has_task=has_task)
         self._reader = agent.reader(self._talk.taken)
         self.variables = {agent.folder_variable: claim.run_dir}
@@ -71,9 +71,9 @@ class Live:
         """Return the ending of a run that has no terminal."""
         return _NO_TERMINAL.verdict()
 
-    def arguments(self, meta: Mapping[str, Any], run_dir: str) -> list[str]:
+    def arguments(self, plan: Plan, run_dir: str) -> list[str]:
         """Return what stands behind the program on the child's command line."""
-        return self._agent.arguments(meta, run_dir)
+        return self._agent.arguments(plan, run_dir)
 
     def pipe(self) -> tuple[int, int]:
         """Return where the child is heard, and a descriptor that is closed once it has started."""

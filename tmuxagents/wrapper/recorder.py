@@ -7,11 +7,11 @@ from __future__ import annotations
 
 import time
 
+from tmuxagents.cpython import ignoring
 from tmuxagents.records import NEVER
 from tmuxagents.runs import directory, events, lifecycle, marks, narration, writing
 from tmuxagents.runs.logs import Appender, RawLog
 from tmuxagents.runs.narration import Narrator
-from tmuxagents.system.bare import ignoring
 
 TYPE_CHECKING = False
 if TYPE_CHECKING:
@@ -19,6 +19,7 @@ if TYPE_CHECKING:
     from typing import Any
 
     from tmuxagents.agents.base import Reader
+    from tmuxagents.records import Plan
     from tmuxagents.runs.events import Event
     from tmuxagents.runs.narration import Line
     from tmuxagents.wrapper.terminal import Terminal
@@ -39,7 +40,7 @@ class Recorder:
     def __init__(
         self,
         run_dir: str,
-        meta: Mapping[str, Any],
+        plan: Plan,
         wrapper: Mapping[str, Any],
         terminal: Terminal,
         *,
@@ -52,7 +53,7 @@ class Recorder:
         self._is_cut = False  # a log was begun anew, or an answer was too long to be kept
         self._place = directory.place_of(run_dir)
         self._whole: marks.Mark | None = None  # what the directory was known by when all was there
-        self._meta = meta
+        self._plan = plan
         self._wrapper = wrapper
         self._terminal = terminal
         self._narrator = Narrator(width)
@@ -201,7 +202,7 @@ class Recorder:
     def _find_again(self) -> None:
         gone = False
         if not directory.is_whole(self.run_dir, self._place):
-            gone = writing.restore(self.run_dir, self._meta, self._wrapper, self._place)
+            gone = writing.restore(self.run_dir, self._plan, self._wrapper, self._place)
             self._place = directory.place_of(self.run_dir)
         told = not gone and self._events.is_in_place()
         if not told or not self._transcript.is_in_place():

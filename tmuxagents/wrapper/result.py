@@ -8,9 +8,9 @@ from __future__ import annotations
 import os
 import time
 
+from tmuxagents.cpython import ignoring, signal
 from tmuxagents.runs import directory, documents, endings, writing
 from tmuxagents.runs.lifecycle import RunState
-from tmuxagents.system.bare import ignoring, signal
 from tmuxagents.text import jsonline, safe
 
 TYPE_CHECKING = False
@@ -29,7 +29,7 @@ def write_unbegun(claim: Claim) -> None:
     """Write the result of a run that is ours and cannot begin. Raises OSError."""
     never = endings.NOT_SPAWNED.verdict()
     now = time.time()
-    result = documents.result(claim.meta, RunState(), never, ended_at=now, duration_s=0.0)
+    result = documents.result(claim.plan, RunState(), never, ended_at=now, duration_s=0.0)
     writing.write_result(claim.run_dir, result)
 
 
@@ -38,7 +38,7 @@ class Result:
 
     def __init__(self, claim: Claim, *, recorder: Recorder, signals: Signals) -> None:
         self._run_dir = run_dir = claim.run_dir
-        self._meta = claim.meta
+        self._plan = claim.plan
         self._wrapper = claim.wrapper
         self._recorder = recorder
         self._signals = signals
@@ -54,7 +54,7 @@ class Result:
             self._keep_plan()
             incomplete = not self._write_output() or self._recorder.incomplete
             result = documents.result(
-                self._meta,
+                self._plan,
                 self._recorder.state,
                 verdict,
                 ended_at=ended_at,
@@ -100,8 +100,9 @@ class Result:
         Without the one, nobody finds its result; by the other, it is ours.
         """
         with ignoring(OSError):
-            if directory.read_meta(self._run_dir) != self._meta:
-                writing.replace(self._run_dir, directory.META, jsonline.encode(self._meta))
+            found, meta = directory.read_plan(self._run_dir), documents.meta(self._plan)
+            if found is None or documents.meta(found) != meta:
+                writing.replace(self._run_dir, directory.META, jsonline.encode(meta))
             if directory.read_wrapper(self._run_dir) != self._wrapper:
                 writing.replace(self._run_dir, directory.WRAPPER, jsonline.encode(self._wrapper))
 

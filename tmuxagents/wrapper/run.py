@@ -11,6 +11,7 @@ import time
 
 from tmuxagents import records
 from tmuxagents.agents import AGENTS
+from tmuxagents.cpython import ignoring
 from tmuxagents.errors import TmuxAgentsError, Unusable
 from tmuxagents.launch import handover
 from tmuxagents.records import Exit, Verdict
@@ -19,7 +20,6 @@ from tmuxagents.runs.leftovers import Whose
 from tmuxagents.settings import keys as settings_rules
 from tmuxagents.settings import load
 from tmuxagents.system import places, process, watcher_lock
-from tmuxagents.system.bare import ignoring
 from tmuxagents.text import safe
 from tmuxagents.wrapper import claim as claiming
 from tmuxagents.wrapper.child import Ladder, Start, end_left
@@ -84,18 +84,18 @@ class WrapperRun:
     def __init__(self, claim: Claim, signals: Signals, terminal: Terminal, outer_umask: int) -> None:
         handed = claim.handed
         self._run_dir = claim.run_dir
-        self._meta = claim.meta
+        self._plan = claim.plan
         self._environment: Mapping[str, str] = handed.environment if handed else dict(os.environ)
-        self._settings = load.load(self._environment, claim.meta.get("project"))
+        self._settings = load.load(self._environment, claim.plan.project)
         self._terminal = terminal
         width = settings_rules.preview_width(self._settings, self._terminal.columns)
-        self._recorder = Recorder(claim.run_dir, claim.meta, claim.wrapper, self._terminal, width=width)
+        self._recorder = Recorder(claim.run_dir, claim.plan, claim.wrapper, self._terminal, width=width)
         self._console = Console(recorder=self._recorder, signals=signals, terminal=terminal)
         whose = Whose(
-            run_id=claim.meta["runId"],
+            run_id=claim.plan.run_id,
             uid=os.getuid(),
             wrapper=os.getpid(),
-            keep=claim.meta.get("keepBackground") is True,
+            keep=claim.plan.keep_background,
         )
         self._scope = leftovers.Scope(whose, since=claim.wrapper["startTime"])
         self._claim = claim
@@ -112,7 +112,7 @@ class WrapperRun:
         try:
             self._ensure_watcher()  # before orphans become our children, of which it is none
             process.become_subreaper()
-            agent = AGENTS.get(self._meta["agent"])
+            agent = AGENTS.get(self._plan.agent)
             verdict = enter_cwd(self._claim) or self._wait() or still_there(self._claim)
             if verdict is None:
                 verdict = self._run_child(agent) if agent is not None else endings.NOT_SPAWNED.verdict()
@@ -151,7 +151,7 @@ class WrapperRun:
 
     def _run_child(self, agent: Agent) -> Verdict:
         """Start the child, watch it, end what it left; return how it ended."""
-        for line in narration.header(self._meta, time.strftime("%Y-%m-%dT%H:%M:%SZ", time.gmtime())):
+        for line in narration.header(self._plan, time.strftime("%Y-%m-%dT%H:%M:%SZ", time.gmtime())):
             self._recorder.line(line)
         live = self._live(agent)
         if live is not None and not live.borrow():
@@ -185,7 +185,7 @@ class WrapperRun:
 
     def _live(self, agent: Agent) -> Live | None:
         """Return what is different about a live run; None for a batch run."""
-        how = agent.live() if self._meta.get("driver") == "live" else None
+        how = agent.live() if self._plan.driver == records.LIVE else None
         if how is None:
             return None
         from tmuxagents.wrapper.live import Live  # noqa: PLC0415  (a batch run pays nothing for it)
@@ -196,7 +196,7 @@ class WrapperRun:
         numbers = self._settings.numbers
         return Guards(
             started_at=self._begun,
-            timeout_s=self._meta["timeout"],
+            timeout_s=self._plan.timeout or 0.0,  # a sound plan has one
             debounce_s=numbers["extend_timeout_debounce"],
             loop_count=int(numbers["looping_tool_count"]),
         )

@@ -11,9 +11,9 @@ import os
 import select
 import time
 
+from tmuxagents.cpython import signal
 from tmuxagents.runs import endings
 from tmuxagents.system import process
-from tmuxagents.system.bare import signal
 from tmuxagents.wrapper.terminal import CTRL_C
 
 TYPE_CHECKING = False

@@ -13,7 +13,7 @@ import select
 import termios
 import time
 
-from tmuxagents.system.bare import ignoring
+from tmuxagents.cpython import ignoring
 
 TYPE_CHECKING = False
 if TYPE_CHECKING:

@@ -24,7 +24,7 @@ if TYPE_CHECKING:
 def enter_cwd(claim: Claim) -> Verdict | None:
     """Enter the child's working directory if it is the one that the launcher saw; else return the ending."""
     try:
-        os.chdir(claim.meta["cwd"])
+        os.chdir(claim.plan.cwd)
         here = os.stat(".")
     except OSError:
         here = None
@@ -37,7 +37,7 @@ def enter_cwd(claim: Claim) -> Verdict | None:
 def still_there(claim: Claim) -> Verdict | None:
     """Return the ending if the folder that we entered was removed or replaced while we waited."""
     try:
-        if os.path.samestat(os.stat(claim.meta["cwd"]), os.stat(".")):
+        if os.path.samestat(os.stat(claim.plan.cwd), os.stat(".")):
             return None
     except OSError:
         pass
@@ -65,23 +65,23 @@ class Before:
         if verdict is not None or self._stopped is not None:
             return verdict or self._stopped
         turn = Turn(Queue(folder), most, self._console, self._queued)
-        has_one = turn.wait(self._claim.meta["runId"], self._is_stopped)
+        has_one = turn.wait(self._claim.plan.run_id, self._is_stopped)
         self.slot = turn.slot
         return None if has_one else self._stopped
 
     def _wait_for_others(self) -> Verdict | None:
         claim = self._claim
-        others = claim.meta.get("after")
-        if not isinstance(others, list) or not others:
+        others = claim.plan.after
+        if not others:
             return None
         from tmuxagents.wrapper import after as waits  # noqa: PLC0415  (few runs wait for others)
 
         runs = os.path.dirname(claim.run_dir)
-        run_dirs = [f"{runs}/{os.path.basename(str(other))}" for other in others]
+        run_dirs = [f"{runs}/{os.path.basename(other)}" for other in others]
         after = waits.After(run_dirs, self._console, self._queued)
         verdict = after.wait(self._is_stopped)
         if verdict is None and self._stopped is None:
-            claim.replace_prompt(waits.write_prompt(claim.run_dir, claim.meta["task"], after.outputs()))
+            claim.replace_prompt(waits.write_prompt(claim.run_dir, claim.plan.task, after.outputs()))
         return verdict
 
     def _is_stopped(self) -> bool:

@@ -13,10 +13,10 @@ import os
 import select
 import time
 
+from tmuxagents.cpython import signal
 from tmuxagents.records import Exit
 from tmuxagents.runs import endings, lifecycle
 from tmuxagents.system import process
-from tmuxagents.system.bare import signal
 from tmuxagents.wrapper.signals import CAUSES
 from tmuxagents.wrapper.streams import Streams
 

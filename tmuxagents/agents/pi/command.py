@@ -14,6 +14,7 @@ if TYPE_CHECKING:
     from typing import Any
 
     from tmuxagents.agents.base import ChildSession, Live, Questions
+    from tmuxagents.records import Plan
 
 # Shipped beside this file: it marks the child's requests, where an agent launched it with a Copilot model.
 CHILD_EXTENSION = f"{__file__.rpartition('/')[0]}/child.ts"
@@ -29,23 +30,23 @@ class Pi:
     program_variable = "TMUXAGENTS_PI"
     tools = ("read", "bash", "edit", "write", "grep", "find", "ls")  # its own, in its order
 
-    def arguments(self, meta: Mapping[str, Any], run_dir: str) -> list[str]:
+    def arguments(self, plan: Plan, run_dir: str) -> list[str]:
         """Return pi's flags for a batch run. The task goes to stdin: it may be long, or start with - or @."""
 
         def inside(path: str) -> str:
             return path if path.startswith("/") else f"{run_dir}/{path}"
 
-        line = ["--mode", "json", "--session", inside(meta["sessionPath"])]
-        if meta["presetKind"] == "profile" and meta.get("presetSource") == "project":
+        line = ["--mode", "json", "--session", inside(plan.session_path)]
+        if plan.preset_kind == "profile" and plan.preset_source == "project":
             line.append("--no-approve")  # what a project ships is not trusted because its profile was named
-        if _is_marked(meta):
+        if _is_marked(plan):
             line += ["-e", CHILD_EXTENSION]
-        return [*line, *arguments(_fields(meta, inside))]
+        return [*line, *arguments(_fields(plan, inside))]
 
-    def environment(self, agent_dir: str, meta: Mapping[str, Any]) -> dict[str, str]:
-        """Return pi's own variables for a run."""
+    def environment(self, agent_dir: str, plan: Plan | None) -> dict[str, str]:
+        """Return pi's own variables, for a run or without one."""
         own = {"PI_SUBAGENTS_CHILD": "1", "PI_CODING_AGENT_DIR": agent_dir}
-        return {**own, INITIATOR: "agent"} if _is_marked(meta) else own
+        return {**own, INITIATOR: "agent"} if plan and _is_marked(plan) else own
 
     def key_variables(self, key: str, provider: str | None) -> dict[str, str]:
         """Return the variables that give the child an API key; more than one if its provider is known."""
@@ -79,21 +80,20 @@ class Pi:
 AGENT = Pi()
 
 
-def _is_marked(meta: Mapping[str, Any]) -> bool:
+def _is_marked(plan: Plan) -> bool:
     """Say whether requests are to be marked as an agent's own: Copilot bills a person's differently."""
-    return meta.get("initiator") == "agent" and str(meta.get("resolvedModel") or "").startswith(_COPILOT)
+    return plan.initiator == "agent" and (plan.resolved_model or "").startswith(_COPILOT)
 
 
-def _fields(meta: Mapping[str, Any], inside: Callable[[str], str]) -> dict[str, Any]:
+def _fields(plan: Plan, inside: Callable[[str], str]) -> dict[str, Any]:
     """Return the fields that make the rest of the command line; for a text stands the path of its file."""
-    profile = meta.get("profile") or {}
-    fields = {**profile, "model": meta["resolvedModel"]}
-    if meta["tools"]:  # none named: no restriction, unless the profile has an empty list
-        fields["tools"] = meta["tools"]
-    replaces = "systemPrompt" if meta["presetKind"] == "profile" else "appendSystemPrompt"
+    fields = {**(plan.profile or {}), "model": plan.resolved_model}
+    if plan.tools:  # none named: no restriction, unless the profile has an empty list
+        fields["tools"] = plan.tools
+    replaces = "systemPrompt" if plan.preset_kind == "profile" else "appendSystemPrompt"
     for key, path in (
-        (replaces, meta["systemPromptPath"]),
-        ("appendSystemPrompt", meta["appendSystemPromptPath"]),
+        (replaces, plan.system_prompt_path),
+        ("appendSystemPrompt", plan.append_system_prompt_path),
     ):
         if path:
             fields[key] = inside(path)

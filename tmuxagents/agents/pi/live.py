@@ -16,10 +16,11 @@ from tmuxagents.runs import events
 
 TYPE_CHECKING = False
 if TYPE_CHECKING:
-    from collections.abc import Callable, Mapping
+    from collections.abc import Callable
     from typing import Any, ClassVar
 
     from tmuxagents.agents.base import Oversized
+    from tmuxagents.records import Plan
     from tmuxagents.runs.events import Event
 
 BRIDGE = f"{__file__.rpartition('/agents/')[0]}/extensions/bridge/index.ts"
@@ -31,12 +32,12 @@ class PiLive:
 
     folder_variable = FOLDER_VARIABLE
 
-    def arguments(self, meta: Mapping[str, Any], run_dir: str) -> list[str]:
+    def arguments(self, plan: Plan, run_dir: str) -> list[str]:
         """Return pi's flags. It must not ask whether the folder is trusted: nobody may be there to answer."""
-        batch = AGENT.arguments(meta, run_dir)
+        batch = AGENT.arguments(plan, run_dir)
         flags = batch[batch.index("--session") :]
         trust = [] if "--no-approve" in flags else ["--no-approve"]
-        name = ["--name", meta["name"]] if meta.get("name") else []
+        name = ["--name", plan.name] if plan.name else []
         return ["--tui-mode", "regular", *trust, *name, "-e", BRIDGE, *flags]
 
     def reader(self, sent: Callable[[int], Event | None]) -> PiLiveReader:

@@ -10,6 +10,7 @@ from tmuxagents.attach import attach as attaching
 from tmuxagents.attach import choose, rules, where
 from tmuxagents.cli import printing
 from tmuxagents.errors import BadRequest
+from tmuxagents.records import BATCH
 from tmuxagents.registry import lookup, sessions
 from tmuxagents.runs import words
 from tmuxagents.runs.inspect import inspect
@@ -126,7 +127,7 @@ def way_to(run: RunView, viewer: Viewer) -> list[str] | None:
 
 def _step(run: RunView, target: Target, viewer: Viewer, *, read_only: bool) -> list[str] | None:
     printing.warn(viewer.warnings)
-    if run.meta.get("driver") == "batch":
+    if run.plan.driver == BATCH:
         printing.lines([rules.BATCH_NOTICE], printing.ERR)
     return attaching.show(viewer, target, read_only=read_only)
 
@@ -153,8 +154,8 @@ def _which(caller: Caller, *, may_ask: bool) -> str | None:
     """Return the run directory of the only live run, or of the one that is chosen; None: none of them."""
     found = attaching.live_runs(caller)
     printing.warn(found.warnings)
-    if len(found.shown) == 1:
-        return f"{caller.runs}/{found.shown[0].run['runId']}"
+    if len(found.rows) == 1:
+        return f"{caller.runs}/{found.rows[0].run['runId']}"
     if not may_ask or terminal() is None:
         raise attaching.ambiguous(found)
     question = choose.asked(found, os.environ, terminal())
@@ -162,15 +163,15 @@ def _which(caller: Caller, *, may_ask: bool) -> str | None:
         run_id = choose.wait(question)
         return None if run_id is None else f"{caller.runs}/{run_id}"
     number = _ask(found)
-    return None if number is None else f"{caller.runs}/{found.shown[number].run['runId']}"
+    return None if number is None else f"{caller.runs}/{found.rows[number].run['runId']}"
 
 
 def _ask(found: Snapshot) -> int | None:
     """Let a person choose one of the runs, newest first; None: they leave."""
-    count = len(found.shown)
+    count = len(found.rows)
     numbers = ["", *map(str, range(1, count + 1))]
     width = len(numbers[-1])
-    rows = words.table(found.shown, printing.width() - width - len("  "), whole=False)
+    rows = words.table(found.rows, printing.width() - width - len("  "), whole=False)
     printing.lines(f"{number:>{width}}  {row}" for number, row in zip(numbers, rows, strict=True))
     while True:
         answer = click.prompt(f"1-{count}, Enter for the newest, q to leave", default="", show_default=False)

@@ -89,7 +89,7 @@ def runs(_context: click.Context, _parameter: click.Parameter, incomplete: str) 
     from tmuxagents.status import poll  # noqa: PLC0415  (only where a run is expected)
 
     caller = lookup.here()
-    scope = poll.asked_by(caller, ()).scope
+    scope = poll.query_of(caller, ()).scope
     # Not a look: that would count as having seen how runs have ended.
     rows, _ = lookup.with_registry(caller, lambda book: book.rows(scope, limit=_MOST))
     words: dict[str, str] = {lookup.LAST: "the newest run"}

@@ -20,8 +20,7 @@ from tmuxagents.registry import lookup
 from tmuxagents.registry.lookup import with_registry
 from tmuxagents.runs import output, words
 from tmuxagents.runs.inspect import inspect
-from tmuxagents.status.show import show
-from tmuxagents.status.snapshot import look_in
+from tmuxagents.status.snapshot import SnapshotBuilder
 from tmuxagents.status.stop import stop
 from tmuxagents.text import jsonline
 from tmuxagents.tools import answers
@@ -72,16 +71,16 @@ _NONE = "This session has launched no runs."
 
 def lead(talk: Talk, caller: Caller, environment: Mapping[str, str]) -> None:
     """Show the runs; let one be chosen, and something be done with it."""
-    found, _ = with_registry(caller, lambda book: _newest(book, caller))
+    found, _ = with_registry(caller, lambda registry: _newest(registry, caller))
     head = words.status_line(found.counts, found.waiting)
-    header, *rows = words.table(found.shown, _WIDTH) or [_NONE]
+    header, *rows = words.table(found.rows, _WIDTH) or [_NONE]
     if talk.alone or not rows:
         talk.say("\n".join([head, header, *rows]))
         return
     row = talk.select(head, rows)
     if row not in rows:
         return
-    run_dir = f"{caller.runs}/{found.shown[rows.index(row)].run['runId']}"
+    run_dir = f"{caller.runs}/{found.rows[rows.index(row)].run['runId']}"
     run = inspect(run_dir)
     act = talk.select(row, [ATTACH, OUTPUT, *([] if run.ended else [STOP])])
     if act is None:
@@ -93,11 +92,10 @@ def lead(talk: Talk, caller: Caller, environment: Mapping[str, str]) -> None:
         talk.say(f"{problem.message}{hint}", ERROR)
 
 
-def _newest(book: Registry, caller: Caller) -> Snapshot:
-    found = look_in(book, caller, companion_follow.everything(caller))
-    rows = book.rows(found.asked.scope, limit=_MOST)
-    show(found, caller, book, [row.run_id for row in rows], known_rows=rows)
-    return found
+def _newest(registry: Registry, caller: Caller) -> Snapshot:
+    query = companion_follow.everything(caller)
+    rows = registry.rows(query.scope, limit=_MOST)
+    return SnapshotBuilder(registry, query, caller).show([row.run_id for row in rows], rows)
 
 
 def _attach(talk: Talk, run: RunView, environment: Mapping[str, str]) -> None:

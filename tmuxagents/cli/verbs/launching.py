@@ -65,7 +65,7 @@ def tell(launched: Launched, caller: Caller, *, as_json: bool, how: str | None =
         return
     printing.warn(launched.warnings)
     printing.lines([how] if how else [], printing.ERR)
-    plan = launched.run.meta
+    plan = launched.run.plan
     what = words.receipt_name(plan, fields.origin(plan))
     where = f"{what} in {launched.session}:{launched.window}, attach with: {attach}"
     printing.lines([where], printing.ERR)

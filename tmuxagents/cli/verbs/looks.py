@@ -15,8 +15,7 @@ from tmuxagents.cli import printing
 from tmuxagents.registry import lookup
 from tmuxagents.runs import words
 from tmuxagents.status import poll as polling
-from tmuxagents.status.show import DOCUMENTS, LINES, Query
-from tmuxagents.status.snapshot import look
+from tmuxagents.status.snapshot import DOCUMENTS, ROWS, Query, take
 
 TYPE_CHECKING = False
 if TYPE_CHECKING:
@@ -42,14 +41,14 @@ def poll(
     _check(since, **how)
     caller = lookup.here()
     wanted = _wanted(as_json=how["as_json"])
-    asked = polling.asked_by(caller, runs, everywhere=everywhere, ended=ended, wanted=wanted)
+    asked = polling.query_of(caller, runs, everywhere=everywhere, ended=ended, wanted=wanted)
     if how["follows"]:
         return _follow(caller, asked, **how)
     if how["waits"]:
         return _wait(caller, asked, since=since, **how)
     if since is not None:
         return _changes(polling.changes(caller, asked, since), as_json=how["as_json"])
-    _print(look(caller, asked), caller, as_json=how["as_json"])
+    _print(take(asked, caller), caller, as_json=how["as_json"])
     return 0
 
 
@@ -67,13 +66,13 @@ def _check(since: str | None, *, waits: bool, follows: bool, **how: Any) -> None
 
 
 def _wanted(*, as_json: bool) -> str:
-    return DOCUMENTS if as_json else LINES
+    return DOCUMENTS if as_json else ROWS
 
 
 def wait(*, runs: Sequence[str], as_json: bool, **how: Any) -> int:
     """Wait for runs; return the exit code."""
     caller = lookup.here()
-    asked = polling.asked_by(caller, runs, wanted=_wanted(as_json=as_json))
+    asked = polling.query_of(caller, runs, wanted=_wanted(as_json=as_json))
     return _wait(caller, asked, as_json=as_json, **how)
 
 
@@ -81,11 +80,11 @@ def statusline(*, everywhere: bool, as_json: bool) -> int:
     """Print the status text; return the exit code."""
     caller = lookup.here()
     scope = None if everywhere else polling.server_scope(os.environ)
-    asked = polling.asked_by(caller, (), everywhere=everywhere)
-    found = look(caller, Query(scope or asked.scope, active=False, wanted=_wanted(as_json=as_json)))
+    asked = polling.query_of(caller, (), everywhere=everywhere)
+    found = take(Query(scope or asked.scope, active=False, wanted=_wanted(as_json=as_json)), caller)
     printing.warn(found.warnings)
     if as_json:
-        printing.write(polling.document_text(found, caller))
+        _document(polling.as_document(found, caller))
     else:
         printing.lines([polling.status_text(found)])
     return 0
@@ -104,11 +103,11 @@ def _print(found: Snapshot, caller: Caller, *, as_json: bool, timed_out: bool = 
     """Print the poll document, or the status text and the table."""
     printing.warn(found.warnings)
     if as_json:
-        printing.write(polling.document_text(found, caller, timed_out=timed_out))
+        _document(polling.as_document(found, caller, timed_out=timed_out))
         return
     status = words.status_line(found.counts, found.waiting)
     is_whole = printing.columns() is None
-    printing.lines((status, *words.table(found.shown, printing.width(), whole=is_whole)))
+    printing.lines((status, *words.table(found.rows, printing.width(), whole=is_whole)))
     if found.elsewhere:  # for people: on stdout nothing comes after the table
         printing.lines([f"{found.elsewhere} more elsewhere (-A)"], printing.ERR)
 
@@ -119,7 +118,7 @@ def _changes(told: tuple[Snapshot, bool], *, as_json: bool) -> int:
     if as_json:
         _document(polling.changes_document(found, reset=reset))
     else:
-        printing.lines(words.changes(found.shown, found.cursor, reset=reset))
+        printing.lines(words.changes(found.rows, found.cursor, reset=reset))
     return 0
 
 
@@ -137,16 +136,15 @@ def _wait(
 ) -> int:
     # Here, since who only looks does not wait; and all that the end will need, while there is time.
     from tmuxagents.registry import learn, schema  # noqa: F401, PLC0415
-    from tmuxagents.status import show  # noqa: F401, PLC0415
     from tmuxagents.status import wait as status_wait  # noqa: PLC0415
 
-    done = status_wait.Awaited(caller, asked, any_of_them=any_of_them, limit_s=timeout, since=since)
-    if done.told is None:
-        _print(done.found, caller, as_json=how["as_json"], timed_out=not done.in_time)
+    done = status_wait.QueryWait(caller, asked, any_of_them=any_of_them, limit_s=timeout, since=since)
+    if done.changes is None:
+        _print(done.snapshot, caller, as_json=how["as_json"], timed_out=not done.in_time)
     else:
-        printing.warn(done.found.warnings)
-        _changes(done.told, as_json=how["as_json"])
-    return _outcome(done.found, done.ids, done.ids, caller) if done.in_time else TIMED_OUT
+        printing.warn(done.snapshot.warnings)
+        _changes(done.changes, as_json=how["as_json"])
+    return _outcome(done.snapshot, done.ids, done.ids, caller) if done.in_time else TIMED_OUT
 
 
 def _outcome(found: Snapshot, ids: Container[str], waited_for: Iterable[str], caller: Caller) -> int:
@@ -170,7 +168,8 @@ def _follow(  # noqa: PLR0913  (the verb's options)
 
     def over(found: Snapshot) -> bool:
         nonlocal late
-        done = polling.is_over(found, any_of_them=any_of_them)
+        ended = polling.ended(found)
+        done = not ended or (any(ended) if any_of_them else all(ended))
         late = not done and deadline is not None and time.monotonic() >= deadline
         return done or late
 
@@ -184,4 +183,4 @@ def _follow(  # noqa: PLR0913  (the verb's options)
     _print(found, caller, as_json=as_json, timed_out=late)
     if late:
         return TIMED_OUT
-    return _outcome(found, found.rows, found.asked.ids, caller) if waits else 0
+    return _outcome(found, found.registry_rows, found.query.ids, caller) if waits else 0

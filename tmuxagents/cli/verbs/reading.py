@@ -39,7 +39,9 @@ def output(*, run: str, wait: bool, partial: bool, max_bytes: int | None, as_jso
     caller = lookup.here()
     run_dir = sessions.find(run, caller)[-1]
     if wait:
-        inspect.wait_for_end(run_dir)
+        from tmuxagents.status.wait import wait_until  # noqa: PLC0415  (only here)
+
+        wait_until([run_dir], lambda run: run.ended)
     found = inspect.inspect(run_dir)
     if as_json:
         printing.write(jsonline.encode(sessions.document(found, caller)))

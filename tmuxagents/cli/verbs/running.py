@@ -19,12 +19,10 @@ from tmuxagents.errors import BadRequest, TmuxAgentsError
 from tmuxagents.launch import tasks as task_files
 from tmuxagents.launch.call import Call
 from tmuxagents.launch.prepare import prepare
-from tmuxagents.registry.database import Scope
 from tmuxagents.runs import output, words
 from tmuxagents.runs.inspect import inspect
 from tmuxagents.status import poll
-from tmuxagents.status.show import Query
-from tmuxagents.status.snapshot import look
+from tmuxagents.status.snapshot import take
 from tmuxagents.system import foreground
 from tmuxagents.text import jsonline, safe
 from tmuxagents.tools import answers
@@ -121,15 +119,15 @@ def _from_file(launcher: Launcher, file: str, **wanted: Any) -> list[LaunchReque
 def _print(call: Call, caller: Caller, *, as_json: bool) -> bool:
     """Print what the call came to, in the order in which it was asked for; say whether all went well."""
     ids = [task.run_id for task in call.tasks]
-    found = look(caller, Query(Scope("named", *ids), ids=ids, active=False))
-    found.shown.sort(key=lambda shown: ids.index(shown.run["runId"]))
+    found = take(poll.named(ids), caller)
+    found.rows.sort(key=lambda shown: ids.index(shown.run["runId"]))
     unsaid = [warning for task in call.tasks for warning in task.warnings] if as_json else []
     printing.warn(dict.fromkeys([*unsaid, *found.warnings]))
-    went_well = len(found.shown) == len(ids) and poll.went_well(found, ids, caller)
+    went_well = len(found.rows) == len(ids) and poll.went_well(found, ids, caller)
     if as_json:
-        printing.write(jsonline.encode(poll.document(found, caller)))
+        printing.write(jsonline.encode(poll.as_document(found, caller)))
         return went_well
-    whole = [(shown.run, output.answer(found.runs[shown.run["runId"]])) for shown in found.shown]
+    whole = [(shown.run, output.answer(found.views[shown.run["runId"]])) for shown in found.rows]
     text = answers.blocks(whole)
     used = words.line([run["usage"] for run, _ in whole])
     printing.lines([safe.text(text) if printing.is_terminal() else text, *(["", used] if used else [])])

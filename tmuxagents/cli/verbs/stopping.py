@@ -7,12 +7,10 @@ import click
 from tmuxagents.cli import printing
 from tmuxagents.errors import BadRequest
 from tmuxagents.registry import lookup
-from tmuxagents.registry.database import Scope
 from tmuxagents.runs import words
 from tmuxagents.status import poll
 from tmuxagents.status import stop as stopping
-from tmuxagents.status.show import Query
-from tmuxagents.status.snapshot import look
+from tmuxagents.status.snapshot import take
 from tmuxagents.text import jsonline
 
 
@@ -28,16 +26,16 @@ def stop(*, runs: tuple[str, ...], all_of_them: bool, everywhere: bool, as_json:
         raise BadRequest("Which runs are to be stopped?", kind="usage", hint=hint)
     caller = lookup.here()
     if all_of_them:
-        ids = look(caller, poll.asked_by(caller, (), everywhere=everywhere)).active
+        ids = take(poll.query_of(caller, (), everywhere=everywhere), caller).active
         folders = _stoppable([f"{caller.runs}/{run_id}" for run_id in ids])
     else:
         folders = list(dict.fromkeys(lookup.find_run(reference, caller) for reference in runs))
     ids = [run.run_id for run in stopping.stop(folders)]
-    found = look(caller, Query(Scope("named", *ids), ids=ids, active=False))
+    found = take(poll.named(ids), caller)
     if as_json:
-        printing.write(jsonline.encode(poll.document(found, caller)))
+        printing.write(jsonline.encode(poll.as_document(found, caller)))
     else:
-        printing.lines(map(words.stopped_line, found.shown))
+        printing.lines(map(words.stopped_line, found.rows))
 
 
 def _stoppable(folders: list[str]) -> list[str]:
