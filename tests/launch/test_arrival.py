@@ -40,7 +40,8 @@ class Late:
         monkeypatch.setattr(sys, "executable", str(python))
         desk.home.be_watched()
         self.environment = {**desk.home.environment, "TMUXAGENTS_MAX_CONCURRENCY": "3"}
-        self.launcher = Launcher(Caller(self.environment, str(desk.home.project)), self.environment)
+        caller = Caller(self.environment, str(desk.home.project))
+        self.launcher = Launcher(caller, self.environment, umask=0o022)
 
     def let(self) -> None:
         self._go.touch()

@@ -458,7 +458,7 @@ def test_on_a_disk_without_locks_nothing_is_made(desk: Desk, monkeypatch: pytest
     with monkeypatch.context() as disk:
         disk.setattr(fcntl, "flock", no_locks)
         with pytest.raises(Unusable, match="no locks"):
-            Launcher(Caller(surroundings, project), surroundings).launch(request)
+            Launcher(Caller(surroundings, project), surroundings, umask=0o022).launch(request)
     assert desk.runs() == []
 
 

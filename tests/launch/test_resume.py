@@ -270,7 +270,7 @@ def test_the_set_up_is_the_recorded_one_though_the_preset_was_changed(desk: Desk
     path.write_text(SCOUT.replace("read, ls", "bash").replace("Look.", "Run."))
     desk.home.environment["TMUXAGENTS_PI"] = ECHO
     found = receipt(desk, first, "three")
-    goes_on = "the session goes on with what it began with"
+    goes_on = "the session keeps the set-up that it began with"
     assert found["warnings"][1:] == [f"preset scout has been changed since ({path}): {goes_on}"]
     third = found["run"]["runId"]
     seen = json.loads(Path(f"{desk.home.record}.echo").read_text())

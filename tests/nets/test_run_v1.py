@@ -134,7 +134,7 @@ def book_of(registry: Path) -> dict[str, dict[str, Any]]:
         found = {row["run_id"]: dict(row) for row in book.execute("SELECT * FROM run")}
     for row in found.values():
         for column in ("mark", "change", "changed_at", "polled_at", "elapsed_s", *OF_EVENTS):
-            row.pop(column)
+            row.pop(column, None)  # a registry of today has no event_offset
     return found
 
 

@@ -202,3 +202,13 @@ def defines(file: str, name: str) -> bool:
 def test_the_foundation_imports_nothing_at_run_time(file: str) -> None:
     taken = [node for node in TREES[file].body if isinstance(node, ast.Import | ast.ImportFrom)]
     assert [ast.unparse(node) for node in taken] in ([], ["from __future__ import annotations"])
+
+
+# Where the keys of a plan are written, and where `meta` is something else: `_meta` of MCP, click's own.
+OTHER_METAS = {"runs/documents.py", "mcp/protocol.py", "cli/group.py"}
+
+
+@pytest.mark.parametrize("file", FILES)
+def test_only_runs_documents_reads_a_plan_by_its_keys(file: str) -> None:
+    source = (PACKAGE / file).read_text("utf-8") if file not in OTHER_METAS else ""
+    assert re.findall(r"\b(?:meta|plan)(?:\[|\.get\()[\"']\w+", source) == []

@@ -24,6 +24,7 @@ PHRASES = re.compile(
     re.IGNORECASE,
 )
 CLEAN = [
+    "tmuxagents/launch",
     *("README.md", "AGENTS.md", "CONTRIBUTING.md", "CHANGELOG.md"),
     *(str(page.relative_to(ROOT)) for page in sorted((ROOT / "docs").glob("*.md"))),
 ]

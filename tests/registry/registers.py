@@ -5,6 +5,7 @@ from __future__ import annotations
 from collections import Counter
 from typing import TYPE_CHECKING, Any
 
+from tmuxagents import records
 from tmuxagents.registry import database
 from tmuxagents.registry import rows as registry_rows
 from tmuxagents.registry.database import Row, Scope
@@ -36,7 +37,7 @@ def state(book: Registry) -> dict[str, Any]:
     return {
         "rows": [tuple(getattr(one, column) for column in registry_rows.COLUMNS) for one in rows],
         "open": [one.run_id for one in book.open_rows()],
-        "active": [one.run_id for one in book.rows(ALL, active=True)],
+        "active": [one.run_id for one in book.open_rows() if one.status not in records.ENDED],
         "counts": [
             book.tally(scope).by_status for scope in (ALL, Scope("project", "/p"), Scope("owner", "me"))
         ],

@@ -298,6 +298,7 @@ def test_a_registry_from_before_there_were_checkpoints_gets_them(path: str) -> N
         for what, name in raw.execute("SELECT type, name FROM sqlite_schema").fetchall():
             if name in ("run_left", "run_over", "checkpoint"):
                 raw.execute(f"DROP {what} IF EXISTS {name}")
+        raw.execute("ALTER TABLE run ADD COLUMN event_offset INTEGER NOT NULL DEFAULT 0")
         raw.execute("PRAGMA user_version = 1")
     made = row()
     made.checkpoint = lambda: "so far"
@@ -306,6 +307,21 @@ def test_a_registry_from_before_there_were_checkpoints_gets_them(path: str) -> N
         assert book.checkpoints([made.run_id]) == {made.run_id: "so far"}
         book.save([ended()])
         assert book.checkpoints([made.run_id]) == {}
+
+
+def test_documents_of_a_registry_that_stored_them_with_their_moment_are_made_again(path: str) -> None:
+    made = row(mark="1.2", wrapper="boot 1 2 3")
+    made.document = lambda: '{"elapsedSeconds":0.0}'
+    saved(path, made)
+    with closing(sqlite3.connect(path)) as raw, raw:
+        raw.execute("ALTER TABLE run ADD COLUMN event_offset INTEGER NOT NULL DEFAULT 0")
+        raw.execute("PRAGMA user_version = 2")
+    with database.open_file(path) as book:
+        known = book.row(made.run_id)
+        assert known is not None
+        assert (known.mark, book.documents([made])) == (None, {})
+        book.save([made])
+        assert book.documents([made]) == {made.run_id: '{"elapsedSeconds":0.0}'}
 
 
 @pytest.mark.parametrize("side_files_too", [True, False])

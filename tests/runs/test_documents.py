@@ -74,6 +74,66 @@ def result(run: RunState, how: Verdict, **changes: Any) -> dict[str, Any]:
     )
 
 
+# --- meta.json ---
+
+PLAN: dict[str, Any] = {
+    **META,
+    "tmux": {"socket": "/tmp/s", "session": "app", "launcher": "/tmp/s,1,2"},
+    "keepBackground": True,
+    "nesting": 0,
+    "profile": {"noSkills": True},
+    "replayed": 0,
+    "taskName": "Tests",
+    "agentCommand": ["pi"],
+    "agentVersion": None,
+    "initiator": None,
+}
+
+
+def made(document: dict[str, Any]) -> records.Plan:
+    return documents.plan_of(document).changed(written=None)
+
+
+def test_a_plan_is_written_as_it_was_read() -> None:
+    assert dict(documents.meta(made(PLAN))) == PLAN
+    assert list(documents.meta(made(META))) == list(META)
+
+
+def test_what_a_plan_lacks_stays_absent() -> None:
+    optional = set(PLAN) - set(META)
+    assert optional & set(documents.meta(made({**PLAN, **dict.fromkeys(optional)}))) == set()
+
+
+def test_a_plan_of_another_version_is_written_again_with_all_that_it_holds() -> None:
+    other = {"later": [1], **PLAN, "timeout": "long"}
+    assert documents.meta(documents.plan_of(other)) is other
+
+
+@given(st.sampled_from(sorted(PLAN)), strategies.json_values)
+def test_a_value_of_another_kind_is_none_in_the_plan(key: str, value: Any) -> None:
+    sound, damaged = documents.plan_of(PLAN).fields(), documents.plan_of({**PLAN, key: value}).fields()
+    for name, field in damaged.items():
+        if name != "written":
+            assert field is None or type(field) in (type(sound[name]), str, int, float)
+
+
+@pytest.mark.parametrize("key", ["agent", "cwd", "sessionId", "sessionPath", "task", "tools", "timeout"])
+@pytest.mark.parametrize("value", [None, {}, [1], True])
+def test_a_plan_without_what_a_wrapper_needs_is_not_carried_out(key: str, value: Any) -> None:
+    assert documents.is_sound(documents.plan_of(PLAN))
+    assert not documents.is_sound(documents.plan_of({**PLAN, key: value}))
+    rest = {name: there for name, there in PLAN.items() if name != key}
+    assert not documents.is_sound(documents.plan_of(rest))
+
+
+@pytest.mark.parametrize(
+    "key", ["project", "resolvedModel", "systemPromptPath", "appendSystemPromptPath", "presetKind"]
+)
+def test_what_a_wrapper_can_do_without_may_be_absent_but_not_wrong(key: str) -> None:
+    assert documents.is_sound(documents.plan_of({**PLAN, key: None}))
+    assert not documents.is_sound(documents.plan_of({**PLAN, key: 7}))
+
+
 # --- result.json ---
 
 

@@ -43,6 +43,17 @@ def test_any_document_is_one_line_of_strict_json(document: dict[str, Any]) -> No
     assert set(strict(line)) == set(document)
 
 
+@given(plain_documents)
+def test_a_document_of_encoded_parts_is_the_document_encoded(document: dict[str, Any]) -> None:
+    items = [document, {"n": 1}]
+    whole = {**document, "v": 1, "items": items, "w": 2}
+    encoded = [jsonline.encode(one)[:-1] for one in items]
+    assert jsonline.with_items(whole, "items", encoded) == jsonline.encode(whole)
+    text = jsonline.encode({"v": 1, **document}).decode()
+    added = jsonline.with_members(text, {"more!": 1.5})
+    assert added + b"\n" == jsonline.encode({"v": 1, **document, "more!": 1.5})
+
+
 def test_a_line_is_compact_and_keeps_the_order_of_keys() -> None:
     document = {"v": 1, "b": [1, 2.5, None, True], "a": {"x": "größer 漢字 😀 ok\u200d"}}
     shown = '{"v":1,"b":[1,2.5,null,true],"a":{"x":"größer 漢字 😀 ok\u200d"}}\n'

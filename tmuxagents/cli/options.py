@@ -72,6 +72,7 @@ def launcher(*, project_presets: bool = True) -> Launcher:
     return Launcher(
         lookup.here(),
         dict(os.environ),
+        umask=os.umask(0o077),  # what we make is private from here on
         socket=group.socket(),
         project_presets=project_presets,
         slow=slow,

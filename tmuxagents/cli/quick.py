@@ -1,7 +1,7 @@
 """The short way for the verbs that are called again and again: their options read without click. Joins.
 
-Only what is plain is read here; of all else, and of whatever is wrong, click has the say. What is done then
-is the same (cli/verbs/looks), and so is what becomes of errors (cli/boundary).
+Only plain command lines are read here; all others, and all that is wrong, are left to click. Both ways have
+the same options (the table below), call the same code (cli/verbs/looks) and end in the same errors.
 """
 
 from __future__ import annotations
@@ -10,21 +10,31 @@ import os
 
 TYPE_CHECKING = False
 if TYPE_CHECKING:
-    from collections.abc import Callable, Mapping, Sequence
+    from collections.abc import Callable, Sequence
     from typing import Any
 
-_JSON = {"--json": "as_json"}
-_WAITING = {"--any": "any_of_them"}
-_SCOPE = {"-A": "everywhere", "--all-projects": "everywhere"}
-_POLLING = {"-a": "ended", "--all": "ended", "--wait": "waits", "-f": "follows", "--follow": "follows"}
-_POLL = (_SCOPE | _POLLING | _WAITING | _JSON, {"--since": "since", "--timeout": "timeout"}, True)
-# verb -> its flags, its options with a value, whether it takes runs
-_VERBS: dict[str, tuple[Mapping[str, str], Mapping[str, str], bool]] = {
-    **dict.fromkeys(("poll", "status", "ps", "ls"), _POLL),
-    "wait": (_WAITING | _JSON, {"--timeout": "timeout"}, True),
-    "statusline": (_SCOPE | _JSON, {}, False),
-    "_follow": (_JSON, {}, False),
+    Options = Sequence[tuple[str, tuple[str, ...], str | None, str]]
+
+TIMEOUT = "timeout"
+# An option: its name, its words, what stands for its value (None: it is a flag), its help.
+_ENDED = ("ended", ("-a", "--all"), None, "Show runs that have ended, too.")
+_EVERYWHERE = ("everywhere", ("-A", "--all-projects"), None, "Of all projects and parents.")
+_WAITS = ("waits", ("--wait",), None, "Wait until they have ended.")
+_ANY = ("any_of_them", ("--any",), None, "Wait for one of them only.")
+_TIMEOUT = (TIMEOUT, ("--timeout",), "S", "Give up after so long (exit code 124).")
+_FOLLOWS = ("follows", ("-f", "--follow"), None, "Print each change until they have ended.")
+_SINCE = ("since", ("--since",), "CURSOR", "Print what has changed since then (0: what is active).")
+_JSON = ("as_json", ("--json",), None, "Print a JSON document.")
+POLL: Options = (_ENDED, _EVERYWHERE, _WAITS, _ANY, _TIMEOUT, _FOLLOWS, _SINCE, _JSON)
+WAIT: Options = (_ANY, _TIMEOUT, _JSON)
+STATUSLINE: Options = ((*_EVERYWHERE[:3], "Count the runs of everybody."), _JSON)
+_VERBS = {
+    **dict.fromkeys(("poll", "status", "ps", "ls"), POLL),
+    "wait": WAIT,
+    "statusline": STATUSLINE,
+    "_follow": (_JSON,),
 }
+_WITHOUT_RUNS = ("statusline", "_follow")
 _COMPLETION = "_TMUXAGENTS_COMPLETE"  # click's: a shell asks what could come next
 
 
@@ -55,31 +65,30 @@ def _verb(name: str) -> Callable[..., int]:
 
 def read(arguments: Sequence[str]) -> dict[str, Any] | None:
     """Return the options of a command line as click would; None if that is click's to say."""
-    flags, valued, takes_runs = _VERBS.get(arguments[0] if arguments else "", ({}, {}, False))
-    if not flags:
+    verb = arguments[0] if arguments else ""
+    if verb not in _VERBS:
         return None
-    options: dict[str, Any] = dict.fromkeys(flags.values(), False) | dict.fromkeys(valued.values())
+    known = {word: (name, metavar) for name, words, metavar, _ in _VERBS[verb] for word in words}
+    options: dict[str, Any] = {name: None if metavar else False for name, metavar in known.values()}
     runs = []
     words = iter(arguments[1:])
     for word in words:
-        if word in flags:
-            options[flags[word]] = True
-        elif word in valued:
-            value = _value(valued[word], next(words, "-"))
-            if value is None:
+        if word in known:
+            name, metavar = known[word]
+            options[name] = _value(name, next(words, "-")) if metavar else True
+            if options[name] is None:
                 return None
-            options[valued[word]] = value
-        elif word.startswith("-") or not takes_runs:
+        elif word.startswith("-") or verb in _WITHOUT_RUNS:
             return None
         else:
             runs.append(word)
-    if arguments[0] == "wait" and not runs:
+    if verb == "wait" and not runs:
         return None
-    return options | {"runs": tuple(runs)} if takes_runs else options
+    return options if verb in _WITHOUT_RUNS else options | {"runs": tuple(runs)}
 
 
 def _value(name: str, word: str) -> str | float | None:
     """Return the value of an option; None where only click can say."""
-    if name != "timeout":
+    if name != TIMEOUT:
         return word if not word.startswith("-") else None
     return float(word) if word.isascii() and word.replace(".", "", 1).isdigit() else None

@@ -70,11 +70,11 @@ class Arrival:
         self._slow: Callable[[], None] | None = slow
         self._begun = self._looked_at = time.monotonic()
         self._answered = False
-        self._why: str | None = None  # nobody is going to answer
+        self._why: str | None = None  # why no answer will come
         self._questions = 0
 
     def wait(self) -> Launched:
-        """Wait until its wrapper has the run; where nobody takes it, it has ended, and that is raised."""
+        """Wait until a wrapper has the run. If none takes it, conclude the run and raise."""
         try:
             while not heard([self], ANSWER_LIMIT_S):
                 pass
@@ -94,11 +94,11 @@ class Arrival:
         return answered or self._why is not None
 
     def due_in(self) -> float:
-        """Return in how many seconds there is something to be done, should nobody answer."""
+        """Return the seconds until the next look, should no answer come."""
         return max(0.0, self._looked_at + _LOOK_EVERY_S - time.monotonic())
 
     def _look(self) -> None:
-        """Find out, now and then, whether nobody will answer. tmux is only asked when all looks lost."""
+        """Check now and then whether an answer can still come. tmux is asked only if the program is gone."""
         if self.due_in() > 0:
             return
         self._looked_at = time.monotonic()
@@ -119,7 +119,7 @@ class Arrival:
             return "The window opened, but its tmux server ended at once."
         except tmux.TmuxRefused:
             return "The window opened, but it was closed at once."
-        except Unusable:  # nobody can say
+        except Unusable:  # tmux gives no answer
             return None
         if end is None:
             return None
@@ -136,9 +136,9 @@ class Arrival:
         return time.monotonic() - self._begun
 
     def launched(self) -> Launched:
-        """Return what was launched, or raise that nobody took it: then the run has ended."""
+        """Return what was launched. If no wrapper took it, the run has ended: raise."""
         message = self._why or "Nobody answered in the window."
-        # One that came and is slow to say so has the run all the same.
+        # A wrapper that came and answers slowly has the run all the same.
         if not self._answered and not self.give_up(message):
             raise Unusable(message, kind="window", hint=f"its run is {os.path.basename(self.run_dir)}")
         self.ours.close()

@@ -1,7 +1,7 @@
-"""One call with several runs: so many windows at once, the next one opens when one ends, results in order.
+"""One call with several runs: a limited number of windows at once; the next opens when a run ends.
 
-Everything is refused before the first window opens. After that a run that cannot be opened is an ended run
-like any other, and the others go on.
+The call is refused, if at all, before its first window opens. After that a run that cannot be opened has
+failed like any other, and the others continue.
 
 Joins.
 """
@@ -30,20 +30,30 @@ if TYPE_CHECKING:
     from tmuxagents.launch.prepare import Prepared
 
 _OPEN_AT_ONCE = 8  # windows that have not answered yet: enough for any machine to be busy with
-_ANSWER_S = 0.05  # so long an answer is waited for before all else is looked at, too
+_ANSWER_S = 0.05  # the wait for an answer before everything else is looked at again
 
 
 class Task:
-    """One task of a call, and what has become of it. `doom`: why it ends before it begins."""
+    """One task of a call, and its run."""
 
     __slots__ = (
-        *("arrival", "doom", "ended", "number", "prepared", "run_dir", "run_id", "warnings", "window"),
+        *(
+            "arrival",
+            "ended",
+            "failed_before_start",
+            "number",
+            "prepared",
+            "run_dir",
+            "run_id",
+            "warnings",
+            "window",
+        ),
     )
 
-    def __init__(self, number: int, prepared: Prepared, runs: str, doom: Cause | None = None) -> None:
+    def __init__(self, number: int, prepared: Prepared, runs: str, failed: Cause | None = None) -> None:
         self.number = number
         self.prepared = prepared
-        self.doom = doom
+        self.failed_before_start = failed  # why it ends before it begins
         self.run_id: str = prepared.plan.run_id
         self.run_dir = f"{runs}/{self.run_id}"
         self.ended = False
@@ -62,7 +72,7 @@ class Task:
         return self.opened and self.arrival is None
 
     def give_up_name(self, error: TmuxAgentsError) -> bool:
-        """Go without a name that somebody took a moment ago; say whether that was what is wrong."""
+        """Drop the name if another run took it a moment ago; say whether that was the error."""
         request = self.prepared.request
         if request.name is None or error.faults[0].field != "name" or os.path.isdir(self.run_dir):
             return False
@@ -73,8 +83,8 @@ class Task:
 class Call:
     """The runs of one call.
 
-    `doomed`: those that end before they begin, by their number, and why. `named` False: the names of its runs
-    are only wished for.
+    `failed`: the causes of those that end before they begin, by their numbers. Not `named`: a run whose name
+    is taken goes without.
     """
 
     def __init__(
@@ -83,7 +93,7 @@ class Call:
         prepared: Sequence[Prepared],
         *,
         most: int,
-        doomed: Mapping[int, Cause] | None = None,
+        failed: Mapping[int, Cause] | None = None,
         named: bool = True,
     ) -> None:
         self._launcher = launcher
@@ -93,9 +103,10 @@ class Call:
         self.cancelled = False
         self._waiting = Waiting()
         self._tell_at = 0.0
-        doomed = doomed or {}
         runs = launcher.caller.runs
-        self.tasks = [Task(number, one, runs, doomed.get(number)) for number, one in enumerate(prepared)]
+        self.tasks = [
+            Task(number, one, runs, (failed or {}).get(number)) for number, one in enumerate(prepared)
+        ]
 
     def carry_out(self, tell: Callable[[], float], wake: int, is_cancelled: Callable[[], bool]) -> None:
         """Open the windows, wait for their runs, tell of them. Returns when every run has ended.
@@ -105,18 +116,15 @@ class Call:
         """
         with self._waiting:
             try:
-                self._end_doomed()
+                for task in self.tasks:
+                    if task.failed_before_start is not None:
+                        self._end(task, task.failed_before_start)
                 while not all(task.ended for task in self.tasks):
                     self._go_on(tell, wake, is_cancelled)
-            except BaseException:  # nobody would wait for them any more
+            except BaseException:  # no caller waits for them any more
                 self._cancel()
                 raise
         tell()
-
-    def _end_doomed(self) -> None:
-        for task in self.tasks:
-            if task.doom is not None:
-                self._end(task, task.doom)
 
     def _end(self, task: Task, cause: Cause) -> None:
         self._launcher.end_unopened(task.prepared, cause)
@@ -166,7 +174,7 @@ class Call:
             self._failed(task, error)
 
     def _hear(self, limit_s: float) -> None:
-        """Wait for answers out of the windows; whoever has answered is waited for from now on."""
+        """Wait for answers out of the windows; the runs that have answered are waited for from now on."""
         for arrival in heard(self._arrivals(), limit_s):
             task = next(task for task in self.tasks if task.arrival is arrival)
             task.arrival = None
@@ -185,9 +193,9 @@ class Call:
             self._waiting.add(task.run_dir)
 
     def _mark(self, task: Task) -> None:
-        """Let a window say that its run has ended before the next opens: nobody counts more than there are.
+        """Mark the window of an ended run before the next opens, so that no count exceeds the limit.
 
-        Where none is to be opened the watcher is soon enough.
+        If no window is left to open, the watcher marks it soon enough.
         """
         if task.window is None or self.cancelled or all(one.opened for one in self.tasks):
             return

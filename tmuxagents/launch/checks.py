@@ -35,7 +35,7 @@ _LEAST_BYTES = 1024 * 1024
 
 
 def check_cwd(cwd: str) -> None:
-    """Refuse a working directory in which no child could stand."""
+    """Refuse a working directory that a child could not enter."""
     if not cwd.startswith("/"):
         return  # the plan has words for it
     try:
@@ -66,7 +66,7 @@ def _check_state(caller: Caller, place: ChosenServer) -> None:
     """Refuse a state directory that cannot be written, or is full."""
     try:
         os.makedirs(caller.runs, mode=0o700, exist_ok=True)
-        files.refuse_foreign(caller.home)  # somebody may have made it this moment
+        files.refuse_foreign(caller.home)  # another user may have made it this moment
         fits = os.access(caller.runs, os.W_OK | os.X_OK)
         disk = os.statvfs(caller.runs)
     except OSError as error:
@@ -79,9 +79,9 @@ def _check_state(caller: Caller, place: ChosenServer) -> None:
 
 
 def _check_locks(caller: Caller) -> None:
-    """Refuse a disk without locks, before there is a run on it that nobody could conclude."""
+    """Refuse a disk without locks: no program could conclude a run on it."""
     if not os.path.exists(database.path_of(caller.home)):
-        # Who makes the registry tries the locks; each launch makes it where there is none.
+        # Making the registry tries the locks; a launch makes it if there is none.
         lookup.with_registry(caller, lambda _: None)
 
 
@@ -144,11 +144,11 @@ def keep_name(caller: Caller, request: LaunchRequest, name: str | None) -> tuple
 
 
 def claim_name(caller: Caller, request: LaunchRequest, made: Row) -> None:
-    """Have a name for the run that was made a moment ago, or refuse it.
+    """Claim the name of a run that was just made, or refuse it.
 
-    Of runs that are made at one moment the first has it, and the others, which see it, go. Who was made later
-    but asked before there was a first one saw nobody, and begins: so the first waits until all of the others
-    have gone or begun.
+    If several runs claim a name at once, the oldest keeps it; the others see it and withdraw. A younger run
+    may have checked before the oldest was visible, so the oldest waits until each rival has withdrawn or
+    started. The run directories decide, and not the registry: that is a cache which may be removed meanwhile.
     """
     until = time.monotonic() + _PATIENCE_S
     while lookup.with_registry(caller, lambda book: _has_rival(book, caller, request, made))[0]:
@@ -158,7 +158,7 @@ def claim_name(caller: Caller, request: LaunchRequest, made: Row) -> None:
 
 
 def _has_rival(book: Registry, caller: Caller, request: LaunchRequest, made: Row) -> bool:
-    """Say whether a later run may still begin; refuse the name where one has begun, or was made before."""
+    """Say whether a younger rival may still start; refuse the name if a rival is older or has started."""
     others = [row for row in _namesakes(book, request) if row.run_id != made.run_id]
     live = [(run, row) for row in others if (run := _live(row, caller, book)) is not None]
     if any(run.wrapper is not None or _order(row) < _order(made) for run, row in live):

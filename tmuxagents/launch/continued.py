@@ -21,7 +21,7 @@ _TICK_S = 0.001  # the precision of moments in a plan
 _SHORT = 8
 
 ASKED = "--replay was given"
-REOPENED = "(opened again by a person)"  # what stands for the task of a run that gets none
+REOPENED = "(opened again by a person)"  # the task of a run that gets none
 AS_BEFORE = "as that run did"
 
 
@@ -83,12 +83,12 @@ def model(plan: Plan, used: str | None) -> Resolved | None:
 
 
 def natively(run_id: str) -> str:
-    """Say that the child goes on with its own session."""
+    """Say that the child continues its own session."""
     return f"continues run {run_id[:_SHORT]} in the child's own session"
 
 
 def replayed(run_id: str, why: str) -> str:
-    """Say that the child is told what was said before."""
+    """Say that the prompt replays what was said before."""
     return f"continues run {run_id[:_SHORT]} by replaying the session in the prompt: {why}"
 
 

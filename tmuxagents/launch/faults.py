@@ -20,7 +20,7 @@ _GROUPS = {
     **dict.fromkeys(("no-model", "unknown-model", "ambiguous-model"), MODEL),
 }
 _OF_A_RUN = frozenset(kind for kind, group in _GROUPS.items() if group == RESUME)
-MOST_FAULTS = 100  # are told of one call: nobody mends more of them at once
+MOST_FAULTS = 100  # the most that are reported of one call
 
 
 class Faults:

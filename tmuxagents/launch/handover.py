@@ -92,7 +92,7 @@ class Launcher:
         return False
 
     def let_go(self) -> None:
-        """Let go of both ends. Their names stay: a wrapper that comes now learns that nobody launches it."""
+        """Close both ends. Their names stay: a wrapper that comes now learns that its launcher has gone."""
         for handle in self._open:
             os.close(handle)
         self._open = ()

@@ -46,16 +46,17 @@ _CURRENT = "current"  # the setting tmux.session: windows go where the caller is
 class Launcher:
     """Who launches: its surroundings, and what they mean for each of its runs."""
 
-    def __init__(
+    def __init__(  # noqa: PLR0913  (a caller's surroundings)
         self,
         caller: Caller,
         environment: Mapping[str, str],
         *,
+        umask: int,
         socket: str | None = None,
         project_presets: bool = True,
         slow: Callable[[], None] = lambda: None,
     ) -> None:
-        self.umask = os.umask(0o077)
+        self.umask = umask  # the caller's: what the child and a new tmux server get
         self.caller = caller
         self.environment = environment
         self.settings: Settings = load.load(environment, caller.project)
@@ -116,7 +117,7 @@ class Launcher:
         """Make the run and open its window; where that fails, the run has ended, and why is raised."""
         request = prepared.request
         checks.check_cwd(request.cwd)  # again: the tasks before this one may have taken their time
-        there = _standing(request.cwd)
+        there = os.stat(request.cwd)  # it may be replaced before the child enters it
         run_dir = f"{self.caller.runs}/{prepared.plan.run_id}"
         ours: handover.Launcher | None = None
         try:
@@ -126,7 +127,7 @@ class Launcher:
             warnings = [*self.warnings, *prepared.warnings, *self._remember(request, run_dir)]
             project.link(request.project, run_dir)
             ours = handover.Launcher(run_dir)
-            opened = self._open(run_dir, prepared, there, ours)
+            opened = self._open(run_dir, prepared, [there.st_dev, there.st_ino], ours)
         except BaseException as error:  # an interrupt, too, must leave no run that waits for ever
             words = error.message if isinstance(error, TmuxAgentsError) else f"{type(error).__name__}."
             give_up(run_dir, ours, f"{NEVER_OPENED} {words}")
@@ -176,7 +177,7 @@ class Launcher:
         if row is not None and request.name is not None:
             try:
                 checks.claim_name(self.caller, request, row)
-            except BadRequest:  # somebody took it a moment ago; nothing has begun
+            except BadRequest:  # another run took it a moment ago; nothing has begun
                 writing.remove_unbegun(run_dir)
                 raise
 
@@ -223,12 +224,6 @@ class Launcher:
         names = place.session_names(request.project)
         owner = place.owner(request.project)
         return tmux.Home(names, owner=owner, folder=request.project, own=self.place.own)
-
-
-def _standing(folder: str) -> list[int]:
-    """Return what a folder is known by: it may be replaced before the child stands in it."""
-    there = os.stat(folder)
-    return [there.st_dev, there.st_ino]
 
 
 def _order(run_dir: str, plan: Plan, state: str) -> tmux.Order:

@@ -38,7 +38,7 @@ class Leave:
 
 
 def is_child(environment: Mapping[str, str]) -> bool:
-    """Say whether who calls is a child of ours, or of another program that marks them so."""
+    """Say whether a child is calling: one of a run, or of another program that marks its children so."""
     return environment.get(CHILD) == "1"
 
 
@@ -82,7 +82,7 @@ _DAY_S = 86_400  # a clock may be set back meanwhile
 
 
 def check(environment: Mapping[str, str], runs: str) -> Leave | None:
-    """Return what a child passes on to its children, None to nobody's child; raise if it may not launch."""
+    """Return what a child passes on to its children, None if no child calls; raise if it may not launch."""
     if not is_child(environment):
         return None
     given = _leave(environment, runs)

@@ -53,7 +53,7 @@ ARTIFACTS = {
 
 @dataclass(frozen=True, slots=True, kw_only=True)
 class LaunchRequest:
-    """A run that a caller asks for. What is None is for the preset to say, or the settings."""
+    """A run that a caller asks for. The preset fills in each None, else the settings."""
 
     task: str
     cwd: str
@@ -178,7 +178,7 @@ def set_up_of(request: LaunchRequest, preset: Preset | None) -> SetUp:
 
 
 def prompt_files(preset: Preset | None) -> dict[str, bytes]:
-    """Return the files of system prompts that stand beside the plan, by name."""
+    """Return the system prompt files beside the plan, by name."""
     texts = fields.files(preset) if preset else {}
     return {name: text.encode("utf-8") for name, text in texts.items()}
 

@@ -217,7 +217,7 @@ def _keys(preset: Preset | None, plan: Plan) -> tuple[Mapping[str, str], list[st
 
 
 def _file_blocks(request: LaunchRequest) -> list[str]:
-    """Return what stands in the prompt for each file of a request."""
+    """Return the block of the prompt for each file of a request."""
     if request.reopens or not request.files:
         return []
     from tmuxagents.launch import prompt_files  # noqa: PLC0415  (who names no file needs none of it)

@@ -1,7 +1,7 @@
 """A new run in the session of one that has ended: natively, or by a transcript in the prompt. Joins.
 
 Natively the session file of the latest run is copied into the new run's directory, so that each directory
-stands alone. Where there is no file that a child could continue, the prompt tells what was said before, and
+is complete. Where there is no file that a child could continue, the prompt tells what was said before, and
 the receipt says why. The set-up is that of the latest plan. A preset that has been changed since is mentioned
 and changes nothing; only a profile's key is taken from the file of today, since no run keeps one.
 """
@@ -48,7 +48,7 @@ _PROBLEMS = {
 
 
 class Wanted:
-    """What somebody wants of the new run; what is None holds as it did before. `cwd` only for a replay."""
+    """What the caller wants of the new run. None: as before. `cwd` is for a replay only."""
 
     __slots__ = ("cwd", "driver", "files", "model", "name", "replay", "task", "timeout")
 
@@ -75,9 +75,9 @@ class Wanted:
 
 
 def resume(launcher: Launcher, reference: str, wanted: Wanted) -> tuple[str, Launched]:
-    """Launch a run that goes on with a session; return in which way, and what was launched.
+    """Launch a run that continues a session; return in which way, and what was launched.
 
-    Nobody else continues the session from before it is looked at until the new run's wrapper has begun.
+    The session is held from before it is read until the new run's wrapper has begun.
     """
     with sessions.held(reference, launcher.caller) as run_dirs:
         launcher.check_surroundings()
@@ -114,7 +114,7 @@ def again(launcher: Launcher, run_dir: str, wanted: Wanted) -> tuple[str, Launch
 
 
 def transcript(run_dirs: Iterable[str]) -> str:
-    """Return what was said in the runs of a session, as it stands in the prompt of one that continues it."""
+    """Return what was said in the runs of a session, for the prompt of a run that continues it."""
     return conversation.resume_text(conversation.previous(map(output.told, run_dirs)))
 
 
@@ -166,7 +166,7 @@ class _Turn:
         return f"does run {self._like.run_id[:8]} again, {way}" if self._again else way
 
     def refuse_replay(self) -> None:
-        """Refuse a session that cannot go on but by being told again."""
+        """Refuse a session that only a replay could continue."""
         if self._child.problem is not None:
             message = f"The session cannot be opened again: {self._child.problem}."
             hint = f"tmuxagents transcript {self._before.run_id[:8]}"
@@ -219,7 +219,7 @@ class _Turn:
         return child
 
     def _cwd(self) -> str:
-        """Return where the new run works: where its session did, unless that is told again elsewhere."""
+        """Return where the new run works: where its session did, unless a replay names another folder."""
         recorded = self._plan.cwd
         if self._wanted.cwd is not None:
             return self._wanted.cwd
@@ -292,7 +292,7 @@ class LastSetUp:
         """Take a profile's key from its file, and say if that is another one by now."""
         kind, path = str(plan.preset_kind), str(plan.preset_path)
         whose = f"{kind} {plan.preset}"
-        goes_on = "the session goes on with what it began with"
+        goes_on = "the session keeps the set-up that it began with"
         try:
             file = disk.read_file(path, kind, str(plan.preset_source))
         except disk.Refused as refused:

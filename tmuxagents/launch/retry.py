@@ -29,7 +29,7 @@ def retry(
     timeout: float | None = None,
     driver: str | None = None,
 ) -> tuple[str | None, Launched]:
-    """Launch a new run like one that was; return in which way it goes on with a session, if it does."""
+    """Launch a new run like one that was; return in which way it continues a session, if it does."""
     run = inspect(run_dir)
     plan = launched_with(run).plan or run.plan
     if plan.reopens:

@@ -57,7 +57,7 @@ def parse(text: str, source: str) -> list[Item]:
         faults += [_key_fault(key, "") for key in document if key != "tasks"]
         document = document.get("tasks")
     if not isinstance(document, list) or not document:
-        if not any(fault.kind == "removed" for fault in faults):  # else that key stands in its place
+        if not any(fault.kind == "removed" for fault in faults):  # else that key is in its place
             faults.insert(0, Fault("bad-tasks", f"{source} holds no list of tasks.", field="tasks"))
         raise _refusal(faults, source)
     for number, item in enumerate(document):
@@ -99,7 +99,7 @@ def _key_fault(key: Any, place: str) -> Fault:
 
 
 def item_faults(item: Any, place: str) -> Iterator[Fault]:
-    """Yield what is wrong with one item, of which `place` says where it stands."""
+    """Yield what is wrong with one item, which is at `place`."""
     if not isinstance(item, dict):
         yield Fault("bad-tasks", f"{place} is not a list of key and value.", field=place)
         return

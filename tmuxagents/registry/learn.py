@@ -10,6 +10,7 @@ from tmuxagents.errors import NoSuchRun
 from tmuxagents.records import Facts
 from tmuxagents.registry import current, database
 from tmuxagents.registry.database import Row
+from tmuxagents.registry.rows import VOLATILE
 from tmuxagents.runs import directory, endings, inspect, lifecycle, words
 from tmuxagents.runs.events import is_figure
 from tmuxagents.system import process
@@ -113,7 +114,9 @@ def _standing(run: RunView) -> dict[str, Any]:
 
 
 def _document(run: RunView) -> str | None:
-    text = jsonline.encode(run.document(0.0)).decode()
+    document = run.document(0.0)
+    del document[VOLATILE]
+    text = jsonline.encode(document).decode()
     return text if len(text) <= _MOST_DOCUMENT else None
 
 

@@ -135,11 +135,10 @@ class Registry:
             raise Damaged("it holds what nobody wrote", self._database.identity)
         return rows
 
-    def rows(self, scope: Scope, *, active: bool = False, limit: int | None = None) -> list[Row]:
-        """Return the rows of a scope, newest first; only those that are queued or running if so wished."""
+    def rows(self, scope: Scope, *, limit: int | None = None) -> list[Row]:
+        """Return the rows of a scope, newest first."""
         tail = registry_rows.NEWEST_FIRST + ("" if limit is None else f" LIMIT {limit}")
-        where = f"{registry_rows.ACTIVE} AND {scope.among}" if active else scope.where
-        return self._rows(where, scope.values, tail)
+        return self._rows(scope.where, scope.values, tail)
 
     def open_rows(self) -> list[Row]:
         """Return the rows of all runs whose ending is not written down, newest first: the ones to look at."""

@@ -10,8 +10,10 @@ if TYPE_CHECKING:
     from collections.abc import Callable, Sequence
     from typing import Any
 
-VERSION = 2
+VERSION = 3
 _BIGGEST = 2**63 - 1
+# The member of a run's document that changes while nothing happens: the registry stores documents without it.
+VOLATILE = "elapsedSeconds"
 BLANK = "0"  # the name of a database before there is one; all others have longer names
 _MOST_DIGITS = 18  # of a figure in a cursor
 
@@ -27,12 +29,12 @@ STANDING = (
     *("host", "wrapper", "mark"),
 )
 # What only grows or is only found out once.
-_GROWING = ("event_seq", "event_offset", "polled_at", "announced")
+_GROWING = ("event_seq", "polled_at", "announced")
 FOUND = ("server", "window", "pane", "launcher")
 GIVEN = (*_PLANNED, *STANDING, *_GROWING, *FOUND, "changed_at")
 COLUMNS = (*GIVEN, "change")
 FLAGS = frozenset(("attended", "settled", "needs_input", "concluded", "announced"))
-_ZERO = {**dict.fromkeys(FLAGS, False), "event_seq": 0, "event_offset": 0, "changed_at": 0.0, "change": 0}
+_ZERO = {**dict.fromkeys(FLAGS, False), "event_seq": 0, "changed_at": 0.0, "change": 0}
 
 
 class Row:
@@ -43,10 +45,10 @@ class Row:
     server of its window, and the one it was launched from (`server_key`). `change` is the registry's own.
     `elapsed_s`: how long it worked, once it has ended. `host`: the other machine on which it lives.
 
-    `wrapper` and `mark`, where both are known: as long as that process lives, and the run's files are known
-    by that mark, it stands as it is written here (`registry/current`). `document` makes its document as JSON
-    text when the row is saved, `checkpoint` what a look can go on from when it has said more; they are asked
-    for by `documents` and `checkpoints` alone.
+    `wrapper` and `mark`, where both are known: the row is current while that process lives and the run's
+    files have that mark (`registry/current`). Saving the row calls `document`, which makes the run's document
+    as JSON without VOLATILE, and `checkpoint`, which makes what the next reader can continue from; only
+    `documents` and `checkpoints` return these.
     """
 
     __slots__ = (*COLUMNS, "checkpoint", "document")
@@ -77,7 +79,6 @@ class Row:
     mark: str | None
     concluded: bool
     event_seq: int
-    event_offset: int
     polled_at: float | None
     announced: bool
     server: str | None
@@ -109,8 +110,8 @@ class Row:
             row.timeout, row.status, row.reason, row.activity, row.attended,
             row.settled, row.needs_input, row.started_at, row.ended_at, row.last_event_at,
             row.elapsed_s, row.concluded, row.host, row.wrapper, row.mark,
-            row.event_seq, row.event_offset, row.polled_at, row.announced, row.server,
-            row.window, row.pane, row.launcher, row.changed_at, row.change,
+            row.event_seq, row.polled_at, row.announced, row.server, row.window,
+            row.pane, row.launcher, row.changed_at, row.change,
         ) = values
         # fmt: on
         row.attended, row.settled = row.attended != 0, row.settled != 0

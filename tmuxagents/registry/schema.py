@@ -44,6 +44,7 @@ def _after_update(name: str, columns: Sequence[str], act: str) -> str:
 _TOLD = ("status", "needs_input", "attended", "settled")  # a change of these gets a number
 _COUNTED = ("status", "needs_input", "ended_at", "server", "launcher")
 _OPEN_ROW = ", ".join(dict.fromkeys(("created_at", "run_id", *COLUMNS)))
+_OPEN_INDEX = f"CREATE INDEX run_open ON run ({_OPEN_ROW}) WHERE concluded = 0"
 _DROP = "DELETE FROM document WHERE run_id = OLD.run_id;"
 _OVER = "DELETE FROM checkpoint WHERE run_id = OLD.run_id;"
 _FORGET = "UPDATE book SET forgotten = max(forgotten, OLD.change);"
@@ -66,7 +67,7 @@ SCHEMA = (
          settled INTEGER NOT NULL, needs_input INTEGER NOT NULL,
          started_at REAL, ended_at REAL, last_event_at REAL, elapsed_s REAL, timeout REAL, host TEXT,
          wrapper TEXT, mark TEXT,
-         concluded INTEGER NOT NULL, event_seq INTEGER NOT NULL, event_offset INTEGER NOT NULL,
+         concluded INTEGER NOT NULL, event_seq INTEGER NOT NULL,
          polled_at REAL, announced INTEGER NOT NULL, server TEXT, window TEXT, pane TEXT, launcher TEXT,
          changed_at REAL NOT NULL, change INTEGER NOT NULL DEFAULT 0)""",
     """CREATE TABLE tally (scope TEXT NOT NULL, key TEXT NOT NULL, status TEXT NOT NULL,
@@ -75,7 +76,7 @@ SCHEMA = (
     # Apart from the rows: they are read by every look, and documents are long.
     "CREATE TABLE document (run_id TEXT PRIMARY KEY NOT NULL, mark TEXT NOT NULL, text TEXT NOT NULL)",
     # All of the rows that have not ended side by side: every look reads these, however many have.
-    f"CREATE INDEX run_open ON run ({_OPEN_ROW}) WHERE concluded = 0",
+    _OPEN_INDEX,
     "CREATE INDEX run_created ON run (created_at)",
     "CREATE INDEX run_project ON run (project, created_at)",
     "CREATE INDEX run_owner ON run (owner, created_at) WHERE owner IS NOT NULL",
@@ -90,7 +91,15 @@ SCHEMA = (
     *_CHECKPOINTS,
 )
 # version -> the statements that make the next one of it; run in the transaction that also writes the number
-MIGRATIONS: dict[int, Sequence[str]] = {1: _CHECKPOINTS}
+MIGRATIONS: dict[int, Sequence[str]] = {
+    1: _CHECKPOINTS,
+    2: (  # a column that was always 0; documents that held the time at which they were made (run_moved)
+        "DROP INDEX run_open",
+        "ALTER TABLE run DROP COLUMN event_offset",
+        _OPEN_INDEX,
+        "UPDATE run SET mark = NULL WHERE mark IS NOT NULL",
+    ),
+}
 
 
 # --- statements -------------------------------------------------------------------------------------------
@@ -111,7 +120,6 @@ ON CONFLICT (run_id) DO UPDATE SET
   {", ".join(f"{c} = CASE WHEN {_FORWARD} THEN excluded.{c} ELSE run.{c} END" for c in STANDING)},
   changed_at = CASE WHEN ({_FORWARD}) AND ({_TELLS}) THEN excluded.changed_at ELSE run.changed_at END,
   event_seq = max(run.event_seq, excluded.event_seq),
-  event_offset = max(run.event_offset, excluded.event_offset),
   announced = max(run.announced, excluded.announced),
   polled_at = coalesce(run.polled_at, excluded.polled_at),
   {", ".join(f"{c} = coalesce(excluded.{c}, run.{c})" for c in FOUND)}

@@ -38,7 +38,6 @@ def conclude(
     `cause`: why somebody ended its wrapper, if somebody did. `never_came`: the message for a
     run whose wrapper did not come in time (tmux's own words); without it such a run is left alone.
     """
-    os.umask(0o077)
     run_dir = os.path.normpath(run_dir)
     try:
         held = _lock(run_dir)

@@ -1,6 +1,6 @@
 """What changes a run directory: made whole, locked, claimed, its files replaced, its end announced.
 
-Atomic where others decide by the file (wrapper.json, result.json). The caller has set umask 077. A child runs
+Atomic where others decide by the file (wrapper.json, result.json). A child runs
 as the same user and may put anything in our way. Nothing is written through a link: the directory is opened
 first, and files are named inside of it. What lies in the way is moved aside. A run's seal (runs/seal), which
 lies elsewhere, is made and removed with it.

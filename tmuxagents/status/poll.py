@@ -173,6 +173,15 @@ def as_document(snapshot: Snapshot, caller: Caller, *, timed_out: bool = False) 
     }
 
 
+def as_json(snapshot: Snapshot, caller: Caller, *, timed_out: bool = False) -> bytes:
+    """Return the poll document encoded; a run's document that was stored encoded is not encoded again."""
+    from tmuxagents.text import jsonline  # noqa: PLC0415  (for documents only)
+
+    document = as_document(snapshot, caller, timed_out=timed_out)
+    items = (snapshot.json.get(run["runId"]) or jsonline.encode(run)[:-1] for run in document["runs"])
+    return jsonline.with_items(document, "runs", items)
+
+
 def changes_document(snapshot: Snapshot, *, reset: bool) -> dict[str, Any]:
     """Return the document of changes."""
     keys = ("runId", "status", "reason", "activity", "name")

@@ -13,6 +13,7 @@ from tmuxagents import records
 from tmuxagents.registry import lookup
 from tmuxagents.registry.current import CurrentCheck
 from tmuxagents.registry.database import Scope
+from tmuxagents.registry.rows import VOLATILE
 from tmuxagents.runs import words
 from tmuxagents.runs.words import SnapshotRow
 
@@ -61,7 +62,7 @@ class Snapshot:
 
     __slots__ = (
         *("active", "at", "counts", "cursor", "elsewhere", "last_end", "needs_watcher", "query"),
-        *("registry_rows", "rows", "views", "waiting", "warnings"),
+        *("json", "registry_rows", "rows", "views", "waiting", "warnings"),
     )
 
     def __init__(self, query: Query) -> None:
@@ -78,6 +79,7 @@ class Snapshot:
             str, Row
         ] = {}  # the runs that were checked, as the registry should have them
         self.rows: list[SnapshotRow] = []  # the runs that are shown, newest first
+        self.json: dict[str, bytes] = {}  # those of their documents that the registry has encoded already
         self.needs_watcher = False  # a run has to be concluded, or its ending announced
         self.warnings: list[str] = []  # for people
 
@@ -247,13 +249,17 @@ class SnapshotBuilder:
         documents: dict[str, dict[str, Any]] = {}
         for row in rows:
             if row.run_id in stored:
-                document = documents[row.run_id] = jsonline.decode(stored[row.run_id])
-                document["elapsedSeconds"] = _elapsed(row, snapshot.at)
+                documents[row.run_id] = jsonline.decode(stored[row.run_id])
+                documents[row.run_id][VOLATILE] = _elapsed(row, snapshot.at)
             elif row.run_id in views or self._read([row.run_id]):
                 documents[row.run_id] = views[row.run_id].document(snapshot.at)
         sizes = self._registry.session_sizes(str(document["sessionId"]) for document in documents.values())
-        for document in documents.values():
-            document["runCount"] = max(1, sizes.get(str(document["sessionId"]), 0))
+        for run_id, document in documents.items():
+            count = max(1, sizes.get(str(document["sessionId"]), 0))
+            if run_id in stored and document["runCount"] == count:
+                volatile = {VOLATILE: document[VOLATILE]}
+                snapshot.json[run_id] = jsonline.with_members(stored[run_id], volatile)
+            document["runCount"] = count
         return documents
 
     def _mark_polled(self, ended: Iterable[Row], known: Mapping[str, Row]) -> None:

@@ -14,7 +14,7 @@ from tmuxagents.cpython import NOT_JSON, json_parts
 
 TYPE_CHECKING = False
 if TYPE_CHECKING:
-    from collections.abc import Callable, Mapping
+    from collections.abc import Callable, Iterable, Mapping
     from typing import Any
 
 # Control characters that JSON itself lets through (DEL, C1), line separators and bidi marks: a person may
@@ -54,6 +54,21 @@ def encode(document: Mapping[str, Any], *, before: str = "{") -> bytes:
         text = text.translate(_LOUD)
     # A lone surrogate has no UTF-8; as an escape it is valid JSON and reads back the same.
     return text.encode("utf-8", "backslashreplace") + b"\n"
+
+
+def with_members(text: str, more: Mapping[str, Any]) -> bytes:
+    """Return an encoded object with more members, at its end."""
+    return encode(more, before=f"{text.rstrip()[:-1]},")[:-1]
+
+
+def with_items(document: Mapping[str, Any], name: str, items: Iterable[bytes]) -> bytes:
+    """Return a document as `encode` does, but for one list in it, whose items are encoded already."""
+    keys = list(document)
+    at = keys.index(name)
+    head = encode({key: document[key] for key in keys[:at]})[1:-2]
+    tail = encode({key: document[key] for key in keys[at + 1 :]})[1:-2]
+    members = filter(None, (head, b'"%b":[%b]' % (name.encode(), b",".join(items)), tail))
+    return b"{%b}\n" % b",".join(members)
 
 
 def decode(line: str | bytes, *, endless: bool = False) -> Any:

@@ -26,7 +26,7 @@ from tmuxagents.runs.inspect import inspect
 from tmuxagents.settings import keys
 from tmuxagents.tmux import place
 from tmuxagents.tools import answers, retrieval
-from tmuxagents.tools.door import Answer, no_room_to_stand
+from tmuxagents.tools.door import Answer, no_cwd
 from tmuxagents.tools.progress import Child, Progress
 from tmuxagents.views import board
 from tmuxagents.views.lines import KEPT, Window
@@ -57,9 +57,9 @@ def delegate_to_subagents(arguments: Mapping[str, Any], door: Door, faults: Faul
         faults.refuse()
     with contextlib.ExitStack() as held:  # the sessions that are continued, until they have their next run
         launcher, assignments = _accepted(arguments, door, faults, held)
-        prepared, doomed = _prepared(launcher, assignments)
+        prepared, failed = _prepared(launcher, assignments)
         most = int(launcher.settings.numbers["maxConcurrency"])
-        call = calls.Call(launcher, prepared, most=most, doomed=doomed, named=False)
+        call = calls.Call(launcher, prepared, most=most, failed=failed, named=False)
         return _carried_out(call, assignments, launcher, door)
 
 
@@ -94,7 +94,7 @@ def _prepared(
     """Return all runs as they are going to be, and why some of them end before they begin."""
     batch = Batch(launcher)
     prepared: list[Prepared] = []
-    doomed: dict[int, Cause] = {}
+    failed: dict[int, Cause] = {}
     names: set[str] = set()
     for assignment in assignments:
         call, request = batch.next(assignment.name), assignment.request
@@ -103,16 +103,16 @@ def _prepared(
         try:
             one = _prepare(launcher, assignment, request, call)
         except (BadRequest, BadConfig) as refusal:
-            doomed[assignment.number] = misconfigured(refusal.message)
+            failed[assignment.number] = misconfigured(refusal.message)
         except Unusable as unfit:
             if unfit.kind != "agent-missing":
                 raise
-            doomed[assignment.number] = NOT_SPAWNED
-        if assignment.number in doomed:
+            failed[assignment.number] = NOT_SPAWNED
+        if assignment.number in failed:
             one = launcher.sketch(replace(request, name=None), call)
         prepared.append(one)
         names.update([one.request.name] if one.request.name else [])
-    return prepared, doomed
+    return prepared, failed
 
 
 def _prepare(launcher: Launcher, assignment: Assignment, request: LaunchRequest, call: InCall) -> Prepared:
@@ -239,7 +239,7 @@ class Assignment:
         )
         try:
             if cwd is None:
-                raise no_room_to_stand()
+                raise no_cwd()
             plan.check(self.request)
             checks.check_cwd(cwd)
         except BadRequest as refusal:

@@ -2,6 +2,8 @@
 
 from __future__ import annotations
 
+import os
+
 from tmuxagents.errors import BadRequest, NoSuchRun
 from tmuxagents.launch.launch import Launcher
 from tmuxagents.registry import lookup
@@ -67,7 +69,8 @@ class Door:
 
     def launcher(self) -> Launcher:
         """Return the caller as one who launches."""
-        return Launcher(self.caller, self.environment, socket=self._socket)
+        umask = os.umask(0o077)  # what we make is private from here on
+        return Launcher(self.caller, self.environment, umask=umask, socket=self._socket)
 
     def find(self, reference: str) -> str:
         """Return the directory of the run that is meant, or refuse in the words of the tools."""
@@ -82,7 +85,7 @@ class Door:
             ) from unknown
 
 
-def no_room_to_stand() -> BadRequest:
+def no_cwd() -> BadRequest:
     """Return the refusal of a call without `cwd` whose caller's own folder was removed."""
     message = "The folder that the caller stands in was removed."
     return BadRequest(message, kind="bad-cwd", hint="give cwd", field="cwd")

@@ -21,7 +21,7 @@ from tmuxagents.status.send import Sending
 from tmuxagents.status.snapshot import Snapshot, SnapshotBuilder, ensure_watcher, take
 from tmuxagents.status.stop import stop
 from tmuxagents.tools import answers
-from tmuxagents.tools.door import Answer, no_room_to_stand
+from tmuxagents.tools.door import Answer, no_cwd
 from tmuxagents.tools.progress import Child, Progress
 
 TYPE_CHECKING = False
@@ -115,7 +115,7 @@ def _request(item: Mapping[str, Any], door: Door, mode: str) -> LaunchRequest:
     """Return what is wanted as a request. An empty text names nothing."""
     cwd = item.get("cwd") or door.folder
     if cwd is None:
-        raise no_room_to_stand()
+        raise no_cwd()
     return LaunchRequest(
         task=item["task"],
         cwd=cwd,

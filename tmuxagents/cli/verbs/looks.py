@@ -84,7 +84,7 @@ def statusline(*, everywhere: bool, as_json: bool) -> int:
     found = take(Query(scope or asked.scope, active=False, wanted=_wanted(as_json=as_json)), caller)
     printing.warn(found.warnings)
     if as_json:
-        _document(polling.as_document(found, caller))
+        printing.write(polling.as_json(found, caller))
     else:
         printing.lines([polling.status_text(found)])
     return 0
@@ -103,7 +103,7 @@ def _print(found: Snapshot, caller: Caller, *, as_json: bool, timed_out: bool = 
     """Print the poll document, or the status text and the table."""
     printing.warn(found.warnings)
     if as_json:
-        _document(polling.as_document(found, caller, timed_out=timed_out))
+        printing.write(polling.as_json(found, caller, timed_out=timed_out))
         return
     status = words.status_line(found.counts, found.waiting)
     is_whole = printing.columns() is None

@@ -6,10 +6,12 @@ import math
 
 import click
 
+from tmuxagents.cli import quick
 from tmuxagents.cli.verbs import looks
 
 TYPE_CHECKING = False
 if TYPE_CHECKING:
+    from collections.abc import Callable
     from typing import Any
 
 
@@ -19,27 +21,23 @@ def _figure(_context: click.Context, _option: click.Parameter, value: float | No
     return value
 
 
-_TIMEOUT = click.option(
-    "--timeout",
-    type=click.FloatRange(min=0),
-    callback=_figure,
-    metavar="S",
-    help="Give up after so long (exit code 124).",
-)
-_ANY = click.option("--any", "any_of_them", is_flag=True, help="Wait for one of them only.")
-_JSON = click.option("--json", "as_json", is_flag=True, help="Print a JSON document.")
+def _takes(options: quick.Options) -> Callable[[Callable[..., int]], Callable[..., int]]:
+    """Declare the options that cli/quick reads."""
+
+    def declare(verb: Callable[..., int]) -> Callable[..., int]:
+        for name, words, metavar, said in reversed(options):
+            how: dict[str, Any] = {"metavar": metavar} if metavar else {"is_flag": True}
+            if name == quick.TIMEOUT:
+                how |= {"type": click.FloatRange(min=0), "callback": _figure}
+            verb = click.option(*words, name, help=said, **how)(verb)
+        return verb
+
+    return declare
 
 
 @click.command("poll", epilog="Example: tmuxagents poll --wait --timeout 60 01a1ee15")
 @click.argument("runs", nargs=-1, metavar="[RUN]...")
-@click.option("-a", "--all", "ended", is_flag=True, help="Show runs that have ended, too.")
-@click.option("-A", "--all-projects", "everywhere", is_flag=True, help="Of all projects and parents.")
-@click.option("--wait", "waits", is_flag=True, help="Wait until they have ended.")
-@_ANY
-@_TIMEOUT
-@click.option("-f", "--follow", "follows", is_flag=True, help="Print each change until they have ended.")
-@click.option("--since", metavar="CURSOR", help="Print what has changed since then (0: what is active).")
-@_JSON
+@_takes(quick.POLL)
 def poll_verb(**options: Any) -> int:
     """Show how runs stand: counts, and a row for each RUN, or for those of this parent or project."""
     return looks.poll(**options)
@@ -47,17 +45,14 @@ def poll_verb(**options: Any) -> int:
 
 @click.command("wait", epilog="Example: tmuxagents wait 01a1ee15 && tmuxagents output 01a1ee15")
 @click.argument("runs", nargs=-1, required=True, metavar="RUN...")
-@_ANY
-@_TIMEOUT
-@_JSON
+@_takes(quick.WAIT)
 def wait_verb(**options: Any) -> int:
     """Wait until each RUN has ended; exit with 0 if all completed, else with 1."""
     return looks.wait(**options)
 
 
 @click.command("statusline", epilog="Example: set -g status-right '#(tmuxagents statusline)'")
-@click.option("-A", "--all-projects", "everywhere", is_flag=True, help="Count the runs of everybody.")
-@_JSON
+@_takes(quick.STATUSLINE)
 def statusline(**options: Any) -> int:
     """Print the status text: of this tmux server's runs, outside tmux of this parent's or project's."""
     return looks.statusline(**options)
