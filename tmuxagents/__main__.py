@@ -18,7 +18,7 @@ _WITH_TEXT = {
     "call",
     "presets",
     "_profile",
-}  # verbs that take somebody's words
+}  # verbs that take text from the user
 _MANY = 100_000  # objects: a start makes thousands, and hardly any waste to look for
 
 
@@ -26,7 +26,7 @@ def main() -> None:
     """Run the command line."""
     try:
         _main()
-    except KeyboardInterrupt:  # before the command line's own boundary stands
+    except KeyboardInterrupt:  # before the command line's own boundary exists
         os._exit(128 + 2)
 
 
@@ -34,15 +34,15 @@ def _main() -> None:
     if not _WITH_TEXT.isdisjoint(sys.argv):
         _hide_words()
     gc.set_threshold(_MANY)
-    # A file of ours must not get the number of a stream that the caller has closed.
+    # None of our files may get the number of a stream that the caller has closed.
     while (handle := os.open(os.devnull, os.O_RDWR)) <= 2:  # noqa: PLR2004  (stdin, stdout, stderr)
         pass
     os.close(handle)
     home = os.environ.get("TMUXAGENTS_HOME")
-    if home and not home.startswith("/"):  # what we start stands elsewhere, and is to mean the same folder
+    if home and not home.startswith("/"):  # our processes work elsewhere
         os.environ["TMUXAGENTS_HOME"] = os.path.abspath(home)
     if "TMUXAGENTS_FAULT" in os.environ:  # a test wants things to fail
-        from tmuxagents.system import faults  # noqa: PLC0415  (nobody else pays for it)
+        from tmuxagents.system import faults  # noqa: PLC0415  (no other verb pays for it)
 
         faults.install(os.environ)
     if len(sys.argv) == _WITH_RUN_DIR and sys.argv[1] == "_wrap" and not sys.argv[2].startswith("-"):
@@ -106,7 +106,7 @@ def _leave(code: object) -> None:
 
 
 def _is_alone() -> bool:
-    """Say whether nothing is left that Python would wait for: output of its own, a thread of ours."""
+    """Say whether Python would wait for nothing: no buffered output, no thread."""
     threading = sys.modules.get("threading")
     try:
         for stream in (sys.stdout, sys.stderr):

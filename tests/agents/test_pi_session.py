@@ -56,9 +56,9 @@ def test_a_file_cut_anywhere_is_refused_or_its_whole_lines_are_kept(at: int) -> 
         assert '"message"' not in text(*TALK)[:at].rpartition("\n")[0]
 
 
-FOREIGN = "is no session of pi"
+FOREIGN = "is not a session of pi"
 SILENT = "holds no conversation"
-BROKEN = "is not whole: a part of the conversation is missing"
+BROKEN = "is incomplete: a part of the conversation is missing"
 
 
 @pytest.mark.parametrize(

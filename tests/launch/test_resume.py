@@ -172,10 +172,10 @@ def test_a_session_file_that_is_not_whole_is_replayed_instead(
     }
     words = {
         "damaged": "is damaged (line 4)",
-        "no session": "is no session of pi",
+        "no session": "is not a session of pi",
         "missing": "is missing",
         "empty": "holds no conversation",
-        "broken": "is not whole: a part of the conversation is missing",
+        "broken": "is incomplete: a part of the conversation is missing",
     }
     file.unlink() if what == "missing" else file.write_text("".join(spoiled[what]))
     done = real("resume", first, asks[1])

@@ -343,7 +343,7 @@ def test_a_call_that_is_killed_is_an_error_and_no_more(client: Client) -> None:
     (pid,) = eventually(client.processes)
     os.kill(pid, signal.SIGKILL)
     done = client.answer(own)["result"]
-    assert (done["isError"], text(done)) == (True, "The call broke off (exit code -9).")
+    assert (done["isError"], text(done)) == (True, "The call failed (exit code -9).")
     assert client.result("ping") == {}
 
 

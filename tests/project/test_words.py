@@ -20,13 +20,16 @@ PHRASES = re.compile(
     r"|who (?:has|have|had|asks|asked|looks|waits|was|is to|reads)"
     r"|nobody (?:has|is|can|will|may|must|who|waits|knows|hears|looks|reads|asks|else)"
     r"|(?:is|are|was|were|be|been|being) told(?: of| to)?|stands?\b(?! (?:for|out|alone|still))|stood"
-    r"|what (?:it|they) came to|(?<!there )is none\b|by itself alone|goes on with)\b",
+    r"|what (?:it|they) came to|(?<!there )is (?-i:none)\b|by itself alone|goes on with)\b",
     re.IGNORECASE,
 )
 CLEAN = [
     "tmuxagents/launch",
     *("README.md", "AGENTS.md", "CONTRIBUTING.md", "CHANGELOG.md"),
     *(str(page.relative_to(ROOT)) for page in sorted((ROOT / "docs").glob("*.md"))),
+    *(f"tmuxagents/{folder}" for folder in ("agents", "mcp", "tools", "attach", "settings")),
+    *(f"tmuxagents/{folder}" for folder in ("system", "tmux", "upkeep", "views")),
+    *("tmuxagents/prompts", "tmuxagents/skills", "tmuxagents/extensions"),
 ]
 GENERATED = {"docs/modules.md", "docs/tools.md"}  # out of docstrings and the catalogue
 
@@ -50,7 +53,9 @@ def words(path: Path) -> list[tuple[int, str]]:
 def files() -> list[Path]:
     """Return the files that are checked."""
     paths = [ROOT / name for name in CLEAN if name not in GENERATED]
-    return [file for path in paths for file in ([path] if path.is_file() else sorted(path.rglob("*.py")))]
+    return [
+        file for path in paths for file in ([path] if path.is_file() else sorted(path.rglob("*.[mpt][dys]")))
+    ]
 
 
 @pytest.mark.parametrize("path", files(), ids=lambda path: str(path.relative_to(ROOT)))

@@ -114,7 +114,7 @@ def test_without_a_model_the_child_has_its_own_with_a_warning(parent: Parent) ->
     parent.desk.home.environment["TMUXAGENTS_DEFAULT_MODEL"] = ""
     done = parent.delegate(task("a", "done x"))
     assert outcome(done.windows[0]) == ("completed", "completed", "done")
-    assert "no model is given anywhere: the child takes its own default" in done.stderr
+    assert "no model chosen: the child uses its own default" in done.stderr
 
 
 def test_excluded_tools_are_the_others_allowed(parent: Parent) -> None:

@@ -1,4 +1,4 @@
-"""The brands of children that can be run: the only table of them. Pure."""
+"""The supported agents: the only table of them. Pure."""
 
 from __future__ import annotations
 

@@ -1,6 +1,6 @@
-"""Asks installed agents about themselves: short processes, bounded in time and output, of which none stays.
+"""Ask installed agents about themselves, by short processes with limits of time and output.
 
-Knows no brand and reads no answer: a question says which line of the output is enough.
+This module knows no particular agent and parses no answer: a question decides which line of output is enough.
 
 Touches: installed agents.
 """
@@ -20,14 +20,14 @@ if TYPE_CHECKING:
     from typing import Self
 
 MOST_BYTES = 32 * 1024 * 1024
-_LEAVES_S = 0.3  # with its stdin closed, a process that has answered leaves by itself
+_LEAVES_S = 0.3  # a process that has answered exits by itself once its stdin is closed
 _TERM_S = 0.5
 
 
 class Question:
-    """A program to start, what it reads, and what it may take.
+    """A program to start, its input and its limits.
 
-    `enough` is asked of each line: once it says so, the rest is not waited for.
+    `enough` decides for each line whether it is the answer; the rest of the output is then not read.
     """
 
     __slots__ = ("argv", "enough", "environment", "limit_s", "request")
@@ -49,7 +49,7 @@ class Question:
 
 
 def ask(questions: Sequence[Question]) -> list[bytes | None]:
-    """Ask all at once; return what each printed on stdout, None where it did not answer in time."""
+    """Ask all at once; return each one's stdout (or answering line), None if it did not answer in time."""
     with contextlib.ExitStack() as stack:
         asked = [stack.enter_context(_Asked(question)) for question in questions]
         while open_ones := [one for one in asked if not one.done]:
@@ -66,7 +66,7 @@ def ask(questions: Sequence[Question]) -> list[bytes | None]:
 
 
 class _Asked:
-    """One question under way: a process that leads a session of its own."""
+    """One question in progress: a process that leads its own session."""
 
     def __init__(self, question: Question) -> None:
         self.answer: bytes | None = None
@@ -76,7 +76,7 @@ class _Asked:
         self._enough = question.enough
         self._question = question
         self._said = bytearray()
-        self._seen = 0  # up to here the lines were looked at
+        self._seen = 0  # lines before this offset have been checked
         self._process: subprocess.Popen[bytes] | None = None
 
     def __enter__(self) -> Self:
@@ -84,7 +84,7 @@ class _Asked:
             self._process = subprocess.Popen(
                 self._question.argv,
                 env=self._question.environment,
-                cwd="/",  # the answer must not depend on where somebody stands, nor hold a folder busy
+                cwd="/",  # the answer must not depend on the caller's folder, nor keep it busy
                 stdin=subprocess.PIPE,
                 stdout=subprocess.PIPE,
                 stderr=subprocess.DEVNULL,
@@ -104,7 +104,7 @@ class _Asked:
         return self
 
     def take(self) -> None:
-        """Take what is there to be read."""
+        """Read the output so far."""
         piece = os.read(self.handle, 65536)
         self._said += piece
         if not piece:
@@ -116,7 +116,7 @@ class _Asked:
             self._look(self._enough)
 
     def give_up_in_time(self) -> None:
-        """Stop waiting after the limit; one that has ended said all, though others may hold its output."""
+        """Stop waiting after the limit; an ended process has said all, even if others hold its pipe."""
         if self.done or time.monotonic() < self.deadline:
             return
         self.done = True
@@ -124,7 +124,7 @@ class _Asked:
             self.answer = bytes(self._said)
 
     def _look(self, enough: Callable[[bytes], bool]) -> None:
-        """Look at the lines that have become whole."""
+        """Check the lines that are complete now."""
         end = self._said.rfind(b"\n")
         for line in bytes(self._said[self._seen : end]).split(b"\n"):
             if enough(line):
@@ -145,7 +145,7 @@ class _Asked:
             self._signal(signal.SIGTERM)
             self._signal(signal.SIGCONT)
             self._is_over(_TERM_S)
-        self._signal(signal.SIGKILL)  # the leader is not reaped yet, so the group's number is still its own
+        self._signal(signal.SIGKILL)  # safe: until the leader is reaped, the group's id is not reused
         self._process.wait()
         self._process.stdout.close()
 
@@ -154,7 +154,7 @@ class _Asked:
         assert self._process is not None
         try:
             handle = os.pidfd_open(self._process.pid)
-        except ProcessLookupError:  # we were started so that the kernel reaps our children
+        except ProcessLookupError:  # SIGCHLD is ignored, so the kernel reaps our children
             return True
         try:
             poll = select.poll()

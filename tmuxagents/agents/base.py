@@ -1,4 +1,4 @@
-"""What every brand of child needs: lines out of chunks, and what one line can tell. Pure.
+"""What every agent's module needs: the protocols, and lines from chunks of bytes. Pure.
 
 PURE like all of `agents/`: bytes in, records out.
 """
@@ -17,48 +17,48 @@ if TYPE_CHECKING:
         """Reads the stdout of one child."""
 
         settled: bool  # the child is done for now
-        model: str | None  # what the child says it uses
+        model: str | None  # as the child reports it
         error_message: str | None  # of its last answer
-        left_out: bool  # an answer was too long to be kept whole
+        left_out: bool  # an answer was too long to keep
         snapshots: tuple[bytes, ...]  # beginnings of lines that are streaming snapshots: not logged
 
         def feed(self, line: bytes, now: float) -> Reading:
             """Read one line; `now` is monotonic."""
 
         def feed_oversized(self, line: Oversized, now: float) -> Reading:
-            """Read what is left of a line that was too long to keep."""
+            """Read the two ends of a line that was too long to keep."""
 
         def note_late(self, now: float) -> None:
-            """Take note that what is read at this moment may have been said a moment before; monotonic."""
+            """Note that lines read at this (monotonic) time may have been printed a moment before."""
 
     class LiveReader(Reader, Protocol):
-        """Reads what the bridge in a live child says."""
+        """Reads the lines of the bridge in a live child."""
 
         is_connected: bool  # the bridge has spoken
         has_begun: bool  # the child has begun to work
-        typed: bool  # a person has typed: the child is theirs
+        typed: bool  # a person has typed: the run is attended
         left: bool  # a person has pressed a key that leaves the child
-        asks: tuple[str, str | None] | None  # kind and words of a question that waits for a person
+        asks: tuple[str, str | None] | None  # kind and text of an open question to a person
         settlings: int  # how often it has settled
 
     class Live(Protocol):
-        """How one brand of child is run live: on the terminal of its window, with a bridge in it."""
+        """How an agent runs live: on the terminal of its window, with a bridge in it."""
 
         @property
         def folder_variable(self) -> str:
             """The variable that tells the bridge where its run is."""
 
         def arguments(self, plan: Plan, run_dir: str) -> list[str]:
-            """Return what stands behind the program on its command line."""
+            """Return the arguments of the program."""
 
         def reader(self, sent: Callable[[int], Event | None]) -> LiveReader:
             """Return a reader for one child. `sent` returns the message that has a number."""
 
     class Questions(Protocol):
-        """What one brand of agent is asked about itself, and how its answers read."""
+        """The questions to an installed agent about itself, and the parsers of its answers."""
 
-        FILES: tuple[str, ...]  # of its folder: when one changes, it is asked again
-        QUIET: dict[str, str]  # the variables with which it is asked
+        FILES: tuple[str, ...]  # in its folder; a change of one makes the answers outdated
+        QUIET: dict[str, str]  # environment variables for the questions
         VERSION: tuple[str, ...]  # arguments; those of the models come with a REQUEST on stdin
         MODELS: tuple[str, ...]
         REQUEST: bytes
@@ -66,27 +66,27 @@ if TYPE_CHECKING:
         OLDEST: tuple[int, ...]  # the oldest version that is supported
 
         def version(self, text: bytes) -> str | None:
-            """Return the version that it told."""
+            """Return the version from an answer."""
 
         def is_old(self, release: str) -> bool:
             """Say whether a version is older than the oldest that is supported."""
 
         def models(self, line: bytes) -> list[dict[str, Any]] | None:
-            """Return the models of an answer; None where it is none."""
+            """Return the models of an answer; None for any other line."""
 
         def listing(self, text: bytes) -> list[dict[str, Any]] | None:
-            """Return the models of a listing; None where it is none."""
+            """Return the models of a listing; None for any other text."""
 
     class Agent(Protocol):
-        """One brand of child: how to call it, and how to read it."""
+        """An agent: how to call it, and how to read its output."""
 
         @property
         def name(self) -> str:
-            """The word in `meta.json`."""
+            """Its name in `meta.json`."""
 
         @property
         def program(self) -> str:
-            """What is looked for on PATH."""
+            """Its program on PATH."""
 
         @property
         def program_variable(self) -> str:
@@ -94,32 +94,32 @@ if TYPE_CHECKING:
 
         @property
         def tools(self) -> Sequence[str]:
-            """The tools that it has by itself, in its order."""
+            """Its built-in tools, in its own order."""
 
         def key_variables(self, key: str, provider: str | None) -> Mapping[str, str]:
-            """Return the variables that give it an API key; one alone where the provider is not known."""
+            """Return the variables that give it an API key; only a general one if the provider is unknown."""
 
         def arguments(self, plan: Plan, run_dir: str) -> Sequence[str]:
-            """Return what stands behind the program on its command line: no text of the task."""
+            """Return the arguments of the program: no text of the task."""
 
         def environment(self, agent_dir: str, plan: Plan | None) -> Mapping[str, str]:
-            """Return the variables that this brand needs besides those of every child."""
+            """Return the variables that this agent needs besides those of every child."""
 
         def questions(self) -> Questions:
-            """Return what it is asked about itself; imported then, because no wrapper needs it."""
+            """Return the questions about itself; imported here, because no wrapper needs them."""
 
         def reader(self) -> Reader:
             """Return a reader for one child."""
 
         def live(self) -> Live | None:
-            """Return how it is run live; None where it cannot be."""
+            """Return how it runs live; None if it cannot."""
 
         def session(self, text: str) -> ChildSession:
-            """Read its own session file, for a child that is to go on with it."""
+            """Read its own session file, for a child that continues it."""
 
 
 class ChildSession:
-    """A child's own session: its text, and where it works; or the problem with it."""
+    """A child's own session: its text and its working directory; or the problem with it."""
 
     __slots__ = ("cwd", "problem", "text")
 
@@ -129,7 +129,7 @@ class ChildSession:
         self.problem = problem
 
 
-LINE_LIMIT = 4 * 1024 * 1024  # a longer line is read by its two ends only
+LINE_LIMIT = 4 * 1024 * 1024  # only the two ends of a longer line are kept
 END_KEPT = 64 * 1024
 _MOST_PARTS = 1024
 
@@ -152,7 +152,7 @@ ACTIVE = Reading(active=True)
 
 
 class Oversized:
-    """A line that is too long to keep: its two ends, its whole length, and a sum over all behind its head."""
+    """A line that is too long to keep: its two ends, its length, and a checksum of all after its head."""
 
     __slots__ = ("head", "rest_sum", "size", "tail")
 
@@ -163,20 +163,20 @@ class Oversized:
         self.rest_sum = rest_sum  # lines that differ in the middle must not look the same
 
     def brief(self) -> bytes:
-        """Return the line as it is logged."""
+        """Return the line for the log."""
         left_out = self.size - len(self.head) - len(self.tail)
         return self.head + b"[... %d bytes left out ...]" % left_out + self.tail
 
 
 def sum_of(text: bytes | memoryview, before: int = 0) -> int:
-    """Return a sum over a text by which it is known from others; `before`: that of what stands before it."""
+    """Return a checksum of a text; `before`: the checksum of the text before it."""
     from binascii import crc32  # noqa: PLC0415  (hardly any line is that long)
 
     return crc32(text, before)
 
 
 class LineSplitter:
-    """Cuts a byte stream into lines within bounded memory, however it arrives."""
+    """Cuts a byte stream into lines within bounded memory, in chunks of any size."""
 
     __slots__ = ("_head", "_parts", "_size", "_sum", "_tail")
 
@@ -192,7 +192,7 @@ class LineSplitter:
         *complete, rest = chunk.split(b"\n")
         lines: list[bytes | Oversized] = []
         for piece in complete:
-            if self._size == 0 and len(piece) <= LINE_LIMIT:  # it is whole already
+            if self._size == 0 and len(piece) <= LINE_LIMIT:  # the line is complete
                 lines.append(piece.removesuffix(b"\r"))
             else:
                 self._take(piece)

@@ -1,4 +1,4 @@
-"""The environment of a child: the launcher's, less what belongs to a terminal or to the parent's session.
+"""The environment of a child: the launcher's, without variables of a terminal or of the parent's session.
 
 Pure.
 """
@@ -24,9 +24,9 @@ _PARENT = frozenset(
     }
 )
 _OURS = "TMUXAGENTS_"
-# Who may launch children (its state directory is named) finds the same agent, and keeps to the same cap.
+# A child that may launch children (it has the state directory) uses the same agent and the same limit.
 _TO_LAUNCH = ("TMUXAGENTS_PI", "TMUXAGENTS_MAX_RUNNING")
-_COLOURS = "truecolor"  # every tmux that we work with has them, and says so to nobody
+_COLOURS = "truecolor"  # every supported tmux has them, but does not set the variable
 _SIZE = ("COLUMNS", "LINES")  # a child asks its terminal, which may change
 
 
@@ -38,7 +38,7 @@ def of_child(
     nesting: Mapping[str, str] | None = None,
     pane: Mapping[str, str] | None = None,
 ) -> dict[str, str]:
-    """Return the child's environment; `agent`: the variables of its brand, `nesting`: of launch/nesting.
+    """Return the child's environment; `agent`: the agent's own variables, `nesting`: those of launch/nesting.
 
     `pane`: the environment of the window that a live child has.
     """

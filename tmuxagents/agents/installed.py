@@ -1,7 +1,7 @@
-"""What is known of an installed agent: its command, its version, its models. Asked once, then remembered.
+"""The facts about an installed agent: its command, version and models. Asked once, then cached.
 
-Every launch comes along here: while the memory (`agents.json`) holds, it costs a few stats and no slow
-import. Any entry that is not exactly as it was written is forgotten, and the agent is asked again.
+Every launch needs them: while the cache (`agents.json`) is valid, it costs a few stats and no slow import.
+An entry of unexpected shape is dropped, and the agent is asked again.
 
 Joins.
 """
@@ -32,14 +32,14 @@ if TYPE_CHECKING:
 
 MEMORY = "agents.json"
 LIMIT_S = 2.0
-_PATIENT_LIMIT_S = 5.0  # a program that nobody has started for a while comes from a slow disk
+_PATIENT_LIMIT_S = 5.0  # the first start may have to read the program from a slow disk
 _MOST_BYTES = 32 * 1024 * 1024
 
 
 class Known:
-    """An agent as far as it is known.
+    """The facts about one agent.
 
-    `models` is None where the agent did not say; `cached`: it was not asked just now.
+    `models` is None if the agent did not answer; `cached`: the facts come from the cache.
     """
 
     __slots__ = ("cached", "command", "generation", "models", "version", "warnings")
@@ -72,7 +72,7 @@ def command(name: str, environment: Mapping[str, str], settings: Settings) -> li
 
 
 def known(name: str, environment: Mapping[str, str], settings: Settings, *, refresh: bool = False) -> Known:
-    """Return what is known of an agent; ask it if its files have changed since."""
+    """Return the facts about an agent; ask it again if its files have changed."""
     words = command(name, environment, settings)
     about = _agent(name).questions()
     agent_dir = files.agent_dir(environment)
@@ -85,7 +85,7 @@ def known(name: str, environment: Mapping[str, str], settings: Settings, *, refr
     if former is not None and not refresh and holds(former, before, time.time()):
         return Known(words, former, cached=True)
     answers = _ask(_agent(name), words, environment, agent_dir)
-    # What the agent itself makes when it is asked for the first time is no reason to ask again.
+    # Files that the agent creates on its first question are no reason to ask again.
     stamp = [old or _mark_of(path) for old, path in zip(before, watched, strict=True)]
     number = generation(former, answers["models"])
     entry = {**answers, "stamp": stamp, "generation": number, "askedAt": round(time.time(), 3)}
@@ -102,13 +102,13 @@ def _agent(name: str) -> Agent:
 
 
 def _key(name: str, words: list[str], agent_dir: str, environment: Mapping[str, str]) -> str:
-    """Return what distinguishes one memory from another: machine, command, folder, credentials by name."""
+    """Return the cache key: a hash of machine, command, folder and names of credentials."""
     what = json.dumps([process.host(), name, words, agent_dir, credentials(environment)])
     return hashlib.sha256(what.encode("utf-8", "surrogateescape")).hexdigest()[:16]
 
 
 def _mark_of(path: str) -> list[int] | None:
-    """Return what tells that a file was changed, behind whatever links."""
+    """Return numbers that change with a file, following links; None if there is no file."""
     try:
         facts = os.stat(path)
     except (OSError, ValueError):
@@ -124,16 +124,16 @@ def _read(home: str) -> dict[str, dict[str, Any]]:
 
 
 def _write(home: str, key: str, entry: dict[str, Any]) -> None:
-    """Remember; where that is not possible, the next one asks again."""
+    """Save an entry; if that fails, the next caller asks the agent again."""
     with contextlib.suppress(OSError):
         os.makedirs(home, mode=0o700, exist_ok=True)
         writing.replace(os.path.realpath(home), MEMORY, written(_read(home), key, entry))
 
 
 def _ask(agent: Agent, words: list[str], environment: Mapping[str, str], agent_dir: str) -> dict[str, Any]:
-    """Ask an agent for its version and its models, and end whatever that has started."""
+    """Ask an agent for its version and its models, and end every process that this started."""
     from tmuxagents.agents.ask import Question, ask  # noqa: PLC0415
-    from tmuxagents.runs import leftovers  # noqa: PLC0415  (only where the memory does not know)
+    from tmuxagents.runs import leftovers  # noqa: PLC0415  (only for an outdated cache)
     from tmuxagents.runs.leftovers import Whose  # noqa: PLC0415
 
     about = agent.questions()
@@ -166,16 +166,16 @@ def _warnings(name: str, about: Questions, version: str | None, *, silent: bool)
     oldest = ".".join(map(str, about.OLDEST))
     found = []
     if version is None:
-        found.append(f"{name} does not tell its version; {oldest} or newer is needed")
+        found.append(f"{name} does not report its version; {oldest} or newer is needed")
     elif about.is_old(version):
-        found.append(f"{name} {version} is older than {oldest}, the oldest that is supported")
+        found.append(f"{name} {version} is older than {oldest}, the oldest supported version")
     if silent:
-        found.append(f"{name} does not tell its models; which one is asked for is not checked")
+        found.append(f"{name} does not report its models, so the model is not checked")
     return found
 
 
 _ROUNDED_S = 0.001
-SILENCE_S = 60.0  # so long one that did not tell all is not asked again: it may have been a busy moment
+SILENCE_S = 60.0  # time before an agent that answered only in part is asked again
 MOST_ENTRIES = 16
 _MODEL = {"id", "provider", *rules.FACTS}
 # Names, never values: an agent offers the models that it has credentials for, and some come by variables.
@@ -183,7 +183,7 @@ _CREDENTIALS = frozenset({"KEY", "TOKEN", "PROFILE", "PROJECT", "CREDENTIALS", "
 
 
 def parse(text: bytes | None) -> dict[str, dict[str, Any]]:
-    """Return the entries of a memory; none where it makes no sense."""
+    """Return the valid entries of a cache."""
     try:
         document = json.loads(text or b"")
     except (ValueError, RecursionError):
@@ -195,23 +195,23 @@ def parse(text: bytes | None) -> dict[str, dict[str, Any]]:
 
 
 def written(entries: Mapping[str, dict[str, Any]], key: str, entry: dict[str, Any]) -> bytes:
-    """Return a memory with one entry more, or another in its place; the oldest are forgotten."""
+    """Return a cache with one entry added or replaced, and without the oldest surplus entries."""
     others = sorted((other for other in entries if other != key), key=lambda other: _age(entries[other]))
     kept = {other: entries[other] for other in others[-(MOST_ENTRIES - 1) :]}
     return json.dumps({"v": 1, "agents": {**kept, key: entry}}).encode("ascii")
 
 
 def holds(entry: Mapping[str, Any], stamp: Sequence[Any], now: float) -> bool:
-    """Say whether what is remembered is still so. A silence is not remembered for long."""
+    """Say whether an entry is still valid. An incomplete answer is valid for a short time only."""
     if entry["stamp"] != stamp:
         return False
-    # The moment was rounded; one that is later than a moment from now was written under another clock.
+    # The time was rounded; a later one than now was written under another clock.
     told = entry["models"] is not None and entry["version"] is not None
     return told or -_ROUNDED_S <= now - entry["askedAt"] < SILENCE_S
 
 
 def generation(former: Mapping[str, Any] | None, models: Sequence[Mapping[str, Any]] | None) -> int:
-    """Return the number of a list of models; while nothing is known it stays what it was."""
+    """Return the generation of a list of models; an unknown list keeps the former one."""
     number: int = former["generation"] if former else 0
     if models is None:
         return number
@@ -221,7 +221,7 @@ def generation(former: Mapping[str, Any] | None, models: Sequence[Mapping[str, A
 
 
 def credentials(environment: Mapping[str, str]) -> list[str]:
-    """Return the names of variables that may be what an agent logs in with."""
+    """Return the names of variables that may hold credentials."""
     named = (name for name, value in environment.items() if value)
     return sorted(name for name in named if name.upper().rpartition("_")[2] in _CREDENTIALS)
 

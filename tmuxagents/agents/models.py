@@ -1,4 +1,4 @@
-"""Models: which one is meant, whether it is there, and what tells one list of models from another. Pure."""
+"""Models: which one a name means, whether it is available, and whether two lists are the same. Pure."""
 
 from __future__ import annotations
 
@@ -21,13 +21,13 @@ _SHOWN = 100  # letters of a wanted model in a message
 
 
 def described(model: str, facts: Mapping[str, Any]) -> dict[str, Any]:
-    """Return a model as it stands in documents and in the cache; what its agent does not tell is None."""
+    """Return a model as in documents and in the cache; unknown facts are None."""
     known = {key: facts.get(key) for key in FACTS}
     return {"id": model, "provider": model.partition("/")[0], **known}
 
 
 class Wanted:
-    """A model that was asked for, and where: `preset` is the name of the one that says so."""
+    """A requested model and the source of the request; `preset`: the name of the requesting preset."""
 
     __slots__ = ("name", "preset", "source")
 
@@ -38,24 +38,24 @@ class Wanted:
 
     @property
     def prefix(self) -> str:
-        """Return whose fault it is if there is no such model; empty for the one who asks."""
+        """Return the beginning of an error message: the source of the name, empty for the call itself."""
         if self.source == PRESET:
             return f'Preset "{self.preset}": ' if self.preset else "The preset: "
         return "The setting defaultModel: " if self.source == SETTING else ""
 
     @property
     def shown(self) -> str:
-        """Return the name for a message, on one line: a clone's preset could begin another one with it."""
+        """Return the name for a message, on one line: a name from a clone could hold a second message."""
         name = safe.line(self.name)
         return f'"{name}"' if len(name) <= _SHOWN else f'"{name[:_SHOWN]}…"'
 
 
 class Resolved:
-    """The model of a run, as asked and as the child gets it, and what is known of the agent beside it."""
+    """The model of a run, as requested and as the child gets it, with facts about the agent."""
 
     __slots__ = ("agent_command", "agent_version", "initiator", "requested", "resolved", "source", "warnings")
 
-    def __init__(  # noqa: PLR0913  (one field a fact of the plan)
+    def __init__(  # noqa: PLR0913  (one field per fact of the plan)
         self,
         requested: str | None = None,
         resolved: str | None = None,
@@ -78,7 +78,7 @@ class Resolved:
 def choose(
     call: str | None, preset: str | None, setting: str | None, *, preset_name: str | None = None
 ) -> Wanted | None:
-    """Return the model that counts; a blank one is none."""
+    """Return the requested model of the strongest source; a blank name counts as missing."""
     for name, source in ((call, CALL), (preset, PRESET), (setting, SETTING)):
         if name and name.strip():
             return Wanted(name.strip(), source, preset=preset_name if source == PRESET else None)
@@ -87,22 +87,24 @@ def choose(
 
 def none_resolved() -> BadRequest:
     """Return the refusal for a run without any model."""
-    hint = "tmuxagents models lists what there is"
+    hint = "tmuxagents models lists all models"
     return BadRequest(NONE, kind="no-model", hint=hint, field="model")
 
 
 def resolve(wanted: Wanted, available: Sequence[str] | None, environment: Mapping[str, str]) -> str:
-    """Return the model that the child gets, or raise BadRequest. Not checked where none are known."""
+    """Return the model that the child gets, or raise BadRequest. `available` None: do not check it."""
     named = _inherited(wanted, environment) if wanted.name == INHERIT else wanted
     if available is not None:
         return find(named, available)
-    if named.name.startswith("-") or not named.name.isprintable():  # it would be an option, or no word at all
+    if (
+        named.name.startswith("-") or not named.name.isprintable()
+    ):  # it would be an option, or is not printable
         raise _unknown(named, ())
     return named.name
 
 
 def find(wanted: Wanted, available: Sequence[str]) -> str:
-    """Return an available model: exact, else without case, else bare if only one provider has it."""
+    """Return an available model: by exact name, else in any case, else by a unique bare id."""
     name, colon, tail = wanted.name.rpartition(":")
     for plain, kept in ((wanted.name, ""), (name, colon + tail)):
         if kept and tail not in _THINKING:
@@ -119,13 +121,13 @@ def _inherited(wanted: Wanted, environment: Mapping[str, str]) -> Wanted:
     provider, model = environment.get("PI_PROVIDER"), environment.get("PI_MODEL")
     if not model:
         message = f'{wanted.prefix}"inherit" takes the model of the parent, and PI_MODEL does not name one.'
-        hint = "launch it from a tool of pi, or name a model"
+        hint = "launch the run from a tool of pi, or name a model"
         raise BadRequest(message, kind="no-model", hint=hint, field="model")
     return Wanted(f"{provider}/{model}" if provider else model, wanted.source, preset=wanted.preset)
 
 
 def _matches(name: str, available: Sequence[str]) -> list[str]:
-    """Return the models that a name means, by the strictest way of comparing that finds any."""
+    """Return the models that match a name, by the strictest comparison that finds any."""
     lower = name.lower()
     ways = (
         lambda model: model == name,
@@ -156,7 +158,7 @@ def _unknown(wanted: Wanted, available: Sequence[str]) -> BadRequest:
 
 
 def nearest(name: str, available: Sequence[str]) -> list[str]:
-    """Return the five models whose names are most like this one."""
+    """Return the five models with the most similar names."""
     from difflib import SequenceMatcher  # noqa: PLC0415  (only for a refusal)
 
     lower = name[:_SHOWN].lower()
@@ -172,12 +174,12 @@ def nearest(name: str, available: Sequence[str]) -> list[str]:
 
 
 def registration_key(models: Sequence[str]) -> tuple[str, ...]:
-    """Return what two lists have in common that offer the same models, in whatever order and case."""
+    """Return a key that is equal for lists of the same models, in any order and case."""
     return tuple(sorted(model.lower() for model in models))
 
 
 def next_generation(generation: int, before: Sequence[str] | None, now: Sequence[str]) -> int:
-    """Return the number of a list of models: one more if it offers others than the one before."""
+    """Return the generation of a list of models: one more if its models differ from those before."""
     if before is not None and registration_key(before) == registration_key(now):
         return generation
     return generation + 1
@@ -187,6 +189,6 @@ def next_generation(generation: int, before: Sequence[str] | None, now: Sequence
 
 
 def initiator(environment: Mapping[str, str], *, owner: str | None, terminal: bool) -> str:
-    """Say who launches: a person at a terminal, with no agent between; anything else is an agent."""
+    """Say who launches: a person at a terminal without an agent in between; else an agent."""
     alone = terminal and not owner and not environment.get("PI_CODING_AGENT")
     return PERSON if alone else AGENT

@@ -1,4 +1,4 @@
-"""Raw JSON of a child, which may hold anything: each value is checked before it is used, and bounded.
+"""Read raw JSON of a child, which may hold anything: check and bound each value before its use.
 
 Pure.
 """
@@ -14,12 +14,12 @@ if TYPE_CHECKING:
     from typing import Any
 
 _DENSE_FROM, _DENSE_BRACKETS, _DENSE_COMMAS = 256 * 1024, 50_000, 200_000
-_DEEPEST = 500  # half of what Python follows: whoever compares or writes such a value is on his way already
-_DEEP_FROM = 2 * _DEEPEST  # a shorter line has no room for so many brackets
+_DEEPEST = 500  # half of Python's limit, because code that compares or writes a value is some calls deep
+_DEEP_FROM = 2 * _DEEPEST  # a shorter line cannot have that many brackets
 _WIDE_FROM = 1024 * 1024
-_WIDE_MARKS = (b"\\ud", b"\\uD", b"\x7f")  # letters of four bytes, written in ASCII; what becomes six letters
+_WIDE_MARKS = (b"\\ud", b"\\uD", b"\x7f")  # four-byte characters in ASCII; a byte that becomes six
 _WORD_LIMIT = 256
-_KEY_LIMIT = 1024  # some providers' ids of calls have hundreds of letters
+_KEY_LIMIT = 1024  # some providers' call ids have hundreds of characters
 _SENTENCE_LIMIT = 4096
 _PENDING = 1000
 
@@ -32,15 +32,15 @@ def is_dense(line: bytes) -> bool:
 
 
 def is_wide(line: bytes) -> bool:
-    """Say whether writing down a text in a line would take many times its length in memory.
+    """Say whether a text in a line would take many times its length in memory.
 
-    One letter beyond the first 65,536 makes four bytes of each letter, in every copy of the text.
+    One character above U+FFFF makes Python use four bytes for each character, in every copy of the text.
     """
     return len(line) > _WIDE_FROM and (not line.isascii() or any(mark in line for mark in _WIDE_MARKS))
 
 
 def is_value(line: bytes) -> bool:
-    """Say whether a line is JSON at all: a figure, a text, a list."""
+    """Say whether a line is any JSON value."""
     try:
         jsonline.decode(line.decode("utf-8", "replace"), endless=True)
     except (ValueError, RecursionError):
@@ -49,7 +49,7 @@ def is_value(line: bytes) -> bool:
 
 
 def parse(line: bytes) -> dict[str, Any] | None:
-    """Return the JSON object of a line, None where it is none, or one that is nested too deeply."""
+    """Return the JSON object of a line, None if it is something else or nested too deeply."""
     try:
         return _decoded(line) if len(line) < _DEEP_FROM else _checked(line)
     except RecursionError:
@@ -57,10 +57,9 @@ def parse(line: bytes) -> dict[str, Any] | None:
 
 
 def parse_cheap(line: bytes) -> dict[str, Any] | None:
-    """Return the JSON object of a line, None where it is none.
+    """Return the JSON object of a line, None if it is something else.
 
-    Raises RecursionError where it holds too many parts, or is nested so deeply that what is done with it has
-    no room.
+    Raises RecursionError if it has too many parts or is nested too deeply.
     """
     if len(line) < _DEEP_FROM:  # as nearly all are
         return _decoded(line)
@@ -85,7 +84,7 @@ def _checked(line: bytes) -> dict[str, Any] | None:
 
 
 def _check_depth(value: dict[str, Any]) -> None:
-    """Raise RecursionError if a value is nested more deeply than we follow."""
+    """Raise RecursionError if a value is nested too deeply."""
     level: list[Any] = [value]
     for _ in range(_DEEPEST):
         level = [
@@ -100,7 +99,7 @@ def _check_depth(value: dict[str, Any]) -> None:
 
 
 def figure(value: Any, *, integral: bool) -> int | float:
-    """Return a figure that can be added up; what is none is 0."""
+    """Return a number that can be added up; 0 for any other value."""
     if not events.is_figure(value) or value < 0:
         return 0
     return int(value) if integral else value
@@ -114,22 +113,22 @@ def blocks(content: Any) -> list[dict[str, Any]]:
 
 
 def texts(blocks: list[dict[str, Any]], kind: str) -> list[str]:
-    """Return what the blocks of one kind say."""
+    """Return the texts of the blocks of one kind."""
     return [block[kind] for block in blocks if block.get("type") == kind and isinstance(block.get(kind), str)]
 
 
 def text(value: Any) -> str | None:
-    """Return a text, None if it is none."""
+    """Return a text, None for any other value."""
     return value if isinstance(value, str) else None
 
 
 def word(value: Any) -> str | None:
-    """Return a name, None if it is none; nothing a child makes up may make our records unreadably long."""
+    """Return a name, None for any other value; cut, so that a child cannot bloat our records."""
     return value[:_WORD_LIMIT] or None if isinstance(value, str) else None
 
 
 def key(value: Any) -> str | None:
-    """Return an id, None if it is none; one that is far too long by its beginning and a sum over it."""
+    """Return an id, None for any other value; of a very long one its beginning and a checksum."""
     if not isinstance(value, str) or not value:
         return None
     if len(value) <= _KEY_LIMIT:
@@ -138,17 +137,17 @@ def key(value: Any) -> str | None:
 
 
 def sentence(value: Any) -> str | None:
-    """Return a message for people, bounded like a name."""
+    """Return a message for people, cut to a limit; None for any other value."""
     return value[:_SENTENCE_LIMIT] if isinstance(value, str) else None
 
 
 def whole(value: Any) -> int | None:
-    """Return a whole figure from 0 on, None if it is none."""
+    """Return an integer from 0 on, None for any other value."""
     return value if type(value) is int and value >= 0 and events.is_figure(value) else None
 
 
 def remember(book: dict[str, Any], key: str, value: Any) -> None:
-    """Write something down, the latest last; a child that never ends its calls must not fill our memory."""
+    """Store a value, the latest last, and drop the oldest: a child may never end its calls."""
     book.pop(key, None)
     book[key] = value
     if len(book) > _PENDING:
@@ -173,7 +172,7 @@ def word_after(text: bytes, key: str, *, last: bool = False) -> str | None:
 
 
 def _inside(quoted: bytes) -> bytes:
-    """Return what stands between a quote and the next one that no backslash hides, or the end."""
+    """Return the text between a quote and the next unescaped one, or the end."""
     end = 1
     while (end := quoted.find(b'"', end)) > 0:
         if not _hides(quoted[1:end]):
@@ -183,12 +182,12 @@ def _inside(quoted: bytes) -> bytes:
 
 
 def _hides(text: bytes) -> bool:
-    """Say whether a text ends in a backslash that belongs to what comes next."""
+    """Say whether a text ends with a backslash that escapes the next character."""
     return (len(text) - len(text.rstrip(b"\\"))) % 2 == 1
 
 
 def object_after(text: bytes, key: str) -> dict[str, Any] | None:
-    """Return the last object that stands behind a key in a piece of JSON that cannot be parsed as a whole."""
+    """Return the object after the last such key in a piece of JSON that cannot be parsed whole."""
     at = text.rfind(f'"{key}":'.encode())
     try:
         value = jsonline.decode_first(text[at + len(key) + 3 :].decode("utf-8", "replace").lstrip())

@@ -1,4 +1,4 @@
-"""Which model a run gets, checked against what the installed agent offers. Joins."""
+"""Choose the model of a run, and check it against the models of the installed agent. Joins."""
 
 from __future__ import annotations
 
@@ -16,10 +16,10 @@ if TYPE_CHECKING:
     from tmuxagents.agents.models import Resolved
     from tmuxagents.settings.keys import Settings
 
-CHILDS_OWN = "no model is given anywhere: the child takes its own default"
+CHILDS_OWN = "no model chosen: the child uses its own default"
 
 
-def resolve(  # noqa: PLR0913  (the three places where a model may stand, and the surroundings)
+def resolve(  # noqa: PLR0913  (the three sources of a model, and the surroundings)
     wanted: str | None,
     agent: str,
     environment: Mapping[str, str],
@@ -31,15 +31,13 @@ def resolve(  # noqa: PLR0913  (the three places where a model may stand, and th
     required: bool = True,
     listed: bool = True,
 ) -> Resolved:
-    """Return the model of a run, or refuse. Where none is `required`, the child's own default will do.
+    """Return the model of a run, or refuse. Unless a model is `required`, the child's own default will do.
 
-    `listed` False: the run brings a key of its own, so what the agent offers without it proves nothing.
+    `listed` False: the run has its own API key, so the agent's list without that key proves nothing.
     """
     asked = rules.choose(wanted, preset_model, settings.default_model, preset_name=preset_name)
     if asked is None and required:
-        installed.command(
-            agent, environment, settings
-        )  # that it is missing says more than that no model is named
+        installed.command(agent, environment, settings)  # a missing agent is the more helpful error
         raise rules.none_resolved()
     known = installed.known(agent, environment, settings)
     if listed and known.models == []:
@@ -58,7 +56,7 @@ def resolve(  # noqa: PLR0913  (the three places where a model may stand, and th
 
 
 def _at_a_terminal() -> bool:
-    """Say whether whoever called has a terminal: its output may well be caught in a variable."""
+    """Say whether the caller has a terminal, even if a shell captures its output."""
     return any(map(os.isatty, (0, 1, 2)))
 
 
@@ -70,7 +68,7 @@ def _no_models(agent: str) -> Unusable:
 def document(
     agent: str, environment: Mapping[str, str], settings: Settings, *, refresh: bool = False
 ) -> dict[str, Any]:
-    """Return what an agent offers. Available: a launch with it would not be refused for want of models."""
+    """Return an agent's models as a document. Available: a launch would not be refused for lack of models."""
     shape: dict[str, Any] = {
         "v": 1,
         "agent": agent,

@@ -1,4 +1,4 @@
-"""Choose the run to show: in tmux's own tree of windows, or the next one that needs somebody. Joins."""
+"""Choose the run to show: in tmux's own tree of windows, or the next one that needs a person. Joins."""
 
 from __future__ import annotations
 
@@ -26,7 +26,7 @@ if TYPE_CHECKING:
     from tmuxagents.tmux.choosing import Choosing
 
 _PAUSE_S = 0.15
-_SLOW_AFTER_S = 60.0  # somebody who has left it open costs next to nothing
+_SLOW_AFTER_S = 60.0  # a person may leave it open, so it must cost next to nothing
 _SLOW_PAUSE_S = 1.0
 
 
@@ -62,7 +62,7 @@ _NEWEST = 30  # runs among which failed ones are looked for
 
 
 def next_run(caller: Caller, viewer: Viewer) -> tuple[RunView, Target]:
-    """Return the next run that needs somebody: those that failed, those that wait, those that work.
+    """Return the next run that needs a person: first failed runs, then waiting ones, then working ones.
 
     Round and round, each kind in order of creation. One whose window cannot be reached is passed over.
     """
@@ -83,7 +83,7 @@ def next_run(caller: Caller, viewer: Viewer) -> tuple[RunView, Target]:
 
 
 def _order(caller: Caller) -> list[rules.Key]:
-    """Return the runs of the caller's scope that may need somebody; raise where there is none."""
+    """Return the runs of the caller's scope that may need a person; raise if there are none."""
     try:
         found = live_runs(caller)
     except NoSuchRun:
@@ -98,7 +98,7 @@ def _order(caller: Caller) -> list[rules.Key]:
 
 
 def _failed(caller: Caller) -> list[rules.Key]:
-    """Return those that have failed, to be asked for after a look: that has found out who has by now."""
+    """Return the failed runs; call it after a snapshot, which has found the latest endings."""
     scope = poll.query_of(caller, ()).scope
     newest, _ = lookup.with_registry(caller, lambda book: book.rows(scope, limit=_NEWEST))
     return [(rules.FAILED, row.created_at, row.run_id) for row in newest if row.status == FAILED]

@@ -11,11 +11,11 @@ TYPE_CHECKING = False
 if TYPE_CHECKING:
     from collections.abc import Mapping, Sequence
 
-    Key = tuple[int, float, str]  # how much a run needs somebody, when it was created, its id: the order
+    Key = tuple[int, float, str]  # how much a run needs a person, when it was created, its id: the order
 
 BATCH_NOTICE = "read-only transcript: `send` and typing need --live"
 OUT = "out"  # the home of a terminal that came from outside this server
-FAILED, WAITING, WORKING = range(3)  # the order in which runs need somebody
+FAILED, WAITING, WORKING = range(3)  # the order in which runs need a person
 _NOWHERE = "-"
 _LONGEST_WAY = 8
 _LONGEST_NUMBER = 9

@@ -23,7 +23,7 @@ if TYPE_CHECKING:
 
     from tmuxagents.errors import Fault
 
-# Descriptors, processes, memory; a disk that fails: no fault of the request, and none of ours.
+# Descriptors, processes, memory, a failing disk: no fault of the request, and no bug.
 _USED_UP = (errno.EMFILE, errno.ENFILE, errno.EAGAIN, errno.ENOMEM)
 _MOST_TOLD = 20  # faults of one call: nobody mends more of them at once
 # What a group without a verb raises; click 8.1 has no such thing, and prints the page by itself.
@@ -63,14 +63,14 @@ def _interrupted(arguments: Sequence[str]) -> int:
 
 
 def _show_help(error: click.UsageError) -> int:
-    """Show the page itself: on one line, as an error stands there, nobody can read it."""
+    """Show the page itself, which would be unreadable on the one line of an error."""
     with contextlib.suppress(OSError):
         printing.write(f"{error.format_message()}\n".encode(), printing.ERR)
     return BadRequest.exit_code
 
 
 def problem_of(error: BaseException) -> tuple[TmuxAgentsError, str | None]:
-    """Return what went wrong as an error of ours; where that is our bug, also the log about it."""
+    """Return an exception as one of our errors; for a bug, also the log about it."""
     problem = _translate(error)
     if problem is not None:
         return problem, None
@@ -85,7 +85,7 @@ def _before_dashes(arguments: Sequence[str]) -> Sequence[str]:
 
 
 def _translate(error: BaseException) -> TmuxAgentsError | None:
-    """Return an error of ours for one that a person can act on."""
+    """Return our error for an exception that a person can act on."""
     if isinstance(error, TmuxAgentsError):
         return error
     if isinstance(error, click.UsageError):

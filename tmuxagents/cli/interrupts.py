@@ -14,7 +14,7 @@ if TYPE_CHECKING:
 class Interrupts:
     """Ctrl-C and TERM, as something to wait for; a lost connection ends nothing.
 
-    After USR1 Ctrl-C ends nothing either: whoever has started us (mcp/calls) leaves us to ourselves.
+    After USR1, Ctrl-C ends nothing either: our starter (mcp/calls) lets us run on.
     """
 
     def __init__(self) -> None:
@@ -23,7 +23,7 @@ class Interrupts:
         self._alone = False
 
     def listen(self) -> None:
-        """Take note of them from now on, also of one that was held back until somebody listens.
+        """Handle signals from now on, also one that was blocked until now.
 
         Python's own exception for Ctrl-C can come while a module is imported, and be lost there.
         """
@@ -47,7 +47,7 @@ class Interrupts:
             self._alone = True
         if number == signal.SIGTERM or not self._alone:
             self.number = self.number or number
-        elif self.number == signal.SIGINT:  # of two that come at once the smaller one is told first
+        elif self.number == signal.SIGINT:  # of two that come at once, the smaller number comes first
             self.number = 0
 
     def came(self) -> bool:

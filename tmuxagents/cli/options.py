@@ -80,10 +80,10 @@ def launcher(*, project_presets: bool = True) -> Launcher:
 
 
 def here() -> str:
-    """Return where the caller stands."""
+    """Return the caller's working directory."""
     folder = lookup.folder()
     if folder is None:
-        message = "The folder that you stand in was removed."
+        message = "Your working directory was removed."
         raise BadRequest(message, kind="bad-cwd", hint="cd somewhere else")
     return folder
 

@@ -36,7 +36,7 @@ def check_in() -> None:
 
 
 def _is_refused(act: Callable[..., object], stream: int, nothing: bytes | int) -> bool:
-    """Say whether not even nothing can be read or written; what else may go wrong is told when it does."""
+    """Say whether a stream is closed, by reading or writing nothing; other problems show up on use."""
     try:
         act(stream, nothing)
     except OSError as error:
@@ -85,7 +85,7 @@ def give_up() -> None:
     """Point the streams at nothing: Python would try once more on its way out, and complain."""
     try:
         nothing = os.open(os.devnull, os.O_WRONLY)
-    except OSError:  # no more descriptors: that has just been told
+    except OSError:  # no more descriptors: that was just reported
         return
     for stream in (OUT, ERR):
         os.dup2(nothing, stream)

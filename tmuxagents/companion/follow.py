@@ -40,7 +40,7 @@ _RESULT = (
 
 
 class Told:
-    """What was told of one run: how it stood, and whether that was the end or the first answer of it."""
+    """The last report about one run: its status, and whether its end or first answer was reported."""
 
     __slots__ = ("announced", "status")
 
@@ -50,7 +50,7 @@ class Told:
 
 
 class Memory:
-    """All that was told: run -> what of it."""
+    """All reports: run -> its last report."""
 
     def __init__(self, entries: Iterable[Any] = ()) -> None:
         self.runs: dict[str, Told] = {}
@@ -74,16 +74,16 @@ class Memory:
 
     @property
     def open(self) -> list[str]:
-        """Return the runs of whose end nobody was told."""
+        """Return the runs whose end was not reported."""
         return [run_id for run_id, told in self.runs.items() if told.status not in records.ENDED]
 
     def is_news(self, run_id: str, status: str, *, settled: bool) -> bool:
-        """Say whether anything is to be told of a run that stands so."""
+        """Say whether there is anything new to report about a run."""
         told = self.runs.get(run_id)
         return told is None or told.status != status or (settled and not told.announced)
 
     def tell(self, run: Mapping[str, Any]) -> dict[str, Any]:
-        """Return what is to be told of a run, and remember it: a new one, a change, the one notice."""
+        """Return what to report about a run, and remember it: its start, a change, the one notice."""
         run_id, status = run["runId"], run["status"]
         told = self.runs.get(run_id)
         over = status in records.ENDED or run["settled"]
@@ -97,7 +97,7 @@ class Memory:
         }
 
     def lose(self, run_id: str) -> dict[str, Any]:
-        """Return what is to be told of a run whose files were removed before its end was told."""
+        """Return what to report about a run whose files were removed before its end was reported."""
         self.runs[run_id] = Told(records.ABORTED, announced=True)
         text = f"Background run {run_id} is gone: its files were removed."
         gone = {
@@ -144,7 +144,7 @@ def _how(run: Mapping[str, Any]) -> str:
 
 
 ROUND_S = 1.0  # where a run may change without an end: it is queued, or lives in the hands of a person
-LONG_ROUND_S = 10.0  # ends are heard of at once, and launches are told by the parent
+LONG_ROUND_S = 10.0  # ends arrive at once, and the parent reports launches
 LINGERS_S = 30.0  # with nothing to look after: the next launch is often near
 _NEWEST = 100  # of what was launched since the session began, and nobody told of
 
@@ -179,7 +179,7 @@ class Companion:
                 nudged = _pause(waiting, min(leaves_at, now + _round(found)), parent)
 
     def _wait_for(self, active: list[str], waiting: Waiting) -> None:
-        """Wait for the ends of these, too. One that was over once for who waits is only looked at."""
+        """Wait for the ends of these, too. A run that had already ended for the parent is only read."""
         for run_id in active:
             if run_id not in self._waited_for:
                 self._waited_for.add(run_id)
@@ -188,7 +188,7 @@ class Companion:
     # --- looked at ----------------------------------------------------------------------------------------
 
     def _look(self, *, nudged: bool) -> Snapshot:
-        """Look once, and tell what is new; who was asked by the parent has an answer in any case."""
+        """Read all runs once, and report news; if the parent has asked, answer in any case."""
         found = ensure_watcher(*lookup.with_registry(self._caller, self._ask), self._caller)
         total = found.counts["total"]
         status = words.status_line(found.counts, found.waiting) if total or self._memory.runs else None

@@ -50,7 +50,7 @@ class Answer:
 
 
 def answer(line: str, profiles: Profiles) -> Answer:
-    """Return the answer to what stands behind `/profile`."""
+    """Return the answer to the words after `/profile`."""
     word, *names = line.split()[:2] or [""]
     verb = _VERBS.get(word)
     if verb == LIST:

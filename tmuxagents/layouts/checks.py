@@ -1,4 +1,4 @@
-"""What may stand in a layout file: one check a kind of value, which notes what is wrong, with its line. Pure.
+"""Check the values of a layout file: one check per kind of value, which notes each fault with its line. Pure.
 
 The layout of a project may hold nothing that runs a command: who clones it has not agreed to any. tmux 3.3a
 ends, with all its sessions, at an arrangement that it does not understand, so these texts are checked to the
@@ -29,7 +29,7 @@ _BAD = "bad-layout"
 _OPTION = re.compile(r"@?[a-z][a-z0-9_-]{0,63}")
 _LONGEST_COMMAND = 4000
 _EMPTY_PANES = (None, "blank", "pane")  # tmuxp's words for a pane with a shell and nothing else
-# What runs commands, or lets tmux run them: in a project's file it is refused wherever it stands.
+# Keys that run commands, or let tmux run them: a project's file may not have them anywhere.
 _COMMANDS = (
     *("shell_command", "shell_command_before", "before_script", "options", "options_after"),
     *("global_options", "environment", "window_shell", "shell", "launch"),
@@ -52,7 +52,7 @@ class Checks:
         self.faults.append(Fault(_BAD, f"{where}{why}.", field=field or None))
 
     def _line(self, place: Place) -> int:
-        """Return the line of a place, or, where there is none, of what it would stand in."""
+        """Return the line of a place, or of the value around it if the place does not exist."""
         lines = self._loaded.lines
         return next((lines[place[:end]] for end in range(len(place), -1, -1) if place[:end] in lines), 1)
 
@@ -66,7 +66,7 @@ class Checks:
     # --- what holds others ------------------------------------------------------------------------------
 
     def mapping(self, place: Place) -> Mapping[str, Any]:
-        """Return keys and values; none where something else stands there."""
+        """Return keys and values; none for a value of another type."""
         value = self._at(place)
         if isinstance(value, dict):
             return value
@@ -188,7 +188,7 @@ class Checks:
         return value
 
     def arrangement(self, place: Place, *, panes: int | None) -> str | None:
-        """Return how the panes of a window are arranged, if tmux takes that for so many panes."""
+        """Return the arrangement of a window's panes, if tmux accepts it for this number of panes."""
         *above, key = place
         inside = self._at(tuple(above))
         if not isinstance(inside, dict) or key not in inside:
@@ -245,7 +245,7 @@ _PLACE = re.compile(
     r"([1-9][0-9]{0,3})x([1-9][0-9]{0,3}),([0-9]{1,4}),([0-9]{1,4})(?:,[0-9]{1,9}(?![0-9x]))?"
 )
 _SUM_BITS = 16
-_BESIDE, _BELOW = "{}", "[]"  # how cells stand that lie beside, or below, one another
+_BESIDE, _BELOW = "{}", "[]"  # the directions of cells beside, or below, one another
 _DEEPEST = 64
 
 
@@ -277,7 +277,7 @@ def checksum(text: str) -> str:
 
 
 def fault(layout: str, panes: int | None) -> str | None:
-    """Say why tmux would not take a layout for so many panes (None: any number); None if it would."""
+    """Say why tmux would refuse a layout for this number of panes (None: any number), else None."""
     if layout in NAMES:
         return None
     found = _TEXT.fullmatch(layout)
@@ -298,7 +298,7 @@ def _count(text: str) -> int:
     """Return for how many panes a text is; raise _Odd where tmux would not take it."""
     cell, end = _read(text, 0, 0)
     if end != len(text):
-        raise _Odd("something stands behind its end")
+        raise _Odd("it continues after its end")
     _measure(cell)
     return cell.panes()
 

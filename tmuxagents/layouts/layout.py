@@ -1,6 +1,6 @@
 """Layout files: the text of one becomes a checked Layout, or a list of all that is wrong with it, by line.
 
-The shape is that of tmuxp, as far as `docs/layouts.md` says; what is ours stands under `x-tmuxagents`.
+The shape is that of tmuxp, as far as `docs/layouts.md` says; our own keys are under `x-tmuxagents`.
 
 Pure.
 """
@@ -27,7 +27,7 @@ _LONGEST_LINE = 160
 
 
 class Pane:
-    """One pane: a view of ours (`show`, of `run`), or a shell in which `commands` are typed."""
+    """One pane: one of our views (`show`, of `run`), or a shell in which `commands` are typed."""
 
     __slots__ = ("commands", "focus", "folder", "run", "show")
 
@@ -102,7 +102,7 @@ class Layout:
 
     @property
     def follows(self) -> bool:
-        """Say whether somebody has to add what comes for each live run."""
+        """Say whether windows or panes must be added for each active run."""
         return self.each_run or any(window.each_run for window in self.windows)
 
     def document(self) -> dict[str, Any]:
@@ -143,7 +143,7 @@ def bad(path: str, faults: Sequence[Fault]) -> BadConfig:
     more = f" ({len(faults) - 1} more below)" if len(faults) > 1 else ""
     lines = [safe.cut(fault.message.removeprefix(f"{path}, "), _LONGEST_LINE) for fault in faults[1:]]
     message = "\n".join([faults[0].message + more, *lines])
-    hint = "docs/layouts.md tells what may stand there"
+    hint = "docs/layouts.md lists the possible values"
     return BadConfig(message, kind=BAD, faults=faults, hint=hint)
 
 

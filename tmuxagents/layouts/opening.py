@@ -1,6 +1,6 @@
 """Find layout files, and open one as a session of tmux. Joins.
 
-Texts are read as far as nobody else could have written them. A layout is checked whole before tmux hears of
+Files are read only if no other user could have written them. A layout is checked whole before tmux hears of
 it: to some versions of tmux a bad one is the end.
 """
 
@@ -116,7 +116,7 @@ class Opening:
             argv = (*_SELF, "top", *(["--keep"] if self._layout.follows else []))
         elif pane.run is not None:
             argv = (*_SELF, "_newest") if pane.run == NEWEST else transcript_argv(pane.run)
-        # A view of ours is about the runs of the caller, wherever its pane stands.
+        # Our views show the caller's runs, whatever their pane's folder.
         folder = self._caller.folder if argv else self._folder(pane, window)
         order = sessions.PaneOrder(argv, folder=folder, lines=pane.commands)
         order.focus = pane.focus
@@ -124,7 +124,7 @@ class Opening:
         return order
 
     def _folder(self, pane: Pane, window: Window) -> str:
-        """Return where a shell stands: each folder begins at the one around it."""
+        """Return the folder of a shell: each level's folder is relative to the one around it."""
         folder = self._caller.project
         for step in (self._layout.folder, window.folder, pane.folder):
             if step is not None:

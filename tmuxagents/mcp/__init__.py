@@ -1,1 +1,1 @@
-"""The MCP server: the protocol, and a process for each call."""
+"""The MCP server: the protocol, and one process per call."""

@@ -1,9 +1,9 @@
-"""One request that takes its time, the process that carries it out, and what a client is told by itself.
+"""Long requests, each carried out by a process, and log messages about a client's background runs.
 
-The process leads a session of its own: what ends its caller's group does not end it, and it sees to its
-children. If its caller is killed, it is asked to end. Of its own background runs a client is told each end
-(of a live child, its first settling) once, by log messages: in a session at once, at the level that the
-client has set; without sessions when a request asks for them.
+Each process leads its own session, so a signal to the server's group does not end it before it has ended its
+children. If the server is killed, the process gets SIGINT. A client gets one log message when a background
+run of its own ends (or a live run first settles). With a handshake it comes at once, at the level that the
+client has set; without one it comes when a request asks for log messages.
 
 Joins.
 """
@@ -31,20 +31,20 @@ if TYPE_CHECKING:
     from tmuxagents.mcp.protocol import Message, Request
     from tmuxagents.status.wait import Waiting
 
-ALIVE_S = 15.0  # so often a call that says nothing new is told of, so that no client gives it up
+ALIVE_S = 15.0  # a silent call reports progress this often, so that no client gives it up
 LONGEST_NAME, LONGEST_ADDRESS = 100, 1000
 _WAITING = ("subagent", "delegate_to_subagents")
 
 
 class Call:
-    """A request, and its process."""
+    """A request and its process."""
 
     def __init__(self, request: Request, process: Subcall, limit_s: float | None) -> None:
         self.request = request
         self.process = process
         self.is_answered = False
-        self._goes_on = False  # whatever becomes of the client
-        self.last: dict[str, Any] | None = None  # what was told last
+        self._goes_on = False  # even if the client leaves or cancels
+        self.last: dict[str, Any] | None = None  # the last progress document
         self.told = 0
         now = time.monotonic()
         self.tells_at = now + ALIVE_S
@@ -52,21 +52,21 @@ class Call:
 
     @property
     def waits_for_children(self) -> bool:
-        """Say whether it goes on as long as its children do."""
+        """Say whether the call lasts until its children have ended."""
         return self.request.params.get("name") in _WAITING
 
     def let_go(self) -> None:
-        """Let it go on to its end: from now on nothing stops it that the client does."""
+        """Let the call run to its end: from now on the client cannot stop it."""
         self._goes_on = True
         self.process.let_go()
 
     def cancel(self) -> None:
-        """Ask it to end its children and then itself, unless it was let go."""
+        """Make the process end its children and then itself, unless it was let go."""
         if not self._goes_on:
             self.process.cancel()
 
     def progress(self, document: dict[str, Any] | None = None) -> Message | None:
-        """Return how it stands, for a client that wants to know."""
+        """Return the call's progress, for a client that wants it."""
         self.last = document or self.last
         self.tells_at = time.monotonic() + ALIVE_S
         self.told += 1
@@ -76,33 +76,33 @@ class Call:
         return protocol.progressed(self.request, self.told, text)
 
     def answer(self, document: dict[str, Any]) -> Message:
-        """Return the answer out of what the process came to."""
+        """Return the answer from the document of the process."""
         made = protocol.called if self.request.method == protocol.CALL else protocol.read_out
         return made(self.request, document)
 
 
 def begin(request: Request, options: Sequence[str], limit_s: float | None) -> Call | Message:
-    """Start what a request asks for; return the error of one that cannot be meant. Raises OSError."""
+    """Start a call for a request; return an error for a malformed request. Raises OSError."""
     params = request.params
     if request.method == protocol.RESOURCES:
         return Call(request, Subcall([*options, "_resource"]), None)
     if request.method == protocol.READ:
         if not _is_word(params.get("uri"), LONGEST_ADDRESS):
-            return protocol.error(request.id, protocol.BAD_PARAMS, "A resource is read by its uri.")
+            return protocol.error(request.id, protocol.BAD_PARAMS, "resources/read needs a uri.")
         return Call(request, Subcall([*options, "_resource", "--", params["uri"]]), None)
     if not _is_word(params.get("name"), LONGEST_NAME):
-        return protocol.error(request.id, protocol.BAD_PARAMS, "A call has the name of a tool.")
+        return protocol.error(request.id, protocol.BAD_PARAMS, "tools/call needs the name of a tool.")
     arguments = params.get("arguments")
     try:
         given = json.dumps({} if arguments is None else arguments).encode()
-    except RecursionError:  # it could just be read
+    except RecursionError:  # json.loads accepts a little more depth
         return protocol.error(request.id, protocol.BAD_PARAMS, "These arguments are nested too deeply.")
     words = [*options, "call", "--stream", "--", params["name"], "-"]
     return Call(request, Subcall(words, given), limit_s)
 
 
 def _is_word(value: Any, longest: int) -> bool:
-    """Say whether this fits on a command line."""
+    """Say whether a value can be an argument on a command line."""
     return isinstance(value, str) and 0 < len(value) <= longest and value.isprintable()
 
 
@@ -112,18 +112,18 @@ _libc = ctypes.CDLL(None)
 
 
 class Subcall:
-    """One call that is carried out by a process."""
+    """The process that carries out one call."""
 
     def __init__(self, words: Sequence[str], content: bytes = b"") -> None:
         command = [sys.executable, "-P", "-m", "tmuxagents", *words]
         stdin, caller = _holding(content), os.getpid()
 
         def be_asked() -> None:
-            # Held back until it listens (cli/interrupts): in the middle of its start they could be lost.
+            # Blocked until cli/interrupts handles them: a signal during the start could be lost.
             signal.pthread_sigmask(signal.SIG_BLOCK, [signal.SIGINT, signal.SIGUSR1])
             _libc.prctl(_PR_SET_PDEATHSIG, int(signal.SIGINT), 0, 0, 0)
             if os.getppid() != caller:
-                os._exit(1)  # it was killed a moment ago
+                os._exit(1)  # the server was killed before prctl took effect
 
         try:
             self._process = subprocess.Popen(
@@ -142,7 +142,7 @@ class Subcall:
         self.is_over = False
 
     def lines(self) -> Iterator[bytes]:
-        """Yield the whole lines that have come; `is_over` is right after that."""
+        """Yield the complete lines so far; after that, `is_over` is current."""
         with contextlib.suppress(BlockingIOError):
             while piece := os.read(self.handle, _PIECE):
                 *whole, self._begun = (self._begun + piece).split(b"\n")
@@ -150,17 +150,17 @@ class Subcall:
             self.is_over = True
 
     def cancel(self) -> None:
-        """Ask it to end its children and then itself."""
+        """Make the process end its children and then itself."""
         if self._process.poll() is None:
             self._process.send_signal(signal.SIGINT)
 
     def let_go(self) -> None:
-        """Have it go on whatever is asked later, and whatever becomes of us."""
+        """Make the process continue despite later signals, and even if the server ends."""
         if self._process.poll() is None:
             self._process.send_signal(signal.SIGUSR1)
 
     def close(self) -> int | None:
-        """Stop listening; return its exit code, None while it goes on."""
+        """Stop reading; return the exit code, None if the process still runs."""
         assert self._process.stdout is not None
         self._process.stdout.close()
         with contextlib.suppress(subprocess.TimeoutExpired):
@@ -169,7 +169,7 @@ class Subcall:
 
 
 def _holding(content: bytes) -> int:
-    """Return a descriptor that these bytes are read from, however many they are."""
+    """Return a descriptor from which these bytes can be read, with no limit on their number."""
     memory = os.memfd_create("arguments")
     rest = memoryview(content)
     while rest:
@@ -179,7 +179,7 @@ def _holding(content: bytes) -> int:
 
 
 def still_working(last: Mapping[str, Any] | None, limit_s: float) -> dict[str, Any]:
-    """Return the document of a call that goes on without its client. `last`: what was told of it last."""
+    """Return the document of a call that continues without its client. `last`: its last progress."""
     details: Mapping[str, Any] = last["details"] if last is not None else {}
     lines = [f"Not done after {limit_s:g} s. It goes on; ask again later:", *_lines(details)]
     content = [{"type": "text", "text": "\n".join(lines)}]
@@ -206,23 +206,23 @@ _TOLD = ("runId", "name", "preset", "status", "reason", "errorMessage", "elapsed
 
 
 class Notices:
-    """The background runs of one client, and what it has not been told of them yet."""
+    """The background runs of one client, and the log messages that it has not yet received."""
 
     def __init__(self) -> None:
-        self._waiting: Waiting | None = None  # only who launches something pays for what it needs
+        self._waiting: Waiting | None = None  # imported only once a run is followed
         self._seen: set[str] = set()
         self._kept: list[tuple[str, dict[str, Any]]] = []
         self._level: str | None = None
 
     def hear(self, request: Request) -> list[Message]:
-        """Take in what a request says about log messages; return what is to be told before its answer."""
+        """Apply what a request says about log messages; return those to send before its answer."""
         if not request.is_stateless:
             self._level = request.level or self._level or _DEFAULT
             return self._due(self._level)
         return self._due(request.level) if request.level else []
 
     def watch(self, document: dict[str, Any]) -> None:
-        """Follow the run that a call has started in the background, if it has started one."""
+        """Follow the background run that a call has started, if any."""
         run = document["details"].get("run")
         if document["isError"] or not isinstance(run, dict) or run["runId"] in self._seen:
             return
@@ -233,11 +233,11 @@ class Notices:
         self._waiting.add(run["runDir"])
 
     def pause(self) -> float | None:
-        """Return how long nobody has to look; None where nothing is followed."""
+        """Return the time until the next check in seconds; None if no run is followed."""
         return LOOK_S if self._waiting is not None and self._waiting.left else None
 
     def news(self) -> list[Message]:
-        """Look at the runs; return what is to be told."""
+        """Check the runs; return the log messages to send."""
         if self._waiting is None or not self._waiting.left:
             return []
         self._waiting.pause(time.monotonic())
@@ -246,7 +246,7 @@ class Notices:
         return self._due(self._level) if self._level else []
 
     def _settled(self) -> Iterator[str]:
-        """Yield the live runs that have settled: their announcement is out, though they go on."""
+        """Yield the live runs that have settled: they are announced although they continue."""
         from tmuxagents.runs import directory  # noqa: PLC0415  (as above)
 
         assert self._waiting is not None
@@ -259,7 +259,7 @@ class Notices:
         from tmuxagents.errors import NoSuchRun  # noqa: PLC0415
         from tmuxagents.runs.inspect import inspect  # noqa: PLC0415  (as above)
 
-        with contextlib.suppress(NoSuchRun):  # somebody has removed it meanwhile
+        with contextlib.suppress(NoSuchRun):  # the run was removed meanwhile
             run = inspect(run_dir).document(time.time())
             level = _LEVELS.get(run["status"], "info")
             told = {key: run[key] for key in _TOLD}

@@ -1,8 +1,8 @@
-"""The Model Context Protocol as messages: lines become requests, answers become lines. Joins.
+"""The messages of the Model Context Protocol: lines become requests, answers become lines. Joins.
 
-Both eras are spoken. A request that carries its protocol version is of the stateless one (2026-07-28), any
-other of those that begin with `initialize`; nothing is concluded from an earlier request. The shipped
-workflow prompts are offered to people, with a task.
+The server speaks both generations of the protocol. A request with a protocol version belongs to the stateless
+one (2026-07-28), any other to those that begin with `initialize`; earlier requests do not matter. The prompts
+are the shipped workflow prompts, each with a task as its argument.
 """
 
 from __future__ import annotations
@@ -29,11 +29,11 @@ SET_LEVEL = "logging/setLevel"
 _PREFIX = "io.modelcontextprotocol/"
 _VERSION, _SERVER, _LEVEL = (f"{_PREFIX}{name}" for name in ("protocolVersion", "serverInfo", "logLevel"))
 _INFO = {"name": "tmuxagents", "title": "tmuxagents", "version": __version__}
-_KEPT_MS = 60_000  # a list of tools does not change while this program stays the same
+_KEPT_MS = 60_000  # how long a client may cache a list; lists change only with the program
 
 
 class Request:
-    """One message of a client. Without an id it is a notification, and nothing answers it."""
+    """One message of a client. Without an id it is a notification and gets no answer."""
 
     __slots__ = ("id", "is_stateless", "level", "method", "params", "token", "version")
 
@@ -51,11 +51,11 @@ class Request:
         level = meta.get(_LEVEL) if self.is_stateless else given
         self.level = (
             level if isinstance(level, str) and level in LEVELS else None
-        )  # to be told of that or worse
+        )  # the least severe level that the client wants
 
 
 class Refused(Exception):
-    """A request whose parameters mean nothing; its words are for the client."""
+    """A request with invalid parameters; the message is for the client."""
 
 
 def _is_id(value: Any) -> bool:
@@ -63,16 +63,16 @@ def _is_id(value: Any) -> bool:
 
 
 def read(line: bytes) -> Request | Message | None:
-    """Return the request of a line, the error that answers it, or nothing where nothing is to be said."""
+    """Return the request of a line, the error that answers it, or None if it needs no answer."""
     try:
         said = json.loads(line)
     except (ValueError, RecursionError):
-        return error(None, PARSE, "This is no JSON.")
+        return error(None, PARSE, "This line is not JSON.")
     if not isinstance(said, dict) or said.get("jsonrpc") != "2.0":
-        return error(None, INVALID, "This is no message of JSON-RPC 2.0.")
+        return error(None, INVALID, "This is not a JSON-RPC 2.0 message.")
     own, method, params = said.get("id"), said.get("method"), said.get("params", {})
     if method is None and ("result" in said or "error" in said):
-        return None  # an answer; we never ask
+        return None  # an answer, but the server sends no requests
     if not isinstance(method, str) or not ("id" not in said or _is_id(own)):
         return error(own if _is_id(own) else None, INVALID, "A request has a method and an id.")
     if not isinstance(params, dict):
@@ -90,17 +90,17 @@ def error(own: Any, code: int, message: str, data: Any = None) -> Message:
 
 
 def result(request: Request, body: Mapping[str, Any]) -> Message:
-    """Return the answer to a request, in the shape of its era."""
+    """Return the answer to a request, in the shape of its protocol version."""
     if request.is_stateless:
         body = {**body, "resultType": "complete", "_meta": {_SERVER: _INFO}}
     return {"jsonrpc": "2.0", "id": request.id, "result": body}
 
 
 def answer(request: Request, *, offered: bool) -> Message | None:
-    """Return the answer to what can be answered at once, else None. `offered`: the client may delegate."""
+    """Return the answer to a request, None if it needs a process. `offered`: the client may delegate."""
     if request.is_stateless and request.version not in STATELESS:
         known = {"supported": [*STATELESS, *WITH_HANDSHAKE], "requested": str(request.version)}
-        return error(request.id, UNSUPPORTED, "This protocol version is not spoken here.", known)
+        return error(request.id, UNSUPPORTED, "This protocol version is not supported.", known)
     try:
         return _answered(request, offered=offered)
     except (Refused, Unknown) as why:
@@ -109,7 +109,7 @@ def answer(request: Request, *, offered: bool) -> Message | None:
 
 def _answered(request: Request, *, offered: bool) -> Message | None:
     if request.method.endswith("/list") and request.params.get("cursor") is not None:
-        raise Refused("This cursor is none of ours.")  # all that is listed here is one page
+        raise Refused("Unknown cursor.")  # every list is a single page
     if request.method in (CALL, READ) or (request.method == RESOURCES and offered):
         return None
     make = _METHODS.get(request.method)
@@ -182,26 +182,26 @@ _METHODS = {
     SET_LEVEL: _level_set,
     "ping": _nothing,
 }
-_OF_SESSIONS = ("initialize", SET_LEVEL)  # the stateless era has none
+_OF_SESSIONS = ("initialize", SET_LEVEL)  # not in the stateless version
 
 
 # --- calls ------------------------------------------------------------------------------------------------
 
 
 def called(request: Request, document: Mapping[str, Any]) -> Message:
-    """Return the answer to a call from what the tool has come to."""
+    """Return the answer to a call from the document of its tool."""
     return result(request, tool_result(document))
 
 
 def tool_result(document: Mapping[str, Any]) -> Message:
-    """Return a result with its text also in the object: some clients show their model nothing else."""
+    """Return a result with its text also in the object: some models see only that."""
     text = document["content"][0]["text"]
     told = {"text": text, **answers.compact(document["details"])}
     return {"content": document["content"], "structuredContent": told, "isError": document["isError"]}
 
 
 def read_out(request: Request, document: Mapping[str, Any]) -> Message:
-    """Return the answer to a request about resources from what was found."""
+    """Return the answer to a request about resources from the document of its process."""
     if not document["isError"]:
         kind = "resources" if request.method == RESOURCES else "contents"
         return result(request, _page(request, kind, document[kind], kept=False))
@@ -217,7 +217,7 @@ def logged(level: str, data: Message) -> Message:
 
 
 def failed(request: Request, message: str) -> Message:
-    """Return the answer to a call of which nothing can be told but this."""
+    """Return the answer to a call that failed without a document."""
     if request.method != CALL:
         return error(request.id, INTERNAL, message)
     body = {"content": [{"type": "text", "text": message}], "isError": True}
@@ -225,13 +225,13 @@ def failed(request: Request, message: str) -> Message:
 
 
 def progressed(request: Request, count: int, message: str) -> Message:
-    """Return how a call stands, as a notification."""
+    """Return the progress of a call as a notification."""
     told = {"progressToken": request.token, "progress": count, "message": message}
     return {"jsonrpc": "2.0", "method": "notifications/progress", "params": told}
 
 
 def cancelled_id(request: Request) -> Any:
-    """Return the id of the request that is to be cancelled, None if the message is about something else."""
+    """Return the id of the request that a message cancels, None for any other message."""
     wanted = request.params.get("requestId") if request.method == "notifications/cancelled" else None
     return wanted if _is_id(wanted) else None
 
@@ -240,7 +240,7 @@ CAPABILITIES: dict[str, Any] = {"tools": {}, "resources": {}, "prompts": {}, "lo
 INSTRUCTIONS = (
     "Delegate work to child agents (subagents), each in a tmux window of its own that a person can watch. "
     "Short tasks: subagent or delegate_to_subagents. Long ones: background_agent, then "
-    "background_agent_status. What runs said and came to are resources, too."
+    "background_agent_status. Answers, transcripts and results of runs are also resources."
 )
 _LOOKS_ONLY = (
     "background_agent_status",
@@ -262,7 +262,7 @@ def _tool(tool: catalogue.Tool) -> dict[str, Any]:
 
 
 def templates() -> list[dict[str, Any]]:
-    """Return how the resources of any run are called."""
+    """Return the templates for the addresses of a run's resources."""
     kinds = (
         ("output", "Last answer of a run", "text/markdown"),
         ("transcript", "Transcript of a run", "text/plain"),
@@ -274,11 +274,11 @@ def templates() -> list[dict[str, Any]]:
     ]
 
 
-_PLACE = "$ARGUMENTS"  # where the task stands in a prompt
+_PLACE = "$ARGUMENTS"  # stands for the task in a prompt
 
 
 class Unknown(Exception):
-    """There is no such prompt, or it was asked for without its task; the words are for the client."""
+    """An unknown prompt, or a request without the prompt's task; the message is for the client."""
 
 
 def _texts() -> dict[str, str]:

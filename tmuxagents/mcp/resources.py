@@ -1,4 +1,4 @@
-"""What runs said and came to, by addresses: the latest ones as a list, and one of them as text. Joins."""
+"""Resources: the answers, transcripts and results of runs, by address. Joins."""
 
 from __future__ import annotations
 
@@ -30,7 +30,7 @@ _KINDS = {"output": "text/markdown", "transcript": "text/plain", "result": "appl
 
 
 def listed(caller: Caller, environment: Mapping[str, str]) -> list[dict[str, Any]]:
-    """Return what there is of the caller's latest runs, the newest first."""
+    """Return the resources of the caller's latest runs, the newest first."""
     nesting.check(environment, caller.runs)
     scope = poll.query_of(caller, ()).scope
     rows, _ = lookup.with_registry(caller, lambda book: list(book.rows(scope, limit=MOST_RUNS)))
@@ -56,7 +56,7 @@ def read(address: str, caller: Caller, environment: Mapping[str, str]) -> list[d
     reference, _, kind = address.removeprefix(SCHEME).rpartition("/")
     if not address.startswith(SCHEME) or kind not in _KINDS or not reference:
         shown = safe.cut(safe.line(address), 80)
-        message = f'There is no resource "{shown}": they are called {SCHEME}RUN/{"|".join(_KINDS)}.'
+        message = f'There is no resource "{shown}": an address is {SCHEME}RUN/{"|".join(_KINDS)}.'
         raise BadRequest(message, kind="bad-argument", field="uri")
     run = inspect(lookup.find_run(reference, caller))
     text = {"output": _output, "transcript": _transcript, "result": _result}[kind](run, caller)

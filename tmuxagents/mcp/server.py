@@ -1,7 +1,7 @@
-"""The MCP server: one loop over what the client says and what its calls print. Each call is a process. Joins.
+"""The MCP server: one loop over requests and the output of calls. Each call is a process. Joins.
 
-So a call can take as long as it likes, be ended by a signal, or break, and the server answers on. What the
-client says can also lie in a file: its end is no leaving, and all that it asks for is answered.
+So a call may take any time, end by a signal or crash, and the server still answers. The requests may also be
+a file: its end does not mean that the client has left, and the server answers all of them.
 """
 
 from __future__ import annotations
@@ -29,12 +29,12 @@ if TYPE_CHECKING:
 
 MOST_AT_ONCE = 32
 LONGEST_LINE = 16 * 1024 * 1024
-LAST_ANSWERS_S = 20.0  # for a client that has asked, and will say nothing more
+LAST_ANSWERS_S = 20.0  # for the open requests of a client that has closed its end
 _PIECE = 256 * 1024
 
 
 class Server:
-    """Serves one client. `options` are those of the command line that hold for each call."""
+    """Serves one client. `options`: options of the command line for each call."""
 
     def __init__(
         self, reading: int, writing: int, *, offered: bool, limit_s: float | None, options: Sequence[str] = ()
@@ -48,13 +48,13 @@ class Server:
         self._calls: dict[Any, Call] = {}  # by the id of the request
         self._notices = Notices()
         self._begun = bytearray()
-        self._skips = False  # the rest of a line that is too long
-        self._file: BinaryIO | None = None  # where that is a file
-        self._is_heard = False  # the client has said its last word
+        self._skips = False  # skip the rest of a line that is too long
+        self._file: BinaryIO | None = None  # set if the requests are a file
+        self._is_heard = False  # the client has closed its end
         self._ends_at: float | None = None
 
     def serve(self) -> None:
-        """Serve until the client leaves or a signal comes; no child that it waits for works on then."""
+        """Serve until the client leaves or a signal comes; then cancel the open calls."""
         self._waking, self._waker = os.pipe2(os.O_NONBLOCK | os.O_CLOEXEC)
         signal.set_wakeup_fd(self._waker, warn_on_full_buffer=False)
         for number in (signal.SIGINT, signal.SIGTERM, signal.SIGHUP):
@@ -62,7 +62,7 @@ class Server:
         self._selector.register(self._waking, selectors.EVENT_READ, self._leave)
         try:
             self._selector.register(self._reading, selectors.EVENT_READ, self._hear)
-        except PermissionError:  # a file can always be read, and so it cannot be waited for
+        except PermissionError:  # epoll refuses regular files, which are always readable
             self._file = os.fdopen(self._reading, "rb", closefd=False)
         try:
             while not self._is_over():
@@ -73,7 +73,7 @@ class Server:
                     self._hear()
                 self._look_at_clock()
         except BrokenPipeError:
-            pass  # nobody hears us any more
+            pass  # the client is gone
         finally:
             for call in self._calls.values():
                 call.cancel()
@@ -87,8 +87,8 @@ class Server:
         self._ends_at = 0.0
 
     def _hear_no_more(self) -> None:
-        """Answer what is open: a client may ask, and close its end at once. But nobody waits for children."""
-        self._take_line(b"")  # the last line may have no end
+        """Answer the open requests of a client that has closed its end; cancel calls that wait."""
+        self._take_line(b"")  # the last line may lack a newline
         self._is_heard = True
         if self._file is not None:
             return
@@ -99,7 +99,7 @@ class Server:
                 call.cancel()
 
     def _open_calls(self) -> list[Call]:
-        """Return the calls whose answers are still to come before we leave."""
+        """Return the calls that the server must answer before it exits."""
         found = [call for call in self._calls.values() if not call.is_answered]
         return found if self._file is not None else [call for call in found if not call.waits_for_children]
 
@@ -107,13 +107,13 @@ class Server:
         rest = memoryview(jsonline.encode(message)) if message is not None else memoryview(b"")
         while rest:
             self._wait_for_room()
-            with contextlib.suppress(BlockingIOError):  # a client can have made the pipe so
+            with contextlib.suppress(BlockingIOError):  # the client made the pipe non-blocking
                 rest = rest[os.write(self._writing, rest[: self._piece]) :]
 
     def _wait_for_room(self) -> None:
-        """Wait until a write cannot block; leave if a signal comes, or the client has gone.
+        """Wait until a write cannot block. Raises BrokenPipeError after a signal or a closed client.
 
-        A client that has closed its end may still read what it asked for, but not for ever.
+        A client that has closed its end may still read its answers, for a limited time.
         """
         poll = select.poll()
         poll.register(self._writing, select.POLLOUT)
@@ -147,7 +147,7 @@ class Server:
         self._collect(rest)
 
     def _collect(self, piece: bytes) -> bool:
-        """Keep a part of a line, unless it belongs to one that nobody can have meant."""
+        """Keep a part of a line, unless the line is too long."""
         if not self._skips and len(self._begun) + len(piece) > LONGEST_LINE:
             self._begun.clear()
             self._skips = True
@@ -181,7 +181,7 @@ class Server:
     def _cancel(self, own: Any) -> None:
         call = self._calls.get(own)
         if call is not None:
-            call.is_answered = True  # who has cancelled a request wants no answer
+            call.is_answered = True  # a cancelled request gets no answer
             call.cancel()
 
     # --- calls --------------------------------------------------------------------------------------------
@@ -212,7 +212,7 @@ class Server:
         if call.process.is_over:
             self._selector.unregister(call.process.handle)
             code = call.process.close()
-            self._answer(call, protocol.failed(call.request, f"The call broke off (exit code {code})."))
+            self._answer(call, protocol.failed(call.request, f"The call failed (exit code {code})."))
             self._calls = {own: other for own, other in self._calls.items() if other is not call}
 
     def _pass_on(self, call: Call, document: dict[str, Any]) -> None:
@@ -231,7 +231,7 @@ class Server:
     # --- time ---------------------------------------------------------------------------------------------
 
     def _pause(self) -> float | None:
-        """Return how long nothing is to be done by the clock."""
+        """Return the time until the next timed step in seconds, None if there is none."""
         open_calls = [call for call in self._calls.values() if not call.is_answered]
         moments = [call.tells_at for call in open_calls]
         moments += [call.gives_up_at for call in open_calls if call.gives_up_at is not None]
@@ -255,11 +255,11 @@ class Server:
 
 
 def _unblocked(handle: int) -> tuple[int, int]:
-    """Return a handle of the same pipe that never blocks, and how much to write at once.
+    """Return a non-blocking handle of the same pipe, and how much to write at once.
 
-    The client's own handle stays as it is. What is no pipe takes PIPE_BUF bytes as soon as it takes any.
+    The client's own handle stays as it is. A handle that is not a pipe, once ready, takes PIPE_BUF bytes.
     """
     if stat.S_ISFIFO(os.fstat(handle).st_mode):
-        with contextlib.suppress(OSError):  # one of another user
+        with contextlib.suppress(OSError):  # the pipe belongs to another user
             return os.open(f"/proc/self/fd/{handle}", os.O_WRONLY | os.O_NONBLOCK | os.O_CLOEXEC), _PIECE
     return handle, select.PIPE_BUF

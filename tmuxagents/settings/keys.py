@@ -16,7 +16,7 @@ if TYPE_CHECKING:
     from tmuxagents.settings.rules import Rule
 
 SECTION = "subagents"
-# The first four are older than this project: whoever set them wrongly was never told, and is not now.
+# The first four are older than this project. Wrong values of them never had a warning, and have none now.
 NUMBERS = {
     "maxLinesPerWindow": Number(15, 1, told=False),
     "commandPreviewWidth": Number(160, 20, told=False),
@@ -191,7 +191,7 @@ def _sources_of(
 def _decide(
     settings: Settings, key: str, rule: Rule, said: Mapping[str, Any], named: Mapping[str, str]
 ) -> None:
-    """Settle the value of a key; null is the default, and so is what is none of its values."""
+    """Settle the value of a key; null and invalid values mean the default."""
     source = next(iter(said), "default")
     value, complaint = (rule.default, None) if said.get(source) is None else rule.read(said[source])
     settings.values[key] = value

@@ -56,7 +56,7 @@ class Number(Rule):
         self.told = told
 
     def literal(self, text: str) -> Any:
-        """Return a figure, or the text that is none."""
+        """Return a number, or the text that is not one."""
         import json  # noqa: PLC0415  (for who sets a figure; every wrapper would pay for it)
 
         try:

@@ -98,7 +98,7 @@ def check(text: str) -> None:
 
 
 def _refuse(run: RunView) -> None:
-    """Refuse a run whose child nobody can talk to."""
+    """Refuse a run whose child takes no messages."""
     short = words.short_id(run.run_id, ())
     if run.ended:
         message = f"Run {run.run_id} has ended: {run.standing.status}."

@@ -32,7 +32,7 @@ _NOTHING = 0  # no signal, but whether there could be one
 
 
 def stop(run_dirs: Sequence[str], cause: Cause = STOPPED) -> list[RunView]:
-    """Stop runs and return them as they stand then. Stopping a run that has ended is no error.
+    """Stop runs and return their new state. Stopping an ended run is no error.
 
     All are asked at once, then waited for one after the other. `cause`: because somebody stopped them, or the
     parent's call that they belong to.
@@ -64,7 +64,7 @@ def why_not(run_dir: str) -> TmuxAgentsError | None:
 
 
 def _ask(run_dir: str, number: int) -> Identity | None:
-    """Ask a run's wrapper to end it; return who was asked, None where nobody is there to be."""
+    """Ask a run's wrapper to end it; return the wrapper, None if there is none."""
     said = directory.identity_of(directory.read_wrapper(run_dir))
     identity = process_table.wrapper_of(os.path.basename(run_dir), said)
     if identity is None:

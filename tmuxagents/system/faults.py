@@ -1,7 +1,7 @@
 """Faults on purpose, for tests: TMUXAGENTS_FAULT=write:17:ENOSPC fails every 17th call of an operation.
 
 Nothing of this is imported where the variable is not set, it counts for the process that was started with it
-alone, and whoever installs it takes the variable out of the environment (docs/reliability.md).
+alone, and removes the variable from its environment (docs/reliability.md).
 
 Touches: Python's own functions.
 """
@@ -37,7 +37,7 @@ OPERATIONS: dict[str, tuple[ModuleType, str]] = {
 
 
 def install(environment: MutableMapping[str, str]) -> None:
-    """Put the wanted faults in place and forget the variables. Raises SystemExit for one that is none."""
+    """Install the requested faults and remove the variables. Raises SystemExit for an invalid fault."""
     wanted = environment.pop(VARIABLE, "")
     log = environment.pop(LOG, None)
     for words in filter(None, wanted.split(",")):

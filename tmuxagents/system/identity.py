@@ -1,6 +1,6 @@
 """Which process is which, and whether it lives: host, boot, pid namespace, pid and start time, by /proc.
 
-Apart from system/process, which can do things to processes: whoever looks at runs asks this, and pays for it.
+Separate from system/process, which acts on processes, because every reader of runs imports this module.
 
 Touches: /proc.
 """
@@ -49,7 +49,7 @@ def boot_id() -> str:
         return read("/proc/sys/kernel/random/boot_id").decode().strip()
     except OSError as error:
         unless_gone(error)
-        message = "/proc is not mounted, and without it nobody can tell a living run from a dead one"
+        message = "/proc is not mounted, and only /proc shows whether a run still lives"
         raise _without_proc(message) from error
 
 
@@ -76,7 +76,7 @@ def start_time(pid: int, *, zombie: bool = False) -> int | None:
 
 
 def is_dead(fields: list[bytes]) -> bool:
-    """Say whether a process is dead; one whose first thread has ended looks like a zombie and is none."""
+    """Say whether a process is dead; one whose first thread has ended only looks like a zombie."""
     return fields[0] == b"X" or (fields[0] == b"Z" and int(fields[17]) <= 1)
 
 
@@ -120,5 +120,5 @@ def _without_proc(message: str) -> Unusable:
 
 
 def secret() -> str:
-    """Return a name that nobody can have guessed and put in the way."""
+    """Return a name that no other program can guess and occupy."""
     return os.urandom(6).hex()

@@ -16,7 +16,7 @@ _PIECE = 65536
 
 
 class Lifeline:
-    """A descriptor that somebody holds the other end of. What he writes comes in lines."""
+    """A descriptor whose other end another program holds. Its output arrives in lines."""
 
     def __init__(self, handle: int = 0) -> None:
         self.handle = handle

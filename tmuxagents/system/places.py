@@ -135,7 +135,7 @@ def _way(current: str, parts: list[str]) -> Iterator[tuple[str, os.stat_result, 
 
 
 def _why_foreign(facts: os.stat_result, *, is_end: bool) -> str | None:
-    """Return why a step could be somebody else's doing. `is_end`: it must be ours, not even root's."""
+    """Return why another user could have made a step. `is_end`: it must be ours, not even root's."""
     us = os.geteuid()
     if facts.st_uid != us and (is_end or (facts.st_uid != 0 and not _is_unmapped(facts.st_uid))):
         return f"belongs to {_name_of(facts.st_uid)}"
@@ -251,7 +251,7 @@ def only_we_write(facts: os.stat_result) -> bool:
 
 
 def _is_private(group: int) -> bool:
-    """Say whether a group is the user's alone: who has one has umask 002 as well, on many systems."""
+    """Say whether a group has the user as its only member, as many systems combine with umask 002."""
     import grp  # noqa: PLC0415  (asked only for files that a group may write)
     import pwd  # noqa: PLC0415
 

@@ -151,7 +151,7 @@ def open_standard_streams() -> None:
 
 
 def keep_descriptors_ours() -> None:
-    """Let no child inherit what we ourselves inherited: whoever started us may have left files open."""
+    """Let no child inherit what we inherited: our starter may have left files open."""
     for name in os.listdir("/proc/self/fd"):
         if int(name) > 2:  # noqa: PLR2004  (stdin, stdout, stderr)
             with ignoring(OSError):  # the one that listed them is closed by now
@@ -220,7 +220,7 @@ def send_group(leader: int, *signals: int) -> None:
 
 
 def reap(child: int) -> int | None:
-    """Reap whatever of ours has died; return the wait status of `child` if it is among them."""
+    """Reap all dead children; return the wait status of `child` if it is among them."""
     found = None
     while True:
         try:
@@ -234,7 +234,7 @@ def reap(child: int) -> int | None:
 
 
 def was_suspended(child: int) -> bool:
-    """Say whether a key or its terminal has just stopped a child of ours; who else did so has his reasons."""
+    """Say whether a key or its terminal has just stopped one of our children; other stops are deliberate."""
     try:
         found = os.waitid(os.P_PID, child, os.WSTOPPED | os.WNOHANG)
     except ChildProcessError:

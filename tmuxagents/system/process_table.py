@@ -123,7 +123,7 @@ def _row(pid: int) -> ProcessRow | None:
     try:
         text = _asked(read, f"/proc/{pid}/stat")
         uid = _asked(os.stat, f"/proc/{pid}").st_uid
-        if uid != os.getuid():  # root's name also stands on ours that may not be traced (ssh-agent)
+        if uid != os.getuid():  # also for our untraceable ones (ssh-agent)
             uid = int(_asked(read, f"/proc/{pid}/status").partition(b"\nUid:")[2].split(None, 1)[0])
     except (IndexError, ValueError):
         return None
@@ -205,7 +205,7 @@ def _is_starting(pid: int) -> bool:
 def _listens(pid: int) -> bool:
     """Say whether a process listens on a unix socket, in its own network namespace.
 
-    Keepers of keys hide their descriptors: better to spare one too many than to end somebody's agent.
+    Key agents hide their descriptors: sparing one too many is better than ending a person's agent.
     """
     try:
         lines = _asked(read, f"/proc/{pid}/net/unix").split(b"\n")[1:]

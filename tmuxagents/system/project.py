@@ -112,7 +112,7 @@ def _is_link_to(folder: int, name: str, target: str) -> bool:
 def _links_folder(project: str, *, making: bool = False) -> int | None:
     """Open the folder of links, if no link leads to it: one in a clone would lead us elsewhere.
 
-    Each folder is opened inside of the one above it, so nobody can exchange one meanwhile.
+    Each folder is opened inside the one above it, so that no other process can exchange one meanwhile.
     """
     flags = os.O_RDONLY | os.O_DIRECTORY | os.O_CLOEXEC
     try:

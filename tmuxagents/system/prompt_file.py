@@ -1,7 +1,7 @@
 """Files that go into a prompt: resolved, asked about, then read, bounded, and only if they are plain text.
 
 What may be read is the caller's to say. A file is judged by where it really lies, and it is the one that was
-judged that is read: nobody can put another one, or a link, in its place in between.
+judged that is read: another file, or a link, cannot replace it in between.
 
 Touches: files that go into a prompt.
 """

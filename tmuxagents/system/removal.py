@@ -106,7 +106,7 @@ def _unlink(name: str, folder: int) -> bool:
 
 def _move_up(name: str, inner: int, top: int) -> None:
     with contextlib.suppress(FileNotFoundError):
-        os.close(_open(name, inner))  # whoever has no right to a folder may not move it, either
+        os.close(_open(name, inner))  # without rights to a folder, moving it fails, too
         os.rename(name, identity.secret(), src_dir_fd=inner, dst_dir_fd=top)
 
 

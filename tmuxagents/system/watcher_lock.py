@@ -1,6 +1,6 @@
 """The watcher's lock: who watches over a state directory, and starting one where nobody does.
 
-Light, since every wrapper asks. The lock is taken by whoever finds it free and is handed to the new process,
+Light, since every wrapper imports it. A process that finds it free takes it and hands it to the watcher,
 so it is held without a gap: a hundred that look at once start one watcher.
 
 Touches: the watcher's lock.
@@ -32,7 +32,7 @@ _MOST_LOG = 256 * 1024
 _HANDED = 1  # the descriptor on which a new watcher gets the lock: a shell leaves it alone
 # sh goes at once and the watcher is nobody's child, least of all a zombie's place in a living wrapper.
 _AWAY = '"$@" &'
-# What a watcher needs of whoever starts it: to find programs, settings and tmux servers, and for onEnd the
+# What a watcher needs of its starter: to find programs, settings and tmux servers, and for onEnd the
 # screen of the person. Nothing of a run.
 _KEPT = frozenset(
     {
@@ -84,7 +84,7 @@ def _start(home: str, held: int, environment: Mapping[str, str]) -> None:
         shell = process.spawn(command[0], command, surroundings(home, environment), streams=streams)
     finally:
         os.close(nothing)
-    with ignoring(ChildProcessError):  # somebody of ours reaps whatever there is
+    with ignoring(ChildProcessError):  # another thread of this process reaps all children
         os.waitpid(shell, 0)
 
 
@@ -96,7 +96,7 @@ def _folder(home: str) -> str:
 
 
 def take(home: str, limit_s: float = 0.0) -> int | None:
-    """Take the lock; None if somebody has it. Closing the descriptor lets go. Raises OSError."""
+    """Take the lock; None if another process has it. Closing the descriptor releases it. Raises OSError."""
     path = f"{_folder(home)}/{LOCK}"
     deadline = time.monotonic() + limit_s
     while True:

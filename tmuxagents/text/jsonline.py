@@ -30,8 +30,8 @@ _LOUD = {
 }
 _DEEPEST = 64
 _BOTTOM = 900  # deeper than that no Python goes before 3.12, nor every other reader
-_BOTTOMLESS = sys.version_info >= (3, 12)  # who has such a value in hands cannot even compare it
-_ENOUGH = 2 * _BOTTOM  # letters that so many brackets take
+_BOTTOMLESS = sys.version_info >= (3, 12)  # such a deep value cannot even be compared
+_ENOUGH = 2 * _BOTTOM  # the length of that many brackets
 _MOST_DIGITS = 10**300
 _BLANK = " \t\n\r"
 _DENSE_FROM, _MOST_PARTS = 256 * 1024, 300_000
@@ -40,7 +40,7 @@ _DENSE_FROM, _MOST_PARTS = 256 * 1024, 300_000
 def encode(document: Mapping[str, Any], *, before: str = "{") -> bytes:
     """Return one compact line of strict JSON, newline included.
 
-    `before`: what stands in the place of its first brace, for who has its first members as text already.
+    `before`: replaces the opening brace, for callers that already have the first members as text.
     """
     try:
         text = "".join(_encoded(document, 0))
@@ -164,7 +164,7 @@ def _figure(digits: str) -> int | float:
 
 
 class _ReadingSlowly(_Reading):
-    """Like it, but that one endless figure does not hide what stands beside it."""
+    """Like it, but one endless number does not hide the values beside it."""
 
     parse_int = staticmethod(_figure)
 

@@ -15,7 +15,7 @@ if TYPE_CHECKING:
 
 _WORTH_CLIMBING = 10  # characters that `../` has to save: a path that climbs is harder to read
 _DRIVE = re.compile("[A-Za-z]:/")
-# A path in a text stands at its beginning or behind one of these. Behind a colon it is somebody else's: the
+# A path in a text is at its beginning or after one of these. After a colon it means something else: the
 # right side of a mount, a host's.
 _BEFORE = "(?:^|(?<=[\\s\"'`=(<>|&;\\[{,@]))"
 _SEGMENT = "[^\\s/\"'`|&;<>()\\[\\]{}$*?!\\\\:,=]"

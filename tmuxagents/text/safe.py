@@ -69,7 +69,7 @@ def size_of(raw: str) -> int:
 
 
 def first_bytes(raw: str, limit: int) -> str:
-    """Return as many whole characters from the beginning as fit into so many bytes."""
+    """Return as many whole characters from the beginning as fit into a number of bytes."""
     if len(raw) * 4 <= limit:
         return raw
     encoded = raw.encode("utf-8", "replace")

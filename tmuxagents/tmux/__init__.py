@@ -1,6 +1,6 @@
 """tmux: one server, by its socket. It decides nothing and prints nothing. Touches: tmux.
 
-    windows  open, find, mark, close          clients  who looks, showing a run, handing a terminal over
+    windows  open, find, mark, close          clients  clients, showing a run, handing a terminal over
     status   what the status line shows       options  a person's options, read and given back
     servers  which server is which, without asking it     sessions  those of layouts
 
@@ -83,7 +83,7 @@ class Tmux:
 
     @property
     def clients(self) -> Clients:
-        """Return what there is to do with who looks."""
+        """Return the access to clients."""
         return Clients(self._library)
 
     @property

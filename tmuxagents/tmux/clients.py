@@ -64,7 +64,7 @@ class Client:
         self.pane = pane
         self.control = control
         self.flags: frozenset[str] = frozenset()  # those that it can be attached with again
-        self.view = False  # its session is a view of ours
+        self.view = False  # its session is one of our views
         self.holds_session = False  # that session ends when this client leaves it: its person wants it so
         self.holds_server = False
         self.trail = ""  # as it was given when a run was shown in this session, to whomever
@@ -126,7 +126,7 @@ class Clients:
         self._server.cmd("switch-client", "-c", script.a_client(client), "-l")
 
     def detach(self, client: str) -> None:
-        """Take a client away from its terminal, which goes on with what it did before."""
+        """Detach a client from its terminal, where the former program continues."""
         self._server.detach_client(target_client=script.a_client(client))
 
     def arrives(self, client: str, session: str) -> bool:
@@ -303,7 +303,7 @@ def _making(view: str, window: str, session: str) -> list[Command]:
 def _letting_go(view: str) -> list[Command]:
     """Return what lets a view end at once when its last client is detached.
 
-    For the end of a list: it asks a shell first, and the server goes on with other things until that answers.
+    For the end of a list: it asks a shell first, and the server does other work until that answers.
     """
     target = f"={view}:"
     unwanted = script.both(_is_it(view), f"#{{?{_WANTED},0,1}}")

@@ -28,7 +28,7 @@ OWNER = "@tmuxagents_project"
 FOLDER = "@tmuxagents_folder"  # of the run's project: where our keys work from (integrate/tmux_texts)
 _LONGEST_FOLDER = 4096  # as tmux reads it; all commands together may have 16 KB
 HISTORY_LINES = "500"  # of a window: 100 children with 2000 wide lines each are 200 MB of server
-# A session of ours shows the status of its runs before what the person's status line shows on the right,
+# Our sessions show the status of their runs before what the person's status line shows on the right,
 # unless the person has put it there already. It is expanded when it is set: doubled signs come out single.
 _SHOWN = "##{?##{E:@tmuxagents_status},##{E:@tmuxagents_status} ,}#{status-right}"
 _SHOWN_LENGTH = "#{e|+:#{status-right-length},100}"

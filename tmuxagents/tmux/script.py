@@ -1,7 +1,7 @@
 """What tmux reads: commands inside commands, conditions, and the words that they may contain. Touches: tmux.
 
 A name, a target, a directory and a format are code to tmux: `#(…)` in them runs a shell. So whatever enters
-one passes a check of this module first. A word of ours that fails it is a bug of ours, hence the ValueError.
+one passes a check of this module first. If one of our own words fails it, that is a bug: hence ValueError.
 """
 
 from __future__ import annotations

@@ -150,7 +150,7 @@ def may_be_made(socket: str) -> bool:
 def make_folder(socket: str) -> None:
     """Make the folder of a socket as tmux makes it for `-L`, and refuse one that is not ours alone."""
     folder = os.path.dirname(socket)
-    with contextlib.suppress(OSError):  # why there is none is told by the look that follows
+    with contextlib.suppress(OSError):  # the next check reports why there is none
         os.mkdir(folder, 0o700)
     try:
         os.stat(f"{folder}/")
@@ -245,5 +245,5 @@ def _open_to_others(folder: str, why: str) -> Unusable:
 
 
 def _foreign(message: str) -> Unusable:
-    hint = "name a folder of yours that nobody else can write to: by -L, TMUX_TMPDIR, or without TMUX"
+    hint = "name a folder that only you can write to: by -L, TMUX_TMPDIR, or without TMUX"
     return Unusable(message, kind="tmux-unreachable", hint=hint)

@@ -42,7 +42,7 @@ class Status:
     def push(self, values: Mapping[str, str], then: Sequence[tuple[float, str]] = ()) -> None:
         """Show values, by the names in NAMES, to every client: two calls of tmux.
 
-        `then`: in so many seconds the text becomes this, if nothing was pushed meanwhile. The server does it
+        `then`: after these seconds the text becomes this, if nothing was pushed meanwhile. The server does it
         by itself: the watcher may be gone by then.
         """
         turn = os.urandom(6).hex()

@@ -1,1 +1,1 @@
-"""The tools that parents call: the catalogue, and what each of them does."""
+"""The tools that parents call: their catalogue and their code."""

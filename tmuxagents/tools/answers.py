@@ -1,6 +1,6 @@
-"""What the tools answer, in words and as JSON: results, refusals, progress. Their runs come as documents.
+"""Format the answers of the tools as text and JSON: results, refusals, progress. Runs come as documents.
 
-The words of delegate_to_subagents and of the sessions behind it are in views/board and runs/conversation.
+views/board and runs/conversation have the texts of delegate_to_subagents and of its sessions.
 
 Pure.
 """
@@ -29,7 +29,7 @@ NONE_AT_ALL = "No background runs."
 NO_PROFILES = (
     "No subagent profiles found. Add .md files to ~/.pi/agent/agent-profiles/ or .pi/agent-profiles/."
 )
-# What is told of a run where every word is paid for.
+# The keys of a run that a parent's model gets: each word costs context.
 _TOLD = (
     *("runId", "sessionId", "name", "preset", "profileName", "status", "state", "reason", "errorMessage"),
     *("activity", "model", "elapsedSeconds", "toolCount"),
@@ -45,7 +45,7 @@ def _content(text: str) -> list[dict[str, str]]:
 
 
 def result(text: str, details: Mapping[str, Any]) -> dict[str, Any]:
-    """Return the document of a tool that was carried out, whatever its children did."""
+    """Return the document of a tool that has run, whatever the endings of its children."""
     return {"content": _content(text), "details": details, "isError": False}
 
 
@@ -59,13 +59,13 @@ def refused(problem: TmuxAgentsError, *, log: str | None = None) -> dict[str, An
 
 
 def progress(text: str, details: Mapping[str, Any], *, view: str | None = None) -> dict[str, Any]:
-    """Return one line of a call that is still carried out. `view`: what a screen has room for."""
+    """Return one line of progress of a call. `view`: a text that fits on a screen."""
     shown = {} if view is None else {"view": view}
     return {"type": "progress", "content": _content(text), "details": details, **shown}
 
 
 def compact(details: Mapping[str, Any]) -> dict[str, Any]:
-    """Return details without what the text says anyway, or nobody's context has room for."""
+    """Return details without the parts that the text repeats or that cost too much context."""
     return {key: _compact(value) for key, value in details.items()}
 
 
@@ -87,14 +87,14 @@ def counts(runs: Iterable[Run]) -> dict[str, int]:
 
 
 def call_details(mode: str, runs: Sequence[Run], *, ended: bool) -> dict[str, Any]:
-    """Return `details` of subagent, while it works and at its end."""
+    """Return `details` of the tool subagent, during the call and at its end."""
     good = all(run["status"] == records.COMPLETED for run in runs)
     status = "running" if not ended else records.COMPLETED if good else records.FAILED
     return {"mode": mode, "status": status, "runs": list(runs), "counts": counts(runs)}
 
 
 def call_progress(mode: str, runs: Sequence[Run]) -> str:
-    """Return what the children of subagent do now."""
+    """Return the current activity of each child of a call of subagent."""
     if mode == SINGLE:
         return safe.text(_doing(runs[0]))
     return "\n".join(
@@ -111,19 +111,19 @@ def _doing(run: Run) -> str:
 
 
 def started(run: Run, status_line: str) -> str:
-    """Return that a run was begun, and how many there are."""
+    """Return the text for a run that has started, with the counts."""
     return f"Started {label(run)} in the background: run {run['runId']}. {status_line}"
 
 
 def listed(shown: Sequence[SnapshotRow], status_line: str, *, ended: bool, older: int) -> str:
-    """Return the rows of background runs below their counts. `ended`: those that ended were asked for."""
+    """Return the counts and rows of background runs. `ended`: the request includes ended runs."""
     rows = [row(one) for one in shown] or [NONE_AT_ALL if ended else NO_ACTIVE]
     more = [f"… {older} older: tmuxagents poll --all"] if older else []
     return "\n".join([status_line, *rows, *more])
 
 
 def row(shown: SnapshotRow) -> str:
-    """Return one run as a line: id, preset, how it stands, for how long, what it does."""
+    """Return one run as a line: id, preset, status, duration, activity."""
     run = shown.run
     ended = run["status"] in records.ENDED
     why = run["reason"] if ended and run["status"] != records.COMPLETED else None
@@ -138,7 +138,7 @@ def row(shown: SnapshotRow) -> str:
 
 
 def one(shown: SnapshotRow, answer: str | None) -> str:
-    """Return the line of one run and, once it has ended, its answer or why there is none."""
+    """Return the line of one run and, once it has ended, its answer or the reason for having none."""
     run = shown.run
     said = cut(answer, run["runId"]) if answer else None
     if run["status"] not in records.ENDED:
@@ -149,12 +149,12 @@ def one(shown: SnapshotRow, answer: str | None) -> str:
 
 
 def not_found(reference: str) -> str:
-    """Return what is said of a run that nobody knows."""
+    """Return the message for an unknown run."""
     return f'Run "{safe.cut(safe.line(reference), 40)}" not found.'
 
 
 def profile_line(kind: str, name: str, fields: Mapping[str, Any]) -> str:
-    """Return one line on a preset or profile, for who is to choose one."""
+    """Return one line about a preset or profile, for a parent that chooses one."""
     if kind != preset_fields.PRESET:
         return safe.line(describe.summary(name, fields))
     told = {key: fields.get(key) for key in ("model", "tools")}
@@ -164,12 +164,12 @@ def profile_line(kind: str, name: str, fields: Mapping[str, Any]) -> str:
 
 
 def delivered(run_id: str) -> str:
-    """Return that a child has taken a message."""
+    """Return the text for a message that the child has taken."""
     return f"Delivered to run {run_id}."
 
 
 def stopped(run: Run, *, before: str) -> str:
-    """Return that a run was stopped, or had ended before."""
+    """Return the text for a run that was stopped, or that had ended before."""
     if before in records.ENDED:
         return f"Run {run['runId']} had ended already: {run['status']}."
     return f"Stopped run {run['runId']}."
@@ -184,9 +184,9 @@ def blocks(runs: Iterable[tuple[Mapping[str, Any], str | None]]) -> str:
 
 
 def block(number: int, run: Mapping[str, Any], answer: str | None) -> str:
-    """Return one block: how the task ended, and its answer if it was finished.
+    """Return one block: the task's ending, and its answer if it is finished.
 
-    A live child that a person has taken over goes on, and may have finished an answer all the same.
+    An attended run may have finished an answer although it has not ended.
     """
     head = f"[{number}] {label(run)}: {run['status']}"
     if run["status"] != records.COMPLETED and not run.get("settled"):
@@ -198,7 +198,7 @@ def block(number: int, run: Mapping[str, Any], answer: str | None) -> str:
 
 
 def label(run: Mapping[str, Any]) -> str:
-    """Return what a task is called: by its preset, else by its name, else by its agent."""
+    """Return the label of a task: its preset, else its name, else its agent."""
     for name in (run["preset"], run["name"], run["agent"]):
         if isinstance(name, str) and name:
             return safe.line(name) or "task"
@@ -206,7 +206,7 @@ def label(run: Mapping[str, Any]) -> str:
 
 
 def cut(answer: str, run_id: str) -> str:
-    """Return an answer, or its beginning and where the rest is."""
+    """Return an answer; of a long one the beginning, and the command that prints the rest."""
     size = safe.size_of(answer)
     if size <= MOST_BYTES:
         return answer

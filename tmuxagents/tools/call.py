@@ -1,6 +1,6 @@
-"""The tools of the catalogue, carried out: arguments in, words and details out. What is refused is raised.
+"""Carry out a tool of the catalogue: arguments in, text and details out. A refusal is raised.
 
-Each tool is imported when it is called.
+Each tool's module is imported when the tool is called.
 
 Joins.
 """
@@ -26,7 +26,7 @@ if TYPE_CHECKING:
 
 
 def refusal(caller: Caller, environment: Mapping[str, str]) -> BadRequest | None:
-    """Return why nothing of it is for this caller, if that is so: most children have no tools of ours."""
+    """Return the refusal for a caller that may not use the tools, as most children may not; else None."""
     try:
         nesting.check(environment, caller.runs)
     except BadRequest as nested:
@@ -35,7 +35,7 @@ def refusal(caller: Caller, environment: Mapping[str, str]) -> BadRequest | None
 
 
 def check_name(name: str, caller: Caller, environment: Mapping[str, str]) -> None:
-    """Refuse a tool that there is not; and every one to a child that may not launch children."""
+    """Refuse an unknown tool, and every tool to a child that may not launch children."""
     nesting.check(environment, caller.runs)
     if name in catalogue.BY_NAME:
         return
@@ -79,7 +79,7 @@ def _carrying_out(name: str) -> Callable[[Any, Door, Faults], Answer]:
 
 
 def document(caller: Caller, environment: Mapping[str, str]) -> dict[str, Any]:
-    """Return the catalogue: whether its tools can be used now, and why not; to a child, none of them."""
+    """Return the catalogue, whether its tools can be used now, and why not. A child gets no tools."""
     refused = refusal(caller, environment)
     if refused is not None:
         return catalogue.document(available=False, why=refused.message, offered=False)

@@ -1,7 +1,7 @@
-"""The tools that are offered to parents, declared once: name, what a model reads, JSON Schema. Pure.
+"""Declare the tools for parents, once: name, description for a model, JSON Schema. Pure.
 
-`tools`, `call`, the MCP server and what registers them inside an agent are views of this declaration. Every
-request of a parent carries all of it: each word here is paid for again and again.
+`tools`, `call`, the MCP server and the pi extension are views of this declaration. Every request of a parent
+carries all of it, so each word here costs again and again.
 """
 
 from __future__ import annotations
@@ -13,12 +13,12 @@ if TYPE_CHECKING:
 
     Schema = dict[str, Any]
 
-MOST_TASKS = 16  # of one call
+MOST_TASKS = 16  # per call
 STEER, FOLLOW_UP = "steer", "followUp"
 
 
 class Tool:
-    """One tool: what it is called, what is said of it, what it takes."""
+    """One tool: its names, its description, its parameters."""
 
     __slots__ = ("description", "label", "name", "parameters")
 
@@ -34,7 +34,7 @@ class Tool:
 
     @property
     def summary(self) -> str:
-        """Return the first sentence of what is said of it."""
+        """Return the first sentence of the description."""
         return self.description.partition(". ")[0].removesuffix(".")
 
 
@@ -165,6 +165,6 @@ BY_NAME: Mapping[str, Tool] = {tool.name: tool for tool in TOOLS}
 
 
 def document(*, available: bool, why: str | None, offered: bool = True) -> dict[str, Any]:
-    """Return the catalogue as JSON. `offered` False: whoever asks is to have none of it."""
+    """Return the catalogue as JSON. `offered` False: the caller may use no tools."""
     tools = [tool.document() for tool in TOOLS] if offered else []
     return {"v": 1, "available": available, "why": None if available else why, "tools": tools}

@@ -1,6 +1,6 @@
-"""Whether the arguments of a tool are what its JSON Schema says, and all that is wrong with a call at once.
+"""Check the arguments of a tool against its JSON Schema, and report all faults of a call at once.
 
-Only what the catalogue's schemas use is understood. Texts stay as they are; nothing is coerced.
+It supports only the keywords that the catalogue's schemas use. It coerces no value.
 
 Pure.
 """
@@ -41,37 +41,37 @@ _TYPES: dict[str, tuple[str, tuple[type, ...]]] = {
     "integer": ("a whole number", (int,)),
 }
 _SHOWN = 40
-_LARGEST = 10**15  # of a figure: what is larger counts nothing that there is
+_LARGEST = 10**15  # numbers above this are certainly mistakes
 _CANDIDATES = 3
-_LONG = ("task", "prompt", "text")  # what a child reads; all else is a name, an id, a path
+_LONG = ("task", "prompt", "text")  # texts for the child; all other strings are names, ids, paths
 _LONGEST = 4096
 
 
 def read(text: str, tool: str) -> Any:
-    """Return the arguments that a JSON text says."""
+    """Return the arguments from a JSON text."""
     try:
         return json.loads(text, parse_constant=_no_figure)
     except RecursionError as error:
         raise BadRequest(f"The arguments of {tool} are nested too deeply.", kind="bad-argument") from error
     except ValueError as error:
-        message = f"The arguments of {tool} are no JSON: {safe.line(str(error))}."
+        message = f"The arguments of {tool} are not JSON: {safe.line(str(error))}."
         hint = "one JSON object, in single quotes of a shell, or - to read it from stdin"
         raise BadRequest(message, kind="bad-argument", hint=hint) from error
 
 
 def _no_figure(word: str) -> None:
-    raise ValueError(f"{word} is no number")
+    raise ValueError(f"{word} is not a number")
 
 
 def faults(tool: Tool, arguments: Any) -> Faults:
-    """Return all that the schema of a tool says against arguments."""
+    """Return the faults of arguments by the schema of a tool."""
     found = Faults()
     found.add_all(_faults(tool.parameters, arguments, "", tool.name))
     return found
 
 
 def _faults(schema: Schema, value: Any, place: str, whole: str) -> Iterator[Fault]:
-    """Yield the faults of one value; `whole` is what it is called if it has no place."""
+    """Yield the faults of one value; `whole` names it if it is the whole of the arguments."""
     if "anyOf" in schema:
         yield from _file_faults(value, place)
         return
@@ -99,7 +99,7 @@ def _object_faults(schema: Schema, value: Mapping[str, Any], place: str, whole: 
         inner = f"{place}.{key}" if place else key
         if value.get(key) is not None:
             yield from _faults(of, value[key], inner, whole)
-        elif key in required:  # what may be left out may be null, too
+        elif key in required:  # an optional key may also be null
             yield _fault(f"{inner} is missing", inner)
 
 
@@ -133,18 +133,18 @@ def _bounds(schema: Schema, value: Any, place: str) -> Iterator[Fault]:
     elif "minimum" in schema and not value >= schema["minimum"]:
         yield _fault(f"{place} must be at least {schema['minimum']}", place)
     elif "minimum" in schema and value > _LARGEST:
-        yield _fault(f"{place} is larger than anything that it could count", place)
+        yield _fault(f"{place} is too large", place)
     elif schema.get("minLength") and not value.strip():
         yield _fault(f"{place} is empty", place)
 
 
 def _is_unicode(text: str) -> bool:
-    """Say whether it is no half of a character, as JSON can hold one."""
+    """Say whether a text has no lone surrogate, which JSON can express."""
     return text.isascii() or not any("\ud800" <= sign <= "\udfff" for sign in text)
 
 
 def _file_faults(value: Any, place: str) -> Iterator[Fault]:
-    """Yield what is wrong with one entry of `files`: the one place where a value may be of two types."""
+    """Yield the faults of one entry of `files`, the only value that may have two types."""
     try:
         spec = prompt.read(value, field=place)
     except BadRequest as refusal:

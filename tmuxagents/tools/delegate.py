@@ -1,7 +1,7 @@
 """delegate_to_subagents: many tasks at once, each in a new session or one that it continues. Joins.
 
-What is wrong with the call starts nothing. What is wrong with one task alone ends that task, as a run like
-any other, and the rest go on.
+A fault of the call refuses it, and nothing starts. A fault of one task ends the run of that task, and the
+others continue.
 """
 
 from __future__ import annotations
@@ -48,14 +48,14 @@ if TYPE_CHECKING:
     from tmuxagents.tools.door import Door
 
 DONE = "done"
-_SHOWN_MEANWHILE = 100  # lines of a child in each line of progress; all that is kept comes at the end
+_SHOWN_MEANWHILE = 100  # lines of a child in each progress document; the answer has all that are kept
 
 
 def delegate_to_subagents(arguments: Mapping[str, Any], door: Door, faults: Faults) -> Answer:
-    """Carry out all tasks and tell how each has ended."""
+    """Carry out all tasks and report the ending of each."""
     if faults.is_about(None) or faults.is_about("tasks"):
         faults.refuse()
-    with contextlib.ExitStack() as held:  # the sessions that are continued, until they have their next run
+    with contextlib.ExitStack() as held:  # holds each continued session until it has its next run
         launcher, assignments = _accepted(arguments, door, faults, held)
         prepared, failed = _prepared(launcher, assignments)
         most = int(launcher.settings.numbers["maxConcurrency"])
@@ -66,7 +66,7 @@ def delegate_to_subagents(arguments: Mapping[str, Any], door: Door, faults: Faul
 def _accepted(
     arguments: Mapping[str, Any], door: Door, faults: Faults, held: contextlib.ExitStack
 ) -> tuple[Launcher, list[Assignment]]:
-    """Return the tasks, each with what is known of its profile and session; or refuse the whole call."""
+    """Return the tasks, each with its profile and session; or refuse the whole call."""
     try:
         launcher = door.launcher()
         launcher.check_surroundings()
@@ -91,7 +91,7 @@ def _accepted(
 def _prepared(
     launcher: Launcher, assignments: Sequence[Assignment]
 ) -> tuple[list[Prepared], dict[int, Cause]]:
-    """Return all runs as they are going to be, and why some of them end before they begin."""
+    """Return all planned runs, and the cause of each one that fails before it starts."""
     batch = Batch(launcher)
     prepared: list[Prepared] = []
     failed: dict[int, Cause] = {}
@@ -116,7 +116,7 @@ def _prepared(
 
 
 def _prepare(launcher: Launcher, assignment: Assignment, request: LaunchRequest, call: InCall) -> Prepared:
-    """Return one run as it is going to be. Its name is only wished for."""
+    """Return one planned run. If its name is taken, the run has no name."""
     if assignment.refusal is not None:
         raise assignment.refusal
     try:
@@ -148,7 +148,7 @@ class _View(Child):
         self.lines.take(event)
 
     def window(self, most: int) -> dict[str, Any]:
-        """Return its entry of `details.windows`, with at most so many of all its lines."""
+        """Return its entry in `details.windows`, with at most `most` of its lines."""
         given = self.assignment
         shape = board.window_document(self.document(), given.name, self.lines, given.fields)
         own = {"profileName": given.profile, "profileInfo": self.summary}
@@ -156,14 +156,14 @@ class _View(Child):
 
     @property
     def summary(self) -> str | None:
-        """Return its profile in one line, if there is such a profile."""
+        """Return its profile in one line, if that profile exists."""
         given = self.assignment
         if given.profile is None or given.fields is None:
             return None
         return describe.summary(given.profile, given.fields)
 
     def outcome(self) -> str:
-        """Return how it has ended, as a line."""
+        """Return its ending as a line."""
         run = self.document()
         return board.outcome_line(
             self.assignment.name,
@@ -206,12 +206,12 @@ def _carried_out(
     return Answer(text, details(DONE, KEPT), warnings)
 
 
-_FIELDS = {"task": "prompt", "preset": "profile"}  # what a field of a launch is called here
+_FIELDS = {"task": "prompt", "preset": "profile"}  # field of a launch -> its name in this tool
 _LONGEST_NAME = 32
 
 
 class Assignment:
-    """One task. `fields`: those of its profile; `refusal`: why it ends before it begins."""
+    """One task. `fields`: those of its profile; `refusal`: why it fails before it starts."""
 
     def __init__(self, number: int, task: Mapping[str, Any], profile: str | None) -> None:
         self.number = number
@@ -224,7 +224,7 @@ class Assignment:
         self._place = f"tasks[{number}]"
 
     def check(self, launcher: Launcher, door: Door, faults: Faults) -> None:
-        """Make the request, and see what is wrong with it whatever its profile may be."""
+        """Make the request, and collect the faults that do not depend on its profile."""
         task, cwd = self._task, self._task.get("cwd") or door.folder
         self.request = LaunchRequest(
             task=task["prompt"],
@@ -247,14 +247,14 @@ class Assignment:
         self.request = replace(self.request, name=self._wished_name())
 
     def _wished_name(self) -> str | None:
-        """Return what the run may be called: the name of the task, in the letters that names have."""
+        """Return the name for the run: the task's name, in the letters that names may have."""
         name = place.safe_name(self.name, "", longest=_LONGEST_NAME)
         return name if plan.is_name(name) else None
 
     # --- the session that it continues --------------------------------------------------------------------
 
     def take_session(self, caller: Caller, held: ExitStack, faults: Faults, taken: set[str]) -> None:
-        """Hold the session that this task continues, and have its transcript."""
+        """Hold the session that this task continues, and read its transcript."""
         reference = self._task.get("resume")
         if not reference:
             return
@@ -286,7 +286,7 @@ class Assignment:
     # --- its profile --------------------------------------------------------------------------------------
 
     def take_profile(self, launcher: Launcher, faults: Faults) -> None:
-        """Find its profile. One that contradicts itself is the call's fault, any other trouble its own."""
+        """Find its profile. One that contradicts itself refuses the call; other faults end the task."""
         if self.profile is None:
             return
         catalogue = launcher.preparing.chooser().survey.catalogue

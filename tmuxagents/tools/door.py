@@ -1,4 +1,4 @@
-"""Who calls a tool, from where, how it hears of the call meanwhile; and what a tool has come to. Joins."""
+"""The caller of a tool with its folder and its receiver of progress, and the tool's answer. Joins."""
 
 from __future__ import annotations
 
@@ -15,14 +15,14 @@ if TYPE_CHECKING:
     from typing import Any, Protocol, Self
 
     class Interrupts(Protocol):
-        """What tells that a call is to be cancelled, while it is entered."""
+        """Reports requests to cancel a call, while it is entered."""
 
         @property
         def handle(self) -> int:
-            """The descriptor that can be read then."""
+            """The descriptor that becomes readable when the call is to be cancelled."""
 
         def came(self) -> bool:
-            """Say whether it is."""
+            """Say whether the call is to be cancelled."""
 
         def __enter__(self) -> Self: ...
 
@@ -30,7 +30,7 @@ if TYPE_CHECKING:
 
 
 class Answer:
-    """What a tool has come to."""
+    """The answer of a tool."""
 
     __slots__ = ("details", "text", "warnings")
 
@@ -40,17 +40,17 @@ class Answer:
         self.warnings = warnings or []
 
     def document(self) -> dict[str, Any]:
-        """Return the JSON of it."""
+        """Return the answer as JSON."""
         return answers.result(self.text, self.details)
 
 
 class Door:
-    """Who calls, standing in `folder` unless that was removed.
+    """The caller of a tool, in `folder` (None if that was removed).
 
-    `hear` gets each line of progress; without it nobody is told before the end.
+    `hear` gets each progress document; without it there is no progress.
     """
 
-    def __init__(  # noqa: PLR0913  (one field a fact of who calls)
+    def __init__(  # noqa: PLR0913  (one field per fact about the caller)
         self,
         caller: lookup.Caller,
         environment: Mapping[str, str],
@@ -68,12 +68,12 @@ class Door:
         self._socket = socket
 
     def launcher(self) -> Launcher:
-        """Return the caller as one who launches."""
+        """Return a launcher for this caller."""
         umask = os.umask(0o077)  # what we make is private from here on
         return Launcher(self.caller, self.environment, umask=umask, socket=self._socket)
 
     def find(self, reference: str) -> str:
-        """Return the directory of the run that is meant, or refuse in the words of the tools."""
+        """Return the directory of a run, or refuse in the words of the tools."""
         try:
             return lookup.find_run(reference, self.caller)
         except NoSuchRun as unknown:
@@ -87,5 +87,5 @@ class Door:
 
 def no_cwd() -> BadRequest:
     """Return the refusal of a call without `cwd` whose caller's own folder was removed."""
-    message = "The folder that the caller stands in was removed."
+    message = "The caller's working directory was removed."
     return BadRequest(message, kind="bad-cwd", hint="give cwd", field="cwd")

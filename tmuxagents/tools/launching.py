@@ -1,7 +1,6 @@
-"""subagent and background_agent, and the tools for runs in the background: status, stop, send. Joins.
+"""subagent and background_agent, and the tools for background runs: status, stop, send. Joins.
 
-Children work by a preset and are waited for or not. Background runs are those of the calling parent; without
-one, those of the project.
+Background runs are those of the calling parent; without a parent, those of the project.
 """
 
 from __future__ import annotations
@@ -50,7 +49,7 @@ def background_agent(arguments: Mapping[str, Any], door: Door, faults: Faults) -
 
 
 def subagent(arguments: Mapping[str, Any], door: Door, faults: Faults) -> Answer:
-    """Start one child or several, and wait for them."""
+    """Start one or several children, and wait for them."""
     mode, items = _items(arguments, faults)
     launcher = door.launcher()
     prepared = _prepared(Batch(launcher), items, door, mode=mode, faults=faults)
@@ -72,7 +71,7 @@ def subagent(arguments: Mapping[str, Any], door: Door, faults: Faults) -> Answer
 
 
 def _items(arguments: Mapping[str, Any], faults: Faults) -> tuple[str, Mapping[str, Mapping[str, Any]]]:
-    """Return whether it is one task or several, and what was asked for by its place in the arguments."""
+    """Return the mode (one task or several), and each task by its place in the arguments."""
     if faults.is_about(None):
         faults.refuse()
     tasks = arguments.get("tasks")
@@ -93,7 +92,7 @@ def _items(arguments: Mapping[str, Any], faults: Faults) -> tuple[str, Mapping[s
 def _prepared(
     batch: Batch, items: Mapping[str, Mapping[str, Any]], door: Door, *, mode: str, faults: Faults
 ) -> list[Prepared]:
-    """Return all runs as they are going to be, or refuse the call with all that is wrong."""
+    """Return all planned runs, or refuse the call with all its faults."""
     prepared = []
     try:
         batch.launcher.check_surroundings()
@@ -112,7 +111,7 @@ def _prepared(
 
 
 def _request(item: Mapping[str, Any], door: Door, mode: str) -> LaunchRequest:
-    """Return what is wanted as a request. An empty text names nothing."""
+    """Return one task as a launch request. An empty text counts as missing."""
     cwd = item.get("cwd") or door.folder
     if cwd is None:
         raise no_cwd()
@@ -143,7 +142,7 @@ MOST_LISTED = 50
 
 
 def counts(caller: Caller) -> tuple[dict[str, int], str]:
-    """Return how many background runs the caller has, as figures and as a line."""
+    """Return the counts of the caller's background runs, as numbers and as a line."""
     query = poll.background(caller)
     found, _ = lookup.with_registry(
         caller, lambda registry: SnapshotBuilder(registry, query, caller).snapshot
@@ -152,7 +151,7 @@ def counts(caller: Caller) -> tuple[dict[str, int], str]:
 
 
 def background_agent_status(arguments: Mapping[str, Any], door: Door, faults: Faults) -> Answer:
-    """List the active runs, or tell of one."""
+    """List the background runs, or report one run."""
     faults.refuse()
     caller = door.caller
     reference = arguments.get("runId")
@@ -182,7 +181,7 @@ def background_agent_status(arguments: Mapping[str, Any], door: Door, faults: Fa
 
 
 def stop_agent(arguments: Mapping[str, Any], door: Door, faults: Faults) -> Answer:
-    """Stop a run; that it had ended already is no error."""
+    """Stop a run; a run that has already ended is no error."""
     faults.refuse()
     run_dir = door.find(arguments["runId"])
     before = inspect(run_dir).standing.status
@@ -194,7 +193,7 @@ def stop_agent(arguments: Mapping[str, Any], door: Door, faults: Faults) -> Answ
 
 
 def send_to_agent(arguments: Mapping[str, Any], door: Door, faults: Faults) -> Answer:
-    """Say something to a live child, and say whether it has taken it."""
+    """Send a message to a live child, and wait until the child has taken it."""
     faults.refuse()
     message = Sending(door.find(arguments["runId"]))
     run_id = message.send(arguments["text"], arguments.get("mode") or inbox.STEER).run_id

@@ -1,4 +1,4 @@
-"""The children of a call while it works: what each does, told when it has changed and not too often.
+"""Report the progress of a call's children: after each change, and not too often.
 
 Joins.
 """
@@ -42,10 +42,10 @@ class Child:
         )
 
     def look(self) -> bool:
-        """Look if there is anything new; say whether there was."""
+        """Read the run again if it has news; say whether it has changed."""
         try:
             return self._look()
-        except NoSuchRun:  # removed while it worked: its wrapper will make it again
+        except NoSuchRun:  # the directory was removed; the wrapper will make it again
             self._follower = None
             return False
 
@@ -60,11 +60,11 @@ class Child:
         return _stamp(before) != _stamp(self.run)
 
     def _has_gone(self) -> bool:
-        """Say whether its call knows of an end that we do not: that a wrapper has gone changes no file."""
+        """Say whether the call has seen an end that we have not: a dead wrapper changes no file."""
         return self._task.ended and not self.run.ended
 
     def settle(self) -> bool:
-        """Look for the last time, whatever is new."""
+        """Read the run for the last time, with or without news; say whether it has changed."""
         before = self.run
         self.look()
         if self._follower is not None:
@@ -72,7 +72,7 @@ class Child:
         return _stamp(before) != _stamp(self.run)
 
     def document(self) -> dict[str, Any]:
-        """Return the run shape."""
+        """Return the run as a document."""
         return self.run.document(time.time())
 
 
@@ -81,7 +81,7 @@ def _stamp(run: RunView) -> tuple[Any, ...]:
 
 
 class Progress:
-    """Tells of children. `describe` puts their present state into words and JSON."""
+    """Reports children to `hear`. `describe` formats their current state."""
 
     def __init__(
         self,
@@ -95,7 +95,7 @@ class Progress:
         self._pace = Pace()
 
     def tell(self) -> float:
-        """Tell what is new if it is time to; return the (monotonic) moment of the next look."""
+        """Report news if it is time to; return the (monotonic) time of the next round."""
         if self._hear is None:
             return math.inf
         now = time.monotonic()
@@ -106,31 +106,31 @@ class Progress:
         return now + self._pace.ROUND_S
 
     def finish(self) -> None:
-        """Look for the last time; tell at once what nobody has been told yet."""
+        """Read all children for the last time, and report unreported changes at once."""
         news = sum(child.settle() for child in self._children) > 0
         if self._hear is not None and (news or self._pace.waits):
             self._hear(self._describe())
 
     def _look(self) -> bool:
-        return sum(child.look() for child in self._children) > 0  # not any(): each is looked at
+        return sum(child.look() for child in self._children) > 0  # not any(), which would skip some
 
 
-DEBOUNCE_S = 0.05  # what comes together is told together
-LEAST_S = 0.1  # between two tellings
+DEBOUNCE_S = 0.05  # changes within this time are reported together
+LEAST_S = 0.1  # between two reports
 
 
 class Pace:
-    """The changes that somebody is to be told of, as moments of a steady clock."""
+    """Decides when to report changes, by times of a steady clock."""
 
     ROUND_S = DEBOUNCE_S
 
     def __init__(self) -> None:
         self._told: float | None = None
-        self._since: float | None = None  # the first change that was not told
+        self._since: float | None = None  # the first unreported change
 
     @property
     def waits(self) -> bool:
-        """Say whether there is anything that was not told."""
+        """Say whether there is an unreported change."""
         return self._since is not None
 
     def note(self, now: float) -> None:
@@ -146,7 +146,7 @@ class Pace:
         return max(self._since + DEBOUNCE_S, self._told + LEAST_S)
 
     def is_due(self, now: float) -> bool:
-        """Say whether to tell now; who is told so tells."""
+        """Say whether to report now. If so, the changes count as reported."""
         if now < self._next():
             return False
         self._told, self._since = now, None

@@ -1,7 +1,7 @@
-"""get_subagent_output, get_subagent_session, list_subagent_profiles: which sessions a parent knows. Joins.
+"""get_subagent_output, get_subagent_session, list_subagent_profiles. Joins.
 
-The latest sessions that delegate_to_subagents has made for one parent are remembered. The command line
-forgets none of them as long as their files are there.
+These tools know the latest sessions that delegate_to_subagents has made for one parent. The command line
+knows every session whose files exist.
 """
 
 from __future__ import annotations
@@ -34,7 +34,7 @@ if TYPE_CHECKING:
 
 
 def get_subagent_output(arguments: Mapping[str, Any], door: Door, faults: Faults) -> Answer:
-    """Return the last answer of a session's latest run, also while it works."""
+    """Return the last answer of a session's latest run, even an active one."""
     faults.refuse()
     run_dirs = _session(arguments, door)
     run = inspect(run_dirs[-1])
@@ -71,9 +71,9 @@ def _most_lines(door: Door) -> int:
 
 
 def list_subagent_profiles(_: Mapping[str, Any], door: Door, faults: Faults) -> Answer:
-    """Return a line on each preset and profile that counts here."""
+    """Return a line about each preset and profile that counts here."""
     faults.refuse()
-    from tmuxagents.presets import survey  # noqa: PLC0415  (YAML is for who asks for presets)
+    from tmuxagents.presets import survey  # noqa: PLC0415  (only this tool needs YAML)
 
     settings = load.load(door.environment, door.caller.project)
     found = survey.survey(door.caller.folder, door.environment, settings)
@@ -89,7 +89,7 @@ def list_subagent_profiles(_: Mapping[str, Any], door: Door, faults: Faults) -> 
 
 
 def find(reference: str, caller: Caller, refusal: Callable[[str], str], *, field: str) -> list[str]:
-    """Return the run directories of a session, oldest first; or refuse one that nobody knows any more."""
+    """Return the run directories of a session, oldest first; or refuse a session that is not kept."""
     try:
         run_dirs = sessions.find(reference, caller)
     except NoSuchRun as unknown:
@@ -103,12 +103,12 @@ def find(reference: str, caller: Caller, refusal: Callable[[str], str], *, field
 
 
 def _unknown(reference: str, refusal: Callable[[str], str], field: str) -> NoSuchRun:
-    hint = "tmuxagents poll --all lists all runs, tmuxagents output RUN prints what is left of one"
+    hint = "tmuxagents poll --all lists all runs, tmuxagents output RUN prints the last answer of one"
     return NoSuchRun(refusal(reference), kind="unknown-run", hint=hint, field=field)
 
 
 def task_name(run: Mapping[str, Any], plan: Plan) -> str:
-    """Return what the task of a run is called."""
+    """Return the name of a run's task."""
     return plan.task_name or answers.label(run)
 
 
@@ -116,9 +116,9 @@ def task_name(run: Mapping[str, Any], plan: Plan) -> str:
 
 
 def _is_kept(plan: Plan, caller: Caller) -> bool:
-    """Say whether a session is still known to the tools, by the plan of its first run."""
+    """Say whether the tools still know a session, by the plan of its first run."""
     if plan.task_name is None:
-        return True  # delegate_to_subagents has not made it
+        return True  # another tool or verb made it
     own, owner = plan.session_id, plan.owner
     scope = Scope("owner", owner) if owner else Scope("project", str(plan.project))
 
@@ -131,7 +131,7 @@ def _is_kept(plan: Plan, caller: Caller) -> bool:
 
 
 def _of_delegates(rows: Iterable[Row], own: str, caller: Caller) -> list[Session]:
-    """Return one session, those begun after it, and those that work: the others do not count for it."""
+    """Return the session `own`, later ones and active ones: these decide whether it is kept."""
     begun: dict[str, float] = {}
     live: set[str] = set()
     for row in rows:
@@ -153,7 +153,7 @@ def _is_delegated(session_id: str, caller: Caller) -> bool:
 
 MOST_SESSIONS, MOST_RUNS = 32, 10
 
-# --- what stands beside a text ----------------------------------------------------------------------------
+# --- the details beside a text ----------------------------------------------------------------------------
 
 
 def output_details(run: Mapping[str, Any], task_name: str, run_count: int, most_lines: int) -> dict[str, Any]:
@@ -185,7 +185,7 @@ def session_details(
 
 
 class Session:
-    """One session of one parent: when its first run began, and whether one of its runs works."""
+    """One session of one parent: the start of its first run, and whether one of its runs is active."""
 
     __slots__ = ("is_live", "session_id", "since")
 
@@ -196,7 +196,7 @@ class Session:
 
 
 def remembered(sessions: Sequence[Session], most: int = MOST_SESSIONS) -> list[Session]:
-    """Return the sessions that a parent may still ask its tools for; the oldest go first, none that works."""
+    """Return the sessions that the tools keep: drop the oldest surplus ones, but no active session."""
     surplus = len(sessions) - most
     gone: set[str] = set()
     for session in sorted(sessions, key=lambda one: one.since):

@@ -79,7 +79,7 @@ def node(case: Case) -> list[Check]:
 
 
 def extension(case: Case) -> Iterator[Check]:
-    """Check which extension of ours pi loads, if it was integrated."""
+    """Check which of our extensions pi loads, if it was integrated."""
     loaded = pi.extension_of(disk.read(pi.path_of(case.environment)))
     if loaded is not None:
         yield checks.extension(loaded, str(shipped.pi_extension()), there=os.path.exists(loaded))

@@ -87,7 +87,7 @@ def disk(case: Case) -> Check:
 
 
 def proc(_case: Case) -> Check:
-    """Check whether living processes can be told from dead ones, and a task be hidden from ps."""
+    """Check whether /proc distinguishes living from dead processes, and tasks can be hidden from ps."""
     me = process.myself()
     process.boot_id()
     handle = process.open_handle(me.pid, me.start_time)

@@ -1,7 +1,7 @@
 """Prune: named runs at once, or whatever is older than it is kept, with all that such runs left behind.
 
 Nothing that lives or is not concluded is touched. A run is taken out of sight whole, under its lock: who
-reads it meanwhile is told that there is no such run, and never anything else.
+reads it meanwhile finds no such run, and never anything else.
 
 Joins.
 """
@@ -36,7 +36,7 @@ if TYPE_CHECKING:
     from tmuxagents.upkeep.remains import Stock
 
 _BUSY_S = 0.2
-_HELD_S = 1.0  # somebody may just look whether there is anything to conclude
+_HELD_S = 1.0  # another process may hold it, to see whether there is anything to conclude
 
 
 class Pruned:
@@ -81,7 +81,7 @@ def prune_named(references: Iterable[str], caller: Caller, *, dry_run: bool = Fa
                 if not _is_over(run_dir):
                     _conclude(run_dir)
                 locks.callback(os.close, _hold(run_dir))
-            # Somebody may have gone on with one of them since.
+            # One of them may have been continued since.
             _refuse_needed(run_dirs, remains.look(caller), caller)
         for run_dir in run_dirs:
             _remove(run_dir, stock, pruned)
@@ -200,7 +200,7 @@ def _hold(run_dir: str) -> int:
 
 
 def _is_busy(run_dir: str) -> NotPossible:
-    """Return the error for a run that is over, and that somebody holds."""
+    """Return the error for an ended run that another process holds."""
     run_id = os.path.basename(run_dir)
     message = f"Another process holds run {run_id}, as one does that resumes, prunes or concludes it."
     return NotPossible(message, kind="run-busy", hint="try again in a moment")
@@ -212,7 +212,7 @@ def _has_begun(run_dir: str) -> NotPossible:
 
 
 def _is_gone(run_dir: str) -> NoSuchRun:
-    """Return the error for a run that somebody else has just removed."""
+    """Return the error for a run that another process has just removed."""
     return NoSuchRun(f'There is no run "{os.path.basename(run_dir)}".', kind="unknown-run")
 
 
@@ -224,7 +224,7 @@ def _held(run_dir: str, pruned: Pruned) -> Iterator[bool]:
         return
     try:
         held = writing.lock(run_dir, _BUSY_S)
-    except OSError:  # somebody else has just removed it
+    except OSError:  # another process has just removed it
         held = None
     try:
         yield held is not None and _is_over(run_dir)

@@ -17,7 +17,7 @@ _UNIT = 1000
 
 
 class Past:
-    """A run, as far as pruning asks. `concluded`: its ending is written down; `polled`: somebody saw it."""
+    """A run's facts for pruning. `concluded`: its ending is written; `polled`: a caller has seen it."""
 
     __slots__ = ("concluded", "created_at", "ended_at", "polled", "run_id", "session_id", "status")
 

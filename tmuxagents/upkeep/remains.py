@@ -92,7 +92,7 @@ def forget(caller: Caller, run_ids: Collection[str], pruned: Pruned) -> None:
         with database.open_file(path, PATIENCE_S) as book:
             book.forget(run_ids)
     except (database.Damaged, database.Unfit):
-        return  # whoever uses it next sees which directories are gone
+        return  # the next reader sees which directories are gone
 
 
 # --- windows ----------------------------------------------------------------------------------------------

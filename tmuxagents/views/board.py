@@ -62,7 +62,7 @@ def _counts(statuses: Iterable[str]) -> str:
 
 
 def progress_text(statuses: Iterable[str]) -> str:
-    """Return how a call stands, while it works."""
+    """Return the progress of a call."""
     return _counts(statuses) or "processing..."
 
 
@@ -80,7 +80,7 @@ def view(windows: Sequence[Mapping[str, Any]], *, expanded: bool, now_ms: float)
 
 
 def view_text(windows: Sequence[Mapping[str, Any]], *, now_ms: float) -> str:
-    """Return the view as a text, for a screen of somebody else's."""
+    """Return the view as text, for the screen of a parent."""
     return "\n".join(text for _, text in view(windows, expanded=False, now_ms=now_ms))
 
 
@@ -189,7 +189,7 @@ def _ms(seconds: Any) -> int | None:
 def outcome_line(
     name: str, status: str, session_id: str, *, message: str | None = None, profile: str | None = None
 ) -> str:
-    """Return how one task stands. `profile` is its profile's summary, or its bare name if there is none."""
+    """Return the outcome of one task. `profile` is its profile's summary, or the bare name without one."""
     word = status_word(status)
     why = f" — {safe.line(message)}" if word == ERROR and message else ""
     setup = f" ({safe.line(profile)})" if profile else ""

@@ -148,7 +148,7 @@ def _list(value: Any) -> Sequence[Any]:
 
 # The names that pi's themes have.
 MUTED, ADDED, REMOVED = "muted", "toolDiffAdded", "toolDiffRemoved"
-# An edit says it at its end; elsewhere it stands as a word of its own: in an address it means something else.
+# An edit has it at its end; elsewhere it is a separate word: in an address it means something else.
 _EDITED = re.compile(
     r"(?: *(?:→ )?edit → .* (?=\+\d+/-\d+$)|(?!.*://)(?:.*? )??(?=\+\d+/-\d+(?: |$)))"
     r"(?P<added>\+\d+)/(?P<removed>-\d+)"

@@ -95,7 +95,7 @@ def _cut(words: str, beside: int, place: Place) -> str:
     return safe.cut(words, max(_LEAST, place.width - beside))
 
 
-# --- one function a kind of tool: what stands behind the arrow --------------------------------------------
+# --- one function per kind of tool: the text after the arrow ----------------------------------------------
 
 
 def _edit(args: Args, place: Place) -> str:

@@ -29,7 +29,7 @@ class Screen:
     """A terminal on both of our streams, from `with` on."""
 
     def __init__(self) -> None:
-        self.is_new = True  # nothing of ours is on it: all is to be drawn
+        self.is_new = True  # the screen is empty: draw everything
         self._is_ours = False
         self._before: list[Any] = []
         self._handlers: dict[int, Any] = {}

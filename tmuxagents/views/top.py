@@ -1,4 +1,4 @@
-"""The view `top` as rules: what stands on a screen of some size, and what each key does. It asks nobody.
+"""The view `top` as rules: the text for a screen of a given size, and the effect of each key.
 
 Pure.
 """

@@ -1,4 +1,4 @@
-"""What `top` shows, gathered again and again: how the runs stand, and what each live one does. Joins.
+"""Gather what `top` shows, round after round: the status of the runs and the activity of each. Joins.
 
 Nothing is read twice: a live run is followed, one that has ended is taken as the registry has it.
 """
@@ -26,7 +26,7 @@ if TYPE_CHECKING:
     from tmuxagents.runs.words import SnapshotRow
     from tmuxagents.views.lines import Row
 
-MOST = 200  # rows; who has more has poll
+MOST = 200  # rows; `poll` shows more
 _LINES = 20  # of each run
 
 

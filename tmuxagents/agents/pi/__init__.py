@@ -1,1 +1,1 @@
-"""The pi coding agent: how it is called, and what its output means."""
+"""The pi coding agent: its command line and its output."""

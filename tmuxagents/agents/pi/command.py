@@ -1,6 +1,6 @@
-"""How pi is called: its command line, its environment, and the fields of a preset as its flags. Pure.
+"""How to call pi: its command line, its environment, and the fields of a preset as its flags. Pure.
 
-Light: each wrapper builds its child's command line here. What a project's file may set is decided before.
+Every wrapper imports this module, so it is light. presets/ has decided before which keys a project may set.
 """
 
 from __future__ import annotations
@@ -16,7 +16,7 @@ if TYPE_CHECKING:
     from tmuxagents.agents.base import ChildSession, Live, Questions
     from tmuxagents.records import Plan
 
-# Shipped beside this file: it marks the child's requests, where an agent launched it with a Copilot model.
+# Shipped beside this file: it marks a child's requests if an agent launched the run with a Copilot model.
 CHILD_EXTENSION = f"{__file__.rpartition('/')[0]}/child.ts"
 INITIATOR = "PI_SUBAGENTS_COPILOT_INITIATOR"
 _COPILOT = "github-copilot/"
@@ -28,7 +28,7 @@ class Pi:
     name = "pi"
     program = "pi"
     program_variable = "TMUXAGENTS_PI"
-    tools = ("read", "bash", "edit", "write", "grep", "find", "ls")  # its own, in its order
+    tools = ("read", "bash", "edit", "write", "grep", "find", "ls")  # built-in, in its order
 
     def arguments(self, plan: Plan, run_dir: str) -> list[str]:
         """Return pi's flags for a batch run. The task goes to stdin: it may be long, or start with - or @."""
@@ -38,7 +38,7 @@ class Pi:
 
         line = ["--mode", "json", "--session", inside(plan.session_path)]
         if plan.preset_kind == "profile" and plan.preset_source == "project":
-            line.append("--no-approve")  # what a project ships is not trusted because its profile was named
+            line.append("--no-approve")  # naming its profile does not make a project trusted
         if _is_marked(plan):
             line += ["-e", CHILD_EXTENSION]
         return [*line, *arguments(_fields(plan, inside))]
@@ -55,7 +55,7 @@ class Pi:
         return questions.variables(key, provider)
 
     def questions(self) -> Questions:
-        """Return what an installed pi is asked about itself."""
+        """Return the questions to an installed pi about itself."""
         from tmuxagents.agents.pi import questions  # noqa: PLC0415  (a launcher asks, a wrapper never does)
 
         return questions
@@ -65,13 +65,13 @@ class Pi:
         return PiReader()
 
     def live(self) -> Live | None:
-        """Return how it is run live."""
+        """Return how pi runs live."""
         from tmuxagents.agents.pi import live  # noqa: PLC0415  (a batch child pays nothing for it)
 
         return live.LIVE
 
     def session(self, text: str) -> ChildSession:
-        """Read a session file, for a child that is to go on with it."""
+        """Read a session file, for a child that continues it."""
         from tmuxagents.agents.pi import session  # noqa: PLC0415  (as above)
 
         return session.read(text)
@@ -81,12 +81,12 @@ AGENT = Pi()
 
 
 def _is_marked(plan: Plan) -> bool:
-    """Say whether requests are to be marked as an agent's own: Copilot bills a person's differently."""
+    """Say whether to mark requests as an agent's: Copilot bills a person's requests differently."""
     return plan.initiator == "agent" and (plan.resolved_model or "").startswith(_COPILOT)
 
 
 def _fields(plan: Plan, inside: Callable[[str], str]) -> dict[str, Any]:
-    """Return the fields that make the rest of the command line; for a text stands the path of its file."""
+    """Return the fields that make the rest of the command line, with file paths in place of texts."""
     fields = {**(plan.profile or {}), "model": plan.resolved_model}
     if plan.tools:  # none named: no restriction, unless the profile has an empty list
         fields["tools"] = plan.tools
@@ -140,7 +140,7 @@ def arguments(
 
 
 def _tools(fields: Mapping[str, Any]) -> list[str]:
-    """Return the flag for tools. An empty list allows none: without the flag it would allow all."""
+    """Return the flag for tools. An empty list allows none, but no flag would allow all."""
     if fields.get("noTools"):
         return ["--no-tools"]
     return [] if fields.get("tools") is None else ["--tools", ",".join(fields["tools"])]
@@ -150,7 +150,7 @@ def _tools(fields: Mapping[str, Any]) -> list[str]:
 
 
 def apply_exclusions(fields: Mapping[str, Any], known: Sequence[str]) -> dict[str, Any]:
-    """Return the fields with `excludeTools` turned into the tools that are left of those known."""
+    """Return the fields with `excludeTools` turned into `tools`: the known tools less the excluded ones."""
     excluded = fields.get("excludeTools")
     if not excluded or fields.get("tools") is not None:
         return dict(fields)
@@ -162,7 +162,7 @@ def apply_exclusions(fields: Mapping[str, Any], known: Sequence[str]) -> dict[st
 
 
 def refusals(fields: Mapping[str, Any], name: str | None) -> Iterator[str]:
-    """Yield why a profile cannot be launched as it is, in the order in which that is told."""
+    """Yield the reasons against launching a profile, in the order of the messages."""
     for check in (tool_conflict, skill_conflict, provider_alone):
         message = check(fields, name)
         if message:
@@ -176,7 +176,7 @@ def refusals(fields: Mapping[str, Any], name: str | None) -> Iterator[str]:
 def tool_conflict(fields: Mapping[str, Any], name: str | None) -> str | None:
     """Say what is wrong with tools that are both listed and excluded."""
     if not fields.get("tools") or not fields.get("excludeTools"):
-        return None  # an empty list is in nobody's way: it excludes none, or allows none
+        return None  # an empty list is no conflict: it excludes none, or allows none
     return (
         f'{_who(name)} has both "tools" (allowlist) and "excludeTools" (blacklist) set. '
         "These are mutually exclusive — choose one or the other."

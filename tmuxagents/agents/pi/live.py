@@ -1,7 +1,7 @@
-"""Interactive pi with our bridge in it: its command line, and what the bridge says besides JSON mode's lines.
+"""Interactive pi with our bridge: its command line, and the bridge's lines besides those of JSON mode.
 
-An ending counts only if pi settled before it began to leave: after TERM it settles on its way out, whatever
-it was at. What a person has done is told apart from what was sent to it.
+pi counts as settled only if it settled before it began to exit, because after TERM it also settles on its way
+out. The bridge reports input of a person and messages from `send` by different lines.
 
 Pure.
 """
@@ -28,12 +28,12 @@ FOLDER_VARIABLE = "TMUXAGENTS_BRIDGE"  # where the bridge finds its two FIFOs
 
 
 class PiLive:
-    """How pi is run live."""
+    """How pi runs live."""
 
     folder_variable = FOLDER_VARIABLE
 
     def arguments(self, plan: Plan, run_dir: str) -> list[str]:
-        """Return pi's flags. It must not ask whether the folder is trusted: nobody may be there to answer."""
+        """Return pi's flags. pi must not ask whether to trust the folder: no person may be there."""
         batch = AGENT.arguments(plan, run_dir)
         flags = batch[batch.index("--session") :]
         trust = [] if "--no-approve" in flags else ["--no-approve"]
@@ -49,17 +49,17 @@ LIVE = PiLive()
 
 
 class PiLiveReader(PiReader):
-    """Reads what the bridge of one pi says."""
+    """Reads the lines of one pi's bridge."""
 
     def __init__(self, sent: Callable[[int], Event | None]) -> None:
         super().__init__()
         self._sent = sent
         self.is_connected = False  # the bridge has spoken
         self.has_begun = False
-        self.typed = False  # a person has: it is theirs from now on
+        self.typed = False  # a person has typed: the run is attended
         self.left = False  # a person has pressed a key that leaves pi
-        self.gone = False  # pi is on its way out
-        self.asks: tuple[str, str | None] | None = None  # kind and words of a question that waits
+        self.gone = False  # pi is exiting
+        self.asks: tuple[str, str | None] | None = None  # kind and text of an open question
         self.settlings = 0
 
     def feed(self, line: bytes, now: float) -> Reading:
@@ -86,7 +86,7 @@ class PiLiveReader(PiReader):
         return NOTHING
 
     def _taken(self, raw: dict[str, Any], _now: float) -> Reading:
-        # Told in its place: a whole turn can be read at once, and what it began with does not follow its end.
+        # Reported here, in order: a whole turn can be read at once, and its message must come first.
         number = raw_json.whole(raw.get("inboxId"))
         sent = None if number is None else self._sent(number)
         return NOTHING if sent is None else Reading([sent])

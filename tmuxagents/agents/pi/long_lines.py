@@ -1,6 +1,6 @@
-"""A line of pi's that is too long to be read whole, by its two ends: as the short line that stands for it.
+"""Turn a line of pi that is too long into a short line, from its two ends.
 
-Enough for the verdict, not for its whole text.
+The short line has everything that the verdict needs, but not the whole text.
 
 Pure.
 """
@@ -19,13 +19,13 @@ if TYPE_CHECKING:
 
 
 def short(kind: str | None, line: Oversized) -> dict[str, Any] | None:
-    """Return the short line in place of a line of this kind; None if it tells nothing."""
+    """Return the short line for a line of this kind; None if it has no meaning for us."""
     make = _SHORT.get(kind or "")
     return None if make is None else make(line)
 
 
 def size_of(line: Oversized) -> str:
-    """Return the words that stand for what is left out."""
+    """Return the text in place of the part that is left out."""
     return f"({line.size} bytes)"
 
 
@@ -33,7 +33,7 @@ def _message_end(line: Oversized) -> dict[str, Any] | None:
     if raw_json.word_after(line.head, "role") != "assistant":
         return None
     reason = raw_json.word_after(line.tail, "stopReason", last=True)
-    words = f"(an answer of {line.size} bytes, of which stdout.log has the two ends)"
+    words = f"(an answer of {line.size} bytes; stdout.log has its two ends)"
     message = {
         "role": "assistant",
         "content": [{"type": "text", "text": words}] if reason != "toolUse" else [],
@@ -47,8 +47,8 @@ def _message_end(line: Oversized) -> dict[str, Any] | None:
 
 
 def _tool_start(line: Oversized) -> dict[str, Any]:
-    # Size and sum stand for what is left out: two calls that differ must not look like a loop.
-    begun = line.head.partition(b'"args"')[2]  # before it stands the call's own id
+    # Size and checksum replace the missing part, so that two different calls do not look like a loop.
+    begun = line.head.partition(b'"args"')[2]  # the call's id comes before that
     left_out = {"leftOut": line.size, "sum": f"{sum_of(begun, line.rest_sum):08x}"}
     args = {"path": raw_json.word_after(line.head, "path"), **left_out}
     return {**_call(line), "args": args}

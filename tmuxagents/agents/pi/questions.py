@@ -1,4 +1,4 @@
-"""What an installed pi is asked about itself, how its answers read, and where it looks for API keys. Pure.
+"""The questions to an installed pi about itself, its answers, and its variables for API keys. Pure.
 
 No wrapper imports this.
 """
@@ -23,8 +23,8 @@ FILES: tuple[str, ...] = (
     "models.json",
     "auth.json",
     "settings.json",
-)  # in its folder: what its answers depend on
-QUIET = {"PI_SKIP_VERSION_CHECK": "1"}  # the question is about what is installed
+)  # files in its folder on which its answers depend
+QUIET = {"PI_SKIP_VERSION_CHECK": "1"}  # no network: only the installed version matters
 OLDEST: tuple[int, ...] = (0, 87)
 _RELEASE = re.compile(r"(?<![\w.])v?(\d{1,6})\.(\d{1,6})(\.\d{1,6})?([-+][0-9A-Za-z.+-]{1,40})?(?![\w.])")
 _HEADER = ["provider", "model"]
@@ -39,13 +39,13 @@ def version(text: bytes) -> str | None:
 
 
 def is_old(release: str) -> bool:
-    """Say whether a version is older than those that this program is made for."""
+    """Say whether a version is older than the oldest supported one."""
     found = _RELEASE.search(release)
     return found is None or (int(found[1]), int(found[2])) < OLDEST
 
 
 def models(line: bytes) -> list[dict[str, Any]] | None:
-    """Return the models that a line of the RPC mode lists, in their order; None if it says nothing usable."""
+    """Return the models from a line of the RPC mode, in its order; None for any other line."""
     try:
         answer = json.loads(line)
     except (ValueError, RecursionError):
@@ -57,12 +57,12 @@ def models(line: bytes) -> list[dict[str, Any]] | None:
     if not isinstance(listed, list):
         return None
     found = [row for row in map(_model, listed) if row is not None]
-    # What stands in a list that cannot be read nobody knows: it is not an empty one.
+    # An unreadable list is not an empty one.
     return found if found or not listed else None
 
 
 def listing(text: bytes) -> list[dict[str, Any]] | None:
-    """Return the models of the printed list; None if this is none, or not a line of it can be read."""
+    """Return the models of the printed list; None if the text is no such list, or no line is readable."""
     lines = text.decode("utf-8", "replace").splitlines()
     if any(line.startswith(_NOBODY) for line in lines):
         return []
@@ -98,7 +98,7 @@ def _model(raw: Any) -> dict[str, Any] | None:
 
 
 def _is_id(provider: Any, model: Any) -> bool:
-    """Say whether two words are a provider and a model of it, and nothing that could do harm in a line."""
+    """Say whether two values can be the names of a provider and a model: printable, not too long."""
     words = (provider, model)
     return all(isinstance(word, str) and 0 < len(word) <= _LONGEST and word.isprintable() for word in words)
 
@@ -145,10 +145,10 @@ _TOKENS = ("ANTHROPIC_AUTH_TOKEN", "ANTHROPIC_OAUTH_TOKEN")
 
 
 def variables(key: str, provider: str | None) -> dict[str, str]:
-    """Return the variables that give pi a key; the provider's own only if that is known."""
+    """Return the variables that give pi a key; the provider's own variable only for a known provider."""
     given = {"PI_API_KEY": key}
     if provider in _VARIABLES:
         given[_VARIABLES[provider]] = key
-    if provider == "anthropic":  # a token that is in the environment would count before the key
+    if provider == "anthropic":  # a token in the environment would take precedence
         given |= dict.fromkeys(_TOKENS, "")
     return given

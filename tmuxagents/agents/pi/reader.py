@@ -1,9 +1,9 @@
-"""The JSON mode of the pi coding agent, read as normalised events. Pure.
+"""Read the JSON mode of the pi coding agent as normalised events. Pure.
 
-Its exit status says nothing about success (0 after a refused key, a cut answer, a missing task): what counts
-is `agent_settled` and the stop reason of the last answer. `message_update` and `tool_execution_update` are
-most of the volume and carry no event: they are recognised by their first bytes and not parsed. Tool calls
-without an id are matched by name and order, so that each is reported once.
+pi's exit status proves no success (it is 0 after a refused key, a cut answer, a missing task). The verdict
+rests on `agent_settled` and the stop reason of the last answer. `message_update` and `tool_execution_update`
+are most of the volume and carry no event: their first bytes identify them, and they are not parsed. Tool
+calls without an id are matched by name and order, so that each is reported once.
 """
 
 from __future__ import annotations
@@ -27,9 +27,9 @@ SNAPSHOTS = (
     b'{"type": "message_update"',
     b'{"type": "tool_execution_update"',
 )
-_WRITTEN_DOWN = ("message_end", "tool_execution_start")  # whole, whatever their length
-_SURE_MS = 4000  # what takes longer is told though its ends may have been heard late
-_SNAPSHOT_HEAD = 1000  # bytes in which a snapshot says of what it is
+_WRITTEN_DOWN = ("message_end", "tool_execution_start")  # their events hold the whole text
+_SURE_MS = 4000  # a longer duration is reported even if its ends may have been read late
+_SNAPSHOT_HEAD = 1000  # the first bytes of a snapshot, which name its kind
 
 
 class PiReader:
@@ -42,15 +42,15 @@ class PiReader:
         self.model: str | None = None
         self.error_message: str | None = None
         self.left_out = False
-        self._late_at = float("-inf")  # when it last heard what may have been said a moment before
+        self._late_at = float("-inf")  # when it last read lines that may be a moment old
         self._stop_reason: str | None = None
-        self._turn_is_open = False  # an answer has come, and the end of its turn has not
+        self._turn_is_open = False  # an answer has come, but not the end of its turn
         self._running: dict[str, float | None] = {}  # callId of an open call -> when it began to run
-        self._answered: dict[str, None] = {}  # callIds whose result has been told, oldest first
+        self._answered: dict[str, None] = {}  # callIds with a reported result, oldest first
         self._nameless = Nameless()
 
     def feed(self, line: bytes, now: float) -> Reading:
-        """Read one line; a line that is no JSON is plain text; JSON that is no event is nothing."""
+        """Read one line. A line that is not JSON is plain text; JSON of unknown kind is ignored."""
         if line.startswith(SNAPSHOTS):
             return _snapshot(line)
         if not line or line.isspace():
@@ -68,11 +68,11 @@ class PiReader:
         return take(self, raw, now) if take is not None else NOTHING
 
     def note_late(self, now: float) -> None:
-        """Take note that what is read at this moment may have been said a moment before."""
+        """Note that lines read at this time may have been printed a moment before."""
         self._late_at = now
 
     def _plain(self, line: bytes, now: float) -> Reading:
-        """Read a line that is no JSON; somebody's words without a newline may stand before an event."""
+        """Read a line that is not JSON; it may be text without a newline, followed by an event."""
         at = line.find(b'{"type":"')
         raw = raw_json.parse(line[at:]) if at > 0 else None
         if raw is None:
@@ -88,13 +88,13 @@ class PiReader:
         raw = long_lines.short(kind, line)
         if kind is None or raw is None:
             return NOTHING
-        if kind == "tool_execution_end":  # of a long listing, its size is the summary
+        if kind == "tool_execution_end":  # the summary of a long listing is its size
             listed = raw["toolName"] in listing.TOOLS
             return self._tool_ended(raw, now, summary=long_lines.size_of(line) if listed else None)
         self.left_out |= kind == "message_end"
         return self.takes[kind](self, raw, now)
 
-    # One method for each line that tells something. All take (raw, now), as the table below calls them.
+    # One method per kind of line. All take (raw, now), as the table below calls them.
 
     def _began_again(self, _raw: dict[str, Any], _now: float) -> Reading:
         again, self.settled = self.settled, False
@@ -120,7 +120,7 @@ class PiReader:
         return Reading(told, active=any(event.type in ("assistant_text", "tool_call") for event in told))
 
     def _close_turn(self) -> list[Event]:
-        """Tell the end of a turn whose own line was lost: how an answer ended must not be forgotten."""
+        """Report the end of a turn whose own line is missing: the ending of its answer must not be lost."""
         was_open, self._turn_is_open = self._turn_is_open, False
         return [events.turn_end(self._stop_reason)] if was_open else []
 
@@ -138,7 +138,7 @@ class PiReader:
         return told
 
     def _named(self, block: dict[str, Any]) -> list[Event]:
-        """Tell a call that an answer names."""
+        """Report a call that an answer names."""
         call_id, tool, args = block.get("id"), block.get("name"), block.get("arguments")
         if raw_json.key(call_id):
             return self._call(call_id, tool, args, None)
@@ -147,9 +147,9 @@ class PiReader:
         return [told]
 
     def _call(self, call_id: Any, tool: Any, args: Any, now: float | None) -> list[Event]:
-        """Tell a call once: it is named in the answer, and again when it begins to run.
+        """Report a call once: the answer names it, and it is named again when it begins to run.
 
-        An id is a call's only until its result: some providers number the calls of each answer anew.
+        An id belongs to a call until its result: some providers restart the numbers with each answer.
         """
         known = raw_json.key(call_id)
         if known is not None:
@@ -170,7 +170,7 @@ class PiReader:
         return Reading(told or ([events.resumed()] if again else []), active=True)
 
     def _without_told(self, call: Event) -> list[Event]:
-        """Return a call that begins, unless an answer has named it without an id."""
+        """Return a call that begins, unless an answer has already named it without an id."""
         tool, args = call.fields["toolName"], call.fields["args"]
         was_told = self._nameless.was_told(tool, args)
         if call.fields["callId"] is None and not was_told:
@@ -180,14 +180,14 @@ class PiReader:
         return [] if was_told else [call]
 
     def _result_message(self, message: dict[str, Any], now: float) -> Reading:
-        """Tell a result that comes as a message; one without an id only if a call waits for it."""
+        """Report a result that comes as a message; one without an id only if a call waits for it."""
         tool = raw_json.word(message.get("toolName"))
         if not raw_json.key(message.get("toolCallId")) and not self._nameless.waits(tool):
             return ACTIVE
         return self._tool_ended({**message, "result": message}, now)
 
     def _tool_ended(self, raw: dict[str, Any], now: float, *, summary: str | None = None) -> Reading:
-        """Tell a result once: it comes as the tool's end and again as a message."""
+        """Report a result once: it comes as the tool's end and again as a message."""
         call_id = raw_json.key(raw.get("toolCallId"))
         began = None
         if call_id is None:
@@ -240,8 +240,8 @@ class PiReader:
         return Reading([told])
 
     def _agent_end(self, raw: dict[str, Any], now: float) -> Reading:
-        # A pi that does not say whether it will retry is too old for agent_settled: this is its last word,
-        # unless a retry follows, which takes it back.
+        # An old pi without `willRetry` has no agent_settled either: this line is its last, unless a retry
+        # follows, which undoes the settling.
         return NOTHING if "willRetry" in raw else self._settle({}, now)
 
     def _settle(self, raw: dict[str, Any], _now: float) -> Reading:
@@ -266,7 +266,7 @@ def _by_its_ends(line: bytes) -> Oversized:
 
 
 def _snapshot(line: bytes) -> Reading:
-    """Say whether a streaming snapshot shows work: text and tool calls do, thinking alone does not."""
+    """Return whether a streaming snapshot shows work: text and tool calls do, thinking alone does not."""
     return NOTHING if b'"type":"thinking_' in line[:_SNAPSHOT_HEAD] else ACTIVE
 
 
@@ -282,7 +282,7 @@ _MOST = 1000
 
 
 class Nameless:
-    """The calls without an id that have been told and not yet begun, and those that have no result."""
+    """The calls without an id that were reported and have not yet begun, and those without a result."""
 
     __slots__ = ("_told", "_unanswered")
 
@@ -291,21 +291,21 @@ class Nameless:
         self._unanswered: list[str] = []
 
     def answer_begins(self) -> None:
-        """Forget what an answer named and what never began: the next one names its own."""
+        """Forget the calls of the former answer that never began: a new answer names its own."""
         self._told.clear()
 
     def tell(self, tool: str, args: Any) -> None:
-        """Take note of a call that an answer named."""
+        """Note a call that an answer named."""
         self._told.append((tool, args))
         self.begin(tool)
 
     def begin(self, tool: str) -> None:
-        """Take note of a call that waits for its result."""
+        """Note a call that waits for its result."""
         self._unanswered.append(tool)
         del self._unanswered[:-_MOST]
 
     def was_told(self, tool: str, args: Any) -> bool:
-        """Say whether a call that begins is one that was told; it is so once."""
+        """Say whether a call that begins was already reported; each report counts once."""
         if not self._told:
             return False
         exact = [number for number, call in enumerate(self._told) if call == (tool, args)]
@@ -315,10 +315,10 @@ class Nameless:
         return bool(alike)
 
     def waits(self, tool: str | None) -> bool:
-        """Say whether a call of this tool waits for its result; any call, if the tool is not said."""
+        """Say whether a call of this tool waits for its result; any call, if the tool is unknown."""
         return bool(self._unanswered) if tool is None else tool in self._unanswered
 
     def end(self, tool: str | None) -> None:
-        """Take note of a result: the oldest call that it can belong to has it."""
+        """Note a result: it belongs to the oldest call that it can belong to."""
         if self.waits(tool):
             del self._unanswered[0 if tool is None else self._unanswered.index(tool)]

@@ -1,7 +1,7 @@
-"""pi's own session file: whether a child can go on with it, and where it would work. Pure.
+"""pi's own session file: whether a child can continue it, and in which folder. Pure.
 
-pi passes over what it cannot read, and forgets all that was said before an entry whose predecessor is
-missing, without a word. So a file that is not whole is found out here, before anybody goes on with it.
+pi skips what it cannot read, and silently forgets everything before an entry whose predecessor is missing. So
+this module checks that a file is complete, before a child continues it.
 """
 
 from __future__ import annotations
@@ -13,15 +13,15 @@ TYPE_CHECKING = False
 if TYPE_CHECKING:
     from typing import Any
 
-_FOREIGN = "is no session of pi"
-_BROKEN = "is not whole: a part of the conversation is missing"
+_FOREIGN = "is not a session of pi"
+_BROKEN = "is incomplete: a part of the conversation is missing"
 _SILENT = "holds no conversation"
 
 
 def read(text: str) -> ChildSession:
-    """Return what a session file holds, without a last line that was torn off, or the problem with it."""
+    """Return the session in a file, without an incomplete last line, or the problem with it."""
     *lines, tail = text.split("\n")
-    if _parse(tail) is not None:  # whole, but for its newline
+    if _parse(tail) is not None:  # complete, but for its newline
         lines.append(tail)
     tree = _Tree()
     for number, line in enumerate(lines, 1):
@@ -41,7 +41,7 @@ def _parse(line: str) -> dict[str, Any] | None:
 
 
 class _Tree:
-    """The entries of a file, each with the one before it; the conversation is told from the last one."""
+    """The entries of a file, each with its predecessor; the conversation ends with the last entry."""
 
     def __init__(self) -> None:
         self.header: dict[str, Any] | None = None
@@ -60,12 +60,12 @@ class _Tree:
 
     @property
     def cwd(self) -> str:
-        """Return where its child works."""
+        """Return the session's working directory."""
         cwd = (self.header or {}).get("cwd")
         return cwd if isinstance(cwd, str) else ""
 
     def problem(self) -> str | None:
-        """Return why nobody could go on with it."""
+        """Return why no child could continue it."""
         if self.header is None:
             return _SILENT
         if self.header.get("type") != "session" or not isinstance(self.header.get("id"), str):
@@ -81,5 +81,5 @@ class _Tree:
         while at is not None:
             if not isinstance(at, str) or at not in left:
                 return False
-            at = left.pop(at)  # so that a ring is found out, too
+            at = left.pop(at)  # so that a cycle is found, too
         return True

@@ -84,7 +84,7 @@ def _reopen(run: RunView, caller: Caller, *, read_only: bool, as_json: bool) -> 
 
 
 def here(command: str) -> Viewer:
-    """Return who is to see a run; raise where nobody can."""
+    """Return the viewer of a run; raise if there is none."""
     return attaching.find_viewer(os.environ, terminal(), hint=f"in a terminal: {command}")
 
 

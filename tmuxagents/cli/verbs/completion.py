@@ -59,16 +59,16 @@ def answer(root: click.Command) -> int:
         words, incomplete = asked.get_completion_args()
         offered = _safe(asked.get_completions(words, incomplete), incomplete)
     except (TmuxAgentsError, click.ClickException, OSError):
-        return 0  # somebody who types is not told what is wrong elsewhere
+        return 0  # no errors while a person types
     printing.write("".join(f"{asked.format_completion(item)}\n" for item in offered).encode())
     return 0
 
 
 def _safe(offered: Iterable[CompletionItem], incomplete: str) -> list[CompletionItem]:
-    """Return what may stand on a command line as it is: all that is offered goes through here.
+    """Return the words that are safe on a command line: every offered word passes here.
 
     A name may come from a file of a cloned repository. One that a shell would read in its own way is not
-    offered, nor one that would be an option where nobody has begun to write one.
+    offered, nor one that would be an option, unless the person has begun to type one.
     """
     return [
         CompletionItem(item.value, item.type, safe.cut(safe.line(item.help or ""), _LONGEST) or None)

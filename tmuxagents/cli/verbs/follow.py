@@ -1,4 +1,4 @@
-"""The hidden verb _follow: what a parent's session is to be told of its background runs, as JSON lines.
+"""The hidden verb _follow: reports about background runs for a parent's session, as JSON lines.
 
 Light, as cli/verbs/looks is: it works beside a parent for as long as one of its runs does.
 
@@ -31,7 +31,7 @@ def follow(**_: Any) -> int:
     looked_after = companion_follow.Companion(lookup.here(), memory, since=since, tell=_tell)
     try:
         looked_after.stay(parent)
-    except BrokenPipeError:  # it has gone while it was told
+    except BrokenPipeError:  # the parent has gone meanwhile
         printing.give_up()
     return 0
 

@@ -80,7 +80,7 @@ def integrate() -> None:
 @click.option("--dry-run", is_flag=True, help="Print what would be changed, and change nothing.")
 @click.option("--json", "as_json", is_flag=True, help="Print a JSON document.")
 def tmux_verb(*, keys: str | None, uninstall: bool, dry_run: bool, as_json: bool) -> None:
-    """Show the runs in tmux: how many, in its status line, and how each window's run stands.
+    """Show the runs in tmux: counts in its status line, and the status of each window's run.
 
     In servers that run, and by your configuration in those to come.
     """

@@ -38,7 +38,7 @@ def launch(
     if attaches:
         from tmuxagents.cli.verbs import attaching  # noqa: PLC0415  (a launch is to be quick)
 
-        # Asked first: where nobody can see it, nothing is launched.
+        # Checked first: without a viewer, nothing is launched.
         viewer = attaching.here("tmuxagents launch --attach, or leave out --attach")
     launcher = options.launcher(project_presets=not wanted.pop("no_project_presets"))
     request = options.request(launcher, tasks.read(task, task_file), mode="background", **wanted)
@@ -52,7 +52,7 @@ def launch(
 def tell(launched: Launched, caller: Caller, *, as_json: bool, how: str | None = None) -> None:
     """Print the receipt: for programs the id or a document, for people where the run is.
 
-    `how`: in which way it goes on with a session.
+    `how`: how it continues a session.
     """
     run_id = launched.run.run_id
     attach = f"tmuxagents attach {words.short_id(run_id, ())}"

@@ -48,7 +48,7 @@ def layouts_verb(context: click.Context, *, as_json: bool) -> None:
     if context.invoked_subcommand is None:
         _list(as_json=as_json)
     elif as_json:
-        raise BadRequest("--json stands behind the verb.", kind="usage")
+        raise BadRequest("--json comes after the verb.", kind="usage")
 
 
 @layouts_verb.command("list", epilog="Example: tmuxagents layouts list")

@@ -129,7 +129,7 @@ class _Child:
         self._warned = 0
 
     def look(self) -> RunView | None:
-        """Return the run as it stands; None if there is none yet."""
+        """Return the current run; None if there is none yet."""
         if self._follower is None:
             if not os.path.isdir(self._task.run_dir):
                 return None
@@ -137,7 +137,7 @@ class _Child:
         return self._follower.look()
 
     def news(self) -> str:
-        """Return lines for the warnings that nobody has been told yet."""
+        """Return lines for the warnings that were not shown yet."""
         told, self._warned = self._warned, len(self._task.warnings)
         return "".join(f"{printing.warning(text)}\n" for text in self._task.warnings[told:])
 

@@ -1,4 +1,4 @@
-"""What poll, wait and statusline do with their options, whoever has read these. Prints; declares nothing.
+"""The bodies of `poll`, `wait` and `statusline`, called with parsed options by cli/quick or by click.
 
 Light: click has declared the same options in cli/verbs/watching, and cli/quick has read the plain ones
 itself.
@@ -37,7 +37,7 @@ def poll(
     since: str | None = None,
     **how: Any,
 ) -> int:
-    """Show how runs stand; return the exit code."""
+    """List runs and their status; return the exit code."""
     _check(since, **how)
     caller = lookup.here()
     wanted = _wanted(as_json=how["as_json"])

@@ -31,7 +31,7 @@ def wrap(*, run_dir: str) -> None:
 
 @click.command(hidden=True)
 def watch() -> None:
-    """Watch over all runs, unless somebody does (started by launch and by wrappers, not by people)."""
+    """Watch over all runs, unless a watcher already does (started by launch and wrappers, not by people)."""
     watcher_lock.become(places.own_home(os.environ), os.environ)
 
 

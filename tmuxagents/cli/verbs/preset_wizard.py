@@ -1,6 +1,6 @@
 """Questions about a new preset or profile, in a fixed order, and texts in an editor. Writes nothing. Joins.
 
-An empty answer leaves a field out. Whoever leaves, wherever that is, has changed nothing.
+An empty answer leaves a field out. Leaving at any point changes nothing.
 """
 
 from __future__ import annotations
@@ -24,7 +24,7 @@ if TYPE_CHECKING:
     from tmuxagents.presets.editing import Draft
 
     class Asker(Protocol):
-        """Who puts the questions to somebody, on a terminal or elsewhere."""
+        """Asks the questions, on a terminal or elsewhere."""
 
         def text(self, question: str) -> str:
             """Ask for a line; an empty one is none."""
@@ -47,7 +47,7 @@ _EDITOR = "e"
 
 
 class Cancelled(click.exceptions.Exit):
-    """Somebody has left; nothing was changed."""
+    """The person has left; nothing was changed."""
 
     def __init__(self, code: int = 0) -> None:
         printing.lines([editing.CANCELLED], printing.ERR)
@@ -117,7 +117,7 @@ class OnTerminal:
 
 @contextlib.contextmanager
 def _leaving() -> Iterator[None]:
-    """Translate that somebody leaves by Ctrl-C or Ctrl-D."""
+    """Translate Ctrl-C and Ctrl-D into Cancelled."""
     try:
         yield
     except click.Abort:
@@ -202,7 +202,7 @@ _STEPS = {
 
 
 def in_editor(draft: Draft) -> None:
-    """Let somebody edit a draft until it is good; raise Cancelled if nothing was changed."""
+    """Let a person edit a draft until it is good; raise Cancelled if nothing was changed."""
     text = draft.text
     while True:
         edited = tasks.edited(text)
@@ -210,7 +210,7 @@ def in_editor(draft: Draft) -> None:
             raise Cancelled
         flaws = editing.flaws_of(_with(draft, edited))
         if not flaws or not is_possible():
-            draft.text = edited  # a bad one is refused by whoever writes it
+            draft.text = edited  # the writer refuses a bad one
             return
         printing.lines((safe.line(flaw.words()) for flaw in flaws), printing.ERR)
         if not click.confirm("Edit again?", default=True, err=True):

@@ -214,7 +214,7 @@ def presets(context: click.Context, *, as_json: bool) -> None:
     if context.invoked_subcommand is None:
         _list(as_json=as_json)
     elif as_json:
-        raise BadRequest("--json stands behind the verb.", kind="usage")
+        raise BadRequest("--json comes after the verb.", kind="usage")
 
 
 def _here() -> tuple[str, Settings]:

@@ -1,4 +1,4 @@
-"""The verb run: children in the foreground. What they do goes to stderr, what they came to to stdout. Joins.
+"""The verb run: children in the foreground. Progress goes to stderr, results go to stdout. Joins.
 
 With --attach, the child's own window is on this terminal, and the call's view once the person is back.
 """
@@ -78,7 +78,7 @@ def run(
 
 
 def _who_looks() -> Viewer:
-    """Return who is to see the child; raise where nobody can, before anything is launched."""
+    """Return the viewer of the child; raise if there is none, before anything is launched."""
     return attaching.here("tmuxagents run --attach, or leave out --attach")
 
 

@@ -59,7 +59,7 @@ class Talk:
         return self._ask("confirm", title, text=text) is True
 
     def edit(self, title: str, text: str) -> str | None:
-        """Let somebody edit a text; None if they did not keep it."""
+        """Let a person edit a text; None if they did not keep it."""
         answer = self._ask("editor", title, text=text)
         return answer if isinstance(answer, str) else None
 
@@ -105,7 +105,7 @@ def _profiles() -> dict[str, Mapping[str, Any]]:
 
 
 def lead(talk: Talk, line: str) -> None:
-    """Answer what stands behind /profile, and do what it says."""
+    """Carry out the words after /profile, and answer."""
     answer = profile_command.answer(line, _profiles())
     if answer.note is not None:
         level, text = answer.note
@@ -149,7 +149,7 @@ def _edit(talk: Talk, answer: Answer) -> None:
 
 
 def _delete(talk: Talk, answer: Answer) -> None:
-    """Remove all files of a name, once somebody has said so."""
+    """Remove all files of a name, after a confirmation."""
     if answer.question is None or answer.afterwards is None:
         return
     if not talk.confirm(*answer.question):

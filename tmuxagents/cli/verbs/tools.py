@@ -89,7 +89,7 @@ def _carry_out(tool: str, arguments: str, interrupts: Interrupts, *, streams_it:
 
 
 def _tell(line: dict[str, Any]) -> None:
-    """Print one line of progress. Who has stopped listening stops nothing."""
+    """Print one line of progress. A reader that has gone stops nothing."""
     with contextlib.suppress(OSError):
         printing.write(jsonline.encode(line))
 

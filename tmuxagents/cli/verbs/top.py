@@ -116,7 +116,7 @@ class _Top:
             with screen.lent():
                 problem = foreground.lend([*_SELF, "attach", entry.run_id])
             self._view.message = (problem or "").partition("\n")[0]
-            # In a popup there is no pane of ours to come back to: what is shown lies behind it.
+            # A popup has no pane to come back to: the run would be shown behind it.
             return problem is not None or "TMUX" not in os.environ or "TMUX_PANE" in os.environ
         return True
 

@@ -1,4 +1,4 @@
-"""Verbs that say how runs stand: poll, wait, statusline. What they do is in cli/verbs/looks. Joins."""
+"""The verbs poll, wait and statusline, as click commands; cli/verbs/looks has their bodies. Joins."""
 
 from __future__ import annotations
 
@@ -39,7 +39,7 @@ def _takes(options: quick.Options) -> Callable[[Callable[..., int]], Callable[..
 @click.argument("runs", nargs=-1, metavar="[RUN]...")
 @_takes(quick.POLL)
 def poll_verb(**options: Any) -> int:
-    """Show how runs stand: counts, and a row for each RUN, or for those of this parent or project."""
+    """List runs and their status: counts, and a row for each RUN, or for those of this parent or project."""
     return looks.poll(**options)
 
 

@@ -39,9 +39,9 @@ interface State {
 	orders: Fields[];
 	pending?: Message;
 	settlings: number;
-	typed: boolean; // a person has typed something that is no answer to a question of an extension
+	typed: boolean; // a person has typed something other than the answer to an extension's question
 	left: boolean; // a person has pressed a key that leaves pi
-	said?: string; // by a person, to an idle pi: told when the turn begins
+	said?: string; // by a person, to an idle pi: reported when the turn begins
 	asking: boolean;
 	compacting: boolean;
 }
@@ -50,7 +50,7 @@ const KEY = Symbol.for("tmuxagents.bridge");
 const TAKEN_WITHIN_MS = 10_000;
 const sleeper = new Int32Array(new SharedArrayBuffer(4));
 
-// What a terminal says by itself: answers, focus, mouse. A key that stands in such a form is told apart first.
+// What a terminal says by itself: answers, focus, mouse. A key in such a form is recognised first.
 const KEYS = /^\x1b$|\x1b\[200~|\x1b\[\d+(?::\d*)*(?:;[\d:]*)*u|\x1b\[27;\d+;\d+~/;
 const SEQUENCES = /\x1b(?:\[[0-?]*[ -/]*[@-~]|[\]P^_X][^\x07\x1b]*(?:\x07|\x1b\\)?|O[ -~])/g;
 const isTyped = (data: string) => KEYS.test(data) || /[^\x00-\x1f\x7f]|[\r\n]/.test(data.replace(SEQUENCES, ""));
@@ -61,7 +61,7 @@ function tell(state: State, record: Fields): void {
 	try {
 		rest = Buffer.from(`${JSON.stringify(record)}\n`);
 	} catch {
-		return; // something that is no JSON: nothing that a verdict depends on
+		return; // not JSON: no verdict depends on it
 	}
 	while (state.events !== undefined && rest.length > 0) {
 		try {
@@ -102,7 +102,7 @@ function carryOut(state: State): void {
 
 function say(state: State, order: Fields): void {
 	const timer = setTimeout(() => {
-		state.pending = undefined; // not taken, and never said to be
+		state.pending = undefined; // not taken, and never reported as taken
 		carryOut(state);
 	}, TAKEN_WITHIN_MS);
 	timer.unref();

@@ -1,4 +1,4 @@
-// tmuxagents inside pi. Nothing is decided here: the program `tmuxagents` is asked, and what it says is shown.
+// tmuxagents inside pi. It decides nothing: it asks the program `tmuxagents`, and shows the answers.
 //
 //   program.ts   starts the program, and reads the JSON lines that it writes
 //   tools.ts     the tools, as `tools --json` and `models --json` say; each call is one `call TOOL - --stream`
@@ -37,14 +37,14 @@ export default function (pi: ExtensionAPI, options: Options = {}): void {
 	pi.on("session_start", (event, ctx) => {
 		program.belongTo(ctx);
 		runs.begin(ctx, event.reason);
-		// Not waited for: who starts pi is not to wait for Python. The first request waits, below.
+		// Not awaited, so that pi's start does not wait for Python. The first request waits, below.
 		void tools?.register(ctx);
 	});
-	// A model may have been added since, by /login or by another extension: to look costs nothing.
+	// /login or another extension may have added a model since; the check costs nothing.
 	pi.on("before_agent_start", async (_event, ctx) => tools?.registerIfChanged(ctx));
 	pi.on("model_select", (_event, ctx) => program.belongTo(ctx));
 	pi.on("tool_result", (event) => {
-		// A shell may have launched something, too; most have not, and a look is a process.
+		// A shell may have launched a run, too; most have not, and each check is a process.
 		if (event.toolName === "bash" && String(event.input.command).includes("tmuxagents")) runs.look();
 	});
 	pi.on("session_shutdown", () => {

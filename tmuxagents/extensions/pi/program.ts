@@ -67,7 +67,7 @@ export class Program {
 		this.words = words;
 	}
 
-	/** What the program is to know of its caller: the same that pi tells the shells of its bash tool. */
+	/** The caller's variables for the program: the same that pi sets for the shells of its bash tool. */
 	belongTo(ctx: ExtensionContext): void {
 		this.cwd = ctx.cwd;
 		this.environment.PI_SESSION_ID = ctx.sessionManager.getSessionId();

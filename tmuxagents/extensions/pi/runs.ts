@@ -38,7 +38,7 @@ export class Runs {
 		if (known.length || reason === "reload" || reason === "resume") this.look();
 	}
 
-	/** Has somebody look, now: after whatever may have launched a run. */
+	/** Starts a check now, after anything that may have launched a run. */
 	look(): void {
 		if (!this.ctx) return;
 		this.unanswered = true;
@@ -122,7 +122,7 @@ export class Runs {
 		this.guarded(() => this.pi.appendEntry(type, data));
 	}
 
-	/** A session that cannot be written is no reason to fail; a session that has gone is none to complain. */
+	/** If the session cannot be written, go on; if it has gone, do not complain. */
 	private guarded(act: () => void): void {
 		if (!this.ctx) return;
 		try {
