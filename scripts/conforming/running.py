@@ -13,7 +13,7 @@ from tmuxagents.agents.pi.command import AGENT
 from tmuxagents.records import Exit
 from tmuxagents.runs import endings, events, lifecycle, words
 from tmuxagents.settings import keys
-from tmuxagents.views.lines import DEFAULT_LINES, TEXT, Window
+from tmuxagents.views.lines import DEFAULT_LINES, TEXT, LastLines
 from tmuxagents.wrapper.guards import Guards
 
 Given = dict[str, Any]
@@ -28,7 +28,7 @@ class _Child:
 
     def __init__(self, given: Given) -> None:
         most = given.get("maxLines")
-        self.shown = Window(place(given), DEFAULT_LINES if most is None else most)
+        self.shown = LastLines(place(given), DEFAULT_LINES if most is None else most)
         self.state = lifecycle.RunState()
         self.reader = AGENT.reader()
         self._printed: list[Any] = []  # the messages that it printed

@@ -10,7 +10,7 @@ from tmuxagents.runs.events import Event
 from tmuxagents.runs.narration import Narrator
 from tmuxagents.text import listing, paths, safe
 from tmuxagents.views import board, lines, previews
-from tmuxagents.views.lines import TEXT, Window
+from tmuxagents.views.lines import TEXT, LastLines
 from tmuxagents.views.previews import Place
 
 _WIDTH = 160
@@ -73,7 +73,7 @@ def plain(given: Given) -> str:
 
 def rolling(given: Given) -> Given:
     """Return which lines are shown, and how many are kept."""
-    shown = Window(Place(cwd="/", home=HOME), given["max"])
+    shown = LastLines(Place(cwd="/", home=HOME), given["max"])
     for line in given["lines"]:
         shown.append(line, TEXT)
     return {"lines": [row.text for row in shown.lines], "all": len(shown.all)}

@@ -295,7 +295,7 @@ def test_what_is_changed_between_the_look_and_the_change_is_left_alone(person: P
     person.start("-f", "/dev/null")
     environment = person.home.environment
     settings = load.load(environment, None)
-    found = tmux.plan(environment, settings, tmux.Wanted(), socket=None)
+    found = tmux.plan(environment, settings, tmux.WantedTmux(), socket=None)
     person.tmux("set", "-g", "status-right", "mine")
     tmux.carry_out(found)
     assert (person.right(), person.length()) == ("mine", "140")

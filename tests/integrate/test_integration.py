@@ -3,7 +3,7 @@
 from __future__ import annotations
 
 from tmuxagents.integrate import plan
-from tmuxagents.integrate.plan import FILE, SERVER, Change, Integration, Left, Step
+from tmuxagents.integrate.plan import FILE, SERVER, Change, Integration, LeftAlone, Step
 
 
 def test_a_file_is_shown_as_a_diff_with_the_end_of_its_last_line() -> None:
@@ -54,14 +54,19 @@ def test_what_was_done_is_one_line_each() -> None:
 
 
 def test_what_is_left_says_why() -> None:
-    assert plan.left(Left(FILE, "/f", "so")) == "left /f alone: so"
-    assert plan.left(Left(SERVER, "/s", "so", name="@x")) == "left @x on the tmux server at /s alone: so"
+    assert plan.left(LeftAlone(FILE, "/f", "so")) == "left /f alone: so"
+    assert plan.left(LeftAlone(SERVER, "/s", "so", name="@x")) == "left @x on the tmux server at /s alone: so"
 
 
 def test_the_documents_of_both() -> None:
     change = Change(SERVER, "/s", name="@x", before=None, after="y")
     assert change.document() == {"where": "server", "path": "/s", "name": "@x", "before": None, "after": "y"}
-    assert Left(FILE, "/f", "so").document() == {"where": "file", "path": "/f", "name": None, "why": "so"}
+    assert LeftAlone(FILE, "/f", "so").document() == {
+        "where": "file",
+        "path": "/f",
+        "name": None,
+        "why": "so",
+    }
 
 
 def test_an_integration_is_all_of_its_steps() -> None:

@@ -11,7 +11,7 @@ from hypothesis import given
 from hypothesis import strategies as st
 
 from tmuxagents.integrate import json_member
-from tmuxagents.integrate.json_member import Malformed
+from tmuxagents.integrate.json_member import CannotEdit
 
 GROUP, NAME = "mcpServers", "tmuxagents"
 OURS = {"command": "/usr/bin/tmuxagents", "args": ["mcp"]}
@@ -75,7 +75,7 @@ def test_what_another_program_has_written_anew_loses_our_member_and_no_other(tex
 
 @given(st.text(max_size=30))
 def test_no_text_breaks_it(text: str) -> None:
-    with contextlib.suppress(Malformed):
+    with contextlib.suppress(CannotEdit):
         assert NAME in json_member.put(text, GROUP, NAME, OURS)
 
 
@@ -117,6 +117,6 @@ def test_what_cannot_be_changed_is_refused_in_a_sentence(text: str, why: str) ->
         lambda: json_member.put(text, GROUP, NAME, 1),
         lambda: json_member.take(text, GROUP, NAME),
     ):
-        with pytest.raises(Malformed) as raised:
+        with pytest.raises(CannotEdit) as raised:
             change()
         assert str(raised.value) == why

@@ -25,7 +25,7 @@ from tmuxagents.settings import keys
 from tmuxagents.text import jsonline, safe
 from tmuxagents.tmux import place
 from tmuxagents.tools import catalogue, check
-from tmuxagents.views.top import Board, View
+from tmuxagents.views.top import Board, TopView
 from tmuxagents.views.top_rows import Entry
 
 if TYPE_CHECKING:
@@ -176,7 +176,7 @@ def top_screen(data: bytes) -> None:
     texts = dict.fromkeys(("name", "preset", "task", "model", "cwd", "activity", "errorMessage"), text)
     run = {**_SHOWN, **texts, "status": ("running", "failed")[len(data) % 2], "reason": None}
     row = Entry(run, "0123abcd", lines=(), host=None)
-    view = View()
+    view = TopView()
     view.take([row])
     board = Board([row], at=1000.0, status="bg: 1 running / 1 total", project=text, elsewhere=0)
     for line in view.draw(board, 100, 30):

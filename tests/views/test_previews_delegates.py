@@ -9,7 +9,7 @@ import pytest
 from tmuxagents import records
 from tmuxagents.runs import events, words
 from tmuxagents.views import board
-from tmuxagents.views.lines import Window
+from tmuxagents.views.lines import LastLines
 from tmuxagents.views.previews import Place
 
 ID = "01a1ee15069b4c1f"
@@ -147,7 +147,7 @@ def test_todos_in_the_title(total: Any, completed: Any, shown: str) -> None:
 
 
 def test_a_window_as_it_stands_in_details() -> None:
-    shown = Window(Place(cwd="/p", home="/h"), 1)
+    shown = LastLines(Place(cwd="/p", home="/h"), 1)
     for event in (events.tool_call(None, "bash", {"command": "make"}), events.assistant_text("Done.")):
         shown.take(event)
     run = {

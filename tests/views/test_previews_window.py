@@ -16,14 +16,14 @@ from tmuxagents.runs import events
 from tmuxagents.runs.events import Event
 from tmuxagents.text import listing
 from tmuxagents.views import lines
-from tmuxagents.views.lines import KEPT, TEXT, TOOL, Window
+from tmuxagents.views.lines import KEPT, TEXT, TOOL, LastLines
 from tmuxagents.views.previews import Place
 
 PLACE = Place(cwd="/proj/p", home="/home/me")
 
 
-def window(most: int = 15) -> Window:
-    return Window(PLACE, most)
+def window(most: int = 15) -> LastLines:
+    return LastLines(PLACE, most)
 
 
 def called(tool: str, args: Any = None, call_id: str | None = None) -> Event:
@@ -61,7 +61,7 @@ def test_words_and_calls_are_told_apart() -> None:
 
 
 def test_a_wrapped_command_takes_the_rows_that_it_takes() -> None:
-    shown = Window(Place(cwd="/p", home="/h", width=20), 2)
+    shown = LastLines(Place(cwd="/p", home="/h", width=20), 2)
     shown.take(called("bash", {"command": "make && test && lint"}))
     assert [row.text for row in shown.all] == ["→ bash → make && test &&", "│ lint"]
 

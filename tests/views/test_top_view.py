@@ -10,14 +10,16 @@ from hypothesis import strategies as st
 
 from tmuxagents.text.width import columns, fit
 from tmuxagents.views import screen, top, top_rows
-from tmuxagents.views.lines import TEXT, TOOL, Row
-from tmuxagents.views.top import Board, View
+from tmuxagents.views.lines import TEXT, TOOL, LastLine
+from tmuxagents.views.top import Board, TopView
 from tmuxagents.views.top_rows import Entry
 
 NOW = 1000.0
 
 
-def entry(number: int = 1, *, lines: tuple[Row, ...] = (), host: str | None = None, **changes: Any) -> Entry:
+def entry(
+    number: int = 1, *, lines: tuple[LastLine, ...] = (), host: str | None = None, **changes: Any
+) -> Entry:
     run: dict[str, Any] = {
         "runId": f"{number:016x}",
         "name": f"run-{number}",
@@ -40,7 +42,7 @@ def entry(number: int = 1, *, lines: tuple[Row, ...] = (), host: str | None = No
     return Entry(run | changes, f"{number:08x}", lines=lines, host=host)
 
 
-def drawn(view: View, *entries: Entry, width: int = 80, height: int = 24, **board: Any) -> list[str]:
+def drawn(view: TopView, *entries: Entry, width: int = 80, height: int = 24, **board: Any) -> list[str]:
     """Return the screen as it is read, without styles; it never is larger than the terminal."""
     told: dict[str, Any] = {"status": "bg: 1 running / 1 total", "project": "/home/dev/app", "elsewhere": 0}
     told |= board
@@ -57,8 +59,8 @@ def drawn(view: View, *entries: Entry, width: int = 80, height: int = 24, **boar
 
 
 def test_a_small_terminal_shows_what_matters_of_each_run() -> None:
-    lines = (Row("Now I look.", TEXT), Row("→ edit → a.ts (1 edit) +2/-1", TOOL))
-    screen = drawn(View(), entry(2, lines=lines), entry(1, name=None, lastEventAt=958.0), elsewhere=3)
+    lines = (LastLine("Now I look.", TEXT), LastLine("→ edit → a.ts (1 edit) +2/-1", TOOL))
+    screen = drawn(TopView(), entry(2, lines=lines), entry(1, name=None, lastEventAt=958.0), elsewhere=3)
     assert screen[:4] == [
         "bg: 1 running / 1 total  /home/dev/app, 3 more elsewhere",
         "  NAME      STATUS   TIME      TOKENS  COST     ACTIVITY",
@@ -84,7 +86,7 @@ def test_a_small_terminal_shows_what_matters_of_each_run() -> None:
     ],
 )
 def test_a_narrow_one_says_the_more_important_and_says_it_whole(width: int, words: str) -> None:
-    screen = drawn(View(), entry(), width=width)
+    screen = drawn(TopView(), entry(), width=width)
     assert screen[-1] == words
     assert all(columns(line) <= width for line in screen)
     figures = {"TOKENS", "COST"} & set(screen[1].split())
@@ -92,7 +94,7 @@ def test_a_narrow_one_says_the_more_important_and_says_it_whole(width: int, word
 
 
 def test_a_wide_one_shows_ids_too() -> None:
-    screen = drawn(View(), entry(preset="repo-scout"), width=140)
+    screen = drawn(TopView(), entry(preset="repo-scout"), width=140)
     assert screen[1].split() == ["ID", "NAME", "STATUS", "TIME", "TOKENS", "COST", "ACTIVITY"]
     assert screen[2].split()[:4] == [">", "00000001", "run-1", "running"]
     assert "00000001  run-1  repo-scout  mock/mock-text" in screen
@@ -116,23 +118,23 @@ def test_a_wide_one_shows_ids_too() -> None:
     ],
 )
 def test_each_state_has_its_word(changes: dict[str, Any], status: str, activity: str) -> None:
-    row = drawn(View(), entry(**changes))[2]
+    row = drawn(TopView(), entry(**changes))[2]
     assert row.startswith(f"> run-1  {status}  ")
     assert row.endswith(activity)
 
 
 def test_a_run_of_another_machine_says_so() -> None:
-    assert "running (on elsewhere)" in drawn(View(), entry(host="elsewhere"))[2]
+    assert "running (on elsewhere)" in drawn(TopView(), entry(host="elsewhere"))[2]
 
 
 def test_figures_that_no_run_has_take_no_room_on_a_small_terminal() -> None:
     none = {"totalTokens": 0, "cost": 0.0}
-    assert drawn(View(), entry(usage=none))[1].split() == ["NAME", "STATUS", "TIME", "ACTIVITY"]
-    assert "TOKENS" in drawn(View(), entry(usage=none), entry(2))[1]
+    assert drawn(TopView(), entry(usage=none))[1].split() == ["NAME", "STATUS", "TIME", "ACTIVITY"]
+    assert "TOKENS" in drawn(TopView(), entry(usage=none), entry(2))[1]
 
 
 def test_nothing_to_show_says_what_to_do() -> None:
-    view = View()
+    view = TopView()
     assert drawn(view)[2] == "No run is live. a shows those that have ended, too."
     view.press("a")
     assert drawn(view)[2] == "No run yet."
@@ -140,7 +142,7 @@ def test_nothing_to_show_says_what_to_do() -> None:
 
 @pytest.mark.parametrize("size", [(1, 1), (19, 24), (80, 3)])
 def test_a_terminal_that_is_too_small_is_told_so(size: tuple[int, int]) -> None:
-    assert drawn(View(), entry(), width=size[0], height=size[1])[0] == "too small"[: size[0]]
+    assert drawn(TopView(), entry(), width=size[0], height=size[1])[0] == "too small"[: size[0]]
 
 
 @given(
@@ -149,16 +151,16 @@ def test_a_terminal_that_is_too_small_is_told_so(size: tuple[int, int]) -> None:
 def test_no_screen_is_ever_larger_than_the_terminal(
     width: int, height: int, count: int, name: str, words: str
 ) -> None:
-    lines = (Row(fit(words.replace("\n", " "), 300), TOOL),)
+    lines = (LastLine(fit(words.replace("\n", " "), 300), TOOL),)
     entries = [entry(number, name=name, activity=words, task=words, lines=lines) for number in range(count)]
-    view = View()
+    view = TopView()
     for key in ("", "end", "s", "x", "/", "z"):
         view.press(key)
         drawn(view, *entries, width=width, height=height)
 
 
 def test_the_status_stands_out_and_the_chosen_row_too() -> None:
-    view = View()
+    view = TopView()
     entries = [entry(1, name="世界"), entry(2, status="failed", reason="exit")]
     view.take(entries)
     board = Board(entries, status="", at=NOW, project="/", elsewhere=0)
@@ -171,7 +173,7 @@ def test_the_status_stands_out_and_the_chosen_row_too() -> None:
 
 
 def test_what_is_chosen_stays_chosen_while_others_come_and_go() -> None:
-    view = View()
+    view = TopView()
     drawn(view, entry(1), entry(2), entry(3))
     view.press("down")
     assert drawn(view, entry(4), entry(1), entry(2), entry(3))[4].startswith("> run-2")
@@ -186,7 +188,7 @@ def test_what_is_chosen_stays_chosen_while_others_come_and_go() -> None:
 
 
 def test_a_long_list_is_moved_through() -> None:
-    view, entries = View(), [entry(number) for number in range(50)]
+    view, entries = TopView(), [entry(number) for number in range(50)]
     drawn(view, *entries)
     view.press("end")
     screen = drawn(view, *entries)
@@ -200,14 +202,14 @@ def test_a_long_list_is_moved_through() -> None:
     ("key", "wish"), [("enter", top.ATTACH), ("o", top.OUTPUT), ("q", top.LEAVE), ("z", None)]
 )
 def test_a_key_asks_for_what_it_says(key: str, wish: str | None) -> None:
-    view = View()
+    view = TopView()
     drawn(view, entry())
     assert view.press(key) == wish
 
 
 @pytest.mark.parametrize(("answer", "wish"), [("y", top.STOP), ("Y", top.STOP), ("n", None), ("enter", None)])
 def test_stop_asks_first(answer: str, wish: str | None) -> None:
-    view = View()
+    view = TopView()
     drawn(view, entry())
     assert view.press("s") is None
     assert drawn(view, entry())[-1] == "Stop run-1? y stops it, any other key does not"
@@ -216,7 +218,7 @@ def test_stop_asks_first(answer: str, wish: str | None) -> None:
 
 
 def test_what_has_ended_is_not_stopped() -> None:
-    view = View()
+    view = TopView()
     drawn(view, entry(status="completed", reason="done"))
     assert view.press("s") is None
     assert drawn(view, entry(status="completed", reason="done"))[-1] == "It has ended already."
@@ -224,7 +226,7 @@ def test_what_has_ended_is_not_stopped() -> None:
 
 
 def test_a_question_about_a_run_that_went_is_forgotten() -> None:
-    view = View()
+    view = TopView()
     drawn(view, entry(1), entry(2))
     view.press("s")
     drawn(view, entry(2))
@@ -233,7 +235,7 @@ def test_a_question_about_a_run_that_went_is_forgotten() -> None:
 
 def test_a_filter_is_typed_and_taken_away() -> None:
     view, entries = (
-        View(),
+        TopView(),
         [entry(1), entry(2, status="failed", reason="exit"), entry(3, task="Find SESSIONS")],
     )
     drawn(view, *entries)
@@ -256,7 +258,7 @@ def test_a_filter_is_typed_and_taken_away() -> None:
 
 
 def test_which_runs_are_wanted_is_changed_by_keys() -> None:
-    view = View(everywhere=True)
+    view = TopView(everywhere=True)
     for key in ("a", "A", "A"):
         view.press(key)
     assert (view.ended, view.everywhere) == (True, True)

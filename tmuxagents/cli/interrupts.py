@@ -11,7 +11,7 @@ if TYPE_CHECKING:
     from typing import Self
 
 
-class Interrupts:
+class SignalInterrupts:
     """Ctrl-C and TERM, as something to wait for; a lost connection ends nothing.
 
     After USR1, Ctrl-C ends nothing either: our starter (mcp/calls) lets us run on.

@@ -21,7 +21,7 @@ _BOM = "\ufeff"
 _read = json.JSONDecoder().raw_decode
 
 
-class Malformed(ValueError):
+class CannotEdit(ValueError):
     """This text is not what it should be; the reason is a sentence without its end."""
 
 
@@ -60,7 +60,7 @@ class _Object:
         """Return a member. Raises Malformed if there are several of that name."""
         found = [member for member in self.members if member.key == key]
         if len(found) > 1:
-            raise Malformed(f'"{key}" stands in it {len(found)} times')
+            raise CannotEdit(f'"{key}" stands in it {len(found)} times')
         return found[0] if found else None
 
 
@@ -75,9 +75,9 @@ def _whole(text: str) -> _Object:
         value = json.loads(text[start:])
     except (ValueError, RecursionError) as error:
         where = f", line {error.lineno}" if isinstance(error, json.JSONDecodeError) else ""
-        raise Malformed(f"it is no JSON{where}") from error
+        raise CannotEdit(f"it is no JSON{where}") from error
     if not isinstance(value, dict):
-        raise Malformed("it is no JSON object")
+        raise CannotEdit("it is no JSON object")
     return _Object(text, _skip(text, start))
 
 
@@ -86,7 +86,7 @@ def _within(text: str, whole: _Object, group: str) -> tuple[_Member | None, _Obj
     if member is None:
         return None, None
     if not isinstance(member.value, dict):
-        raise Malformed(f'"{group}" in it is no object')
+        raise CannotEdit(f'"{group}" in it is no object')
     return member, _Object(text, member.value_start)
 
 

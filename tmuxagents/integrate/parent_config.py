@@ -14,7 +14,7 @@ import re
 import tomllib
 
 from tmuxagents.integrate import json_member, own_text
-from tmuxagents.integrate.json_member import Malformed
+from tmuxagents.integrate.json_member import CannotEdit
 from tmuxagents.integrate.own_text import DONE, NOTHING, Edited
 
 TYPE_CHECKING = False
@@ -38,7 +38,7 @@ _FORWARDED = (
 _KNOWN_KEYS = {"type", "command", "args", "env", "env_vars", "tool_timeout_sec", "enabled", "tools"}
 
 
-class Place:
+class ParentPlace:
     """Where a parent looks. `command` is how it is to start our program; `private`: for no other user."""
 
     __slots__ = ("command", "config", "is_toml", "private", "skill", "target")
@@ -52,22 +52,24 @@ class Place:
         self.is_toml = target == CODEX
 
 
-def of_user(target: str, environment: Mapping[str, str], home: str, command: str) -> Place:
+def of_user(target: str, environment: Mapping[str, str], home: str, command: str) -> ParentPlace:
     """Return where a parent looks for what one person has set up for all their projects."""
     if target == CODEX:
         config, skills = f"{_named(environment, 'CODEX_HOME') or home + '/.codex'}/config.toml", ".agents"
-        return Place(target, config=config, skills=f"{home}/{skills}/skills", command=command, private=True)
+        return ParentPlace(
+            target, config=config, skills=f"{home}/{skills}/skills", command=command, private=True
+        )
     folder = _named(environment, "CLAUDE_CONFIG_DIR")
     config = f"{folder or home}/.claude.json"
     skills = f"{folder or home + '/.claude'}/skills"
-    return Place(target, config=config, skills=skills, command=command, private=True)
+    return ParentPlace(target, config=config, skills=skills, command=command, private=True)
 
 
-def of_project(target: str, project: str) -> Place:
+def of_project(target: str, project: str) -> ParentPlace:
     """Return where a parent looks for what all in a project are to have. No path of one machine is in it."""
     config, skills = (".codex/config.toml", ".agents") if target == CODEX else (".mcp.json", ".claude")
     config, skills = f"{project}/{config}", f"{project}/{skills}/skills"
-    return Place(target, config=config, skills=skills, command=SERVER, private=False)
+    return ParentPlace(target, config=config, skills=skills, command=SERVER, private=False)
 
 
 def _named(environment: Mapping[str, str], name: str) -> str | None:
@@ -112,12 +114,12 @@ TAKEN = "taken"  # somebody else has a server of our name there
 _TABLE = f"{TOML_GROUP}.{SERVER}"
 
 
-def put(before: bytes | None, where: Place) -> Edited:
+def put(before: bytes | None, where: ParentPlace) -> Edited:
     """Return a configuration with our server in it. Raises Malformed."""
     return (_toml_put if where.is_toml else _json_put)(before, where.command)
 
 
-def take(before: bytes | None, where: Place) -> Edited:
+def take(before: bytes | None, where: ParentPlace) -> Edited:
     """Return a configuration without our server. Raises Malformed."""
     if before is None:
         return Edited(NOTHING, None)
@@ -132,7 +134,7 @@ def _text(content: bytes) -> str:
     try:
         return content.decode()
     except UnicodeDecodeError as error:
-        raise Malformed("it is no UTF-8 text") from error
+        raise CannotEdit("it is no UTF-8 text") from error
 
 
 # --- JSON -------------------------------------------------------------------------------------------------
@@ -189,7 +191,7 @@ def _toml_take(before: bytes) -> Edited:
     if after is not None and not _is_without(after, before):
         after = without(before, _TABLE)
         if not _is_without(after, before):
-            raise Malformed(f'"{SERVER}" cannot be taken out of it; do it by hand')
+            raise CannotEdit(f'"{SERVER}" cannot be taken out of it; do it by hand')
         after = after if after.strip() else None
     return Edited(DONE, after)
 
@@ -198,7 +200,7 @@ def _is_without(after: bytes, before: bytes) -> bool:
     """Say whether a text has our server no more, and means the same besides."""
     try:
         return SERVER not in _servers(after) and _rest(after) == _rest(before)
-    except Malformed:
+    except CannotEdit:
         return False
 
 
@@ -206,10 +208,10 @@ def _checked(before: bytes, edited: Edited) -> Edited:
     """Return what was put in, if the file means the same as before besides."""
     try:
         same = edited.text is None or _rest(edited.text) == _rest(before)
-    except Malformed as why:
-        raise Malformed(f'"{TOML_GROUP}" in it cannot be added to') from why
+    except CannotEdit as why:
+        raise CannotEdit(f'"{TOML_GROUP}" in it cannot be added to') from why
     if not same:
-        raise Malformed("it would mean something else with our lines in it")
+        raise CannotEdit("it would mean something else with our lines in it")
     return edited
 
 
@@ -223,7 +225,7 @@ def _rest(text: bytes) -> dict[str, Any]:
 def _servers(text: bytes) -> dict[str, Any]:
     servers = _parsed(text).get(TOML_GROUP, {})
     if not isinstance(servers, dict):
-        raise Malformed(f'"{TOML_GROUP}" in it is no table')
+        raise CannotEdit(f'"{TOML_GROUP}" in it is no table')
     return servers
 
 
@@ -231,7 +233,7 @@ def _parsed(text: bytes) -> dict[str, Any]:
     try:
         return tomllib.loads(_text(text))
     except tomllib.TOMLDecodeError as error:
-        raise Malformed(f"it is no TOML: {str(error).lower()}") from error
+        raise CannotEdit(f"it is no TOML: {str(error).lower()}") from error
 
 
 _MARK = re.compile(rb"# (>>>|<<<) tmuxagents\b.*")

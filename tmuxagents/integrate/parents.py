@@ -17,7 +17,7 @@ TYPE_CHECKING = False
 if TYPE_CHECKING:
     from collections.abc import Iterator, Mapping
 
-    from tmuxagents.integrate.parent_config import Place
+    from tmuxagents.integrate.parent_config import ParentPlace
 
 _WHY = {
     own_text.CHANGED: "what tmuxagents wrote there was changed by hand; remove it by hand, too",
@@ -28,7 +28,7 @@ _WHY = {
 _SKILL, _PROMPTS = "SKILL.md", "prompts"
 
 
-def place(target: str, environment: Mapping[str, str], project: str | None) -> Place:
+def place(target: str, environment: Mapping[str, str], project: str | None) -> ParentPlace:
     """Return where a parent looks: for this user, or with `project` for everybody who works there."""
     if project is not None:
         return parent_config.of_project(target, project)
@@ -43,7 +43,7 @@ def _own_command(environment: Mapping[str, str]) -> str:
     return os.path.abspath(found) if found else beside if os.path.exists(beside) else parent_config.SERVER
 
 
-def plan(where: Place, *, uninstall: bool, with_tools: bool = True) -> Integration:
+def plan(where: ParentPlace, *, uninstall: bool, with_tools: bool = True) -> Integration:
     """Look at everything, and say what is to be changed. A file that cannot be read as one refuses it all."""
     found = Integration(where.target, uninstall=uninstall)
     if uninstall:
@@ -65,7 +65,7 @@ def _put(path: str, text: str, folders: tuple[int, ...] = ()) -> Step:
     return file_step(path, before, own_text.put_file(before, text, folders), _WHY)
 
 
-def carry_out(found: Integration, where: Place) -> None:
+def carry_out(found: Integration, where: ParentPlace) -> None:
     """Change what was planned."""
     above = beside = 0
     for step in found.steps:
@@ -83,7 +83,7 @@ def carry_out(found: Integration, where: Place) -> None:
             disk.remove(os.path.dirname(where.config), beside - 1)
 
 
-def _files_taken(where: Place) -> Iterator[Step]:
+def _files_taken(where: ParentPlace) -> Iterator[Step]:
     """Plan to remove the files of the skill, also those that only an earlier version had."""
     names = disk.names(f"{where.skill}/{_PROMPTS}")
     for path in (*(f"{where.skill}/{_PROMPTS}/{name}" for name in names), f"{where.skill}/{_SKILL}"):
@@ -91,21 +91,21 @@ def _files_taken(where: Place) -> Iterator[Step]:
         yield file_step(path, before, own_text.take_file(before), _WHY)
 
 
-def _config_put(where: Place) -> Step:
+def _config_put(where: ParentPlace) -> Step:
     before = disk.read(where.config)
     try:
         return file_step(where.config, before, parent_config.put(before, where), _WHY)
-    except json_member.Malformed as why:
+    except json_member.CannotEdit as why:
         message = f"{where.config} is left as it is: {why}."
         hint = "mend it, or have the skill alone with --no-tools"
         raise BadConfig(message, kind="bad-settings", hint=hint) from why
 
 
-def _config_taken(where: Place) -> Step:
+def _config_taken(where: ParentPlace) -> Step:
     before = disk.read(where.config)
     try:
         return file_step(where.config, before, parent_config.take(before, where), _WHY)
-    except json_member.Malformed as why:
+    except json_member.CannotEdit as why:
         step = Step(FILE, where.config)
         step.leave(None, str(why))
         return step

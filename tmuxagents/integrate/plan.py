@@ -40,7 +40,7 @@ class Change:
         return {key: getattr(self, key) for key in ("where", "path", "name", "before", "after")}
 
 
-class Left:
+class LeftAlone:
     """One thing that is left as it is, and why."""
 
     __slots__ = ("name", "path", "where", "why")
@@ -65,7 +65,7 @@ class Step:
         self.where = where
         self.path = path
         self.changes: list[Change] = []
-        self.left: list[Left] = []
+        self.left: list[LeftAlone] = []
         self.texts: tuple[bytes | None, bytes | None] = (None, None)  # of a file, as they are on the disk
         self.lines: Sequence[str] = ()  # of a server: the bindings of keys
 
@@ -75,7 +75,7 @@ class Step:
 
     def leave(self, name: str | None, why: str) -> None:
         """Plan to leave something alone."""
-        self.left.append(Left(self.where, self.path, why, name=name))
+        self.left.append(LeftAlone(self.where, self.path, why, name=name))
 
 
 class Integration:
@@ -95,7 +95,7 @@ class Integration:
         return [change for step in self.steps for change in step.changes]
 
     @property
-    def left(self) -> list[Left]:
+    def left(self) -> list[LeftAlone]:
         """Return what is left alone."""
         return [one for step in self.steps for one in step.left]
 
@@ -170,7 +170,7 @@ def said(change: Change) -> str:
     return f"removed {change.path}" if change.after is None else f"changed {change.path}"
 
 
-def left(one: Left) -> str:
+def left(one: LeftAlone) -> str:
     """Return what was left, and why, as one line."""
     what = one.path if one.where == FILE else f"{one.name} on the tmux server at {one.path}"
     return f"left {what} alone: {one.why}"

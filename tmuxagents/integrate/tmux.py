@@ -31,7 +31,7 @@ _WHY = {
 }
 
 
-class Wanted:
+class WantedTmux:
     """What somebody wants of an integration: to take it out again, or also keys, and for which program."""
 
     __slots__ = ("key", "program", "uninstall")
@@ -51,7 +51,7 @@ class Wanted:
 
 
 def plan(
-    environment: Mapping[str, str], settings: Settings, wanted: Wanted, *, socket: str | None
+    environment: Mapping[str, str], settings: Settings, wanted: WantedTmux, *, socket: str | None
 ) -> Integration:
     """Look at everything, and say what is to be changed."""
     uninstall = wanted.uninstall
@@ -65,7 +65,7 @@ def plan(
         if tmux.listening(path) is None:
             continue
         try:
-            server = Server(tmux.Tmux(path))
+            server = TmuxServer(tmux.Tmux(path))
             step = server.off() if uninstall else server.on(wanted.key, wanted.program)
         except tmux.NoServer:
             continue
@@ -118,7 +118,7 @@ def _configurations(environment: Mapping[str, str]) -> list[str]:
 # --- the file ---------------------------------------------------------------------------------------------
 
 
-def _files(environment: Mapping[str, str], wanted: Wanted) -> Iterator[Step]:
+def _files(environment: Mapping[str, str], wanted: WantedTmux) -> Iterator[Step]:
     paths = _configurations(environment)
     texts = {path: text for path in _distinct(paths) if (text := disk.read(path)) is not None}
     # The last one has the last word, also about status-right.
@@ -170,7 +170,7 @@ _PREFIX = "prefix"
 _DECLARED = (*(f"@tmuxagents_{name}" for name in status.NAMES), tmux_texts.MARK)
 
 
-class Server:
+class TmuxServer:
     """A server as it is, and what is to be changed of it."""
 
     def __init__(self, server: tmux.Tmux) -> None:

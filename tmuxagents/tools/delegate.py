@@ -29,7 +29,7 @@ from tmuxagents.tools import answers, retrieval
 from tmuxagents.tools.door import Answer, no_cwd
 from tmuxagents.tools.progress import Child, Progress
 from tmuxagents.views import board
-from tmuxagents.views.lines import KEPT, Window
+from tmuxagents.views.lines import KEPT, LastLines
 from tmuxagents.views.previews import Place
 
 TYPE_CHECKING = False
@@ -140,7 +140,7 @@ class _View(Child):
             home=launcher.environment.get("HOME") or "/",
             width=keys.preview_width(launcher.settings, None),
         )
-        self.lines = Window(place, int(numbers["maxLinesPerWindow"]))
+        self.lines = LastLines(place, int(numbers["maxLinesPerWindow"]))
         self.assignment = assignment
         super().__init__(task, self._take_line)
 

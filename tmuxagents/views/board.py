@@ -16,7 +16,7 @@ if TYPE_CHECKING:
     from collections.abc import Iterable, Mapping, Sequence
     from typing import Any
 
-    from tmuxagents.views.lines import Window
+    from tmuxagents.views.lines import LastLines
 
 _ICONS = {RUNNING: "⏳", COMPLETED: "✓", ERROR: "✗"}
 _SEPARATOR = " • "
@@ -146,7 +146,9 @@ def _footer(windows: Sequence[Mapping[str, Any]]) -> list[tuple[str, str]]:
     return [(ASIDE, "Session IDs (use with get_subagent_output):"), *ids]
 
 
-def window_document(run: Mapping[str, Any], name: str, window: Window, profile: Any = None) -> dict[str, Any]:
+def window_document(
+    run: Mapping[str, Any], name: str, window: LastLines, profile: Any = None
+) -> dict[str, Any]:
     """Return one entry of `details.windows`. `run` is the run shape, `profile` the fields of its profile.
 
     `profileInfo` is the caller's, who knows the summary of a profile.

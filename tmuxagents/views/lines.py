@@ -28,7 +28,7 @@ _UNDER = "  "
 _LONGEST = 4000  # characters of one line: what is longer is read in the answer itself
 
 
-class Row:
+class LastLine:
     """One line: its words, and whether the child said them or did something."""
 
     __slots__ = ("kind", "text")
@@ -42,33 +42,33 @@ class Row:
         return {"text": self.text, "kind": self.kind}
 
 
-class Window:
+class LastLines:
     """The lines of one child, the last ones and all that are kept, and how far it is with its todo list."""
 
     def __init__(self, place: Place, most: int = DEFAULT_LINES) -> None:
-        self.all: list[Row] = []
+        self.all: list[LastLine] = []
         self.todo_total: int | None = None
         self.todo_completed: int | None = None
         self.tool_count = 0
         self._place = place
         self._most = most
         self._listed: dict[
-            int, tuple[str | None, str, Row]
+            int, tuple[str | None, str, LastLine]
         ] = {}  # ls and find without a result, oldest first
 
     @property
-    def lines(self) -> list[Row]:
+    def lines(self) -> list[LastLine]:
         """Return the latest lines."""
         return self.all[max(0, len(self.all) - self._most) :]
 
-    def append(self, text: str, kind: str) -> list[Row]:
+    def append(self, text: str, kind: str) -> list[LastLine]:
         """Add what these words come to, without escape sequences and empty lines."""
-        rows = [Row(safe.cut(line.rstrip(), _LONGEST), kind) for line in listing.lines(safe.text(text))]
+        rows = [LastLine(safe.cut(line.rstrip(), _LONGEST), kind) for line in listing.lines(safe.text(text))]
         self.all += rows
         self._forget()
         return rows
 
-    def take(self, event: Event) -> list[Row]:
+    def take(self, event: Event) -> list[LastLine]:
         """Add what one event comes to; return the new lines."""
         fields = event.fields
         if event.type == "assistant_text":
@@ -81,7 +81,7 @@ class Window:
             return self._result(fields)
         return []
 
-    def _call(self, fields: Mapping[str, Any]) -> list[Row]:
+    def _call(self, fields: Mapping[str, Any]) -> list[LastLine]:
         self.tool_count += 1
         tool, args = _str(fields.get("toolName")), fields.get("args")
         self._count_todos(tool, args if isinstance(args, dict) else {})
@@ -92,7 +92,7 @@ class Window:
                 del self._listed[next(iter(self._listed))]
         return rows
 
-    def _result(self, fields: Mapping[str, Any]) -> list[Row]:
+    def _result(self, fields: Mapping[str, Any]) -> list[LastLine]:
         """Put what a listing amounts to under its call, also where other calls have come between."""
         tool = _str(fields.get("toolName"))
         words = _summary(tool, fields)
@@ -100,12 +100,12 @@ class Window:
         if words is None:
             return []
         at = next((number for number, row in enumerate(self.all) if row is call), None)
-        row = Row(f"{_UNDER}{words}" if at is not None else f"{_UNDER}{tool}: {words}", TOOL)
+        row = LastLine(f"{_UNDER}{words}" if at is not None else f"{_UNDER}{tool}: {words}", TOOL)
         self.all.insert(len(self.all) if at is None else at + 1, row)
         self._forget()
         return [row]
 
-    def _answered(self, call_id: str | None, tool: str) -> Row | None:
+    def _answered(self, call_id: str | None, tool: str) -> LastLine | None:
         for number in reversed(self._listed):
             known_id, known_tool, row = self._listed[number]
             if known_id == call_id if call_id is not None else known_tool == tool:

@@ -25,7 +25,7 @@ _PIECE = 4096
 _LOCAL_FLAGS, _INPUT_FLAGS = 3, 0
 
 
-class Screen:
+class FullScreen:
     """A terminal on both of our streams, from `with` on."""
 
     def __init__(self) -> None:

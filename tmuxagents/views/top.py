@@ -47,7 +47,7 @@ class Board:
 # --- keys -------------------------------------------------------------------------------------------------
 
 
-class View:
+class TopView:
     """What the person has chosen, filtered and been asked. `ended`, `everywhere`: which runs they want."""
 
     def __init__(self, *, ended: bool = False, everywhere: bool = False) -> None:

@@ -14,7 +14,7 @@ if TYPE_CHECKING:
     from collections.abc import Mapping, Sequence
     from typing import Any
 
-    from tmuxagents.views.lines import Row
+    from tmuxagents.views.lines import LastLine
 
     Spans = list[tuple[str, str]]  # (style, text): one line of the screen
 
@@ -47,7 +47,7 @@ class Entry:
     __slots__ = ("host", "lines", "run", "short")
 
     def __init__(
-        self, run: Mapping[str, Any], short: str, *, lines: Sequence[Row] = (), host: str | None = None
+        self, run: Mapping[str, Any], short: str, *, lines: Sequence[LastLine] = (), host: str | None = None
     ) -> None:
         self.run = run
         self.short = short
@@ -170,7 +170,7 @@ def _columns(rows: Sequence[Sequence[str]], width: int) -> list[int]:
     return [at for at in range(len(_HEADER)) if at != _ID and at not in out]
 
 
-def lines(rows: Sequence[Row], width: int) -> list[Spans]:
+def lines(rows: Sequence[LastLine], width: int) -> list[Spans]:
     """Return what a child did, as lines of a screen."""
     fitted = [(row.kind, fit(row.text.replace("\t", " "), width)) for row in rows]
     return [_coloured(text) if kind == TOOL else [(PLAIN, text)] for kind, text in fitted]

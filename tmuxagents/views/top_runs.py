@@ -14,7 +14,7 @@ from tmuxagents.runs.inspect import Follower
 from tmuxagents.status import poll
 from tmuxagents.status.snapshot import DOCUMENTS, take
 from tmuxagents.system import watcher_lock
-from tmuxagents.views.lines import Window
+from tmuxagents.views.lines import LastLines
 from tmuxagents.views.previews import Place
 from tmuxagents.views.top import Board
 from tmuxagents.views.top_rows import Entry
@@ -24,13 +24,13 @@ if TYPE_CHECKING:
     from tmuxagents.registry.lookup import Caller
     from tmuxagents.runs.events import Event
     from tmuxagents.runs.words import SnapshotRow
-    from tmuxagents.views.lines import Row
+    from tmuxagents.views.lines import LastLine
 
 MOST = 200  # rows; `poll` shows more
 _LINES = 20  # of each run
 
 
-class Watch:
+class TopRuns:
     """The runs that a caller watches."""
 
     def __init__(self, caller: Caller) -> None:
@@ -64,7 +64,7 @@ class Watch:
         lines = self._follow(run_id, str(shown.run["cwd"])) if run_id in self.live else ()
         return Entry(shown.run, shown.short, lines=lines, host=shown.host)
 
-    def _follow(self, run_id: str, cwd: str) -> list[Row]:
+    def _follow(self, run_id: str, cwd: str) -> list[LastLine]:
         followed = self._windows.get(run_id)
         try:
             if followed is None:
@@ -79,14 +79,14 @@ class _Followed:
     """One live run, and the last lines of what it did."""
 
     def __init__(self, run_dir: str, cwd: str) -> None:
-        self._window = Window(Place(cwd=cwd, home=os.path.expanduser("~")), _LINES)
+        self._window = LastLines(Place(cwd=cwd, home=os.path.expanduser("~")), _LINES)
         self._follower = Follower(run_dir, self._take)
         self._follower.look()
 
     def _take(self, event: Event) -> None:
         self._window.take(event)
 
-    def lines(self) -> list[Row]:
+    def lines(self) -> list[LastLine]:
         """Return the last lines, with what is new."""
         if self._follower.has_news(held=True):
             self._follower.look()

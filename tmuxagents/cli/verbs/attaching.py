@@ -31,7 +31,7 @@ _COMMAND = "tmuxagents attach"
 
 @click.command(epilog="Example: tmuxagents attach 01a1ee15")
 @click.argument("run", required=False, metavar="[RUN]")
-@click.option("-r", "--read-only", is_flag=True, help="Snapshot only: no key reaches the window.")
+@click.option("-r", "--read-only", is_flag=True, help="Look only: no key reaches the window.")
 @click.option("--next", "onward", is_flag=True, help="The next run that needs you: failed, waiting, working.")
 @click.option("--back", is_flag=True, help="What this terminal showed before.")
 @click.option(

@@ -13,7 +13,7 @@ from tmuxagents.attach import attach, where
 from tmuxagents.cli import printing
 from tmuxagents.cli.verbs import follow as following
 from tmuxagents.cli.verbs import talk
-from tmuxagents.cli.verbs.talk import ERROR, WARNING, Talk
+from tmuxagents.cli.verbs.talk import ERROR, WARNING, ParentTalk
 from tmuxagents.companion import follow as companion_follow
 from tmuxagents.errors import TmuxAgentsError
 from tmuxagents.registry import lookup
@@ -48,7 +48,7 @@ def follow(**options: bool) -> int:
 @_ALONE
 def agents(*, alone: bool) -> None:
     """Show the runs of a session, and attach to one, read or stop it."""
-    lead(Talk(alone=alone), lookup.here(), os.environ)
+    lead(ParentTalk(alone=alone), lookup.here(), os.environ)
 
 
 @click.command(hidden=True)
@@ -60,7 +60,7 @@ def profile(*, line: str, only_words: bool, alone: bool) -> None:
     if only_words:
         printing.write(jsonline.encode({"words": talk.completions()}))
     else:
-        talk.lead(Talk(alone=alone), line)
+        talk.lead(ParentTalk(alone=alone), line)
 
 
 ATTACH, OUTPUT, STOP = "attach", "output", "stop"
@@ -69,7 +69,7 @@ _WIDTH = 100
 _NONE = "This session has launched no runs."
 
 
-def lead(talk: Talk, caller: Caller, environment: Mapping[str, str]) -> None:
+def lead(talk: ParentTalk, caller: Caller, environment: Mapping[str, str]) -> None:
     """Show the runs; let one be chosen, and something be done with it."""
     found, _ = with_registry(caller, lambda registry: _newest(registry, caller))
     head = words.status_line(found.counts, found.waiting)
@@ -98,7 +98,7 @@ def _newest(registry: Registry, caller: Caller) -> Snapshot:
     return SnapshotBuilder(registry, query, caller).show([row.run_id for row in rows], rows)
 
 
-def _attach(talk: Talk, run: RunView, environment: Mapping[str, str]) -> None:
+def _attach(talk: ParentTalk, run: RunView, environment: Mapping[str, str]) -> None:
     """Switch the person's tmux client to the run's window. A pi outside of tmux keeps its terminal."""
     command = f"tmuxagents attach {words.short_id(run.run_id, ())}"
     target, _ = where.find_window(run)
@@ -113,12 +113,12 @@ def _attach(talk: Talk, run: RunView, environment: Mapping[str, str]) -> None:
         talk.say(f"In another terminal: {command}", WARNING)
 
 
-def _output(talk: Talk, run: RunView, _environment: Mapping[str, str]) -> None:
+def _output(talk: ParentTalk, run: RunView, _environment: Mapping[str, str]) -> None:
     answer = output.answer(run)
     talk.say(answer or f"Run {os.path.basename(run.run_dir)} has said nothing yet.")
 
 
-def _stop(talk: Talk, run: RunView, _environment: Mapping[str, str]) -> None:
+def _stop(talk: ParentTalk, run: RunView, _environment: Mapping[str, str]) -> None:
     before = run.standing.status
     (stopped,) = stop([run.run_dir])
     talk.say(answers.stopped({"runId": stopped.run_id, "status": stopped.standing.status}, before=before))

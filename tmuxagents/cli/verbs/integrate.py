@@ -85,7 +85,7 @@ def tmux_verb(*, keys: str | None, uninstall: bool, dry_run: bool, as_json: bool
     In servers that run, and by your configuration in those to come.
     """
     settings = load.load(os.environ, None)
-    wanted = tmux.Wanted(uninstall=uninstall, key=keys, program=_program())
+    wanted = tmux.WantedTmux(uninstall=uninstall, key=keys, program=_program())
     found = tmux.plan(os.environ, settings, wanted, socket=group.socket())
     if not dry_run:
         tmux.carry_out(found)

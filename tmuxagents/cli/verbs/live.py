@@ -17,7 +17,7 @@ from tmuxagents.settings import keys as setting_rules
 from tmuxagents.text import width
 from tmuxagents.tools.answers import label
 from tmuxagents.views import board, lines
-from tmuxagents.views.lines import TEXT, TOOL, Window
+from tmuxagents.views.lines import TEXT, TOOL, LastLines
 from tmuxagents.views.previews import Place
 
 TYPE_CHECKING = False
@@ -75,7 +75,7 @@ class Lines(Silence):
         return time.monotonic() + _LINES_S
 
 
-class Screen(Silence):
+class LiveBlocks(Silence):
     """A block for each child, drawn again and again in one place."""
 
     def __init__(self, call: Call) -> None:
@@ -124,7 +124,7 @@ class _Child:
         self._follower: Follower | None = None
         width = setting_rules.preview_width(settings, printing.columns())
         place = Place(cwd=task.prepared.request.cwd, home=os.path.expanduser("~"), width=width)
-        self._lines = Window(place, int(settings.numbers["maxLinesPerWindow"]))
+        self._lines = LastLines(place, int(settings.numbers["maxLinesPerWindow"]))
         self._narrator = narration.Narrator() if alone else None  # one child speaks in phrases
         self._warned = 0
 

@@ -180,7 +180,7 @@ def rm(*, name: str | None, yes: bool, as_json: bool) -> None:
 _SYNONYMS = {"ls": "list", "create": "new", "delete": "rm", "remove": "rm"}
 
 
-class Verbs(click.Group):
+class PresetVerbs(click.Group):
     """The verbs, other words that people try for them, and the name of a preset alone, which shows it."""
 
     def get_command(self, ctx: click.Context, cmd_name: str) -> click.Command | None:
@@ -203,7 +203,7 @@ class Verbs(click.Group):
 
 @click.group(
     "presets",
-    cls=Verbs,
+    cls=PresetVerbs,
     invoke_without_command=True,
     epilog="Example: tmuxagents presets show repo-scout",
 )

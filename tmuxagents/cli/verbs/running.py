@@ -12,9 +12,9 @@ import time
 import click
 
 from tmuxagents.cli import options, printing
-from tmuxagents.cli.interrupts import Interrupts
+from tmuxagents.cli.interrupts import SignalInterrupts
 from tmuxagents.cli.verbs import attaching, tasks
-from tmuxagents.cli.verbs.live import Lines, Screen, Silence
+from tmuxagents.cli.verbs.live import Lines, LiveBlocks, Silence
 from tmuxagents.errors import BadRequest, TmuxAgentsError
 from tmuxagents.launch import tasks as task_files
 from tmuxagents.launch.call import Call
@@ -67,8 +67,10 @@ def run(
         requests = _from_file(launcher, tasks_file, **wanted)
     most = int(launcher.settings.numbers["maxConcurrency"])
     call = Call(launcher, prepare(launcher, requests, listed=tasks_file is not None), most=most)
-    with Interrupts() as interrupts:
-        view = Silence() if as_json else Screen(call) if printing.is_terminal(printing.ERR) else Lines(call)
+    with SignalInterrupts() as interrupts:
+        view = (
+            Silence() if as_json else LiveBlocks(call) if printing.is_terminal(printing.ERR) else Lines(call)
+        )
         with _beside(call, viewer, interrupts, view) if viewer else view as seen:
             call.carry_out(seen.tell, interrupts.handle, interrupts.came)
     went_well = _print(call, launcher.caller, as_json=as_json)
@@ -82,7 +84,7 @@ def _who_looks() -> Viewer:
     return attaching.here("tmuxagents run --attach, or leave out --attach")
 
 
-def _beside(call: Call, viewer: Viewer, interrupts: Interrupts, view: Silence) -> Silence:
+def _beside(call: Call, viewer: Viewer, interrupts: SignalInterrupts, view: Silence) -> Silence:
 
     return Attached(call, viewer, interrupts, view)
 
@@ -140,7 +142,7 @@ _LOOK_S = 0.2  # whether the person has come back
 class Attached(Silence):
     """Shows the first child's window as soon as it is there. `after`: what is seen of the call otherwise."""
 
-    def __init__(self, call: Call, viewer: Viewer, interrupts: Interrupts, after: Silence) -> None:
+    def __init__(self, call: Call, viewer: Viewer, interrupts: SignalInterrupts, after: Silence) -> None:
         self._first = call.tasks[0]
         self._viewer: Viewer | None = viewer
         self._interrupts = interrupts

@@ -31,14 +31,14 @@ if TYPE_CHECKING:
 INFO, WARNING, ERROR = "info", "warning", "error"
 
 
-class Left(click.exceptions.Exit):
+class PersonLeft(click.exceptions.Exit):
     """The person has left the talk, or there is nobody; nothing was changed."""
 
     def __init__(self) -> None:
         super().__init__(0)
 
 
-class Talk:
+class ParentTalk:
     """One talk. `alone`: there is nobody to ask, and what is said goes wherever that program puts it."""
 
     def __init__(self, *, alone: bool = False) -> None:
@@ -68,19 +68,19 @@ class Talk:
         answer = self._ask("input", title, text=text)
         return answer if isinstance(answer, str) else None
 
-    def cancel(self) -> Left:
+    def cancel(self) -> PersonLeft:
         """Say that nothing was changed."""
         self.say(editing.CANCELLED)
-        return Left()
+        return PersonLeft()
 
     def _ask(self, kind: str, title: str, **more: Any) -> Any:
         if self.alone:
             self.say("There is nobody here to ask.", ERROR)
-            raise Left
+            raise PersonLeft
         printing.write(jsonline.encode({"ask": kind, "title": safe.line(title), **more}))
         line = self._partner.line()
         if line is None:
-            raise Left
+            raise PersonLeft
         try:
             answer = json.loads(line)
         except ValueError:
@@ -104,7 +104,7 @@ def _profiles() -> dict[str, Mapping[str, Any]]:
     return {one.name: one.fields for one in found if one.hidden_by is None}
 
 
-def lead(talk: Talk, line: str) -> None:
+def lead(talk: ParentTalk, line: str) -> None:
     """Carry out the words after /profile, and answer."""
     answer = profile_command.answer(line, _profiles())
     if answer.note is not None:
@@ -123,7 +123,7 @@ def _shelf() -> change.Shelf:
     return change.Shelf(folder, os.environ, load.load(os.environ, lookup.here().project))
 
 
-def _create(talk: Talk, answer: Answer) -> None:
+def _create(talk: ParentTalk, answer: Answer) -> None:
     name, shelf = str(answer.name), _shelf()
     answers = preset_wizard.ask(name, PROFILE, GLOBAL, _InTalk(talk))
     draft = shelf.place(name, kind=PROFILE, source=answers.source)
@@ -131,7 +131,7 @@ def _create(talk: Talk, answer: Answer) -> None:
     talk.say(editing.saved(change.create(draft)))
 
 
-def _edit(talk: Talk, answer: Answer) -> None:
+def _edit(talk: ParentTalk, answer: Answer) -> None:
     """Let the file that counts be edited as a text, until it is good."""
     draft = change.text_of(_shelf().named(str(answer.name))[0])
     text: str | None = draft.text
@@ -148,7 +148,7 @@ def _edit(talk: Talk, answer: Answer) -> None:
     talk.say(editing.saved(change.rewrite(draft)))
 
 
-def _delete(talk: Talk, answer: Answer) -> None:
+def _delete(talk: ParentTalk, answer: Answer) -> None:
     """Remove all files of a name, after a confirmation."""
     if answer.question is None or answer.afterwards is None:
         return
@@ -165,7 +165,7 @@ _ACTS = {profile_command.CREATE: _create, profile_command.EDIT: _edit, profile_c
 class _InTalk:
     """The wizard's questions, put to the person in the talk."""
 
-    def __init__(self, talk: Talk) -> None:
+    def __init__(self, talk: ParentTalk) -> None:
         self._talk = talk
 
     def text(self, question: str) -> str:

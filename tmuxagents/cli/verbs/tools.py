@@ -12,7 +12,7 @@ import signal
 import click
 
 from tmuxagents.cli import boundary, group, printing
-from tmuxagents.cli.interrupts import Interrupts
+from tmuxagents.cli.interrupts import SignalInterrupts
 from tmuxagents.cli.verbs import tasks
 from tmuxagents.mcp import resources
 from tmuxagents.registry import lookup
@@ -54,7 +54,7 @@ def call_verb(*, tool: str, arguments: str, streams_it: bool) -> int:
 
     The exit code is 0 when the tool was carried out, whatever its children did; a refusal has its own.
     """
-    interrupts = Interrupts()
+    interrupts = SignalInterrupts()
     document: dict[str, Any]
     try:
         answer = _carry_out(tool, arguments, interrupts, streams_it=streams_it)
@@ -69,7 +69,7 @@ def call_verb(*, tool: str, arguments: str, streams_it: bool) -> int:
     return code
 
 
-def _carry_out(tool: str, arguments: str, interrupts: Interrupts, *, streams_it: bool) -> Answer:
+def _carry_out(tool: str, arguments: str, interrupts: SignalInterrupts, *, streams_it: bool) -> Answer:
     caller = lookup.here()
     catalogue.check_name(tool, caller, os.environ)
     text = tasks.content(arguments) if arguments == tasks.STDIN else arguments

@@ -23,7 +23,7 @@ from tmuxagents.text import safe
 from tmuxagents.views import screen as views_screen
 from tmuxagents.views import top, top_rows
 from tmuxagents.views import top_runs as watching
-from tmuxagents.views.screen import Screen
+from tmuxagents.views.screen import FullScreen
 
 TYPE_CHECKING = False
 if TYPE_CHECKING:
@@ -59,22 +59,22 @@ def top_verb(*, ended: bool, everywhere: bool, keeps: bool) -> None:
         raise Unusable("There is no terminal here that could be drawn on.", kind="no-tty", hint=_HINT)
     caller = lookup.here()
     keeper = follow.keeper(os.environ, caller.folder) if keeps else None
-    _Top(caller, top.View(ended=ended, everywhere=everywhere), keeper).show()
+    _Top(caller, top.TopView(ended=ended, everywhere=everywhere), keeper).show()
 
 
 class _Top:
     """The view while it is shown."""
 
-    def __init__(self, caller: Caller, view: top.View, keeper: follow.Keeper | None) -> None:
+    def __init__(self, caller: Caller, view: top.TopView, keeper: follow.Keeper | None) -> None:
         self._caller = caller
         self._view = view
         self._keeper = keeper
-        self._watch = watching.Watch(caller)
+        self._watch = watching.TopRuns(caller)
         self._stopping: list[foreground.Beside] = []
 
     def show(self) -> None:
         """Show it until the person has seen enough, or the terminal is gone."""
-        with Screen() as screen:
+        with FullScreen() as screen:
             while True:
                 self._draw(screen, self._look())
                 keys = screen.typed(_ROUND_S if self._watch.live else _IDLE_ROUND_S)
@@ -90,18 +90,18 @@ class _Top:
         self._stopping = [one for one in self._stopping if not one.is_over()]
         return board
 
-    def _draw(self, screen: Screen, board: Board) -> None:
+    def _draw(self, screen: FullScreen, board: Board) -> None:
         self._view.take(board.entries)
         lines = self._view.draw(board, *screen.size())
         has_colours = not os.environ.get("NO_COLOR")
         screen.draw([_painted(line, has_colours=has_colours) for line in lines])
 
-    def _press(self, key: str, screen: Screen) -> bool:
+    def _press(self, key: str, screen: FullScreen) -> bool:
         """Do what a key says; say whether to go on."""
         wish = self._view.press(key)
         return wish is None or (wish != top.LEAVE and self._carry_out(wish, screen))
 
-    def _carry_out(self, wish: str, screen: Screen) -> bool:
+    def _carry_out(self, wish: str, screen: FullScreen) -> bool:
         """Do what a key asks for; say whether to go on."""
         entry = self._view.entry
         if entry is None:
