@@ -8,8 +8,8 @@ from scripts.conforming.words import HOME, refuse
 from tmuxagents.agents.pi import command as pi_command
 from tmuxagents.companion import profile_command
 from tmuxagents.presets import describe, disk, editing, preset, skills
-from tmuxagents.presets.editing import Draft
 from tmuxagents.presets.fields import GLOBAL, PROFILE, PROJECT
+from tmuxagents.presets.preset import PresetFile
 from tmuxagents.text import yaml
 
 Given = dict[str, Any]
@@ -54,21 +54,13 @@ def exclusions(given: Given) -> Given:
     return pi_command.apply_exclusions(given["profile"], given["all"])
 
 
-class _SkillFile:
-    """A skill's file, as if it had been read."""
-
-    is_declared = True
-
-    def __init__(self, name: str, path: str, text: str | None) -> None:
-        self.folder = name
-        self.path = path
-        self.text = text
-
-
 def resolved_skills(given: Given) -> Given:
     """Return a profile with paths and texts for the names of its skills."""
     found = (given.get("skills") or {}).items()
-    known = skills.index(_SkillFile(name, each["path"], each["content"]) for name, each in found)
+    files = (
+        skills.SkillFile(each["path"], name, is_declared=True, text=each["content"]) for name, each in found
+    )
+    known = skills.index(files)
     return skills.resolve(given["profile"], known)
 
 
@@ -105,7 +97,7 @@ def _known(texts: dict[str, dict[str, str]]) -> dict[str, Given]:
     known: dict[str, Given] = {}
     for source in (GLOBAL, PROJECT):
         for stem, written in (texts.get(source) or {}).items():
-            draft = Draft(kind=PROFILE, source=source, path=f"/{source}/{stem}.md", text=written)
+            draft = PresetFile(kind=PROFILE, source=source, path=f"/{source}/{stem}.md", text=written)
             read = preset.parse(draft)
             if isinstance(read, preset.Preset):
                 known[read.name] = read.fields

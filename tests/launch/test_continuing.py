@@ -91,12 +91,12 @@ def test_a_prompt_that_was_changed_is_the_task_alone(written: str, task: str, le
 
 
 def test_a_session_replayed_again_and_again_does_not_nest() -> None:
-    told = [conversation.Told("completed", conversation.messages("first", []))]
+    told = [conversation.RunSaid("completed", conversation.messages("first", []))]
     for number in range(3):
         transcript = conversation.resume_text(told)
         effective = prompt.compose(f"task {number}", blocks=["=== a ===\nx"], transcript=transcript)
         asked = prompt.without_transcript(effective, f"task {number}", len(transcript))
-        told.append(conversation.Told("completed", conversation.messages(asked, [])))
+        told.append(conversation.RunSaid("completed", conversation.messages(asked, [])))
         assert effective.count("Previously:") == 1
     assert conversation.resume_text(told).count("=== a ===\nx\n\ntask 0") == 1
 

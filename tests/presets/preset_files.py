@@ -7,7 +7,7 @@ from typing import Any
 
 from tmuxagents.presets import preset as presets_preset
 from tmuxagents.presets.catalogue import Catalogue
-from tmuxagents.presets.preset import Bad, Preset
+from tmuxagents.presets.preset import Bad, Preset, PresetFile
 
 HOME, PROJECT = "/home/dev", "/home/dev/app"
 FOLDERS = {
@@ -18,17 +18,15 @@ FOLDERS = {
 }
 
 
-class File:
+class File(PresetFile):
     """A file that was read."""
 
     def __init__(
         self, text: str, *, kind: str = "preset", source: str = "global", name: str = "a.md"
     ) -> None:
-        self.kind = kind
-        self.source = source
-        self.path = f"{FOLDERS[kind, source]}/{name}"
-        self.text = text
-        self.hash = hashlib.sha256(text.encode("utf-8", "surrogatepass")).hexdigest()[:12]
+        digest = hashlib.sha256(text.encode("utf-8", "surrogatepass")).hexdigest()[:12]
+        path = f"{FOLDERS[kind, source]}/{name}"
+        super().__init__(kind=kind, source=source, path=path, text=text, hash=digest)
 
 
 def file(header: str, body: str = "", **place: Any) -> File:

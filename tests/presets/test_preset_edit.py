@@ -9,7 +9,7 @@ import pytest
 from tests.presets.preset_files import preset, profile
 from tmuxagents.errors import BadConfig, BadRequest
 from tmuxagents.presets import editing
-from tmuxagents.presets.editing import Draft
+from tmuxagents.presets.preset import PresetFile
 
 
 @pytest.mark.parametrize("name", ["a", "A-b_9", "-", "x" * 100])
@@ -90,8 +90,8 @@ def test_the_keys_there_are_stand_in_the_hint() -> None:
     )
 
 
-def draft(text: str, kind: str = "preset") -> Draft:
-    return Draft(kind=kind, source="global", path="/a.md", text=text)
+def draft(text: str, kind: str = "preset") -> PresetFile:
+    return PresetFile(kind=kind, source="global", path="/a.md", text=text)
 
 
 def test_a_good_draft_is_what_it_will_be_read_as() -> None:
@@ -164,6 +164,6 @@ def test_what_is_wrong_with_a_draft() -> None:
     [("\ud800", "it is not UTF-8"), ("x" * 2_000_000, "it is larger than")],
 )
 def test_a_draft_that_could_not_be_read_again_is_flawed(text: str, words: str) -> None:
-    draft = Draft(kind="preset", source="global", path="/a.md", text=text)
+    draft = PresetFile(kind="preset", source="global", path="/a.md", text=text)
     (flaw,) = editing.flaws_of(draft)
     assert flaw.words().startswith(words)

@@ -43,8 +43,8 @@ def test_the_table(shelf: Shelf) -> None:
     assert [line.split("  ") for line in re.sub(" {3,}", "  ", done.stdout).splitlines()] == [
         ["NAME", "KIND", "SOURCE", "MODEL", "TOOLS", "DESCRIPTION"],
         ["p", "profile", "global", "x/y", "none", "-"],
-        ["repo-scout", "preset", "project", COPILOT, "read,bash", "Finds its way aro..."],
-        ["repo-scout", "preset", "global (hidden)", COPILOT, "read,grep,find,ls", "Finds its way aro..."],
+        ["repo-scout", "preset", "project", COPILOT, "read,bash", "Finds its way aroun…"],
+        ["repo-scout", "preset", "global (hidden)", COPILOT, "read,grep,find,ls", "Finds its way aroun…"],
     ]
     assert {len(line) for line in done.stdout.splitlines()[2:]} == {100}
     assert done.stderr == (

@@ -10,12 +10,9 @@ from tmuxagents.errors import BadRequest
 from tmuxagents.presets import skills
 
 
-class File:
+class File(skills.SkillFile):
     def __init__(self, path: str, text: str | None, *, is_declared: bool = True) -> None:
-        self.path = path
-        self.folder = path.rsplit("/", 2)[-2]
-        self.is_declared = is_declared
-        self.text = text
+        super().__init__(path, path.rsplit("/", 2)[-2], is_declared=is_declared, text=text)
 
 
 def indexed(*files: File) -> list[tuple[str, str, str | None]]:

@@ -19,7 +19,7 @@ import pytest
 from tests.apart import NOBODY, apart, running
 from tests.harness import REPOSITORY, eventually
 from tmuxagents.runs import leftovers
-from tmuxagents.runs.leftovers import Scope, Whose
+from tmuxagents.runs.leftovers import LeftoverScope, Whose
 from tmuxagents.system import process, process_table, watcher_lock
 
 if TYPE_CHECKING:
@@ -70,10 +70,10 @@ class Family:
         wrapper: int | None = None,
         child: tuple[int, int] | None = None,
         keep: bool = False,
-    ) -> Scope:
+    ) -> LeftoverScope:
         """Return what is meant: the processes of this run."""
         whose = Whose(run_id=self.run_id, uid=os.getuid(), wrapper=wrapper, child=child, keep=keep)
-        return Scope(whose, since=since)
+        return LeftoverScope(whose, since=since)
 
     def line(self, name: str, then: str | None = None, *, first: str = ":") -> str:
         """Return what a shell does to be this one: `first` is done before anybody knows it."""
@@ -327,7 +327,7 @@ from tmuxagents.runs.leftovers import Whose
 run_id, wrapper, nap = sys.argv[1:]
 child = os.posix_spawn("/bin/sleep", ["sleep", nap], os.environ)
 whose = Whose(run_id=run_id, uid=os.getuid(), wrapper=os.getpid() if wrapper == "wrapper" else None)
-scope = tree.Scope(whose, since=0)
+scope = tree.LeftoverScope(whose, since=0)
 if wrapper != "wrapper":
     tree.freeze(scope)
 spared = tree.end(scope)

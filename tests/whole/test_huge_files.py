@@ -323,7 +323,7 @@ def test_a_full_inbox_is_taken_in_pieces_and_in_order(tmp_path: Path) -> None:
     for number in range(5):
         inbox.append(str(tmp_path), inbox.STEER, f"{number}" * 600_000)
     box = inbox.Inbox(str(tmp_path))
-    found: list[inbox.Message] = []
+    found: list[inbox.InboxMessage] = []
     while messages := box.fresh():
         assert len(messages) <= 3
         found += messages

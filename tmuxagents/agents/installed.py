@@ -156,7 +156,7 @@ def _ask(agent: Agent, words: list[str], environment: Mapping[str, str], agent_d
             (listed,) = ask([question(about.LISTING, _PATIENT_LIMIT_S)])
             models = None if listed is None else about.listing(listed)
     finally:
-        leftovers.end(leftovers.Scope(Whose(run_id=mark, uid=os.getuid()), since=since))
+        leftovers.end(leftovers.LeftoverScope(Whose(run_id=mark, uid=os.getuid()), since=since))
     version = None if said is None else about.version(said)
     warnings = _warnings(agent.name, about, version, silent=models is None)
     return {"version": version, "models": models, "warnings": warnings}

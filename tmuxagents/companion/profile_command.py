@@ -1,4 +1,4 @@
-"""The profile command as a parent's people type it (`/profile show X`): what is answered, and what is to do.
+"""The `/profile` command of a parent (`/profile show X`): what it answers, and what it does.
 
 Nothing is done here: the answer names the act, and what to ask before it.
 
@@ -6,6 +6,8 @@ Pure.
 """
 
 from __future__ import annotations
+
+from typing import NamedTuple
 
 from tmuxagents.presets import describe, editing
 
@@ -28,25 +30,14 @@ USAGE = "Usage: /profile [list|show <name>|create <name>|edit <name>|delete <nam
 _DELETE_TITLE = "Delete profile?"
 
 
-class Answer:
-    """What is said at once; what is asked; what is done then, and what is said when it is done."""
+class Answer(NamedTuple):
+    """A note to show at once; or an act with its question before it and the note after it."""
 
-    __slots__ = ("act", "afterwards", "name", "note", "question")
-
-    def __init__(
-        self,
-        note: tuple[str, str] | None = None,
-        *,
-        act: str | None = None,
-        name: str | None = None,
-        question: tuple[str, str] | None = None,
-        afterwards: tuple[str, str] | None = None,
-    ) -> None:
-        self.note = note
-        self.act = act
-        self.name = name
-        self.question = question
-        self.afterwards = afterwards
+    note: tuple[str, str] | None = None
+    act: str | None = None
+    name: str | None = None
+    question: tuple[str, str] | None = None
+    afterwards: tuple[str, str] | None = None
 
 
 def answer(line: str, profiles: Profiles) -> Answer:
@@ -58,8 +49,15 @@ def answer(line: str, profiles: Profiles) -> Answer:
     if verb is None:
         return _show(word, profiles) if word in profiles else Answer((WARNING, USAGE))
     if not names:
-        return Answer((WARNING, editing.usage(verb)))
-    return _ANSWERS[verb](names[0], profiles)
+        return Answer((WARNING, editing.USAGE[verb]))
+    name = names[0]
+    if verb == SHOW:
+        return _show(name, profiles)
+    if verb == DELETE:  # the question comes first, also for a profile that is not there
+        done = (INFO, editing.deleted(name))
+        after = done if name in profiles else (ERROR, editing.not_there(name).message)
+        return Answer(None, DELETE, name, (_DELETE_TITLE, editing.question(name)), after)
+    return _change(verb, name, profiles)
 
 
 def listing(profiles: Profiles) -> str:
@@ -76,29 +74,11 @@ def _show(name: str, profiles: Profiles) -> Answer:
     return Answer((INFO, describe.detail(name, profiles[name])))
 
 
-def _create(name: str, profiles: Profiles) -> Answer:
-    if not editing.is_name(name):
-        return Answer((WARNING, editing.usage(CREATE)))
-    if name in profiles:
-        return Answer((WARNING, editing.exists(name).message))
-    return Answer(act=CREATE, name=name)
-
-
-def _edit(name: str, profiles: Profiles) -> Answer:
-    if name not in profiles:
+def _change(verb: str, name: str, profiles: Profiles) -> Answer:
+    if verb == EDIT and name not in profiles:
         return Answer((ERROR, editing.missing(name).message))
-    return Answer(act=EDIT, name=name)
-
-
-def _delete(name: str, profiles: Profiles) -> Answer:
-    """Ask first, whatever there is: what became of it is said afterwards."""
-    done = (INFO, editing.deleted(name))
-    return Answer(
-        act=DELETE,
-        name=name,
-        question=(_DELETE_TITLE, editing.question(name)),
-        afterwards=done if name in profiles else (ERROR, editing.not_there(name).message),
-    )
-
-
-_ANSWERS = {SHOW: _show, CREATE: _create, EDIT: _edit, DELETE: _delete}
+    if verb == CREATE and not editing.is_name(name):
+        return Answer((WARNING, editing.USAGE[CREATE]))
+    if verb == CREATE and name in profiles:
+        return Answer((WARNING, editing.exists(name).message))
+    return Answer(act=verb, name=name)

@@ -3,6 +3,7 @@
 from __future__ import annotations
 
 import difflib
+from dataclasses import dataclass
 
 from tmuxagents.errors import BadConfig, BadRequest
 from tmuxagents.layouts import layout
@@ -16,16 +17,14 @@ if TYPE_CHECKING:
     from tmuxagents.layouts.layout import Pane, Window
 
 
+@dataclass(slots=True)
 class Bad:
     """A file that is no layout, and why."""
 
-    __slots__ = ("error", "name", "path", "source")
-
-    def __init__(self, name: str, *, source: str, path: str, error: BadConfig) -> None:
-        self.name = name
-        self.source = source
-        self.path = path
-        self.error = error
+    name: str
+    source: str
+    path: str
+    error: BadConfig
 
 
 class Shelf:

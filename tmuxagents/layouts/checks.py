@@ -1,8 +1,8 @@
-"""Check the values of a layout file: one check per kind of value, which notes each fault with its line. Pure.
+"""What a layout file may contain: one check a kind of value, which notes what is wrong, with its line. Pure.
 
-The layout of a project may hold nothing that runs a command: who clones it has not agreed to any. tmux 3.3a
-ends, with all its sessions, at an arrangement that it does not understand, so these texts are checked to the
-last figure.
+The layout of a project may contain nothing that runs a command: cloning it is no consent. tmux 3.3a crashes,
+with all its sessions, at an arrangement that it does not understand, so these texts are checked to the last
+figure.
 """
 
 from __future__ import annotations
@@ -25,6 +25,7 @@ if TYPE_CHECKING:
 
 OURS = "x-tmuxagents"
 VERSION = 1
+_NO_MAPPING = "here `key: value` lines are expected"
 _BAD = "bad-layout"
 _OPTION = re.compile(r"@?[a-z][a-z0-9_-]{0,63}")
 _LONGEST_COMMAND = 4000
@@ -52,7 +53,7 @@ class Checks:
         self.faults.append(Fault(_BAD, f"{where}{why}.", field=field or None))
 
     def _line(self, place: Place) -> int:
-        """Return the line of a place, or of the value around it if the place does not exist."""
+        """Return the line of a place, or, where there is none, of what it would be in."""
         lines = self._loaded.lines
         return next((lines[place[:end]] for end in range(len(place), -1, -1) if place[:end] in lines), 1)
 
@@ -65,52 +66,44 @@ class Checks:
 
     # --- what holds others ------------------------------------------------------------------------------
 
-    def mapping(self, place: Place) -> Mapping[str, Any]:
-        """Return keys and values; none for a value of another type."""
-        value = self._at(place)
-        if isinstance(value, dict):
-            return value
-        self.fault(place, "here `key: value` lines are expected")
-        return {}
-
-    def listed(self, place: Place) -> Sequence[Any]:
-        """Return a list that holds something."""
-        value = self._at(place)
-        if isinstance(value, list) and value:
-            return value
-        self.fault(place, f"here a list of {place[-1]} is expected")
-        return ()
-
     def keys(self, place: Place, known: Sequence[str]) -> None:
-        """Note each key that means nothing here, and each that a project's file may not have."""
+        """Note each key of a mapping that means nothing here, and each that a project's file may not have."""
         value = self._at(place)
-        for key in value if isinstance(value, dict) else ():
+        if not isinstance(value, dict):
+            self.fault(place, _NO_MAPPING)
+            return
+        for key in value:
             if key in _COMMANDS and not self._is_trusted:
-                self.fault(
-                    (*place, key), "the layout of a project may not have this: a clone must not run commands"
-                )
+                why = "the layout of a project may not have this: a clone must not run commands"
+                self.fault((*place, key), why)
             elif key not in known:
                 self.fault((*place, key), f"this key is not supported; there are {', '.join(known)}")
 
-    def ours(self, place: Place, known: Sequence[str]) -> Mapping[str, Any]:
-        """Return our own keys of a place."""
-        if not isinstance(self._at(place), dict) or OURS not in self._at(place):
-            return {}
-        fields = self.mapping((*place, OURS))
-        self.keys((*place, OURS), known)
-        return fields
+    def ours(self, place: Place, known: Sequence[str]) -> None:
+        """Note the same of our own keys, if there are any."""
+        if self._is_given((*place, OURS)):
+            self.keys((*place, OURS), known)
 
-    def pane(self, place: Place) -> tuple[Sequence[str], Mapping[str, Any], Mapping[str, Any]]:
-        """Return the commands of a pane, our own keys of it, and all of its keys."""
+    def listed(self, place: Place) -> Iterator[Place]:
+        """Yield the places in a list that holds something."""
+        value = self._at(place)
+        if isinstance(value, list) and value:
+            yield from ((*place, number) for number in range(len(value)))
+        else:
+            self.fault(place, f"here a list of {place[-1]} is expected")
+
+    def pane(self, place: Place) -> Sequence[str]:
+        """Return the commands of a pane."""
         value = self._at(place)
         if isinstance(value, dict):
             self.keys(place, ("shell_command", "focus", "start_directory", OURS))
-            return self._commands((*place, "shell_command")), self.ours(place, ("show", "run")), value
+            self.ours(place, ("show", "run"))
+            return self._commands((*place, "shell_command"))
         if value in _EMPTY_PANES:
-            return (), {}, {}
+            return ()
         if not self._is_trusted:
             self.fault(place, "the layout of a project may not have commands: a clone must not run any")
-        return self._commands(place), {}, {}
+        return self._commands(place)
 
     def _commands(self, place: Place) -> Sequence[str]:
         value = self._at(place)
@@ -123,36 +116,34 @@ class Checks:
 
     # --- single values ----------------------------------------------------------------------------------
 
-    def text(self, place: Place, value: Any) -> str | None:
+    def text(self, place: Place) -> str:
         """Return a text on one line."""
+        value = self._at(place)
         if value is None or (isinstance(value, str) and value.strip()):
-            return None if value is None else safe.line(value)
+            return safe.line(value or "")
         self.fault(place, "this must be a text")
-        return None
+        return ""
 
-    def name(self, place: Place, value: Any, *, otherwise: str) -> str:
+    def name(self, place: Place, *, otherwise: str) -> str:
         """Return the name of a session or window: to tmux a name is code."""
-        if value is None:
-            return otherwise
+        value = self._at(place)
         if isinstance(value, str) and is_name(value):
             return value
-        self.fault(
-            place,
-            "a name has up to 32 of the letters a-z, 0-9, - and _, and begins with none of the last two",
-        )
+        if value is not None:
+            self.fault(place, "a name has up to 32 of a-z, 0-9, - and _, and starts with a letter or digit")
         return otherwise
 
-    def word(self, place: Place, value: Any, known: Sequence[str]) -> str | None:
+    def word(self, place: Place, known: Sequence[str]) -> str | None:
         """Return one of some words."""
-        if value is None:
-            return None
-        if isinstance(value, str) and value in known:
+        value = self._at(place)
+        if value is None or (isinstance(value, str) and value in known):
             return value
         self.fault(place, f"this must be {' or '.join(known)}")
         return None
 
-    def flag(self, place: Place, value: Any) -> bool:
+    def flag(self, place: Place) -> bool:
         """Return yes or no; tmuxp's files have it as a text, too."""
+        value = self._at(place)
         if value in (None, True, False):
             return bool(value)
         if isinstance(value, str) and value.lower() in ("true", "false"):
@@ -160,38 +151,39 @@ class Checks:
         self.fault(place, "this must be true or false")
         return False
 
-    def reference(self, place: Place, value: Any) -> str | None:
+    def reference(self, place: Place) -> str | None:
         """Return what a run is called by."""
-        if value is None:
-            return None
-        if isinstance(value, str) and (value == "@last" or is_name(value)):
+        value = self._at(place)
+        if value is None or (isinstance(value, str) and (value == "@last" or is_name(value))):
             return value
         self.fault(place, "this must be newest, or the name or id of a run, in quotes")
         return None
 
-    def version(self, place: Place, value: Any) -> None:
+    def version(self, place: Place) -> None:
         """Note a version that is not ours."""
-        if value is not None and value != VERSION:
+        if self._at(place) not in (None, VERSION):
             self.fault(place, f"this must be {VERSION}; a later one is for a later tmuxagents")
 
-    def folder(self, place: Place, value: Any) -> str | None:
+    def folder(self, place: Place) -> str | None:
         """Return a directory; of a project's file, one that lies in the project."""
+        value = self._at(place)
         if value is None:
             return None
         if not isinstance(value, str) or not value or "\n" in value:
             self.fault(place, "this must be a directory")
             return None
-        leaves = value.startswith(("/", "~")) or ".." in value.split("/")
-        if leaves and not self._is_trusted:
+        if not self._is_trusted and (value.startswith(("/", "~")) or ".." in value.split("/")):
             self.fault(place, "in the layout of a project this must be a directory in it")
             return None
         return value
 
+    def _is_given(self, place: Place) -> bool:
+        inside = self._at(place[:-1])
+        return isinstance(inside, dict) and place[-1] in inside
+
     def arrangement(self, place: Place, *, panes: int | None) -> str | None:
-        """Return the arrangement of a window's panes, if tmux accepts it for this number of panes."""
-        *above, key = place
-        inside = self._at(tuple(above))
-        if not isinstance(inside, dict) or key not in inside:
+        """Return how the panes of a window are arranged, if tmux takes that for this number of panes."""
+        if not self._is_given(place):
             return TILED if panes is None else None
         value = self._at(place)
         why = fault(value, panes) if isinstance(value, str) else "this must be a text"
@@ -202,14 +194,13 @@ class Checks:
 
     def options(self, place: Place) -> Mapping[str, str]:
         """Return options of tmux as they were written."""
-        *above, key = place
-        inside = self._at(tuple(above))
-        if not self._is_trusted or not isinstance(inside, dict) or key not in inside:
+        if not self._is_trusted or not self._is_given(place):
             return {}
-        self.mapping(place)
-        found = {}
-        written = self._at(place, written=True)
-        for name, value in written.items() if isinstance(written, dict) else ():
+        written, found = self._at(place, written=True), {}
+        if not isinstance(written, dict):
+            self.fault(place, _NO_MAPPING)
+            return {}
+        for name, value in written.items():
             if not _OPTION.fullmatch(name) or not isinstance(value, str) or not value.isprintable():
                 self.fault((*place, name), "this is no option with a value on one line")
             else:
@@ -220,11 +211,12 @@ class Checks:
         """Yield the tasks that are launched; each as in a file for `run --tasks`."""
         if not self._is_trusted or self._at(place) is None:
             return
-        for number, item in enumerate(self.listed(place)):
+        for inside in self.listed(place):
+            item = self._at(inside)
             before = len(self.faults)
             for fault in tasks.item_faults(item, "this"):
                 key = (fault.field or "").partition(".")[2]
-                self.fault((*place, number, *([key] if key else [])), fault.message.rstrip("."))
+                self.fault((*inside, *([key] if key else [])), fault.message.rstrip("."))
             if len(self.faults) == before:
                 yield item
 
@@ -245,27 +237,12 @@ _PLACE = re.compile(
     r"([1-9][0-9]{0,3})x([1-9][0-9]{0,3}),([0-9]{1,4}),([0-9]{1,4})(?:,[0-9]{1,9}(?![0-9x]))?"
 )
 _SUM_BITS = 16
-_BESIDE, _BELOW = "{}", "[]"  # the directions of cells beside, or below, one another
 _DEEPEST = 64
+_UNKNOWN, _NO_FIT = "it is no layout as tmux prints one", "its figures do not fit together"
 
 
 class _Odd(Exception):
     """What is wrong with a text."""
-
-
-class _Cell:
-    """A pane, or cells beside or below one another."""
-
-    __slots__ = ("cells", "height", "left", "top", "way", "width")
-
-    def __init__(self, figures: Sequence[str]) -> None:
-        self.width, self.height, self.left, self.top = map(int, figures)
-        self.way = ""
-        self.cells: list[_Cell] = []
-
-    def panes(self) -> int:
-        """Return how many panes it holds."""
-        return sum(cell.panes() for cell in self.cells) if self.cells else 1
 
 
 def checksum(text: str) -> str:
@@ -277,7 +254,7 @@ def checksum(text: str) -> str:
 
 
 def fault(layout: str, panes: int | None) -> str | None:
-    """Say why tmux would refuse a layout for this number of panes (None: any number), else None."""
+    """Return why tmux would not take a layout for this number of panes (None: any); None if it would."""
     if layout in NAMES:
         return None
     found = _TEXT.fullmatch(layout)
@@ -288,54 +265,36 @@ def fault(layout: str, panes: int | None) -> str | None:
     if not found[2].isascii() or checksum(found[2]) != found[1]:
         return "its checksum is wrong: copy it whole, from `tmux list-windows`"
     try:
-        count = _count(found[2])
+        _, count, end = _cell(found[2])
+        if end != len(found[2]):
+            raise _Odd("something follows its end")  # noqa: TRY301  (as whatever else is wrong)
     except _Odd as why:
         return str(why)
     return None if count == panes else f"it is for {count} panes, and the window has {panes}"
 
 
-def _count(text: str) -> int:
-    """Return for how many panes a text is; raise _Odd where tmux would not take it."""
-    cell, end = _read(text, 0, 0)
-    if end != len(text):
-        raise _Odd("it continues after its end")
-    _measure(cell)
-    return cell.panes()
+def _cell(text: str, start: int = 0, depth: int = 0) -> tuple[tuple[int, ...], int, int]:
+    """Return figures, number of panes and end of the cell that begins there; raise _Odd for a bad one.
 
-
-def _read(text: str, start: int, depth: int) -> tuple[_Cell, int]:
-    """Return the cell that begins there, and where it ends."""
+    The cells inside a cell fill it, beside (`{}`) or below (`[]`) one another, with a line between each two.
+    """
     found = _PLACE.match(text, start)
     if found is None or depth > _DEEPEST:
-        raise _Odd("it is no layout as tmux prints one")
-    cell, end = _Cell(found.groups()), found.end()
-    way = next((way for way in (_BESIDE, _BELOW) if text[end : end + 1] == way[0]), "")
-    if not way:
-        return cell, end
-    cell.way = way
-    while not cell.cells or text[end : end + 1] == ",":
-        inside, end = _read(text, end + 1, depth + 1)
-        cell.cells.append(inside)
-    if text[end : end + 1] != way[1]:
-        raise _Odd("it is no layout as tmux prints one")
-    return cell, end + 1
-
-
-def _measure(cell: _Cell) -> None:
-    """Raise _Odd unless the cells inside fill a cell, with one line between each two."""
-    at_left, at_top = cell.left, cell.top
-    for inside in cell.cells:
-        beside = cell.way == _BESIDE
-        across = inside.height == cell.height if beside else inside.width == cell.width
-        if not across or (inside.left, inside.top) != (at_left, at_top):
-            raise _Odd("its figures do not fit together")
-        at_left += inside.width + 1 if beside else 0
-        at_top += 0 if beside else inside.height + 1
-        _measure(inside)
-    if not cell.cells:
-        return
-    ends = (
-        (at_left - 1, cell.left + cell.width) if cell.way == _BESIDE else (at_top - 1, cell.top + cell.height)
-    )
-    if ends[0] != ends[1]:
-        raise _Odd("its figures do not fit together")
+        raise _Odd(_UNKNOWN)
+    width, height, left, top = figures = tuple(map(int, found.groups()))
+    end = found.end()
+    closing = {"{": "}", "[": "]"}.get(text[end : end + 1])
+    if closing is None:
+        return figures, 1, end
+    is_row, panes, at = closing == "}", 0, (left, top)
+    while not panes or text[end : end + 1] == ",":
+        (wide, high, *inside), count, end = _cell(text, end + 1, depth + 1)
+        if tuple(inside) != at or (high != height if is_row else wide != width):
+            raise _Odd(_NO_FIT)
+        at = (at[0] + wide + 1, top) if is_row else (left, at[1] + high + 1)
+        panes += count
+    if text[end : end + 1] != closing:
+        raise _Odd(_UNKNOWN)
+    if at != ((left + width + 1, top) if is_row else (left, top + height + 1)):
+        raise _Odd(_NO_FIT)
+    return figures, panes, end + 1

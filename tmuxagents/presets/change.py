@@ -6,14 +6,14 @@ Joins.
 from __future__ import annotations
 
 import os
+from typing import NamedTuple
 
 from tmuxagents.agents.pi import command
 from tmuxagents.errors import BadConfig, BadRequest, Fault
 from tmuxagents.presets import catalogue, disk, editing, preset
 from tmuxagents.presets import survey as reading
-from tmuxagents.presets.editing import Draft
 from tmuxagents.presets.fields import GLOBAL, PRESET, PROFILE, PROJECT, Flaw
-from tmuxagents.presets.preset import Bad
+from tmuxagents.presets.preset import Bad, PresetFile
 from tmuxagents.system import places as settings_files
 from tmuxagents.system import project
 
@@ -22,28 +22,59 @@ if TYPE_CHECKING:
     from collections.abc import Iterator, Mapping, Sequence
     from typing import Any
 
-    from tmuxagents.presets.disk import File
     from tmuxagents.presets.preset import Preset
     from tmuxagents.presets.survey import Survey
     from tmuxagents.settings.keys import Settings
 
 
+class Checked(NamedTuple):
+    """The result of checking one file."""
+
+    path: str
+    kind: str
+    source: str
+    name: str | None = None
+    flaws: Sequence[Flaw] = ()
+    notes: Sequence[str] = ()
+
+    def document(self) -> dict[str, Any]:
+        """Return it as JSON shows it."""
+        return {
+            "path": self.path,
+            "kind": self.kind,
+            "source": self.source,
+            "name": self.name,
+            "faults": [{name: getattr(flaw, name) for name in Flaw.__slots__} for flaw in self.flaws],
+            "notes": [*self.notes],
+        }
+
+
 class Shelf:
-    """The files that can be changed from a folder."""
+    """The files that can be changed and checked from a folder."""
 
     def __init__(self, folder: str, environment: Mapping[str, str], settings: Settings) -> None:
         self._folder = folder
         self._environment = environment
-        self.survey = reading.survey(folder, environment, settings)
+        self._settings = settings
+        self._survey: Survey | None = None
+
+    @property
+    def survey(self) -> Survey:
+        """All files that count here."""
+        if self._survey is None:
+            self._survey = reading.survey(self._folder, self._environment, self._settings)
+        return self._survey
 
     def named(self, wanted: str) -> list[Preset | Bad]:
         """Return all files of a name, the one that counts before those it hides."""
         source, name = catalogue.scoped(wanted)
-        files: list[Preset | Bad] = [*self.survey.catalogue.bad, *self.survey.presets]
-        found = [one for one in files if one.name == name and source in (None, one.source)]
+        found = [one for one in self._files() if one.name == name and source in (None, one.source)]
         return sorted(found, key=lambda one: one.rank)
 
-    def place(self, name: str, *, kind: str, source: str) -> Draft:
+    def _files(self) -> list[Preset | Bad]:
+        return [*self.survey.catalogue.bad, *self.survey.presets]
+
+    def place(self, name: str, *, kind: str, source: str) -> PresetFile:
         """Return where a new file goes, without a text; raise BadRequest for a name that it cannot have."""
         editing.refuse_name(name)
         if self.named(name):
@@ -51,7 +82,7 @@ class Shelf:
         folder = disk.global_folder(self._environment, kind)
         if source == PROJECT:
             folder = disk.project_folder(self._project(), kind)
-        return Draft(kind=kind, source=source, path=f"{folder}/{name}.md", text="")
+        return PresetFile(kind=kind, source=source, path=f"{folder}/{name}.md", text="")
 
     def _project(self) -> str:
         home = settings_files.user_home(self._environment)
@@ -61,8 +92,64 @@ class Shelf:
             raise BadRequest(message, kind="bad-argument", field="project", hint="leave --project out")
         return place
 
+    def check(self, wanted: Sequence[str]) -> list[Checked]:
+        """Check what is wanted, or all; raise BadRequest for a name that nothing has."""
+        if not wanted:
+            return list(self._all())
+        return [checked for one in wanted for checked in self._one(one)]
 
-def create(draft: Draft) -> Preset:
+    def _all(self) -> Iterator[Checked]:
+        for refused in self.survey.refused:
+            kind, source = self._place_of(refused.path)
+            yield Checked(refused.path, kind, source, flaws=[Flaw(refused.why)])
+        yield from map(self._read, self._files())
+
+    def _one(self, wanted: str) -> Iterator[Checked]:
+        if named := self.named(wanted):
+            yield from map(self._read, named)
+        elif "/" in wanted or wanted.endswith(".md"):
+            yield self._file(os.path.join(self._folder, wanted))
+        else:
+            raise self.survey.catalogue.unknown(wanted)
+
+    def _file(self, path: str) -> Checked:
+        kind, source = self._place_of(path)
+        try:
+            file = disk.read_file(path, kind, source)
+        except disk.Refused as error:
+            return Checked(error.path, kind, source, flaws=[Flaw(error.why)])
+        read = preset.parse(file, full_profiles=self._settings.project_profiles_full)
+        if read is None:
+            return Checked(file.path, file.kind, file.source, flaws=preset.nameless(file))
+        return self._read(read)
+
+    def _read(self, read: Preset | Bad) -> Checked:
+        if isinstance(read, Bad):
+            return Checked(read.path, read.kind, read.source, read.name, read.flaws)
+        refusals = command.refusals(read.fields, read.name) if read.kind == PROFILE else ()
+        hiding = catalogue.hiding(read)
+        notes = [
+            *read.warnings,
+            *([hiding] if hiding else []),
+            *reading.unknown_tools(read, reading.tools_of(read, self._settings)),
+            *(note.words() for note in read.notes),
+        ]
+        flaws = [Flaw(message) for message in refusals]
+        return Checked(read.path, read.kind, read.source, read.name, flaws, notes)
+
+    def _place_of(self, path: str) -> tuple[str, str]:
+        """Return the kind and the source that a file has by the folder it lies in."""
+        folder = os.path.realpath(path if os.path.isdir(path) else os.path.dirname(path))
+        for kind, name in disk.FOLDERS:
+            if folder == os.path.realpath(disk.global_folder(self._environment, kind)):
+                return kind, GLOBAL
+            if os.path.basename(folder) == name:
+                is_project = folder == disk.project_folder(os.path.dirname(folder)[: -len("/.pi")], kind)
+                return kind, PROJECT if is_project else GLOBAL
+        return PRESET, GLOBAL
+
+
+def create(draft: PresetFile) -> Preset:
     """Write a new file; return what it will be read as."""
     made = editing.settled(draft)
     try:
@@ -75,19 +162,18 @@ def create(draft: Draft) -> Preset:
     return editing.settled(text_of(draft))
 
 
-def text_of(one: Preset | Bad | Draft) -> Draft:
-    """Return a file as it stands, to be changed."""
+def text_of(one: Preset | Bad | PresetFile) -> PresetFile:
+    """Return a file as it is now, to be changed."""
     try:
-        file = disk.read_file(one.path, one.kind, one.source)
+        return disk.read_file(one.path, one.kind, one.source)
     except disk.Refused as error:
         raise BadRequest(str(error), kind="bad-argument") from error
-    return Draft(kind=file.kind, source=file.source, path=file.path, text=file.text, hash=file.hash)
 
 
-def change(draft: Draft, fields: Mapping[str, Any]) -> tuple[Preset, list[str]]:
+def change(draft: PresetFile, fields: Mapping[str, Any]) -> tuple[Preset, list[str]]:
     """Change fields of a file (None takes one away); return what it is now, and what was lost with that."""
     # As one of the user's own: what a project's file may not decide is no reason to lose it.
-    whole = Draft(kind=draft.kind, source=GLOBAL, path=draft.path, text=draft.text)
+    whole = PresetFile(kind=draft.kind, source=GLOBAL, path=draft.path, text=draft.text)
     before = editing.settled(whole)
     now = {key: value for key, value in {**before.fields, **fields}.items() if value is not None}
     lost = [note.words() for note in before.notes]
@@ -95,7 +181,7 @@ def change(draft: Draft, fields: Mapping[str, Any]) -> tuple[Preset, list[str]]:
     return rewrite(draft), lost
 
 
-def rewrite(draft: Draft) -> Preset:
+def rewrite(draft: PresetFile) -> Preset:
     """Put a draft in the place of its file, unless that has changed meanwhile; return what it is now."""
     editing.settled(draft)
     if text_of(draft).hash != draft.hash:
@@ -110,117 +196,6 @@ def remove(files: list[Preset | Bad]) -> list[str]:
     for one in files:
         disk.remove(one.path)
     return [one.path for one in files]
-
-
-class Checked:
-    """What was found out about one file."""
-
-    __slots__ = ("flaws", "kind", "name", "notes", "path", "source")
-
-    def __init__(
-        self, path: str, kind: str, source: str, *, name: str | None = None, flaws: Sequence[Flaw] = ()
-    ) -> None:
-        self.path = path
-        self.kind = kind
-        self.source = source
-        self.name = name
-        self.flaws = list(flaws)
-        self.notes: list[str] = []
-
-    def document(self) -> dict[str, Any]:
-        """Return it as JSON shows it."""
-        return {
-            "path": self.path,
-            "kind": self.kind,
-            "source": self.source,
-            "name": self.name,
-            "faults": [{name: getattr(flaw, name) for name in Flaw.__slots__} for flaw in self.flaws],
-            "notes": self.notes,
-        }
-
-
-class Checker:
-    """Checks files that somebody names, by path or by the name of a preset, or all that there are."""
-
-    def __init__(self, folder: str, environment: Mapping[str, str], settings: Settings) -> None:
-        self._folder = folder
-        self._environment = environment
-        self._settings = settings
-        self._survey: Survey | None = None
-
-    def check(self, wanted: Sequence[str]) -> list[Checked]:
-        """Check what is wanted, or all; raise BadRequest for a name that nothing has."""
-        if not wanted:
-            return list(self._all())
-        return [checked for one in wanted for checked in self._one(one)]
-
-    @property
-    def survey(self) -> Survey:
-        """All files that count here."""
-        if self._survey is None:
-            self._survey = reading.survey(self._folder, self._environment, self._settings)
-        return self._survey
-
-    def _all(self) -> Iterator[Checked]:
-        for refused in self.survey.refused:
-            kind, source = self._place_of(refused.path)
-            yield Checked(refused.path, kind, source, flaws=[Flaw(refused.why)])
-        yield from map(self._read, self._files())
-
-    def _files(self) -> list[Preset | Bad]:
-        return [*self.survey.catalogue.bad, *self.survey.presets]
-
-    def _one(self, wanted: str) -> Iterator[Checked]:
-        source, name = catalogue.scoped(wanted)
-        named = [one for one in self._files() if one.name == name and source in (None, one.source)]
-        if named:
-            yield from map(self._read, named)
-        elif "/" in wanted or wanted.endswith(".md"):
-            yield self._file(os.path.join(self._folder, wanted))
-        else:
-            raise self.survey.catalogue.unknown(wanted)
-
-    def _file(self, path: str) -> Checked:
-        kind, source = self._place_of(path)
-        try:
-            file = disk.read_file(path, kind, source)
-        except disk.Refused as error:
-            return Checked(error.path, kind, source, flaws=[Flaw(error.why)])
-        return self._parsed(file)
-
-    def _parsed(self, file: File) -> Checked:
-        read = preset.parse(file, full_profiles=self._settings.project_profiles_full)
-        if read is None:
-            return Checked(file.path, file.kind, file.source, flaws=preset.nameless(file))
-        return self._read(read)
-
-    def _read(self, read: Preset | Bad) -> Checked:
-        checked = Checked(read.path, read.kind, read.source, name=read.name)
-        if isinstance(read, Bad):
-            checked.flaws = read.flaws
-            return checked
-        if read.kind == PROFILE:
-            checked.flaws = [Flaw(message) for message in command.refusals(read.fields, read.name)]
-        known = reading.tools_of(read, self._settings)
-        hiding = catalogue.hiding(read)
-        checked.notes = [
-            *read.warnings,
-            *([hiding] if hiding else []),
-            *reading.unknown_tools(read, known),
-            *(note.words() for note in read.notes),
-        ]
-        return checked
-
-    def _place_of(self, path: str) -> tuple[str, str]:
-        """Return the kind and the source that a file has by the folder it lies in."""
-        folder = os.path.realpath(path if os.path.isdir(path) else os.path.dirname(path))
-        for kind, name in disk.FOLDERS:
-            if folder == os.path.realpath(disk.global_folder(self._environment, kind)):
-                return kind, GLOBAL
-            if os.path.basename(folder) == name:
-                is_project = folder == disk.project_folder(os.path.dirname(folder)[: -len("/.pi")], kind)
-                return kind, PROJECT if is_project else GLOBAL
-        return PRESET, GLOBAL
 
 
 def refusal(checked: Sequence[Checked]) -> BadConfig | None:

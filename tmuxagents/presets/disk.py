@@ -13,6 +13,7 @@ import errno
 import os
 import stat
 
+from tmuxagents.presets.preset import PresetFile
 from tmuxagents.system import places, project
 
 TYPE_CHECKING = False
@@ -24,21 +25,6 @@ MOST_FILES = 256  # of one folder
 FOLDERS = (("preset", "subagents"), ("profile", "agent-profiles"))
 _HASH_LENGTH = 12
 _SUFFIX = ".md"
-
-
-class File:
-    """A file that was read: its text, and a hash of the very bytes."""
-
-    __slots__ = ("hash", "kind", "path", "source", "text")
-
-    def __init__(self, kind: str, source: str, path: str, raw: bytes) -> None:
-        self.kind = kind
-        self.source = source
-        self.path = path
-        self.text = raw.decode("utf-8")
-        import hashlib  # noqa: PLC0415  (2 ms that a folder without presets does not cost)
-
-        self.hash = hashlib.sha256(raw).hexdigest()[:_HASH_LENGTH]
 
 
 class Refused(Exception):
@@ -56,7 +42,7 @@ class Found:
     __slots__ = ("files", "refused")
 
     def __init__(self) -> None:
-        self.files: list[File] = []
+        self.files: list[PresetFile] = []
         self.refused: list[Refused] = []
 
 
@@ -81,14 +67,14 @@ def project_folder(project_: str, kind: str) -> str:
     return f"{project_.rstrip('/')}/.pi/{dict(FOLDERS)[kind]}"
 
 
-def read_file(path: str, kind: str, source: str) -> File:
+def read_file(path: str, kind: str, source: str) -> PresetFile:
     """Read one file that somebody named; raise Refused."""
     folder, name = os.path.split(os.path.abspath(path))
     try:
         real = os.path.realpath(folder, strict=True)
         _check_folder_of_file(real)
         with opened_folder(real) as handle:
-            return File(kind, source, f"{folder}/{name}", _read(handle, real, name))
+            return _file(kind, source, f"{folder}/{name}", _read(handle, real, name))
     except Refused as error:
         raise Refused(path, error.why) from error
     except (OSError, ValueError) as error:
@@ -165,7 +151,7 @@ def _read_folder(found: Found, kind: str, source: str, place: str) -> None:
 def _read_into(found: Found, what: tuple[str, str, str], handle: int, real: str) -> None:
     kind, source, path = what
     try:
-        found.files.append(File(kind, source, path, _read(handle, real, os.path.basename(path))))
+        found.files.append(_file(kind, source, path, _read(handle, real, os.path.basename(path))))
     except Refused as error:
         found.refused.append(Refused(path, error.why))
     except (OSError, ValueError) as error:
@@ -181,6 +167,13 @@ def opened_folder(real: str) -> Iterator[int]:
         yield handle
     finally:
         os.close(handle)
+
+
+def _file(kind: str, source: str, path: str, raw: bytes) -> PresetFile:
+    import hashlib  # noqa: PLC0415  (2 ms that a folder without presets does not cost)
+
+    digest = hashlib.sha256(raw).hexdigest()[:_HASH_LENGTH]
+    return PresetFile(kind=kind, source=source, path=path, text=raw.decode("utf-8"), hash=digest)
 
 
 # --- files ------------------------------------------------------------------------------------------------

@@ -19,10 +19,10 @@ if TYPE_CHECKING:
     from collections.abc import Iterable, Mapping, Sequence
     from typing import Any
 
-    from tmuxagents.presets.preset import Preset
+    from tmuxagents.presets.preset import Preset, PresetFile
 
 _NAME = re.compile("[a-zA-Z0-9_-]+")
-_VERBS = {
+USAGE = {
     "show": "Usage: /profile show <name>",
     "create": "Usage: /profile create <name>  (alphanumeric, hyphens, underscores)",
     "edit": "Usage: /profile edit <name>",
@@ -35,11 +35,6 @@ _FOLDERS = {PRESET: "subagents", PROFILE: "agent-profiles"}
 _DEFAULT_DESCRIPTION = "What this preset is for"
 
 
-def usage(verb: str) -> str:
-    """Return how a verb is called."""
-    return _VERBS[verb]
-
-
 def is_name(name: str) -> bool:
     """Say whether a new file can have this name."""
     return bool(_NAME.fullmatch(name)) and len(name) <= preset.LONGEST_NAME
@@ -49,7 +44,7 @@ def refuse_name(name: str) -> None:
     """Raise BadRequest for a name that a new file cannot have."""
     if not is_name(name):
         hint = "tmuxagents presets new NAME, of letters, digits, - and _"
-        raise BadRequest(usage("create"), kind="bad-argument", field=NAME, hint=hint)
+        raise BadRequest(USAGE["create"], kind="bad-argument", field=NAME, hint=hint)
 
 
 def exists(name: str) -> BadRequest:
@@ -92,20 +87,7 @@ def completions(prefix: str, names: Iterable[str], verbs: Iterable[str] = COMPLE
 # --- the text of a file -----------------------------------------------------------------------------------
 
 
-class Draft:
-    """A file that is not written yet, in the form of one that was read."""
-
-    __slots__ = ("hash", "kind", "path", "source", "text")
-
-    def __init__(self, *, kind: str, source: str, path: str, text: str, hash: str = "") -> None:  # noqa: A002
-        self.kind = kind
-        self.source = source
-        self.path = path
-        self.text = text
-        self.hash = hash
-
-
-def settled(draft: Draft) -> Preset:
+def settled(draft: PresetFile) -> Preset:
     """Return what a draft will be read as, or raise BadConfig for one that is bad."""
     read = preset.parse(draft)
     flaws = flaws_of(draft)
@@ -117,7 +99,7 @@ def settled(draft: Draft) -> Preset:
     raise BadConfig(message, kind=kind, faults=faults, hint="nothing was written")
 
 
-def flaws_of(draft: Draft) -> list[preset_fields.Flaw]:
+def flaws_of(draft: PresetFile) -> list[preset_fields.Flaw]:
     """Return what is wrong with a draft."""
     try:
         size = len(draft.text.encode("utf-8"))

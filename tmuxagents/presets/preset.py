@@ -15,18 +15,9 @@ from tmuxagents.text import yaml
 TYPE_CHECKING = False
 if TYPE_CHECKING:
     from collections.abc import Sequence
-    from typing import Protocol
+    from typing import Any
 
     from tmuxagents.presets.fields import Fields, Reader
-
-    class PresetFile(Protocol):
-        """A file that was read: where it lies, and its text."""
-
-        kind: str
-        source: str
-        path: str
-        text: str
-        hash: str
 
 
 LONGEST_NAME = 100
@@ -46,6 +37,24 @@ _REFUSED = (
 )
 
 
+class PresetFile:
+    """A file that was read, or is to be written: where it lies, its text, and the hash of its bytes."""
+
+    __slots__ = ("hash", "kind", "path", "source", "text")
+
+    def __init__(self, *, kind: str, source: str, path: str, text: str, hash: str = "") -> None:  # noqa: A002
+        self.kind = kind
+        self.source = source
+        self.path = path
+        self.text = text
+        self.hash = hash
+
+
+def _field(key: str) -> Any:
+    """Return a property that reads a field; None where it is not set."""
+    return property(lambda preset: preset.fields.get(key))
+
+
 class Preset:
     """How a child is set up: the fields of one file, and where they come from."""
 
@@ -57,15 +66,20 @@ class Preset:
         self.hash = file.hash
         self.name = name
         self.fields = fields
+        self.rank = _RANKS[file.source, file.kind]  # the lower one wins
         self.hidden: Preset | None = None  # the user's own of the same name, behind this one
         self.hidden_by: str | None = None
         self.warnings: list[str] = []
         self.notes: list[Flaw] = []
 
-    @property
-    def rank(self) -> int:
-        """Who counts before whom; the lower one wins."""
-        return _RANKS[self.source, self.kind]
+    tools: list[str] | None = _field("tools")  # None where no such list restricts them
+    # What only the user's own preset may say.
+    agent: str | None = _field("agent")
+    driver: str | None = _field("driver")
+    timeout: float | None = _field("timeout")
+    keep_background: bool | None = _field("keepBackground")
+    nesting: int | None = _field("nesting")
+    api_key: str | None = _field("apiKey")  # never in an argument, never in a file of a run
 
     @property
     def hides(self) -> str | None:
@@ -80,41 +94,6 @@ class Preset:
         if model is None or provider is None or model.startswith(f"{provider}/"):
             return model
         return f"{provider}/{model}"
-
-    @property
-    def tools(self) -> list[str] | None:
-        """The tools that are allowed; None where none is forbidden by such a list."""
-        return self.fields.get("tools")
-
-    @property
-    def agent(self) -> str | None:
-        """The brand of the child, if the user's own preset says so."""
-        return self.fields.get("agent")
-
-    @property
-    def driver(self) -> str | None:
-        """How the child is driven, if the user's own preset says so."""
-        return self.fields.get("driver")
-
-    @property
-    def timeout(self) -> float | None:
-        """How long the child may work, in seconds, if the user's own preset says so."""
-        return self.fields.get("timeout")
-
-    @property
-    def keep_background(self) -> bool | None:
-        """Whether what the child leaves is spared, if the user's own preset says so."""
-        return self.fields.get("keepBackground")
-
-    @property
-    def nesting(self) -> int | None:
-        """How deep its children may launch children, if the user's own preset says so."""
-        return self.fields.get("nesting")
-
-    @property
-    def api_key(self) -> str | None:
-        """The key of a profile. Never in an argument, never in a file of a run."""
-        return self.fields.get("apiKey")
 
     def ready(self, fields: Fields, warnings: Sequence[str]) -> Preset:
         """Return the same preset as it is launched; this one stays as it was read."""
@@ -136,17 +115,12 @@ class Bad:
         self.path = file.path
         self.name = name
         self.flaws = list(flaws)
-
-    @property
-    def rank(self) -> int:
-        """As of a file that can be used."""
-        return _RANKS[self.source, self.kind]
+        self.rank = _RANKS[file.source, file.kind]
 
     def warning(self) -> str:
-        """Return the one line that tells of it."""
-        return (
-            f"Failed to load {self.kind} from {self.path}: {'; '.join(flaw.words() for flaw in self.flaws)}"
-        )
+        """Return it as one line."""
+        flaws = "; ".join(flaw.words() for flaw in self.flaws)
+        return f"Failed to load {self.kind} from {self.path}: {flaws}"
 
 
 # --- one file ---------------------------------------------------------------------------------------------

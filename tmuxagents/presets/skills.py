@@ -12,16 +12,7 @@ from tmuxagents.text import paths, yaml
 TYPE_CHECKING = False
 if TYPE_CHECKING:
     from collections.abc import Iterable, Mapping
-    from typing import Any, Protocol
-
-    class SkillFile(Protocol):
-        """A file that was found: where it lies, its folder's name, its text if it may be read."""
-
-        path: str
-        folder: str
-        is_declared: bool  # it is called SKILL.md: it is a skill whatever it says
-        text: str | None
-
+    from typing import Any
 
 SUGGESTED, LOADED, APPENDED = "suggestedSkills", "loadSkills", "appendSystemPrompt"
 _FOLDERS = (".pi/skills", ".agents/skills")
@@ -37,6 +28,18 @@ class Skill:
         self.name = name
         self.path = path
         self.body = body
+
+
+class SkillFile:
+    """A file that may be a skill: where it lies, the name of its folder, its text if it may be read."""
+
+    __slots__ = ("folder", "is_declared", "path", "text")
+
+    def __init__(self, path: str, folder: str, *, is_declared: bool, text: str | None) -> None:
+        self.path = path
+        self.folder = folder
+        self.is_declared = is_declared  # it is called SKILL.md, so it is a skill whatever it says
+        self.text = text
 
 
 def folders(*, cwd: str, project: str, agent_dir: str, home: str) -> list[tuple[str, str | None]]:

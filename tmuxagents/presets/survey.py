@@ -155,19 +155,7 @@ _MOST_FOLDERS = 2000
 _NOT_SEARCHED = ("node_modules",)
 
 
-class SkillFile:
-    """A file that may be a skill: where it lies, the name of its folder, its text if it may be read."""
-
-    __slots__ = ("folder", "is_declared", "path", "text")
-
-    def __init__(self, path: str, folder: str, *, is_declared: bool, text: str | None) -> None:
-        self.path = path
-        self.folder = folder
-        self.is_declared = is_declared
-        self.text = text
-
-
-def scan(folder: str, within: str | None = None) -> Iterator[SkillFile]:
+def scan(folder: str, within: str | None = None) -> Iterator[skills.SkillFile]:
     """Yield the files of a skills folder, by name; a folder that is not there has none.
 
     Links may lead anywhere, but for texts: those lie `within` that folder, if one is named.
@@ -209,7 +197,7 @@ def _names(folder: str) -> list[str]:
         return []
 
 
-def _read(folder: str, name: str, within: str | None) -> SkillFile:
+def _read(folder: str, name: str, within: str | None) -> skills.SkillFile:
     bounds = None if within is None else prompt_file.resolve(within)
 
     def may(real: str) -> bool:
@@ -219,7 +207,8 @@ def _read(folder: str, name: str, within: str | None) -> SkillFile:
 
     found = prompt_file.read(f"{folder}/{name}", limit=MOST_BYTES, may=may)
     text = found.text if found.problem is None else None
-    return SkillFile(f"{folder}/{name}", os.path.basename(folder), is_declared=name == DECLARED, text=text)
+    path, folder = f"{folder}/{name}", os.path.basename(folder)
+    return skills.SkillFile(path, folder, is_declared=name == DECLARED, text=text)
 
 
 def _is_ours(path: str) -> bool:

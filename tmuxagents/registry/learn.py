@@ -121,19 +121,19 @@ def _document(run: RunView) -> str | None:
 
 
 def reported_columns(row: Row) -> tuple[Any, ...]:
-    """Return what of a row is told to who asks for changes, and where its window is."""
+    """Return the columns whose change is reported by `poll --since` and `--follow`, and the tmux server."""
     return (row.status, row.attended, row.settled, row.needs_input, row.concluded, row.server)
 
 
 def reported_state(run: RunView) -> tuple[Any, ...]:
-    """Return the same of a run, as its row would have it, without making that."""
+    """Return the same of a run, without making its row."""
     live, state = run.standing.verdict is None, run.state
     asked = (state.attended, live and state.settled, live and state.needs_input)
     return (run.standing.status, *asked, run.result is not None, _place(run.wrapper).get("server"))
 
 
 def is_news(before: tuple[Any, ...], now: tuple[Any, ...]) -> bool:
-    """Say whether a run stands otherwise than it was told; what it does right now is no news."""
+    """Say whether a change is worth reporting: of anything but the activity."""
     *stood, there = before
     *stands, here = now
     return stood != stands or (here is not None and here != there)
@@ -147,9 +147,10 @@ def key_of(server: ServerLife) -> str | None:
 
 
 def _changed_at(run: RunView) -> float:
-    """Return since when a run stands so, rather too late than too early: who was told before is told again.
+    """Return when the run's status last changed.
 
-    The end of a lost run is when it was last heard of, long before anybody knew; but then its result is late.
+    If unsure, the answer is late: repeating a change to a reader is harmless, missing one is not. A lost run
+    ended when it was last heard of, long before that was known; but its result was written late.
     """
     now = time.time()
     if run.result is None:

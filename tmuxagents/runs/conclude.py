@@ -115,6 +115,6 @@ def _end_leftovers(run_dir: str, wrapper: dict[str, Any] | None, state: RunState
     keep = plan is not None and plan.keep_background
     whose = Whose(run_id=run_id, uid=os.getuid(), child=child, keep=keep)
     known = [started for started in (identity and identity.start_time, child and child[1]) if started]
-    scope = leftovers.Scope(whose, since=min(known, default=0))
+    scope = leftovers.LeftoverScope(whose, since=min(known, default=0))
     leftovers.freeze(scope)
     return leftovers.end(scope)

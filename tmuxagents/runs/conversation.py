@@ -1,6 +1,6 @@
 """What a session said, as the tools tell it: its last answer, its transcript, what a resumed task follows.
 
-A message is one prompt, one answer or one result of a tool; a run comes as `Told`, folded from its events.
+A message is one prompt, one answer or one result of a tool; a run comes as `RunSaid`, folded from its events.
 
 Pure.
 """
@@ -46,7 +46,7 @@ def arguments(args: Any) -> str:
     return json.dumps({} if args is None else args, ensure_ascii=False, separators=(",", ":"))[:_ARGS]
 
 
-class Told:
+class RunSaid:
     """One run of a session, as far as these texts tell of it. `status` is one of our words."""
 
     __slots__ = ("error_message", "messages", "status")
@@ -128,7 +128,7 @@ class _Fold:
 # --- the answer -------------------------------------------------------------------------------------------
 
 
-def output(latest: Told) -> str:
+def output(latest: RunSaid) -> str:
     """Return the last thing that the latest run said, whole; of a run that works, what there is so far."""
     said = (one.text for one in reversed(latest.messages) if one.role == ASSISTANT and one.text.strip())
     return next(said, NO_TEXT)
@@ -151,7 +151,7 @@ def run_header(number: int, of: int, status: str) -> str:
     return f"=== Run {number}/{of} ({status}) ==="
 
 
-def session_text(runs: Sequence[Told]) -> str:
+def session_text(runs: Sequence[RunSaid]) -> str:
     """Return the transcript of all runs; what was asked is left out."""
     parts: list[str] = []
     for number, run in enumerate(runs, 1):
@@ -162,7 +162,7 @@ def session_text(runs: Sequence[Told]) -> str:
     return _RULE.join(parts)
 
 
-def session_output(runs: Sequence[Told]) -> str:
+def session_output(runs: Sequence[RunSaid]) -> str:
     """Return what the tool answers: the transcript, or that there is none."""
     return session_text(runs) or NO_MESSAGES
 
@@ -179,12 +179,12 @@ def _session_parts(message: Message) -> list[str]:
 # --- what a resumed run is told ---------------------------------------------------------------------------
 
 
-def previous(runs: Iterable[Told]) -> list[Told]:
+def previous(runs: Iterable[RunSaid]) -> list[RunSaid]:
     """Return the runs that a new one follows: those that have ended, and not the new one itself."""
     return [run for run in runs if run.status in records.ENDED]
 
 
-def resume_text(runs: Sequence[Told]) -> str:
+def resume_text(runs: Sequence[RunSaid]) -> str:
     """Return the transcript that stands before the task of a resumed run."""
     parts: list[str] = []
     for number, run in enumerate(runs, 1):
@@ -207,7 +207,7 @@ def _resume_parts(message: Message) -> list[str]:
     return [*said, *(f"Tool Call: {tool}({args})" for tool, args in message.calls)]
 
 
-def _error(run: Told) -> list[str]:
+def _error(run: RunSaid) -> list[str]:
     return [f"[Error: {run.error_message}]"] if run.error_message else []
 
 

@@ -27,7 +27,7 @@ _PIECE = 1024 * 1024
 _LOCK_LIMIT_S = 5.0
 
 
-class Message:
+class InboxMessage:
     """One message. `text` is None where the kind says all."""
 
     __slots__ = ("inbox_id", "kind", "text")
@@ -75,7 +75,7 @@ def _counted(run_dir: str, handle: int) -> tuple[int, bool]:
     return highest, os.pread(handle, 1, max(0, size - 1)) not in (b"", b"\n")
 
 
-def _pieces(path: str, offset: int) -> Iterator[tuple[list[Message], int]]:
+def _pieces(path: str, offset: int) -> Iterator[tuple[list[InboxMessage], int]]:
     """Yield the messages behind an offset, about 1 MB of them at a time, and the offset behind them."""
     while offset <= MOST_BYTES:
         lines, after = directory.read_lines(path, offset, _PIECE)
@@ -95,7 +95,7 @@ class Inbox:
         self._offset = 0
         self._place: tuple[int, int] | None = None
 
-    def fresh(self) -> list[Message]:
+    def fresh(self) -> list[InboxMessage]:
         """Return the messages that came since the last look; of more than 1 MB, the first ones."""
         place = directory.place_of(self._path)
         if place != self._place:  # its directory was removed, and it was begun anew
@@ -107,7 +107,7 @@ class Inbox:
         return []
 
 
-def _read(line: bytes) -> Message | None:
+def _read(line: bytes) -> InboxMessage | None:
     """Read a line; None if it is no message: a child can write there, too."""
     if jsonline.is_dense(line):
         return None
@@ -120,4 +120,4 @@ def _read(line: bytes) -> Message | None:
     number, text = raw.get("inboxId"), raw.get("text")
     if type(number) is not int or number < 1 or not (isinstance(text, str) or raw["kind"] == STOP):
         return None
-    return Message(number, raw["kind"], text if isinstance(text, str) else None)
+    return InboxMessage(number, raw["kind"], text if isinstance(text, str) else None)

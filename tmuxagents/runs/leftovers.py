@@ -136,7 +136,7 @@ _ROUND_S = 0.25
 _FREEZES = 20
 
 
-class Scope:
+class LeftoverScope:
     """Whose processes are meant, and since when there can be any (clock ticks since boot)."""
 
     __slots__ = ("since", "whose")
@@ -153,12 +153,12 @@ class Scope:
         return left
 
 
-def ask(scope: Scope) -> None:
+def ask(scope: LeftoverScope) -> None:
     """Ask all that is left to leave."""
     _signal(scope.look().ended, signal.SIGTERM, signal.SIGCONT)
 
 
-def freeze(scope: Scope) -> None:
+def freeze(scope: LeftoverScope) -> None:
     """Stop all that is left until nothing new appears.
 
     Without a wrapper above them, what they found just now is lost from sight as soon as its founder ends.
@@ -172,7 +172,7 @@ def freeze(scope: Scope) -> None:
         _signal(fresh, signal.SIGSTOP)
 
 
-def end(scope: Scope, *, hard: bool = False) -> list[Spared]:
+def end(scope: LeftoverScope, *, hard: bool = False) -> list[Spared]:
     """End all that is left and is not spared; return what lives on. `hard`: they had their time to leave."""
     begun = time.monotonic()
     kill_at = begun if hard else begun + TERM_S
@@ -196,7 +196,7 @@ def end(scope: Scope, *, hard: bool = False) -> list[Spared]:
 # A machine that has run out of descriptors has some again in a moment. Until then nobody is known to be gone.
 
 
-def _look(scope: Scope, until: float) -> Leftovers:
+def _look(scope: LeftoverScope, until: float) -> Leftovers:
     while True:
         try:
             return scope.look()

@@ -16,7 +16,7 @@ TYPE_CHECKING = False
 if TYPE_CHECKING:
     from collections.abc import Iterator, Sequence
 
-    from tmuxagents.runs.conversation import Told
+    from tmuxagents.runs.conversation import RunSaid
     from tmuxagents.runs.events import Event
     from tmuxagents.runs.inspect import RunView
 
@@ -121,12 +121,12 @@ def _lines(run_dir: str, name: str, *, follow: bool) -> Iterator[bytes]:
 # --- as the tools of a parent tell it ---------------------------------------------------------------------
 
 
-def told(run_dir: str) -> Told:
+def told(run_dir: str) -> RunSaid:
     """Return a run as its session's transcript tells it, and the prompt of a run that continues it."""
     run = inspect(run_dir)
     how = run.standing.verdict
     messages = conversation.messages(_asked(run), _events(run_dir))
-    return conversation.Told(run.standing.status, messages, how.error_message if how else None)
+    return conversation.RunSaid(run.standing.status, messages, how.error_message if how else None)
 
 
 def _asked(run: RunView) -> str:

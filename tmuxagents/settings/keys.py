@@ -6,7 +6,7 @@ must not decide what runs. A bad value is the default and one warning; it never 
 
 from __future__ import annotations
 
-from tmuxagents.settings.rules import Age, Argv, Choice, Flag, Number, Session, Socket, Text, Windows
+from tmuxagents.settings.rules import Age, Argv, Choice, CurrentWord, Flag, Number, Socket, Text, Windows
 
 TYPE_CHECKING = False
 if TYPE_CHECKING:
@@ -32,7 +32,7 @@ KEYS: dict[str, Rule] = {
     "defaultAgent": Text("pi"),
     "driver": Choice("batch", "live"),
     "tmux.socket": Socket(None),
-    "tmux.session": Session(None),
+    "tmux.session": CurrentWord(None),
     "projectPresets": Flag(True),  # noqa: FBT003  (the default of a flag)
     "projectProfiles": Choice("safe", "full"),
     "keepBackground": Flag(False),  # noqa: FBT003

@@ -130,7 +130,7 @@ class Socket(Text):
         return super().fits(line) and ("/" not in line or line.startswith("/")) and line not in (".", "..")
 
 
-class Session(Text):
+class CurrentWord(Text):
     """The word `current`: which session windows go to is not named otherwise."""
 
     wanted = '"current"'

@@ -177,7 +177,7 @@ def _foreign(what: str, path: str, facts: os.stat_result, why: str) -> Unusable:
     return Unusable(message, kind="no-permission", hint=hint)
 
 
-class File:
+class SettingsFile:
     """What a settings file says, or why nobody should believe it; neither where there is none."""
 
     __slots__ = ("refused", "text")
@@ -187,21 +187,21 @@ class File:
         self.refused = refused
 
 
-def read_named(path: str) -> File:
+def read_named(path: str) -> SettingsFile:
     """Return a settings file's text, or why it is not read."""
     try:
         handle = open_regular(path)
     except OSError as error:
         missing = error.errno in (errno.ENOENT, errno.ENOTDIR)
-        return File(refused=None if missing else error.strerror)
+        return SettingsFile(refused=None if missing else error.strerror)
     try:
         facts = os.fstat(handle)
         refused = _why_not(facts, os.stat(os.path.dirname(path) or "."))
         if refused:
-            return File(refused=refused)
-        return File(os.read(handle, _LIMIT).decode("utf-8", "replace"))
+            return SettingsFile(refused=refused)
+        return SettingsFile(os.read(handle, _LIMIT).decode("utf-8", "replace"))
     except OSError as error:
-        return File(refused=error.strerror)
+        return SettingsFile(refused=error.strerror)
     finally:
         os.close(handle)
 

@@ -28,7 +28,7 @@ if TYPE_CHECKING:
     from tmuxagents.records import Plan
     from tmuxagents.registry.database import Registry, Row
     from tmuxagents.registry.lookup import Caller
-    from tmuxagents.runs.conversation import Told
+    from tmuxagents.runs.conversation import RunSaid
     from tmuxagents.runs.inspect import RunView
     from tmuxagents.tools.door import Door
 
@@ -170,7 +170,7 @@ def output_details(run: Mapping[str, Any], task_name: str, run_count: int, most_
 
 
 def session_details(
-    run: Mapping[str, Any], task_name: str, runs: Sequence[Told], most_lines: int
+    run: Mapping[str, Any], task_name: str, runs: Sequence[RunSaid], most_lines: int
 ) -> dict[str, Any]:
     """Return `details` of get_subagent_session. `run` is the shape of the session's latest run."""
     return {

@@ -22,14 +22,15 @@ from tmuxagents.watcher.runs import Runs
 from tmuxagents.watcher.screens import Screens
 from tmuxagents.watcher.tail import Tail
 from tmuxagents.watcher.telling import Hooks, Telling
-from tmuxagents.watcher.waiting import Waiting
+from tmuxagents.watcher.waiting import Sleeper
 
 TYPE_CHECKING = False
 if TYPE_CHECKING:
-    from collections.abc import Callable, Iterable, Mapping
+    from collections.abc import Callable, Iterable, Mapping, Sequence
     from typing import TypeVar
 
     from tmuxagents.registry.database import Registry, Row
+    from tmuxagents.watcher.runs import Ending
 
     T = TypeVar("T")
 
@@ -64,7 +65,7 @@ class Watcher:
         self._idle_s = float(environment.get(watcher_lock.IDLE) or IDLE_S)
         self._complain = Complaints()
         self._tail = Tail(self._folder)
-        self._waiting = Waiting(self._tail.soon, [self._tail.now])
+        self._waiting = Sleeper(self._tail.soon, [self._tail.now])
         self._runs = Runs(self._folder, self._waiting, self._complain)
         self._book = Book(home, self._complain)
         self._screens = Screens(self._waiting.wake, self._complain)
@@ -138,7 +139,7 @@ class Watcher:
 
     def _due(self) -> float:
         """Return when something is to be done, whatever comes."""
-        dues = [self._sweep_at, self._screens.due(), 0.0 if self._runs.again else None]
+        dues = [self._sweep_at, self._screens.due(), 0.0 if self._runs.is_pressed else None]
         dues.append(self._round_at + ROUND_S if self._runs.speaking else None)
         idle_at = self._busy_at + self._idle_s if not self._runs.busy else None
         return min(due for due in (*dues, idle_at) if due is not None)
@@ -152,9 +153,9 @@ class Watcher:
         sweep = doubt is not None or self._round_at >= self._sweep_at
         if sweep:
             names |= self._sweep()
-        self._runs.attend(names, all_of_it=sweep)
+        rows, endings = self._runs.attend(names, all_of_it=sweep)
         self._hooks.step()
-        self._show(sweep=sweep)
+        self._show(rows, endings, sweep=sweep)
 
     def _sweep(self) -> set[str]:
         """Look after all that no event tells of; return the runs that are to be looked at."""
@@ -182,10 +183,8 @@ class Watcher:
 
     # --- what comes of it
 
-    def _show(self, *, sweep: bool) -> None:
-        """Save what is new, then show it, then tell of it: in this order."""
-        rows, self._runs.rows = self._runs.rows, {}
-        endings, self._runs.endings = self._runs.endings, []
+    def _show(self, rows: Mapping[str, Row], endings: Sequence[Ending], *, sweep: bool) -> None:
+        """Save the rows, then show them, then announce the endings: in this order."""
         if rows:
             self._book.use(lambda book: book.save(rows.values()))
         self._telling.show_standing(rows.values(), self._runs.waited)

@@ -1,4 +1,4 @@
-"""All runs that a watcher follows: it looks at them, has the lost ones concluded, finds those that ended.
+"""Follows all runs for a watcher: reads them, has the lost ones concluded, finds those that have ended.
 
 Joins.
 """
@@ -22,7 +22,7 @@ if TYPE_CHECKING:
 
     from tmuxagents.registry.database import Row
     from tmuxagents.runs.inspect import RunView
-    from tmuxagents.watcher.waiting import Waiting
+    from tmuxagents.watcher.waiting import Sleeper
 
 _CONCLUDED_AT_ONCE = 4  # each may take seconds: what is left of a run gets its time to leave
 
@@ -40,9 +40,9 @@ class Ending:
 
 
 class Runs:
-    """The followed runs, and what is new of them since that was last taken."""
+    """The runs that a watcher follows."""
 
-    def __init__(self, runs: str, waiting: Waiting, complain: Callable[[str], None]) -> None:
+    def __init__(self, runs: str, waiting: Sleeper, complain: Callable[[str], None]) -> None:
         self._runs = runs
         self._waiting = waiting
         self._complain = complain
@@ -51,11 +51,11 @@ class Runs:
         self._over: set[str] = set()
         self._concluding: set[str] = set()
         self._speaking: set[str] = set()  # no event tells of what these say next
-        self.again: set[str] = set()  # to be looked at in the next round
+        self._again: set[str] = set()  # to be read in the next round, which comes at once
         self.checkpoints: dict[str, str] = {}  # how far the new ones were read, by whoever did
-        self.rows: dict[str, Row] = {}
+        self._rows: dict[str, Row] = {}
         self.waited: set[str] = set()  # runs that were not to begin at once: their windows may say so
-        self.endings: list[Ending] = []
+        self._endings: list[Ending] = []
 
     @property
     def busy(self) -> bool:
@@ -114,9 +114,17 @@ class Runs:
                 names.add(name)
         return names, deaf
 
-    def attend(self, names: Iterable[str], *, all_of_it: bool) -> None:
-        """Look at these runs. `all_of_it`: what they do right now is to be saved, too."""
-        again, self.again = self.again, set()
+    @property
+    def is_pressed(self) -> bool:
+        """Say whether the next round has to come at once."""
+        return bool(self._again)
+
+    def attend(self, names: Iterable[str], *, all_of_it: bool) -> tuple[dict[str, Row], list[Ending]]:
+        """Read these runs; return the rows to be saved, and the endings to be shown.
+
+        `all_of_it`: rows are saved for a new activity, too.
+        """
+        again, self._again = self._again, set()
         done = {name for name in self._concluding if self._live[name].is_concluded()}
         self._concluding -= done
         for name in again.union(names, done):
@@ -126,6 +134,9 @@ class Runs:
                 self._complain(f"run {name}: {type(error).__name__}: {error}")
                 if name in self._live:
                     self._live[name].failed()
+        rows, self._rows = self._rows, {}
+        endings, self._endings = self._endings, []
+        return rows, endings
 
     def _attend(self, name: str, *, all_of_it: bool) -> None:
         one = self._live.get(name) or self._begin(name)
@@ -147,7 +158,7 @@ class Runs:
             elif run.plan.driver == records.LIVE and run.state.settled and not one.announced:
                 self._announce(one, run, good=run.state.stop_reason == "stop")
             if (row := one.news(run, all_of_it=all_of_it)) is not None:
-                self.rows[name] = row
+                self._rows[name] = row
             if run.plan.after or run.state.position is not None:
                 self.waited.add(name)
 
@@ -166,7 +177,7 @@ class Runs:
         """Wait on its wrapper from now on, if there is one."""
         wrapper = one.wrapper
         if wrapper is not None and not self._waiting.hold(name, wrapper):
-            self.again.add(name)  # it has ended since we looked
+            self._again.add(name)  # it has ended since we looked
 
     def _drop(self, name: str) -> None:
         self._waiting.let_go(name)
@@ -184,15 +195,15 @@ class Runs:
             self._drop(name)
             self._over.add(name)
         if foreign:
-            self.rows[name] = learn.row(run)
+            self._rows[name] = learn.row(run)
 
     def _announce(self, one: Following, run: RunView, *, good: bool) -> bool:
         """Claim the announcement; say whether that is settled, ours or not."""
         claimed = self._claim(one)
-        row = self.rows[run.run_id] = one.keep(learn.row(run))
+        row = self._rows[run.run_id] = one.keep(learn.row(run))
         if claimed is None:
             return False
-        self.endings.append(Ending(row, good=good, ended=run.ended, claimed=claimed))
+        self._endings.append(Ending(row, good=good, ended=run.ended, claimed=claimed))
         return True
 
     def _claim(self, one: Following) -> bool | None:

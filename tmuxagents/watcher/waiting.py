@@ -1,4 +1,4 @@
-"""What a watcher sleeps on: files that change, wrappers that end, errands that are done. Joins."""
+"""Lets a watcher sleep until files change, wrappers end, or work in other threads is done. Joins."""
 
 from __future__ import annotations
 
@@ -25,8 +25,8 @@ class Woken:
         self.urgent = urgent
 
 
-class Waiting:
-    """One poll() over all there is to wait on. `patient` is what may wait for the next round."""
+class Sleeper:
+    """One poll() over everything a watcher waits for. `patient`: a handle that can wait a round."""
 
     def __init__(self, patient: int, urgent: Iterable[int]) -> None:
         self._poll = select.poll()

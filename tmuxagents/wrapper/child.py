@@ -20,7 +20,7 @@ if TYPE_CHECKING:
 
     from tmuxagents.agents.base import Agent
     from tmuxagents.runs.endings import Cause
-    from tmuxagents.runs.leftovers import Scope
+    from tmuxagents.runs.leftovers import LeftoverScope
     from tmuxagents.settings.keys import Settings
     from tmuxagents.wrapper.claim import Claim
     from tmuxagents.wrapper.live import Live
@@ -131,7 +131,7 @@ class Ladder:
 
     __slots__ = ("_child", "_scope", "_steps", "begun", "cause", "hopeless", "killed")
 
-    def __init__(self, child: int, scope: Scope) -> None:
+    def __init__(self, child: int, scope: LeftoverScope) -> None:
         self._child = child
         self._scope = scope
         self._steps: list[tuple[float, Callable[[], None]]] = []
@@ -173,7 +173,7 @@ class Ladder:
         self.hopeless = True
 
 
-def end_left(scope: Scope, recorder: Recorder, *, hard: bool) -> None:
+def end_left(scope: LeftoverScope, recorder: Recorder, *, hard: bool) -> None:
     """End what the child left, and tell of what lives on. Where nobody can look, the ending stands."""
     try:
         left = leftovers.end(scope, hard=hard)

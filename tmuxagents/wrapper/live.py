@@ -28,7 +28,7 @@ if TYPE_CHECKING:
     from tmuxagents.records import Exit, Plan, Verdict
     from tmuxagents.runs.endings import Cause
     from tmuxagents.runs.events import Event
-    from tmuxagents.runs.inbox import Message
+    from tmuxagents.runs.inbox import InboxMessage
     from tmuxagents.runs.lifecycle import RunState
     from tmuxagents.wrapper.claim import Claim
     from tmuxagents.wrapper.terminal import Terminal
@@ -59,7 +59,7 @@ class Live:
         self._ring = ring
         self._bridge = Bridge(claim.run_dir)
         has_task = not claim.plan.reopens
-        self._talk = Talk(self._bridge, Inbox(claim.run_dir), has_task=has_task)
+        self._talk = BridgeTalk(self._bridge, Inbox(claim.run_dir), has_task=has_task)
         self._reader = agent.reader(self._talk.taken)
         self.variables = {agent.folder_variable: claim.run_dir}
 
@@ -120,7 +120,7 @@ TASK = 0  # the number under which the task is taken
 _TAKEN_WITHIN_S = 11.0  # a second more than the bridge waits
 
 
-class Talk:
+class BridgeTalk:
     """The orders to one bridge, and what of them has been taken."""
 
     def __init__(self, bridge: Bridge, inbox: Inbox, *, has_task: bool) -> None:
@@ -128,7 +128,8 @@ class Talk:
         self._inbox = inbox
         self.has_task = has_task
         self._is_begun = False
-        self._ordered: dict[int, tuple[Message, float]] = {}  # number -> message, until when it is waited for
+        # number -> message, and until when its taking is waited for
+        self._ordered: dict[int, tuple[InboxMessage, float]] = {}
 
     @property
     def waiting(self) -> int | None:

@@ -11,7 +11,7 @@ from tmuxagents.records import NEVER
 from tmuxagents.runs import events, lifecycle
 from tmuxagents.system import process
 from tmuxagents.wrapper.signals import CAUSES
-from tmuxagents.wrapper.watch import Watch
+from tmuxagents.wrapper.watch import ChildWatch
 
 TYPE_CHECKING = False
 if TYPE_CHECKING:
@@ -19,7 +19,7 @@ if TYPE_CHECKING:
 
     from tmuxagents.agents.base import LiveReader
     from tmuxagents.runs.endings import Cause
-    from tmuxagents.wrapper.live import Talk
+    from tmuxagents.wrapper.live import BridgeTalk
     from tmuxagents.wrapper.watch import WatchParts
 
 BEGIN_WITHIN_S = 10.0  # what has not begun by then waits for a person: a login, a key, a question
@@ -27,14 +27,20 @@ LEAVE_WITHIN_S = 5.0
 LOOK_EVERY_S = 2.0  # into the inbox, should nobody have told of it
 
 
-class LiveWatch(Watch):
+class LiveWatch(ChildWatch):
     """Watches one live child from its start to its end.
 
     `rests` is called when the child has settled in a person's hands.
     """
 
     def __init__(
-        self, parts: WatchParts, reader: LiveReader, talk: Talk, *, rests: Callable[[], None], begun_at: float
+        self,
+        parts: WatchParts,
+        reader: LiveReader,
+        talk: BridgeTalk,
+        *,
+        rests: Callable[[], None],
+        begun_at: float,
     ) -> None:
         super().__init__(parts, reader)
         self._live = reader

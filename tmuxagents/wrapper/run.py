@@ -29,7 +29,7 @@ from tmuxagents.wrapper.result import Result, write_unbegun
 from tmuxagents.wrapper.signals import Console, Signals, hang_up
 from tmuxagents.wrapper.terminal import Terminal
 from tmuxagents.wrapper.waits import Before, enter_cwd, still_there
-from tmuxagents.wrapper.watch import Watch, WatchParts
+from tmuxagents.wrapper.watch import ChildWatch, WatchParts
 
 TYPE_CHECKING = False
 if TYPE_CHECKING:
@@ -97,7 +97,7 @@ class WrapperRun:
             wrapper=os.getpid(),
             keep=claim.plan.keep_background,
         )
-        self._scope = leftovers.Scope(whose, since=claim.wrapper["startTime"])
+        self._scope = leftovers.LeftoverScope(whose, since=claim.wrapper["startTime"])
         self._claim = claim
         limits = process.raise_limits()
         self._starting = Start(claim, self._environment, self._settings, umask=outer_umask, limits=limits)
@@ -164,7 +164,7 @@ class WrapperRun:
         child, pipes = started
         ladder = Ladder(child, self._scope)
         parts = WatchParts(child, pipes, console=self._console, guards=self._guards(), ladder=ladder)
-        watch = live.watch(parts, begun_at=self._begun) if live else Watch(parts, agent.reader())
+        watch = live.watch(parts, begun_at=self._begun) if live else ChildWatch(parts, agent.reader())
         ending = watch.run()
         if live is not None:
             # No line of ours comes after: the window has shown it all, in the child's own way.

@@ -46,7 +46,7 @@ class WatchParts:
         self.ladder = ladder
 
 
-class Watch:
+class ChildWatch:
     """Watches one child from its start to its end."""
 
     def __init__(self, parts: WatchParts, reader: Reader) -> None:

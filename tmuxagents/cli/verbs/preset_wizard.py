@@ -1,6 +1,6 @@
 """Questions about a new preset or profile, in a fixed order, and texts in an editor. Writes nothing. Joins.
 
-An empty answer leaves a field out. Leaving at any point changes nothing.
+An empty answer leaves a field out. Leaving at any question changes nothing.
 """
 
 from __future__ import annotations
@@ -18,13 +18,13 @@ from tmuxagents.text import safe
 
 TYPE_CHECKING = False
 if TYPE_CHECKING:
-    from collections.abc import Iterator
+    from collections.abc import Callable, Iterator
     from typing import Any, Protocol
 
-    from tmuxagents.presets.editing import Draft
+    from tmuxagents.presets.preset import PresetFile
 
     class Asker(Protocol):
-        """Asks the questions, on a terminal or elsewhere."""
+        """Asks a person the questions, on a terminal or elsewhere."""
 
         def text(self, question: str) -> str:
             """Ask for a line; an empty one is none."""
@@ -41,6 +41,7 @@ if TYPE_CHECKING:
         def cancel(self) -> click.exceptions.Exit:
             """Return what to raise if it is not."""
 
+    Step = Callable[[Asker], dict[str, Any]]
 
 _NONE, _ALLOW, _BLOCK, _REMOVE, _ADD = "none", "allowlist", "blacklist", "remove", "add"
 _EDITOR = "e"
@@ -117,7 +118,7 @@ class OnTerminal:
 
 @contextlib.contextmanager
 def _leaving() -> Iterator[None]:
-    """Translate Ctrl-C and Ctrl-D into Cancelled."""
+    """Turn Ctrl-C and Ctrl-D into Cancelled."""
     try:
         yield
     except click.Abort:
@@ -138,30 +139,6 @@ def _description(asker: Asker) -> dict[str, Any]:
     while not answer:  # the one field besides the name that a preset must have
         answer = asker.text("Description")
     return {DESCRIPTION: answer}
-
-
-def _provider(asker: Asker) -> dict[str, Any]:
-    return {"provider": asker.text("Provider")}
-
-
-def _model(asker: Asker) -> dict[str, Any]:
-    return {"model": asker.text("Model")}
-
-
-def _system_prompt(asker: Asker) -> dict[str, Any]:
-    return {BODY: asker.prompt("System prompt")}
-
-
-def _appended(asker: Asker) -> dict[str, Any]:
-    return {"appendSystemPrompt": asker.prompt("Text appended to the system prompt")}
-
-
-def _thinking(asker: Asker) -> dict[str, Any]:
-    return {"thinkingLevel": asker.choice("Thinking", ("", *fields.THINKING_LEVELS), "")}
-
-
-def _preset_tools(asker: Asker) -> dict[str, Any]:
-    return {"tools": _list(asker, "Tools")}
 
 
 def _tools(asker: Asker) -> dict[str, Any]:
@@ -189,10 +166,27 @@ def _skills(asker: Asker) -> dict[str, Any]:
     return {"suggestedSkills": _list(asker, "Suggested skills"), "loadSkills": _list(asker, "Skills to load")}
 
 
-_STEPS = {
-    PRESET: (_description, _model, _system_prompt, _preset_tools),
+def _text(key: str, question: str) -> Step:
+    return lambda asker: {key: asker.text(question)}
+
+
+def _prompt(key: str, question: str) -> Step:
+    return lambda asker: {key: asker.prompt(question)}
+
+
+_STEPS: dict[str, tuple[Step, ...]] = {
+    PRESET: (
+        _description,
+        _text("model", "Model"),
+        _prompt(BODY, "System prompt"),
+        lambda asker: {"tools": _list(asker, "Tools")},
+    ),
     fields.PROFILE: (
-        *(_provider, _model, _system_prompt, _appended, _thinking),
+        _text("provider", "Provider"),
+        _text("model", "Model"),
+        _prompt(BODY, "System prompt"),
+        _prompt("appendSystemPrompt", "Text appended to the system prompt"),
+        lambda asker: {"thinkingLevel": asker.choice("Thinking", ("", *fields.THINKING_LEVELS), "")},
         *(_tools, _extensions, _skills),
     ),
 }
@@ -201,22 +195,17 @@ _STEPS = {
 # --- an editor --------------------------------------------------------------------------------------------
 
 
-def in_editor(draft: Draft) -> None:
-    """Let a person edit a draft until it is good; raise Cancelled if nothing was changed."""
-    text = draft.text
+def in_editor(draft: PresetFile) -> None:
+    """Open a draft in an editor until it is good; raise Cancelled if nothing was changed."""
+    before = draft.text
     while True:
-        edited = tasks.edited(text)
-        if edited is None or edited == draft.text:
+        edited = tasks.edited(draft.text)
+        if edited is None or edited == before:
             raise Cancelled
-        flaws = editing.flaws_of(_with(draft, edited))
+        draft.text = edited
+        flaws = editing.flaws_of(draft)
         if not flaws or not is_possible():
-            draft.text = edited  # the writer refuses a bad one
-            return
+            return  # the caller refuses a bad one
         printing.lines((safe.line(flaw.words()) for flaw in flaws), printing.ERR)
         if not click.confirm("Edit again?", default=True, err=True):
             raise Cancelled
-        text = edited
-
-
-def _with(draft: Draft, text: str) -> Draft:
-    return editing.Draft(kind=draft.kind, source=draft.source, path=draft.path, text=text)

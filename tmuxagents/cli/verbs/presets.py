@@ -82,7 +82,7 @@ def _required(name: str | None, verb: str) -> str:
     if name is None:
         called = {"create": "new", "delete": "rm"}.get(verb, verb)
         hint = f"tmuxagents presets {called} NAME; see tmuxagents presets {called} --help"
-        raise BadRequest(editing.usage(verb), kind="usage", hint=hint)
+        raise BadRequest(editing.USAGE[verb], kind="usage", hint=hint)
     return name
 
 
@@ -275,7 +275,7 @@ def check(*, wanted: tuple[str, ...], as_json: bool) -> None:
     """Check preset and profile files, all or those named: exit code 2 if one of them is bad."""
     folder, settings = _here()
     printing.warn(settings.warnings)
-    checked = change.Checker(folder, os.environ, settings).check(wanted)
+    checked = change.Shelf(folder, os.environ, settings).check(wanted)
     bad = change.refusal(checked)
     if not as_json:
         printing.lines(line for one in checked for line in _checked_lines(one))
