@@ -26,7 +26,7 @@ TYPE_CHECKING = False
 if TYPE_CHECKING:
     from collections.abc import Iterator, Mapping
 
-    from tmuxagents.attach.where import Target
+    from tmuxagents.attach.where import RunTarget
     from tmuxagents.registry.lookup import Caller
     from tmuxagents.status.snapshot import Snapshot
     from tmuxagents.tmux.sessions import LayoutSession
@@ -130,7 +130,7 @@ def ambiguous(found: Snapshot) -> NoSuchRun:
 # --- shown ------------------------------------------------------------------------------------------------
 
 
-def show(viewer: Viewer, target: Target, *, read_only: bool = False) -> list[str] | None:
+def show(viewer: Viewer, target: RunTarget, *, read_only: bool = False) -> list[str] | None:
     """Show a run; return the program to become where that takes the terminal that we are on."""
     window = {name: getattr(target.window, name) for name in ("window", "session", "run_id")}
     seat = viewer.seat_at(target.tmux, target.life)
@@ -169,7 +169,7 @@ def show_session(viewer: Viewer, server: tmux.Tmux, session: LayoutSession) -> l
     return None
 
 
-def _switch(seat: Seat, target: Target, trail: Trail) -> None:
+def _switch(seat: Seat, target: RunTarget, trail: Trail) -> None:
     """Show another run at a client that shows one."""
     _refuse_to_end(seat.client, leaves_server=False)
     window = target.window
@@ -186,7 +186,7 @@ def _lend(seat: Seat, server: tmux.Tmux, session: str, *, read_only: bool = Fals
     server.clients.arrives(seat.client.name, session)
 
 
-def _gone(target: Target) -> NotPossible:
+def _gone(target: RunTarget) -> NotPossible:
     hint = f"tmuxagents attach {target.window.run_id} shows what there is now"
     return NotPossible("The window has just gone.", kind="no-window", hint=hint)
 
@@ -220,7 +220,7 @@ def go_back(caller: Caller, viewer: Viewer) -> None:
         seat.tmux.clients.end_view(seat.client.session)
 
 
-def _target_again(caller: Caller, run_id: str) -> Target | None:
+def _target_again(caller: Caller, run_id: str) -> RunTarget | None:
     """Return where the window is of a run that was shown before; None if it cannot be reached any more."""
     try:
         return where.find_window(inspect(f"{caller.runs}/{run_id}"))[0]

@@ -19,7 +19,7 @@ if TYPE_CHECKING:
     from collections.abc import Mapping, Sequence
 
     from tmuxagents.attach.attach import Viewer
-    from tmuxagents.attach.where import Target
+    from tmuxagents.attach.where import RunTarget
     from tmuxagents.registry.lookup import Caller
     from tmuxagents.runs.inspect import RunView
     from tmuxagents.status.snapshot import Snapshot
@@ -61,7 +61,7 @@ def wait(choosing: Choosing) -> str | None:
 _NEWEST = 30  # runs among which failed ones are looked for
 
 
-def next_run(caller: Caller, viewer: Viewer) -> tuple[RunView, Target]:
+def next_run(caller: Caller, viewer: Viewer) -> tuple[RunView, RunTarget]:
     """Return the next run that needs a person: first failed runs, then waiting ones, then working ones.
 
     Round and round, each kind in order of creation. One whose window cannot be reached is passed over.

@@ -20,7 +20,7 @@ from tmuxagents.text import jsonline
 TYPE_CHECKING = False
 if TYPE_CHECKING:
     from tmuxagents.attach.attach import Viewer
-    from tmuxagents.attach.where import Target
+    from tmuxagents.attach.where import RunTarget
     from tmuxagents.registry.lookup import Caller
     from tmuxagents.runs.inspect import RunView
     from tmuxagents.status.snapshot import Snapshot
@@ -112,7 +112,7 @@ def _tell(run: RunView, caller: Caller, *, as_json: bool) -> None:
         printing.write(jsonline.encode(sessions.document(run, caller)))
 
 
-def _show(run: RunView, target: Target, viewer: Viewer, *, read_only: bool) -> None:
+def _show(run: RunView, target: RunTarget, viewer: Viewer, *, read_only: bool) -> None:
     argv = _step(run, target, viewer, read_only=read_only)
     if argv is not None:
         foreground.become(argv, outside())
@@ -125,7 +125,7 @@ def way_to(run: RunView, viewer: Viewer) -> list[str] | None:
     return None if target is None else _step(run, target, viewer, read_only=False)
 
 
-def _step(run: RunView, target: Target, viewer: Viewer, *, read_only: bool) -> list[str] | None:
+def _step(run: RunView, target: RunTarget, viewer: Viewer, *, read_only: bool) -> list[str] | None:
     printing.warn(viewer.warnings)
     if run.plan.driver == BATCH:
         printing.lines([rules.BATCH_NOTICE], printing.ERR)
