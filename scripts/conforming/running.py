@@ -131,15 +131,18 @@ def idle_timeout(given: Given) -> Given:
     if debounce_s is None:
         debounce_s = keys.NUMBERS["extend_timeout_debounce"].default
     watch = Guards(started_at=0.0, timeout_s=given["timeout_s"], debounce_s=debounce_s, loop_count=0)
-    for moment in sorted(given.get("activity_at_s") or []):
-        if moment > watch.deadline():
-            break  # it is gone; who does something at the very end is not
-        watch.note_activity(moment)
+    moments = sorted(given.get("activity_at_s") or [])
+
+    def hear(now: float) -> None:
+        while moments and moments[0] <= now:
+            watch.note_activity(moments.pop(0))
+
     due = watch.deadline()
-    cause = watch.check(due)
+    while (cause := watch.check(due, hear)) is None:
+        due = watch.deadline()
     cancelled_at = given.get("parent_abort_at_s")
     if cancelled_at is not None and cancelled_at < due:  # what they say then is no message of the run
-        due, cause = cancelled_at, watch.check(cancelled_at)
+        due, cause = cancelled_at, None
     return {"killed_at_s": due, "error": cause.message if cause else None}
 
 

@@ -222,6 +222,135 @@ def test_runs_in_the_persons_own_session_are_shown_there(room: Room, mine: TmuxS
     assert mine.run("show-environment", "-h", "-t", "=work:") == ""
 
 
+# --- the way back -----------------------------------------------------------------------------------------
+
+
+def shown_pane(server: TmuxServer) -> dict[str, str]:
+    """Return what each terminal shows of a server: session, window and active pane."""
+    row = "#{client_name} #{session_id} #{window_id} #{pane_id}"
+    lines = server.run("list-clients", "-F", row).splitlines()
+    return {name: place for name, _, place in (line.partition(" ") for line in lines)}
+
+
+def last_used(server: TmuxServer) -> list[str]:
+    """Return the clients used in the latest second: a key means the latest client of its session."""
+    rows = server.run("list-clients", "-F", "#{client_activity} #{client_name}").splitlines()
+    latest = max(row.partition(" ")[0] for row in rows)
+    return [row.partition(" ")[2] for row in rows if row.startswith(f"{latest} ")]
+
+
+@pytest.mark.parametrize("where", ["same server", "other server"])
+@pytest.mark.parametrize("beside", [False, True], ids=["alone", "with another client"])
+def test_prefix_d_leads_back_to_the_pane_that_the_person_left(
+    room: Room, mine: TmuxServer, where: str, *, beside: bool
+) -> None:
+    """Another client of the same session stays where it is, whatever happens meanwhile."""
+    run_id = room.launch(**(inside(mine) if where == "same server" else {}))
+    there = mine if where == "same server" else None
+    person = room.at_work(mine)
+    mine.run("new-window", "-t", "=work:", "sleep 600")
+    mine.run("split-window", "-t", "=work:", "sleep 600")
+    mine.run("split-window", "-t", "=work:", "sleep 600")
+    mine.run("select-pane", "-t", "=work:.1")
+    if beside:
+        room.at_work(mine)
+
+        def calls() -> bool:
+            person.type(" ")
+            return last_used(mine) == [person.name]
+
+        eventually(calls)
+    before = shown_pane(mine)
+    assert room("attach", run_id, **by_key(mine, person)).returncode == 0
+    assert room.clients(there)[person.name] == room.windows(there)[run_id]
+    onlooker = {name: place for name, place in before.items() if name != person.name}
+    assert {name: shown_pane(mine)[name] for name in onlooker} == onlooker
+    if not beside:  # a program opens and chooses windows and panes in the person's session
+        mine.run("select-pane", "-t", "=work:.2")
+        mine.run("new-window", "-t", "=work:", "sleep 600")
+    room.detach(person, there)
+    eventually(lambda: shown_pane(mine) == before)
+    assert person.process.poll() is None
+    eventually(lambda: room.views(there) == [])
+    room.detach(person, mine)
+    assert person.left() == 0
+    assert "sessions should be nested" not in person.text
+
+
+def test_prefix_d_after_several_runs_leads_back_home(room: Room, mine: TmuxServer) -> None:
+    person = room.at_work(mine)
+    before = shown_pane(mine)
+    runs = [room.launch(**inside(mine)) for _ in range(2)]
+    for run_id in (*runs, runs[0]):
+        assert room("attach", run_id, **by_key(mine, person)).returncode == 0
+        assert room.clients(mine)[person.name] == room.windows(mine)[run_id]
+    room.detach(person, mine)
+    eventually(lambda: shown_pane(mine) == before)
+
+
+def test_a_person_who_has_switched_to_their_session_leaves_tmux_there(room: Room, mine: TmuxServer) -> None:
+    run_id = room.launch(**inside(mine))
+    person = room.at_work(mine)
+    for _ in range(3):
+        assert room("attach", run_id, **by_key(mine, person)).returncode == 0
+        mine.run("switch-client", "-c", person.name, "-t", "=work")
+    room.detach(person, mine)
+    assert person.left() == 0
+    assert person.text.rstrip().endswith("[detached (from session work)]")
+
+
+def test_a_terminal_is_back_when_the_window_it_shows_closes(room: Room, mine: TmuxServer) -> None:
+    mine.run("set-option", "-g", "detach-on-destroy", "off")
+    run_id = room.launch(**inside(mine))
+    person = room.at_work(mine)
+    before = shown_pane(mine)
+    assert room("attach", run_id, **by_key(mine, person)).returncode == 0
+    mine.run("kill-window", "-t", room.windows(mine)[run_id])
+    eventually(lambda: shown_pane(mine) == before)
+
+
+@pytest.mark.parametrize("gone", ["pane", "window", "session"])
+def test_what_has_gone_meanwhile_is_not_come_back_to(room: Room, mine: TmuxServer, gone: str) -> None:
+    run_id = room.launch(**inside(mine))
+    person = room.at_work(mine)
+    mine.run("split-window", "-t", "=work:", "sleep 600")
+    mine.run("new-window", "-d", "-t", "=work:", "sleep 600")
+    assert room("attach", run_id, **by_key(mine, person)).returncode == 0
+    mine.run(f"kill-{gone}", "-t", "=work:" if gone != "session" else "=work")
+    room.detach(person, mine)
+    if gone == "session":
+        assert person.left() == 0
+        assert "The tmux session that this terminal came from has ended." in person.text
+    else:
+        eventually(lambda: mine.run("list-clients", "-F", "#{session_name}") == "work")
+
+
+def test_a_terminal_keeps_the_rights_it_was_attached_with(room: Room, mine: TmuxServer) -> None:
+    run_id = room.launch(**inside(mine))
+    argv = ("tmux", "-u", "-S", str(mine.socket), "attach-session", "-f", "ignore-size,active-pane")
+    person = room.sit_down(*argv, "-t", "=work")
+    eventually(lambda: person.name in room.clients(mine))
+    flags = ("list-clients", "-F", "#{client_flags}")
+    before = mine.run(*flags)
+    assert room("attach", run_id, **by_key(mine, person)).returncode == 0
+    room.detach(person, mine)
+    eventually(lambda: person.name in room.clients(mine) and room.views(mine) == [])
+    assert "ignore-size" in before
+    assert mine.run(*flags) == before
+
+
+def test_a_shell_of_any_kind_does_not_keep_a_terminal_from_coming_back(room: Room, mine: TmuxServer) -> None:
+    run_id = room.launch(**inside(mine))
+    mine.run("set-option", "-t", "=work:", "default-shell", "/bin/false")
+    person = room.at_work(mine)
+    before, everything = shown_pane(mine), everything_set(mine)
+    assert room("attach", run_id, **by_key(mine, person)).returncode == 0
+    assert "/bin/sh" not in mine.run("show-options", "-t", room.views(mine)[0])
+    room.detach(person, mine)
+    eventually(lambda: shown_pane(mine) == before)
+    assert everything_set(mine) == everything
+
+
 # --- between servers --------------------------------------------------------------------------------------
 
 
@@ -293,20 +422,14 @@ def test_what_would_end_when_the_terminal_leaves_it_is_not_left(
     room: Room, mine: TmuxServer, option: str
 ) -> None:
     near, far = room.launch(**inside(mine)), room.launch()
-    person = room.at_work(mine)
+    room.at_work(mine)
     scope = ["-s"] if option == "exit-unattached" else ["-t", "=work:"]
     mine.run("set-option", *scope, option, "on")
     before = room.clients(mine)
-    held = [["attach", far], ["attach", "-r", near]]
-    if option == "destroy-unattached":
-        held.append(["attach", near])
-    for words in held:
+    for words in (["attach", far], ["attach", "-r", near], ["attach", near]):
         error = checked(room(*words, "--json", **inside(mine)).stdout, "error")["error"]
         assert (error["exit"], option in error["message"]) == (4, True)
         assert room.clients(mine) == before
-    if option == "exit-unattached":
-        assert room("attach", near, **inside(mine)).returncode == 0
-        room.looks_at(person, room.windows(mine)[near], mine)
     eventually(lambda: room.views() == [], 70)
 
 

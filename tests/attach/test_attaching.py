@@ -44,24 +44,11 @@ def test_any_text_is_read(text: str) -> None:
     assert rules.parse_trail(text, ME).client == ME
 
 
-def test_who_goes_on_from_a_run_can_come_back_to_it_and_then_home() -> None:
-    at_home = Trail(ME, None)
-    first = rules.onward(at_home, place=HOME, run_id=None)
-    assert (first.home, first.runs) == (HOME, ())
-    second = rules.onward(first, place="$4:@9", run_id=A)
-    third = rules.onward(second, place="$5:@9", run_id=B)
-    assert (third.home, third.runs) == (HOME, (A, B))
-
-
-def test_who_goes_on_from_elsewhere_begins_a_new_way() -> None:
-    before = Trail(ME, OUT, (A, B))
-    assert str(rules.onward(before, place=HOME, run_id=None)) == f"{ME},{HOME}"
-
-
-def test_a_way_has_an_end() -> None:
+def test_a_trail_holds_the_last_eight_runs_and_the_place_before_them() -> None:
     trail = Trail(ME, HOME)
+    assert trail.past(A).past(B).runs == (A, B)
     for number in range(30):
-        trail = rules.onward(trail, place="", run_id=f"{number:016x}")
+        trail = trail.past(f"{number:016x}")
     assert len(trail.runs) == 8
     assert (trail.home, trail.runs[-1]) == (HOME, f"{29:016x}")
 

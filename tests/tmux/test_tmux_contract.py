@@ -248,17 +248,15 @@ def test_a_run_is_shown_to_one_client_and_nobody_elses_view_is_moved(real: Real)
     assert real.tmux.windows.find(run) is not None
 
 
-def test_a_run_is_shown_in_its_own_session_where_nobody_else_looks(real: Real) -> None:
+def test_a_client_goes_from_view_to_view(real: Real) -> None:
     run, other = new_run(), new_run()
     first, second = (real.tmux.windows.open(an_order(run_id), home()) for run_id in (other, run))
     person = real.attach()
-    before = real.looks_at(person)
     for opened, run_id in ((second, run), (first, other)):
         assert real.tmux.clients.show(person, opened.window, session=opened.session, run_id=run_id)
         assert real.looks_at(person) == opened.window
-    assert real.session_names() == {"work", "agents-app"}
-    real.tmux.clients.back(person)
-    assert real.looks_at(person) == before
+        (client,) = real.tmux.clients.all()
+        assert (client.view, client.session != opened.session) == (True, True)
 
 
 def test_a_view_ends_with_its_client(real: Real) -> None:
@@ -304,34 +302,6 @@ def test_what_is_known_of_who_looks(real: Real) -> None:
     assert (seen[onlooker].trail, seen[onlooker].view, seen[onlooker].run_id) == ("", False, run_id)
     with pytest.raises(ValueError, match="no trail"):
         tmux.Tmux("/x").clients.show(person, "@0", session="$0", run_id=run_id, trail="#(x)")
-
-
-def test_a_client_returns_to_where_it_was_and_moves_nobody_there(real: Real) -> None:
-    run_id, second = new_run(), real.stranger("second")
-    opened = real.tmux.windows.open(an_order(run_id), home())
-    person = real.attach()
-    (client,) = real.tmux.clients.all()
-    before = (client.session, client.window)
-    show = partial(real.tmux.clients.show, person, opened.window, session=opened.session, run_id=run_id)
-
-    def back(window: str, session: str) -> str:
-        assert show(trail=f"{person},$0:@0")
-        (shown,) = [client for client in real.tmux.clients.all() if client.name == person]
-        assert real.tmux.clients.return_to(shown, window, session=session)
-        (there,) = [client for client in real.tmux.clients.all() if client.name == person]
-        assert there.session == before[0]
-        return there.window
-
-    assert back(second, before[0]) == second
-    assert back("@999", before[0]) == second
-    assert back(before[1], before[0]) == before[1]
-    onlooker = real.attach()
-    assert back(second, before[0]) == before[1]
-    assert real.looks_at(onlooker) == before[1]
-    (client,) = [client for client in real.tmux.clients.all() if client.name == person]
-    assert not real.tmux.clients.return_to(client, second, session="$99")
-    assert real.looks_at(person) == before[1]
-    assert all(client.trail == "" for client in real.tmux.clients.all(opened.session))
 
 
 def test_a_client_is_detached(real: Real) -> None:

@@ -68,7 +68,7 @@ def test_a_stopped_server_is_unanswered_in_time_and_what_it_does_later_does_no_h
         real.tmux.identity,
         real.tmux.clients.all,
         partial(real.tmux.clients.show, "/dev/pts/0", "@0", session="$0", run_id=run_id),
-        partial(real.tmux.clients.hand_over, client, socket=real.socket, view="view-x"),
+        partial(real.tmux.clients.hand_over, client, socket=real.socket, session="view-x"),
         partial(real.tmux.status.push, {"status": "x"}),
         partial(real.tmux.options.read, "status-right"),
         partial(real.tmux.options.write, "@x", "y" * 100_000),

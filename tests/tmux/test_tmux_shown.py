@@ -55,7 +55,7 @@ def test_a_terminal_is_handed_over_and_comes_back(real: Real, tmp_path: Path) ->
         (client,) = real.tmux.clients.all()
         view = there.tmux.clients.prepare_view(opened.window, session=opened.session, run_id=run_id)
         assert view is not None
-        real.tmux.clients.hand_over(client, socket=there.socket, view=view, read_only=True)
+        real.tmux.clients.hand_over(client, socket=there.socket, session=view, read_only=True)
         eventually(there.tmux.clients.all)
         assert there.run("list-clients", "-F", "#{client_readonly}") == "1"
         assert real.tmux.clients.all() == []
@@ -203,7 +203,7 @@ def test_who_may_only_look_may_only_look_when_the_terminal_comes_back(real: Real
         eventually(real.tmux.clients.all)
         view = there.tmux.clients.prepare_view(opened.window, session=opened.session, run_id=run_id)
         assert view is not None
-        real.tmux.clients.hand_over(real.tmux.clients.all()[0], socket=there.socket, view=view)
+        real.tmux.clients.hand_over(real.tmux.clients.all()[0], socket=there.socket, session=view)
         eventually(there.tmux.clients.all)
         there.tmux.clients.detach(person.name)
         eventually(real.tmux.clients.all)
@@ -238,11 +238,11 @@ def test_a_terminal_is_not_handed_over_by_words_that_a_shell_would_read(real: Re
     real.attach()
     (client,) = real.tmux.clients.all()
     with pytest.raises(Unusable, match="handed over"):
-        real.tmux.clients.hand_over(client, socket="/tmp/it's", view="view-1")
+        real.tmux.clients.hand_over(client, socket="/tmp/it's", session="view-1")
     assert len(real.tmux.clients.all()) == 1
     gone = tmux.Client("/dev/pts/999", session="$0", window="@0", pane="%0", control=False)
     with pytest.raises(tmux.TmuxRefused, match="999"):
-        real.tmux.clients.hand_over(gone, socket=real.socket, view="view-1")
+        real.tmux.clients.hand_over(gone, socket=real.socket, session="view-1")
 
 
 def test_a_program_in_control_mode_is_a_client_without_a_screen(real: Real) -> None:

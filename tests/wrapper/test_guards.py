@@ -20,6 +20,10 @@ def guards(*, timeout_s: float = 60, debounce_s: float = 30, loop_count: int = 5
     return Guards(started_at=STARTED_AT, timeout_s=timeout_s, debounce_s=debounce_s, loop_count=loop_count)
 
 
+def nothing(now: float) -> None:
+    """Hear nothing more of the child."""
+
+
 def looped(loop_count: int, calls: list[tuple[str, Any]]) -> list[int]:
     """Return which of the calls (from 1) are told to be one too many."""
     watch = guards(loop_count=loop_count)
@@ -39,8 +43,24 @@ def test_without_extension_activity_buys_no_time() -> None:
 
 def test_a_timeout_is_told_for_as_long_as_it_lasts() -> None:
     watch = guards(timeout_s=1)
-    assert watch.check(STARTED_AT + 1)
-    assert watch.check(STARTED_AT + 9)
+    assert watch.check(STARTED_AT + 1, nothing)
+    assert watch.check(STARTED_AT + 9, nothing)
+
+
+def test_what_a_child_does_at_the_moment_its_time_is_over_extends_it() -> None:
+    watch = guards(timeout_s=60, debounce_s=30)
+    for due in (STARTED_AT + 60, STARTED_AT + 90, STARTED_AT + 120):
+        assert watch.deadline() == due
+        assert watch.check(due, watch.note_activity) is None
+    assert watch.check(STARTED_AT + 150, nothing) is not None
+
+
+def test_a_child_is_heard_only_when_its_time_is_over_and_without_extension_in_vain() -> None:
+    heard: list[float] = []
+    watch = guards(timeout_s=60, debounce_s=0)
+    assert watch.check(STARTED_AT + 59.9, heard.append) is None
+    assert heard == []
+    assert watch.check(STARTED_AT + 60, watch.note_activity) is not None
 
 
 @given(st.lists(st.floats(min_value=0, max_value=500), max_size=8).map(sorted), st.integers(0, 300))
@@ -111,12 +131,12 @@ def test_the_clocks_stand_while_it_waits_for_a_person() -> None:
     watch.note_activity(STARTED_AT + 50)
     watch.stand(STARTED_AT + 55)
     watch.stand(STARTED_AT + 56)  # it stands already
-    assert watch.check(STARTED_AT + 9999) is None
+    assert watch.check(STARTED_AT + 9999, nothing) is None
     watch.go_on(STARTED_AT + 1055)
     assert watch.deadline() == STARTED_AT + 1080
     watch.go_on(STARTED_AT + 2000)  # it goes already
     assert watch.deadline() == STARTED_AT + 1080
-    assert watch.check(STARTED_AT + 1080) is not None
+    assert watch.check(STARTED_AT + 1080, nothing) is not None
 
 
 def test_a_child_in_a_persons_hands_is_ended_for_nothing() -> None:
@@ -124,7 +144,7 @@ def test_a_child_in_a_persons_hands_is_ended_for_nothing() -> None:
     watch.retire()
     call = events.tool_call("a", "bash", {"command": "ls"})
     assert [watch.note_call(call) for _ in range(9)] == [None] * 9
-    assert watch.check(STARTED_AT + 10**9) is None
+    assert watch.check(STARTED_AT + 10**9, nothing) is None
     watch.stand(STARTED_AT)
     watch.go_on(STARTED_AT + 1)
-    assert watch.check(STARTED_AT + 10**9) is None
+    assert watch.check(STARTED_AT + 10**9, nothing) is None

@@ -1,7 +1,8 @@
-"""Show a run to a person: which run, on which client, and the one tmux command that shows it. Joins.
+"""Show a person the window of a run, or a session: on which terminal, and by which one step of tmux. Joins.
 
-Other clients stay put, no terminal gets one tmux inside another, and every step checks the run's tag
-itself.
+No other client is moved, no terminal gets one tmux inside another, and each step checks the run's tag itself.
+A client of tmux is lent: detached, and attached to what is shown by a program that attaches it to the pane it
+came from when the person leaves. So prefix-d leads back, on the same server and from another one.
 """
 
 from __future__ import annotations
@@ -9,8 +10,8 @@ from __future__ import annotations
 import re
 
 from tmuxagents import tmux
-from tmuxagents.attach import rules, where
-from tmuxagents.attach.rules import OUT, Trail
+from tmuxagents.attach import where
+from tmuxagents.attach.rules import OUT, Trail, parse_trail
 from tmuxagents.errors import BadRequest, NoSuchRun, NotPossible, Unusable
 from tmuxagents.records import is_run_id
 from tmuxagents.registry import lookup
@@ -25,15 +26,16 @@ TYPE_CHECKING = False
 if TYPE_CHECKING:
     from collections.abc import Iterator, Mapping
 
-    from tmuxagents.attach.where import Spot
+    from tmuxagents.attach.where import RunTarget
     from tmuxagents.registry.lookup import Caller
     from tmuxagents.status.snapshot import Snapshot
+    from tmuxagents.tmux.sessions import LayoutSession
 
 _PANE = re.compile("%[0-9]+")
 
 
 class Seat:
-    """A client of a tmux server, in one life of that."""
+    """A client of a tmux server, in one life of that server."""
 
     __slots__ = ("client", "life", "tmux")
 
@@ -50,11 +52,11 @@ class Seat:
     @property
     def trail(self) -> Trail:
         """Return its way back."""
-        return rules.parse_trail(self.client.trail, self.client.name)
+        return parse_trail(self.client.trail, self.client.name)
 
 
-class Stand:
-    """The viewer of a run: a tmux client, or our own terminal outside tmux."""
+class Viewer:
+    """A person's terminal: a client of tmux (`seat`), or, where that is None, outside of tmux."""
 
     __slots__ = ("seat", "terminal", "warnings")
 
@@ -63,39 +65,44 @@ class Stand:
         self.seat = seat
         self.warnings = warnings or []
 
+    def seat_at(self, server: tmux.Tmux, life: tmux.ServerLife) -> Seat | None:
+        """Return the client that is to show something of a server.
 
-# --- the viewer --------------------------------------------------------------------------------------------
+        The terminal, or that of its client, may be a pane of that server: then the client around it is, since
+        one tmux would be inside another.
+        """
+        if (self.seat and self.seat.life == life) or not self.terminal.startswith("/"):
+            return self.seat
+        around = server.clients.at(self.terminal)
+        return Seat(server, life, around) if around else self.seat
 
 
-def stand(environment: Mapping[str, str], terminal: str | None, *, hint: str) -> Stand:
-    """Return the viewer of a run; raise if there is none."""
+# --- the viewer -------------------------------------------------------------------------------------------
+
+
+def find_viewer(environment: Mapping[str, str], terminal: str | None, *, hint: str) -> Viewer:
+    """Return the terminal that is to show a run; raise where there is none."""
     inside = tmux.caller(environment)
     if inside is not None and inside.lives:
         server = tmux.Tmux(inside.server.socket)
-        client = _looking(server, environment)
+        client = _client(server, environment)
         if client is None:
             message = "No terminal shows the tmux session that this was called in."
             raise Unusable(message, kind="no-tty", hint=hint)
-        return Stand(client.name, Seat(server, inside.server, client))
+        return Viewer(client.name, Seat(server, inside.server, client))
     if terminal is None:
         raise Unusable("There is no terminal here.", kind="no-tty", hint=hint)
     gone = place.choose({}, folder="", caller=inside.server.socket).warning if inside else None
-    return Stand(terminal, warnings=[gone] if gone else [])
+    return Viewer(terminal, warnings=[gone] if gone else [])
 
 
-def _looking(server: tmux.Tmux, environment: Mapping[str, str]) -> tmux.Client | None:
-    """Return the client of who calls: by its pane, or, called by a key or in a popup, by its session."""
+def _client(server: tmux.Tmux, environment: Mapping[str, str]) -> tmux.Client | None:
+    """Return the caller's client: that of its pane, or, for a key or a popup, that of its session."""
     pane = environment.get("TMUX_PANE", "")
     if _PANE.fullmatch(pane):
         return server.clients.at(pane)
     session = f"${environment['TMUX'].rpartition(',')[2]}"
     return next((one for one in server.clients.all() if one.session == session and not one.control), None)
-
-
-def _seat_around(spot: Spot, terminal: str) -> Seat | None:
-    """Return the client that shows the pane which a terminal is, if it is one of the run's own server."""
-    client = spot.tmux.clients.at(terminal) if terminal.startswith("/") else None
-    return Seat(spot.tmux, spot.life, client) if client else None
 
 
 # --- which run --------------------------------------------------------------------------------------------
@@ -123,63 +130,72 @@ def ambiguous(found: Snapshot) -> NoSuchRun:
 # --- shown ------------------------------------------------------------------------------------------------
 
 
-def show(who: Stand, spot: Spot, *, read_only: bool = False) -> list[str] | None:
+def show(viewer: Viewer, target: RunTarget, *, read_only: bool = False) -> list[str] | None:
     """Show a run; return the program to become where that takes the terminal that we are on."""
-    seat = who.seat
-    if seat is None or seat.life != spot.life:
-        # Our terminal, or that of our client, may be a pane of the run's server: it would be nested there.
-        seat = _seat_around(spot, who.terminal) or seat
+    window = {name: getattr(target.window, name) for name in ("window", "session", "run_id")}
+    seat = viewer.seat_at(target.tmux, target.life)
     if seat is None:
-        trail = str(Trail(who.terminal, OUT))
-        return spot.tmux.clients.attach_argv(**_window(spot), read_only=read_only, trail=trail)
-    if seat.life != spot.life or (read_only and not seat.client.read_only):
-        _hop(seat, spot, read_only=read_only)
-    elif seat.client.window != spot.window.window:
-        before = f"{seat.client.session}:{seat.client.window}"
-        trail = str(rules.onward(seat.trail, place=before, run_id=seat.run_id))
-        _switch(seat, spot, trail)
+        trail = str(Trail(viewer.terminal, OUT))
+        return target.tmux.clients.attach_argv(**window, read_only=read_only, trail=trail)
+    is_here = seat.life == target.life
+    read_only = read_only and not seat.client.read_only
+    if is_here and not read_only and seat.client.window == target.window.window:
+        return None
+    if (
+        is_here and not read_only and seat.run_id and seat.trail.home
+    ):  # prefix-d leads back from there already
+        _switch(seat, target, seat.trail.past(seat.run_id))
+        return None
+    _refuse_to_end(seat.client, leaves_server=True)
+    home = f"{seat.client.session}:{seat.client.window}"
+    if seat.client.view or not is_here:
+        home = seat.trail.home or OUT if is_here else OUT
+    view = target.tmux.clients.prepare_view(**window, trail=str(Trail(seat.client.name, home)))
+    if view is None:
+        raise _gone(target)
+    _lend(seat, target.tmux, view, read_only=read_only)
     return None
 
 
-def _window(spot: Spot) -> dict[str, str]:
-    return {"window": spot.window.window, "session": spot.window.session, "run_id": spot.window.run_id}
+def show_session(viewer: Viewer, server: tmux.Tmux, session: LayoutSession) -> list[str] | None:
+    """Show a session; return the program to become where that takes the terminal that we are on."""
+    life = server.identity()
+    seat = viewer.seat_at(server, life)
+    if seat is None:
+        return server.sessions.attach_argv(session)
+    if seat.life != life or seat.client.session != session.session:
+        _refuse_to_end(seat.client, leaves_server=True)
+        _lend(seat, server, session.name)
+    return None
 
 
-def _switch(seat: Seat, spot: Spot, trail: str) -> None:
-    """Show a run at a client of its own server."""
-    client = seat.client
-    refuse_to_end(client, session=spot.window.session)
-    if not spot.tmux.clients.show(client.name, **_window(spot), trail=trail):
-        raise _gone(spot)
-    if client.view:
-        seat.tmux.clients.end_view(client.session)
+def _switch(seat: Seat, target: RunTarget, trail: Trail) -> None:
+    """Show another run at a client that shows one."""
+    _refuse_to_end(seat.client, leaves_server=False)
+    window = target.window
+    shown = {"session": window.session, "run_id": window.run_id, "trail": str(trail)}
+    if not target.tmux.clients.show(seat.client.name, window.window, **shown):
+        raise _gone(target)
+    if seat.client.view:
+        seat.tmux.clients.end_view(seat.client.session)
 
 
-def _hop(seat: Seat, spot: Spot, *, read_only: bool) -> None:
-    """Show a run of another server at a client's terminal, or, read-only, of its own: as another client."""
-    client = seat.client
-    refuse_to_end(client, session=None)
-    home = seat.trail.home
-    if client.view and home not in (None, OUT):
-        client.session = home.partition(":")[0]  # the view ends when it is left, and cannot be come back to
-    view = spot.tmux.clients.prepare_view(**_window(spot), trail=str(Trail(client.name, OUT)))
-    if view is None:
-        raise _gone(spot)
-    # Who may only look here may only look there.
-    looks = read_only or client.read_only
-    seat.tmux.clients.hand_over(client, socket=spot.tmux.socket, view=view, read_only=looks)
+def _lend(seat: Seat, server: tmux.Tmux, session: str, *, read_only: bool = False) -> None:
+    """Lend a client's terminal to a session of this server or another, and wait until it is there."""
+    seat.tmux.clients.hand_over(seat.client, socket=server.socket, session=session, read_only=read_only)
+    server.clients.arrives(seat.client.name, session)
 
 
-def _gone(spot: Spot) -> NotPossible:
-    hint = f"tmuxagents attach {spot.window.run_id} shows what there is now"
+def _gone(target: RunTarget) -> NotPossible:
+    hint = f"tmuxagents attach {target.window.run_id} shows what there is now"
     return NotPossible("The window has just gone.", kind="no-window", hint=hint)
 
 
-def refuse_to_end(client: tmux.Client, *, session: str | None) -> None:
-    """Refuse to take a client to a session (None: of another server) if what it leaves would end."""
-    if client.holds_session and client.session != session:
+def _refuse_to_end(client: tmux.Client, *, leaves_server: bool) -> None:
+    """Refuse to take a client away if its session, or its server, would end by that."""
+    if client.holds_session:
         raise _would_end("session", "destroy-unattached")
-    if client.holds_server and session is None:
+    if client.holds_server and leaves_server:
         raise _would_end("server", "exit-unattached")
 
 
@@ -188,24 +204,24 @@ def _would_end(what: str, option: str) -> NotPossible:
     return NotPossible(message, kind="no-window", hint="attach from another terminal, outside of tmux")
 
 
-def go_back(caller: Caller, who: Stand) -> None:
+def go_back(caller: Caller, viewer: Viewer) -> None:
     """Show at a client what it showed before the last attach."""
-    seat = who.seat
+    seat = viewer.seat
     if seat is None:
         raise BadRequest("--back is for terminals inside tmux.", kind="usage")
     trail = seat.trail
     for length in reversed(range(len(trail.runs))):
-        spot = _spot_again(caller, trail.runs[length])
-        if spot is not None and spot.life == seat.life:
-            _switch(seat, spot, str(Trail(trail.client, trail.home, trail.runs[:length])))
+        target = _target_again(caller, trail.runs[length])
+        if target is not None and target.life == seat.life:
+            _switch(seat, target, Trail(trail.client, trail.home, trail.runs[:length]))
             return
     _leave(seat, trail.home)
     if seat.client.view:
         seat.tmux.clients.end_view(seat.client.session)
 
 
-def _spot_again(caller: Caller, run_id: str) -> Spot | None:
-    """Return where the window of a run is that was shown before; None if it cannot be had any more."""
+def _target_again(caller: Caller, run_id: str) -> RunTarget | None:
+    """Return where the window is of a run that was shown before; None if it cannot be reached any more."""
     try:
         return where.find_window(inspect(f"{caller.runs}/{run_id}"))[0]
     except tmux.Unanswered:
@@ -215,16 +231,15 @@ def _spot_again(caller: Caller, run_id: str) -> Spot | None:
 
 
 def _leave(seat: Seat, home: str | None) -> None:
-    """Show at a client where it was before it showed runs."""
-    clients, client = seat.tmux.clients, seat.client
-    if home == OUT:
-        clients.detach(client.name)
-        return
-    session, _, window = (home or "").partition(":")
-    if home and clients.return_to(client, window, session=session):
+    """Show at a client where it was before it showed runs: what lent its terminal attaches it there."""
+    clients, name = seat.tmux.clients, seat.client.name
+    if home is not None:
+        clients.detach(name)
+        if home != OUT:
+            clients.arrives(name, home.partition(":")[0])
         return
     try:
-        clients.back(client.name)
+        clients.back(name)
     except tmux.TmuxRefused as why:
         message = "This terminal showed nothing else before."
         raise NotPossible(message, kind="no-window", hint="leave with your prefix key and d") from why

@@ -18,8 +18,8 @@ TYPE_CHECKING = False
 if TYPE_CHECKING:
     from collections.abc import Mapping, Sequence
 
-    from tmuxagents.attach.attach import Stand
-    from tmuxagents.attach.where import Spot
+    from tmuxagents.attach.attach import Viewer
+    from tmuxagents.attach.where import RunTarget
     from tmuxagents.registry.lookup import Caller
     from tmuxagents.runs.inspect import RunView
     from tmuxagents.status.snapshot import Snapshot
@@ -34,7 +34,7 @@ def asked(found: Snapshot, environment: Mapping[str, str], terminal: str | None)
     """Ask in the pane that this is called in; None where that cannot be, or a run has no window there."""
     pane = environment.get("TMUX_PANE")
     try:
-        seat = attach.stand(environment, terminal, hint="").seat
+        seat = attach.find_viewer(environment, terminal, hint="").seat
         if seat is None or pane is None or seat.client.pane != pane:
             return None
         there = seat.tmux.windows.all()
@@ -61,24 +61,24 @@ def wait(choosing: Choosing) -> str | None:
 _NEWEST = 30  # runs among which failed ones are looked for
 
 
-def next_run(caller: Caller, who: Stand) -> tuple[RunView, Spot]:
+def next_run(caller: Caller, viewer: Viewer) -> tuple[RunView, RunTarget]:
     """Return the next run that needs a person: first failed runs, then waiting ones, then working ones.
 
     Round and round, each kind in order of creation. One whose window cannot be reached is passed over.
     """
     order = _order(caller)
     fault: NotPossible | Unusable = NoSuchRun("No run is live here any more.", kind="unknown-run")
-    for run_id in rules.following(order, _shown(caller, who, order)):
+    for run_id in rules.following(order, _shown(caller, viewer, order)):
         try:
             run = inspect(f"{caller.runs}/{run_id}")
-            spot, _ = where.find_window(run)
+            target, _ = where.find_window(run)
         except tmux.Unanswered:
             raise
         except (NotPossible, Unusable) as why:
             fault = why
             continue
-        if spot is not None:
-            return run, spot
+        if target is not None:
+            return run, target
     raise fault
 
 
@@ -104,9 +104,9 @@ def _failed(caller: Caller) -> list[rules.Key]:
     return [(rules.FAILED, row.created_at, row.run_id) for row in newest if row.status == FAILED]
 
 
-def _shown(caller: Caller, who: Stand, order: Sequence[rules.Key]) -> rules.Key | None:
+def _shown(caller: Caller, viewer: Viewer, order: Sequence[rules.Key]) -> rules.Key | None:
     """Return which run is shown now, by its place in the order of runs."""
-    run_id = who.seat.run_id if who.seat else None
+    run_id = viewer.seat.run_id if viewer.seat else None
     if run_id is None:
         return None
     plan = directory.read_plan(f"{caller.runs}/{run_id}")

@@ -14,7 +14,7 @@ if TYPE_CHECKING:
     Key = tuple[int, float, str]  # how much a run needs a person, when it was created, its id: the order
 
 BATCH_NOTICE = "read-only transcript: `send` and typing need --live"
-OUT = "out"  # the home of a terminal that came from outside a server: detached, it is back there
+OUT = "out"  # the home of a terminal that came from outside this server
 FAILED, WAITING, WORKING = range(3)  # the order in which runs need a person
 _NOWHERE = "-"
 _LONGEST_WAY = 8
@@ -23,17 +23,21 @@ _TRAIL = re.compile(r"([^,]+),(\$[0-9]+:@[0-9]+|out|-)((?:,[0-9a-f]{16})*)")
 
 
 class Trail:
-    """A client's way back: the place where it was before it showed runs, and these, the last one last."""
+    """A client's way back: the place where it was before it showed runs, then the runs, the last one last."""
 
     __slots__ = ("client", "home", "runs")
 
     def __init__(self, client: str, home: str | None, runs: Sequence[str] = ()) -> None:
         self.client = client
-        self.home = home  # session:window, OUT, or None: not known
+        self.home = home  # session:window or OUT, where it is once it is detached; None: not known
         self.runs = tuple(runs)[-_LONGEST_WAY:]
 
     def __str__(self) -> str:
         return ",".join((self.client, self.home or _NOWHERE, *self.runs))
+
+    def past(self, run_id: str) -> Trail:
+        """Return the trail of the client once it goes on from a run to another one."""
+        return Trail(self.client, self.home, (*self.runs, run_id))
 
 
 def parse_trail(text: str, client: str) -> Trail:
@@ -42,13 +46,6 @@ def parse_trail(text: str, client: str) -> Trail:
     if found is None or found[1] != client:
         return Trail(client, None)
     return Trail(client, None if found[2] == _NOWHERE else found[2], found[3].split(",")[1:])
-
-
-def onward(trail: Trail, *, place: str, run_id: str | None) -> Trail:
-    """Return the trail of a client that goes from a place, or from a run that it shows, to another run."""
-    if run_id is None:
-        return Trail(trail.client, place)
-    return Trail(trail.client, trail.home, (*trail.runs, run_id))
 
 
 def following(runs: Sequence[Key], shown: Key | None) -> list[str]:

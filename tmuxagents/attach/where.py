@@ -16,7 +16,7 @@ if TYPE_CHECKING:
     from tmuxagents.runs.inspect import RunView
 
 
-class Spot:
+class RunTarget:
     """A run's window, and the server where it is, in this life of it."""
 
     __slots__ = ("life", "tmux", "window")
@@ -27,7 +27,7 @@ class Spot:
         self.window = window
 
 
-def find_window(run: RunView) -> tuple[Spot | None, list[str]]:
+def find_window(run: RunView) -> tuple[RunTarget | None, list[str]]:
     """Return where a run's window is, None where it has gone with its run, and warnings for people.
 
     A live run whose window cannot be reached is an error.
@@ -40,7 +40,7 @@ def find_window(run: RunView) -> tuple[Spot | None, list[str]]:
         return None, [why.message] if isinstance(why, tmux.Unanswered) else []
 
 
-def _find(run: RunView) -> Spot:
+def _find(run: RunView) -> RunTarget:
     life, recorded = _recorded(run)
     server = tmux.Tmux(life.socket)
     try:
@@ -52,7 +52,7 @@ def _find(run: RunView) -> Spot:
         raise _out_of_reach(run, life, taken=True)
     if window is None or window.window != recorded:
         raise _closed(run, "it was closed, or taken apart")
-    return Spot(server, life, window)
+    return RunTarget(server, life, window)
 
 
 def _recorded(run: RunView) -> tuple[tmux.ServerLife, str]:

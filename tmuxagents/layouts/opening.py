@@ -10,7 +10,6 @@ import os
 import sys
 
 from tmuxagents import tmux
-from tmuxagents.attach import attach
 from tmuxagents.errors import BadConfig, Fault
 from tmuxagents.layouts import layout
 from tmuxagents.layouts.catalogue import Bad, Shelf
@@ -25,7 +24,6 @@ TYPE_CHECKING = False
 if TYPE_CHECKING:
     from collections.abc import Iterator, Mapping, Sequence
 
-    from tmuxagents.attach.attach import Stand
     from tmuxagents.layouts.layout import Layout, Pane, Window
     from tmuxagents.registry.lookup import Caller
     from tmuxagents.tmux.place import ChosenServer
@@ -163,27 +161,6 @@ def variables(environment: Mapping[str, str], caller: Caller, socket: str) -> di
     if caller.owner:
         found["TMUXAGENTS_OWNER"] = caller.owner
     return {name: value for name, value in sorted(found.items()) if value.isprintable()}
-
-
-# --- shown ------------------------------------------------------------------------------------------------
-
-
-def show(who: Stand, server: tmux.Tmux, made: sessions.LayoutSession) -> list[str] | None:
-    """Show a session to a person; return the program to become where that takes the terminal we are on."""
-    life = server.identity()
-    seat = who.seat
-    if seat is None or seat.life != life:
-        # Our terminal may be a pane of that server: the session would be nested there.
-        client = server.clients.at(who.terminal) if who.terminal.startswith("/") else None
-        seat = attach.Seat(server, life, client) if client else seat
-    if seat is None:
-        return server.sessions.attach_argv(made)
-    attach.refuse_to_end(seat.client, session=made.session if seat.life == life else None)
-    if seat.life == life:
-        server.sessions.show(seat.client.name, made)
-    else:
-        seat.tmux.clients.hand_over(seat.client, socket=server.socket, view=made.name)
-    return None
 
 
 MOST_FILES = 256  # of one folder

@@ -8,6 +8,7 @@ when that client leaves; its commands are lists, carried out in one call.
 from __future__ import annotations
 
 import os
+import time
 
 from tmuxagents.errors import Unusable
 from tmuxagents.tmux import opening, script, windows
@@ -23,20 +24,36 @@ _TRAIL = "TMUXAGENTS_TRAIL"  # hidden in a session's environment: whose it is, a
 _ROW = " ".join(
     (
         *("client", "#{client_activity}", "#{client_name}", "#{session_id}", "#{window_id}", "#{pane_id}"),
-        *("#{client_control_mode}", "#{client_readonly}", windows.IS_VIEW, "#{session_attached}"),
+        *("#{client_control_mode}", "#{client_flags}", windows.IS_VIEW, "#{session_attached}"),
         *("#{destroy-unattached}", "#{exit-unattached}", f"#{{{_TRAIL}}}", f"#{{{opening.RUN}}}"),
     )
 )
 _FIELDS = 14
 _OFF = ("0", "off")
-_SHELL_SAFE = frozenset("ABCDEFGHIJKLMNOPQRSTUVWXYZabcdefghijklmnopqrstuvwxyz0123456789_./:=@$;+-")
+_KEPT_FLAGS = frozenset({"active-pane", "ignore-size", "no-detach-on-destroy", "read-only"})
+_LOOK_ONLY = "read-only,ignore-size"  # what `attach-session -r` stands for
+_SHELL_SAFE = frozenset("ABCDEFGHIJKLMNOPQRSTUVWXYZabcdefghijklmnopqrstuvwxyz0123456789_./:=@$%,+-")
+_SCRIPT_SAFE = _SHELL_SAFE | frozenset(' "#&;{}\\')
+_ARRIVES_WITHIN_S = 3.0
+_PAUSE_S = 0.01
+# What a terminal does that is handed over. tmux says in which session a client was detached. In the one that
+# the terminal was lent to, or a view of another run: it goes back. In another one, to which the person has
+# switched by themselves: they have left tmux.
+_ON_LOAN = (
+    "socket=$1 shown=$2 flags=$3; shift 3; "
+    'left=$(tmux -u -S "$socket" attach-session -f "$flags" -t "=$shown:" ";" '
+    'set-option -u -t "=$shown:" @tmuxagents_expected); '
+    f'case "$left" in *"(from session {windows.VIEW}"*|*"(from session $shown)"*) ;; '
+    '*"(from session "*) echo "$left"; exit;; esac; exec "$@"'
+)
+_HAS_GONE = "The tmux session that this terminal came from has ended."
 
 
 class Client:
     """A terminal that is attached, and what it shows. A program in control mode has no screen."""
 
     __slots__ = (
-        *("control", "holds_server", "holds_session", "name", "pane", "read_only", "run_id", "session"),
+        *("control", "flags", "holds_server", "holds_session", "name", "pane", "run_id", "session"),
         *("trail", "view", "window"),
     )
 
@@ -46,12 +63,17 @@ class Client:
         self.window = window
         self.pane = pane
         self.control = control
-        self.read_only = False
+        self.flags: frozenset[str] = frozenset()  # those that it can be attached with again
         self.view = False  # its session is one of our views
         self.holds_session = False  # that session ends when this client leaves it: its person wants it so
         self.holds_server = False
         self.trail = ""  # as it was given when a run was shown in this session, to whomever
         self.run_id = ""  # the tag of the window that it shows
+
+    @property
+    def read_only(self) -> bool:
+        """Say whether its keys reach no window."""
+        return "read-only" in self.flags
 
 
 class Clients:
@@ -85,14 +107,14 @@ class Clients:
     # --- showing a run ----------------------------------------------------------------------------------
 
     def show(self, client: str, window: str, *, session: str, run_id: str, trail: str = "") -> bool:
-        """Show a run's window at a client; say whether it is there, in that session, and the run's.
+        """Show a client a view of a run's window; say whether that is there, in that session, and the run's.
 
-        `trail` is kept with the session; each client that shows the session has it.
+        `trail` is kept with the view.
         """
-        switch = ["switch-client", "-c", script.a_client(client), "-t"]
-        alone = script.equal("#{session_attached_list}", client)
-        shown = _ways(switch, window, session, alone=alone, trail=trail)
-        return self._holds(window, run_id, shown, session=session)
+        view = _new_view()
+        switch = ["switch-client", "-c", script.a_client(client), "-t", f"={view}:"]
+        shown = [*_making(view, window, session), *_kept(trail, f"={view}:"), switch, *_letting_go(view)]
+        return self._holds(window, run_id, *shown, session=session)
 
     def _holds(self, window: str, run_id: str, *commands: Command, session: str) -> bool:
         """Carry commands out if a window is there, in that session, and the run's; say whether it is."""
@@ -103,26 +125,23 @@ class Clients:
         """Show at a client the session that it showed before; raise TmuxRefused if there is none."""
         self._server.cmd("switch-client", "-c", script.a_client(client), "-l")
 
-    def return_to(self, client: Client, window: str, *, session: str) -> bool:
-        """Show at a client a session where it was, and the window there if that moves no other client.
-
-        Say whether that session is still there. The trail of the session that is left is forgotten.
-        """
-        switch = ["switch-client", "-c", script.a_client(client.name), "-t"]
-        place = f"{script.an_id(session, '$')}:{script.an_id(window, '@')}"
-        alone = script.equal("#{session_attached_list}", client.name)
-        may_choose = script.both(
-            script.equal("#{window_id}", window), f"#{{||:#{{==:#{{session_attached}},0}},{alone}}}"
-        )
-        forget = ["set-environment", "-u", "-t", script.an_id(client.session, "$"), _TRAIL]
-        act = script.when(place, may_choose, [[*switch, place]], [[*switch, f"{session}:"]])
-        is_there = script.equal("#{session_id}", session)
-        there = self._server.session(session)
-        return self._server.holds(there, is_there, forget, act, target=f"{session}:")
-
     def detach(self, client: str) -> None:
         """Detach a client from its terminal, where the former program continues."""
         self._server.detach_client(target_client=script.a_client(client))
+
+    def arrives(self, client: str, session: str) -> bool:
+        """Wait until a client shows a session, by its id or name; say whether it came in time."""
+        # A view is still expecting its client while that is about to leave for it.
+        row = f"#{{client_name}} #{{?#{{{_EXPECTED}}},-,#{{session_id}} #{{session_name}}}}"
+        deadline = time.monotonic() + _ARRIVES_WITHIN_S
+        while not any(
+            name == client and session in shown
+            for name, *shown in map(str.split, self._server.cmd("list-clients", "-F", row).stdout)
+        ):
+            if time.monotonic() > deadline:
+                return False
+            time.sleep(_PAUSE_S)
+        return True
 
     def end_view(self, session: str) -> None:
         """End a view at once if no client shows it; it would end by itself in some seconds."""
@@ -139,7 +158,11 @@ class Clients:
 
         It looks at the tag itself, and leaves with a word where the window is not the run's.
         """
-        shown = _ways(_attach(read_only=read_only), window, session, alone="0", trail=trail)
+        place, view = f"{script.an_id(session, '$')}:{script.an_id(window, '@')}", _new_view()
+        attach = ["attach-session", *(["-r"] if read_only else []), "-t"]
+        through = [*_making(view, window, session), *_kept(trail, f"={view}:"), [*attach, f"={view}:"]]
+        alone = [*_kept(trail, f"{session}:"), [*attach, place]]
+        shown = script.when(place, "#{session_attached}", [*through, *_letting_go(view)], alone)
         gone = script.say("The window is gone.")
         look = script.when(f"{session}:{window}", windows.tagged(window, run_id), [shown], [gone])
         return ["tmux", "-u", "-S", self._socket, *look]
@@ -154,17 +177,52 @@ class Clients:
         made += _letting_go(view)
         return view if self._holds(window, run_id, *made, session=session) else None
 
-    def hand_over(self, client: Client, *, socket: str, view: str, read_only: bool = False) -> None:
-        """Let a client's terminal show a view of another server, and come back when that is left.
+    def hand_over(self, client: Client, *, socket: str, session: str, read_only: bool = False) -> None:
+        """Lend a client's terminal to a session, of this server or another; leaving that leads back.
 
-        Not nested: the terminal has one client at any time.
+        Back to the pane that the client shows now. Not nested: the terminal has one client at any time.
         """
-        there = ["tmux", "-u", "-S", socket, *_attach(read_only=read_only), f"={script.a_name(view)}", ";"]
-        there += _arrived(view)
-        back = ["tmux", "-u", "-S", self._socket, *_attach(read_only=client.read_only)]
-        back.append(script.an_id(client.session, "$"))
-        words = f"{_shell(there)}; exec {_shell(back)}"
-        self._server.detach_client(target_client=script.a_client(client.name), shell_command=words)
+        name = script.a_client(client.name)
+        kept = {*client.flags, *(_LOOK_ONLY.split(",") if read_only else ())}
+        lent = [
+            "/bin/sh",
+            "-c",
+            _ON_LOAN,
+            "tmuxagents",
+            socket,
+            script.a_name(session),
+            ",".join(sorted(kept)),
+        ]
+        back = ["true"] if client.view else self._back(client)  # a view is gone by then
+        detach = ["detach-client", "-t", name, "-E", f"exec {_shell([*lent, *back])}"]
+        if socket == self._socket and session.startswith(windows.VIEW):
+            # tmux takes the shell of the session that is left: the person's may be any, so a view's is taken.
+            shell = ["set-option", "-t", f"={session}:", "default-shell", "/bin/sh"]
+            switch = ["switch-client", "-c", name, "-t", f"={session}:"]
+            self._server.ask(switch, shell, detach, [shell[0], "-u", *shell[1:-1]])
+        else:
+            self._server.ask(detach)
+
+    def _back(self, client: Client) -> list[str]:
+        """Return the program that shows what a client shows now, if that moves no other client."""
+        session, window, pane = client.session, client.window, client.pane
+        place = f"{script.an_id(session, '$')}:{script.an_id(window, '@')}.{script.an_id(pane, '%')}"
+        is_there = script.both(script.equal("#{window_id}", window), script.equal("#{pane_id}", pane))
+        unseen = script.equal("#{session_attached} #{window_active_clients}", "0 0")
+        attach = ["attach-session", "-E", "-f", ",".join(sorted(client.flags)), "-t"]
+        session_only = script.when(
+            f"{session}:",
+            script.equal("#{session_id}", session),
+            [[*attach, f"{session}:"]],
+            [script.say(_HAS_GONE)],
+        )
+        look = script.when(
+            place,
+            script.both(script.equal("#{session_id}", session), script.both(is_there, unseen)),
+            [[*attach, place]],
+            [session_only],
+        )
+        return ["tmux", "-u", "-S", self._socket, *look]
 
 
 def _clients(lines: Sequence[str]) -> list[Client]:
@@ -175,10 +233,10 @@ def _clients(lines: Sequence[str]) -> list[Client]:
 
 
 def _client(row: Sequence[str], *, only: bool) -> Client:
-    _, _, name, session, window, pane, control, read_only, view, attached, *more = row
+    _, _, name, session, window, pane, control, flags, view, attached, *more = row
     ends_session, ends_server, trail, run_id = more
     client = Client(name, session=session, window=window, pane=pane, control=control == "1")
-    client.read_only = read_only == "1"
+    client.flags = _KEPT_FLAGS.intersection(flags.split(","))
     client.view = view == "1"
     client.holds_session = attached == "1" and ends_session not in _OFF and not client.view
     client.holds_server = only and ends_server not in _OFF
@@ -187,25 +245,11 @@ def _client(row: Sequence[str], *, only: bool) -> Client:
     return client
 
 
-def _attach(*, read_only: bool = False) -> Command:
-    return ["attach-session", *(["-r"] if read_only else []), "-t"]
-
-
-def _ways(act: Command, window: str, session: str, *, alone: str, trail: str) -> Command:
-    """Return the command that shows a window in its own session, or, if others look at that, in a view."""
-    place = f"{script.an_id(session, '$')}:{script.an_id(window, '@')}"
-    view = _new_view()
-    through = [*_making(view, window, session), *_kept(trail, f"={view}:"), [*act, f"={view}:"]]
-    through += _letting_go(view)
-    others = script.both("#{session_attached}", f"#{{?{alone},0,1}}")
-    return script.when(place, others, through, [*_kept(trail, f"{session}:"), [*act, place]])
-
-
 def _kept(trail: str, target: str) -> list[Command]:
     """Return what keeps a trail with a session: no option of it, and no program in it sees it."""
     if not trail:
         return []
-    if not _SHELL_SAFE.union(",").issuperset(trail):
+    if not _SHELL_SAFE.issuperset(trail):
         raise ValueError(f"no trail: {trail!r}")
     return [["set-environment", "-h", "-t", target, _TRAIL, trail]]
 
@@ -213,7 +257,7 @@ def _kept(trail: str, target: str) -> list[Command]:
 def _shell(words: Sequence[str]) -> str:
     """Return words for a shell that may be any: in single quotes, and none that needs more."""
     for word in words:
-        if not _SHELL_SAFE.issuperset(word):
+        if word != _ON_LOAN and (not _SCRIPT_SAFE.issuperset(word) or word.endswith("\\")):
             message = f"The terminal cannot be handed over: {word!r} is no word for every shell."
             raise Unusable(message, kind="tmux-unreachable", hint="detach, then attach from outside tmux")
     return " ".join(f"'{word}'" for word in words)
@@ -249,6 +293,7 @@ def _making(view: str, window: str, session: str) -> list[Command]:
     return [
         ["new-session", "-d", "-s", view, "sleep", "60"],  # only until its window is exchanged
         ["set-option", "-t", target, "destroy-unattached", "off"],
+        ["set-option", "-t", target, "detach-on-destroy", "on"],  # its window closes: the client goes back
         ["set-option", "-t", target, _LOOKING, text],
         ["link-window", "-k", "-s", f"{session}:{window}", "-t", f"{target}^"],
         again,

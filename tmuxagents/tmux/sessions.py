@@ -137,10 +137,6 @@ class Sessions:
             script.an_id(made.session, "$"),
         ]
 
-    def show(self, client: str, made: LayoutSession) -> None:
-        """Show a session at a client."""
-        self._server.session(made.session).cmd("switch-client", "-c", script.a_client(client))
-
     # --- built --------------------------------------------------------------------------------------------
 
     def _begin(self, order: SessionOrder) -> tuple[LayoutSession, tuple[str, str]]:

@@ -12,6 +12,7 @@ from tmuxagents.runs import endings
 
 TYPE_CHECKING = False
 if TYPE_CHECKING:
+    from collections.abc import Callable
     from typing import Any
 
     from tmuxagents.runs.endings import Cause
@@ -83,8 +84,14 @@ class Guards:
         self._started_at = NEVER
         self._loop_count = 0
 
-    def check(self, now: float) -> Cause | None:
-        """Return the cause to end the child now, if there is one."""
+    def check(self, now: float, hear: Callable[[float], None]) -> Cause | None:
+        """Return the cause to end the child now, if there is one.
+
+        When its time is over, `hear` is called before that is decided: what the child does at this very
+        moment extends the time.
+        """
+        if now >= self.deadline():
+            hear(now)
         return endings.timed_out(self.timeout_s) if now >= self.deadline() else None
 
 

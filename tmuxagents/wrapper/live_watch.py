@@ -146,10 +146,8 @@ class LiveWatch(ChildWatch):
         self._note_asking(now)
         if self._settled_at is not None:
             self._settle(now)
-        elif self._guards.check(now) is not None:
-            self._hear_now(now)  # what the child does at this very moment counts
-            if (cause := self._guards.check(now)) is not None:
-                self._end(cause, now)
+        elif (cause := self._guards.check(now, self._hear_now)) is not None:
+            self._end(cause, now)
 
     def _settle(self, now: float) -> None:
         """See a settled child off, unless it is a person's, or somebody has just said something to it."""

@@ -179,9 +179,7 @@ class ChildWatch:
             self._ask_guards(now)
 
     def _ask_guards(self, now: float) -> None:
-        if self._guards.check(now) is not None:
-            self._hear_now(now)  # what the child does at this very moment counts
-        cause = self._guards.check(now)
+        cause = self._guards.check(now, self._hear_now)
         self._guarded_until = self._guards.deadline()
         if cause is not None:
             self._end(cause, now)

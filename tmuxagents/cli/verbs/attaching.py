@@ -19,8 +19,8 @@ from tmuxagents.text import jsonline
 
 TYPE_CHECKING = False
 if TYPE_CHECKING:
-    from tmuxagents.attach.attach import Stand
-    from tmuxagents.attach.where import Spot
+    from tmuxagents.attach.attach import Viewer
+    from tmuxagents.attach.where import RunTarget
     from tmuxagents.registry.lookup import Caller
     from tmuxagents.runs.inspect import RunView
     from tmuxagents.status.snapshot import Snapshot
@@ -43,8 +43,8 @@ def attach(  # noqa: PLR0913  (one parameter an option)
 ) -> None:
     """Show the window of RUN on this terminal (default: the only live run; of several you choose).
 
-    Inside tmux your terminal is switched to it, outside it becomes a client of tmux. Of a run that has ended,
-    and whose window is gone, the transcript is shown.
+    Your prefix key and d (Ctrl-b d) leads back: to your shell, or, inside tmux, to the pane you left. Of a
+    run that has ended, and whose window is gone, the transcript is shown.
     """
     if (run is not None) + onward + back > 1 or (back and read_only):
         raise BadRequest("RUN, --next and --back exclude one another, and --back goes alone.", kind="usage")
@@ -55,9 +55,9 @@ def attach(  # noqa: PLR0913  (one parameter an option)
         attaching.go_back(caller, here(f"{_COMMAND} --back"))
         return
     if onward:
-        who = here(f"{_COMMAND} --next")
-        found, spot = choose.next_run(caller, who)
-        _show(found, spot, who, read_only=read_only)
+        viewer = here(f"{_COMMAND} --next")
+        found, target = choose.next_run(caller, viewer)
+        _show(found, target, viewer, read_only=read_only)
         _tell(found, caller, as_json=as_json)
         return
     run_dir = lookup.find_run(run, caller) if run is not None else _which(caller, may_ask=not as_json)
@@ -72,30 +72,36 @@ def attach(  # noqa: PLR0913  (one parameter an option)
 
 def _reopen(run: RunView, caller: Caller, *, read_only: bool, as_json: bool) -> None:
     """Open the session of a run again in a window, and show that."""
-    from tmuxagents.cli import options  # noqa: PLC0415  (who only looks launches nothing)
+    from tmuxagents.cli import options  # noqa: PLC0415  (plain attach launches nothing)
     from tmuxagents.launch import resume  # noqa: PLC0415
 
-    who = here(f"{_COMMAND} --resume {words.short_id(run.run_id, ())}")  # asked first: else it is for nobody
+    # First: without a viewer, nothing is launched.
+    viewer = here(f"{_COMMAND} --resume {words.short_id(run.run_id, ())}")
     how, launched = resume.reopen(options.launcher(), run.run_id)
     printing.warn(launched.warnings)
     printing.lines([how], printing.ERR)
-    show(launched.run, caller, who=who, read_only=read_only, as_json=as_json)
+    show(launched.run, caller, viewer=viewer, read_only=read_only, as_json=as_json)
 
 
-def here(command: str) -> Stand:
+def here(command: str) -> Viewer:
     """Return the viewer of a run; raise if there is none."""
-    return attaching.stand(os.environ, terminal(), hint=f"in a terminal: {command}")
+    return attaching.find_viewer(os.environ, terminal(), hint=f"in a terminal: {command}")
 
 
 def show(
-    run: RunView, caller: Caller, *, who: Stand | None = None, read_only: bool = False, as_json: bool = False
+    run: RunView,
+    caller: Caller,
+    *,
+    viewer: Viewer | None = None,
+    read_only: bool = False,
+    as_json: bool = False,
 ) -> None:
     """Show a run's window, or, where it has gone with its run, the transcript."""
-    spot, warnings = where.find_window(run)
+    target, warnings = where.find_window(run)
     printing.warn(warnings)
-    if spot is not None:
-        who = who or here(f"{_COMMAND} {words.short_id(run.run_id, ())}")
-        _show(run, spot, who, read_only=read_only)
+    if target is not None:
+        viewer = viewer or here(f"{_COMMAND} {words.short_id(run.run_id, ())}")
+        _show(run, target, viewer, read_only=read_only)
     elif not as_json:
         _page(run, caller)
     _tell(run, caller, as_json=as_json)
@@ -106,24 +112,24 @@ def _tell(run: RunView, caller: Caller, *, as_json: bool) -> None:
         printing.write(jsonline.encode(sessions.document(run, caller)))
 
 
-def _show(run: RunView, spot: Spot, who: Stand, *, read_only: bool) -> None:
-    argv = _step(run, spot, who, read_only=read_only)
+def _show(run: RunView, target: RunTarget, viewer: Viewer, *, read_only: bool) -> None:
+    argv = _step(run, target, viewer, read_only=read_only)
     if argv is not None:
         foreground.become(argv, outside())
 
 
-def way_to(run: RunView, who: Stand) -> list[str] | None:
+def way_to(run: RunView, viewer: Viewer) -> list[str] | None:
     """Show a run's window to a client of tmux; return the program to which others lend their terminal."""
-    spot, warnings = where.find_window(run)
+    target, warnings = where.find_window(run)
     printing.warn(warnings)
-    return None if spot is None else _step(run, spot, who, read_only=False)
+    return None if target is None else _step(run, target, viewer, read_only=False)
 
 
-def _step(run: RunView, spot: Spot, who: Stand, *, read_only: bool) -> list[str] | None:
-    printing.warn(who.warnings)
+def _step(run: RunView, target: RunTarget, viewer: Viewer, *, read_only: bool) -> list[str] | None:
+    printing.warn(viewer.warnings)
     if run.plan.driver == BATCH:
         printing.lines([rules.BATCH_NOTICE], printing.ERR)
-    return attaching.show(who, spot, read_only=read_only)
+    return attaching.show(viewer, target, read_only=read_only)
 
 
 def outside() -> dict[str, str]:

@@ -101,15 +101,15 @@ def _newest(registry: Registry, caller: Caller) -> Snapshot:
 def _attach(talk: ParentTalk, run: RunView, environment: Mapping[str, str]) -> None:
     """Switch the person's tmux client to the run's window. A pi outside of tmux keeps its terminal."""
     command = f"tmuxagents attach {words.short_id(run.run_id, ())}"
-    spot, _ = where.find_window(run)
-    if spot is None:
+    target, _ = where.find_window(run)
+    if target is None:
         talk.say(f"Its window is gone. In another terminal: {command}", WARNING)
         return
     if not environment.get("TMUX"):
         talk.say(f"pi does not run inside tmux. In another terminal: {command}", WARNING)
         return
-    who = attach.stand(environment, None, hint=command)
-    if attach.show(who, spot) is not None:
+    viewer = attach.find_viewer(environment, None, hint=command)
+    if attach.show(viewer, target) is not None:
         talk.say(f"In another terminal: {command}", WARNING)
 
 

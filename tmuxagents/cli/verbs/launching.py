@@ -39,14 +39,14 @@ def launch(
         from tmuxagents.cli.verbs import attaching  # noqa: PLC0415  (a launch is to be quick)
 
         # Checked first: without a viewer, nothing is launched.
-        who = attaching.here("tmuxagents launch --attach, or leave out --attach")
+        viewer = attaching.here("tmuxagents launch --attach, or leave out --attach")
     launcher = options.launcher(project_presets=not wanted.pop("no_project_presets"))
     request = options.request(launcher, tasks.read(task, task_file), mode="background", **wanted)
     launched = launcher.launch(request)
     tell(launched, launcher.caller, as_json=as_json)
     if attaches:
-        who.warnings = [warning for warning in who.warnings if warning not in launched.warnings]
-        attaching.show(launched.run, launcher.caller, who=who)
+        viewer.warnings = [warning for warning in viewer.warnings if warning not in launched.warnings]
+        attaching.show(launched.run, launcher.caller, viewer=viewer)
 
 
 def tell(launched: Launched, caller: Caller, *, as_json: bool, how: str | None = None) -> None:

@@ -115,13 +115,13 @@ def open_(*, name: str, detached: bool, as_json: bool) -> None:
 def _show(server_: tmux.Tmux, made: LayoutSession) -> bool:
     """Show a session to the person who calls; say whether there is one."""
     try:
-        who = attach.stand(os.environ, attaching.terminal(), hint="")
+        viewer = attach.find_viewer(os.environ, attaching.terminal(), hint="")
     except Unusable as error:
         if error.kind != "no-tty":
             raise
         return False
-    printing.warn(who.warnings)
-    become = layouts_opening.show(who, server_, made)
+    printing.warn(viewer.warnings)
+    become = attach.show_session(viewer, server_, made)
     if become is not None:
         foreground.become(become, attaching.outside())
     return True

@@ -31,7 +31,7 @@ TYPE_CHECKING = False
 if TYPE_CHECKING:
     from typing import Any, Self
 
-    from tmuxagents.attach.attach import Stand
+    from tmuxagents.attach.attach import Viewer
     from tmuxagents.launch.launch import Launcher
     from tmuxagents.launch.plan import LaunchRequest
     from tmuxagents.registry.lookup import Caller
@@ -58,7 +58,7 @@ def run(
     """Run TASK in a child agent and wait for it; Ctrl-C stops it. The exit code tells how it ended."""
     if tasks_file is not None:
         _refuse_beside({"TASK": task, "--task-file": task_file, "--attach": attaches}, wanted)
-    who = _who_looks() if attaches else None
+    viewer = _who_looks() if attaches else None
     launcher = options.launcher(project_presets=not wanted.pop("no_project_presets"))
     if tasks_file is None:
         text = tasks.read(task, task_file)
@@ -71,7 +71,7 @@ def run(
         view = (
             Silence() if as_json else LiveBlocks(call) if printing.is_terminal(printing.ERR) else Lines(call)
         )
-        with _beside(call, who, interrupts, view) if who else view as seen:
+        with _beside(call, viewer, interrupts, view) if viewer else view as seen:
             call.carry_out(seen.tell, interrupts.handle, interrupts.came)
     went_well = _print(call, launcher.caller, as_json=as_json)
     if call.cancelled:
@@ -79,14 +79,14 @@ def run(
     return 0 if went_well else 1
 
 
-def _who_looks() -> Stand:
+def _who_looks() -> Viewer:
     """Return the viewer of the child; raise if there is none, before anything is launched."""
     return attaching.here("tmuxagents run --attach, or leave out --attach")
 
 
-def _beside(call: Call, who: Stand, interrupts: SignalInterrupts, view: Silence) -> Silence:
+def _beside(call: Call, viewer: Viewer, interrupts: SignalInterrupts, view: Silence) -> Silence:
 
-    return Attached(call, who, interrupts, view)
+    return Attached(call, viewer, interrupts, view)
 
 
 def _refuse_beside(given: dict[str, Any], wanted: dict[str, Any]) -> None:
@@ -142,9 +142,9 @@ _LOOK_S = 0.2  # whether the person has come back
 class Attached(Silence):
     """Shows the first child's window as soon as it is there. `after`: what is seen of the call otherwise."""
 
-    def __init__(self, call: Call, who: Stand, interrupts: SignalInterrupts, after: Silence) -> None:
+    def __init__(self, call: Call, viewer: Viewer, interrupts: SignalInterrupts, after: Silence) -> None:
         self._first = call.tasks[0]
-        self._who: Stand | None = who
+        self._viewer: Viewer | None = viewer
         self._interrupts = interrupts
         self._after = after
         self._client: foreground.Lent | None = None
@@ -163,16 +163,16 @@ class Attached(Silence):
 
     def tell(self) -> float:
         """Show the window once it is there; until then, and while it has the terminal, write nothing."""
-        if self._who is not None and self._first.is_there:
-            who, self._who = self._who, None
-            self._show(who)
+        if self._viewer is not None and self._first.is_there:
+            viewer, self._viewer = self._viewer, None
+            self._show(viewer)
         shows = self._client is not None and not self._client.is_over
-        return time.monotonic() + _LOOK_S if shows or self._who is not None else self._after.tell()
+        return time.monotonic() + _LOOK_S if shows or self._viewer is not None else self._after.tell()
 
-    def _show(self, who: Stand) -> None:
+    def _show(self, viewer: Viewer) -> None:
         try:
-            who.warnings = [warning for warning in who.warnings if warning not in self._first.warnings]
-            argv = attaching.way_to(inspect(self._first.run_dir), who)
+            viewer.warnings = [warning for warning in viewer.warnings if warning not in self._first.warnings]
+            argv = attaching.way_to(inspect(self._first.run_dir), viewer)
             self._client = foreground.Lent(argv, attaching.outside()) if argv else None
         except (TmuxAgentsError, OSError) as error:  # the children work all the same
             printing.warn([f"not attached: {error}"])
