@@ -33,7 +33,7 @@ _LAUNCH = (
         "-p", "--preset", metavar="NAME", help="A preset or profile (also global:NAME, project:NAME)."
     ),
     MODEL,
-    click.option("--agent", metavar="NAME", help="The brand of the child (default: pi)."),
+    click.option("--agent", metavar="NAME", help="The agent that works (default: pi)."),
     click.option("--cwd", metavar="DIR", help="Where the child works (default: here)."),
     click.option("--name", metavar="NAME", help="A name for the run, besides its id."),
     TIMEOUT,

@@ -21,7 +21,7 @@ if TYPE_CHECKING:
 
 
 @click.command("models", epilog="Example: tmuxagents models --json")
-@click.option("--agent", metavar="NAME", help="The brand of the child (default: the setting defaultAgent).")
+@click.option("--agent", metavar="NAME", help="The agent to ask (default: the setting defaultAgent).")
 @click.option("--refresh", is_flag=True, help="Ask the agent now, even if nothing has changed.")
 @click.option("--json", "as_json", is_flag=True, help="Print a JSON document.")
 def models_verb(*, agent: str | None, refresh: bool, as_json: bool) -> None:
