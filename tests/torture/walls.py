@@ -119,7 +119,8 @@ def listens(place: Place, variable: str) -> None:
     socket = f"{place.everybodys('shared')}/own"
     start = f"tmux -f /dev/null -S {socket} new-session -d -P -F '#{{pid}}' 'sleep 300'; chmod 777 {socket}"
     pid = place.as_other(start).strip()
-    place.stack.callback(place.as_other, f"tmux -S {socket} kill-server")
+    # The server may be gone before it has answered its client.
+    place.stack.callback(place.as_other, f"tmux -S {socket} kill-server || :")
     place.as_other(f"tmux -S {socket} server-access -aw root 2>&1 || :")
     named = {"TMUX": f"{socket},{pid},0"} if variable == "TMUX" else {variable: socket}
     done = place.look("launch", f"pid taken\ndone {SECRET}", prefix=LIMITED, **named)
