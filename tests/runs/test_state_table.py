@@ -248,7 +248,7 @@ def test_a_call_shows_no_child_at_work_that_it_knows_to_have_ended(
     run = home.run("done fine")
     wrapped_by(run, identity(sleeper.pid))
     told(run, STARTED, *ANSWERED)
-    prepared: Any = SimpleNamespace(meta=run.meta)
+    prepared: Any = SimpleNamespace(plan=documents.plan_of(run.meta))
     task = Task(0, prepared, str(run.folder.parent))
     child = Child(task)
     recorded(run, FORGED)

@@ -10,7 +10,6 @@ import re
 
 from tmuxagents.presets import fields as preset_fields
 from tmuxagents.presets.fields import BODY, GLOBAL, NAME, PRESET, PROFILE, PROJECT, Flaw
-from tmuxagents.text import yaml
 
 TYPE_CHECKING = False
 if TYPE_CHECKING:
@@ -131,6 +130,8 @@ def parse(file: PresetFile, *, full_profiles: bool = False) -> Preset | Bad | No
 
     `full_profiles` lets a profile of a project keep all its fields.
     """
+    from tmuxagents.text import yaml  # noqa: PLC0415  (a launch without a preset parses none)
+
     try:
         header = yaml.parse(file.text)
     except yaml.Malformed as error:
@@ -154,6 +155,8 @@ def parse(file: PresetFile, *, full_profiles: bool = False) -> Preset | Bad | No
 
 def nameless(file: PresetFile) -> list[Flaw]:
     """Say what is wrong with a file that is no preset, for an explicit request."""
+    from tmuxagents.text import yaml  # noqa: PLC0415  (as above)
+
     header = yaml.parse(file.text)
     if not header.fields:
         return [Flaw("it has no header: the file must begin with a line `---`", line=1)]

@@ -63,7 +63,7 @@ def wrapper_of(run_id: str, said: Identity | None) -> Identity | None:
         return said
     wrappers = []
     for pid in map(int, filter(str.isdigit, _asked(os.listdir, "/proc"))):
-        started = start_time(pid) if _wraps(pid, run_id) else None
+        started = start_time(pid) if _is_own(pid) and _wraps(pid, run_id) else None
         if started is not None:
             wrappers.append((started, pid))
     if not wrappers:
@@ -72,6 +72,15 @@ def wrapper_of(run_id: str, said: Identity | None) -> Identity | None:
     found = myself()
     found.pid, found.start_time = pid, started
     return found
+
+
+def _is_own(pid: int) -> bool:
+    """Say whether a process is our user's, and still there."""
+    try:
+        return os.stat(f"/proc/{pid}").st_uid == os.geteuid()
+    except OSError as error:
+        unless_gone(error)
+        return False
 
 
 def _wraps(pid: int, run_id: str) -> bool:
@@ -87,7 +96,7 @@ def _wraps(pid: int, run_id: str) -> bool:
             return False
         return os.stat(f"/proc/{pid}/ns/pid").st_ino == pid_namespace()
     except PermissionError:
-        return False  # another user's
+        return True  # another user's: whoever signals it is told so
     except OSError as error:
         unless_gone(error)
         return False
