@@ -117,7 +117,7 @@ def squats_lock(place: Place, plant: str) -> None:
 def listens(place: Place, variable: str) -> None:
     """Let another user have a tmux server where ours is expected, and the doors open."""
     socket = f"{place.everybodys('shared')}/own"
-    start = f"tmux -f /dev/null -S {socket} new-session -d -P -F '#{{pid}}' 'sleep 300'; chmod 777 {socket}"
+    start = f"tmux -f /dev/null -S {socket} new-session -d -P -F '#{{pid}}' sleep 300; chmod 777 {socket}"
     pid = place.as_other(start).strip()
     # The server may be gone before it has answered its client.
     place.stack.callback(place.as_other, f"tmux -S {socket} kill-server || :")

@@ -96,7 +96,7 @@ def _wraps(pid: int, run_id: str) -> bool:
             return False
         return os.stat(f"/proc/{pid}/ns/pid").st_ino == pid_namespace()
     except PermissionError:
-        return True  # another user's: whoever signals it is told so
+        return True  # another user's: signalling it fails, and the error says why
     except OSError as error:
         unless_gone(error)
         return False
