@@ -9,8 +9,7 @@ Touches: seals beside the run directories.
 
 from __future__ import annotations
 
-import hashlib
-
+from tmuxagents.cpython import sha256
 from tmuxagents.runs import directory, documents
 from tmuxagents.system import identity
 from tmuxagents.text import jsonline
@@ -91,4 +90,4 @@ def _document(text: bytes | None) -> dict[str, Any] | None:
 
 
 def _digest(text: bytes | None) -> str | None:
-    return None if text is None else hashlib.sha256(text).hexdigest()
+    return None if text is None else sha256(text)

@@ -15,7 +15,7 @@ import fcntl
 import os
 import time
 
-from tmuxagents.cpython import ignoring
+from tmuxagents.cpython import ignoring, sha256
 from tmuxagents.runs import documents
 from tmuxagents.runs.directory import (
     ANNOUNCED,
@@ -84,9 +84,7 @@ def remove_unbegun(run_dir: str) -> None:
 
 def _seal(run_dir: str, texts: Mapping[str, bytes]) -> None:
     """Write down, outside of the directory, what its plan and system prompts are known by."""
-    import hashlib  # noqa: PLC0415  (a launcher has it; a wrapper makes no run)
-
-    known = {name: hashlib.sha256(texts[name]).hexdigest() for name in _SET_UP if name in texts}
+    known = {name: sha256(texts[name]) for name in _SET_UP if name in texts}
     path = seal_of(run_dir)
     os.makedirs(os.path.dirname(path), mode=0o700, exist_ok=True)
     unseal(run_dir)  # of a run of this name that was removed by hand

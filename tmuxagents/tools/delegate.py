@@ -8,7 +8,6 @@ from __future__ import annotations
 
 import contextlib
 import time
-from dataclasses import replace
 
 from tmuxagents.agents.pi import command
 from tmuxagents.errors import BadConfig, BadRequest, Fault, NotPossible, TmuxAgentsError, Unusable
@@ -99,7 +98,7 @@ def _prepared(
     for assignment in assignments:
         call, request = batch.next(assignment.name), assignment.request
         if request.name in names:
-            request = replace(request, name=None)
+            request = request._replace(name=None)
         try:
             one = _prepare(launcher, assignment, request, call)
         except (BadRequest, BadConfig) as refusal:
@@ -109,7 +108,7 @@ def _prepared(
                 raise
             failed[assignment.number] = NOT_SPAWNED
         if assignment.number in failed:
-            one = launcher.sketch(replace(request, name=None), call)
+            one = launcher.sketch(request._replace(name=None), call)
         prepared.append(one)
         names.update([one.request.name] if one.request.name else [])
     return prepared, failed
@@ -124,7 +123,7 @@ def _prepare(launcher: Launcher, assignment: Assignment, request: LaunchRequest,
     except BadRequest as refusal:
         if request.name is None or refusal.faults[0].field != "name":
             raise
-    return launcher.prepare(replace(request, name=None), call)
+    return launcher.prepare(request._replace(name=None), call)
 
 
 # --- while it works, and at its end -----------------------------------------------------------------------
@@ -244,7 +243,7 @@ class Assignment:
             checks.check_cwd(cwd)
         except BadRequest as refusal:
             faults.add_refusal(refusal, self._place, rename=_FIELDS)
-        self.request = replace(self.request, name=self._wished_name())
+        self.request = self.request._replace(name=self._wished_name())
 
     def _wished_name(self) -> str | None:
         """Return the name for the run: the task's name, in the letters that names may have."""
@@ -260,7 +259,7 @@ class Assignment:
             return
         try:
             continues = self._continued(reference, caller, held, taken)
-            self.request = replace(self.request, continues=continues)
+            self.request = self.request._replace(continues=continues)
         except (BadRequest, NotPossible) as refusal:
             for fault in refusal.faults:
                 own = Fault(fault.kind, fault.message, field=f"{self._place}.resume")
