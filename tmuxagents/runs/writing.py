@@ -84,11 +84,13 @@ def remove_unbegun(run_dir: str) -> None:
 
 def _seal(run_dir: str, texts: Mapping[str, bytes]) -> None:
     """Write down, outside of the directory, what its plan and system prompts are known by."""
-    known = {name: sha256(texts[name]) for name in _SET_UP if name in texts}
+    found = {name: texts[name] for name in _SET_UP if name in texts}
+    known = {name: sha256(text) for name, text in found.items()}
+    sizes = {name: len(text) for name, text in found.items()}
     path = seal_of(run_dir)
     os.makedirs(os.path.dirname(path), mode=0o700, exist_ok=True)
     unseal(run_dir)  # of a run of this name that was removed by hand
-    _write_new(path, jsonline.encode({"v": 1, "files": known}))
+    _write_new(path, jsonline.encode({"v": 1, "files": known, "sizes": sizes}))
 
 
 def seal_child(run_dir: str, wrapper: Mapping[str, Any], child: int, started: int | None) -> None:
