@@ -56,16 +56,18 @@ def create(runs: str, plan: Plan, texts: Mapping[str, bytes]) -> str:
     os.makedirs(runs, mode=0o700, exist_ok=True)
     path = f"{runs}/{plan.run_id}"
     making = f"{runs}/.new-{plan.run_id}"
+    if place_of(path) is not None:
+        raise FileExistsError(errno.EEXIST, os.strerror(errno.EEXIST), path)
     os.mkdir(making, 0o700)
     try:
         made = {**texts, META: jsonline.encode(documents.meta(plan))}
         for name, text in made.items():
             _write_new(f"{making}/{name}", text)
+        _seal(path, made)  # first: a large plan counts only if its seal knows it
         os.rename(making, path)
-        making = path
-        _seal(path, made)
     except BaseException:
         _remove_made(making)
+        unseal(path)
         raise
     return path
 
