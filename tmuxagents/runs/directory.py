@@ -166,15 +166,11 @@ def read_lines(path: str, offset: int, most: int = _MUCH) -> tuple[list[bytes], 
     try:
         if size <= offset:
             return [], offset
-        text = b""
-        while len(text) < LONGEST_LINE and b"\n" not in text:
-            piece = os.pread(handle, most, offset + len(text))
-            if not piece:
-                return [], offset
-            text += piece
+        os.lseek(handle, offset, os.SEEK_SET)
+        text = _read_some(handle, most)
         end = text.rfind(b"\n")
         if end < 0:
-            return [], _data_from(handle, offset + len(text))
+            return [], _data_from(handle, offset + len(text)) if len(text) >= LONGEST_LINE else offset
     except OSError as error:
         _unless_unknown(error)
         return [], offset
@@ -184,6 +180,17 @@ def read_lines(path: str, offset: int, most: int = _MUCH) -> tuple[list[bytes], 
     if end > LONGEST_LINE:
         lines = [line for line in lines if len(line) <= LONGEST_LINE]
     return lines, offset + end + 1
+
+
+def _read_some(handle: int, most: int) -> bytes:
+    """Read pieces until one has a line's end, or the line is too long."""
+    pieces, size = [], 0
+    while size < LONGEST_LINE and (piece := os.read(handle, most)):
+        pieces.append(piece)
+        size += len(piece)
+        if b"\n" in piece:
+            break
+    return b"".join(pieces)
 
 
 def _data_from(handle: int, offset: int) -> int:
