@@ -39,6 +39,8 @@ class Child:
             state=RunState(),
             activity=None,
             standing=Standing(records.QUEUED),
+            mark=None,
+            checkpoint=None,
         )
 
     def look(self) -> bool:
