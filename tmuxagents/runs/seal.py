@@ -1,8 +1,8 @@
-"""A run's seal: says outside of its directory what the run was launched with, and which process is its child.
+"""A run's seal: a file outside of its directory with hashes of its plan and the identity of its child.
 
-A child can write to its run's directory, and must not steer anybody's verbs by that. It runs as the same
-user, so whoever means to can forge the seal, too: what holds is that no file of the directory alone is
-believed. Written in runs/writing, one line by the launcher and one by the wrapper.
+A child can write to its run's directory, but no verb may obey that. The child runs as the same user and could
+forge the seal, too: the seal only ensures that no file of the run directory is believed by itself.
+runs/writing writes it, the launcher one line and the wrapper another.
 
 Touches: seals beside the run directories.
 """
@@ -26,10 +26,10 @@ _TEXTS = (directory.SYSTEM_PROMPT, directory.APPEND_SYSTEM_PROMPT)
 
 
 class Sealed:
-    """What a run was launched with: its plan and its system prompts, by the names of their files.
+    """What a run was launched with: its plan, and its system prompts by the names of their files.
 
-    `changed` are the files that say something else by now. Not `sealed`: nobody can say that, since the run
-    is older than seals, or its seal is gone.
+    `changed` names the files that have changed since. That is unknown if the run is not `sealed`: it is older
+    than seals, or its seal is gone.
     """
 
     __slots__ = ("changed", "plan", "sealed", "texts")
@@ -67,7 +67,7 @@ def large_plan(run_dir: str) -> bytes | None:
 
 
 def child_of(run_dir: str) -> tuple[int, int] | None:
-    """Return pid and start time of a run's child; None if that is not known, or it was in another boot."""
+    """Return pid and start time of a run's child; None if unknown, or if it ran before this boot."""
     for line in reversed(_lines(run_dir)):
         child = line.get("child")
         if not isinstance(child, list) or [type(figure) for figure in child] != [int, int]:
