@@ -26,7 +26,7 @@ LEVELS = (
     ("agents", "integrate", "registry"),
     ("presets", "status"),
     ("attach", "launch", "views"),
-    ("layouts", "tools", "upkeep", "wrapper"),
+    ("layouts", "setup", "tools", "upkeep", "wrapper"),
     ("companion", "mcp", "watcher"),
     ("cli",),
     ("__main__", "_watch", "_wrap"),
