@@ -248,6 +248,28 @@ COMMANDS = {
         presets rm -y nope
         presets nope
     """,
+    "config": """
+        config --help
+        config
+        config list --help
+        config list --json
+        config get --help
+        config get timeout
+        config get timeout --json
+        config get nope
+        config set --help
+        config set timeout 900
+        config set timeout soon
+        config set timout 9
+        config set --project timeout 800
+        config set --project driver live
+        config get timeout
+        config unset --help
+        config unset --project timeout
+        config unset timeout
+        config edit --help
+        config edit
+    """,
     "models": """
         models --help
         models

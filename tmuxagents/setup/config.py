@@ -42,10 +42,8 @@ class SettingsFiles:
         """Return all settings with their sources, and warnings."""
         settings: Settings = load.load(self._environment, self._project)
         found = [self._sourced(*row) for row in keys.rows(settings)]
-        odd = []
-        for source, path in self._paths.items():
-            text = places.read_named(path).text
-            odd += [f"{source} settings ({path}): {one}" for one in changes.oddities(text or "")]
+        path = self._paths["global"]
+        odd = (f"{path}: {one}" for one in changes.oddities(places.read_named(path).text or ""))
         return found, [*settings.warnings, *odd]
 
     def _sourced(self, key: str, value: Any, source: str) -> Sourced:
@@ -66,15 +64,17 @@ class SettingsFiles:
 
     def replace(self, source: str, text: str) -> str:
         """Write a file anew, as a person has edited it; return its path."""
-        json_member.get(text, keys.SECTION, "")  # it must be one that can be read
-        return self._change(source, lambda _: text)
+
+        def checked(_: str | None) -> str:
+            json_member.get(text, keys.SECTION, "")
+            return text
+
+        return self._change(source, checked)
 
     def _path(self, source: str) -> str:
         path = self._paths[source]
-        inside = self._project is None or os.path.realpath(path).startswith(
-            f"{os.path.realpath(self._project)}/"
-        )
-        if source == "project" and not inside:
+        project = f"{os.path.realpath(self._project or '/')}/"
+        if source == "project" and not os.path.realpath(path).startswith(project):
             message = f"{path} leads out of the project."
             raise Unusable(message, kind="no-permission", hint="look where the link .pi leads")
         return path

@@ -76,10 +76,10 @@ def _decoded(text: bytes, source: str) -> str:
         raise BadRequest(message, kind="bad-argument", hint="save it as UTF-8", field="task") from error
 
 
-def edited(text: str) -> str | None:
+def edited(text: str, suffix: str = ".md") -> str | None:
     """Return a text as it was saved in $EDITOR; None if it was not."""
     try:
-        saved: str | None = click.edit(text, extension=".md")
+        saved: str | None = click.edit(text, extension=suffix)
     except click.UsageError:
         raise
     except click.ClickException as error:
