@@ -2,6 +2,8 @@
 
 from __future__ import annotations
 
+from typing import TYPE_CHECKING
+
 import pyte
 import pytest
 
@@ -9,7 +11,9 @@ from tmuxagents.render import calls
 from tmuxagents.render.paint import Painter, worth_showing
 from tmuxagents.render.story import NOTE, Block, Story
 from tmuxagents.runs import events
-from tmuxagents.runs.events import Event
+
+if TYPE_CHECKING:
+    from tmuxagents.runs.events import Event
 
 WIDTH = 40
 
@@ -34,9 +38,6 @@ class Seen:
         text = self._painter.paint(blocks, worth_showing(self.story, now), width=WIDTH, last=last)
         self._feed(text)
         return text
-
-    def afresh(self) -> None:
-        self._feed(self._painter.paint_afresh(self.story.blocks, self.story.open, width=WIDTH))
 
     def _feed(self, text: str) -> None:
         self._stream.feed(text.replace("\n", "\r\n"))
@@ -108,19 +109,6 @@ def test_where_the_cursor_stays_nothing_is_shown_twice() -> None:
     assert seen.paint() == ""
     seen.take(result(1), 101.0)
     assert seen.paint().count("part1") == 1
-
-
-def test_a_terminal_of_another_width_is_painted_afresh() -> None:
-    seen = Seen()
-    seen.take(events.assistant_text("one"), 1.0)
-    seen.take(call(1), 2.0)
-    seen.paint()
-    before = seen.lines
-    seen.afresh()
-    assert seen.lines == before
-    seen.take(result(1), 3.0)
-    seen.paint()
-    assert [line[:15] for line in seen.lines] == ["  one", "", "✓ Reading part1"]
 
 
 @pytest.mark.parametrize(("many", "text"), [(10_001, "x"), (40, "x" * 500_000)])
