@@ -24,7 +24,7 @@ def wrapped(spans: Iterable[Span], room: int) -> list[Row]:
 
 
 def fitted(spans: Row, room: int) -> Row:
-    """Return a row of at most so many columns, cut between words where that costs little."""
+    """Return a row of at most `room` columns, cut between words where that costs little."""
     if styles.width_of(spans) <= room:
         return spans
     number, left = 0, room - 1

@@ -105,7 +105,7 @@ class _Inline:
         return end - self._at
 
     def _find(self, what: str, start: int, key: tuple[str, int]) -> int:
-        """Find a text behind a place; -1 if there is none, which then is known."""
+        """Find a text behind a place; -1 if it is missing, which is remembered."""
         if key in self._dead:
             return -1
         found = self._text.find(what, start)

@@ -175,7 +175,7 @@ def _is_rule(words: str) -> bool:
 
 
 def _marker(line: str) -> str | None:
-    """Return the marker of a list's item, None if a line is none."""
+    """Return the marker of a list item; None for any other line."""
     words = line.lstrip()
     digits = len(words) - len(words.lstrip("0123456789"))
     if words[:2] in ("- ", "* ", "+ ") or words in ("-", "*", "+"):

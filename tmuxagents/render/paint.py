@@ -1,4 +1,4 @@
-"""A story on a terminal that scrolls: what is over stays, and the calls that run stand below, until they end.
+"""A story on a terminal that scrolls: finished blocks stay, and open calls are below them until they end.
 
 Pure.
 """
@@ -25,7 +25,7 @@ class Painter:
 
     def __init__(self, *, colour: bool, moves: bool = True) -> None:
         self._colour = colour
-        self._moves = moves  # the cursor may be moved: what stands below can be taken away again
+        self._moves = moves  # the cursor may be moved: open calls can be painted over
         self._before: Block | None = None
         self._below = ""
         self._below_rows = 0
@@ -38,7 +38,7 @@ class Painter:
         width: int,
         last: int | None = None,
     ) -> str:
-        """Return what shows new blocks, and the open calls below. `last`: only so many rows of the blocks."""
+        """Return the text that shows new blocks, or their `last` rows, and the open calls below."""
         found = rows.all_rows(blocks, width, self._before)
         if last is not None:
             found = found[max(0, len(found) - last) :]
