@@ -61,7 +61,7 @@ def _broken(line: Row, room: int) -> list[Row]:
     rows: list[Row] = []
     row: Row = []
     taken = 0
-    gap: Row = []  # blanks that stand before the next word if it is in the same row
+    gap: Row = []  # blanks before the next word, if it is in the same row
     for token, columns in _words(line):
         word, wide = token, columns
         if word[0][1].isspace():

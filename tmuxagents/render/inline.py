@@ -98,7 +98,7 @@ class _Inline:
         self._found += inner
 
     def _run(self, sign: str) -> int:
-        """Return how many of a sign stand here."""
+        """Return the number of equal signs from here on."""
         end = self._at
         while end < len(self._text) and self._text[end] == sign:
             end += 1

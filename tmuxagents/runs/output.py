@@ -60,7 +60,7 @@ def session_lines(
 ) -> Iterator[bytes]:
     """Yield the transcript of a session, its runs one after the other, and at last what they have used.
 
-    The latest is followed, if any is. `last`: the number of lines to yield of what is there, before all that follow.
+    The latest is followed, if any is. `last`: yield only that number of the lines so far.
     """
     lines = _session_lines(run_dirs, follow=follow, times=times)
     if last is not None and follow:
