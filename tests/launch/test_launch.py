@@ -408,6 +408,32 @@ def test_stop_all_stops_what_poll_shows_and_nothing_else(desk: Desk) -> None:
     assert desk("stop", others, mine[0]).returncode == 0
 
 
+def test_stop_all_without_an_owner_leaves_the_runs_of_other_parents_alone(desk: Desk) -> None:
+    nothing = desk("stop", "--all")
+    assert (nothing.returncode, nothing.stdout, nothing.stderr) == (0, "nothing to stop\n", "")
+    claude = {"CLAUDE_CODE_SESSION_ID": "5d0c"}
+    mine, others = desk.launch(WORKS), desk.launch("--name", "parser", WORKS, variables=claude)
+    for run_id in (mine, others):
+        desk.wait_for(run_id, "so far")
+    done = desk("stop", "--all")
+    assert (done.returncode, done.stdout) == (0, f"{mine[:8]} aborted (stopped)\n")
+    assert f"left alone, because other parents launched them: {others[:8]} (parser)" in done.stderr
+    assert not inspect(str(desk.folder(others))).ended
+    again = desk("stop", "--all")
+    assert (again.returncode, again.stdout, others[:8] in again.stderr) == (0, "nothing to stop\n", True)
+    assert desk("stop", "--all", "--others").stdout == f"{others[:8]} aborted (stopped)\n"
+
+
+def test_a_parent_that_has_an_owner_stops_its_own(desk: Desk) -> None:
+    codex = {"CODEX_THREAD_ID": "0199-a"}
+    mine, others = desk.launch(WORKS, variables=codex), desk.launch(WORKS)
+    for run_id in (mine, others):
+        desk.wait_for(run_id, "so far")
+    done = desk("stop", "--all", variables=codex)
+    assert (done.stdout, done.stderr) == (f"{mine[:8]} aborted (stopped)\n", "")
+    assert desk("stop", others).returncode == 0
+
+
 def test_retry_does_the_same_task_again(desk: Desk) -> None:
     first = desk.launch("--name", "scout", "--timeout", "60", "-m", "mock/x", "done fine")
     desk.result(first)

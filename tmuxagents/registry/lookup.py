@@ -30,6 +30,8 @@ if TYPE_CHECKING:
     T = TypeVar("T")
 
 LAST = "@last"
+# Each parent's own name for its session. Ours comes first; Codex tells its shells, and not its MCP servers.
+OWNERS = ("TMUXAGENTS_OWNER", "PI_SESSION_ID", "CLAUDE_CODE_SESSION_ID", "CODEX_THREAD_ID")
 PATIENCE_S = 2.0  # a reader's; the directories are there, too
 _SHORTEST = 4  # beginning of an id that means it
 _NEAR = 3
@@ -48,7 +50,7 @@ class Caller:
         self.folder = folder
         self._home = places.home(environment)
         self._checked = False
-        self.owner = environment.get("TMUXAGENTS_OWNER") or environment.get("PI_SESSION_ID") or None
+        self.owner = next(filter(None, map(environment.get, OWNERS)), None)
         # Runs of another session that this one goes on with, as a fork does.
         self.taken_over = tuple(filter(is_run_id, environment.get("TMUXAGENTS_RUNS", "").split()))
         self._of_user = environment.get("HOME")

@@ -12,7 +12,7 @@ import time
 from tmuxagents.agents.pi import command
 from tmuxagents.errors import BadConfig, BadRequest, Fault, NotPossible, TmuxAgentsError, Unusable
 from tmuxagents.launch import call as calls
-from tmuxagents.launch import checks, plan, resume
+from tmuxagents.launch import checks, continued, plan, resume
 from tmuxagents.launch import faults as launch_faults
 from tmuxagents.launch.continued import Continued
 from tmuxagents.launch.plan import LaunchRequest
@@ -80,8 +80,8 @@ def _accepted(
     taken: set[str] = set()
     for assignment in assignments:
         assignment.check(launcher, door, faults)
-        assignment.take_session(launcher.caller, held, faults, taken)
         assignment.take_profile(launcher, faults)
+        assignment.take_session(launcher.caller, held, faults, taken)
     faults.refuse()
     return launcher, assignments
 
@@ -272,7 +272,13 @@ class Assignment:
             latest.run_id,
             created_at=latest.plan.created_at or 0.0,
             transcript=resume.transcript(run_dirs[-retrieval.MOST_RUNS :]),
+            model=None if self._names_model() else continued.model(latest.plan, latest.state.model),
         )
+
+    def _names_model(self) -> bool:
+        """Say whether the task's profile decides the model, so that the session's does not count."""
+        fields = self.fields or {}
+        return bool(fields.get("model") or fields.get("provider"))
 
     # --- its profile --------------------------------------------------------------------------------------
 
