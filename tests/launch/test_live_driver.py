@@ -26,7 +26,7 @@ class Deaf(Pi):
 
 def test_a_brand_without_a_live_form_is_refused(monkeypatch: pytest.MonkeyPatch) -> None:
     monkeypatch.setitem(AGENTS, "deaf", Deaf())
-    with pytest.raises(BadRequest, match=r"A child of the agent deaf cannot be live\.") as refused:
+    with pytest.raises(BadRequest, match=r"The agent deaf cannot run live\.") as refused:
         prepare._check_live("deaf")
     assert (refused.value.kind, refused.value.exit_code, refused.value.hint) == (
         "bad-argument",

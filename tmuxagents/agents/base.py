@@ -41,7 +41,7 @@ if TYPE_CHECKING:
         asks: tuple[str, str | None] | None  # kind and text of an open question to a person
         settlings: int  # how often it has settled
 
-    class Live(Protocol):
+    class LiveAgent(Protocol):
         """How an agent runs live: on the terminal of its window, with a bridge in it."""
 
         @property
@@ -111,7 +111,7 @@ if TYPE_CHECKING:
         def reader(self) -> Reader:
             """Return a reader for one child."""
 
-        def live(self) -> Live | None:
+        def live(self) -> LiveAgent | None:
             """Return how it runs live; None if it cannot."""
 
         def session(self, text: str) -> ChildSession:

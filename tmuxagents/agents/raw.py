@@ -5,6 +5,8 @@ Pure.
 
 from __future__ import annotations
 
+import re
+
 from tmuxagents.agents.base import sum_of
 from tmuxagents.runs import events
 from tmuxagents.text import jsonline
@@ -22,6 +24,7 @@ _WORD_LIMIT = 256
 _KEY_LIMIT = 1024  # some providers' call ids have hundreds of characters
 _SENTENCE_LIMIT = 4096
 _PENDING = 1000
+_QUOTED = re.compile(rb'"((?:[^"\\]|\\.)*)', re.DOTALL)  # up to the next quote, or to the end
 
 
 def is_dense(line: bytes) -> bool:
@@ -161,29 +164,15 @@ def word_after(text: bytes, key: str, *, last: bool = False) -> str | None:
     if at < 0:
         return None
     value = text[at + len(mark) : at + len(mark) + _SENTENCE_LIMIT].lstrip()
-    if value.startswith(b'"'):
-        inner = _inside(value)
+    quoted = _QUOTED.match(value)
+    if quoted:
+        inner = quoted[1]
         try:
             return str(jsonline.decode(b'"%s"' % inner))
         except ValueError:
             return inner.decode("utf-8", "replace")
     bare = value.split(b",", 1)[0].split(b"}", 1)[0].strip().decode("ascii", "replace")
     return None if bare == "null" else bare
-
-
-def _inside(quoted: bytes) -> bytes:
-    """Return the text between a quote and the next unescaped one, or the end."""
-    end = 1
-    while (end := quoted.find(b'"', end)) > 0:
-        if not _hides(quoted[1:end]):
-            return quoted[1:end]
-        end += 1
-    return quoted[1:-1] if _hides(quoted[1:]) else quoted[1:]
-
-
-def _hides(text: bytes) -> bool:
-    """Say whether a text ends with a backslash that escapes the next character."""
-    return (len(text) - len(text.rstrip(b"\\"))) % 2 == 1
 
 
 def object_after(text: bytes, key: str) -> dict[str, Any] | None:

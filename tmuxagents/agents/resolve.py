@@ -51,13 +51,8 @@ def resolve(  # noqa: PLR0913  (the three sources of a model, and the surroundin
         warnings=warnings,
         agent_command=known.command,
         agent_version=known.version,
-        initiator=rules.initiator(environment, owner=owner, terminal=_at_a_terminal()),
+        initiator=rules.initiator(environment, owner=owner, terminal=any(map(os.isatty, (0, 1, 2)))),
     )
-
-
-def _at_a_terminal() -> bool:
-    """Say whether the caller has a terminal, even if a shell captures its output."""
-    return any(map(os.isatty, (0, 1, 2)))
 
 
 def _no_models(agent: str) -> Unusable:

@@ -13,12 +13,12 @@ import time
 from dataclasses import replace
 
 from tmuxagents import records, tmux
-from tmuxagents.errors import BadRequest, TmuxAgentsError
+from tmuxagents.errors import TmuxAgentsError
 from tmuxagents.launch import checks, handover, nesting
 from tmuxagents.launch import plan as plans
 from tmuxagents.launch.arrival import Arrival, give_up
 from tmuxagents.launch.plan import Target
-from tmuxagents.launch.prepare import Prepared, Preparing, Surroundings
+from tmuxagents.launch.prepare import PlanSurroundings, Prepared, Preparing, new_call
 from tmuxagents.registry import learn, lookup
 from tmuxagents.runs import directory, writing
 from tmuxagents.runs.conclude import NEVER_OPENED, conclude
@@ -33,7 +33,6 @@ if TYPE_CHECKING:
     from tmuxagents.launch.arrival import Launched
     from tmuxagents.launch.nesting import Leave
     from tmuxagents.launch.plan import InCall, LaunchRequest
-    from tmuxagents.records import Plan
     from tmuxagents.registry.database import Registry
     from tmuxagents.registry.lookup import Caller
     from tmuxagents.runs.endings import Cause
@@ -107,7 +106,7 @@ class Launcher:
             request = replace(request, timeout=self.settings.numbers["timeout"])
         texts = {directory.PROMPT: plans.prompt_bytes(request.task)}
         plan = self._surroundings(request, call).plan(request)
-        return Prepared(request, plan, texts, variables={}, warnings=())
+        return Prepared(request, plan, texts, {}, ())
 
     def start(self, prepared: Prepared) -> Launched:
         """Make the run, open its window and have its wrapper take it; where that fails, it is raised."""
@@ -119,14 +118,15 @@ class Launcher:
         checks.check_cwd(request.cwd)  # again: the tasks before this one may have taken their time
         there = os.stat(request.cwd)  # it may be replaced before the child enters it
         run_dir = f"{self.caller.runs}/{prepared.plan.run_id}"
-        ours: handover.Launcher | None = None
+        ours: handover.LauncherEnds | None = None
         try:
-            self._make(prepared)
+            with checks.claimed_name(self.caller, request):
+                self._make(prepared)
             if self._leave is not None:
                 nesting.refuse_crowd(run_dir)
             warnings = [*self.warnings, *prepared.warnings, *self._remember(request, run_dir)]
             project.link(request.project, run_dir)
-            ours = handover.Launcher(run_dir)
+            ours = handover.LauncherEnds(run_dir)
             opened = self._open(run_dir, prepared, [there.st_dev, there.st_ino], ours)
         except BaseException as error:  # an interrupt, too, must leave no run that waits for ever
             words = error.message if isinstance(error, TmuxAgentsError) else f"{type(error).__name__}."
@@ -149,14 +149,14 @@ class Launcher:
         watcher_lock.ensure(self.caller.home, self.environment)  # concludes the run if we die now
         return run_dir
 
-    def _surroundings(self, request: LaunchRequest, call: InCall | None) -> Surroundings:
+    def _surroundings(self, request: LaunchRequest, call: InCall | None) -> PlanSurroundings:
         """Return what decides of a plan besides its request."""
         target = Target(
             socket=self.place.socket,
             session=None if self._current_pane() else place.session_names(request.project)[0],
             launcher=learn.key_of(self._inside.server) if self._inside else None,
         )
-        return Surroundings(call, target, self._leave)
+        return PlanSurroundings(call or new_call(), target, self._leave)
 
     def _current_pane(self) -> str | None:
         """Return the caller's pane if windows are to go to its session, and it is on the chosen server."""
@@ -172,14 +172,8 @@ class Launcher:
     # --- known before there is a window -------------------------------------------------------------------
 
     def _remember(self, request: LaunchRequest, run_dir: str) -> list[str]:
-        """Put the run into the registry, if its name is still free: what may live is known."""
+        """Put the run into the registry, and warn of others that work in its directory."""
         row, own = learn.row_of(run_dir), os.path.basename(run_dir)
-        if row is not None and request.name is not None:
-            try:
-                checks.claim_name(self.caller, request, row)
-            except BadRequest:  # another run took it a moment ago; nothing has begun
-                writing.remove_unbegun(run_dir)
-                raise
 
         def ask(book: Registry) -> int:
             book.save([row] if row else [])
@@ -195,13 +189,16 @@ class Launcher:
     # --- in its window ------------------------------------------------------------------------------------
 
     def _open(
-        self, run_dir: str, prepared: Prepared, there: list[int], ours: handover.Launcher
+        self, run_dir: str, prepared: Prepared, there: list[int], ours: handover.LauncherEnds
     ) -> tmux.Opened:
         """Open the window, and lay down what its wrapper is to take."""
         server = tmux.Tmux(self.place.socket, umask=self.umask)
         waits = prepared.request.after or not checks.has_room(self.caller, self.settings)
         state = records.QUEUED if waits else records.RUNNING
-        order = _order(run_dir, prepared.plan, state)
+        plan = prepared.plan
+        name = place.safe_name(plan.name or plan.preset or "", plan.run_id[:8])
+        argv = [sys.executable, "-I", "-S", _BOOT, run_dir]
+        order = tmux.Order(plan.run_id, name=name, argv=argv, state=state, folder=plan.project or "/")
         opened = server.windows.open(order, self._home(prepared.request))
         ours.hand_over(
             handover.Handed(
@@ -224,10 +221,3 @@ class Launcher:
         names = place.session_names(request.project)
         owner = place.owner(request.project)
         return tmux.Home(names, owner=owner, folder=request.project, own=self.place.own)
-
-
-def _order(run_dir: str, plan: Plan, state: str) -> tmux.Order:
-    run_id = os.path.basename(run_dir)
-    name = place.safe_name(plan.name or plan.preset or "", run_id[:8])
-    argv = [sys.executable, "-I", "-S", _BOOT, run_dir]
-    return tmux.Order(run_id, name=name, argv=argv, state=state, folder=plan.project or "/")

@@ -15,7 +15,7 @@ from tmuxagents.layouts import layout
 from tmuxagents.layouts.catalogue import Bad, Shelf
 from tmuxagents.layouts.layout import NEWEST, TOP
 from tmuxagents.presets import disk
-from tmuxagents.presets.disk import Refused
+from tmuxagents.presets.disk import RefusedFile
 from tmuxagents.records import is_name
 from tmuxagents.system import places, shipped
 from tmuxagents.tmux import place, sessions
@@ -214,7 +214,7 @@ def _folder(source: str, folder: str, *, inside: str | None) -> Iterator[File]:
         path = f"{folder}/{name}"
         try:
             yield File(source, path, disk.read_file(path, _FOLDER, source).text)
-        except Refused as error:
+        except RefusedFile as error:
             yield File(source, path, refused=error.why)
 
 

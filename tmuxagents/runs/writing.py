@@ -148,18 +148,18 @@ def reserve(run_dir: str) -> int | None:
     return handle
 
 
-def lock(run_dir: str, limit_s: float) -> int | None:
+def lock(run_dir: str, limit_s: float, name: str = LOCK) -> int | None:
     """Take the right to act on a run: to start it or to conclude it. None if it cannot be had in time.
 
     The caller closes the returned descriptor to let go. It is close-on-exec: no child inherits the right.
     """
     deadline = time.monotonic() + limit_s
     while True:
-        handle = _open_lock(run_dir)
+        handle = _open_lock(run_dir, name)
         try:
             fcntl.flock(handle, fcntl.LOCK_EX | fcntl.LOCK_NB)
             facts = os.fstat(handle)
-            if place_of(f"{run_dir}/{LOCK}") == (facts.st_dev, facts.st_ino):
+            if place_of(f"{run_dir}/{name}") == (facts.st_dev, facts.st_ino):
                 return handle
         except BlockingIOError:
             pass
@@ -172,17 +172,17 @@ def lock(run_dir: str, limit_s: float) -> int | None:
         time.sleep(0.02)
 
 
-def _open_lock(run_dir: str) -> int:
+def _open_lock(run_dir: str, name: str) -> int:
     folder = open_folder(run_dir)
     flags = os.O_RDWR | os.O_CREAT | os.O_NOFOLLOW | os.O_NONBLOCK | os.O_CLOEXEC
     try:
         try:
-            return os.open(LOCK, flags, 0o600, dir_fd=folder)
+            return os.open(name, flags, 0o600, dir_fd=folder)
         except (IsADirectoryError, OSError) as error:
             if error.errno not in (errno.EISDIR, errno.ELOOP):
                 raise
-            _move_aside(folder, LOCK)
-            return os.open(LOCK, flags, 0o600, dir_fd=folder)
+            _move_aside(folder, name)
+            return os.open(name, flags, 0o600, dir_fd=folder)
     finally:
         os.close(folder)
 

@@ -10,7 +10,6 @@ from tmuxagents.cli import options, printing
 from tmuxagents.cli.verbs import tasks
 from tmuxagents.errors import BadRequest
 from tmuxagents.launch import resume as resuming
-from tmuxagents.launch import retry as retrying
 from tmuxagents.presets import fields
 from tmuxagents.registry import lookup, sessions
 from tmuxagents.runs import inbox, output, words
@@ -83,7 +82,8 @@ def retry(*, run: str, model: str | None, timeout: float | None, live: bool | No
     launcher = options.launcher()
     run_dir = lookup.find_run(run, launcher.caller)
     driver = options.driver(live=live)
-    how, launched = retrying.retry(launcher, run_dir, model=model, timeout=timeout, driver=driver)
+    wanted = resuming.WantedRun(model=model, timeout=timeout, driver=driver)
+    how, launched = resuming.retry(launcher, run_dir, wanted)
     tell(launched, launcher.caller, as_json=as_json, how=how)
 
 
@@ -123,7 +123,7 @@ def resume(  # noqa: PLR0913  (one parameter an option)
         hint = "a child goes on where its session works; add --replay to have it told again elsewhere"
         raise BadRequest("--cwd is only for --replay.", kind="usage", hint=hint, field="cwd")
     launcher = options.launcher()
-    wanted = resuming.Wanted(
+    wanted = resuming.WantedRun(
         tasks.read(task, None),
         model=model,
         timeout=timeout,

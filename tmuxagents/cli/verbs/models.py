@@ -39,16 +39,15 @@ _HEADER = ("MODEL", "CONTEXT", "OUTPUT", "THINKING", "IMAGES", "NAME")
 
 
 def lines(models: Sequence[Mapping[str, Any]], width: int) -> list[str]:
-    """Return the lines of the table; none at all where there is no model."""
-    return table([_HEADER, *map(_cells, models)], width) if models else []
-
-
-def _cells(model: Mapping[str, Any]) -> tuple[str, ...]:
-    sizes = (model["contextWindow"], model["maxTokens"])
-    flags = (_yes(model["reasoning"]), _yes(model["images"]))
-    name = model["name"]
-    shown = (words.NONE if size is None else words.figure(size) for size in sizes)
-    return safe.line(model["id"]), *shown, *flags, safe.line(name or "") or words.NONE
+    """Return the lines of the table; an empty list if there is no model."""
+    rows: list[tuple[str, ...]] = [_HEADER]
+    for model in models:
+        sizes = (model["contextWindow"], model["maxTokens"])
+        shown = (words.NONE if size is None else words.figure(size) for size in sizes)
+        flags = (_yes(model["reasoning"]), _yes(model["images"]))
+        name = safe.line(model["name"] or "") or words.NONE
+        rows.append((safe.line(model["id"]), *shown, *flags, name))
+    return table(rows, width) if models else []
 
 
 def _yes(flag: bool | None) -> str:  # noqa: FBT001  (a cell's value)
