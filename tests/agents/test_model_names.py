@@ -116,13 +116,11 @@ def test_a_name_that_could_mean_several_is_refused_with_all_of_them(
     "asked",
     [
         "gpt-5",
-        "openai/gpt-4",
         "mock/mock-text:hgih",
         "mock/mock-text:HIGH",
-        "mock/",
-        "/mock-text",
-        "mock",
+        "mock-texts",
         ":high",
+        ":",
     ],
 )
 def test_a_model_that_nobody_has_is_refused_with_the_five_nearest(asked: str) -> None:
@@ -134,11 +132,34 @@ def test_a_model_that_nobody_has_is_refused_with_the_five_nearest(asked: str) ->
 
 
 @pytest.mark.parametrize(
+    ("asked", "meant"),
+    [
+        ("sonnet", "github-copilot/Claude-Sonnet-4"),
+        ("sonnet:high", "github-copilot/Claude-Sonnet-4:high"),
+        ("SONNET", "github-copilot/Claude-Sonnet-4"),
+        ("openai/gpt-4", "openai/gpt-4o"),
+        ("mock", "mock/mock-text"),
+        ("llama-4", "openrouter/meta/llama-4"),
+    ],
+)
+def test_a_part_that_one_model_has_means_it(asked: str, meant: str) -> None:
+    assert found(asked) == meant
+
+
+def test_a_part_that_many_have_names_some_of_them() -> None:
+    available = [f"p/gpt-{number}" for number in range(10)]
+    error = refusal(WantedModel("gpt", models.CALL), available)
+    assert (error.kind, error.candidates) == ("ambiguous-model", available)
+    assert error.message == f'"gpt" could be any of {", ".join(available[:8])} and 2 more.'
+    assert error.hint == "give more of the one that you mean"
+
+
+@pytest.mark.parametrize(
     ("asked", "nearest"),
     [
         ("mock-txt", "mock/mock-text"),
         ("openai/gpt4o", "openai/gpt-4o"),
-        ("sonnet-4", "github-copilot/Claude-Sonnet-4"),
+        ("sonnet4", "github-copilot/Claude-Sonnet-4"),
         ("LLAMA4", "openrouter/meta/llama-4"),
     ],
 )

@@ -35,6 +35,7 @@ MEMORY = "agents.json"
 LIMIT_S = 2.0
 _PATIENT_LIMIT_S = 5.0  # the first start may have to read the program from a slow disk
 _MOST_BYTES = 32 * 1024 * 1024
+_MOST_SETTINGS = 1024 * 1024
 
 
 class Known(NamedTuple):
@@ -61,7 +62,8 @@ def command(name: str, environment: Mapping[str, str], settings: Settings) -> li
     path = process.find_program(words[0], environment.get("PATH", ""))
     if path is None:
         message = f"The agent {agent.name} is not installed: there is no {words[0]}."
-        hint = f"install it, or name its program in {agent.program_variable} or agents.{agent.name}.command"
+        variables = f"{agent.program_variable} or agents.{agent.name}.command"
+        hint = f"install it: {agent.how_to_install}; or name its program in {variables}"
         raise Unusable(message, kind="agent-missing", hint=hint)
     return [os.path.abspath(path), *words[1:]]
 
@@ -90,6 +92,18 @@ def known(name: str, environment: Mapping[str, str], settings: Settings, *, refr
         os.makedirs(home, mode=0o700, exist_ok=True)
         writing.replace(os.path.realpath(home), MEMORY, written(_read(home), key, entry))
     return _known(words, entry, cached=False)
+
+
+def own_model(name: str, environment: Mapping[str, str], cwd: str) -> str | None:
+    """Return the model that an agent uses in a folder if none is named; None if its settings do not say."""
+    about = _agent(name).questions()
+    texts = []
+    for path in (f"{files.agent_dir(environment)}/{about.SETTINGS}", f"{cwd}/{about.FOLDER_SETTINGS}"):
+        try:
+            texts.append(directory.read_bytes(path, limit=_MOST_SETTINGS) or b"")
+        except OSError:
+            texts.append(b"")
+    return about.own_model(*texts)
 
 
 def _known(words: list[str], entry: Mapping[str, Any], *, cached: bool) -> Known:

@@ -12,13 +12,15 @@ if TYPE_CHECKING:
     from collections.abc import Mapping, Sequence
     from typing import Any
 
-CALL, PRESET, SETTING = "call", "preset", "setting"  # where a model was named, the strongest first
+# Where a model comes from, the strongest first. The last is the agent's own default: nobody named one.
+CALL, PRESET, SETTING, OWN = "call", "preset", "setting", "agent"
 INHERIT = "inherit"
 NONE = 'no model resolved: give -m MODEL, a preset with "model", or the setting defaultModel'
 AGENT, PERSON = "agent", "person"  # who launched
 FACTS = ("name", "contextWindow", "maxTokens", "reasoning", "images")
 _THINKING = frozenset({"off", "minimal", "low", "medium", "high", "xhigh", "max"})
 _NEAREST = 5
+_SHOWN_MODELS = 8
 _SHOWN = 100  # letters of a wanted model in a message
 
 
@@ -88,7 +90,7 @@ def resolve(wanted: WantedModel, available: Sequence[str] | None, environment: M
 
 
 def find(wanted: WantedModel, available: Sequence[str]) -> str:
-    """Return an available model: by exact name, else in any case, else by a unique bare id."""
+    """Return an available model: by its name, else by its bare id, else by a part that no other has."""
     name, colon, tail = wanted.name.rpartition(":")
     for plain, kept in ((wanted.name, ""), (name, colon + tail)):
         if kept and tail not in _THINKING:
@@ -96,8 +98,10 @@ def find(wanted: WantedModel, available: Sequence[str]) -> str:
         found = _matches(plain, available)
         if len(found) > 1:
             candidates = [model + kept for model in found]
-            message = f"{wanted.prefix}{wanted.shown} could be any of {', '.join(candidates)}."
-            hint = "name one of them in full"
+            shown = ", ".join(candidates[:_SHOWN_MODELS])
+            more = f" and {len(found) - _SHOWN_MODELS} more" if len(found) > _SHOWN_MODELS else ""
+            message = f"{wanted.prefix}{wanted.shown} could be any of {shown}{more}."
+            hint = "give more of the one that you mean"
             raise BadRequest(message, kind="ambiguous-model", hint=hint, field="model", candidates=candidates)
         if found:
             return found[0] + kept
@@ -121,6 +125,7 @@ def _matches(name: str, available: Sequence[str]) -> list[str]:
         lambda model: model.lower() == lower,
         lambda model: _bare(model) == name,
         lambda model: _bare(model).lower() == lower,
+        lambda model: not lower.startswith(":") and bool(lower) and lower in model.lower(),
     )
     models = list(dict.fromkeys(available))
     return next((found for way in ways if (found := [model for model in models if way(model)])), [])

@@ -5,8 +5,6 @@ Pure.
 
 from __future__ import annotations
 
-import re
-
 from tmuxagents.agents.base import sum_of
 from tmuxagents.runs import events
 from tmuxagents.text import jsonline
@@ -24,7 +22,6 @@ _WORD_LIMIT = 256
 _KEY_LIMIT = 1024  # some providers' call ids have hundreds of characters
 _SENTENCE_LIMIT = 4096
 _PENDING = 1000
-_QUOTED = re.compile(rb'"((?:[^"\\]|\\.)*)', re.DOTALL)  # up to the next quote, or to the end
 
 
 def is_dense(line: bytes) -> bool:
@@ -164,15 +161,28 @@ def word_after(text: bytes, key: str, *, last: bool = False) -> str | None:
     if at < 0:
         return None
     value = text[at + len(mark) : at + len(mark) + _SENTENCE_LIMIT].lstrip()
-    quoted = _QUOTED.match(value)
-    if quoted:
-        inner = quoted[1]
+    if value.startswith(b'"'):
+        inner = _inside(value)
         try:
             return str(jsonline.decode(b'"%s"' % inner))
         except ValueError:
             return inner.decode("utf-8", "replace")
     bare = value.split(b",", 1)[0].split(b"}", 1)[0].strip().decode("ascii", "replace")
     return None if bare == "null" else bare
+
+
+def _inside(quoted: bytes) -> bytes:
+    """Return the text between a quote and the next unescaped one, or the end."""
+
+    def hides(text: bytes) -> bool:  # its last backslash escapes the next character
+        return (len(text) - len(text.rstrip(b"\\"))) % 2 == 1
+
+    end = 1
+    while (end := quoted.find(b'"', end)) > 0:
+        if not hides(quoted[1:end]):
+            return quoted[1:end]
+        end += 1
+    return quoted[1:-1] if hides(quoted[1:]) else quoted[1:]
 
 
 def object_after(text: bytes, key: str) -> dict[str, Any] | None:

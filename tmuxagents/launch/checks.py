@@ -13,15 +13,17 @@ from dataclasses import replace
 
 from tmuxagents import tmux
 from tmuxagents.errors import BadRequest, NoSuchRun, Unusable
+from tmuxagents.records import could_begin_run_id
 from tmuxagents.registry import database, lookup
 from tmuxagents.runs import slots, writing
 from tmuxagents.runs.inspect import inspect
+from tmuxagents.runs.words import SHORT_ID
 from tmuxagents.system import places as files
 from tmuxagents.system import process
 
 TYPE_CHECKING = False
 if TYPE_CHECKING:
-    from collections.abc import Container, Iterator, Mapping
+    from collections.abc import Container, Iterator, Mapping, Sequence
 
     from tmuxagents.launch.plan import LaunchRequest
     from tmuxagents.registry.database import Registry, Row
@@ -113,11 +115,16 @@ def _queue(caller: Caller) -> slots.Queue:
 
 _PATIENCE_S = 5.0  # of a launch that waits for others which look for a name at this moment
 _NAMES_LOCK = "names.lock"
+_MOST_SHOWN = 3
 
 
 def refuse_namesake(book: Registry, caller: Caller, request: LaunchRequest) -> None:
-    """Refuse a name that a live run of the project has."""
-    namesakes = [row for row in book.named(request.name or "") if row.project == request.project]
+    """Refuse a name that a live run of the project has, or that means another run by its id."""
+    name = request.name or ""
+    if len(name) >= lookup.SHORTEST_ID and could_begin_run_id(name) and book.beginning(name):
+        message = f'The name "{name}" is the beginning of a run\'s id.'
+        raise BadRequest(message, kind="bad-argument", hint="add a letter that is not a to f", field="name")
+    namesakes = [row for row in book.named(name) if row.project == request.project]
     if any(_live(row, caller, book) for row in namesakes):
         raise _taken(request)
 
@@ -153,10 +160,22 @@ def claimed_name(caller: Caller, request: LaunchRequest) -> Iterator[None]:
         os.close(lock)
 
 
-def count(book: Registry, caller: Caller, cwd: str, *, besides: Container[str]) -> int:
-    """Return how many other live runs work in a directory."""
+def others_at_work(book: Registry, caller: Caller, cwd: str, *, besides: Container[str]) -> Sequence[str]:
+    """Return what the other live runs in a directory are called, newest first."""
     there = [row for row in book.open_rows() if row.cwd == cwd and row.run_id not in besides]
-    return sum(_live(row, caller, book) is not None for row in there)
+    return [row.name or row.run_id[:SHORT_ID] for row in there if _live(row, caller, book)]
+
+
+def warn_of_others(names: Sequence[str]) -> str:
+    """Return the warning of other runs in the directory, and what to do about them."""
+    shown = [
+        *names[:_MOST_SHOWN],
+        *([f"{len(names) - _MOST_SHOWN} more"] if len(names) > _MOST_SHOWN else []),
+    ]
+    who = " and ".join([", ".join(shown[:-1]), shown[-1]]) if len(shown) > 1 else shown[0]
+    work = "works" if len(names) == 1 else "work"
+    advice = f"--after {names[0]} waits for it, --cwd DIR is for another checkout"
+    return f"{who} already {work} in this directory and may edit the same files ({advice})"
 
 
 def _taken(request: LaunchRequest) -> BadRequest:

@@ -9,7 +9,7 @@ from __future__ import annotations
 
 from typing import NamedTuple
 
-from tmuxagents.agents.models import Resolved
+from tmuxagents.agents.models import OWN, Resolved
 from tmuxagents.records import SetUp
 
 TYPE_CHECKING = False
@@ -62,9 +62,9 @@ def preset(plan: Plan) -> str | None:
 def model(plan: Plan, used: str | None) -> Resolved | None:
     """Return the model of a session as its latest plan has it, else the one that its child said it used."""
     planned = plan.resolved_model
-    if planned:
+    if planned and plan.model_source != OWN:
         return Resolved(plan.requested_model or planned, planned, plan.model_source or None)
-    return Resolved(None, used) if used else None
+    return Resolved(None, used or planned) if used or planned else None
 
 
 # --- words ------------------------------------------------------------------------------------------------

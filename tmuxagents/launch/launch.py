@@ -10,6 +10,7 @@ import contextlib
 import os
 import sys
 import time
+import unicodedata
 from dataclasses import replace
 
 from tmuxagents import records, tmux
@@ -28,7 +29,7 @@ from tmuxagents.tmux import place
 
 TYPE_CHECKING = False
 if TYPE_CHECKING:
-    from collections.abc import Callable, Iterator, Mapping
+    from collections.abc import Callable, Iterator, Mapping, Sequence
 
     from tmuxagents.launch.arrival import Launched
     from tmuxagents.launch.nesting import Leave
@@ -60,6 +61,7 @@ class Launcher:
         self.environment = environment
         self.settings: Settings = load.load(environment, caller.project)
         self._own: set[str] = set()  # the runs that were launched here: a call's tasks know of one another
+        self._told_of_others = False  # once a call is enough
         self.slow = slow  # called when a wrapper takes its time
         self._leave: Leave | None = None  # of a child that may launch children
         self.place, inside = tmux.choose_place(environment, flag=socket, setting=self.settings.tmux_socket)
@@ -81,6 +83,8 @@ class Launcher:
     def prepare(self, request: LaunchRequest, call: InCall | None = None) -> Prepared:
         """Return what a run is going to be, or refuse it. `call`: its place in a call of several."""
         with self.explaining():
+            if request.name is not None:  # a letter and its accent are one sign, however they were typed
+                request = replace(request, name=unicodedata.normalize("NFC", request.name))
             plans.check(request)
             checks.check_cwd(request.cwd)
             prepared = self.preparing.prepare(request, self._surroundings(request, call))
@@ -175,15 +179,17 @@ class Launcher:
         """Put the run into the registry, and warn of others that work in its directory."""
         row, own = learn.row_of(run_dir), os.path.basename(run_dir)
 
-        def ask(book: Registry) -> int:
+        def ask(book: Registry) -> Sequence[str]:
             book.save([row] if row else [])
             self._own.add(own)
-            return checks.count(book, self.caller, request.cwd, besides=self._own)
+            if self._told_of_others:
+                return ()
+            return checks.others_at_work(book, self.caller, request.cwd, besides=self._own)
 
-        working, warnings = lookup.with_registry(self.caller, ask)
-        if working:
-            runs = "run already works" if working == 1 else "runs already work"
-            warnings.append(f"{working} live {runs} in this directory")
+        others, warnings = lookup.with_registry(self.caller, ask)
+        if others:
+            self._told_of_others = True
+            warnings.append(checks.warn_of_others(others))
         return warnings
 
     # --- in its window ------------------------------------------------------------------------------------

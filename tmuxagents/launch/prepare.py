@@ -131,13 +131,14 @@ class Preparing:
     def _model(self, request: LaunchRequest, preset: Preset | None) -> Resolved:
         """Return the model of a run; that of the session it continues, unless the call names another."""
         before = request.continues
-        kept = before.model if before and not request.model else None
+        kept = None if request.model else request.keeps or (before.model if before else None)
         keyed = _keyed(request, preset)
         model = resolve.resolve(
             kept.resolved if kept else request.model,
             request.agent or plans.DEFAULT_AGENT,
             self._environment,
             self._settings,
+            cwd=request.cwd,
             preset_model=preset.model if preset else None,
             preset_name=preset.name if preset else None,
             owner=request.owner,

@@ -13,7 +13,6 @@ from tmuxagents.agents.pi import command
 from tmuxagents.errors import Fault
 from tmuxagents.records import SetUp
 from tmuxagents.settings import rules
-from tmuxagents.text import safe
 
 TYPE_CHECKING = False
 if TYPE_CHECKING:
@@ -21,7 +20,6 @@ if TYPE_CHECKING:
     from typing import Any
 
     from tmuxagents.presets.preset import Preset
-    from tmuxagents.records import Plan
     from tmuxagents.text.yaml import Frontmatter
 
     Fields = dict[str, Any]
@@ -242,12 +240,3 @@ def files(preset: Preset) -> dict[str, str]:
     if preset.kind == "profile":
         texts[APPENDED] = preset.fields.get("appendSystemPrompt")
     return {name: text.strip() for name, text in texts.items() if text and text.strip()}
-
-
-def origin(plan: Plan) -> str | None:
-    """Return where the preset of a plan comes from, for a receipt: name, file, hash, what it hides."""
-    if not plan.preset:
-        return None
-    hides = f"; hides {plan.preset_hides}" if plan.preset_hides else ""
-    where = f"{plan.preset_source}: {plan.preset_path}, sha256 {plan.preset_hash}{hides}"
-    return safe.line(f"{plan.preset} ({where})")

@@ -28,6 +28,8 @@ class Pi:
     name = "pi"
     program = "pi"
     program_variable = "TMUXAGENTS_PI"
+    how_to_install = "npm install -g @earendil-works/pi-coding-agent"
+    how_to_log_in = "start pi and type /login, or set an API key such as ANTHROPIC_API_KEY"
     tools = ("read", "bash", "edit", "write", "grep", "find", "ls")  # built-in, in its order
 
     def arguments(self, plan: Plan, run_dir: str) -> list[str]:
@@ -87,7 +89,8 @@ def _is_marked(plan: Plan) -> bool:
 
 def _fields(plan: Plan, inside: Callable[[str], str]) -> dict[str, Any]:
     """Return the fields that make the rest of the command line, with file paths in place of texts."""
-    fields = {**(plan.profile or {}), "model": plan.resolved_model}
+    own = plan.model_source == "agent"  # then pi chooses: to name it would change how much pi thinks
+    fields = {**(plan.profile or {}), "model": None if own else plan.resolved_model}
     if plan.tools:  # none named: no restriction, unless the profile has an empty list
         fields["tools"] = plan.tools
     replaces = "systemPrompt" if plan.preset_kind == "profile" else "appendSystemPrompt"

@@ -9,8 +9,8 @@ import click
 from tmuxagents.cli import options, printing
 from tmuxagents.cli.verbs import tasks
 from tmuxagents.errors import BadRequest
+from tmuxagents.launch import plan as plans
 from tmuxagents.launch import resume as resuming
-from tmuxagents.presets import fields
 from tmuxagents.registry import lookup, sessions
 from tmuxagents.runs import inbox, output, words
 from tmuxagents.status import poll
@@ -53,7 +53,7 @@ def tell(launched: Launched, caller: Caller, *, as_json: bool, how: str | None =
 
     `how`: how it continues a session.
     """
-    run_id = launched.run.run_id
+    run_id, plan = launched.run.run_id, launched.run.plan
     attach = f"tmuxagents attach {words.short_id(run_id, ())}"
     if as_json:
         counts = poll.counts(caller)
@@ -64,10 +64,9 @@ def tell(launched: Launched, caller: Caller, *, as_json: bool, how: str | None =
         return
     printing.warn(launched.warnings)
     printing.lines([how] if how else [], printing.ERR)
-    plan = launched.run.plan
-    what = words.receipt_name(plan, fields.origin(plan))
-    where = f"{what} in {launched.session}:{launched.window}, attach with: {attach}"
-    printing.lines([where], printing.ERR)
+    called = plan.name if plan.name and plan.name.isascii() else words.short_id(run_id, ())
+    started = plans.receipt(plan, launched.run.standing.status)
+    printing.lines([started, f"Watch it: tmuxagents attach {called}"], printing.ERR)
     printing.lines([run_id])
 
 

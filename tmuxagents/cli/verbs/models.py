@@ -8,6 +8,7 @@ import click
 
 from tmuxagents.agents import resolve as available
 from tmuxagents.cli import printing
+from tmuxagents.errors import Unusable
 from tmuxagents.registry import lookup
 from tmuxagents.runs import words
 from tmuxagents.settings import load
@@ -24,15 +25,19 @@ if TYPE_CHECKING:
 @click.option("--agent", metavar="NAME", help="The agent to ask (default: the setting defaultAgent).")
 @click.option("--refresh", is_flag=True, help="Ask the agent now, even if nothing has changed.")
 @click.option("--json", "as_json", is_flag=True, help="Print a JSON document.")
-def models_verb(*, agent: str | None, refresh: bool, as_json: bool) -> None:
+def models_verb(*, agent: str | None, refresh: bool, as_json: bool) -> int:
     """List the models that a child can use, in the agent's own order."""
     settings = load.load(os.environ, lookup.here().project)
-    found = available.document(agent or settings.default_agent, os.environ, settings, refresh=refresh)
+    name = agent or settings.default_agent
     if as_json:
-        printing.write(jsonline.encode(found))
-        return
-    printing.warn([*settings.warnings, *found["warnings"], *([found["why"]] if found["why"] else [])])
-    printing.lines(lines(found["models"], printing.width()))
+        document = available.document(name, os.environ, settings, refresh=refresh)
+        printing.write(jsonline.encode(document))
+        return 0 if document["available"] else Unusable.exit_code
+    printing.warn(settings.warnings)
+    known = available.find(name, os.environ, settings, refresh=refresh)
+    printing.warn(known.warnings)
+    printing.lines(lines(known.models or (), printing.width()))
+    return 0
 
 
 _HEADER = ("MODEL", "CONTEXT", "OUTPUT", "THINKING", "IMAGES", "NAME")
