@@ -132,7 +132,7 @@ def test_the_table_of_the_documents() -> None:
         "ID        NAME                      PRESET      STATUS            TIME      ACTIVITY",
         "01a1ee15  auth-scout                repo-scout  running           12s/600s  Reading src/auth.ts",
         "01a1ee14  Find where sessions are…  -           queued            -         waits for 01a1ee12",
-        "01a1ee12  Find where sessions are…  writer      failed (timeout)  600s      Timed out after 600s. …",
+        "01a1ee12  Find where sessions are…  writer      failed (timeout)  600s      Timed out after 600s.…",
     ]
 
 
