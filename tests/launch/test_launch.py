@@ -43,7 +43,7 @@ def test_a_launch_prints_the_id_and_tells_people_the_rest(desk: Desk) -> None:
     run_id = done.stdout.removesuffix("\n")
     assert re.fullmatch("[0-9a-f]{16}", run_id)
     assert run_id in desk.windows()
-    assert done.stderr == "Started scout (model echo/any).\nWatch it: tmuxagents attach scout\n"
+    assert done.stderr == "Started scout (model mock/mock-text).\nWatch it: tmuxagents attach scout\n"
     desk.wait_for(run_id, "so far")
     rows = desk("poll").stdout.splitlines()
     assert rows[0] == "bg: 1 running / 1 total"
@@ -142,7 +142,6 @@ def test_the_setting_current_puts_windows_into_the_callers_session(desk: Desk) -
         done = desk("launch", WORKS, variables=inside)
         run_id = done.stdout.strip()
         assert run_id in server.run("list-windows", "-t", "work", "-F", "#{@tmuxagents_run}")
-        assert " in work:@" in done.stderr
         desk("stop", run_id)
 
 
@@ -226,7 +225,7 @@ def test_two_runs_in_one_directory_are_told_of(desk: Desk) -> None:
         (["--timeout", "9007199254740994", "x"], 2, "bad-argument"),
         (["--timeout", "soon", "x"], 2, "usage"),
         (["--name", "Not Good", "x"], 2, "bad-argument"),
-        (["--name", "abcd", "x"], 2, "bad-argument"),
+        (["--name", "two words", "x"], 2, "bad-argument"),
         (["--tools", "read", "x"], 2, "usage"),
         (["--task-file", "/nowhere", ""], 2, "usage"),
         (["--task-file", "/nowhere"], 2, "bad-file"),
