@@ -9,7 +9,6 @@ Joins.
 from __future__ import annotations
 
 import contextlib
-import hashlib
 import json
 import os
 import time
@@ -18,6 +17,7 @@ from typing import NamedTuple
 from tmuxagents.agents import AGENTS
 from tmuxagents.agents import environment as environments
 from tmuxagents.agents import models as rules
+from tmuxagents.cpython import sha256
 from tmuxagents.errors import BadRequest, Unusable
 from tmuxagents.runs import directory, writing
 from tmuxagents.system import identity, process
@@ -78,7 +78,7 @@ def known(name: str, environment: Mapping[str, str], settings: Settings, *, refr
     watched += [f"{agent_dir}/{file}" for file in about.FILES]
     # By machine, command, folder and the names of credentials, never their values.
     asked = json.dumps([process.host(), name, words, agent_dir, credentials(environment)])
-    key = hashlib.sha256(asked.encode("utf-8", "surrogateescape")).hexdigest()[:16]
+    key = sha256(asked.encode("utf-8", "surrogateescape"))[:16]
     before = [_mark_of(path) for path in watched]
     former = _read(home).get(key)
     if former is not None and not refresh and holds(former, before, time.time()):

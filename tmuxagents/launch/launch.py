@@ -11,7 +11,6 @@ import os
 import sys
 import time
 import unicodedata
-from dataclasses import replace
 
 from tmuxagents import records, tmux
 from tmuxagents.errors import TmuxAgentsError
@@ -84,7 +83,7 @@ class Launcher:
         """Return what a run is going to be, or refuse it. `call`: its place in a call of several."""
         with self.explaining():
             if request.name is not None:  # a letter and its accent are one sign, however they were typed
-                request = replace(request, name=unicodedata.normalize("NFC", request.name))
+                request = request._replace(name=unicodedata.normalize("NFC", request.name))
             plans.check(request)
             checks.check_cwd(request.cwd)
             prepared = self.preparing.prepare(request, self._surroundings(request, call))
@@ -107,7 +106,7 @@ class Launcher:
     def sketch(self, request: LaunchRequest, call: InCall) -> Prepared:
         """Return a run that is to end before it begins: nothing of its preset or model is in its plan."""
         if request.timeout is None:
-            request = replace(request, timeout=self.settings.numbers["timeout"])
+            request = request._replace(timeout=self.settings.numbers["timeout"])
         texts = {directory.PROMPT: plans.prompt_bytes(request.task)}
         plan = self._surroundings(request, call).plan(request)
         return Prepared(request, plan, texts, {}, ())

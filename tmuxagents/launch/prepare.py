@@ -9,7 +9,6 @@ from __future__ import annotations
 
 import os
 import time
-from dataclasses import replace
 from typing import NamedTuple
 
 from tmuxagents import records
@@ -50,7 +49,7 @@ class Prepared(NamedTuple):
 
     def unnamed(self) -> Prepared:
         """Return the same run without its name."""
-        return self._replace(request=replace(self.request, name=None), plan=self.plan.changed(name=None))
+        return self._replace(request=self.request._replace(name=None), plan=self.plan.changed(name=None))
 
 
 class PlanSurroundings(NamedTuple):
@@ -176,8 +175,7 @@ class Preparing:
         if request.continues is None or preset is not None:
             named = preset.keep_background if preset else None
             spared |= settings.keep_background if named is None else named
-        return replace(
-            request,
+        return request._replace(
             agent=request.agent or (preset and preset.agent) or settings.default_agent,
             driver=request.driver or (preset and preset.driver) or settings.driver,
             timeout=settings.numbers["timeout"] if timeout is None else timeout,

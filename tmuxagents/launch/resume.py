@@ -9,7 +9,6 @@ and changes nothing; only a profile's key is taken from the file of today, since
 from __future__ import annotations
 
 import os
-from dataclasses import replace
 from typing import NamedTuple
 
 from tmuxagents import records
@@ -117,7 +116,7 @@ def _go_on(
         turn = _Turn(run_dirs, launcher, wanted, again=again)
         if reopens:
             turn.refuse_replay()
-        launched = launcher.start(launcher.prepare(replace(turn.request(), reopens=reopens)))
+        launched = launcher.start(launcher.prepare(turn.request()._replace(reopens=reopens)))
     launched.warnings[:0] = turn.warnings
     return turn.how, launched
 
