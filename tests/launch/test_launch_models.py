@@ -67,7 +67,7 @@ def test_the_setting_is_the_last_place_for_a_model(real: Desk) -> None:
 
 def test_without_any_model_pi_uses_its_own_and_the_receipt_says_so(real: Desk) -> None:
     done = real("launch", "#script:text mine")
-    assert done.stderr.startswith("Started #script:text mine (pi's default model).\n")
+    assert done.stderr.startswith('Started "#script:text mine" (pi\'s default model).\n')
     run = real("poll", "--json", "-a")
     assert [found["resolvedModel"] for found in checked(run.stdout)["runs"]] == [None]
     assert real.result(done.stdout.strip())["model"] == "mock/mock-text"

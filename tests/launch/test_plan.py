@@ -191,7 +191,11 @@ def test_a_name_that_can_be_nothing_else_is_taken(name: str) -> None:
     ("changes", "status", "said"),
     [
         ({"name": "scout"}, "running", "Started scout (pi's default model)."),
-        ({"task": "Find\n where\x1b[31m it is."}, "queued", "Queued Find where it is. (pi's default model)."),
+        (
+            {"task": "Find\n where\x1b[31m it is."},
+            "queued",
+            'Queued "Find where it is." (pi\'s default model).',
+        ),
         ({"name": "a", "driver": "live"}, "running", "Started a (live, pi's default model)."),
     ],
 )

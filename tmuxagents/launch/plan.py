@@ -212,7 +212,9 @@ def receipt(plan: Plan, status: str) -> str:
     whose = " of this project" if plan.preset_source == "project" else ""
     preset = [f"preset {safe.line(plan.preset)}{whose}"] if plan.preset else []
     live = ["live"] if plan.driver == records.LIVE else []
-    return f"{started} {words.title(plan.name, plan.task)} ({', '.join([*preset, *live, _model(plan)])})."
+    title = words.title(plan.name, plan.task)
+    called = title if plan.name else f'"{title}"'
+    return f"{started} {called} ({', '.join([*preset, *live, _model(plan)])})."
 
 
 def _model(plan: Plan) -> str:

@@ -189,8 +189,8 @@ def stopped_line(shown: SnapshotRow) -> str:
 
 def follow_line(shown: SnapshotRow, width: int = WIDTH) -> str:
     """Return the line of a run for `poll --follow`."""
-    short, name, _, status, time, activity = _cells(shown)
-    return fit(f"{short} {name} {status} {time} {activity}", width)
+    short, _, _, status, time, activity = _cells(shown)
+    return fit(f"{short} {_cell(shown.run['name'])} {status} {time} {activity}", width)
 
 
 _KEYS = ("input", "output", "cacheRead", "cacheWrite", "totalTokens", "cost")

@@ -130,7 +130,7 @@ def _edit(draft: PresetFile) -> None:
 @_with_fields
 @_JSON
 def new(*, name: str, is_profile: bool, in_project: bool, in_editor: bool, asks: bool, **how: Any) -> None:
-    """Make the preset NAME: in $EDITOR from a template with comments, by flags, or by questions."""
+    """Make the preset NAME: in $EDITOR, by flags, or by questions."""
     kind = PROFILE if is_profile else PRESET
     shelf = _shelf()
     draft = shelf.place(name, kind=kind, source=PROJECT if in_project else GLOBAL)
