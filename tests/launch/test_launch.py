@@ -202,8 +202,8 @@ def test_a_state_folder_named_from_here_is_the_same_one_for_all_that_is_started(
 
 def test_two_runs_in_one_directory_are_told_of(desk: Desk) -> None:
     first = desk.launch(WORKS)
-    said = f"warning: {first[:8]} already works in this directory and may edit the same files "
-    assert f"{said}(--after {first[:8]} waits for it" in desk("launch", "--name", "two", WORKS).stderr
+    said = f"warning: {first[:8]} already works in this directory (--after {first[:8]} waits, "
+    assert said in desk("launch", "--name", "two", WORKS).stderr
     said = f"warning: two and {first[:8]} already work in this directory"
     assert said in desk("launch", "done x").stderr
 

@@ -162,3 +162,11 @@ def test_a_draft_that_could_not_be_read_again_is_flawed(text: str, words: str) -
     draft = PresetFile(kind="preset", source="global", path="/a.md", text=text)
     (flaw,) = editing.flaws_of(draft)
     assert flaw.words().startswith(words)
+
+
+def test_a_name_that_something_has_is_refused_with_what_to_type() -> None:
+    error = editing.exists("scout")
+    assert (error.message, error.hint) == (
+        'There is a preset "scout" already.',
+        "tmuxagents presets edit scout",
+    )

@@ -173,8 +173,7 @@ def warn_of_others(names: Sequence[str]) -> str:
     ]
     who = " and ".join([", ".join(shown[:-1]), shown[-1]]) if len(shown) > 1 else shown[0]
     work = "works" if len(names) == 1 else "work"
-    advice = f"--after {names[0]} waits for it, --cwd DIR is for another checkout"
-    return f"{who} already {work} in this directory and may edit the same files ({advice})"
+    return f"{who} already {work} in this directory (--after {names[0]} waits, --cwd DIR works elsewhere)"
 
 
 def _taken(request: LaunchRequest) -> BadRequest:
