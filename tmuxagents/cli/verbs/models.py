@@ -12,7 +12,7 @@ from tmuxagents.errors import Unusable
 from tmuxagents.registry import lookup
 from tmuxagents.runs import words
 from tmuxagents.settings import load
-from tmuxagents.text import jsonline, safe
+from tmuxagents.text import figures, jsonline, safe
 from tmuxagents.text.width import table
 
 TYPE_CHECKING = False
@@ -48,7 +48,7 @@ def lines(models: Sequence[Mapping[str, Any]], width: int) -> list[str]:
     rows: list[tuple[str, ...]] = [_HEADER]
     for model in models:
         sizes = (model["contextWindow"], model["maxTokens"])
-        shown = (words.NONE if size is None else words.figure(size) for size in sizes)
+        shown = (words.NONE if size is None else figures.count(size) for size in sizes)
         flags = (_yes(model["reasoning"]), _yes(model["images"]))
         name = safe.line(model["name"] or "") or words.NONE
         rows.append((safe.line(model["id"]), *shown, *flags, name))
