@@ -184,9 +184,9 @@ class _Turn:
         """Return the request for it."""
         plan, wanted = self._plan, self._wanted
         cwd = self._cwd()
-        files: Sequence[FileSpec] = prompt_files.parse(wanted.files, cwd)
+        specs: Sequence[FileSpec] = prompt_files.parse(wanted.files, cwd)
         if self._again:
-            files = [prompt.read(value, field="files") for value in plan.files]
+            specs = [prompt.read(value, field="files") for value in plan.files]
         request = LaunchRequest(
             task=wanted.task,
             cwd=cwd,
@@ -197,7 +197,7 @@ class _Turn:
             name=wanted.name,
             owner=self._launcher.caller.owner,
             timeout=plan.timeout if wanted.timeout is None else wanted.timeout,
-            files=files,
+            files=specs,
             allow_outside=self._again and plan.allow_outside,
             keep_background=plan.keep_background,
             continues=self._continued(),
