@@ -11,7 +11,7 @@ from tests.harness import eventually
 from tests.tmux.worlds import NAMES, OTHER, OWNER, Real, an_order, home, new_run
 from tmuxagents import tmux
 from tmuxagents.errors import Unusable
-from tmuxagents.tmux import script, windows
+from tmuxagents.tmux import script, style
 
 if TYPE_CHECKING:
     from collections.abc import Callable
@@ -237,7 +237,7 @@ def test_a_run_is_shown_to_one_client_and_nobody_elses_view_is_moved(real: Real)
     assert show(person, opened[1].window, run_id=run)
     assert real.looks_at(person) == opened[1].window
     assert real.looks_at(onlooker) == opened[0].window
-    views = [name for name in real.session_names() if name.startswith(windows.VIEW)]
+    views = [name for name in real.session_names() if name.startswith(style.VIEW)]
     assert len(views) == 1
     there = real.tmux.windows.find(run)
     assert there is not None

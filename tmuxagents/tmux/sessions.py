@@ -13,7 +13,7 @@ import time
 from dataclasses import dataclass, field
 from typing import NamedTuple
 
-from tmuxagents.tmux import runner, script, servers, windows
+from tmuxagents.tmux import runner, script, servers, style, windows
 from tmuxagents.tmux.runner import TmuxRefused
 from tmuxagents.tmux.windows import LAYOUT
 
@@ -156,6 +156,7 @@ class Sessions:
             [*setting, LAYOUT, script.a_name(order.layout)],
             [*setting, OF, script.a_run(order.owner)],
             [*setting, "destroy-unattached", "off"],  # no client shows it yet
+            *style.of_session(name),
         ]
         if order.each:
             commands.append([*setting, EACH, "window"])

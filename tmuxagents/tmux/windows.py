@@ -10,7 +10,7 @@ from __future__ import annotations
 
 from typing import NamedTuple
 
-from tmuxagents.tmux import opening, script
+from tmuxagents.tmux import opening, script, style
 from tmuxagents.tmux.runner import TmuxRefused
 
 TYPE_CHECKING = False
@@ -22,12 +22,11 @@ if TYPE_CHECKING:
     from tmuxagents.tmux.runner import Command, Runner
 
 CLOSING = "@tmuxagents_close"  # what the closing timer does; where it is set, the timer runs
-VIEW = "view-"  # how sessions are called that only show a window of another one
 LAYOUT = "@tmuxagents_layout"  # of a session: which layout it is
-_DEAD = "Pane is dead"  # what tmux itself writes there
+_LAST = ("Pane is dead", style.RULE)  # how the line begins that tmux writes there
 YES, NO = "yes", "no"  # how a condition says whether it held
 _LIVES = "#{P:#{?pane_dead,,x}}"  # something, if any pane of a window lives: a person may have split it
-IS_VIEW = f"#{{m:{VIEW}*,#{{session_name}}}}"
+IS_VIEW = f"#{{m:{style.VIEW}*,#{{session_name}}}}"
 _SAID = f"#{{?#{{m/r:^[a-z]+$,#{{{opening.STATE}}}}},#{{{opening.STATE}}},-}}"  # it may hold anything
 _ROW = " ".join(
     (
@@ -110,7 +109,7 @@ class RunWindows:
         if dead != "1":
             return None
         shown = server.pane(pane).capture_pane(start="-")
-        return status, next((line for line in shown if line.strip() and not line.startswith(_DEAD)), "")
+        return status, next((line for line in shown if line.strip() and not line.startswith(_LAST)), "")
 
     def close_ended(self, window: str, run_id: str) -> bool:
         """Close a run's window if nothing in it lives and no client shows it; say whether that was so."""

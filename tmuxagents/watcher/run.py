@@ -10,14 +10,17 @@ from __future__ import annotations
 
 import contextlib
 import os
+import sys
 import time
 
+from tmuxagents import tmux
 from tmuxagents.errors import TmuxAgentsError, Unusable
 from tmuxagents.registry import database, lookup
 from tmuxagents.registry.database import Scope
 from tmuxagents.registry.lookup import Caller, reconcile
 from tmuxagents.settings import load
 from tmuxagents.system import places, process, watcher_lock
+from tmuxagents.tmux import place
 from tmuxagents.watcher.runs import Runs
 from tmuxagents.watcher.screens import Screens
 from tmuxagents.watcher.tail import Tail
@@ -68,7 +71,7 @@ class Watcher:
         self._waiting = Sleeper(self._tail.soon, [self._tail.now])
         self._runs = Runs(self._folder, self._waiting, self._complain)
         self._book = Book(home, self._complain)
-        self._screens = Screens(self._waiting.wake, self._complain)
+        self._screens = Screens(self._waiting.wake, self._complain, self._furnish)
         self._hooks = Hooks(self._waiting.wake, self._complain)
         self._telling = Telling(environment, self._screens, self._hooks)
         self._held = -1
@@ -124,6 +127,14 @@ class Watcher:
             prune_old(Caller(self._environment, "/"), load.load(self._environment, None))
         except (OSError, TmuxAgentsError) as error:
             self._complain(f"old runs cannot be removed: {error}")
+
+    def _furnish(self, server: tmux.Tmux) -> None:
+        """Give the server that is for tmuxagents alone marks and keys, where it has none."""
+        if server.socket != f"{tmux.socket_folder(self._environment)}/{place.OWN}":
+            return
+        from tmuxagents.integrate.tmux import furnish  # noqa: PLC0415  (for this one server)
+
+        furnish(server, f"env TMUXAGENTS_HOME={self._home} {sys.executable} -P -m tmuxagents")
 
     # --- a round
 

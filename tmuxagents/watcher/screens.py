@@ -28,9 +28,12 @@ MARK_S = 5.0
 class Screens:
     """All living servers that have or launched runs."""
 
-    def __init__(self, wake: Callable[[], None], complain: Callable[[str], None]) -> None:
+    def __init__(
+        self, wake: Callable[[], None], complain: Callable[[str], None], furnish: Callable[[tmux.Tmux], None]
+    ) -> None:
         self._wake = wake
         self._complain = complain
+        self._furnish = furnish
         self._screens: dict[str, Screen] = {}
         self._dead: set[str] = set()
         self._marks: dict[str, list[tuple[float, str]]] = {}  # server -> until when, and what
@@ -108,7 +111,7 @@ class Screens:
             if server is None or not server.lives:
                 self._dead.add(key)
                 return None
-            self._screens[key] = Screen(server, self._wake, self._complain)
+            self._screens[key] = Screen(server, self._wake, self._complain, self._furnish)
         return self._screens[key]
 
 
@@ -159,9 +162,14 @@ class Screen:
     """One server in one of its lives."""
 
     def __init__(
-        self, server: tmux.ServerLife, wake: Callable[[], None], complain: Callable[[str], None]
+        self,
+        server: tmux.ServerLife,
+        wake: Callable[[], None],
+        complain: Callable[[str], None],
+        furnish: Callable[[tmux.Tmux], None],
     ) -> None:
         self._server = server
+        self._furnish = furnish
         self._tmux = tmux.Tmux(server.socket)
         self._thread = ThreadPoolExecutor(1)
         self._wake = wake
@@ -262,6 +270,7 @@ class Screen:
         found: dict[str, tmux.RunWindow] = {}
         if not self._known:
             self._tmux.status.declare()
+            self._furnish(self._tmux)
             found = self._tmux.windows.all()
         if view is not None:
             self._tmux.status.push(view.values, view.then)
