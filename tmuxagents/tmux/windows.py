@@ -82,10 +82,13 @@ class RunWindows:
         found = self._runner.ask(["list-panes", "-a", "-f", here, "-F", f"{IS_VIEW} #{{session_id}}"])
         return min(found).split(" ")[1] if found else None
 
-    def set_state(self, window: str, run_id: str, state: str) -> bool:
-        """Show a run's state on its window; say whether it is there, and the run's."""
+    def set_state(self, window: str, run_id: str, state: str) -> int | None:
+        """Show a run's state on its window; return how many clients look at that, None if it has gone."""
         setting = ["set-option", "-w", "-t", window, opening.STATE, script.a_name(state)]
-        return answers(self._runner, window, tagged(window, run_id), [setting])
+        watched = ["display-message", "-p", "-t", window, "#{window_active_clients}"]
+        is_it = script.when(window, tagged(window, run_id), [setting, watched], [script.say(NO)])
+        (answer,) = self._runner.ask(is_it)
+        return None if answer == NO else int(answer)
 
     def close_pane(self, pane: str, run_id: str) -> bool:
         """Close a pane, and with its last one the window, if that is the run's; say whether it was so."""

@@ -42,6 +42,7 @@ SWEEP_S = 2.0
 SWEEP_DEAF_S = 0.5  # where nothing tells of changes
 IDLE_S = 60.0
 _LAST_SHOWINGS_S = 6.0  # longer than one call of tmux may take
+_LATEST = 200  # runs among which unseen failures are looked for at the beginning
 _TAKE_S = 0.2  # another process may test the lock right now
 
 
@@ -73,7 +74,7 @@ class Watcher:
         self._book = Book(home, self._complain)
         self._screens = Screens(self._waiting.wake, self._complain, self._furnish)
         self._hooks = Hooks(self._waiting.wake, self._complain)
-        self._telling = Telling(environment, self._screens, self._hooks)
+        self._telling = Telling(self._folder, environment, self._screens, self._hooks)
         self._held = -1
         self._seen: tuple[str, int] | None = None  # the registry, and its last change that was looked at
         self._round_at = self._sweep_at = 0.0
@@ -104,6 +105,7 @@ class Watcher:
     def _watch(self, names: set[str]) -> None:
         """Go round until it has been quiet for long, or the lock is no longer ours."""
         self._busy_at = time.monotonic()
+        self._telling.begin(self._book.use(lambda book: book.rows(Scope("all"), limit=_LATEST)))
         while True:
             self._round(names)
             now = time.monotonic()
@@ -157,7 +159,8 @@ class Watcher:
 
     def _round(self, names: set[str]) -> None:
         self._round_at = time.monotonic()
-        names = names | self._runs.heard(self._tail.changed()) | self._runs.spoken()
+        changed = self._tail.changed()
+        names = names | self._runs.heard(changed) | self._runs.spoken()
         doubt = self._tail.doubts()
         if doubt is not None:
             self._complain(f"watching: {doubt}")
@@ -166,7 +169,8 @@ class Watcher:
             names |= self._sweep()
         rows, endings = self._runs.attend(names, all_of_it=sweep)
         self._hooks.step()
-        self._show(rows, endings, sweep=sweep)
+        seen = self._telling.attention.look(None if sweep else changed)
+        self._show(rows, endings, sweep=sweep or seen)
 
     def _sweep(self) -> set[str]:
         """Look after all that no event tells of; return the runs that are to be looked at."""
@@ -201,7 +205,7 @@ class Watcher:
         self._telling.show_standing(rows.values(), self._runs.waited)
         self._telling.tell(endings)
         if rows or endings or sweep or self._screens.has_faded():
-            self._book.use(self._screens.update)
+            self._book.use(lambda book: self._screens.update(book, self._telling.attention))
         found = self._screens.step()
         if found:
             self._telling.see_to_found(self._book.use(lambda book: _rows(book, found)), found)
