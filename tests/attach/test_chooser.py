@@ -6,14 +6,14 @@ import pytest
 from hypothesis import given
 from hypothesis import strategies as st
 
-from tmuxagents.attach.chooser import LEAVE, Chooser
+from tmuxagents.attach.chooser import LEAVE, RunChooser
 from tmuxagents.text.width import columns
 
 ROWS = ["build running", "crawl failed no route", "write running", "Deploy failed denied"]
 
 
-def chooser() -> Chooser:
-    made = Chooser("Which?")
+def chooser() -> RunChooser:
+    made = RunChooser("Which?")
     made.take("NAME STATUS", ROWS)
     return made
 
@@ -78,7 +78,7 @@ def test_it_shows_the_filter_the_chosen_row_and_which_key_does_what() -> None:
 
 
 def test_the_chosen_row_is_always_on_the_screen() -> None:
-    made = Chooser("Which?")
+    made = RunChooser("Which?")
     made.take("NAME", [f"row {number}" for number in range(30)])
     for key in ["down"] * 20 + ["up"] * 9:
         made.press(key)
@@ -95,7 +95,7 @@ def test_the_chosen_row_is_always_on_the_screen() -> None:
 def test_no_line_is_wider_and_no_screen_higher(
     rows: list[str], keys: list[str], width: int, height: int
 ) -> None:
-    made = Chooser("Which?")
+    made = RunChooser("Which?")
     made.take("NAME", rows)
     for key in keys:
         made.press(key)

@@ -33,6 +33,26 @@ def test_our_session_has_its_whole_name_and_the_way_back_but_no_title(real: Real
     assert "C-a d: back" in bar(real, there.session)
 
 
+@pytest.mark.parametrize(("width", "has_room"), [(60, False), (79, False), (80, True), (200, True)])
+def test_a_narrow_screen_has_room_for_the_counts_and_the_way_back(
+    real: Real, width: int, *, has_room: bool
+) -> None:
+    there = opened(real)
+    real.tmux.status.declare()
+    real.tmux.status.push({"status": "bg: 2 running, 1 waiting, 1 failed / 14 total"})
+    shown = ["attach-session", "-t", there.session_name]
+    size = ["-x", str(width), "-y", "10", "-P", "-F", "#{pane_id}"]
+    nested = real.run(
+        "new-session", "-d", *size, "env", "-u", "TMUX", "tmux", "-u", "-S", real.socket, *shown
+    )
+
+    def last() -> str:
+        return real.run("capture-pane", "-p", "-t", nested).splitlines()[-1]
+
+    eventually(lambda: "C-b d: back" in last() and "bg: 2 running, 1 waiting, 1 failed / 14 total" in last())
+    assert (there.session_name in last()) == has_room
+
+
 def test_a_persons_theme_stays(real: Real) -> None:
     theme = {
         "status-left": "#[bold]#S, {x} ",

@@ -5,7 +5,7 @@ from __future__ import annotations
 from tmuxagents import tmux
 from tmuxagents.attach import rules, screen, seen, where
 from tmuxagents.attach.attach import live_runs
-from tmuxagents.attach.chooser import LEAVE, Chooser
+from tmuxagents.attach.chooser import LEAVE, RunChooser
 from tmuxagents.errors import NoSuchRun, NotPossible, Unusable
 from tmuxagents.records import FAILED
 from tmuxagents.registry import lookup
@@ -47,7 +47,7 @@ def to_choose(caller: Caller) -> list[SnapshotRow]:
 def ask(rows: Sequence[SnapshotRow]) -> str | None:
     """Let a person choose one of these runs on the terminal; None: they leave."""
     with screen.FullScreen() as terminal:
-        chooser = Chooser(_QUESTION)
+        chooser = RunChooser(_QUESTION)
         while True:
             size = terminal.size()
             header, *lines = words.table(rows, size[0], whole=False)

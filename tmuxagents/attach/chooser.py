@@ -14,7 +14,7 @@ _AROUND = 3  # lines that show no run: the question, the header, the help
 _REVERSE, _DIM = "\x1b[7m", "\x1b[2m"
 
 
-class Chooser:
+class RunChooser:
     """The rows, the words of the filter, and the chosen row."""
 
     def __init__(self, question: str) -> None:
@@ -65,6 +65,6 @@ class Chooser:
             chosen = _REVERSE + row + " " * (width - columns(row))
             lines.append(chosen if place == self._at else row)
         if not left:
-            lines.append("No run has these words.")
+            lines.append(fit("No run has these words.", width))
         lines += [""] * (height - 1 - len(lines))
         return [*lines[: height - 1], _DIM + fit(" · ".join(_HELP), width)][-height:]

@@ -13,13 +13,22 @@ if TYPE_CHECKING:
 CLOSES = "@tmuxagents_close_key"  # the key that closes the window of an ended run, where one does
 RULE = "── "  # how the last line of a window begins
 VIEW = "view-"  # how sessions are called that only show a window of another one
-# Values are expanded when they are set, where doubled signs come out single, and again when they are shown.
+
+
+def _later(shown: str) -> str:
+    """Return a format that a condition, expanded when it is set, leaves to be expanded when it is shown."""
+    return shown.replace("#{", "##{").replace(",", "#,").replace("}", "#}")
+
+
+_IS_NARROW = "#{&&:#{client_width},#{e|<:#{client_width},80}}"
 _BACK = " #[dim]##{prefix} d: back#[nodim] "
-_NAMED = "#{?#{==:#{status-left-length},10}, ##{session_name#} ,#{status-left}}"
+_NAME = _later(f"#{{?{_IS_NARROW},, #{{session_name}} }}")
+_NAMED = f"#{{?#{{==:#{{status-left-length}},10}},{_NAME},#{{status-left}}}}"
 _ROOM = "#{e|+:#{%s},100}"
-_COUNTS = "##{?##{E:@tmuxagents_status#}#,##{E:@tmuxagents_status#} #,#}"
+_COUNTS = _later("#{?#{E:@tmuxagents_status},#{E:@tmuxagents_status} ,}")
 _COUNTED = f"#{{?#{{m:*@tmuxagents_status*,#{{status-right}}}},,{_COUNTS}}}#{{status-right}}"
-_RIGHT = f"#{{?#{{m:*=21:pane_title*,#{{status-right}}}},{_COUNTS}%H:%M ,{_COUNTED}}}"
+_CLOCK = _later(f"#{{?{_IS_NARROW},,%H:%M }}")
+_RIGHT = f"#{{?#{{m:*=21:pane_title*,#{{status-right}}}},{_COUNTS}{_CLOCK},{_COUNTED}}}"
 _BAR = "#{?#{m:*bg=green*,#{status-style}},fg=colour250#,bg=colour236,#{status-style}}"
 _THEIRS = "#{window-status-current-style}"
 _CHOSEN = f"#{{?#{{==:{_THEIRS},default}},fg=colour255#,bg=colour240#,bold,{_THEIRS}}}"
