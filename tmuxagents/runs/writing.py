@@ -25,6 +25,7 @@ from tmuxagents.runs.directory import (
     OUTPUT,
     PROMPT,
     RESULT,
+    SEEN,
     SESSION,
     SYSTEM_PROMPT,
     WRAPPER,
@@ -297,3 +298,15 @@ def announce(run_dir: str) -> bool:
     finally:
         os.close(folder)
     return True
+
+
+def see(run_dir: str) -> None:
+    """Record that a person looks at a run now. The watcher hears it. Raises OSError."""
+    folder = open_folder(run_dir)
+    try:
+        flags = os.O_WRONLY | os.O_CREAT | os.O_NOFOLLOW | os.O_NONBLOCK | os.O_CLOEXEC
+        handle = os.open(SEEN, flags, 0o600, dir_fd=folder)
+        os.utime(handle)
+        os.close(handle)
+    finally:
+        os.close(folder)
