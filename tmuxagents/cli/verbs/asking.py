@@ -69,10 +69,10 @@ class OnTerminal:
             return click.confirm(question, default=True, err=True)
 
 
-def edited(text: str) -> str | None:
+def edited(text: str, suffix: str = ".md") -> str | None:
     """Return a text as it was saved in $EDITOR; None if it was not."""
     try:
-        saved: str | None = click.edit(text, extension=".md")
+        saved: str | None = click.edit(text, extension=suffix)
     except click.UsageError:
         raise
     except click.ClickException as error:
