@@ -38,7 +38,7 @@ _LAST_LINE = f"#[dim]{RULE}{_ENDED} · #{{prefix}} d: back#{{?#{{{CLOSES}}}, · 
 
 
 def of_session(session: str) -> list[Command]:
-    """Return what makes a session of ours quiet, and shows counts and the key that leads back."""
+    """Return the options that make one of our sessions quiet and show counts and the key that leads back."""
     target = f"={session.removeprefix('=')}:" if not session.startswith("$") else f"{session}:"
     left = _BACK if VIEW in session else _NAMED + _BACK
     values = {
@@ -52,7 +52,7 @@ def of_session(session: str) -> list[Command]:
 
 
 def of_window(target: str, *, is_at_home: bool) -> list[Command]:
-    """Return what gives a run's window its last line, and, in a session of ours, a quiet name in the list.
+    """Return what gives a run's window its last line, and, in one of our sessions, a quiet name in the list.
 
     tmux 3.2 knows no text for the last line, and keeps its own.
     """
