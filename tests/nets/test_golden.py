@@ -47,7 +47,7 @@ tools: read,bash
 ---
 Look around quickly, report what you found in a few lines, change nothing.
 """
-NO_DEFAULT = "TMUXAGENTS_DEFAULT_MODEL="
+INHERITED = "TMUXAGENTS_DEFAULT_MODEL=inherit"
 FLAWED = "---\nname: flawed\ntimeout: soon\ncolour: red\n---\nText.\n"
 # Variables stand before a command, as in a shell.
 COMMANDS = {
@@ -62,7 +62,7 @@ COMMANDS = {
         launch --help
         launch
         launch ''
-        {NO_DEFAULT} launch x
+        {INHERITED} launch x
         launch -m nope/x x
         launch --agent nope x
         launch --cwd /nowhere x
@@ -88,7 +88,7 @@ COMMANDS = {
     "run": f"""
         run --help
         run
-        {NO_DEFAULT} run x
+        {INHERITED} run x
         run --tasks nope.json
         run --tasks notes.txt
         run --tasks tasks.json x

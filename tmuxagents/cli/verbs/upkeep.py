@@ -8,7 +8,7 @@ import click
 
 from tmuxagents import __version__
 from tmuxagents.cli import group, printing
-from tmuxagents.cli.verbs import tasks
+from tmuxagents.cli.verbs import asking
 from tmuxagents.errors import BadConfig, BadRequest
 from tmuxagents.registry import lookup
 from tmuxagents.runs import words
@@ -169,7 +169,7 @@ def edit_settings(*, in_project: bool) -> None:
     files, source = _settings_files(in_project=in_project)
     text = files.text(source)
     while True:
-        saved = tasks.edited(text, suffix=".json")
+        saved = asking.edited(text, suffix=".json")
         if saved is None or saved == text:
             printing.lines(["nothing was changed"], printing.ERR)
             return
