@@ -30,8 +30,8 @@ _NOT_READY = 3
 _SHOWN = 3  # models of a provider
 
 
-class SetUp:
-    """One walk through the steps. `yes`: take each suggestion, ask nothing."""
+class Walk:
+    """One walk through all steps. `yes`: take each suggestion, ask nothing."""
 
     def __init__(self, *, yes: bool, skipped: Collection[str]) -> None:
         self._yes = yes

@@ -76,7 +76,7 @@ def setup(*, yes: bool, skipped: tuple[str, ...]) -> int:
     if not yes and not (printing.is_terminal(printing.IN) and printing.is_terminal()):
         hint = "with --yes it takes what each step suggests"
         raise BadRequest("setup asks questions, and there is no terminal.", kind="usage", hint=hint)
-    return set_up.SetUp(yes=yes, skipped=skipped).walk()
+    return set_up.Walk(yes=yes, skipped=skipped).walk()
 
 
 # --- settings ---------------------------------------------------------------------------------------------
