@@ -61,7 +61,8 @@ def command(name: str, environment: Mapping[str, str], settings: Settings) -> li
     words = [named] if named else settings.agent_commands.get(agent.name, [agent.program])
     path = process.find_program(words[0], environment.get("PATH", ""))
     if path is None:
-        message = f"The agent {agent.name} is not installed: there is no {words[0]}."
+        where = "" if "/" in words[0] else " on PATH"
+        message = f"The agent {agent.name} is not installed: there is no {words[0]}{where}."
         variables = f"{agent.program_variable} or agents.{agent.name}.command"
         hint = f"install it: {agent.how_to_install}; or name its program in {variables}"
         raise Unusable(message, kind="agent-missing", hint=hint)
