@@ -85,7 +85,7 @@ def known(name: str, environment: Mapping[str, str], settings: Settings, *, refr
     if former is not None and not refresh and holds(former, before, time.time()):
         return _known(words, former, cached=True)
     answers = _ask(_agent(name), words, environment, agent_dir)
-    # Files that the agent creates on its first question are no reason to ask again.
+    # The agent may create files when it is first asked: these do not make the answer outdated.
     stamp = [old or _mark_of(path) for old, path in zip(before, watched, strict=True)]
     number = generation(former, answers["models"])
     entry = {**answers, "stamp": stamp, "generation": number, "askedAt": round(time.time(), 3)}

@@ -23,7 +23,7 @@ if TYPE_CHECKING:
 LONGEST_NAME = 100
 _AWKWARD_NAME = re.compile(r"^-|[\s/\\:]")  # on a command line: an option, two words, a path, a scope
 _LOUD = re.compile(r"[\x00-\x1f\x7f-\x9f\u2028\u2029\ud800-\udfff]")
-# Who wins where several have one name.
+# Of several with one name the lowest rank counts.
 _RANKS = {
     (source, kind): rank
     for rank, (source, kind) in enumerate(
@@ -39,7 +39,7 @@ _REFUSED = (
 
 @dataclass(slots=True, kw_only=True)
 class PresetFile:
-    """A file that was read, or is to be written: where it lies, its text, and the hash of its bytes."""
+    """A file that was read or will be written: its path, its text, and the hash of its bytes."""
 
     kind: str
     source: str
