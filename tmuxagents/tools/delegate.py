@@ -9,6 +9,7 @@ from __future__ import annotations
 import contextlib
 import time
 
+from tmuxagents.agents import models
 from tmuxagents.agents.pi import command
 from tmuxagents.errors import BadConfig, BadRequest, Fault, NotPossible, TmuxAgentsError, Unusable
 from tmuxagents.launch import call as calls
@@ -46,6 +47,7 @@ if TYPE_CHECKING:
     from tmuxagents.tools.door import Door
 
 DONE = "done"
+_OWN_MODEL = "no model chosen: the child uses its own default"
 _SHOWN_MEANWHILE = 100  # lines of a child in each progress document; the answer has all that are kept
 
 
@@ -106,6 +108,9 @@ def _prepared(
             if unfit.kind != "agent-missing":
                 raise
             failed[assignment.number] = NOT_SPAWNED
+        else:
+            if one.plan.resolved_model is None or one.plan.model_source == models.OWN:
+                one = one._replace(warnings=[*one.warnings, _OWN_MODEL])
         if assignment.number in failed:
             one = launcher.sketch(request._replace(name=None), call)
         prepared.append(one)
