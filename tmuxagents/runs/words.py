@@ -6,7 +6,7 @@ Whatever a run holds is inert here.
 from __future__ import annotations
 
 from tmuxagents import records
-from tmuxagents.text import safe
+from tmuxagents.text import figures, safe
 from tmuxagents.text.width import ELLIPSIS, GAP, columns, fit, joined, padded
 
 TYPE_CHECKING = False
@@ -218,10 +218,7 @@ def follow_line(shown: SnapshotRow, width: int = WIDTH) -> str:
 
 
 _KEYS = ("input", "output", "cacheRead", "cacheWrite", "totalTokens", "cost")
-_UNITS = ("", "k", "M", "G")
-_STEP = 1000
 _SEPARATOR = " · "
-_LEAST, _CENTS_FROM = 0.00005, 0.99995  # of a cost: less is no figure, more needs no four digits
 
 
 def total(usages: Sequence[Usage]) -> dict[str, float]:
@@ -234,30 +231,11 @@ def line(usages: Sequence[Usage]) -> str:
     """Return what runs have used together: `3 runs · ↑12k ↓3.4k · $0.0123`; nothing if it is nothing."""
     used = total(usages)
     arrows = (("↑", used["input"]), ("↓", used["output"]))
-    tokens = " ".join(f"{arrow}{figure(count)}" for arrow, count in arrows if count)
-    spent = [part for part in (tokens, money(used["cost"])) if part]
+    tokens = " ".join(f"{arrow}{figures.count(count)}" for arrow, count in arrows if count)
+    spent = [part for part in (tokens, figures.money(used["cost"])) if part]
     if not spent:
         return ""
     return _SEPARATOR.join([f"{len(usages)} {'run' if len(usages) == 1 else 'runs'}", *spent])
-
-
-def figure(count: float) -> str:
-    """Return a count in at most four characters: `999`, `3.4k`, `12k`, `1.2M`."""
-    power = 0
-    while power < len(_UNITS) - 1 and count / _STEP**power >= _STEP - 0.5:
-        power += 1
-    value = count / _STEP**power
-    digits = 1 if power and value < 9.95 else 0  # noqa: PLR2004  (what rounds to 10 has none)
-    return f"{value:.{digits}f}{_UNITS[power]}"
-
-
-def money(cost: float) -> str:
-    """Return an amount of dollars, the smaller the more exact; nothing for none."""
-    if cost <= 0:
-        return ""
-    if cost < _LEAST:
-        return "<$0.0001"
-    return f"${cost:.4f}" if cost < _CENTS_FROM else f"${cost:.2f}"
 
 
 def status_word(status: str) -> str:

@@ -77,13 +77,18 @@ def _say_state(run: RunView, text: str | None) -> None:
 @click.command(epilog="Example: tmuxagents transcript -f 01a1ee15")
 @click.argument("run", default=lookup.LAST)
 @click.option("-f", "--follow", is_flag=True, help="Go on until the run has ended.")
+@click.option("-n", "--lines", "last", type=click.IntRange(min=0), metavar="N", help="Only the last N lines.")
+@click.option("-t", "--times", is_flag=True, help="Say at what time of day each thing happened.")
 @click.option("--session", "whole", is_flag=True, help="Print it as a parent's tools do, with whole answers.")
 @click.option("--json", "as_json", is_flag=True, help="Print the events instead, as JSON lines.")
-def transcript(*, run: str, follow: bool, whole: bool, as_json: bool) -> None:
-    """Print the readable transcript of all runs of the session that RUN belongs to, and what they used."""
-    if whole and (follow or as_json):
-        other = "--follow" if follow else "--json"
-        raise BadRequest(f"--session and {other} do not go together.", kind="usage", hint="leave one out")
+def transcript(  # noqa: PLR0913  (a parameter for each option)
+    *, run: str, follow: bool, last: int | None, times: bool, whole: bool, as_json: bool
+) -> None:
+    """Show what all runs of the session that RUN belongs to have said and done, and what they used.
+
+    On a terminal it looks like the run's window. Elsewhere it is the plain transcript.log, an entry a line.
+    """
+    _check_options(follow=follow, last=last, times=times, whole=whole, as_json=as_json)
     caller = lookup.here()
     run_dirs = sessions.find(run, caller)
     if as_json:
@@ -93,8 +98,22 @@ def transcript(*, run: str, follow: bool, whole: bool, as_json: bool) -> None:
     if whole:
         told = conversation.session_output([*map(run_output.told, run_dirs)])
         _clean([told.encode("utf-8", "replace"), *run_output.used(run_dirs)])
+    elif printing.is_terminal():
+        from tmuxagents.cli import rendered  # noqa: PLC0415  (a pipe needs no renderer)
+
+        rendered.stories(run_dirs, follow=follow, last=last, times=times)
     else:
-        _clean(run_output.session_lines(run_dirs, follow=follow))
+        _clean(run_output.session_lines(run_dirs, follow=follow, last=last, times=times))
+
+
+def _check_options(*, follow: bool, last: int | None, times: bool, whole: bool, as_json: bool) -> None:
+    """Refuse options that mean nothing together."""
+    given = {"--follow": follow, "--lines": last is not None, "--times": times, "--json": as_json}
+    alone = "--session" if whole else "--json" if as_json else None
+    fits = {"--follow", "--json"} if not whole else set()
+    other = next((name for name, is_given in given.items() if is_given and name not in fits), None)
+    if alone is not None and other is not None:
+        raise BadRequest(f"{alone} and {other} do not go together.", kind="usage", hint="leave one out")
 
 
 def _clean(lines: Iterable[bytes]) -> None:
