@@ -331,16 +331,18 @@ SHAPES: dict[str, Schema] = {
     "progress": record(
         "type:=progress content:[block] details:details",
         optional=keys(
-            "view:text children:[child]", view="The same for a screen that has room for it.", children=_CHILDREN
+            "view:text children:[drawn]",
+            view="The same for a screen that has room for it.",
+            children=_CHILDREN,
         ),
     ),
     "answer": record(
         "content:[block]+ details:details isError:flag",
         when("isError", "true", details={"required": ["error"]}),
         when("isError", "false", details=_CARRIED_OUT),
-        optional=keys("type:=result children:[child]", children=_CHILDREN),
+        optional=keys("type:=result children:[drawn]", children=_CHILDREN),
     ),
-    "child": record(
+    "drawn": record(
         "sign,style,name:word task,facts,doing,why:text rows:[row]",
         doing="What it does now.",
         why="Why it failed.",

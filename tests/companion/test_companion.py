@@ -28,7 +28,13 @@ LAUNCH = entry(LAUNCHED, status="queued")
 
 
 def told(memory: Memory, **changes: Any) -> dict[str, Any]:
-    line = {"v": 1, "status": "bg: 0 running / 1 total", "counts": COUNTS, "active": [], **memory.tell(run(**changes))}
+    line = {
+        "v": 1,
+        "status": "bg: 0 running / 1 total",
+        "counts": COUNTS,
+        "active": [],
+        **memory.tell(run(**changes)),
+    }
     VALIDATORS["notice"].validate(line)
     return line
 

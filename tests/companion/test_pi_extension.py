@@ -271,7 +271,9 @@ def test_a_call_shows_who_is_to_do_what_on_lines_that_obey_nothing(host: Host) -
 def test_a_result_is_a_line_for_each_child_and_opened_what_it_did(desk: Desk, host: Host) -> None:
     preset(desk)
     host.start()
-    tasks = [{"preset": "scout", "task": task} for task in ("done Seen.", "begin\nanswer error No key.\nsettle")]
+    tasks = [
+        {"preset": "scout", "task": task} for task in ("done Seen.", "begin\nanswer error No key.\nsettle")
+    ]
     host.do(call="subagent", params={"tasks": tasks})
     (result,) = [one for one in host.heard if one["what"] == "result"]
     given = {"content": [{"type": "text", "text": result["text"]}], "details": result["details"]}

@@ -32,13 +32,23 @@ def run(**changes: Any) -> dict[str, Any]:
 @pytest.mark.parametrize(
     ("changes", "shown"),
     [
-        ({}, ("●", "cyan", "finder", "Find it", "1m 12s · 3 tools · ↑8.9k ↓1.9k · $0.06", "Reading a.ts", "")),
+        (
+            {},
+            ("●", "cyan", "finder", "Find it", "1m 12s · 3 tools · ↑8.9k ↓1.9k · $0.06", "Reading a.ts", ""),
+        ),
         (
             {"status": "failed", "toolCount": 1, "usage": {}, "errorMessage": '401: {"message":"No key."}'},
             ("✗", "red", "finder", "Find it", "failed · 1m 12s · 1 tool", "", "No key (401)"),
         ),
         (
-            {"status": "queued", "name": None, "startedAt": None, "toolCount": 0, "usage": {}, "task": "a\n\x1b[2Jb"},
+            {
+                "status": "queued",
+                "name": None,
+                "startedAt": None,
+                "toolCount": 0,
+                "usage": {},
+                "task": "a\n\x1b[2Jb",
+            },
             ("…", "dim", "scout", "a b", "queued", "", ""),
         ),
         (

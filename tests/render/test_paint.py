@@ -2,6 +2,8 @@
 
 from __future__ import annotations
 
+from typing import TYPE_CHECKING
+
 import pyte
 import pytest
 
@@ -9,7 +11,9 @@ from tmuxagents.render import calls
 from tmuxagents.render.paint import Painter, worth_showing
 from tmuxagents.render.story import NOTE, Block, Story
 from tmuxagents.runs import events
-from tmuxagents.runs.events import Event
+
+if TYPE_CHECKING:
+    from tmuxagents.runs.events import Event
 
 WIDTH = 40
 

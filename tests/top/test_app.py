@@ -73,7 +73,14 @@ def test_every_cell_of_the_chosen_row_has_one_background_and_no_other_row_has_it
 
 @pytest.mark.parametrize("width", [60, 80, 120, 200])
 def test_a_failed_run_shows_its_message(home: Home, width: int) -> None:
-    over(home, "pricey", says("I try."), status="failed", reason="error", errorMessage='429: {"message":"Quota."}')
+    over(
+        home,
+        "pricey",
+        says("I try."),
+        status="failed",
+        reason="error",
+        errorMessage='429: {"message":"Quota."}',
+    )
 
     async def steps(app: TopApp, _: Pilot[int]) -> None:
         assert "Quota (429)" in screens.detail(app)
@@ -83,13 +90,15 @@ def test_a_failed_run_shows_its_message(home: Home, width: int) -> None:
 
 
 def test_no_text_of_a_run_is_markup_or_moves_anything(home: Home) -> None:
-    hostile = "[bold]b[/bold] [@click=app.bell]x[/] [link=file:///etc]y[/link] $[red] \x1b[2J\x1b]52;c;eA==\x07 [/"
+    hostile = (
+        "[bold]b[/bold] [@click=app.bell]x[/] [link=file:///etc]y[/link] $[red] \x1b[2J\x1b]52;c;eA==\x07 [/"
+    )
     over(home, "plain", says(hostile), output=hostile)
     made(home, "odd", says(hostile), task=hostile)
 
     async def steps(app: TopApp, person: Pilot[int]) -> None:
         shown = "[bold]b[/bold] [@click=app.bell]x[/] [link=file:///etc]y[/link] $[red]"
-        assert f"› {shown}" in screens.detail(app)
+        assert f"\u203a {shown}" in screens.detail(app)
         await person.press("down")
         assert shown in screens.detail(app)
         assert "[bold]b[/bold]" in screens.row_of(app, "plain")
@@ -109,7 +118,7 @@ def test_keys_move_filter_sort_and_go_to_the_transcript(home: Home) -> None:
         await person.press("j")
         assert "The end of 2." in screens.detail(app)
         await person.press("tab", "g")
-        assert "› Task of run-2" in screens.detail(app)
+        assert "\u203a Task of run-2" in screens.detail(app)
         assert "The end of 2." not in screens.detail(app)
         await person.press("slash", *"the end", "enter", "n")
         assert "The end of 2." in screens.detail(app)
@@ -283,6 +292,17 @@ def test_without_colours_the_chosen_row_is_reversed(home: Home, monkeypatch: pyt
     with_top(home, steps)
 
 
+def counted(widget: Any, drawn: list[int]) -> None:
+    """Let a widget note each line that it draws."""
+    draw = widget.render_line
+
+    def note(y: int) -> Any:
+        drawn.append(y)
+        return draw(y)
+
+    widget.render_line = note
+
+
 def test_a_round_in_which_nothing_happened_draws_nothing(home: Home) -> None:
     for number in range(60):
         over(home, f"run-{number}", says("Fine."), endedAt=AT + number)
@@ -290,8 +310,7 @@ def test_a_round_in_which_nothing_happened_draws_nothing(home: Home) -> None:
     async def steps(app: TopApp, person: Pilot[int]) -> None:
         drawn: list[int] = []
         for widget in app.query("#runs, #detail, Lines"):
-            before = widget.render_line
-            widget.render_line = lambda y, before=before: (drawn.append(y), before(y))[1]  # type: ignore[assignment,misc]
+            counted(widget, drawn)
         for _ in range(3):
             app.look()
             await person.pause()

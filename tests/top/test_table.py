@@ -21,13 +21,24 @@ def text(line: Spans) -> str:
     return "".join(words for _, words in line)
 
 
-def made(*entries: Entry, width: int = 120, wanted: Any = CHOSEN_AT_FIRST, order: Order | None = None) -> Table:
+def made(
+    *entries: Entry, width: int = 120, wanted: Any = CHOSEN_AT_FIRST, order: Order | None = None
+) -> Table:
     return Table(entries, width, wanted=wanted, order=order)
 
 
 def test_a_line_says_who_how_and_what() -> None:
     one = made(entry(), entry(2, name="世界", model=None), width=100)
-    assert text(one.head()).split() == ["NAME", "STATUS", "TIME", "AGE", "COST", "TOKENS", "MODEL", "ACTIVITY"]
+    assert text(one.head()).split() == [
+        "NAME",
+        "STATUS",
+        "TIME",
+        "AGE",
+        "COST",
+        "TOKENS",
+        "MODEL",
+        "ACTIVITY",
+    ]
     assert text(one.line(0, NOW)).split() == [
         *("●", "run-1", "running", "1m", "05s", "1m", "$0.0123", "3.2k", "mock/mock-text", "Reading", "a.ts"),
     ]
@@ -81,7 +92,9 @@ def test_each_state_has_its_sign_its_word_and_its_news(one: Entry, glyph: str, s
 
 
 def test_the_cause_of_a_failure_stands_out_and_what_has_ended_is_quiet() -> None:
-    lines = [made(one).line(0, NOW) for one in (entry(), over(), over(status="failed", errorMessage="Quota."))]
+    lines = [
+        made(one).line(0, NOW) for one in (entry(), over(), over(status="failed", errorMessage="Quota."))
+    ]
     looks = [{words.strip(): style for style, words in line if words.strip()} for line in lines]
     assert (looks[0]["run-1"], looks[0]["Reading a.ts"]) == (rows.STRONG, rows.ASIDE)
     assert (looks[1]["run-1"], looks[1]["completed"]) == (rows.ASIDE, rows.GOOD)
@@ -145,7 +158,11 @@ def test_the_same_title_once_more_turns_the_order_and_then_ends_it() -> None:
 
 
 def test_the_title_by_which_runs_are_sorted_has_an_arrow() -> None:
-    for order, arrow in ((Order("time"), "TIME▾"), (Order("time", is_reversed=True), "TIME▴"), (Order("name"), "NAME▾")):
+    for order, arrow in (
+        (Order("time"), "TIME▾"),
+        (Order("time", is_reversed=True), "TIME▴"),
+        (Order("name"), "NAME▾"),
+    ):
         (found,) = [style for style, words in made(entry(), order=order).head() if words.strip() == arrow]
         assert found == rows.STRONG
 

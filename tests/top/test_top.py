@@ -127,7 +127,12 @@ def test_a_person_watches_filters_stops_and_leaves(room: Room, people: list[Pers
     first, _ = room.launch(READS, "--name", "first"), room.launch(READS, "--name", "second")
     person = Person(room.home)
     people.append(person)
-    person.sees("bg here: 2 running / 2 total", " ● second    running", " ● first     running", "✓ Reading src/auth.ts")
+    person.sees(
+        "bg here: 2 running / 2 total",
+        " ● second    running",
+        " ● first     running",
+        "✓ Reading src/auth.ts",
+    )
     assert person.rows[1].split() == ["NAME", "STATUS", "TIME", "AGE", "COST", "TOKENS", "ACTIVITY"]
     person.type("\x1b[B")
     person.sees(" ● first     running  ")
@@ -261,7 +266,7 @@ def test_a_live_run_is_told_something(desk: Desk, models: ModelServer, people: l
         person.type("stay in [src]; #say:Second.\r")
         person.sees("sent to ")
         path.touch()
-        person.sees("› Sent: stay in [src]; #say:Second.", " ✓ ", "Second.")
+        person.sees("\u203a Sent: stay in [src]; #say:Second.", " ✓ ", "Second.")
         assert live.result(run_id)["status"] == "completed"
         person.type("q")
         assert person.left() == 0

@@ -119,7 +119,16 @@ def test_the_head_tells_what_runs_elsewhere() -> None:
     view = TopView()
     view.take(board(entry(), elsewhere=3))
     assert "3 more elsewhere" in text(view.head(120, "10:00"))
-    assert text(view.head(42, "10:00")).split() == "bg here: 1 running / 1 total $0.0123".split()
+    assert text(view.head(42, "10:00")).split() == [
+        "bg",
+        "here:",
+        "1",
+        "running",
+        "/",
+        "1",
+        "total",
+        "$0.0123",
+    ]
 
 
 @pytest.mark.parametrize(
@@ -134,7 +143,10 @@ def test_the_head_tells_what_runs_elsewhere() -> None:
     ],
 )
 def test_the_foot_names_the_keys_that_help_now(
-    one: rows.Entry | None, in_detail: bool, width: int, hints: str
+    one: rows.Entry | None,
+    in_detail: bool,  # noqa: FBT001  (a column of the table above)
+    width: int,
+    hints: str,
 ) -> None:
     view = shown(*([one] if one else []))
     assert text(view.foot(width, "", in_detail=in_detail)).strip() == hints
@@ -181,7 +193,11 @@ def test_a_wide_screen_has_both_beside_each_other(width: int, height: int, runs:
 def test_no_line_is_ever_wider_than_the_screen(width: int, name: str, words: str) -> None:
     view = shown(entry(name=name, model=words, cwd=words))
     view.search = words
-    lines = [view.head(width, "10:00"), view.foot(width, name, in_detail=True), rows.title(view.entries[0], NOW, width)]
+    lines = [
+        view.head(width, "10:00"),
+        view.foot(width, name, in_detail=True),
+        rows.title(view.entries[0], NOW, width),
+    ]
     assert all(columns(text(line)) <= width for line in lines)
 
 
@@ -218,7 +234,9 @@ def test_an_action_is_found_by_its_words(words: str, found: list[str]) -> None:
 LINES: list[Spans] = [[("", "The end, the END")], [], [("bold", "no"), ("", "thing then")]]
 
 
-@pytest.mark.parametrize(("search", "at"), [("end", [0]), ("noth", [2]), ("THE", [0, 2]), ("", []), ("zz", [])])
+@pytest.mark.parametrize(
+    ("search", "at"), [("end", [0]), ("noth", [2]), ("THE", [0, 2]), ("", []), ("zz", [])]
+)
 def test_a_text_is_found_whatever_its_case_and_style(search: str, at: list[int]) -> None:
     assert rows.found_in(LINES, search) == at
 

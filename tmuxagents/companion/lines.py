@@ -35,7 +35,9 @@ def child(run: Mapping[str, Any], now: float) -> dict[str, Any]:
         "task": safe.cut(safe.line(run.get("task") or ""), _TASK),
         "facts": _facts(run, status, now),
         "doing": safe.line(run.get("activity") or "") if status == records.RUNNING else "",
-        "why": cause.sentence(run["errorMessage"] or "") if status in (records.FAILED, records.ABORTED) else "",
+        "why": cause.sentence(run["errorMessage"] or "")
+        if status in (records.FAILED, records.ABORTED)
+        else "",
     }
 
 

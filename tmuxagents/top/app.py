@@ -1,4 +1,4 @@
-"""The screen of `top`: keys and mouse on their way to the view, its lines on their way to the terminal. Joins."""
+"""The screen of `top`: keys and mouse go to the view, its lines to the terminal. Joins."""
 
 from __future__ import annotations
 
@@ -19,12 +19,11 @@ from tmuxagents.top.transcript import Transcript
 
 TYPE_CHECKING = False
 if TYPE_CHECKING:
-    from collections.abc import Callable
+    from collections.abc import Callable, Sequence
 
     from textual.app import ComposeResult
     from textual.events import Click, Key, Resize
 
-    from tmuxagents.layouts.follow import Keeper
     from tmuxagents.top.runs import TopRuns
     from tmuxagents.top.view import TopView
 
@@ -35,7 +34,10 @@ _ENDING = (signal.SIGINT, signal.SIGTERM, signal.SIGHUP)
 
 
 class TopApp(App[int]):
-    """The whole screen. `act` carries out what a key asks for beyond it."""
+    """The whole screen.
+
+    `act` carries out what a key asks for beyond it; `keep` hears which runs are live, the oldest first.
+    """
 
     CSS = panes.CSS
     ENABLE_COMMAND_PALETTE = False  # a key of ours opens ours
@@ -50,7 +52,7 @@ class TopApp(App[int]):
         view_: TopView,
         runs: TopRuns,
         act: Callable[[TopApp, str], None],
-        keeper: Keeper | None = None,
+        keep: Callable[[Sequence[str]], None] | None = None,
         clock: Callable[[], float] = time.time,
     ) -> None:
         super().__init__(ansi_color=True)
@@ -59,7 +61,7 @@ class TopApp(App[int]):
         self.view = view_
         self.runs = runs
         self._act = act
-        self._keeper = keeper
+        self._keep = keep
         self._clock = clock
         self._transcript: Transcript | None = None
         self._only_edits = False
@@ -111,7 +113,10 @@ class TopApp(App[int]):
         title = rows.title(entry, now, detail.size.width) if entry else []
         lines = {
             "head": shown.head(self.size.width, time.strftime("%H:%M", time.localtime(now))),
-            "title": [(rows.ACCENT if self._in_detail else rows.ASIDE, "▌" if self._in_detail else " "), *title],
+            "title": [
+                (rows.ACCENT if self._in_detail else rows.ASIDE, "▌" if self._in_detail else " "),
+                *title,
+            ],
             "foot": shown.foot(self.size.width, said, in_detail=self._in_detail),
         }
         for widget in main.query(Lines):
@@ -132,8 +137,8 @@ class TopApp(App[int]):
         self.view.take(board)
         for warning in board.warnings[:1]:
             self.say(warning)
-        if self._keeper is not None:
-            self._keeper.keep(self.runs.live)
+        if self._keep is not None:
+            self._keep(self.runs.live)
 
     def look(self) -> None:
         """Look now."""
@@ -168,7 +173,7 @@ class TopApp(App[int]):
         prompt = self.query_one(Input)
         prompt.placeholder, prompt.value, prompt.disabled = label, text, False
         self._typed = take
-        self.screen.set_class(True, "typing")
+        self.screen.add_class("typing")
         self.set_focus(prompt)  # at once: the next key is for it
 
     def _end_typing(self) -> None:
@@ -176,7 +181,7 @@ class TopApp(App[int]):
         prompt = self.query_one(Input)
         prompt.disabled = True
         self.set_focus(None)
-        self.screen.set_class(False, "typing")
+        self.screen.remove_class("typing")
 
     def on_input_submitted(self, event: Input.Submitted) -> None:
         """Take the line."""

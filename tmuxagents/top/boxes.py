@@ -20,6 +20,7 @@ if TYPE_CHECKING:
 
     from tmuxagents.top.view import TopView
 
+
 class HelpBox(ModalScreen[None]):
     """All keys."""
 

@@ -80,7 +80,9 @@ def hints(entry: Entry | None, *, in_detail: bool, ended: bool) -> Iterator[tupl
         if entry.ended:
             yield from (("r", "retry"), ("R", "resume"))
         else:
-            yield from (("m", "message"), ("s", "stop")) if entry.run["driver"] == "live" else (("s", "stop"),)
+            yield from (
+                (("m", "message"), ("s", "stop")) if entry.run["driver"] == "live" else (("s", "stop"),)
+            )
         yield "/", "search"
         yield "Tab", "table" if in_detail else "transcript"
         yield "?", "help"
@@ -103,7 +105,9 @@ def page() -> list[Spans]:
 def actions(text: str) -> list[tuple[str, str, str]]:
     """Return what fits a text, as (keys, action, what it does); everything but moving fits none."""
     words = text.lower().split()
-    found = (key for group in list(GROUPS.values())[:2] for key in group if key.shown and key.action != PALETTE)
+    found = (
+        key for group in list(GROUPS.values())[:2] for key in group if key.shown and key.action != PALETTE
+    )
     return [
         (key.shown, key.action, key.help)
         for key in found

@@ -1,4 +1,4 @@
-"""Spans as what textual draws. Their text is never read as markup; it was made safe before. Touches: textual."""
+"""Spans as what textual draws. Their text is safe already, and never read as markup. Touches: textual."""
 
 from __future__ import annotations
 

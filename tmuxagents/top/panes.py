@@ -2,11 +2,9 @@
 
 from __future__ import annotations
 
-
 from textual.geometry import Region, Size
 from textual.message import Message
 from textual.scroll_view import ScrollView
-from textual.strip import Strip
 from textual.widget import Widget
 
 from tmuxagents.top import keys, paint, rows
@@ -17,6 +15,7 @@ if TYPE_CHECKING:
     from collections.abc import Sequence
 
     from textual import events
+    from textual.strip import Strip
 
     from tmuxagents.top.rows import Spans
     from tmuxagents.top.table import Table
@@ -145,7 +144,7 @@ class Detail(ScrollView):
         return max(1, self.size.width - 1)  # a scroll bar may come
 
     def show(self, lines: Sequence[Spans], search: str, *, is_new: bool) -> None:
-        """Show these rows. `is_new`: they are another run's, or for another width; follow them from their end."""
+        """Show these rows. `is_new`: they are of another run, and followed from their end."""
         follows = is_new or self._follows
         self._rows, self._search = lines, search
         self.found = rows.found_in(lines, search)
@@ -171,12 +170,16 @@ class Detail(ScrollView):
         page = max(1, self.size.height - 1)
         steps = {keys.UP: -1, keys.DOWN: 1, keys.PAGE_UP: -page, keys.PAGE_DOWN: page}
         end = 0 if move == keys.FIRST else self.max_scroll_y
-        self.scroll_to(y=self.scroll_offset.y + steps[move] if move in steps else end, animate=False, force=True)
+        self.scroll_to(
+            y=self.scroll_offset.y + steps[move] if move in steps else end, animate=False, force=True
+        )
 
     def find(self, *, steps: int) -> None:
         """Scroll to the next row that holds what is searched, or to the one before."""
         at = self.scroll_offset.y
-        ahead = [row for row in self.found if row > at] if steps > 0 else [row for row in self.found if row < at]
+        ahead = (
+            [row for row in self.found if row > at] if steps > 0 else [row for row in self.found if row < at]
+        )
         if ahead:
             self.scroll_to(y=ahead[0] if steps > 0 else ahead[-1], animate=False, force=True)
 
@@ -193,10 +196,11 @@ Screen { layout: vertical; overflow: hidden; }
 TopApp Input { height: 1; border: none; padding: 0 1; background: ansi_default; color: ansi_default; }
 Screen > Input { display: none; }
 #body { layout: vertical; height: 1fr; }
-#runs { scrollbar-size: 0 1; overflow-x: hidden; scrollbar-color: ansi_bright_black; scrollbar-background: ansi_default; }
+RunTable, Detail { scrollbar-size: 0 1; overflow-x: hidden; }
+RunTable, Detail { scrollbar-color: ansi_bright_black; scrollbar-background: ansi_default; }
 #divider { display: none; width: 1; height: 1fr; }
 #side { layout: vertical; width: 1fr; height: 1fr; }
-#detail { height: 1fr; scrollbar-size: 0 1; overflow-x: hidden; scrollbar-color: ansi_bright_black; scrollbar-background: ansi_default; padding: 0 0 0 1; }
+Detail { height: 1fr; padding: 0 0 0 1; }
 .wide #body { layout: horizontal; }
 .wide #divider { display: block; }
 .zoomed #runs, .zoomed #divider { display: none; }

@@ -175,25 +175,29 @@ def cut(parts: Spans, width: int) -> Spans:
 def found_in(lines: Sequence[Spans], search: str) -> list[int]:
     """Return which lines hold a text, whatever its case; none for no text."""
     wanted = search.lower()
-    return [at for at, line in enumerate(lines) if wanted and wanted in "".join(text for _, text in line).lower()]
+    return [
+        at for at, line in enumerate(lines) if wanted and wanted in "".join(text for _, text in line).lower()
+    ]
 
 
 def marked(line: Spans, search: str) -> Spans:
     """Return a line in which each place that holds a text is marked."""
     whole, wanted = "".join(text for _, text in line), search.lower()
     low = whole.lower()
-    places: list[range] = []
+    places: list[tuple[int, int]] = []
     at = low.find(wanted) if wanted and len(low) == len(whole) else -1  # a few letters have longer small ones
     while at >= 0:
-        places.append(range(at, at + len(wanted)))
+        places.append((at, at + len(wanted)))
         at = low.find(wanted, at + len(wanted))
     found: Spans = []
-    start = 0
+    begins = 0
     for style, text in line:
-        cuts = sorted({0, len(text), *(end - start for place in places for end in (place.start, place.stop))})
-        inside = [cut_at for cut_at in cuts if 0 <= cut_at <= len(text)]
-        for first, last in zip(inside, inside[1:], strict=False):
-            is_found = any(start + first in place for place in places)
-            found.append((FOUND if is_found else style, text[first:last]))
-        start += len(text)
-    return found
+        done = 0
+        for start, end in places:
+            first, last = max(start - begins, done), min(end - begins, len(text))
+            if first < last:
+                found += [(style, text[done:first]), (FOUND, text[first:last])]
+                done = last
+        found.append((style, text[done:]))
+        begins += len(text)
+    return [(style, text) for style, text in found if text]

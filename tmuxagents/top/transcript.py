@@ -21,7 +21,7 @@ if TYPE_CHECKING:
     from tmuxagents.top.rows import Spans
 
 MOST_BLOCKS = 3000  # of a longer run the last ones are shown
-_LIMITS = calls.Limits(output=6, failed=20, changed=200, written=40, answer=256 * 1024)
+_LIMITS = calls.Limits(output=6, failed=20, edited=200, written=40, answer=256 * 1024, all=False)
 
 
 class Transcript:
@@ -75,7 +75,9 @@ class Transcript:
         first = max(self._drawn, len(blocks) - MOST_BLOCKS)
         if first > self._drawn and not self._drawn:
             self._done = [[(ASIDE, f"… {first} earlier steps: tmuxagents transcript {self.run_id[:8]}")], []]
-        self._done += _rows(blocks[first:], width, blocks[first - 1] if first else None, only_edits=only_edits)
+        self._done += _rows(
+            blocks[first:], width, blocks[first - 1] if first else None, only_edits=only_edits
+        )
         self._drawn = len(blocks)
         last = blocks[-1] if blocks else None
         self.rows = [*self._done, *_rows(self._story.open, width, last, only_edits=only_edits)]

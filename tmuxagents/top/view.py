@@ -1,4 +1,4 @@
-"""What a person has chosen, searched, sorted and been asked in `top`, and the lines around the table. Pure."""
+"""What a person has chosen, searched and sorted in `top`, and the lines around the table. Pure."""
 
 from __future__ import annotations
 
@@ -6,10 +6,10 @@ from typing import NamedTuple
 
 from tmuxagents.runs import words
 from tmuxagents.text import figures, safe
-from tmuxagents.text.width import columns, fit
+from tmuxagents.text.width import columns
 from tmuxagents.top import keys, rows
 from tmuxagents.top.rows import ACCENT, ASIDE, CALLS, PLAIN, STRONG
-from tmuxagents.top.table import CHOSEN_AT_FIRST, COLUMNS, NAME, Order, Table
+from tmuxagents.top.table import CHOSEN_AT_FIRST, NAME, Order, Table
 
 TYPE_CHECKING = False
 if TYPE_CHECKING:
@@ -37,7 +37,10 @@ class Board(NamedTuple):
 
 
 class TopView:
-    """The table as a person has arranged it. `ended`: show also what ended long ago; `everywhere`: all projects."""
+    """The table as a person has arranged it.
+
+    `ended`: with what ended long ago; `everywhere`: of all projects.
+    """
 
     def __init__(self, *, ended: bool = False, everywhere: bool = False) -> None:
         self.ended = ended
@@ -158,7 +161,11 @@ class TopView:
     def nothing(self) -> list[Spans]:
         """Return what stands in an empty table: what to do now."""
         if self.search:
-            return [[], [(PLAIN, f' No run fits "{safe.line(self.search)}".')], [(ASIDE, " Esc shows all again.")]]
+            return [
+                [],
+                [(PLAIN, f' No run fits "{safe.line(self.search)}".')],
+                [(ASIDE, " Esc shows all again.")],
+            ]
         first = "No run yet." if self.ended else "No run is active, and none ended in the last hour."
         lines: list[Spans] = [[], [(STRONG, f" {first}")], []]
         told = [
@@ -168,7 +175,10 @@ class TopView:
         ]
         for command, does in told:
             lines += [[(ACCENT, f" {command}")], [(ASIDE, f"   {does}")]]
-        more = ["" if self.ended else "a shows what ended earlier", "" if self.everywhere else "A shows all projects"]
+        more = [
+            "" if self.ended else "a shows what ended earlier",
+            "" if self.everywhere else "A shows all projects",
+        ]
         return [*lines, [], [(ASIDE, f" {', '.join(filter(None, more)) or '? shows all keys'}")]]
 
     def foot(self, width: int, message: str, *, in_detail: bool) -> Spans:

@@ -28,13 +28,14 @@ def top_verb(*, ended: bool, everywhere: bool, keeps: bool) -> None:
     from tmuxagents.top import acts, app, runs, view  # noqa: PLC0415  (textual, for this verb alone)
 
     caller = lookup.here()
-    keeper = None
+    keep = None
     if keeps:
         from tmuxagents.layouts import follow  # noqa: PLC0415  (in the pane of a layout)
 
         keeper = follow.keeper(os.environ, caller.folder)
+        keep = keeper.keep if keeper is not None else None
     shown = view.TopView(ended=ended, everywhere=everywhere)
-    screen = app.TopApp(shown, runs.TopRuns(caller), acts.act, keeper)
+    screen = app.TopApp(shown, runs.TopRuns(caller), acts.act, keep)
     screen.run()
     raise SystemExit(screen.return_value or 0)
 
