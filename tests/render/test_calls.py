@@ -30,6 +30,7 @@ def brought(
         ("1\n2\n3", False, ["1", "2", "3"], None),
         ("1\n2\n3\n4", False, ["(… 1 line above)", "2", "3", "4"], None),
         ("1\n2\n\n3\n\n4\n", False, ["(… 1 line above)", "2", "3", "4"], None),
+        ("1\n\n\n4", False, ["1", "4"], None),
         ("1\n2\n3\n4", True, ["1", "2", "3", "4"], None),
         ("no\n\nCommand exited with code 3", True, ["no", ""], 3),
         ("Command exited with code 1234", True, ["Command exited with code 1234"], None),

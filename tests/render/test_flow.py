@@ -2,6 +2,8 @@
 
 from __future__ import annotations
 
+import time
+
 import pytest
 from hypothesis import given
 from hypothesis import strategies as st
@@ -97,3 +99,10 @@ def test_no_word_that_fits_is_broken(text: str, room: int) -> None:
     assert [word for word in text.split() if len(word) <= room] == [
         word for word in text.split() if len(word) <= room and word in shown
     ]
+
+
+@pytest.mark.parametrize("sign", ["x", "é", "日", "x "])
+def test_no_text_takes_long(sign: str) -> None:
+    started = time.process_time()
+    flow.wrapped([("", sign * 32_000)], 20)
+    assert time.process_time() - started < 2

@@ -11,7 +11,7 @@ from hypothesis import strategies as st
 from tests.top.boards import NOW, USED_NOTHING, entry, over
 from tmuxagents.text.width import columns
 from tmuxagents.top import rows, table
-from tmuxagents.top.table import CHOSEN_AT_FIRST, COLUMNS, Order, Table
+from tmuxagents.top.table import CHOSEN_AT_FIRST, COLUMNS, SortOrder, Table
 
 if TYPE_CHECKING:
     from tmuxagents.top.rows import Entry, Spans
@@ -22,7 +22,7 @@ def text(line: Spans) -> str:
 
 
 def made(
-    *entries: Entry, width: int = 120, wanted: Any = CHOSEN_AT_FIRST, order: Order | None = None
+    *entries: Entry, width: int = 120, wanted: Any = CHOSEN_AT_FIRST, order: SortOrder | None = None
 ) -> Table:
     return Table(entries, width, wanted=wanted, order=order)
 
@@ -143,25 +143,25 @@ SOME = (
     ],
 )
 def test_runs_are_sorted_by_a_column_and_the_other_way_round(column: str | None, names: str) -> None:
-    order = Order(column)
+    order = SortOrder(column)
     found = [one.label for one in order.of(SOME, NOW)]
     assert " ".join(found) == names
-    assert [one.label for one in Order(column, is_reversed=True).of(SOME, NOW)] == found[::-1]
+    assert [one.label for one in SortOrder(column, is_reversed=True).of(SOME, NOW)] == found[::-1]
 
 
 def test_the_same_title_once_more_turns_the_order_and_then_ends_it() -> None:
-    order = Order().by("cost")
-    assert order == Order("cost")
-    assert order.by("cost") == Order("cost", is_reversed=True)
-    assert order.by("cost").by("cost") == Order()
-    assert order.by("name") == Order("name")
+    order = SortOrder().by("cost")
+    assert order == SortOrder("cost")
+    assert order.by("cost") == SortOrder("cost", is_reversed=True)
+    assert order.by("cost").by("cost") == SortOrder()
+    assert order.by("name") == SortOrder("name")
 
 
 def test_the_title_by_which_runs_are_sorted_has_an_arrow() -> None:
     for order, arrow in (
-        (Order("time"), "TIME▾"),
-        (Order("time", is_reversed=True), "TIME▴"),
-        (Order("name"), "NAME▾"),
+        (SortOrder("time"), "TIME▾"),
+        (SortOrder("time", is_reversed=True), "TIME▴"),
+        (SortOrder("name"), "NAME▾"),
     ):
         (found,) = [style for style, words in made(entry(), order=order).head() if words.strip() == arrow]
         assert found == rows.STRONG
@@ -187,7 +187,7 @@ def test_no_line_is_ever_wider_than_the_table(
     width: int, name: str, words: str, column: str | None, wanted: set[str]
 ) -> None:
     entries = [entry(1, name=name, activity=words), over(2, name="n" * 32, output=words, preset=name)]
-    one = made(*entries, width=width, wanted=[*wanted], order=Order(column))
+    one = made(*entries, width=width, wanted=[*wanted], order=SortOrder(column))
     for line in (one.head(), one.line(0, NOW), one.line(1, NOW)):
         assert columns(text(line)) <= width
         assert "\n" not in text(line)

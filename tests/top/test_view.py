@@ -11,7 +11,7 @@ from hypothesis import strategies as st
 from tests.top.boards import NOW, board, entry, over, shown
 from tmuxagents.text.width import columns
 from tmuxagents.top import keys, rows, table
-from tmuxagents.top.table import Order
+from tmuxagents.top.table import SortOrder
 from tmuxagents.top.view import Areas, TopView, areas
 
 if TYPE_CHECKING:
@@ -77,12 +77,12 @@ def test_columns_are_sorted_one_after_the_other_by_keys() -> None:
     view = shown(*ALL)
     for wanted in (table.NAME, table.STATUS, table.COST, None, table.NAME):
         view.sort_beside(1, [table.STATUS, table.COST])
-        assert view.order == Order(wanted)
+        assert view.order == SortOrder(wanted)
     view.sort_beside(-1, [table.STATUS])
     view.sort_beside(-1, [table.STATUS])
-    assert view.order == Order(table.STATUS)
+    assert view.order == SortOrder(table.STATUS)
     view.sort_beside(1, [table.TIME])  # that column is no longer there
-    assert view.order == Order(table.NAME)
+    assert view.order == SortOrder(table.NAME)
     view.sort(table.NAME)
     assert names(view) == "run-3 run-2 run-1"
 

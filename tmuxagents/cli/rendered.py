@@ -9,6 +9,7 @@ from tmuxagents.cli import printing
 from tmuxagents.render import ansi, markdown_rows
 from tmuxagents.render.paint import Painter, worth_showing
 from tmuxagents.render.reading import StoryReader
+from tmuxagents.text import safe
 
 TYPE_CHECKING = False
 if TYPE_CHECKING:
@@ -21,7 +22,9 @@ _LOOK_EVERY_S = 0.1
 
 def answer(text: str) -> str:
     """Return an answer, which is markdown, as a terminal shows it."""
-    return ansi.text(markdown_rows.rows(text, printing.width()), colour=ansi.is_coloured(os.environ))
+    return ansi.text(
+        markdown_rows.rows(safe.text(text), printing.width()), colour=ansi.is_coloured(os.environ)
+    )
 
 
 def painter() -> Painter:

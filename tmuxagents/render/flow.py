@@ -24,23 +24,17 @@ def wrapped(spans: Iterable[Span], room: int) -> list[Row]:
 
 
 def fitted(spans: Row, room: int) -> Row:
-    """Return a row of at most so many columns, cut between words where that costs little."""
+    """Return a row of at most `room` columns, cut between words where that costs little."""
     if styles.width_of(spans) <= room:
         return spans
-    found: Row = []
-    left = room - 1
-    for style, text in spans:
-        taken = width.columns(text)
-        if taken <= left:
-            found.append((style, text))
-            left -= taken
-            continue
-        kept = width.fit(text, left + 1) if left > 0 else width.ELLIPSIS
-        words = kept.removesuffix(width.ELLIPSIS)
-        if not text[len(words) : len(words) + 1].isspace() and (at := words.rfind(" ")) > len(words) * 2 // 3:
-            words = words[:at].rstrip()
-        return [*found, (style, words + width.ELLIPSIS)]
-    return found
+    number, left = 0, room - 1
+    while (taken := width.columns(spans[number][1])) <= left:
+        number, left = number + 1, left - taken
+    style, text = spans[number]
+    words = width.fit(text, left + 1).removesuffix(width.ELLIPSIS) if left else ""
+    if not text[len(words) : len(words) + 1].isspace() and (at := words.rfind(" ")) > len(words) * 2 // 3:
+        words = words[:at].rstrip()
+    return [*spans[:number], (style, words + width.ELLIPSIS)]
 
 
 def indented(rows: Iterable[Row], first: Row, rest: Row | None = None) -> list[Row]:
@@ -67,7 +61,7 @@ def _broken(line: Row, room: int) -> list[Row]:
     rows: list[Row] = []
     row: Row = []
     taken = 0
-    gap: Row = []  # blanks that stand before the next word if it is in the same row
+    gap: Row = []  # blanks before the next word, if it is in the same row
     for token, columns in _words(line):
         word, wide = token, columns
         if word[0][1].isspace():
@@ -79,9 +73,9 @@ def _broken(line: Row, room: int) -> list[Row]:
         if taken + gap_wide + wide > room and row:
             rows.append(_merged(row))
             row, taken, gap, gap_wide = [], 0, [], 0
-        while wide > room - gap_wide:
-            piece, word = _split(word, room - gap_wide)
-            rows.append(_merged([*gap, *piece]))
+        if wide > room - gap_wide:
+            first, *full, word = _cut(word, room - gap_wide, room)
+            rows += map(_merged, [[*gap, *first], *full])
             gap, gap_wide, wide = [], 0, styles.width_of(word)
         row += [*gap, *word]
         taken += gap_wide + wide
@@ -133,29 +127,21 @@ def _narrow_and_wide(token: str) -> Iterator[str]:
         yield token[start:]
 
 
-def _split(word: Row, room: int) -> tuple[Row, Row]:
-    """Cut a word that fits into no row: what fits, and the rest."""
-    head: Row = []
-    left = max(1, room)
-    for number, (style, text) in enumerate(word):
-        wide = width.columns(text)
-        if wide <= left:
-            head.append((style, text))
+def _cut(word: Row, first: int, room: int) -> list[Row]:
+    """Cut a word that fits into no row; `first` is the room in the first of its rows."""
+    found: list[Row] = [[]]
+    left = first
+    for style, text in word:
+        start = before = 0
+        for end, wide in width.clusters(text):
+            if wide > left:
+                found[-1].append((style, text[start:before]))
+                found.append([])
+                start, left = before, room
             left -= wide
-            continue
-        kept = next((end for end, taken in _ends(text) if taken > left), 0)
-        cut = max(kept, 0 if head else 1)
-        return [*head, (style, text[:cut])], [(style, text[cut:]), *word[number + 1 :]]
-    return head, []
-
-
-def _ends(text: str) -> Iterator[tuple[int, int]]:
-    """Yield, for each sign, where it begins and how many columns the text has up to its end."""
-    taken = begins = 0
-    for end, wide in width.clusters(text):
-        taken += wide
-        yield begins, taken
-        begins = end
+            before = end
+        found[-1].append((style, text[start:]))
+    return found
 
 
 def _merged(row: Row) -> Row:

@@ -98,14 +98,14 @@ class _Inline:
         self._found += inner
 
     def _run(self, sign: str) -> int:
-        """Return how many of a sign stand here."""
+        """Return the number of equal signs from here on."""
         end = self._at
         while end < len(self._text) and self._text[end] == sign:
             end += 1
         return end - self._at
 
     def _find(self, what: str, start: int, key: tuple[str, int]) -> int:
-        """Find a text behind a place; -1 if there is none, which then is known."""
+        """Find a text behind a place; -1 if it is missing, which is remembered."""
         if key in self._dead:
             return -1
         found = self._text.find(what, start)

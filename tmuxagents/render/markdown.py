@@ -175,7 +175,7 @@ def _is_rule(words: str) -> bool:
 
 
 def _marker(line: str) -> str | None:
-    """Return the marker of a list's item, None if a line is none."""
+    """Return the marker of a list item; None for any other line."""
     words = line.lstrip()
     digits = len(words) - len(words.lstrip("0123456789"))
     if words[:2] in ("- ", "* ", "+ ") or words in ("-", "*", "+"):
@@ -209,7 +209,7 @@ def _cells(line: str) -> list[str]:
 
 
 def _aligns(line: str) -> list[str]:
-    """Return how the columns of a table stand, by the line below its head; nothing if it is another."""
+    """Return the alignment of columns, from the line below the head of a table; empty for any other line."""
     words = line.strip()
     if "-" not in words or ("|" not in words and ":" not in words) or words.strip("|:- "):
         return []

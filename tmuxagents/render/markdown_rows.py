@@ -39,7 +39,7 @@ def _of_nodes(nodes: Sequence[Node], room: int, *, in_item: bool = False) -> lis
 
 
 def _is_tight(before: Node, node: Node, *, in_item: bool) -> bool:
-    """Say whether no empty row stands between two nodes: items of one list, and a list below its item."""
+    """Say whether two nodes follow directly: items of one list, and a list below its item."""
     if node.kind != markdown.ITEM:
         return False
     return before.text[:1].isdigit() == node.text[:1].isdigit() if before.kind == markdown.ITEM else in_item

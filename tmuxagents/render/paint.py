@@ -1,4 +1,4 @@
-"""A story on a terminal that scrolls: what is over stays, and the calls that run stand below, until they end.
+"""A story on a terminal that scrolls: finished blocks stay, and open calls are below them until they end.
 
 Pure.
 """
@@ -16,7 +16,6 @@ if TYPE_CHECKING:
     from tmuxagents.render.styles import Row
 
 _MOST_OPEN = 5
-_AFRESH = "\x1b[H\x1b[2J\x1b[3J"  # an empty screen, and nothing above it
 
 
 class Painter:
@@ -26,7 +25,7 @@ class Painter:
 
     def __init__(self, *, colour: bool, moves: bool = True) -> None:
         self._colour = colour
-        self._moves = moves  # the cursor may be moved: what stands below can be taken away again
+        self._moves = moves  # the cursor may be moved: open calls can be painted over
         self._before: Block | None = None
         self._below = ""
         self._below_rows = 0
@@ -39,7 +38,7 @@ class Painter:
         width: int,
         last: int | None = None,
     ) -> str:
-        """Return what shows new blocks, and the open calls below. `last`: only so many rows of the blocks."""
+        """Return the text that shows new blocks, or their `last` rows, and the open calls below."""
         found = rows.all_rows(blocks, width, self._before)
         if last is not None:
             found = found[max(0, len(found) - last) :]
@@ -51,11 +50,6 @@ class Painter:
         away = f"\x1b[{self._below_rows}A\x1b[J" if self._below_rows else ""
         self._below, self._below_rows = below, len(below_rows)
         return away + ansi.text(found, colour=self._colour) + below
-
-    def paint_afresh(self, blocks: Sequence[Block], open_calls: Sequence[Block], *, width: int) -> str:
-        """Return what shows all of a story on an empty terminal."""
-        self._before, self._below, self._below_rows = None, "", 0
-        return _AFRESH + self.paint(blocks, open_calls, width=width)
 
     def _rows_below(self, open_calls: Sequence[Block], width: int) -> list[Row]:
         """Return a row for each of the oldest open calls, and how many there are besides."""

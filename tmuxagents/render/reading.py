@@ -37,7 +37,7 @@ class StoryReader:
         self._is_closed = False
 
     def look(self) -> RunView:
-        """Take in what came since, and its end if that has come; return how the run stands."""
+        """Take in the events since the last look, and the end of the run; return its view."""
         run = self._follower.look()
         verdict = run.standing.verdict
         if verdict is not None and not self._is_closed:

@@ -45,12 +45,12 @@ def all_rows(blocks: Iterable[Block], width: int, before: Block | None = None) -
 
 
 def is_apart(before: Block | None, block: Block) -> bool:
-    """Say whether an empty row stands between two blocks."""
+    """Say whether an empty row separates two blocks."""
     return before is not None and not (before.kind in _TIGHT and block.kind in _TIGHT)
 
 
 def of(block: Block, width: int) -> list[Row]:
-    """Return the rows of one block in so many columns."""
+    """Return the rows of one block, at most `width` columns wide."""
     width = max(width, 2 * len(_BODY) + flow.LEAST)
     if not block.stamp or block.kind == story.CALL or width < _NARROW:
         return _KINDS[block.kind](block, width)

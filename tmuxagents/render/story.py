@@ -87,7 +87,7 @@ class Story:
 
     def __init__(self, limits: Limits = calls.WINDOW, stamp: Callable[[float], str] | None = None) -> None:
         self.blocks: list[Block] = []
-        self.forgotten = 0  # of a very long run: how many blocks stood before those
+        self.forgotten = 0  # the number of older blocks of a very long run, which are gone
         self._limits = limits
         self._stamp = stamp  # a moment as a person's clock shows it
         self._size = 0

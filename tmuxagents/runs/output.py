@@ -50,7 +50,9 @@ def event_lines(run_dir: str, *, after: int, follow: bool) -> Iterator[bytes]:
     for line in _lines(run_dir, directory.EVENTS, follow=follow):
         event = events.decode(line)
         if event is not None and event.seq > after:
-            yield events.encode(event).removesuffix(b"\n")  # as we write them, whoever wrote this one
+            yield events.encode(event).removesuffix(
+                b"\n"
+            )  # in our own form, even if another program wrote it
 
 
 def session_lines(
@@ -58,7 +60,7 @@ def session_lines(
 ) -> Iterator[bytes]:
     """Yield the transcript of a session, its runs one after the other, and at last what they have used.
 
-    The latest is followed, if any is. `last`: only so many lines of what is there, and all that follow.
+    The latest is followed, if any is. `last`: yield only that number of the lines so far.
     """
     lines = _session_lines(run_dirs, follow=follow, times=times)
     if last is not None and follow:
@@ -172,7 +174,7 @@ def _asked(run: RunView) -> str:
 
 
 def _events(run_dir: str) -> Iterator[Event]:
-    with contextlib.suppress(NotPossible):  # what could be read is told
+    with contextlib.suppress(NotPossible):  # the part that could be read is enough
         for line in _lines(run_dir, directory.EVENTS, follow=False):
             event = events.decode(line)
             if event is not None:

@@ -1,16 +1,15 @@
-"""A run's seal: says outside of its directory what the run was launched with, and which process is its child.
+"""A run's seal: a file outside of its directory with hashes of its plan and the identity of its child.
 
-A child can write to its run's directory, and must not steer anybody's verbs by that. It runs as the same
-user, so whoever means to can forge the seal, too: what holds is that no file of the directory alone is
-believed. Written in runs/writing, one line by the launcher and one by the wrapper.
+A child can write to its run's directory, but no verb may obey that. The child runs as the same user and could
+forge the seal, too: the seal only ensures that no file of the run directory is believed by itself.
+runs/writing writes it, the launcher one line and the wrapper another.
 
 Touches: seals beside the run directories.
 """
 
 from __future__ import annotations
 
-import hashlib
-
+from tmuxagents.cpython import sha256
 from tmuxagents.runs import directory, documents
 from tmuxagents.system import identity
 from tmuxagents.text import jsonline
@@ -23,15 +22,14 @@ if TYPE_CHECKING:
     from tmuxagents.records import Plan
 
 _LIMIT = 64 * 1024
-_TEXT_LIMIT = 64 * 1024 * 1024
 _TEXTS = (directory.SYSTEM_PROMPT, directory.APPEND_SYSTEM_PROMPT)
 
 
 class Sealed:
-    """What a run was launched with: its plan and its system prompts, by the names of their files.
+    """What a run was launched with: its plan, and its system prompts by the names of their files.
 
-    `changed` are the files that say something else by now. Not `sealed`: nobody can say that, since the run
-    is older than seals, or its seal is gone.
+    `changed` names the files that have changed since. That is unknown if the run is not `sealed`: it is older
+    than seals, or its seal is gone.
     """
 
     __slots__ = ("changed", "plan", "sealed", "texts")
@@ -47,11 +45,8 @@ class Sealed:
 
 def sealed(run_dir: str) -> Sealed:
     """Read a run's plan and system prompts, each once, and compare them with the seal."""
-    found = {
-        name: directory.read_bytes(f"{run_dir}/{name}", limit=_TEXT_LIMIT)
-        for name in (directory.META, *_TEXTS)
-    }
-    known = _files(run_dir)
+    known, sizes = _object(run_dir, "files"), _object(run_dir, "sizes")
+    found = {name: _read(run_dir, name, sizes) for name in (directory.META, *_TEXTS)}
     changed = (
         [] if known is None else [name for name, text in found.items() if known.get(name) != _digest(text)]
     )
@@ -61,8 +56,18 @@ def sealed(run_dir: str) -> Sealed:
     return Sealed(plan, texts, changed, sealed=known is not None)
 
 
+def large_plan(run_dir: str) -> bytes | None:
+    """Return a plan that is larger than most; None if it is not the one that was sealed.
+
+    A child can make its plan as large as it likes, and every look reads the plans of all runs.
+    """
+    known, sizes = _object(run_dir, "files"), _object(run_dir, "sizes")
+    text = _read(run_dir, directory.META, sizes)
+    return text if known is not None and _digest(text) == known.get(directory.META) else None
+
+
 def child_of(run_dir: str) -> tuple[int, int] | None:
-    """Return pid and start time of a run's child; None if that is not known, or it was in another boot."""
+    """Return pid and start time of a run's child; None if unknown, or if it ran before this boot."""
     for line in reversed(_lines(run_dir)):
         child = line.get("child")
         if not isinstance(child, list) or [type(figure) for figure in child] != [int, int]:
@@ -72,9 +77,16 @@ def child_of(run_dir: str) -> tuple[int, int] | None:
     return None
 
 
-def _files(run_dir: str) -> dict[str, Any] | None:
-    known = [line["files"] for line in _lines(run_dir) if isinstance(line.get("files"), dict)]
-    return known[0] if known else None
+def _read(run_dir: str, name: str, sizes: dict[str, Any] | None) -> bytes | None:
+    """Return a file of a run, unless it is larger than both the sealed one and any normal one."""
+    size = (sizes or {}).get(name)
+    limit = max(directory.BIGGEST_PLAN, size) if type(size) is int else directory.BIGGEST_PLAN
+    return directory.read_bytes(f"{run_dir}/{name}", limit=limit)
+
+
+def _object(run_dir: str, key: str) -> dict[str, Any] | None:
+    """Return what the launcher wrote into a seal under a key; None if there is no seal, or not that in it."""
+    return next((line[key] for line in _lines(run_dir) if isinstance(line.get(key), dict)), None)
 
 
 def _lines(run_dir: str) -> list[dict[str, Any]]:
@@ -91,4 +103,4 @@ def _document(text: bytes | None) -> dict[str, Any] | None:
 
 
 def _digest(text: bytes | None) -> str | None:
-    return None if text is None else hashlib.sha256(text).hexdigest()
+    return None if text is None else sha256(text)

@@ -14,7 +14,7 @@ from textual.containers import Container
 from textual.widgets import Input
 
 from tmuxagents.top import keys, panes, rows, view
-from tmuxagents.top.panes import Detail, Lines, RunTable
+from tmuxagents.top.panes import Detail, StillLines, RunTable
 from tmuxagents.top.transcript import Transcript
 
 TYPE_CHECKING = False
@@ -75,14 +75,14 @@ class TopApp(App[int]):
 
     def compose(self) -> ComposeResult:
         """Make the widgets."""
-        yield Lines(name="head")
+        yield StillLines(name="head")
         with Container(id="body"):
             yield RunTable()
-            yield Lines(name="divider", filler="│")
+            yield StillLines(name="divider", filler="│")
             with Container(id="side"):
-                yield Lines(name="title")
+                yield StillLines(name="title")
                 yield Detail()
-        yield Lines(name="foot")
+        yield StillLines(name="foot")
         yield Input(disabled=True, compact=True)
 
     def on_mount(self) -> None:
@@ -119,7 +119,7 @@ class TopApp(App[int]):
             ],
             "foot": shown.foot(self.size.width, said, in_detail=self._in_detail),
         }
-        for widget in main.query(Lines):
+        for widget in main.query(StillLines):
             widget.show(lines.get(widget.name or "", []))
         if entry is None:
             self._transcript = None
@@ -238,11 +238,10 @@ class TopApp(App[int]):
 
     def action_do(self, action: str) -> None:
         """Do what a key says."""
-        handler = getattr(self, f"do_{action}", None)
         if action in keys.MOVES:
             self._move(action)
-        elif handler is not None:
-            handler()
+        elif action in _OWN:
+            _OWN[action](self)
         elif self.view.entry is not None:
             self._act(self, action)
         if self.is_running:
@@ -254,78 +253,98 @@ class TopApp(App[int]):
         else:
             self.view.go(action, page=max(1, self.query_one(RunTable).size.height - 2))
 
-    def do_search(self) -> None:
+    def _do_search(self) -> None:
         """Search runs, or words in the transcript."""
         if self._in_detail:
             self.let_type("search the transcript", self.view.seek)
         else:
             self.let_type("search runs: name, task, model, state", self.view.filter, self.view.search)
 
-    def do_search_next(self) -> None:
+    def _do_search_next(self) -> None:
         """Go to the next place that was found."""
         self.query_one(Detail).find(steps=1)
 
-    def do_search_previous(self) -> None:
+    def _do_search_previous(self) -> None:
         """Go to the place before."""
         self.query_one(Detail).find(steps=-1)
 
-    def do_clear(self) -> None:
+    def _do_clear(self) -> None:
         """End both searches; without any, go back to the table."""
         if not (self.view.sought or self.view.search):
             self._in_detail = False
         self.view.seek("")
         self.view.filter("")
 
-    def do_focus(self) -> None:
+    def _do_focus(self) -> None:
         """Go to the detail, or back."""
         self._in_detail = not self._in_detail
 
-    def do_zoom(self) -> None:
+    def _do_zoom(self) -> None:
         """Show the detail alone, or both."""
         self.screen.toggle_class("zoomed")
         self._in_detail = self.screen.has_class("zoomed")
 
-    def do_diff(self) -> None:
+    def _do_diff(self) -> None:
         """Show the edits only, or everything."""
         self._only_edits = not self._only_edits
         self.say("Its edits only; d shows everything." if self._only_edits else "")
 
-    def do_sort_right(self) -> None:
+    def _do_sort_right(self) -> None:
         """Sort by the next column."""
         self.view.sort_beside(1, self.query_one(RunTable).columns)
 
-    def do_sort_left(self) -> None:
+    def _do_sort_left(self) -> None:
         """Sort by the column before."""
         self.view.sort_beside(-1, self.query_one(RunTable).columns)
 
-    def do_ended(self) -> None:
+    def _do_ended(self) -> None:
         """Show what ended long ago, or hide it."""
         self.view.ended = not self.view.ended
         self._look()
 
-    def do_everywhere(self) -> None:
+    def _do_everywhere(self) -> None:
         """Show all projects, or this one."""
         self.view.everywhere = not self.view.everywhere
         self._look()
 
-    def do_columns(self) -> None:
+    def _do_columns(self) -> None:
         """Let the person choose columns."""
         from tmuxagents.top import boxes  # noqa: PLC0415  (for who opens one)
 
         self.push_screen(boxes.ColumnsBox(self.view), lambda _: self.draw())
 
-    def do_help(self) -> None:
+    def _do_help(self) -> None:
         """Show all keys."""
         from tmuxagents.top import boxes  # noqa: PLC0415  (for who opens one)
 
         self.push_screen(boxes.HelpBox())
 
-    def do_palette(self) -> None:
+    def _do_palette(self) -> None:
         """Find an action by its name."""
         from tmuxagents.top import boxes  # noqa: PLC0415  (for who opens one)
 
         self.push_screen(boxes.ActionsBox(), lambda action: self.action_do(action) if action else None)
 
-    def do_leave(self) -> None:
+    def _do_leave(self) -> None:
         """Leave."""
         self.exit(0)
+
+
+# What a key does to the screen itself.
+_OWN = {
+    keys.SEARCH: TopApp._do_search,  # noqa: SLF001
+    keys.AGAIN: TopApp._do_search_next,  # noqa: SLF001
+    keys.BEFORE: TopApp._do_search_previous,  # noqa: SLF001
+    keys.CLEAR: TopApp._do_clear,  # noqa: SLF001
+    keys.FOCUS: TopApp._do_focus,  # noqa: SLF001
+    keys.ZOOM: TopApp._do_zoom,  # noqa: SLF001
+    keys.DIFF: TopApp._do_diff,  # noqa: SLF001
+    keys.RIGHT: TopApp._do_sort_right,  # noqa: SLF001
+    keys.LEFT: TopApp._do_sort_left,  # noqa: SLF001
+    keys.ENDED: TopApp._do_ended,  # noqa: SLF001
+    keys.EVERYWHERE: TopApp._do_everywhere,  # noqa: SLF001
+    keys.COLUMNS: TopApp._do_columns,  # noqa: SLF001
+    keys.HELP: TopApp._do_help,  # noqa: SLF001
+    keys.PALETTE: TopApp._do_palette,  # noqa: SLF001
+    keys.LEAVE: TopApp._do_leave,  # noqa: SLF001  (its own table)
+}

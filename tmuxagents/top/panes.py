@@ -21,7 +21,7 @@ if TYPE_CHECKING:
     from tmuxagents.top.table import Table
 
 
-class Lines(Widget):
+class StillLines(Widget):
     """A few lines that stand still."""
 
     def __init__(self, *, name: str | None = None, filler: str = "", lines: Sequence[Spans] = ()) -> None:

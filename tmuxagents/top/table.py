@@ -67,7 +67,7 @@ _NOTHING = "·"
 _ARROWS = "▾▴"
 
 
-class Order(NamedTuple):
+class SortOrder(NamedTuple):
     """What the runs are sorted by; by nothing, active runs come first, and then the newest."""
 
     column: str | None = None
@@ -81,11 +81,11 @@ class Order(NamedTuple):
             found.sort(key=lambda entry: column.order(entry, now))
         return found[::-1] if self.is_reversed else found
 
-    def by(self, name: str) -> Order:
+    def by(self, name: str) -> SortOrder:
         """Return the order by a column; by the same once more it is reversed, then the usual one."""
         if self.column != name:
-            return Order(name)
-        return Order() if self.is_reversed else Order(name, is_reversed=True)
+            return SortOrder(name)
+        return SortOrder() if self.is_reversed else SortOrder(name, is_reversed=True)
 
 
 def _column(name: str) -> Column:
@@ -96,11 +96,11 @@ class Table:
     """The lines of these runs for a width."""
 
     def __init__(
-        self, entries: Sequence[Entry], width: int, *, wanted: Sequence[str], order: Order | None = None
+        self, entries: Sequence[Entry], width: int, *, wanted: Sequence[str], order: SortOrder | None = None
     ) -> None:
         self.entries = entries
         self.width = width
-        self._order = order or Order()
+        self._order = order or SortOrder()
         longest = max((entry.name_columns for entry in entries), default=0)
         self._name = min(max(longest, _LEAST_NAME), _WIDEST_NAME, max(_LEAST_NAME, width // 3))
         self.shown = self._chosen(wanted)

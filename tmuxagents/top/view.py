@@ -9,7 +9,7 @@ from tmuxagents.text import figures, safe
 from tmuxagents.text.width import columns
 from tmuxagents.top import keys, rows
 from tmuxagents.top.rows import ACCENT, ASIDE, CALLS, PLAIN, STRONG
-from tmuxagents.top.table import CHOSEN_AT_FIRST, NAME, Order, Table
+from tmuxagents.top.table import CHOSEN_AT_FIRST, NAME, SortOrder, Table
 
 TYPE_CHECKING = False
 if TYPE_CHECKING:
@@ -47,7 +47,7 @@ class TopView:
         self.everywhere = everywhere
         self.search = ""  # of runs
         self.sought = ""  # in the detail
-        self.order = Order()
+        self.order = SortOrder()
         self.wanted: list[str] = [*CHOSEN_AT_FIRST]
         self.chosen: str | None = None
         self.board: Board | None = None
@@ -116,7 +116,7 @@ class TopView:
         """Sort by the next column to the right or left; beyond the last one comes the usual order."""
         names = [None, NAME, *shown]
         at = names.index(self.order.column) if self.order.column in names else 0
-        self.order = Order(names[(at + steps) % len(names)])
+        self.order = SortOrder(names[(at + steps) % len(names)])
         self.arrange()
 
     def toggle(self, name: str) -> None:

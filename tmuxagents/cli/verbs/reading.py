@@ -53,9 +53,12 @@ def output(*, run: str, wait: bool, partial: bool, max_bytes: int | None, as_jso
         )
     text = run_output.answer(found, max_bytes)
     _say_state(found, text)
-    if text:
-        shown = safe.text(text) if printing.is_terminal() else text
-        printing.write(shown.encode("utf-8", "replace") + (b"" if shown.endswith("\n") else b"\n"))
+    if text and printing.is_terminal():
+        from tmuxagents.cli import rendered  # noqa: PLC0415  (a pipe needs no renderer)
+
+        printing.write(rendered.answer(text).encode("utf-8", "replace"))
+    elif text:
+        printing.write(text.encode("utf-8", "replace") + (b"" if text.endswith("\n") else b"\n"))
     if found.ended and found.standing.status != "completed":
         click.get_current_context().exit(1)
 

@@ -20,7 +20,7 @@ const MOST_LINES = 10;
 const MOST_ACTIVE = 6;
 
 /** Lines of any width, each cut to that of the screen. */
-class Lines implements Component {
+class DrawnLines implements Component {
 	private readonly lines: string[];
 
 	constructor(lines: string[]) {
@@ -34,14 +34,14 @@ class Lines implements Component {
 	invalidate(): void {}
 }
 
-/** The line of a call: its title, and who is to do what. */
+/** The line of a call: its title, names and tasks. */
 export function drawCall(label: string, args: Json, theme: Theme): Component {
 	const title = theme.fg("toolTitle", theme.bold(label));
-	if (!Array.isArray(args?.tasks)) return new Lines([`${title}  ${subject(args, theme)}`.trimEnd()]);
+	if (!Array.isArray(args?.tasks)) return new DrawnLines([`${title}  ${subject(args, theme)}`.trimEnd()]);
 	const tasks = args.tasks.slice(0, MOST_TASKS).map((task: Json) => `  ${subject(task, theme)}`.trimEnd());
 	const more = args.tasks.length - tasks.length;
 	const rest = more > 0 ? [theme.fg("muted", `  … ${more} more`)] : [];
-	return new Lines([`${title}  ${theme.fg("accent", `${args.tasks.length} tasks`)}`, ...tasks, ...rest]);
+	return new DrawnLines([`${title}  ${theme.fg("accent", `${args.tasks.length} tasks`)}`, ...tasks, ...rest]);
 }
 
 function subject(args: Json, theme: Theme): string {
@@ -57,7 +57,7 @@ export function drawResult(result: AgentToolResult<Json>, options: ToolRenderRes
 	if (!children?.length) return drawText(result, options, theme);
 	const lines = children.flatMap((child) => drawChild(child, options.expanded, theme));
 	const opens = !options.expanded && children.some((child) => child.rows.length);
-	return new Lines(opens ? [...lines, theme.fg("dim", "  Ctrl-O shows what they did")] : lines);
+	return new DrawnLines(opens ? [...lines, theme.fg("dim", "  Ctrl-O shows what they did")] : lines);
 }
 
 function drawChild(child: Json, expanded: boolean, theme: Theme): string[] {
@@ -79,14 +79,14 @@ function drawText(result: AgentToolResult<Json>, { expanded }: ToolRenderResultO
 	const lines = text.split("\n").map((line) => theme.fg("toolOutput", line));
 	const shown = expanded ? lines : lines.slice(0, MOST_LINES);
 	const more = lines.length - shown.length;
-	return new Lines(more > 0 ? [...shown, theme.fg("dim", `… ${more} more lines, Ctrl-O shows them`)] : shown);
+	return new DrawnLines(more > 0 ? [...shown, theme.fg("dim", `… ${more} more lines, Ctrl-O shows them`)] : shown);
 }
 
 /** The background runs above the editor, a line each. */
 export function drawActive(rows: Span[][], theme: Theme): Component {
 	const more = rows.length - MOST_ACTIVE;
 	const lines = rows.slice(0, MOST_ACTIVE).map((row) => paint(row, theme));
-	return new Lines(more > 0 ? [...lines, theme.fg("dim", `… ${more} more: /agents`)] : lines);
+	return new DrawnLines(more > 0 ? [...lines, theme.fg("dim", `… ${more} more: /agents`)] : lines);
 }
 
 function paint(row: Span[], theme: Theme): string {

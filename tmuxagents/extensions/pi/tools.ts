@@ -6,7 +6,7 @@ import type { Json, Program } from "./program.ts";
 import type { Runs } from "./runs.ts";
 
 const LEAST_WIDTH = 60;
-const MARGIN = 6; // of pi's own, and of ours
+const MARGIN = 6; // what pi and the lines put around a row
 
 export class Tools {
 	private readonly pi: ExtensionAPI;
