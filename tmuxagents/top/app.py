@@ -14,7 +14,7 @@ from textual.containers import Container
 from textual.widgets import Input
 
 from tmuxagents.top import keys, panes, rows, view
-from tmuxagents.top.panes import Detail, StillLines, RunTable
+from tmuxagents.top.panes import Detail, RunTable, StillLines
 from tmuxagents.top.transcript import Transcript
 
 TYPE_CHECKING = False
