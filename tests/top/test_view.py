@@ -87,6 +87,19 @@ def test_columns_are_sorted_one_after_the_other_by_keys() -> None:
     assert names(view) == "run-3 run-2 run-1"
 
 
+def test_a_click_chooses_a_run_and_below_the_last_one_means_that() -> None:
+    view = shown(*ALL)
+    for number, chosen in ((2, 2), (9, 2), (0, 0)):
+        view.choose(number)
+        assert view.at == chosen
+
+
+def test_what_is_sought_in_the_transcript_leaves_the_table_as_it_is() -> None:
+    view = shown(*ALL)
+    view.seek(" sessions ")
+    assert (view.sought, names(view)) == ("sessions", "run-1 run-2 run-3")
+
+
 def test_a_column_is_hidden_and_shown() -> None:
     view = shown(*ALL)
     view.toggle(table.COST)
@@ -246,6 +259,7 @@ def test_a_text_is_found_whatever_its_case_and_style(search: str, at: list[int])
     [
         (LINES[0], "end", ["end", "END"]),
         (LINES[2], "noth", ["no", "th"]),
+        (LINES[2], "then", ["then"]),
         (LINES[2], "", []),
         (LINES[2], "x", []),
         ([("", "İx")], "x", []),  # its small letters are longer: what they mark would be another place

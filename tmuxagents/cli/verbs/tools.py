@@ -105,7 +105,7 @@ def _teller(width: int | None) -> Callable[[dict[str, Any]], None]:
 
 
 def _with_children(line: dict[str, Any], width: int | None) -> dict[str, Any]:
-    """Return a line with how its children look in so many columns, for a parent that draws them."""
+    """Return a line with how its children look in this many columns, for a parent that draws them."""
     if width is None:
         return line
     from tmuxagents.companion import shown  # noqa: PLC0415  (for such a parent alone)
