@@ -11,7 +11,7 @@ from tmuxagents.records import LIVE
 from tmuxagents.runs.inspect import inspect
 from tmuxagents.system import foreground, process
 from tmuxagents.text import safe
-from tmuxagents.top import keys
+from tmuxagents.top import keys, screen_acts
 
 TYPE_CHECKING = False
 if TYPE_CHECKING:
@@ -24,10 +24,11 @@ _SELF = (sys.executable, "-P", "-m", "tmuxagents")
 
 
 def act(app: TopApp, action: str) -> None:
-    """Do something about the chosen run."""
-    entry = app.view.entry
-    if entry is not None:
-        _ACTS[action](app, entry)
+    """Do what a key asks for: something to the screen, or about the chosen run."""
+    if action in screen_acts.ACTS:
+        screen_acts.ACTS[action](app)
+    elif app.view.entry is not None:
+        _ACTS[action](app, app.view.entry)
 
 
 def _attach(app: TopApp, entry: Entry) -> None:

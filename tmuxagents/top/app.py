@@ -36,7 +36,7 @@ _ENDING = (signal.SIGINT, signal.SIGTERM, signal.SIGHUP)
 class TopApp(App[int]):
     """The whole screen.
 
-    `act` carries out what a key asks for beyond it; `keep` hears which runs are live, the oldest first.
+    `act` carries out what a key asks for; `keep` hears which runs are live, the oldest first.
     """
 
     CSS = panes.CSS
@@ -64,12 +64,23 @@ class TopApp(App[int]):
         self._keep = keep
         self._clock = clock
         self._transcript: Transcript | None = None
-        self._only_edits = False
-        self._in_detail = False
+        self.only_edits = False
+        self.in_detail = False
         self._said, self._said_until = "", 0.0
         self._asked: tuple[str, Callable[[], None]] | None = None  # a question, and what a yes does
         self._typed: Callable[[str], None] | None = None  # gets the line that is typed
-        self._look()
+        self.look_only()
+
+    def show(self) -> int:
+        """Show it until the person leaves; return the exit code. What went wrong is raised afterwards."""
+        self.run()
+        if self._exception is not None:
+            raise self._exception
+        return self.return_value or 0
+
+    def _fatal_error(self) -> None:
+        """Close after an error, without textual's traceback: that prints variables."""
+        self._close_messages_no_wait()
 
     # --- drawn --------------------------------------------------------------------------------------------
 
@@ -104,6 +115,8 @@ class TopApp(App[int]):
 
     def draw(self, *, is_new: bool = False) -> None:
         """Show what the view says now; the widgets draw what differs. `is_new`: the detail begins again."""
+        if not self.screen_stack:
+            return  # it is closing
         shown, now, main = self.view, self._clock(), self.screen_stack[0]
         runs, detail = main.query_one(RunTable), main.query_one(Detail)
         runs.show(shown.table(runs.size.width), shown.at, now, shown.nothing())
@@ -114,10 +127,10 @@ class TopApp(App[int]):
         lines = {
             "head": shown.head(self.size.width, time.strftime("%H:%M", time.localtime(now))),
             "title": [
-                (rows.ACCENT if self._in_detail else rows.ASIDE, "▌" if self._in_detail else " "),
+                (rows.ACCENT if self.in_detail else rows.ASIDE, "▌" if self.in_detail else " "),
                 *title,
             ],
-            "foot": shown.foot(self.size.width, said, in_detail=self._in_detail),
+            "foot": shown.foot(self.size.width, said, in_detail=self.in_detail),
         }
         for widget in main.query(StillLines):
             widget.show(lines.get(widget.name or "", []))
@@ -127,12 +140,13 @@ class TopApp(App[int]):
             return
         if self._transcript is None or self._transcript.run_id != entry.run_id:
             self._transcript, is_new = Transcript(self.runs.caller.runs, entry.run_id), True
-        if self._transcript.look(detail.room, only_edits=self._only_edits) or is_new:
+        if self._transcript.look(detail.room, only_edits=self.only_edits) or is_new:
             detail.show(self._transcript.rows, shown.sought, is_new=is_new)
 
     # --- round after round --------------------------------------------------------------------------------
 
-    def _look(self) -> None:
+    def look_only(self) -> None:
+        """Look, and draw nothing yet."""
         board = self.runs.look(everywhere=self.view.everywhere, ended=self.view.ended)
         self.view.take(board)
         for warning in board.warnings[:1]:
@@ -142,7 +156,7 @@ class TopApp(App[int]):
 
     def look(self) -> None:
         """Look now."""
-        self._look()
+        self.look_only()
         self.draw()
 
     def _round(self) -> None:
@@ -221,7 +235,7 @@ class TopApp(App[int]):
 
     def on_run_table_chosen(self, message: RunTable.Chosen) -> None:
         """Choose the run that was clicked."""
-        self._in_detail = False
+        self.in_detail = False
         self.view.choose(message.number)
         self.draw()
 
@@ -233,118 +247,20 @@ class TopApp(App[int]):
     def on_click(self, event: Click) -> None:
         """Go to the detail by a click."""
         if isinstance(event.widget, Detail):
-            self._in_detail = True
+            self.in_detail = True
             self.draw()
 
     def action_do(self, action: str) -> None:
         """Do what a key says."""
         if action in keys.MOVES:
             self._move(action)
-        elif action in _OWN:
-            _OWN[action](self)
-        elif self.view.entry is not None:
+        else:
             self._act(self, action)
         if self.is_running:
             self.draw(is_new=action in (keys.DIFF, keys.CLEAR, keys.ZOOM))
 
     def _move(self, action: str) -> None:
-        if self._in_detail:
+        if self.in_detail:
             self.query_one(Detail).go(action)
         else:
             self.view.go(action, page=max(1, self.query_one(RunTable).size.height - 2))
-
-    def _do_search(self) -> None:
-        """Search runs, or words in the transcript."""
-        if self._in_detail:
-            self.let_type("search the transcript", self.view.seek)
-        else:
-            self.let_type("search runs: name, task, model, state", self.view.filter, self.view.search)
-
-    def _do_search_next(self) -> None:
-        """Go to the next place that was found."""
-        self.query_one(Detail).find(steps=1)
-
-    def _do_search_previous(self) -> None:
-        """Go to the place before."""
-        self.query_one(Detail).find(steps=-1)
-
-    def _do_clear(self) -> None:
-        """End both searches; without any, go back to the table."""
-        if not (self.view.sought or self.view.search):
-            self._in_detail = False
-        self.view.seek("")
-        self.view.filter("")
-
-    def _do_focus(self) -> None:
-        """Go to the detail, or back."""
-        self._in_detail = not self._in_detail
-
-    def _do_zoom(self) -> None:
-        """Show the detail alone, or both."""
-        self.screen.toggle_class("zoomed")
-        self._in_detail = self.screen.has_class("zoomed")
-
-    def _do_diff(self) -> None:
-        """Show the edits only, or everything."""
-        self._only_edits = not self._only_edits
-        self.say("Its edits only; d shows everything." if self._only_edits else "")
-
-    def _do_sort_right(self) -> None:
-        """Sort by the next column."""
-        self.view.sort_beside(1, self.query_one(RunTable).columns)
-
-    def _do_sort_left(self) -> None:
-        """Sort by the column before."""
-        self.view.sort_beside(-1, self.query_one(RunTable).columns)
-
-    def _do_ended(self) -> None:
-        """Show what ended long ago, or hide it."""
-        self.view.ended = not self.view.ended
-        self._look()
-
-    def _do_everywhere(self) -> None:
-        """Show all projects, or this one."""
-        self.view.everywhere = not self.view.everywhere
-        self._look()
-
-    def _do_columns(self) -> None:
-        """Let the person choose columns."""
-        from tmuxagents.top import boxes  # noqa: PLC0415  (for who opens one)
-
-        self.push_screen(boxes.ColumnsBox(self.view), lambda _: self.draw())
-
-    def _do_help(self) -> None:
-        """Show all keys."""
-        from tmuxagents.top import boxes  # noqa: PLC0415  (for who opens one)
-
-        self.push_screen(boxes.HelpBox())
-
-    def _do_palette(self) -> None:
-        """Find an action by its name."""
-        from tmuxagents.top import boxes  # noqa: PLC0415  (for who opens one)
-
-        self.push_screen(boxes.ActionsBox(), lambda action: self.action_do(action) if action else None)
-
-    def _do_leave(self) -> None:
-        """Leave."""
-        self.exit(0)
-
-
-# What a key does to the screen itself.
-_OWN = {
-    keys.SEARCH: TopApp._do_search,  # noqa: SLF001
-    keys.AGAIN: TopApp._do_search_next,  # noqa: SLF001
-    keys.BEFORE: TopApp._do_search_previous,  # noqa: SLF001
-    keys.CLEAR: TopApp._do_clear,  # noqa: SLF001
-    keys.FOCUS: TopApp._do_focus,  # noqa: SLF001
-    keys.ZOOM: TopApp._do_zoom,  # noqa: SLF001
-    keys.DIFF: TopApp._do_diff,  # noqa: SLF001
-    keys.RIGHT: TopApp._do_sort_right,  # noqa: SLF001
-    keys.LEFT: TopApp._do_sort_left,  # noqa: SLF001
-    keys.ENDED: TopApp._do_ended,  # noqa: SLF001
-    keys.EVERYWHERE: TopApp._do_everywhere,  # noqa: SLF001
-    keys.COLUMNS: TopApp._do_columns,  # noqa: SLF001
-    keys.HELP: TopApp._do_help,  # noqa: SLF001
-    keys.PALETTE: TopApp._do_palette,  # noqa: SLF001
-    keys.LEAVE: TopApp._do_leave,  # noqa: SLF001  (its own table)
-}

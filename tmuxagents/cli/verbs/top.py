@@ -35,9 +35,7 @@ def top_verb(*, ended: bool, everywhere: bool, keeps: bool) -> None:
         keeper = follow.keeper(os.environ, caller.folder)
         keep = keeper.keep if keeper is not None else None
     shown = view.TopView(ended=ended, everywhere=everywhere)
-    screen = app.TopApp(shown, runs.TopRuns(caller), acts.act, keep)
-    screen.run()
-    raise SystemExit(screen.return_value or 0)
+    raise SystemExit(app.TopApp(shown, runs.TopRuns(caller), acts.act, keep).show())
 
 
 VERBS = {"top": top_verb}
