@@ -31,6 +31,7 @@ VERBS: dict[str, tuple[str, str, str]] = {
     "top": ("top", EVERYDAY, "Watch all runs on the whole screen."),
     "statusline": ("watching", SET_UP, "Print the text of the status line."),
     "integrate": ("integrate", SET_UP, "Show the runs in tmux; let pi, Claude Code or Codex delegate."),
+    "config": ("upkeep", SET_UP, "Show and change settings."),
     "doctor": ("upkeep", SET_UP, "Check the machine and the project, and say what to do."),
     "prune": ("upkeep", SET_UP, "Remove runs that are old, and what they left."),
     "call": ("tools", PROGRAMS, "Carry out a tool of the catalogue, JSON in and out."),
