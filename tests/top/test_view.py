@@ -187,6 +187,24 @@ def test_the_title_of_a_run_says_how_long_it_may_take() -> None:
 
 
 @pytest.mark.parametrize(
+    ("in_detail", "is_rule", "title"),
+    [
+        (False, False, " ● run-1  running 1m 05s of 10m 00s  $0.0123  mock/mock-text"),
+        (True, False, "▌● run-1  running 1m 05s of 10m 00s  $0.0123  mock/mock-text"),
+        (False, True, "─● run-1  running 1m 05s of 10m 00s  $0.0123  mock/mock-text ─────────"),
+    ],
+)
+def test_the_title_parts_the_detail_from_the_table_above(
+    in_detail: bool,  # noqa: FBT001  (a column of the table above)
+    is_rule: bool,  # noqa: FBT001  (as above)
+    title: str,
+) -> None:
+    assert text(shown(entry()).title(70, NOW, in_detail=in_detail, is_rule=is_rule)) == title
+    assert columns(text(shown(entry()).title(3, NOW, in_detail=in_detail, is_rule=is_rule))) <= 3
+    assert text(shown().title(5, NOW, in_detail=False, is_rule=True)) == "─ ───"
+
+
+@pytest.mark.parametrize(
     ("width", "height", "runs", "areas_"),
     [
         (200, 50, 3, Areas(is_wide=True, table=90)),

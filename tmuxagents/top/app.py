@@ -13,7 +13,7 @@ from textual.binding import Binding
 from textual.containers import Container
 from textual.widgets import Input
 
-from tmuxagents.top import keys, panes, rows, view
+from tmuxagents.top import keys, panes, view
 from tmuxagents.top.panes import Detail, RunTable, StillLines
 from tmuxagents.top.transcript import Transcript
 
@@ -123,13 +123,11 @@ class TopApp(App[int]):
         runs.follow()
         entry = shown.entry
         said = self._asked[0] if self._asked else self._said if time.monotonic() < self._said_until else ""
-        title = rows.title(entry, now, detail.size.width) if entry else []
         lines = {
             "head": shown.head(self.size.width, time.strftime("%H:%M", time.localtime(now))),
-            "title": [
-                (rows.ACCENT if self.in_detail else rows.ASIDE, "▌" if self.in_detail else " "),
-                *title,
-            ],
+            "title": shown.title(
+                detail.size.width + 1, now, in_detail=self.in_detail, is_rule=not main.has_class("wide")
+            ),
             "foot": shown.foot(self.size.width, said, in_detail=self.in_detail),
         }
         for widget in main.query(StillLines):

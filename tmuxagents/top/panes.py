@@ -141,7 +141,7 @@ class Detail(ScrollView):
     @property
     def room(self) -> int:
         """Return how wide a row may be."""
-        return max(1, self.size.width - 1)  # a scroll bar may come
+        return max(1, self.size.width - 2)  # a scroll bar may come, and a gap before it
 
     def show(self, lines: Sequence[Spans], search: str, *, is_new: bool) -> None:
         """Show these rows. `is_new`: they are of another run, and followed from their end."""

@@ -158,6 +158,14 @@ class TopView:
         blanks = room - sum(columns(text) for _, text in spaced)
         return rows.cut([*left, (PLAIN, " " * max(0, blanks)), *spaced], width)
 
+    def title(self, width: int, now: float, *, in_detail: bool, is_rule: bool) -> Spans:
+        """Return the line above the detail. `is_rule`: it also parts the detail from the table above."""
+        entry = self.entry
+        mark = (ACCENT, "▌") if in_detail else (ASIDE, "─" if is_rule else " ")
+        line = [mark, *rows.title(entry, now, width - 1)] if entry is not None else [mark]
+        left = width - sum(columns(text) for _, text in line)
+        return rows.cut([*line, (ASIDE, f" {'─' * (left - 1)}")] if is_rule and left > 1 else line, width)
+
     def nothing(self) -> list[Spans]:
         """Return what stands in an empty table: what to do now."""
         if self.search:
