@@ -56,7 +56,7 @@ def states(desk: Desk) -> dict[str, tuple[str, str]]:
 def test_one_child_and_its_answer(desk: Desk) -> None:
     done = desk("run", "--name", "scout", "done In src/auth.ts.")
     (run_id,) = desk.runs()
-    told = f"[1] scout: completed (run {run_id})\n\nIn src/auth.ts.\n\n1 run · ↑10 ↓5 · $0.0010\n"
+    told = f"[1] scout: completed (run {run_id})\n\nIn src/auth.ts.\n\n1 run · ↑10 ↓5 · $0.001\n"
     assert (done.returncode, done.stdout) == (0, told)
     assert done.stderr.splitlines()[-1] == f"{run_id[:8]} scout completed 0s -"
     meta = json.loads((desk.folder(run_id) / "meta.json").read_text())
@@ -78,7 +78,7 @@ def test_a_child_that_fails(desk: Desk) -> None:
     done = desk("run", FAILS)
     (run_id,) = desk.runs()
     message = "The answer was cut at the model's output limit."
-    told = f"[1] pi: failed, length: {message} (run {run_id})\n\n1 run · ↑10 ↓5 · $0.0010\n"
+    told = f"[1] pi: failed, length: {message} (run {run_id})\n\n1 run · ↑10 ↓5 · $0.001\n"
     assert (done.returncode, done.stdout) == (1, told)
 
 
@@ -144,7 +144,7 @@ def test_tasks_come_as_yaml_and_from_stdin(desk: Desk, source: str) -> None:
         done = desk("run", "--tasks", str(desk.home.folder / "t.yaml"))
     assert done.returncode == 0, done.stderr
     assert done.stdout.split("\n\n")[1::2] == ["one", "two"]
-    assert done.stdout.splitlines()[-1] == "2 runs · ↑20 ↓10 · $0.0020"
+    assert done.stdout.splitlines()[-1] == "2 runs · ↑20 ↓10 · $0.002"
     assert "[2] second: completed" in done.stdout
 
 

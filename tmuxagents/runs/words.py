@@ -74,12 +74,15 @@ def live_activity(activity: str | None, *, settled: bool, needs_input: bool) -> 
 # --- the status line --------------------------------------------------------------------------------------
 
 
-def status_line(counts: Mapping[str, int], waiting: int) -> str:
-    """Return the status text: always how many are running, the other counts if they are not zero."""
+def status_line(counts: Mapping[str, int], waiting: int, whose: str = "bg") -> str:
+    """Return the status text: always how many are running, the other counts if they are not zero.
+
+    `whose` says which runs are counted.
+    """
     parts = [f"{counts[records.RUNNING]} running"]
     more = ((counts[records.QUEUED], "queued"), (waiting, "waiting"), (counts[records.FAILED], "failed"))
     parts += [f"{count} {word}" for count, word in more if count]
-    return f"bg: {', '.join(parts)} / {counts['total']} total"
+    return f"{whose}: {', '.join(parts)} / {counts['total']} total"
 
 
 def status_text(counts: Mapping[str, int], waiting: int, *, last_end: float, now: float) -> str:
