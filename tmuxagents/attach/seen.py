@@ -1,4 +1,4 @@
-"""Which runs need a person: a failure that nobody has looked at, and one that waits. Joins."""
+"""Which runs need a person: those that wait, and failures that no person has looked at. Joins."""
 
 from __future__ import annotations
 

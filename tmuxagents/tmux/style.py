@@ -1,7 +1,7 @@
-"""How our own sessions and windows look: a quiet status line, the way back, a last line. Touches: tmux.
+"""The look of our sessions and windows: a quiet status line, the way back, a last line. Touches: tmux.
 
-Only sessions and windows of our own get these options. A person's theme stays: what is replaced is tmux's own
-default. All texts are fixed: their formats read options and facts of tmux, never the words of a run.
+A person's theme stays: what is replaced is tmux's own default. All texts are fixed: their formats read options
+and facts of tmux, never the words of a run.
 """
 
 from __future__ import annotations
@@ -38,21 +38,20 @@ _LAST_LINE = f"#[dim]{RULE}{_ENDED} · #{{prefix}} d: back#{{?#{{{CLOSES}}}, · 
 
 
 def of_session(session: str) -> list[Command]:
-    """Return what makes a session of ours quiet, and shows counts and the key that leads back."""
-    target = f"={session.removeprefix('=')}:" if not session.startswith("$") else f"{session}:"
-    left = _BACK if VIEW in session else _NAMED + _BACK
+    """Return what makes our session quiet, and shows counts and the key that leads back."""
+    name = session.removeprefix("=")
     values = {
-        "status-left": left,
+        "status-left": _BACK if name.startswith(VIEW) else _NAMED + _BACK,
         "status-left-length": _ROOM % "status-left-length",
         "status-right": _RIGHT,
         "status-right-length": _ROOM % "status-right-length",
         "status-style": _BAR,
     }
-    return [["set-option", "-F", "-t", target, name, value] for name, value in values.items()]
+    return [["set-option", "-F", "-t", f"={name}:", option, value] for option, value in values.items()]
 
 
 def of_window(target: str, *, is_at_home: bool) -> list[Command]:
-    """Return what gives a run's window its last line, and, in a session of ours, a quiet name in the list.
+    """Return what gives a run's window its last line, and, in our session, a quiet name in the list.
 
     tmux 3.2 knows no text for the last line, and keeps its own.
     """
