@@ -564,7 +564,7 @@ def test_a_launch_can_attach_at_once(room: Room) -> None:
     eventually(room.clients)
     ((run_id, window),) = room.windows().items()
     room.looks_at(person, window)
-    assert f"attach with: tmuxagents attach {run_id[:8]}\n{run_id}\n{NOTICE}" in person.text
+    assert f"Watch it: tmuxagents attach {run_id[:8]}\n{run_id}\n{NOTICE}" in person.text
 
 
 def test_a_launch_inside_tmux_switches_the_client(room: Room, mine: TmuxServer) -> None:

@@ -15,7 +15,7 @@ if TYPE_CHECKING:
 
 BATCH_NOTICE = "read-only transcript: `send` and typing need --live"
 OUT = "out"  # the home of a terminal that came from outside this server
-UNSEEN, WAITING, WORKING, SEEN = range(4)  # unseen, and needs a person; waits; works; failed
+UNSEEN, WAITING, WORKING, SEEN = range(4)  # a failure, waits for a person, works, a failure looked at
 _NOWHERE = "-"
 _LONGEST_WAY = 8
 _TRAIL = re.compile(r"([^,]+),(\$[0-9]+:@[0-9]+|out|-)((?:,[0-9a-f]{16})*)")

@@ -1,4 +1,4 @@
-"""Which runs need a person: those that wait, and failures that no person has looked at. Joins."""
+"""Which runs need a person: failures that no person has looked at, and runs that wait. Joins."""
 
 from __future__ import annotations
 

@@ -145,7 +145,7 @@ def lines(key: str, program: str) -> tuple[str, ...]:
 
 
 def summary(key: str) -> str:
-    """Return the keys on one line, to be read when they are bound."""
+    """Return the keys on one line, as `--keys` prints them after binding."""
     keys = ", ".join(f"{name} {words}" for name, words, *_ in _KEYS)
     return f"Keys: your prefix, {key}, then {keys}, {_CLOSE_KEY} {_CLOSE_WORDS}, {_MENU} a menu of all."
 

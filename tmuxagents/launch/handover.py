@@ -56,7 +56,7 @@ class Handed:
 # --- the launcher's side ----------------------------------------------------------------------------------
 
 
-class Launcher:
+class LauncherEnds:
     """The launcher's ends of the two FIFOs. Made before the window, closed after the answer."""
 
     __slots__ = ("_answer", "_open", "_orders", "_rest", "_run_dir")
@@ -72,12 +72,12 @@ class Launcher:
         self._open: tuple[int, ...] = (self._orders, self._answer)
 
     def hand_over(self, handed: Handed) -> None:
-        """Lay down everything for the wrapper to take."""
+        """Provide everything that the wrapper takes."""
         body = jsonline.encode({name: getattr(handed, name) for name in Handed.__slots__})
         self._rest = memoryview(len(body).to_bytes(_LENGTH, "big") + body)
 
     def register(self, poll: select.poll) -> None:
-        """Have a poll() end when there is an answer, or room for more of what is laid down."""
+        """Have a poll() end when there is an answer, or room in the FIFO for the rest."""
         poll.register(self._answer, select.POLLIN)
         if self._rest:
             poll.register(self._orders, select.POLLOUT)
@@ -105,7 +105,7 @@ class Launcher:
                 os.unlink(f"{self._run_dir}/{name}")
 
 
-def answered(launchers: Sequence[Launcher], limit_s: float) -> list[Launcher]:
+def answered(launchers: Sequence[LauncherEnds], limit_s: float) -> list[LauncherEnds]:
     """Wait until any of these wrappers has answered; return those that have. All are served meanwhile."""
     deadline = time.monotonic() + limit_s
     while True:
@@ -143,7 +143,13 @@ def receive(run_dir: str, limit_s: float) -> Handed | None:
         text = _read_all(handle, time.monotonic() + limit_s)
     finally:
         os.close(handle)
-    return None if text is None else _parse(text)
+    if text is None:
+        return None
+    try:
+        body: dict[str, Any] = jsonline.decode(text)
+        return Handed(**body)
+    except (ValueError, TypeError):
+        return None
 
 
 def _read_all(handle: int, deadline: float) -> bytes | None:
@@ -165,16 +171,8 @@ def _read_all(handle: int, deadline: float) -> bytes | None:
     return text[_LENGTH:]
 
 
-def _parse(text: bytes) -> Handed | None:
-    try:
-        body: dict[str, Any] = jsonline.decode(text)
-        return Handed(**body)
-    except (ValueError, TypeError):
-        return None
-
-
 def answer(run_dir: str) -> None:
-    """Say that the run is in our hands. A launcher that has gone does not hear it."""
+    """Tell the launcher, if it is still there, that the run is ours."""
     with ignoring(OSError):
         handle = os.open(f"{run_dir}/{ANSWER}", os.O_WRONLY | os.O_NONBLOCK | os.O_CLOEXEC)
         try:

@@ -151,7 +151,7 @@ def reserve(run_dir: str) -> int | None:
     return handle
 
 
-def lock(run_dir: str, limit_s: float) -> int | None:
+def lock(run_dir: str, limit_s: float, name: str = LOCK) -> int | None:
     """Take the lock of a run, the right to start or conclude it. None if that takes longer than the limit.
 
     The caller releases it by closing the descriptor, which no child inherits.
@@ -162,18 +162,18 @@ def lock(run_dir: str, limit_s: float) -> int | None:
         folder = open_folder(run_dir)
         try:
             try:
-                handle = os.open(LOCK, flags, 0o600, dir_fd=folder)
+                handle = os.open(name, flags, 0o600, dir_fd=folder)
             except OSError as error:
                 if error.errno not in (errno.EISDIR, errno.ELOOP):
                     raise
-                _move_aside(folder, LOCK)
-                handle = os.open(LOCK, flags, 0o600, dir_fd=folder)
+                _move_aside(folder, name)
+                handle = os.open(name, flags, 0o600, dir_fd=folder)
         finally:
             os.close(folder)
         try:
             fcntl.flock(handle, fcntl.LOCK_EX | fcntl.LOCK_NB)
             facts = os.fstat(handle)
-            if place_of(f"{run_dir}/{LOCK}") == (facts.st_dev, facts.st_ino):
+            if place_of(f"{run_dir}/{name}") == (facts.st_dev, facts.st_ino):
                 return handle
         except BlockingIOError:
             pass

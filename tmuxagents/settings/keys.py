@@ -148,6 +148,11 @@ def _section(settings: Settings, text: str | None, name: str) -> dict[str, Any]:
     return _flat(section) if isinstance(section, dict) else {}
 
 
+def names_in(text: str) -> list[str]:
+    """Return the names of the settings in a file's text, also of those that do not exist."""
+    return list(_section(Settings(), text, ""))
+
+
 def _flat(section: dict[str, Any]) -> dict[str, Any]:
     """Return a section with `tmux` and `agents` as dotted keys."""
     flat: dict[str, Any] = {}

@@ -1,6 +1,6 @@
 """The look of our sessions and windows: a quiet status line, the way back, a last line. Touches: tmux.
 
-A person's theme stays: what is replaced is tmux's own default. All texts are fixed: their formats read options
+A person's theme stays: only tmux's own defaults are replaced. All texts are fixed: their formats read options
 and facts of tmux, never the words of a run.
 """
 
@@ -38,7 +38,7 @@ _LAST_LINE = f"#[dim]{RULE}{_ENDED} · #{{prefix}} d: back#{{?#{{{CLOSES}}}, · 
 
 
 def of_session(session: str) -> list[Command]:
-    """Return what makes our session quiet, and shows counts and the key that leads back."""
+    """Return the options that make one of our sessions quiet and show counts and the key that leads back."""
     name = session.removeprefix("=")
     values = {
         "status-left": _BACK if name.startswith(VIEW) else _NAMED + _BACK,
@@ -51,7 +51,7 @@ def of_session(session: str) -> list[Command]:
 
 
 def of_window(target: str, *, is_at_home: bool) -> list[Command]:
-    """Return what gives a run's window its last line, and, in our session, a quiet name in the list.
+    """Return what gives a run's window its last line, and, in one of our sessions, a quiet name in the list.
 
     tmux 3.2 knows no text for the last line, and keeps its own.
     """
