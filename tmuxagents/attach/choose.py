@@ -31,16 +31,8 @@ _QUESTION = "Attach to which run?"
 
 def to_choose(caller: Caller) -> list[SnapshotRow]:
     """Return the live runs and the latest failures of the caller's scope, those first that need a person."""
-    failed = [row.run_id for row in _failed(caller)]
-    found = take(poll.named(failed), caller) if failed else None
-    rows = {shown.run["runId"]: shown for shown in found.rows} if found else {}
-    try:
-        live = live_runs(caller)
-        rows |= {shown.run["runId"]: shown for shown in live.rows}
-    except NoSuchRun:
-        if not rows:
-            raise
     order = rules.following(_order(caller), None)
+    rows = {shown.run["runId"]: shown for shown in take(poll.named(order), caller).rows}
     return [rows[run_id] for run_id in order if run_id in rows]
 
 
@@ -86,21 +78,21 @@ def _order(caller: Caller) -> list[rules.Key]:
     """Return the runs of the caller's scope that may need a person; raise if there are none."""
     try:
         found = live_runs(caller)
-        live = [found.registry_rows[run_id] for run_id in found.active]
     except NoSuchRun:
-        live = []
         if not _failed(caller):
             raise
-    ranks = {True: rules.WAITING, False: rules.WORKING}
-    keys = [(ranks[row.needs_input], row) for row in live]
-    keys += [(rules.SEEN, row) for row in _failed(caller)]
+        live = []
+    else:
+        live = [found.registry_rows[run_id] for run_id in found.active]
+    ranked = [(rules.WAITING if row.needs_input else rules.WORKING, row) for row in live]
+    ranked += [(rules.SEEN, row) for row in _failed(caller)]
     return [
         (
             rules.UNSEEN if seen.is_unseen(row, caller.runs) else rank,
             seen.needs_since(row) or row.created_at,
             row.run_id,
         )
-        for rank, row in keys
+        for rank, row in ranked
     ]
 
 
