@@ -253,6 +253,11 @@ COMMANDS = {
         setup
         setup --skip nonsense
     """,
+    "demo": """
+        demo --help
+        demo nonsense
+        TMUXAGENTS_PI=/nowhere/pi demo
+    """,
     "config": """
         config --help
         config

@@ -26,6 +26,7 @@ VERBS: dict[str, tuple[str, str, str]] = {
     "transcript": ("reading", EVERYDAY, "Print the readable transcript of a run."),
     "events": ("reading", PROGRAMS, "Print what a run did, as JSON lines."),
     "setup": ("upkeep", SET_UP, "Set up agent, model, status line, keys and parents."),
+    "demo": ("upkeep", SET_UP, "Show three children at work, with a demo model."),
     "presets": ("presets", SET_UP, "Look at presets and profiles."),
     "models": ("models", SET_UP, "List the models that a child can use."),
     "layouts": ("layouts", SET_UP, "Open sessions of tmux that show runs side by side."),

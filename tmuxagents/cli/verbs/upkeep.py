@@ -1,4 +1,4 @@
-"""Verbs that look after the machine: setup, config, doctor, prune. Joins."""
+"""Verbs that look after the machine: setup, demo, config, doctor, prune. Joins."""
 
 from __future__ import annotations
 
@@ -77,6 +77,16 @@ def setup(*, yes: bool, skipped: tuple[str, ...]) -> int:
         hint = "with --yes it takes what each step suggests"
         raise BadRequest("setup asks questions, and there is no terminal.", kind="usage", hint=hint)
     return set_up.Walk(yes=yes, skipped=skipped).walk()
+
+
+@click.command("demo", epilog="Example: tmuxagents demo --clean")
+@click.option("--clean", is_flag=True, help="Take everything away that the demo has made.")
+def demo(*, clean: bool) -> None:
+    """Show three children at work on a sample project, with a demo model that needs no key."""
+    from tmuxagents.setup.demo import command  # noqa: PLC0415  (doctor and prune need none of it)
+
+    argv = command(os.environ, clean=clean)
+    os.execv(argv[0], argv)  # noqa: S606  (bash by its path, and a script of ours)
 
 
 # --- settings ---------------------------------------------------------------------------------------------
@@ -199,4 +209,11 @@ def _tell_change(what: str, path: str, key: str, source: str) -> None:
     printing.warn(f"{one.where} says otherwise, and counts here" for one in over)
 
 
-VERBS = {"setup": setup, "config": config, "doctor": doctor_verb, "prune": prune_verb, "rm": prune_verb}
+VERBS = {
+    "setup": setup,
+    "demo": demo,
+    "config": config,
+    "doctor": doctor_verb,
+    "prune": prune_verb,
+    "rm": prune_verb,
+}
