@@ -25,6 +25,9 @@ PHRASES = re.compile(
 )
 CLEAN = [
     "tmuxagents/launch",
+    "tmuxagents/status",
+    *(f"tmuxagents/cli/{name}.py" for name in ("__init__", "boundary", "group", "interrupts", "options")),
+    *(f"tmuxagents/cli/{name}.py" for name in ("printing", "quick")),
     *("README.md", "AGENTS.md", "CONTRIBUTING.md", "CHANGELOG.md"),
     *(str(page.relative_to(ROOT)) for page in sorted((ROOT / "docs").glob("*.md"))),
     *(f"tmuxagents/{folder}" for folder in ("agents", "mcp", "tools", "attach", "companion", "settings")),

@@ -1,7 +1,7 @@
-"""The short way for the verbs that are called again and again: their options read without click. Joins.
+"""Parses the verbs that programs call often without importing click. Joins.
 
-Only plain command lines are read here; all others, and all that is wrong, are left to click. Both ways have
-the same options (the table below), call the same code (cli/verbs/looks) and end in the same errors.
+It parses plain command lines only, and leaves all others, and all mistakes, to click. Both parsers take the
+options from the table below, call the same code (cli/verbs/looks) and report errors in the same way.
 """
 
 from __future__ import annotations
@@ -16,7 +16,7 @@ if TYPE_CHECKING:
     Options = Sequence[tuple[str, tuple[str, ...], str | None, str]]
 
 TIMEOUT = "timeout"
-# An option: its name, its words, what stands for its value (None: it is a flag), its help.
+# An option: its name, its words, the placeholder of its value (None: it is a flag), its help.
 _ENDED = ("ended", ("-a", "--all"), None, "Show runs that have ended, too.")
 _EVERYWHERE = ("everywhere", ("-A", "--all-projects"), None, "Of all projects and parents.")
 _WAITS = ("waits", ("--wait",), None, "Wait until they have ended.")
@@ -35,17 +35,17 @@ _VERBS = {
     "_follow": (_JSON,),
 }
 _WITHOUT_RUNS = ("statusline", "_follow")
-_COMPLETION = "_TMUXAGENTS_COMPLETE"  # click's: a shell asks what could come next
+_COMPLETION = "_TMUXAGENTS_COMPLETE"  # click's: a shell asks for completions
 
 
 def answer(arguments: Sequence[str]) -> int | None:
-    """Carry out a command line if it is a plain one; return the exit code, or None if it was not."""
+    """Carry out a plain command line; return the exit code, or None if it is not plain."""
     options = read(arguments) if _COMPLETION not in os.environ else None
     if options is None:
         return None
     try:
         return _verb(arguments[0])(**options)
-    except BaseException as error:  # noqa: BLE001  (the boundary knows them all)
+    except BaseException as error:  # noqa: BLE001  (the boundary answers every error)
         from tmuxagents.cli import boundary  # noqa: PLC0415  (click)
 
         return boundary.fail(error, arguments)
@@ -53,10 +53,10 @@ def answer(arguments: Sequence[str]) -> int | None:
 
 def _verb(name: str) -> Callable[..., int]:
     if name == "_follow":
-        from tmuxagents.cli.verbs.follow import follow  # noqa: PLC0415  (it stays, and should stay small)
+        from tmuxagents.cli.verbs.follow import follow  # noqa: PLC0415  (it keeps running, and should stay small)
 
         return follow
-    from tmuxagents.cli.verbs import looks  # noqa: PLC0415  (now it is certain)
+    from tmuxagents.cli.verbs import looks  # noqa: PLC0415  (only for these verbs)
 
     if name in ("wait", "statusline"):
         return looks.wait if name == "wait" else looks.statusline
@@ -64,7 +64,7 @@ def _verb(name: str) -> Callable[..., int]:
 
 
 def read(arguments: Sequence[str]) -> dict[str, Any] | None:
-    """Return the options of a command line as click would; None if that is click's to say."""
+    """Return the options of a command line as click would; None if click must parse it."""
     verb = arguments[0] if arguments else ""
     if verb not in _VERBS:
         return None
@@ -88,7 +88,7 @@ def read(arguments: Sequence[str]) -> dict[str, Any] | None:
 
 
 def _value(name: str, word: str) -> str | float | None:
-    """Return the value of an option; None where only click can say."""
+    """Return the value of an option; None if click must parse it."""
     if name != TIMEOUT:
         return word if not word.startswith("-") else None
     return float(word) if word.isascii() and word.replace(".", "", 1).isdigit() else None

@@ -1,7 +1,6 @@
-"""The bodies of `poll`, `wait` and `statusline`, called with parsed options by cli/quick or by click.
+"""The bodies of `poll`, `wait` and `statusline`, called by cli/quick or, through cli/verbs/watching, by click.
 
-Light: click has declared the same options in cli/verbs/watching, and cli/quick has read the plain ones
-itself.
+It imports little: programs call these verbs often.
 
 Joins.
 """
@@ -149,7 +148,7 @@ def _wait(
 
 def _outcome(found: Snapshot, ids: Container[str], waited_for: Iterable[str], caller: Caller) -> int:
     gone = polling.missing(found, waited_for)
-    printing.warn(f"the run {run_id} is gone; nobody knows how it ended" for run_id in gone)
+    printing.warn(f"the run {run_id} is gone: how it ended is unknown" for run_id in gone)
     return 0 if not gone and polling.went_well(found, ids, caller) else 1
 
 

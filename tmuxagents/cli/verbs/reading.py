@@ -1,4 +1,4 @@
-"""Verbs that read what runs wrote: output, transcript, events. Joins."""
+"""The verbs that read what runs wrote: output, transcript, events. Joins."""
 
 from __future__ import annotations
 
@@ -61,7 +61,7 @@ def output(*, run: str, wait: bool, partial: bool, max_bytes: int | None, as_jso
 
 
 def _say_state(run: RunView, text: str | None) -> None:
-    """Say on stderr what the answer alone does not tell."""
+    """Report on stderr what the answer alone does not show."""
     how = run.standing.verdict
     notes = []
     if how is None:
@@ -98,7 +98,7 @@ def transcript(*, run: str, follow: bool, whole: bool, as_json: bool) -> None:
 
 
 def _clean(lines: Iterable[bytes]) -> None:
-    """Write lines of a transcript. Ours are clean; but they lie where the child can write, too."""
+    """Write lines of a transcript, cleaned: the child can write to the file, too."""
     for line in lines:
         printing.write(safe.text(line.decode("utf-8", "replace")).encode("utf-8", "replace") + b"\n")
 

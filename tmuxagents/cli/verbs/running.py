@@ -58,7 +58,8 @@ def run(
     """Run TASK in a child agent and wait for it; Ctrl-C stops it. The exit code tells how it ended."""
     if tasks_file is not None:
         _refuse_beside({"TASK": task, "--task-file": task_file, "--attach": attaches}, wanted)
-    viewer = _who_looks() if attaches else None
+    # Checked first: without a viewer, nothing is launched.
+    viewer = attaching.here("tmuxagents run --attach, or leave out --attach") if attaches else None
     launcher = options.launcher(project_presets=not wanted.pop("no_project_presets"))
     if tasks_file is None:
         text = tasks.read(task, task_file)
@@ -71,22 +72,12 @@ def run(
         view = (
             Silence() if as_json else LiveBlocks(call) if printing.is_terminal(printing.ERR) else Lines(call)
         )
-        with _beside(call, viewer, interrupts, view) if viewer else view as seen:
+        with Attached(call, viewer, interrupts, view) if viewer else view as seen:
             call.carry_out(seen.tell, interrupts.handle, interrupts.came)
     went_well = _print(call, launcher.caller, as_json=as_json)
     if call.cancelled:
         return 128 + interrupts.number
     return 0 if went_well else 1
-
-
-def _who_looks() -> Viewer:
-    """Return the viewer of the child; raise if there is none, before anything is launched."""
-    return attaching.here("tmuxagents run --attach, or leave out --attach")
-
-
-def _beside(call: Call, viewer: Viewer, interrupts: SignalInterrupts, view: Silence) -> Silence:
-
-    return Attached(call, viewer, interrupts, view)
 
 
 def _refuse_beside(given: dict[str, Any], wanted: dict[str, Any]) -> None:

@@ -1,4 +1,4 @@
-"""The verbs poll, wait and statusline, as click commands; cli/verbs/looks has their bodies. Joins."""
+"""The verbs poll, wait and statusline as click commands, with their bodies in cli/verbs/looks. Joins."""
 
 from __future__ import annotations
 
