@@ -14,7 +14,8 @@ from tmuxagents.text import safe
 
 TYPE_CHECKING = False
 if TYPE_CHECKING:
-    from collections.abc import Iterable
+    from collections.abc import Iterable, Mapping
+    from typing import Any
 
 IN, OUT, ERR = 0, 1, 2
 _PIECE = 1024 * 1024
@@ -107,6 +108,33 @@ def warning(text: str) -> str:
     """Return a warning as a line."""
     line = safe.line(text)
     return line if line.startswith("Warning: ") else f"warning: {line}"  # vectors fix the wording of some
+
+
+def document(found: bytes | Mapping[str, Any]) -> None:
+    """Write a JSON document, encoded or not: on one line for programs, over several for a person."""
+    from tmuxagents.text import jsonline  # noqa: PLC0415  (for documents only)
+
+    text = found if isinstance(found, bytes) else jsonline.encode(found)
+    write(jsonline.pretty(text) if is_terminal() else text)
+
+
+def formatted(template: str, documents: Iterable[Mapping[str, Any]]) -> None:
+    """Write a line for each document by a template."""
+    from tmuxagents.errors import BadRequest  # noqa: PLC0415  (for templates only)
+    from tmuxagents.text import templates  # noqa: PLC0415  (as above)
+
+    try:
+        parsed = templates.Template(template)
+        texts = [parsed.fill(one) for one in documents]
+    except templates.BadTemplateError as error:
+        hint = f"fields: {', '.join(error.near)}" if error.near else "as in --format '{{.name}}'"
+        raise BadRequest(f"--format: {error}.", kind="usage", hint=hint, candidates=error.near) from error
+    lines(map(safe.text, texts) if is_terminal() else texts)
+
+
+def paints(stream: int = OUT) -> bool:
+    """Say whether colours may be written to a stream."""
+    return is_terminal(stream) and not os.environ.get("NO_COLOR") and os.environ.get("TERM") != "dumb"
 
 
 def columns() -> int | None:

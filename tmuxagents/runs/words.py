@@ -32,6 +32,7 @@ _CELL = 40  # enough for every name that we give; more is not ours
 _NAMED = (2, 1)  # the columns that give way on a narrow terminal, the first one first
 _LEAST_NAME, _LEAST_ACTIVITY = 8, 16
 FADES_AFTER_S = 300.0  # the status line is empty so long after the last end
+_SCOPES = {"project": " here", "all": " all"}
 _MARK = 32  # columns of a name that has just ended: that of any name that we give
 _MARKS = 44  # of all of them together; what has no room is counted
 
@@ -82,12 +83,15 @@ def live_activity(activity: str | None, *, settled: bool, needs_input: bool) -> 
 # --- the status line --------------------------------------------------------------------------------------
 
 
-def status_line(counts: Mapping[str, int], waiting: int) -> str:
-    """Return the status text: what is running always, the others where there are any."""
+def status_line(counts: Mapping[str, int], waiting: int, scope: str = "") -> str:
+    """Return the counts: what is running always, the others where there are any.
+
+    `scope`: which runs they count, where another line of counts may be on the same screen.
+    """
     parts = [f"{counts[records.RUNNING]} running"]
     more = ((counts[records.QUEUED], "queued"), (waiting, "waiting"), (counts[records.FAILED], "failed"))
     parts += [f"{count} {word}" for count, word in more if count]
-    return f"bg: {', '.join(parts)} / {counts['total']} total"
+    return f"bg{_SCOPES.get(scope, '')}: {', '.join(parts)} / {counts['total']} total"
 
 
 def status_text(counts: Mapping[str, int], waiting: int, *, last_end: float, now: float) -> str:
@@ -229,13 +233,16 @@ def total(usages: Sequence[Usage]) -> dict[str, float]:
 
 def line(usages: Sequence[Usage]) -> str:
     """Return what runs have used together: `3 runs · ↑12k ↓3.4k · $0.0123`; nothing if it is nothing."""
+    used = spent(usages)
+    return f"{len(usages)} {'run' if len(usages) == 1 else 'runs'}{_SEPARATOR}{used}" if used else ""
+
+
+def spent(usages: Sequence[Usage]) -> str:
+    """Return tokens and cost of runs together: `↑12k ↓3.4k · $0.0123`; nothing if they have used nothing."""
     used = total(usages)
     arrows = (("↑", used["input"]), ("↓", used["output"]))
     tokens = " ".join(f"{arrow}{figure(count)}" for arrow, count in arrows if count)
-    spent = [part for part in (tokens, money(used["cost"])) if part]
-    if not spent:
-        return ""
-    return _SEPARATOR.join([f"{len(usages)} {'run' if len(usages) == 1 else 'runs'}", *spent])
+    return _SEPARATOR.join(part for part in (tokens, money(used["cost"])) if part)
 
 
 def figure(count: float) -> str:

@@ -8,37 +8,40 @@ from tmuxagents import records
 from tmuxagents.registry import lookup
 from tmuxagents.registry.database import Scope, server_key
 from tmuxagents.runs import words
-from tmuxagents.status.snapshot import VIEWS, Query, SnapshotBuilder, take
+from tmuxagents.status.snapshot import ALL_ENDED, VIEWS, Query, SnapshotBuilder, take
 from tmuxagents.system import identity
 
 TYPE_CHECKING = False
 if TYPE_CHECKING:
-    from collections.abc import Callable, Container, Iterable, Mapping
+    from collections.abc import Callable, Container, Iterable, Mapping, Sequence
     from typing import Any
 
     from tmuxagents.registry.database import Registry
     from tmuxagents.registry.lookup import Caller
     from tmuxagents.runs.words import SnapshotRow
-    from tmuxagents.status.snapshot import Snapshot
+    from tmuxagents.status.snapshot import EndedRuns, Snapshot
 
 ROUND_S = 1.0  # while following: at most one line per second and run
 
 
-def query_of(
+def query_of(  # noqa: PLR0913  (one parameter per choice)
     caller: Caller,
     references: Iterable[str],
     *,
     everywhere: bool = False,
-    ended: bool = False,
+    ended: bool | EndedRuns = False,
+    statuses: Sequence[str] = (),
     wanted: str = VIEWS,
 ) -> Query:
-    """Return the query of a caller: the named runs, or all, or those of its owner, or of its project."""
+    """Return the query of a caller: the named runs, or all, or those of its owner, or of its project.
+
+    `ended`: show all ended runs, too, or these.
+    """
     if references := tuple(references):
         return Query(Scope("named"), references=references, active=False, wanted=wanted)
-    if everywhere:
-        return Query(Scope("all"), ended=ended, wanted=wanted)
+    which = ended if isinstance(ended, tuple) else ALL_ENDED if ended else None
     own = Scope("owner", caller.owner) if caller.owner else Scope("project", caller.project)
-    return Query(own, ended=ended, wanted=wanted)
+    return Query(Scope("all") if everywhere else own, ended=which, statuses=statuses, wanted=wanted)
 
 
 def named(ids: Iterable[str]) -> Query:
@@ -143,6 +146,13 @@ def missing(snapshot: Snapshot, ids: Iterable[str]) -> list[str]:
     """Return those of these runs that the snapshot lacks: how they ended is unknown."""
     there = {row.run["runId"] for row in snapshot.rows}
     return [run_id for run_id in ids if run_id not in there]
+
+
+def counts_line(snapshot: Snapshot, environment: Mapping[str, str]) -> str:
+    """Return the counts above a list; inside tmux, whose status line counts other runs, they say which."""
+    scope = snapshot.query.scope.kind
+    says_which = scope == "all" or bool(environment.get("TMUX"))
+    return words.status_line(snapshot.counts, snapshot.waiting, scope if says_which else "")
 
 
 def status_text(snapshot: Snapshot) -> str:

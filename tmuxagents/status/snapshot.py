@@ -25,16 +25,19 @@ if TYPE_CHECKING:
     from tmuxagents.registry.lookup import Caller
     from tmuxagents.runs.inspect import RunView
 
+    EndedRuns = tuple[float, int | None]  # those since a moment, and at most so many, the last ones
+
 # What a query wants of each run that it shows.
 ROWS = "rows"  # the columns of a table
 DOCUMENTS = "documents"
+ALL_ENDED = (0.0, None)
 VIEWS = "views"  # the document, and the run directory read (Snapshot.views)
 
 
 class Query:
     """Which runs are meant: a scope, whose runs are counted, and those that are shown."""
 
-    __slots__ = ("active", "alone", "ended", "ids", "references", "scope", "wanted")
+    __slots__ = ("active", "alone", "ended", "ids", "references", "scope", "statuses", "wanted")
 
     def __init__(  # noqa: PLR0913  (one parameter per choice)
         self,
@@ -43,7 +46,8 @@ class Query:
         ids: Iterable[str] = (),
         references: Iterable[str] = (),
         active: bool = True,
-        ended: bool = False,
+        ended: EndedRuns | None = None,
+        statuses: Sequence[str] = (),
         wanted: str = VIEWS,
         alone: bool = False,
     ) -> None:
@@ -51,7 +55,10 @@ class Query:
         self.ids = tuple(ids)  # always shown
         self.references = tuple(references)  # ids, names and the like; the snapshot turns them into `ids`
         self.active = active  # show the active runs of the scope
-        self.ended = ended  # show its ended runs, too
+        self.ended = ended  # show these ended runs of it, too
+        self.statuses = tuple(
+            statuses
+        )  # of all these show only runs with one of these statuses, if any are given
         self.wanted = wanted
         self.alone = alone  # check no run outside of the scope, which is a named one
 
@@ -61,7 +68,7 @@ class Snapshot:
 
     __slots__ = (
         *("active", "at", "counts", "cursor", "elsewhere", "last_end", "needs_watcher", "query"),
-        *("json", "registry_rows", "rows", "views", "waiting", "warnings"),
+        *("is_cut", "json", "registry_rows", "rows", "views", "waiting", "warnings"),
     )
 
     def __init__(self, query: Query) -> None:
@@ -72,6 +79,7 @@ class Snapshot:
         self.last_end = 0.0
         self.active: list[str] = []  # of the scope, newest first
         self.elsewhere = 0  # active runs outside of the scope
+        self.is_cut = False  # more runs have ended than the query shows
         self.cursor = ""
         self.views: dict[str, RunView] = {}  # the runs that were read
         self.registry_rows: dict[str, Row] = {}  # the runs that were checked, with their current rows
@@ -92,9 +100,17 @@ def take_by(registry: Registry, query: Query, caller: Caller, ended: Iterable[Ru
     builder = SnapshotBuilder(registry, query, caller, ended)
     snapshot = builder.snapshot
     query = snapshot.query
-    of_scope = registry.rows(query.scope) if query.ended else ()
-    active = snapshot.active if query.active else ()
-    return builder.show((*query.ids, *active, *(row.run_id for row in of_scope)), of_scope)
+    active = [snapshot.registry_rows[run_id] for run_id in (snapshot.active if query.active else ())]
+    past: list[Row] = []
+    statuses = [status for status in query.statuses or records.ENDED if status in records.ENDED]
+    if query.ended is not None and statuses:
+        since, most = query.ended
+        extra = None if most is None else most + 1  # to know whether there are more
+        past = registry.ended_rows(query.scope, statuses, since, extra)
+        snapshot.is_cut = len(past) > len(past[:most])
+        past = past[:most]
+    wanted = (row.run_id for row in (*active, *past) if not query.statuses or row.status in query.statuses)
+    return builder.show((*query.ids, *wanted), past)
 
 
 def ensure_watcher(snapshot: Snapshot, warnings: list[str], caller: Caller) -> Snapshot:
@@ -261,10 +277,8 @@ class SnapshotBuilder:
 
     def _mark_polled(self, ended: Iterable[Row], known: Mapping[str, Row]) -> None:
         new = [row.run_id for row in ended if row.polled_at is None]
-        there = [
-            row for run_id in new if (row := known.get(run_id) or self._registry.row(run_id)) is not None
-        ]
-        if unseen := [row.run_id for row in there if row.polled_at is None]:
+        there = (known.get(run_id) or self._registry.row(run_id) for run_id in new)
+        if unseen := [row.run_id for row in there if row is not None and row.polled_at is None]:
             self._registry.mark_polled(unseen, self.snapshot.at)
 
     def _is_of_here(self, row: Row) -> bool:
@@ -282,6 +296,19 @@ class SnapshotBuilder:
 
         seen = learn.row_of(f"{self._runs}/{row.run_id}")
         return seen is not None and seen.host is None
+
+
+# The members of a run that a row holds.
+_BRIEF = (
+    *(("runId", "run_id"), ("name", "name"), ("task", "task"), ("preset", "preset"), ("status", "status")),
+    *(("reason", "reason"), ("needsInput", "needs_input"), ("settled", "settled"), ("model", "model")),
+    *(
+        ("timeout", "timeout"),
+        ("createdAt", "created_at"),
+        ("startedAt", "started_at"),
+        ("endedAt", "ended_at"),
+    ),
+)
 
 
 # --- rows -------------------------------------------------------------------------------------------------
@@ -307,16 +334,13 @@ def as_rows(
 
 
 def _brief(row: Row, at: float) -> dict[str, Any]:
+    said = {records.COMPLETED: "output", records.FAILED: "errorMessage", records.ABORTED: "errorMessage"}
     return {
-        "runId": row.run_id,
-        "name": row.name,
-        "preset": row.preset,
-        "status": row.status,
-        "reason": row.reason,
-        "timeout": row.timeout,
-        "startedAt": row.started_at,
+        **{key: getattr(row, column) for key, column in _BRIEF},
+        "usage": {"cost": row.cost},
         "elapsedSeconds": _elapsed(row, at),
-        "errorMessage": row.activity if row.status in records.ENDED else None,
+        **dict.fromkeys(said.values()),
+        **({said[row.status]: row.activity} if row.status in said else {}),
     }
 
 

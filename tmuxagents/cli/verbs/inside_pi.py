@@ -20,6 +20,7 @@ from tmuxagents.registry import lookup
 from tmuxagents.registry.lookup import with_registry
 from tmuxagents.runs import output, words
 from tmuxagents.runs.inspect import inspect
+from tmuxagents.status import table
 from tmuxagents.status.snapshot import SnapshotBuilder
 from tmuxagents.status.stop import stop
 from tmuxagents.text import jsonline
@@ -65,7 +66,6 @@ def profile(*, line: str, only_words: bool, alone: bool) -> None:
 
 ATTACH, OUTPUT, STOP = "attach", "output", "stop"
 _MOST = 50
-_WIDTH = 100
 _NONE = "This session has launched no runs."
 
 
@@ -79,7 +79,7 @@ def lead(talk: ParentTalk, caller: Caller, environment: Mapping[str, str]) -> No
 
     found, _ = with_registry(caller, newest)
     head = words.status_line(found.counts, found.waiting)
-    header, *rows = words.table(found.rows, _WIDTH) or [_NONE]
+    header, *rows = table.lines(found.rows, found.at) or [_NONE]
     if talk.alone or not rows:
         talk.say("\n".join([head, header, *rows]))
         return

@@ -53,11 +53,16 @@ def output(*, run: str, wait: bool, partial: bool, max_bytes: int | None, as_jso
         )
     text = run_output.answer(found, max_bytes)
     _say_state(found, text)
+    print_answer(text)
+    if found.ended and found.standing.status != "completed":
+        click.get_current_context().exit(1)
+
+
+def print_answer(text: str | None) -> None:
+    """Print an answer, and nothing else."""
     if text:
         shown = safe.text(text) if printing.is_terminal() else text
         printing.write(shown.encode("utf-8", "replace") + (b"" if shown.endswith("\n") else b"\n"))
-    if found.ended and found.standing.status != "completed":
-        click.get_current_context().exit(1)
 
 
 def _say_state(run: RunView, text: str | None) -> None:
