@@ -117,7 +117,7 @@ END
 make_presets() {
   mkdir -p "$demo/shop/.pi/subagents"
   make_preset finder 'Finds things and writes them down' read,ls,bash,write
-  make_preset tester 'Writes tests and runs them' read,bash,write
+  make_preset tester 'Writes tests and runs them' read,bash,write,edit
   make_preset guide 'Describes things for people' read,write
 }
 

@@ -56,6 +56,46 @@ def test_a_text_is_no_markup() -> None:
     assert mark[""] == "<b>&\"'</b>"
 
 
-def test_what_it_does_not_know_it_does_not_guess() -> None:
+@pytest.mark.parametrize(
+    ("codes", "colour"),
+    [
+        ("38;2;1;2;255", "#0102ff"),
+        ("38;5;3", svg.NAMED[3]),
+        ("38;5;200", "#ff00d7"),
+        ("38;5;16", "#000000"),
+        ("38;5;232", "#080808"),
+        ("38;5;255", "#eeeeee"),
+    ],
+)
+def test_a_colour_of_many_is_its_own(codes: str, colour: str) -> None:
+    (mark,) = texts(f"\x1b[1;{codes}mx")
+    assert (mark["fill"], mark["font-weight"]) == (colour, "bold")
+
+
+def test_an_unknown_sequence_is_refused() -> None:
     with pytest.raises(KeyError):
-        svg.picture(["\x1b[38;5;200mpink"], 20, title="t")
+        svg.picture(["\x1b[5mblink"], 20, title="t")
+
+
+def shown(film: str, text: str) -> tuple[str, list[tuple[str, str]]]:
+    """Return whether a row is shown without animation, and when it is shown: the steps of its animation."""
+    root = ET.fromstring(film)
+    (group,) = (found for found in root.iter(f"{SPACE}g") if "".join(found.itertext()).strip() == text)
+    (clock,) = group.iter(f"{SPACE}animate")
+    return group.attrib["visibility"], list(
+        zip(clock.attrib["keyTimes"].split(";"), clock.attrib["values"].split(";"), strict=True)
+    )
+
+
+def test_a_film_shows_each_row_at_its_time() -> None:
+    frames = [
+        svg.Frame(1, ["always", "first"]),
+        svg.Frame(2, ["always", "then"]),
+        svg.Frame(1, ["always", "first", "last"]),
+    ]
+    film = svg.film(frames, 20, title="t")
+    assert [found.text for found in ET.fromstring(film) if found.tag == f"{SPACE}text"] == ["always"]
+    assert shown(film, "then") == ("hidden", [("0", "hidden"), ("0.25", "visible"), ("0.75", "hidden")])
+    assert shown(film, "first") == ("visible", [("0", "visible"), ("0.25", "hidden"), ("0.75", "visible")])
+    assert shown(film, "last") == ("visible", [("0", "hidden"), ("0.75", "visible")])
+    assert film.count('dur="4s"') == 3

@@ -18,6 +18,7 @@ from tests.harness import eventually
 from tests.terminal import Terminal
 from tests.tmux.worlds import SEEN, Real, an_order, home, new_run
 from tmuxagents import tmux
+from tmuxagents.tmux.clients import Client
 
 if TYPE_CHECKING:
     from collections.abc import Callable
@@ -58,7 +59,7 @@ def test_a_command_that_ends_at_once_is_no_error(nowhere: str) -> None:
 def test_a_stopped_server_is_unanswered_in_time_and_what_it_does_later_does_no_harm(real: Real) -> None:
     run_id, late = new_run(), new_run()
     opened = real.tmux.windows.open(an_order(run_id), home())
-    client = tmux.Client("/dev/pts/0", session="$0", window="@0", pane="%0", control=False)
+    client = Client(name="/dev/pts/0", session="$0", window="@0", pane="%0", control=False)
     asked: list[Callable[[], object]] = [
         partial(tmux.Tmux(f"{real.socket}").windows.open, an_order(late), home()),
         partial(real.tmux.windows.find, run_id),

@@ -16,6 +16,7 @@ from tests.tmux.worlds import Real, an_order, home, new_run
 from tmuxagents import tmux
 from tmuxagents.errors import Unusable
 from tmuxagents.tmux import clients, opening, runner, script, status
+from tmuxagents.tmux.clients import Client
 
 if TYPE_CHECKING:
     from pathlib import Path
@@ -240,7 +241,7 @@ def test_a_terminal_is_not_handed_over_by_words_that_a_shell_would_read(real: Re
     with pytest.raises(Unusable, match="handed over"):
         real.tmux.clients.hand_over(client, socket="/tmp/it's", session="view-1")
     assert len(real.tmux.clients.all()) == 1
-    gone = tmux.Client("/dev/pts/999", session="$0", window="@0", pane="%0", control=False)
+    gone = Client(name="/dev/pts/999", session="$0", window="@0", pane="%0", control=False)
     with pytest.raises(tmux.TmuxRefused, match="999"):
         real.tmux.clients.hand_over(gone, socket=real.socket, session="view-1")
 
@@ -267,7 +268,7 @@ def test_a_program_in_control_mode_is_a_client_without_a_screen(real: Real) -> N
 
 def test_a_push_outlives_a_client_that_has_just_left(real: Real) -> None:
     run = runner.Runner(real.socket)
-    assert run.run(status._refresh("/dev/pts/999"), script.say("on")).text.endswith("on\n")
+    assert run.run(status.redraw("/dev/pts/999"), script.say("on")).text.endswith("on\n")
 
 
 THEIRS = [None, '#(echo job) %H:%M, #{pane_title} {x} "q" $HOME #[fg=red]', "", "#W #{E:@tmuxagents_status}"]

@@ -8,6 +8,8 @@ came from when the person leaves. So prefix-d leads back, on the same server and
 from __future__ import annotations
 
 import re
+from dataclasses import dataclass, field
+from typing import NamedTuple
 
 from tmuxagents import tmux
 from tmuxagents.attach import where
@@ -29,20 +31,19 @@ if TYPE_CHECKING:
     from tmuxagents.attach.where import RunTarget
     from tmuxagents.registry.lookup import Caller
     from tmuxagents.status.snapshot import Snapshot
+    from tmuxagents.tmux import ServerLife, Tmux
+    from tmuxagents.tmux.clients import Client
     from tmuxagents.tmux.sessions import LayoutSession
 
 _PANE = re.compile("%[0-9]+")
 
 
-class Seat:
+class Seat(NamedTuple):
     """A client of a tmux server, in one life of that server."""
 
-    __slots__ = ("client", "life", "tmux")
-
-    def __init__(self, server: tmux.Tmux, life: tmux.ServerLife, client: tmux.Client) -> None:
-        self.tmux = server
-        self.life = life
-        self.client = client
+    tmux: Tmux
+    life: ServerLife
+    client: Client
 
     @property
     def run_id(self) -> str | None:
@@ -55,17 +56,15 @@ class Seat:
         return parse_trail(self.client.trail, self.client.name)
 
 
+@dataclass(slots=True)
 class Viewer:
     """A person's terminal: a client of tmux (`seat`), or, where that is None, outside of tmux."""
 
-    __slots__ = ("seat", "terminal", "warnings")
+    terminal: str
+    seat: Seat | None = None
+    warnings: list[str] = field(default_factory=list)
 
-    def __init__(self, terminal: str, seat: Seat | None = None, *, warnings: list[str] | None = None) -> None:
-        self.terminal = terminal
-        self.seat = seat
-        self.warnings = warnings or []
-
-    def seat_at(self, server: tmux.Tmux, life: tmux.ServerLife) -> Seat | None:
+    def seat_at(self, server: Tmux, life: ServerLife) -> Seat | None:
         """Return the client that is to show something of a server.
 
         The terminal, or that of its client, may be a pane of that server: then the client around it is, since
@@ -85,7 +84,13 @@ def find_viewer(environment: Mapping[str, str], terminal: str | None, *, hint: s
     inside = tmux.caller(environment)
     if inside is not None and inside.lives:
         server = tmux.Tmux(inside.server.socket)
-        client = _client(server, environment)
+        pane = environment.get("TMUX_PANE", "")
+        if _PANE.fullmatch(pane):
+            client = server.clients.at(pane)
+        else:  # a key or a popup
+            session = f"${environment['TMUX'].rpartition(',')[2]}"
+            there = (one for one in server.clients.all() if one.session == session and not one.control)
+            client = next(there, None)
         if client is None:
             message = "No terminal shows the tmux session that this was called in."
             raise Unusable(message, kind="no-tty", hint=hint)
@@ -94,15 +99,6 @@ def find_viewer(environment: Mapping[str, str], terminal: str | None, *, hint: s
         raise Unusable("There is no terminal here.", kind="no-tty", hint=hint)
     gone = place.choose({}, folder="", caller=inside.server.socket).warning if inside else None
     return Viewer(terminal, warnings=[gone] if gone else [])
-
-
-def _client(server: tmux.Tmux, environment: Mapping[str, str]) -> tmux.Client | None:
-    """Return the caller's client: that of its pane, or, for a key or a popup, that of its session."""
-    pane = environment.get("TMUX_PANE", "")
-    if _PANE.fullmatch(pane):
-        return server.clients.at(pane)
-    session = f"${environment['TMUX'].rpartition(',')[2]}"
-    return next((one for one in server.clients.all() if one.session == session and not one.control), None)
 
 
 # --- which run --------------------------------------------------------------------------------------------
@@ -191,17 +187,13 @@ def _gone(target: RunTarget) -> NotPossible:
     return NotPossible("The window has just gone.", kind="no-window", hint=hint)
 
 
-def _refuse_to_end(client: tmux.Client, *, leaves_server: bool) -> None:
+def _refuse_to_end(client: Client, *, leaves_server: bool) -> None:
     """Refuse to take a client away if its session, or its server, would end by that."""
-    if client.holds_session:
-        raise _would_end("session", "destroy-unattached")
-    if client.holds_server and leaves_server:
-        raise _would_end("server", "exit-unattached")
-
-
-def _would_end(what: str, option: str) -> NotPossible:
-    message = f"Your tmux {what} would end when your terminal leaves it: {option} is on."
-    return NotPossible(message, kind="no-window", hint="attach from another terminal, outside of tmux")
+    if client.holds_session or (client.holds_server and leaves_server):
+        what = "session" if client.holds_session else "server"
+        option = "destroy-unattached" if client.holds_session else "exit-unattached"
+        message = f"Your tmux {what} would end when your terminal leaves it: {option} is on."
+        raise NotPossible(message, kind="no-window", hint="attach from another terminal, outside of tmux")
 
 
 def go_back(caller: Caller, viewer: Viewer) -> None:
@@ -211,38 +203,28 @@ def go_back(caller: Caller, viewer: Viewer) -> None:
         raise BadRequest("--back is for terminals inside tmux.", kind="usage")
     trail = seat.trail
     for length in reversed(range(len(trail.runs))):
-        target = _target_again(caller, trail.runs[length])
+        try:
+            target, _ = where.find_window(inspect(f"{caller.runs}/{trail.runs[length]}"))
+        except tmux.Unanswered:
+            raise
+        except (NotPossible, Unusable):  # it cannot be reached any more
+            continue
         if target is not None and target.life == seat.life:
             _switch(seat, target, Trail(trail.client, trail.home, trail.runs[:length]))
             return
-    _leave(seat, trail.home)
-    if seat.client.view:
-        seat.tmux.clients.end_view(seat.client.session)
-
-
-def _target_again(caller: Caller, run_id: str) -> RunTarget | None:
-    """Return where the window is of a run that was shown before; None if it cannot be reached any more."""
-    try:
-        return where.find_window(inspect(f"{caller.runs}/{run_id}"))[0]
-    except tmux.Unanswered:
-        raise
-    except (NotPossible, Unusable):
-        return None
-
-
-def _leave(seat: Seat, home: str | None) -> None:
-    """Show at a client where it was before it showed runs: what lent its terminal attaches it there."""
     clients, name = seat.tmux.clients, seat.client.name
-    if home is not None:
+    if trail.home is not None:  # the program to which the terminal was lent attaches it there
         clients.detach(name)
-        if home != OUT:
-            clients.arrives(name, home.partition(":")[0])
-        return
-    try:
-        clients.back(name)
-    except tmux.TmuxRefused as why:
-        message = "This terminal showed nothing else before."
-        raise NotPossible(message, kind="no-window", hint="leave with your prefix key and d") from why
+        if trail.home != OUT:
+            clients.arrives(name, trail.home.partition(":")[0])
+    else:
+        try:
+            clients.back(name)
+        except tmux.TmuxRefused as why:
+            message = "This terminal showed nothing else before."
+            raise NotPossible(message, kind="no-window", hint="leave with your prefix key and d") from why
+    if seat.client.view:
+        clients.end_view(seat.client.session)
 
 
 # --- read -------------------------------------------------------------------------------------------------

@@ -5,6 +5,8 @@ Socket, pid and start time must agree. What cannot be asked is not "gone", and i
 
 from __future__ import annotations
 
+from typing import NamedTuple
+
 from tmuxagents import tmux
 from tmuxagents.errors import NotPossible, TmuxAgentsError, Unusable
 from tmuxagents.runs import words
@@ -14,17 +16,15 @@ from tmuxagents.text import safe
 TYPE_CHECKING = False
 if TYPE_CHECKING:
     from tmuxagents.runs.inspect import RunView
+    from tmuxagents.tmux import RunWindow, ServerLife, Tmux
 
 
-class RunTarget:
+class RunTarget(NamedTuple):
     """A run's window, and the server where it is, in this life of it."""
 
-    __slots__ = ("life", "tmux", "window")
-
-    def __init__(self, server: tmux.Tmux, life: tmux.ServerLife, window: tmux.RunWindow) -> None:
-        self.tmux = server
-        self.life = life
-        self.window = window
+    tmux: Tmux
+    life: ServerLife
+    window: RunWindow
 
 
 def find_window(run: RunView) -> tuple[RunTarget | None, list[str]]:
@@ -57,13 +57,14 @@ def _find(run: RunView) -> RunTarget:
 
 def _recorded(run: RunView) -> tuple[tmux.ServerLife, str]:
     """Return the server and the window that the run's wrapper wrote down."""
+    command = f"tmuxagents attach {_short(run)}"
     if run.standing.foreign:
         host = safe.line(str((run.wrapper or {}).get("host")))
         message = f"Run {_short(run)} lives on another host ({host})."
-        raise NotPossible(message, kind="no-window", hint=f"attach to it there: {_attach(run)}")
+        raise NotPossible(message, kind="no-window", hint=f"attach to it there: {command}")
     if run.wrapper is None:
         message = f"Run {_short(run)} is being launched: its window is not there yet."
-        raise NotPossible(message, kind="no-window", hint=f"once more in a moment: {_attach(run)}")
+        raise NotPossible(message, kind="no-window", hint=f"once more in a moment: {command}")
     place = run.wrapper.get("tmux")
     place = place if isinstance(place, dict) else {}
     socket, pid, started = (place.get(key) for key in ("socketPath", "serverPid", "serverStartTime"))
@@ -99,7 +100,3 @@ def _out(run: RunView) -> str:
 
 def _short(run: RunView) -> str:
     return words.short_id(run.run_id, ())
-
-
-def _attach(run: RunView) -> str:
-    return f"tmuxagents attach {_short(run)}"

@@ -12,9 +12,9 @@ from tmuxagents.text import safe, width
 
 TYPE_CHECKING = False
 if TYPE_CHECKING:
-    from collections.abc import Iterable, Iterator, Sequence
+    from collections.abc import Iterable, Sequence
 
-    from tmuxagents.layouts.layout import Pane, Window
+    from tmuxagents.layouts.layout import Pane
 
 
 @dataclass(slots=True)
@@ -63,14 +63,11 @@ class Shelf:
                 if isinstance(one, Bad):
                     raise one.error
                 return one
-        raise self._unknown(name)
-
-    def _unknown(self, name: str) -> BadRequest:
         near: Sequence[str] = difflib.get_close_matches(name, self.names, n=1)
         shown = safe.cut(safe.line(name), 40)
         message = f'Unknown layout: "{shown}". Available layouts: {", ".join(self.names) or "(none)"}'
         hint = f"Did you mean {near[0]}?" if near else "tmuxagents layouts list says where they lie"
-        return BadRequest(message, kind="unknown-layout", hint=hint, candidates=near)
+        raise BadRequest(message, kind="unknown-layout", hint=hint, candidates=near)
 
 
 _HEADER = ("NAME", "SOURCE", "DESCRIPTION")
@@ -78,12 +75,11 @@ _HEADER = ("NAME", "SOURCE", "DESCRIPTION")
 
 def table(found: Sequence[Layout], columns: int) -> list[str]:
     """Return the lines of the table."""
-    rows = ((one.name, _source(one), one.description or "-") for one in found)
+    rows = (
+        (one.name, f"{one.source} (hidden)" if one.hidden_by else one.source, one.description or "-")
+        for one in found
+    )
     return width.table([_HEADER, *rows], columns)
-
-
-def _source(one: Layout) -> str:
-    return f"{one.source} (hidden)" if one.hidden_by else one.source
 
 
 def detail(layout: Layout) -> list[str]:
@@ -96,20 +92,14 @@ def detail(layout: Layout) -> list[str]:
         who = item.get("preset") or "a child"
         lines.append(f"  launches {safe.line(str(who))}: {safe.cut(safe.line(item['task']), 80)}")
     for window in layout.windows:
-        lines += _window(window)
+        lines.append(f"  window {window.name}" + (f" ({window.layout})" if window.layout else ""))
+        lines += [f"    {_pane(pane)}" for pane in window.panes]
+        if window.each_run:
+            lines.append("    the transcript of each live run, as they come and go")
     lines += ["", f"{layout.source}: {safe.line(layout.path)}"]
     if layout.hides:
         lines.append(f"hides {safe.line(layout.hides)}")
     return lines
-
-
-def _window(window: Window) -> Iterator[str]:
-    how = f" ({window.layout})" if window.layout else ""
-    yield f"  window {window.name}{how}"
-    for pane in window.panes:
-        yield f"    {_pane(pane)}"
-    if window.each_run:
-        yield "    the transcript of each live run, as they come and go"
 
 
 def _pane(pane: Pane) -> str:

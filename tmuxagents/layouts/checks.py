@@ -48,14 +48,14 @@ class Checks:
 
     def fault(self, place: Place, why: str) -> None:
         """Note what is wrong at a place."""
-        line, field = self._line(place), _field(place)
+        lines, field = self._loaded.lines, ""  # `windows[0].layout`
+        # Where the place itself has no line: that of what it would be in.
+        line = next((lines[place[:end]] for end in range(len(place), -1, -1) if place[:end] in lines), 1)
+        for step in place:
+            shown = f"[{step}]" if isinstance(step, int) else safe.cut(safe.line(step), 40)
+            field += shown if isinstance(step, int) or not field else f".{shown}"
         where = f"{self._path}, line {line}: {field}: " if field else f"{self._path}, line {line}: "
         self.faults.append(Fault(_BAD, f"{where}{why}.", field=field or None))
-
-    def _line(self, place: Place) -> int:
-        """Return the line of a place, or, where there is none, of what it would be in."""
-        lines = self._loaded.lines
-        return next((lines[place[:end]] for end in range(len(place), -1, -1) if place[:end] in lines), 1)
 
     def _at(self, place: Place, *, written: bool = False) -> Any:
         value = self._loaded.written if written else self._loaded.value
@@ -219,15 +219,6 @@ class Checks:
                 self.fault((*inside, *([key] if key else [])), fault.message.rstrip("."))
             if len(self.faults) == before:
                 yield item
-
-
-def _field(place: Place) -> str:
-    """Return a place as people write it: `windows[0].layout`."""
-    words = ""
-    for step in place:
-        shown = f"[{step}]" if isinstance(step, int) else safe.cut(safe.line(step), 40)
-        words += shown if isinstance(step, int) or not words else f".{shown}"
-    return words
 
 
 NAMES = ("even-horizontal", "even-vertical", "main-horizontal", "main-vertical", "tiled")

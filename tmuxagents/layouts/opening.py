@@ -38,19 +38,29 @@ _NOT_PASSED = ("RUN", "CHILD", "ROLE", "NESTING", "ROOT", "SOCKET", "OWNER")
 
 def survey(caller: Caller, environment: Mapping[str, str]) -> Shelf:
     """Read all layouts that can be named here."""
-    return Shelf(_parsed(file) for file in read_all(caller.project, environment))
+    found: list[Layout | Bad] = []
+    for source, path in _files(caller.project, environment):
+        name = os.path.splitext(os.path.basename(path))[0]
+        try:
+            found.append(_parsed(source, path, name))
+        except BadConfig as error:
+            found.append(Bad(name, source=source, path=path, error=error))
+    return Shelf(found)
 
 
-def _parsed(file: File) -> Layout | Bad:
+def _parsed(source: str, path: str, name: str) -> Layout:
+    if not is_name(name):
+        why = "a layout is called by up to 32 of the letters a-z, 0-9, - and _"
+        raise layout.bad(path, [Fault(layout.BAD, f"{path}: {why}.")])
     try:
-        if not is_name(file.name):
-            why = "a layout is called by up to 32 of the letters a-z, 0-9, - and _"
-            raise layout.bad(file.path, [Fault(layout.BAD, f"{file.path}: {why}.")])
-        if file.refused is not None:
-            raise layout.bad(file.path, [Fault(layout.BAD, f"{file.path}: {file.refused}.")])
-        return layout.parse(file.text, name=file.name, source=file.source, path=file.path)
-    except BadConfig as error:
-        return Bad(file.name, source=file.source, path=file.path, error=error)
+        if source == layout.SHIPPED:  # as trustworthy as the program
+            with open(path, encoding="utf-8") as file:
+                text = file.read()
+        else:
+            text = disk.read_file(path, _FOLDER, source).text
+    except Refused as error:
+        raise layout.bad(path, [Fault(layout.BAD, f"{path}: {error.why}.")]) from error
+    return layout.parse(text, name=name, source=source, path=path)
 
 
 class Opening:
@@ -82,33 +92,29 @@ class Opening:
 
     def build(self) -> sessions.LayoutSession:
         """Make the session."""
-        order = self._order()
-        return self.server.sessions.build(order)
-
-    # --- what it comes to ---------------------------------------------------------------------------------
-
-    def _order(self) -> sessions.SessionOrder:
-        layout = self._layout
+        windows = [
+            sessions.WindowOrder(
+                name=window.name,
+                panes=[self._pane(pane, window) for pane in window.panes],
+                layout=window.layout,
+                options=window.options,
+                each=window.each_run,
+                focus=window.focus,
+            )
+            for window in self._layout.windows
+        ]
         order = sessions.SessionOrder(
-            layout.name,
+            layout=self._layout.name,
             owner=self._owner,
-            names=place.numbered(layout.session, self._owner),
-            windows=[self._window(window) for window in layout.windows],
+            names=place.numbered(self._layout.session, self._owner),
+            windows=windows,
+            options=self._layout.options,
+            variables=variables(self._environment, self._caller, self.server.socket),
+            each=self._layout.each_run,
+            own=self._own,
         )
-        order.options = layout.options
-        order.variables = variables(self._environment, self._caller, self.server.socket)
-        order.each = layout.each_run
-        order.own = self._own
         order.size = self._size or order.size
-        return order
-
-    def _window(self, window: Window) -> sessions.WindowOrder:
-        panes = [self._pane(pane, window) for pane in window.panes]
-        order = sessions.WindowOrder(window.name, panes, layout=window.layout)
-        order.options = window.options
-        order.each = window.each_run
-        order.focus = window.focus
-        return order
+        return self.server.sessions.build(order)
 
     def _pane(self, pane: Pane, window: Window) -> sessions.PaneOrder:
         argv: Sequence[str] = ()
@@ -118,10 +124,10 @@ class Opening:
             argv = (*_SELF, "_newest") if pane.run == NEWEST else transcript_argv(pane.run)
         # Our views show the caller's runs, whatever their pane's folder.
         folder = self._caller.folder if argv else self._folder(pane, window)
-        order = sessions.PaneOrder(argv, folder=folder, lines=pane.commands)
-        order.focus = pane.focus
-        order.stays = bool(argv) and pane.show != TOP
-        return order
+        stays = bool(argv) and pane.show != TOP
+        return sessions.PaneOrder(
+            argv=argv, folder=folder, lines=pane.commands, focus=pane.focus, stays=stays
+        )
 
     def _folder(self, pane: Pane, window: Window) -> str:
         """Return the folder of a shell: each level's folder is relative to the one around it."""
@@ -168,54 +174,16 @@ _FOLDER = "layouts"
 _SUFFIXES = (".yaml", ".yml")
 
 
-class File:
-    """A layout file: what it is called, whose it is, and its text, or why that is not read."""
-
-    __slots__ = ("name", "path", "refused", "source", "text")
-
-    def __init__(self, source: str, path: str, text: str = "", *, refused: str | None = None) -> None:
-        self.name = os.path.splitext(os.path.basename(path))[0]
-        self.source = source
-        self.path = path
-        self.text = text
-        self.refused = refused
-
-
-def global_folder(environment: Mapping[str, str]) -> str:
-    """Return where a user's layouts lie."""
-    return f"{places.agent_dir(environment)}/{_FOLDER}"
-
-
-def project_folder(project: str) -> str:
-    """Return where a project's layouts lie."""
-    return f"{project}/.pi/{_FOLDER}"
-
-
-def read_all(project: str, environment: Mapping[str, str]) -> list[File]:
-    """Read all layout files: those that ship with us, the user's, the project's."""
-    ours = str(shipped.layouts())
-    found = [*_shipped(ours), *_folder("global", global_folder(environment), inside=None)]
-    return [*found, *_folder("project", project_folder(project), inside=project)]
-
-
-def _shipped(folder: str) -> Iterator[File]:
-    """Yield what came with the program: it is as much to be trusted as that."""
-    for name in _names(folder):
-        with open(f"{folder}/{name}", encoding="utf-8") as file:
-            yield File("shipped", f"{folder}/{name}", file.read())
-
-
-def _folder(source: str, folder: str, *, inside: str | None) -> Iterator[File]:
-    """Yield the files of a folder; `inside`: it must really lie there, whatever links a clone holds."""
-    real = os.path.realpath(folder)
-    if inside is not None and not f"{real}/".startswith(f"{os.path.realpath(inside).rstrip('/')}/"):
-        return
-    for name in _names(folder):
-        path = f"{folder}/{name}"
-        try:
-            yield File(source, path, disk.read_file(path, _FOLDER, source).text)
-        except Refused as error:
-            yield File(source, path, refused=error.why)
+def _files(project: str, environment: Mapping[str, str]) -> Iterator[tuple[str, str]]:
+    """Yield source and path of all layout files: those that ship with us, the user's, the project's."""
+    own = f"{project}/.pi/{_FOLDER}"
+    users = f"{places.agent_dir(environment)}/{_FOLDER}"
+    folders = {layout.SHIPPED: str(shipped.layouts()), layout.GLOBAL: users}
+    # A project's must really lie there, whatever links a clone holds.
+    if f"{os.path.realpath(own)}/".startswith(f"{os.path.realpath(project).rstrip('/')}/"):
+        folders[layout.PROJECT] = own
+    for source, folder in folders.items():
+        yield from ((source, f"{folder}/{name}") for name in _names(folder))
 
 
 def _names(folder: str) -> list[str]:

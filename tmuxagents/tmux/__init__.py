@@ -12,7 +12,6 @@ alone imports it; docs/architecture.md lists what stays below it, and why.
 from __future__ import annotations
 
 from tmuxagents.tmux import servers
-from tmuxagents.tmux.clients import Client, Clients
 from tmuxagents.tmux.opening import Home, Opened, Order
 from tmuxagents.tmux.options import Options
 from tmuxagents.tmux.runner import Denied, NoServer, Runner, TmuxRefused, Unanswered, client_version
@@ -34,13 +33,13 @@ if TYPE_CHECKING:
     from collections.abc import Mapping
 
     from tmuxagents.tmux.choosing import Choosing
+    from tmuxagents.tmux.clients import Clients
     from tmuxagents.tmux.library import BoundedServer
     from tmuxagents.tmux.options import Keys
     from tmuxagents.tmux.place import ChosenServer
     from tmuxagents.tmux.sessions import Sessions
 
 __all__ = [
-    "Client",
     "Denied",
     "Home",
     "NoServer",
@@ -84,6 +83,8 @@ class Tmux:
     @property
     def clients(self) -> Clients:
         """Return the access to clients."""
+        from tmuxagents.tmux.clients import Clients  # noqa: PLC0415  (a launch needs none of it)
+
         return Clients(self._library)
 
     @property

@@ -9,6 +9,7 @@ from __future__ import annotations
 
 import os
 import time
+from dataclasses import dataclass
 
 from tmuxagents.errors import Unusable
 from tmuxagents.tmux import opening, script, windows
@@ -49,26 +50,21 @@ _ON_LOAN = (
 _HAS_GONE = "The tmux session that this terminal came from has ended."
 
 
+@dataclass(slots=True, kw_only=True)
 class Client:
     """A terminal that is attached, and what it shows. A program in control mode has no screen."""
 
-    __slots__ = (
-        *("control", "flags", "holds_server", "holds_session", "name", "pane", "run_id", "session"),
-        *("trail", "view", "window"),
-    )
-
-    def __init__(self, name: str, *, session: str, window: str, pane: str, control: bool) -> None:
-        self.name = name
-        self.session = session
-        self.window = window
-        self.pane = pane
-        self.control = control
-        self.flags: frozenset[str] = frozenset()  # those that it can be attached with again
-        self.view = False  # its session is one of our views
-        self.holds_session = False  # that session ends when this client leaves it: its person wants it so
-        self.holds_server = False
-        self.trail = ""  # as it was given when a run was shown in this session, to whomever
-        self.run_id = ""  # the tag of the window that it shows
+    name: str
+    session: str
+    window: str
+    pane: str
+    control: bool
+    flags: frozenset[str] = frozenset()  # those that it can be attached with again
+    view: bool = False  # its session is one of our views
+    holds_session: bool = False  # that session ends when this client leaves it: its person wants it so
+    holds_server: bool = False
+    trail: str = ""  # as it was given when a run was shown in this session, to any client
+    run_id: str = ""  # the tag of the window that it shows
 
     @property
     def read_only(self) -> bool:
@@ -235,14 +231,19 @@ def _clients(lines: Sequence[str]) -> list[Client]:
 def _client(row: Sequence[str], *, only: bool) -> Client:
     _, _, name, session, window, pane, control, flags, view, attached, *more = row
     ends_session, ends_server, trail, run_id = more
-    client = Client(name, session=session, window=window, pane=pane, control=control == "1")
-    client.flags = _KEPT_FLAGS.intersection(flags.split(","))
-    client.view = view == "1"
-    client.holds_session = attached == "1" and ends_session not in _OFF and not client.view
-    client.holds_server = only and ends_server not in _OFF
-    client.trail = trail
-    client.run_id = run_id
-    return client
+    return Client(
+        name=name,
+        session=session,
+        window=window,
+        pane=pane,
+        control=control == "1",
+        flags=_KEPT_FLAGS.intersection(flags.split(",")),
+        view=view == "1",
+        holds_session=attached == "1" and ends_session not in _OFF and view != "1",
+        holds_server=only and ends_server not in _OFF,
+        trail=trail,
+        run_id=run_id,
+    )
 
 
 def _kept(trail: str, target: str) -> list[Command]:
@@ -319,13 +320,9 @@ def _letting_go(view: str) -> list[Command]:
 
 def _expecting(view: str) -> list[Command]:
     """Return what lets a view wait for its client, and end if none has come in a minute."""
-    let_go = script.later(_UNSEEN_S, f"={view}:", script.by_shell(_arrived(view)))
+    arrived = ["set-option", "-u", "-t", f"={view}:", _EXPECTED]
+    let_go = script.later(_UNSEEN_S, f"={view}:", script.by_shell(arrived))
     return [["set-option", "-t", f"={view}:", _EXPECTED, "1"], let_go]
-
-
-def _arrived(view: str) -> Command:
-    """Return the command that lets a view end as soon as no client shows it."""
-    return ["set-option", "-u", "-t", f"={view}:", _EXPECTED]
 
 
 def _is_it(view: str) -> str:

@@ -10,6 +10,7 @@ from __future__ import annotations
 
 import os
 import time
+from typing import NamedTuple
 
 from tmuxagents.errors import Unusable
 from tmuxagents.system import process
@@ -84,32 +85,16 @@ class Order:
         self.folder = folder if folder.startswith("/") and fits else ""
 
 
-class Opened:
-    """A window that was opened, where, and which state of its run it shows.
+class Opened(NamedTuple):
+    """A window that was opened, where, and which state of its run it shows."""
 
-    `program`: the pid and the start time of what runs in it.
-    """
-
-    __slots__ = ("pane", "program", "server", "session", "session_name", "state", "window")
-
-    def __init__(  # noqa: PLR0913  (one field a name)
-        self,
-        *,
-        window: str,
-        pane: str,
-        session: str,
-        session_name: str,
-        server: ServerLife,
-        program: tuple[int, int | None],
-        state: str,
-    ) -> None:
-        self.window = window
-        self.pane = pane
-        self.session = session
-        self.session_name = session_name
-        self.server = server
-        self.program = program
-        self.state = state
+    window: str
+    pane: str
+    session: str
+    session_name: str
+    server: ServerLife
+    program: tuple[int, int | None]  # the pid and the start time of what runs in it
+    state: str
 
 
 def open_window(run: Runner, order: Order, home: Home) -> Opened:
@@ -168,29 +153,22 @@ def _in_new(run: Runner, order: Order, session: str, home: Home) -> TmuxAnswer:
     servers.make_folder(run.socket)
     opening = ["new-session", "-d", "-s", session.removeprefix("=")]
     setting = ["set-option", "-t", f"{session}:"]
+    by_format = ["set-option", "-F", "-t", f"{session}:"]
+    shown = [[*by_format, "status-right", _SHOWN], [*by_format, "status-right-length", _SHOWN_LENGTH]]
     settings: list[Command] = [
         [*setting, OWNER, home.owner],
         [*setting, "history-limit", HISTORY_LINES],
         # A person's tmux.conf may end sessions without a client, and background runs live in those. (Besides,
         # a client that is detached from such a session crashes 3.3a now and then.)
         [*setting, "destroy-unattached", "off"],
-        script.when(f"{session}:", _NOT_SHOWN, _shown(setting)),
+        script.when(f"{session}:", _NOT_SHOWN, shown),
     ]
     if home.own:
         settings.append(["set-option", "-s", "exit-unattached", "off"])
     first, *rest = _commands(order, session, opening)
-    return run.run(first, *settings, *rest, folder=_standing(home.folder))
-
-
-def _shown(setting: Command) -> list[Command]:
-    by_format = [setting[0], "-F", *setting[1:]]
-    return [[*by_format, "status-right", _SHOWN], [*by_format, "status-right-length", _SHOWN_LENGTH]]
-
-
-def _standing(folder: str) -> str:
-    """Return where the session of a project begins, and with it each window that a person adds."""
-    usable = folder.isprintable() and os.path.isdir(folder) and os.access(folder, os.X_OK)
-    return folder if usable else "/"
+    # There the session begins, and with it each window that a person adds.
+    usable = home.folder.isprintable() and os.path.isdir(home.folder) and os.access(home.folder, os.X_OK)
+    return run.run(first, *settings, *rest, folder=home.folder if usable else "/")
 
 
 def _commands(order: Order, session: str, opening: list[str]) -> list[Command]:

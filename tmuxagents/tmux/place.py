@@ -7,6 +7,7 @@ from __future__ import annotations
 
 import hashlib
 import unicodedata
+from typing import NamedTuple
 
 from tmuxagents.errors import BadRequest
 
@@ -24,16 +25,13 @@ _SUFFIXES = (4, 8, 16)
 FLAG, ENVIRONMENT, SETTING, CALLER, DEFAULT = "flag", "environment", "setting", "caller", "default"
 
 
-class ChosenServer:
+class ChosenServer(NamedTuple):
     """A server by its absolute socket path, and why this one. `own`: its options are ours to set."""
 
-    __slots__ = ("own", "socket", "source", "warning")
-
-    def __init__(self, socket: str, source: str, *, own: bool, warning: str | None = None) -> None:
-        self.socket = socket
-        self.source = source
-        self.own = own
-        self.warning = warning
+    socket: str
+    source: str
+    own: bool
+    warning: str | None = None
 
 
 def choose(

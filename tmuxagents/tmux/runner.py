@@ -9,6 +9,7 @@ Touches: tmux.
 from __future__ import annotations
 
 import os
+import re
 import subprocess
 
 from tmuxagents.errors import Unusable
@@ -23,6 +24,7 @@ if TYPE_CHECKING:
 LIMIT_S = 5.0
 OLDEST = (3, 2, "a")
 _SLASHING = "3.4"  # prints a backslash before each `$` of a name, and nothing else so
+_SLASHED = re.compile(r"\\(?=\$[A-Za-z_{])")
 NOWHERE = "/"  # the working directory of a tmux client that needs no other
 
 # What a server that we start gets of the environment. It passes it to every window that is ever opened there,
@@ -98,7 +100,7 @@ class Runner:
             refuse_old(version, f"The tmux server at {self.socket}")
             _known[self.socket] = version
         if _known.get(self.socket) == _SLASHING:
-            answer.text = _without_slashes(answer.text)
+            answer.text = _SLASHED.sub("", answer.text)
         return answer
 
     def ask(self, *commands: Command, text: bytes | None = None) -> list[str]:
@@ -175,11 +177,8 @@ def _spawn(
     except OSError as error:  # no more processes, descriptors or memory
         message = f"tmux cannot be started: {error.strerror}."
         raise Unusable(message, kind="tmux-unreachable", hint="what is used up? ulimit -a") from error
-    return TmuxAnswer(done.returncode, _decoded(done.stdout), _decoded(done.stderr))
-
-
-def _decoded(text: bytes) -> str:
-    return text.decode("utf-8", "replace")
+    printed, told = (text.decode("utf-8", "replace") for text in (done.stdout, done.stderr))
+    return TmuxAnswer(done.returncode, printed, told)
 
 
 def scrubbed(environment: Mapping[str, str]) -> dict[str, str]:
@@ -187,16 +186,6 @@ def scrubbed(environment: Mapping[str, str]) -> dict[str, str]:
     return {
         name: value for name, value in environment.items() if name in _KEPT or name.startswith(_KEPT_FAMILIES)
     }
-
-
-def _without_slashes(text: str) -> str:
-    """Return what was meant where each `$` of a name was printed with a backslash before it."""
-    first, *parts = text.split("\\$")
-    return first + "".join(f"${part}" if _begins_name(part) else f"\\${part}" for part in parts)
-
-
-def _begins_name(text: str) -> bool:
-    return text[:1] in ("_", "{") or (text[:1].isascii() and text[:1].isalpha())
 
 
 def _raise_meaning(error: str, socket: str) -> None:

@@ -13,6 +13,7 @@ import os
 import socket as sockets
 import stat
 import struct
+from typing import NamedTuple
 
 from tmuxagents.errors import Unusable
 from tmuxagents.system import process
@@ -28,22 +29,12 @@ _EVERYBODY = ["0", "0", "4294967295"]  # the users that are known outside of all
 _LONGEST_PATH = 107  # bytes of a socket that the kernel has room for
 
 
-class ServerLife:
+class ServerLife(NamedTuple):
     """One life of one server: the same only if socket, pid and start time all agree."""
 
-    __slots__ = ("pid", "socket", "start_time")
-
-    def __init__(self, socket: str, pid: int, start_time: int | None) -> None:
-        self.socket = socket
-        self.pid = pid
-        self.start_time = start_time  # clock ticks since boot, as in wrapper.json; None: not of this machine
-
-    def __eq__(self, other: object) -> bool:
-        mine = (self.socket, self.pid, self.start_time)
-        return isinstance(other, ServerLife) and mine == (other.socket, other.pid, other.start_time)
-
-    def __hash__(self) -> int:
-        return hash((self.socket, self.pid, self.start_time))
+    socket: str
+    pid: int
+    start_time: int | None  # clock ticks since boot, as in wrapper.json; None: not of this machine
 
     @property
     def lives(self) -> bool:
@@ -51,15 +42,12 @@ class ServerLife:
         return self.start_time is not None and process.start_time(self.pid) == self.start_time
 
 
-class TmuxCaller:
+class TmuxCaller(NamedTuple):
     """Where in tmux a call comes from, as `$TMUX` and `$TMUX_PANE` say."""
 
-    __slots__ = ("lives", "pane", "server")
-
-    def __init__(self, server: ServerLife, pane: str | None, *, lives: bool) -> None:
-        self.server = server
-        self.pane = pane
-        self.lives = lives
+    server: ServerLife
+    pane: str | None
+    lives: bool
 
 
 def server_of(socket: str, pid: int) -> ServerLife:
@@ -179,9 +167,16 @@ def refuse_foreign(socket: str) -> None:
     folder = os.path.dirname(socket)
     shared = False
     try:
-        for path in _above(folder):
-            shared = _refuse_changeable(path, folder)
-        _refuse_shared(folder)
+        above = folder.rstrip("/").split("/")[:-1]
+        for length in range(len(above)):  # from the root on
+            shared = _refuse_changeable("/".join(above[: length + 1]) or "/", folder)
+        facts = os.lstat(folder)
+        if facts.st_uid != os.getuid():
+            raise _open_to_others(folder, "it belongs to another user")
+        if stat.S_ISLNK(facts.st_mode):
+            raise _open_to_others(folder, "it is a link")
+        if facts.st_mode & _OTHERS_WRITE:  # even a sticky one lets others be first
+            raise _open_to_others(folder, f"its mode is {stat.S_IMODE(facts.st_mode):04o}")
     except FileNotFoundError:
         if shared:
             raise
@@ -196,15 +191,6 @@ def refuse_foreign(socket: str) -> None:
         raise _foreign(f"The tmux server at {socket} belongs to another user.")
 
 
-def _above(folder: str) -> list[str]:
-    """Return the folders above a folder, from the root on."""
-    found = []
-    while folder != os.path.dirname(folder):
-        folder = os.path.dirname(folder)
-        found.append(folder)
-    return found[::-1]
-
-
 def _refuse_changeable(path: str, folder: str) -> bool:
     """Refuse a folder above in which others can exchange what is ours; say whether they can add to it."""
     facts = os.lstat(path)
@@ -214,17 +200,6 @@ def _refuse_changeable(path: str, folder: str) -> bool:
     if stat.S_ISLNK(facts.st_mode) or (shared and not facts.st_mode & stat.S_ISVTX):
         raise _open_to_others(folder, f"others can change {path}")
     return shared
-
-
-def _refuse_shared(folder: str) -> None:
-    """Refuse a folder of sockets that is not ours alone; a sticky one lets others be first."""
-    facts = os.lstat(folder)
-    if facts.st_uid != os.getuid():
-        raise _open_to_others(folder, "it belongs to another user")
-    if stat.S_ISLNK(facts.st_mode):
-        raise _open_to_others(folder, "it is a link")
-    if facts.st_mode & _OTHERS_WRITE:
-        raise _open_to_others(folder, f"its mode is {stat.S_IMODE(facts.st_mode):04o}")
 
 
 def _is_root(user: int) -> bool:

@@ -10,6 +10,8 @@ from __future__ import annotations
 
 import contextlib
 import time
+from dataclasses import dataclass, field
+from typing import NamedTuple
 
 from tmuxagents.tmux import runner, script, servers, windows
 from tmuxagents.tmux.runner import TmuxRefused
@@ -18,8 +20,6 @@ from tmuxagents.tmux.windows import LAYOUT
 TYPE_CHECKING = False
 if TYPE_CHECKING:
     from collections.abc import Mapping, Sequence
-
-    import libtmux
 
     from tmuxagents.tmux.library import BoundedServer, Target
     from tmuxagents.tmux.runner import Command
@@ -32,60 +32,49 @@ _LIMIT_S = 8.0
 _PAUSE_S = 0.02
 
 
+@dataclass(slots=True, kw_only=True)
 class PaneOrder:
     """A pane: the program in it, or a shell (no program) in which lines are typed. It begins in `folder`."""
 
-    __slots__ = ("argv", "focus", "folder", "lines", "stays")
-
-    def __init__(self, argv: Sequence[str] = (), *, folder: str, lines: Sequence[str] = ()) -> None:
-        self.argv = list(argv)
-        self.folder = folder
-        self.lines = list(lines)
-        self.focus = False
-        self.stays = False  # when its program has ended, what it wrote can still be read
+    folder: str
+    argv: Sequence[str] = ()
+    lines: Sequence[str] = ()
+    focus: bool = False
+    stays: bool = False  # when its program has ended, what it wrote can still be read
 
 
+@dataclass(slots=True, kw_only=True)
 class WindowOrder:
     """A window and its panes. `layout` must be one that tmux takes: some versions end at any other."""
 
-    __slots__ = ("each", "focus", "layout", "name", "options", "panes")
-
-    def __init__(self, name: str, panes: Sequence[PaneOrder], *, layout: str | None = None) -> None:
-        self.name = script.a_name(name)
-        self.panes = panes
-        self.layout = layout
-        self.options: Mapping[str, str] = {}
-        self.each = False
-        self.focus = False
+    name: str
+    panes: Sequence[PaneOrder]
+    layout: str | None = None
+    options: Mapping[str, str] = field(default_factory=dict)
+    each: bool = False
+    focus: bool = False
 
 
+@dataclass(slots=True, kw_only=True)
 class SessionOrder:
     """A session, by the first of `names` that is free. All its panes have `variables` besides."""
 
-    __slots__ = ("each", "layout", "names", "options", "own", "owner", "size", "variables", "windows")
-
-    def __init__(
-        self, layout: str, *, owner: str, names: Sequence[str], windows: Sequence[WindowOrder]
-    ) -> None:
-        self.layout = script.a_name(layout)
-        self.owner = script.a_run(owner)
-        self.names = [script.a_name(name) for name in names]
-        self.windows = windows
-        self.options: Mapping[str, str] = {}
-        self.variables: Mapping[str, str] = {}
-        self.each = False
-        self.own = False  # the server is for tmuxagents alone
-        self.size = (200, 50)  # until a client shows it
+    layout: str
+    owner: str
+    names: Sequence[str]
+    windows: Sequence[WindowOrder]
+    options: Mapping[str, str] = field(default_factory=dict)
+    variables: Mapping[str, str] = field(default_factory=dict)
+    each: bool = False
+    own: bool = False  # the server is for tmuxagents alone
+    size: tuple[int, int] = (200, 50)  # until a client shows it
 
 
-class LayoutSession:
+class LayoutSession(NamedTuple):
     """A session of a layout."""
 
-    __slots__ = ("name", "session")
-
-    def __init__(self, session: str, name: str) -> None:
-        self.session = session
-        self.name = name
+    session: str
+    name: str
 
 
 class Sessions:
@@ -127,15 +116,8 @@ class Sessions:
 
     def attach_argv(self, made: LayoutSession) -> list[str]:
         """Return the program that shows a session on the terminal it is executed on, outside tmux."""
-        return [
-            "tmux",
-            "-u",
-            "-S",
-            self._runner.socket,
-            "attach-session",
-            "-t",
-            script.an_id(made.session, "$"),
-        ]
+        tmux = ["tmux", "-u", "-S", self._runner.socket]
+        return [*tmux, "attach-session", "-t", script.an_id(made.session, "$")]
 
     # --- built --------------------------------------------------------------------------------------------
 
@@ -143,7 +125,7 @@ class Sessions:
         """Make the session under the first name that is free; return it, and its first window and pane."""
         runner.client_version()  # before a tmux that is too old starts a server
         servers.make_folder(self._runner.socket)
-        names = list(order.names)
+        names = [script.a_name(name) for name in order.names]
         deadline = time.monotonic() + _LIMIT_S
         while True:
             try:
@@ -167,12 +149,12 @@ class Sessions:
         pane = window.panes[0]
         size = ["-x", str(order.size[0]), "-y", str(order.size[1])]
         row = "#{session_id} #{window_id} #{pane_id}"
-        opening = ["new-session", "-d", "-s", name, *size, "-n", window.name, "-P", "-F", row]
+        opening = ["new-session", "-d", "-s", name, *size, "-n", script.a_name(window.name), "-P", "-F", row]
         setting = ["set-option", "-t", f"={name}:"]
         commands: list[Command] = [
             [*opening, *(f"-e{key}={value}" for key, value in order.variables.items()), *pane.argv],
-            [*setting, LAYOUT, order.layout],
-            [*setting, OF, order.owner],
+            [*setting, LAYOUT, script.a_name(order.layout)],
+            [*setting, OF, script.a_run(order.owner)],
             [*setting, "destroy-unattached", "off"],  # no client shows it yet
         ]
         if order.each:
@@ -186,16 +168,14 @@ class Sessions:
         self._set(["-t", made.session], order.options)
         chosen = first[0]
         for number, window in enumerate(order.windows):
-            window_id, pane_id = first if number == 0 else self._window(made, window)
+            window_id, pane_id = first
+            if number:
+                session = self._server.calling_from(window.panes[0].folder).session(made.session)
+                opening = ["new-window", "-d", "-n", script.a_name(window.name)]
+                window_id, pane_id = _made(session, opening, window.panes[0].argv, target=f"{made.session}:")
             self._fill(window, window_id, pane_id)
             chosen = window_id if window.focus else chosen
         self._server.window(chosen).cmd("select-window")
-
-    def _window(self, made: LayoutSession, window: WindowOrder) -> tuple[str, str]:
-        pane = window.panes[0]
-        session = self._server.calling_from(pane.folder).session(made.session)
-        opening = ["new-window", "-d", "-n", window.name]
-        return _made(session, opening, pane.argv, target=f"{made.session}:")
 
     def _fill(self, window: WindowOrder, window_id: str, pane_id: str) -> None:
         there = self._server.window(window_id)
@@ -212,7 +192,13 @@ class Sessions:
         if window.layout is not None:
             there.select_layout(window.layout)
         for pane, pane_there in zip(window.panes, panes, strict=True):
-            _settle(pane, pane_there)
+            if pane.stays:
+                pane_there.set_option("remain-on-exit", "on")
+            for line in pane.lines:
+                with contextlib.suppress(TmuxRefused):  # the shell may have ended at once
+                    pane_there.send_keys(line, literal=True)
+            if pane.focus:
+                pane_there.cmd("select-pane")
 
     def _set(self, where: Sequence[str], options: Mapping[str, str]) -> None:
         """Set options of a person's own file. By stdin: to tmux's command line a value could be too long."""
@@ -233,17 +219,6 @@ def _made(at: Target, making: Command, argv: Command, *, target: str | None = No
         raise TmuxRefused(why.message, kind="window") from why
     window, pane = row[0].split(" ")
     return window, pane
-
-
-def _settle(pane: PaneOrder, there: libtmux.Pane) -> None:
-    """Do to a pane what its order says besides; lines are lost on a shell that has ended at once."""
-    if pane.stays:
-        there.set_option("remain-on-exit", "on")
-    for line in pane.lines:
-        with contextlib.suppress(TmuxRefused):
-            there.send_keys(line, literal=True)
-    if pane.focus:
-        there.cmd("select-pane")
 
 
 SHOWS = "@tmuxagents_shows"  # of a pane: the run that it came for

@@ -20,7 +20,6 @@ TEXT = "status"
 COUNTS = ("running", "queued", "waiting", "completed", "failed", "aborted", "total")
 NAMES = (TEXT, *COUNTS)
 _TURN = "TMUXAGENTS_SHOWN_TURN"  # another one with each push
-_CLIENT = "#{client_control_mode} #{client_name}"
 
 
 class Status:
@@ -51,9 +50,7 @@ class Status:
         ]
         changes.append(["set-environment", "-gh", _TURN, turn])
         changes += [_later(seconds, _checked(text), turn) for seconds, text in then]
-        rows = self._runner.ask(["list-clients", "-F", _CLIENT])
-        clients = [row.removeprefix("0 ") for row in rows if row.startswith("0 /")]  # those with a terminal
-        self._runner.ask(*changes, *(_refresh(client) for client in clients))
+        self._runner.ask(*changes, *map(redraw, self._terminals()))
 
     def message(self) -> bool:
         """Show the status text as a message to every client; say whether this tmux can do that harmlessly.
@@ -61,13 +58,16 @@ class Status:
         Before 3.6 a message stops all that is drawn on a screen. There -C is no flag (in 3.2 no option), as
         tmux says.
         """
-        rows = self._runner.ask(["list-clients", "-F", _CLIENT])
-        for client in (row.removeprefix("0 ") for row in rows if row.startswith("0 /")):
-            shown = ["display-message", "-C", "-c", script.a_client(client), _format(TEXT)]
-            answer = self._runner.run(shown)
+        for client in self._terminals():
+            answer = self._runner.run(["display-message", "-C", "-c", client, _format(TEXT)])
             if answer.code != 0 and ("flag" in answer.error or "option" in answer.error):
                 return False
         return True
+
+    def _terminals(self) -> list[str]:
+        """Return the names of the clients that have a terminal."""
+        rows = self._runner.ask(["list-clients", "-F", "#{client_control_mode} #{client_name}"])
+        return [script.a_client(row.removeprefix("0 ")) for row in rows if row.startswith("0 /")]
 
     def withdraw(self) -> None:
         """Take everything away again."""
@@ -106,6 +106,6 @@ def _later(seconds: float, text: str, turn: str) -> Command:
     return ["run-shell", "-b", "-d", str(max(1, round(seconds))), words.replace("#", "##")]
 
 
-def _refresh(client: str) -> Command:
+def redraw(client: str) -> Command:
     """Return what redraws a client's status line; one that has just left does not end the other commands."""
     return ["if-shell", "-F", "1", script.script(["refresh-client", "-S", "-t", script.a_client(client)])]

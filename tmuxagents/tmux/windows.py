@@ -8,6 +8,8 @@ Touches: tmux.
 
 from __future__ import annotations
 
+from typing import NamedTuple
+
 from tmuxagents.tmux import opening, script
 from tmuxagents.tmux.runner import TmuxRefused
 
@@ -35,21 +37,15 @@ _ROW = " ".join(
 )
 
 
-class RunWindow:
-    """A run's window as it is now. `watched` clients look at it; `dead`: its command has ended.
+class RunWindow(NamedTuple):
+    """A run's window as it is now. `watched` clients look at it; `dead`: its command has ended."""
 
-    `state` is what it says of its run, None where it was not asked or says nothing.
-    """
-
-    __slots__ = ("dead", "run_id", "session", "state", "watched", "window")
-
-    def __init__(self, window: str, *, session: str, run_id: str, watched: int, dead: bool) -> None:
-        self.window = window
-        self.session = session
-        self.run_id = run_id
-        self.watched = watched
-        self.dead = dead
-        self.state: str | None = None
+    window: str
+    session: str
+    run_id: str
+    watched: int
+    dead: bool
+    state: str | None = None  # what it says of its run
 
 
 class RunWindows:
@@ -89,9 +85,8 @@ class RunWindows:
 
     def set_state(self, window: str, run_id: str, state: str) -> bool:
         """Show a run's state on its window; say whether it is there, and the run's."""
-        return self._if_tagged(
-            window, run_id, ["set-option", "-w", "-t", window, opening.STATE, script.a_name(state)]
-        )
+        setting = ["set-option", "-w", "-t", window, opening.STATE, script.a_name(state)]
+        return answers(self._runner, window, tagged(window, run_id), [setting])
 
     def close_pane(self, pane: str, run_id: str) -> bool:
         """Close a pane, and with its last one the window, if that is the run's; say whether it was so."""
@@ -137,10 +132,8 @@ class RunWindows:
         text = script.by_shell(script.when(window, tagged(window, run_id), [close]))
         keep = ["set-option", "-w", "-t", window, CLOSING, text]
         unarmed = script.equal(f"#{{{CLOSING}}}", "")
-        return self._if_tagged(window, run_id, script.when(window, unarmed, [keep, again]))
-
-    def _if_tagged(self, window: str, run_id: str, *commands: Command) -> bool:
-        return answers(self._runner, window, tagged(window, run_id), commands)
+        arming = script.when(window, unarmed, [keep, again])
+        return answers(self._runner, window, tagged(window, run_id), [arming])
 
 
 def tagged(window: str, run_id: str) -> str:
@@ -162,7 +155,6 @@ def _windows(rows: Sequence[str]) -> dict[str, RunWindow]:
     for row in rows:
         window, session, is_view, watched, dead, said, run_id = row.split(" ", 6)
         if is_view == "0" or run_id not in found:
-            one = RunWindow(window, session=session, run_id=run_id, watched=int(watched), dead=dead == "1")
-            one.state = None if said == "-" else said
-            found[run_id] = one
+            state = None if said == "-" else said
+            found[run_id] = RunWindow(window, session, run_id, int(watched), dead == "1", state)
     return found

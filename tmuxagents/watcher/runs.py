@@ -7,6 +7,7 @@ from __future__ import annotations
 
 import time
 from concurrent.futures import ThreadPoolExecutor
+from typing import NamedTuple
 
 from tmuxagents import records
 from tmuxagents.errors import NoSuchRun
@@ -27,16 +28,13 @@ if TYPE_CHECKING:
 _CONCLUDED_AT_ONCE = 4  # each may take seconds: what is left of a run gets its time to leave
 
 
-class Ending:
+class Ending(NamedTuple):
     """A run that has ended, or a live one that has settled. `claimed`: it is ours to announce."""
 
-    __slots__ = ("claimed", "ended", "good", "row")
-
-    def __init__(self, row: Row, *, good: bool, ended: bool, claimed: bool) -> None:
-        self.row = row
-        self.good = good
-        self.ended = ended
-        self.claimed = claimed
+    row: Row
+    good: bool
+    ended: bool
+    claimed: bool
 
 
 class Runs:

@@ -8,6 +8,7 @@ from __future__ import annotations
 
 import time
 from concurrent.futures import ThreadPoolExecutor, wait
+from dataclasses import dataclass
 
 from tmuxagents import tmux
 from tmuxagents.registry.database import Scope
@@ -128,36 +129,30 @@ def _view(tally: Tally, marks: Sequence[str]) -> View:
     if plain and fades is not None:
         then.append((fades, ""))
     values = {name: str(figure) for name, figure in counts.items()} | {"waiting": str(tally.waiting)}
-    return View({"status": words.with_marks(marks, plain), **values}, then)
+    return View(values={"status": words.with_marks(marks, plain), **values}, then=then)
 
 
 EVERY_S = 0.25  # between two pushes
 AGAIN_S = 5.0  # until a server that did not answer, or whose socket is gone, is asked again
 
 
+@dataclass(slots=True, kw_only=True, eq=False)
 class View:
     """What a server is to show."""
 
-    __slots__ = ("message", "then", "values")
-
-    def __init__(
-        self, values: dict[str, str], then: Sequence[tuple[float, str]], *, message: bool = False
-    ) -> None:
-        self.values = values
-        self.then = then
-        self.message = message
+    values: dict[str, str]
+    then: Sequence[tuple[float, str]]
+    message: bool = False
 
 
+@dataclass(slots=True, kw_only=True, eq=False)
 class Chore:
     """What is to be done about a run's window. `close_s`: in how long it is closed, None: it stays."""
 
-    __slots__ = ("close_s", "run_id", "state", "window")
-
-    def __init__(self, run_id: str, *, window: str, state: str, close_s: float | None) -> None:
-        self.run_id = run_id
-        self.window = window
-        self.state = state
-        self.close_s = close_s
+    run_id: str
+    window: str
+    state: str
+    close_s: float | None
 
 
 class Screen:

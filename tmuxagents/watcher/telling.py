@@ -49,7 +49,7 @@ class Telling:
             known = None if row.run_id in waited else records.RUNNING
             if state != self._said.get(row.run_id, known) and row.server and row.window:
                 self._said[row.run_id] = state
-                chore = Chore(row.run_id, window=row.window, state=state, close_s=None)
+                chore = Chore(run_id=row.run_id, window=row.window, state=state, close_s=None)
                 self._screens.add(row.server, chore)
 
     def tell(self, endings: Iterable[Ending]) -> None:
@@ -75,8 +75,8 @@ class Telling:
         window = window or row.window
         if row.server is None or window is None:
             return
-        close_s = self._close_s(row)
-        self._screens.add(row.server, Chore(row.run_id, window=window, state=row.status, close_s=close_s))
+        chore = Chore(run_id=row.run_id, window=window, state=row.status, close_s=self._close_s(row))
+        self._screens.add(row.server, chore)
 
     def see_to_found(self, rows: Iterable[Row], windows: Mapping[str, tmux.RunWindow]) -> None:
         """Do so for windows that were found: their runs may have ended, or gone on, while nobody watched."""

@@ -5,6 +5,7 @@ from __future__ import annotations
 import math
 import os
 import select
+from typing import NamedTuple
 
 from tmuxagents.system import process
 
@@ -15,14 +16,11 @@ if TYPE_CHECKING:
     from tmuxagents.records import Identity
 
 
-class Woken:
+class Woken(NamedTuple):
     """What ended a wait. `gone`: the runs whose wrappers are; `urgent`: no time for the rest of a round."""
 
-    __slots__ = ("gone", "urgent")
-
-    def __init__(self, gone: set[str], *, urgent: bool) -> None:
-        self.gone = gone
-        self.urgent = urgent
+    gone: set[str]
+    urgent: bool
 
 
 class Sleeper:
