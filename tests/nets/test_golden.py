@@ -36,6 +36,8 @@ SUBSTITUTIONS = {
     r"^(cursor ).*": r"\1CURSOR",
     r"(tmuxagents, version ).*": r"\1VERSION",
     r"[0-9]+ days ago": "DAYS ago",
+    r" +[0-9]{3,}d  ": "  DAYS  ",  # the age of frozen runs, and its heading
+    r" +AGE  ": "  AGE  ",
     r"[0-9.]+ K?B\b": "SIZE",  # plans name this test's folder
     r'("bytes": )[0-9]+': r"\1SIZE",
 }

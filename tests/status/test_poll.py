@@ -38,6 +38,8 @@ from tmuxagents.errors import NoSuchRun
 from tmuxagents.registry import database, lookup
 from tmuxagents.runs import events
 from tmuxagents.system import process
+from tmuxagents.text import safe
+from tmuxagents.text.width import columns
 
 if TYPE_CHECKING:
     from collections.abc import Callable
@@ -64,7 +66,14 @@ def working(home: Home, **changes: Any) -> Run:
 
 def shown(text: str) -> list[list[str]]:
     """Return the rows of a table as words: short id, name, status."""
-    return [[cells[0], cells[1], cells[3]] for cells in map(str.split, text.splitlines()[2:])]
+    header, *rows = text.splitlines()[1:] or [""]
+    places = [(one.start(), one.end()) for one in re.finditer(r"\S+ *", header)]
+    kinds = header.split()
+    cells = [
+        dict(zip(kinds, (row[start:end].split(" (")[0].strip() for start, end in places), strict=True))
+        for row in rows
+    ]
+    return [[cell["ID"], cell["NAME"], cell["STATUS"]] for cell in cells]
 
 
 # --- states ---
@@ -87,17 +96,21 @@ def test_each_state_is_counted_and_shown(home: Home) -> None:
     eventually(lambda: lost.status() == "aborted")
     first, header, *rows = command(home, "poll").stdout.splitlines()
     assert first == "bg: 1 running, 1 queued, 1 failed / 5 total"
-    assert header.split() == ["ID", "NAME", "PRESET", "STATUS", "TIME", "ACTIVITY"]
-    assert [row.split() for row in rows] == [
-        [waits.run_id[:8], "-", "-", "queued", "-", "waits", "for", live.run_id[:8]],
-        [live.run_id[:8], "scout", "repo-scout", "running", rows[1].split()[4], "so", "far"],
+    assert header.split() == ["ID", "NAME", "PRESET", "STATUS", "TIME", "AGE", "MODEL", "COST", "ACTIVITY"]
+    assert [re.split("  +", row) for row in rows[:2]] == [
+        [waits.run_id[:8], "done later", "-", "queued", "-", "0s", "-", "-", f"waits for {live.run_id[:8]}"],
+        [live.run_id[:8], "scout", "repo-scout", "running", *re.split("  +", rows[1])[4:8], "so far"],
     ]
     everything = command(home, "poll", "-a").stdout
+    assert shown(command(home, "poll").stdout) == shown(everything)  # all have ended within the hour
     assert everything.splitlines()[0] == first
-    states = [(bad, "-", "failed"), (fine, "-", "completed"), (waits, "-", "queued")]
-    states += [(live, "scout", "running"), (lost, "-", "aborted")]
-    assert shown(everything) == [[run.run_id[:8], name, state] for run, name, state in states]
-    assert re.search(r"failed \(length\)  \ds ", everything)
+    active = [(waits, "done later", "queued"), (live, "scout", "running")]
+    over = [(bad, "failed"), (fine, "completed"), (lost, "aborted")]
+    assert shown(everything)[:2] == [[run.run_id[:8], name, state] for run, name, state in active]
+    assert sorted((row[0], row[2]) for row in shown(everything)[2:]) == sorted(
+        (run.run_id[:8], state) for run, state in over
+    )
+    assert re.search(r"failed \(length\) +\ds ", everything)
     assert "The answer was cut at the model" in everything
 
 
@@ -110,9 +123,10 @@ def test_on_a_terminal_the_table_has_its_width(home: Home) -> None:
     os.close(slave)
     text = os.read(master, 4096).decode()
     os.close(master)
-    assert text.splitlines()[2].startswith(live.run_id[:8])
-    assert text.splitlines()[2].endswith("  so f…")
-    assert len(text.splitlines()[2]) <= 46
+    row = safe.text(text.splitlines()[2])
+    assert row.startswith(f"●  {live.run_id[:8]}  ")
+    assert row.endswith("  so far")
+    assert columns(row) <= 46
 
 
 def test_the_document_of_a_poll(home: Home) -> None:
@@ -153,13 +167,13 @@ def test_a_run_elsewhere_is_shown_as_its_files_say(home: Home) -> None:
     told(run, begun(), events.assistant_text("thinks"))
     status, _, row = command(home, "poll").stdout.splitlines()
     assert status == "bg: 1 running / 1 total"
-    assert re.search(r"  running \(on other-1234abcd\)  \ds/60s  thinks$", row)
+    assert re.search(r"  running \(on other-1234abcd\)  \ds of 1m .*  thinks$", row)
     assert command(home, "wait", "--timeout", "0.1", "far").returncode == 124
 
 
 def test_what_was_seen_ended_is_remembered_and_who_polled_it(home: Home) -> None:
     fine, bad, lost = ended(home), ended(home, FAILS), working(home)
-    command(home, "poll")
+    command(home, "poll", "--json")
     lost.signal(signal.SIGKILL)
     eventually(lambda: lost.status() == "aborted")
     command(home, "poll", bad.run_id)
@@ -258,7 +272,8 @@ def test_waiting_for_all_that_is_active(home: Home) -> None:
         eventually(lambda: asleep(waiter.pid) and len(pidfds(waiter.pid)) == 1)
         gate.touch()
         said = waiter.communicate(timeout=20)[0]
-    assert (waiter.returncode, shown(said)) == (1, [[quick.run_id[:8], "-", "failed"]])
+    ((short, _, status),) = shown(said)
+    assert (waiter.returncode, short, status) == (1, quick.run_id[:8], "failed")
 
 
 def test_waiting_is_over_after_the_timeout_and_stops_nothing(home: Home) -> None:

@@ -1,7 +1,6 @@
-"""The command line: its verbs, and in which module of this package each is declared. Joins.
+"""The command line: its verbs, and the module that declares each of them. Joins.
 
-Each family of verbs is imported when one of its verbs is called, and click with the first. Light: the short
-way of the verbs that are called again and again passes through here, too.
+A verb's module is imported when the verb is called, and click with it. cli/quick needs neither.
 """
 
 from __future__ import annotations
@@ -11,7 +10,7 @@ if TYPE_CHECKING:
     from collections.abc import Sequence
 
 EVERYDAY, SET_UP, PROGRAMS = "Everyday", "Set-up", "For agents and programs"
-# verb -> (where it is declared, its group in the help, one line)
+# verb -> (its module, its group in the help, its line there)
 VERBS: dict[str, tuple[str, str, str]] = {
     "launch": ("launching", EVERYDAY, "Run a task in a child, in a tmux window of its own."),
     "run": ("running", EVERYDAY, "Run tasks in children and wait for them."),
@@ -52,7 +51,7 @@ HIDDEN = {
 
 
 def main(arguments: Sequence[str] | None = None) -> None:
-    """Run the command line and leave with the documented exit code."""
+    """Run the command line and exit with the documented code."""
     from tmuxagents.cli.group import run  # noqa: PLC0415  (click)
 
     run(arguments)

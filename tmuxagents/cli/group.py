@@ -1,7 +1,4 @@
-"""The verbs together, as click knows them: found by name, imported when called; `-L` names the server.
-
-Joins.
-"""
+"""All verbs as one click group: a verb's module is imported when the verb is called. Joins."""
 
 from __future__ import annotations
 
@@ -28,7 +25,7 @@ def _keep(context: click.Context, _option: click.Parameter, value: str | None) -
         context.find_root().meta[_SOCKET] = value
 
 
-# On the command itself and on every verb: it works before and after the verb, as people type it.
+# The command and every verb have it: it works before and after the verb.
 SOCKET = click.Option(
     ["-L", "--socket"],
     metavar="NAME",
@@ -39,13 +36,13 @@ SOCKET = click.Option(
 
 
 def socket() -> str | None:
-    """Return the tmux server that was asked for."""
+    """Return the tmux server that `-L` names."""
     named: str | None = click.get_current_context().find_root().meta.get(_SOCKET)
     return named
 
 
 def completing() -> bool:
-    """Say whether a shell asks what could come next."""
+    """Say whether a shell asks for completions."""
     return "_TMUXAGENTS_COMPLETE" in os.environ
 
 
@@ -53,7 +50,7 @@ class Verbs(click.Group):
     """The verbs, found by name and imported when called."""
 
     def list_commands(self, ctx: click.Context) -> list[str]:  # noqa: ARG002  (click's signature)
-        """Return the verbs that people see."""
+        """Return the verbs that help and completion show."""
         return list(VERBS)
 
     def get_command(self, ctx: click.Context, cmd_name: str) -> click.Command | None:  # noqa: ARG002
@@ -74,11 +71,11 @@ class Verbs(click.Group):
     def resolve_command(
         self, ctx: click.Context, args: list[str]
     ) -> tuple[str | None, click.Command | None, list[str]]:
-        """Return the verb that was asked for; an unknown one names the nearest."""
+        """Return the command of a verb; refuse an unknown one with the nearest."""
         name = args[0]
         if not name.startswith("-") and self.get_command(ctx, name) is None:
             shown = safe.cut(safe.line(name), 40)
-            import difflib  # noqa: PLC0415  (rarely is anybody wrong)
+            import difflib  # noqa: PLC0415  (rare)
 
             near = difflib.get_close_matches(name, VERBS, n=1)
             hint = f"did you mean {near[0]}?" if near else "tmuxagents --help lists the verbs"
@@ -112,6 +109,6 @@ def run(arguments: Sequence[str] | None = None) -> None:
         code = tmuxagents.main(args=argv, prog_name="tmuxagents", standalone_mode=False)
         if sys.stdout is not None:
             sys.stdout.flush()
-    except BaseException as error:  # noqa: BLE001  (the one boundary: everything becomes a code and a sentence)
+    except BaseException as error:  # noqa: BLE001  (the boundary: every error becomes a sentence and an exit code)
         code = boundary.fail(error, argv)
     sys.exit(code if isinstance(code, int) else 0)

@@ -1,4 +1,4 @@
-"""Options that several verbs share, and what they mean together. Joins."""
+"""Options that several verbs share, and the launch request that they make. Joins."""
 
 from __future__ import annotations
 
@@ -63,7 +63,7 @@ def launching(verb: Callable[..., Any]) -> Callable[..., Any]:
 
 
 def launcher(*, project_presets: bool = True) -> Launcher:
-    """Return the caller as one who launches."""
+    """Return the launcher of this command line."""
 
     def slow() -> None:
         if printing.is_terminal(printing.ERR):
@@ -72,7 +72,7 @@ def launcher(*, project_presets: bool = True) -> Launcher:
     return Launcher(
         lookup.here(),
         dict(os.environ),
-        umask=os.umask(0o077),  # what we make is private from here on
+        umask=os.umask(0o077),  # files that we make from here on are private
         socket=group.socket(),
         project_presets=project_presets,
         slow=slow,
@@ -89,7 +89,7 @@ def here() -> str:
 
 
 def request(by: Launcher, task: str, *, base: str | None = None, mode: str, **wanted: Any) -> LaunchRequest:
-    """Return the launch request. A relative `cwd` begins at `base`, else at the caller's folder."""
+    """Return the launch request. A relative `cwd` starts at `base`, by default the caller's folder."""
     start = base or here()
     cwd = start if wanted["cwd"] is None else os.path.normpath(os.path.join(start, wanted["cwd"]))
     return LaunchRequest(
@@ -112,13 +112,13 @@ def request(by: Launcher, task: str, *, base: str | None = None, mode: str, **wa
 
 
 def driver(*, live: bool | None) -> str | None:
-    """Return the driver that an option names; None where it is not given."""
+    """Return the driver that the option --live or --batch names; None without it."""
     return None if live is None else records.LIVE if live else records.BATCH
 
 
 def _file_specs(files: Sequence[str], cwd: str) -> Sequence[FileSpec]:
     if not files:
         return ()
-    from tmuxagents.launch import prompt_files  # noqa: PLC0415  (who names no file needs none of it)
+    from tmuxagents.launch import prompt_files  # noqa: PLC0415  (needed only for --file)
 
     return prompt_files.parse(files, cwd)

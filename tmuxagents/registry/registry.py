@@ -140,6 +140,12 @@ class Registry:
         tail = registry_rows.NEWEST_FIRST + ("" if limit is None else f" LIMIT {limit}")
         return self._rows(scope.where, scope.values, tail)
 
+    def ended_rows(self, scope: Scope, statuses: Sequence[str], since: float, most: int | None) -> list[Row]:
+        """Return the rows of a scope that have ended so since a moment, the last one first."""
+        where = f"ended_at >= ? AND status IN ({', '.join('?' * len(statuses))}) AND {scope.among}"
+        tail = "ORDER BY ended_at DESC, run_id DESC" + ("" if most is None else f" LIMIT {most}")
+        return self._rows(where, (since, *statuses, *scope.values), tail)
+
     def open_rows(self) -> list[Row]:
         """Return the rows of all runs whose ending is not written down, newest first: the ones to look at."""
         return self._rows(registry_rows.OPEN, ())

@@ -45,6 +45,7 @@ _TOLD = ("status", "needs_input", "attended", "settled")  # a change of these ge
 _COUNTED = ("status", "needs_input", "ended_at", "server", "launcher")
 _OPEN_ROW = ", ".join(dict.fromkeys(("created_at", "run_id", *COLUMNS)))
 _OPEN_INDEX = f"CREATE INDEX run_open ON run ({_OPEN_ROW}) WHERE concluded = 0"
+_ENDED_INDEX = "CREATE INDEX run_ended ON run (ended_at) WHERE ended_at IS NOT NULL"
 _DROP = "DELETE FROM document WHERE run_id = OLD.run_id;"
 _OVER = "DELETE FROM checkpoint WHERE run_id = OLD.run_id;"
 _FORGET = "UPDATE book SET forgotten = max(forgotten, OLD.change);"
@@ -66,7 +67,7 @@ SCHEMA = (
          status TEXT NOT NULL, reason TEXT, activity TEXT, attended INTEGER NOT NULL,
          settled INTEGER NOT NULL, needs_input INTEGER NOT NULL,
          started_at REAL, ended_at REAL, last_event_at REAL, elapsed_s REAL, timeout REAL, host TEXT,
-         wrapper TEXT, mark TEXT,
+         model TEXT, cost REAL, wrapper TEXT, mark TEXT,
          concluded INTEGER NOT NULL, event_seq INTEGER NOT NULL,
          polled_at REAL, announced INTEGER NOT NULL, server TEXT, window TEXT, pane TEXT, launcher TEXT,
          changed_at REAL NOT NULL, change INTEGER NOT NULL DEFAULT 0)""",
@@ -77,6 +78,7 @@ SCHEMA = (
     "CREATE TABLE document (run_id TEXT PRIMARY KEY NOT NULL, mark TEXT NOT NULL, text TEXT NOT NULL)",
     # All of the rows that have not ended side by side: every look reads these, however many have.
     _OPEN_INDEX,
+    _ENDED_INDEX,
     "CREATE INDEX run_created ON run (created_at)",
     "CREATE INDEX run_project ON run (project, created_at)",
     "CREATE INDEX run_owner ON run (owner, created_at) WHERE owner IS NOT NULL",
@@ -96,8 +98,14 @@ MIGRATIONS: dict[int, Sequence[str]] = {
     2: (  # a column that was always 0; documents that held the time at which they were made (run_moved)
         "DROP INDEX run_open",
         "ALTER TABLE run DROP COLUMN event_offset",
-        _OPEN_INDEX,
         "UPDATE run SET mark = NULL WHERE mark IS NOT NULL",
+    ),
+    3: (  # what a list shows of a run: its model, its cost, and whether it ended a short time ago
+        "DROP INDEX IF EXISTS run_open",
+        "ALTER TABLE run ADD COLUMN model TEXT",
+        "ALTER TABLE run ADD COLUMN cost REAL",
+        _OPEN_INDEX,
+        _ENDED_INDEX,
     ),
 }
 

@@ -30,6 +30,7 @@ _CELL = 40  # longer than any valid name
 _NAMED = (2, 1)  # the columns that are cut on a narrow terminal, in this order
 _LEAST_NAME, _LEAST_ACTIVITY = 8, 16
 FADES_AFTER_S = 300.0  # after the last end; then the status line is empty
+_SCOPES = {"project": " here", "all": " all"}
 _MARK = 32  # columns for the name of a run that has just ended: the longest valid name
 _MARKS = 44  # columns for all of these names; the rest is counted
 
@@ -78,12 +79,15 @@ def live_activity(activity: str | None, *, settled: bool, needs_input: bool) -> 
 # --- the status line --------------------------------------------------------------------------------------
 
 
-def status_line(counts: Mapping[str, int], waiting: int) -> str:
-    """Return the status text: always how many are running, the other counts if they are not zero."""
+def status_line(counts: Mapping[str, int], waiting: int, scope: str = "") -> str:
+    """Return the counts: always how many are running, the others if they are not zero.
+
+    `scope`: which runs they count, if another line of counts may be on the same screen.
+    """
     parts = [f"{counts[records.RUNNING]} running"]
     more = ((counts[records.QUEUED], "queued"), (waiting, "waiting"), (counts[records.FAILED], "failed"))
     parts += [f"{count} {word}" for count, word in more if count]
-    return f"bg: {', '.join(parts)} / {counts['total']} total"
+    return f"bg{_SCOPES.get(scope, '')}: {', '.join(parts)} / {counts['total']} total"
 
 
 def status_text(counts: Mapping[str, int], waiting: int, *, last_end: float, now: float) -> str:
@@ -212,13 +216,16 @@ def total(usages: Sequence[Usage]) -> dict[str, float]:
 
 def line(usages: Sequence[Usage]) -> str:
     """Return the usage of runs as one line: `3 runs · ↑12k ↓3.4k · $0.0123`; empty if it is zero."""
+    used = spent(usages)
+    return f"{len(usages)} {'run' if len(usages) == 1 else 'runs'}{_SEPARATOR}{used}" if used else ""
+
+
+def spent(usages: Sequence[Usage]) -> str:
+    """Return tokens and cost of several usages: `↑12k ↓3.4k · $0.0123`; empty if they are zero."""
     used = total(usages)
     arrows = (("↑", used["input"]), ("↓", used["output"]))
     tokens = " ".join(f"{arrow}{figure(count)}" for arrow, count in arrows if count)
-    spent = [part for part in (tokens, money(used["cost"])) if part]
-    if not spent:
-        return ""
-    return _SEPARATOR.join([f"{len(usages)} {'run' if len(usages) == 1 else 'runs'}", *spent])
+    return _SEPARATOR.join(part for part in (tokens, money(used["cost"])) if part)
 
 
 def figure(count: float) -> str:

@@ -1,12 +1,8 @@
-"""Say something to a live child, and hear whether it has taken it; on request, wait for what it answers.
-
-Joins.
-"""
+"""Send a message to a live child, wait until it is taken and, on request, for the answer. Joins."""
 
 from __future__ import annotations
 
 import errno
-import os
 import signal
 import time
 
@@ -34,7 +30,7 @@ class Sending:
         self._run_dir = run_dir
         self._follower = Follower(run_dir, self._hear)
         self._number = 0
-        self._taken_at = 0  # the number of the event that says so
+        self._taken_at = 0  # the number of the event that reports it
         self._settled_at = 0
 
     def _hear(self, event: Event) -> None:
@@ -58,7 +54,7 @@ class Sending:
         _wake(run)
         while not self._taken_at:
             if run.ended:
-                raise _late(run)
+                raise _has_ended(f"Run {run.run_id} ended before its child took the message", run)
             if time.monotonic() >= deadline:
                 raise _not_taken(run)
             time.sleep(_LOOK_S)
@@ -78,13 +74,13 @@ class Sending:
 
 
 def went_well(run: RunView) -> bool:
-    """Say whether what was waited for is a finished answer."""
+    """Say whether the run has finished its answer."""
     how = run.standing.verdict
     return run.state.stop_reason == "stop" and (how is None or how.status == records.COMPLETED)
 
 
 def check(text: str) -> None:
-    """Refuse what is no message."""
+    """Refuse a message that is empty, not Unicode or too long."""
     if not text.strip():
         raise BadRequest("The message is empty.", kind="bad-argument", field="text")
     try:
@@ -101,9 +97,7 @@ def _refuse(run: RunView) -> None:
     """Refuse a run whose child takes no messages."""
     short = words.short_id(run.run_id, ())
     if run.ended:
-        message = f"Run {run.run_id} has ended: {run.standing.status}."
-        hint = f"tmuxagents resume {short} goes on with its session"
-        raise NotPossible(message, kind="run-ended", hint=hint, field="runId")
+        raise _has_ended(f"Run {run.run_id} has ended", run)
     if run.plan.driver != LIVE:
         message = f"Run {run.run_id} is a batch child, which cannot be spoken to."
         hint = f"tmuxagents stop {short} ends it; launch --live starts one that can be"
@@ -114,26 +108,25 @@ def _refuse(run: RunView) -> None:
 
 
 def _wake(run: RunView) -> None:
-    """Tell the run's wrapper that there is something in its inbox. One that is not there yet will look."""
+    """Tell the run's wrapper about its inbox; one that starts later reads it anyway."""
     said = directory.identity_of(directory.read_wrapper(run.run_dir))
     identity = process_table.wrapper_of(run.run_id, said)
     if identity is not None:
         process.send(identity.pid, identity.start_time, signal.SIGUSR1)
 
 
-def _late(run: RunView) -> NotPossible:
-    message = f"Run {run.run_id} ended before its child took the message: {run.standing.status}."
-    hint = f"tmuxagents resume {words.short_id(run.run_id, ())} goes on with its session"
-    return NotPossible(message, kind="run-ended", hint=hint, field="runId")
+def _has_ended(said: str, run: RunView) -> NotPossible:
+    hint = f"tmuxagents resume {words.short_id(run.run_id, ())} continues its session"
+    return NotPossible(f"{said}: {run.standing.status}.", kind="run-ended", hint=hint, field="runId")
 
 
 def _not_taken(run: RunView) -> NotPossible:
-    name = os.path.basename(run.run_dir)
+    short = words.short_id(run.run_id, ())
     if run.standing.status == records.QUEUED:
         why, hint = "it has not started yet, and gets the message when it does", None
     elif run.state.needs_input:
-        why, hint = "it waits for a person", f"tmuxagents attach {words.short_id(name, ())}"
+        why, hint = "it waits for a person", f"tmuxagents attach {short}"
     else:
-        why, hint = "it may still take it", f"tmuxagents events {words.short_id(name, ())} tells if it does"
-    message = f"The child of run {name} has not taken the message within {TAKEN_WITHIN_S:g} s: {why}."
+        why, hint = "it may still take it", f"tmuxagents events {short} tells if it does"
+    message = f"The child of run {run.run_id} has not taken the message within {TAKEN_WITHIN_S:g} s: {why}."
     return NotPossible(message, kind="run-busy", hint=hint, field="runId")

@@ -1,4 +1,4 @@
-"""The verb completion, and what a shell is offered where a run or a preset is expected. Joins."""
+"""The verb completion, and the answers to a shell that asks for completions. Joins."""
 
 from __future__ import annotations
 
@@ -18,11 +18,11 @@ if TYPE_CHECKING:
 
     Offer = Callable[[click.Context, click.Parameter, str], list[CompletionItem]]
 
-VARIABLE = "_TMUXAGENTS_COMPLETE"  # click's: a shell asks what could come next
+VARIABLE = "_TMUXAGENTS_COMPLETE"  # click's: a shell asks for completions
 _SHELLS = ("bash", "zsh", "fish")
 _MOST = 50
 _LONGEST = 60
-# bash puts what it is offered onto the command line without quotes. To no shell do these letters mean more.
+# bash puts an offered word onto the command line without quotes; these letters are plain in every shell.
 _LETTERS = frozenset("abcdefghijklmnopqrstuvwxyzABCDEFGHIJKLMNOPQRSTUVWXYZ0123456789_-.@/+")
 
 
@@ -46,7 +46,7 @@ def _script(shell: str, root: click.Command) -> bytes:
 
 
 def answer(root: click.Command) -> int:
-    """Tell the shell that asks what could come next; return the exit code."""
+    """Answer a shell that asks for completions; return the exit code."""
     shell, _, wanted = os.environ[VARIABLE].partition("_")
     made = get_completion_class(shell) if shell in _SHELLS else None
     if made is None or wanted not in ("complete", "source"):
@@ -67,8 +67,8 @@ def answer(root: click.Command) -> int:
 def _safe(offered: Iterable[CompletionItem], incomplete: str) -> list[CompletionItem]:
     """Return the words that are safe on a command line: every offered word passes here.
 
-    A name may come from a file of a cloned repository. One that a shell would read in its own way is not
-    offered, nor one that would be an option, unless the person has begun to type one.
+    A name may come from a file of a cloned repository. A name with letters that a shell interprets is left
+    out, and so is one that looks like an option, unless the person has begun to type an option.
     """
     return [
         CompletionItem(item.value, item.type, safe.cut(safe.line(item.help or ""), _LONGEST) or None)
@@ -83,14 +83,14 @@ def _safe(offered: Iterable[CompletionItem], incomplete: str) -> list[Completion
 
 
 def runs(_context: click.Context, _parameter: click.Parameter, incomplete: str) -> list[CompletionItem]:
-    """Return the runs that a word could mean: names and short ids, the live ones first."""
+    """Return the runs that a word could name, by name and short id, active ones first."""
     from tmuxagents.registry import lookup  # noqa: PLC0415  (only where a run is expected)
     from tmuxagents.runs import words as run_words  # noqa: PLC0415
     from tmuxagents.status import poll  # noqa: PLC0415  (only where a run is expected)
 
     caller = lookup.here()
     scope = poll.query_of(caller, ()).scope
-    # Not a look: that would count as having seen how runs have ended.
+    # Not through a snapshot, which would store that the endings were seen.
     rows, _ = lookup.with_registry(caller, lambda book: book.rows(scope, limit=_MOST))
     words: dict[str, str] = {lookup.LAST: "the newest run"}
     for row in sorted(rows, key=lambda row: row.status in ENDED):
@@ -101,7 +101,7 @@ def runs(_context: click.Context, _parameter: click.Parameter, incomplete: str) 
 
 
 def presets(_context: click.Context, _parameter: click.Parameter, incomplete: str) -> list[CompletionItem]:
-    """Return the presets and profiles that a word could mean."""
+    """Return the presets and profiles that a word could name."""
     from tmuxagents.presets import survey as reading  # noqa: PLC0415
     from tmuxagents.registry import lookup  # noqa: PLC0415
     from tmuxagents.settings import load  # noqa: PLC0415  (only where a preset is expected)
@@ -113,7 +113,7 @@ def presets(_context: click.Context, _parameter: click.Parameter, incomplete: st
 
 
 def layouts(_context: click.Context, _parameter: click.Parameter, incomplete: str) -> list[CompletionItem]:
-    """Return the layouts that a word could mean."""
+    """Return the layouts that a word could name."""
     from tmuxagents.layouts import opening as reading  # noqa: PLC0415
     from tmuxagents.registry import lookup  # noqa: PLC0415  (only where a layout is expected)
 
@@ -127,7 +127,7 @@ def _fitting(words: Iterable[tuple[str, str]], incomplete: str) -> list[Completi
     ][:_MOST]
 
 
-# What a parameter is called -> what is offered for it.
+# The name of a parameter -> what is offered for it.
 _OFFERS: dict[str, Offer] = {
     **dict.fromkeys(("run", "runs", "after"), runs),
     "preset": presets,
@@ -135,7 +135,7 @@ _OFFERS: dict[str, Offer] = {
 
 
 def offer(command: click.Command) -> None:
-    """Let the parameters of a verb offer what they mean. Called only where a shell asks."""
+    """Give the parameters of a verb their completions."""
     for parameter in command.params:
         wanted = _OFFERS.get(parameter.name or "")
         if wanted is not None:

@@ -1,4 +1,4 @@
-"""Verbs that read what runs wrote: output, transcript, events. Joins."""
+"""The verbs that read what runs wrote: output, transcript, events. Joins."""
 
 from __future__ import annotations
 
@@ -53,15 +53,20 @@ def output(*, run: str, wait: bool, partial: bool, max_bytes: int | None, as_jso
         )
     text = run_output.answer(found, max_bytes)
     _say_state(found, text)
-    if text:
-        shown = safe.text(text) if printing.is_terminal() else text
-        printing.write(shown.encode("utf-8", "replace") + (b"" if shown.endswith("\n") else b"\n"))
+    print_answer(text)
     if found.ended and found.standing.status != "completed":
         click.get_current_context().exit(1)
 
 
+def print_answer(text: str | None) -> None:
+    """Print an answer, and nothing else."""
+    if text:
+        shown = safe.text(text) if printing.is_terminal() else text
+        printing.write(shown.encode("utf-8", "replace") + (b"" if shown.endswith("\n") else b"\n"))
+
+
 def _say_state(run: RunView, text: str | None) -> None:
-    """Say on stderr what the answer alone does not tell."""
+    """Report on stderr what the answer alone does not show."""
     how = run.standing.verdict
     notes = []
     if how is None:
@@ -98,7 +103,7 @@ def transcript(*, run: str, follow: bool, whole: bool, as_json: bool) -> None:
 
 
 def _clean(lines: Iterable[bytes]) -> None:
-    """Write lines of a transcript. Ours are clean; but they lie where the child can write, too."""
+    """Write lines of a transcript, cleaned: the child can write to the file, too."""
     for line in lines:
         printing.write(safe.text(line.decode("utf-8", "replace")).encode("utf-8", "replace") + b"\n")
 

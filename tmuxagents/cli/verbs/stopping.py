@@ -1,4 +1,4 @@
-"""The verb that ends runs, and needs nothing of what a launch does: stop. Joins."""
+"""The verb stop. Joins."""
 
 from __future__ import annotations
 
@@ -39,7 +39,7 @@ def stop(*, runs: tuple[str, ...], all_of_them: bool, everywhere: bool, as_json:
 
 
 def _stoppable(folders: list[str]) -> list[str]:
-    """Return those of all active runs that can be stopped from here; say which cannot, raise if none can."""
+    """Return the runs that can be stopped from here; warn about the others, raise if there is no such run."""
     refused = {folder: why for folder in folders if (why := stopping.why_not(folder)) is not None}
     if refused and len(refused) == len(folders):
         raise next(iter(refused.values()))

@@ -1,0 +1,186 @@
+"""The list of runs: a row for each, coloured for a terminal and never wider than it. Pure.
+
+On a narrow terminal whole columns give way, the least important first. Without a terminal nothing is cut but
+what a run does or has said.
+"""
+
+from __future__ import annotations
+
+from tmuxagents import records
+from tmuxagents.runs import words
+from tmuxagents.runs.words import NONE
+from tmuxagents.text import durations, safe
+from tmuxagents.text.width import GAP, columns, fit, padded
+
+TYPE_CHECKING = False
+if TYPE_CHECKING:
+    from collections.abc import Iterable, Mapping, Sequence
+    from typing import Any
+
+    from tmuxagents.runs.words import SnapshotRow
+
+    Run = Mapping[str, Any]  # a run document, or as much of one as a row needs
+
+WAITING, SETTLED = "waiting", "settled"
+_DIM, _BOLD = "2", "1"
+# state -> its sign, and its colour as a terminal knows it
+STATES = {
+    WAITING: ("?", "1;35"),
+    SETTLED: ("○", "1;35"),
+    records.RUNNING: ("●", "36"),
+    records.QUEUED: ("…", _DIM),
+    records.COMPLETED: ("✓", "32"),
+    records.FAILED: ("✗", "31"),
+    records.ABORTED: ("■", _DIM),
+}
+_SIGN, _ID, _NAME, _PRESET, _STATUS = "", "ID", "NAME", "PRESET", "STATUS"
+_TIME, _AGE, _MODEL, _COST, _ACTIVITY = "TIME", "AGE", "MODEL", "COST", "ACTIVITY"
+_IN_COLOUR = (_SIGN, _STATUS)
+_RIGHT = (_TIME, _AGE, _COST)
+_OPTIONAL = (_PRESET, _MODEL, _COST)  # a column that says nothing of any run is left out
+_GIVE_WAY = (_PRESET, _MODEL, _COST, _AGE, _TIME, _STATUS)
+_LEAST_ACTIVITY, _LEAST_NAME = 16, 8
+_LEAST_SAID = 40  # columns of what a run does or has said, without a terminal
+_NAME_SHARE = 4  # of a terminal's width
+_TASK = 24  # columns of the task that stands for a name
+_CELL = 40  # columns of any other text, where there is room enough
+
+
+def lines(
+    runs: Sequence[SnapshotRow], now: float, *, width: int | None = None, paints: bool = False
+) -> list[str]:
+    """Return the lines of the list; none if there is no run. `width`: of the terminal, if there is one."""
+    if not runs:
+        return []
+    cells = [_cells(shown, now) for shown in runs]
+    columns_ = {heading: [heading, *(cell[heading] for cell in cells)] for heading in cells[0]}
+    for heading in _OPTIONAL:
+        if all(cell == NONE for cell in columns_[heading][1:]):
+            del columns_[heading]
+    if width is None:
+        del columns_[_SIGN]
+    else:
+        _narrow(columns_, width)
+    *before, last = columns_
+    for heading in before:
+        columns_[heading] = _aligned(heading, columns_[heading])
+    room = (words.WIDTH if width is None else width) - sum(
+        columns(columns_[one][0]) + len(GAP) for one in before
+    )
+    left = max(_LEAST_SAID if width is None else 1, room)
+    columns_[last] = [fit(cell, left) for cell in columns_[last]]
+    rows = zip(*columns_.values(), strict=True)
+    styles = [dict.fromkeys(columns_, _DIM), *(_styles(shown.run) for shown in runs)]
+    found = []
+    for style, row in zip(styles, rows, strict=True):
+        cells_ = zip(columns_, row, strict=True)
+        parts = [(style[one] if paints else "", cell + GAP) for one, cell in cells_]
+        parts[-1] = (parts[-1][0], parts[-1][1].rstrip())
+        found.append(painted(parts, width))
+    return found
+
+
+def state(run: Run) -> str:
+    """Return the status of a run, or that it waits for a person."""
+    if run["status"] in records.ENDED:
+        return str(run["status"])
+    return WAITING if run["needsInput"] else SETTLED if run["settled"] else str(run["status"])
+
+
+def label(name: str | None, task: str | None) -> str:
+    """Return what a person calls a run: its name, else the first words of its task."""
+    return fit(safe.line(name or ""), _CELL) or fit(safe.line((task or "")[:_CELL]), _TASK) or NONE
+
+
+def painted(parts: Iterable[tuple[str, str]], width: int | None = None) -> str:
+    """Return a line of coloured parts, cut at the width of the terminal."""
+    found = ""
+    for colour, text in parts:
+        kept = text if width is None else fit(text, width) if width > 0 else ""
+        found += f"\x1b[{colour}m{kept}\x1b[0m" if colour and kept.strip() else kept
+        if width is not None:
+            width = width - columns(kept) if kept == text else 0
+    return found.rstrip()
+
+
+# --- cells ------------------------------------------------------------------------------------------------
+
+
+def _cells(shown: SnapshotRow, now: float) -> dict[str, str]:
+    run = shown.run
+    return {
+        _SIGN: STATES[state(run)][0],
+        _ID: shown.short,
+        _NAME: label(run["name"], run["task"]),
+        _PRESET: _text(run["preset"]),
+        _STATUS: _status(run, shown.host),
+        _TIME: _time(run),
+        _AGE: durations.age(now - run["createdAt"]) if run["createdAt"] else NONE,
+        _MODEL: _text((run["model"] or "").rpartition("/")[2]),
+        _COST: words.money(run["usage"]["cost"] or 0.0) or NONE,
+        _ACTIVITY: _activity(shown),
+    }
+
+
+def _text(text: str | None) -> str:
+    return fit(safe.line(text or ""), _CELL) or NONE
+
+
+def _status(run: Run, host: str | None) -> str:
+    if run["status"] in (records.FAILED, records.ABORTED):
+        return f"{run['status']} ({_text(run['reason'])})"
+    return (
+        state(run) if host is None or run["status"] in records.ENDED else f"{state(run)} (on {_text(host)})"
+    )
+
+
+def _time(run: Run) -> str:
+    """Return how long a run has worked and, while it works, how long it may."""
+    if run["startedAt"] is None:
+        return NONE
+    limit = run["timeout"] if run["status"] == records.RUNNING else None
+    return durations.span(run["elapsedSeconds"]) + (f" of {durations.exact(limit)}" if limit else "")
+
+
+def _activity(shown: SnapshotRow) -> str:
+    """Return what a run does; of one that has ended the beginning of its answer, or why it failed."""
+    run = shown.run
+    if run["status"] not in records.ENDED:
+        return safe.line(shown.activity or "") or NONE
+    if run["status"] != records.COMPLETED:
+        return safe.line(run["errorMessage"] or "") or NONE
+    first = next((line for line in (run["output"] or "").splitlines() if line.strip()), "")
+    return safe.line(first).lstrip("#> ").replace("**", "").replace("`", "") or NONE
+
+
+# --- laid out ---------------------------------------------------------------------------------------------
+
+
+def _narrow(columns_: dict[str, list[str]], width: int) -> None:
+    """Take away names' letters, then whole columns, until there is room for what the runs do."""
+    room = max(_LEAST_NAME, width // _NAME_SHARE)
+    for heading in (_NAME, _PRESET):
+        if heading in columns_:
+            columns_[heading] = [fit(cell, room) for cell in columns_[heading]]
+    for heading in _GIVE_WAY:
+        wide = sum(
+            max(map(columns, cells)) + len(GAP) for name, cells in columns_.items() if name != _ACTIVITY
+        )
+        if wide + _LEAST_ACTIVITY > width:
+            columns_.pop(heading, None)
+
+
+def _aligned(heading: str, cells: list[str]) -> list[str]:
+    if heading not in _RIGHT:
+        return padded(cells)
+    wide = max(map(columns, cells))
+    return [" " * (wide - columns(cell)) + cell for cell in cells]
+
+
+def _styles(run: Run) -> dict[str, str]:
+    ended = run["status"] in records.ENDED
+    headings = (_SIGN, _ID, _NAME, _PRESET, _STATUS, _TIME, _AGE, _MODEL, _COST, _ACTIVITY)
+    found = dict.fromkeys(headings, _DIM if ended else "")
+    if not ended:
+        found[_NAME] = _BOLD
+    return found | dict.fromkeys(_IN_COLOUR, STATES[state(run)][1])
