@@ -15,7 +15,7 @@ from tmuxagents.registry import lookup
 from tmuxagents.runs import words
 from tmuxagents.status import poll as polling
 from tmuxagents.status import table
-from tmuxagents.status.snapshot import DOCUMENTS, ROWS, Query, take
+from tmuxagents.status.snapshot import DOCUMENTS, ROWS, VIEWS, Query, take
 from tmuxagents.text.width import fit
 
 TYPE_CHECKING = False
@@ -122,11 +122,17 @@ def _wanted(*, as_json: bool) -> str:
     return DOCUMENTS if as_json else ROWS
 
 
-def wait(*, runs: Sequence[str], as_json: bool, **how: Any) -> int:
+def wait(*, runs: Sequence[str], as_json: bool, outputs: bool, max_bytes: int | None, **how: Any) -> int:
     """Wait for runs; return the exit code."""
+    if max_bytes is not None and not outputs:
+        from tmuxagents.errors import BadRequest  # noqa: PLC0415  (rare)
+
+        raise BadRequest("--max-bytes is about answers.", kind="usage", hint="add --output")
     caller = lookup.here()
-    asked = polling.query_of(caller, runs, wanted=_wanted(as_json=as_json))
-    return _wait(caller, asked, as_json=as_json, **how)
+    asked = polling.query_of(
+        caller, runs, wanted=VIEWS if outputs and not as_json else _wanted(as_json=as_json)
+    )
+    return _wait(caller, asked, as_json=as_json, outputs=outputs, max_bytes=max_bytes, **how)
 
 
 def statusline(*, everywhere: bool, as_json: bool) -> int:
@@ -168,6 +174,28 @@ def _print(
         printing.lines(more, printing.ERR)  # for people: on stdout nothing comes after the table
 
 
+def _print_ends(found: Snapshot, ids: Sequence[str], max_bytes: int | None) -> None:
+    """Print the ending and the answer of each run, in the order in which the runs were named."""
+    from tmuxagents.runs import output  # noqa: PLC0415  (for answers only)
+    from tmuxagents.status import ends  # noqa: PLC0415  (as above)
+    from tmuxagents.text import safe  # noqa: PLC0415  (as above)
+
+    printing.warn(found.warnings)
+    rows = sorted(found.rows, key=lambda row: ids.index(row.run["runId"]))
+    over = dict(zip((row.run["runId"] for row in found.rows), polling.ended(found), strict=True))
+    blocks = [
+        ends.block(
+            number,
+            row.run,
+            output.answer(found.views[row.run["runId"]]) if over[row.run["runId"]] else None,
+            max_bytes or ends.MOST_BYTES,
+        )
+        for number, row in enumerate(rows, 1)
+    ]
+    text = "\n\n".join(blocks)
+    printing.lines([safe.text(text) if printing.is_terminal() else text])
+
+
 def _lines(found: Snapshot) -> list[str]:
     """Return the counts and the table, active runs first."""
     width = printing.columns()
@@ -204,7 +232,9 @@ def _wait(
     from tmuxagents.status import wait as status_wait  # noqa: PLC0415
 
     done = status_wait.QueryWait(caller, asked, any_of_them=any_of_them, limit_s=timeout, since=since)
-    if done.changes is None:
+    if how.get("outputs") and not how["as_json"]:
+        _print_ends(done.snapshot, done.ids, how["max_bytes"])
+    elif done.changes is None:
         _print(done.snapshot, caller, timed_out=not done.in_time, **how)
     else:
         printing.warn(done.snapshot.warnings)

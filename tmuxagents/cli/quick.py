@@ -15,7 +15,7 @@ if TYPE_CHECKING:
 
     Options = Sequence[tuple[str, tuple[str, ...], str | None, str]]
 
-TIMEOUT, STATUSES, MOST = "timeout", "statuses", "most"
+TIMEOUT, STATUSES, MOST, MAX_BYTES = "timeout", "statuses", "most", "max_bytes"
 # An option: its name, its words, the placeholder of its value (None: it is a flag), its help.
 _ENDED = ("ended", ("-a", "--all"), None, "Include all runs that have ended.")
 _EVERYWHERE = ("everywhere", ("-A", "--all-projects"), None, "Include all projects.")
@@ -41,7 +41,14 @@ POLL: Options = (
     *(_ENDED, _EVERYWHERE, _MOST, _STATUSES, _SINCE, _WATCHES),
     *(_WAITS, _ANY, _TIMEOUT, _FOLLOWS, _FORMAT, _JSON),
 )
-WAIT: Options = (_ANY, _TIMEOUT, _JSON)
+_OUTPUTS = ("outputs", ("--output",), None, "Print how each RUN ended, and its answer.")
+_BYTES = (
+    MAX_BYTES,
+    ("--max-bytes",),
+    "N",
+    "With --output: keep head and tail of longer answers (default: 4000).",
+)
+WAIT: Options = (_ANY, _TIMEOUT, _OUTPUTS, _BYTES, _JSON)
 STATUSLINE: Options = ((*_EVERYWHERE[:3], "Count the runs of all projects."), _JSON)
 _VERBS = {
     **dict.fromkeys(("poll", "status", "ps", "ls"), POLL),
@@ -114,7 +121,7 @@ def _value(name: str, word: str) -> Any:
 
         statuses = tuple(word.split(","))
         return statuses if set(statuses) <= set(records.STATUSES) else None
-    if name == MOST:
+    if name in (MOST, MAX_BYTES):
         return (
             int(word)
             if word.isascii() and word.isdecimal() and len(word) < _MOST_DIGITS and int(word)

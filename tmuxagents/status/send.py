@@ -11,11 +11,11 @@ from tmuxagents.errors import BadRequest, NotPossible, Unusable
 from tmuxagents.records import LIVE
 from tmuxagents.runs import directory, inbox, words
 from tmuxagents.runs.inspect import Follower
+from tmuxagents.status.reply import ReplyFinder
 from tmuxagents.system import process, process_table
 
 TYPE_CHECKING = False
 if TYPE_CHECKING:
-    from tmuxagents.runs.events import Event
     from tmuxagents.runs.inspect import RunView
 
 TAKEN_WITHIN_S = 13.0  # a little longer than the wrapper waits for it
@@ -28,16 +28,13 @@ class Sending:
 
     def __init__(self, run_dir: str) -> None:
         self._run_dir = run_dir
-        self._follower = Follower(run_dir, self._hear)
-        self._number = 0
-        self._taken_at = 0  # the number of the event that reports it
-        self._settled_at = 0
+        self._reply = ReplyFinder()
+        self._follower = Follower(run_dir, self._reply.take)
 
-    def _hear(self, event: Event) -> None:
-        if event.type == "message_sent" and event.fields.get("inboxId") == self._number:
-            self._taken_at = event.seq
-        elif event.type == "settled":
-            self._settled_at = event.seq
+    @property
+    def reply(self) -> str | None:
+        """Return what the child has said to the message so far."""
+        return self._reply.text
 
     def send(self, text: str, kind: str) -> RunView:
         """Send it; return the run once its child has taken it, or raise."""
@@ -45,14 +42,14 @@ class Sending:
         run = self._follower.look()
         _refuse(run)
         try:
-            self._number = inbox.append(self._run_dir, kind, text)
+            self._reply.number = inbox.append(self._run_dir, kind, text)
         except OSError as error:
             full = error.errno in (errno.ENOSPC, errno.EDQUOT)
             message = f"The message cannot be written: {error.strerror}."
             raise Unusable(message, kind="no-space" if full else "no-permission") from error
         deadline = time.monotonic() + TAKEN_WITHIN_S
         _wake(run)
-        while not self._taken_at:
+        while not self._reply.is_taken:
             if run.ended:
                 raise _has_ended(f"Run {run.run_id} ended before its child took the message", run)
             if time.monotonic() >= deadline:
@@ -62,21 +59,20 @@ class Sending:
         return run
 
     def wait(self, limit_s: float | None = None) -> RunView | None:
-        """Wait until the child has settled with it, or has ended; return the run, None if not in time."""
+        """Wait until the child has replied, or has ended; return the run, None if not in time."""
         deadline = None if limit_s is None else time.monotonic() + limit_s
         while True:
             run = self._follower.look()
-            if run.ended or (run.state.settled and self._settled_at > self._taken_at):
+            if run.ended or self._reply.is_over:
                 return run
             if deadline is not None and time.monotonic() >= deadline:
                 return None
             time.sleep(_LOOK_S)
 
-
-def went_well(run: RunView) -> bool:
-    """Say whether the run has finished its answer."""
-    how = run.standing.verdict
-    return run.state.stop_reason == "stop" and (how is None or how.status == records.COMPLETED)
+    def went_well(self, run: RunView) -> bool:
+        """Say whether the reply is finished, and the run has not failed since."""
+        how = run.standing.verdict
+        return self._reply.is_finished and (how is None or how.status == records.COMPLETED)
 
 
 def check(text: str) -> None:

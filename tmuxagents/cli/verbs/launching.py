@@ -7,16 +7,16 @@ import os
 import click
 
 from tmuxagents.cli import options, printing
-from tmuxagents.cli.verbs import tasks
+from tmuxagents.cli.verbs import reading, tasks
 from tmuxagents.errors import BadRequest
 from tmuxagents.launch import resume as resuming
 from tmuxagents.launch import retry as retrying
 from tmuxagents.presets import fields
 from tmuxagents.registry import lookup, sessions
-from tmuxagents.runs import inbox, output, words
+from tmuxagents.runs import inbox, words
 from tmuxagents.status import poll
 from tmuxagents.status import send as sending
-from tmuxagents.text import jsonline, safe
+from tmuxagents.text import jsonline
 from tmuxagents.tools import answers
 
 TYPE_CHECKING = False
@@ -147,7 +147,7 @@ TIMED_OUT = 124
     "--steer", "kind", flag_value=inbox.STEER, default=True, help="Between two of its steps (the default)."
 )
 @click.option("--follow-up", "kind", flag_value=inbox.FOLLOW_UP, help="When it is done with what it does.")
-@click.option("--wait", "waits", is_flag=True, help="Wait for what it comes to, and print that.")
+@click.option("--wait", "waits", is_flag=True, help="Wait for the reply to it, and print that.")
 @click.option("--timeout", type=float, metavar="S", help="With --wait: wait no longer.")
 @options.JSON
 def send(  # noqa: PLR0913  (one parameter an option)
@@ -167,11 +167,11 @@ def send(  # noqa: PLR0913  (one parameter an option)
     elif not waits:
         printing.lines([answers.delivered(found.run_id)])
     elif later is not None:
-        answer = output.answer(later) or ""
-        printing.lines([safe.text(answer) if printing.is_terminal() else answer])
+        printing.lines([] if message.reply else ["no reply"], printing.ERR)
+        reading.print_answer(message.reply)
     if later is None:
         return TIMED_OUT
-    return 0 if not waits or sending.went_well(later) else 1
+    return 0 if not waits or message.went_well(later) else 1
 
 
 VERBS = {"launch": launch, "retry": retry, "resume": resume, "send": send}

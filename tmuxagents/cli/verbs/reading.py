@@ -4,16 +4,19 @@ from __future__ import annotations
 
 import click
 
+from tmuxagents import records
 from tmuxagents.cli import printing
 from tmuxagents.errors import BadRequest, NotPossible
 from tmuxagents.registry import lookup, sessions
 from tmuxagents.runs import conversation, inspect
 from tmuxagents.runs import output as run_output
+from tmuxagents.status import ends
 from tmuxagents.text import jsonline, safe
 
 TYPE_CHECKING = False
 if TYPE_CHECKING:
-    from collections.abc import Iterable
+    from collections.abc import Iterable, Mapping, Sequence
+    from typing import Any
 
     from tmuxagents.runs.inspect import RunView
 
@@ -23,39 +26,60 @@ def _lines(lines: Iterable[bytes]) -> None:
         printing.write(line + b"\n")
 
 
+def _or_newest(runs: Sequence[str]) -> Sequence[str]:
+    """Return the named runs, or the newest one for a person. A program that names none has lost an id."""
+    if runs and "" not in runs:
+        return runs
+    if "" in runs or not printing.is_terminal():
+        hint = f"tmuxagents {click.get_current_context().info_name} {lookup.LAST} means the newest run"
+        raise BadRequest("RUN is empty." if runs else "There is no RUN.", kind="usage", hint=hint)
+    return (lookup.LAST,)
+
+
 @click.command(epilog="Example: tmuxagents output 01a1ee15 > answer.md")
-@click.argument("run", default=lookup.LAST)
+@click.argument("runs", nargs=-1, metavar="[RUN]...")
 @click.option("--wait", is_flag=True, help="Wait until the run has ended.")
 @click.option("--partial", is_flag=True, help="While it works, print what there is.")
 @click.option(
     "--max-bytes", type=click.IntRange(min=1), metavar="N", help="Keep head and tail of a long answer."
 )
 @click.option("--json", "as_json", is_flag=True, help="Print the run as a JSON document.")
-def output(*, run: str, wait: bool, partial: bool, max_bytes: int | None, as_json: bool) -> None:
-    """Print the last answer of the session that RUN belongs to (default: the newest run).
+def output(*, runs: Sequence[str], wait: bool, partial: bool, max_bytes: int | None, as_json: bool) -> int:
+    """Print the last answer of the session that RUN belongs to (on a terminal, default: the newest run).
 
-    Exits with 1 if the run failed, with 4 if it still works.
+    The first line says so if the run failed: what follows is unfinished. Several runs are printed one after
+    the other, each below its status. Exits with 1 if a run failed, with 4 if one still works.
     """
     caller = lookup.here()
-    run_dir = sessions.find(run, caller)[-1]
+    run_dirs = [sessions.find(run, caller)[-1] for run in _or_newest(runs)]
     if wait:
         from tmuxagents.status.wait import wait_until  # noqa: PLC0415  (only here)
 
-        wait_until([run_dir], lambda run: run.ended)
-    found = inspect.inspect(run_dir)
+        wait_until(run_dirs, lambda run: run.ended)
+    found = [inspect.inspect(run_dir) for run_dir in run_dirs]
     if as_json:
-        printing.write(jsonline.encode(sessions.document(found, caller)))
-        return
-    if not (found.ended or found.state.settled or partial):
-        message = f"Run {found.run_id} is still {found.standing.status}: it has no answer yet."
+        for run in found:
+            printing.write(jsonline.encode(sessions.document(run, caller)))
+        return 0
+    missing = [run for run in found if not (run.ended or run.state.settled or partial)]
+    if len(found) == 1 and not missing:
+        _print_one(found[0], max_bytes)
+    elif len(found) > 1:
+        texts = [None if run in missing else run_output.answer(run) for run in found]
+        print_blocks([run.document(0.0) for run in found], texts, max_bytes)
+    if missing:
+        message = f"Run {missing[0].run_id} is still {missing[0].standing.status}: it has no answer yet."
         raise NotPossible(
             message, kind="run-running", hint="--wait waits for it, --partial prints what there is"
         )
-    text = run_output.answer(found, max_bytes)
-    _say_state(found, text)
-    print_answer(text)
-    if found.ended and found.standing.status != "completed":
-        click.get_current_context().exit(1)
+    return int(any(run.ended and run.standing.status != records.COMPLETED for run in found))
+
+
+def print_blocks(runs: Sequence[Mapping[str, Any]], texts: Sequence[str | None], most: int | None) -> None:
+    """Print several runs, each with its ending and its answer."""
+    pairs = enumerate(zip(runs, texts, strict=True), 1)
+    text = "\n\n".join(ends.block(number, run, answer, most) for number, (run, answer) in pairs)
+    printing.lines([safe.text(text) if printing.is_terminal() else text])
 
 
 def print_answer(text: str | None) -> None:
@@ -65,32 +89,30 @@ def print_answer(text: str | None) -> None:
         printing.write(shown.encode("utf-8", "replace") + (b"" if shown.endswith("\n") else b"\n"))
 
 
-def _say_state(run: RunView, text: str | None) -> None:
-    """Report on stderr what the answer alone does not show."""
-    how = run.standing.verdict
-    notes = []
-    if how is None:
-        notes.append("still running" if run.standing.status == "running" else "still queued")
-    elif how.status != "completed":
-        message = safe.line(how.error_message or "")
-        notes.append(f"{how.status} ({how.reason}){': ' if message else ''}{message}")
-    if how is not None and not text:
-        notes.append("no text output")
-    printing.lines(notes, printing.ERR)
+def _print_one(run: RunView, max_bytes: int | None) -> None:
+    """Print the answer of a run; above that of a failed one, how it ended."""
+    document, text = run.document(0.0), run_output.answer(run, max_bytes)
+    if not run.ended:
+        printing.lines([f"still {run.standing.status}"], printing.ERR)
+    elif ends.has_failed(document):
+        printing.lines([ends.warning(document, text) or ""])
+    elif not text:
+        printing.lines([ends.NO_TEXT], printing.ERR)
+    print_answer(text)
 
 
 @click.command(epilog="Example: tmuxagents transcript -f 01a1ee15")
-@click.argument("run", default=lookup.LAST)
+@click.argument("run", required=False)
 @click.option("-f", "--follow", is_flag=True, help="Go on until the run has ended.")
 @click.option("--session", "whole", is_flag=True, help="Print it as a parent's tools do, with whole answers.")
 @click.option("--json", "as_json", is_flag=True, help="Print the events instead, as JSON lines.")
-def transcript(*, run: str, follow: bool, whole: bool, as_json: bool) -> None:
+def transcript(*, run: str | None, follow: bool, whole: bool, as_json: bool) -> None:
     """Print the readable transcript of all runs of the session that RUN belongs to, and what they used."""
     if whole and (follow or as_json):
         other = "--follow" if follow else "--json"
         raise BadRequest(f"--session and {other} do not go together.", kind="usage", hint="leave one out")
     caller = lookup.here()
-    run_dirs = sessions.find(run, caller)
+    run_dirs = sessions.find(_or_newest([] if run is None else [run])[0], caller)
     if as_json:
         for run_dir in run_dirs:
             _lines(run_output.event_lines(run_dir, after=0, follow=follow and run_dir == run_dirs[-1]))
@@ -109,15 +131,16 @@ def _clean(lines: Iterable[bytes]) -> None:
 
 
 @click.command(epilog="Example: tmuxagents events --after 12 -f 01a1ee15")
-@click.argument("run", default=lookup.LAST)
+@click.argument("run", required=False)
 @click.option("-f", "--follow", is_flag=True, help="Go on until the run has ended.")
 @click.option(
     "--after", type=click.IntRange(min=0), default=0, metavar="SEQ", help="Only events after this one."
 )
 @click.option("--json", is_flag=True, expose_value=False, help="They are JSON lines anyway.")
-def events(*, run: str, follow: bool, after: int) -> None:
+def events(*, run: str | None, follow: bool, after: int) -> None:
     """Print the normalised events of RUN as JSON lines."""
-    _lines(run_output.event_lines(lookup.find_run(run, lookup.here()), after=after, follow=follow))
+    run_dir = lookup.find_run(_or_newest([] if run is None else [run])[0], lookup.here())
+    _lines(run_output.event_lines(run_dir, after=after, follow=follow))
 
 
 VERBS = {"output": output, "transcript": transcript, "logs": transcript, "events": events}

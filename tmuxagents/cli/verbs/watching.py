@@ -14,7 +14,7 @@ if TYPE_CHECKING:
 _TYPES = {
     quick.TIMEOUT: values.DURATION,
     quick.STATUSES: values.STATUSES,
-    quick.MOST: click.IntRange(min=1),
+    **dict.fromkeys((quick.MOST, quick.MAX_BYTES), click.IntRange(min=1)),
 }
 
 
@@ -45,7 +45,7 @@ def poll_verb(**options: Any) -> int:
 @click.argument("runs", nargs=-1, required=True, metavar="RUN...")
 @_takes(quick.WAIT)
 def wait_verb(**options: Any) -> int:
-    """Wait until each RUN has ended; exit with 0 if all completed, else with 1."""
+    """Wait until each RUN has ended; exit with 0 if all completed, 1 if not, 124 if the time is up."""
     return looks.wait(**options)
 
 

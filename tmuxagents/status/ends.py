@@ -1,0 +1,54 @@
+"""How runs ended and what they answered, as text: for `output`, `wait --output` and `run`. Pure.
+
+The text of a run that failed is never mistaken for an answer: its ending is in the line before it.
+"""
+
+from __future__ import annotations
+
+from tmuxagents import records
+from tmuxagents.status import table
+from tmuxagents.text import safe
+
+TYPE_CHECKING = False
+if TYPE_CHECKING:
+    from collections.abc import Mapping
+    from typing import Any
+
+    Run = Mapping[str, Any]  # a run document, or the part of one that a row holds
+
+MOST_BYTES = 4000  # of each answer if the caller does not say otherwise
+NO_TEXT = "no text output"
+_UNFINISHED = "what follows is unfinished"
+
+
+def has_failed(run: Run) -> bool:
+    """Say whether a run has ended without success."""
+    return run["status"] in (records.FAILED, records.ABORTED)
+
+
+def ending(run: Run) -> str:
+    """Return the state of a run; of one that failed, also the reason: `failed (error): 401: no such key`."""
+    if not has_failed(run):
+        return table.state(run)
+    why = safe.line(run["errorMessage"] or "").rstrip(".")
+    return f"{run['status']} ({run['reason']}){': ' if why else ''}{why}"
+
+
+def warning(run: Run, text: str | None) -> str | None:
+    """Return the line before the text of a run that failed; None for other runs."""
+    return f"{ending(run)}; {_UNFINISHED if text else NO_TEXT}" if has_failed(run) else None
+
+
+def block(number: int, run: Run, text: str | None, most_bytes: int | None) -> str:
+    """Return how one of several runs ended, and its answer or what it has said instead."""
+    head = f"[{number}] {table.label(run['name'], run['task'])}: {warning(run, text) or ending(run)}"
+    head = f"{head} (run {run['runId']})"
+    return f"{head}\n\n{cut(text, run['runId'], most_bytes)}" if text else head
+
+
+def cut(text: str, run_id: str, most_bytes: int | None) -> str:
+    """Return head and tail of a long text, and between them the command that prints all of it."""
+    if most_bytes is None:
+        return text
+    hint = f"; tmuxagents output {run_id} prints all"
+    return safe.head_and_tail([text.encode("utf-8", "replace")], most_bytes, hint)
