@@ -60,7 +60,7 @@ def run(
 ) -> int:
     """Run TASK in a child agent and wait for it; Ctrl-C stops it. The exit code tells how it ended."""
     if tasks_file is not None:
-        _refuse_beside({"TASK": task, "--task-file": task_file, "--attach": attaches}, wanted)
+        tasks.refuse_beside({"TASK": task, "--task-file": task_file, "--attach": attaches}, wanted)
     # Checked first: without a viewer, nothing is launched.
     viewer = attaching.here("tmuxagents run --attach, or leave out --attach") if attaches else None
     launcher = options.launcher(project_presets=not wanted.pop("no_project_presets"))
@@ -81,35 +81,6 @@ def run(
     if call.cancelled:
         return 128 + interrupts.number
     return 0 if went_well else 1
-
-
-def _refuse_beside(given: dict[str, Any], wanted: dict[str, Any]) -> None:
-    """Refuse options that each task of a file has for itself, and those for one child only."""
-    given |= {"-p": wanted["preset"], "-m": wanted["model"], "--name": wanted["name"]}
-    given |= {"--file": wanted["files"]}
-    beside = [name for name, value in given.items() if value]
-    if beside == ["--attach"]:
-        message = "--attach does not go with --tasks: a terminal shows one window."
-        raise BadRequest(message, kind="usage", hint="attach to one of them: tmuxagents attach RUN")
-    if beside:
-        message = f"{beside[0]} does not go with --tasks: each task of the file has its own."
-        raise BadRequest(message, kind="usage", hint="leave it out, or put it into the file")
-
-
-def _from_file(launcher: Launcher, file: str, **wanted: Any) -> list[LaunchRequest]:
-    """Return the requests of a tasks file. Options apply to the tasks that do not override them."""
-    source = "stdin" if file == tasks.STDIN else file
-    items = task_files.parse(tasks.content(file, "tasks"), source)
-    start = options.here()
-    base = start if file == tasks.STDIN else os.path.dirname(os.path.join(start, file))
-    made = []
-    for item in items:
-        own = {"model": item.model, "name": item.name, "timeout": item.timeout or wanted["timeout"]}
-        own |= {"cwd": item.cwd if item.cwd is not None else wanted["cwd"]}
-        own |= {"preset": item.preset, "files": item.files}
-        where = base if item.cwd is not None else start
-        made.append(options.request(launcher, item.task, base=where, mode=PARALLEL, **(wanted | own)))
-    return made
 
 
 def _print(call: Call, caller: Caller, *, as_json: bool) -> bool:
