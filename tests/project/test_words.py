@@ -33,6 +33,8 @@ CLEAN = [
     *("README.md", "AGENTS.md", "CONTRIBUTING.md", "CHANGELOG.md"),
     *(str(page.relative_to(ROOT)) for page in sorted((ROOT / "docs").glob("*.md"))),
     *(f"tmuxagents/{folder}" for folder in ("agents", "mcp", "tools", "attach", "companion", "settings")),
+    "tmuxagents/integrate",
+    *(f"tmuxagents/cli/verbs/{verb}.py" for verb in ("integrate", "inside_pi", "machine", "tools", "upkeep")),
     *(f"tmuxagents/{folder}" for folder in ("system", "tmux", "upkeep", "views", "presets", "watcher")),
     *("tmuxagents/prompts", "tmuxagents/skills", "tmuxagents/extensions"),
 ]

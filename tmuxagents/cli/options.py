@@ -23,6 +23,9 @@ if TYPE_CHECKING:
 JSON = click.option("--json", "as_json", is_flag=True, help="Print a JSON document.")
 MODEL = click.option("-m", "--model", metavar="MODEL", help="The child's model.")
 TIMEOUT = click.option("--timeout", type=float, metavar="S", help="Seconds that the child may work.")
+TASKS = click.option(
+    "--tasks", "tasks_file", metavar="FILE", help="Run the tasks of a JSON or YAML file (- is stdin)."
+)
 ATTACH = click.option("--attach", "attaches", is_flag=True, help="Show its window on this terminal, too.")
 LIVE = click.option(
     "--live/--batch", "live", default=None, help="Live: the agent itself in its window, to watch and talk to."

@@ -115,7 +115,7 @@ class Follower:
     def __init__(
         self,
         run_dir: str,
-        take: Callable[[Event], None] | None = None,
+        take: Callable[[Event], object] | None = None,
         *,
         checkpoint: str | None = None,
     ) -> None:

@@ -46,7 +46,9 @@ class RunReader:
         *("_result", "_since", "_started", "_tail", "_take", "activity", "folder", "state", "wrapper"),
     )
 
-    def __init__(self, take: Callable[[Event], None] | None = None, *, checkpoint: str | None = None) -> None:
+    def __init__(
+        self, take: Callable[[Event], object] | None = None, *, checkpoint: str | None = None
+    ) -> None:
         self._take = take
         self._checkpoint = checkpoint
         self.wrapper: dict[str, Any] | None = None

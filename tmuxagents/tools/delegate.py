@@ -8,7 +8,6 @@ from __future__ import annotations
 
 import contextlib
 import time
-from dataclasses import replace
 
 from tmuxagents.agents.pi import command
 from tmuxagents.errors import BadConfig, BadRequest, Fault, NotPossible, TmuxAgentsError, Unusable
@@ -44,7 +43,6 @@ if TYPE_CHECKING:
     from tmuxagents.launch.plan import InCall
     from tmuxagents.launch.prepare import Prepared
     from tmuxagents.registry.lookup import Caller
-    from tmuxagents.runs.events import Event
     from tmuxagents.tools.door import Door
 
 DONE = "done"
@@ -99,7 +97,7 @@ def _prepared(
     for assignment in assignments:
         call, request = batch.next(assignment.name), assignment.request
         if request.name in names:
-            request = replace(request, name=None)
+            request = request._replace(name=None)
         try:
             one = _prepare(launcher, assignment, request, call)
         except (BadRequest, BadConfig) as refusal:
@@ -109,7 +107,7 @@ def _prepared(
                 raise
             failed[assignment.number] = NOT_SPAWNED
         if assignment.number in failed:
-            one = launcher.sketch(replace(request, name=None), call)
+            one = launcher.sketch(request._replace(name=None), call)
         prepared.append(one)
         names.update([one.request.name] if one.request.name else [])
     return prepared, failed
@@ -124,7 +122,7 @@ def _prepare(launcher: Launcher, assignment: Assignment, request: LaunchRequest,
     except BadRequest as refusal:
         if request.name is None or refusal.faults[0].field != "name":
             raise
-    return launcher.prepare(replace(request, name=None), call)
+    return launcher.prepare(request._replace(name=None), call)
 
 
 # --- while it works, and at its end -----------------------------------------------------------------------
@@ -142,10 +140,7 @@ class _View(Child):
         )
         self.lines = LastLines(place, int(numbers["maxLinesPerWindow"]))
         self.assignment = assignment
-        super().__init__(task, self._take_line)
-
-    def _take_line(self, event: Event) -> None:
-        self.lines.take(event)
+        super().__init__(task, self.lines.take)
 
     def window(self, most: int) -> dict[str, Any]:
         """Return its entry in `details.windows`, with at most `most` of its lines."""
@@ -244,12 +239,8 @@ class Assignment:
             checks.check_cwd(cwd)
         except BadRequest as refusal:
             faults.add_refusal(refusal, self._place, rename=_FIELDS)
-        self.request = replace(self.request, name=self._wished_name())
-
-    def _wished_name(self) -> str | None:
-        """Return the name for the run: the task's name, in the letters that names may have."""
         name = place.safe_name(self.name, "", longest=_LONGEST_NAME)
-        return name if plan.is_name(name) else None
+        self.request = self.request._replace(name=name if plan.is_name(name) else None)
 
     # --- the session that it continues --------------------------------------------------------------------
 
@@ -260,7 +251,7 @@ class Assignment:
             return
         try:
             continues = self._continued(reference, caller, held, taken)
-            self.request = replace(self.request, continues=continues)
+            self.request = self.request._replace(continues=continues)
         except (BadRequest, NotPossible) as refusal:
             for fault in refusal.faults:
                 own = Fault(fault.kind, fault.message, field=f"{self._place}.resume")

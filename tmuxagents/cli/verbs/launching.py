@@ -7,46 +7,115 @@ import os
 import click
 
 from tmuxagents.cli import options, printing
-from tmuxagents.cli.verbs import reading, tasks
+from tmuxagents.cli.verbs import tasks
 from tmuxagents.errors import BadRequest
-from tmuxagents.launch import resume as resuming
-from tmuxagents.launch import retry as retrying
 from tmuxagents.presets import fields
 from tmuxagents.registry import lookup, sessions
 from tmuxagents.runs import inbox, words
 from tmuxagents.status import poll
-from tmuxagents.status import send as sending
 from tmuxagents.text import jsonline
-from tmuxagents.tools import answers
 
 TYPE_CHECKING = False
 if TYPE_CHECKING:
+    from collections.abc import Mapping, Sequence
     from typing import Any
 
     from tmuxagents.launch.arrival import Launched
+    from tmuxagents.launch.launch import Launcher
+    from tmuxagents.launch.plan import LaunchRequest
     from tmuxagents.registry.lookup import Caller
 
 
 @click.command(epilog='Example: id=$(tmuxagents launch "Find where sessions are created.")')
 @options.launching
+@options.TASKS
 @options.ATTACH
 @options.JSON
 def launch(
-    *, task: tuple[str, ...], task_file: str | None, attaches: bool, as_json: bool, **wanted: Any
+    *,
+    task: tuple[str, ...],
+    task_file: str | None,
+    tasks_file: str | None,
+    attaches: bool,
+    as_json: bool,
+    **wanted: Any,
 ) -> None:
     """Run TASK in a child agent, in a tmux window of its own, and return at once with the run's id."""
+    if tasks_file is not None:
+        refuse_beside({"TASK": task, "--task-file": task_file, "--attach": attaches}, wanted)
     if attaches:
         from tmuxagents.cli.verbs import attaching  # noqa: PLC0415  (a launch is to be quick)
 
         # Checked first: without a viewer, nothing is launched.
         viewer = attaching.here("tmuxagents launch --attach, or leave out --attach")
     launcher = options.launcher(project_presets=not wanted.pop("no_project_presets"))
+    if tasks_file is not None:
+        _launch_all(launcher, requests_of(launcher, tasks_file, mode="background", **wanted), as_json=as_json)
+        return
     request = options.request(launcher, tasks.read(task, task_file), mode="background", **wanted)
     launched = launcher.launch(request)
     tell(launched, launcher.caller, as_json=as_json)
     if attaches:
         viewer.warnings = [warning for warning in viewer.warnings if warning not in launched.warnings]
         attaching.show(launched.run, launcher.caller, viewer=viewer)
+
+
+def _launch_all(launcher: Launcher, asked: TaskRequests, *, as_json: bool) -> None:
+    """Launch the tasks of a file, one after the other, and print a receipt for each."""
+    from tmuxagents.launch.prepare import prepare  # noqa: PLC0415  (for files only)
+
+    if asked.concurrency is not None:
+        printing.warn(["concurrency is for run; background runs are limited by the setting maxRunning"])
+    for prepared in prepare(launcher, asked.requests, after=asked.after):
+        tell(launcher.start(prepared), launcher.caller, as_json=as_json)
+
+
+class TaskRequests:
+    """The requests of a tasks file, which of them each one waits for, and how many may run at once."""
+
+    __slots__ = ("after", "concurrency", "requests")
+
+    def __init__(
+        self, requests: Sequence[LaunchRequest], after: Sequence[Sequence[int]], concurrency: int | None
+    ) -> None:
+        self.requests = requests
+        self.after = after
+        self.concurrency = concurrency
+
+
+def requests_of(launcher: Launcher, file: str, *, mode: str, **wanted: Any) -> TaskRequests:
+    """Return the requests of a tasks file. Options apply to the tasks that do not override them."""
+    from tmuxagents.launch import tasks as task_files  # noqa: PLC0415  (YAML)
+
+    source = "stdin" if file == tasks.STDIN else file
+    found = task_files.parse(tasks.content(file, "tasks"), source)
+    start = options.here()
+    base = start if file == tasks.STDIN else os.path.dirname(os.path.join(start, file))
+    made, after = [], []
+    for item, (inside, others) in zip(found.items, task_files.dependencies(found.items), strict=True):
+        own = {key: getattr(item, key) for key in ("preset", "model", "name", "files")}
+        own |= {key: getattr(item, key) or wanted[key] for key in ("agent", "timeout")}
+        own |= {"cwd": item.cwd if item.cwd is not None else wanted["cwd"]}
+        own |= {"after": (*wanted["after"], *others)}
+        where = base if item.cwd is not None else start
+        made.append(options.request(launcher, item.task, base=where, mode=mode, **(wanted | own)))
+        after.append(inside)
+    return TaskRequests(made, after, found.concurrency)
+
+
+def refuse_beside(given: Mapping[str, Any], wanted: Mapping[str, Any]) -> None:
+    """Refuse options that each task of a file has for itself, and those for one child only."""
+    given = {
+        **given,
+        **{"-p": wanted["preset"], "-m": wanted["model"], "--name": wanted["name"], "--file": wanted["files"]},
+    }
+    beside = [name for name, value in given.items() if value]
+    if beside == ["--attach"]:
+        message = "--attach does not go with --tasks: a terminal shows one window."
+        raise BadRequest(message, kind="usage", hint="attach to one of them: tmuxagents attach RUN")
+    if beside:
+        message = f"{beside[0]} does not go with --tasks: each task of the file has its own."
+        raise BadRequest(message, kind="usage", hint="leave it out, or put it into the file")
 
 
 def tell(launched: Launched, caller: Caller, *, as_json: bool, how: str | None = None) -> None:
@@ -80,10 +149,12 @@ def tell(launched: Launched, caller: Caller, *, as_json: bool, how: str | None =
 @options.JSON
 def retry(*, run: str, model: str | None, timeout: float | None, live: bool | None, as_json: bool) -> None:
     """Launch a new run with the task, preset and directory of RUN; one that was resumed is resumed again."""
+    from tmuxagents.launch.retry import retry as launch_again  # noqa: PLC0415  (a launch is to be quick)
+
     launcher = options.launcher()
     run_dir = lookup.find_run(run, launcher.caller)
     driver = options.driver(live=live)
-    how, launched = retrying.retry(launcher, run_dir, model=model, timeout=timeout, driver=driver)
+    how, launched = launch_again(launcher, run_dir, model=model, timeout=timeout, driver=driver)
     tell(launched, launcher.caller, as_json=as_json, how=how)
 
 
@@ -119,6 +190,8 @@ def resume(  # noqa: PLR0913  (one parameter an option)
     as_json: bool,
 ) -> None:
     """Give the session that RUN belongs to another TASK: its child knows what was said and done before."""
+    from tmuxagents.launch import resume as resuming  # noqa: PLC0415  (a launch is to be quick)
+
     if cwd is not None and not replay:
         hint = "a child goes on where its session works; add --replay to have it told again elsewhere"
         raise BadRequest("--cwd is only for --replay.", kind="usage", hint=hint, field="cwd")
@@ -154,6 +227,10 @@ def send(  # noqa: PLR0913  (one parameter an option)
     *, run: str, text: str, kind: str, waits: bool, timeout: float | None, as_json: bool
 ) -> int:
     """Say TEXT to the live child of RUN (- reads stdin). It is delivered once the child has taken it."""
+    from tmuxagents.cli.verbs import reading  # noqa: PLC0415  (a launch is to be quick)
+    from tmuxagents.status import send as sending  # noqa: PLC0415
+    from tmuxagents.tools import answers  # noqa: PLC0415
+
     if timeout is not None and not waits:
         raise BadRequest("--timeout says how to wait.", kind="usage", hint="add --wait")
     if timeout is not None and not timeout >= 0:  # NaN, too: it would wait for ever

@@ -44,8 +44,14 @@ SINGLE, PARALLEL = "single", "parallel"
 
 @click.command(epilog='Example: tmuxagents run "Find where sessions are created."')
 @options.launching
+@options.TASKS
+@click.option("--concurrency", type=click.IntRange(min=1), metavar="N", help="With --tasks: run N at once.")
+@click.option("--progress", is_flag=True, help="Off a terminal: print each change, not only how it ended.")
 @click.option(
-    "--tasks", "tasks_file", metavar="FILE", help="Run the tasks of a JSON or YAML file (- is stdin)."
+    "--max-bytes",
+    type=click.IntRange(min=1),
+    metavar="N",
+    help="Keep head and tail of longer answers (default: 4000 bytes a task, on a terminal all).",
 )
 @options.ATTACH
 @options.JSON
@@ -54,23 +60,27 @@ def run(
     task: tuple[str, ...],
     task_file: str | None,
     tasks_file: str | None,
+    concurrency: int | None,
+    progress: bool,
+    max_bytes: int | None,
     attaches: bool,
     as_json: bool,
     **wanted: Any,
 ) -> int:
     """Run TASK in a child agent and wait for it; Ctrl-C stops it. The exit code tells how it ended."""
     if tasks_file is not None:
-        tasks.refuse_beside({"TASK": task, "--task-file": task_file, "--attach": attaches}, wanted)
+        launching.refuse_beside({"TASK": task, "--task-file": task_file, "--attach": attaches}, wanted)
     # Checked first: without a viewer, nothing is launched.
     viewer = attaching.here("tmuxagents run --attach, or leave out --attach") if attaches else None
     launcher = options.launcher(project_presets=not wanted.pop("no_project_presets"))
     if tasks_file is None:
         text = tasks.read(task, task_file)
-        requests = [options.request(launcher, text, mode=SINGLE, **wanted)]
+        asked = launching.TaskRequests([options.request(launcher, text, mode=SINGLE, **wanted)], [], None)
     else:
-        requests = _from_file(launcher, tasks_file, **wanted)
-    most = int(launcher.settings.numbers["maxConcurrency"])
-    call = Call(launcher, prepare(launcher, requests, listed=tasks_file is not None), most=most)
+        asked = launching.requests_of(launcher, tasks_file, mode=PARALLEL, **wanted)
+    most = concurrency or asked.concurrency or int(launcher.settings.numbers["maxConcurrency"])
+    prepared = prepare(launcher, asked.requests, listed=tasks_file is not None, after=asked.after)
+    call = Call(launcher, prepared, most=most)
     with SignalInterrupts() as interrupts:
         view = (
             Silence() if as_json else LivePicture(call) if printing.is_terminal(printing.ERR) else Lines(call)

@@ -5,21 +5,14 @@ Joins.
 
 from __future__ import annotations
 
-import os
-
 import click
 
-from tmuxagents.cli import options, printing
+from tmuxagents.cli import printing
 from tmuxagents.errors import BadRequest
-from tmuxagents.launch import tasks as task_files
 
 TYPE_CHECKING = False
 if TYPE_CHECKING:
-    from collections.abc import Mapping, Sequence
-    from typing import Any
-
-    from tmuxagents.launch.launch import Launcher
-    from tmuxagents.launch.plan import LaunchRequest
+    from collections.abc import Sequence
 
 STDIN = "-"
 _LONGEST = 16 * 1024 * 1024
@@ -44,52 +37,6 @@ def content(file: str, field: str = "task-file") -> str:
     if file == STDIN:
         return _decoded(printing.read(_LONGEST + 1), "stdin")
     return _decoded(_bytes_of(file, field), file)
-
-
-class TaskRequests:
-    """The requests of a tasks file, which of them each one waits for, and how many may run at once."""
-
-    __slots__ = ("after", "concurrency", "requests")
-
-    def __init__(
-        self, requests: Sequence[LaunchRequest], after: Sequence[Sequence[int]], concurrency: int | None
-    ) -> None:
-        self.requests = requests
-        self.after = after
-        self.concurrency = concurrency
-
-
-def requests_of(launcher: Launcher, file: str, *, mode: str, **wanted: Any) -> TaskRequests:
-    """Return the requests of a tasks file. Options apply to the tasks that do not override them."""
-    source = "stdin" if file == STDIN else file
-    found = task_files.parse(content(file, "tasks"), source)
-    start = options.here()
-    base = start if file == STDIN else os.path.dirname(os.path.join(start, file))
-    made, after = [], []
-    for item, (inside, others) in zip(found.items, task_files.dependencies(found.items), strict=True):
-        own = {key: getattr(item, key) for key in ("preset", "model", "name", "files")}
-        own |= {key: getattr(item, key) or wanted[key] for key in ("agent", "timeout")}
-        own |= {"cwd": item.cwd if item.cwd is not None else wanted["cwd"]}
-        own |= {"after": (*wanted["after"], *others)}
-        where = base if item.cwd is not None else start
-        made.append(options.request(launcher, item.task, base=where, mode=mode, **(wanted | own)))
-        after.append(inside)
-    return TaskRequests(made, after, found.concurrency)
-
-
-def refuse_beside(given: Mapping[str, Any], wanted: Mapping[str, Any]) -> None:
-    """Refuse options that each task of a file has for itself, and those for one child only."""
-    given = {
-        **given,
-        **{"-p": wanted["preset"], "-m": wanted["model"], "--name": wanted["name"], "--file": wanted["files"]},
-    }
-    beside = [name for name, value in given.items() if value]
-    if beside == ["--attach"]:
-        message = "--attach does not go with --tasks: a terminal shows one window."
-        raise BadRequest(message, kind="usage", hint="attach to one of them: tmuxagents attach RUN")
-    if beside:
-        message = f"{beside[0]} does not go with --tasks: each task of the file has its own."
-        raise BadRequest(message, kind="usage", hint="leave it out, or put it into the file")
 
 
 def _written() -> str:
