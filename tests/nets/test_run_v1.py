@@ -74,11 +74,16 @@ def test_the_frozen_registry_is_opened_and_says_what_the_directories_say(thawed:
     registry.unlink()
     assert rows(thawed) == known
     made = book_of(registry)
-    assert made == after
+    assert without_lists(made) == without_lists(after)
     concluded = {run_id for run_id, row in before.items() if row["concluded"]}
     assert len(concluded) == 39
-    for run_id in concluded:
-        assert before[run_id] == made[run_id]
+    assert all(without_lists(before)[run_id] == without_lists(made)[run_id] for run_id in concluded)
+
+
+def without_lists(book: dict[str, dict[str, Any]]) -> dict[str, dict[str, Any]]:
+    """Return rows without what lists show: a registry of version 1 had none of it for runs that had ended."""
+    later = ("model", "cost", "activity")
+    return {run_id: {key: row[key] for key in row if key not in later} for run_id, row in book.items()}
 
 
 def test_of_a_directory_alone_all_the_same_is_said(thawed: Home) -> None:

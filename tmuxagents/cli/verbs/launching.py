@@ -6,7 +6,7 @@ import os
 
 import click
 
-from tmuxagents.cli import options, printing
+from tmuxagents.cli import options, printing, values
 from tmuxagents.cli.verbs import tasks
 from tmuxagents.errors import BadRequest
 from tmuxagents.launch import resume as resuming
@@ -148,7 +148,7 @@ TIMED_OUT = 124
 )
 @click.option("--follow-up", "kind", flag_value=inbox.FOLLOW_UP, help="When it is done with what it does.")
 @click.option("--wait", "waits", is_flag=True, help="Wait for what it comes to, and print that.")
-@click.option("--timeout", type=float, metavar="S", help="With --wait: wait no longer.")
+@click.option("--timeout", type=values.DURATION, metavar="TIME", help="With --wait: wait no longer.")
 @options.JSON
 def send(  # noqa: PLR0913  (one parameter an option)
     *, run: str, text: str, kind: str, waits: bool, timeout: float | None, as_json: bool
@@ -156,8 +156,6 @@ def send(  # noqa: PLR0913  (one parameter an option)
     """Say TEXT to the live child of RUN (- reads stdin). It is delivered once the child has taken it."""
     if timeout is not None and not waits:
         raise BadRequest("--timeout says how to wait.", kind="usage", hint="add --wait")
-    if timeout is not None and not timeout >= 0:  # NaN, too: it would wait for ever
-        raise BadRequest(f"--timeout must be 0 seconds or more, not {timeout:g}.", kind="usage")
     caller = lookup.here()
     message = sending.Sending(lookup.find_run(run, caller))
     found = message.send(tasks.content(text) if text == tasks.STDIN else text, kind)
