@@ -1,4 +1,4 @@
-"""The command's way in. What must start small leaves here, before click is imported; all of it ends small.
+"""The entry point of the command. Verbs that must start fast are answered before click is imported.
 
 Joins.
 """
@@ -10,16 +10,8 @@ import os
 import sys
 
 _WITH_RUN_DIR = 3
-_WITH_TEXT = {
-    "launch",
-    "run",
-    "send",
-    "resume",
-    "call",
-    "presets",
-    "_profile",
-}  # verbs that take text from the user
-_MANY = 100_000  # objects: a start makes thousands, and hardly any waste to look for
+_WITH_TEXT = {"launch", "run", "send", "resume", "call", "presets", "_profile"}  # take text from the user
+_MANY = 100_000  # objects: a start makes thousands, and hardly any garbage
 
 
 def main() -> None:
@@ -27,7 +19,7 @@ def main() -> None:
     try:
         _main()
     except KeyboardInterrupt:  # before the command line's own boundary exists
-        os._exit(128 + 2)
+        os._exit(130)
 
 
 def _main() -> None:
@@ -39,10 +31,10 @@ def _main() -> None:
         pass
     os.close(handle)
     home = os.environ.get("TMUXAGENTS_HOME")
-    if home and not home.startswith("/"):  # our processes work elsewhere
+    if home and not home.startswith("/"):  # our processes have other working directories
         os.environ["TMUXAGENTS_HOME"] = os.path.abspath(home)
     if "TMUXAGENTS_FAULT" in os.environ:  # a test wants things to fail
-        from tmuxagents.system import faults  # noqa: PLC0415  (no other verb pays for it)
+        from tmuxagents.system import faults  # noqa: PLC0415  (for tests only)
 
         faults.install(os.environ)
     if len(sys.argv) == _WITH_RUN_DIR and sys.argv[1] == "_wrap" and not sys.argv[2].startswith("-"):
@@ -54,7 +46,7 @@ def _main() -> None:
 
     try:
         printing.check_out()
-    except Exception as error:  # noqa: BLE001  (the boundary knows them all; without arguments it speaks on stderr)
+    except Exception as error:  # noqa: BLE001  (the boundary handles all; without arguments it prints to stderr)
         from tmuxagents.cli import boundary  # noqa: PLC0415  (click)
 
         os._exit(boundary.fail(error, ()))
@@ -64,13 +56,16 @@ def _main() -> None:
     try:
         cli_main()
     except SystemExit as error:
-        _leave(error.code)
+        # Python's own exit takes longer than many an answer; without it, nothing may be left to do.
+        if _is_idle() and isinstance(error.code, int):
+            os._exit(error.code)
+        sys.exit(error.code if isinstance(error.code, int) else None)
 
 
 def _hide_words() -> None:
-    """Take what follows the verb out of the command line, which everybody can read as long as we work.
+    """Remove what follows the verb from our command line, which everybody can read while we run.
 
-    Names of options stay. Where /proc does not allow it, all of it stays, and doctor says so.
+    Names of options stay. If /proc does not allow it, all of it stays, and doctor says so.
     """
     try:
         with open("/proc/self/cmdline", "rb", 0) as file:
@@ -90,7 +85,7 @@ def _hide_words() -> None:
 
 
 def _name_of_option(word: bytes) -> bytes:
-    """Return of a word what it has of an option's name, and a sign where there was more: never longer."""
+    """Return the option's name at the beginning of a word, and dots for the rest; never longer."""
     name = word.partition(b"=")[0] if word.startswith(b"--") else word[:2] if word.startswith(b"-") else b""
     letters = name.replace(b"-", b"")
     if letters and not letters.isalpha():
@@ -98,15 +93,8 @@ def _name_of_option(word: bytes) -> bytes:
     return name + b"..."[: len(word) - len(name)]
 
 
-def _leave(code: object) -> None:
-    """Leave at once: Python's own way out takes longer than many an answer, and all is written."""
-    if _is_alone() and isinstance(code, int):
-        os._exit(code)
-    sys.exit(code if isinstance(code, int) else None)
-
-
-def _is_alone() -> bool:
-    """Say whether Python would wait for nothing: no buffered output, no thread."""
+def _is_idle() -> bool:
+    """Say whether Python's exit would wait for nothing: no buffered output, no other thread."""
     threading = sys.modules.get("threading")
     try:
         for stream in (sys.stdout, sys.stderr):

@@ -1,7 +1,7 @@
 """Start a watcher: `python -P .../tmuxagents/_watch.py HOME [DESCRIPTOR OF THE LOCK]`. Joins.
 
-By path, so that it is the starter's own package, installed in any way. Ours goes before another
-that may be installed, and nothing else that lies beside it goes before what Python brings along.
+The path makes sure that it is the starter's own package, however that is installed. Our package is found
+before another installed one, but nothing else beside it is found before Python's own modules.
 """
 
 import os
@@ -10,7 +10,7 @@ import sys
 _ROOT = __file__.rpartition("/tmuxagents/")[0]
 sys.path.insert(0, _ROOT)
 
-import tmuxagents  # noqa: E402, F401  (the one to be found from now on)
+import tmuxagents  # noqa: E402, F401  (later imports find this one)
 
 sys.path.remove(_ROOT)
 if _ROOT not in sys.path:

@@ -1,7 +1,7 @@
 """Start a wrapper: `python -I -S .../tmuxagents/_wrap.py RUN_DIR`. Joins.
 
-A file of its own, so that the interpreter can run without site (2 ms and much memory a child) and nothing but
-this is compiled at each start.
+It is a file of its own, so that the interpreter can run without site (2 ms and much memory per child) and
+compiles nothing else at each start.
 """
 
 import os

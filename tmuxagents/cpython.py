@@ -1,9 +1,8 @@
-"""All that relies on private parts of CPython, with the reason for each. Light: every look imports it.
+"""All that relies on private parts of CPython, with the reason for each. Light: `poll` imports it.
 
-The public packages would cost a look such as `poll`, and a wrapper, of which there is one a child, several
-milliseconds each. Where a private part is missing, the public package takes its place; only the C codec of
-JSON has no fallback: every supported CPython has it. tests/test_cpython.py checks that each part is there and
-behaves.
+The public packages would cost `poll`, and each child's wrapper, several milliseconds each. If a private part
+is missing, the public package takes its place. Only the C codec of JSON has no substitute: every supported
+CPython has it. tests/test_cpython.py checks that each part is there and works.
 
 Touches: the C modules below Python's library.
 """
@@ -15,24 +14,24 @@ import sys
 TYPE_CHECKING = False
 if TYPE_CHECKING:
     import _json
-    import signal as signal  # noqa: PLC0414  (for others, from here)
+    import signal as signal  # noqa: PLC0414  (for other modules)
     from collections.abc import Callable
     from typing import Any
 else:
     try:
-        import _signal as signal  # `signal` makes enums: 4 of the 20 ms in which a wrapper starts, and memory
+        import _signal as signal  # `signal` makes enums: 4 of the 20 ms of a wrapper's start, and memory
     except ImportError:
         import signal
 
 __all__ = ["NOT_JSON", "ignoring", "json_parts", "prctl", "prepare_sqlite", "signal"]
 
-# What the C scanner raises besides ValueError: at the end of a text, and, before 3.12, where its error class
-# cannot be looked up because `json.decoder` is not imported.
+# What the C scanner raises besides ValueError: at the end of a text, and, before 3.12, if it cannot look up
+# its error class because `json.decoder` is not imported.
 NOT_JSON = (StopIteration, SystemError)
 
 
-class ignoring:  # noqa: N801  (it reads as contextlib's `suppress` does, which is slow to import)
-    """Go on behind the block if one of these errors comes up in it."""
+class ignoring:  # noqa: N801  (contextlib's `suppress`, which is slow to import)
+    """Continue after the block if one of these errors is raised in it."""
 
     __slots__ = ("_errors",)
 
@@ -40,15 +39,15 @@ class ignoring:  # noqa: N801  (it reads as contextlib's `suppress` does, which 
         self._errors = errors
 
     def __enter__(self) -> None:
-        """Nothing is to be done yet."""
+        """Do nothing."""
 
     def __exit__(self, kind: type[BaseException] | None, *_: object) -> bool:
         return kind is not None and issubclass(kind, self._errors)
 
 
 def json_parts() -> tuple[Callable[[str], str], type[_json.make_encoder], type[_json.make_scanner]]:
-    """Return the C parts of `json`, which is written over `re`: the escape of a text, encoder and scanner."""
-    from _json import encode_basestring, make_encoder, make_scanner  # noqa: PLC0415  (not each look needs it)
+    """Return the C parts of `json`, which imports `re`: escaping of a text, encoder, scanner."""
+    from _json import encode_basestring, make_encoder, make_scanner  # noqa: PLC0415  (not always needed)
 
     if hasattr(sys, "gettotalrefcount"):  # a debug build does not survive a missing error class
         import json.decoder  # noqa: F401, PLC0415  (the scanner looks its error up by name)
@@ -56,9 +55,9 @@ def json_parts() -> tuple[Callable[[str], str], type[_json.make_encoder], type[_
 
 
 def prctl(option: int, value: int) -> None:
-    """Call the system's prctl by the C module below `ctypes`, itself 3 of a wrapper's first 15 ms."""
+    """Call the system's prctl without `ctypes`, which takes 3 of a wrapper's first 15 ms."""
     try:
-        import _ctypes  # noqa: PLC0415  (it is asked once)
+        import _ctypes  # noqa: PLC0415  (called once)
 
         found = _ctypes.dlsym(_ctypes.dlopen(None, 0), "prctl")  # type: ignore[arg-type]  # None: what is loaded
         _ctypes.call_function(found, (option, value, 0, 0, 0))
@@ -69,13 +68,13 @@ def prctl(option: int, value: int) -> None:
 
 
 def prepare_sqlite() -> None:
-    """Import `_sqlite3` without `functools`, where that works; a later import finds it in any case.
+    """Import `_sqlite3` without `functools`, if that works; a later import finds it in any case.
 
-    `_sqlite3` asks for `functools.lru_cache` once, and importing `functools` takes longer than all else that
-    a look imports. During the import a stand-in holds the C function alone.
+    `_sqlite3` needs only `functools.lru_cache`, and importing `functools` takes longer than all other imports
+    of `poll`. During the import a substitute module holds the C function.
     """
     name = "functools"
-    if name in sys.modules:  # also with a thread beside us, since `threading` imports it
+    if name in sys.modules:  # always so beside other threads, since `threading` imports it
         return
     try:
         from _functools import _lru_cache_wrapper  # type: ignore[import-not-found]  # noqa: PLC0415
@@ -83,9 +82,9 @@ def prepare_sqlite() -> None:
         def lru_cache(maxsize: int) -> Callable[[Callable[..., Any]], Any]:
             return lambda ask: _lru_cache_wrapper(ask, maxsize, False, tuple)  # noqa: FBT003  (no names there)
 
-        stand_in = type(sys)(name)
-        stand_in.lru_cache = lru_cache  # type: ignore[attr-defined]
-        sys.modules[name] = stand_in
+        substitute = type(sys)(name)
+        substitute.lru_cache = lru_cache  # type: ignore[attr-defined]
+        sys.modules[name] = substitute
         import _sqlite3  # noqa: F401, PLC0415
     except ImportError:
         return

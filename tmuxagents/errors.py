@@ -1,6 +1,7 @@
-"""The error tree: what went wrong, which exit code that is, and a hint on how to go on. Pure.
+"""The error tree: what went wrong, its exit code, and a hint on what to do. Pure.
 
-A child that failed is not an error: it is data (see runs/lifecycle). Raised anywhere, caught in `cli` alone.
+A child that failed is not an error but data (see runs/endings). Errors are raised anywhere and caught in
+`cli`.
 """
 
 from __future__ import annotations
@@ -42,7 +43,7 @@ class TmuxAgentsError(Exception):
         self.hint = hint
         self.faults = list(faults) or [Fault(kind, message, field=field)]
         self.candidates = list(candidates)
-        self.warnings: list[str] = []  # what was left out before, and may be the reason
+        self.warnings: list[str] = []  # what was skipped before, and may be the reason
 
 
 class BadRequest(TmuxAgentsError):
@@ -58,7 +59,7 @@ class BadConfig(TmuxAgentsError):
 
 
 class Unusable(TmuxAgentsError):
-    """The machine is not fit: the hint is one thing to try."""
+    """The machine cannot do it; the hint is one thing to try."""
 
     exit_code = 3
 
@@ -70,10 +71,10 @@ class NotPossible(TmuxAgentsError):
 
 
 class Interrupted(TmuxAgentsError):
-    """Ctrl-C: it was not done to its end."""
+    """Ctrl-C: the work was broken off."""
 
     exit_code = 130
 
 
 class NoSuchRun(NotPossible):
-    """No run, or more than one, has this name; the candidates are the near ones."""
+    """No run, or more than one, has this name; the candidates have similar ones."""

@@ -1,6 +1,6 @@
-"""The vocabulary that all subjects share: words, the forms of ids and names, plain slotted classes. Pure.
+"""The vocabulary that all subjects share: words, the form of ids and names, plain slotted classes. Pure.
 
-Imports nothing at run time: every child has a wrapper, and what this module imports is paid per child.
+It imports nothing at run time, since each child's wrapper would pay for that.
 """
 
 from __future__ import annotations
@@ -12,7 +12,7 @@ if TYPE_CHECKING:
 else:
 
     def dataclass_transform(**_: Any) -> Callable[[type], type]:
-        """Mark a class for type checkers alone."""
+        """Mark a class for type checkers only."""
         return lambda marked: marked
 
 
@@ -94,7 +94,7 @@ class SetUp(Record):
 class Plan(SetUp):
     """Everything decided about a run before it exists: the fields of meta.json (see runs/documents).
 
-    None is a value that the plan lacks, or that a damaged file holds as something else.
+    None is a value that the plan lacks, or that has the wrong type in a damaged file.
     """
 
     __slots__ = (
@@ -121,7 +121,7 @@ class Plan(SetUp):
     cwd: str
     project: str | None
     owner: str | None
-    root: str | None  # where children may launch children: the run from which all of them descend
+    root: str | None  # if children may launch children: the run from which all of them descend
     timeout: float | None
     files: Sequence[Any]
     after: Sequence[str]  # run ids
@@ -140,20 +140,19 @@ class Plan(SetUp):
     agent_command: Sequence[str] | None
     agent_version: str | None
     initiator: str | None
-    written: Mapping[str, Any] | None  # the document that it was read from
+    written: Mapping[str, Any] | None  # the document that the plan was read from
 
 
-class Identity:
-    """One process of one boot of one machine: never true of another process, however pids are reused."""
+class Identity(Record):
+    """One process of one boot of one machine: never true of another process, even if its pid is reused."""
 
     __slots__ = ("boot_id", "host", "pid", "pid_namespace", "start_time")
 
-    def __init__(self, *, host: str, boot_id: str, pid_namespace: int, pid: int, start_time: int) -> None:
-        self.host = host
-        self.boot_id = boot_id
-        self.pid_namespace = pid_namespace
-        self.pid = pid
-        self.start_time = start_time
+    host: str
+    boot_id: str
+    pid_namespace: int
+    pid: int
+    start_time: int
 
 
 class Exit:
@@ -191,7 +190,7 @@ class Verdict:
 class Facts:
     """What a run directory and the process table say, before anything is concluded from it.
 
-    `result` is None where there is none or none that can be read. `presence` is one of the words below.
+    `result` is None if there is none that can be read. `presence` is one of the words below.
     """
 
     __slots__ = ("presence", "result", "started")
@@ -206,11 +205,11 @@ class Facts:
 NEVER_CAME = "never came"  # no wrapper.json: the window was not opened yet, or never will be
 HERE = "here"  # it lives
 GONE = "gone"  # it was on this machine and is dead
-ELSEWHERE = "elsewhere"  # another host or pid namespace: not ours to say
+ELSEWHERE = "elsewhere"  # on another host or in another pid namespace: we cannot know
 
 
 class ProcessRow:
-    """One living process, as far as rule S asks about it."""
+    """One living process, as far as rule S needs it."""
 
     __slots__ = ("comm", "listens", "marker", "pid", "ppid", "role", "session", "start_time", "uid")
 
@@ -257,7 +256,7 @@ OUTSIDE = "outside"
 
 
 class FileText:
-    """A file for a prompt: its text, or the problem with it. `size` in bytes, as far as it is known."""
+    """A file for a prompt: its text, or the problem with it. `size` is in bytes, 0 if unknown."""
 
     __slots__ = ("problem", "size", "text")
 

@@ -32,7 +32,7 @@ def test_what_is_put_in_is_taken_out_to_the_byte(text: bytes) -> None:
     assert b"\n".join(line.encode() for line in LINES) in there
     assert there.startswith(text)
     assert taken(there) == text
-    assert own_text.without(there) == text
+    assert own_text.take_block(there).text == text
 
 
 @given(TEXTS)

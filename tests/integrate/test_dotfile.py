@@ -83,7 +83,7 @@ def test_what_somebody_changed_meanwhile_is_not_overwritten(tmp_path: Path) -> N
     path = tmp_path / "conf"
     path.write_bytes(b"theirs")
     for before, after in ((b"old", b"new"), (None, b"new"), (b"old", None)):
-        with pytest.raises(Unusable, match="somebody has just changed it"):
+        with pytest.raises(Unusable, match="it has just been changed"):
             disk.replace(str(path), before, after)
     assert path.read_bytes() == b"theirs"
 

@@ -203,12 +203,12 @@ def test_what_another_program_has_written_anew_is_kept(person: Person) -> None:
 @pytest.mark.parametrize(
     ("parent", "content", "why"),
     [
-        ("claude", b'{"a": 1,\n', "it is no JSON, line 2"),
-        ("claude", b'{"mcpServers": []}', '"mcpServers" in it is no object'),
-        ("claude", b"\xff\xfe{}", "it is no UTF-8 text"),
-        ("codex", b"[a\n", "it is no TOML"),
+        ("claude", b'{"a": 1,\n', "it is not JSON, line 2"),
+        ("claude", b'{"mcpServers": []}', '"mcpServers" in it is not an object'),
+        ("claude", b"\xff\xfe{}", "it is not UTF-8 text"),
+        ("codex", b"[a\n", "it is not TOML"),
         ("codex", b"mcp_servers = {}\n", '"mcp_servers" in it cannot be added to'),
-        ("codex", b"mcp_servers = 3\n", '"mcp_servers" in it is no table'),
+        ("codex", b"mcp_servers = 3\n", '"mcp_servers" in it is not a table'),
     ],
 )
 def test_what_cannot_be_changed_is_refused_and_left(
@@ -227,7 +227,7 @@ def test_what_cannot_be_changed_is_refused_and_left(
 def test_a_refusal_is_one_sentence_and_a_hint(person: Person) -> None:
     path = person.write(".claude.json", b"{")
     first, second = person.say("claude", code=2)
-    assert first.endswith(f"{path} is left as it is: it is no JSON, line 1.")
+    assert first.endswith(f"{path} is left as it is: it is not JSON, line 1.")
     assert second.startswith("hint: ")
     (line,) = person.say("claude", "--json", code=2)
     assert checked(line, "error")["error"]["kind"] == "bad-settings"

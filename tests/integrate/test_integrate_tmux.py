@@ -299,7 +299,7 @@ def test_what_is_changed_between_the_look_and_the_change_is_left_alone(person: P
     person.tmux("set", "-g", "status-right", "mine")
     tmux.carry_out(found)
     assert (person.right(), person.length()) == ("mine", "140")
-    assert [(one.name, one.why) for one in found.left] == [("status-right", "somebody has just changed it")]
+    assert [(one.name, one.why) for one in found.left] == [("status-right", "it has just been changed")]
     assert "status-right" not in {change.name for change in found.changes}
 
 

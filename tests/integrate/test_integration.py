@@ -54,14 +54,14 @@ def test_what_was_done_is_one_line_each() -> None:
 
 
 def test_what_is_left_says_why() -> None:
-    assert plan.left(LeftAlone(FILE, "/f", "so")) == "left /f alone: so"
-    assert plan.left(LeftAlone(SERVER, "/s", "so", name="@x")) == "left @x on the tmux server at /s alone: so"
+    assert plan.left(LeftAlone(FILE, "/f", None, "so")) == "left /f alone: so"
+    assert plan.left(LeftAlone(SERVER, "/s", "@x", "so")) == "left @x on the tmux server at /s alone: so"
 
 
 def test_the_documents_of_both() -> None:
     change = Change(SERVER, "/s", name="@x", before=None, after="y")
-    assert change.document() == {"where": "server", "path": "/s", "name": "@x", "before": None, "after": "y"}
-    assert LeftAlone(FILE, "/f", "so").document() == {
+    assert change._asdict() == {"where": "server", "path": "/s", "name": "@x", "before": None, "after": "y"}
+    assert LeftAlone(FILE, "/f", None, "so")._asdict() == {
         "where": "file",
         "path": "/f",
         "name": None,

@@ -102,13 +102,13 @@ def test_it_looks_as_the_person_writes() -> None:
 @pytest.mark.parametrize(
     ("text", "why"),
     [
-        ("", "it is no JSON, line 1"),
-        ('{"a": 1,\n // b\n}', "it is no JSON, line 2"),
-        ("[" * 100_000, "it is no JSON"),
-        ("[]", "it is no JSON object"),
-        ('{"mcpServers": []}', '"mcpServers" in it is no object'),
-        ('{"mcpServers": {}, "mcpServers": {}}', '"mcpServers" stands in it 2 times'),
-        ('{"mcpServers": {"tmuxagents": 1, "tmuxagents": 2}}', '"tmuxagents" stands in it 2 times'),
+        ("", "it is not JSON, line 1"),
+        ('{"a": 1,\n // b\n}', "it is not JSON, line 2"),
+        ("[" * 100_000, "it is not JSON"),
+        ("[]", "it is not a JSON object"),
+        ('{"mcpServers": []}', '"mcpServers" in it is not an object'),
+        ('{"mcpServers": {}, "mcpServers": {}}', 'it has "mcpServers" 2 times'),
+        ('{"mcpServers": {"tmuxagents": 1, "tmuxagents": 2}}', 'it has "tmuxagents" 2 times'),
     ],
 )
 def test_what_cannot_be_changed_is_refused_in_a_sentence(text: str, why: str) -> None:

@@ -5,14 +5,13 @@ from __future__ import annotations
 import pytest
 
 from tmuxagents.integrate import own_text, pi
-from tmuxagents.integrate.pi import Loading
 
 PATH = "/home/dev/.pi/agent/extensions/tmuxagents.ts"
 
 
-def loading(*, tools: bool = True, path: str = PATH) -> Loading:
+def loading(*, tools: bool = True, path: str = PATH) -> str:
     command = ["/venv/bin/python", "-P", "-m", "tmuxagents"]
-    return Loading(path, extension="/venv/tmuxagents/extensions/pi/index.ts", command=command, tools=tools)
+    return pi.text(path, extension="/venv/tmuxagents/extensions/pi/index.ts", command=command, tools=tools)
 
 
 def written(*, tools: bool = True) -> bytes:
@@ -20,7 +19,7 @@ def written(*, tools: bool = True) -> bytes:
 
 
 def put(before: bytes | None, *, folders: int = 0, path: str = PATH, tools: bool = True) -> own_text.Edited:
-    text = loading(path=path, tools=tools).text()
+    text = loading(path=path, tools=tools)
     return own_text.put_file(before, text, (folders,), own_text.SCRIPT)
 
 

@@ -144,7 +144,7 @@ def test_files_stand_before_the_task(desk: Desk) -> None:
         f"=== a.txt ===\ntwo\nthree\n\n{denied}\n\n[file not found: none]\n\ndone x"
     )
     for words in (denied, "[file not found: none]"):
-        assert f"warning: {words[1:-1]}; the child is told so\n" in done.stderr
+        assert f"warning: {words[1:-1]}; the prompt says so\n" in done.stderr
     assert json.loads((desk.folder(run_id) / "meta.json").read_text())["files"] == [
         {"path": "a.txt", "start": 2, "end": 3},
         outside,

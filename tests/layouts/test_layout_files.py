@@ -176,7 +176,7 @@ WINDOW = "windows: [{panes: [null], %s}]"
         ),
         ("windows: [", ["line 1: "]),
         ("a: &b 1", ["line 1: anchors and aliases"]),
-        ("a: 1\na: 2", ['line 2: the key "a" stands there twice.']),
+        ("a: 1\na: 2", ['line 2: the key "a" is there twice.']),
         ("[" * 8, ["line 1: it is nested deeper than 6 levels."]),
     ],
 )

@@ -3,7 +3,6 @@
 from __future__ import annotations
 
 import hashlib
-import json
 from pathlib import Path
 from typing import TYPE_CHECKING, Any
 
@@ -11,7 +10,6 @@ import pytest
 from hypothesis import example, given
 from hypothesis import strategies as st
 
-from tests import strategies
 from tests.agents.pi_lines import SAMPLES, play, stdout
 from tests.runs.steps import (
     ANSWERED,
@@ -156,23 +154,15 @@ def test_what_would_not_be_read_back_as_it_was_is_not_written(line: bytes) -> No
     assert_same_from_every_line([*lines, line, *lines[2:]], always=False)
 
 
-def test_who_folds_otherwise_than_before_calls_it_another_version() -> None:
+def test_a_changed_fold_raises_the_version() -> None:
     lines = [
         *(DOCUMENTS / "events.jsonl").read_bytes().splitlines(),
         *map(events.encode, script(*EVERYTHING)),
     ]
-    texts = [Fold().take(lines[:cut]).text() for cut in range(len(lines))]
-    assert {line["v"] for line in map(json.loads, filter(None, texts))} == {3}
-    # If this is another one now, raise the version, so that nobody goes on from what he would not have said.
-    assert hashlib.sha256("".join(map(str, texts)).encode()).hexdigest()[:16] == "546c86e55b02c1d0"
-
-
-def test_no_field_can_be_forgotten() -> None:
-    text = Fold().take(map(events.encode, script(*ANSWERED, RESUMED, CALL))).text()
-    assert text is not None
-    assert set(json.loads(text)["state"]) == set(RunState.__slots__)
-    assert set(json.loads(text)) == {"v", *Checkpoint.__slots__}
-    assert {"activity", "calls", "state"} <= set(Checkpoint.__slots__)
+    texts = [text for cut in range(len(lines)) if (text := Fold().take(lines[:cut]).text()) is not None]
+    assert {text.split()[0] for text in texts} == {"4"}
+    # If this is another one now, raise the version: no reader may go on from what it would not have said.
+    assert hashlib.sha256("".join(texts).encode()).hexdigest()[:16] == "6706b33f9f7cee88"
 
 
 def test_each_field_is_read_back_as_it_was() -> None:
@@ -242,68 +232,33 @@ def test_what_is_too_long_gets_no_checkpoint_until_it_is_over(log: list[Event]) 
 # --- what is none ---------------------------------------------------------------------------------------
 
 
-def whole() -> dict[str, Any]:
+def whole() -> str:
     text = Fold().take(map(events.encode, script(*ANSWERED, RESUMED, CALL, EXITED))).text()
     assert text is not None
-    document: dict[str, Any] = json.loads(text)
-    assert checkpoint.decode(json.dumps(document)) is not None
-    return document
+    assert checkpoint.decode(text) is not None
+    return text
 
 
-WRONG = [-1, 2**70, 1.5, float("nan"), True, "x", [], {}, [1], {"x": 1}, None, "\u0100\n", [None] * 3]
-
-
-@pytest.mark.parametrize("text", ["", "{", "[]", "null", "7", '"x"', "{}", '{"v":1}', "[" * 5000])
+@pytest.mark.parametrize(
+    "text", ["", "{", "[]", "null", "4", '4 "x"', "{}", "4 00000000 {}", "[" * 5000, "\ud800"]
+)
 def test_garbage_is_no_checkpoint(text: str) -> None:
     assert checkpoint.decode(text) is None
 
 
 def test_a_torn_one_is_none() -> None:
-    text = json.dumps(whole())
+    text = whole()
     assert not any(checkpoint.decode(text[:cut]) for cut in range(len(text)))
 
 
-def test_that_of_another_program_is_none() -> None:
-    for version in (None, True, 1.0, "1", whole()["v"] + 1):
-        assert checkpoint.decode(json.dumps(whole() | {"v": version})) is None
+def test_that_of_another_version_is_none() -> None:
+    version, _, rest = whole().partition(" ")
+    for other in ("", "3", "5", f"0{version}", f"{version}.0"):
+        assert checkpoint.decode(f"{other} {rest}") is None
 
 
-def test_one_with_too_little_or_too_much_is_none() -> None:
-    for path in strategies.paths(whole()):
-        if isinstance(path[-1], str):
-            assert checkpoint.decode(json.dumps(strategies.replaced(whole(), path, strategies.GONE))) is None
-    for document in (whole() | {"more": 1}, whole() | {"state": whole()["state"] | {"more": 1}}):
-        assert checkpoint.decode(json.dumps(document)) is None
-
-
-@pytest.mark.parametrize("wrong", WRONG, ids=repr)
-def test_with_anything_else_in_its_place_it_is_none_or_one_that_can_be_gone_on_from(wrong: object) -> None:
-    rest = [events.encode(event) for event in script(*ANSWERED, CALL, RESULT, EXITED)]
-    refused = 0
-    for path in strategies.paths(whole()):
-        text = json.dumps(strategies.replaced(whole(), path, wrong))
-        if checkpoint.decode(text) is None:
-            refused += 1
-        else:
-            fold = Fold.gone_on(text).take(rest)
-            assert fold.text() is None or checkpoint.decode(fold.text() or "") is not None
-    assert refused >= 20
-
-
-@pytest.mark.parametrize(
-    "change",
-    [
-        {"offset": -1},
-        {"offset": 2**60},
-        {"offset": 1},  # less than its tail is long
-        {"tail": ""},
-        {"lines": -1},
-        {"mark": [1, 2, 3]},
-        {"mark": [1, 2, -3, 4]},
-        {"calls": [["c", None, "x"]]},
-        {"calls": [["c", "read"]]},
-    ],
-    ids=str,
-)
-def test_figures_that_cannot_be_are_refused(change: dict[str, Any]) -> None:
-    assert checkpoint.decode(json.dumps(whole() | change)) is None
+def test_a_change_of_any_letter_makes_it_none() -> None:
+    text = whole()
+    for at, letter in enumerate(text):
+        for other in ("x" if letter != "x" else "y", "0" if letter != "0" else "1", "\u0100", "\ud800", ""):
+            assert checkpoint.decode(text[:at] + other + text[at + 1 :]) is None

@@ -231,4 +231,4 @@ def test_the_task_stands_last_to_the_byte(task: str, blocks: list[str], transcri
 def test_files_that_are_left_out_are_warned_of() -> None:
     there = prompt.file_block(FileSpec("a"), FileText(TEXT))
     absent = prompt.file_block(FileSpec("b"), FileText(problem=records.MISSING))
-    assert prompt.left_out([there, absent]) == ["file not found: b; the child is told so"]
+    assert prompt.left_out([there, absent]) == ["file not found: b; the prompt says so"]

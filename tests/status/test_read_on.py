@@ -17,6 +17,7 @@ from tests.watcher.lookouts import Lookout
 from tmuxagents.registry import database, learn, lookup
 from tmuxagents.registry.database import Scope
 from tmuxagents.runs import directory, events, inspect, marks, writing
+from tmuxagents.runs.checkpoint import Checkpoint, decode, encode
 from tmuxagents.runs.conclude import conclude
 from tmuxagents.status.snapshot import Query, take
 from tmuxagents.system import process
@@ -53,10 +54,22 @@ def checkpoint(run: Run) -> str:
 
 def lying(text: str) -> str:
     """Return a checkpoint that says more than the events do: the child has answered, and is done."""
-    told = json.loads(text)
-    told["state"] |= {"tool_count": LIE, "phase": "settled", "settled": True, "stop_reason": "stop"}
-    told["state"] |= {"text": "all done", "finished_text": "all done"}
-    return json.dumps(told)
+    point = decoded(text)
+    point.state.tool_count, point.state.phase, point.state.settled = LIE, "settled", True
+    point.state.stop_reason, point.state.text, point.state.finished_text = "stop", "all done", "all done"
+    return encoded(point)
+
+
+def decoded(text: str) -> Checkpoint:
+    point = decode(text)
+    assert point is not None
+    return point
+
+
+def encoded(point: Checkpoint) -> str:
+    text = encode(point)
+    assert text is not None
+    return text
 
 
 def seen(run: inspect.RunView) -> dict[str, Any]:
@@ -172,10 +185,11 @@ def test_what_is_no_checkpoint_changes_nothing(live: Run, wrong: str) -> None:
 
 
 def test_an_offset_in_the_middle_of_a_line_or_behind_the_end_is_none_of_ours(live: Run) -> None:
-    text = json.loads(lying(checkpoint(live)))
+    point = decoded(lying(checkpoint(live)))
+    end = point.offset
     told(live, events.assistant_text("two"))
-    for offset in (text["offset"] - 1, text["offset"] + 1, text["offset"] + 10_000, 2**52):
-        found = inspect.inspect(path(live), checkpoint=json.dumps(text | {"offset": offset}))
+    for offset in (end - 1, end + 1, end + 10_000, 2**52):
+        found = inspect.inspect(path(live), checkpoint=encoded(point.changed(offset=offset)))
         assert seen(found) == seen(inspect.inspect(path(live)))
 
 
@@ -193,7 +207,7 @@ def test_a_result_that_is_not_the_wrappers_says_nothing_of_a_run_that_works(live
     (live.folder / directory.RESULT).write_text(json.dumps(RESULT))
     found = inspect.inspect(path(live))
     assert (found.state.model, found.standing.status) == (None, "running")
-    assert json.loads(checkpoint(live))["state"]["model"] is None
+    assert decoded(checkpoint(live)).state.model is None
 
 
 # --- no ending depends on it --------------------------------------------------------------------------------

@@ -229,8 +229,7 @@ def _descriptors(pid: int) -> int:
 
 def _wrapped_by(run_dir: Path, pid: int) -> None:
     """Let a process that does nothing be the wrapper of a run."""
-    me = process.myself()
-    me.pid, me.start_time = pid, process.start_time(pid) or 1
+    me = process.myself().changed(pid=pid, start_time=process.start_time(pid) or 1)
     place: dict[str, Any] = dict.fromkeys(("socketPath", "serverPid", "serverStartTime", "window", "pane"))
     assert writing.claim(str(run_dir), documents.wrapper(me, place, time.time()))
     begun = events.run_started({"pid": 1, "pidStartTime": 1, "wrapperPid": pid})

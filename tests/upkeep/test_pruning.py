@@ -15,9 +15,8 @@ NOW = 1_800_000_000.0
 
 def past(number: int, *, age: float = 100 * DAY, **changes: Any) -> Past:
     """Return a run that ended so long ago; a higher number is newer."""
-    fields: dict[str, Any] = {"status": "completed", "concluded": True, "polled": False}
-    fields |= {"created_at": NOW - age - 10 + number / 1000, "ended_at": NOW - age, **changes}
-    return Past(f"{number:016x}", **{"session_id": f"{number:016x}", **fields})
+    created_at, run_id = NOW - age - 10 + number / 1000, f"{number:016x}"
+    return Past(run_id, run_id, "completed", True, False, created_at, NOW - age)._replace(**changes)  # noqa: FBT003
 
 
 def newest() -> list[Past]:

@@ -1,7 +1,7 @@
 """A person's own configuration files, and folders made for our files. Touches: a person's files.
 
-A file is read and written whole, as it lies (a link stays one, modes stay). A folder that was made for a file
-of ours goes again once it is empty.
+A file is read and written whole; links and modes stay. A folder made for one of our files goes once it is
+empty.
 """
 
 from __future__ import annotations
@@ -22,7 +22,7 @@ _LIMIT = 4 * 1024 * 1024
 
 
 def read(path: str) -> bytes | None:
-    """Return a file's content, None if there is none. Raises Unusable for what cannot be read as one."""
+    """Return a file's content, None if there is none. Raises Unusable."""
     with _translated(path):
         try:
             handle = open_regular(path)
@@ -30,48 +30,44 @@ def read(path: str) -> bytes | None:
             return None
         with open(handle, "rb") as file:
             if os.fstat(handle).st_size > _LIMIT:
-                raise OSError(errno.EINVAL, "it is no file that a person writes", path)
+                raise OSError(errno.EINVAL, "it is larger than 4 MB", path)
             return file.read()
 
 
 def replace(path: str, before: bytes | None, after: bytes | None, *, private: bool = False) -> None:
-    """Write a file whole or not at all, or remove it. Raises Unusable, also if it is not as it was before.
+    """Write a file whole or not at all, or remove it. Raises Unusable, also if it has changed since `before`.
 
-    `private`: a new one is for no other user.
+    `private`: no other user may read a new file.
     """
     target = os.path.realpath(path)
     with _translated(path):
         if read(target) != before:
-            raise OSError(errno.EAGAIN, "somebody has just changed it", path)
+            raise OSError(errno.EAGAIN, "it has just been changed", path)
         if after is None:
             os.unlink(target)
-        else:
-            _write(target, after, private=private)
-
-
-def _write(target: str, text: bytes, *, private: bool) -> None:
-    making = f"{target}.{os.urandom(6).hex()}"
-    handle = os.open(making, os.O_WRONLY | os.O_CREAT | os.O_EXCL | os.O_CLOEXEC, 0o600)
-    try:
-        with open(handle, "wb") as file:
-            file.write(text)
-            file.flush()
-            _make_like(handle, target, private=private)
-            os.fsync(handle)
-        os.rename(making, target)
-    except BaseException:
-        with contextlib.suppress(FileNotFoundError):
-            os.unlink(making)
-        raise
+            return
+        making = f"{target}.{os.urandom(6).hex()}"
+        handle = os.open(making, os.O_WRONLY | os.O_CREAT | os.O_EXCL | os.O_CLOEXEC, 0o600)
+        try:
+            with open(handle, "wb") as file:
+                file.write(after)
+                file.flush()
+                _make_like(handle, target, private=private)
+                os.fsync(handle)
+            os.rename(making, target)
+        except BaseException:
+            with contextlib.suppress(FileNotFoundError):
+                os.unlink(making)
+            raise
 
 
 def _make_like(handle: int, target: str, *, private: bool) -> None:
-    """Give a new file the mode and the owner of the one that it replaces, else what a new one has."""
+    """Give a new file the mode and owner of the one it replaces, else those of any new file."""
     try:
         facts = os.stat(target)
     except FileNotFoundError:
         if private:
-            return  # it was made so
+            return  # as it was made
         umask = os.umask(0o077)
         os.umask(umask)
         os.fchmod(handle, 0o666 & ~umask)
@@ -92,7 +88,7 @@ def _translated(path: str) -> Iterator[None]:
 
 
 def missing(path: str) -> int:
-    """Return how many folders on the way to this one, itself included, are not there."""
+    """Return how many folders of a path, itself included, do not exist."""
     count = 0
     while not os.path.lexists(path) and os.path.dirname(path) != path:
         count, path = count + 1, os.path.dirname(path)
@@ -100,7 +96,7 @@ def missing(path: str) -> int:
 
 
 def names(path: str) -> list[str]:
-    """Return the names of what lies in a folder; none where it is no folder."""
+    """Return the names in a folder; none if it is not a folder."""
     try:
         return sorted(os.listdir(path))
     except (FileNotFoundError, NotADirectoryError):
@@ -114,14 +110,14 @@ def make(path: str, *, private: bool) -> None:
             make(os.path.dirname(path), private=private)
             os.mkdir(path, 0o700 if private else 0o777)
         elif not os.path.isdir(path):
-            raise NotADirectoryError(20, "it is no folder", path)
+            raise NotADirectoryError(20, "it is not a folder", path)
     except OSError as error:
         message = f"{path} cannot be made: {error.strerror}."
         raise Unusable(message, kind="no-permission", hint="make it, or move what is in its way") from error
 
 
 def remove(path: str, above: int = 0) -> None:
-    """Remove a folder and `above` folders above it, as far as they are empty."""
+    """Remove a folder and `above` folders above it, each if it is empty."""
     with contextlib.suppress(OSError):
         for _ in range(above + 1):
             os.rmdir(path)

@@ -1,7 +1,7 @@
-"""One member of an object in a person's JSON file: put in and taken out as text, all other bytes as they are.
+"""One member of an object in a person's JSON file: put in and taken out as text; all other bytes stay.
 
-Where it was put tells what else is ours, so that taking it out gives back the text from before:
-directly before the closing brace of an object that was there, or in an object (a file) of our own making.
+Its place shows what else is ours, so that taking it out gives back the text from before: directly before the
+closing brace of an object that was there, or in an object (a file) that we made.
 
 Pure.
 """
@@ -10,6 +10,7 @@ from __future__ import annotations
 
 import json
 import re
+from typing import NamedTuple
 
 TYPE_CHECKING = False
 if TYPE_CHECKING:
@@ -22,26 +23,21 @@ _read = json.JSONDecoder().raw_decode
 
 
 class CannotEdit(ValueError):
-    """This text is not what it should be; the reason is a sentence without its end."""
+    """A text that cannot be edited; the reason is a sentence without its full stop."""
 
 
-class _Member:
-    """Where one member lies: its key, its value, and the value itself."""
+class _Member(NamedTuple):
+    """Where one member is, and its value."""
 
-    __slots__ = ("end", "key", "start", "value", "value_start")
-
-    def __init__(self, key: str, start: int, value_start: int, end: int, value: Any) -> None:
-        self.key = key
-        self.start = start
-        self.value_start = value_start
-        self.end = end
-        self.value = value
+    key: str
+    start: int
+    value_start: int
+    end: int
+    value: Any
 
 
 class _Object:
-    """Where an object lies: behind its opening brace, its members, at its closing brace."""
-
-    __slots__ = ("close", "members", "open")
+    """Where an object is: after its opening brace, its members, at its closing brace."""
 
     def __init__(self, text: str, start: int) -> None:
         self.open = start + 1
@@ -49,7 +45,7 @@ class _Object:
         at = _skip(text, self.open)
         while text[at] != "}":
             key, after = _read(text, at)
-            value_start = _skip(text, _skip(text, after) + 1)  # behind the colon
+            value_start = _skip(text, _skip(text, after) + 1)  # after the colon
             value, end = _read(text, value_start)
             self.members.append(_Member(key, at, value_start, end, value))
             at = _skip(text, end)
@@ -57,10 +53,10 @@ class _Object:
         self.close = at
 
     def get(self, key: str) -> _Member | None:
-        """Return a member. Raises Malformed if there are several of that name."""
+        """Return a member. Raises CannotEdit if there are several of that name."""
         found = [member for member in self.members if member.key == key]
         if len(found) > 1:
-            raise CannotEdit(f'"{key}" stands in it {len(found)} times')
+            raise CannotEdit(f'it has "{key}" {len(found)} times')
         return found[0] if found else None
 
 
@@ -69,32 +65,28 @@ def _skip(text: str, at: int) -> int:
     return found.end() if found else at
 
 
-def _whole(text: str) -> _Object:
+def _objects(text: str, group: str) -> tuple[_Object, _Member | None, _Object | None]:
+    """Return the object of the whole text, its member `group`, and the object that is its value."""
     start = 1 if text.startswith(_BOM) else 0
     try:
         value = json.loads(text[start:])
     except (ValueError, RecursionError) as error:
         where = f", line {error.lineno}" if isinstance(error, json.JSONDecodeError) else ""
-        raise CannotEdit(f"it is no JSON{where}") from error
+        raise CannotEdit(f"it is not JSON{where}") from error
     if not isinstance(value, dict):
-        raise CannotEdit("it is no JSON object")
-    return _Object(text, _skip(text, start))
-
-
-def _within(text: str, whole: _Object, group: str) -> tuple[_Member | None, _Object | None]:
+        raise CannotEdit("it is not a JSON object")
+    whole = _Object(text, _skip(text, start))
     member = whole.get(group)
-    if member is None:
-        return None, None
-    if not isinstance(member.value, dict):
-        raise CannotEdit(f'"{group}" in it is no object')
-    return member, _Object(text, member.value_start)
+    if member is not None and not isinstance(member.value, dict):
+        raise CannotEdit(f'"{group}" in it is not an object')
+    return whole, member, member and _Object(text, member.value_start)
 
 
 def get(text: str, group: str, name: str) -> Any:
-    """Return the member `name` of the object `group`, None if there is none. Raises Malformed."""
-    _, inner = _within(text, _whole(text), group)
+    """Return the member `name` of the object `group`, None if there is none. Raises CannotEdit."""
+    _, _, inner = _objects(text, group)
     member = inner.get(name) if inner else None
-    return None if member is None else member.value
+    return member and member.value
 
 
 # --- put in -----------------------------------------------------------------------------------------------
@@ -106,20 +98,20 @@ def made(group: str, name: str, value: Any) -> str:
 
 
 def put(text: str, group: str, name: str, value: Any) -> str:
-    """Return a text with this member in it, in the place of one of its name. Raises Malformed."""
-    whole = _whole(text)
-    _, inner = _within(text, whole, group)
+    """Return a text with this member in it, in the place of one of its name. Raises CannotEdit."""
+    whole, _, inner = _objects(text, group)
+    plain = json.dumps(value, ensure_ascii=False)
     if inner is None:
-        plain = _is_plain(text, whole)
         # The space before the brace says that the object is ours, as a line break does.
-        own = f"{{{json.dumps(name)}: {json.dumps(value, ensure_ascii=False)} }}"
-        return _with_member(text, whole, group, own if plain else _dumped(text, {name: value}, 1))
+        own = f"{{{json.dumps(name)}: {plain} }}"
+        return _with_member(
+            text, whole, group, own if _is_plain(text, whole) else _dumped(text, {name: value}, 1)
+        )
     there = inner.get(name)
     if there is None:
-        new = json.dumps(value, ensure_ascii=False) if _is_plain(text, inner) else _dumped(text, value, 2)
+        new = plain if _is_plain(text, inner) else _dumped(text, value, 2)
         return _with_member(text, inner, name, new)
-    plain = "\n" not in text[there.value_start : there.end]
-    new = json.dumps(value, ensure_ascii=False) if plain else _dumped(text, value, 2)
+    new = _dumped(text, value, 2) if "\n" in text[there.value_start : there.end] else plain
     return text[: there.value_start] + new + text[there.end :]
 
 
@@ -129,7 +121,7 @@ def _is_plain(text: str, into: _Object) -> bool:
 
 
 def _with_member(text: str, into: _Object, key: str, value: str) -> str:
-    """Put a member behind the last one; into an empty object, directly before its closing brace."""
+    """Put a member after the last one; into an empty object, directly before its closing brace."""
     named = f"{json.dumps(key, ensure_ascii=False)}: {value}"
     if not into.members:
         return text[: into.close] + named + text[into.close :]
@@ -139,26 +131,19 @@ def _with_member(text: str, into: _Object, key: str, value: str) -> str:
 
 
 def _dumped(text: str, value: Any, depth: int) -> str:
-    """Return a value in lines, as the file has them; it begins so deep inside of it."""
-    indent = _indent(text)
-    lines = json.dumps(value, ensure_ascii=False, indent=indent).split("\n")
-    return ("\r\n" if "\r\n" in text else "\n").join(
-        [lines[0], *(indent * depth + line for line in lines[1:])]
-    )
-
-
-def _indent(text: str) -> str:
+    """Return a value in lines, indented as the file is."""
     found = _INDENT.search(text)
-    return str(found[1]) if found else "  "
+    indent = found[1] if found else "  "
+    first, *lines = json.dumps(value, ensure_ascii=False, indent=indent).split("\n")
+    return ("\r\n" if "\r\n" in text else "\n").join([first, *(indent * depth + line for line in lines)])
 
 
 # --- taken out --------------------------------------------------------------------------------------------
 
 
 def take(text: str, group: str, name: str) -> str | None:
-    """Return a text without this member, None where nothing but our own making is left. Raises Malformed."""
-    whole = _whole(text)
-    outer, inner = _within(text, whole, group)
+    """Return a text without this member, None where nothing remains but what we made. Raises CannotEdit."""
+    whole, outer, inner = _objects(text, group)
     member = inner.get(name) if inner else None
     if outer is None or inner is None or member is None:
         return text

@@ -1,8 +1,8 @@
 """Our lines in a person's configuration, our files, and our text before an option: put in, found, taken out.
 
-A block is between two marks, the first with a digest of the lines, so that lines that a person has
-changed are not taken for ours. It also says what besides the lines is ours: a line break before it, or the
-file. A file of ours has its digest in the last line, with the number of folders that were made for it.
+Our lines are a block between two marks, the first with a digest, so that lines that a person has changed do
+not count as ours. The mark also says what besides the lines is ours: a line break before them, or the file.
+Each of our files ends with a mark that has its digest and the number of folders made for it.
 
 Pure.
 """
@@ -11,6 +11,7 @@ from __future__ import annotations
 
 import hashlib
 import re
+from typing import NamedTuple
 
 TYPE_CHECKING = False
 if TYPE_CHECKING:
@@ -23,38 +24,33 @@ _LAST = b"# <<< tmuxagents <<<\n"
 _ANY_MARK = re.compile(rb"^# (>>>|<<<) tmuxagents\b", re.MULTILINE)
 PLAIN, BREAK, FILE = b"", b", with the line break", b", with the file"
 
-# What became of a block.
+# The outcome of an edit. FOREIGN: another program wrote the file; TAKEN: it uses our name in there.
 DONE, NOTHING, CHANGED, BROKEN = "done", "nothing", "changed", "broken"
+FOREIGN, TAKEN = "foreign", "taken"
 
 
-class Edited:
-    """A file's new text, and what became of the block in it. None: there is, or is to be, no file."""
+class Edited(NamedTuple):
+    """The outcome of an edit, and the file's new text; None: there is no file."""
 
-    __slots__ = ("outcome", "text")
-
-    def __init__(self, outcome: str, text: bytes | None) -> None:
-        self.outcome = outcome
-        self.text = text
+    outcome: str
+    text: bytes | None
 
 
-class _Block:
-    __slots__ = ("also", "end", "start")
-
-    def __init__(self, start: int, end: int, also: bytes) -> None:
-        self.start = start
-        self.end = end
-        self.also = also
+class _Block(NamedTuple):
+    start: int
+    end: int
+    also: bytes
 
 
 def put_block(text: bytes | None, lines: Sequence[str]) -> Edited:
-    """Put a block at the end of a file's text, or in the place of the one that is there."""
+    """Put a block at the end of a file's text, or in the place of the block that is there."""
     if text is None:
         return Edited(DONE, _written(lines, FILE))
     block = _find(text)
     if isinstance(block, str):
         return Edited(block, text)
     if block is None:
-        # A last line that is open, or goes on in the next one, would take our first into itself.
+        # An open last line, or one that continues in the next, would swallow our first.
         open_end = text != b"" and (not text.endswith(b"\n") or text.endswith(b"\\\n"))
         also = BREAK if open_end else PLAIN
         return Edited(DONE, text + (b"\n" if open_end else b"") + _written(lines, also))
@@ -63,7 +59,7 @@ def put_block(text: bytes | None, lines: Sequence[str]) -> Edited:
 
 
 def take_block(text: bytes | None) -> Edited:
-    """Take the block out of a file's text again."""
+    """Take the block out of a file's text."""
     block = None if text is None else _find(text)
     if text is None or block is None:
         return Edited(NOTHING, text)
@@ -76,11 +72,6 @@ def take_block(text: bytes | None) -> Edited:
     return Edited(DONE, None if block.also == FILE and not rest else rest)
 
 
-def without(text: bytes) -> bytes:
-    """Return what of a file is the person's."""
-    return take_block(text).text or b""
-
-
 def _written(lines: Sequence[str], also: bytes) -> bytes:
     body = "".join(f"{line}\n" for line in lines).encode()
     return b"# >>> tmuxagents " + _digest(body) + also + b" >>>\n" + body + _LAST
@@ -91,12 +82,12 @@ def _digest(body: bytes) -> bytes:
 
 
 def _find(text: bytes) -> _Block | str | None:
-    """Return the block, None if there is none, or why it cannot be touched."""
+    """Return the block, None if there is none, or why it must not be touched."""
     marks = _ANY_MARK.findall(text)
     if not marks:
         return None
     first = _FIRST.search(text)
-    # Without a line break at the very end a person's editor may have left the last mark.
+    # An editor may have removed the line break after the last mark.
     end = -1 if first is None else (text if text.endswith(b"\n") else text + b"\n").find(_LAST, first.end())
     if first is None or end < 0 or marks != [b">>>", b"<<<"]:
         return BROKEN
@@ -106,8 +97,7 @@ def _find(text: bytes) -> _Block | str | None:
 
 
 _MARK = re.compile(rb"\n(<!--|//) tmuxagents ([0-9a-f]{8})(?:, folders (\d(?:,\d)?))?(?: -->)?\n\Z")
-MARKDOWN, SCRIPT = (b"\n<!-- ", b" -->\n"), (b"\n// ", b"\n")  # what is around the last line of a file
-FOREIGN = "foreign"
+MARKDOWN, SCRIPT = (b"\n<!-- ", b" -->\n"), (b"\n// ", b"\n")  # around the mark in a file's last line
 
 
 def put_file(
@@ -135,12 +125,12 @@ def take_file(before: bytes | None) -> Edited:
 
 
 def is_marked(text: bytes | None) -> bool:
-    """Say whether a file has our last line."""
+    """Say whether a file ends with our mark."""
     return _MARK.search(text or b"") is not None
 
 
 def folders_of(text: bytes | None) -> tuple[int, ...]:
-    """Return how many folders were made for one of our files; None if the file does not say."""
+    """Return how many folders were made for one of our files; () if the file does not say."""
     mark = _MARK.search(text or b"")
     return tuple(map(int, mark[3].split(b","))) if mark and mark[3] else ()
 
@@ -149,29 +139,25 @@ def _outcome(text: bytes) -> str:
     mark = _MARK.search(text)
     if mark is None:
         return FOREIGN
-    # In markdown the line break before the mark is part of what the digest is of.
-    body = text[: mark.start() + (mark[1] == b"<!--")]
+    body = text[: mark.start() + (mark[1] == b"<!--")]  # in markdown the digest covers the line break
     return DONE if mark[2] == _digest(body) else CHANGED
 
 
-class InFront:
-    """One such text. `mark`: the part of it that says, wherever it stands, that it is ours."""
+class InFront(NamedTuple):
+    """A text in front of an option's value. `mark`: the part of it that shows, anywhere, that it is ours."""
 
-    __slots__ = ("_mark", "_text")
-
-    def __init__(self, text: str, mark: str) -> None:
-        self._text = text
-        self._mark = mark
+    text: str
+    mark: str
 
     def is_in(self, value: str) -> bool:
-        """Say whether a value shows it already, wherever."""
-        return self._mark in value
+        """Say whether a value shows it already, anywhere."""
+        return self.mark in value
 
     def joined(self, value: str) -> str:
         """Return a value with it in front."""
-        return self._text + value
+        return self.text + value
 
     def parted(self, value: str) -> str | None:
-        """Return a value without it; None where it does not stand as we put it."""
-        rest = value.removeprefix(self._text)
+        """Return a value without it; None if it is not where we put it."""
+        rest = value.removeprefix(self.text)
         return None if rest == value or self.is_in(rest) else rest

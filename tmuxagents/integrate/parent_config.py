@@ -1,8 +1,7 @@
-"""The configuration of a parent that is a program of others: where it lies, with our MCP server and without.
+"""The configuration of Claude Code and Codex: where it is, with our MCP server and without.
 
-It is JSON or TOML. Tables are found by their headers when another program has written the file anew and our
-marks are lost; the text before and after is parsed and compared, since a header can stand inside a long text,
-too.
+It is JSON or TOML. If another program has rewritten a TOML file and our marks are lost, our tables are
+found by their headers. A header can also be inside a long text, so both texts are parsed and compared.
 
 Joins.
 """
@@ -12,10 +11,11 @@ from __future__ import annotations
 import json
 import re
 import tomllib
+from typing import NamedTuple
 
 from tmuxagents.integrate import json_member, own_text
 from tmuxagents.integrate.json_member import CannotEdit
-from tmuxagents.integrate.own_text import DONE, NOTHING, Edited
+from tmuxagents.integrate.own_text import DONE, NOTHING, TAKEN, Edited
 
 TYPE_CHECKING = False
 if TYPE_CHECKING:
@@ -24,7 +24,7 @@ if TYPE_CHECKING:
 
 CLAUDE, CODEX = "claude", "codex"
 NAMES = {CLAUDE: "Claude Code", CODEX: "Codex"}
-SERVER = "tmuxagents"  # the server's name, the skill's, and that of our program
+SERVER = "tmuxagents"  # the name of the server, the skill and our program
 JSON_GROUP, TOML_GROUP = "mcpServers", "mcp_servers"
 LONGEST_CALL_S = 300  # our server answers each call before that
 # Codex hands a server little of its own environment; these go along where they are set.
@@ -38,43 +38,33 @@ _FORWARDED = (
 _KNOWN_KEYS = {"type", "command", "args", "env", "env_vars", "tool_timeout_sec", "enabled", "tools"}
 
 
-class ParentPlace:
-    """Where a parent looks. `command` is how it is to start our program; `private`: for no other user."""
+class ParentPlace(NamedTuple):
+    """Where a parent looks. `command` starts our program; `private`: not for other users."""
 
-    __slots__ = ("command", "config", "is_toml", "private", "skill", "target")
-
-    def __init__(self, target: str, *, config: str, skills: str, command: str, private: bool) -> None:
-        self.target = target
-        self.config = config
-        self.skill = f"{skills}/{SERVER}"
-        self.command = command
-        self.private = private
-        self.is_toml = target == CODEX
+    target: str
+    config: str
+    skill: str
+    command: str
+    private: bool
 
 
 def of_user(target: str, environment: Mapping[str, str], home: str, command: str) -> ParentPlace:
     """Return where a parent looks for what one person has set up for all their projects."""
+    name = "CODEX_HOME" if target == CODEX else "CLAUDE_CONFIG_DIR"
+    folder = environment.get(name, "").rstrip("/") if environment.get(name, "").startswith("/") else None
     if target == CODEX:
-        config, skills = f"{_named(environment, 'CODEX_HOME') or home + '/.codex'}/config.toml", ".agents"
-        return ParentPlace(
-            target, config=config, skills=f"{home}/{skills}/skills", command=command, private=True
-        )
-    folder = _named(environment, "CLAUDE_CONFIG_DIR")
-    config = f"{folder or home}/.claude.json"
-    skills = f"{folder or home + '/.claude'}/skills"
-    return ParentPlace(target, config=config, skills=skills, command=command, private=True)
+        config, skills = f"{folder or home + '/.codex'}/config.toml", f"{home}/.agents/skills"
+    else:
+        config, skills = f"{folder or home}/.claude.json", f"{folder or home + '/.claude'}/skills"
+    return ParentPlace(target, config, f"{skills}/{SERVER}", command, private=True)
 
 
 def of_project(target: str, project: str) -> ParentPlace:
-    """Return where a parent looks for what all in a project are to have. No path of one machine is in it."""
+    """Return where a parent looks for what everyone in a project shares. It holds no path of one machine."""
     config, skills = (".codex/config.toml", ".agents") if target == CODEX else (".mcp.json", ".claude")
-    config, skills = f"{project}/{config}", f"{project}/{skills}/skills"
-    return ParentPlace(target, config=config, skills=skills, command=SERVER, private=False)
-
-
-def _named(environment: Mapping[str, str], name: str) -> str | None:
-    path = environment.get(name, "")
-    return path.rstrip("/") if path.startswith("/") else None
+    return ParentPlace(
+        target, f"{project}/{config}", f"{project}/{skills}/skills/{SERVER}", SERVER, private=False
+    )
 
 
 # --- what is written --------------------------------------------------------------------------------------
@@ -110,94 +100,67 @@ def _toml(text: str) -> str:
     return json.dumps(text, ensure_ascii=False).replace("\x7f", "\\u007f")
 
 
-TAKEN = "taken"  # another program's server has our name
-_TABLE = f"{TOML_GROUP}.{SERVER}"
-
-
 def put(before: bytes | None, where: ParentPlace) -> Edited:
-    """Return a configuration with our server in it. Raises Malformed."""
-    return (_toml_put if where.is_toml else _json_put)(before, where.command)
+    """Return a configuration with our server in it. Raises CannotEdit."""
+    there = _server(before, where)
+    if there is not None and not is_ours(there):
+        return Edited(TAKEN, before)
+    if there is not None and there["command"] == where.command:  # any other change in it was made on purpose
+        return Edited(NOTHING, before)
+    if where.target == CODEX:
+        rest = before if before is None or there is None else _without_server(before)
+        return _checked(rest or b"", own_text.put_block(rest, toml_lines(where.command)))
+    ours = entry(where.command)
+    if before is None:
+        return Edited(DONE, json_member.made(JSON_GROUP, SERVER, ours).encode())
+    return Edited(DONE, json_member.put(_text(before), JSON_GROUP, SERVER, ours).encode())
 
 
 def take(before: bytes | None, where: ParentPlace) -> Edited:
-    """Return a configuration without our server. Raises Malformed."""
-    if before is None:
-        return Edited(NOTHING, None)
-    return (_toml_take if where.is_toml else _json_take)(before)
+    """Return a configuration without our server. Raises CannotEdit."""
+    there = _server(before, where)
+    if before is None or there is None:
+        return Edited(NOTHING, before)
+    if not is_ours(there):
+        return Edited(TAKEN, before)
+    if where.target == CODEX:
+        return Edited(DONE, _without_server(before))
+    after = json_member.take(_text(before), JSON_GROUP, SERVER)
+    return Edited(DONE, None if after is None else after.encode())
 
 
-def _edited(before: bytes | None, after: bytes | None) -> Edited:
-    return Edited(NOTHING if before == after else DONE, after)
+def _server(content: bytes | None, where: ParentPlace) -> Any:
+    """Return the server of our name in a configuration, None if there is none."""
+    if content is None:
+        return None
+    if where.target == CODEX:
+        return _servers(content).get(SERVER)
+    return json_member.get(_text(content), JSON_GROUP, SERVER)
 
 
 def _text(content: bytes) -> str:
     try:
         return content.decode()
     except UnicodeDecodeError as error:
-        raise CannotEdit("it is no UTF-8 text") from error
-
-
-# --- JSON -------------------------------------------------------------------------------------------------
-
-
-def _json_put(before: bytes | None, command: str) -> Edited:
-    ours = entry(command)
-    if before is None:
-        return Edited(DONE, json_member.made(JSON_GROUP, SERVER, ours).encode())
-    text = _text(before)
-    there = json_member.get(text, JSON_GROUP, SERVER)
-    if there is not None and not is_ours(there):
-        return Edited(TAKEN, before)
-    if there is not None and there["command"] == command:
-        return Edited(NOTHING, before)
-    return _edited(before, json_member.put(text, JSON_GROUP, SERVER, ours).encode())
-
-
-def _json_take(before: bytes) -> Edited:
-    text = _text(before)
-    there = json_member.get(text, JSON_GROUP, SERVER)
-    if there is None:
-        return Edited(NOTHING, before)
-    if not is_ours(there):
-        return Edited(TAKEN, before)
-    after = json_member.take(text, JSON_GROUP, SERVER)
-    return Edited(DONE, None if after is None else after.encode())
+        raise CannotEdit("it is not UTF-8 text") from error
 
 
 # --- TOML -------------------------------------------------------------------------------------------------
 
 
-def _toml_put(before: bytes | None, command: str) -> Edited:
-    lines = toml_lines(command)
-    there = _servers(before or b"").get(SERVER)
-    if before is None or there is None:
-        return _checked(before or b"", own_text.put_block(before, lines))
-    if not is_ours(there):
-        return Edited(TAKEN, before)
-    if there["command"] == command:  # what else was changed in it, was changed on purpose
-        return Edited(NOTHING, before)
-    rest = _toml_take(before).text
-    return _checked(rest or b"", own_text.put_block(rest, lines))
-
-
-def _toml_take(before: bytes) -> Edited:
-    """Take out our block; where another program has written the file anew, the tables of our server."""
-    there = _servers(before).get(SERVER)
-    if there is None:
-        return Edited(NOTHING, before)
-    if not is_ours(there):
-        return Edited(TAKEN, before)
+def _without_server(before: bytes) -> bytes | None:
+    """Take out our block; if another program has rewritten the file, the tables of our server."""
     after = own_text.take_block(before).text
     if after is not None and not _is_without(after, before):
-        after = without(before, _TABLE)
+        after = without(before, f"{TOML_GROUP}.{SERVER}")
         if not _is_without(after, before):
             raise CannotEdit(f'"{SERVER}" cannot be taken out of it; do it by hand')
         after = after if after.strip() else None
-    return Edited(DONE, after)
+    return after
 
 
 def _is_without(after: bytes, before: bytes) -> bool:
-    """Say whether a text has our server no more, and means the same besides."""
+    """Say whether a text no longer has our server, and otherwise means the same."""
     try:
         return SERVER not in _servers(after) and _rest(after) == _rest(before)
     except CannotEdit:
@@ -205,7 +168,7 @@ def _is_without(after: bytes, before: bytes) -> bool:
 
 
 def _checked(before: bytes, edited: Edited) -> Edited:
-    """Return what was put in, if the file means the same as before besides."""
+    """Return an edited file if it otherwise means the same as before. Raises CannotEdit."""
     try:
         same = edited.text is None or _rest(edited.text) == _rest(before)
     except CannotEdit as why:
@@ -218,14 +181,13 @@ def _checked(before: bytes, edited: Edited) -> Edited:
 def _rest(text: bytes) -> dict[str, Any]:
     """Return what a configuration says besides our server."""
     servers = {name: server for name, server in _servers(text).items() if name != SERVER}
-    others = {key: value for key, value in _parsed(text).items() if key != TOML_GROUP}
-    return {**others, TOML_GROUP: servers}
+    return {**_parsed(text), TOML_GROUP: servers}
 
 
 def _servers(text: bytes) -> dict[str, Any]:
     servers = _parsed(text).get(TOML_GROUP, {})
     if not isinstance(servers, dict):
-        raise CannotEdit(f'"{TOML_GROUP}" in it is no table')
+        raise CannotEdit(f'"{TOML_GROUP}" in it is not a table')
     return servers
 
 
@@ -233,7 +195,7 @@ def _parsed(text: bytes) -> dict[str, Any]:
     try:
         return tomllib.loads(_text(text))
     except tomllib.TOMLDecodeError as error:
-        raise CannotEdit(f"it is no TOML: {str(error).lower()}") from error
+        raise CannotEdit(f"it is not TOML: {str(error).lower()}") from error
 
 
 _MARK = re.compile(rb"# (>>>|<<<) tmuxagents\b.*")
@@ -243,9 +205,7 @@ def without(text: bytes, name: str) -> bytes:
     """Return a text without a table, those inside it, and our marks."""
     own, inside = f"[{name}]".encode(), f"[{name}.".encode()
     kept: list[bytes] = []
-    passing: list[
-        bytes
-    ] = []  # blank lines and comments in a table that goes: they may belong to the next one
+    pending: list[bytes] = []  # blank lines and comments in a removed table may belong to the next one
     goes = False
     for line in text.splitlines(keepends=True):
         plain = line.strip()
@@ -253,12 +213,12 @@ def without(text: bytes, name: str) -> bytes:
             continue
         if plain.startswith(b"["):
             goes = plain.startswith((own, inside))
-            kept += [] if goes else passing
-            passing = []
+            kept += [] if goes else pending
+            pending = []
         if not goes:
             kept.append(line)
         elif not plain or plain.startswith(b"#"):
-            passing.append(line)
+            pending.append(line)
         else:
-            passing = []
+            pending = []
     return b"".join(kept)

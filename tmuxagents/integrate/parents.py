@@ -1,6 +1,6 @@
-"""Make tmuxagents known to a parent that is a program of others, and unknown again: server and skill. Joins.
+"""Make tmuxagents known to Claude Code or Codex, and unknown again: server and skill. Joins.
 
-First everything is looked at, then it is changed; what is a person's is not changed besides.
+Everything is read before anything is changed.
 """
 
 from __future__ import annotations
@@ -9,64 +9,73 @@ import os
 import sys
 
 from tmuxagents.errors import BadConfig
-from tmuxagents.integrate import disk, json_member, own_text, parent_config
+from tmuxagents.integrate import disk, own_text, parent_config
+from tmuxagents.integrate.json_member import CannotEdit
+from tmuxagents.integrate.parent_config import SERVER, ParentPlace
 from tmuxagents.integrate.plan import FILE, Integration, Step, file_step
 from tmuxagents.system import places, process, shipped
 
 TYPE_CHECKING = False
 if TYPE_CHECKING:
-    from collections.abc import Iterator, Mapping
+    from collections.abc import Mapping
 
-    from tmuxagents.integrate.parent_config import ParentPlace
-
-_WHY = {
-    own_text.CHANGED: "what tmuxagents wrote there was changed by hand; remove it by hand, too",
-    own_text.BROKEN: "the marks of tmuxagents in it are not whole; remove what is left of them by hand",
-    own_text.FOREIGN: "tmuxagents did not write it",
-    parent_config.TAKEN: f'a server "{parent_config.SERVER}" stands in it that tmuxagents did not write',
-}
 _SKILL, _PROMPTS = "SKILL.md", "prompts"
 
 
 def place(target: str, environment: Mapping[str, str], project: str | None) -> ParentPlace:
-    """Return where a parent looks: for this user, or with `project` for everybody who works there."""
+    """Return where a parent looks: for this user, or with `project` for everyone who works there."""
     if project is not None:
         return parent_config.of_project(target, project)
-    home = os.path.abspath(places.user_home(environment))
-    return parent_config.of_user(target, environment, home, _own_command(environment))
-
-
-def _own_command(environment: Mapping[str, str]) -> str:
-    """Return how this program is started from anywhere, by a path that outlives upgrades if there is one."""
-    found = process.find_program(parent_config.SERVER, environment.get("PATH", ""))
-    beside = os.path.join(os.path.dirname(sys.executable), parent_config.SERVER)
-    return os.path.abspath(found) if found else beside if os.path.exists(beside) else parent_config.SERVER
+    # How this program is started from anywhere, by a path that outlives upgrades if there is one.
+    found = process.find_program(SERVER, environment.get("PATH", ""))
+    beside = os.path.join(os.path.dirname(sys.executable), SERVER)
+    command = os.path.abspath(found) if found else beside if os.path.exists(beside) else SERVER
+    return parent_config.of_user(target, environment, os.path.abspath(places.user_home(environment)), command)
 
 
 def plan(where: ParentPlace, *, uninstall: bool, with_tools: bool = True) -> Integration:
-    """Look at everything, and say what is to be changed. A file that cannot be read as one refuses it all."""
+    """Read everything, and return what is to be changed. An unreadable file refuses it all."""
     found = Integration(where.target, uninstall=uninstall)
+    prompts = f"{where.skill}/{_PROMPTS}"
     if uninstall:
-        found.steps = [_config_taken(where), *_files_taken(where)]
+        found.steps.append(_config_step(where, uninstall=True))
+        # An earlier version may have had other prompts.
+        for path in (*(f"{prompts}/{name}" for name in disk.names(prompts)), f"{where.skill}/{_SKILL}"):
+            before = disk.read(path)
+            found.steps.append(file_step(path, before, own_text.take_file(before)))
         return found
     above, beside = disk.missing(where.skill) - 1, 0
     if with_tools:
-        found.steps.append(_config_put(where))
+        found.steps.append(_config_step(where, uninstall=False))
         beside = disk.missing(os.path.dirname(where.config))
     folders = (min(max(0, above), 9), min(beside, 9))
     found.steps.append(_put(f"{where.skill}/{_SKILL}", shipped.skill(), folders if any(folders) else ()))
-    for name, text in shipped.prompts().items():
-        found.steps.append(_put(f"{where.skill}/{_PROMPTS}/{name}.md", text))
+    found.steps += [_put(f"{prompts}/{name}.md", text) for name, text in shipped.prompts().items()]
     return found
 
 
 def _put(path: str, text: str, folders: tuple[int, ...] = ()) -> Step:
     before = disk.read(path)
-    return file_step(path, before, own_text.put_file(before, text, folders), _WHY)
+    return file_step(path, before, own_text.put_file(before, text, folders))
+
+
+def _config_step(where: ParentPlace, *, uninstall: bool) -> Step:
+    before = disk.read(where.config)
+    edit = parent_config.take if uninstall else parent_config.put
+    try:
+        return file_step(where.config, before, edit(before, where))
+    except CannotEdit as why:
+        if uninstall:
+            step = Step(FILE, where.config)
+            step.leave(None, str(why))
+            return step
+        message = f"{where.config} is left as it is: {why}."
+        hint = "mend it, or have the skill alone with --no-tools"
+        raise BadConfig(message, kind="bad-settings", hint=hint) from why
 
 
 def carry_out(found: Integration, where: ParentPlace) -> None:
-    """Change what was planned."""
+    """Make the planned changes."""
     above = beside = 0
     for step in found.steps:
         if not step.changes:
@@ -81,31 +90,3 @@ def carry_out(found: Integration, where: ParentPlace) -> None:
         disk.remove(where.skill, above)
         if beside:
             disk.remove(os.path.dirname(where.config), beside - 1)
-
-
-def _files_taken(where: ParentPlace) -> Iterator[Step]:
-    """Plan to remove the files of the skill, also those that only an earlier version had."""
-    names = disk.names(f"{where.skill}/{_PROMPTS}")
-    for path in (*(f"{where.skill}/{_PROMPTS}/{name}" for name in names), f"{where.skill}/{_SKILL}"):
-        before = disk.read(path)
-        yield file_step(path, before, own_text.take_file(before), _WHY)
-
-
-def _config_put(where: ParentPlace) -> Step:
-    before = disk.read(where.config)
-    try:
-        return file_step(where.config, before, parent_config.put(before, where), _WHY)
-    except json_member.CannotEdit as why:
-        message = f"{where.config} is left as it is: {why}."
-        hint = "mend it, or have the skill alone with --no-tools"
-        raise BadConfig(message, kind="bad-settings", hint=hint) from why
-
-
-def _config_taken(where: ParentPlace) -> Step:
-    before = disk.read(where.config)
-    try:
-        return file_step(where.config, before, parent_config.take(before, where), _WHY)
-    except json_member.CannotEdit as why:
-        step = Step(FILE, where.config)
-        step.leave(None, str(why))
-        return step

@@ -1,4 +1,4 @@
-"""Make pi load our extension, and no longer: one file of ours where pi looks; nothing else is changed. Joins.
+"""Make pi load our extension, and no longer: one file where pi looks; nothing else is changed. Joins.
 
 The file holds no code of the extension, only its path: an upgrade of tmuxagents leaves nothing stale behind.
 """
@@ -43,30 +43,21 @@ export default async function (pi) {
 	await load(pi, options);
 }
 """
+# -P: else a folder `tmuxagents` in the project where pi works would be taken for this program.
+_COMMAND = ("-P", "-m", "tmuxagents")
 
 
-class Loading:
-    """What pi is to load, and how that starts our program."""
-
-    __slots__ = ("command", "extension", "path", "tools")
-
-    def __init__(self, path: str, *, extension: str, command: Sequence[str], tools: bool) -> None:
-        self.path = path
-        self.extension = extension
-        self.command = command
-        self.tools = tools
-
-    def text(self) -> str:
-        """Return the file's text, without its mark."""
-        options = {"command": list(self.command), "tools": self.tools}
-        said = {"extension": self.extension, "options": options, "path": self.path}
-        return _TEXT % {key: json.dumps(value, ensure_ascii=False) for key, value in said.items()}
+def text(path: str, *, extension: str, command: Sequence[str], tools: bool) -> str:
+    """Return the text of the file at `path` without its mark; `command` starts this program."""
+    options = {"command": list(command), "tools": tools}
+    said = {"extension": extension, "options": options, "path": path}
+    return _TEXT % {key: json.dumps(value, ensure_ascii=False) for key, value in said.items()}
 
 
-def extension_of(text: bytes | None) -> str | None:
+def extension_of(content: bytes | None) -> str | None:
     """Return which extension our file loads; None if the file is not ours."""
-    named = _EXTENSION.search(text or b"")
-    if named is None or not own_text.is_marked(text):
+    named = _EXTENSION.search(content or b"")
+    if named is None or not own_text.is_marked(content):
         return None
     try:
         path = json.loads(named[1].decode("utf-8", "surrogateescape"))
@@ -75,38 +66,29 @@ def extension_of(text: bytes | None) -> str | None:
     return path if isinstance(path, str) else None
 
 
-TARGET = "pi"
-# -P: else a folder `tmuxagents` in the project where pi works would be taken for this program.
-_COMMAND = ("-P", "-m", "tmuxagents")
-_WHY = {
-    own_text.CHANGED: "it was changed by hand; remove it by hand, too",
-    own_text.FOREIGN: "tmuxagents did not write it",
-}
-
-
 def path_of(environment: Mapping[str, str]) -> str:
-    """Return where the file lies that makes pi load our extension."""
+    """Return the path of the file that makes pi load our extension."""
     return f"{places.pi_dir(environment)}/{NAME}"
 
 
 def plan(environment: Mapping[str, str], *, uninstall: bool, with_tools: bool = True) -> Integration:
-    """Compare what is there with what is to be there, and return what has to change."""
-    found = Integration(TARGET, uninstall=uninstall)
+    """Compare the file with what it should be, and return what has to change."""
+    found = Integration("pi", uninstall=uninstall)
     path = path_of(environment)
     before = disk.read(path)
     if uninstall:
         edited = own_text.take_file(before)
     else:
         command, extension = (sys.executable, *_COMMAND), str(shipped.pi_extension())
-        text = Loading(path, extension=extension, command=command, tools=with_tools).text()
+        content = text(path, extension=extension, command=command, tools=with_tools)
         folders = (min(9, disk.missing(os.path.dirname(path))),)
-        edited = own_text.put_file(before, text, folders, own_text.SCRIPT)
-    found.steps.append(file_step(path, before, edited, _WHY))
+        edited = own_text.put_file(before, content, folders, own_text.SCRIPT)
+    found.steps.append(file_step(path, before, edited))
     return found
 
 
 def carry_out(found: Integration) -> None:
-    """Change what was planned."""
+    """Make the planned changes."""
     for step in found.steps:
         if not step.changes:
             continue

@@ -1,63 +1,49 @@
-"""What an integration changes, told before and after: the same shape for tmux and for each parent. Pure."""
+"""What an integration changes, described before and after: one shape for tmux and for every parent. Pure."""
 
 from __future__ import annotations
 
 import difflib
+from typing import NamedTuple
 
-from tmuxagents.integrate.own_text import DONE
+from tmuxagents.integrate.own_text import BROKEN, CHANGED, DONE, FOREIGN, TAKEN
 
 TYPE_CHECKING = False
 if TYPE_CHECKING:
-    from collections.abc import Iterable, Iterator, Mapping, Sequence
+    from collections.abc import Iterable, Iterator, Sequence
     from typing import Any
 
     from tmuxagents.integrate.own_text import Edited
 
 FILE, SERVER = "file", "server"
-_NO_FILE = "/dev/null"
-_OPEN_END = "\\ No newline at end of file"
+_WHY = {
+    CHANGED: "what tmuxagents wrote there was changed by hand; remove it by hand, too",
+    BROKEN: "the marks of tmuxagents in it are not whole; remove what is left of them by hand",
+    FOREIGN: "tmuxagents did not write it",
+    TAKEN: 'it has a server "tmuxagents" that tmuxagents did not write',
+}
 
 
-class Change:
-    """One thing that is changed: a whole file, or an option (`name`) of a running server.
+class Change(NamedTuple):
+    """One change, of a whole file or of an option (`name`) of a running server. None: there is none."""
 
-    `before` and `after` are its content, None where there is none.
-    """
-
-    __slots__ = ("after", "before", "name", "path", "where")
-
-    def __init__(
-        self, where: str, path: str, *, before: str | None, after: str | None, name: str | None = None
-    ) -> None:
-        self.where = where
-        self.path = path
-        self.name = name
-        self.before = before
-        self.after = after
-
-    def document(self) -> dict[str, Any]:
-        """Return it as JSON has it."""
-        return {key: getattr(self, key) for key in ("where", "path", "name", "before", "after")}
+    where: str
+    path: str
+    name: str | None = None
+    before: str | None = None
+    after: str | None = None
 
 
-class LeftAlone:
-    """One thing that is left as it is, and why."""
+class LeftAlone(NamedTuple):
+    """One thing that stays as it is, and why."""
 
-    __slots__ = ("name", "path", "where", "why")
-
-    def __init__(self, where: str, path: str, why: str, *, name: str | None = None) -> None:
-        self.where = where
-        self.path = path
-        self.name = name
-        self.why = why
-
-    def document(self) -> dict[str, Any]:
-        """Return it as JSON has it."""
-        return {key: getattr(self, key) for key in ("where", "path", "name", "why")}
+    where: str
+    path: str
+    name: str | None
+    why: str
 
 
 class Step:
-    """What is to be changed in one place."""
+    """The changes in one place."""
 
     __slots__ = ("changes", "left", "lines", "path", "texts", "where")
 
@@ -71,15 +57,15 @@ class Step:
 
     def change(self, name: str | None, before: str | None, after: str | None) -> None:
         """Plan a change."""
-        self.changes.append(Change(self.where, self.path, name=name, before=before, after=after))
+        self.changes.append(Change(self.where, self.path, name, before, after))
 
     def leave(self, name: str | None, why: str) -> None:
         """Plan to leave something alone."""
-        self.left.append(LeftAlone(self.where, self.path, why, name=name))
+        self.left.append(LeftAlone(self.where, self.path, name, why))
 
 
 class Integration:
-    """All that is to be changed, everywhere."""
+    """All planned changes, everywhere."""
 
     __slots__ = ("steps", "target", "uninstall", "warnings")
 
@@ -106,17 +92,17 @@ class Integration:
             "target": self.target,
             "uninstall": self.uninstall,
             "dryRun": dry_run,
-            "changes": [change.document() for change in self.changes],
-            "left": [one.document() for one in self.left],
+            "changes": [change._asdict() for change in self.changes],
+            "left": [one._asdict() for one in self.left],
             "warnings": self.warnings,
         }
 
 
-def file_step(path: str, before: bytes | None, edited: Edited, why: Mapping[str, str]) -> Step:
-    """Return the step that gives a file its new text, or leaves it alone for one of the reasons."""
+def file_step(path: str, before: bytes | None, edited: Edited) -> Step:
+    """Return the step that gives a file its new text, or leaves it alone."""
     step = Step(FILE, path)
-    if edited.outcome in why:
-        step.leave(None, why[edited.outcome])
+    if edited.outcome in _WHY:
+        step.leave(None, _WHY[edited.outcome])
     elif edited.outcome == DONE and before != edited.text:
         step.texts = (before, edited.text)
         step.change(None, *(None if text is None else text.decode("utf-8", "replace") for text in step.texts))
@@ -130,34 +116,29 @@ def diff(changes: Iterable[Change]) -> Iterator[str]:
     """Return the lines of what would change, in the form of a diff."""
     last = None
     for change in changes:
+        texts = (change.before, change.after)
         if change.where == FILE:
-            yield from _file(change)
+            old, new = (change.path if text is not None else "/dev/null" for text in texts)
+            before, after = (_lines(text or "") for text in texts)
+            for line in difflib.unified_diff(before, after, old, new):
+                yield line.removesuffix("\n")
+                if not line.endswith("\n"):
+                    yield "\\ No newline at end of file"
         else:
             if change.path != last:
                 yield from (f"{sign} tmux server {change.path}" for sign in ("---", "+++"))
-            yield from _option(change)
+            yield from (
+                f"{sign}{change.name} {text}"
+                for sign, text in zip("-+", texts, strict=True)
+                if text is not None
+            )
         last = change.path
 
 
-def _file(change: Change) -> Iterator[str]:
-    before, after = (_lines(text or "") for text in (change.before, change.after))
-    was, will_be = (change.path if text is not None else _NO_FILE for text in (change.before, change.after))
-    for line in difflib.unified_diff(before, after, was, will_be):
-        yield line.removesuffix("\n")
-        if not line.endswith("\n"):
-            yield _OPEN_END
-
-
 def _lines(text: str) -> list[str]:
-    """Return lines with their ends: a last line without one is another than the same with it."""
+    """Return lines with their ends: a last line without one differs from the same line with it."""
     *lines, last = text.split("\n")
     return [*(f"{line}\n" for line in lines), *([last] if last else [])]
-
-
-def _option(change: Change) -> Iterator[str]:
-    for sign, value in (("-", change.before), ("+", change.after)):
-        if value is not None:
-            yield f"{sign}{change.name} {value}"
 
 
 def said(change: Change) -> str:

@@ -1,7 +1,7 @@
 """Put our text, marks and keys into a person's tmux, and take them out again: running servers, configuration.
 
-First everything is looked at, then it is changed; nothing of the person's is changed besides, and what is
-taken away is taken away to the byte.
+Everything is read before anything is changed. Nothing else of the person's is changed, and taking our text
+out gives back the text from before to the byte.
 
 Joins.
 """
@@ -13,22 +13,15 @@ import os
 from tmuxagents import tmux
 from tmuxagents.errors import BadRequest, Unusable
 from tmuxagents.integrate import disk, own_text, tmux_texts
-from tmuxagents.integrate.plan import FILE, SERVER, Integration, Step
+from tmuxagents.integrate.plan import FILE, SERVER, Integration, Step, file_step
 from tmuxagents.tmux import place, status
 
 TYPE_CHECKING = False
 if TYPE_CHECKING:
-    from collections.abc import Iterable, Iterator, Mapping, Sequence
+    from collections.abc import Iterator, Mapping, Sequence
 
     from tmuxagents.integrate.own_text import InFront
     from tmuxagents.settings.keys import Settings
-
-_TMUXS_OWN = "default"  # the name of the server that a plain `tmux` uses
-_WHY = {
-    own_text.CHANGED: "the lines between the marks of tmuxagents were changed by hand;"
-    " remove them by hand, too",
-    own_text.BROKEN: "the marks of tmuxagents in it are not whole; remove what is left of them by hand",
-}
 
 
 class WantedTmux:
@@ -44,7 +37,7 @@ class WantedTmux:
         self.program = program
 
     def lines(self, theirs: Sequence[str]) -> list[str]:
-        """Return the lines of the configuration, without what a person has put into lines of their own."""
+        """Return the lines of the configuration, without what the person's own lines have already."""
         status = () if any(map(tmux_texts.STATUS.is_in, theirs)) else tmux_texts.STATUS_LINES
         marks = () if any(map(tmux_texts.WINDOW.is_in, theirs)) else tmux_texts.WINDOW_LINES
         return [*status, *marks, *(tmux_texts.lines(self.key, self.program) if self.key else ())]
@@ -53,11 +46,11 @@ class WantedTmux:
 def plan(
     environment: Mapping[str, str], settings: Settings, wanted: WantedTmux, *, socket: str | None
 ) -> Integration:
-    """Look at everything, and say what is to be changed."""
+    """Read everything, and return what is to be changed."""
     uninstall = wanted.uninstall
     if wanted.key is not None and not tmux_texts.KEY.fullmatch(wanted.key):
-        hint = "a letter or digit, also with M- in front, or C- and a small letter but i and m"
-        raise BadRequest(f"{wanted.key!r} is no key for --keys.", kind="usage", hint=hint, field="keys")
+        hint = "a letter or digit, also with M- in front, or C- and a lowercase letter except i and m"
+        raise BadRequest(f"{wanted.key!r} is not a key for --keys.", kind="usage", hint=hint, field="keys")
     found = Integration("tmux", uninstall=uninstall)
     found.steps += _files(environment, wanted)
     sockets, sure = _sockets(environment, settings, socket, uninstall=uninstall)
@@ -79,7 +72,7 @@ def plan(
 
 
 def carry_out(found: Integration) -> None:
-    """Change what was planned. The file comes first: it is the one that may be refused."""
+    """Make the planned changes. The file comes first: it may be refused."""
     for step in found.steps:
         if not step.changes:
             continue
@@ -89,89 +82,64 @@ def carry_out(found: Integration) -> None:
             change(step, found)
 
 
-# --- which ones -------------------------------------------------------------------------------------------
+# --- which servers, which files ---------------------------------------------------------------------------
 
 
 def _sockets(
     environment: Mapping[str, str], settings: Settings, socket: str | None, *, uninstall: bool
 ) -> tuple[list[str], bool]:
-    """Return the servers that are meant, and whether it is certain that they are."""
+    """Return the servers that are meant, and whether that is certain."""
     chosen, inside = tmux.choose_place(environment, flag=socket, setting=settings.tmux_socket)
     if chosen.source in (place.FLAG, place.ENVIRONMENT, place.SETTING):
         return [chosen.socket], True
     here = inside.server.socket if inside and inside.lives else None
     folder = tmux.socket_folder(environment)
-    usual = [f"{folder}/{_TMUXS_OWN}", f"{folder}/{place.OWN}"]
+    usual = [f"{folder}/default", f"{folder}/{place.OWN}"]  # a plain `tmux` uses the first
     if here is None:
         return usual, False
     return ([here, *(path for path in usual if path != here)] if uninstall else [here]), not uninstall
 
 
-def _configurations(environment: Mapping[str, str]) -> list[str]:
-    """Return where tmux looks for a person's configuration, in its order: all that are there are read."""
-    home = environment.get("HOME") or os.path.expanduser("~")
-    named = environment.get("XDG_CONFIG_HOME")
-    folders = [*([named] if named else []), f"{home}/.config"]
-    return [f"{home}/.tmux.conf", *dict.fromkeys(f"{folder}/tmux/tmux.conf" for folder in folders)]
-
-
-# --- the file ---------------------------------------------------------------------------------------------
-
-
 def _files(environment: Mapping[str, str], wanted: WantedTmux) -> Iterator[Step]:
-    paths = _configurations(environment)
-    texts = {path: text for path in _distinct(paths) if (text := disk.read(path)) is not None}
-    # The last one has the last word, also about status-right.
+    # tmux reads all of these that exist, in this order.
+    home = environment.get("HOME") or os.path.expanduser("~")
+    folders = dict.fromkeys(filter(None, (environment.get("XDG_CONFIG_HOME"), f"{home}/.config")))
+    paths = [f"{home}/.tmux.conf", *(f"{folder}/tmux/tmux.conf" for folder in folders)]
+    distinct = {os.path.realpath(path): path for path in paths}.values()  # a link gives way to a later path
+    texts = {path: text for path in distinct if (text := disk.read(path)) is not None}
+    # The last one decides, also about status-right.
     target = None if wanted.uninstall else next(reversed(texts), paths[0])
     if target is not None and wanted.key is None:
-        wanted.key = next(
-            filter(None, (tmux_texts.key_of(_shown(text) or "") for text in texts.values())), None
-        )
+        keys = (tmux_texts.key_of(text.decode("utf-8", "replace")) for text in texts.values())
+        wanted.key = next(filter(None, keys), None)
     for path, text in texts.items():
         if path != target:
-            yield _file(path, text, own_text.take_block(text))
+            yield file_step(path, text, own_text.take_block(text))
     if target is None:
         return
-    theirs = [_own_lines(text) for text in texts.values()]
-    text, lines = texts.get(target), wanted.lines([line for own in theirs for line in own])
-    step = _file(target, text, own_text.put_block(text, lines) if lines else own_text.take_block(text))
+    text, lines = (
+        texts.get(target),
+        wanted.lines([line for one in texts.values() for line in _own_lines(one)]),
+    )
+    step = file_step(target, text, own_text.put_block(text, lines) if lines else own_text.take_block(text))
     if not lines and not step.left:
         step.leave(None, "it has our text already")
     yield step
 
 
-def _distinct(paths: Iterable[str]) -> Iterable[str]:
-    """Return paths without those that are links to a later one."""
-    return {os.path.realpath(path): path for path in paths}.values()
-
-
 def _own_lines(text: bytes) -> list[str]:
-    """Return the lines of a configuration that are the person's, and do something."""
-    lines = own_text.without(text).decode("utf-8", "replace").splitlines()
+    """Return the person's own lines of a configuration, without comments."""
+    lines = (own_text.take_block(text).text or b"").decode("utf-8", "replace").splitlines()
     return [line for line in lines if not line.lstrip().startswith("#")]
 
 
-def _file(path: str, before: bytes | None, edited: own_text.Edited) -> Step:
-    step = Step(FILE, path)
-    if edited.outcome == own_text.DONE:
-        step.texts = (before, edited.text)
-        step.change(None, _shown(before), _shown(edited.text))
-    elif edited.outcome in _WHY:
-        step.leave(None, _WHY[edited.outcome])
-    return step
-
-
-def _shown(text: bytes | None) -> str | None:
-    return None if text is None else text.decode("utf-8", "replace")
-
-
 _PREFIX = "prefix"
-# What the watcher tells a server, and we.
+# The options that the watcher and we set on a server.
 _DECLARED = (*(f"@tmuxagents_{name}" for name in status.NAMES), tmux_texts.MARK)
 
 
 class TmuxServer:
-    """A server as it is, and what is to be changed of it."""
+    """A running server, and what is to be changed on it."""
 
     def __init__(self, server: tmux.Tmux) -> None:
         self._server = server
@@ -181,13 +149,19 @@ class TmuxServer:
     def on(self, key: str | None, program: str) -> Step:
         """Plan to put our text and marks in front of what is there, to make room, and to bind keys."""
         self._show_status()
-        self._show_marks()
+        mark = self._options.read(tmux_texts.MARK)
+        if mark != tmux_texts.FORMAT:
+            self._step.change(tmux_texts.MARK, mark, tmux_texts.FORMAT)
+        for name in tmux_texts.VALUES:
+            value = self._options.read(name) or ""
+            if not tmux_texts.WINDOW.is_in(value):
+                self._step.change(name, value, tmux_texts.WINDOW.joined(value))
         if key is not None:
             self._bind(key, program)
         return self._step
 
     def off(self) -> Step:
-        """Plan to give back what was there before, and to take away all that is ours."""
+        """Plan to restore what was there before, and to remove all that is ours."""
         self._take_out(tmux_texts.VALUE, tmux_texts.STATUS)
         self._give_length_back()
         for name in tmux_texts.VALUES:
@@ -212,15 +186,6 @@ class TmuxServer:
         if not is_in:
             step.change(tmux_texts.VALUE, value, tmux_texts.STATUS.joined(value))
 
-    def _show_marks(self) -> None:
-        mark = self._options.read(tmux_texts.MARK)
-        if mark != tmux_texts.FORMAT:
-            self._step.change(tmux_texts.MARK, mark, tmux_texts.FORMAT)
-        for name in tmux_texts.VALUES:
-            value = self._options.read(name) or ""
-            if not tmux_texts.WINDOW.is_in(value):
-                self._step.change(name, value, tmux_texts.WINDOW.joined(value))
-
     def _bind(self, key: str, program: str) -> None:
         lines = tmux_texts.lines(key, program)
         before = self._options.read(tmux_texts.NOTE)
@@ -228,7 +193,7 @@ class TmuxServer:
             return
         bound = self._server.keys.binding(_PREFIX, key)
         if bound is not None and not tmux_texts.leads_here(bound):
-            message = f"The key {key} behind your prefix does something already."
+            message = f"The key {key} behind your prefix already does something."
             raise BadRequest(message, kind="usage", hint="give another one: --keys KEY", field="keys")
         self._step.lines = lines
         self._step.change(tmux_texts.NOTE, before, tmux_texts.note(lines))
@@ -257,13 +222,13 @@ class TmuxServer:
 
 
 def change(step: Step, found: Integration) -> None:
-    """Change a server as planned, except what a person has changed since."""
+    """Change a server as planned, except what was changed since."""
     server = tmux.Tmux(step.path)
     for one in list(step.changes):
         name = str(one.name)
         if server.options.read(name) != one.before:
             step.changes.remove(one)
-            step.leave(name, "somebody has just changed it")
+            step.leave(name, "it has just been changed")
             continue
         if name == tmux_texts.NOTE:
             _unbind(server, one.before)
@@ -274,7 +239,7 @@ def change(step: Step, found: Integration) -> None:
 
 
 def _unbind(server: tmux.Tmux, note: str | None) -> None:
-    """Take away the keys that a note tells of."""
+    """Remove the keys that a note names."""
     if note is None:
         return
     key = note.partition(" ")[0]

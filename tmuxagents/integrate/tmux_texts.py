@@ -1,9 +1,8 @@
 """What we add to a person's tmux: text in the status line, marks on windows, a key table. Pure.
 
-Text and marks are made twice by the same rule: as values for a server that runs, and as lines of
-configuration for those to come. No text of the person's is in any line: tmux itself joins the two when it
-reads them. The key table holds the folder of a pane as an option of a popup only: no shell and no parser sees
-it.
+The same rule makes text and marks twice: as values for running servers, and as lines of configuration for
+later ones. No line holds any text of the person's: tmux itself joins the two when it reads them. The key
+table passes the folder of a pane only as an option of a popup: no shell and no parser sees it.
 """
 
 from __future__ import annotations
@@ -14,20 +13,19 @@ import re
 from tmuxagents.integrate.own_text import InFront
 
 VALUE, LENGTH = "status-right", "status-right-length"
-MEMORY = "@tmuxagents_length"  # what the length was, and what it was made: to give back exactly that
+MEMORY = "@tmuxagents_length"  # the length before and after it was raised: to restore exactly the former
 TEXT = "#{E:@tmuxagents_status}"
 STATUS_MARK = "@tmuxagents_status"
-_STATUS_FRONT = f"{TEXT} "
-STATUS = InFront(_STATUS_FRONT, STATUS_MARK)
-_ROOM = 100  # columns of our text at its longest, with the name of a run that has just ended
-_GROWTH = 40  # so much longer than now may theirs become: titles and counters change
+STATUS = InFront(f"{TEXT} ", STATUS_MARK)
+_ROOM = 100  # columns of our longest text, which has the name of a run that has just ended
+_GROWTH = 40  # how much longer their text may become: titles and counters change
 _JOB = "("  # as in `#(uptime)`
 _IS_IN = f"#{{m:*{STATUS_MARK}*,#{{{VALUE}}}}}"
 _IS_RAISED = f"#{{m:* #{{{LENGTH}}},#{{{MEMORY}}}}}"
 _NEEDED = f"#{{e|+:#{{w:#{{T:{VALUE}}}}},{_ROOM + _GROWTH}}}"
 _IS_SHORT = f"#{{?#{{m:*[{_JOB}]*,#{{{VALUE}}}}},1,#{{e|<:#{{{LENGTH}}},{_NEEDED}}}}}"
 
-# The configuration may be read again, after a person's own lines have set one of the two, or both, or none.
+# The configuration may be read again, after the person's own lines have set one of the two, both or neither.
 STATUS_LINES = (
     "# Shows the runs of child agents in the status line.",
     '# "tmuxagents integrate tmux --uninstall" takes these lines out again.',
@@ -38,7 +36,7 @@ STATUS_LINES = (
     "  }",
     "}",
     f"if-shell -F '{_IS_IN}' '' {{",
-    f"  set-option -gF {VALUE} '#{_STATUS_FRONT}#{{{VALUE}}}'",
+    f"  set-option -gF {VALUE} '#{STATUS.text}#{{{VALUE}}}'",
     "}",
 )
 
@@ -49,9 +47,9 @@ def has_job(value: str) -> bool:
 
 
 def length_for(limit: int, *, width: int | None, note: str | None) -> int | None:
-    """Return the length that has room for both; None where it is as it should be.
+    """Return the length that has room for both; None if the length is right.
 
-    `width` is that of theirs now, None where nobody knows; `note` says that and how it was raised before.
+    `width` is the unknown or known width of their text; `note` says how the length was raised before.
     """
     if note is not None and recalled(note, now=str(limit)) is not None:
         return None
@@ -65,7 +63,7 @@ def remembered(before: int, after: int) -> str:
 
 
 def recalled(note: str, *, now: str) -> str | None:
-    """Return what a length was before it was raised to what it is now; None if that was not us."""
+    """Return the length before we raised it to `now`; None if we did not."""
     found = re.fullmatch(r"([0-9]{1,9}) ([0-9]{1,9})", note)
     return found[1] if found and found[2] == now else None
 
@@ -73,10 +71,9 @@ def recalled(note: str, *, now: str) -> str | None:
 VALUES = ("window-status-format", "window-status-current-format")
 MARK = "@tmuxagents_mark"
 _STATE = "@tmuxagents_state"
-_FRONT = f"#{{E:{MARK}}}"
-WINDOW = InFront(_FRONT, MARK)
+WINDOW = InFront(f"#{{E:{MARK}}}", MARK)
 # state -> sign, and a colour where a person should look; any other state means a running run.
-# Nothing is green: so is tmux's own status line, and nobody could see it.
+# Nothing is green: on tmux's own green status line it would be invisible.
 _SIGNS = {
     "completed": "✓",
     "failed": "#[fg=red]✗",
@@ -84,21 +81,15 @@ _SIGNS = {
     "waiting": "#[fg=yellow]?",
     "queued": "…",
 }
-_GOES_ON = "▶"
-
-
-def _format() -> str:
-    shown = _GOES_ON
-    for state, sign in _SIGNS.items():
-        shown = f"#{{?#{{==:#{{{_STATE}}},{state}}},{sign},{shown}}}"
-    return f"#{{?#{{{_STATE}}},{shown}#[default] ,}}"
-
-
-FORMAT = _format()
+_shown = "▶"
+for _state, _sign in _SIGNS.items():
+    _shown = f"#{{?#{{==:#{{{_STATE}}},{_state}}},{_sign},{_shown}}}"
+FORMAT = f"#{{?#{{{_STATE}}},{_shown}#[default] ,}}"
 WINDOW_LINES = (
     f"set-option -g {MARK} '{FORMAT}'",
     *(
-        f"if-shell -F '#{{m:*{MARK}*,#{{{name}}}}}' '' {{ set-option -gF {name} '#{_FRONT}#{{{name}}}' }}"
+        f"if-shell -F '#{{m:*{MARK}*,#{{{name}}}}}' '' "
+        f"{{ set-option -gF {name} '#{WINDOW.text}#{{{name}}}' }}"
         for name in VALUES
     ),
 )
@@ -107,7 +98,7 @@ WINDOW_LINES = (
 TABLE = "tmuxagents"
 DEFAULT = "A"
 NOTE = "@tmuxagents_keys"  # which key leads to the table, and a digest of what is in it
-# Only such as tmux lists in these words: C-Z is C-z there, C-i is Tab.
+# Only keys that tmux lists by the same name: C-Z becomes C-z, C-i becomes Tab.
 KEY = re.compile(r"(?:(?:M-)?[A-Za-z0-9]|C-[a-hj-ln-z0-9])")
 _LEADS = f"switch-client -T {TABLE}"
 _LED = re.compile(rf"bind-key -T prefix ({KEY.pattern}) {_LEADS}")
@@ -115,7 +106,7 @@ _PLAIN = re.compile(r"/[A-Za-z0-9_./-]+")
 _SMALL, _LARGE = "-w 60 -h 5", "-w 90% -h 85%"
 _FOLDER = "#{?#{@tmuxagents_folder},#{@tmuxagents_folder},#{pane_current_path}}"
 _MENU = "m"
-# key, what it is called in the menu, the words of the command, how large its popup is
+# key, name in the menu, words of the command, size of its popup
 _KEYS = (
     ("n", "next that needs you", "attach --next", _SMALL),
     ("b", "back", "attach --back", _SMALL),
@@ -125,24 +116,23 @@ _KEYS = (
     ("d", "dashboard", "layouts open dashboard", _SMALL),
     ("g", "grid", "layouts open grid", _SMALL),
 )
-_STAYS = ("output",)  # what it prints is there until Enter; of the others only what went wrong is
+_STAYS = ("output",)  # its popup stays until Enter; of the others only an error stays
 
 
 def lines(key: str, program: str) -> tuple[str, ...]:
     """Return the lines that bind everything. `program`: the path of our command."""
     command = program if _PLAIN.fullmatch(program) else "tmuxagents"
-    bound = [(name, words, _popup(command, verb, size)) for name, words, verb, size in _KEYS]
+    bound = []
+    for name, words, verb, size in _KEYS:
+        then = ";" if verb in _STAYS else " ||"
+        action = f"display-popup -E {size} -d '{_FOLDER}' '{command} {verb}{then} read -r _'"
+        bound.append((name, words, action))
     # tmux expands the texts of a menu once more.
     items = " ".join(f"'{words}' {name} \"{action.replace('#', '##')}\"" for name, words, action in bound)
     table = [f"bind-key -T {TABLE} {name} {action}" for name, _, action in bound]
     table.append(f"bind-key -T {TABLE} {_MENU} display-menu -T ' runs ' -x C -y C {items}")
     digest = hashlib.sha256("\n".join(table).encode()).hexdigest()[:8]
     return (*table, f"bind-key -T prefix {key} {_LEADS}", f"set-option -g {NOTE} '{key} {digest}'")
-
-
-def _popup(command: str, verb: str, size: str) -> str:
-    then = ";" if verb in _STAYS else " ||"
-    return f"display-popup -E {size} -d '{_FOLDER}' '{command} {verb}{then} read -r _'"
 
 
 def note(bound: tuple[str, ...]) -> str:

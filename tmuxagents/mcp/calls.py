@@ -22,6 +22,7 @@ import time
 from tmuxagents import records
 from tmuxagents.mcp import protocol
 from tmuxagents.text import safe
+from tmuxagents.tools import answers
 
 TYPE_CHECKING = False
 if TYPE_CHECKING:
@@ -181,17 +182,15 @@ def _holding(content: bytes) -> int:
 def still_working(last: Mapping[str, Any] | None, limit_s: float) -> dict[str, Any]:
     """Return the document of a call that continues without its client. `last`: its last progress."""
     details: Mapping[str, Any] = last["details"] if last is not None else {}
-    lines = [f"Not done after {limit_s:g} s. It goes on; ask again later:", *_lines(details)]
-    content = [{"type": "text", "text": "\n".join(lines)}]
-    return {"content": content, "details": details, "isError": False}
-
-
-def _lines(details: Mapping[str, Any]) -> Iterator[str]:
-    for run in details.get("runs", ()):
-        yield f'{_called(run)} {run["status"]}: background_agent_status {{"runId": "{run["runId"]}"}}'
+    lines = [f"Not done after {limit_s:g} s. It goes on; ask again later:"]
+    lines += [
+        f'{_called(run)} {run["status"]}: background_agent_status {{"runId": "{run["runId"]}"}}'
+        for run in details.get("runs", ())
+    ]
     for window in details.get("windows", ()):
         ask = f'get_subagent_output {{"sessionId": "{window["sessionId"]}"}}'
-        yield f"{_called(window)} {window['state']}: {ask}"
+        lines.append(f"{_called(window)} {window['state']}: {ask}")
+    return answers.result("\n".join(lines), details)
 
 
 def _called(run: Mapping[str, Any]) -> str:

@@ -14,7 +14,7 @@ from tmuxagents.tools import answers, catalogue
 
 TYPE_CHECKING = False
 if TYPE_CHECKING:
-    from collections.abc import Mapping
+    from collections.abc import Callable, Mapping
     from typing import Any
 
     Message = dict[str, Any]
@@ -47,11 +47,10 @@ class Request:
         self.version = meta.get(_VERSION)
         self.is_stateless = self.version is not None and method != "initialize"
         self.token = token if _is_id(token) else None
-        given = {SET_LEVEL: params.get("level")}.get(method)
+        given = params.get("level") if method == SET_LEVEL else None
         level = meta.get(_LEVEL) if self.is_stateless else given
-        self.level = (
-            level if isinstance(level, str) and level in LEVELS else None
-        )  # the least severe level that the client wants
+        # The least severe level that the client wants.
+        self.level = level if isinstance(level, str) and level in LEVELS else None
 
 
 class Refused(Exception):
@@ -101,88 +100,43 @@ def answer(request: Request, *, offered: bool) -> Message | None:
     if request.is_stateless and request.version not in STATELESS:
         known = {"supported": [*STATELESS, *WITH_HANDSHAKE], "requested": str(request.version)}
         return error(request.id, UNSUPPORTED, "This protocol version is not supported.", known)
-    try:
-        return _answered(request, offered=offered)
-    except (Refused, Unknown) as why:
-        return error(request.id, BAD_PARAMS, str(why))
-
-
-def _answered(request: Request, *, offered: bool) -> Message | None:
     if request.method.endswith("/list") and request.params.get("cursor") is not None:
-        raise Refused("Unknown cursor.")  # every list is a single page
+        return error(request.id, BAD_PARAMS, "Unknown cursor.")  # every list is a single page
     if request.method in (CALL, READ) or (request.method == RESOURCES and offered):
         return None
-    make = _METHODS.get(request.method)
-    if make is None or (request.is_stateless and request.method in _OF_SESSIONS):
+    try:
+        body = _body(request, offered=offered)
+    except Refused as why:
+        return error(request.id, BAD_PARAMS, str(why))
+    if body is None:
         return error(request.id, NO_METHOD, f"There is no method {request.method[:40]!r} here.")
-    return result(request, make(request, offered))
+    return result(request, body)
 
 
-def _initialized(request: Request, _offered: bool) -> Message:  # noqa: FBT001  (as all of this table)
-    asked = request.params.get("protocolVersion")
-    version = asked if asked in WITH_HANDSHAKE else WITH_HANDSHAKE[0]
-    return {"protocolVersion": version, "serverInfo": _INFO, **_described()}
-
-
-def _discovered(_request: Request, _offered: bool) -> Message:  # noqa: FBT001
-    return {"supportedVersions": list(STATELESS), **_described(), **_cached()}
-
-
-def _described() -> Message:
-    return {"capabilities": CAPABILITIES, "instructions": INSTRUCTIONS}
-
-
-def _cached() -> Message:
-    return {"ttlMs": _KEPT_MS, "cacheScope": "private"}
+def _body(request: Request, *, offered: bool) -> Message | None:
+    """Return the body of the answer to a method, None if the protocol version has no such method."""
+    method, stateless = request.method, request.is_stateless
+    if method in _PAGES:
+        key, entries = _PAGES[method]
+        return _page(request, key, entries() if offered else [])
+    if method == "initialize" and not stateless:
+        asked = request.params.get("protocolVersion")
+        version = asked if asked in WITH_HANDSHAKE else WITH_HANDSHAKE[0]
+        return {"protocolVersion": version, "serverInfo": _INFO, **_DESCRIBED}
+    if method == "server/discover":
+        return {"supportedVersions": list(STATELESS), **_DESCRIBED, **_CACHED}
+    if method == "prompts/get":
+        return got(request.params.get("name"), request.params.get("arguments"))
+    if method == SET_LEVEL and not stateless:
+        if request.level is None:
+            raise Refused(f"level must be one of {', '.join(LEVELS)}.")
+        return {}
+    return {} if method == "ping" else None
 
 
 def _page(request: Request, key: str, entries: list[Message], *, kept: bool = True) -> Message:
-    cached = _cached() if kept else {**_cached(), "ttlMs": 0}
+    cached = _CACHED if kept else {**_CACHED, "ttlMs": 0}
     return {key: entries, **(cached if request.is_stateless else {})}
-
-
-def _tools(request: Request, offered: bool) -> Message:  # noqa: FBT001
-    return _page(request, "tools", tools() if offered else [])
-
-
-def _no_resources(request: Request, _offered: bool) -> Message:  # noqa: FBT001
-    return _page(request, "resources", [])
-
-
-def _templates(request: Request, offered: bool) -> Message:  # noqa: FBT001
-    return _page(request, "resourceTemplates", templates() if offered else [])
-
-
-def _prompts(request: Request, offered: bool) -> Message:  # noqa: FBT001
-    return _page(request, "prompts", listed() if offered else [])
-
-
-def _prompt(request: Request, _offered: bool) -> Message:  # noqa: FBT001
-    return got(request.params.get("name"), request.params.get("arguments"))
-
-
-def _level_set(request: Request, _offered: bool) -> Message:  # noqa: FBT001
-    if request.level is None:
-        raise Refused(f"level must be one of {', '.join(LEVELS)}.")
-    return {}
-
-
-def _nothing(_request: Request, _offered: bool) -> Message:  # noqa: FBT001
-    return {}
-
-
-_METHODS = {
-    "initialize": _initialized,
-    "server/discover": _discovered,
-    "tools/list": _tools,
-    RESOURCES: _no_resources,
-    "resources/templates/list": _templates,
-    "prompts/list": _prompts,
-    "prompts/get": _prompt,
-    SET_LEVEL: _level_set,
-    "ping": _nothing,
-}
-_OF_SESSIONS = ("initialize", SET_LEVEL)  # not in the stateless version
 
 
 # --- calls ------------------------------------------------------------------------------------------------
@@ -243,22 +197,23 @@ INSTRUCTIONS = (
     "background_agent_status. Answers, transcripts and results of runs are also resources."
 )
 _LOOKS_ONLY = (
-    "background_agent_status",
-    "get_subagent_output",
-    "get_subagent_session",
+    *("background_agent_status", "get_subagent_output", "get_subagent_session"),
     "list_subagent_profiles",
 )
 
 
 def tools() -> list[dict[str, Any]]:
     """Return the tools of the catalogue."""
-    return [_tool(tool) for tool in catalogue.TOOLS]
-
-
-def _tool(tool: catalogue.Tool) -> dict[str, Any]:
-    shape = {"name": tool.name, "title": tool.label, "description": tool.description}
-    hints = {"readOnlyHint": tool.name in _LOOKS_ONLY}
-    return {**shape, "inputSchema": tool.parameters, "annotations": hints}
+    return [
+        {
+            "name": tool.name,
+            "title": tool.label,
+            "description": tool.description,
+            "inputSchema": tool.parameters,
+            "annotations": {"readOnlyHint": tool.name in _LOOKS_ONLY},
+        }
+        for tool in catalogue.TOOLS
+    ]
 
 
 def templates() -> list[dict[str, Any]]:
@@ -277,43 +232,44 @@ def templates() -> list[dict[str, Any]]:
 _PLACE = "$ARGUMENTS"  # stands for the task in a prompt
 
 
-class Unknown(Exception):
-    """An unknown prompt, or a request without the prompt's task; the message is for the client."""
-
-
-def _texts() -> dict[str, str]:
+def _prompts() -> dict[str, tuple[dict[str, Any], str]]:
+    """Return the fields and the text of each prompt."""
     from tmuxagents.system import shipped  # noqa: PLC0415  (few clients ask for prompts)
+    from tmuxagents.text import yaml  # noqa: PLC0415
 
-    return shipped.prompts()
+    found = {name: yaml.parse(text) for name, text in shipped.prompts().items()}
+    return {name: (one.fields, one.body.strip()) for name, one in found.items()}
 
 
 def listed() -> list[dict[str, Any]]:
     """Return all prompts as the protocol lists them."""
-    return [_shape(name, text) for name, text in _texts().items()]
-
-
-def _parts(text: str) -> tuple[dict[str, Any], str]:
-    from tmuxagents.text import yaml  # noqa: PLC0415  (as above, and yaml)
-
-    found = yaml.parse(text)
-    return found.fields, found.body.strip()
-
-
-def _shape(name: str, text: str) -> dict[str, Any]:
-    fields, _ = _parts(text)
-    task = {"name": "task", "description": str(fields["argument-hint"]).strip("<>"), "required": True}
-    return {"name": name, "description": fields["description"], "arguments": [task]}
+    shapes = []
+    for name, (fields, _) in _prompts().items():
+        task = {"name": "task", "description": str(fields["argument-hint"]).strip("<>"), "required": True}
+        shapes.append({"name": name, "description": fields["description"], "arguments": [task]})
+    return shapes
 
 
 def got(name: Any, arguments: Any) -> dict[str, Any]:
     """Return one prompt with its task in it."""
-    prompts = _texts()
-    text = prompts.get(name) if isinstance(name, str) else None
-    if text is None:
-        raise Unknown(f"There is no such prompt; there are {', '.join(prompts)}.")
+    prompts = _prompts()
+    prompt = prompts.get(name) if isinstance(name, str) else None
+    if prompt is None:
+        raise Refused(f"There is no such prompt; there are {', '.join(prompts)}.")
     task = arguments.get("task") if isinstance(arguments, dict) else None
     if not isinstance(task, str) or not task.strip():
-        raise Unknown(f"{name} needs its argument: task, a text.")
-    fields, body = _parts(text)
+        raise Refused(f"{name} needs its argument: task, a text.")
+    fields, body = prompt
     content = {"type": "text", "text": body.replace(_PLACE, task)}
     return {"description": fields["description"], "messages": [{"role": "user", "content": content}]}
+
+
+_DESCRIBED = {"capabilities": CAPABILITIES, "instructions": INSTRUCTIONS}
+_CACHED = {"ttlMs": _KEPT_MS, "cacheScope": "private"}
+# The lists of one page: key and entries, for a client that may delegate.
+_PAGES: Mapping[str, tuple[str, Callable[[], list[Message]]]] = {
+    "tools/list": ("tools", tools),
+    RESOURCES: ("resources", list),
+    "resources/templates/list": ("resourceTemplates", templates),
+    "prompts/list": ("prompts", listed),
+}

@@ -2,8 +2,6 @@
 
 from __future__ import annotations
 
-import os
-
 from tmuxagents import records
 from tmuxagents.errors import BadRequest, NotPossible
 from tmuxagents.launch import nesting
@@ -16,12 +14,10 @@ from tmuxagents.text import jsonline, safe
 
 TYPE_CHECKING = False
 if TYPE_CHECKING:
-    from collections.abc import Iterator, Mapping
+    from collections.abc import Mapping
     from typing import Any
 
-    from tmuxagents.registry.database import Row
     from tmuxagents.registry.lookup import Caller
-    from tmuxagents.runs.inspect import RunView
 
 SCHEME = "tmuxagents://runs/"
 MOST_RUNS = 20
@@ -34,20 +30,18 @@ def listed(caller: Caller, environment: Mapping[str, str]) -> list[dict[str, Any
     nesting.check(environment, caller.runs)
     scope = poll.query_of(caller, ()).scope
     rows, _ = lookup.with_registry(caller, lambda book: list(book.rows(scope, limit=MOST_RUNS)))
-    return [entry for row in rows for entry in _entries(row)]
-
-
-def _entries(row: Row) -> Iterator[dict[str, Any]]:
-    name = safe.line(row.name or row.preset or "agent")
-    for kind, mime in _KINDS.items():
-        if kind == "transcript" or row.status in records.ENDED:
-            yield {
-                "uri": f"{SCHEME}{row.run_id}/{kind}",
-                "name": f"{row.run_id}/{kind}",
-                "title": f"{name}: {kind}",
-                "description": f"{row.status}: {safe.cut(safe.line(row.task or ''), 80)}",
-                "mimeType": mime,
-            }
+    return [
+        {
+            "uri": f"{SCHEME}{row.run_id}/{kind}",
+            "name": f"{row.run_id}/{kind}",
+            "title": f"{safe.line(row.name or row.preset or 'agent')}: {kind}",
+            "description": f"{row.status}: {safe.cut(safe.line(row.task or ''), 80)}",
+            "mimeType": mime,
+        }
+        for row in rows
+        for kind, mime in _KINDS.items()
+        if kind == "transcript" or row.status in records.ENDED
+    ]
 
 
 def read(address: str, caller: Caller, environment: Mapping[str, str]) -> list[dict[str, Any]]:
@@ -59,26 +53,17 @@ def read(address: str, caller: Caller, environment: Mapping[str, str]) -> list[d
         message = f'There is no resource "{shown}": an address is {SCHEME}RUN/{"|".join(_KINDS)}.'
         raise BadRequest(message, kind="bad-argument", field="uri")
     run = inspect(lookup.find_run(reference, caller))
-    text = {"output": _output, "transcript": _transcript, "result": _result}[kind](run, caller)
-    return [{"uri": address, "mimeType": _KINDS[kind], "text": text}]
-
-
-def _output(run: RunView, _caller: Caller) -> str:
-    return output.answer(run, MOST_BYTES) or ""
-
-
-def _transcript(run: RunView, _caller: Caller) -> str:
-    lines = output.transcript_lines(run.run_dir, follow=False)
-    texts = (safe.text(f"{line.decode('utf-8', 'replace')}\n") for line in lines)
-    return safe.head_and_tail(map(str.encode, texts), MOST_BYTES)
-
-
-def _result(run: RunView, caller: Caller) -> str:
-    if run.result is None:
+    if kind == "output":
+        text = output.answer(run, MOST_BYTES) or ""
+    elif kind == "transcript":
+        lines = output.transcript_lines(run.run_dir, follow=False)
+        texts = (safe.text(f"{line.decode('utf-8', 'replace')}\n") for line in lines)
+        text = safe.head_and_tail(map(str.encode, texts), MOST_BYTES)
+    elif run.result is not None:
+        text = jsonline.encode(run.result).decode()
+    else:
         if run.ended:
             watcher_lock.ensure(caller.home)
-        message = (
-            f"Run {os.path.basename(run.run_dir)} is {run.standing.status}: its result is not written yet."
-        )
+        message = f"Run {run.run_id} is {run.standing.status}: its result is not written yet."
         raise NotPossible(message, kind="run-running", hint="ask again later", field="uri")
-    return jsonline.encode(run.result).decode()
+    return [{"uri": address, "mimeType": _KINDS[kind], "text": text}]

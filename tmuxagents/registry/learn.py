@@ -60,6 +60,8 @@ def row_of(run_dir: str) -> Row | None:
             state=state,
             activity=None,
             standing=standing,
+            mark=None,
+            checkpoint=None,
         )
     )
 

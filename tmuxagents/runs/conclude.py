@@ -1,7 +1,7 @@
-"""Write the ending of a run whose wrapper is gone or never came: the one way to a result but the wrapper's.
+"""Conclude a run whose wrapper is gone or never came: the only way to a result besides the wrapper's own.
 
-Under the lock: look again, end what is left of the run (rule S), fold its events, write, let go. A run's
-files say what it did; which processes are its own is asked elsewhere (runs/seal, system/process_table).
+Under the lock: read again, end what is left of the run (rule S), fold its events, write the result. A run's
+files say what it did; runs/seal and system/process_table say which processes are its own.
 
 Joins.
 """
@@ -35,34 +35,28 @@ def conclude(
 ) -> dict[str, Any] | None:
     """Return the result of a run, written now if it has none; None if it lives or is not ours to conclude.
 
-    `cause`: why somebody ended its wrapper, if somebody did. `never_came`: the message for a
-    run whose wrapper did not come in time (tmux's own words); without it such a run is left alone.
+    `cause`: why its wrapper was ended on purpose. `never_came`: the message for a run whose wrapper did not
+    come in time (tmux's own words); without it such a run is left alone.
     """
     run_dir = os.path.normpath(run_dir)
     try:
-        held = _lock(run_dir)
+        held = writing.lock(run_dir, 0.0)
+        if held is None:  # maybe a leftover of a dead wrapper inherited the lock
+            facts, wrapper, state = _gather(run_dir)
+            if facts.presence == records.GONE:
+                _end_leftovers(run_dir, wrapper, state)
+            held = writing.lock(run_dir, LOCK_LIMIT_S)
     except FileNotFoundError:
-        return None  # there is no such run any more
+        return None  # the run was removed
     if held is None:
         return None
     try:
-        return _conclude(run_dir, cause=cause, never_came=never_came)
+        return _conclude_locked(run_dir, cause, never_came)
     finally:
         os.close(held)
 
 
-def _lock(run_dir: str) -> int | None:
-    """Take the lock; where a leftover of a dead wrapper inherited it, end the leftover first."""
-    held = writing.lock(run_dir, 0.0)
-    if held is not None:
-        return held
-    facts, wrapper, state = _gather(run_dir)
-    if facts.presence == records.GONE:
-        _end_leftovers(run_dir, wrapper, state)
-    return writing.lock(run_dir, LOCK_LIMIT_S)
-
-
-def _conclude(run_dir: str, *, cause: Cause | None, never_came: str | None) -> dict[str, Any] | None:
+def _conclude_locked(run_dir: str, cause: Cause | None, never_came: str | None) -> dict[str, Any] | None:
     facts, wrapper, state = _gather(run_dir)
     plan = directory.read_plan(run_dir)
     if plan is None or facts.presence in (records.HERE, records.ELSEWHERE):
@@ -74,8 +68,11 @@ def _conclude(run_dir: str, *, cause: Cause | None, never_came: str | None) -> d
     spared = _end_leftovers(run_dir, wrapper, state)
     writing.remove_half_written(run_dir)
     state.left_behind += [{"pid": s.pid, "comm": s.comm, "why": s.why} for s in spared]
-    verdict = _verdict(facts, state, cause=cause, never_came=never_came)
-    ended_at = time.time() if facts.presence == records.NEVER_CAME else last_sign(plan, wrapper, state)
+    if facts.presence == records.NEVER_CAME:
+        verdict = cause.verdict() if cause else Verdict(records.FAILED, "window", never_came)
+        ended_at = time.time()
+    else:
+        verdict, ended_at = endings.conclude(state, cause=cause), last_sign(plan, wrapper, state)
     result = documents.result(
         plan, state, verdict, ended_at=ended_at, duration_s=ended_at - (state.started_at or ended_at)
     )
@@ -86,7 +83,7 @@ def _conclude(run_dir: str, *, cause: Cause | None, never_came: str | None) -> d
 
 
 def _gather(run_dir: str) -> tuple[records.Facts, dict[str, Any] | None, RunState]:
-    """Gather what a directory says; whether the wrapper lives is proven by the process itself."""
+    """Gather what a directory says; only the process itself proves that the wrapper lives."""
     facts, wrapper, state = gather(run_dir)
     if facts.presence in (records.HERE, records.GONE):
         proven = process_table.wrapper_of(os.path.basename(run_dir), directory.identity_of(wrapper))
@@ -94,23 +91,13 @@ def _gather(run_dir: str) -> tuple[records.Facts, dict[str, Any] | None, RunStat
     return facts, wrapper, state
 
 
-def _verdict(
-    facts: records.Facts, state: RunState, *, cause: Cause | None, never_came: str | None
-) -> Verdict:
-    if facts.presence == records.NEVER_CAME and never_came is not None:
-        if cause is not None:
-            return cause.verdict()
-        return Verdict(records.FAILED, "window", never_came)
-    return endings.conclude(state, cause=cause)
-
-
 def _end_leftovers(run_dir: str, wrapper: dict[str, Any] | None, state: RunState) -> list[Spared]:
     identity = directory.identity_of(wrapper)
     run_id = os.path.basename(run_dir)
     child = seal.child_of(run_dir)
-    if child is None:  # there is no seal: what the events say counts if the process carries the run's mark
-        told = state.child_pid or 0, state.child_start_time or 0
-        child = told if process_table.carries(*told, run_id) else None
+    if child is None:  # without a seal, the events count if the process carries the run's mark
+        named = state.child_pid or 0, state.child_start_time or 0
+        child = named if process_table.carries(*named, run_id) else None
     plan = directory.read_plan(run_dir)
     keep = plan is not None and plan.keep_background
     whose = Whose(run_id=run_id, uid=os.getuid(), child=child, keep=keep)

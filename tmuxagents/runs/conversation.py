@@ -1,6 +1,6 @@
-"""What a session said, as the tools tell it: its last answer, its transcript, what a resumed task follows.
+"""A session's conversation, as the tools return it: its last answer, its transcript, the replay for a resume.
 
-A message is one prompt, one answer or one result of a tool; a run comes as `RunSaid`, folded from its events.
+A message is one prompt, one answer or one result of a tool. `RunSaid` holds the messages of one run.
 
 Pure.
 """
@@ -21,17 +21,18 @@ if TYPE_CHECKING:
     from tmuxagents.runs.events import Event
 
 USER, ASSISTANT, RESULT = "user", "assistant", "toolResult"
+_SPEAKERS = {USER: "User", ASSISTANT: "Assistant", RESULT: "Tool Result"}
 MOST_MESSAGES = 500
 NO_TEXT = "(no text output from sub-agent)"
 NO_MESSAGES = "(no messages in session)"
 _ARGS, _RESULT = 120, 500
-_MOST_TEXT = 8 * 1024 * 1024  # letters that are told of a run, beside its prompt; no model takes more
-_MOST_CALLS, _NAME = 1000, 256  # calls of one answer, and letters of a tool's name
+_MOST_TEXT = 8 * 1024 * 1024  # letters of a run besides its prompt; no model takes more
+_MOST_CALLS, _NAME = 1000, 256  # calls in one answer, letters of a tool's name
 _GAP, _RULE = "\n\n", "\n---\n"
 
 
 class Message:
-    """One message: who, what was said, and the calls that an answer made as (tool, its arguments cut)."""
+    """One message: its role, its text, and an answer's calls as (tool, shortened arguments)."""
 
     __slots__ = ("calls", "role", "text")
 
@@ -42,12 +43,12 @@ class Message:
 
 
 def arguments(args: Any) -> str:
-    """Return the arguments of a call as a message has them: their beginning."""
+    """Return the beginning of a call's arguments, as a message has it."""
     return json.dumps({} if args is None else args, ensure_ascii=False, separators=(",", ":"))[:_ARGS]
 
 
 class RunSaid:
-    """One run of a session, as far as these texts tell of it. `status` is one of our words."""
+    """What one run of a session said. `status` is one of our words."""
 
     __slots__ = ("error_message", "messages", "status")
 
@@ -61,7 +62,7 @@ class RunSaid:
 
 
 def messages(prompt: str, log: Iterable[Event], most: int = MOST_MESSAGES) -> list[Message]:
-    """Return the latest messages of a run. `prompt` is what it was asked, without a transcript before it."""
+    """Return the latest messages of a run. `prompt` is its prompt without a transcript."""
     fold = _Fold(prompt, most)
     for event in log:
         fold.take(event)
@@ -69,7 +70,7 @@ def messages(prompt: str, log: Iterable[Event], most: int = MOST_MESSAGES) -> li
 
 
 class _Fold:
-    """Puts answers together: their text and calls come one by one, and `usage` ends them."""
+    """Puts answers together: their text and calls are separate events, and `usage` ends an answer."""
 
     def __init__(self, prompt: str, most: int) -> None:
         self._told: deque[Message] = deque()
@@ -78,7 +79,7 @@ class _Fold:
         self._size = 0
         self._text = ""
         self._calls: list[tuple[str, str]] = []
-        self._is_counted = False  # a result has ended the answer whose usage comes only now
+        self._is_counted = False  # a result has already ended the answer that the next usage belongs to
         self._add(Message(USER, prompt))
 
     def take(self, event: Event) -> None:
@@ -92,8 +93,7 @@ class _Fold:
             self._close()
             self._text = text
         elif event.type == "usage":
-            if self._text or self._calls or not self._is_counted:
-                self._add(self._answer())
+            self._close(is_empty_one_kept=not self._is_counted)
             self._is_counted = False
         elif event.type == "tool_result":
             self._is_counted |= bool(self._text or self._calls)
@@ -104,38 +104,34 @@ class _Fold:
             self._add(Message(USER, text))
 
     def done(self) -> list[Message]:
-        """Return all messages; what an answer has said so far is one."""
+        """Return all messages; an unfinished answer is one, too."""
         self._close()
         return list(self._told)
 
     def _add(self, message: Message) -> None:
-        """Add a message; the oldest go where there are too many of them, or they say too much."""
+        """Add a message; drop the oldest if there are too many, or too long ones."""
         self._told.append(message)
         self._size += _size(message)
         while len(self._told) > 1 and (len(self._told) > self._most or self._size > self._most_text):
             self._size -= _size(self._told.popleft())
 
-    def _close(self) -> None:
-        if self._text or self._calls:
-            self._add(self._answer())
-
-    def _answer(self) -> Message:
-        answer = Message(ASSISTANT, self._text, self._calls)
-        self._text, self._calls = "", []
-        return answer
+    def _close(self, *, is_empty_one_kept: bool = False) -> None:
+        if self._text or self._calls or is_empty_one_kept:
+            self._add(Message(ASSISTANT, self._text, self._calls))
+            self._text, self._calls = "", []
 
 
 # --- the answer -------------------------------------------------------------------------------------------
 
 
 def output(latest: RunSaid) -> str:
-    """Return the last thing that the latest run said, whole; of a run that works, what there is so far."""
+    """Return the whole last answer of the latest run, or what a running one has said so far."""
     said = (one.text for one in reversed(latest.messages) if one.role == ASSISTANT and one.text.strip())
     return next(said, NO_TEXT)
 
 
 def shortened(text: str, most: int) -> str:
-    """Return the first lines of a text, and how many more there are."""
+    """Return the first lines of a text, and how many more it has."""
     lines = text.split("\n")
     more = len(lines) - most
     if more <= 0:
@@ -152,35 +148,31 @@ def run_header(number: int, of: int, status: str) -> str:
 
 
 def session_text(runs: Sequence[RunSaid]) -> str:
-    """Return the transcript of all runs; what was asked is left out."""
+    """Return the transcript of all runs, without their prompts."""
     parts: list[str] = []
     for number, run in enumerate(runs, 1):
         if len(runs) > 1:
             parts.append(run_header(number, len(runs), status_word(run.status)))
-        parts += [part for message in run.messages for part in _session_parts(message)]
+        for message in run.messages:
+            if message.role == RESULT and message.text:
+                parts.append(f"[tool result]: {_cut(message.text)}")
+            elif message.role == ASSISTANT:
+                parts += [message.text] if message.text else []
+                parts += [f"→ {tool}: {args}" for tool, args in message.calls]
         parts += _error(run)
     return _RULE.join(parts)
 
 
 def session_output(runs: Sequence[RunSaid]) -> str:
-    """Return what the tool answers: the transcript, or that there is none."""
+    """Return the tool's answer: the transcript, or that there is none."""
     return session_text(runs) or NO_MESSAGES
-
-
-def _session_parts(message: Message) -> list[str]:
-    if message.role == RESULT:
-        return [f"[tool result]: {_cut(message.text)}"] if message.text else []
-    if message.role != ASSISTANT:
-        return []
-    said = [message.text] if message.text else []
-    return [*said, *(f"→ {tool}: {args}" for tool, args in message.calls)]
 
 
 # --- the replay for a resumed run ---------------------------------------------------------------------------
 
 
 def previous(runs: Iterable[RunSaid]) -> list[RunSaid]:
-    """Return the runs that a new one follows: those that have ended, and not the new one itself."""
+    """Return the runs that a new one continues: all that have ended, so not the new one itself."""
     return [run for run in runs if run.status in records.ENDED]
 
 
@@ -191,20 +183,14 @@ def resume_text(runs: Sequence[RunSaid]) -> str:
         if len(runs) > 1:
             status, count = status_word(run.status), len(run.messages)
             parts.append(f"--- Run {number} ({status}, {count} messages) ---")
-        parts += [part for message in run.messages for part in _resume_parts(message)]
+        for message in run.messages:
+            speaker = _SPEAKERS.get(message.role)
+            text = _cut(message.text) if message.role == RESULT else message.text
+            parts += [f"{speaker}: {text}"] if speaker and text else []
+            parts += [f"Tool Call: {tool}({args})" for tool, args in message.calls]
         parts += _error(run)
-    # A prompt is bytes: half a character, which JSON can hold, would be none.
+    # A prompt is bytes, which cannot hold half a character, as JSON can.
     return _GAP.join(parts).encode("utf-8", "replace").decode("utf-8")
-
-
-def _resume_parts(message: Message) -> list[str]:
-    if message.role == RESULT:
-        return [f"Tool Result: {_cut(message.text)}"] if message.text else []
-    speaker = {USER: "User", ASSISTANT: "Assistant"}.get(message.role)
-    if speaker is None:
-        return []
-    said = [f"{speaker}: {message.text}"] if message.text else []
-    return [*said, *(f"Tool Call: {tool}({args})" for tool, args in message.calls)]
 
 
 def _error(run: RunSaid) -> list[str]:

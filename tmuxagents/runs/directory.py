@@ -1,7 +1,7 @@
-"""The run directory, the truth about a run: its files by name, and read, whole or from an offset.
+"""The run directory, the only truth about a run: the names of its files, and reading them.
 
-Layout and rules: docs/run-directory.md. What changes it lives in runs/writing: who only looks does
-not load that. Paths are plain strings, since every wrapper pays for imports.
+docs/run-directory.md has layout and rules. What changes a run directory is in runs/writing, which readers do
+not load. Paths are plain strings, since every wrapper pays for imports.
 
 Touches: the run directory.
 """
@@ -25,8 +25,6 @@ if TYPE_CHECKING:
     from tmuxagents.records import Plan
 
 LIVE_EVENTS, LIVE_ORDERS = "live-events.fifo", "live-orders.fifo"
-
-
 META = "meta.json"
 PROMPT = "prompt.txt"
 SYSTEM_PROMPT = "system-prompt.md"
@@ -44,39 +42,44 @@ LOCK = "run.lock"
 SEALED = "sealed"  # a folder beside that of all runs
 
 _NOTHING = (errno.ENOENT, errno.ENOTDIR, errno.EACCES, errno.EPERM, errno.ELOOP, errno.ENAMETOOLONG)
-# The machine, not the file: what cannot be read for this is not "nothing", and no ending may follow from it.
+# Failures of the machine, not of the file: "unreadable" is not "absent" then, and no ending may follow from
+# it.
 _UNKNOWN = (errno.EMFILE, errno.ENFILE, errno.ENOMEM, errno.EIO, errno.ESTALE)
 _CHUNK = 1024 * 1024
 _OTHERS_WRITE = stat.S_IWGRP | stat.S_IWOTH
 
-# What is read of a run's files. A child can write there what it likes: no file of one run may take the memory
-# or the time of those who look at all runs.
+# Limits of what is read. A child can write what it likes there, and no file of one run may cost the readers
+# of all runs their memory or time.
 LONGEST_LINE = 8 * 1024 * 1024  # of a log; the wrapper writes none that is longer
 MOST_BYTES = 1024 * 1024 * 1024  # of a log: a million events of 1 KB each
 BIGGEST_OUTPUT = 16 * 1024 * 1024
 _BIGGEST = 64 * 1024 * 1024  # of a file that is read at once: a plan holds its task
-_BIGGEST_RECORD = 4 * 1024 * 1024  # a result, or who the wrapper is: our own words, and 64 KB of the answer
+_BIGGEST_RECORD = 4 * 1024 * 1024  # of result.json and wrapper.json: our own words, and 64 KB of the answer
 _MUCH = 16 * 1024 * 1024
 
 
 def seal_of(run_dir: str) -> str:
-    """Return the path of a run's seal, which says outside of its directory what it was launched with."""
+    """Return the path of a run's seal, which lies outside of its directory."""
     runs, run_id = os.path.split(run_dir)
     return f"{os.path.dirname(runs)}/{SEALED}/{run_id}"
 
 
 def read_bytes(path: str, *, limit: int | None = None) -> bytes | None:
-    """Return a file's content; None if there is none, or something else in its place, or more than the limit.
+    """Return a file's content; None if it is absent, not our regular file, or larger than the limit.
 
-    Raises OSError where nobody can say.
+    Raises OSError if that is unknown.
     """
     most = _BIGGEST if limit is None else limit
     opened = _open(path)
     if opened is None:
         return None
     handle, size = opened
+    pieces: list[bytes] = []
     try:
-        return None if size > most else _read_all(handle, most)
+        while size <= most and (piece := os.read(handle, _CHUNK)):
+            pieces.append(piece)
+            size = max(size, sum(map(len, pieces)))  # it may grow while we read
+        return b"".join(pieces) if size <= most else None
     except OSError as error:
         _unless_unknown(error)
         return None
@@ -85,7 +88,7 @@ def read_bytes(path: str, *, limit: int | None = None) -> bytes | None:
 
 
 def _is_ours(facts: os.stat_result) -> bool:
-    """Say whether this is a file that we, or root, have written."""
+    """Say whether this is a regular file that belongs to us or to root."""
     return stat.S_ISREG(facts.st_mode) and facts.st_uid in (os.geteuid(), 0)
 
 
@@ -108,26 +111,6 @@ def _unless_unknown(error: OSError) -> None:
         raise error
 
 
-def _read_all(handle: int, most: int) -> bytes | None:
-    pieces, size = [], 0
-    while piece := os.read(handle, _CHUNK):
-        pieces.append(piece)
-        size += len(piece)
-        if size > most:  # it grew while it was read
-            return None
-    return b"".join(pieces)
-
-
-def _read_some(handle: int, most: int) -> bytes:
-    pieces, size = [], 0
-    while size < LONGEST_LINE and (piece := os.read(handle, most)):
-        pieces.append(piece)
-        size += len(piece)
-        if b"\n" in piece:
-            break
-    return b"".join(pieces)
-
-
 def _read_json(path: str, limit: int) -> dict[str, Any] | None:
     text = read_bytes(path, limit=limit)
     if text is None or jsonline.is_dense(text):
@@ -140,7 +123,7 @@ def _read_json(path: str, limit: int) -> dict[str, Any] | None:
 
 
 def read_plan(run_dir: str) -> Plan | None:
-    """Return the plan of a run; None if there is no such run, or not in this directory."""
+    """Return the plan of a run; None if this directory holds no such run."""
     document = _read_json(f"{run_dir}/{META}", _BIGGEST)
     plan = None if document is None else documents.plan_of(document)
     return plan if plan is not None and plan.run_id == os.path.basename(run_dir) else None
@@ -148,18 +131,13 @@ def read_plan(run_dir: str) -> Plan | None:
 
 def read_result(run_dir: str) -> dict[str, Any] | None:
     """Return the result if there is one that can be read."""
-    result = _read_json(f"{run_dir}/{RESULT}", _BIGGEST_RECORD)
-    if (
-        result is None
-        or result.get("status") not in records.ENDED
-        or not isinstance(result.get("reason"), str)
-    ):
-        return None
-    return result
+    result = _read_json(f"{run_dir}/{RESULT}", _BIGGEST_RECORD) or {}
+    sound = result.get("status") in records.ENDED and isinstance(result.get("reason"), str)
+    return result if sound else None
 
 
 def read_wrapper(run_dir: str) -> dict[str, Any] | None:
-    """Return what the wrapper wrote of itself."""
+    """Return what the wrapper wrote about itself."""
     return _read_json(f"{run_dir}/{WRAPPER}", _BIGGEST_RECORD)
 
 
@@ -176,11 +154,10 @@ def identity_of(wrapper: Mapping[str, Any] | None) -> Identity | None:
 
 
 def read_lines(path: str, offset: int, most: int = _MUCH) -> tuple[list[bytes], int]:
-    """Return the complete lines from an offset on, and the offset behind them; a torn tail stays.
+    """Return the complete lines from an offset on, and the offset after them; a torn tail is left.
 
-    About `most` bytes are read, but a whole line at least. A line that is too long is passed over piece by
-    piece: the offset moves on, and no line comes. Nothing is read beyond MOST_BYTES. Raises OSError where
-    nobody can say.
+    Reads about `most` bytes, but at least one whole line. A line that is too long is skipped piece by piece:
+    the offset advances without lines. Nothing beyond MOST_BYTES is read. Raises OSError if that is unknown.
     """
     opened = _open(path) if offset < MOST_BYTES else None
     if opened is None:
@@ -193,7 +170,7 @@ def read_lines(path: str, offset: int, most: int = _MUCH) -> tuple[list[bytes], 
         text = _read_some(handle, most)
         end = text.rfind(b"\n")
         if end < 0:
-            return [], _behind_hole(handle, offset + len(text)) if len(text) >= LONGEST_LINE else offset
+            return [], _data_from(handle, offset + len(text)) if len(text) >= LONGEST_LINE else offset
     except OSError as error:
         _unless_unknown(error)
         return [], offset
@@ -205,8 +182,19 @@ def read_lines(path: str, offset: int, most: int = _MUCH) -> tuple[list[bytes], 
     return lines, offset + end + 1
 
 
-def _behind_hole(handle: int, offset: int) -> int:
-    """Return where the next bytes are that somebody has written."""
+def _read_some(handle: int, most: int) -> bytes:
+    """Read pieces until one has a line's end, or the line is too long."""
+    pieces, size = [], 0
+    while size < LONGEST_LINE and (piece := os.read(handle, most)):
+        pieces.append(piece)
+        size += len(piece)
+        if b"\n" in piece:
+            break
+    return b"".join(pieces)
+
+
+def _data_from(handle: int, offset: int) -> int:
+    """Return where the next written bytes of a file are, after any hole in it."""
     try:
         return os.lseek(handle, offset, os.SEEK_DATA)
     except OSError as error:
@@ -214,7 +202,7 @@ def _behind_hole(handle: int, offset: int) -> int:
 
 
 def read_before(path: str, offset: int, size: int) -> bytes:
-    """Return the last bytes before an offset. Raises OSError where nobody can say."""
+    """Return the last bytes before an offset. Raises OSError if they are unknown."""
     opened = _open(path)
     if opened is None:
         return b""
@@ -229,9 +217,9 @@ def read_before(path: str, offset: int, size: int) -> bytes:
 
 
 def place_of(path: str) -> tuple[int, int] | None:
-    """Return device and inode of what lies at a path, itself if it is a link; None if there is nothing.
+    """Return device and inode of what lies at a path, of a link its own; None if there is nothing.
 
-    Raises OSError where nobody can say: what cannot be looked at has not gone.
+    Raises OSError if that is unknown: what cannot be read is not gone.
     """
     try:
         facts = os.stat(path, follow_symlinks=False)
@@ -243,7 +231,7 @@ def place_of(path: str) -> tuple[int, int] | None:
 
 
 def is_whole(run_dir: str, place: tuple[int, int] | None) -> bool:
-    """Say whether a directory is where it was, with the files that say what run it is and who runs it."""
+    """Say whether a run directory is where it was, and has its plan and its wrapper.json."""
     if place_of(run_dir) != place:
         return False
     return all(place_of(f"{run_dir}/{name}") is not None for name in (META, WRAPPER))
@@ -255,9 +243,9 @@ def is_announced(run_dir: str) -> bool:
 
 
 def open_folder(run_dir: str) -> int:
-    """Open the directory itself, never a link, for those who name files inside of it. Raises OSError.
+    """Open the directory itself, never a link, so that files can be named inside it. Raises OSError.
 
-    It must be ours; where a child has let others write to it, that ends now.
+    It must be ours. If a child has made it writable for others, that is undone.
     """
     folder = os.open(run_dir, os.O_RDONLY | os.O_DIRECTORY | os.O_NOFOLLOW | os.O_CLOEXEC)
     try:
@@ -273,7 +261,7 @@ def open_folder(run_dir: str) -> int:
 
 
 def open_prompt(run_dir: str) -> int:
-    """Open what the child is to read: a plain file and nothing that could block. Raises OSError."""
+    """Open the child's prompt: a regular file, nothing that could block. Raises OSError."""
     folder = open_folder(run_dir)
     try:
         handle = os.open(PROMPT, os.O_RDONLY | os.O_NOFOLLOW | os.O_NONBLOCK | os.O_CLOEXEC, dir_fd=folder)

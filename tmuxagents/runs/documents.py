@@ -39,10 +39,6 @@ def _figure(value: Any) -> float | None:
     return value if is_figure(value) else None
 
 
-def _truth(value: Any) -> bool:
-    return value is True
-
-
 def _list(value: Any) -> list[Any]:
     return value if isinstance(value, list) else []
 
@@ -51,15 +47,11 @@ def _texts(value: Any) -> list[str]:
     return [item for item in _list(value) if isinstance(item, str)]
 
 
-def _some_texts(value: Any) -> list[str] | None:
-    return _texts(value) if isinstance(value, list) else None
-
-
 def _object(value: Any) -> dict[str, Any] | None:
     return value if isinstance(value, dict) else None
 
 
-# The fields of a plan, in the order of meta.json: their keys, and what reads their values.
+# The fields of a plan in the order of meta.json, each with its key and the function that reads its value.
 _FIELDS: _Fields = {
     "run_id": ("runId", _needed_text),
     "session_id": ("sessionId", _text),
@@ -96,34 +88,35 @@ _FIELDS: _Fields = {
     "artifacts": ("artifacts", lambda value: _object(value) or {}),
     "created_at": ("createdAt", _figure),
 }
-# Those that the run shape shows, in its order.
+# Those of the run document, in its order.
 _SHOWN = (
     *("run_id", "session_id", "call_id", "name", "mode", "task_index", "step"),
     *("preset", "preset_kind", "preset_source", "preset_path", "preset_hash", "preset_hides", "tools"),
     *("agent", "driver", "task", "cwd", "project", "owner", "after", "files", "resumes"),
     *("requested_model", "resolved_model", "model_source", "timeout", "created_at"),
 )
-# These are in a plan only where they have a value; but those of the agent together.
+# Each of these is in a plan only if it has a value; those of the agent are there all together or not at all.
 _OPTIONAL: _Fields = {
-    "keep_background": ("keepBackground", _truth),
-    "allow_outside": ("allowOutside", _truth),
-    "reopens": ("reopens", _truth),
+    "keep_background": ("keepBackground", lambda value: value is True),
+    "allow_outside": ("allowOutside", lambda value: value is True),
+    "reopens": ("reopens", lambda value: value is True),
     "nesting": ("nesting", _whole),
     "profile": ("profile", _object),
     "replayed": ("replayed", _whole),
     "task_name": ("taskName", _text),
 }
 _AGENT: _Fields = {
-    "agent_command": ("agentCommand", _some_texts),
+    "agent_command": ("agentCommand", lambda value: _texts(value) if isinstance(value, list) else None),
     "agent_version": ("agentVersion", _text),
     "initiator": ("initiator", _text),
 }
+_ARTIFACTS = ("events", "stdout", "stderr", "transcript", "session", "result")
 _NEEDED_TEXTS = ("agent", "cwd", "sessionId", "sessionPath", "task")
 _OTHER_TEXTS = ("project", "resolvedModel", "systemPromptPath", "appendSystemPromptPath", "presetKind")
 
 
 def plan_of(document: Mapping[str, Any]) -> Plan:
-    """Return the plan in a meta.json, which a child or a person may have damaged."""
+    """Return the plan in a meta.json, which may be damaged."""
     tables = (_FIELDS, _OPTIONAL, _AGENT)
     known = {name: read(document.get(key)) for table in tables for name, (key, read) in table.items()}
     known["session_id"] = known["session_id"] or known["run_id"]
@@ -138,7 +131,7 @@ def plan_of(document: Mapping[str, Any]) -> Plan:
 
 
 def meta(plan: Plan) -> Mapping[str, Any]:
-    """Return the meta.json of a plan; of one that was read, the very document, whatever else is in it."""
+    """Return the meta.json of a plan; if the plan was read from one, that very document."""
     if plan.written is not None:
         return plan.written
     document: dict[str, Any] = {"v": 1}
@@ -158,7 +151,7 @@ def meta(plan: Plan) -> Mapping[str, Any]:
 
 
 def is_sound(plan: Plan) -> bool:
-    """Say whether a plan can be carried out: its file may have been edited by hand."""
+    """Say whether a plan can be carried out: its file may have been edited."""
     document = meta(plan)
     tools = document.get("tools")
     return (
@@ -184,7 +177,7 @@ def wrapper(identity: Identity, tmux: Mapping[str, Any], at: float) -> dict[str,
     }
 
 
-def result(  # noqa: PLR0913  (what only the end knows)
+def result(  # noqa: PLR0913  (known only at the end)
     plan: Plan,
     state: RunState,
     verdict: Verdict,
@@ -194,7 +187,7 @@ def result(  # noqa: PLR0913  (what only the end knows)
     lingered: bool = False,
     logs_incomplete: bool = False,
 ) -> dict[str, Any]:
-    """Return result.json. A run that never started lasted no time."""
+    """Return result.json. The duration of a run that never started is 0."""
     output = state.text
     return {
         "v": 1,
@@ -223,7 +216,7 @@ def result(  # noqa: PLR0913  (what only the end knows)
     }
 
 
-def run(  # noqa: PLR0913  (what only the caller knows)
+def run(  # noqa: PLR0913  (known only to the caller)
     plan: Plan,
     state: RunState,
     standing: Standing,
@@ -234,7 +227,7 @@ def run(  # noqa: PLR0913  (what only the caller knows)
     elapsed_s: float,
     ended_at: float | None,
 ) -> dict[str, Any]:
-    """Return the run shape, as in every document."""
+    """Return the run document."""
     how = standing.verdict
     output = state.text
     return {
@@ -264,7 +257,13 @@ def run(  # noqa: PLR0913  (what only the caller knows)
         "leftBehind": state.left_behind,
         "note": how.note if how else None,
         "runDir": run_dir,
-        "artifacts": _artifacts(plan),
+        "artifacts": {
+            "meta": "meta.json",
+            "prompt": "prompt.txt",
+            "systemPrompt": plan.system_prompt_path,
+            "appendSystemPrompt": plan.append_system_prompt_path,
+            **{key: plan.artifacts.get(key) for key in _ARTIFACTS},
+        },
         "tmux": {
             "socket": plan.tmux_socket,
             "session": (tmux or {}).get("session") or plan.tmux_session,
@@ -274,17 +273,6 @@ def run(  # noqa: PLR0913  (what only the caller knows)
             "pane": state.pane or (tmux or {}).get("pane"),
         },
         "elapsedSeconds": round(elapsed_s, 1),
-    }
-
-
-def _artifacts(plan: Plan) -> dict[str, Any]:
-    named = ("events", "stdout", "stderr", "transcript", "session", "result")
-    return {
-        "meta": "meta.json",
-        "prompt": "prompt.txt",
-        "systemPrompt": plan.system_prompt_path,
-        "appendSystemPrompt": plan.append_system_prompt_path,
-        **{key: plan.artifacts.get(key) for key in named},
     }
 
 

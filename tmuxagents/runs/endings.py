@@ -1,8 +1,8 @@
 """How a run ended, and what state it is in: the endings table and the state table of docs/run-directory.md.
 
-1. `verdict` says how a run ended whose child has been reaped; the wrapper asks it.
-2. `conclude` is the same judgement on what the events alone can prove, for a run whose wrapper is gone.
-3. `state_of` is the one function that says what state a run is in. Nothing stores another one.
+1. `verdict` computes the ending of a run whose child has been reaped; the wrapper uses it.
+2. `conclude` does the same for a run whose wrapper is gone, from what the events alone prove.
+3. `state_of` is the only function that computes a run's state; nothing stores one.
 What came first decides: after the child has settled, a stop, a timeout or a loop changes nothing.
 
 Pure.
@@ -19,8 +19,8 @@ if TYPE_CHECKING:
 
     from tmuxagents.runs.lifecycle import RunState
 
-GRACE_S = 2.0  # what a settled child gets to leave by itself
-_SIGNALLED = range(129, 193)  # exit codes that mean a signal that the child caught, or a shell saw
+GRACE_S = 2.0  # the time a settled child has to exit by itself
+_SIGNALLED = range(129, 193)  # exit codes that mean a signal, caught by the child or seen by a shell
 
 
 class Cause:
@@ -32,12 +32,12 @@ class Cause:
         self.status = status
         self.reason = reason
         self.message = message
-        self.exit_code = exit_code  # what stands for that of a child which never was
+        self.exit_code = exit_code  # for a child that never existed
 
     def verdict(self, exit: Exit | None = None) -> Verdict:  # noqa: A002
         """Return the ending of a run that was ended for this."""
-        never_was = None if self.exit_code is None else Exit(self.exit_code)
-        return Verdict(self.status, self.reason, self.message, exit=exit or never_was)
+        substitute = None if self.exit_code is None else Exit(self.exit_code)
+        return Verdict(self.status, self.reason, self.message, exit=exit or substitute)
 
 
 STOPPED = Cause(records.ABORTED, "stopped", "Stopped.")
@@ -50,20 +50,20 @@ LOOP = Cause(records.FAILED, "loop", "Loop detected: sub-agent is repeating the 
 
 
 def misconfigured(message: str) -> Cause:
-    """Return the cause of a run that could not begin by its own task's fault."""
+    """Return the cause of a run that could not start because of its own configuration."""
     return Cause(records.FAILED, "config", message, exit_code=1)
 
 
 def timed_out(timeout_s: float) -> Cause:
-    """Return the cause of a timeout, with the configured figure."""
+    """Return the cause of a timeout, with the configured number of seconds."""
     message = f"Timed out after {timeout_s:.15g}s. Consider resuming with a longer timeout."
     return Cause(records.FAILED, "timeout", message)
 
 
 def verdict(state: RunState, exit: Exit, *, cause: Cause | None, lingered: bool) -> Verdict:  # noqa: A002
-    """Say how a run ended whose child has been reaped.
+    """Compute the ending of a run whose child has been reaped.
 
-    `cause` is set if we ended the child before it had settled, `lingered` if we ended it after.
+    `cause` is set if we ended the child before it settled, `lingered` if we ended it afterwards.
     """
     if cause is not None:
         return cause.verdict(exit)
@@ -88,17 +88,17 @@ def live_verdict(
     lingered: bool,
     person: bool,
 ) -> Verdict:
-    """Say how a live run ended whose child has been reaped. `person`: somebody has pressed keys that count.
+    """Compute the ending of a live run whose child has been reaped. `person`: a person has typed into it.
 
-    Nobody's is judged like a batch run. A person's, once it has settled, is as good as its last answer,
-    whatever ended it; before that, leaving it is stopping it.
+    An unattended run is judged like a batch run. An attended one that has settled is as good as its last
+    answer, whatever ended it; before that, to leave it is to stop it.
     """
     if not (person or state.attended):
         if not state.settled:
             return verdict(state, exit, cause=cause, lingered=lingered)
-        # It was on its way out: what came then ended nothing.
+        # The child had finished already: a later cause did not end it.
         return verdict(state, exit, cause=None, lingered=lingered or cause is not None)
-    nothing_said = state.turns == 0 and not state.settled_aborted  # a session that was only looked at
+    nothing_said = state.turns == 0 and not state.settled_aborted  # the person only looked at the session
     if state.settled and (nothing_said or _bad_answer(state) is None):
         return Verdict(records.COMPLETED, "done", exit=exit)
     if cause is None and not state.settled and (exit.signal is not None or exit.exit_code):
@@ -107,7 +107,7 @@ def live_verdict(
 
 
 def _bad_answer(state: RunState) -> tuple[str, str] | None:
-    """Return reason and message if the answer that the child settled with is not a finished one."""
+    """Return reason and message if the child settled with an unfinished answer."""
     if state.stop_reason == "length":
         return "length", "The answer was cut at the model's output limit."
     if state.settled_aborted or state.stop_reason in ("error", "aborted"):
@@ -127,15 +127,15 @@ def _unsettled(state: RunState, exit: Exit) -> Verdict:  # noqa: A002
             records.FAILED, "unfinished", "The child ended without finishing its answer.", exit=exit
         )
     message = f"The child exited with code {exit.exit_code}."
-    if exit.exit_code not in _SIGNALLED:  # else a signal is the reason, not its words
+    if exit.exit_code not in _SIGNALLED:  # else the signal is the reason, and not what the child printed
         message = (state.stderr_tail or "").strip() or message
     return Verdict(records.FAILED, "exit", message, exit=exit)
 
 
 def conclude(state: RunState, *, cause: Cause | None = None) -> Verdict:
-    """Say how a run ended whose wrapper is gone without a result: only what its events prove.
+    """Compute the ending of a run whose wrapper is gone without a result, from its events alone.
 
-    `cause`: asked by one who ended the wrapper for this reason.
+    `cause`: why the caller ended the wrapper, if it did.
     """
     if state.settled and _bad_answer(state) is None:
         return Verdict(records.COMPLETED, "done", exit=state.exit, note="wrapper lost")
@@ -148,14 +148,14 @@ def conclude(state: RunState, *, cause: Cause | None = None) -> Verdict:
 
 
 class Standing:
-    """The state of a run: what `poll` shows. `verdict` is there exactly when the run has ended."""
+    """The status of a run, as `poll` shows it. `verdict` is set exactly if the run has ended."""
 
     __slots__ = ("foreign", "status", "verdict")
 
     def __init__(self, status: str, verdict: Verdict | None = None, *, foreign: bool = False) -> None:
         self.status = status
         self.verdict = verdict
-        self.foreign = foreign  # on another host: shown as it is written, never concluded from here
+        self.foreign = foreign  # on another host: shown as recorded, never concluded from here
 
 
 def state_of(facts: Facts, state: RunState) -> Standing:

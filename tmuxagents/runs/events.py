@@ -1,6 +1,6 @@
-"""Normalised events: what a child did, in one shape for every brand, and their one-line JSON codec. Pure.
+"""Events: what a child did, in one shape for every agent, and their codec of one JSON line each. Pure.
 
-Unknown types and fields survive a read. Nothing here decides what an event means for the run.
+Unknown types and fields survive decoding. Nothing here decides what an event means for the run.
 """
 
 from __future__ import annotations
@@ -16,13 +16,13 @@ RESULT_TEXT_LIMIT = 500
 _MOST = 2**53  # no count, cost or moment is larger
 THINKING_LIMIT = 2048
 _BIG = 256 * 1024  # bytes of a line
-_WIDE = 3 * 1024 * 1024 + _BIG  # no longer line of the wrapper's holds letters of four bytes (agents/raw)
+_WIDE = 3 * 1024 * 1024 + _BIG  # in longer lines the wrapper writes ASCII only (agents/raw)
 _HEAD = frozenset(("v", "seq", "at", "type"))
 USAGE_KEYS = ("input", "output", "cacheRead", "cacheWrite", "totalTokens", "cost")
 
 
 class Event:
-    """One thing that happened. `seq` and `at` are set when it is written down."""
+    """One thing that happened. `seq` and `at` are set when it is written."""
 
     __slots__ = ("at", "fields", "seq", "type")
 
@@ -38,7 +38,7 @@ class Event:
     __hash__ = None  # type: ignore[assignment]  # mutable: stamped when written
 
     def __repr__(self) -> str:
-        return f"Event({self.type}, seq={self.seq})"  # no text of the task or the child in logs
+        return f"Event({self.type}, seq={self.seq})"  # no text of task or child gets into logs
 
     def document(self) -> dict[str, Any]:
         """Return the JSON object of this event."""
@@ -46,7 +46,7 @@ class Event:
 
 
 def encode(event: Event) -> bytes:
-    """Return the event's line, newline included: its document, put together without being made."""
+    """Return the event's line, newline included: the encoded document, without building the document."""
     fields = event.fields
     odd = not event.type.isidentifier() or event.at - event.at != 0  # neither a name nor a moment
     if odd or not fields or not _HEAD.isdisjoint(fields):
@@ -56,8 +56,10 @@ def encode(event: Event) -> bytes:
 
 
 def decode(line: bytes) -> Event | None:
-    """Return the event of one line; None if it is torn, or no event, or takes more memory than ours do."""
-    if len(line) > _BIG and (_is_wide(line) or jsonline.is_dense(line)):
+    """Return the event of a line; None if it is torn, no event, or larger in memory than ours."""
+    if len(line) > _WIDE and (not line.isascii() or b"\\ud" in line or b"\\uD" in line):
+        return None
+    if len(line) > _BIG and jsonline.is_dense(line):
         return None
     try:
         document = jsonline.decode(line)
@@ -72,12 +74,8 @@ def decode(line: bytes) -> Event | None:
     return Event(kind, document, seq=seq, at=at)
 
 
-def _is_wide(line: bytes) -> bool:
-    return len(line) > _WIDE and (not line.isascii() or b"\\ud" in line or b"\\uD" in line)
-
-
 def is_figure(value: Any) -> bool:
-    """Say whether a value is a number that one can reckon with: finite, and of a size that counts have."""
+    """Say whether a value is a number to calculate with: finite, and not too large for a count."""
     return type(value) in (int, float) and abs(value) <= _MOST
 
 
@@ -87,19 +85,19 @@ def assistant_text(text: str) -> Event:
 
 
 def thinking(text: str) -> Event:
-    """Build: the beginning of what the child thought."""
+    """Build: the beginning of the child's thoughts."""
     return Event("thinking", {"text": first_bytes(text, THINKING_LIMIT)})
 
 
 def tool_call(call_id: str | None, tool: str, args: dict[str, Any]) -> Event:
-    """Build: one tool call, with whole arguments."""
+    """Build: one tool call with all its arguments."""
     return Event("tool_call", {"callId": call_id, "toolName": tool, "args": args})
 
 
 def tool_result(
     call_id: str | None, tool: str, *, is_error: bool, text: str, duration_ms: int | None
 ) -> Event:
-    """Build: the end of a tool call, with the beginning of what it said."""
+    """Build: the end of a tool call, with the beginning of its output."""
     cut = text if len(text) <= RESULT_TEXT_LIMIT else text[:RESULT_TEXT_LIMIT] + "..."
     fields = {
         "callId": call_id,
@@ -132,7 +130,7 @@ def resumed() -> Event:
 
 
 def retry(*, attempt: int | None, most: int | None, delay_ms: int | None, message: str | None) -> Event:
-    """Build: the child's provider failed and is asked again."""
+    """Build: the child's provider failed, and the child tries again."""
     fields = {"attempt": attempt, "maxAttempts": most, "delayMs": delay_ms, "errorMessage": message}
     return Event("retry", fields)
 
@@ -143,7 +141,7 @@ def stderr(text: str) -> Event:
 
 
 def queued(position: int) -> Event:
-    """Build: the run waits for a slot, with so many before it."""
+    """Build: the run waits for a slot; `position` counts those before it."""
     return Event("queued", {"position": position})
 
 
@@ -158,7 +156,7 @@ def human_input(text: str) -> Event:
 
 
 def message_sent(inbox_id: int, kind: str, text: str | None) -> Event:
-    """Build: the child has taken a message that was sent to it."""
+    """Build: the child has received a message from `send`."""
     return Event("message_sent", {"inboxId": inbox_id, "kind": kind, "text": text})
 
 
@@ -168,7 +166,7 @@ def needs_input(kind: str, text: str | None) -> Event:
 
 
 def input_given(kind: str) -> Event:
-    """Build: what the child waited for has come."""
+    """Build: the child has got what it waited for."""
     return Event("input_given", {"kind": kind, "text": None})
 
 

@@ -1,4 +1,4 @@
-"""inbox.jsonl: messages to a live child, appended under the file's own lock, read on by its wrapper.
+"""inbox.jsonl: messages to a live child, appended under the file's own lock and read by the run's wrapper.
 
 Touches: the run directory.
 """
@@ -22,13 +22,13 @@ INBOX = "inbox.jsonl"
 STEER, FOLLOW_UP, STOP = "steer", "followUp", "stop"
 KINDS = (STEER, FOLLOW_UP, STOP)
 _FLAGS = os.O_RDWR | os.O_CREAT | os.O_APPEND | os.O_NOFOLLOW | os.O_NONBLOCK | os.O_CLOEXEC
-MOST_BYTES = 64 * 1024 * 1024  # of an inbox; more is neither written nor read
+MOST_BYTES = 64 * 1024 * 1024  # of an inbox; nothing beyond is written or read
 _PIECE = 1024 * 1024
 _LOCK_LIMIT_S = 5.0
 
 
 class InboxMessage:
-    """One message. `text` is None where the kind says all."""
+    """One message. `text` is None if the kind says it all."""
 
     __slots__ = ("inbox_id", "kind", "text")
 
@@ -40,49 +40,43 @@ class InboxMessage:
 
 def append(run_dir: str, kind: str, text: str | None) -> int:
     """Append a message; return its number. Raises OSError."""
-    handle = os.open(f"{run_dir}/{INBOX}", _FLAGS, 0o600)
+    path = f"{run_dir}/{INBOX}"
+    handle = os.open(path, _FLAGS, 0o600)
     try:
-        _lock(handle)
-        number, torn = _counted(run_dir, handle)
-        message = {"v": 1, "inboxId": number + 1, "at": round(time.time(), 3), "kind": kind, "text": text}
-        writing.write_all(handle, (b"\n" if torn else b"") + jsonline.encode(message))
+        _wait_for_lock(handle)
+        size = os.fstat(handle).st_size
+        if size > MOST_BYTES:
+            raise OSError(errno.EFBIG, f"the inbox holds more than {MOST_BYTES // 1024 // 1024} MB")
+        known = (message.inbox_id for messages, _ in _pieces(path, 0) for message in messages)
+        number = max(known, default=0) + 1
+        is_torn = os.pread(handle, 1, max(0, size - 1)) not in (b"", b"\n")
+        message = {"v": 1, "inboxId": number, "at": round(time.time(), 3), "kind": kind, "text": text}
+        writing.write_all(handle, (b"\n" if is_torn else b"") + jsonline.encode(message))
     finally:
         os.close(handle)
-    return number + 1
+    return number
 
 
-def _lock(handle: int) -> None:
+def _wait_for_lock(handle: int) -> None:
     """Wait for the lock, but not for ever: a child could keep it."""
     deadline = time.monotonic() + _LOCK_LIMIT_S
     while True:
         try:
-            fcntl.flock(handle, fcntl.LOCK_EX | fcntl.LOCK_NB)
+            return fcntl.flock(handle, fcntl.LOCK_EX | fcntl.LOCK_NB)
         except BlockingIOError:
             if time.monotonic() >= deadline:
                 raise
             time.sleep(0.01)
-        else:
-            return
-
-
-def _counted(run_dir: str, handle: int) -> tuple[int, bool]:
-    """Return the highest number in the file, and whether its last line is torn."""
-    size = os.fstat(handle).st_size
-    if size > MOST_BYTES:
-        raise OSError(errno.EFBIG, f"the inbox holds more than {MOST_BYTES // 1024 // 1024} MB")
-    pieces = _pieces(f"{run_dir}/{INBOX}", 0)
-    highest = max((message.inbox_id for messages, _ in pieces for message in messages), default=0)
-    return highest, os.pread(handle, 1, max(0, size - 1)) not in (b"", b"\n")
 
 
 def _pieces(path: str, offset: int) -> Iterator[tuple[list[InboxMessage], int]]:
-    """Yield the messages behind an offset, about 1 MB of them at a time, and the offset behind them."""
+    """Yield the messages after an offset, about 1 MB of them at a time, and the offset after them."""
     while offset <= MOST_BYTES:
         lines, after = directory.read_lines(path, offset, _PIECE)
         if after == offset:
             return
         offset = after
-        yield [message for line in lines if (message := _read(line)) is not None], offset
+        yield [message for line in lines if (message := _parse(line)) is not None], offset
 
 
 class Inbox:
@@ -96,9 +90,9 @@ class Inbox:
         self._place: tuple[int, int] | None = None
 
     def fresh(self) -> list[InboxMessage]:
-        """Return the messages that came since the last look; of more than 1 MB, the first ones."""
+        """Return the messages that came since the last call; of more than 1 MB, the first ones."""
         place = directory.place_of(self._path)
-        if place != self._place:  # its directory was removed, and it was begun anew
+        if place != self._place:  # the run directory was removed, and this is a new file
             self._place, self._offset = place, 0
         for messages, offset in _pieces(self._path, self._offset):
             self._offset = offset
@@ -107,8 +101,8 @@ class Inbox:
         return []
 
 
-def _read(line: bytes) -> InboxMessage | None:
-    """Read a line; None if it is no message: a child can write there, too."""
+def _parse(line: bytes) -> InboxMessage | None:
+    """Parse a line; None if it is not a message: a child can write there, too."""
     if jsonline.is_dense(line):
         return None
     try:

@@ -1,4 +1,4 @@
-"""Look at one run: say what state it is in, by what its directory holds. Writes nothing. Joins."""
+"""Read one run and compute its state from what its directory holds. Writes nothing. Joins."""
 
 from __future__ import annotations
 
@@ -6,6 +6,7 @@ import os
 
 from tmuxagents import records
 from tmuxagents.errors import NoSuchRun
+from tmuxagents.records import Record
 from tmuxagents.runs import directory, documents, endings, marks, slots
 from tmuxagents.runs.events import is_figure
 from tmuxagents.runs.reading import RunReader
@@ -24,35 +25,22 @@ if TYPE_CHECKING:
 NEVER_CAME_AFTER_S = 60.0  # a launcher gives up earlier
 
 
-class RunView:
+class RunView(Record):
     """One run and its current state."""
 
     __slots__ = (
         *("activity", "checkpoint", "mark", "plan", "result", "run_dir", "standing", "state", "wrapper"),
     )
 
-    def __init__(  # noqa: PLR0913  (what a look gathers)
-        self,
-        *,
-        run_dir: str,
-        plan: Plan,
-        wrapper: dict[str, Any] | None,
-        result: dict[str, Any] | None,
-        state: RunState,
-        activity: str | None,
-        standing: Standing,
-        mark: str | None = None,
-        checkpoint: Callable[[], str | None] | None = None,
-    ) -> None:
-        self.run_dir = run_dir
-        self.plan = plan
-        self.wrapper = wrapper
-        self.result = result
-        self.state = state
-        self.activity = activity
-        self.standing = standing
-        self.mark = mark  # it stands so as long as its wrapper lives, and its files are known by this
-        self.checkpoint = checkpoint  # makes what the next look can go on from
+    run_dir: str
+    plan: Plan
+    wrapper: dict[str, Any] | None
+    result: dict[str, Any] | None
+    state: RunState
+    activity: str | None
+    standing: Standing
+    mark: str | None  # nothing changes while its wrapper lives and its files have this mark
+    checkpoint: Callable[[], str | None] | None  # makes the text from which the next reader can continue
 
     @property
     def run_id(self) -> str:
@@ -66,7 +54,7 @@ class RunView:
 
     @property
     def ended_at(self) -> float | None:
-        """Return when it ended; of a run whose wrapper was lost, when it was last heard of."""
+        """Return when it ended; for a lost run, the time of its last sign of life."""
         if not self.ended:
             return None
         if self.result is not None and isinstance(self.result.get("endedAt"), (int, float)):
@@ -75,7 +63,7 @@ class RunView:
 
     @property
     def doing(self) -> str | None:
-        """Return what it does now, or, queued, what it waits for."""
+        """Return what it is doing now, or what it waits for while it is queued."""
         if self.activity or self.standing.status != records.QUEUED:
             return self.activity
         if self.state.position is not None:
@@ -83,7 +71,7 @@ class RunView:
         return slots.following_words(self.plan.after) if self.plan.after else None
 
     def is_due(self, now: float) -> bool:
-        """Say whether its ending is for others to write: its wrapper is gone, or did not come in time."""
+        """Say whether it must be concluded: its wrapper is gone, or did not come in time."""
         if self.standing.foreign or self.result is not None:
             return False
         created = self.plan.created_at
@@ -114,20 +102,20 @@ class RunView:
 
 
 def last_sign(plan: Plan, wrapper: dict[str, Any] | None, state: RunState) -> float:
-    """Return the last moment that anything is known of a run."""
+    """Return the moment of a run's last sign of life."""
     known = (state.last_event_at, (wrapper or {}).get("at"), plan.created_at)
     return next((float(at) for at in known if isinstance(at, (int, float))), 0.0)
 
 
 class Follower:
-    """One run, looked at again and again."""
+    """One run, read again and again."""
 
     __slots__ = ("_folder", "_reading", "plan", "run_dir")
 
     def __init__(
         self,
         run_dir: str,
-        take: Callable[[Event], None] | None = None,
+        take: Callable[[Event], object] | None = None,
         *,
         checkpoint: str | None = None,
     ) -> None:
@@ -136,21 +124,21 @@ class Follower:
             raise _unknown(run_dir)
         self.run_dir = run_dir
         self.plan = plan
-        self._folder: Mark | None = None  # of the folder, when its plan was last known to be there
+        self._folder: Mark | None = None  # the folder's mark when its plan was last known to be there
         self._reading = RunReader(take, checkpoint=checkpoint)
 
     def has_news(self, *, held: bool = False) -> bool:
-        """Say, without reading, whether a look would tell anything new. `held`: its wrapper lives."""
+        """Say, without reading, whether there is anything new to read. `held`: the wrapper lives."""
         return self._reading.has_news(self.run_dir, held=held)
 
     def look(self, presence: str | None = None) -> RunView:
-        """Return the run as it stands now. `presence`: it is known already that its wrapper lives."""
+        """Return the run as it is now. `presence`: given if the caller knows that the wrapper lives."""
         reading = self._reading
         facts = reading.facts(self.run_dir, presence)
         if facts.presence != records.HERE and directory.place_of(f"{self.run_dir}/{directory.META}") is None:
-            raise _unknown(self.run_dir)  # removed while it was read: what was not found means nothing
+            raise _unknown(self.run_dir)  # removed while we read: what we did not find means nothing
         lives = facts.presence == records.HERE
-        if facts.result is not None and not lives:  # else it is not the wrapper's
+        if facts.result is not None and not lives:  # a result beside a living wrapper is not the wrapper's
             _take_from_result(reading.state, facts.result)
         standing = endings.state_of(facts, reading.state)
         return RunView(
@@ -166,18 +154,17 @@ class Follower:
         )
 
     def _mark(self, folder: Mark | None) -> str | None:
-        """Return what its files are known by; None where that could deceive."""
+        """Return the mark of its files; None if that could deceive."""
         if folder is None or not marks.is_settled(folder):
             return None
         if folder != self._folder:
-            self._folder = (
-                folder if directory.place_of(f"{self.run_dir}/{directory.META}") is not None else None
-            )
+            has_plan = directory.place_of(f"{self.run_dir}/{directory.META}") is not None
+            self._folder = folder if has_plan else None
         return marks.joined(folder, self._reading.events_mark()) if self._folder else None
 
 
 def inspect(run_dir: str, *, checkpoint: str | None = None) -> RunView:
-    """Return the run in a directory. `checkpoint`: where another look had come to, for who only shows it."""
+    """Return the run in a directory. `checkpoint`: from an earlier reader, if the run is only shown."""
     return Follower(run_dir, checkpoint=checkpoint).look()
 
 
@@ -186,7 +173,7 @@ def _unknown(run_dir: str) -> NoSuchRun:
 
 
 def _take_from_result(state: RunState, result: dict[str, Any]) -> None:
-    """Take what no event carries, or an event that a full disk has swallowed."""
+    """Take what no event carries, and what is missing if a full disk has lost the event."""
     if isinstance(result.get("model"), str):
         state.model = result["model"]
     started_at = result.get("startedAt")

@@ -1,8 +1,8 @@
-"""Rule S: which processes end with a run, which outlive it on purpose; and the end of the former. Joins.
+"""Rule S: which processes end with a run, and which outlive it on purpose; end the former. Joins.
 
-Ended: descendants of the wrapper, and carriers of the run's marker with all below them. Spared, with
-everything below it: another run's process, a process of ours with a role, another user's process, and a
-service (it leads its own session and listens on a unix socket: others may be using it by now).
+Ended: descendants of the wrapper, and carriers of the run's mark with all their descendants. Spared, with
+their descendants: another run's process, a process of tmuxagents with a role, another user's process, and a
+service (it leads its own session and listens on a unix socket: other processes may be using it by now).
 """
 
 from __future__ import annotations
@@ -34,9 +34,9 @@ class Leftovers:
 class Whose:
     """Which processes are meant: those of one run of one user.
 
-    `wrapper` is the pid whose descendants count. `child` is pid and start time of the run's own child, where
-    the wrapper may be gone: it leads its session by our doing, so it is no service, and the session is ours.
-    `keep`: background processes are to be kept, so everything but the child is spared.
+    `wrapper` is the pid whose descendants count. `child` is pid and start time of the run's own child, given
+    if the wrapper may be gone: we made it lead its session, so it is no service, and that session is the
+    run's. `keep`: background processes are kept, so everything but the child is spared.
     """
 
     __slots__ = ("child", "keep", "run_id", "uid", "wrapper")
@@ -57,7 +57,7 @@ class Whose:
         self.keep = keep
 
     def is_root(self, row: ProcessRow, *, session_is_ours: bool) -> bool:
-        """Say whether a process belongs to the run by itself, not only by what it descends from."""
+        """Say whether a process belongs to the run by itself, and not only through its parents."""
         if row.pid == self.wrapper or row.uid != self.uid:
             return False
         return row.marker == self.run_id or (
@@ -78,12 +78,16 @@ def sort_out(table: Iterable[ProcessRow], whose: Whose) -> Leftovers:
         children.setdefault(row.ppid, []).append(row)
     roots = list(children.get(wrapper, ())) if wrapper is not None else []
     leader = rows.get(whose.child[0]) if whose.child else None
-    ours = leader is None or whose.is_child(leader)  # else the number is somebody else's by now
+    ours = leader is None or whose.is_child(leader)  # else the pid is another process's by now
     roots += [row for row in rows.values() if whose.is_root(row, session_is_ours=ours)]
-    reached = _reach(children, roots)
-    reasons = {row.pid: why for row in reached if (why := _why(row, whose))}
+    reached: dict[int, ProcessRow] = {}
+    for row in roots:  # it grows: the roots, then all below them, each once
+        if row.pid not in reached:
+            reached[row.pid] = row
+            roots += children.get(row.pid, ())
+    reasons = {row.pid: why for row in reached.values() if (why := _why_spared(row, whose))}
     left = Leftovers([], [])
-    for row in reached:
+    for row in reached.values():
         if _is_below(row, rows, reasons):
             continue
         if row.pid in reasons:
@@ -93,8 +97,8 @@ def sort_out(table: Iterable[ProcessRow], whose: Whose) -> Leftovers:
     return left
 
 
-def _why(row: ProcessRow, whose: Whose) -> str | None:
-    """Return why a process is spared, None if it is not."""
+def _why_spared(row: ProcessRow, whose: Whose) -> str | None:
+    """Return why a process is spared; None if it is not."""
     if whose.is_child(row):
         return None
     if row.uid != whose.uid:
@@ -108,17 +112,6 @@ def _why(row: ProcessRow, whose: Whose) -> str | None:
     return "is kept in the background" if whose.keep else None
 
 
-def _reach(children: dict[int, list[ProcessRow]], roots: list[ProcessRow]) -> list[ProcessRow]:
-    """Return the roots and all below them, each once."""
-    found: dict[int, ProcessRow] = {}
-    queue = list(roots)
-    for row in queue:
-        if row.pid not in found:
-            found[row.pid] = row
-            queue += children.get(row.pid, ())
-    return list(found.values())
-
-
 def _is_below(row: ProcessRow, rows: dict[int, ProcessRow], reasons: dict[int, str]) -> bool:
     """Say whether a spared process is among the ancestors."""
     seen = {row.pid}
@@ -130,14 +123,14 @@ def _is_below(row: ProcessRow, rows: dict[int, ProcessRow], reasons: dict[int, s
     return False
 
 
-TERM_S = 2.0  # what a leftover gets to leave by itself
-_LIMIT_S = 10.0  # something unkillable (a dead disk, a fork bomb) must not keep the result from being written
+TERM_S = 2.0  # the time a leftover has to exit by itself
+_LIMIT_S = 10.0  # an unkillable process (a dead disk, a fork bomb) must not delay the result for ever
 _ROUND_S = 0.25
 _FREEZES = 20
 
 
 class LeftoverScope:
-    """Whose processes are meant, and since when there can be any (clock ticks since boot)."""
+    """Whose processes are meant, and from when on they can exist (clock ticks since boot)."""
 
     __slots__ = ("since", "whose")
 
@@ -148,20 +141,20 @@ class LeftoverScope:
     def look(self) -> Leftovers:
         """Return what is left now."""
         left = sort_out(process_table.table(since=self.since), self.whose)
-        me = os.getpid()  # a child may ask for the end of its own run: who carries it out stays
+        me = os.getpid()  # a child may stop its own run, and that process must finish the stop
         left.ended = [row for row in left.ended if row.pid != me]
         return left
 
 
 def ask(scope: LeftoverScope) -> None:
-    """Ask all that is left to leave."""
+    """Ask all that is left to exit."""
     _signal(scope.look().ended, signal.SIGTERM, signal.SIGCONT)
 
 
 def freeze(scope: LeftoverScope) -> None:
-    """Stop all that is left until nothing new appears.
+    """Freeze all that is left until nothing new appears.
 
-    Without a wrapper above them, what they found just now is lost from sight as soon as its founder ends.
+    Without a wrapper above them, new processes can no longer be found once their parent has ended.
     """
     known: set[tuple[int, int]] = set()
     for _ in range(_FREEZES):
@@ -173,7 +166,7 @@ def freeze(scope: LeftoverScope) -> None:
 
 
 def end(scope: LeftoverScope, *, hard: bool = False) -> list[Spared]:
-    """End all that is left and is not spared; return what lives on. `hard`: they had their time to leave."""
+    """End all that is left and not spared; return what lives on. `hard`: they had their time to exit."""
     begun = time.monotonic()
     kill_at = begun if hard else begun + TERM_S
     asked: set[tuple[int, int]] = set()
@@ -193,7 +186,7 @@ def end(scope: LeftoverScope, *, hard: bool = False) -> list[Spared]:
             _wait(left.ended, min(_ROUND_S, kill_at - now))
 
 
-# A machine that has run out of descriptors has some again in a moment. Until then nobody is known to be gone.
+# A machine that is out of descriptors has some again in a moment. Until then no process counts as gone.
 
 
 def _look(scope: LeftoverScope, until: float) -> Leftovers:
@@ -207,13 +200,13 @@ def _look(scope: LeftoverScope, until: float) -> Leftovers:
 
 
 def _signal(rows: list[ProcessRow], *numbers: int) -> set[tuple[int, int]]:
-    """Signal these; return those that were reached or have gone."""
+    """Send signals to these; return those that were reached or are gone."""
     reached = set()
     for row in rows:
         try:
             process.send(row.pid, row.start_time, *numbers)
         except OSError:
-            continue  # it is there in the next round, too
+            continue  # the next round tries again
         reached.add((row.pid, row.start_time))
     return reached
 

@@ -1,7 +1,7 @@
 """The life of a run: events folded into a state, by one table. Pure.
 
-Nothing else may change a state. An event that the phase does not allow is counted and ignored, never raised:
-a child may write anything. What a state means for the run is decided in `runs/endings`.
+Nothing else may change a state. An event that the phase does not allow is counted and ignored, never an
+error: a child may write anything. `runs/endings` decides what a state means for the run.
 """
 
 from __future__ import annotations
@@ -19,7 +19,7 @@ if TYPE_CHECKING:
 WAITING = "waiting"  # not started
 WORKING = "working"
 SETTLED = "settled"  # done for now; may begin again
-LEAVING = "leaving"  # settled, and being ended by us: what it still says changes nothing
+LEAVING = "leaving"  # settled, and we are ending it: what it still says changes nothing
 EXITED = "exited"
 
 _WORK = (
@@ -46,7 +46,7 @@ TRANSITIONS: dict[str, dict[str, str]] = {
     LEAVING: {"stderr": LEAVING, "left_behind": LEAVING, "child_exited": EXITED},
     EXITED: {"stderr": EXITED, "left_behind": EXITED},
 }
-_MOST_LEFT, _WORD = 1000, 256  # processes, and letters of a word about one
+_MOST_LEFT, _WORD = 1000, 256  # processes, and letters of each text about one
 _KNOWN = frozenset(kind for row in TRANSITIONS.values() for kind in row)
 
 
@@ -54,33 +54,30 @@ class RunState:
     """What the events of one run add up to."""
 
     __slots__ = (
-        "agent_version",
-        "attended",
-        "child_pid",
-        "child_start_time",
-        "error_message",
-        "exit",
-        "finished_text",
-        "ignored",
-        "last_event_at",
-        "left_behind",
-        "message_count",
-        "model",
-        "needs_input",
-        "pane",
-        "phase",
-        "position",
-        "seq",
-        "settled",
-        "settled_aborted",
-        "started_at",
-        "stderr_tail",
-        "stop_reason",
-        "text",
-        "tool_count",
-        "turns",
-        "usage",
-        "window",
+        *(
+            "agent_version",
+            "attended",
+            "child_pid",
+            "child_start_time",
+            "error_message",
+            "exit",
+            "finished_text",
+            "ignored",
+            "last_event_at",
+        ),
+        *(
+            "left_behind",
+            "message_count",
+            "model",
+            "needs_input",
+            "pane",
+            "phase",
+            "position",
+            "seq",
+            "settled",
+            "settled_aborted",
+        ),
+        *("started_at", "stderr_tail", "stop_reason", "text", "tool_count", "turns", "usage", "window"),
     )
 
     def __init__(self) -> None:
@@ -122,7 +119,7 @@ def apply(state: RunState, event: Event) -> None:
     if following is None:
         state.ignored += event.type in _KNOWN
         return
-    if not _is_stop(event):
+    if not (event.type == "message_sent" and event.fields.get("kind") == "stop"):  # a stop starts no work
         state.phase = following
     if state.phase != EXITED:
         state.settled = state.phase in (SETTLED, LEAVING)
@@ -133,13 +130,8 @@ def apply(state: RunState, event: Event) -> None:
         take(state, event.fields, event.at)
 
 
-def _is_stop(event: Event) -> bool:
-    """Say whether it is a message that only breaks off what the child does: it begins nothing."""
-    return event.type == "message_sent" and event.fields.get("kind") == "stop"
-
-
 def leave(state: RunState) -> None:
-    """Take note that a settled child is being ended by us."""
+    """Record that we are ending a settled child."""
     if state.phase == SETTLED:
         state.phase = LEAVING
 
@@ -178,7 +170,7 @@ def _message_sent(state: RunState, fields: dict[str, Any], _at: float) -> None:
 
 def _usage(state: RunState, fields: dict[str, Any], _at: float) -> None:
     state.message_count += 1  # one usage for each assistant message
-    state.stop_reason = None  # until its turn has ended, nobody knows how
+    state.stop_reason = None  # unknown until the turn ends
     for key in state.usage:
         figure = fields.get(key)
         if is_figure(figure):
@@ -192,7 +184,7 @@ def _turn_end(state: RunState, fields: dict[str, Any], _at: float) -> None:
     if state.stop_reason == "stop":
         state.finished_text = state.text
     elif state.stop_reason in ("aborted", "error") and state.finished_text is not None:
-        state.text = state.finished_text  # a later answer that was broken off takes nothing back
+        state.text = state.finished_text  # a later, unfinished answer does not replace it
 
 
 def _settled(state: RunState, fields: dict[str, Any], _at: float) -> None:

@@ -1,10 +1,10 @@
-"""The logs of a run, written best effort: whole lines appended, and a child's output kept within bounds.
+"""Write the logs of a run, best effort: whole lines appended, and a child's output kept within bounds.
 
-What cannot be written is counted and stops nobody: a full disk costs log lines, never the result. Of a
-child's output the first 8 MB stay for ever, then the last 4 to 8 MB.
+What cannot be written is counted and stops nothing: a full disk costs log lines, never the result. A child's
+output keeps its first 8 MB and its last 4 to 8 MB.
 
 Watchers get an inotify event only when a file is closed, and we keep ours open. So after a silence we open
-and close it once (a "knock"); the watcher then looks at this run again and again until it is silent.
+and close it once (a "knock"); the watcher then reads this run again and again until it is silent.
 
 Touches: the run directory.
 """
@@ -14,13 +14,13 @@ from __future__ import annotations
 import os
 import time
 
-QUIET_S = 0.6  # the silence: lines that follow others after longer come with a knock
+QUIET_S = 0.6  # the silence after which new lines come with a knock
 _NEWLINE = 10
 _FLAGS = os.O_WRONLY | os.O_CREAT | os.O_APPEND | os.O_NOFOLLOW | os.O_NONBLOCK | os.O_CLOEXEC
 
 
 class Appender:
-    """Appends to one file. After a torn write the next line starts anew. `knocks`: it is to be heard."""
+    """Appends to one file. After a torn write the next text starts on a new line. `knocks`: see above."""
 
     __slots__ = ("_handle", "_knocks", "_path", "_torn", "_wrote_at", "lost")
 
@@ -33,30 +33,29 @@ class Appender:
         self.lost = 0
 
     def append(self, text: bytes) -> None:
-        """Append whole lines in one write, if the disk takes them."""
+        """Append whole lines, if the disk takes them."""
         if not text:
             return
         begun_at = time.monotonic()
         try:
-            self._write(text)
+            if self._handle is None:
+                self._handle = os.open(self._path, _FLAGS, 0o600)
+            view = memoryview(b"\n" + text if self._torn else text)
+            while view:
+                written = os.write(self._handle, view)
+                self._torn = view[written - 1] != _NEWLINE
+                view = view[written:]
         except OSError:
             self.lost += 1
             return
         if self._knocks and time.monotonic() - self._wrote_at >= QUIET_S:
             knock(self._path)
-        self._wrote_at = begun_at  # who found these lines did so later: his patience outlasts this silence
-
-    def _write(self, text: bytes) -> None:
-        if self._handle is None:
-            self._handle = os.open(self._path, _FLAGS, 0o600)
-        view = memoryview(b"\n" + text if self._torn else text)
-        while view:
-            written = os.write(self._handle, view)
-            self._torn = view[written - 1] != _NEWLINE
-            view = view[written:]
+        # Taken before the write: a reader of these lines starts its quiet timer later, so it is still reading
+        # when our next knock is due.
+        self._wrote_at = begun_at
 
     def is_in_place(self) -> bool:
-        """Say whether the open file is still the one that its path leads to."""
+        """Say whether the open file is still the one at its path."""
         if self._handle is None:
             return True
         try:
@@ -64,11 +63,11 @@ class Appender:
         except (FileNotFoundError, NotADirectoryError):
             return False
         except OSError:
-            return True  # nobody can say: what cannot be looked at has not gone
+            return True  # unknown: what cannot be read is not gone
         return (there.st_dev, there.st_ino) == (here.st_dev, here.st_ino)
 
     def reopen(self) -> None:
-        """Begin the file anew at its path, since the old one was removed."""
+        """Begin a new file at the path: the old one was removed."""
         self.close()
         self._torn = False
 
@@ -80,7 +79,7 @@ class Appender:
 
 
 def knock(path: str) -> bool:
-    """Knock: open a file for writing and close it, so that each watcher of its folder hears of it."""
+    """Open a file for writing and close it, so that each watcher of its folder gets an event."""
     try:
         os.close(os.open(path, _FLAGS & ~os.O_CREAT))
     except OSError:
@@ -95,7 +94,7 @@ MARK = b"\n[... left out by tmuxagents: the log keeps its beginning and its end 
 
 
 class RawLog:
-    """One bounded log file. One writer, which keeps the offset itself."""
+    """A bounded log file with one writer, which keeps the offset."""
 
     __slots__ = ("_handle", "_path", "_size", "lost")
 
@@ -106,7 +105,7 @@ class RawLog:
         self.lost = 0
 
     def write(self, text: bytes) -> None:
-        """Add to the end, making room in the middle where it is due."""
+        """Append, and make room in the middle if need be."""
         try:
             if self._handle is None:
                 flags = os.O_RDWR | os.O_CREAT | os.O_NOFOLLOW | os.O_NONBLOCK | os.O_CLOEXEC
@@ -125,7 +124,7 @@ class RawLog:
             self.lost += 1
 
     def _make_room(self, handle: int) -> None:
-        """Move the last 4 MB down behind the head."""
+        """Move the last 4 MB to just after the head."""
         source, target = self._size - TAIL, HEAD
         os.pwrite(handle, MARK, target)
         target += len(MARK)
@@ -140,7 +139,7 @@ class RawLog:
         self._size = target
 
     def reopen(self) -> None:
-        """Begin the file anew at its path, after its directory was removed."""
+        """Begin a new file at the path: its directory was removed."""
         self.close()
         self._size = 0
 

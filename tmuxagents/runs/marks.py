@@ -1,4 +1,4 @@
-"""What a run's files are known by as long as nobody touches them. Light: every look at a live run asks it.
+"""Marks of files and folders, which change with every write. Light: every reader of a live run imports it.
 
 Touches: the run directory.
 """
@@ -11,14 +11,14 @@ import time
 EVENTS = "events.jsonl"
 Mark = tuple[int, int, int, int]
 
-# Two changes of a folder within one tick of the clock leave the same time on it; this is many ticks.
+# Two changes of a folder within one tick of the clock leave the same time on it. This is many ticks.
 SETTLED_NS = 2_000_000_000
 
 
 def mark_of(path: str) -> Mark | None:
-    """Return what a file or folder is known by until somebody writes to it or replaces it; None if none.
+    """Return the mark of a file or folder; None if there is nothing. It changes with every write.
 
-    Of a folder: until a name in it comes or goes. No program can set the time that is in it.
+    A folder's mark changes when a name in it comes or goes. No program can set the time in a mark.
     """
     try:
         facts = os.stat(path, follow_symlinks=False)
@@ -28,15 +28,15 @@ def mark_of(path: str) -> Mark | None:
 
 
 def is_settled(folder: Mark) -> bool:
-    """Say whether the mark of a folder can be relied on: a change of right now may not show in it."""
+    """Say whether the mark of a folder is reliable: a change may not show in it if it is very recent."""
     return time.time_ns() - folder[3] > SETTLED_NS
 
 
 def of_run(run_dir: str) -> str:
-    """Return what a run is known by until its folder changes, or its events do."""
+    """Return the mark of a run, which changes with its folder and with its events."""
     return joined(mark_of(run_dir), mark_of(f"{run_dir}/{EVENTS}"))
 
 
 def joined(folder: Mark | None, file: Mark | None) -> str:
-    """Return both marks as one word, to be compared. A file that grows needs no time to settle."""
+    """Return both marks as one text to compare. A file that grows needs no time to settle."""
     return f"{folder} {file}"

@@ -48,7 +48,9 @@ def event_lines(run_dir: str, *, after: int, follow: bool) -> Iterator[bytes]:
     for line in _lines(run_dir, directory.EVENTS, follow=follow):
         event = events.decode(line)
         if event is not None and event.seq > after:
-            yield events.encode(event).removesuffix(b"\n")  # as we write them, whoever wrote this one
+            yield events.encode(event).removesuffix(
+                b"\n"
+            )  # in our own form, even if another program wrote it
 
 
 def session_lines(run_dirs: Sequence[str], *, follow: bool) -> Iterator[bytes]:
@@ -140,7 +142,7 @@ def _asked(run: RunView) -> str:
 
 
 def _events(run_dir: str) -> Iterator[Event]:
-    with contextlib.suppress(NotPossible):  # what could be read is told
+    with contextlib.suppress(NotPossible):  # the part that could be read is enough
         for line in _lines(run_dir, directory.EVENTS, follow=False):
             event = events.decode(line)
             if event is not None:

@@ -1,4 +1,4 @@
-"""What a child is asked: files or parts of files, what was said before, then the task. Pure.
+"""The prompt of a child: files or parts of files, the earlier conversation, then the task. Pure.
 
 A file is named as `PATH`, `PATH:A-B`, `PATH:head=N` or as a JSON object. The task comes last, byte for byte,
 so that `{previous}` can be filled in later (`with_outputs`).
@@ -30,7 +30,7 @@ _HINT = "PATH, PATH:A-B, PATH:A-, PATH:-B, PATH:head=N or PATH:tail=N; lines cou
 
 
 class FileSpec:
-    """One file and the lines wanted of it: from `start` to `end`, or the first or last so many, or all."""
+    """One file and the wanted lines: from `start` to `end`, the first `head`, the last `tail`, or all."""
 
     __slots__ = ("end", "head", "path", "start", "tail")
 
@@ -50,13 +50,13 @@ class FileSpec:
         self.tail = tail
 
     def document(self) -> str | dict[str, Any]:
-        """Return the JSON value of it, as it stands in `files`."""
+        """Return its JSON value, as in `files`."""
         wanted = {key: getattr(self, key) for key in _NUMBERS if getattr(self, key) is not None}
         return {"path": self.path, **wanted} if wanted else self.path
 
 
 def parse(spec: str, *, is_file: bool, field: str = "file") -> FileSpec:
-    """Read a word of a command line. `is_file`: there is a file of just this name, which then is meant."""
+    """Parse a word of a command line. `is_file`: there is a file with exactly this name, so it is meant."""
     found = None if is_file else _SLICE.fullmatch(spec)
     if found is None:
         return _checked(FileSpec(spec), field)
@@ -68,7 +68,7 @@ def parse(spec: str, *, is_file: bool, field: str = "file") -> FileSpec:
 
 
 def read(value: Any, *, field: str) -> FileSpec:
-    """Read one entry of `files` in JSON; raise BadRequest for an invalid one."""
+    """Parse one entry of `files` in JSON; raise BadRequest if it is invalid."""
     if isinstance(value, str):
         return _checked(FileSpec(value), field)
     if not isinstance(value, dict) or not isinstance(value.get("path"), str):
@@ -112,11 +112,11 @@ PREVIOUS = "{previous}"
 _KB = 1024
 _GAP = "\n\n"
 _FILE = "=== "
-_BEFORE, _BEHIND = f"Previously:{_GAP}", f"{_GAP}Instructions:{_GAP}"  # of a transcript
+_BEFORE, _BEHIND = f"Previously:{_GAP}", f"{_GAP}Instructions:{_GAP}"  # around a transcript
 
 
 def may_be_read(resolved: str, folder: str, *, allow_outside: bool = False) -> bool:
-    """Say whether a file may go into a prompt: it lies in the child's folder, or a person allowed others."""
+    """Say whether a file may go into a prompt: it is in the child's folder, or others were allowed."""
     return allow_outside or paths.is_inside(resolved, folder)
 
 
@@ -132,34 +132,32 @@ def file_block(spec: FileSpec, found: FileText) -> str:
         return f"[file too large: {path} ({size}KB, limit {FILE_LIMIT // _KB}KB)]"
     if found.problem is not None:
         return f"[could not read file: {path}]"
-    return f"{_FILE}{path} ===\n{_wanted(found.text, spec)}"
+    lines = found.text.removesuffix("\n").split("\n")
+    if spec.tail is not None:  # it takes precedence over the head
+        lines = lines[max(0, len(lines) - max(0, spec.tail)) :]
+    elif spec.head is not None:
+        lines = lines[: max(0, spec.head)]
+    else:
+        first = max(0, (spec.start or 1) - 1)
+        lines = lines[first : None if spec.end is None else max(0, spec.end)]
+    return f"{_FILE}{path} ===\n" + "\n".join(lines)
 
 
 def left_out(blocks: Iterable[str]) -> list[str]:
-    """Return what to warn of: the files that are not in the prompt, and why."""
-    return [f"{block[1:-1]}; the child is told so" for block in blocks if not block.startswith(_FILE)]
-
-
-def _wanted(text: str, spec: FileSpec) -> str:
-    lines = text.removesuffix("\n").split("\n")
-    if spec.tail is not None:  # also where the head is asked for as well
-        return "\n".join(lines[max(0, len(lines) - max(0, spec.tail)) :])
-    if spec.head is not None:
-        return "\n".join(lines[: max(0, spec.head)])
-    first = max(0, (spec.start or 1) - 1)
-    return "\n".join(lines[first : None if spec.end is None else max(0, spec.end)])
+    """Return warnings about the files that are missing in the prompt."""
+    return [f"{block[1:-1]}; the prompt says so" for block in blocks if not block.startswith(_FILE)]
 
 
 def compose(task: str, *, blocks: Iterable[str] = (), transcript: str | None = None) -> str:
-    """Return the effective prompt. `transcript`: what the session said before, where it is replayed."""
+    """Return the effective prompt. `transcript`: the session's earlier conversation, if it is replayed."""
     asked = task if transcript is None else f"{_BEFORE}{transcript}{_BEHIND}{task}"
     return _GAP.join((*blocks, asked))
 
 
 def without_transcript(prompt: str, task: str, length: int | None) -> str:
-    """Return an effective prompt as if its transcript, of so many characters, had never stood in it.
+    """Return an effective prompt without its transcript of `length` characters.
 
-    A prompt that does not look so was not left as it was written: then the task alone is what was asked.
+    If the prompt does not look like that, it was changed after it was written, and only the task is returned.
     """
     if length is None:
         return prompt
@@ -171,9 +169,9 @@ def without_transcript(prompt: str, task: str, length: int | None) -> str:
 
 
 def with_outputs(prompt: str, task: str, outputs: Sequence[str | None]) -> str:
-    """Return an effective prompt whose task has the outputs of the runs it waited for as `{previous}`.
+    """Return an effective prompt with the outputs of earlier runs in place of `{previous}`.
 
-    In the task alone: a file, a transcript or an output that holds the word is none of it.
+    Only the task is changed, not a file, a transcript or an output with this word in it.
     """
     if PREVIOUS not in task or not prompt.endswith(task):
         return prompt

@@ -1,7 +1,7 @@
-"""What a run's directory says: read once, or now and again without reading anything twice. Writes nothing.
+"""Read a run's directory, once or again and again, and nothing twice. Writes nothing.
 
-Of a run whose wrapper lives, reading may go on from where another program had come to (runs/checkpoint). What
-is said of one whose wrapper is gone never rests on that, unless a result says how it ended.
+While the wrapper lives, reading may continue from another process's checkpoint (runs/checkpoint). Once the
+wrapper is gone, the whole log is read again, unless a result says how the run ended.
 
 Joins.
 """
@@ -27,7 +27,7 @@ if TYPE_CHECKING:
 _SLICE = 1024 * 1024  # of a log of any size, so much is in memory at once
 _HEAD = 4
 _TAIL = 256
-_MOST_LINES = 2_000_000  # of the events; as rundir.MOST_BYTES, more than days of work need
+_MOST_LINES = 2_000_000  # of the events; like directory.MOST_BYTES, more than days of work need
 _TOO_LONG = "[a line of events.jsonl above 8 MB is not read]"
 _TOO_MUCH = (
     "[events.jsonl is longer than anybody reads: what is beyond 1 GB, or 2,000,000 lines, is not read]"
@@ -36,35 +36,26 @@ _READ = (directory.EVENTS, directory.RESULT, directory.WRAPPER)
 
 
 class RunReader:
-    """What is read of a run's directory, now and again: no event is read twice, no file that stands still.
+    """Reads a run's directory again and again: no event twice, and no file that has not changed.
 
-    `take` gets each event. `checkpoint`: where another reading of this run has come to, maybe; not for who
-    takes the events.
+    `take` gets each event. `checkpoint`: of an earlier reader, if there is one; only without `take`.
     """
 
     __slots__ = (
-        *(
-            "_checkpoint",
-            "_early",
-            "_events",
-            "_lines",
-            "_marks",
-            "_narrator",
-            "_offset",
-            "_read_in",
-            "_result",
-        ),
-        *("_since", "_started", "_tail", "_take", "activity", "folder", "state", "wrapper"),
+        *("_checkpoint", "_early", "_events", "_lines", "_marks", "_narrator", "_offset", "_read_in"),
+        *("_result", "_since", "_started", "_tail", "_take", "activity", "folder", "state", "wrapper"),
     )
 
-    def __init__(self, take: Callable[[Event], None] | None = None, *, checkpoint: str | None = None) -> None:
+    def __init__(
+        self, take: Callable[[Event], object] | None = None, *, checkpoint: str | None = None
+    ) -> None:
         self._take = take
         self._checkpoint = checkpoint
         self.wrapper: dict[str, Any] | None = None
         self._result: dict[str, Any] | None = None
         self._marks: dict[str, Mark | None] = {}
-        self.folder: Mark | None = None  # of the directory, before it was read last
-        self._read_in: Mark | None = None  # the same, when events were
+        self.folder: Mark | None = None  # of the directory, before the last reading
+        self._read_in: Mark | None = None  # the same, before the last reading of events
         self._begin_anew(None)
 
     def _begin_anew(self, events_file: tuple[int, ...] | None) -> None:
@@ -73,30 +64,34 @@ class RunReader:
         self._narrator = Narrator()
         self._events = events_file  # device and inode
         self._offset = self._lines = 0
-        self._tail = b""  # what was read last
-        self._early = _HEAD  # so many of the next lines may be the start of the run
+        self._tail = b""  # the last bytes that were read
+        self._early = _HEAD  # how many of the next lines may be the start of the run
         self._started = False
-        self._since: Mark | None = None  # what the events were known by at our checkpoint
+        self._since: Mark | None = None  # the mark of the events at our checkpoint
 
     def facts(self, run_dir: str, presence: str | None = None) -> Facts:
-        """Read on, in an order that cannot mislead, and return the facts.
+        """Read what is new, in an order that cannot mislead, and return the facts.
 
-        First who the wrapper is and whether it lives, then what it wrote: a result is there before its
-        wrapper goes, so "gone" and then "no result" is no race. If one came in between, all is read again;
-        so are the events where an ending may have to be made of them, and we have not read them all.
-        `presence`: that the wrapper lives is known already.
+        First we read who the wrapper is and whether it lives, then what it wrote: a wrapper writes its result
+        before it goes, so "gone" followed by "no result" is no race. If a wrapper came in between, we read
+        all again. We do the same if a checkpoint was used and the events must now decide the ending.
+        `presence`: given if the caller knows that the wrapper lives.
         """
         while True:
             self.folder = mark_of(run_dir)
             if presence == records.HERE and self.wrapper is not None:
-                # Only events tell anything now: a result that lies there is not the wrapper's.
+                # Only events count now: a result beside a living wrapper is not the wrapper's.
                 self._read_events(run_dir)
                 return Facts(presence=presence, started=self._started, result=None)
             wrapper = self._read_wrapper(run_dir)
             where = presence or process.presence(directory.identity_of(wrapper))
-            self._go_on(where)
+            text, self._checkpoint = self._checkpoint, None
+            if text is not None and where == records.HERE:
+                self._continue_from(text)
             self._read_events(run_dir)
-            result = self._read_result(run_dir)
+            if self._is_new(run_dir, directory.RESULT):
+                self._result = directory.read_result(run_dir)
+            result = self._result
             if self._since is not None and where != records.HERE and result is None:
                 self._begin_anew(None)
                 self._marks.clear()
@@ -106,12 +101,9 @@ class RunReader:
                 continue
             return Facts(presence=where, started=self._started, result=result)
 
-    def _go_on(self, where: str) -> None:
-        """Take up the checkpoint; whether it is of these events is seen when they are read."""
-        text, self._checkpoint = self._checkpoint, None
-        if text is None or where != records.HERE:
-            return
-        from tmuxagents.runs import checkpoint  # noqa: PLC0415  (hardly anybody has one)
+    def _continue_from(self, text: str) -> None:
+        """Take up a checkpoint; `_read_events` checks whether it is one of these events."""
+        from tmuxagents.runs import checkpoint  # noqa: PLC0415  (few readers have one)
 
         point = checkpoint.decode(text)
         if point is not None:
@@ -122,11 +114,11 @@ class RunReader:
             self._since, self._started = point.mark, True
 
     def checkpoint(self) -> str | None:
-        """Return what another reading can go on from; None where it had better begin with the first event."""
+        """Return a checkpoint for the next reader; None if it had better begin with the first event."""
         mark = self.events_mark()
         if mark is None or mark[:2] != self._events or not self._started:
             return None
-        from tmuxagents.runs import checkpoint  # noqa: PLC0415  (for who saves what was read)
+        from tmuxagents.runs import checkpoint  # noqa: PLC0415  (only what saves a row needs it)
 
         point = checkpoint.Checkpoint(
             mark=mark,
@@ -140,30 +132,24 @@ class RunReader:
         return checkpoint.encode(point)
 
     def events_mark(self) -> Mark | None:
-        """Return what the events are known by that were read; None where there are none."""
+        """Return the mark of the events that were read; None if there are none."""
         return self._marks.get(directory.EVENTS)
 
     def has_news(self, run_dir: str, *, held: bool = False) -> bool:
-        """Say, without reading, whether there is anything to read. `held`: its wrapper lives."""
-        # As long as it does, only events tell anything: a result that lies there is not the wrapper's.
-        names = _READ[:1] if held else _READ
+        """Say, without reading, whether there is anything to read. `held`: the wrapper lives."""
+        names = _READ[:1] if held else _READ  # see `facts`: only events count then
         return any(mark_of(f"{run_dir}/{name}") != self._marks.get(name) for name in names)
 
     def _read_wrapper(self, run_dir: str) -> dict[str, Any] | None:
         if self._is_new(run_dir, directory.WRAPPER):
-            # Who it is does not change; one that is gone is made again by a wrapper that lives.
+            # The wrapper never changes; a living one makes its file again if that was removed.
             self.wrapper = directory.read_wrapper(run_dir) or self.wrapper
         return self.wrapper
-
-    def _read_result(self, run_dir: str) -> dict[str, Any] | None:
-        if self._is_new(run_dir, directory.RESULT):
-            self._result = directory.read_result(run_dir)
-        return self._result
 
     def _is_new(self, run_dir: str, name: str) -> bool:
         mark = mark_of(f"{run_dir}/{name}")
         known = mark is not None and self._marks.get(name) == mark
-        self._marks[name] = mark  # before it is read: what is written meanwhile is new again
+        self._marks[name] = mark  # taken before the reading: what is written meanwhile is new again
         return not known
 
     def _read_events(self, run_dir: str) -> None:
@@ -172,13 +158,13 @@ class RunReader:
         mark = self._marks[directory.EVENTS]
         if mark is None:
             if self._since is not None:
-                self._begin_anew(None)  # we have not seen them
+                self._begin_anew(None)  # the checkpoint has events that are gone
             return
         path = f"{run_dir}/{directory.EVENTS}"
-        if mark[:2] != self._events or mark[2] < self._offset or not self._goes_on(path, mark):
+        if mark[:2] != self._events or mark[2] < self._offset or not self._is_same_log(path, mark):
             self._begin_anew(mark[:2])
         self._read_in = self.folder
-        while self._offset < mark[2] and not self._is_full():  # what comes meanwhile is told by another mark
+        while self._offset < min(mark[2], directory.MOST_BYTES) and self._lines < _MOST_LINES:
             before = self._offset
             lines, self._offset = directory.read_lines(path, before, _SLICE)
             if self._offset == before:
@@ -186,39 +172,30 @@ class RunReader:
             if lines:
                 self._tail = (lines[-1] + b"\n")[-_TAIL:]
                 self._lines += len(lines)
-                self._look_for_start(lines)
                 self._fold(lines)
             else:
                 self._tail = directory.read_before(path, self._offset, _TAIL)
                 self.activity = _TOO_LONG
         if self._offset < mark[2]:
             self.activity = _TOO_MUCH
-            self.state.settled = False  # what is not read may say that it went on: nothing is proven
-
-    def _is_full(self) -> bool:
-        return self._offset >= directory.MOST_BYTES or self._lines >= _MOST_LINES
-
-    def _look_for_start(self, lines: list[bytes]) -> None:
-        early, self._early = lines[: self._early], max(0, self._early - len(lines))
-        self._started = self._started or any(b'"type":"run_started"' in line for line in early)
-
-    def _goes_on(self, path: str, mark: Mark) -> bool:
-        """Say whether the events are those that were read: new ones may have their inode and length."""
-        if not self._tail or self.folder == self._read_in:
-            return True
-        if self._since is not None and mark[2] == self._since[2] and mark != self._since:
-            return False  # touched, and nothing came
-        return directory.read_before(path, self._offset, len(self._tail)) == self._tail
+            self.state.settled = False  # the rest may say that the child went on: nothing is proven
 
     def _fold(self, lines: list[bytes]) -> None:
-        for line in lines:
-            event = events.decode(line)
-            if event is None:
-                continue
+        early, self._early = lines[: self._early], max(0, self._early - len(lines))
+        self._started = self._started or any(b'"type":"run_started"' in line for line in early)
+        for event in filter(None, map(events.decode, lines)):
             lifecycle.apply(self.state, event)
             self.activity = self._narrator.phrase(event) or self.activity
             if self._take is not None:
                 self._take(event)
+
+    def _is_same_log(self, path: str, mark: Mark) -> bool:
+        """Say whether this is the log that we have read: another one may have its inode and length."""
+        if not self._tail or self.folder == self._read_in:
+            return True
+        if self._since is not None and mark[2] == self._since[2] and mark != self._since:
+            return False  # written to, and nothing was added
+        return directory.read_before(path, self._offset, len(self._tail)) == self._tail
 
 
 def gather(run_dir: str) -> tuple[Facts, dict[str, Any] | None, RunState]:

@@ -1,8 +1,8 @@
-"""A run's seal: says outside of its directory what the run was launched with, and which process is its child.
+"""A run's seal: a file outside of its directory with hashes of its plan and the identity of its child.
 
-A child can write to its run's directory, and must not steer anybody's verbs by that. It runs as the same
-user, so whoever means to can forge the seal, too: what holds is that no file of the directory alone is
-believed. Written in runs/writing, one line by the launcher and one by the wrapper.
+A child can write to its run's directory, but no verb may obey that. The child runs as the same user and could
+forge the seal, too: the seal only ensures that no file of the run directory is believed by itself.
+runs/writing writes it, the launcher one line and the wrapper another.
 
 Touches: seals beside the run directories.
 """
@@ -28,10 +28,10 @@ _TEXTS = (directory.SYSTEM_PROMPT, directory.APPEND_SYSTEM_PROMPT)
 
 
 class Sealed:
-    """What a run was launched with: its plan and its system prompts, by the names of their files.
+    """What a run was launched with: its plan, and its system prompts by the names of their files.
 
-    `changed` are the files that say something else by now. Not `sealed`: nobody can say that, since the run
-    is older than seals, or its seal is gone.
+    `changed` names the files that have changed since. That is unknown if the run is not `sealed`: it is older
+    than seals, or its seal is gone.
     """
 
     __slots__ = ("changed", "plan", "sealed", "texts")
@@ -51,10 +51,12 @@ def sealed(run_dir: str) -> Sealed:
         name: directory.read_bytes(f"{run_dir}/{name}", limit=_TEXT_LIMIT)
         for name in (directory.META, *_TEXTS)
     }
-    known = _files(run_dir)
-    changed = (
-        [] if known is None else [name for name, text in found.items() if known.get(name) != _digest(text)]
-    )
+    files = (line["files"] for line in _lines(run_dir) if isinstance(line.get("files"), dict))
+    known = next(files, None)
+    digests = {
+        name: None if text is None else hashlib.sha256(text).hexdigest() for name, text in found.items()
+    }
+    changed = [] if known is None else [name for name in found if known.get(name) != digests[name]]
     texts = {name: text for name in _TEXTS if (text := found[name]) is not None}
     document = _document(found[directory.META])
     plan = None if document is None else documents.plan_of(document)
@@ -62,7 +64,7 @@ def sealed(run_dir: str) -> Sealed:
 
 
 def child_of(run_dir: str) -> tuple[int, int] | None:
-    """Return pid and start time of a run's child; None if that is not known, or it was in another boot."""
+    """Return pid and start time of a run's child; None if unknown, or if it ran before this boot."""
     for line in reversed(_lines(run_dir)):
         child = line.get("child")
         if not isinstance(child, list) or [type(figure) for figure in child] != [int, int]:
@@ -70,11 +72,6 @@ def child_of(run_dir: str) -> tuple[int, int] | None:
         if (line.get("bootId"), line.get("pidNamespace")) == (identity.boot_id(), identity.pid_namespace()):
             return child[0], child[1]
     return None
-
-
-def _files(run_dir: str) -> dict[str, Any] | None:
-    known = [line["files"] for line in _lines(run_dir) if isinstance(line.get("files"), dict)]
-    return known[0] if known else None
 
 
 def _lines(run_dir: str) -> list[dict[str, Any]]:
@@ -88,7 +85,3 @@ def _document(text: bytes | None) -> dict[str, Any] | None:
     except (ValueError, RecursionError):
         return None
     return document if isinstance(document, dict) else None
-
-
-def _digest(text: bytes | None) -> str | None:
-    return None if text is None else hashlib.sha256(text).hexdigest()

@@ -1,7 +1,7 @@
 """Slots and tickets: the cap on running children, and whose turn it is. Joins.
 
-A run that works holds the lock of one slot file, a run that waits that of its ticket. The kernel holds the
-locks: a process that dies releases them. The oldest ticket is first.
+A running run holds the lock of a slot file, a queued run that of its ticket. The kernel releases the locks of
+a process that dies. The oldest ticket is first.
 """
 
 from __future__ import annotations
@@ -42,20 +42,20 @@ class Queue:
             with ignoring(FileNotFoundError):
                 if os.stat(path).st_ino == os.fstat(handle).st_ino:
                     return handle
-            os.close(handle)  # another process took it for a dead one before it was locked
+            os.close(handle)  # before we had locked it, another process removed it as a dead one
 
     def give_back(self, name: str, handle: int) -> None:
-        """Give a ticket back; where its file cannot be removed, it is a dead one's from now on."""
+        """Give a ticket back; if its file cannot be removed, the ticket counts as a dead one."""
         with ignoring(OSError):
             os.unlink(f"{self._tickets}/{name}")
         os.close(handle)
 
     def tickets(self) -> list[str]:
-        """Return the names of all tickets, of the dead too."""
+        """Return the names of all tickets, dead ones included."""
         return os.listdir(self._tickets)
 
     def is_held(self, name: str) -> bool:
-        """Say whether a ticket's owner lives; a dead one's ticket is removed."""
+        """Say whether a ticket's owner lives; remove the ticket if not."""
         path = f"{self._tickets}/{name}"
         try:
             handle = os.open(path, _FLAGS)
@@ -68,14 +68,14 @@ class Queue:
         except BlockingIOError:
             return True
         else:
-            with ignoring(OSError):  # one that stays is looked at again by the next
+            with ignoring(OSError):  # if it stays, the next process tries again
                 os.unlink(path)
             return False
         finally:
             os.close(handle)
 
     def take(self, most: int) -> int | None:
-        """Take one of `most` slots; None if none is free, or another process is testing them right now."""
+        """Take one of `most` slots; None if all are taken, or another process is trying them right now."""
         gate = _opened(self._gate)
         try:
             fcntl.flock(gate, fcntl.LOCK_EX | fcntl.LOCK_NB)
@@ -105,7 +105,7 @@ class Queue:
 
 
 def _opened(path: str) -> int:
-    """Open a file to be locked, made if need be. Raises OSError."""
+    """Open a file to lock, and make it if there is none. Raises OSError."""
     try:
         return os.open(path, _FLAGS | os.O_CREAT, 0o600)
     except OSError as error:
@@ -116,14 +116,14 @@ def _opened(path: str) -> int:
 
 
 _DIGITS = 20
-# Of many that come at one moment, those before us may be about to begin: nobody waits for a slot as yet.
+# If many runs come at one moment, those before us may be about to start; so we look again soon.
 RUSH_S = 0.1
 _RUSH_PAUSE_S = 0.005
 _SHOWN = 8  # digits of another run's id
 
 
 def ticket_name(number_ns: int, run_id: str) -> str:
-    """Return the name of a ticket; names sort as their owners came."""
+    """Return the name of a ticket; names sort in the order of arrival."""
     return f"{number_ns:0{_DIGITS}d}-{run_id}"
 
 
@@ -133,7 +133,7 @@ def before(mine: str, tickets: Iterable[str]) -> list[str]:
 
 
 def pause_s(position: int, waited_s: float = RUSH_S) -> float:
-    """Return how long to wait before looking again: who stands far behind looks seldom, but for a rush."""
+    """Return how long to wait before looking again: the longer, the more tickets are before ours."""
     return min(1.0, 0.05 * (position + 1)) if waited_s >= RUSH_S else _RUSH_PAUSE_S
 
 

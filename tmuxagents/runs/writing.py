@@ -1,9 +1,9 @@
-"""What changes a run directory: made whole, locked, claimed, its files replaced, its end announced.
+"""Change a run directory: make it whole, lock and claim it, replace its files, announce its end.
 
-Atomic where others decide by the file (wrapper.json, result.json). A child runs
-as the same user and may put anything in our way. Nothing is written through a link: the directory is opened
-first, and files are named inside of it. What lies in the way is moved aside. A run's seal (runs/seal), which
-lies elsewhere, is made and removed with it.
+Files that others decide by (wrapper.json, result.json) are written atomically. A child runs as the same user
+and may put anything in our way. So nothing is written through a link: the directory is opened first, and
+files are named inside it. What is in the way is moved aside. A run's seal (runs/seal) is made and removed
+here, too.
 
 Touches: the run directory.
 """
@@ -51,7 +51,7 @@ _SET_UP = (META, SYSTEM_PROMPT, APPEND_SYSTEM_PROMPT)  # what decides how a chil
 def create(runs: str, plan: Plan, texts: Mapping[str, bytes]) -> str:
     """Make a run directory from its plan and its prompt files; return its path.
 
-    It appears under its name only when it is whole: nobody ever sees half a run.
+    It gets its name only when it is whole: no reader ever sees half a run.
     """
     os.makedirs(runs, mode=0o700, exist_ok=True)
     path = f"{runs}/{plan.run_id}"
@@ -63,7 +63,12 @@ def create(runs: str, plan: Plan, texts: Mapping[str, bytes]) -> str:
             _write_new(f"{making}/{name}", text)
         os.rename(making, path)
         making = path
-        _seal(path, made)
+        import hashlib  # noqa: PLC0415  (a launcher has it; a wrapper makes no run)
+
+        known = {name: hashlib.sha256(made[name]).hexdigest() for name in _SET_UP if name in made}
+        os.makedirs(os.path.dirname(seal_of(path)), mode=0o700, exist_ok=True)
+        unseal(path)  # of a run of this name that was removed by hand
+        _write_new(seal_of(path), jsonline.encode({"v": 1, "files": known}))
     except BaseException:
         _remove_made(making)
         raise
@@ -71,7 +76,7 @@ def create(runs: str, plan: Plan, texts: Mapping[str, bytes]) -> str:
 
 
 def begin_session(run_dir: str) -> None:
-    """Make the child's session file, empty, unless it is there: by the child's umask others could read it."""
+    """Make the child's session file, empty, if there is none: the child's umask might let others read it."""
     with ignoring(OSError):
         _write_new(f"{run_dir}/{SESSION}", b"")
 
@@ -82,25 +87,14 @@ def remove_unbegun(run_dir: str) -> None:
     unseal(run_dir)
 
 
-def _seal(run_dir: str, texts: Mapping[str, bytes]) -> None:
-    """Write down, outside of the directory, what its plan and system prompts are known by."""
-    import hashlib  # noqa: PLC0415  (a launcher has it; a wrapper makes no run)
-
-    known = {name: hashlib.sha256(texts[name]).hexdigest() for name in _SET_UP if name in texts}
-    path = seal_of(run_dir)
-    os.makedirs(os.path.dirname(path), mode=0o700, exist_ok=True)
-    unseal(run_dir)  # of a run of this name that was removed by hand
-    _write_new(path, jsonline.encode({"v": 1, "files": known}))
-
-
 def seal_child(run_dir: str, wrapper: Mapping[str, Any], child: int, started: int | None) -> None:
-    """Add to a seal which process is the run's child. Best effort: what has no seal is known by its mark."""
-    told = {key: wrapper[key] for key in ("bootId", "pidNamespace")} | {"child": [child, started]}
+    """Add to the seal which process is the run's child. Best effort: the child's mark identifies it, too."""
+    line = {key: wrapper[key] for key in ("bootId", "pidNamespace")} | {"child": [child, started]}
     flags = os.O_WRONLY | os.O_APPEND | os.O_CREAT | os.O_NOFOLLOW | os.O_NONBLOCK | os.O_CLOEXEC
     with ignoring(OSError):
         handle = os.open(seal_of(run_dir), flags, 0o600)
         try:
-            write_all(handle, jsonline.encode(told))
+            write_all(handle, jsonline.encode(line))
         finally:
             os.close(handle)
 
@@ -128,14 +122,14 @@ def _write_new(path: str, text: bytes, *, folder: int | None = None) -> None:
 
 
 def write_all(handle: int, text: bytes) -> None:
-    """Write everything: a full disk may take a part without an error before it refuses the rest."""
+    """Write all bytes: a full disk may accept a part without an error before it refuses the rest."""
     view = memoryview(text)
     while view:
         view = view[os.write(handle, view) :]
 
 
 def reserve(run_dir: str) -> int | None:
-    """Hold a little of the disk, so that the result fits on a full one; closing the descriptor lets go."""
+    """Reserve disk space, so that the result fits on a full disk; closing the descriptor frees it."""
     try:
         handle = os.open(run_dir, os.O_TMPFILE | os.O_WRONLY | os.O_CLOEXEC, 0o600)
     except OSError:
@@ -149,13 +143,24 @@ def reserve(run_dir: str) -> int | None:
 
 
 def lock(run_dir: str, limit_s: float) -> int | None:
-    """Take the right to act on a run: to start it or to conclude it. None if it cannot be had in time.
+    """Take the lock of a run, the right to start or conclude it. None if that takes longer than the limit.
 
-    The caller closes the returned descriptor to let go. It is close-on-exec: no child inherits the right.
+    The caller releases it by closing the descriptor, which no child inherits.
     """
+    flags = os.O_RDWR | os.O_CREAT | os.O_NOFOLLOW | os.O_NONBLOCK | os.O_CLOEXEC
     deadline = time.monotonic() + limit_s
     while True:
-        handle = _open_lock(run_dir)
+        folder = open_folder(run_dir)
+        try:
+            try:
+                handle = os.open(LOCK, flags, 0o600, dir_fd=folder)
+            except OSError as error:
+                if error.errno not in (errno.EISDIR, errno.ELOOP):
+                    raise
+                _move_aside(folder, LOCK)
+                handle = os.open(LOCK, flags, 0o600, dir_fd=folder)
+        finally:
+            os.close(folder)
         try:
             fcntl.flock(handle, fcntl.LOCK_EX | fcntl.LOCK_NB)
             facts = os.fstat(handle)
@@ -172,26 +177,8 @@ def lock(run_dir: str, limit_s: float) -> int | None:
         time.sleep(0.02)
 
 
-def _open_lock(run_dir: str) -> int:
-    folder = open_folder(run_dir)
-    flags = os.O_RDWR | os.O_CREAT | os.O_NOFOLLOW | os.O_NONBLOCK | os.O_CLOEXEC
-    try:
-        try:
-            return os.open(LOCK, flags, 0o600, dir_fd=folder)
-        except (IsADirectoryError, OSError) as error:
-            if error.errno not in (errno.EISDIR, errno.ELOOP):
-                raise
-            _move_aside(folder, LOCK)
-            return os.open(LOCK, flags, 0o600, dir_fd=folder)
-    finally:
-        os.close(folder)
-
-
 def claim(run_dir: str, wrapper: Mapping[str, Any]) -> bool:
-    """Write wrapper.json if there is none; say whether there was none. It is never seen half written.
-
-    Only for the holder of the lock.
-    """
+    """Write wrapper.json, whole, if there is none; say whether there was none. Only under the lock."""
     folder = open_folder(run_dir)
     name = f".{WRAPPER}.{secret()}"
     try:
@@ -202,15 +189,15 @@ def claim(run_dir: str, wrapper: Mapping[str, Any]) -> bool:
     else:
         return True
     finally:
-        with ignoring(OSError):  # what stays of it claims nothing
+        with ignoring(OSError):  # a file of this name claims nothing
             os.unlink(name, dir_fd=folder)
         os.close(folder)
 
 
 def restore(run_dir: str, plan: Plan, wrapper: Mapping[str, Any], place: tuple[int, int] | None) -> bool:
-    """Make again what is gone of a run whose wrapper lives: its directory, its plan, its wrapper.json.
+    """Restore what is gone of a run whose wrapper lives: its directory, its plan, its wrapper.json.
 
-    `place` is where the directory was. Say whether it had gone, and all logs with it. Raises OSError.
+    `place` is the directory's old place. Say whether it was gone, and all logs with it. Raises OSError.
     """
     there = place_of(run_dir)
     gone = there != place
@@ -226,7 +213,7 @@ def restore(run_dir: str, plan: Plan, wrapper: Mapping[str, Any], place: tuple[i
 
 
 def open_up(run_dir: str) -> None:
-    """Have our rights to the directory again, and to the one that it lies in: a child may take them away."""
+    """Restore our rights to the directory and its parent folder: a child may take them away."""
     for path in (os.path.dirname(run_dir), run_dir):
         with ignoring(OSError):
             handle = os.open(path, os.O_PATH | os.O_DIRECTORY | os.O_NOFOLLOW | os.O_CLOEXEC)
@@ -239,7 +226,7 @@ def open_up(run_dir: str) -> None:
 
 
 def replace(run_dir: str, name: str, text: bytes) -> None:
-    """Write a file whole or not at all, over whatever lies there. Raises OSError. Only under the lock."""
+    """Write a file whole or not at all, and replace what is there. Raises OSError. Only under the lock."""
     folder = open_folder(run_dir)
     making = f".{name}.{secret()}"
     try:
@@ -272,12 +259,12 @@ def remove(run_dir: str, name: str) -> None:
 
 
 def remove_half_written(run_dir: str) -> None:
-    """Remove what a writer that was killed had not yet put in its place. Only under the lock."""
+    """Remove the unfinished files of a writer that was killed. Only under the lock."""
     folder = open_folder(run_dir)
     try:
         for name in os.listdir(folder):
             if name.startswith(tuple(f".{whole}." for whole in _REPLACED)):
-                with ignoring(OSError):  # a folder of the child's is none of ours
+                with ignoring(OSError):  # a folder was made by the child
                     os.unlink(name, dir_fd=folder)
     finally:
         os.close(folder)
@@ -293,7 +280,7 @@ def write_result(run_dir: str, result: Mapping[str, Any]) -> None:
 
 
 def announce(run_dir: str) -> bool:
-    """Take the right to announce a run; say whether nobody had it before. Raises OSError."""
+    """Claim the announcement of a run; say whether it was still free. Raises OSError."""
     folder = open_folder(run_dir)
     try:
         _write_new(ANNOUNCED, b"", folder=folder)

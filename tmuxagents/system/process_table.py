@@ -69,9 +69,7 @@ def wrapper_of(run_id: str, said: Identity | None) -> Identity | None:
     if not wrappers:
         return None
     started, pid = min(wrappers)  # one that came later finds that the run has a wrapper, and leaves
-    found = myself()
-    found.pid, found.start_time = pid, started
-    return found
+    return myself().changed(pid=pid, start_time=started)
 
 
 def _is_own(pid: int) -> bool:

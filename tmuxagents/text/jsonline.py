@@ -1,7 +1,7 @@
-"""One JSON document as one line: strict and inert, whatever a child put into its values; and back again.
+"""One JSON document as one line, strict and inert, whatever a child puts into its values; and back again.
 
-The codec of events and the files of a run share it. It uses the C parts of the standard library's json as
-they are: the package around them would be paid for by every wrapper and every look.
+The files of a run and their events use it. It takes the C parts of the standard library's json directly: each
+wrapper and each `poll` would pay for the package around them.
 
 Pure.
 """
@@ -17,8 +17,8 @@ if TYPE_CHECKING:
     from collections.abc import Callable, Iterable, Mapping
     from typing import Any
 
-# Control characters that JSON itself lets through (DEL, C1), line separators and bidi marks: a person may
-# look at these files with `cat`.
+# Characters that JSON itself lets through: DEL, C1 controls, line separators and bidi marks. They are
+# escaped, because a person may print these files with `cat`.
 _LOUD = {
     code: f"\\u{code:04x}"
     for code in (
@@ -29,8 +29,8 @@ _LOUD = {
     )
 }
 _DEEPEST = 64
-_BOTTOM = 900  # deeper than that no Python goes before 3.12, nor every other reader
-_BOTTOMLESS = sys.version_info >= (3, 12)  # such a deep value cannot even be compared
+_BOTTOM = 900  # Python before 3.12 and some other readers go no deeper
+_BOTTOMLESS = sys.version_info >= (3, 12)  # a deeper value cannot even be compared with ==
 _ENOUGH = 2 * _BOTTOM  # the length of that many brackets
 _MOST_DIGITS = 10**300
 _BLANK = " \t\n\r"
@@ -49,10 +49,10 @@ def encode(document: Mapping[str, Any], *, before: str = "{") -> bytes:
     except (ValueError, RecursionError):
         text = "".join(_encoded(_tame(document, 0), 0))
     text = before + text[1:]
-    # In ASCII only DEL is loud and not escaped yet; that is said at once, and of other text letter by letter.
+    # In ASCII, only DEL is not escaped yet, which is quick to see; other text is checked letter by letter.
     if "\x7f" in text if text.isascii() else not text.isprintable():
         text = text.translate(_LOUD)
-    # A lone surrogate has no UTF-8; as an escape it is valid JSON and reads back the same.
+    # A lone surrogate has no UTF-8; its escape is valid JSON and reads back the same.
     return text.encode("utf-8", "backslashreplace") + b"\n"
 
 
@@ -62,7 +62,7 @@ def with_members(text: str, more: Mapping[str, Any]) -> bytes:
 
 
 def with_items(document: Mapping[str, Any], name: str, items: Iterable[bytes]) -> bytes:
-    """Return a document as `encode` does, but for one list in it, whose items are encoded already."""
+    """Return a document as `encode` does; one list in it gets items that are encoded already."""
     keys = list(document)
     at = keys.index(name)
     head = encode({key: document[key] for key in keys[:at]})[1:-2]
@@ -81,34 +81,34 @@ def pretty(text: bytes) -> bytes:
 
 
 def decode(line: str | bytes, *, endless: bool = False) -> Any:
-    """Return what a JSON text says. Raises ValueError, or RecursionError where it is nested too deeply.
+    """Return the value of a JSON text. Raises ValueError, or RecursionError if it is nested too deeply.
 
-    `endless`: a figure that is longer than Python makes one of is infinite, and no error.
+    `endless`: a number with more digits than Python accepts is infinite instead of an error.
     """
     text = line if isinstance(line, str) else line.decode("utf-8", "surrogatepass")
     if text[:1] in _BLANK:
         text = text.lstrip(_BLANK)
     value, end = _first(text, endless=endless)
     if end != len(text) and text[end:].strip(_BLANK):
-        raise ValueError("it says more than one thing")
+        raise ValueError("it has more than one value")
     return value
 
 
 def is_dense(text: bytes) -> bool:
-    """Say whether decoding a text would take many times its length in memory: it holds too many parts."""
+    """Say whether decoding a text would take many times its length in memory: it has too many parts."""
     if len(text) < _DENSE_FROM:
         return False
     bare = text.replace(b"\\\\", b"").replace(b'\\"', b"")  # then each quote begins or ends a string
     if bare.count(b'"') > 4 * _MOST_PARTS:
         return True
-    import re  # noqa: PLC0415  (hardly any text is so long)
+    import re  # noqa: PLC0415  (few texts are that long)
 
     outside = re.sub(rb'"[^"]*"', b"", bare)
     return sum(outside.count(mark) for mark in (b"[", b"{", b",")) > _MOST_PARTS
 
 
 def decode_first(text: str) -> Any:
-    """Return what a JSON text says that something else follows. Raises as above."""
+    """Return the first value of a text that continues after it. Raises as above."""
     return _first(text)[0]
 
 
@@ -128,7 +128,7 @@ def _first(text: str, *, endless: bool = False) -> tuple[Any, int]:
 
 
 def _refuse_depth(text: str, value: Any) -> None:
-    """Raise RecursionError for what is nested deeper than we go. Hardly a text has enough brackets."""
+    """Raise RecursionError if a value is nested deeper than we allow. Few texts have enough brackets."""
     if text.count("[") + text.count("{") <= _BOTTOM:
         return
     level = [value] if isinstance(value, (dict, list)) else []
@@ -141,11 +141,11 @@ def _refuse_depth(text: str, value: Any) -> None:
 
 
 def _unknown(value: object) -> Any:
-    raise TypeError(f"JSON cannot say a {type(value).__name__}")
+    raise TypeError(f"JSON has no {type(value).__name__}")
 
 
-# In json.JSONEncoder's words: no memory of what is being written (what holds itself is nested too deeply),
-# text as it is, no indent, compact separators; neither sort_keys nor skipkeys nor allow_nan.
+# The arguments of json.JSONEncoder: no markers (a value that contains itself is nested too deeply), text as
+# it is, no indent, compact separators; no sort_keys, skipkeys or allow_nan.
 _NO = (False, False, False)
 _encode_text, _make_encoder, _make_scanner = json_parts()
 _encoded: Callable[[object, int], tuple[str, ...]] = _make_encoder(
@@ -154,7 +154,7 @@ _encoded: Callable[[object, int], tuple[str, ...]] = _make_encoder(
 
 
 class _Reading:
-    """How the scanner reads: as json.loads does."""
+    """The scanner's settings: those of json.loads."""
 
     strict = True
     object_hook = None
@@ -164,8 +164,7 @@ class _Reading:
     parse_constant = {"NaN": float("nan"), "Infinity": float("inf"), "-Infinity": -float("inf")}.__getitem__
 
 
-def _figure(digits: str) -> int | float:
-    """Return what digits say; of far too many, that there is no end to it."""
+def _int_or_infinity(digits: str) -> int | float:
     try:
         return int(digits)
     except ValueError:
@@ -173,20 +172,17 @@ def _figure(digits: str) -> int | float:
 
 
 class _ReadingSlowly(_Reading):
-    """Like it, but one endless number does not hide the values beside it."""
+    """The same, but an integer with too many digits becomes infinite."""
 
-    parse_int = staticmethod(_figure)
-
-
-def _scanner(how: type[_Reading]) -> Callable[[str, int], tuple[Any, int]]:
-    return _make_scanner(how)  # type: ignore[arg-type]  # it wants these names
+    parse_int = staticmethod(_int_or_infinity)
 
 
-_scanned, _scanned_slowly = _scanner(_Reading), _scanner(_ReadingSlowly)
+_scanned: Callable[[str, int], tuple[Any, int]] = _make_scanner(_Reading)  # type: ignore[arg-type]
+_scanned_slowly: Callable[[str, int], tuple[Any, int]] = _make_scanner(_ReadingSlowly)  # type: ignore[arg-type]
 
 
 def _tame(value: Any, depth: int) -> Any:
-    """Replace what JSON cannot say: NaN, infinities, endless figures, nesting deeper than anybody reads."""
+    """Replace what JSON lacks: NaN, infinities, endless numbers, nesting that is too deep for readers."""
     if isinstance(value, float):
         return value if value - value == 0 else None
     if isinstance(value, int):

@@ -1,4 +1,4 @@
-"""What `ls` and `find` found, in a few words: `2 files, 1 dir`, `3 matches`; `+` where there was more.
+"""Sum up what `ls` and `find` found: `2 files, 1 dir`, `3 matches`; `+` if there was more.
 
 Pure.
 """
@@ -10,18 +10,22 @@ if TYPE_CHECKING:
     from typing import Any
 
 TOOLS = ("ls", "find")
-_NOTICE = "["  # what a tool says about its listing, in the listing
+_NOTICE = "["  # begins a remark of the tool inside its listing
 _EMPTY, _NONE = "(empty directory)", "No files found matching pattern"
 _MORE = ("resultLimitReached", "entryLimitReached")
 
 
 def summary(tool: str, text: str, details: Any = None, *, cut: bool = False) -> str | None:
-    """Return what a listing amounts to, None for other tools. `cut`: only the beginning of it is there."""
+    """Return the summary of a listing, None for other tools. `cut`: the text is only its beginning."""
     if tool not in TOOLS:
         return None
-    whole = text.rpartition("\n")[0] if cut else text  # the last line of a piece is torn
+    whole = text.rpartition("\n")[0] if cut else text  # the last line may be torn
     found = [line for line in lines(whole) if not line.startswith(_NOTICE)]
-    more = "+" if cut or _is_truncated(details) else ""
+    if isinstance(details, dict):
+        truncation = details.get("truncation")
+        cut |= bool(truncation.get("truncated", True) if isinstance(truncation, dict) else truncation)
+        cut |= any(details.get(key) for key in _MORE)
+    more = "+" if cut else ""
     if tool == "find":
         matches = 0 if found == [_NONE] else len(found)
         return f"{matches} {'match' if matches == 1 else 'matches'}{more}"
@@ -33,13 +37,5 @@ def summary(tool: str, text: str, details: Any = None, *, cut: bool = False) -> 
 
 
 def lines(text: str) -> list[str]:
-    """Return the lines of a text that hold anything."""
+    """Return the lines of a text that are not blank."""
     return [line for line in text.split("\n") if line.strip()]
-
-
-def _is_truncated(details: Any) -> bool:
-    if not isinstance(details, dict):
-        return False
-    truncation = details.get("truncation")
-    cut = truncation.get("truncated", True) if isinstance(truncation, dict) else truncation
-    return bool(cut) or any(details.get(key) for key in _MORE)

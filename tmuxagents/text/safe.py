@@ -1,6 +1,6 @@
 """Make any text safe to print: nothing that a terminal would obey is left in it. Pure.
 
-The same filter for the window, the transcript, tables and error messages. JSON escapes instead.
+Windows, transcripts, tables and error messages share this filter. JSON escapes instead.
 """
 
 from __future__ import annotations
@@ -12,14 +12,14 @@ if TYPE_CHECKING:
 
 
 class _Expressions:
-    """The expressions, compiled. Most text needs none of them, and who meets only such pays for none."""
+    """The compiled expressions. Most text needs none of them."""
 
     def __init__(self) -> None:
-        import re  # noqa: PLC0415  (4 ms that a look at the runs does not have)
+        import re  # noqa: PLC0415  (4 ms, too much for `poll`)
 
         # Strings that a terminal swallows whole (OSC, DCS, SOS, PM, APC), in 7 and 8 bit form. Without an end
-        # they take the rest of their line: their payload is nobody's text. Another beginning ends them,
-        # too: else many beginnings without an end would be searched through again and again.
+        # they take the rest of their line, since their payload is not text. Another beginning ends them,
+        # too: else many beginnings without an end would be searched again and again.
         inside = "[^\x07\x1b\x9c\x9d\x90\x98\x9e\x9f"
         strings = (
             f"(?:\x1b[\\]PX^_]|[\x9d\x90\x98\x9e\x9f])(?:{inside}]*+(?:\x07|\x1b\\\\|\x9c)|{inside}\n]*)"
@@ -40,7 +40,7 @@ def text(raw: str) -> str:
     """Return the text without escape sequences and controls; newlines and tabs stay."""
     global _compiled  # noqa: PLW0603  (compiled once)
     if raw.isprintable() or raw.replace("\n", "").replace("\t", "").isprintable():
-        return raw  # what is taken out is never printable
+        return raw  # what we remove is never printable
     if _compiled is None:
         _compiled = _Expressions()
     found = _compiled
@@ -56,7 +56,7 @@ def line(raw: str) -> str:
 
 
 def cut(raw: str, width: int) -> str:
-    """Return at most `width` characters, ending in `...` where something was cut."""
+    """Return at most `width` characters, ending in `...` if something was cut."""
     return raw if len(raw) <= width else (raw[: max(0, width - 3)] + "...")[:width]
 
 
@@ -69,7 +69,7 @@ def size_of(raw: str) -> int:
 
 
 def first_bytes(raw: str, limit: int) -> str:
-    """Return as many whole characters from the beginning as fit into a number of bytes."""
+    """Return as many whole characters from the beginning as fit into `limit` bytes."""
     if len(raw) * 4 <= limit:
         return raw
     encoded = raw.encode("utf-8", "replace")
@@ -77,7 +77,7 @@ def first_bytes(raw: str, limit: int) -> str:
 
 
 def head_and_tail(pieces: Iterable[bytes], limit: int, hint: str = "") -> str:
-    """Return a text of any length; of one with more bytes than `limit` only its beginning and its end."""
+    """Return a text; if it has more bytes than `limit`, only its beginning and its end."""
     kept, size, half = bytearray(), 0, limit // 2
     for piece in pieces:
         size += len(piece)

@@ -1,6 +1,6 @@
-"""How wide a text is on a terminal, a text cut to that, and tables. Pure.
+"""The width of text on a terminal, cutting text to a width, and tables. Pure.
 
-A sign takes one column or two, by its East Asian width; a sign that is drawn into the one before takes none.
+A sign takes one or two columns, by its East Asian width; a sign that is drawn into the one before takes none.
 Emoji have three rules of their own: signs joined by a ZERO WIDTH JOINER are one emoji of two columns, a skin
 tone changes the emoji before it and adds nothing, and VARIATION SELECTOR-16 makes a sign two columns wide.
 """
@@ -25,7 +25,7 @@ def columns(text: str) -> int:
 
 
 def _clusters(text: str) -> Iterator[tuple[int, int]]:
-    """Yield, for each sign with all that is drawn into it, where it ends and how many columns it takes."""
+    """Yield the end and the columns of each sign, including what is drawn into it."""
     from unicodedata import category, east_asian_width  # noqa: PLC0415  (most text is ASCII)
 
     base, wide, joins = "", 0, False
@@ -45,7 +45,7 @@ def _clusters(text: str) -> Iterator[tuple[int, int]]:
 
 
 def fit(text: str, width: int, ellipsis: str = ELLIPSIS) -> str:
-    """Return a text of at most `width` columns, ending in the ellipsis where something was cut."""
+    """Return a text of at most `width` columns, ending in the ellipsis if something was cut."""
     if columns(text) <= width:
         return text
     room, kept = width - len(ellipsis), 0
@@ -58,7 +58,7 @@ def fit(text: str, width: int, ellipsis: str = ELLIPSIS) -> str:
 
 
 def padded(cells: Sequence[str]) -> list[str]:
-    """Return the cells of a column, all of them as wide as the widest."""
+    """Return the cells of a column, each as wide as the widest."""
     if "".join(cells).isascii():
         width = max(map(len, cells))
         return [cell.ljust(width) for cell in cells]
@@ -67,12 +67,12 @@ def padded(cells: Sequence[str]) -> list[str]:
 
 
 def table(rows: Sequence[Sequence[str]], width: int) -> list[str]:
-    """Return the lines of a table, the first row its header. The last column gets the room that is left."""
+    """Return the lines of a table with its header in the first row. The last column gets the rest."""
     *before, last = zip(*rows, strict=True)
     return joined([padded(cells) for cells in before], last, width)
 
 
 def joined(before: Sequence[Sequence[str]], last: Sequence[str], width: int) -> list[str]:
-    """Return the lines of padded columns, with a last one that is cut to the room that is left."""
+    """Return the lines of padded columns and a last one, which is cut to the remaining room."""
     room = max(1, width - sum(columns(cells[0]) + len(GAP) for cells in before))
     return list(map(GAP.join, zip(*before, (fit(text, room) for text in last), strict=True)))

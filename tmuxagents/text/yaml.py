@@ -1,9 +1,9 @@
-"""YAML as people write it, read without surprises: preset headers, layouts, task files. Pure.
+"""Read YAML as people write it, without surprises: preset headers, layouts, tasks files. Pure.
 
-The scalars are those of YAML 1.2: `off`, `12:30` and dates stay text. What makes YAML dangerous is refused:
-tags, anchors, aliases, a key that occurs twice, size and depth without limit. The reader takes the library's
-events one by one, so a hostile text is refused at the first event too many. Tabs may separate words, as YAML
-allows; the library alone refuses them.
+Scalars follow YAML 1.2: `off`, `12:30` and dates stay text. What makes YAML dangerous is refused: tags,
+anchors, aliases, a key that occurs twice, unlimited size and depth. The reader takes the library's events one
+by one, so it refuses a hostile text at the first event too many. Tabs may separate words, as in YAML itself;
+the library refuses them.
 """
 
 from __future__ import annotations
@@ -54,18 +54,18 @@ class Malformed(ValueError):
 
 
 class Loaded:
-    """A YAML value, the same with every scalar as it was written, and the line of each of its places."""
+    """A YAML value, the same value with its scalars as written, and the line of each part."""
 
     __slots__ = ("lines", "value", "written")
 
     def __init__(self, value: Any, written: Any, lines: dict[tuple[str | int, ...], int]) -> None:
         self.value = value
         self.written = written
-        self.lines = lines  # by path: ("tasks", 0, "model")
+        self.lines = lines  # by path, such as ("tasks", 0, "model")
 
 
 class Frontmatter:
-    """A header and the text below it. Without a header there are no fields, and all is body."""
+    """A header and the text below it. Without a header there are no fields, and all text is body."""
 
     __slots__ = ("body", "fields", "lines", "written")
 
@@ -79,11 +79,11 @@ class Frontmatter:
 
 
 def parse(text: str) -> Frontmatter:
-    """Read a header between `---` lines and the body below it; raise Malformed."""
+    """Parse a header between `---` lines and the body below it; raise Malformed."""
     header, body = split(text)
     if header is None:
         return Frontmatter({}, {}, {}, body)
-    loaded = load(f"{header}\n")  # a block of text in the last line ends as one anywhere else does
+    loaded = load(f"{header}\n")  # so that a block of text in the last line ends like any other
     if loaded.value is None:
         return Frontmatter({}, {}, {}, body)
     if not isinstance(loaded.value, dict):
@@ -93,7 +93,7 @@ def parse(text: str) -> Frontmatter:
 
 
 def split(text: str) -> tuple[str | None, str]:
-    """Return header and body. The header keeps its place: its first line is the fence, left blank."""
+    """Return header and body. The header begins with a blank line, so that line numbers match."""
     text = text.removeprefix("\ufeff").replace("\r\n", "\n").replace("\r", "\n")
     end = text.find(f"\n{_FENCE}", len(_FENCE)) if text.startswith(_FENCE) else -1
     if end < 0:
@@ -102,12 +102,12 @@ def split(text: str) -> tuple[str | None, str]:
 
 
 def is_unclosed(text: str) -> bool:
-    """Say whether a text begins a header and does not end it."""
+    """Say whether a text begins a header without ending it."""
     return text.removeprefix("\ufeff").startswith(_FENCE) and split(text)[0] is None
 
 
 def load(text: str, *, deepest: int = DEEPEST) -> Loaded:
-    """Read one YAML document; raise Malformed. Lines count from 1."""
+    """Parse one YAML document; raise Malformed. Lines count from 1."""
     if len(text.encode("utf-8", "surrogatepass")) > MOST_BYTES:
         raise Malformed(f"it is larger than {MOST_BYTES // 1024} KB")
     reader = _Reader(deepest)
@@ -127,11 +127,11 @@ def load(text: str, *, deepest: int = DEEPEST) -> Loaded:
 
 
 def _malformed(error: yaml.MarkedYAMLError, text: str, field: str | None) -> Malformed:
-    """Return what the library found as a fault with a line, a field and words that help."""
+    """Return the library's error with a line, a field and helpful words."""
     problem = error.problem or "it cannot be read as YAML"
     mark = error.context_mark if problem == _NO_CLOSING_QUOTE else error.problem_mark
     rows = text.rstrip().splitlines() or [""]
-    # What is missing at the end is missing in the last line that says anything.
+    # What is missing at the end is reported for the last line with text.
     at = min(mark.line, len(rows) - 1) if mark else None
     row = "" if at is None else rows[at]
     key = _KEY.match(row)
@@ -144,7 +144,7 @@ def _malformed(error: yaml.MarkedYAMLError, text: str, field: str | None) -> Mal
 
 
 class _Reader:
-    """Reads one document and refuses what exceeds the limits. It recurses no deeper than they allow."""
+    """Reads one document and refuses what exceeds the limits, which bound its recursion, too."""
 
     def __init__(self, deepest: int) -> None:
         self.lines: dict[tuple[str | int, ...], int] = {}
@@ -154,7 +154,7 @@ class _Reader:
         self._nodes = 0
 
     def document(self, text: str) -> tuple[Any, Any]:
-        """Return the value of the document, and the same with its scalars as they were written."""
+        """Return the value of the document, and the same value with its scalars as written."""
         self._loader: Any = Loader(text)
         self._next()  # the stream begins
         if self._loader.check_event(yaml.StreamEndEvent):
@@ -199,7 +199,7 @@ class _Reader:
             key = self._text(event)
             shown = key if len(key) <= _MOST_SHOWN else f"{key[:_MOST_SHOWN]}…"
             if key in values:
-                raise self._refusal(f'the key "{shown}" stands there twice', field=shown)
+                raise self._refusal(f'the key "{shown}" is there twice', field=shown)
             if not path:
                 self.field = shown
             values[key], written[key] = self._node((*path, key))
@@ -207,7 +207,7 @@ class _Reader:
         return values, written
 
     def _allowed(self) -> Any:
-        """Return the next event if it begins a value that is allowed here."""
+        """Return the next event, which begins a value; refuse a value that is not allowed."""
         event = self._next()
         if event.anchor is not None:  # an alias has one, too
             raise self._refusal(_ANCHORS)
@@ -228,7 +228,7 @@ class _Reader:
         return Malformed(reason, line=self.at, field=field or self.field)
 
 
-_LONGEST_NUMBER = 64  # digits; a longer figure stays text
+_LONGEST_NUMBER = 64  # digits; a longer number stays text
 _CONSTANTS = {
     **dict.fromkeys(("", "~", "null", "Null", "NULL")),
     **dict.fromkeys(("true", "True", "TRUE"), True),
@@ -241,7 +241,7 @@ _FRACTION = re.compile(
 
 
 def typed(text: str) -> Any:
-    """Return what a plain scalar means in YAML 1.2."""
+    """Return the value of a plain scalar in YAML 1.2."""
     if text in _CONSTANTS:
         return _CONSTANTS[text]
     if len(text) > _LONGEST_NUMBER:
@@ -258,10 +258,10 @@ _BREAKS = "\r\n\x85\u2028\u2029"
 
 
 class Loader(yaml.BaseLoader):
-    """The library's, for which a tab is a blank wherever it is not the beginning of a line."""
+    """The library's loader, but a tab is a blank unless it indents a line."""
 
     def scan_plain_spaces(self, indent: int, start_mark: Any) -> list[str] | None:
-        """Take the blanks between two words of a text without quotes."""
+        """Take the blanks and tabs between two words of a text without quotes."""
         length = self._blanks()
         blanks = self.prefix(length)
         self.forward(length)
@@ -271,12 +271,12 @@ class Loader(yaml.BaseLoader):
         return [blanks] if blanks else []
 
     def scan_to_next_token(self) -> None:
-        """Go to the next token; a tab that indents it is left, and is refused there."""
+        """Go to the next token; leave a tab that indents it, which is then refused."""
         super().scan_to_next_token()
-        while self.peek() == "\t" and not self._indents():
+        while self.peek() == "\t" and not self._is_indent():
             self.forward(self._blanks())
             if not self.flow_level:
-                # No mapping or list begins behind a tab: its column would depend on the width of the tab.
+                # No mapping or list can begin after a tab: its column would depend on the width of the tab.
                 self.allow_simple_key = False
             super().scan_to_next_token()
 
@@ -286,7 +286,7 @@ class Loader(yaml.BaseLoader):
             length += 1
         return length
 
-    def _indents(self) -> bool:
-        """Say whether only blanks come before it in its line, and a token after it."""
+    def _is_indent(self) -> bool:
+        """Say whether only blanks come before this place in its line, and a token after it."""
         before = self.buffer[self.pointer - self.column : self.pointer]
         return not before.strip(_BLANKS) and self.peek(self._blanks()) not in f"#\0{_BREAKS}"

@@ -17,10 +17,9 @@ from tmuxagents.tools import catalogue, check
 
 TYPE_CHECKING = False
 if TYPE_CHECKING:
-    from collections.abc import Callable, Mapping
+    from collections.abc import Mapping
     from typing import Any
 
-    from tmuxagents.launch.faults import Faults
     from tmuxagents.registry.lookup import Caller
     from tmuxagents.tools.door import Answer, Door
 
@@ -50,32 +49,17 @@ def call(name: str, arguments: Any, door: Door) -> Answer:
     """Carry out a tool, or refuse the call."""
     check_name(name, door.caller, door.environment)
     faults = check.faults(catalogue.BY_NAME[name], arguments)
-    return _carrying_out(name)(arguments, door, faults)
-
-
-def _carrying_out(name: str) -> Callable[[Any, Door, Faults], Answer]:
-    """Return the function of a tool; its module is imported now."""
     if name == "delegate_to_subagents":
         from tmuxagents.tools import delegate  # noqa: PLC0415  (a call needs one of the three)
 
-        return delegate.delegate_to_subagents
+        return delegate.delegate_to_subagents(arguments, door, faults)
     if name in ("get_subagent_output", "get_subagent_session", "list_subagent_profiles"):
         from tmuxagents.tools import retrieval  # noqa: PLC0415
 
-        return {
-            "get_subagent_output": retrieval.get_subagent_output,
-            "get_subagent_session": retrieval.get_subagent_session,
-            "list_subagent_profiles": retrieval.list_subagent_profiles,
-        }[name]
+        return retrieval.TOOLS[name](arguments, door, faults)
     from tmuxagents.tools import launching  # noqa: PLC0415
 
-    return {
-        "subagent": launching.subagent,
-        "background_agent": launching.background_agent,
-        "background_agent_status": launching.background_agent_status,
-        "stop_agent": launching.stop_agent,
-        "send_to_agent": launching.send_to_agent,
-    }[name]
+    return launching.TOOLS[name](arguments, door, faults)
 
 
 def document(caller: Caller, environment: Mapping[str, str]) -> dict[str, Any]:

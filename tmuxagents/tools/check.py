@@ -11,10 +11,7 @@ import difflib
 import json
 
 from tmuxagents.errors import BadRequest, Fault
-from tmuxagents.launch.faults import (
-    MOST_FAULTS,
-    Faults,
-)
+from tmuxagents.launch.faults import MOST_FAULTS, Faults
 from tmuxagents.runs import prompt
 from tmuxagents.text import safe
 
@@ -77,7 +74,8 @@ def _faults(schema: Schema, value: Any, place: str, whole: str) -> Iterator[Faul
         return
     words, types = _TYPES[schema["type"]]
     name = place or f"The arguments of {whole}"
-    if not _is(value, types):
+    is_right = isinstance(value, types) and (not isinstance(value, bool) or bool in types)
+    if not is_right:
         yield _fault(f"{name} must be {words}", place)
     elif schema["type"] == "object":
         yield from _object_faults(schema, value, place, whole)
@@ -85,10 +83,6 @@ def _faults(schema: Schema, value: Any, place: str, whole: str) -> Iterator[Faul
         yield from _list_faults(schema, value, place, whole)
     else:
         yield from _bounds(schema, value, place)
-
-
-def _is(value: Any, types: tuple[type, ...]) -> bool:
-    return isinstance(value, types) and (not isinstance(value, bool) or bool in types)
 
 
 def _object_faults(schema: Schema, value: Mapping[str, Any], place: str, whole: str) -> Iterator[Fault]:

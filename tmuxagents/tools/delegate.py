@@ -44,7 +44,6 @@ if TYPE_CHECKING:
     from tmuxagents.launch.plan import InCall
     from tmuxagents.launch.prepare import Prepared
     from tmuxagents.registry.lookup import Caller
-    from tmuxagents.runs.events import Event
     from tmuxagents.tools.door import Door
 
 DONE = "done"
@@ -142,10 +141,7 @@ class _View(Child):
         )
         self.lines = LastLines(place, int(numbers["maxLinesPerWindow"]))
         self.assignment = assignment
-        super().__init__(task, self._take_line)
-
-    def _take_line(self, event: Event) -> None:
-        self.lines.take(event)
+        super().__init__(task, self.lines.take)
 
     def window(self, most: int) -> dict[str, Any]:
         """Return its entry in `details.windows`, with at most `most` of its lines."""
@@ -244,12 +240,8 @@ class Assignment:
             checks.check_cwd(cwd)
         except BadRequest as refusal:
             faults.add_refusal(refusal, self._place, rename=_FIELDS)
-        self.request = replace(self.request, name=self._wished_name())
-
-    def _wished_name(self) -> str | None:
-        """Return the name for the run: the task's name, in the letters that names may have."""
         name = place.safe_name(self.name, "", longest=_LONGEST_NAME)
-        return name if plan.is_name(name) else None
+        self.request = replace(self.request, name=name if plan.is_name(name) else None)
 
     # --- the session that it continues --------------------------------------------------------------------
 

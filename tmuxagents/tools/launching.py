@@ -200,3 +200,12 @@ def send_to_agent(arguments: Mapping[str, Any], door: Door, faults: Faults) -> A
     found = take(poll.named([run_id]), door.caller)
     details = {"run": found.rows[0].run, "delivered": True}
     return Answer(answers.delivered(run_id), details, found.warnings)
+
+
+TOOLS = {
+    "subagent": subagent,
+    "background_agent": background_agent,
+    "background_agent_status": background_agent_status,
+    "stop_agent": stop_agent,
+    "send_to_agent": send_to_agent,
+}

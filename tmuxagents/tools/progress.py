@@ -27,7 +27,7 @@ if TYPE_CHECKING:
 class Child:
     """One child of a call. Before it has a window it is queued."""
 
-    def __init__(self, task: Task, take: Callable[[Event], None] | None = None) -> None:
+    def __init__(self, task: Task, take: Callable[[Event], object] | None = None) -> None:
         self._task = task
         self._take = take
         self._follower: Follower | None = None
@@ -39,6 +39,8 @@ class Child:
             state=RunState(),
             activity=None,
             standing=Standing(records.QUEUED),
+            mark=None,
+            checkpoint=None,
         )
 
     def look(self) -> bool:

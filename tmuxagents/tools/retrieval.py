@@ -7,6 +7,7 @@ knows every session whose files exist.
 from __future__ import annotations
 
 import time
+from typing import NamedTuple
 
 from tmuxagents import records
 from tmuxagents.errors import NoSuchRun
@@ -141,14 +142,10 @@ def _of_delegates(rows: Iterable[Row], own: str, caller: Caller) -> list[Session
     found: list[Session] = []
     for session_id, since in sorted(begun.items(), key=lambda item: -item[1]):
         newer = since >= begun.get(own, 0.0) and len(found) <= MOST_SESSIONS
-        if session_id == own or ((newer or session_id in live) and _is_delegated(session_id, caller)):
+        plan = directory.read_plan(f"{caller.runs}/{session_id}") if newer or session_id in live else None
+        if session_id == own or (plan is not None and plan.task_name is not None):
             found.append(Session(session_id, since, is_live=session_id in live))
     return found
-
-
-def _is_delegated(session_id: str, caller: Caller) -> bool:
-    plan = directory.read_plan(f"{caller.runs}/{session_id}")
-    return plan is not None and plan.task_name is not None
 
 
 MOST_SESSIONS, MOST_RUNS = 32, 10
@@ -184,15 +181,12 @@ def session_details(
 # --- which sessions are remembered ------------------------------------------------------------------------
 
 
-class Session:
+class Session(NamedTuple):
     """One session of one parent: the start of its first run, and whether one of its runs is active."""
 
-    __slots__ = ("is_live", "session_id", "since")
-
-    def __init__(self, session_id: str, since: float, *, is_live: bool) -> None:
-        self.session_id = session_id
-        self.since = since
-        self.is_live = is_live
+    session_id: str
+    since: float
+    is_live: bool
 
 
 def remembered(sessions: Sequence[Session], most: int = MOST_SESSIONS) -> list[Session]:
@@ -203,3 +197,10 @@ def remembered(sessions: Sequence[Session], most: int = MOST_SESSIONS) -> list[S
         if len(gone) < surplus and not session.is_live:
             gone.add(session.session_id)
     return [session for session in sessions if session.session_id not in gone]
+
+
+TOOLS = {
+    "get_subagent_output": get_subagent_output,
+    "get_subagent_session": get_subagent_session,
+    "list_subagent_profiles": list_subagent_profiles,
+}

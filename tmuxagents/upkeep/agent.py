@@ -122,24 +122,20 @@ def presets(case: Case) -> Iterator[Check]:
 
 def keys(case: Case) -> Check:
     """Check for files with keys that others may read."""
-    there = sorted({path for path in _files(case) if _holds_keys(path)})
-    loose = [path for path in there if os.stat(path).st_mode & (stat.S_IRGRP | stat.S_IROTH)]
-    if loose:
-        hint = f"chmod 600 {' '.join(loose)}"
-        return checks.warning("keys", f"Others may read the keys in {checks.some(loose)}", hint)
-    return Check("keys", f"only you can read your files with keys (found: {len(there)})")
-
-
-def _files(case: Case) -> Iterator[str]:
-    """Yield the files that may hold keys."""
     folder = files.agent_dir(case.environment)
-    yield from (f"{folder}/{name}" for name in _KEY_FILES)
+    paths = {f"{folder}/{name}" for name in _KEY_FILES}
     above = project.upwards(case.folder, files.user_home(case.environment))
     for kind, _ in presets_disk.FOLDERS:
         own = presets_disk.global_folder(case.environment, kind)
         for place in (own, *(presets_disk.project_folder(one, kind) for one in above)):
             with contextlib.suppress(OSError):
-                yield from (f"{place}/{name}" for name in os.listdir(place) if name.endswith(".md"))
+                paths |= {f"{place}/{name}" for name in os.listdir(place) if name.endswith(".md")}
+    there = sorted(filter(_holds_keys, paths))
+    loose = [path for path in there if os.stat(path).st_mode & (stat.S_IRGRP | stat.S_IROTH)]
+    if loose:
+        hint = f"chmod 600 {' '.join(loose)}"
+        return checks.warning("keys", f"Others may read the keys in {checks.some(loose)}", hint)
+    return Check("keys", f"only you can read your files with keys (found: {len(there)})")
 
 
 def _holds_keys(path: str) -> bool:

@@ -1,4 +1,4 @@
-"""What doctor says: checks as records and lines, which versions suffice, which texts hold a key. Pure."""
+"""The checks of doctor as records and lines; which versions suffice; which texts hold a key. Pure."""
 
 from __future__ import annotations
 
@@ -41,7 +41,7 @@ class Check(NamedTuple):
 
     def document(self) -> dict[str, Any]:
         """Return it as JSON has it."""
-        return {key: getattr(self, key) for key in ("name", "state", "message", "hint")}
+        return {"name": self.name, "state": self.state, "message": self.message, "hint": self.hint}
 
     def line(self) -> str:
         """Return it as a line."""
@@ -50,12 +50,12 @@ class Check(NamedTuple):
 
 
 def warning(name: str, message: str, hint: str) -> Check:
-    """Return a check that found something one can live with."""
+    """Return a check that found a problem with which runs still work."""
     return Check(name, message, WARNING, hint)
 
 
 def broken(name: str, message: str, hint: str | None) -> Check:
-    """Return a check that found something with which runs cannot work."""
+    """Return a check that found a problem with which no run works."""
     return Check(name, message, BROKEN, hint or "see the message")
 
 
@@ -79,7 +79,7 @@ def program(name: str, path: str | None, output: bytes | None) -> Check:
 
 
 def space(folder: str, free: int, files: int | None) -> Check:
-    """Judge the room on a disk; `files`: how many more it can have, None where that has no limit."""
+    """Judge the room on a disk; `files`: how many more it can hold, None for no limit."""
     hint = f"make room: df -h {folder}"
     if free < MEGABYTE or files == 0:
         return broken("disk", f"The disk of {folder} is full", hint)
@@ -89,7 +89,7 @@ def space(folder: str, free: int, files: int | None) -> Check:
 
 
 def settings(rows: Iterable[tuple[str, Any, str]]) -> Check:
-    """Say which settings are not at their defaults, and where they come from."""
+    """Report the settings that are not at their defaults, and their sources."""
     changed = [f"{key} {value} ({source})" for key, value, source in rows if source != "default"]
     return Check("settings", ", ".join(changed) or "all at their defaults")
 
@@ -102,7 +102,7 @@ def some(things: Iterable[str]) -> str:
 
 
 def holds_key(text: bytes) -> bool:
-    """Say whether a JSON file of pi's holds a key itself, and not only where to find one."""
+    """Say whether one of pi's JSON files holds a key itself, not just a reference to one."""
     try:
         left = [json.loads(text)]
     except (ValueError, RecursionError):  # pi allows comments, and one of them may hold a key as well
@@ -133,7 +133,7 @@ def header_holds_key(text: bytes) -> bool:
 
 
 def extension(loaded: str, own: str, *, there: bool) -> Check:
-    """Say which extension pi loads: ours, that of another tmuxagents, or one that is gone."""
+    """Report which extension pi loads: ours, that of another tmuxagents, or a missing one."""
     hint = "tmuxagents integrate pi"
     if loaded == own:
         return Check("pi", "loads the extension of this tmuxagents")

@@ -1,4 +1,4 @@
-"""Examine the machine, the agent, a person's files and the runs, all at once; nothing is mended. Joins.
+"""Examine the machine, the agent, a person's files and the runs, all at once; repair nothing. Joins.
 
 The checks of runs are here: registry, watcher, lost runs, processes left behind.
 """
@@ -91,7 +91,18 @@ def processes(case: Case) -> Check:
     """Check for processes that ended runs have left."""
     table = process_table.table(since=0)
     marked = sorted({row.marker for row in table if row.marker and is_run_id(row.marker)})
-    left = [row for run_id in marked for row in _left_of(run_id, case, table)]
+    left: list[ProcessRow] = []
+    for run_id in marked:
+        run_dir = f"{case.caller.runs}/{run_id}"
+        result = directory.read_result(run_dir)
+        here = process.presence(directory.identity_of(directory.read_wrapper(run_dir))) == records.HERE
+        if result is None or here:
+            continue
+        spared = {one.get("pid") for one in result.get("leftBehind") or () if isinstance(one, dict)} | {
+            os.getpid()
+        }
+        ended = leftovers.sort_out(table, Whose(run_id=run_id, uid=os.getuid())).ended
+        left += [row for row in ended if row.pid not in spared]
     if left:
         hint = f"look at them, then kill {' '.join(str(row.pid) for row in left)}"
         named = (f"{row.comm} ({row.pid})" for row in left)
@@ -99,20 +110,8 @@ def processes(case: Case) -> Check:
     return Check("processes", "ended runs have left none")
 
 
-def _left_of(run_id: str, case: Case, table: list[ProcessRow]) -> list[ProcessRow]:
-    """Return what lives of an ended run against rule S; of a run that is not ours we cannot say."""
-    run_dir = f"{case.caller.runs}/{run_id}"
-    result = directory.read_result(run_dir)
-    here = process.presence(directory.identity_of(directory.read_wrapper(run_dir))) == records.HERE
-    if result is None or here:
-        return []
-    spared = {one.get("pid") for one in result.get("leftBehind") or () if isinstance(one, dict)}
-    left = leftovers.sort_out(table, Whose(run_id=run_id, uid=os.getuid()))
-    return [row for row in left.ended if row.pid not in spared and row.pid != os.getpid()]
-
-
 # In the order in which they are shown. Each is bounded; none waits for another. Those marked `True` use the
-# state home: where that is not ours alone, they are left out, and `state` says why.
+# state home: if that is not ours alone, they are left out, and `state` says why.
 LOOKS: tuple[tuple[str, Look, bool], ...] = (
     ("tmux", machine.program, False),
     ("server", machine.server, False),
@@ -136,7 +135,7 @@ LOOKS: tuple[tuple[str, Look, bool], ...] = (
 
 
 class Case:
-    """What doctor examines: for which caller, in which folder, with which settings and tmux server."""
+    """What doctor examines: a caller, a folder, settings and a tmux server."""
 
     def __init__(
         self, caller: Caller, folder: str, environment: Mapping[str, str], *, socket: str | None
@@ -149,7 +148,7 @@ class Case:
 
     @property
     def place(self) -> ChosenServer:
-        """Return which server would be used; raise BadRequest where what is set names none."""
+        """Return the server that a run would use. Raises BadRequest."""
         return tmux.choose_place(self.environment, flag=self._socket, setting=self.settings.tmux_socket)[0]
 
 
@@ -185,13 +184,14 @@ def examine(case: Case) -> Examined:
         ours = False
     looks = [(name, look) for name, look, in_state in LOOKS if ours or not in_state]
     with ThreadPoolExecutor(len(looks)) as pool:
-        looked = [pool.submit(_guarded, name, look, case) for name, look in looks]
-        found = [check for one in looked for check in one.result()]
+        found = [
+            check for one in pool.map(lambda one: _guarded(one[0], one[1], case), looks) for check in one
+        ]
     return Examined(time.time(), found, rules.rows(case.settings))
 
 
 def _guarded(name: str, look: Look, case: Case) -> list[Check]:
-    """Return what a look finds; a refusal says by itself what to do."""
+    """Return what a look finds; a refusal becomes a check."""
     try:
         found = look(case)
         return [found] if isinstance(found, Check) else list(found)

@@ -24,7 +24,7 @@ if TYPE_CHECKING:
 
     from tmuxagents.upkeep.doctor import Case
 
-_MARGIN = 64  # watches that others of the same user need at the same time
+_MARGIN = 64  # watches that the user's other programs need at the same time
 
 
 def program(case: Case) -> Check:
@@ -34,7 +34,7 @@ def program(case: Case) -> Check:
 
 
 def server(case: Case) -> Iterator[Check]:
-    """Check the tmux server that a run would use, and ask it something."""
+    """Check the tmux server that a run would use, and ask it its identity."""
     chosen, socket = case.place, case.place.socket
     if chosen.warning:
         yield checks.warning("server", chosen.warning, "unset TMUX")
@@ -68,7 +68,7 @@ def access(case: Case) -> Check:
 
 
 def state(case: Case) -> Check:
-    """Check whose the state home is, and try out locks and the registry's journal in it."""
+    """Check who can read the state home, and try out locks and the registry's journal in it."""
     home = case.caller.home
     with try_out(existing(home)) as folder:
         check_locks(folder)
@@ -82,7 +82,7 @@ def state(case: Case) -> Check:
 
 
 def disk(case: Case) -> Check:
-    """Check how much room there is for runs."""
+    """Check the room for runs."""
     return checks.space(case.caller.home, *room(existing(case.caller.home)))
 
 
@@ -105,7 +105,7 @@ def proc(_case: Case) -> Check:
 
 
 def inotify(case: Case) -> Check:
-    """Check whether the watcher can be notified of changes; else it looks by itself, every 2 s."""
+    """Check whether inotify works; without it the watcher only looks every 2 s."""
     runs = case.caller.runs
     hint = "the status line is up to 2 s late; raise fs.inotify in /etc/sysctl.d"
     why = try_inotify(existing(runs))
@@ -124,7 +124,7 @@ _LIMITS = "/proc/sys/fs/inotify"
 
 
 def existing(path: str) -> str:
-    """Return the nearest folder above a path, or itself, that is there. Raises OSError if it is no folder."""
+    """Return a path or its nearest existing ancestor. Raises OSError if that is not a folder."""
     while not os.path.lexists(path) and path != "/":
         path = os.path.dirname(path)
     if not os.path.isdir(path):
@@ -134,7 +134,7 @@ def existing(path: str) -> str:
 
 @contextlib.contextmanager
 def try_out(folder: str) -> Iterator[str]:
-    """Make a folder in a folder, for a moment. Raises OSError where we may not."""
+    """Make a temporary folder in a folder. Raises OSError."""
     made = tempfile.mkdtemp(prefix=".tmuxagents-", dir=folder)
     try:
         yield made
@@ -154,7 +154,7 @@ def has_wal(folder: str) -> bool:
 
 
 def room(folder: str) -> tuple[int, int | None]:
-    """Return how many bytes are free for us, and how many files; None where these have no limit."""
+    """Return how many bytes and files are free for us; None files: no limit."""
     disk = os.statvfs(folder)
     return disk.f_bavail * disk.f_frsize, disk.f_favail if disk.f_files else None
 

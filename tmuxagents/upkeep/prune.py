@@ -1,7 +1,7 @@
-"""Prune: named runs at once, or whatever is older than it is kept, with all that such runs left behind.
+"""Prune: named runs at once, or runs older than keepRuns, with all that they left behind.
 
-Nothing that lives or is not concluded is touched. A run is taken out of sight whole, under its lock: who
-reads it meanwhile finds no such run, and never anything else.
+It touches no live run and none that is not concluded. A run disappears whole, under its lock: a reader finds
+either all of it or no such run.
 
 Joins.
 """
@@ -11,6 +11,7 @@ from __future__ import annotations
 import contextlib
 import os
 import time
+from dataclasses import dataclass, field
 
 from tmuxagents import records
 from tmuxagents.errors import NoSuchRun, NotPossible
@@ -29,26 +30,23 @@ if TYPE_CHECKING:
     from collections.abc import Iterable, Iterator
     from typing import Any
 
-    from tmuxagents.registry.database import Row
     from tmuxagents.registry.lookup import Caller
     from tmuxagents.runs.inspect import RunView
     from tmuxagents.settings.keys import Settings
     from tmuxagents.upkeep.remains import Stock
 
 _BUSY_S = 0.2
-_HELD_S = 1.0  # another process may hold it, to see whether there is anything to conclude
+_HELD_S = 1.0  # another process may hold it to see whether there is anything to conclude
 
 
+@dataclass
 class Pruned:
     """What was removed, or would be."""
 
-    __slots__ = ("at", "dry_run", "removed", "warnings")
-
-    def __init__(self, *, dry_run: bool) -> None:
-        self.dry_run = dry_run
-        self.at = time.time()
-        self.removed: list[Removed] = []
-        self.warnings: list[str] = []
+    dry_run: bool
+    at: float = field(default_factory=time.time)
+    removed: list[Removed] = field(default_factory=list)
+    warnings: list[str] = field(default_factory=list)
 
     @property
     def run_ids(self) -> set[str]:
@@ -61,13 +59,13 @@ class Pruned:
             "v": 1,
             "dryRun": self.dry_run,
             "removed": [one.document() for one in self.removed],
-            "bytes": sum(one.bytes for one in self.removed),
+            "bytes": sum(one.size for one in self.removed),
             "warnings": self.warnings,
         }
 
 
 def prune_named(references: Iterable[str], caller: Caller, *, dry_run: bool = False) -> Pruned:
-    """Remove runs; raise NotPossible, and remove none, if one of them lives or is needed by one that does."""
+    """Remove runs; if one of them lives, or a live run needs it, remove none and raise NotPossible."""
     pruned = Pruned(dry_run=dry_run)
     run_dirs = list(dict.fromkeys(lookup.find_run(reference, caller) for reference in references))
     stock = remains.look(caller)
@@ -93,12 +91,12 @@ def prune_named(references: Iterable[str], caller: Caller, *, dry_run: bool = Fa
 
 
 def prune_all(caller: Caller, settings: Settings, *, dry_run: bool = False) -> Pruned:
-    """Remove what is older than it is kept, and the windows of all runs that have ended."""
+    """Remove runs older than keepRuns, and the windows of all ended runs."""
     return _prune_old(caller, settings, Pruned(dry_run=dry_run), windows=True)
 
 
 def prune_old(caller: Caller, settings: Settings, *, dry_run: bool = False) -> Pruned:
-    """Remove what is older than it is kept. Windows of runs that stay are not meant: see keepWindows."""
+    """Remove runs older than keepRuns. The windows of runs that stay also stay: see keepWindows."""
     return _prune_old(caller, settings, Pruned(dry_run=dry_run), windows=False)
 
 
@@ -106,7 +104,13 @@ def _prune_old(caller: Caller, settings: Settings, pruned: Pruned, *, windows: b
     keep_s = settings.keep_runs_s
     stock = remains.look(caller)
     pruned.warnings += stock.warnings
-    past = map(_past, stock.rows.values())
+    past = [
+        Past(
+            *(row.run_id, row.session_id, row.status, row.concluded),
+            *(row.polled_at is not None, row.created_at, row.ended_at),
+        )
+        for row in stock.rows.values()
+    ]
     for run in prune_rules.expired(past, keep_s=keep_s, now=pruned.at, needed=_needed(stock, caller)):
         with _held(f"{caller.runs}/{run.run_id}", pruned) as is_ours:
             if is_ours:
@@ -125,20 +129,8 @@ def _prune_old(caller: Caller, settings: Settings, pruned: Pruned, *, windows: b
 # --- which ones -------------------------------------------------------------------------------------------
 
 
-def _past(row: Row) -> Past:
-    return Past(
-        row.run_id,
-        session_id=row.session_id,
-        status=row.status,
-        concluded=row.concluded,
-        polled=row.polled_at is not None,
-        created_at=row.created_at,
-        ended_at=row.ended_at,
-    )
-
-
 def _needed(stock: Stock, caller: Caller) -> dict[str, str]:
-    """Return the runs that others build on which have not ended, with one of these."""
+    """Return each run that an unended run builds on, with the latter."""
     needed: dict[str, str] = {}
     for row in stock.rows.values():
         if row.concluded:
@@ -153,7 +145,7 @@ def _needed(stock: Stock, caller: Caller) -> dict[str, str]:
 
 
 def _refuse(run: RunView) -> None:
-    """Refuse a run that is not ours to remove, or not yet."""
+    """Refuse a run that must not be removed, or not yet."""
     if run.standing.foreign:
         host = (run.wrapper or {}).get("host")
         message = f"Run {run.run_id} belongs to another host ({host}): it can only be pruned there."
@@ -165,7 +157,7 @@ def _refuse(run: RunView) -> None:
 
 
 def _refuse_needed(run_dirs: Iterable[str], stock: Stock, caller: Caller) -> None:
-    """Refuse runs that others build on."""
+    """Refuse runs that unended runs build on."""
     needed = _needed(stock, caller)
     for run_id in map(os.path.basename, run_dirs):
         if run_id in needed:
@@ -177,7 +169,7 @@ def _refuse_needed(run_dirs: Iterable[str], stock: Stock, caller: Caller) -> Non
 
 
 def _conclude(run_dir: str) -> None:
-    """Write down the ending of a lost run, and end what is left of it."""
+    """Write the ending of a lost run, and end its leftovers."""
     if conclude(run_dir, never_came=NEVER_OPENED) is None:
         if not os.path.isdir(run_dir):
             raise _is_gone(run_dir)
@@ -186,7 +178,7 @@ def _conclude(run_dir: str) -> None:
 
 
 def _hold(run_dir: str) -> int:
-    """Take a run's lock, and look again."""
+    """Take a run's lock, and check again that the run is over."""
     try:
         held = writing.lock(run_dir, _HELD_S)
     except FileNotFoundError as error:
@@ -218,7 +210,7 @@ def _is_gone(run_dir: str) -> NoSuchRun:
 
 @contextlib.contextmanager
 def _held(run_dir: str, pruned: Pruned) -> Iterator[bool]:
-    """Hold a run's lock; say whether we do, and the run is over. A dry run takes none."""
+    """Hold a run's lock; say whether we hold it and the run is over. A dry run takes no lock."""
     if pruned.dry_run:
         yield _is_over(run_dir)
         return
@@ -239,8 +231,19 @@ def _is_over(run_dir: str) -> bool:
 
 
 def _remove(run_dir: str, stock: Stock, pruned: Pruned) -> None:
-    """Remove a run; what could not be removed of it is out of sight, and found again the next time."""
-    removed = _described(run_dir, stock.rows.get(os.path.basename(run_dir)))
+    """Remove a run. A part that cannot be removed is hidden, and the next prune tries again."""
+    row = stock.rows.get(os.path.basename(run_dir))
+    result = directory.read_result(run_dir) or {}
+    known_status = row.status if row is not None and row.status in records.ENDED else records.FAILED
+    ended_at: Any = result.get("endedAt", row.ended_at if row is not None else None)
+    removed = Removed(
+        prune_rules.RUN,
+        os.path.basename(run_dir),
+        run_dir,
+        removal.size(run_dir),
+        result.get("status", known_status),
+        float(ended_at) if is_figure(ended_at) else None,
+    )
     if not pruned.dry_run:
         hidden = removal.hide(run_dir)
         writing.unseal(run_dir)
@@ -249,18 +252,3 @@ def _remove(run_dir: str, stock: Stock, pruned: Pruned) -> None:
         except OSError as error:
             pruned.warnings.append(f"{hidden} could not be removed whole: {error.strerror}")
     pruned.removed.append(removed)
-
-
-def _described(run_dir: str, row: Row | None) -> Removed:
-    removed = Removed(
-        prune_rules.RUN, run_id=os.path.basename(run_dir), path=run_dir, size=removal.size(run_dir)
-    )
-    result = directory.read_result(run_dir) or {}
-    known_status = row.status if row is not None and row.status in records.ENDED else records.FAILED
-    removed.status = result.get("status", known_status)
-    removed.ended_at = _figure(result.get("endedAt", row.ended_at if row is not None else None))
-    return removed
-
-
-def _figure(value: Any) -> float | None:
-    return float(value) if is_figure(value) else None

@@ -1,6 +1,9 @@
-"""What may be removed: which runs are old enough and needed by nobody, and what is said about it. Pure."""
+"""Which runs may be removed: old ones that no other run needs; the words for it. Pure."""
 
 from __future__ import annotations
+
+from dataclasses import dataclass
+from typing import NamedTuple
 
 from tmuxagents import records
 
@@ -16,21 +19,16 @@ _STEPS = ((86400, "day"), (3600, "hour"), (60, "minute"))
 _UNIT = 1000
 
 
-class Past:
+class Past(NamedTuple):
     """A run's facts for pruning. `concluded`: its ending is written; `polled`: a caller has seen it."""
 
-    __slots__ = ("concluded", "created_at", "ended_at", "polled", "run_id", "session_id", "status")
-
-    def __init__(
-        self, run_id: str, *, session_id: str, status: str, concluded: bool, polled: bool, **at: float | None
-    ) -> None:
-        self.run_id = run_id
-        self.session_id = session_id
-        self.status = status
-        self.concluded = concluded
-        self.polled = polled
-        self.created_at = at["created_at"] or 0.0
-        self.ended_at = at["ended_at"]
+    run_id: str
+    session_id: str
+    status: str
+    concluded: bool
+    polled: bool
+    created_at: float
+    ended_at: float | None
 
     @property
     def last_at(self) -> float:
@@ -48,51 +46,54 @@ def expired(
     if keep_s is None:
         return []
     all_ = sorted(runs, key=lambda run: (run.created_at, run.run_id))
-    old = [run for run in all_[:-KEPT] if _may_go(run, now - keep_s) and run.run_id not in needed]
+    old = [
+        run
+        for run in all_[:-KEPT]
+        if run.concluded
+        and run.status in records.ENDED
+        and (run.status != records.FAILED or run.polled)  # someone should see a failure first
+        and run.last_at < now - keep_s
+        and run.run_id not in needed
+    ]
     gone = {run.run_id for run in old}
     kept = {run.session_id for run in all_ if run.run_id not in gone}
     return [run for run in old if run.session_id not in kept]
 
 
-def _may_go(run: Past, before: float) -> bool:
-    unseen = run.status == records.FAILED and not run.polled
-    return run.concluded and run.status in records.ENDED and not unseen and run.last_at < before
-
-
 # --- said -------------------------------------------------------------------------------------------------
 
 
+@dataclass
 class Removed:
     """One thing that was removed, or would be: a run, window, link, row of the registry, or leftover."""
 
-    __slots__ = ("bytes", "ended_at", "path", "run_id", "status", "what")
-
-    def __init__(
-        self, what: str, *, run_id: str | None = None, path: str | None = None, size: int = 0
-    ) -> None:
-        self.what = what
-        self.run_id = run_id
-        self.path = path
-        self.bytes = size
-        self.status: str | None = None  # of a run
-        self.ended_at: float | None = None
+    what: str
+    run_id: str | None = None
+    path: str | None = None
+    size: int = 0
+    status: str | None = None  # of a run
+    ended_at: float | None = None
 
     def document(self) -> dict[str, Any]:
         """Return it as JSON has it."""
         at = None if self.ended_at is None else round(self.ended_at, 3)
-        keys = ("what", "runId", "path", "bytes", "status", "endedAt")
-        values = (self.what, self.run_id, self.path, self.bytes, self.status, at)
-        return dict(zip(keys, values, strict=True))
+        what = {"what": self.what, "runId": self.run_id, "path": self.path}
+        return {**what, "bytes": self.size, "status": self.status, "endedAt": at}
 
 
 def line(removed: Removed, now: float, *, dry_run: bool) -> str:
     """Return what was removed, as one line."""
+    ago = ""
+    if removed.ended_at is not None:
+        age = now - removed.ended_at
+        figures = ((int(age // seconds), word) for seconds, word in _STEPS)
+        ago = next((f" {n} {word}{'s' * (n != 1)} ago" for n, word in figures if n > 0), " just now")
     what = {
-        RUN: f"run {removed.run_id} ({removed.status}{_ago(removed, now)}): {size(removed.bytes)}",
+        RUN: f"run {removed.run_id} ({removed.status}{ago}): {size(removed.size)}",
         WINDOW: f"the window of run {removed.run_id} on {removed.path}",
         LINK: f"the link {removed.path}",
         ROW: f"the registry's row of run {removed.run_id}",
-        LEFTOVER: f"{removed.path}: {size(removed.bytes)}",
+        LEFTOVER: f"{removed.path}: {size(removed.size)}",
     }[removed.what]
     return f"{_verb(dry_run=dry_run)} {what}"
 
@@ -103,19 +104,11 @@ def total(removed: Sequence[Removed], *, dry_run: bool) -> str:
     words = [f"{count} {_KINDS[kind]}{'s' * (count != 1)}" for kind, count in counts.items() if count]
     if not words:
         return "nothing to prune"
-    return f"{_verb(dry_run=dry_run)} {', '.join(words)}: {size(sum(one.bytes for one in removed))}"
+    return f"{_verb(dry_run=dry_run)} {', '.join(words)}: {size(sum(one.size for one in removed))}"
 
 
 def _verb(*, dry_run: bool) -> str:
     return "would remove" if dry_run else "removed"
-
-
-def _ago(removed: Removed, now: float) -> str:
-    if removed.ended_at is None:
-        return ""
-    age = now - removed.ended_at
-    figures = ((int(age // seconds), word) for seconds, word in _STEPS)
-    return next((f" {n} {word}{'s' * (n != 1)} ago" for n, word in figures if n > 0), " just now")
 
 
 def size(count: int) -> str:

@@ -1,4 +1,4 @@
-"""What runs leave behind besides their directories: windows, links, rows of the registry, bits and pieces.
+"""What runs leave behind besides their directories: windows, links, rows of the registry, stray files.
 
 Joins.
 """
@@ -27,28 +27,36 @@ if TYPE_CHECKING:
     from tmuxagents.upkeep.prune import Pruned
 
 PATIENCE_S = 2.0
-OLD_S = 3600.0  # what lies about so long is nobody's any more: a launch takes seconds
+OLD_S = 3600.0  # a stray file of this age belongs to no process: a launch takes seconds
 _ASIDE = (".new-", ".displaced-")
 _PIPES = (handover.ORDERS, handover.ANSWER, directory.LIVE_EVENTS, directory.LIVE_ORDERS)
 _UNUSED = ("registry.db.broken", "registry.db.new")
 
 
 class Stock:
-    """All runs: what the registry knows of them and, where it knows less, what their directories say."""
+    """All runs: what the registry knows of them, or else what their directories say."""
 
     __slots__ = ("nameless", "rows", "stale", "warnings")
 
     def __init__(self) -> None:
         self.rows: dict[str, Row] = {}
         self.stale: list[Row] = []  # of runs whose directories are gone
-        self.nameless: list[str] = []  # directories in which there is no run
+        self.nameless: list[str] = []  # directories without a run
         self.warnings: list[str] = []
 
 
 def look(caller: Caller) -> Stock:
-    """Look at all runs. Nothing is written, not into the registry either."""
+    """Return all runs. Nothing is written, not even to the registry."""
     stock = Stock()
-    rows = _known(caller, stock)
+    rows: dict[str, Row] = {}
+    path = database.path_of(caller.home)
+    if os.path.exists(path):
+        try:
+            with database.open_file(path, PATIENCE_S) as book:
+                rows = {row.run_id: row for row in book.rows(database.Scope("all"))}
+        except (database.Damaged, database.Unfit) as why:
+            message = f"the registry is not used ({why}); the run directories are read instead"
+            stock.warnings.append(message)
     listed = {name for name in _names(caller.runs) if is_run_id(name)}
     for run_id in sorted(listed | set(rows)):
         run_dir = f"{caller.runs}/{run_id}"
@@ -62,18 +70,6 @@ def look(caller: Caller) -> Stock:
             row.polled_at = known.polled_at if known is not None else None
             stock.rows[run_id] = row
     return stock
-
-
-def _known(caller: Caller, stock: Stock) -> dict[str, Row]:
-    path = database.path_of(caller.home)
-    if not os.path.exists(path):
-        return {}
-    try:
-        with database.open_file(path, PATIENCE_S) as book:
-            return {row.run_id: row for row in book.rows(database.Scope("all"))}
-    except (database.Damaged, database.Unfit) as why:
-        stock.warnings.append(f"the registry is not used ({why}); the run directories are read instead")
-        return {}
 
 
 def _names(folder: str) -> list[str]:
@@ -99,39 +95,30 @@ def forget(caller: Caller, run_ids: Collection[str], pruned: Pruned) -> None:
 
 
 def close_windows(rows: Iterable[Row], pruned: Pruned) -> None:
-    """Close the windows of runs that have ended, on servers that live; one that is looked at stays."""
+    """Close the windows of ended runs on live servers; a window that a person is looking at stays."""
     by_server: dict[str, list[str]] = {}
     for row in rows:
         if row.server is not None:
             by_server.setdefault(row.server, []).append(row.run_id)
     for server, run_ids in by_server.items():
-        socket = _socket_of(server)
-        if socket is None:
+        pid, started, socket = server.split(".", 2)
+        # Exactly this server must still listen there.
+        lives = process.start_time(int(pid)) == int(started)
+        if not lives or tmux.listening(socket) not in (int(pid), servers.UNKNOWN):
             continue
         try:
-            pruned.removed += _close_on(socket, run_ids, dry_run=pruned.dry_run)
+            windows = tmux.Tmux(socket).windows
+            there = windows.all()
+            for run_id in run_ids:
+                window = there.get(run_id)
+                if window is None or not window.dead or window.watched:
+                    continue
+                if pruned.dry_run or windows.close_ended(window.window, run_id):
+                    pruned.removed.append(Removed(WINDOW, run_id, socket))
         except tmux.NoServer:
             continue
         except Unusable as error:
             pruned.warnings.append(f"windows on {socket} stay as they are: {error.message}")
-
-
-def _socket_of(key: str) -> str | None:
-    """Return the socket of a server, if exactly that server still listens there."""
-    pid, started, socket = key.split(".", 2)
-    lives = process.start_time(int(pid)) == int(started)
-    return socket if lives and tmux.listening(socket) in (int(pid), servers.UNKNOWN) else None
-
-
-def _close_on(socket: str, run_ids: Iterable[str], *, dry_run: bool) -> Iterator[Removed]:
-    windows = tmux.Tmux(socket).windows
-    there = windows.all()
-    for run_id in run_ids:
-        window = there.get(run_id)
-        if window is None or not window.dead or window.watched:
-            continue
-        if dry_run or windows.close_ended(window.window, run_id):
-            yield Removed(WINDOW, run_id=run_id, path=socket)
 
 
 # --- links ------------------------------------------------------------------------------------------------
@@ -156,14 +143,14 @@ def remove_links(
             except OSError as error:
                 pruned.warnings.append(f"{path} could not be removed: {error.strerror}")
             else:
-                pruned.removed.append(Removed(LINK, run_id=run_id, path=path))
+                pruned.removed.append(Removed(LINK, run_id, path))
 
 
-# --- bits and pieces --------------------------------------------------------------------------------------
+# --- stray files ------------------------------------------------------------------------------------------
 
 
 def remove_leftovers(stock: Stock, caller: Caller, pruned: Pruned, *, keep_s: float | None) -> None:
-    """Remove what launches, wrappers and prunes that were killed left behind, and old logs."""
+    """Remove what killed launches, wrappers and prunes left behind, and old logs."""
     for path in _leftovers(stock, caller, pruned, keep_s=keep_s):
         size = removal.size(path)
         try:
@@ -185,7 +172,7 @@ def _leftovers(stock: Stock, caller: Caller, pruned: Pruned, *, keep_s: float | 
         path = f"{caller.home}/{directory.SEALED}/{name}"
         if not os.path.lexists(f"{caller.runs}/{name}") and _is_older(path, since):
             yield path
-    yield from (path for path in stock.nameless if _is_older(path, since) and _is_nobodys(path))
+    yield from (path for path in stock.nameless if _is_older(path, since) and not _has_wrapper(path))
     over = [row.run_id for row in stock.rows.values() if row.concluded and row.run_id not in pruned.run_ids]
     pipes = (f"{caller.runs}/{run_id}/{name}" for run_id in over for name in _PIPES)
     yield from (path for path in pipes if _is_older(path, since))
@@ -203,6 +190,6 @@ def _is_older(path: str, moment: float) -> bool:
         return False
 
 
-def _is_nobodys(run_dir: str) -> bool:
+def _has_wrapper(run_dir: str) -> bool:
     presence = process.presence(directory.identity_of(directory.read_wrapper(run_dir)))
-    return presence in (records.GONE, records.NEVER_CAME)
+    return presence not in (records.GONE, records.NEVER_CAME)

@@ -92,7 +92,14 @@ def lead(talk: ParentTalk, caller: Caller, environment: Mapping[str, str]) -> No
     if act is None:
         return
     try:
-        _ACTS[act](talk, run, environment)
+        if act == ATTACH:
+            _attach(talk, run, environment)
+        elif act == OUTPUT:
+            talk.say(output.answer(run) or f"Run {run.run_id} has said nothing yet.")
+        else:
+            (stopped,) = stop([run_dir])
+            now = {"runId": stopped.run_id, "status": stopped.standing.status}
+            talk.say(answers.stopped(now, before=run.standing.status))
     except TmuxAgentsError as problem:
         hint = f"\n{problem.hint}" if problem.hint else ""
         talk.say(f"{problem.message}{hint}", ERROR)
@@ -111,20 +118,6 @@ def _attach(talk: ParentTalk, run: RunView, environment: Mapping[str, str]) -> N
     viewer = attach.find_viewer(environment, None, hint=command)
     if attach.show(viewer, target) is not None:
         talk.say(f"In another terminal: {command}", WARNING)
-
-
-def _output(talk: ParentTalk, run: RunView, _environment: Mapping[str, str]) -> None:
-    answer = output.answer(run)
-    talk.say(answer or f"Run {os.path.basename(run.run_dir)} has said nothing yet.")
-
-
-def _stop(talk: ParentTalk, run: RunView, _environment: Mapping[str, str]) -> None:
-    before = run.standing.status
-    (stopped,) = stop([run.run_dir])
-    talk.say(answers.stopped({"runId": stopped.run_id, "status": stopped.standing.status}, before=before))
-
-
-_ACTS = {ATTACH: _attach, OUTPUT: _output, STOP: _stop}
 
 
 VERBS = {"_follow": follow, "_agents": agents, "_profile": profile}

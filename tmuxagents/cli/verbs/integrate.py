@@ -18,6 +18,11 @@ if TYPE_CHECKING:
     from tmuxagents.integrate.plan import Integration
 
 _EPILOG = "Example: tmuxagents integrate {} --dry-run"
+_UNINSTALL = click.option(
+    "--uninstall", is_flag=True, help="Take it out again, and give back what was there."
+)
+_DRY_RUN = click.option("--dry-run", is_flag=True, help="Print what would be changed, and change nothing.")
+_JSON = click.option("--json", "as_json", is_flag=True, help="Print a JSON document.")
 
 
 def _verb(target: str) -> click.Command:
@@ -28,9 +33,9 @@ def _verb(target: str) -> click.Command:
         "--project", "in_project", is_flag=True, help="In the files of this project, for all in it."
     )
     @click.option("--no-tools", is_flag=True, help="Only the skill; the tools cost context in each request.")
-    @click.option("--uninstall", is_flag=True, help="Take it out again, and give back what was there.")
-    @click.option("--dry-run", is_flag=True, help="Print what would be changed, and change nothing.")
-    @click.option("--json", "as_json", is_flag=True, help="Print a JSON document.")
+    @_UNINSTALL
+    @_DRY_RUN
+    @_JSON
     def verb(*, in_project: bool, no_tools: bool, uninstall: bool, dry_run: bool, as_json: bool) -> None:
         project = lookup.here().project if in_project else None
         where = parents.place(target, os.environ, project)
@@ -52,9 +57,9 @@ COMMANDS = [_verb(target) for target in parent_config.NAMES]
     is_flag=True,
     help="Footer, notices, commands and skill only; the tools cost context in each request.",
 )
-@click.option("--uninstall", is_flag=True, help="Take it out again, and give back what was there.")
-@click.option("--dry-run", is_flag=True, help="Print what would be changed, and change nothing.")
-@click.option("--json", "as_json", is_flag=True, help="Print a JSON document.")
+@_UNINSTALL
+@_DRY_RUN
+@_JSON
 def pi_verb(*, no_tools: bool, uninstall: bool, dry_run: bool, as_json: bool) -> None:
     """Let pi delegate: the tools, a footer, notices, /agents, /profile, and a skill."""
     found = pi.plan(os.environ, uninstall=uninstall, with_tools=not no_tools)
@@ -76,26 +81,23 @@ def integrate() -> None:
     metavar="[KEY]",
     help=f"Also bind keys: KEY (default: {tmux_texts.DEFAULT}) behind your prefix leads to them.",
 )
-@click.option("--uninstall", is_flag=True, help="Take it out again, and give back what was there.")
-@click.option("--dry-run", is_flag=True, help="Print what would be changed, and change nothing.")
-@click.option("--json", "as_json", is_flag=True, help="Print a JSON document.")
+@_UNINSTALL
+@_DRY_RUN
+@_JSON
 def tmux_verb(*, keys: str | None, uninstall: bool, dry_run: bool, as_json: bool) -> None:
     """Show the runs in tmux: counts in its status line, and the status of each window's run.
 
     In servers that run, and by your configuration in those to come.
     """
     settings = load.load(os.environ, None)
-    wanted = tmux.WantedTmux(uninstall=uninstall, key=keys, program=_program())
+    # The keys of tmux call this command by its path.
+    path = os.path.abspath(sys.argv[0])
+    is_path = os.path.basename(path) == "tmuxagents" and os.access(path, os.X_OK)
+    wanted = tmux.WantedTmux(uninstall=uninstall, key=keys, program=path if is_path else "tmuxagents")
     found = tmux.plan(os.environ, settings, wanted, socket=group.socket())
     if not dry_run:
         tmux.carry_out(found)
     tell(found, dry_run=dry_run, as_json=as_json)
-
-
-def _program() -> str:
-    """Return the path of this command, as keys of tmux are to call it."""
-    path = os.path.abspath(sys.argv[0])
-    return path if os.path.basename(path) == "tmuxagents" and os.access(path, os.X_OK) else "tmuxagents"
 
 
 for parent in (pi_verb, *COMMANDS):
