@@ -60,6 +60,13 @@ COMMANDS = {
         --nonsense
         --version
     """,
+    "help": """
+        help --help
+        help wait
+        help lauch
+        help presets list
+        help presets lists
+    """,
     "launch": f"""
         launch --help
         launch
@@ -383,7 +390,7 @@ def test_each_verb_has_golden_texts() -> None:
     done = subprocess.run(
         [sys.executable, "-m", "tmuxagents", "--help"], capture_output=True, text=True, check=True
     )
-    verbs = set(re.findall(r"^  ([a-z]+)  ", done.stdout, re.MULTILINE))
+    verbs = set(re.findall(r"^  ([a-z]+)(?:, [a-z]+)*  ", done.stdout, re.MULTILINE))
     assert verbs == set(COMMANDS) - {"tmuxagents"}
     assert {path.stem for path in GOLDEN.glob("*.txt")} == set(COMMANDS)
 

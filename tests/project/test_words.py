@@ -25,11 +25,11 @@ PHRASES = re.compile(
 )
 CLEAN = [
     "tmuxagents/launch",
-    *(f"tmuxagents/{name}" for name in ("runs", "text", "errors.py", "records.py", "cpython.py")),
-    *(f"tmuxagents/{name}.py" for name in ("__init__", "__main__", "_watch", "_wrap")),
     "tmuxagents/status",
     *(f"tmuxagents/cli/{name}.py" for name in ("__init__", "boundary", "group", "interrupts", "options")),
     *(f"tmuxagents/cli/{name}.py" for name in ("printing", "quick")),
+    *(f"tmuxagents/{name}" for name in ("runs", "text", "errors.py", "records.py", "cpython.py")),
+    *(f"tmuxagents/{name}.py" for name in ("__init__", "__main__", "_watch", "_wrap")),
     *("README.md", "AGENTS.md", "CONTRIBUTING.md", "CHANGELOG.md"),
     *(str(page.relative_to(ROOT)) for page in sorted((ROOT / "docs").glob("*.md"))),
     *(f"tmuxagents/{folder}" for folder in ("agents", "mcp", "tools", "attach", "companion", "settings")),

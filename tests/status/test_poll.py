@@ -98,7 +98,17 @@ def test_each_state_is_counted_and_shown(home: Home) -> None:
     assert first == "bg: 1 running, 1 queued, 1 failed / 5 total"
     assert header.split() == ["ID", "NAME", "PRESET", "STATUS", "TIME", "AGE", "MODEL", "COST", "ACTIVITY"]
     assert [re.split("  +", row) for row in rows[:2]] == [
-        [waits.run_id[:8], "done later", "-", "queued", "-", "0s", "-", "-", f"waits for {live.run_id[:8]}"],
+        [
+            waits.run_id[:8],
+            "done later",
+            "-",
+            "queued",
+            "-",
+            "0s",
+            "mock-text",
+            "-",
+            f"waits for {live.run_id[:8]}",
+        ],
         [live.run_id[:8], "scout", "repo-scout", "running", *re.split("  +", rows[1])[4:8], "so far"],
     ]
     everything = command(home, "poll", "-a").stdout

@@ -17,12 +17,37 @@ TYPE_CHECKING = False
 if TYPE_CHECKING:
     from collections.abc import Sequence
 
-_SOCKET = "tmuxagents.socket"
+_SOCKET, _JSON = "tmuxagents.socket", "tmuxagents.json"
+# Other names of verbs that help shows.
+_ALIASES = {"ls": "poll", "ps": "poll", "status": "poll", "logs": "transcript"}
+# What people type who know other tools -> our verb, or what to type instead.
+_MEANT = {
+    **dict.fromkeys(("list", "jobs", "agents", "sessions"), "poll"),
+    **dict.fromkeys(("start", "spawn", "new", "create", "add", "delegate", "submit"), "launch"),
+    **dict.fromkeys(("exec", "ask", "prompt", "do"), "run"),
+    **dict.fromkeys(("result", "answer", "cat", "print", "get"), "output"),
+    **dict.fromkeys(("log", "tail", "watch", "show", "view"), "transcript"),
+    **dict.fromkeys(("open", "enter", "connect", "switch"), "attach"),
+    **dict.fromkeys(("message", "msg", "tell", "steer", "say", "reply"), "send"),
+    **dict.fromkeys(("abort", "end", "terminate", "interrupt"), "stop"),
+    **dict.fromkeys(("again", "rerun", "repeat", "restart"), "retry"),
+    **dict.fromkeys(("continue", "reopen", "follow-up"), "resume"),
+    **dict.fromkeys(("delete", "remove", "clean", "gc"), "prune"),
+    **dict.fromkeys(("dashboard", "ui", "tui", "monitor"), "top"),
+    **dict.fromkeys(("check", "diagnose"), "doctor"),
+    **dict.fromkeys(("preset", "profiles"), "presets"),
+    **dict.fromkeys(("init", "install"), "integrate"),
+    "version": "--version",
+}
 
 
 def _keep(context: click.Context, _option: click.Parameter, value: str | None) -> None:
     if value is not None:
         context.find_root().meta[_SOCKET] = value
+
+
+def _keep_json(context: click.Context, _option: click.Parameter, value: bool) -> None:  # noqa: FBT001  (click's)
+    context.meta[_JSON] = value
 
 
 # The command and every verb have it: it works before and after the verb.
@@ -53,7 +78,7 @@ class Verbs(click.Group):
         """Return the verbs that help and completion show."""
         return list(VERBS)
 
-    def get_command(self, ctx: click.Context, cmd_name: str) -> click.Command | None:  # noqa: ARG002
+    def get_command(self, ctx: click.Context, cmd_name: str) -> click.Command | None:
         """Return a verb's declaration."""
         module = VERBS[cmd_name][0] if cmd_name in VERBS else HIDDEN.get(cmd_name)
         if module is None:
@@ -62,6 +87,10 @@ class Verbs(click.Group):
         command: click.Command = family.VERBS[cmd_name]
         if not command.hidden and SOCKET not in command.params:
             command.params.append(SOCKET)
+        if ctx.meta.get(_JSON):
+            _print_json(command, cmd_name)
+        for part in command.commands.values() if isinstance(command, click.Group) else ():
+            part.short_help = part.short_help or (part.help or "").partition("\n\n")[0]  # click cuts its own
         if completing():
             from tmuxagents.cli.verbs import completion  # noqa: PLC0415  (for shells that ask)
 
@@ -74,27 +103,57 @@ class Verbs(click.Group):
         """Return the command of a verb; refuse an unknown one with the nearest."""
         name = args[0]
         if not name.startswith("-") and self.get_command(ctx, name) is None:
-            shown = safe.cut(safe.line(name), 40)
-            import difflib  # noqa: PLC0415  (rare)
-
-            near = difflib.get_close_matches(name, VERBS, n=1)
-            hint = f"did you mean {near[0]}?" if near else "tmuxagents --help lists the verbs"
-            raise BadRequest(f'There is no verb "{shown}".', kind="usage", hint=hint, candidates=near)
+            raise unknown(name)
         return super().resolve_command(ctx, args)
 
     def format_commands(self, ctx: click.Context, formatter: click.HelpFormatter) -> None:  # noqa: ARG002
         """Write the verbs in their groups."""
         for group in (EVERYDAY, SET_UP, PROGRAMS):
-            rows = [(name, line) for name, (_, of, line) in VERBS.items() if of == group]
+            rows = [(_with_aliases(name), line) for name, (_, of, line) in VERBS.items() if of == group]
             if rows:
                 with formatter.section(group):
                     formatter.write_dl(rows)
 
 
-@click.command(cls=Verbs, params=[SOCKET], context_settings={"help_option_names": ["-h", "--help"]})
-@click.version_option(__version__, prog_name="tmuxagents")
+def _with_aliases(name: str) -> str:
+    return ", ".join((name, *(alias for alias, verb in _ALIASES.items() if verb == name)))
+
+
+def unknown(name: str) -> BadRequest:
+    """Return the error for an unknown verb: what is meant by it in other tools, else the nearest."""
+    import difflib  # noqa: PLC0415  (rare)
+
+    meant = _MEANT.get(name.lower())
+    near = [meant] if meant else difflib.get_close_matches(name.lower(), [*VERBS, *_ALIASES], n=1)
+    hint = f"did you mean {near[0]}?" if near else "tmuxagents --help lists the verbs"
+    message = f'There is no verb "{safe.cut(safe.line(name), 40)}".'
+    return BadRequest(message, kind="usage", hint=hint, candidates=near)
+
+
+def _print_json(command: click.Command, name: str) -> None:
+    """Let a verb print JSON, as its own `--json` does."""
+    parts = [command, *(command.commands.values() if isinstance(command, click.Group) else ())]
+    flags = [param for part in parts for param in part.params if "--json" in param.opts]
+    if not flags:
+        raise BadRequest(f"{name} has no --json.", kind="usage", hint=f"see tmuxagents {name} --help")
+    for flag in flags:
+        flag.default = True
+
+
+@click.command(
+    cls=Verbs,
+    params=[
+        SOCKET,
+        click.Option(
+            ["--json"], is_flag=True, expose_value=False, callback=_keep_json, help="As --json of the verb."
+        ),
+    ],
+    context_settings={"help_option_names": ["-h", "--help"]},
+    epilog="tmuxagents help VERB explains a verb.",
+)
+@click.version_option(__version__, "-V", "--version", prog_name="tmuxagents")
 def tmuxagents() -> None:
-    """Run child agents, each in a tmux window of its own, and never lose sight of them."""
+    """Run coding agents in parallel, each in its own tmux window, and keep track of them."""
 
 
 def run(arguments: Sequence[str] | None = None) -> None:

@@ -7,7 +7,7 @@ import os
 import click
 
 from tmuxagents import records
-from tmuxagents.cli import group, printing
+from tmuxagents.cli import group, printing, values
 from tmuxagents.errors import BadRequest
 from tmuxagents.launch.launch import Launcher
 from tmuxagents.launch.plan import LaunchRequest
@@ -22,7 +22,9 @@ if TYPE_CHECKING:
 
 JSON = click.option("--json", "as_json", is_flag=True, help="Print a JSON document.")
 MODEL = click.option("-m", "--model", metavar="MODEL", help="The child's model.")
-TIMEOUT = click.option("--timeout", type=float, metavar="S", help="Seconds that the child may work.")
+TIMEOUT = click.option(
+    "--timeout", type=values.DURATION, metavar="TIME", help="How long the child may work: 90s, 5m, 1h30m."
+)
 TASKS = click.option(
     "--tasks", "tasks_file", metavar="FILE", help="Run the tasks of a JSON or YAML file (- is stdin)."
 )

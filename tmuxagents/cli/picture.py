@@ -18,7 +18,6 @@ if TYPE_CHECKING:
 
 _ROWS = 24  # of a terminal that does not know its size
 _ROUND_S = 1.0  # of a list that is watched
-_HIDE, _SHOW = b"\x1b[?25l", b"\x1b[?25h"
 
 
 class Picture:
@@ -61,7 +60,6 @@ def watch(look: Callable[[], list[str]]) -> int:
             "--watch needs a terminal.", kind="usage", hint="--follow prints each change as a line"
         )
     picture = Picture(printing.OUT)
-    printing.write(_HIDE)
     try:
         while True:
             _, rows = picture.size()
@@ -69,6 +67,3 @@ def watch(look: Callable[[], list[str]]) -> int:
             time.sleep(_ROUND_S)
     except KeyboardInterrupt:
         return 0
-    finally:
-        with contextlib.suppress(OSError):
-            printing.write(_SHOW)

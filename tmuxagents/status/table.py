@@ -39,6 +39,7 @@ _IN_COLOUR = (_SIGN, _STATUS)
 _RIGHT = (_TIME, _AGE, _COST)
 _OPTIONAL = (_PRESET, _MODEL, _COST)  # a column that says nothing of any run is left out
 _GIVE_WAY = (_PRESET, _MODEL, _COST, _AGE, _TIME, _STATUS)
+_WIDE = 100  # a narrower terminal shows neither reasons nor limits
 _LEAST_ACTIVITY, _LEAST_NAME = 16, 8
 _LEAST_SAID = 40  # columns of what a run does or has said, without a terminal
 _NAME_SHARE = 4  # of a terminal's width
@@ -52,7 +53,8 @@ def lines(
     """Return the lines of the list; none if there is no run. `width`: of the terminal, if there is one."""
     if not runs:
         return []
-    cells = [_cells(shown, now) for shown in runs]
+    is_narrow = width is not None and width < _WIDE
+    cells = [_cells(shown, now, is_narrow=is_narrow) for shown in runs]
     columns_ = {heading: [heading, *(cell[heading] for cell in cells)] for heading in cells[0]}
     for heading in _OPTIONAL:
         if all(cell == NONE for cell in columns_[heading][1:]):
@@ -106,15 +108,17 @@ def painted(parts: Iterable[tuple[str, str]], width: int | None = None) -> str:
 # --- cells ------------------------------------------------------------------------------------------------
 
 
-def _cells(shown: SnapshotRow, now: float) -> dict[str, str]:
+def _cells(shown: SnapshotRow, now: float, *, is_narrow: bool) -> dict[str, str]:
     run = shown.run
+    took = NONE if run["startedAt"] is None else durations.span(run["elapsedSeconds"])
+    limit = run["timeout"] if run["status"] == records.RUNNING and took != NONE and not is_narrow else None
     return {
         _SIGN: STATES[state(run)][0],
         _ID: shown.short,
         _NAME: label(run["name"], run["task"]),
         _PRESET: _text(run["preset"]),
-        _STATUS: _status(run, shown.host),
-        _TIME: _time(run),
+        _STATUS: state(run) if is_narrow else _status(run, shown.host),
+        _TIME: f"{took} of {durations.exact(limit)}" if limit else took,
         _AGE: durations.age(now - run["createdAt"]) if run["createdAt"] else NONE,
         _MODEL: _text((run["model"] or "").rpartition("/")[2]),
         _COST: words.money(run["usage"]["cost"] or 0.0) or NONE,
@@ -132,14 +136,6 @@ def _status(run: Run, host: str | None) -> str:
     return (
         state(run) if host is None or run["status"] in records.ENDED else f"{state(run)} (on {_text(host)})"
     )
-
-
-def _time(run: Run) -> str:
-    """Return how long a run has worked and, while it works, how long it may."""
-    if run["startedAt"] is None:
-        return NONE
-    limit = run["timeout"] if run["status"] == records.RUNNING else None
-    return durations.span(run["elapsedSeconds"]) + (f" of {durations.exact(limit)}" if limit else "")
 
 
 def _activity(shown: SnapshotRow) -> str:

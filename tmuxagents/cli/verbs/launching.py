@@ -6,7 +6,7 @@ import os
 
 import click
 
-from tmuxagents.cli import options, printing
+from tmuxagents.cli import options, printing, values
 from tmuxagents.cli.verbs import tasks
 from tmuxagents.errors import BadRequest
 from tmuxagents.presets import fields
@@ -221,7 +221,7 @@ TIMED_OUT = 124
 )
 @click.option("--follow-up", "kind", flag_value=inbox.FOLLOW_UP, help="When it is done with what it does.")
 @click.option("--wait", "waits", is_flag=True, help="Wait for the reply to it, and print that.")
-@click.option("--timeout", type=float, metavar="S", help="With --wait: wait no longer.")
+@click.option("--timeout", type=values.DURATION, metavar="TIME", help="With --wait: wait no longer.")
 @options.JSON
 def send(  # noqa: PLR0913  (one parameter an option)
     *, run: str, text: str, kind: str, waits: bool, timeout: float | None, as_json: bool
@@ -233,8 +233,6 @@ def send(  # noqa: PLR0913  (one parameter an option)
 
     if timeout is not None and not waits:
         raise BadRequest("--timeout says how to wait.", kind="usage", hint="add --wait")
-    if timeout is not None and not timeout >= 0:  # NaN, too: it would wait for ever
-        raise BadRequest(f"--timeout must be 0 seconds or more, not {timeout:g}.", kind="usage")
     caller = lookup.here()
     message = sending.Sending(lookup.find_run(run, caller))
     found = message.send(tasks.content(text) if text == tasks.STDIN else text, kind)
