@@ -62,6 +62,8 @@ def test_the_line_before_a_text_says_that_it_is_no_answer(
         (run("completed", "done"), None, f"[2] scout: completed (run {ID})"),
         (run("running", name=None), None, f"[2] Find it.: running (run {ID})"),
         (run("running", settled=True), "Found.", f"[2] scout: settled (run {ID})\n\nFound."),
+        (run("failed", "length", "Cut."), None, f"[2] scout: failed (length): Cut (run {ID})"),
+        (run("aborted", "parent", "x"), "Half", f"[2] scout: aborted (parent): cancelled (run {ID})"),
         (
             run("failed", "timeout", "Timed out."),
             "Half",

@@ -183,16 +183,8 @@ def _print_ends(found: Snapshot, ids: Sequence[str], max_bytes: int | None) -> N
     printing.warn(found.warnings)
     rows = sorted(found.rows, key=lambda row: ids.index(row.run["runId"]))
     over = dict(zip((row.run["runId"] for row in found.rows), polling.ended(found), strict=True))
-    blocks = [
-        ends.block(
-            number,
-            row.run,
-            output.answer(found.views[row.run["runId"]]) if over[row.run["runId"]] else None,
-            max_bytes or ends.MOST_BYTES,
-        )
-        for number, row in enumerate(rows, 1)
-    ]
-    text = "\n\n".join(blocks)
+    texts = (output.answer(found.views[row.run["runId"]]) if over[row.run["runId"]] else None for row in rows)
+    text = ends.blocks(zip((row.run for row in rows), texts, strict=True), max_bytes or ends.MOST_BYTES)
     printing.lines([safe.text(text) if printing.is_terminal() else text])
 
 

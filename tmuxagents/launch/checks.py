@@ -13,14 +13,14 @@ import time
 from tmuxagents import tmux
 from tmuxagents.errors import BadRequest, NoSuchRun, Unusable
 from tmuxagents.registry import database, lookup
-from tmuxagents.runs import slots
+from tmuxagents.runs import directory, slots
 from tmuxagents.runs.inspect import inspect
 from tmuxagents.system import places as files
 from tmuxagents.system import process
 
 TYPE_CHECKING = False
 if TYPE_CHECKING:
-    from collections.abc import Container, Mapping
+    from collections.abc import Container, Iterable, Mapping
 
     from tmuxagents.launch.plan import LaunchRequest
     from tmuxagents.registry.database import Registry, Row
@@ -163,6 +163,18 @@ def _has_rival(book: Registry, caller: Caller, request: LaunchRequest, made: Row
     if any(run.wrapper is not None or _order(row) < _order(made) for run, row in live):
         raise _taken(request)
     return bool(live)
+
+
+def awaited(caller: Caller, after: Iterable[str]) -> set[str]:
+    """Return the runs that a run waits for, and those that these wait for."""
+    found: set[str] = set()
+    queue = list(after)
+    for run_id in queue:
+        if run_id not in found:
+            found.add(run_id)
+            plan = directory.read_plan(f"{caller.runs}/{run_id}")
+            queue += plan.after if plan is not None else ()
+    return found
 
 
 def count(book: Registry, caller: Caller, cwd: str, *, besides: Container[str]) -> int:

@@ -180,10 +180,12 @@ class Launcher:
                 writing.remove_unbegun(run_dir)
                 raise
 
+        awaited = checks.awaited(self.caller, request.after)  # never at work beside it
+
         def ask(book: Registry) -> int:
             book.save([row] if row else [])
             self._own.add(own)
-            return checks.count(book, self.caller, request.cwd, besides=self._own)
+            return checks.count(book, self.caller, request.cwd, besides=self._own | awaited)
 
         working, warnings = lookup.with_registry(self.caller, ask)
         if working:

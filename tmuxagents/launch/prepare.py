@@ -275,7 +275,7 @@ def prepare(
     for number, request in enumerate(requests):
         earlier = [ids[one] for one in (after[number] if after else ()) if one in ids]
         try:
-            prepared.append(batch.prepare(replace(request, after=[*request.after, *earlier])))
+            prepared.append(batch.prepare(request._replace(after=[*request.after, *earlier])))
             ids[number] = prepared[-1].plan.run_id
         except BadRequest as refusal:
             faults.add_refusal(refusal, f"tasks[{number}]" if listed else "")

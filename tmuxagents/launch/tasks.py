@@ -123,11 +123,13 @@ def _default_faults(defaults: Any) -> Iterator[Fault]:
         yield Fault("bad-tasks", "defaults is not a list of key and value.", field="defaults")
         return
     allowed = tuple(key for key in KEYS if key not in _OF_ONE)
-    shared = {key: value for key, value in defaults.items() if key not in _OF_ONE}
-    yield from item_faults({**shared, "task": "any"}, "defaults", (*allowed, "task"))
-    for key in _OF_ONE:
-        if key in defaults:
+    for key in defaults:
+        if key in _OF_ONE:
             yield Fault("bad-tasks", f"{key} is for each task, not for defaults.", field=f"defaults.{key}")
+        elif key not in allowed:
+            yield _key_fault(key, "defaults", allowed)
+    shared = {key: defaults[key] for key in allowed if key in defaults}
+    yield from item_faults({**shared, "task": "any"}, "defaults", KEYS)
 
 
 def _document(text: str, source: str) -> Any:

@@ -6,12 +6,13 @@ The text of a run that failed is never mistaken for an answer: its ending is in 
 from __future__ import annotations
 
 from tmuxagents import records
+from tmuxagents.runs.endings import PARENT
 from tmuxagents.status import table
 from tmuxagents.text import safe
 
 TYPE_CHECKING = False
 if TYPE_CHECKING:
-    from collections.abc import Mapping
+    from collections.abc import Iterable, Mapping
     from typing import Any
 
     Run = Mapping[str, Any]  # a run document, or the part of one that a row holds
@@ -30,7 +31,7 @@ def ending(run: Run) -> str:
     """Return the state of a run; of one that failed, also the reason: `failed (error): 401: no such key`."""
     if not has_failed(run):
         return table.state(run)
-    why = safe.line(run["errorMessage"] or "").rstrip(".")
+    why = "cancelled" if run["reason"] == PARENT.reason else safe.line(run["errorMessage"] or "").rstrip(".")
     return f"{run['status']} ({run['reason']}){': ' if why else ''}{why}"
 
 
@@ -39,11 +40,19 @@ def warning(run: Run, text: str | None) -> str | None:
     return f"{ending(run)}; {_UNFINISHED if text else NO_TEXT}" if has_failed(run) else None
 
 
+def blocks(runs: Iterable[tuple[Run, str | None]], most_bytes: int | None) -> str:
+    """Return how several runs ended, each with its answer."""
+    pairs = enumerate(runs, 1)
+    return "\n\n".join(block(number, run, text, most_bytes) for number, (run, text) in pairs)
+
+
 def block(number: int, run: Run, text: str | None, most_bytes: int | None) -> str:
-    """Return how one of several runs ended, and its answer or what it has said instead."""
-    head = f"[{number}] {table.label(run['name'], run['task'])}: {warning(run, text) or ending(run)}"
-    head = f"{head} (run {run['runId']})"
-    return f"{head}\n\n{cut(text, run['runId'], most_bytes)}" if text else head
+    """Return how one of several runs ended, and its answer or, unless its parent cancelled it, what it said."""
+    head = f"[{number}] {table.label(run['name'], run['task'])}: "
+    if not text or run["reason"] == PARENT.reason:
+        return f"{head}{ending(run)} (run {run['runId']})"
+    head += warning(run, text) or ending(run)
+    return f"{head} (run {run['runId']})\n\n{cut(text, run['runId'], most_bytes)}"
 
 
 def cut(text: str, run_id: str, most_bytes: int | None) -> str:

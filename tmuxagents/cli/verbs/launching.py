@@ -105,10 +105,8 @@ def requests_of(launcher: Launcher, file: str, *, mode: str, **wanted: Any) -> T
 
 def refuse_beside(given: Mapping[str, Any], wanted: Mapping[str, Any]) -> None:
     """Refuse options that each task of a file has for itself, and those for one child only."""
-    given = {
-        **given,
-        **{"-p": wanted["preset"], "-m": wanted["model"], "--name": wanted["name"], "--file": wanted["files"]},
-    }
+    own = {"-p": "preset", "-m": "model", "--name": "name", "--file": "files"}
+    given = {**given, **{name: wanted[key] for name, key in own.items()}}
     beside = [name for name, value in given.items() if value]
     if beside == ["--attach"]:
         message = "--attach does not go with --tasks: a terminal shows one window."

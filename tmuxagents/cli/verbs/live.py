@@ -49,9 +49,14 @@ class Silence:
 
 
 class Lines(Silence):
-    """A line for each change of what a child does, at most one per second and child."""
+    """A line for each change of what a child does, at most one per second and child.
 
-    def __init__(self, call: Call) -> None:
+    `ends_only`: a line for the end of each of several children.
+    """
+
+    def __init__(self, call: Call, *, ends_only: bool = False) -> None:
+        self._ends_only = ends_only
+        self._alone = len(call.tasks) == 1
         self._children = [_Child(task, call.settings, alone=True) for task in call.tasks]
         self._warnings = _Warnings(call.tasks)
         self._told: dict[str, tuple[str, str | None]] = {}
@@ -61,8 +66,10 @@ class Lines(Silence):
         _write(self._warnings.new())
         for child in self._children:
             run = child.look()
-            now = (run.standing.status, run.doing) if run is not None else None
-            if run is None or now is None or self._told.get(run.run_id) == now:
+            if run is None or (self._ends_only and (self._alone or not run.ended)):
+                continue
+            now = (run.standing.status, run.doing)
+            if self._told.get(run.run_id) == now:
                 continue
             self._told[run.run_id] = now
             shown = words.SnapshotRow(run.document(time.time()), run.run_id[:8], activity=run.doing)

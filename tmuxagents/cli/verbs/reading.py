@@ -65,8 +65,8 @@ def output(*, runs: Sequence[str], wait: bool, partial: bool, max_bytes: int | N
     if len(found) == 1 and not missing:
         _print_one(found[0], max_bytes)
     elif len(found) > 1:
-        texts = [None if run in missing else run_output.answer(run) for run in found]
-        print_blocks([run.document(0.0) for run in found], texts, max_bytes)
+        texts = (None if run in missing else run_output.answer(run) for run in found)
+        print_blocks(zip((run.document(0.0) for run in found), texts, strict=True), max_bytes)
     if missing:
         message = f"Run {missing[0].run_id} is still {missing[0].standing.status}: it has no answer yet."
         raise NotPossible(
@@ -75,10 +75,9 @@ def output(*, runs: Sequence[str], wait: bool, partial: bool, max_bytes: int | N
     return int(any(run.ended and run.standing.status != records.COMPLETED for run in found))
 
 
-def print_blocks(runs: Sequence[Mapping[str, Any]], texts: Sequence[str | None], most: int | None) -> None:
+def print_blocks(runs: Iterable[tuple[Mapping[str, Any], str | None]], most_bytes: int | None) -> None:
     """Print several runs, each with its ending and its answer."""
-    pairs = enumerate(zip(runs, texts, strict=True), 1)
-    text = "\n\n".join(ends.block(number, run, answer, most) for number, (run, answer) in pairs)
+    text = ends.blocks(runs, most_bytes)
     printing.lines([safe.text(text) if printing.is_terminal() else text])
 
 
@@ -91,12 +90,16 @@ def print_answer(text: str | None) -> None:
 
 def _print_one(run: RunView, max_bytes: int | None) -> None:
     """Print the answer of a run; above that of a failed one, how it ended."""
-    document, text = run.document(0.0), run_output.answer(run, max_bytes)
     if not run.ended:
         printing.lines([f"still {run.standing.status}"], printing.ERR)
-    elif ends.has_failed(document):
-        printing.lines([ends.warning(document, text) or ""])
-    elif not text:
+    print_ended(run.document(0.0), run_output.answer(run, max_bytes))
+
+
+def print_ended(run: Mapping[str, Any], text: str | None) -> None:
+    """Print the answer of a run; above the text of a failed one, how it ended."""
+    if ends.has_failed(run):
+        printing.lines([ends.warning(run, text) or ""])
+    elif not text and run["status"] == records.COMPLETED:
         printing.lines([ends.NO_TEXT], printing.ERR)
     print_answer(text)
 

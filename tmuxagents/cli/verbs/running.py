@@ -5,39 +5,33 @@ With --attach the terminal shows the child's own window, and the call's picture 
 
 from __future__ import annotations
 
-import os
 import select
+import signal
 import time
 
 import click
 
-from tmuxagents import records
 from tmuxagents.cli import options, printing
 from tmuxagents.cli.interrupts import SignalInterrupts
-from tmuxagents.cli.verbs import attaching, reading, tasks
+from tmuxagents.cli.verbs import attaching, launching, reading, tasks
 from tmuxagents.cli.verbs.live import Lines, LivePicture, Silence
-from tmuxagents.errors import BadRequest, TmuxAgentsError
-from tmuxagents.launch import tasks as task_files
+from tmuxagents.errors import TmuxAgentsError
 from tmuxagents.launch.call import Call
 from tmuxagents.launch.prepare import prepare
 from tmuxagents.runs import output, words
 from tmuxagents.runs.endings import PARENT
 from tmuxagents.runs.inspect import inspect
-from tmuxagents.status import poll, table
+from tmuxagents.status import ends, poll
 from tmuxagents.status.snapshot import take
 from tmuxagents.system import foreground
-from tmuxagents.text import safe
-from tmuxagents.tools import answers
 
 TYPE_CHECKING = False
 if TYPE_CHECKING:
-    from collections.abc import Mapping
     from typing import Any, Self
 
     from tmuxagents.attach.attach import Viewer
-    from tmuxagents.launch.launch import Launcher
-    from tmuxagents.launch.plan import LaunchRequest
     from tmuxagents.registry.lookup import Caller
+    from tmuxagents.status.snapshot import Snapshot
 
 SINGLE, PARALLEL = "single", "parallel"
 
@@ -55,7 +49,7 @@ SINGLE, PARALLEL = "single", "parallel"
 )
 @options.ATTACH
 @options.JSON
-def run(
+def run(  # noqa: PLR0913  (one parameter an option)
     *,
     task: tuple[str, ...],
     task_file: str | None,
@@ -82,50 +76,56 @@ def run(
     prepared = prepare(launcher, asked.requests, listed=tasks_file is not None, after=asked.after)
     call = Call(launcher, prepared, most=most)
     with SignalInterrupts() as interrupts:
-        view = (
-            Silence() if as_json else LivePicture(call) if printing.is_terminal(printing.ERR) else Lines(call)
-        )
+        view = _view(call, progress=progress, as_json=as_json)
         with Attached(call, viewer, interrupts, view) if viewer else view as seen:
             call.carry_out(seen.tell, interrupts.handle, interrupts.came)
-    went_well = _print(call, launcher.caller, as_json=as_json)
+    found = _found(call, launcher.caller, as_json=as_json)
+    if as_json:
+        printing.document(poll.as_document(found, launcher.caller))
+    else:
+        _print(found, max_bytes)
     if call.cancelled:
+        name, aborted = signal.Signals(interrupts.number).name, _count_aborted(found)
+        told = f"{name}: aborted {aborted} of {len(call.tasks)} {'run' if len(call.tasks) == 1 else 'runs'}"
+        printing.lines([told], printing.ERR)
         return 128 + interrupts.number
-    return 0 if went_well else 1
+    ids = [task.run_id for task in call.tasks]
+    return 0 if len(found.rows) == len(ids) and poll.went_well(found, ids, launcher.caller) else 1
 
 
-def _print(call: Call, caller: Caller, *, as_json: bool) -> bool:
-    """Print the answers, in the order of the tasks; return whether all went well."""
+def _view(call: Call, *, progress: bool, as_json: bool) -> Silence:
+    """Return what shows the call while it works."""
+    if as_json:
+        return Silence()
+    return LivePicture(call) if printing.is_terminal(printing.ERR) else Lines(call, ends_only=not progress)
+
+
+def _found(call: Call, caller: Caller, *, as_json: bool) -> Snapshot:
+    """Return the runs of the call, in the order of its tasks."""
     ids = [task.run_id for task in call.tasks]
     found = take(poll.named(ids), caller)
     found.rows.sort(key=lambda shown: ids.index(shown.run["runId"]))
     untold = [warning for task in call.tasks for warning in task.warnings] if as_json else []
     printing.warn(dict.fromkeys([*untold, *found.warnings]))
-    went_well = len(found.rows) == len(ids) and poll.went_well(found, ids, caller)
-    if as_json:
-        printing.document(poll.as_document(found, caller))
-        return went_well
+    return found
+
+
+def _print(found: Snapshot, max_bytes: int | None) -> None:
+    """Print the answers; a program gets head and tail of long ones, unless it asks for more."""
+    most = max_bytes or (None if printing.is_terminal() else ends.MOST_BYTES)
     told = [(shown.run, output.answer(found.views[shown.run["runId"]])) for shown in found.rows]
-    if len(call.tasks) == 1:
-        for _, answer in told:
-            reading.print_answer(answer)
+    if len(told) == 1:
+        run, text = told[0]
+        reading.print_ended(run, text and ends.cut(text, run["runId"], most))
     else:
-        blocks = (_block(number, run, answer) for number, (run, answer) in enumerate(told, 1))
-        text = "\n\n".join(blocks)
-        printing.lines([safe.text(text) if printing.is_terminal() else text])
+        reading.print_blocks(told, most)
     used = words.line([run["usage"] for run, _ in told])
     if used and not printing.is_terminal(printing.ERR):  # the picture has shown it
         printing.lines([used], printing.ERR)
-    return went_well
 
 
-def _block(number: int, run: Mapping[str, Any], answer: str | None) -> str:
-    """Return how one of several tasks has ended, and its answer if it is finished."""
-    head = f"[{number}] {table.label(run['name'], run['task'])}: {run['status']}"
-    end = f"(run {run['runId']})"
-    if run["status"] != records.COMPLETED and not run["settled"]:
-        why = "cancelled" if run["reason"] == PARENT.reason else safe.line(run["errorMessage"] or "")
-        return f"{head} ({run['reason']}){': ' if why else ''}{why} {end}"
-    return f"{head} {end}\n\n{answers.cut(answer, run['runId'])}" if answer else f"{head} {end}"
+def _count_aborted(found: Snapshot) -> int:
+    return sum(row.run["reason"] == PARENT.reason for row in found.rows)
 
 
 _LOOK_S = 0.2  # between two looks whether the person is back
