@@ -1,7 +1,7 @@
 """The list of runs: a row for each, coloured for a terminal and never wider than it. Pure.
 
-On a narrow terminal whole columns give way, the least important first. Without a terminal nothing is cut but
-what a run does or has said.
+On a narrow terminal whole columns are left out, the least important first. Without a terminal all columns are
+there, and only what a run does or has said is cut.
 """
 
 from __future__ import annotations
@@ -37,7 +37,7 @@ _SIGN, _ID, _NAME, _PRESET, _STATUS = "", "ID", "NAME", "PRESET", "STATUS"
 _TIME, _AGE, _MODEL, _COST, _ACTIVITY = "TIME", "AGE", "MODEL", "COST", "ACTIVITY"
 _IN_COLOUR = (_SIGN, _STATUS)
 _RIGHT = (_TIME, _AGE, _COST)
-_OPTIONAL = (_PRESET, _MODEL, _COST)  # a column that says nothing of any run is left out
+_OPTIONAL = (_PRESET, _MODEL, _COST)  # left out on a terminal if they say nothing of any run
 _GIVE_WAY = (_PRESET, _MODEL, _COST, _AGE, _TIME, _STATUS)
 _WIDE = 100  # a narrower terminal shows neither reasons nor limits
 _LEAST_ACTIVITY, _LEAST_NAME = 16, 8
@@ -56,9 +56,6 @@ def lines(
     is_narrow = width is not None and width < _WIDE
     cells = [_cells(shown, now, is_narrow=is_narrow) for shown in runs]
     columns_ = {heading: [heading, *(cell[heading] for cell in cells)] for heading in cells[0]}
-    for heading in _OPTIONAL:
-        if all(cell == NONE for cell in columns_[heading][1:]):
-            del columns_[heading]
     if width is None:
         del columns_[_SIGN]
     else:
@@ -153,7 +150,10 @@ def _activity(shown: SnapshotRow) -> str:
 
 
 def _narrow(columns_: dict[str, list[str]], width: int) -> None:
-    """Take away names' letters, then whole columns, until there is room for what the runs do."""
+    """Leave out columns that say nothing, cut names, then leave out more until what runs do has room."""
+    for heading in _OPTIONAL:
+        if all(cell == NONE for cell in columns_[heading][1:]):
+            del columns_[heading]
     room = max(_LEAST_NAME, width // _NAME_SHARE)
     for heading in (_NAME, _PRESET):
         if heading in columns_:

@@ -40,7 +40,7 @@ class ChildView:
 
 
 def picture(children: Sequence[ChildView], height: int) -> list[Line]:
-    """Return the lines for at most so many rows: blocks if they fit, else a line for each child."""
+    """Return lines that fit into the height: blocks if possible, else a line for each child."""
     head = [summary(children)] if len(children) > 1 else []
     blocks = [block(child) for child in children]
     if sum(map(len, blocks)) + len(head) <= height or len(children) == 1:

@@ -16,7 +16,7 @@ from tmuxagents.registry import lookup, sessions
 from tmuxagents.runs import inbox, output, words
 from tmuxagents.status import poll
 from tmuxagents.status import send as sending
-from tmuxagents.text import jsonline, safe
+from tmuxagents.text import safe
 from tmuxagents.tools import answers
 
 TYPE_CHECKING = False
@@ -61,7 +61,7 @@ def tell(launched: Launched, caller: Caller, *, as_json: bool, how: str | None =
         run = sessions.document(launched.run, caller)
         receipt = {"v": 1, "run": run, "counts": counts, "attach": attach}
         warnings = [*([how] if how else []), *launched.warnings]
-        printing.write(jsonline.encode(receipt | {"warnings": warnings}))
+        printing.document(receipt | {"warnings": warnings})
         return
     printing.warn(launched.warnings)
     printing.lines([how] if how else [], printing.ERR)
@@ -161,7 +161,7 @@ def send(  # noqa: PLR0913  (one parameter an option)
     found = message.send(tasks.content(text) if text == tasks.STDIN else text, kind)
     later = message.wait(timeout) if waits else found
     if as_json:
-        printing.write(jsonline.encode(sessions.document(later or found, caller)))
+        printing.document({"v": 1} | sessions.document(later or found, caller))
     elif not waits:
         printing.lines([answers.delivered(found.run_id)])
     elif later is not None:

@@ -9,7 +9,7 @@ from tmuxagents.errors import BadRequest, NotPossible
 from tmuxagents.registry import lookup, sessions
 from tmuxagents.runs import conversation, inspect
 from tmuxagents.runs import output as run_output
-from tmuxagents.text import jsonline, safe
+from tmuxagents.text import safe
 
 TYPE_CHECKING = False
 if TYPE_CHECKING:
@@ -26,9 +26,9 @@ def _lines(lines: Iterable[bytes]) -> None:
 @click.command(epilog="Example: tmuxagents output 01a1ee15 > answer.md")
 @click.argument("run", default=lookup.LAST)
 @click.option("--wait", is_flag=True, help="Wait until the run has ended.")
-@click.option("--partial", is_flag=True, help="While it works, print what there is.")
+@click.option("--partial", is_flag=True, help="Print what there is, even while it works.")
 @click.option(
-    "--max-bytes", type=click.IntRange(min=1), metavar="N", help="Keep head and tail of a long answer."
+    "--max-bytes", type=click.IntRange(min=1), metavar="N", help="Cut the middle out of a long answer."
 )
 @click.option("--json", "as_json", is_flag=True, help="Print the run as a JSON document.")
 def output(*, run: str, wait: bool, partial: bool, max_bytes: int | None, as_json: bool) -> None:
@@ -44,7 +44,7 @@ def output(*, run: str, wait: bool, partial: bool, max_bytes: int | None, as_jso
         wait_until([run_dir], lambda run: run.ended)
     found = inspect.inspect(run_dir)
     if as_json:
-        printing.write(jsonline.encode(sessions.document(found, caller)))
+        printing.document({"v": 1} | sessions.document(found, caller))
         return
     if not (found.ended or found.state.settled or partial):
         message = f"Run {found.run_id} is still {found.standing.status}: it has no answer yet."
@@ -81,9 +81,9 @@ def _say_state(run: RunView, text: str | None) -> None:
 
 @click.command(epilog="Example: tmuxagents transcript -f 01a1ee15")
 @click.argument("run", default=lookup.LAST)
-@click.option("-f", "--follow", is_flag=True, help="Go on until the run has ended.")
-@click.option("--session", "whole", is_flag=True, help="Print it as a parent's tools do, with whole answers.")
-@click.option("--json", "as_json", is_flag=True, help="Print the events instead, as JSON lines.")
+@click.option("-f", "--follow", is_flag=True, help="Continue until the run has ended.")
+@click.option("--session", "whole", is_flag=True, help="Print it as tools for parents do, with whole answers.")
+@click.option("--json", "as_json", is_flag=True, help="Print the events as JSON lines instead.")
 def transcript(*, run: str, follow: bool, whole: bool, as_json: bool) -> None:
     """Print the readable transcript of all runs of the session that RUN belongs to, and what they used."""
     if whole and (follow or as_json):
@@ -110,11 +110,11 @@ def _clean(lines: Iterable[bytes]) -> None:
 
 @click.command(epilog="Example: tmuxagents events --after 12 -f 01a1ee15")
 @click.argument("run", default=lookup.LAST)
-@click.option("-f", "--follow", is_flag=True, help="Go on until the run has ended.")
+@click.option("-f", "--follow", is_flag=True, help="Continue until the run has ended.")
 @click.option(
     "--after", type=click.IntRange(min=0), default=0, metavar="SEQ", help="Only events after this one."
 )
-@click.option("--json", is_flag=True, expose_value=False, help="They are JSON lines anyway.")
+@click.option("--json", is_flag=True, expose_value=False, help="Accepted for consistency; the output is always JSON.")
 def events(*, run: str, follow: bool, after: int) -> None:
     """Print the normalised events of RUN as JSON lines."""
     _lines(run_output.event_lines(lookup.find_run(run, lookup.here()), after=after, follow=follow))

@@ -58,7 +58,7 @@ def run(
     as_json: bool,
     **wanted: Any,
 ) -> int:
-    """Run TASK in a child agent and wait for it; Ctrl-C stops it. The exit code tells how it ended."""
+    """Run TASK, wait for it and print the answer. Ctrl-C stops it; the exit code says how it ended."""
     if tasks_file is not None:
         _refuse_beside({"TASK": task, "--task-file": task_file, "--attach": attaches}, wanted)
     # Checked first: without a viewer, nothing is launched.
