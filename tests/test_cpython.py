@@ -6,6 +6,7 @@ The tests run on the version that they run on. `_sqlite3` without `functools` is
 from __future__ import annotations
 
 import ast
+import hashlib
 import json
 import signal
 import subprocess
@@ -73,8 +74,8 @@ for text in ("", "[1,", '{{"a"'):
 
 
 def test_none_of_the_packages_that_they_replace_is_imported() -> None:
-    slow = '{"json", "re", "signal", "enum", "contextlib", "functools", "ctypes"}'
-    code = "cpython.prctl(36, 0); cpython.prepare_sqlite(); cpython.json_parts()\n"
+    slow = '{"json", "re", "signal", "enum", "contextlib", "functools", "ctypes", "hashlib", "_hashlib"}'
+    code = "cpython.prctl(36, 0); cpython.prepare_sqlite(); cpython.json_parts(); cpython.sha256(b'')\n"
     assert asked(f"{code}print({slow} & set(sys.modules))") == "set()"
 
 
@@ -89,6 +90,17 @@ def test_without_the_function_below_ctypes_the_package_calls_it() -> None:
 def test_without_the_c_module_of_signals_the_package_takes_its_place() -> None:
     hidden = "import signal\nsys.modules['_signal'] = None"
     assert asked("print(cpython.signal.__name__)", before=hidden) == "signal"
+
+
+def test_a_hash_is_that_of_the_package() -> None:
+    text = bytes(range(256)) * 999
+    assert cpython.sha256(text) == hashlib.sha256(text).hexdigest()
+
+
+def test_without_the_c_module_of_hashes_the_package_takes_its_place() -> None:
+    hidden = "sys.modules |= {'_sha2': None, '_sha256': None}"
+    code = "print(cpython.sha256(b'x'), 'hashlib' in sys.modules)"
+    assert asked(code, before=hidden) == f"{hashlib.sha256(b'x').hexdigest()} True"
 
 
 def test_errors_are_ignored_as_named_and_no_others() -> None:

@@ -106,8 +106,8 @@ def test_no_row_is_wider_than_the_terminal(width: int, *, paints: bool) -> None:
 def test_columns_give_way_to_what_runs_do() -> None:
     run = row(activity="Reading src/auth.ts", model="mock/mock-text", usage={"cost": 0.5}, preset="guide")
     assert [shown(run, width=width)[0] for width in (120, 80, 60, 40, 30)] == [
-        "   ID        NAME   PRESET  STATUS            TIME  AGE  MODEL         COST  ACTIVITY",
-        "   ID        NAME   STATUS     TIME  AGE  MODEL         COST  ACTIVITY",
+        "   ID        NAME   PRESET  STATUS            TIME  AGE  MODEL       COST  ACTIVITY",
+        "   ID        NAME   STATUS     TIME  AGE  MODEL       COST  ACTIVITY",
         "   ID        NAME   STATUS     TIME  AGE  ACTIVITY",
         "   ID        NAME   ACTIVITY",
         "   ID        NAME   ACTIVITY",

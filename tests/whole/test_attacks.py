@@ -24,8 +24,10 @@ from tests.status.watchers import COMMAND
 from tests.torture.siege import OTHER_USER
 from tests.torture.walls import attempts
 from tmuxagents import __main__ as way_in
+from tmuxagents.attach import where
 from tmuxagents.cli import HIDDEN, VERBS
 from tmuxagents.cli.group import tmuxagents
+from tmuxagents.errors import NotPossible
 from tmuxagents.runs.inspect import inspect
 from tmuxagents.system import process
 
@@ -486,6 +488,49 @@ def test_a_forged_wrapper_leads_stop_to_the_true_one(
     assert done.returncode == 0, done.stderr
     assert not alive(desk.home.recorded()["child"])
     assert ended(desk.result(run_id)) == ("aborted", "stopped")
+
+
+def test_a_run_that_a_forged_wrapper_keeps_running_ends_by_stop(
+    desk: Desk, bystander: subprocess.Popen[bytes]
+) -> None:
+    run_id = desk.launch(f"pid child\n{WORKS}")
+    desk.wait_for(run_id, "so far")
+    path = desk.folder(run_id) / "wrapper.json"
+    wrapper = json.loads(path.read_text())
+    forge(path, pid=bystander.pid, startTime=process.start_time(bystander.pid))
+    process.send(wrapper["pid"], wrapper["startTime"], signal.SIGKILL)
+    assert "running" in desk("poll", run_id).stdout
+    done = desk("stop", run_id)
+    assert (done.returncode, bystander.poll()) == (0, None), done.stderr
+    assert ended(desk.result(run_id)) == ("aborted", "stopped")
+    assert not alive(desk.home.recorded()["child"])
+
+
+@pytest.mark.parametrize("place", ["the window of another run", "another server", "a server that is gone"])
+def test_a_forged_place_leads_attach_to_no_window_but_the_runs_own(desk: Desk, place: str) -> None:
+    run_id, other = desk.launch(WORKS), desk.launch(WORKS)
+    desk.wait_for(run_id, "so far")
+    path = desk.folder(run_id) / "wrapper.json"
+    said = json.loads(path.read_text())["tmux"]
+    with TmuxServer(desk.home.folder) as server:
+        forged = {
+            "the window of another run": {"window": desk.windows()[other]},
+            "another server": {
+                "socketPath": str(server.socket),
+                "serverPid": server.pid,
+                "serverStartTime": server.started,
+                "window": server.run("list-windows", "-a", "-F", "#{window_id}").split()[0],
+            },
+            "a server that is gone": {"serverStartTime": 1},
+        }[place]
+        forge(path, tmux=said | forged)
+        with pytest.raises(NotPossible) as refused:
+            where.find_window(inspect(str(desk.folder(run_id))))
+        assert refused.value.kind == "no-window"
+    forge(path, tmux=said)
+    target, _ = where.find_window(inspect(str(desk.folder(run_id))))
+    assert target is not None
+    assert target.window.window == desk.windows()[run_id]
 
 
 @pytest.mark.parametrize("sealed", [True, False])

@@ -300,6 +300,95 @@ def test_a_wrapper_whose_files_are_huge_ends_its_run_as_ever(home: Home) -> None
     assert 0 < peak <= MOST_KB
 
 
+# --- a plan -------------------------------------------------------------------------------------------------
+
+LARGE = 62 * 1024 * 1024
+
+
+def forge_plan(run: Run, size: int = LARGE) -> None:
+    """Have a child write over the plan of its run: with a task as large as any file that is read at once.
+
+    One letter of it takes four bytes in memory, and so then do all others.
+    """
+    path = run.folder / directory.META
+    path.write_text(json.dumps(json.loads(path.read_text()) | {"task": "\U0001f40d" + "x" * size}))
+
+
+def test_a_large_forged_plan_costs_nobody_anything(home: Home, other: Run) -> None:
+    assert other.result() is not None
+    hostile = home.run("x", name="hostile")
+    with working(hostile):
+        told(hostile, events.assistant_text("one"))
+        costs_nothing(home, "poll", "hostile")
+        forge_plan(hostile)
+        for line in ("poll --json", "poll other", "output other", "statusline", "doctor", "prune --dry-run"):
+            costs_nothing(home, *line.split(), codes=(0, 1, 3))
+        for verb in ("poll", "output", "transcript", "attach", "stop"):
+            costs_nothing(home, verb, "hostile", codes=(0, 1, 3, 4, 5))
+
+
+def test_a_watcher_beside_a_large_forged_plan_stays_small(home: Home) -> None:
+    lookout = Lookout(home)
+    hostile, run = home.run("x"), home.run("x")
+    with working(hostile), working(run) as sleeper:
+        told(hostile, events.run_started({"pid": 1}))
+        forge_plan(hostile)
+        pid, _ = lookout.start()
+        eventually(lambda: lookout.has_saved(run, status="running"))
+        told(hostile, events.assistant_text("one"))
+        end(run, sleeper)
+        settle(run)
+        eventually(lambda: run.run_id[:8] in command(home, "poll", "--all").stdout)
+        assert 0 < status_kb(pid, "VmHWM") <= MOST_KB
+
+
+def test_a_wrapper_whose_plan_is_forged_stays_small_and_writes_it_anew(home: Home) -> None:
+    gate = home.folder / "gate"
+    run = home.run(f"begin\nanswer toolUse x\ngate {gate}\ndone fine").start()
+    run.wait_for("turn_end")
+    assert run.wrapper is not None
+    before = json.loads((run.folder / directory.META).read_text())
+    forge_plan(run)
+    gate.touch()
+    peak = 0
+    while run.wrapper.poll() is None:
+        peak = max(peak, status_kb(run.wrapper.pid, "VmHWM"))
+        time.sleep(0.01)
+    assert run.wait()["output"] == "fine"
+    assert json.loads((run.folder / directory.META).read_text()) == before
+    assert 0 < peak <= MOST_KB
+
+
+def test_a_task_as_large_as_is_taken_works_in_every_verb(desk: Desk) -> None:
+    task = "done fine\n" + "\x01" * (16 * 1024 * 1024 - 10)  # its plan is 96 MB of JSON
+    run_id = desk.launch("--name", "large", "-", input=task)
+    assert desk("wait", run_id).returncode == 0
+    assert desk("output", "large").stdout == "fine\n"
+    shown = json.loads(desk("poll", "--all", "--json").stdout)
+    assert [run["task"] == task for run in shown["runs"]] == [True]
+    assert "completed" in desk("poll", run_id).stdout
+    assert "fine" in desk("transcript", run_id).stdout
+    for verb in (["retry", run_id], ["resume", run_id, "done more"]):
+        more = desk(*verb)
+        assert (more.returncode, desk("wait", more.stdout.strip()).returncode) == (0, 0), more.stderr
+
+
+def test_a_large_plan_counts_if_it_is_the_sealed_one(desk: Desk) -> None:
+    run_id = desk.launch("-", input="done fine\n" + "x" * directory.BIGGEST_PLAN)
+    desk.result(run_id)
+    run_dir = desk.folder(run_id)
+    plan, sealed = run_dir / directory.META, desk.home.state / directory.SEALED / run_id
+    true = plan.read_text()
+    plan.write_text(true.replace("xx", "yy", 1))  # just as long
+    assert directory.read_plan(str(run_dir)) is None
+    plan.write_text(true)
+    assert directory.read_plan(str(run_dir)) is not None
+    kept = sealed.read_text()
+    for text in ("", kept.replace('"sizes":{"meta.json":', '"sizes":{"meta.json":"x",'), "[]", "{"):
+        sealed.write_text(text)
+        assert directory.read_plan(str(run_dir)) is None
+
+
 # --- the inbox ----------------------------------------------------------------------------------------------
 
 

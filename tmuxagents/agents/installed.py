@@ -9,7 +9,6 @@ Joins.
 from __future__ import annotations
 
 import contextlib
-import hashlib
 import json
 import os
 import time
@@ -17,6 +16,7 @@ import time
 from tmuxagents.agents import AGENTS
 from tmuxagents.agents import environment as environments
 from tmuxagents.agents import models as rules
+from tmuxagents.cpython import sha256
 from tmuxagents.errors import BadRequest, Unusable
 from tmuxagents.runs import directory, writing
 from tmuxagents.system import identity, process
@@ -104,7 +104,7 @@ def _agent(name: str) -> Agent:
 def _key(name: str, words: list[str], agent_dir: str, environment: Mapping[str, str]) -> str:
     """Return the cache key: a hash of machine, command, folder and names of credentials."""
     what = json.dumps([process.host(), name, words, agent_dir, credentials(environment)])
-    return hashlib.sha256(what.encode("utf-8", "surrogateescape")).hexdigest()[:16]
+    return sha256(what.encode("utf-8", "surrogateescape"))[:16]
 
 
 def _mark_of(path: str) -> list[int] | None:

@@ -78,7 +78,7 @@ class Verbs(click.Group):
         """Return the verbs that help and completion show."""
         return list(VERBS)
 
-    def get_command(self, ctx: click.Context, cmd_name: str) -> click.Command | None:
+    def get_command(self, ctx: click.Context, cmd_name: str) -> click.Command | None:  # noqa: ARG002
         """Return a verb's declaration."""
         module = VERBS[cmd_name][0] if cmd_name in VERBS else HIDDEN.get(cmd_name)
         if module is None:

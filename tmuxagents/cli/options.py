@@ -31,9 +31,7 @@ LIVE = click.option(
 )
 _LAUNCH = (
     click.argument("task", nargs=-1, metavar="TASK"),
-    click.option(
-        "-p", "--preset", metavar="NAME", help="A preset (also global:NAME, project:NAME)."
-    ),
+    click.option("-p", "--preset", metavar="NAME", help="A preset (also global:NAME, project:NAME)."),
     MODEL,
     click.option("--agent", metavar="NAME", help="Which agent to run (default: pi)."),
     click.option("--cwd", metavar="DIR", help="The working directory (default: here)."),
@@ -52,7 +50,9 @@ _LAUNCH = (
     ),
     click.option("--task-file", metavar="FILE", help="Read the task from a file (- is stdin)."),
     click.option("--allow-outside", is_flag=True, help="Allow files outside the working directory."),
-    click.option("--keep-background", is_flag=True, help="Don't stop processes that the agent leaves running."),
+    click.option(
+        "--keep-background", is_flag=True, help="Don't stop processes that the agent leaves running."
+    ),
     click.option("--no-project-presets", is_flag=True, help="Ignore the project's presets."),
 )
 

@@ -13,7 +13,7 @@ from tmuxagents.text import jsonline, safe
 
 TYPE_CHECKING = False
 if TYPE_CHECKING:
-    from collections.abc import Iterator
+    from collections.abc import Iterator, Sequence
 
     from tmuxagents.registry.lookup import Caller
     from tmuxagents.registry.rows import Row
@@ -21,12 +21,16 @@ if TYPE_CHECKING:
 _FOUND = "1;31"
 
 
-def search(caller: Caller, word: str, run_ids: list[str] | None, *, everywhere: bool, as_json: bool) -> int:
+def search(
+    caller: Caller, word: str, run_dirs: Sequence[str] | None, *, everywhere: bool, as_json: bool
+) -> int:
     """Print each line of transcripts that contains a word; return 1 if there is none.
 
-    `run_ids`: the runs to search; None: all of the caller's. Capitals count only if the word has any.
+    `run_dirs`: the runs to search; None: all of the caller's. Capitals count only if the word has any.
     """
-    scope = poll.query_of(caller, (), everywhere=everywhere).scope if run_ids is None else poll.named(run_ids).scope
+    scope = poll.query_of(caller, (), everywhere=everywhere).scope
+    if run_dirs is not None:
+        scope = poll.named(map(os.path.basename, run_dirs)).scope
     rows, _ = with_registry(caller, lambda registry: registry.rows(scope))
     paints, is_terminal = printing.paints(), printing.is_terminal()
     found = False

@@ -9,7 +9,6 @@ from __future__ import annotations
 
 import os
 import time
-from dataclasses import replace
 
 from tmuxagents import tmux
 from tmuxagents.errors import BadRequest, NoSuchRun, Unusable
@@ -135,7 +134,7 @@ def keep_name(caller: Caller, request: LaunchRequest, name: str | None) -> tuple
     """Let a run have the name of the one that it follows, unless a live run has it; return a warning then."""
     if request.name is not None or name is None:
         return request, []
-    named = replace(request, name=name)
+    named = request._replace(name=name)
     try:
         lookup.with_registry(caller, lambda book: refuse_namesake(book, caller, named))
     except BadRequest:

@@ -10,7 +10,6 @@ import contextlib
 import os
 import sys
 import time
-from dataclasses import replace
 
 from tmuxagents import records, tmux
 from tmuxagents.errors import BadRequest, TmuxAgentsError
@@ -104,7 +103,7 @@ class Launcher:
     def sketch(self, request: LaunchRequest, call: InCall) -> Prepared:
         """Return a run that is to end before it begins: nothing of its preset or model is in its plan."""
         if request.timeout is None:
-            request = replace(request, timeout=self.settings.numbers["timeout"])
+            request = request._replace(timeout=self.settings.numbers["timeout"])
         texts = {directory.PROMPT: plans.prompt_bytes(request.task)}
         plan = self._surroundings(request, call).plan(request)
         return Prepared(request, plan, texts, variables={}, warnings=())

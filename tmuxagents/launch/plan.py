@@ -7,7 +7,7 @@ Pure.
 
 from __future__ import annotations
 
-from dataclasses import dataclass
+from typing import NamedTuple
 
 from tmuxagents import records
 from tmuxagents.errors import BadRequest, Fault
@@ -51,8 +51,7 @@ ARTIFACTS = {
 }
 
 
-@dataclass(frozen=True, slots=True, kw_only=True)
-class LaunchRequest:
+class LaunchRequest(NamedTuple):
     """A run that a caller asks for. The preset fills in each None, else the settings."""
 
     task: str
@@ -75,8 +74,7 @@ class LaunchRequest:
     reopens: bool = False  # the child gets no prompt: a person is to go on with its session
 
 
-@dataclass(frozen=True, slots=True)
-class InCall:
+class InCall(NamedTuple):
     """A run's id and its place in its call, which has the id of its first run."""
 
     run_id: str
@@ -85,8 +83,7 @@ class InCall:
     task_name: str | None = None  # of a task of delegate_to_subagents
 
 
-@dataclass(frozen=True, slots=True)
-class Target:
+class Target(NamedTuple):
     """Where the window of a run is to open; `launcher`: the tmux server that it is launched from."""
 
     socket: str | None

@@ -9,7 +9,6 @@ from __future__ import annotations
 
 import os
 import time
-from dataclasses import replace
 
 from tmuxagents import records
 from tmuxagents.agents import resolve
@@ -60,7 +59,7 @@ class Prepared:
 
     def unnamed(self) -> Prepared:
         """Return the same run without its name."""
-        request, unnamed = replace(self.request, name=None), self.plan.changed(name=None)
+        request, unnamed = self.request._replace(name=None), self.plan.changed(name=None)
         return Prepared(request, unnamed, self.texts, variables=self.variables, warnings=self.warnings)
 
 
@@ -183,8 +182,7 @@ class Preparing:
         if request.continues is None or preset is not None:
             named = preset.keep_background if preset else None
             spared |= settings.keep_background if named is None else named
-        return replace(
-            request,
+        return request._replace(
             agent=request.agent or (preset and preset.agent) or settings.default_agent,
             driver=request.driver or (preset and preset.driver) or settings.driver,
             timeout=settings.numbers["timeout"] if timeout is None else timeout,

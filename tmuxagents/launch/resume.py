@@ -9,7 +9,6 @@ and changes nothing; only a profile's key is taken from the file of today, since
 from __future__ import annotations
 
 import os
-from dataclasses import replace
 
 from tmuxagents import records
 from tmuxagents.agents import AGENTS
@@ -94,7 +93,7 @@ def reopen(launcher: Launcher, reference: str) -> tuple[str, Launched]:
         launcher.check_surroundings()
         turn = _Turn(run_dirs, launcher, wanted)
         turn.refuse_replay()
-        request = replace(turn.request(), reopens=True)
+        request = turn.request()._replace(reopens=True)
         launched = launcher.start(launcher.prepare(request))
     launched.warnings[:0] = turn.warnings
     return turn.how, launched

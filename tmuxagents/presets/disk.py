@@ -13,6 +13,7 @@ import errno
 import os
 import stat
 
+from tmuxagents.cpython import sha256
 from tmuxagents.presets.preset import PresetFile
 from tmuxagents.system import places, project
 
@@ -170,9 +171,7 @@ def opened_folder(real: str) -> Iterator[int]:
 
 
 def _file(kind: str, source: str, path: str, raw: bytes) -> PresetFile:
-    import hashlib  # noqa: PLC0415  (2 ms that a folder without presets does not cost)
-
-    digest = hashlib.sha256(raw).hexdigest()[:_HASH_LENGTH]
+    digest = sha256(raw)[:_HASH_LENGTH]
     return PresetFile(kind=kind, source=source, path=path, text=raw.decode("utf-8"), hash=digest)
 
 

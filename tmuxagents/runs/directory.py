@@ -53,7 +53,8 @@ _OTHERS_WRITE = stat.S_IWGRP | stat.S_IWOTH
 LONGEST_LINE = 8 * 1024 * 1024  # of a log; the wrapper writes none that is longer
 MOST_BYTES = 1024 * 1024 * 1024  # of a log: a million events of 1 KB each
 BIGGEST_OUTPUT = 16 * 1024 * 1024
-_BIGGEST = 64 * 1024 * 1024  # of a file that is read at once: a plan holds its task
+_BIGGEST = 64 * 1024 * 1024  # of any other file that is read at once
+BIGGEST_PLAN = 256 * 1024  # of a plan, or a system prompt, unless its seal says more (runs/seal)
 _BIGGEST_RECORD = 4 * 1024 * 1024  # of result.json and wrapper.json: our own words, and 64 KB of the answer
 _MUCH = 16 * 1024 * 1024
 
@@ -111,8 +112,7 @@ def _unless_unknown(error: OSError) -> None:
         raise error
 
 
-def _read_json(path: str, limit: int) -> dict[str, Any] | None:
-    text = read_bytes(path, limit=limit)
+def _document(text: bytes | None) -> dict[str, Any] | None:
     if text is None or jsonline.is_dense(text):
         return None
     try:
@@ -124,21 +124,26 @@ def _read_json(path: str, limit: int) -> dict[str, Any] | None:
 
 def read_plan(run_dir: str) -> Plan | None:
     """Return the plan of a run; None if this directory holds no such run."""
-    document = _read_json(f"{run_dir}/{META}", _BIGGEST)
+    text = read_bytes(f"{run_dir}/{META}", limit=BIGGEST_PLAN)
+    if text is None:
+        from tmuxagents.runs import seal  # noqa: PLC0415  (few tasks are that large)
+
+        text = seal.large_plan(run_dir)
+    document = _document(text)
     plan = None if document is None else documents.plan_of(document)
     return plan if plan is not None and plan.run_id == os.path.basename(run_dir) else None
 
 
 def read_result(run_dir: str) -> dict[str, Any] | None:
     """Return the result if there is one that can be read."""
-    result = _read_json(f"{run_dir}/{RESULT}", _BIGGEST_RECORD) or {}
+    result = _document(read_bytes(f"{run_dir}/{RESULT}", limit=_BIGGEST_RECORD)) or {}
     sound = result.get("status") in records.ENDED and isinstance(result.get("reason"), str)
     return result if sound else None
 
 
 def read_wrapper(run_dir: str) -> dict[str, Any] | None:
     """Return what the wrapper wrote about itself."""
-    return _read_json(f"{run_dir}/{WRAPPER}", _BIGGEST_RECORD)
+    return _document(read_bytes(f"{run_dir}/{WRAPPER}", limit=_BIGGEST_RECORD))
 
 
 def identity_of(wrapper: Mapping[str, Any] | None) -> Identity | None:

@@ -9,8 +9,7 @@ Touches: seals beside the run directories.
 
 from __future__ import annotations
 
-import hashlib
-
+from tmuxagents.cpython import sha256
 from tmuxagents.runs import directory, documents
 from tmuxagents.system import identity
 from tmuxagents.text import jsonline
@@ -23,7 +22,6 @@ if TYPE_CHECKING:
     from tmuxagents.records import Plan
 
 _LIMIT = 64 * 1024
-_TEXT_LIMIT = 64 * 1024 * 1024
 _TEXTS = (directory.SYSTEM_PROMPT, directory.APPEND_SYSTEM_PROMPT)
 
 
@@ -47,20 +45,25 @@ class Sealed:
 
 def sealed(run_dir: str) -> Sealed:
     """Read a run's plan and system prompts, each once, and compare them with the seal."""
-    found = {
-        name: directory.read_bytes(f"{run_dir}/{name}", limit=_TEXT_LIMIT)
-        for name in (directory.META, *_TEXTS)
-    }
-    files = (line["files"] for line in _lines(run_dir) if isinstance(line.get("files"), dict))
-    known = next(files, None)
-    digests = {
-        name: None if text is None else hashlib.sha256(text).hexdigest() for name, text in found.items()
-    }
-    changed = [] if known is None else [name for name in found if known.get(name) != digests[name]]
+    known, sizes = _object(run_dir, "files"), _object(run_dir, "sizes")
+    found = {name: _read(run_dir, name, sizes) for name in (directory.META, *_TEXTS)}
+    changed = (
+        [] if known is None else [name for name, text in found.items() if known.get(name) != _digest(text)]
+    )
     texts = {name: text for name in _TEXTS if (text := found[name]) is not None}
     document = _document(found[directory.META])
     plan = None if document is None else documents.plan_of(document)
     return Sealed(plan, texts, changed, sealed=known is not None)
+
+
+def large_plan(run_dir: str) -> bytes | None:
+    """Return a plan that is larger than most; None if it is not the one that was sealed.
+
+    A child can make its plan as large as it likes, and every look reads the plans of all runs.
+    """
+    known, sizes = _object(run_dir, "files"), _object(run_dir, "sizes")
+    text = _read(run_dir, directory.META, sizes)
+    return text if known is not None and _digest(text) == known.get(directory.META) else None
 
 
 def child_of(run_dir: str) -> tuple[int, int] | None:
@@ -74,6 +77,18 @@ def child_of(run_dir: str) -> tuple[int, int] | None:
     return None
 
 
+def _read(run_dir: str, name: str, sizes: dict[str, Any] | None) -> bytes | None:
+    """Return a file of a run, unless it is larger than both the sealed one and any normal one."""
+    size = (sizes or {}).get(name)
+    limit = max(directory.BIGGEST_PLAN, size) if type(size) is int else directory.BIGGEST_PLAN
+    return directory.read_bytes(f"{run_dir}/{name}", limit=limit)
+
+
+def _object(run_dir: str, key: str) -> dict[str, Any] | None:
+    """Return what the launcher wrote into a seal under a key; None if there is no seal, or not that in it."""
+    return next((line[key] for line in _lines(run_dir) if isinstance(line.get(key), dict)), None)
+
+
 def _lines(run_dir: str) -> list[dict[str, Any]]:
     text = directory.read_bytes(directory.seal_of(run_dir), limit=_LIMIT) or b""
     return [line for line in map(_document, text.split(b"\n")) if line is not None]
@@ -85,3 +100,7 @@ def _document(text: bytes | None) -> dict[str, Any] | None:
     except (ValueError, RecursionError):
         return None
     return document if isinstance(document, dict) else None
+
+
+def _digest(text: bytes | None) -> str | None:
+    return None if text is None else sha256(text)

@@ -15,7 +15,7 @@ import fcntl
 import os
 import time
 
-from tmuxagents.cpython import ignoring
+from tmuxagents.cpython import ignoring, sha256
 from tmuxagents.runs import documents
 from tmuxagents.runs.directory import (
     ANNOUNCED,
@@ -56,21 +56,18 @@ def create(runs: str, plan: Plan, texts: Mapping[str, bytes]) -> str:
     os.makedirs(runs, mode=0o700, exist_ok=True)
     path = f"{runs}/{plan.run_id}"
     making = f"{runs}/.new-{plan.run_id}"
+    if place_of(path) is not None:
+        raise FileExistsError(errno.EEXIST, os.strerror(errno.EEXIST), path)
     os.mkdir(making, 0o700)
     try:
         made = {**texts, META: jsonline.encode(documents.meta(plan))}
         for name, text in made.items():
             _write_new(f"{making}/{name}", text)
+        _seal(path, made)  # first: a large plan counts only if its seal knows it
         os.rename(making, path)
-        making = path
-        import hashlib  # noqa: PLC0415  (a launcher has it; a wrapper makes no run)
-
-        known = {name: hashlib.sha256(made[name]).hexdigest() for name in _SET_UP if name in made}
-        os.makedirs(os.path.dirname(seal_of(path)), mode=0o700, exist_ok=True)
-        unseal(path)  # of a run of this name that was removed by hand
-        _write_new(seal_of(path), jsonline.encode({"v": 1, "files": known}))
     except BaseException:
         _remove_made(making)
+        unseal(path)
         raise
     return path
 
@@ -85,6 +82,17 @@ def remove_unbegun(run_dir: str) -> None:
     """Remove a run directory that no other process knows."""
     _remove_made(run_dir)
     unseal(run_dir)
+
+
+def _seal(run_dir: str, texts: Mapping[str, bytes]) -> None:
+    """Write down, outside of the directory, what its plan and system prompts are known by."""
+    found = {name: texts[name] for name in _SET_UP if name in texts}
+    known = {name: sha256(text) for name, text in found.items()}
+    sizes = {name: len(text) for name, text in found.items()}
+    path = seal_of(run_dir)
+    os.makedirs(os.path.dirname(path), mode=0o700, exist_ok=True)
+    unseal(run_dir)  # of a run of this name that was removed by hand
+    _write_new(path, jsonline.encode({"v": 1, "files": known, "sizes": sizes}))
 
 
 def seal_child(run_dir: str, wrapper: Mapping[str, Any], child: int, started: int | None) -> None:

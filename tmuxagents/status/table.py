@@ -9,7 +9,7 @@ from __future__ import annotations
 from tmuxagents import records
 from tmuxagents.runs import words
 from tmuxagents.runs.words import NONE
-from tmuxagents.text import durations, safe
+from tmuxagents.text import durations, figures, safe
 from tmuxagents.text.width import GAP, columns, fit, padded
 
 TYPE_CHECKING = False
@@ -118,7 +118,7 @@ def _cells(shown: SnapshotRow, now: float, *, is_narrow: bool) -> dict[str, str]
         _TIME: f"{took} of {durations.exact(limit)}" if limit else took,
         _AGE: durations.age(now - run["createdAt"]) if run["createdAt"] else NONE,
         _MODEL: _text((run["model"] or "").rpartition("/")[2]),
-        _COST: words.money(run["usage"]["cost"] or 0.0) or NONE,
+        _COST: figures.money(run["usage"]["cost"] or 0.0) or NONE,
         _ACTIVITY: _activity(shown),
     }
 
@@ -141,9 +141,18 @@ def _activity(shown: SnapshotRow) -> str:
     if run["status"] not in records.ENDED:
         return safe.line(shown.activity or "") or NONE
     if run["status"] != records.COMPLETED:
-        return safe.line(run["errorMessage"] or "") or NONE
+        return cause(run["errorMessage"] or "") or NONE
     first = next((line for line in (run["output"] or "").splitlines() if line.strip()), "")
     return safe.line(first).lstrip("#> ").replace("**", "").replace("`", "") or NONE
+
+
+def cause(message: str) -> str:
+    """Return the message of a failure on one line; a provider's JSON in a person's words."""
+    if "{" not in message:
+        return safe.line(message)
+    from tmuxagents.text.cause import sentence  # noqa: PLC0415  (for few errors)
+
+    return sentence(message)
 
 
 # --- laid out ---------------------------------------------------------------------------------------------

@@ -5,10 +5,10 @@ Whatever a person wrote becomes letters that mean nothing to tmux: to it a name 
 
 from __future__ import annotations
 
-import hashlib
 import unicodedata
 from typing import NamedTuple
 
+from tmuxagents.cpython import sha256
 from tmuxagents.errors import BadRequest
 
 TYPE_CHECKING = False
@@ -64,7 +64,7 @@ def socket_path(wanted: str, folder: str, source: str) -> str:
 
 def owner(project: str) -> str:
     """Return what a session carries to tell whose it is."""
-    return hashlib.sha256(project.encode("utf-8", "surrogateescape")).hexdigest()[: _SUFFIXES[-1]]
+    return sha256(project.encode("utf-8", "surrogateescape"))[: _SUFFIXES[-1]]
 
 
 def session_names(project: str) -> tuple[str, ...]:

@@ -8,7 +8,6 @@ from __future__ import annotations
 
 import contextlib
 import time
-from dataclasses import replace
 
 from tmuxagents.agents.pi import command
 from tmuxagents.errors import BadConfig, BadRequest, Fault, NotPossible, TmuxAgentsError, Unusable
@@ -98,7 +97,7 @@ def _prepared(
     for assignment in assignments:
         call, request = batch.next(assignment.name), assignment.request
         if request.name in names:
-            request = replace(request, name=None)
+            request = request._replace(name=None)
         try:
             one = _prepare(launcher, assignment, request, call)
         except (BadRequest, BadConfig) as refusal:
@@ -108,7 +107,7 @@ def _prepared(
                 raise
             failed[assignment.number] = NOT_SPAWNED
         if assignment.number in failed:
-            one = launcher.sketch(replace(request, name=None), call)
+            one = launcher.sketch(request._replace(name=None), call)
         prepared.append(one)
         names.update([one.request.name] if one.request.name else [])
     return prepared, failed
@@ -123,7 +122,7 @@ def _prepare(launcher: Launcher, assignment: Assignment, request: LaunchRequest,
     except BadRequest as refusal:
         if request.name is None or refusal.faults[0].field != "name":
             raise
-    return launcher.prepare(replace(request, name=None), call)
+    return launcher.prepare(request._replace(name=None), call)
 
 
 # --- while it works, and at its end -----------------------------------------------------------------------
@@ -241,7 +240,7 @@ class Assignment:
         except BadRequest as refusal:
             faults.add_refusal(refusal, self._place, rename=_FIELDS)
         name = place.safe_name(self.name, "", longest=_LONGEST_NAME)
-        self.request = replace(self.request, name=name if plan.is_name(name) else None)
+        self.request = self.request._replace(name=name if plan.is_name(name) else None)
 
     # --- the session that it continues --------------------------------------------------------------------
 
@@ -252,7 +251,7 @@ class Assignment:
             return
         try:
             continues = self._continued(reference, caller, held, taken)
-            self.request = replace(self.request, continues=continues)
+            self.request = self.request._replace(continues=continues)
         except (BadRequest, NotPossible) as refusal:
             for fault in refusal.faults:
                 own = Fault(fault.kind, fault.message, field=f"{self._place}.resume")

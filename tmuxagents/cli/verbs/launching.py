@@ -9,15 +9,10 @@ import click
 from tmuxagents.cli import options, printing, values
 from tmuxagents.cli.verbs import tasks
 from tmuxagents.errors import BadRequest
-from tmuxagents.launch import resume as resuming
-from tmuxagents.launch import retry as retrying
 from tmuxagents.presets import fields
 from tmuxagents.registry import lookup, sessions
-from tmuxagents.runs import inbox, output, words
+from tmuxagents.runs import inbox, words
 from tmuxagents.status import poll
-from tmuxagents.status import send as sending
-from tmuxagents.text import safe
-from tmuxagents.tools import answers
 
 TYPE_CHECKING = False
 if TYPE_CHECKING:
@@ -80,10 +75,12 @@ def tell(launched: Launched, caller: Caller, *, as_json: bool, how: str | None =
 @options.JSON
 def retry(*, run: str, model: str | None, timeout: float | None, live: bool | None, as_json: bool) -> None:
     """Launch a new run with the task, preset and directory of RUN; one that was resumed is resumed again."""
+    from tmuxagents.launch.retry import retry as launch_again  # noqa: PLC0415  (a launch is to be quick)
+
     launcher = options.launcher()
     run_dir = lookup.find_run(run, launcher.caller)
     driver = options.driver(live=live)
-    how, launched = retrying.retry(launcher, run_dir, model=model, timeout=timeout, driver=driver)
+    how, launched = launch_again(launcher, run_dir, model=model, timeout=timeout, driver=driver)
     tell(launched, launcher.caller, as_json=as_json, how=how)
 
 
@@ -119,6 +116,8 @@ def resume(  # noqa: PLR0913  (one parameter an option)
     as_json: bool,
 ) -> None:
     """Give the session that RUN belongs to another TASK: its child knows what was said and done before."""
+    from tmuxagents.launch import resume as resuming  # noqa: PLC0415  (a launch is to be quick)
+
     if cwd is not None and not replay:
         hint = "a child goes on where its session works; add --replay to have it told again elsewhere"
         raise BadRequest("--cwd is only for --replay.", kind="usage", hint=hint, field="cwd")
@@ -154,6 +153,11 @@ def send(  # noqa: PLR0913  (one parameter an option)
     *, run: str, text: str, kind: str, waits: bool, timeout: float | None, as_json: bool
 ) -> int:
     """Say TEXT to the live child of RUN (- reads stdin). It is delivered once the child has taken it."""
+    from tmuxagents.runs import output  # noqa: PLC0415  (a launch is to be quick)
+    from tmuxagents.status import send as sending  # noqa: PLC0415
+    from tmuxagents.text import safe  # noqa: PLC0415
+    from tmuxagents.tools import answers  # noqa: PLC0415
+
     if timeout is not None and not waits:
         raise BadRequest("--timeout says how to wait.", kind="usage", hint="add --wait")
     caller = lookup.here()

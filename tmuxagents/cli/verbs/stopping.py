@@ -16,7 +16,9 @@ from tmuxagents.status.snapshot import take
 @click.command(epilog="Example: tmuxagents stop 01a1ee15")
 @click.argument("runs", nargs=-1, metavar="[RUN]...")
 @click.option("--all", "all_of_them", is_flag=True, help="Stop all active runs of this parent or project.")
-@click.option("-A", "--all-projects", "everywhere", is_flag=True, help="With --all: of all projects and parents.")
+@click.option(
+    "-A", "--all-projects", "everywhere", is_flag=True, help="With --all: of all projects and parents."
+)
 @click.option("--json", "as_json", is_flag=True, help="Print a JSON document.")
 def stop(*, runs: tuple[str, ...], all_of_them: bool, everywhere: bool, as_json: bool) -> None:
     """Stop each RUN, gracefully if possible. A run that has ended is left alone."""
