@@ -23,7 +23,19 @@ The shape that they make is in [architecture.md](architecture.md). Written by `s
 """
 ORDER = (
     *("", "text", "system", "settings", "runs", "tmux", "registry", "agents", "agents/pi", "integrate"),
-    *("presets", "status", "launch", "attach", "views", "layouts", "tools", "wrapper", "upkeep", "watcher"),
+    *(
+        "render",
+        "presets",
+        "status",
+        "launch",
+        "attach",
+        "views",
+        "layouts",
+        "tools",
+        "wrapper",
+        "upkeep",
+        "watcher",
+    ),
     *("mcp", "companion", "cli", "cli/verbs"),
 )
 KIND = re.compile(r"\s*\b(Pure|Joins|Touches: [^.\n]+)\.$")

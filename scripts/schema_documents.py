@@ -156,7 +156,8 @@ DOCUMENTS: dict[str, tuple[str, Schema]] = {
     ),
     "run": (
         "One run, as it stands in receipts, in poll, in the answers of tools and in entries.",
-        SHAPES["run"],
+        SHAPES["run"]
+        | {"properties": SHAPES["run"]["properties"] | keys("v:version", v="Of a document of its own.")},
     ),
     "poll": (
         "What poll, wait and run print; with --follow, lines of type `run` come before it.",
@@ -211,7 +212,10 @@ DOCUMENTS: dict[str, tuple[str, Schema]] = {
             ),
         ),
     ),
-    "error": ("What any verb prints with --json when it refuses or fails.", record("error:error")),
+    "error": (
+        "What any verb prints with --json when it refuses or fails.",
+        record("error:error", optional=keys("v:version")),
+    ),
     "tools": (
         "The catalogue of tools, as a parent registers them.",
         record(

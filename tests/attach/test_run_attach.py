@@ -31,7 +31,7 @@ def test_outside_of_tmux_the_call_goes_on_when_the_person_leaves_the_window(room
     person.shows(" of 10m")  # the call's own picture
     go.touch()
     assert person.left() == 0
-    assert person.text.endswith("\nall good\n")
+    assert person.text.endswith("all good\n")
     assert person.text.startswith(NOTICE)
 
 
@@ -44,7 +44,7 @@ def test_a_person_may_stay_in_the_window_after_the_end(room: Room) -> None:
     room.detach(person)
     assert person.left() == 1
     assert " failed after 0s: The answer was cut at the model's output limit." in person.text
-    assert person.text.endswith("\nhalf\n")
+    assert person.text.endswith("half\n")
 
 
 def test_who_cancels_the_call_gets_the_terminal_back(room: Room) -> None:

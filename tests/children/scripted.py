@@ -62,7 +62,7 @@ def answer(text: str) -> None:
 
 
 def tool(text: str) -> None:
-    """`tool NAME JSON`: a turn with one tool call."""
+    """`tool NAME JSON`: a turn with one tool call, which takes the `seconds` of its arguments."""
     global _calls  # noqa: PLW0603  (a script of one process)
     _calls += 1
     name, _, arguments = text.partition(" ")
@@ -70,6 +70,7 @@ def tool(text: str) -> None:
     call = f"call_{_calls}"
     message([{"type": "toolCall", "id": call, "name": name, "arguments": args}], "toolUse")
     say("tool_execution_start", toolCallId=call, toolName=name, args=args)
+    time.sleep(args.get("seconds", 0))
     content = [{"type": "text", "text": "fine"}]
     say("tool_execution_end", toolCallId=call, toolName=name, result={"content": content}, isError=False)
     say("turn_end", message={"role": "assistant", "stopReason": "toolUse"}, toolResults=[])

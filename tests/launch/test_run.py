@@ -59,7 +59,7 @@ def test_one_child_and_its_answer(desk: Desk) -> None:
     (run_id,) = desk.runs()
     assert (done.returncode, done.stdout) == (0, "In src/auth.ts.\n")
     assert desk("output", run_id).stdout == done.stdout
-    assert done.stderr == "1 run · ↑10 ↓5 · $0.0010\n"
+    assert done.stderr == "1 run · ↑10 ↓5 · $0.001\n"
     meta = json.loads((desk.folder(run_id) / "meta.json").read_text())
     assert (meta["mode"], meta["callId"], meta["taskIndex"]) == ("single", run_id, 0)
 
@@ -144,7 +144,7 @@ def test_tasks_come_as_yaml_and_from_stdin(desk: Desk, source: str) -> None:
         done = desk("run", "--tasks", str(desk.home.folder / "t.yaml"))
     assert done.returncode == 0, done.stderr
     assert done.stdout.split("\n\n")[1::2] == ["one", "two\n"]
-    assert done.stderr.splitlines()[-1] == "2 runs · ↑20 ↓10 · $0.0020"
+    assert done.stderr.splitlines()[-1] == "2 runs · ↑20 ↓10 · $0.002"
     assert "[2] second: completed" in done.stdout
 
 
@@ -300,7 +300,7 @@ def test_five_tasks_with_one_equal_warning_say_it_once_above_one_picture(desk: D
     past = ["".join(line[at].data for at in range(100)) for line in screen.history.top]
     rows = [row.rstrip() for row in (*past, *screen.display)]
     assert sum("already work" in row for row in rows) == 1
-    assert [row for row in rows if row.startswith("5 runs: ")] == ["5 runs: 5 completed · ↑50 ↓25 · $0.0050"]
+    assert [row for row in rows if row.startswith("5 runs: ")] == ["5 runs: 5 completed · ↑50 ↓25 · $0.005"]
     assert [
         sum(row.startswith(f"✓ begin sleep 0.3 done {number}") for row in rows) for number in range(5)
     ] == [1] * 5

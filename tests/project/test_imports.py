@@ -23,7 +23,7 @@ LEVELS = (
     ("__init__", "cpython", "errors", "records", "text"),
     ("system",),
     ("runs", "settings", "tmux"),
-    ("agents", "integrate", "registry"),
+    ("agents", "integrate", "registry", "render"),
     ("presets", "status"),
     ("attach", "launch", "views"),
     ("layouts", "tools", "upkeep", "wrapper"),

@@ -114,7 +114,7 @@ def test_transcript_of_a_session_has_all_its_runs_in_order(home: Home) -> None:
     assert [line for line in done.stdout.splitlines() if line in ("one", "two")] == ["one", "two"]
     assert home.command("output", first.run_id).stdout == "two\n"
     assert home.command("logs", second.run_id).stdout == done.stdout
-    assert done.stdout.splitlines()[-2:] == ["", "2 runs · ↑20 ↓10 · $0.0020"]
+    assert done.stdout.splitlines()[-2:] == ["", "2 runs · ↑20 ↓10 · $0.002"]
 
 
 def test_each_run_of_several_stands_under_its_number_and_how_it_ended(home: Home) -> None:
@@ -135,12 +135,12 @@ def test_a_session_is_told_as_the_tools_of_a_parent_tell_it(home: Home) -> None:
     script = f'begin\nanswer toolUse {long}\ntool bash {{"command":"ls"}}\nanswer stop one\x1b[31m\nsettle'
     first = ended(home, script)
     alone = f'{long}\n---\n→ bash: {{"command":"ls"}}\n---\n[tool result]: fine\n---\none\n'
-    used = "\n1 run · ↑30 ↓15 · $0.0030\n"
+    used = "\n1 run · ↑30 ↓15 · $0.003\n"
     assert home.command("transcript", "--session", first.run_id).stdout == alone + used
     second = ended(home, "begin\nanswer length half\nsettle", sessionId=first.run_id)
     assert home.command("transcript", "--session", second.run_id).stdout == (
         f"=== Run 1/2 (completed) ===\n---\n{alone}---\n=== Run 2/2 (error) ===\n---\nhalf\n---\n"
-        "[Error: The answer was cut at the model's output limit.]\n\n2 runs · ↑40 ↓20 · $0.0040\n"
+        "[Error: The answer was cut at the model's output limit.]\n\n2 runs · ↑40 ↓20 · $0.004\n"
     )
     silent = home.run("begin\nsleep 60").start()
     silent.wait_for("run_started")
@@ -180,7 +180,7 @@ def test_transcript_follows_to_the_end(home: Home) -> None:
     lines = home.command("transcript", "-f", run.run_id).stdout.splitlines()
     assert lines[-5:-3] == ["first", "second"]
     assert re.fullmatch(r"Completed after \ds", lines[-3])
-    assert lines[-2:] == ["", "1 run · ↑20 ↓10 · $0.0020"]
+    assert lines[-2:] == ["", "1 run · ↑20 ↓10 · $0.002"]
 
 
 def test_events_follow_from_a_number(home: Home) -> None:

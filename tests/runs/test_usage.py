@@ -3,8 +3,6 @@
 from __future__ import annotations
 
 import pytest
-from hypothesis import given
-from hypothesis import strategies as st
 
 from tmuxagents.runs import words
 
@@ -39,23 +37,3 @@ def test_what_is_nothing_is_left_out(one: dict[str, float], line: str) -> None:
 
 def test_no_run_has_used_nothing() -> None:
     assert words.line([]) == ""
-
-
-@pytest.mark.parametrize(
-    ("count", "shown"),
-    [
-        *((0, "0"), (999, "999"), (1000, "1.0k"), (3400, "3.4k"), (9949, "9.9k"), (9950, "10k")),
-        *((12_345, "12k"), (999_499, "999k"), (999_500, "1.0M"), (1_234_567, "1.2M"), (12e6, "12M")),
-        *((999.5e6, "1.0G"), (5e12, "5000G")),
-    ],
-)
-def test_a_figure_is_short(count: float, shown: str) -> None:
-    assert words.figure(count) == shown
-
-
-@given(st.integers(0, 10**12 - 10**9))
-def test_a_figure_is_near_what_it_stands_for(count: int) -> None:
-    shown = words.figure(count)
-    unit = {"k": 1e3, "M": 1e6, "G": 1e9}.get(shown[-1], 1)
-    assert len(shown) <= 4
-    assert abs(float(shown.rstrip("kMG")) * unit - count) <= max(0, 0.051 * count)

@@ -70,7 +70,13 @@ def shown(text: str) -> list[list[str]]:
     places = [(one.start(), one.end()) for one in re.finditer(r"\S+ *", header)]
     kinds = header.split()
     cells = [
-        dict(zip(kinds, (row[start:end].split(" (")[0].strip() for start, end in places), strict=True))
+        dict(
+            zip(
+                kinds,
+                (row[start:end].split(" (")[0].split("  ")[0].strip() for start, end in places),
+                strict=True,
+            )
+        )
         for row in rows
     ]
     return [[cell["ID"], cell["NAME"], cell["STATUS"]] for cell in cells]

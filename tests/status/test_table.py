@@ -83,12 +83,14 @@ def test_without_a_terminal_every_column_that_says_something_is_there() -> None:
     ]
 
 
-def test_a_column_that_says_nothing_is_left_out() -> None:
-    assert shown(row(activity="ls"), row("completed", output="Done.", **ENDED)) == [
-        "ID        NAME   STATUS              TIME  AGE  ACTIVITY",
-        "01234567  scout  running    1m 05s of 10m   1m  ls",
-        "01234567  scout  completed         1m 00s   1m  Done.",
+def test_on_a_terminal_a_column_that_says_nothing_is_left_out() -> None:
+    runs = row(activity="ls"), row("completed", output="\n\n# Done.\nMore.", **ENDED)
+    assert shown(*runs, width=100) == [
+        "   ID        NAME   STATUS              TIME  AGE  ACTIVITY",
+        "●  01234567  scout  running    1m 05s of 10m   1m  ls",
+        "✓  01234567  scout  completed         1m 00s   1m  Done.",
     ]
+    assert shown(*runs)[0] == "ID        NAME   PRESET  STATUS              TIME  AGE  MODEL  COST  ACTIVITY"
     assert shown() == []
 
 
@@ -104,8 +106,8 @@ def test_no_row_is_wider_than_the_terminal(width: int, *, paints: bool) -> None:
 def test_columns_give_way_to_what_runs_do() -> None:
     run = row(activity="Reading src/auth.ts", model="mock/mock-text", usage={"cost": 0.5}, preset="guide")
     assert [shown(run, width=width)[0] for width in (120, 80, 60, 40, 30)] == [
-        "   ID        NAME   PRESET  STATUS            TIME  AGE  MODEL         COST  ACTIVITY",
-        "   ID        NAME   STATUS     TIME  AGE  MODEL         COST  ACTIVITY",
+        "   ID        NAME   PRESET  STATUS            TIME  AGE  MODEL       COST  ACTIVITY",
+        "   ID        NAME   STATUS     TIME  AGE  MODEL       COST  ACTIVITY",
         "   ID        NAME   STATUS     TIME  AGE  ACTIVITY",
         "   ID        NAME   ACTIVITY",
         "   ID        NAME   ACTIVITY",

@@ -35,7 +35,7 @@ FAILED: dict[str, Any] = {"status": "failed", "reason": "error", "errorMessage":
     [
         (child(), "● scout  1m 05s of 10m"),
         (child(None, timeout=None), "● Look around, please  1m 05s"),
-        (child(toolCount=1, usage=USAGE), "● scout  1m 05s of 10m · 1 tool · ↑10 ↓5 · $0.0010"),
+        (child(toolCount=1, usage=USAGE), "● scout  1m 05s of 10m · 1 tool · ↑10 ↓5 · $0.001"),
         (child(toolCount=2), "● scout  1m 05s of 10m · 2 tools"),
         (child(needsInput=True), "? scout  waiting 1m 05s of 10m"),
         (child(settled=True), "○ scout  settled 1m 05s of 10m"),
@@ -82,8 +82,8 @@ CHILDREN = [
 
 def test_several_children_have_blocks_below_a_summary() -> None:
     assert [text(line) for line in call.picture(CHILDREN, 9)] == [
-        "4 runs: 3 running, 1 completed · ↑10 ↓5 · $0.0010",
-        "● one  1m 05s of 10m · ↑10 ↓5 · $0.0010",
+        "4 runs: 3 running, 1 completed · ↑10 ↓5 · $0.001",
+        "● one  1m 05s of 10m · ↑10 ↓5 · $0.001",
         "  first",
         "    second",
         "✓ two  completed in 1m 05s",
@@ -98,7 +98,7 @@ def test_where_blocks_do_not_fit_each_child_has_a_line() -> None:
     head, *rows = (text(line) for line in call.picture(CHILDREN, 8))
     assert head.startswith("4 runs: ")
     assert rows == [
-        "● one  1m 05s of 10m · ↑10 ↓5 · $0.0010  second",
+        "● one  1m 05s of 10m · ↑10 ↓5 · $0.001  second",
         "● three  1m 05s of 10m  fourth",
         "● four  1m 05s of 10m",
         "✓ two  completed in 1m 05s",

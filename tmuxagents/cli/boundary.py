@@ -14,7 +14,7 @@ from tmuxagents.cli import printing
 from tmuxagents.errors import BadRequest, Interrupted, TmuxAgentsError, Unusable
 from tmuxagents.runs import documents
 from tmuxagents.system import identity, places
-from tmuxagents.text import jsonline, safe
+from tmuxagents.text import safe
 
 TYPE_CHECKING = False
 if TYPE_CHECKING:
@@ -98,7 +98,7 @@ def _of_the_machine(error: OSError) -> Unusable | None:
 def _say(problem: TmuxAgentsError, *, as_json: bool, log: str | None) -> None:
     printing.warn(problem.warnings)
     if as_json:
-        printing.write(jsonline.encode(documents.error(problem, log=log)))
+        printing.document({"v": 1} | documents.error(problem, log=log))
         return
     words = "".join(f"{safe.text(line)}\n" for line in lines_of(problem))
     printing.write(words.encode("utf-8", "replace"), printing.ERR)

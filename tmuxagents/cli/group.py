@@ -78,7 +78,7 @@ class Verbs(click.Group):
         """Return the verbs that help and completion show."""
         return list(VERBS)
 
-    def get_command(self, ctx: click.Context, cmd_name: str) -> click.Command | None:
+    def get_command(self, ctx: click.Context, cmd_name: str) -> click.Command | None:  # noqa: ARG002
         """Return a verb's declaration."""
         module = VERBS[cmd_name][0] if cmd_name in VERBS else HIDDEN.get(cmd_name)
         if module is None:
@@ -87,8 +87,6 @@ class Verbs(click.Group):
         command: click.Command = family.VERBS[cmd_name]
         if not command.hidden and SOCKET not in command.params:
             command.params.append(SOCKET)
-        if ctx.meta.get(_JSON):
-            _print_json(command, cmd_name)
         for part in command.commands.values() if isinstance(command, click.Group) else ():
             part.short_help = part.short_help or (part.help or "").partition("\n\n")[0]  # click cuts its own
         if completing():
@@ -104,7 +102,10 @@ class Verbs(click.Group):
         name = args[0]
         if not name.startswith("-") and self.get_command(ctx, name) is None:
             raise unknown(name)
-        return super().resolve_command(ctx, args)
+        found = super().resolve_command(ctx, args)
+        if ctx.meta.get(_JSON) and found[1] is not None:
+            _print_json(found[1], args)
+        return found
 
     def format_commands(self, ctx: click.Context, formatter: click.HelpFormatter) -> None:  # noqa: ARG002
         """Write the verbs in their groups."""
@@ -130,14 +131,15 @@ def unknown(name: str) -> BadRequest:
     return BadRequest(message, kind="usage", hint=hint, candidates=near)
 
 
-def _print_json(command: click.Command, name: str) -> None:
-    """Let a verb print JSON, as its own `--json` does."""
-    parts = [command, *(command.commands.values() if isinstance(command, click.Group) else ())]
-    flags = [param for part in parts for param in part.params if "--json" in param.opts]
-    if not flags:
-        raise BadRequest(f"{name} has no --json.", kind="usage", hint=f"see tmuxagents {name} --help")
-    for flag in flags:
-        flag.default = True
+def _print_json(command: click.Command, words: Sequence[str]) -> None:
+    """Let a verb, or the one below it that these words name, print JSON as its own `--json` does."""
+    below = command.commands if isinstance(command, click.Group) else {}
+    wanted = next((below[word] for word in words[1:] if word in below), command)
+    flag = next((param for param in wanted.params if "--json" in param.opts), None)
+    if flag is None:
+        hint = f"see tmuxagents {words[0]} --help"
+        raise BadRequest(f"{words[0]} has no --json.", kind="usage", hint=hint)
+    flag.default = True
 
 
 @click.command(

@@ -21,26 +21,24 @@ if TYPE_CHECKING:
     from tmuxagents.runs.prompt import FileSpec
 
 JSON = click.option("--json", "as_json", is_flag=True, help="Print a JSON document.")
-MODEL = click.option("-m", "--model", metavar="MODEL", help="The child's model.")
+MODEL = click.option("-m", "--model", metavar="MODEL", help="The model to use.")
 TIMEOUT = click.option(
-    "--timeout", type=values.DURATION, metavar="TIME", help="How long the child may work: 90s, 5m, 1h30m."
+    "--timeout", type=values.DURATION, metavar="TIME", help="How long it may work: 90s, 5m, 1h30m."
 )
 TASKS = click.option(
     "--tasks", "tasks_file", metavar="FILE", help="Run the tasks of a JSON or YAML file (- is stdin)."
 )
-ATTACH = click.option("--attach", "attaches", is_flag=True, help="Show its window on this terminal, too.")
+ATTACH = click.option("--attach", "attaches", is_flag=True, help="Also show its window on this terminal.")
 LIVE = click.option(
-    "--live/--batch", "live", default=None, help="Live: the agent itself in its window, to watch and talk to."
+    "--live/--batch", "live", default=None, help="Live: the agent's own screen, where you can type."
 )
 _LAUNCH = (
     click.argument("task", nargs=-1, metavar="TASK"),
-    click.option(
-        "-p", "--preset", metavar="NAME", help="A preset or profile (also global:NAME, project:NAME)."
-    ),
+    click.option("-p", "--preset", metavar="NAME", help="A preset (also global:NAME, project:NAME)."),
     MODEL,
-    click.option("--agent", metavar="NAME", help="The agent that works (default: pi)."),
-    click.option("--cwd", metavar="DIR", help="Where the child works (default: here)."),
-    click.option("--name", metavar="NAME", help="A name for the run, besides its id."),
+    click.option("--agent", metavar="NAME", help="Which agent to run (default: pi)."),
+    click.option("--cwd", metavar="DIR", help="The working directory (default: here)."),
+    click.option("--name", metavar="NAME", help="A name for the run."),
     TIMEOUT,
     LIVE,
     click.option(
@@ -48,15 +46,17 @@ _LAUNCH = (
         "files",
         multiple=True,
         metavar="SPEC",
-        help="A file for the prompt, or lines of it: PATH:A-B.",
+        help="Add a file to the prompt, or lines of it: PATH:A-B.",
     ),
     click.option(
-        "--after", multiple=True, metavar="RUN", help="Wait for this run first ({previous}: its answer)."
+        "--after", multiple=True, metavar="RUN", help="Start after this run ({previous}: its answer)."
     ),
     click.option("--task-file", metavar="FILE", help="Read the task from a file (- is stdin)."),
-    click.option("--allow-outside", is_flag=True, help="Files may lie outside the child's directory."),
-    click.option("--keep-background", is_flag=True, help="Spare processes that the child leaves behind."),
-    click.option("--no-project-presets", is_flag=True, help="Leave the project's own presets out."),
+    click.option("--allow-outside", is_flag=True, help="Allow files outside the working directory."),
+    click.option(
+        "--keep-background", is_flag=True, help="Don't stop processes that the agent leaves running."
+    ),
+    click.option("--no-project-presets", is_flag=True, help="Ignore the project's presets."),
 )
 
 

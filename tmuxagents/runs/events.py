@@ -13,6 +13,7 @@ if TYPE_CHECKING:
     from typing import Any
 
 RESULT_TEXT_LIMIT = 500
+RESULT_TAIL_LIMIT = 2000
 _MOST = 2**53  # no count, cost or moment is larger
 THINKING_LIMIT = 2048
 _BIG = 256 * 1024  # bytes of a line
@@ -97,16 +98,28 @@ def tool_call(call_id: str | None, tool: str, args: dict[str, Any]) -> Event:
 def tool_result(
     call_id: str | None, tool: str, *, is_error: bool, text: str, duration_ms: int | None
 ) -> Event:
-    """Build: the end of a tool call, with the beginning of its output."""
-    cut = text if len(text) <= RESULT_TEXT_LIMIT else text[:RESULT_TEXT_LIMIT] + "..."
-    fields = {
+    """Build: the end of a tool call, with the beginning and the end of its output."""
+    is_cut = len(text) > RESULT_TEXT_LIMIT
+    fields: dict[str, Any] = {
         "callId": call_id,
         "toolName": tool,
         "isError": is_error,
-        "text": cut,
+        "text": text[:RESULT_TEXT_LIMIT] + "..." if is_cut else text,
         "durationMs": duration_ms,
     }
+    if is_cut:
+        begins = _tail_begins(text)
+        fields["tail"] = text[begins:]
+        fields["leftOut"] = max(int(begins > RESULT_TEXT_LIMIT), text.count("\n", RESULT_TEXT_LIMIT, begins))
     return Event("tool_result", fields)
+
+
+def _tail_begins(text: str) -> int:
+    """Return where the end of a long result begins: directly behind its beginning, or with a whole line."""
+    at = len(text) - RESULT_TAIL_LIMIT
+    if at <= RESULT_TEXT_LIMIT:
+        return RESULT_TEXT_LIMIT
+    return text.find("\n", at - 1, -1) + 1 or at
 
 
 def usage(figures: dict[str, Any]) -> Event:

@@ -46,23 +46,57 @@ WORDS: dict[str, Words] = {
 }
 
 
+class OpenCalls:
+    """What is known of the calls that have no result yet, the oldest first."""
+
+    __slots__ = ("_calls", "_number")
+
+    def __init__(self) -> None:
+        self._calls: dict[int, tuple[str | None, str, Any]] = {}
+        self._number = 0
+
+    @property
+    def all(self) -> list[tuple[str | None, str, Any]]:
+        """Return the calls: id, tool, and what is kept of each."""
+        return list(self._calls.values())
+
+    def take_up(self, calls: list[tuple[str | None, str, Any]]) -> None:
+        """Go on where another one was."""
+        self._calls = dict(enumerate(calls, 1))
+        self._number = len(calls)
+
+    def open(self, call_id: str | None, tool: str, kept: Any) -> None:
+        """Keep a call."""
+        self._number += 1
+        self._calls[self._number] = call_id, tool, kept
+        if len(self._calls) > _REMEMBERED:
+            del self._calls[next(iter(self._calls))]
+
+    def answered(self, call_id: str | None, tool: str) -> tuple[str, Any] | None:
+        """Return tool and what is kept of the call that a result belongs to, and forget it."""
+        for number in reversed(self._calls):
+            known_id, known_tool, kept = self._calls[number]
+            if known_id == call_id if call_id is not None else known_tool == tool:
+                del self._calls[number]
+                return known_tool, kept
+        return None
+
+
 class Narrator:
     """Turns the events of one run into phrases; remembers calls so that results can name them."""
 
     def __init__(self, width: int = DEFAULT_WIDTH) -> None:
         self._width = width
-        self._calls: dict[int, Call] = {}
-        self._number = 0
+        self._calls = OpenCalls()
 
     @property
     def open_calls(self) -> list[Call]:
         """Return the calls that have no result yet, oldest first."""
-        return list(self._calls.values())
+        return self._calls.all
 
     def take_up(self, open_calls: list[Call]) -> None:
         """Go on where another one was."""
-        self._calls = dict(enumerate(open_calls, 1))
-        self._number = len(open_calls)
+        self._calls.take_up(open_calls)
 
     def phrase(self, event: Event) -> str | None:
         """Return the phrase of an event, None where there is nothing to say."""
@@ -76,47 +110,52 @@ class Narrator:
         return None
 
     def _call(self, fields: Mapping[str, Any]) -> str:
-        tool = _word(fields.get("toolName")) or "tool"
-        words = WORDS.get(tool)
-        argument = self._argument(words, fields.get("args")) if words else None
-        self._number += 1
-        kept = argument and argument[:_KEPT]
-        self._calls[self._number] = (_word(fields.get("callId")), tool, kept)
-        if len(self._calls) > _REMEMBERED:
-            del self._calls[next(iter(self._calls))]
-        if words is None or argument is None:
-            return f"Running {tool}"
-        return words.call.format(argument)
+        tool = named_tool(fields)
+        phrase, argument = phrase_of_call(tool, fields.get("args"), self._width)
+        self._calls.open(named_call(fields), tool, argument and argument[:_KEPT])
+        return phrase
 
     def _result(self, fields: Mapping[str, Any]) -> str:
         failed = fields.get("isError") is True
-        tool, argument = self._answered(_word(fields.get("callId")), _word(fields.get("toolName")) or "tool")
+        named = named_tool(fields)
+        tool, argument = self._calls.answered(named_call(fields), named) or (named, None)
         words = WORDS.get(tool)
         if words is None or argument is None:
             return f"{tool} failed" if failed else f"{tool} finished"
         return (words.failure if failed else words.success).format(argument)
 
-    def _answered(self, call_id: str | None, tool: str) -> tuple[str, str | None]:
-        """Return tool and argument of the call that a result belongs to, and forget it."""
-        for number in reversed(self._calls):
-            known_id, known_tool, argument = self._calls[number]
-            if known_id == call_id if call_id is not None else known_tool == tool:
-                del self._calls[number]
-                return known_tool, argument
-        return tool, None
 
-    def _argument(self, words: Words, args: Any) -> str | None:
-        if not isinstance(args, dict):
-            return None
-        value = args.get(words.argument)
-        if value is None and words.argument == "path":
-            value = args.get("filePath", args.get("file_path"))
-        if not isinstance(value, str) or not value.strip():
-            return None
-        if words.argument == "command":
-            first = next(line for line in value.split("\n") if line.strip()).strip()
-            return first if len(first) <= self._width else first[: self._width - 3] + "..."
-        return value
+def named_tool(fields: Mapping[str, Any]) -> str:
+    """Return the tool that an event names."""
+    return _word(fields.get("toolName")) or "tool"
+
+
+def named_call(fields: Mapping[str, Any]) -> str | None:
+    """Return the id of the call that an event is about, if it has one."""
+    return _word(fields.get("callId"))
+
+
+def phrase_of_call(tool: str, args: Any, width: int = DEFAULT_WIDTH) -> tuple[str, str | None]:
+    """Return the phrase of a call, and what the call is about."""
+    words = WORDS.get(tool)
+    argument = _argument(words, args, width) if words else None
+    if words is None or argument is None:
+        return f"Running {tool}", None
+    return words.call.format(argument), argument
+
+
+def _argument(words: Words, args: Any, width: int) -> str | None:
+    if not isinstance(args, dict):
+        return None
+    value = args.get(words.argument)
+    if value is None and words.argument == "path":
+        value = args.get("filePath", args.get("file_path"))
+    if not isinstance(value, str) or not value.strip():
+        return None
+    if words.argument == "command":
+        first = next(line for line in value.split("\n") if line.strip()).strip()
+        return first if len(first) <= width else first[: width - 3] + "..."
+    return value
 
 
 def _word(value: Any) -> str | None:

@@ -2,7 +2,9 @@
 
 from __future__ import annotations
 
+import collections
 import contextlib
+import itertools
 import os
 import time
 
@@ -53,17 +55,46 @@ def event_lines(run_dir: str, *, after: int, follow: bool) -> Iterator[bytes]:
             )  # in our own form, even if another program wrote it
 
 
-def session_lines(run_dirs: Sequence[str], *, follow: bool) -> Iterator[bytes]:
+def session_lines(
+    run_dirs: Sequence[str], *, follow: bool, last: int | None = None, times: bool = False
+) -> Iterator[bytes]:
     """Yield the transcript of a session, its runs one after the other, and at last what they have used.
 
-    The latest is followed, if any is.
+    The latest is followed, if any is. `last`: yield only that number of the lines so far.
     """
+    lines = _session_lines(run_dirs, follow=follow, times=times)
+    if last is not None and follow:
+        there = sum(1 for _ in _session_lines(run_dirs, follow=False, times=times))
+        lines = itertools.islice(lines, max(0, there - last), None)
+    elif last is not None:
+        lines = iter(collections.deque(lines, last))
+    yield from lines
+    yield from used(run_dirs)
+
+
+def _session_lines(run_dirs: Sequence[str], *, follow: bool, times: bool) -> Iterator[bytes]:
+    lines_of = _timed_lines if times else transcript_lines
     for number, run_dir in enumerate(run_dirs, 1):
         if len(run_dirs) > 1:
             status = inspect(run_dir).standing.status
             yield conversation.run_header(number, len(run_dirs), status).encode()
-        yield from transcript_lines(run_dir, follow=follow and number == len(run_dirs))
-    yield from used(run_dirs)
+        yield from lines_of(run_dir, follow=follow and number == len(run_dirs))
+
+
+def _timed_lines(run_dir: str, *, follow: bool) -> Iterator[bytes]:
+    """Yield the lines of the transcript that have a time, with it: those of events, and the end."""
+    for at, entry in _told_again(run_dir, follow=follow):
+        yield from _with_time(at, entry)
+    run = inspect(run_dir)
+    verdict = run.standing.verdict
+    if verdict is not None and run.ended_at is not None:
+        end = narration.closing(verdict, run.elapsed(run.ended_at)).plain()
+        yield from _with_time(run.ended_at, end.removesuffix(b"\n"))
+
+
+def _with_time(at: float, entry: bytes) -> Iterator[bytes]:
+    moment = time.strftime("%Y-%m-%dT%H:%M:%S%z", time.localtime(at)).encode()
+    return (moment + b" " + line for line in entry.split(b"\n"))
 
 
 def used(run_dirs: Sequence[str]) -> Iterator[bytes]:
@@ -79,16 +110,17 @@ def transcript_lines(run_dir: str, *, follow: bool) -> Iterator[bytes]:
         empty = False
         yield line
     if empty:
-        yield from _told_again(run_dir)
+        yield from (entry for _, entry in _told_again(run_dir, follow=False))
 
 
-def _told_again(run_dir: str) -> Iterator[bytes]:
+def _told_again(run_dir: str, *, follow: bool) -> Iterator[tuple[float, bytes]]:
+    """Yield the entries that the events make, each with its moment."""
     narrator = Narrator()
-    for line in event_lines(run_dir, after=0, follow=False):
+    for line in event_lines(run_dir, after=0, follow=follow):
         event = events.decode(line)
         entry = narration.entry(event, narrator.phrase(event)) if event is not None else None
-        if entry is not None:
-            yield entry.plain().removesuffix(b"\n")
+        if event is not None and entry is not None:
+            yield event.at, entry.plain().removesuffix(b"\n")
 
 
 def _lines(run_dir: str, name: str, *, follow: bool) -> Iterator[bytes]:

@@ -6,7 +6,7 @@ No text of a run can do harm here: all of it goes through text/safe.
 from __future__ import annotations
 
 from tmuxagents import records
-from tmuxagents.text import safe
+from tmuxagents.text import figures, safe
 from tmuxagents.text.width import ELLIPSIS, GAP, columns, fit, joined, padded
 
 TYPE_CHECKING = False
@@ -202,10 +202,7 @@ def follow_line(shown: SnapshotRow, width: int = WIDTH) -> str:
 
 
 _KEYS = ("input", "output", "cacheRead", "cacheWrite", "totalTokens", "cost")
-_UNITS = ("", "k", "M", "G")
-_STEP = 1000
 _SEPARATOR = " · "
-_LEAST, _CENTS_FROM = 0.00005, 0.99995  # dollars: less is shown as "<", more with two digits
 
 
 def total(usages: Sequence[Usage]) -> dict[str, float]:
@@ -224,27 +221,8 @@ def spent(usages: Sequence[Usage]) -> str:
     """Return tokens and cost of several usages: `↑12k ↓3.4k · $0.0123`; empty if they are zero."""
     used = total(usages)
     arrows = (("↑", used["input"]), ("↓", used["output"]))
-    tokens = " ".join(f"{arrow}{figure(count)}" for arrow, count in arrows if count)
-    return _SEPARATOR.join(part for part in (tokens, money(used["cost"])) if part)
-
-
-def figure(count: float) -> str:
-    """Return a count in at most four characters: `999`, `3.4k`, `12k`, `1.2M`."""
-    power = 0
-    while power < len(_UNITS) - 1 and count / _STEP**power >= _STEP - 0.5:
-        power += 1
-    value = count / _STEP**power
-    digits = 1 if power and value < 9.95 else 0  # noqa: PLR2004  (from 10 on there is no decimal)
-    return f"{value:.{digits}f}{_UNITS[power]}"
-
-
-def money(cost: float) -> str:
-    """Return an amount of dollars, with more digits if it is small; empty for zero."""
-    if cost <= 0:
-        return ""
-    if cost < _LEAST:
-        return "<$0.0001"
-    return f"${cost:.4f}" if cost < _CENTS_FROM else f"${cost:.2f}"
+    tokens = " ".join(f"{arrow}{figures.count(count)}" for arrow, count in arrows if count)
+    return _SEPARATOR.join(part for part in (tokens, figures.money(used["cost"])) if part)
 
 
 def status_word(status: str) -> str:

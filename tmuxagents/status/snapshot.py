@@ -25,7 +25,7 @@ if TYPE_CHECKING:
     from tmuxagents.registry.lookup import Caller
     from tmuxagents.runs.inspect import RunView
 
-    EndedRuns = tuple[float, int | None]  # those since a moment, and at most so many, the last ones
+    EndedRuns = tuple[float, int | None]  # those since a moment, no more than a number, the last ones
 
 # What a query wants of each run that it shows.
 ROWS = "rows"  # the columns of a table

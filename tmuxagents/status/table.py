@@ -1,7 +1,7 @@
 """The list of runs: a row for each, coloured for a terminal and never wider than it. Pure.
 
-On a narrow terminal whole columns give way, the least important first. Without a terminal nothing is cut but
-what a run does or has said.
+On a narrow terminal whole columns are left out, the least important first. Without a terminal all columns are
+there, and only what a run does or has said is cut.
 """
 
 from __future__ import annotations
@@ -9,7 +9,7 @@ from __future__ import annotations
 from tmuxagents import records
 from tmuxagents.runs import words
 from tmuxagents.runs.words import NONE
-from tmuxagents.text import durations, safe
+from tmuxagents.text import durations, figures, safe
 from tmuxagents.text.width import GAP, columns, fit, padded
 
 TYPE_CHECKING = False
@@ -37,7 +37,7 @@ _SIGN, _ID, _NAME, _PRESET, _STATUS = "", "ID", "NAME", "PRESET", "STATUS"
 _TIME, _AGE, _MODEL, _COST, _ACTIVITY = "TIME", "AGE", "MODEL", "COST", "ACTIVITY"
 _IN_COLOUR = (_SIGN, _STATUS)
 _RIGHT = (_TIME, _AGE, _COST)
-_OPTIONAL = (_PRESET, _MODEL, _COST)  # a column that says nothing of any run is left out
+_OPTIONAL = (_PRESET, _MODEL, _COST)  # left out on a terminal if they say nothing of any run
 _GIVE_WAY = (_PRESET, _MODEL, _COST, _AGE, _TIME, _STATUS)
 _WIDE = 100  # a narrower terminal shows neither reasons nor limits
 _LEAST_ACTIVITY, _LEAST_NAME = 16, 8
@@ -56,9 +56,6 @@ def lines(
     is_narrow = width is not None and width < _WIDE
     cells = [_cells(shown, now, is_narrow=is_narrow) for shown in runs]
     columns_ = {heading: [heading, *(cell[heading] for cell in cells)] for heading in cells[0]}
-    for heading in _OPTIONAL:
-        if all(cell == NONE for cell in columns_[heading][1:]):
-            del columns_[heading]
     if width is None:
         del columns_[_SIGN]
     else:
@@ -121,7 +118,7 @@ def _cells(shown: SnapshotRow, now: float, *, is_narrow: bool) -> dict[str, str]
         _TIME: f"{took} of {durations.exact(limit)}" if limit else took,
         _AGE: durations.age(now - run["createdAt"]) if run["createdAt"] else NONE,
         _MODEL: _text((run["model"] or "").rpartition("/")[2]),
-        _COST: words.money(run["usage"]["cost"] or 0.0) or NONE,
+        _COST: figures.money(run["usage"]["cost"] or 0.0) or NONE,
         _ACTIVITY: _activity(shown),
     }
 
@@ -144,16 +141,28 @@ def _activity(shown: SnapshotRow) -> str:
     if run["status"] not in records.ENDED:
         return safe.line(shown.activity or "") or NONE
     if run["status"] != records.COMPLETED:
-        return safe.line(run["errorMessage"] or "") or NONE
+        return cause(run["errorMessage"] or "") or NONE
     first = next((line for line in (run["output"] or "").splitlines() if line.strip()), "")
     return safe.line(first).lstrip("#> ").replace("**", "").replace("`", "") or NONE
+
+
+def cause(message: str) -> str:
+    """Return the message of a failure on one line; a provider's JSON in a person's words."""
+    if "{" not in message:
+        return safe.line(message)
+    from tmuxagents.text.cause import sentence  # noqa: PLC0415  (for few errors)
+
+    return sentence(message)
 
 
 # --- laid out ---------------------------------------------------------------------------------------------
 
 
 def _narrow(columns_: dict[str, list[str]], width: int) -> None:
-    """Take away names' letters, then whole columns, until there is room for what the runs do."""
+    """Leave out columns that say nothing, cut names, then leave out more until what runs do has room."""
+    for heading in _OPTIONAL:
+        if all(cell == NONE for cell in columns_[heading][1:]):
+            del columns_[heading]
     room = max(_LEAST_NAME, width // _NAME_SHARE)
     for heading in (_NAME, _PRESET):
         if heading in columns_:

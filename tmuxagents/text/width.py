@@ -21,10 +21,10 @@ _SKIN_TONES = "\U0001f3fb\U0001f3fc\U0001f3fd\U0001f3fe\U0001f3ff"
 
 def columns(text: str) -> int:
     """Return how many columns of a terminal a text takes."""
-    return len(text) if text.isascii() else sum(wide for _, wide in _clusters(text))
+    return len(text) if text.isascii() else sum(wide for _, wide in clusters(text))
 
 
-def _clusters(text: str) -> Iterator[tuple[int, int]]:
+def clusters(text: str) -> Iterator[tuple[int, int]]:
     """Yield the end and the columns of each sign, including what is drawn into it."""
     from unicodedata import category, east_asian_width  # noqa: PLC0415  (most text is ASCII)
 
@@ -49,7 +49,7 @@ def fit(text: str, width: int, ellipsis: str = ELLIPSIS) -> str:
     if columns(text) <= width:
         return text
     room, kept = width - len(ellipsis), 0
-    for end, wide in _clusters(text):
+    for end, wide in clusters(text):
         room -= wide
         if room < 0:
             break

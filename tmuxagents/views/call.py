@@ -40,7 +40,7 @@ class ChildView:
 
 
 def picture(children: Sequence[ChildView], height: int) -> list[Line]:
-    """Return the lines for at most so many rows: blocks if they fit, else a line for each child."""
+    """Return lines that fit into the height: blocks if possible, else a line for each child."""
     head = [summary(children)] if len(children) > 1 else []
     blocks = [block(child) for child in children]
     if sum(map(len, blocks)) + len(head) <= height or len(children) == 1:
@@ -83,7 +83,7 @@ def title(child: ChildView) -> Line:
     took = durations.span(run["elapsedSeconds"])
     limit = f" of {durations.exact(run['timeout'])}" if run["timeout"] else ""
     if run["status"] in (records.FAILED, records.ABORTED):
-        why = safe.line(run["errorMessage"] or run["reason"] or "")
+        why = table.cause(run["errorMessage"] or run["reason"] or "")
         was_cancelled = run["reason"] == PARENT.reason
         how = (
             f"cancelled after {took}" if was_cancelled else f"{state} after {took}{': ' if why else ''}{why}"

@@ -4,7 +4,7 @@ from __future__ import annotations
 
 from tmuxagents import records
 from tmuxagents.runs import words
-from tmuxagents.text import safe
+from tmuxagents.text import figures, safe
 from tmuxagents.text.width import GAP, fit, padded
 from tmuxagents.views import lines as views_lines
 from tmuxagents.views.lines import TOOL
@@ -92,8 +92,8 @@ def _cells(entry: Entry, now: float) -> tuple[str, ...]:
         fit(entry.label, _WIDEST_NAME),
         _status(entry),
         _time(entry),
-        words.figure(usage["totalTokens"]) if usage["totalTokens"] else words.NONE,
-        words.money(usage["cost"]) or words.NONE,
+        figures.count(usage["totalTokens"]) if usage["totalTokens"] else words.NONE,
+        figures.money(usage["cost"]) or words.NONE,
         _activity(entry, now),
     )
 

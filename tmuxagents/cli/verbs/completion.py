@@ -16,7 +16,7 @@ TYPE_CHECKING = False
 if TYPE_CHECKING:
     from collections.abc import Callable, Iterable
 
-    Offer = Callable[[click.Context, click.Parameter, str], list[CompletionItem]]
+    Offer = Callable[[click.Context, str], list[CompletionItem]]
 
 VARIABLE = "_TMUXAGENTS_COMPLETE"  # click's: a shell asks for completions
 _SHELLS = ("bash", "zsh", "fish")
@@ -29,7 +29,7 @@ _LETTERS = frozenset("abcdefghijklmnopqrstuvwxyzABCDEFGHIJKLMNOPQRSTUVWXYZ012345
 @click.command("completion", epilog='Example: eval "$(tmuxagents completion bash)"')
 @click.argument("shell", type=click.Choice(_SHELLS))
 def completion(*, shell: str) -> None:
-    """Print what lets SHELL complete our command line: verbs, options, runs, presets, layouts."""
+    """Print a script with which SHELL completes command lines: verbs, options, runs, models, presets."""
     printing.write(_script(shell, click.get_current_context().find_root().command))
 
 
@@ -82,25 +82,67 @@ def _safe(offered: Iterable[CompletionItem], incomplete: str) -> list[Completion
 # --- offered ----------------------------------------------------------------------------------------------
 
 
-def runs(_context: click.Context, _parameter: click.Parameter, incomplete: str) -> list[CompletionItem]:
-    """Return the runs that a word could name, by name and short id, active ones first."""
+def runs(context: click.Context, incomplete: str) -> list[CompletionItem]:
+    """Return the runs that a word could name and the verb can use, by name or short id, active ones first."""
     from tmuxagents.registry import lookup  # noqa: PLC0415  (only where a run is expected)
     from tmuxagents.runs import words as run_words  # noqa: PLC0415
-    from tmuxagents.status import poll  # noqa: PLC0415  (only where a run is expected)
+    from tmuxagents.status import poll  # noqa: PLC0415
 
     caller = lookup.here()
     scope = poll.query_of(caller, ()).scope
     # Not through a snapshot, which would store that the endings were seen.
     rows, _ = lookup.with_registry(caller, lambda book: book.rows(scope, limit=_MOST))
-    words: dict[str, str] = {lookup.LAST: "the newest run"}
+    verb = context.info_name or ""
+    words: dict[str, str] = {} if verb in (*_OF_ACTIVE, *_OF_ENDED) else {lookup.LAST: "the newest run"}
     for row in sorted(rows, key=lambda row: row.status in ENDED):
-        told = f"{row.status} {row.activity or ''}"
-        for word in (row.name, run_words.short_id(row.run_id, ())):
-            words.setdefault(word or lookup.LAST, told)
+        if row.status in ENDED if verb in _OF_ACTIVE else row.status not in ENDED and verb in _OF_ENDED:
+            continue
+        short = run_words.short_id(row.run_id, ())
+        # The id of a run with a name is offered only to a person who has begun to type it.
+        word = short if row.name is None or (incomplete and short.startswith(incomplete)) else row.name
+        words.setdefault(word, f"{row.status} {row.activity or ''}")
     return _fitting(words.items(), incomplete)
 
 
-def presets(_context: click.Context, _parameter: click.Parameter, incomplete: str) -> list[CompletionItem]:
+def models(context: click.Context, incomplete: str) -> list[CompletionItem]:
+    """Return the models of the agent that the command line names, or of the default one."""
+    from tmuxagents.agents import resolve  # noqa: PLC0415  (only where a model is expected)
+    from tmuxagents.registry import lookup  # noqa: PLC0415
+    from tmuxagents.settings import load  # noqa: PLC0415
+
+    settings = load.load(os.environ, lookup.here().project)
+    agent = context.params.get("agent") or settings.default_agent
+    found = resolve.document(agent, os.environ, settings)["models"]
+    return _fitting(((model["id"], model["name"] or "") for model in found), incomplete)
+
+
+def agents(_context: click.Context, incomplete: str) -> list[CompletionItem]:
+    """Return the agents that a word could name."""
+    from tmuxagents.agents import AGENTS  # noqa: PLC0415  (only where an agent is expected)
+
+    return _fitting(((name, "") for name in AGENTS), incomplete)
+
+
+def names(context: click.Context, incomplete: str) -> list[CompletionItem]:
+    """Return the schemas that a word could name; other names are a person's own."""
+    if context.info_name != "schema":
+        return []
+    from tmuxagents.cli.verbs import machine  # noqa: PLC0415  (only where a schema is expected)
+
+    return _fitting(((name, "") for name in machine.names()), incomplete)
+
+
+def verbs(context: click.Context, incomplete: str) -> list[CompletionItem]:
+    """Return the verbs that `help` can explain."""
+    group: click.Command | None = context.find_root().command
+    for word in context.params.get("verbs") or ():
+        group = group.get_command(context, word) if isinstance(group, click.Group) else None
+    if not isinstance(group, click.Group):
+        return []
+    return _fitting(((name, "") for name in group.list_commands(context)), incomplete)
+
+
+def presets(_context: click.Context, incomplete: str) -> list[CompletionItem]:
     """Return the presets and profiles that a word could name."""
     from tmuxagents.presets import survey as reading  # noqa: PLC0415
     from tmuxagents.registry import lookup  # noqa: PLC0415
@@ -112,7 +154,7 @@ def presets(_context: click.Context, _parameter: click.Parameter, incomplete: st
     return _fitting(told, incomplete)
 
 
-def layouts(_context: click.Context, _parameter: click.Parameter, incomplete: str) -> list[CompletionItem]:
+def layouts(_context: click.Context, incomplete: str) -> list[CompletionItem]:
     """Return the layouts that a word could name."""
     from tmuxagents.layouts import opening as reading  # noqa: PLC0415
     from tmuxagents.registry import lookup  # noqa: PLC0415  (only where a layout is expected)
@@ -127,10 +169,16 @@ def _fitting(words: Iterable[tuple[str, str]], incomplete: str) -> list[Completi
     ][:_MOST]
 
 
+# Verbs that can use runs of one kind only.
+_OF_ACTIVE, _OF_ENDED = ("stop", "kill", "cancel", "send"), ("resume", "retry", "prune", "rm")
 # The name of a parameter -> what is offered for it.
 _OFFERS: dict[str, Offer] = {
     **dict.fromkeys(("run", "runs", "after"), runs),
     "preset": presets,
+    "model": models,
+    "agent": agents,
+    "name": names,
+    "verbs": verbs,
 }
 
 
@@ -139,14 +187,7 @@ def offer(command: click.Command) -> None:
     for parameter in command.params:
         wanted = _OFFERS.get(parameter.name or "")
         if wanted is not None:
-            _let(parameter, wanted)
-
-
-def _let(parameter: click.Parameter, wanted: Offer) -> None:
-    def complete(context: click.Context, incomplete: str) -> list[CompletionItem]:
-        return wanted(context, parameter, incomplete)
-
-    parameter.shell_complete = complete  # type: ignore[method-assign, assignment]
+            parameter.shell_complete = wanted  # type: ignore[method-assign, assignment]
 
 
 VERBS = {"completion": completion}

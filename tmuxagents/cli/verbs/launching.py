@@ -13,7 +13,6 @@ from tmuxagents.presets import fields
 from tmuxagents.registry import lookup, sessions
 from tmuxagents.runs import inbox, words
 from tmuxagents.status import poll
-from tmuxagents.text import jsonline
 
 TYPE_CHECKING = False
 if TYPE_CHECKING:
@@ -128,7 +127,7 @@ def tell(launched: Launched, caller: Caller, *, as_json: bool, how: str | None =
         run = sessions.document(launched.run, caller)
         receipt = {"v": 1, "run": run, "counts": counts, "attach": attach}
         warnings = [*([how] if how else []), *launched.warnings]
-        printing.write(jsonline.encode(receipt | {"warnings": warnings}))
+        printing.document(receipt | {"warnings": warnings})
         return
     printing.warn(launched.warnings)
     printing.lines([how] if how else [], printing.ERR)
@@ -236,7 +235,7 @@ def send(  # noqa: PLR0913  (one parameter an option)
     found = message.send(tasks.content(text) if text == tasks.STDIN else text, kind)
     later = message.wait(timeout) if waits else found
     if as_json:
-        printing.write(jsonline.encode(sessions.document(later or found, caller)))
+        printing.document({"v": 1} | sessions.document(later or found, caller))
     elif not waits:
         printing.lines([answers.delivered(found.run_id)])
     elif later is not None:

@@ -11,7 +11,7 @@ from tmuxagents.cli import printing
 from tmuxagents.registry import lookup
 from tmuxagents.runs import words
 from tmuxagents.settings import load
-from tmuxagents.text import jsonline, safe
+from tmuxagents.text import figures, safe
 from tmuxagents.text.width import table
 
 TYPE_CHECKING = False
@@ -29,7 +29,7 @@ def models_verb(*, agent: str | None, refresh: bool, as_json: bool) -> None:
     settings = load.load(os.environ, lookup.here().project)
     found = available.document(agent or settings.default_agent, os.environ, settings, refresh=refresh)
     if as_json:
-        printing.write(jsonline.encode(found))
+        printing.document(found)
         return
     printing.warn([*settings.warnings, *found["warnings"], *([found["why"]] if found["why"] else [])])
     printing.lines(lines(found["models"], printing.width()))
@@ -47,7 +47,7 @@ def _cells(model: Mapping[str, Any]) -> tuple[str, ...]:
     sizes = (model["contextWindow"], model["maxTokens"])
     flags = (_yes(model["reasoning"]), _yes(model["images"]))
     name = model["name"]
-    shown = (words.NONE if size is None else words.figure(size) for size in sizes)
+    shown = (words.NONE if size is None else figures.count(size) for size in sizes)
     return safe.line(model["id"]), *shown, *flags, safe.line(name or "") or words.NONE
 
 

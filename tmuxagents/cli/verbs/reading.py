@@ -11,7 +11,7 @@ from tmuxagents.registry import lookup, sessions
 from tmuxagents.runs import conversation, inspect
 from tmuxagents.runs import output as run_output
 from tmuxagents.status import ends
-from tmuxagents.text import jsonline, safe
+from tmuxagents.text import safe
 
 TYPE_CHECKING = False
 if TYPE_CHECKING:
@@ -39,9 +39,9 @@ def _or_newest(runs: Sequence[str]) -> Sequence[str]:
 @click.command(epilog="Example: tmuxagents output 01a1ee15 > answer.md")
 @click.argument("runs", nargs=-1, metavar="[RUN]...")
 @click.option("--wait", is_flag=True, help="Wait until the run has ended.")
-@click.option("--partial", is_flag=True, help="While it works, print what there is.")
+@click.option("--partial", is_flag=True, help="Print what there is, even while it works.")
 @click.option(
-    "--max-bytes", type=click.IntRange(min=1), metavar="N", help="Keep head and tail of a long answer."
+    "--max-bytes", type=click.IntRange(min=1), metavar="N", help="Cut the middle out of a long answer."
 )
 @click.option("--json", "as_json", is_flag=True, help="Print the run as a JSON document.")
 def output(*, runs: Sequence[str], wait: bool, partial: bool, max_bytes: int | None, as_json: bool) -> int:
@@ -59,7 +59,7 @@ def output(*, runs: Sequence[str], wait: bool, partial: bool, max_bytes: int | N
     found = [inspect.inspect(run_dir) for run_dir in run_dirs]
     if as_json:
         for run in found:
-            printing.write(jsonline.encode(sessions.document(run, caller)))
+            printing.document({"v": 1} | sessions.document(run, caller))
         return 0
     missing = [run for run in found if not (run.ended or run.state.settled or partial)]
     if len(found) == 1 and not missing:
@@ -83,9 +83,12 @@ def print_blocks(runs: Iterable[tuple[Mapping[str, Any], str | None]], most_byte
 
 def print_answer(text: str | None) -> None:
     """Print an answer, and nothing else."""
-    if text:
-        shown = safe.text(text) if printing.is_terminal() else text
-        printing.write(shown.encode("utf-8", "replace") + (b"" if shown.endswith("\n") else b"\n"))
+    if text and printing.is_terminal():
+        from tmuxagents.cli import rendered  # noqa: PLC0415  (a pipe needs no renderer)
+
+        printing.write(rendered.answer(text).encode("utf-8", "replace"))
+    elif text:
+        printing.write(text.encode("utf-8", "replace") + (b"" if text.endswith("\n") else b"\n"))
 
 
 def _print_one(run: RunView, max_bytes: int | None) -> None:
@@ -106,25 +109,67 @@ def print_ended(run: Mapping[str, Any], text: str | None) -> None:
 
 @click.command(epilog="Example: tmuxagents transcript -f 01a1ee15")
 @click.argument("run", required=False)
-@click.option("-f", "--follow", is_flag=True, help="Go on until the run has ended.")
-@click.option("--session", "whole", is_flag=True, help="Print it as a parent's tools do, with whole answers.")
-@click.option("--json", "as_json", is_flag=True, help="Print the events instead, as JSON lines.")
-def transcript(*, run: str | None, follow: bool, whole: bool, as_json: bool) -> None:
-    """Print the readable transcript of all runs of the session that RUN belongs to, and what they used."""
-    if whole and (follow or as_json):
-        other = "--follow" if follow else "--json"
-        raise BadRequest(f"--session and {other} do not go together.", kind="usage", hint="leave one out")
+@click.option("-f", "--follow", is_flag=True, help="Continue until the run has ended.")
+@click.option("-n", "--lines", "last", type=click.IntRange(min=0), metavar="N", help="Only the last N lines.")
+@click.option("-t", "--times", is_flag=True, help="Say at what time of day each thing happened.")
+@click.option("--grep", "word", metavar="WORD", help="Only lines with WORD; without RUN, those of all runs.")
+@click.option("-A", "--all-projects", "everywhere", is_flag=True, help="With --grep: search all projects.")
+@click.option(
+    "--session", "whole", is_flag=True, help="Print it as tools for parents do, with whole answers."
+)
+@click.option("--json", "as_json", is_flag=True, help="Print the events as JSON lines instead.")
+def transcript(  # noqa: PLR0913  (a parameter for each option)
+    *,
+    run: str | None,
+    follow: bool,
+    last: int | None,
+    times: bool,
+    word: str | None,
+    everywhere: bool,
+    whole: bool,
+    as_json: bool,
+) -> int:
+    """Show what all runs of the session that RUN belongs to have said and done, and what they used.
+
+    On a terminal it looks like the run's window. Elsewhere it is the plain transcript.log, an entry a line.
+    """
+    _check_options(follow=follow, last=last, times=times, word=word, whole=whole, as_json=as_json)
     caller = lookup.here()
+    if word is not None:
+        from tmuxagents.cli import search  # noqa: PLC0415  (only for this option)
+
+        found = None if run is None else sessions.find(run, caller)
+        return search.search(caller, word, found, everywhere=everywhere, as_json=as_json)
     run_dirs = sessions.find(_or_newest([] if run is None else [run])[0], caller)
     if as_json:
         for run_dir in run_dirs:
             _lines(run_output.event_lines(run_dir, after=0, follow=follow and run_dir == run_dirs[-1]))
-        return
-    if whole:
+    elif whole:
         told = conversation.session_output([*map(run_output.told, run_dirs)])
         _clean([told.encode("utf-8", "replace"), *run_output.used(run_dirs)])
+    elif printing.is_terminal():
+        from tmuxagents.cli import rendered  # noqa: PLC0415  (a pipe needs no renderer)
+
+        rendered.stories(run_dirs, follow=follow, last=last, times=times)
     else:
-        _clean(run_output.session_lines(run_dirs, follow=follow))
+        _clean(run_output.session_lines(run_dirs, follow=follow, last=last, times=times))
+    return 0
+
+
+def _check_options(**how: Any) -> None:
+    """Refuse options that mean nothing together."""
+    given = {"--follow": how["follow"], "--lines": how["last"] is not None, "--times": how["times"]}
+    given |= {"--json": how["as_json"], "--session": how["whole"]}
+    alone: str | None
+    if how["word"] is not None:
+        alone, fits = "--grep", {"--json"}
+    elif how["whole"]:
+        alone, fits = "--session", {"--session"}
+    else:
+        alone, fits = "--json" if how["as_json"] else None, {"--follow", "--json"}
+    other = next((name for name, is_given in given.items() if is_given and name not in fits), None)
+    if alone is not None and other is not None:
+        raise BadRequest(f"{alone} and {other} do not go together.", kind="usage", hint="leave one out")
 
 
 def _clean(lines: Iterable[bytes]) -> None:
@@ -135,11 +180,13 @@ def _clean(lines: Iterable[bytes]) -> None:
 
 @click.command(epilog="Example: tmuxagents events --after 12 -f 01a1ee15")
 @click.argument("run", required=False)
-@click.option("-f", "--follow", is_flag=True, help="Go on until the run has ended.")
+@click.option("-f", "--follow", is_flag=True, help="Continue until the run has ended.")
 @click.option(
     "--after", type=click.IntRange(min=0), default=0, metavar="SEQ", help="Only events after this one."
 )
-@click.option("--json", is_flag=True, expose_value=False, help="They are JSON lines anyway.")
+@click.option(
+    "--json", is_flag=True, expose_value=False, help="Accepted for consistency; the output is always JSON."
+)
 def events(*, run: str | None, follow: bool, after: int) -> None:
     """Print the normalised events of RUN as JSON lines."""
     run_dir = lookup.find_run(_or_newest([] if run is None else [run])[0], lookup.here())

@@ -61,7 +61,7 @@ def run(  # noqa: PLR0913  (one parameter an option)
     as_json: bool,
     **wanted: Any,
 ) -> int:
-    """Run TASK in a child agent and wait for it; Ctrl-C stops it. The exit code tells how it ended."""
+    """Run TASK, wait for it and print the answer. Ctrl-C stops it; the exit code says how it ended."""
     if tasks_file is not None:
         launching.refuse_beside({"TASK": task, "--task-file": task_file, "--attach": attaches}, wanted)
     # Checked first: without a viewer, nothing is launched.

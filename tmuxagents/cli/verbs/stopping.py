@@ -11,19 +11,19 @@ from tmuxagents.runs import words
 from tmuxagents.status import poll
 from tmuxagents.status import stop as stopping
 from tmuxagents.status.snapshot import take
-from tmuxagents.text import jsonline
 
 
 @click.command(epilog="Example: tmuxagents stop 01a1ee15")
 @click.argument("runs", nargs=-1, metavar="[RUN]...")
 @click.option("--all", "all_of_them", is_flag=True, help="Stop all active runs of this parent or project.")
-@click.option("-A", "--all-projects", "everywhere", is_flag=True, help="With --all: of everybody.")
+@click.option(
+    "-A", "--all-projects", "everywhere", is_flag=True, help="With --all: of all projects and parents."
+)
 @click.option("--json", "as_json", is_flag=True, help="Print a JSON document.")
 def stop(*, runs: tuple[str, ...], all_of_them: bool, everywhere: bool, as_json: bool) -> None:
-    """Stop each RUN: gracefully, then hard. A run that has ended stays as it is."""
+    """Stop each RUN, gracefully if possible. A run that has ended is left alone."""
     if bool(runs) == all_of_them:
-        hint = "name them, or give --all"
-        raise BadRequest("Which runs are to be stopped?", kind="usage", hint=hint)
+        raise BadRequest("Name the runs to stop, or use --all.", kind="usage")
     caller = lookup.here()
     if all_of_them:
         ids = take(poll.query_of(caller, (), everywhere=everywhere), caller).active
@@ -33,7 +33,7 @@ def stop(*, runs: tuple[str, ...], all_of_them: bool, everywhere: bool, as_json:
     ids = [run.run_id for run in stopping.stop(folders)]
     found = take(poll.named(ids), caller)
     if as_json:
-        printing.write(jsonline.encode(poll.as_document(found, caller)))
+        printing.document(poll.as_document(found, caller))
     else:
         printing.lines(map(words.stopped_line, found.rows))
 

@@ -11,7 +11,7 @@ from tmuxagents.cli import group, printing
 from tmuxagents.errors import BadRequest
 from tmuxagents.registry import lookup
 from tmuxagents.settings import load
-from tmuxagents.text import jsonline, safe
+from tmuxagents.text import safe
 from tmuxagents.upkeep import doctor, prune, prune_rules
 
 
@@ -23,7 +23,7 @@ def doctor_verb(*, as_json: bool) -> int:
     case = doctor.Case(lookup.here(), folder, os.environ, socket=group.socket())
     examined = doctor.examine(case)
     if as_json:
-        printing.write(jsonline.encode(examined.document(__version__)))
+        printing.document(examined.document(__version__))
     else:
         printing.lines(check.line() for check in examined.checks)
     return 0 if examined.ok else 1
@@ -45,7 +45,7 @@ def prune_verb(*, runs: tuple[str, ...], dry_run: bool, as_json: bool) -> None:
         pruned = prune.prune_all(caller, load.load(os.environ, None), dry_run=dry_run)
     printing.warn(pruned.warnings)
     if as_json:
-        printing.write(jsonline.encode(pruned.document()))
+        printing.document(pruned.document())
         return
     lines = [prune_rules.line(one, pruned.at, dry_run=dry_run) for one in pruned.removed]
     printing.lines(map(safe.line, [*lines, prune_rules.total(pruned.removed, dry_run=dry_run)]))

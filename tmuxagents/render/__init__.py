@@ -1,0 +1,1 @@
+"""The one renderer of runs: events become blocks, blocks become rows of a terminal or a page of HTML."""

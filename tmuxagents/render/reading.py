@@ -1,0 +1,46 @@
+"""The story of a run as its directory tells it, also while it goes on. Joins.
+
+reading = StoryReader(run_dir, calls.WHOLE, home=os.path.expanduser("~"))
+reading.look()               # as often as one likes; `reading.story` then has what came since
+"""
+
+from __future__ import annotations
+
+import time
+
+from tmuxagents.render import calls
+from tmuxagents.render.story import Story
+from tmuxagents.runs.inspect import Follower
+
+TYPE_CHECKING = False
+if TYPE_CHECKING:
+    from collections.abc import Callable
+
+    from tmuxagents.render.calls import Limits
+    from tmuxagents.runs.inspect import RunView
+
+
+class StoryReader:
+    """Reads one run, and tells its story as far as it has come."""
+
+    def __init__(
+        self,
+        run_dir: str,
+        limits: Limits = calls.WINDOW,
+        *,
+        home: str = "",
+        stamp: Callable[[float], str] | None = None,
+    ) -> None:
+        self.story = Story(limits, stamp)
+        self._follower = Follower(run_dir, self.story.take)
+        self.story.head(self._follower.plan, home)
+        self._is_closed = False
+
+    def look(self) -> RunView:
+        """Take in the events since the last look, and the end of the run; return its view."""
+        run = self._follower.look()
+        verdict = run.standing.verdict
+        if verdict is not None and not self._is_closed:
+            self._is_closed = True
+            self.story.close(verdict, run.elapsed(time.time()), run.state)
+        return run

@@ -1,0 +1,164 @@
+"""Blocks as rows of a terminal: signs at the left edge, times at the right, text wrapped between words.
+
+Pure.
+"""
+
+from __future__ import annotations
+
+from tmuxagents.render import calls, flow, markdown_rows, story, styles
+from tmuxagents.text import figures
+
+TYPE_CHECKING = False
+if TYPE_CHECKING:
+    from collections.abc import Callable, Iterable
+
+    from tmuxagents.render.story import Block
+    from tmuxagents.render.styles import Row
+
+_SIGNS = {story.WORKS: ("▸", styles.WORK), story.GOOD: ("✓", styles.GOOD), story.BAD: ("✗", styles.BAD)}
+_LOOKS = {
+    calls.OUTPUT: styles.DIM,
+    calls.ADDED: styles.ADDED,
+    calls.REMOVED: styles.REMOVED,
+    calls.SAME: styles.DIM,
+    calls.GAP: styles.DIM,
+}
+_SAYS = "\u203a "
+_BODY = "    "
+_TEXT = "  "
+_NARROW = 40  # columns; a narrower place shows no times
+_WORTH_SAYING_S = 0.1
+_TASK_ROWS = 4
+_LONG_ROWS = 2  # of a line of a call that failed
+_TIGHT = (story.CALL, story.NOTE)  # nothing between two of these
+
+
+def all_rows(blocks: Iterable[Block], width: int, before: Block | None = None) -> list[Row]:
+    """Return the rows of blocks, the first of them below `before`."""
+    found: list[Row] = []
+    for block in blocks:
+        if is_apart(before, block):
+            found.append([])
+        found += of(block, width)
+        before = block
+    return found
+
+
+def is_apart(before: Block | None, block: Block) -> bool:
+    """Say whether an empty row separates two blocks."""
+    return before is not None and not (before.kind in _TIGHT and block.kind in _TIGHT)
+
+
+def of(block: Block, width: int) -> list[Row]:
+    """Return the rows of one block, at most `width` columns wide."""
+    width = max(width, 2 * len(_BODY) + flow.LEAST)
+    if not block.stamp or block.kind == story.CALL or width < _NARROW:
+        return _KINDS[block.kind](block, width)
+    first, *rest = _KINDS[block.kind](block, width - len(block.stamp) - 2) or [[]]
+    gap = width - styles.width_of(first) - len(block.stamp)
+    return [[*first, (styles.PLAIN, " " * gap), (styles.DIM, block.stamp)], *rest]
+
+
+def aside(words: str) -> Row:
+    """Return a remark of the rendering itself."""
+    return [(styles.DIM, f"{_TEXT}{words}")]
+
+
+def _head(block: Block, width: int) -> list[Row]:
+    fields = dict(block.parts)
+    agent = " ".join(filter(None, (fields["agent"], fields["model"])))
+    parts = [(styles.NAME, fields["name"]), (styles.AGENT, agent), (styles.DIM, fields["cwd"])]
+    row: Row = []
+    for style, text in parts:
+        row += [(styles.PLAIN, "  ")] * bool(row and text) + [(style, text)] * bool(text)
+    task = flow.wrapped([(styles.TASK, block.words)], width - len(_TEXT))
+    if len(task) > _TASK_ROWS:
+        task = [*task[: _TASK_ROWS - 1], [(styles.DIM, f"… {len(task) - _TASK_ROWS + 1} more lines")]]
+    return [flow.fitted(row, width), *flow.indented(task, [(styles.MARKER, _SAYS)], [(styles.PLAIN, _TEXT)])]
+
+
+def _call(block: Block, width: int) -> list[Row]:
+    sign, style = _SIGNS[block.state]
+    phrase: Row = [(styles.DIM, "$ ")] if block.tool == "bash" else []
+    phrase.append((styles.CALL, block.words))
+    aside = f"exit {block.code}" if block.code is not None else block.aside
+    aside_look = styles.BAD if block.code is not None else styles.DIM
+    head = _with_times([(style, sign), (styles.PLAIN, " "), *phrase], (aside_look, aside), block, width)
+    return [head, *_body(block, width)]
+
+
+def _with_times(left: Row, aside: tuple[str, str], block: Block, width: int) -> Row:
+    """Return a row with a remark behind it, and duration and clock at the right edge."""
+    shown = block.lasted is not None and block.lasted >= _WORTH_SAYING_S
+    lasted = figures.lasted(block.lasted) if shown and block.lasted is not None else ""
+    times = f"{lasted}  {block.stamp or figures.clock(block.since):>5}" if width >= _NARROW else ""
+    room = width - len(times) - 2 * bool(times)
+    remark: Row = [(styles.PLAIN, "  "), aside] if aside[1] else []
+    if styles.width_of(remark) > room // 2:
+        remark = flow.fitted(remark, room // 2)
+    row = [*flow.fitted(left, room - styles.width_of(remark)), *remark]
+    gap = width - styles.width_of(row) - len(times)
+    return [*row, (styles.PLAIN, " " * gap), (styles.DIM, times)] if times else row
+
+
+def _body(block: Block, width: int) -> list[Row]:
+    found: list[Row] = []
+    room = width - len(_BODY)
+    for what, words in block.parts:
+        look = _LOOKS[what]
+        if block.state == story.BAD and what == calls.OUTPUT:
+            rows = flow.wrapped([(styles.BAD, words)], room)
+            if len(rows) > _LONG_ROWS:
+                rows = [*rows[: _LONG_ROWS - 1], flow.fitted([*rows[_LONG_ROWS - 1], (look, " …")], room)]
+            found += rows
+        else:
+            sign = calls.sign(what)
+            found.append(flow.fitted([(look, f"{sign} {words}" if sign else words)], room))
+    return flow.indented(found, [(styles.PLAIN, _BODY)])
+
+
+def _said(block: Block, width: int) -> list[Row]:
+    return flow.indented(markdown_rows.rows(block.words, width - len(_TEXT)), [(styles.PLAIN, _TEXT)])
+
+
+def _thought(block: Block, width: int) -> list[Row]:
+    look = f"{styles.DIM} {styles.ITALIC}"
+    return [flow.fitted([(look, f"· {block.words}")], width)]
+
+
+def _note(block: Block, width: int) -> list[Row]:
+    rows = flow.wrapped([(styles.DIM, block.words)], width - len(_TEXT))
+    return flow.indented(rows, [(styles.DIM, "· ")], [(styles.PLAIN, _TEXT)])
+
+
+def _asks(block: Block, width: int) -> list[Row]:
+    rows = flow.wrapped([(styles.ASKS, f"Waits for a person: {block.words}")], width - len(_TEXT))
+    return flow.indented(rows, [(styles.ASKS, "? ")], [(styles.PLAIN, _TEXT)])
+
+
+def _sent(block: Block, width: int) -> list[Row]:
+    rows = flow.wrapped([(styles.DIM, f"{block.tool}: "), (styles.PLAIN, block.words)], width - len(_TEXT))
+    return flow.indented(rows, [(styles.MARKER, _SAYS)], [(styles.PLAIN, _TEXT)])
+
+
+def _end(block: Block, width: int) -> list[Row]:
+    sign, look = _SIGNS[block.state]
+    lasted = figures.lasted(block.lasted or 0.0)
+    reason = f" ({block.tool})" if block.tool else ""
+    spans = [(f"{styles.BOLD} {look}", block.words), (styles.DIM, f"{reason} in {lasted}")]
+    spans += [(styles.DIM, f" · {used}") for _, used in block.parts]
+    rows = flow.wrapped(spans, width - len(_TEXT))
+    rows += flow.wrapped([(look, block.aside)], width - len(_TEXT)) if block.aside else []
+    return flow.indented(rows, [(look, f"{sign} ")], [(styles.PLAIN, _TEXT)])
+
+
+_KINDS: dict[str, Callable[[Block, int], list[Row]]] = {
+    story.HEAD: _head,
+    story.CALL: _call,
+    story.SAID: _said,
+    story.THOUGHT: _thought,
+    story.NOTE: _note,
+    story.ASKS: _asks,
+    story.SENT: _sent,
+    story.END: _end,
+}

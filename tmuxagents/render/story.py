@@ -1,0 +1,270 @@
+"""What a run says and does, as blocks: one for each call, answer, thought and message, and its end. Pure.
+
+The one model behind the child's window, `transcript`, `top`, `export` and `replay`:
+
+    told = Story(calls.WINDOW)             # or calls.WHOLE, which keeps more of each call
+    told.head(plan, home="/home/ann")
+    for event in events:
+        told.take(event)
+    told.close(verdict, seconds, state)    # once the run has ended
+
+    for block in [*told.blocks, *told.open]:
+        for row in rows.of(block, 80):     # a row is a list of (style, text), see render/styles
+            ...
+
+A block in `blocks` never changes, so its rows can be kept as long as the width is the same. A call is in
+`open` while it runs, and is put at the end of `blocks` once it has ended. `rows.all_rows` gives the rows of
+several blocks, with an empty row where one belongs. `reading.StoryReader` does all that for a run directory.
+"""
+
+from __future__ import annotations
+
+from tmuxagents import records
+from tmuxagents.render import calls
+from tmuxagents.runs import narration
+from tmuxagents.runs.events import is_figure
+from tmuxagents.runs.narration import OpenCalls
+from tmuxagents.text import cause, figures, safe
+
+TYPE_CHECKING = False
+if TYPE_CHECKING:
+    from collections.abc import Callable, Sequence
+    from typing import Any
+
+    from tmuxagents.records import Plan, Verdict
+    from tmuxagents.render.calls import Limits, Part
+    from tmuxagents.runs.events import Event
+    from tmuxagents.runs.lifecycle import RunState
+
+HEAD, CALL, SAID, THOUGHT, NOTE, ASKS, SENT, END = (
+    "head",
+    "call",
+    "said",
+    "thought",
+    "note",
+    "asks",
+    "sent",
+    "end",
+)
+WORKS, GOOD, BAD = "works", "good", "bad"
+_PHRASE = 2000  # characters of a phrase; more than fits on any screen
+_THOUGHT = 600
+_NOTE_LENGTH = 2000
+_SENT_LENGTH = 4000
+_MOST_BLOCKS, _MOST_SIZE = 10_000, 16 * 1024 * 1024
+WORTH_SHOWING_S = 0.3  # a call that takes longer is shown before it has ended
+_SENT = {"human_input": "Typed", "message_sent": "Sent"}
+
+
+class Block:
+    """One thing to be seen. Which fields mean something depends on its kind."""
+
+    __slots__ = ("aside", "at", "code", "kind", "lasted", "parts", "since", "stamp", "state", "tool", "words")
+
+    def __init__(self, kind: str, words: str, *, at: float = 0.0, state: str = GOOD) -> None:
+        self.kind = kind
+        self.words = words
+        self.at = at  # when it happened
+        self.since = 0.0  # that, counted from the start of the run
+        self.stamp = ""  # that, as a person's clock shows it, if it is asked for
+        self.state = state
+        self.tool = ""  # of a call; how a message came; why a run ended
+        self.aside = ""  # a few words beside the phrase of a call; the message of a run that failed
+        self.lasted: float | None = None  # of a call, in seconds
+        self.code: int | None = None  # the exit code of a call that failed
+        self.parts: Sequence[Part] = ()  # of a call, see render/calls; of a head, its fields
+
+    @property
+    def size(self) -> int:
+        """Return about how many characters it holds."""
+        return len(self.words) + sum(len(words) for _, words in self.parts)
+
+
+class Story:
+    """The blocks of one run, made of its events one after another."""
+
+    __slots__ = ("_began", "_limits", "_open", "_size", "_stamp", "blocks", "forgotten")
+
+    def __init__(self, limits: Limits = calls.WINDOW, stamp: Callable[[float], str] | None = None) -> None:
+        self.blocks: list[Block] = []
+        self.forgotten = 0  # the number of older blocks of a very long run, which are gone
+        self._limits = limits
+        self._stamp = stamp  # a moment as a person's clock shows it
+        self._size = 0
+        self._open = OpenCalls()
+        self._began: float | None = None
+
+    @property
+    def open(self) -> list[Block]:
+        """Return the calls that have no result yet, the oldest first."""
+        return [block for _, _, block in self._open.all]
+
+    def head(self, plan: Plan, home: str = "") -> None:
+        """Begin with what the run is: its name, agent and model, directory and task."""
+        block = Block(HEAD, safe.text(plan.task[:_SENT_LENGTH]).strip())
+        cwd = safe.line(plan.cwd)
+        if home and (cwd + "/").startswith(home.rstrip("/") + "/"):
+            cwd = "~" + cwd[len(home.rstrip("/")) :]
+        names = (plan.name or plan.run_id[:8], plan.agent, plan.resolved_model or "", plan.preset or "")
+        name, agent, model, preset = (safe.line(word) for word in names)
+        block.parts = [("name", name), ("agent", agent), ("model", model), ("preset", preset), ("cwd", cwd)]
+        self._add(block)
+
+    def take(self, event: Event) -> None:
+        """Take in what an event tells."""
+        if self._began is None and event.at:
+            self._began = event.at
+        take = _TAKES.get(event.type)
+        if take is not None:
+            take(self, event)
+
+    def note(self, words: str, at: float = 0.0) -> None:
+        """Add a remark that is no event."""
+        clean = safe.text(words[:_NOTE_LENGTH]).rstrip()
+        if clean:
+            self._add(Block(NOTE, clean, at=at))
+
+    def close(self, verdict: Verdict, seconds: float, state: RunState | None = None) -> None:
+        """End with how the run ended, after how long, and what it used."""
+        for block in self.open:
+            self._open.answered(None, block.tool)
+            block.state = BAD
+            self._add(block)
+        self._add(closing(verdict, seconds, state))
+
+    def _add(self, block: Block) -> None:
+        self._stamp_block(block)
+        self.blocks.append(block)
+        self._size += block.size
+        if self._size > _MOST_SIZE or len(self.blocks) > _MOST_BLOCKS:
+            self._forget()
+
+    def _stamp_block(self, block: Block) -> None:
+        if block.at and self._began is not None:
+            block.since = max(0.0, block.at - self._began)
+        if block.at and self._stamp is not None:
+            block.stamp = self._stamp(block.at)
+
+    def _forget(self) -> None:
+        """Drop the older half: a child that never stops must not fill the memory."""
+        count = len(self.blocks) // 2
+        self.forgotten += count
+        del self.blocks[:count]
+        self.blocks[0] = Block(NOTE, f"… {self.forgotten + 1:,} earlier parts are not shown")
+        self._size = sum(block.size for block in self.blocks)
+
+    # One method per kind of event.
+
+    def _text(self, event: Event) -> None:
+        words = _str(event.fields.get("text"))
+        if len(words) > self._limits.answer:
+            half = self._limits.answer // 2
+            words = f"{words[:half]}\n\n[… {len(words) - 2 * half:,} characters …]\n\n{words[-half:]}"
+        clean = safe.text(words).strip("\n")
+        if clean.strip():
+            self._add(Block(SAID, clean, at=event.at))
+
+    def _thinking(self, event: Event) -> None:
+        words = safe.line(_str(event.fields.get("text"))[:_THOUGHT])
+        if words:
+            self._add(Block(THOUGHT, words, at=event.at))
+
+    def _call(self, event: Event) -> None:
+        tool = narration.named_tool(event.fields)
+        args = event.fields.get("args")
+        phrase, _ = narration.phrase_of_call(tool, args, _PHRASE)
+        block = Block(CALL, safe.line(phrase[:_PHRASE]), at=event.at, state=WORKS)
+        block.tool = tool
+        self._stamp_block(block)
+        block.aside = calls.about(tool, args)
+        block.parts = calls.asked(tool, args, self._limits)
+        self._open.open(narration.named_call(event.fields), tool, block)
+
+    def _result(self, event: Event) -> None:
+        fields = event.fields
+        named = narration.named_tool(fields)
+        found = self._open.answered(narration.named_call(fields), named)
+        if found is None:
+            block = Block(CALL, safe.line(narration.phrase_of_call(named, None)[0]))
+            block.tool = named
+        else:
+            block = found[1]
+        block.at = event.at
+        block.state = BAD if fields.get("isError") is True else GOOD
+        milliseconds: Any = fields.get("durationMs")
+        block.lasted = milliseconds / 1000 if is_figure(milliseconds) else None
+        said, block.code = calls.brought(fields, self._limits)
+        if block.state == BAD:
+            block.parts = said
+        elif not block.parts:
+            summary = calls.summary(block.tool, fields)
+            block.aside = summary or block.aside
+            block.parts = said if self._limits.all or not summary else ()
+        self._add(block)
+
+    def _retry(self, event: Event) -> None:
+        fields = event.fields
+        delay: Any
+        attempt, most, delay = (fields.get(key) for key in ("attempt", "maxAttempts", "delayMs"))
+        tries = f"Retry {attempt}/{most}" if is_figure(attempt) and is_figure(most) else "Retry"
+        pause = f" in {figures.lasted(delay / 1000)}" if is_figure(delay) and delay > 0 else ""
+        why = cause.sentence(_str(fields.get("errorMessage")))
+        self.note(f"{tries}{pause}{': ' if why else ''}{why}", event.at)
+
+    def _stderr(self, event: Event) -> None:
+        self.note(f"stderr: {safe.line(_str(event.fields.get('text')))}", event.at)
+
+    def _left_behind(self, event: Event) -> None:
+        entry = narration.entry(event, None)
+        self.note(entry.words if entry is not None else "", event.at)
+
+    def _asks(self, event: Event) -> None:
+        words = safe.text(_str(event.fields.get("text") or event.fields.get("kind"))[:_SENT_LENGTH])
+        self._add(Block(ASKS, words.strip(), at=event.at))
+
+    def _sent(self, event: Event) -> None:
+        words = safe.text(_str(event.fields.get("text") or event.fields.get("kind"))[:_SENT_LENGTH])
+        block = Block(SENT, words.strip(), at=event.at)
+        block.tool = _SENT[event.type]
+        self._add(block)
+
+
+_TAKES = {
+    "assistant_text": Story._text,  # noqa: SLF001  (its own table)
+    "thinking": Story._thinking,  # noqa: SLF001
+    "tool_call": Story._call,  # noqa: SLF001
+    "tool_result": Story._result,  # noqa: SLF001
+    "retry": Story._retry,  # noqa: SLF001
+    "stderr": Story._stderr,  # noqa: SLF001
+    "left_behind": Story._left_behind,  # noqa: SLF001
+    "needs_input": Story._asks,  # noqa: SLF001
+    "human_input": Story._sent,  # noqa: SLF001
+    "message_sent": Story._sent,  # noqa: SLF001
+}
+
+
+def closing(verdict: Verdict, seconds: float, state: RunState | None = None) -> Block:
+    """Return the end of a run: `completed in 1m 12s · 8 tools · ↑8.9k ↓1.9k · $0.06`, or why it failed."""
+    good = verdict.status == records.COMPLETED
+    block = Block(END, verdict.status, state=GOOD if good else BAD)
+    block.lasted = seconds
+    block.parts = [("used", part) for part in _used(state)]
+    if not good:
+        block.tool = safe.line(verdict.reason)
+        why = cause.sentence(verdict.error_message or "")
+        block.aside = why if why != "Stopped." else ""
+    return block
+
+
+def _used(state: RunState | None) -> list[str]:
+    if state is None:
+        return []
+    tools, used = state.tool_count, state.usage
+    arrows = (("↑", used["input"]), ("↓", used["output"]))
+    tokens = " ".join(f"{arrow}{figures.count(count)}" for arrow, count in arrows if count)
+    calls_made = f"{tools} {'tool' if tools == 1 else 'tools'}" if tools else ""
+    return [part for part in (calls_made, tokens, figures.money(used["cost"])) if part]
+
+
+def _str(value: Any) -> str:
+    return value if isinstance(value, str) else ""

@@ -1,0 +1,49 @@
+"""How the parts of a rendering look, in words that terminals and style sheets share. Pure.
+
+A style is a text of words such as `bold cyan`: an attribute or one of the 16 colours that a terminal's theme
+chooses, so that it reads well on dark and light ground. Never white, black or yellow: one ground hides each.
+`rich` and `textual` understand the same words.
+"""
+
+from __future__ import annotations
+
+from tmuxagents.text import width
+
+TYPE_CHECKING = False
+if TYPE_CHECKING:
+    Span = tuple[str, str]  # style, text
+    Row = list[Span]
+
+PLAIN = ""
+DIM, BOLD, ITALIC, STRIKE = "dim", "bold", "italic", "strike"
+NAME, AGENT, TASK = "bold", "cyan", ""
+HEADING, CODE, LINK, MARKER = "bold magenta", "cyan", "blue underline", "cyan"
+CALL, ARGUMENT = "bold", ""
+GOOD, BAD, WORK = "green", "red", "cyan"
+ADDED, REMOVED = "green", "red"
+ASKS = "bold magenta"
+
+SGR = {
+    "bold": "1",
+    "dim": "2",
+    "italic": "3",
+    "underline": "4",
+    "strike": "9",
+    "red": "31",
+    "green": "32",
+    "blue": "34",
+    "magenta": "35",
+    "cyan": "36",
+}
+
+
+def joined(one: str, other: str) -> str:
+    """Return a style that has the words of both."""
+    if not one or not other:
+        return one or other
+    return " ".join(dict.fromkeys([*one.split(), *other.split()]))
+
+
+def width_of(row: Row) -> int:
+    """Return how many columns a row takes."""
+    return sum(map(width.columns, (text for _, text in row)))

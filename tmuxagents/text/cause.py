@@ -1,0 +1,64 @@
+"""Why something failed, in one sentence: what a provider says as JSON, in a person's words. Pure."""
+
+from __future__ import annotations
+
+from tmuxagents.text import jsonline, safe
+
+TYPE_CHECKING = False
+if TYPE_CHECKING:
+    from typing import Any
+
+_LONGEST = 4096  # of a message that is looked into
+_KEYS = ("message", "error", "detail", "error_message", "msg")
+_DEEPEST = 5
+_CODE = 3  # digits of an HTTP status
+_NOISE = ("error", "http", "status", "code", "api")  # says no more than that something failed
+_MARK = '"message":'
+
+
+def sentence(message: str) -> str:
+    """Return a message on one line; of a JSON error only its own message, with the status it came with.
+
+    `429: {"message": "Quota exceeded."}` becomes `Quota exceeded (429)`.
+    """
+    flat = safe.line(message[:_LONGEST])
+    at = flat.find("{")
+    said = _said(flat[at:]) if at >= 0 else None
+    if said is None:
+        return flat
+    words = safe.line(said).rstrip(".")
+    before = flat[:at].strip(" :-,")
+    signs = before.replace(":", " ").replace(",", " ").replace("(", " ").replace(")", " ").split()
+    code = next((sign for sign in signs if len(sign) == _CODE and sign.isdecimal()), None)
+    told = [sign for sign in signs if sign != code and sign.lower() not in _NOISE]
+    text = f"{before}: {words}" if told else words
+    return f"{text} ({code})" if code and not told and code not in words else text
+
+
+def _said(text: str) -> str | None:
+    """Return the message in a JSON text, whole or cut off; None if there is none."""
+    try:
+        return _message(jsonline.decode(text), 0)
+    except (ValueError, RecursionError):
+        return _torn(text)
+
+
+def _message(value: Any, depth: int) -> str | None:
+    if isinstance(value, str):
+        return value.strip() or None
+    if not isinstance(value, dict) or depth > _DEEPEST:
+        return None
+    found = (_message(value.get(key), depth + 1) for key in _KEYS)
+    return next((words for words in found if words), None)
+
+
+def _torn(text: str) -> str | None:
+    """Return the message in a JSON text without its end."""
+    at = text.find(_MARK)
+    words = text[at + len(_MARK) :].lstrip() if at >= 0 else ""
+    if not words.startswith('"'):
+        return None
+    end = next(
+        (place for place in range(1, len(words)) if words[place] == '"' and words[place - 1] != "\\"), None
+    )
+    return words[1:end].replace('\\"', '"').strip() or None

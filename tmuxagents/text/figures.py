@@ -1,0 +1,48 @@
+"""Counts, amounts of money and durations in few letters. Pure."""
+
+from __future__ import annotations
+
+_UNITS = ("", "k", "M", "G")
+_STEP = 1000
+_LEAST, _CENTS_FROM = 0.00005, 0.99995  # of a cost: less is no figure, more needs no four digits
+_MINUTE, _HOUR = 60, 3600
+
+
+def count(number: float) -> str:
+    """Return a count in at most four characters: `999`, `3.4k`, `12k`, `1.2M`."""
+    power = 0
+    while power < len(_UNITS) - 1 and number / _STEP**power >= _STEP - 0.5:
+        power += 1
+    value = number / _STEP**power
+    digits = 1 if power and value < 9.95 else 0  # noqa: PLR2004  (what rounds to 10 has none)
+    return f"{value:.{digits}f}{_UNITS[power]}"
+
+
+def money(cost: float) -> str:
+    """Return an amount of dollars, the smaller the more exact; nothing for none."""
+    if cost <= 0:
+        return ""
+    if cost < _LEAST:
+        return "<$0.0001"
+    whole, _, part = f"{cost:.4f}".partition(".")
+    exact = part.rstrip("0").ljust(2, "0")
+    return f"${whole}.{exact}" if cost < _CENTS_FROM else f"${cost:.2f}"
+
+
+def lasted(seconds: float) -> str:
+    """Return a duration of any length: `0.4s`, `9.5s`, `42s`, `1m 05s`, `1h 02m`."""
+    if seconds < 9.95:  # noqa: PLR2004  (what rounds to 10 has no digit)
+        return f"{max(0.0, seconds):.1f}s"
+    whole = round(seconds)
+    if whole < _MINUTE:
+        return f"{whole}s"
+    if whole < _HOUR:
+        return f"{whole // _MINUTE}m {whole % _MINUTE:02}s"
+    return f"{whole // _HOUR}h {whole % _HOUR // _MINUTE:02}m"
+
+
+def clock(seconds: float) -> str:
+    """Return a moment of a run, counted from its start: `0:04`, `12:30`, `1:02:09`."""
+    whole = max(0, int(seconds))
+    hours, minutes = whole // _HOUR, whole % _HOUR // _MINUTE
+    return f"{hours}:{minutes:02}:{whole % _MINUTE:02}" if hours else f"{minutes}:{whole % _MINUTE:02}"
