@@ -59,7 +59,7 @@ def test_a_run_that_still_works_is_named_and_has_no_answer_yet(home: Home) -> No
         wrapped_by(works, wrapper)
         told(works, begun(), events.assistant_text("so far"))
         shown = command(home, "output", "one", "two")
-        assert shown.stdout.endswith(f"[2] two: running (run {works.run_id})\n")
+        assert shown.stdout.endswith(f"[2] two: running: so far (run {works.run_id})\n")
         assert (shown.returncode, "still running" in shown.stderr) == (4, True)
         late = command(home, "wait", "--output", "--timeout", "0.1", "one", "two")
         assert (late.stdout, late.returncode) == (shown.stdout, 124)

@@ -474,6 +474,34 @@ def test_the_cursor_of_a_machine_without_runs_goes_on_with_the_first(home: Home)
     assert (found["changes"], found["reset"]) == ([], False)
 
 
+def test_the_first_call_is_told_of_what_has_ended_already(home: Home) -> None:
+    good, bad = ended(home, name="good"), ended(home, FAILS, name="bad")
+    for words in (("poll", "--since", "0"), ("poll", "--wait", "--any", "--since", "0")):
+        done = command(home, *words)
+        *lines, last = done.stdout.splitlines()
+        assert {line.rpartition(" ")[0].rpartition(" ")[0] for line in lines} >= {
+            f"{bad.run_id[:8]} failed bad"
+        }
+        assert any(line.startswith(f"{good.run_id[:8]} completed good") for line in lines)
+    again = command(home, "poll", "--since", last.removeprefix("cursor "))
+    assert again.stdout.splitlines()[0] == "no change"
+    named = command(home, "poll", "--wait", "--any", "--since", "0", "good")
+    assert (named.returncode, named.stdout.splitlines()[0].split()[1]) == (0, "completed")
+
+
+def test_a_child_that_is_quiet_shows_since_when(home: Home) -> None:
+    run = home.run("x", name="scout")
+    with sleeper() as wrapper:
+        wrapped_by(run, wrapper)
+        told(run, begun(), events.tool_call("1", "bash", {"command": "npm test"}), at=time.time() - 45)
+        (line,) = [line for line in command(home, "poll").stdout.splitlines() if "scout" in line]
+        assert re.search(r"npm test · quiet 4\ds$", line), line
+        late = command(home, "wait", "--output", "--timeout", "0", "scout")
+        assert re.search(r"\[1\] scout: running: npm test · quiet 4\ds \(run", late.stdout), late.stdout
+        told(run, events.tool_result("1", "bash", is_error=False, text="", duration_ms=1))
+        assert "quiet" not in command(home, "poll").stdout
+
+
 def test_waiting_for_what_has_changed(home: Home) -> None:
     slow = working(home)
     cursor = command(home, "poll", "--since", "0").stdout.splitlines()[-1].removeprefix("cursor ")

@@ -122,3 +122,16 @@ def test_what_needs_somebody_stands_out_and_what_is_over_is_dim() -> None:
     assert failed.startswith("\x1b[31m✗  \x1b[0m")
     assert "\x1b[31mfailed (error)" in failed
     assert failed.endswith("\x1b[2m429: quota exceeded\x1b[0m")
+
+
+@pytest.mark.parametrize(
+    ("quiet_s", "said"),
+    [(29.9, "npm test"), (45.2, "npm test · quiet 45s"), (600, "npm test · quiet 10m 00s")],
+)
+def test_a_quiet_run_says_since_when(quiet_s: float, said: str) -> None:
+    quiet = SnapshotRow(row().run, "01234567", activity="npm test", quiet_s=quiet_s)
+    assert shown(quiet)[1].endswith(said)
+
+
+def test_a_quiet_run_that_does_nothing_yet_is_quiet_alone() -> None:
+    assert shown(SnapshotRow(row().run, "01234567", quiet_s=60))[1].endswith(" quiet 1m 00s")

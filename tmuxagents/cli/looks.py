@@ -28,8 +28,6 @@ if TYPE_CHECKING:
     from tmuxagents.status.snapshot import EndedRuns, Snapshot
 
 TIMED_OUT = 124
-_RECENT_S = 3600.0  # the list shows what has ended since then,
-_MOST_RECENT = 20  # but no more than these
 _MOST = 1_000_000  # rows of a list
 _SELECTING = ("-n", "--status", "--since TIME")
 # Options that exclude each other.
@@ -112,10 +110,10 @@ def _ended(how: Mapping[str, Any], within: float | None, cursor: str | None) -> 
     if within is not None:
         return time.time() - within, most
     if most is not None or how["statuses"]:
-        return 0.0, most or _MOST_RECENT
+        return 0.0, most or polling.MOST_RECENT
     if how["waits"] or how["follows"] or how["as_json"] or cursor is not None:
         return False
-    return time.time() - _RECENT_S, _MOST_RECENT
+    return time.time() - polling.RECENT_S, polling.MOST_RECENT
 
 
 def _wanted(*, as_json: bool) -> str:
@@ -184,7 +182,8 @@ def _print_ends(found: Snapshot, ids: Sequence[str], max_bytes: int | None) -> N
     rows = sorted(found.rows, key=lambda row: ids.index(row.run["runId"]))
     over = dict(zip((row.run["runId"] for row in found.rows), polling.ended(found), strict=True))
     texts = (output.answer(found.views[row.run["runId"]]) if over[row.run["runId"]] else None for row in rows)
-    text = ends.blocks(zip((row.run for row in rows), texts, strict=True), max_bytes or ends.MOST_BYTES)
+    runs = ({**row.run, "doing": words.doing(row)} for row in rows)
+    text = ends.blocks(zip(runs, texts, strict=True), max_bytes or ends.MOST_BYTES)
     printing.lines([safe.text(text) if printing.is_terminal() else text])
 
 

@@ -6,7 +6,7 @@ No text of a run can do harm here: all of it goes through text/safe.
 from __future__ import annotations
 
 from tmuxagents import records
-from tmuxagents.text import figures, safe
+from tmuxagents.text import durations, figures, safe
 from tmuxagents.text.width import ELLIPSIS, GAP, columns, fit, joined, padded
 
 TYPE_CHECKING = False
@@ -29,6 +29,7 @@ _HEADER = ("ID", "NAME", "PRESET", "STATUS", "TIME", "ACTIVITY")
 _CELL = 40  # longer than any valid name
 _NAMED = (2, 1)  # the columns that are cut on a narrow terminal, in this order
 _LEAST_NAME, _LEAST_ACTIVITY = 8, 16
+QUIET_FROM_S = 30.0
 FADES_AFTER_S = 300.0  # after the last end; then the status line is empty
 _SCOPES = {"project": " here", "all": " all"}
 _MARK = 32  # columns for the name of a run that has just ended: the longest valid name
@@ -38,15 +39,22 @@ _MARKS = 44  # columns for all of these names; the rest is counted
 class SnapshotRow:
     """One run as a line of a snapshot: its document, and what else is shown of it."""
 
-    __slots__ = ("activity", "host", "run", "short")
+    __slots__ = ("activity", "host", "quiet_s", "run", "short")
 
     def __init__(
-        self, run: Mapping[str, Any], short: str, *, activity: str | None = None, host: str | None = None
+        self,
+        run: Mapping[str, Any],
+        short: str,
+        *,
+        activity: str | None = None,
+        host: str | None = None,
+        quiet_s: float = 0.0,
     ) -> None:
         self.run = run
         self.short = short
         self.activity = activity  # what it is doing now, or what it waits for
         self.host = host  # the machine that it lives on, if not this one
+        self.quiet_s = quiet_s  # how long a running child has said and done nothing new
 
 
 # --- ids --------------------------------------------------------------------------------------------------
@@ -67,6 +75,17 @@ def receipt_name(plan: Plan, origin: str | None) -> str:
     names += [origin] if origin else []
     live = ["live"] if plan.driver == records.LIVE else []
     return ", ".join([*(names or [short_id(plan.run_id, ())]), *live])
+
+
+def doing(shown: SnapshotRow) -> str | None:
+    """Return what a run is doing, and how long it has been quiet: `npm test · quiet 45s`.
+
+    If a tool is running, that is how long it has been.
+    """
+    if shown.quiet_s < QUIET_FROM_S:
+        return shown.activity
+    quiet = f"quiet {durations.span(shown.quiet_s)}"
+    return f"{shown.activity}{_SEPARATOR}{quiet}" if shown.activity else quiet
 
 
 def live_activity(activity: str | None, *, settled: bool, needs_input: bool) -> str:

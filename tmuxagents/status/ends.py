@@ -15,7 +15,7 @@ if TYPE_CHECKING:
     from collections.abc import Iterable, Mapping
     from typing import Any
 
-    Run = Mapping[str, Any]  # a run document, or the part of one that a row holds
+    Run = Mapping[str, Any]  # a run document, or the part of one that a row holds; and what it is `doing`
 
 MOST_BYTES = 4000  # of each answer if the caller does not say otherwise
 NO_TEXT = "no text output"
@@ -30,7 +30,8 @@ def has_failed(run: Run) -> bool:
 def ending(run: Run) -> str:
     """Return the state of a run; of one that failed, also the reason: `failed (error): 401: no such key`."""
     if not has_failed(run):
-        return table.state(run)
+        doing = safe.line(run.get("doing") or run.get("activity") or "")
+        return f"{table.state(run)}{': ' if doing else ''}{doing}"
     why = "cancelled" if run["reason"] == PARENT.reason else safe.line(run["errorMessage"] or "").rstrip(".")
     return f"{run['status']} ({run['reason']}){': ' if why else ''}{why}"
 
@@ -47,7 +48,7 @@ def blocks(runs: Iterable[tuple[Run, str | None]], most_bytes: int | None) -> st
 
 
 def block(number: int, run: Run, text: str | None, most_bytes: int | None) -> str:
-    """Return how one of several runs ended, and its answer or, unless its parent cancelled it, what it said."""
+    """Return how one of several runs ended, and its answer or, unless it was cancelled, what it said."""
     head = f"[{number}] {table.label(run['name'], run['task'])}: "
     if not text or run["reason"] == PARENT.reason:
         return f"{head}{ending(run)} (run {run['runId']})"

@@ -21,6 +21,9 @@ if TYPE_CHECKING:
     from tmuxagents.runs.words import SnapshotRow
     from tmuxagents.status.snapshot import EndedRuns, Snapshot
 
+RECENT_S = 3600.0  # a list shows the runs that have ended since then,
+MOST_RECENT = 20  # but no more than these
+_FIRST = "0"  # the cursor of a caller that has none
 ROUND_S = 1.0  # while following: at most one line per second and run
 
 
@@ -83,11 +86,15 @@ def changes(caller: Caller, query: Query, cursor: str) -> tuple[Snapshot, bool]:
 
 
 def changes_by(registry: Registry, caller: Caller, query: Query, cursor: str) -> tuple[Snapshot, bool]:
-    """Return the same through an open registry."""
+    """Return the same through an open registry. Without a cursor yet, recent ends are changes, too."""
     builder = SnapshotBuilder(registry, query, caller)
     snapshot = builder.snapshot
     with registry.reading():
-        rows, reset = registry.changes(cursor, snapshot.query.scope)
+        scope = snapshot.query.scope
+        rows, reset = registry.changes(cursor, scope)
+        if cursor == _FIRST:
+            since = 0.0 if scope.kind == "named" else snapshot.at - RECENT_S
+            rows += registry.ended_rows(scope, records.ENDED, since, MOST_RECENT)
         snapshot.cursor = registry.cursor(registry.last_change(), snapshot.at)
     return builder.show([row.run_id for row in rows], rows), reset
 

@@ -327,6 +327,7 @@ def as_rows(
             words.short_id(row.run_id, alike.get(row.run_id, ())),
             activity=None if row.status in records.ENDED else row.activity,
             host=row.host,
+            quiet_s=_quiet(row, at),
         )
         for row in rows
         if documents is None or row.run_id in documents
@@ -342,6 +343,12 @@ def _brief(row: Row, at: float) -> dict[str, Any]:
         **dict.fromkeys(said.values()),
         **({said[row.status]: row.activity} if row.status in said else {}),
     }
+
+
+def _quiet(row: Row, at: float) -> float:
+    """Return how long a child that works has said and done nothing new."""
+    works = row.status == records.RUNNING and not (row.settled or row.needs_input)
+    return max(0.0, at - row.last_event_at) if works and row.last_event_at is not None else 0.0
 
 
 def _elapsed(row: Row, at: float) -> float:

@@ -139,7 +139,7 @@ def _activity(shown: SnapshotRow) -> str:
     """Return what a run does; of one that has ended the beginning of its answer, or why it failed."""
     run = shown.run
     if run["status"] not in records.ENDED:
-        return safe.line(shown.activity or "") or NONE
+        return safe.line(words.doing(shown) or "") or NONE
     if run["status"] != records.COMPLETED:
         return cause(run["errorMessage"] or "") or NONE
     first = next((line for line in (run["output"] or "").splitlines() if line.strip()), "")

@@ -132,7 +132,7 @@ def row(shown: SnapshotRow) -> str:
         label(run),
         f"{run['status']} ({why})" if why else run["status"],
         words.NONE if run["startedAt"] is None else f"{int(run['elapsedSeconds'])}s",
-        "" if ended else safe.cut(safe.line(shown.activity or ""), words.WIDTH),
+        "" if ended else safe.cut(safe.line(words.doing(shown) or ""), words.WIDTH),
     ]
     return " ".join(part for part in parts if part)
 
