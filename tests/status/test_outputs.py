@@ -7,7 +7,7 @@ from typing import TYPE_CHECKING, Any
 
 import pytest
 
-from tests.status.watchers import begun, command, sleeper, told, wrapped_by
+from tests.status.watchers import begun, command, document, sleeper, told, wrapped_by
 from tmuxagents.runs import events
 
 if TYPE_CHECKING:
@@ -82,3 +82,28 @@ def test_several_documents_are_json_lines(home: Home) -> None:
     runs = [ended(home).run_id, ended(home).run_id]
     lines = command(home, "output", "--json", *runs).stdout.splitlines()
     assert [json.loads(line)["runId"] for line in lines] == runs
+
+
+def test_unread_are_the_runs_whose_answers_this_parent_has_not_read(home: Home) -> None:
+    mine, theirs = {"TMUXAGENTS_OWNER": "me"}, {"TMUXAGENTS_OWNER": "they"}
+    names = {ended(home, name=name, owner="me").run_id: name for name in ("one", "two", "three")}
+    works = home.run("x", name="works", owner="me")
+
+    def unread(**owner: str) -> set[str]:
+        found = document(home, "poll", "--unread", **owner)["runs"]
+        return {names[run["runId"]] for run in found}
+
+    assert unread(**mine) == {"one", "two", "three"}
+    command(home, "poll", **mine)  # a list has no answers
+    command(home, "output", "one", **theirs)
+    assert unread(**mine) == {"one", "two", "three"}
+    command(home, "output", "one", **mine)
+    assert unread(**mine) == {"two", "three"}
+    command(home, "wait", "--output", "--any", "two", works.run_id, **mine)
+    assert unread(**mine) == {"three"}
+    assert "three" in command(home, "poll", "--unread", **mine).stdout
+    command(home, "output", "@last", "three", **mine)
+    assert unread(**mine) == set()
+    assert unread(**theirs) == set()
+    refused = command(home, "poll", "--unread", "--wait", **mine)
+    assert (refused.returncode, "does not go with" in refused.stderr) == (2, True)

@@ -29,7 +29,7 @@ if TYPE_CHECKING:
 
 TIMED_OUT = 124
 _MOST = 1_000_000  # rows of a list
-_SELECTING = ("-n", "--status", "--since TIME")
+_SELECTING = ("-n", "--status", "--since TIME", "--unread")
 # Options that exclude each other.
 _APART = (
     *((one, other) for one in _SELECTING for other in ("RUN", "--wait", "--follow", "--since CURSOR")),
@@ -53,6 +53,7 @@ def poll(*, runs: Sequence[str], since: str | None, everywhere: bool, **how: Any
             everywhere=everywhere,
             ended=_ended(how, within, cursor),
             statuses=how["statuses"] or (),
+            unread=how["unread"],
             wanted=_wanted(as_json=how["as_json"] or how["template"] is not None),
         )
 
@@ -88,6 +89,7 @@ def _check(given: dict[str, Any], how: Mapping[str, Any]) -> None:
         "--format": how["template"],
         "--status": how["statuses"],
         "-n": how["most"],
+        "--unread": how["unread"],
     }
     waiting = how["any_of_them"] or how["timeout"] is not None
     apart = next((pair for pair in _APART if given[pair[0]] and given[pair[1]]), None)
@@ -109,7 +111,7 @@ def _ended(how: Mapping[str, Any], within: float | None, cursor: str | None) -> 
         return True
     if within is not None:
         return time.time() - within, most
-    if most is not None or how["statuses"]:
+    if most is not None or how["statuses"] or how["unread"]:
         return 0.0, most or polling.MOST_RECENT
     if how["waits"] or how["follows"] or how["as_json"] or cursor is not None:
         return False
@@ -172,7 +174,7 @@ def _print(
         printing.lines(more, printing.ERR)  # for people: on stdout nothing comes after the table
 
 
-def _print_ends(found: Snapshot, ids: Sequence[str], max_bytes: int | None) -> None:
+def _print_ends(found: Snapshot, caller: Caller, ids: Sequence[str], max_bytes: int | None) -> None:
     """Print the ending and the answer of each run, in the order in which the runs were named."""
     from tmuxagents.runs import output  # noqa: PLC0415  (for answers only)
     from tmuxagents.status import ends  # noqa: PLC0415  (as above)
@@ -183,6 +185,7 @@ def _print_ends(found: Snapshot, ids: Sequence[str], max_bytes: int | None) -> N
     over = dict(zip((row.run["runId"] for row in found.rows), polling.ended(found), strict=True))
     texts = (output.answer(found.views[row.run["runId"]]) if over[row.run["runId"]] else None for row in rows)
     runs = ({**row.run, "doing": words.doing(row)} for row in rows)
+    lookup.mark_answered(caller, (run_id for run_id in ids if over.get(run_id)))
     text = ends.blocks(zip(runs, texts, strict=True), max_bytes or ends.MOST_BYTES)
     printing.lines([safe.text(text) if printing.is_terminal() else text])
 
@@ -224,7 +227,7 @@ def _wait(
 
     done = status_wait.QueryWait(caller, asked, any_of_them=any_of_them, limit_s=timeout, since=since)
     if how.get("outputs") and not how["as_json"]:
-        _print_ends(done.snapshot, done.ids, how["max_bytes"])
+        _print_ends(done.snapshot, caller, done.ids, how["max_bytes"])
     elif done.changes is None:
         _print(done.snapshot, caller, timed_out=not done.in_time, **how)
     else:

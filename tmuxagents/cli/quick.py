@@ -21,6 +21,7 @@ _ENDED = ("ended", ("-a", "--all"), None, "Include all runs that have ended.")
 _EVERYWHERE = ("everywhere", ("-A", "--all-projects"), None, "Include all projects.")
 _MOST = (MOST, ("-n", "--last"), "N", "Include the N runs that ended last.")
 _STATUSES = (STATUSES, ("--status",), "STATUS", "Show only runs with this status (several: failed,aborted).")
+_UNREAD = ("unread", ("--unread",), None, "Show only runs that ended, and whose answers you have not read.")
 _WATCHES = ("watches", ("-w", "--watch"), None, "Redraw the list until Ctrl-C.")
 _WAITS = ("waits", ("--wait",), None, "Wait until they have ended.")
 _ANY = ("any_of_them", ("--any",), None, "Return when the first one has ended.")
@@ -38,7 +39,7 @@ _FORMAT = (
     "Print each run by a template, as '{{.runId}} {{.status}}'.",
 )
 POLL: Options = (
-    *(_ENDED, _EVERYWHERE, _MOST, _STATUSES, _SINCE, _WATCHES),
+    *(_ENDED, _EVERYWHERE, _MOST, _STATUSES, _UNREAD, _SINCE, _WATCHES),
     *(_WAITS, _ANY, _TIMEOUT, _FOLLOWS, _FORMAT, _JSON),
 )
 _OUTPUTS = ("outputs", ("--output",), None, "Print how each RUN ended, and its answer.")

@@ -56,6 +56,12 @@ _CHECKPOINTS = (
     f"CREATE TRIGGER run_left AFTER DELETE ON run BEGIN {_OVER} END",
     f"CREATE TRIGGER run_over AFTER UPDATE OF concluded ON run WHEN NEW.concluded BEGIN {_OVER} END",
 )
+# Whose answers a reader has got: a parent by its owner, or anything else ('').
+_ANSWERED = (
+    """CREATE TABLE answered (run_id TEXT NOT NULL, reader TEXT NOT NULL,
+         PRIMARY KEY (run_id, reader)) WITHOUT ROWID""",
+    "CREATE TRIGGER run_gone AFTER DELETE ON run BEGIN DELETE FROM answered WHERE run_id = OLD.run_id; END",
+)
 SCHEMA = (
     # id: random, new after each restart of the machine too, since the last commits may be lost with it.
     # forgotten: the last change of a run that is no longer here. folder: which runs folder is known whole.
@@ -91,6 +97,7 @@ SCHEMA = (
     f"CREATE TRIGGER run_forgotten AFTER DELETE ON run BEGIN {_count('OLD', '-')} {_FORGET} {_DROP} END",
     f"CREATE TRIGGER run_moved AFTER UPDATE OF mark ON run WHEN NEW.mark IS NULL BEGIN {_DROP} END",
     *_CHECKPOINTS,
+    *_ANSWERED,
 )
 # version -> the statements that make the next one of it; run in the transaction that also writes the number
 MIGRATIONS: dict[int, Sequence[str]] = {
@@ -107,6 +114,7 @@ MIGRATIONS: dict[int, Sequence[str]] = {
         _OPEN_INDEX,
         _ENDED_INDEX,
     ),
+    4: _ANSWERED,
 }
 
 

@@ -34,6 +34,7 @@ def query_of(  # noqa: PLR0913  (one parameter per choice)
     everywhere: bool = False,
     ended: bool | EndedRuns = False,
     statuses: Sequence[str] = (),
+    unread: bool = False,
     wanted: str = VIEWS,
 ) -> Query:
     """Return the query of a caller: the named runs, or all, or those of its owner, or of its project.
@@ -44,7 +45,14 @@ def query_of(  # noqa: PLR0913  (one parameter per choice)
         return Query(Scope("named"), references=references, active=False, wanted=wanted)
     which = ended if isinstance(ended, tuple) else ALL_ENDED if ended else None
     own = Scope("owner", caller.owner) if caller.owner else Scope("project", caller.project)
-    return Query(Scope("all") if everywhere else own, ended=which, statuses=statuses, wanted=wanted)
+    return Query(
+        Scope("all") if everywhere else own,
+        active=not unread,
+        ended=which,
+        statuses=statuses,
+        unread=unread,
+        wanted=wanted,
+    )
 
 
 def named(ids: Iterable[str]) -> Query:

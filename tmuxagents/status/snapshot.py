@@ -37,7 +37,7 @@ VIEWS = "views"  # the document, and the run directory read (Snapshot.views)
 class Query:
     """Which runs are meant: a scope, whose runs are counted, and those that are shown."""
 
-    __slots__ = ("active", "alone", "ended", "ids", "references", "scope", "statuses", "wanted")
+    __slots__ = ("active", "alone", "ended", "ids", "references", "scope", "statuses", "unread", "wanted")
 
     def __init__(  # noqa: PLR0913  (one parameter per choice)
         self,
@@ -48,6 +48,7 @@ class Query:
         active: bool = True,
         ended: EndedRuns | None = None,
         statuses: Sequence[str] = (),
+        unread: bool = False,
         wanted: str = VIEWS,
         alone: bool = False,
     ) -> None:
@@ -59,6 +60,7 @@ class Query:
         self.statuses = tuple(
             statuses
         )  # of all these show only runs with one of these statuses, if any are given
+        self.unread = unread  # of the ended runs show only those whose answers the caller has not got
         self.wanted = wanted
         self.alone = alone  # check no run outside of the scope, which is a named one
 
@@ -106,7 +108,8 @@ def take_by(registry: Registry, query: Query, caller: Caller, ended: Iterable[Ru
     if query.ended is not None and statuses:
         since, most = query.ended
         extra = None if most is None else most + 1  # to know whether there are more
-        past = registry.ended_rows(query.scope, statuses, since, extra)
+        reader = (caller.owner or "") if query.unread else None
+        past = registry.ended_rows(query.scope, statuses, since, extra, reader)
         snapshot.is_cut = len(past) > len(past[:most])
         past = past[:most]
     wanted = (row.run_id for row in (*active, *past) if not query.statuses or row.status in query.statuses)

@@ -62,6 +62,7 @@ def output(*, runs: Sequence[str], wait: bool, partial: bool, max_bytes: int | N
             printing.document({"v": 1} | sessions.document(run, caller))
         return 0
     missing = [run for run in found if not (run.ended or run.state.settled or partial)]
+    lookup.mark_answered(caller, (run.run_id for run in found if run.ended))
     if len(found) == 1 and not missing:
         _print_one(found[0], max_bytes)
     elif len(found) > 1:

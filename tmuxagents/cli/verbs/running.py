@@ -18,6 +18,7 @@ from tmuxagents.cli.verbs.live import Lines, LivePicture, Silence
 from tmuxagents.errors import TmuxAgentsError
 from tmuxagents.launch.call import Call
 from tmuxagents.launch.prepare import prepare
+from tmuxagents.registry import lookup
 from tmuxagents.runs import output, words
 from tmuxagents.runs.endings import PARENT
 from tmuxagents.runs.inspect import inspect
@@ -90,6 +91,7 @@ def run(  # noqa: PLR0913  (one parameter an option)
         printing.lines([told], printing.ERR)
         return 128 + interrupts.number
     ids = [task.run_id for task in call.tasks]
+    lookup.mark_answered(launcher.caller, ids)
     return 0 if len(found.rows) == len(ids) and poll.went_well(found, ids, launcher.caller) else 1
 
 
