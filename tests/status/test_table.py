@@ -122,3 +122,9 @@ def test_what_needs_somebody_stands_out_and_what_is_over_is_dim() -> None:
     assert failed.startswith("\x1b[31m✗  \x1b[0m")
     assert "\x1b[31mfailed (error)" in failed
     assert failed.endswith("\x1b[2m429: quota exceeded\x1b[0m")
+
+
+def test_a_providers_json_is_said_in_a_persons_words() -> None:
+    failed = row("failed", reason="error", errorMessage='429: {"message":"Quota\\nexceeded."}', **ENDED)
+    assert shown(failed)[1].endswith("  Quota exceeded (429)")
+    assert shown(row("failed", reason="error", **ENDED))[1].endswith("  -")
