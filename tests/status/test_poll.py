@@ -49,6 +49,7 @@ if TYPE_CHECKING:
 
 WORKS = "begin\nanswer toolUse so far\nsleep 60"
 FAILS = "begin\nanswer length half\nsettle"
+RESULT = {"v": 1, "status": "completed", "reason": "done", "startedAt": 1.0, "endedAt": 2.0, "durationMs": 1}
 IN_USE = {"TMUXAGENTS_OWNER": "me"}
 
 
@@ -487,6 +488,21 @@ def test_the_first_call_is_told_of_what_has_ended_already(home: Home) -> None:
     assert again.stdout.splitlines()[0] == "no change"
     named = command(home, "poll", "--wait", "--any", "--since", "0", "good")
     assert (named.returncode, named.stdout.splitlines()[0].split()[1]) == (0, "completed")
+
+
+def test_all_runs_are_twenty_for_a_program_and_how_many_more_there_are(home: Home) -> None:
+    with sleeper() as wrapper:
+        for _ in range(23):
+            run = home.run("x")
+            wrapped_by(run, wrapper)
+            told(run, begun())
+            (run.folder / "result.json").write_text(json.dumps(RESULT | {"runId": run.run_id}))
+    shown = command(home, "poll", "-a")
+    assert len(shown.stdout.splitlines()) == 2 + 20
+    assert shown.stderr == "3 more have ended (-n 23)\n"
+    assert len(shown.stdout) < 4096
+    assert len(command(home, "poll", "-n", "23").stdout.splitlines()) == 2 + 23
+    assert len(document(home, "poll", "-a")["runs"]) == 23
 
 
 def test_a_child_that_is_quiet_shows_since_when(home: Home) -> None:

@@ -135,3 +135,9 @@ def test_a_quiet_run_says_since_when(quiet_s: float, said: str) -> None:
 
 def test_a_quiet_run_that_does_nothing_yet_is_quiet_alone() -> None:
     assert shown(SnapshotRow(row().run, "01234567", quiet_s=60))[1].endswith(" quiet 1m 00s")
+
+
+def test_a_providers_json_is_said_in_a_persons_words() -> None:
+    failed = row("failed", reason="error", errorMessage='429: {"message":"Quota\\nexceeded."}', **ENDED)
+    assert shown(failed)[1].endswith("  Quota exceeded (429)")
+    assert shown(row("failed", reason="error", **ENDED))[1].endswith("  -")

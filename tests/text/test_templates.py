@@ -2,8 +2,11 @@
 
 from __future__ import annotations
 
+import json
+
 import pytest
 
+from tmuxagents.text import jsonline
 from tmuxagents.text.templates import BadTemplateError, Template
 
 RUN = {"name": "scout", "none": None, "live": True, "usage": {"cost": 0.25}, "files": ["a"], "lost": None}
@@ -47,3 +50,11 @@ def test_an_unknown_field_is_named(template: str, field: str, near: list[str]) -
     with pytest.raises(BadTemplateError, match=f'"{field}"') as error:
         Template(template).fill(RUN)
     assert list(error.value.near) == near
+
+
+def test_a_document_for_a_person_says_the_same_and_nothing_that_a_terminal_obeys() -> None:
+    document = {"name": "é\x1b[31m\x9b\U000e0001", "list": [1, {}]}
+    text = jsonline.pretty(jsonline.encode(document)).decode()
+    assert json.loads(text) == document
+    assert text.startswith('{\n  "name": "é\\u001b[31m')
+    assert all(sign.isprintable() for sign in text.replace("\n", ""))

@@ -10,6 +10,7 @@ from __future__ import annotations
 import os
 import time
 
+from tmuxagents import records
 from tmuxagents.cli import printing
 from tmuxagents.registry import lookup
 from tmuxagents.runs import words
@@ -108,7 +109,8 @@ def _ended(how: Mapping[str, Any], within: float | None, cursor: str | None) -> 
     """Return which ended runs the list shows. A document shows none unless it is asked to."""
     most = None if how["most"] is None else min(how["most"], _MOST)
     if how["ended"] and most is None:
-        return True
+        is_list = not (how["as_json"] or how["template"] is not None or printing.is_terminal())
+        return (0.0, polling.MOST_RECENT) if is_list else True  # each line costs a program's context
     if within is not None:
         return time.time() - within, most
     if most is not None or how["statuses"] or how["unread"]:
@@ -158,6 +160,7 @@ def _print(
     *,
     as_json: bool,
     template: str | None = None,
+    ended: bool = False,
     timed_out: bool = False,
     **_: Any,
 ) -> None:
@@ -170,8 +173,15 @@ def _print(
     else:
         printing.lines(_lines(found))
         more = [f"{found.elsewhere} more elsewhere (-A)"] if found.elsewhere else []
-        more += ["more have ended (-a)"] if found.is_cut else []
+        more += [_what_is_cut(found) if ended else "more have ended (-a)"] if found.is_cut else []
         printing.lines(more, printing.ERR)  # for people: on stdout nothing comes after the table
+
+
+def _what_is_cut(found: Snapshot) -> str:
+    """Return how many ended runs the list lacks, and the option that shows them."""
+    total = sum(found.counts[status] for status in records.ENDED)
+    shown = sum(row.run["status"] in records.ENDED for row in found.rows)
+    return f"{total - shown} more have ended (-n {total})"
 
 
 def _print_ends(found: Snapshot, caller: Caller, ids: Sequence[str], max_bytes: int | None) -> None:
