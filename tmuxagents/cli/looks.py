@@ -154,7 +154,7 @@ def statusline(*, everywhere: bool, as_json: bool) -> int:
 # --- printed ----------------------------------------------------------------------------------------------
 
 
-def _print(
+def _print(  # noqa: PLR0913  (what is printed, and how)
     found: Snapshot,
     caller: Caller,
     *,
