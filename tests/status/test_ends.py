@@ -46,6 +46,11 @@ def run(status: str, reason: str | None = None, message: str | None = None, **ch
             "aborted (stopped): Stopped; what follows is unfinished",
         ),
         (run("failed", "length"), "", "failed (length); no text output"),
+        (
+            run("failed", "exit", "It exited with code 3.", stopReason="stop"),
+            "Found.",
+            "failed (exit): It exited with code 3; what follows may be unfinished",
+        ),
         (run("failed", "error", "a\nb\x1b[31m"), "", "failed (error): a b; no text output"),
     ],
 )

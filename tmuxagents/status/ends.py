@@ -19,7 +19,8 @@ if TYPE_CHECKING:
 
 MOST_BYTES = 4000  # of each answer if the caller does not say otherwise
 NO_TEXT = "no text output"
-_UNFINISHED = "what follows is unfinished"
+_UNFINISHED, _MAYBE = "what follows is unfinished", "what follows may be unfinished"
+_STOP = "stop"  # why a model stops that has finished its answer
 
 
 def has_failed(run: Run) -> bool:
@@ -32,13 +33,18 @@ def ending(run: Run) -> str:
     if not has_failed(run):
         doing = safe.line(run.get("doing") or run.get("activity") or "")
         return f"{table.state(run)}{': ' if doing else ''}{doing}"
-    why = "cancelled" if run["reason"] == PARENT.reason else safe.line(run["errorMessage"] or "").rstrip(".")
+    why = table.cause(run["errorMessage"] or "").rstrip(".")
+    if run["reason"] == PARENT.reason:
+        why = "cancelled"
     return f"{run['status']} ({run['reason']}){': ' if why else ''}{why}"
 
 
 def warning(run: Run, text: str | None) -> str | None:
     """Return the line before the text of a run that failed; None for other runs."""
-    return f"{ending(run)}; {_UNFINISHED if text else NO_TEXT}" if has_failed(run) else None
+    if not has_failed(run):
+        return None
+    follows = _MAYBE if run.get("stopReason") == _STOP else _UNFINISHED
+    return f"{ending(run)}; {follows if text else NO_TEXT}"
 
 
 def blocks(runs: Iterable[tuple[Run, str | None]], most_bytes: int | None) -> str:
