@@ -3,6 +3,7 @@
 from __future__ import annotations
 
 import json
+from typing import NamedTuple
 
 from tmuxagents.errors import BadRequest, Fault
 from tmuxagents.settings import rules
@@ -34,35 +35,25 @@ _TEXTS = ("preset", "task", "model", "cwd", "name", "agent")
 _ORDER = {"bad-tasks": 0, "bad-argument": 0, "empty-task": 0, "bad-cwd": 1, "removed": 2}
 
 
-class Item:
+class Item(NamedTuple):
     """One task of a file, as it was written."""
 
-    __slots__ = KEYS
-
-    preset: str | None
-    task: str
-    model: str | None
-    cwd: str | None
-    name: str | None
-    timeout: float | None
-    files: list[str]
-    agent: str | None
-    after: list[str]
-
-    def __init__(self, fields: Mapping[str, Any]) -> None:
-        for key in KEYS:
-            setattr(self, key, fields.get(key))
-        self.files, self.after = list(fields.get("files") or ()), _after(fields)
+    preset: str | None = None
+    task: str = ""
+    model: str | None = None
+    cwd: str | None = None
+    name: str | None = None
+    timeout: float | None = None
+    files: Sequence[str] = ()
+    agent: str | None = None
+    after: Sequence[str] = ()
 
 
-class TasksFile:
+class TasksFile(NamedTuple):
     """The tasks of a file, each with the defaults filled in, and how many may run at once."""
 
-    __slots__ = ("concurrency", "items")
-
-    def __init__(self, items: list[Item], concurrency: int | None = None) -> None:
-        self.items = items
-        self.concurrency = concurrency
+    items: Sequence[Item]
+    concurrency: int | None = None
 
 
 def parse(text: str, source: str) -> TasksFile:
@@ -88,7 +79,13 @@ def parse(text: str, source: str) -> TasksFile:
         faults += item_faults(item, f"tasks[{number}]", KEYS)
     if faults:
         raise _refusal(faults, source)
-    return TasksFile([Item({**defaults, **item}) for item in document], concurrency)
+    return TasksFile([_item({**defaults, **item}) for item in document], concurrency)
+
+
+def _item(fields: Mapping[str, Any]) -> Item:
+    after = fields.get("after") or ()
+    names = (after,) if isinstance(after, str) else tuple(after)
+    return Item(**{**fields, "files": fields.get("files") or (), "after": names})
 
 
 def dependencies(items: Sequence[Item]) -> list[tuple[list[int], list[str]]]:
@@ -111,11 +108,6 @@ def dependencies(items: Sequence[Item]) -> list[tuple[list[int], list[str]]]:
         if item.name:
             known[item.name] = number
     return found
-
-
-def _after(fields: Mapping[str, Any]) -> list[str]:
-    after = fields.get("after") or ()
-    return [after] if isinstance(after, str) else list(after)
 
 
 def _default_faults(defaults: Any) -> Iterator[Fault]:

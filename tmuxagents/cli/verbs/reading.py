@@ -18,7 +18,16 @@ if TYPE_CHECKING:
     from collections.abc import Iterable, Mapping, Sequence
     from typing import Any
 
+    from tmuxagents.registry.lookup import Caller
     from tmuxagents.runs.inspect import RunView
+
+
+def see(run_dir: str, caller: Caller) -> None:
+    """Record that a person looks at a run, if one is at the terminal."""
+    if printing.is_terminal():
+        from tmuxagents.attach import seen  # noqa: PLC0415  (programs read more often)
+
+        seen.see(run_dir, caller)
 
 
 def _lines(lines: Iterable[bytes]) -> None:
@@ -63,6 +72,8 @@ def output(*, runs: Sequence[str], wait: bool, partial: bool, max_bytes: int | N
         return 0
     missing = [run for run in found if not (run.ended or run.state.settled or partial)]
     lookup.mark_answered(caller, (run.run_id for run in found if run.ended))
+    for run_dir in run_dirs:
+        see(run_dir, caller)
     if len(found) == 1 and not missing:
         _print_one(found[0], max_bytes)
     elif len(found) > 1:
@@ -142,6 +153,7 @@ def transcript(  # noqa: PLR0913  (a parameter for each option)
         found = None if run is None else sessions.find(run, caller)
         return search.search(caller, word, found, everywhere=everywhere, as_json=as_json)
     run_dirs = sessions.find(_or_newest([] if run is None else [run])[0], caller)
+    see(run_dirs[-1], caller)
     if as_json:
         for run_dir in run_dirs:
             _lines(run_output.event_lines(run_dir, after=0, follow=follow and run_dir == run_dirs[-1]))
