@@ -57,9 +57,7 @@ class Query:
         self.references = tuple(references)  # ids, names and the like; the snapshot turns them into `ids`
         self.active = active  # show the active runs of the scope
         self.ended = ended  # show these ended runs of it, too
-        self.statuses = tuple(
-            statuses
-        )  # of all these show only runs with one of these statuses, if any are given
+        self.statuses = tuple(statuses)  # of all these show only runs with one of them, if there is any
         self.unread = unread  # of the ended runs show only those whose answers the caller has not got
         self.wanted = wanted
         self.alone = alone  # check no run outside of the scope, which is a named one
@@ -302,16 +300,9 @@ class SnapshotBuilder:
 
 
 # The members of a run that a row holds.
-_BRIEF = (
-    *(("runId", "run_id"), ("name", "name"), ("task", "task"), ("preset", "preset"), ("status", "status")),
-    *(("reason", "reason"), ("needsInput", "needs_input"), ("settled", "settled"), ("model", "model")),
-    *(
-        ("timeout", "timeout"),
-        ("createdAt", "created_at"),
-        ("startedAt", "started_at"),
-        ("endedAt", "ended_at"),
-    ),
-)
+_BRIEF = {key: key for key in ("name", "task", "preset", "status", "reason", "settled", "model", "timeout")}
+_BRIEF |= {"runId": "run_id", "needsInput": "needs_input", "createdAt": "created_at"}
+_BRIEF |= {"startedAt": "started_at", "endedAt": "ended_at"}
 
 
 # --- rows -------------------------------------------------------------------------------------------------
@@ -340,7 +331,7 @@ def as_rows(
 def _brief(row: Row, at: float) -> dict[str, Any]:
     said = {records.COMPLETED: "output", records.FAILED: "errorMessage", records.ABORTED: "errorMessage"}
     return {
-        **{key: getattr(row, column) for key, column in _BRIEF},
+        **{key: getattr(row, column) for key, column in _BRIEF.items()},
         "usage": {"cost": row.cost},
         "elapsedSeconds": _elapsed(row, at),
         **dict.fromkeys(said.values()),
