@@ -30,6 +30,7 @@ VERBS: dict[str, tuple[str, str, str]] = {
     "top": ("top", EVERYDAY, "Watch all runs on the full screen."),
     "statusline": ("watching", SET_UP, "Print the counts for a status line."),
     "integrate": ("integrate", SET_UP, "Set up tmux, pi, Claude Code or Codex to use tmuxagents."),
+    "config": ("upkeep", SET_UP, "Show and change settings."),
     "doctor": ("upkeep", SET_UP, "Check the machine and the project."),
     "prune": ("upkeep", SET_UP, "Remove old runs and their windows."),
     "call": ("tools", PROGRAMS, "Call a tool: JSON in, JSON out."),

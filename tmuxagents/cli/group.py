@@ -9,13 +9,14 @@ import sys
 import click
 
 from tmuxagents import __version__
-from tmuxagents.cli import EVERYDAY, HIDDEN, PROGRAMS, SET_UP, VERBS, boundary
+from tmuxagents.cli import EVERYDAY, HIDDEN, PROGRAMS, SET_UP, VERBS, boundary, printing
 from tmuxagents.errors import BadRequest
 from tmuxagents.text import safe
 
 TYPE_CHECKING = False
 if TYPE_CHECKING:
     from collections.abc import Sequence
+    from typing import Any
 
 _SOCKET, _JSON = "tmuxagents.socket", "tmuxagents.json"
 # Other names of verbs that help shows.
@@ -144,6 +145,7 @@ def _print_json(command: click.Command, words: Sequence[str]) -> None:
 
 @click.command(
     cls=Verbs,
+    invoke_without_command=True,
     params=[
         SOCKET,
         click.Option(
@@ -154,8 +156,16 @@ def _print_json(command: click.Command, words: Sequence[str]) -> None:
     epilog="tmuxagents help VERB explains a verb.",
 )
 @click.version_option(__version__, "-V", "--version", prog_name="tmuxagents")
-def tmuxagents() -> None:
+@click.pass_context
+def tmuxagents(context: click.Context) -> Any:
     """Run coding agents in parallel, each in its own tmux window, and keep track of them."""
+    if context.invoked_subcommand is not None:
+        return None
+    is_screen = printing.is_terminal(printing.IN) and printing.is_terminal()
+    if is_screen and os.environ.get("TERM", "dumb") != "dumb":
+        return context.invoke(importlib.import_module("tmuxagents.cli.verbs.top").VERBS["top"])
+    printing.lines([context.get_help()])
+    return None
 
 
 def run(arguments: Sequence[str] | None = None) -> None:

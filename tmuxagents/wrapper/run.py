@@ -221,6 +221,9 @@ class WrapperRun:
             process.become_subreaper(on=False)
             self._ensure_watcher()
         self._recorder.line(narration.closing(verdict, duration))
+        if self._plan.driver == records.LIVE and self._starting.tried:
+            called = self._plan.name or self._plan.run_id[:8]
+            self._recorder.hint(f"Open it again with: tmuxagents attach --resume {called}")
         self._recorder.flush(now, last=True)
         self._recorder.title(f"{verdict.status} ({verdict.reason})")
         self._ring()

@@ -16,7 +16,16 @@ if TYPE_CHECKING:
     from collections.abc import Iterable
     from typing import Any
 
+    from tmuxagents.registry.lookup import Caller
     from tmuxagents.runs.inspect import RunView
+
+
+def see(run_dir: str, caller: Caller) -> None:
+    """Record that a person looks at a run, if one is at the terminal."""
+    if printing.is_terminal():
+        from tmuxagents.attach import seen  # noqa: PLC0415  (programs read more often)
+
+        seen.see(run_dir, caller)
 
 
 def _lines(lines: Iterable[bytes]) -> None:
@@ -53,6 +62,7 @@ def output(*, run: str, wait: bool, partial: bool, max_bytes: int | None, as_jso
             message, kind="run-running", hint="--wait waits for it, --partial prints what there is"
         )
     text = run_output.answer(found, max_bytes)
+    see(run_dir, caller)
     _say_state(found, text)
     print_answer(text)
     if found.ended and found.standing.status != "completed":
@@ -117,6 +127,7 @@ def transcript(  # noqa: PLR0913  (a parameter for each option)
         found = None if run is None else sessions.find(run, caller)
         return search.search(caller, word, found, everywhere=everywhere, as_json=as_json)
     run_dirs = sessions.find(run or lookup.LAST, caller)
+    see(run_dirs[-1], caller)
     if as_json:
         for run_dir in run_dirs:
             _lines(run_output.event_lines(run_dir, after=0, follow=follow and run_dir == run_dirs[-1]))

@@ -23,7 +23,7 @@ from tmuxagents.launch.prepare import prepare
 from tmuxagents.runs import output, words
 from tmuxagents.runs.endings import PARENT
 from tmuxagents.runs.inspect import inspect
-from tmuxagents.status import poll, table
+from tmuxagents.status import poll
 from tmuxagents.status.snapshot import take
 from tmuxagents.system import foreground
 from tmuxagents.text import safe
@@ -139,7 +139,7 @@ def _print(call: Call, caller: Caller, *, as_json: bool) -> bool:
 
 def _block(number: int, run: Mapping[str, Any], answer: str | None) -> str:
     """Return how one of several tasks has ended, and its answer if it is finished."""
-    head = f"[{number}] {table.label(run['name'], run['task'])}: {run['status']}"
+    head = f"[{number}] {words.title(run['name'], run['task'])}: {run['status']}"
     end = f"(run {run['runId']})"
     if run["status"] != records.COMPLETED and not run["settled"]:
         why = "cancelled" if run["reason"] == PARENT.reason else safe.line(run["errorMessage"] or "")
