@@ -6,7 +6,10 @@ import re
 from typing import Any
 
 import pytest
+from hypothesis import given
+from hypothesis import strategies as st
 
+from tests import strategies
 from tmuxagents.runs.words import SnapshotRow
 from tmuxagents.status import table
 from tmuxagents.text import safe
@@ -141,3 +144,22 @@ def test_a_providers_json_is_said_in_a_persons_words() -> None:
     failed = row("failed", reason="error", errorMessage='429: {"message":"Quota\\nexceeded."}', **ENDED)
     assert shown(failed)[1].endswith("  Quota exceeded (429)")
     assert shown(row("failed", reason="error", **ENDED))[1].endswith("  -")
+
+
+wild = st.none() | strategies.rough_text | st.text(st.characters(), max_size=200) | st.integers()
+
+
+@given(
+    status=st.sampled_from(("failed", "running", "completed")),
+    host=wild,
+    **dict.fromkeys(("name", "preset", "model", "reason", "timeout", "said"), wild),
+)
+def test_no_run_breaks_a_line_or_reaches_the_terminal(
+    status: str, host: Any, said: Any, **values: Any
+) -> None:
+    output = said if isinstance(said, str) else None
+    one = row(status, activity=said, host=host, errorMessage=said, output=output, **values)
+    for line in (*shown(one), *shown(one, width=120), *shown(one, width=40)):
+        assert safe.text(line) == line
+        assert not {"\n", "\t"} & set(line)
+    assert max(map(columns, shown(one, width=40))) <= 40

@@ -32,7 +32,7 @@ VERBS: dict[str, tuple[str, str, str]] = {
     "statusline": ("watching", SET_UP, "Print the counts for a status line."),
     "integrate": ("integrate", SET_UP, "Set up tmux, pi, Claude Code or Codex to use tmuxagents."),
     "config": ("upkeep", SET_UP, "Show and change settings."),
-    "doctor": ("upkeep", SET_UP, "Check the machine and the project, and say what to do."),
+    "doctor": ("upkeep", SET_UP, "Check the machine and the project."),
     "prune": ("upkeep", SET_UP, "Remove old runs and their windows."),
     "call": ("tools", PROGRAMS, "Call a tool: JSON in, JSON out."),
     "tools": ("tools", PROGRAMS, "List the tools for parent agents."),

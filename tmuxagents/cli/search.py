@@ -8,7 +8,7 @@ from tmuxagents.cli import printing
 from tmuxagents.errors import NotPossible
 from tmuxagents.registry.lookup import with_registry
 from tmuxagents.runs import output, words
-from tmuxagents.status import poll, table
+from tmuxagents.status import poll
 from tmuxagents.text import jsonline, safe
 
 TYPE_CHECKING = False
@@ -35,7 +35,7 @@ def search(
     paints, is_terminal = printing.paints(), printing.is_terminal()
     found = False
     for row in reversed(rows):
-        name = f"{words.short_id(row.run_id, ())} {table.label(row.name, row.task)}"
+        name = f"{words.short_id(row.run_id, ())} {words.title(row.name, row.task)}"
         for line in _matches(caller, row, word):
             found = True
             if as_json:

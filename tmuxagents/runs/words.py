@@ -1,4 +1,4 @@
-"""Format runs for people: the status line, the table of `poll`, lines of changes, the usage of runs. Pure.
+"""Format runs for people: the status line, lines of changes, the usage of runs. Pure.
 
 No text of a run can do harm here: all of it goes through text/safe.
 """
@@ -7,7 +7,7 @@ from __future__ import annotations
 
 from tmuxagents import records
 from tmuxagents.text import durations, figures, safe
-from tmuxagents.text.width import ELLIPSIS, GAP, columns, fit, joined, padded
+from tmuxagents.text.width import ELLIPSIS, columns, fit
 
 TYPE_CHECKING = False
 if TYPE_CHECKING:
@@ -24,10 +24,7 @@ SHORT_ID = 8
 TITLE = 24  # columns of a task in the place of a name
 CHANGE_BYTES = 80
 NO_CHANGE, RESET = "no change", "reset"
-_HEADER = ("ID", "NAME", "PRESET", "STATUS", "TIME", "ACTIVITY")
 _CELL = 40  # longer than any valid name
-_NAMED = (2, 1)  # the columns that are cut on a narrow terminal, in this order
-_LEAST_NAME, _LEAST_ACTIVITY = 8, 16
 QUIET_FROM_S = 30.0
 FADES_AFTER_S = 300.0  # after the last end; then the status line is empty
 _SCOPES = {"project": " here", "all": " all"}
@@ -70,7 +67,7 @@ def short_id(run_id: str, others: Iterable[str]) -> str:
 
 def title(name: Any, task: Any) -> str:
     """Return what people call a run: its name, else the first words of its task; never for tmux."""
-    return _cell(name) if name else fit(_text(task), TITLE)
+    return cell(name) if name else fit(plain(task), TITLE)
 
 
 def doing(shown: SnapshotRow) -> str | None:
@@ -136,63 +133,33 @@ def with_marks(marks: Sequence[str], text: str) -> str:
     return " ".join([*shown, *([text] if text else [])])
 
 
-# --- the table --------------------------------------------------------------------------------------------
+# --- lines ----------------------------------------------------------------------------------------------
 
 
-def table(runs: Sequence[SnapshotRow], width: int = WIDTH, *, whole: bool = True) -> list[str]:
-    """Return the lines of the table; none if there are no runs.
-
-    `whole`: names are never cut, even if that makes a line wider than `width`.
-    """
-    if not runs:
-        return []
-    *others, activities = zip(_HEADER, *map(_cells, runs), strict=True)
-    before = [padded(cells) for cells in others]
-    if whole:
-        return joined(before, activities, width)
-    for number in _NAMED:
-        over = sum(columns(cells[0]) + len(GAP) for cells in before) + _LEAST_ACTIVITY - width
-        if over > 0:
-            room = max(_LEAST_NAME, columns(before[number][0]) - over)
-            before[number] = padded([fit(cell.rstrip(), room) for cell in before[number]])
-    return [fit(line, width) for line in joined(before, activities, width)]
+def cell(value: Any) -> str:
+    """Return a value of a run, which anyone may have written, as a short text."""
+    return fit(plain(value), _CELL) if value else NONE
 
 
-def _cells(shown: SnapshotRow) -> tuple[str, ...]:
-    run = shown.run
-    named = (title(run["name"], run["task"]), _cell(run["preset"]))
-    said = run["errorMessage"] if run["status"] in records.ENDED else shown.activity
-    elapsed = NONE if run["startedAt"] is None else f"{int(run['elapsedSeconds'])}s"
-    if elapsed != NONE and run["status"] == records.RUNNING and type(run["timeout"]) in (int, float):
-        elapsed += f"/{run['timeout']:.10g}s"
-    return (shown.short, *named, _status(shown), elapsed, _text(said))
-
-
-def _cell(value: Any) -> str:
-    return fit(_text(value), _CELL) if value else NONE
-
-
-def _text(value: Any) -> str:
+def plain(value: Any) -> str:
+    """Return such a value as a text of any length, on one line."""
     return (safe.line(value) if value and isinstance(value, str) else "") or NONE
 
 
 def _status(shown: SnapshotRow) -> str:
     status, reason = shown.run["status"], shown.run["reason"]
     if status in (records.FAILED, records.ABORTED):
-        return f"{status} ({_cell(reason)})"
-    return status if shown.host is None or status in records.ENDED else f"{status} (on {_cell(shown.host)})"
-
-
-# --- lines ------------------------------------------------------------------------------------------------
+        return f"{status} ({cell(reason)})"
+    return status if shown.host is None or status in records.ENDED else f"{status} (on {cell(shown.host)})"
 
 
 def change_line(shown: SnapshotRow) -> str:
     """Return the line of a changed run: at most 80 bytes, even with a long name."""
     run = shown.run
     time = NONE if run["startedAt"] is None else f"{int(run['elapsedSeconds'])}s"
-    reason = f" {_cell(run['reason'])}" if run["status"] in (records.FAILED, records.ABORTED) else ""
+    reason = f" {cell(run['reason'])}" if run["status"] in (records.FAILED, records.ABORTED) else ""
     before, after = f"{shown.short} {run['status']} ", f" {time}{reason}"
-    name = _text(run["name"])
+    name = plain(run["name"])
     room = CHANGE_BYTES - safe.size_of(before + after)
     if safe.size_of(name) > room:
         name = safe.first_bytes(name, max(0, room - safe.size_of(ELLIPSIS))) + ELLIPSIS
@@ -212,8 +179,12 @@ def stopped_line(shown: SnapshotRow) -> str:
 
 def follow_line(shown: SnapshotRow, width: int = WIDTH) -> str:
     """Return the line of a run for `poll --follow`."""
-    short, _, _, status, time, activity = _cells(shown)
-    return fit(f"{short} {_cell(shown.run['name'])} {status} {time} {activity}", width)
+    run = shown.run
+    said = run["errorMessage"] if run["status"] in records.ENDED else shown.activity
+    elapsed = NONE if run["startedAt"] is None else durations.span(run["elapsedSeconds"])
+    if elapsed != NONE and run["status"] == records.RUNNING and type(run["timeout"]) in (int, float):
+        elapsed += f" of {durations.exact(run['timeout'])}"
+    return fit(f"{shown.short} {cell(run['name'])} {_status(shown)} {elapsed} {plain(said)}", width)
 
 
 _KEYS = ("input", "output", "cacheRead", "cacheWrite", "totalTokens", "cost")

@@ -6,6 +6,7 @@ The text of a run that failed is never mistaken for an answer: its ending is in 
 from __future__ import annotations
 
 from tmuxagents import records
+from tmuxagents.runs import words
 from tmuxagents.runs.endings import PARENT
 from tmuxagents.status import table
 from tmuxagents.text import safe
@@ -55,7 +56,7 @@ def blocks(runs: Iterable[tuple[Run, str | None]], most_bytes: int | None) -> st
 
 def block(number: int, run: Run, text: str | None, most_bytes: int | None) -> str:
     """Return how one of several runs ended, and its answer or, unless it was cancelled, what it said."""
-    head = f"[{number}] {table.label(run['name'], run['task'])}: "
+    head = f"[{number}] {words.title(run['name'], run['task'])}: "
     if not text or run["reason"] == PARENT.reason:
         return f"{head}{ending(run)} (run {run['runId']})"
     head += warning(run, text) or ending(run)

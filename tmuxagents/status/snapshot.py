@@ -305,9 +305,6 @@ _BRIEF |= {"runId": "run_id", "needsInput": "needs_input", "createdAt": "created
 _BRIEF |= {"startedAt": "started_at", "endedAt": "ended_at"}
 
 
-# --- rows -------------------------------------------------------------------------------------------------
-
-
 def as_rows(
     rows: Iterable[Row],
     documents: Mapping[str, dict[str, Any]] | None,

@@ -43,8 +43,6 @@ _WIDE = 100  # a narrower terminal shows neither reasons nor limits
 _LEAST_ACTIVITY, _LEAST_NAME = 16, 8
 _LEAST_SAID = 40  # columns of what a run does or has said, without a terminal
 _NAME_SHARE = 4  # of a terminal's width
-_TASK = 24  # columns of the task that stands for a name
-_CELL = 40  # columns of any other text, where there is room enough
 
 
 def lines(
@@ -86,11 +84,6 @@ def state(run: Run) -> str:
     return WAITING if run["needsInput"] else SETTLED if run["settled"] else str(run["status"])
 
 
-def label(name: str | None, task: str | None) -> str:
-    """Return what a person calls a run: its name, else the first words of its task."""
-    return fit(safe.line(name or ""), _CELL) or fit(safe.line((task or "")[:_CELL]), _TASK) or NONE
-
-
 def painted(parts: Iterable[tuple[str, str]], width: int | None = None) -> str:
     """Return a line of coloured parts, cut at the width of the terminal."""
     found = ""
@@ -109,29 +102,28 @@ def _cells(shown: SnapshotRow, now: float, *, is_narrow: bool) -> dict[str, str]
     run = shown.run
     took = NONE if run["startedAt"] is None else durations.span(run["elapsedSeconds"])
     limit = run["timeout"] if run["status"] == records.RUNNING and took != NONE and not is_narrow else None
+    limit = limit if type(limit) in (int, float) else None
     return {
         _SIGN: STATES[state(run)][0],
         _ID: shown.short,
-        _NAME: label(run["name"], run["task"]),
-        _PRESET: _text(run["preset"]),
+        _NAME: words.title(run["name"], run["task"]),
+        _PRESET: words.cell(run["preset"]),
         _STATUS: state(run) if is_narrow else _status(run, shown.host),
         _TIME: f"{took} of {durations.exact(limit)}" if limit else took,
         _AGE: durations.age(now - run["createdAt"]) if run["createdAt"] else NONE,
-        _MODEL: _text((run["model"] or "").rpartition("/")[2]),
+        _MODEL: words.cell(run["model"]).rpartition("/")[2],
         _COST: figures.money(run["usage"]["cost"] or 0.0) or NONE,
         _ACTIVITY: _activity(shown),
     }
 
 
-def _text(text: str | None) -> str:
-    return fit(safe.line(text or ""), _CELL) or NONE
-
-
 def _status(run: Run, host: str | None) -> str:
     if run["status"] in (records.FAILED, records.ABORTED):
-        return f"{run['status']} ({_text(run['reason'])})"
+        return f"{run['status']} ({words.cell(run['reason'])})"
     return (
-        state(run) if host is None or run["status"] in records.ENDED else f"{state(run)} (on {_text(host)})"
+        state(run)
+        if host is None or run["status"] in records.ENDED
+        else f"{state(run)} (on {words.cell(host)})"
     )
 
 
@@ -139,9 +131,9 @@ def _activity(shown: SnapshotRow) -> str:
     """Return what a run does; of one that has ended the beginning of its answer, or why it failed."""
     run = shown.run
     if run["status"] not in records.ENDED:
-        return safe.line(words.doing(shown) or "") or NONE
+        return words.plain(words.doing(shown))
     if run["status"] != records.COMPLETED:
-        return cause(run["errorMessage"] or "") or NONE
+        return cause(words.plain(run["errorMessage"]))
     first = next((line for line in (run["output"] or "").splitlines() if line.strip()), "")
     return safe.line(first).lstrip("#> ").replace("**", "").replace("`", "") or NONE
 

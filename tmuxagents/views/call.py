@@ -35,7 +35,7 @@ class ChildView:
     def __init__(self, run: dict[str, Any], lines: Sequence[LastLine] = ()) -> None:
         self.run = run
         self.lines = lines
-        self.name = table.label(run["name"], run["task"])
+        self.name = words.title(run["name"], run["task"])
         self.state = table.state(run)
 
 

@@ -15,7 +15,7 @@ from tmuxagents.runs import words
 from tmuxagents.settings import keys, load
 from tmuxagents.setup import changes
 from tmuxagents.setup.config import SettingsFiles
-from tmuxagents.text import jsonline, safe
+from tmuxagents.text import safe
 from tmuxagents.text.width import table
 from tmuxagents.upkeep import doctor, prune, prune_rules
 
@@ -125,7 +125,7 @@ def _tell_settings(key: str | None, *, as_json: bool) -> None:
     wanted = [one for one in found if key in (None, one.key)]
     if as_json:
         shapes = [{"key": one.key, "value": one.value, "source": one.source} for one in wanted]
-        printing.write(jsonline.encode({"v": 1, "settings": shapes, "warnings": warnings}))
+        printing.document({"v": 1, "settings": shapes, "warnings": warnings})
         return
     printing.warn(warnings)
     if key is not None:
