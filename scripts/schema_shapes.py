@@ -304,11 +304,20 @@ SHAPES: dict[str, Schema] = {
         profileInfo={"type": ["string", "object", "null"]},
         said="One task of delegate_to_subagents.",
     ),
-    "subagent": record("mode:single|parallel status:running|completed|failed runs:[run]+ counts:counts"),
-    "delivery": record("run:run delivered:flag"),
-    "delegate": record(
-        "globalStatus:running|done maxLinesPerWindow:ordinal sessionIds:[id] windows:[child]+"
-    ),
+    "brief": record(
+        "runId:id status:word",
+        optional=keys(
+            "sessionId:id name,preset,profileName,state,reason,model:word errorMessage,activity:text "
+            "elapsedSeconds:amount toolCount:count"
+        ),
+        said="What a model needs of one run; `call --verbose` and `call --stream` print it whole.",
+    )
+    | {"additionalProperties": False},
+    "told": {"anyOf": [{"$ref": "#/$defs/run"}, {"$ref": "#/$defs/brief"}]},
+    "task": {"anyOf": [{"$ref": "#/$defs/child"}, {"$ref": "#/$defs/brief"}]},
+    "subagent": record("mode:single|parallel status:running|completed|failed runs:[told]+ counts:counts"),
+    "delivery": record("run:told delivered:flag"),
+    "delegate": record("globalStatus:running|done maxLinesPerWindow:ordinal sessionIds:[id] windows:[task]+"),
     "retrieved": record(
         f"sessionId:id taskName:text runCount,maxLines:ordinal {_DELEGATE}", *_DELEGATE_RULES
     ),
@@ -323,7 +332,7 @@ SHAPES: dict[str, Schema] = {
     },
     "details": {
         "type": "object",
-        "properties": keys("run:run runs:[run] counts:counts error:error"),
+        "properties": keys("run:told runs:[told] counts:counts error:error"),
         "dependentSchemas": {key: shape(name) for key, name in _TELLING.items()},
     },
     "block": record("type:=text text:text"),

@@ -48,8 +48,9 @@ def tools_verb(*, as_json: bool) -> None:
 @click.argument("tool", metavar="TOOL")
 @click.argument("arguments", metavar="[JSON|-]", default="{}")
 @click.option("--stream", "streams_it", is_flag=True, help="Print progress as JSON lines, the result last.")
+@click.option("--verbose", is_flag=True, help="Print whole documents of runs in `details`, as --stream does.")
 @click.option("--json", is_flag=True, expose_value=False, help="It is JSON anyway.")
-def call_verb(*, tool: str, arguments: str, streams_it: bool) -> int:
+def call_verb(*, tool: str, arguments: str, streams_it: bool, verbose: bool) -> int:
     """Carry out TOOL of the catalogue with the arguments of a JSON object; Ctrl-C stops its children.
 
     The exit code is 0 when the tool was carried out, whatever its children did; a refusal has its own.
@@ -57,19 +58,23 @@ def call_verb(*, tool: str, arguments: str, streams_it: bool) -> int:
     interrupts = SignalInterrupts()
     document: dict[str, Any]
     try:
-        answer = _carry_out(tool, arguments, interrupts, streams_it=streams_it)
+        answer, asks = _carry_out(tool, arguments, interrupts, streams_it=streams_it)
     except Exception as error:  # noqa: BLE001  (whatever it is, the caller reads JSON)
         problem, log = boundary.problem_of(error)
-        document, code = answers.refused(problem, log=log), problem.exit_code
+        document, code = answers.refused(problem, log=log, tool=tool), problem.exit_code
     else:
         printing.warn(dict.fromkeys(answer.warnings))
-        document, code = answer.document(), 128 + interrupts.number if interrupts.number else 0
+        document = answer.document(whole=streams_it or verbose or asks)
+        code = 128 + interrupts.number if interrupts.number else 0
     kind = {"type": "result"} if streams_it else {}
     printing.write(jsonline.encode(kind | document))
     return code
 
 
-def _carry_out(tool: str, arguments: str, interrupts: SignalInterrupts, *, streams_it: bool) -> Answer:
+def _carry_out(
+    tool: str, arguments: str, interrupts: SignalInterrupts, *, streams_it: bool
+) -> tuple[Answer, bool]:
+    """Return the answer, and whether the arguments ask for whole documents."""
     caller = lookup.here()
     catalogue.check_name(tool, caller, os.environ)
     text = tasks.content(arguments) if arguments == tasks.STDIN else arguments
@@ -85,7 +90,8 @@ def _carry_out(tool: str, arguments: str, interrupts: SignalInterrupts, *, strea
         socket=group.socket(),
         hear=_tell if streams_it else None,
     )
-    return catalogue.call(tool, given, door)
+    answer = catalogue.call(tool, given, door)
+    return answer, given.get("verbose") is True
 
 
 def _tell(line: dict[str, Any]) -> None:
