@@ -2,6 +2,8 @@
 
 from __future__ import annotations
 
+import time
+
 from tmuxagents import tmux
 from tmuxagents.attach import rules, screen, seen, where
 from tmuxagents.attach.attach import live_runs
@@ -9,9 +11,8 @@ from tmuxagents.attach.chooser import LEAVE, RunChooser
 from tmuxagents.errors import NoSuchRun, NotPossible, Unusable
 from tmuxagents.records import FAILED
 from tmuxagents.registry import lookup
-from tmuxagents.runs import words
 from tmuxagents.runs.inspect import inspect
-from tmuxagents.status import poll
+from tmuxagents.status import poll, table
 from tmuxagents.status.snapshot import take
 
 TYPE_CHECKING = False
@@ -42,7 +43,7 @@ def ask(rows: Sequence[SnapshotRow]) -> str | None:
         chooser = RunChooser(_QUESTION)
         while True:
             size = terminal.size()
-            header, *lines = words.table(rows, size[0], whole=False)
+            header, *lines = table.lines(rows, time.time(), width=size[0])
             chooser.take(header, lines)
             terminal.draw(chooser.draw(*size))
             typed = terminal.typed(60.0)
