@@ -24,6 +24,7 @@ VERBS: dict[str, tuple[str, str, str]] = {
     "resume": ("launching", EVERYDAY, "Continue the session of a run that has ended."),
     "output": ("reading", EVERYDAY, "Print the last answer of a run."),
     "transcript": ("reading", EVERYDAY, "Show what a run says and does."),
+    "replay": ("replay", EVERYDAY, "Show a run again, in its own time."),
     "export": ("export", EVERYDAY, "Write runs as one page of HTML."),
     "events": ("reading", PROGRAMS, "Print what a run did, as JSON lines."),
     "presets": ("presets", SET_UP, "Look at presets and profiles."),
