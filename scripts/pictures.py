@@ -1,4 +1,4 @@
-"""Takes the README's pictures: a tmux server plays the terminal, and what it shows becomes SVG.
+"""Takes the README's pictures and its film: a tmux server plays the terminal, and what it shows becomes SVG.
 
 scripts/pictures makes the demo, and calls this with its folder, that of its sockets, where the pictures go,
 and the children as PRESET=NAME=TASK.
@@ -9,6 +9,7 @@ from __future__ import annotations
 import os
 import subprocess
 import sys
+import threading
 import time
 from pathlib import Path
 from typing import TYPE_CHECKING
@@ -23,6 +24,9 @@ if TYPE_CHECKING:
 
 WIDTH, HEIGHT = 100, 27
 PATIENCE_S = 60
+KEY_S = 0.05  # between two keys that a person types
+LOOK_S = 0.1  # between two looks of the film at the screen
+READ_S = 1.5  # a person needs this long to see what has changed
 Picture = tuple[str, list[str]]  # a title, and the rows of a screen
 
 
@@ -60,16 +64,44 @@ class Terminal:
         """Press a key."""
         tmux(self.socket, "send-keys", key)
 
+    def rows(self) -> list[str]:
+        """Return what the screen shows, with its colours."""
+        return tmux(self.socket, "capture-pane", "-p", "-e").split("\n")[:HEIGHT]
+
     def wait_for(self, *words: str) -> list[str]:
         """Wait until the screen shows these words; return its rows, with their colours."""
         rows: list[str] = []
 
         def is_shown() -> bool:
-            rows[:] = tmux(self.socket, "capture-pane", "-p", "-e").split("\n")[:HEIGHT]
+            rows[:] = self.rows()
             return all(word in plain(rows) for word in words)
 
         eventually(is_shown, f"{words} on the screen")
         return rows
+
+
+class Camera(threading.Thread):
+    """Films a terminal until it is stopped."""
+
+    def __init__(self, terminal: Terminal) -> None:
+        super().__init__()
+        self.terminal = terminal
+        self.looks: list[tuple[float, list[str]]] = []  # when, and what the screen showed from then on
+        self.stopped = threading.Event()
+
+    def run(self) -> None:
+        """Look at the screen again and again."""
+        while not self.stopped.wait(LOOK_S):
+            rows = self.terminal.rows()
+            if not self.looks or rows != self.looks[-1][1]:
+                self.looks.append((time.monotonic(), rows))
+
+    def frames(self) -> list[svg.Frame]:
+        """Stop, and return the film."""
+        self.stopped.set()
+        self.join()
+        ends = [when for when, _ in self.looks[1:]] + [self.looks[-1][0] + 2 * READ_S]
+        return [svg.Frame(end - when, rows) for (when, rows), end in zip(self.looks, ends, strict=True)]
 
 
 def plain(rows: list[str]) -> str:
@@ -119,7 +151,7 @@ def scenes(command: str, seat: Terminal, other: Terminal) -> dict[str, Picture]:
     top = other.wait_for("3 running / 3 total", "> ", "Enter attach")
     other.press("q")
     status += ["", seat.wait_for("✓")[-1]]
-    window = seat.wait_for("Completed after")
+    window = seat.wait_for("completed in")
     status += ["", seat.wait_for("bg: 0 running / 3 total")[-1]]
     return {
         "window": ("The window of a child, and tmux's status line below it", window),

@@ -220,6 +220,10 @@ DOCUMENTS: dict[str, tuple[str, Schema]] = {
         "One line of inbox.jsonl: a message to a live child.",
         record(f"v:version at:moment {MESSAGE}", MESSAGE_RULE),
     ),
+    "config": (
+        "What config list and config get print: settings in force.",
+        record("v:version settings:[_setting] warnings:[word]"),
+    ),
     "doctor": (
         "What doctor prints: the checks, in their order, and the settings in force.",
         record(

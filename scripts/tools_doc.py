@@ -52,7 +52,8 @@ NOTES: dict[str, tuple[str, dict[str, Any]]] = {
     "background_agent": (
         (
             "Returns when the child's window is open. The counts are those of the background runs of this"
-            " parent (`TMUXAGENTS_OWNER`, else `PI_SESSION_ID`); without one, of the project."
+            " parent; without one, of the project. [How a parent uses tmuxagents](integrations.md) says who"
+            " the parent is."
         ),
         {"preset": "repo-scout", "task": "Find where sessions are created.", "name": "auth-scout"},
     ),

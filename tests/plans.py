@@ -25,7 +25,8 @@ def document(
 ) -> dict[str, Any]:
     """Return the meta.json of a request that is checked here, too."""
     plan.check(request)
-    plan.check_preset(preset, request)
+    if preset is not None:
+        plan.check_preset(preset, request)
     set_up = plan.set_up_of(request, preset)
     call = InCall(run_id, run_id)
     made = plan.plan_run(request, call=call, target=NOWHERE, now=now, set_up=set_up, model=model)

@@ -80,7 +80,7 @@ class Room:
         eventually(lambda: person.name in self.clients(server))
         return person
 
-    def detach(self, person: Terminal, server: TmuxServer | None = None) -> None:
+    def detach(self, person: Terminal, server: TmuxServer | None = None, prefix: str = "\x02") -> None:
         """Let a person leave by keys, one after the other: at once they are taken for a paste."""
         words = ("list-clients", "-F", "#{client_name} #{client_prefix}")
         typed_at = 0.0
@@ -90,7 +90,7 @@ class Room:
             if f"{person.name} 1" in (server.run(*words) if server else self.tmux(*words)):
                 return True
             if time.monotonic() - typed_at > 1:  # what is typed while a client begins may be dropped
-                person.type("\x02")
+                person.type(prefix)
                 typed_at = time.monotonic()
             return False
 
@@ -122,6 +122,12 @@ class Room:
         except subprocess.CalledProcessError:
             return {}
         return dict(line.split(" ") for line in lines.splitlines())
+
+    def panes(self, server: TmuxServer | None = None) -> dict[str, str]:
+        """Return what each terminal shows: terminal -> session, window and active pane."""
+        words = ("list-clients", "-F", "#{client_name} #{session_id} #{window_id} #{pane_id}")
+        lines = (server.run(*words) if server else self.tmux(*words)).splitlines()
+        return {name: place for name, _, place in (line.partition(" ") for line in lines)}
 
     def looks_at(self, person: Terminal, window: str, server: TmuxServer | None = None) -> None:
         """Wait until a person looks at a window."""

@@ -32,7 +32,7 @@ def could_begin_run_id(text: str) -> bool:
 
 
 def is_name(text: str) -> bool:
-    """Say whether a text has the form of a name: of a run, a layout, a tmux session or window."""
+    """Say whether a text has the form of a name: of a layout, of a tmux session or window in one."""
     return 0 < len(text) <= _LONGEST_NAME and text[0] in _LETTERS and not text.strip(f"{_LETTERS}_-")
 
 

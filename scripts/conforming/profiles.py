@@ -106,4 +106,4 @@ def _known(texts: dict[str, dict[str, str]]) -> dict[str, Given]:
 
 def completions(given: Given) -> list[str] | None:
     """Return how a line could go on."""
-    return editing.completions(given["prefix"], given.get("profiles") or [])
+    return profile_command.completions(given["prefix"], given.get("profiles") or [])

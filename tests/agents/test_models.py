@@ -469,7 +469,8 @@ def test_an_agent_that_is_not_there_is_missing_and_nothing_is_made(home: Home, n
     assert (found["available"], found["why"], found["generation"]) == (False, error.message, 0)
     assert not home.state.exists()
     said = command(home, "models")
-    assert (said.returncode, said.stdout, error.message in said.stderr) == (0, "", True)
+    assert (said.returncode, said.stdout, error.message in said.stderr) == (3, "", True)
+    assert command(home, "models", "--json").returncode == 3
 
 
 def test_the_program_is_looked_for_on_the_callers_path(agent: Agent) -> None:
@@ -536,11 +537,32 @@ def test_a_bad_model_of_a_preset_names_the_preset(agent: Agent) -> None:
     assert set(error.candidates) == set(TWO)
 
 
-def test_where_none_is_required_the_child_has_its_own_with_a_warning(agent: Agent) -> None:
+def test_where_none_is_required_the_agent_has_its_own(agent: Agent) -> None:
     found = resolve(agent.home, required=False)
     assert (found.requested, found.resolved, found.source) == (None, None, None)
-    assert found.warnings == [agents_resolve.CHILDS_OWN]
+    assert found.warnings == []
     assert found.agent_version == "0.87.1"
+
+
+@pytest.mark.parametrize(
+    ("own", "of_folder", "resolved"),
+    [
+        ({"defaultProvider": "zeta", "defaultModel": "one"}, None, "zeta/one"),
+        ({"defaultProvider": "zeta", "defaultModel": "one"}, {"subagents": {}}, "zeta/one"),
+        ({"defaultProvider": "zeta", "defaultModel": "gone"}, None, None),
+        ({"defaultProvider": "zeta", "defaultModel": "one"}, {"defaultModel": "two"}, None),
+    ],
+)
+def test_the_agents_own_model_is_told_where_its_settings_say_so(
+    agent: Agent, own: dict[str, str], of_folder: dict[str, Any] | None, resolved: str | None
+) -> None:
+    (agent.home.agent_dir / "settings.json").write_text(json.dumps(own))
+    if of_folder is not None:
+        (agent.home.project / ".pi").mkdir()
+        (agent.home.project / ".pi" / "settings.json").write_text(json.dumps(of_folder))
+    found = resolve(agent.home, required=False, cwd=str(agent.home.project))
+    source = "agent" if resolved else None
+    assert (found.requested, found.resolved, found.source) == (None, resolved, source)
 
 
 def test_a_run_with_a_key_of_its_own_may_use_what_is_not_listed(agent: Agent) -> None:

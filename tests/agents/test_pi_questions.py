@@ -171,3 +171,29 @@ def test_what_is_no_printed_list(text: bytes) -> None:
 
 def test_a_torn_line_of_the_list_is_left_out() -> None:
     assert len(pi.listing(LISTING + b"openai  gpt") or []) == 2
+
+
+DEFAULT = {"defaultProvider": "anthropic", "defaultModel": "claude"}
+
+
+@pytest.mark.parametrize(
+    ("own", "of_folder", "model"),
+    [
+        (DEFAULT, {}, "anthropic/claude"),
+        (DEFAULT, {"subagents": {}}, "anthropic/claude"),
+        (DEFAULT, {"defaultModel": "other"}, None),
+        (DEFAULT, {"enabledModels": []}, None),
+        (DEFAULT | {"enabledModels": ["x/*"]}, {}, None),
+        (DEFAULT | {"defaultModel": 5}, {}, None),
+        (DEFAULT | {"defaultModel": "a\nb"}, {}, None),
+        ({"defaultModel": "claude"}, {}, None),
+        ([], {}, None),
+    ],
+)
+def test_the_model_that_pi_uses_by_itself(own: Any, of_folder: Any, model: str | None) -> None:
+    assert pi.own_model(json.dumps(own).encode(), json.dumps(of_folder).encode()) == model
+
+
+@pytest.mark.parametrize("text", [b"", b"{", b"[" * 100_000])
+def test_settings_that_cannot_be_read_name_no_model(text: bytes) -> None:
+    assert pi.own_model(text, text) is None

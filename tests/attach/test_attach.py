@@ -181,7 +181,7 @@ def test_back_is_step_by_step_and_then_home(room: Room, mine: TmuxServer) -> Non
         window = room.clients(mine)[person.name]
         return next((str(runs.index(run_id)) for run_id in runs if windows[run_id] == window), window)
 
-    assert [goes(runs[0]), goes(runs[0]), goes("--next"), goes("--next"), goes("--next")] == list("00120")
+    assert [goes(runs[0]), goes(runs[0]), goes("--next"), goes("--next"), goes("--next")] == list("00210")
     mine.run("kill-window", "-t", windows[runs[1]])
     room.result(runs[1])
     assert [goes("--back") for _ in range(3)] == ["2", "0", home[person.name]]
@@ -225,13 +225,6 @@ def test_runs_in_the_persons_own_session_are_shown_there(room: Room, mine: TmuxS
 # --- the way back -----------------------------------------------------------------------------------------
 
 
-def shown_pane(server: TmuxServer) -> dict[str, str]:
-    """Return what each terminal shows of a server: session, window and active pane."""
-    row = "#{client_name} #{session_id} #{window_id} #{pane_id}"
-    lines = server.run("list-clients", "-F", row).splitlines()
-    return {name: place for name, _, place in (line.partition(" ") for line in lines)}
-
-
 def last_used(server: TmuxServer) -> list[str]:
     """Return the clients used in the latest second: a key means the latest client of its session."""
     rows = server.run("list-clients", "-F", "#{client_activity} #{client_name}").splitlines()
@@ -260,16 +253,16 @@ def test_prefix_d_leads_back_to_the_pane_that_the_person_left(
             return last_used(mine) == [person.name]
 
         eventually(calls)
-    before = shown_pane(mine)
+    before = room.panes(mine)
     assert room("attach", run_id, **by_key(mine, person)).returncode == 0
     assert room.clients(there)[person.name] == room.windows(there)[run_id]
     onlooker = {name: place for name, place in before.items() if name != person.name}
-    assert {name: shown_pane(mine)[name] for name in onlooker} == onlooker
+    assert {name: room.panes(mine)[name] for name in onlooker} == onlooker
     if not beside:  # a program opens and chooses windows and panes in the person's session
         mine.run("select-pane", "-t", "=work:.2")
         mine.run("new-window", "-t", "=work:", "sleep 600")
     room.detach(person, there)
-    eventually(lambda: shown_pane(mine) == before)
+    eventually(lambda: room.panes(mine) == before)
     assert person.process.poll() is None
     eventually(lambda: room.views(there) == [])
     room.detach(person, mine)
@@ -279,13 +272,13 @@ def test_prefix_d_leads_back_to_the_pane_that_the_person_left(
 
 def test_prefix_d_after_several_runs_leads_back_home(room: Room, mine: TmuxServer) -> None:
     person = room.at_work(mine)
-    before = shown_pane(mine)
+    before = room.panes(mine)
     runs = [room.launch(**inside(mine)) for _ in range(2)]
     for run_id in (*runs, runs[0]):
         assert room("attach", run_id, **by_key(mine, person)).returncode == 0
         assert room.clients(mine)[person.name] == room.windows(mine)[run_id]
     room.detach(person, mine)
-    eventually(lambda: shown_pane(mine) == before)
+    eventually(lambda: room.panes(mine) == before)
 
 
 def test_a_person_who_has_switched_to_their_session_leaves_tmux_there(room: Room, mine: TmuxServer) -> None:
@@ -303,10 +296,10 @@ def test_a_terminal_is_back_when_the_window_it_shows_closes(room: Room, mine: Tm
     mine.run("set-option", "-g", "detach-on-destroy", "off")
     run_id = room.launch(**inside(mine))
     person = room.at_work(mine)
-    before = shown_pane(mine)
+    before = room.panes(mine)
     assert room("attach", run_id, **by_key(mine, person)).returncode == 0
     mine.run("kill-window", "-t", room.windows(mine)[run_id])
-    eventually(lambda: shown_pane(mine) == before)
+    eventually(lambda: room.panes(mine) == before)
 
 
 @pytest.mark.parametrize("gone", ["pane", "window", "session"])
@@ -343,11 +336,11 @@ def test_a_shell_of_any_kind_does_not_keep_a_terminal_from_coming_back(room: Roo
     run_id = room.launch(**inside(mine))
     mine.run("set-option", "-t", "=work:", "default-shell", "/bin/false")
     person = room.at_work(mine)
-    before, everything = shown_pane(mine), everything_set(mine)
+    before, everything = room.panes(mine), everything_set(mine)
     assert room("attach", run_id, **by_key(mine, person)).returncode == 0
     assert "/bin/sh" not in mine.run("show-options", "-t", room.views(mine)[0])
     room.detach(person, mine)
-    eventually(lambda: shown_pane(mine) == before)
+    eventually(lambda: room.panes(mine) == before)
     assert everything_set(mine) == everything
 
 
@@ -450,7 +443,7 @@ def test_two_who_look_at_two_runs_stay_while_a_third_attaches_100_times(room: Ro
         assert room.clients(mine) == stay | {third.name: home}
     for number in range(ATTACHES // 2):
         assert room("attach", "--next", **by_key(mine, third)).returncode == 0
-        assert room.clients(mine) == stay | {third.name: windows[runs[number % 3]]}
+        assert room.clients(mine) == stay | {third.name: windows[runs[2 - number % 3]]}
         assert len(room.views(mine)) <= 2  # the second person's, and the third's
     assert room.windows(mine) == windows
 
@@ -490,26 +483,24 @@ def test_of_several_runs_none_is_guessed(room: Room, mine: TmuxServer) -> None:
 
 
 @pytest.mark.parametrize(
-    ("typed", "chosen"), [("2\n", 1), ("\n", 2), ("x\n0\n4\n99999999999999999999\n3\n", 0)]
+    ("typed", "chosen"), [("\r", 2), ("\x1b[B\r", 1), ("n0\r", 0), ("x\x7f\x1bOB\x1bOB\x1bOA\r", 1)]
 )
-def test_a_person_chooses_from_numbered_rows(room: Room, typed: str, chosen: int) -> None:
+def test_a_person_chooses_from_a_list(room: Room, typed: str, chosen: int) -> None:
     runs = [room.launch(WORKS, "--name", f"n{number}") for number in range(3)]
-    person = room.person("attach")
-    person.shows("1-3, Enter for the newest, q to leave: ")
-    rows = person.text.splitlines()
-    assert rows[0].split()[:2] == ["ID", "NAME"]
-    shown = [row.split()[:3] for row in rows[1:4]]
-    assert shown == [[str(3 - number), runs[number][:8], f"n{number}"] for number in (2, 1, 0)]
+    person = room.person("attach", TERM="xterm")
+    person.shows("Esc: leave")
+    places = [person.text.find(f"n{number}") for number in (2, 1, 0)]
+    assert -1 < places[0] < places[1] < places[2]
     person.type(typed)
     room.looks_at(person, room.windows()[runs[chosen]])
 
 
-@pytest.mark.parametrize(("typed", "code"), [("q\n", 0), ("\x04", 130), ("\x03", 130)])
+@pytest.mark.parametrize(("typed", "code"), [("\x1b", 0), ("\x03", 130)])
 def test_a_person_may_leave_without_a_choice(room: Room, typed: str, code: int) -> None:
     for _ in range(2):
         room.launch()
-    person = room.person("attach")
-    person.shows("q to leave: ")
+    person = room.person("attach", TERM="xterm")
+    person.shows("Esc: leave")
     if typed == "\x03":
         person.interrupt()
     else:
@@ -517,9 +508,18 @@ def test_a_person_may_leave_without_a_choice(room: Room, typed: str, code: int) 
     assert person.left() == code
     assert room.clients() == {}
     assert NOTICE not in person.text
+    assert person.text.rstrip("\n").endswith("\x1b[?1049l")  # the screen is as it was
 
 
-def test_next_goes_round_in_the_order_of_creation_and_passes_over_what_is_out_of_reach(
+def test_a_terminal_that_cannot_be_drawn_on_gets_no_list(room: Room) -> None:
+    for _ in range(2):
+        room.launch()
+    person = room.person("attach", TERM="dumb")
+    assert person.left() == 4
+    person.shows("2 runs are live here.")
+
+
+def test_next_goes_round_the_newest_first_and_passes_over_what_is_out_of_reach(
     room: Room, mine: TmuxServer
 ) -> None:
     person = room.at_work(mine)
@@ -531,7 +531,7 @@ def test_next_goes_round_in_the_order_of_creation_and_passes_over_what_is_out_of
     for _ in range(4):
         assert room("attach", "--next", **by_key(mine, person)).returncode == 0
         seen.append(room.clients(mine)[person.name])
-    assert seen == [windows[runs[number]] for number in (0, 3, 0, 3)]
+    assert seen == [windows[runs[number]] for number in (3, 0, 3, 0)]
     assert room("attach", runs[2], **by_key(mine, person)).returncode == 0  # ended, its window still there
     assert room.clients(mine)[person.name] == windows[runs[2]]
     assert room("attach", "--next", **by_key(mine, person)).returncode == 0
@@ -564,7 +564,7 @@ def test_a_launch_can_attach_at_once(room: Room) -> None:
     eventually(room.clients)
     ((run_id, window),) = room.windows().items()
     room.looks_at(person, window)
-    assert f"attach with: tmuxagents attach {run_id[:8]}\n{run_id}\n{NOTICE}" in person.text
+    assert f"Watch it: tmuxagents attach {run_id[:8]}\n{run_id}\n{NOTICE}" in person.text
 
 
 def test_a_launch_inside_tmux_switches_the_client(room: Room, mine: TmuxServer) -> None:

@@ -1,4 +1,4 @@
-"""Which run attach shows where none is named: chosen in tmux's own tree, or the next that needs somebody."""
+"""Which run attach shows where none is named: chosen from a list, or the next one that needs a person."""
 
 from __future__ import annotations
 
@@ -8,7 +8,7 @@ import pytest
 
 from tests.harness import eventually
 from tests.status.watchers import COMMAND
-from tests.terminals import Room, by_key, inside
+from tests.terminals import WORKS, Room, by_key, inside
 
 if TYPE_CHECKING:
     from tests.harness import TmuxServer
@@ -17,74 +17,88 @@ if TYPE_CHECKING:
 FAILS = "begin\nanswer error no\nexit 1"
 
 
-def typing(room: Room, mine: TmuxServer) -> Terminal:
-    """Return a person who has typed `attach` into a shell of theirs, and is asked which run they mean."""
+def at_a_shell(room: Room, mine: TmuxServer) -> Terminal:
+    """Return a person at a shell in a window of their session."""
     values = [f"-e{name}={value}" for name, value in room.home.environment.items() if name != "TERM"]
     mine.run("new-window", "-t", "=work:", *values, "-c", str(room.home.project), "sh")
-    person = room.at_work(mine)
+    return room.at_work(mine)
+
+
+def choosing(person: Terminal) -> None:
     person.type(f"{' '.join(COMMAND)} attach; echo left $?\r")
-    eventually(lambda: mine.run("display-message", "-p", "-t", "=work:", "#{pane_mode}") == "tree-mode")
-    return person
+    person.shows("Attach to which run?")
 
 
-def test_inside_tmux_a_run_is_chosen_in_tmuxs_tree_and_nobody_else_is_moved(
-    room: Room, mine: TmuxServer
-) -> None:
-    runs = [
-        room.launch("begin\nanswer toolUse x\nsleep 600", "--name", name, **inside(mine)) for name in "vwx"
-    ]
+def pane(mine: TmuxServer) -> str:
+    return mine.run("capture-pane", "-p", "-t", "=work:")
+
+
+def typed(mine: TmuxServer, person: Terminal, keys: str, shows: str) -> None:
+    """Let a person press keys, and wait until the pane shows what came of it."""
+    person.type(keys)
+    eventually(lambda: shows in pane(mine))
+
+
+def test_a_run_is_chosen_by_words_and_nobody_else_is_moved(room: Room, mine: TmuxServer) -> None:
+    runs = {name: room.launch(WORKS, "--name", name, **inside(mine)) for name in ("build", "crawl", "write")}
     windows = room.windows(mine)
     onlooker = room.at_work(mine, "agents-project")
     before = room.clients(mine)[onlooker.name]
-    mine.run("new-session", "-d", "-s", "other", "sleep 600")
-    person = typing(room, mine)
-    eventually(lambda: all(f": {name}" in person.text for name in "vwx"))
-    assert "- other" not in person.text  # nor any other session that has no run
-    other = next(run_id for run_id in runs if windows[run_id] != before)
-    wanted = mine.run("display-message", "-p", "-t", windows[other], "#{window_name}")
-    # A letter at a time, as a person: tmux takes what comes too fast for a paste.
-    for key in ("/", wanted, "\r"):
-        typed(mine, person, key)
-    typed(mine, person, "\r")
-    room.looks_at(person, windows[other], mine)
+    person = at_a_shell(room, mine)
+    choosing(person)
+    assert all(name in pane(mine) for name in runs)
+    typed(mine, person, "cra", "run? cra_")
+    assert "build" not in pane(mine)
+    person.type("\r")
+    room.looks_at(person, windows[runs["crawl"]], mine)
     assert room.clients(mine)[onlooker.name] == before
-    assert "@tmuxagents_chosen" not in mine.run("show-options", "-w", "-t", windows[other])
-    eventually(lambda: "left 0" in mine.run("capture-pane", "-p", "-t", "=work:"))
 
 
-def typed(mine: TmuxServer, person: Terminal, key: str) -> None:
-    """Let a person press a key, and wait until tmux has drawn what came of it."""
-    before = len(person.output)
-    person.type(key)
-    eventually(lambda: len(person.output) > before)
-    mine.run("display-message", "-p", "")
+@pytest.mark.parametrize("where", ["pane", "popup"])
+def test_escape_leaves_without_a_choice_and_arrows_choose(room: Room, mine: TmuxServer, where: str) -> None:
+    runs = [room.launch(**inside(mine)) for _ in range(2)]
+    person = at_a_shell(room, mine)
+    window, left = room.clients(mine)[person.name], room.folder / "left"
 
+    def call() -> None:
+        begun = len(person.output)
+        if where == "pane":
+            person.type(f"{' '.join(COMMAND)} attach; touch {left}\r")
+        else:
+            values = " ".join(f"'{name}={value}'" for name, value in room.home.environment.items())
+            command = (
+                f"cd {room.home.project} && env {values} TERM=screen {' '.join(COMMAND)} attach; touch {left}"
+            )
+            mine.run("bind-key", "-n", "F7", "display-popup", "-w", "90%", "-h", "90%", "-E", command)
+            person.type("\x1b[18~")
+        eventually(lambda: b"Esc: leave" in person.output[begun:])
 
-def test_who_leaves_the_tree_has_chosen_nothing(room: Room, mine: TmuxServer) -> None:
-    for _ in range(2):
-        room.launch(**inside(mine))
-    person = typing(room, mine)
-    window = room.clients(mine)[person.name]
-    typed(mine, person, "q")
-    eventually(lambda: "left 0" in mine.run("capture-pane", "-p", "-t", "=work:"))
+    call()
+    person.type("\x1b")
+    eventually(left.exists)
     assert room.clients(mine)[person.name] == window
+    call()
+    person.type("\x1b[B")
+    person.type("\r")
+    room.looks_at(person, room.windows(mine)[runs[0]], mine)  # the newest is the first one
 
 
-def test_where_a_run_is_on_another_server_rows_are_shown(room: Room, mine: TmuxServer) -> None:
+def test_failed_runs_can_be_chosen_wherever_they_are_and_are_first(room: Room, mine: TmuxServer) -> None:
     near, far = room.launch(**inside(mine)), room.launch()
-    values = [f"-e{name}={value}" for name, value in room.home.environment.items() if name != "TERM"]
-    mine.run("new-window", "-t", "=work:", *values, "-c", str(room.home.project), "sh")
-    person = room.at_work(mine)
-    person.type(f"{' '.join(COMMAND)} attach\r")
-    person.shows("1-2, Enter for the newest, q to leave: ")
-    assert near[:8] in person.text
-    assert far[:8] in person.text
-    person.type("2\r")
-    room.looks_at(person, room.windows(mine)[near], mine)
+    failed = room("launch", "--name", "broken", FAILS).stdout.strip()
+    room.result(failed)
+    person = at_a_shell(room, mine)
+    choosing(person)
+    lines = [line for line in pane(mine).splitlines() if line]
+    assert [line.split()[0] for line in lines[2:5]] == [failed[:8], far[:8], near[:8]]
+    person.type("\r")
+    room.looks_at(person, room.windows()[failed])
 
 
 @pytest.mark.parametrize("watched", [True, False])
-def test_next_is_first_what_failed_then_what_works(room: Room, mine: TmuxServer, *, watched: bool) -> None:
+def test_next_is_what_failed_unseen_then_what_works_and_then_all_again(
+    room: Room, mine: TmuxServer, *, watched: bool
+) -> None:
     person = room.at_work(mine)
     if not watched:
         room.home.run("x")  # it keeps watchers away: nobody tells the registry who has failed
@@ -94,11 +108,18 @@ def test_next_is_first_what_failed_then_what_works(room: Room, mine: TmuxServer,
     assert room.result(failed)["status"] == "failed"
     second = room.launch(**inside(mine))
     windows = room.windows(mine)
-    seen = []
-    for _ in range(4):
+    shown = []
+
+    def goes() -> str:
         assert room("attach", "--next", **by_key(mine, person)).returncode == 0
-        seen.append(room.clients(mine)[person.name])
-    assert seen == [windows[run_id] for run_id in (failed, first, second, failed)]
+        shown.append(room.clients(mine)[person.name])
+        return shown[-1]
+
+    for _ in range(4):
+        goes()
+    assert shown == [windows[run_id] for run_id in (failed, second, first, failed)]
+    again = room("launch", FAILS, **inside(mine)).stdout.strip()
+    assert room.result(again)["status"] == "failed"
+    assert goes() == room.windows(mine)[again]  # it was not seen yet
     room("stop", first, second)
-    assert room("attach", "--next", **by_key(mine, person)).returncode == 0
-    assert room.clients(mine)[person.name] == windows[failed]
+    assert goes() == windows[failed]

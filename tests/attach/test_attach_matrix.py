@@ -49,7 +49,7 @@ def test_runs_are_found_however_tmux_is_set_up(room: Room, name: str) -> None:
     person = room.at_work(mine)
     mine.run("set-option", "-t", "=work:", "destroy-unattached", "off")
     set_up(mine, SET_UPS[name])
-    before = room.clients(mine)
+    before, panes = room.clients(mine), room.panes(mine)
     # Names that are the beginning of one another; one window is moved, one renamed, one split.
     runs = {
         label: room.launch(WORKS, "--name", label, **inside(mine)) for label in ("job", "job-1", "job-10")
@@ -63,6 +63,16 @@ def test_runs_are_found_however_tmux_is_set_up(room: Room, name: str) -> None:
         assert room.clients(mine)[person.name] == windows[run_id]
     while room.clients(mine) != before:
         assert room("attach", "--back", **by_key(mine, person)).returncode == 0
+    prefix = "\x01" if "prefix C-a" in SET_UPS[name] else "\x02"
+    far = room.launch(WORKS, "--name", "far")
+    for label, there in (("job", mine), ("far", None)):
+        assert room("attach", label, **by_key(mine, person)).returncode == 0
+        assert (
+            room.clients(there)[person.name] == (room.windows(there) | windows)[(runs | {"far": far})[label]]
+        )
+        room.detach(person, there, prefix if there else "\x02")
+        eventually(lambda: room.panes(mine) == panes)  # they came back to the pane that they left
+    assert room("stop", far).returncode == 0
     assert room("layouts", "open", "grid", **by_key(mine, person)).returncode == 0
     row = ("list-panes", "-s", "-t", "=grid", "-F", "#{@tmuxagents_shows}")
     eventually(lambda: sorted(mine.run(*row).split()) == sorted(runs.values()))

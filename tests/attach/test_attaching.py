@@ -53,51 +53,37 @@ def test_a_trail_holds_the_last_eight_runs_and_the_place_before_them() -> None:
     assert (trail.home, trail.runs[-1]) == (HOME, f"{29:016x}")
 
 
-RUNS = [(2, 3.0, A), (2, 1.0, B), (0, 9.0, F), (2, 2.0, C), (1, 5.0, W)]
+D, E, G, H = "d" * 16, "1" * 16, "2" * 16, "3" * 16
+RUNS = [
+    *((rules.WORKING, 1.0, A), (rules.UNSEEN, 2.0, B), (rules.SEEN, 9.0, F), (rules.UNSEEN, 7.0, C)),
+    *((rules.WAITING, 3.0, W), (rules.WORKING, 8.0, D), (rules.SEEN, 1.0, E), (rules.WAITING, 4.0, G)),
+]
 
 
 @pytest.mark.parametrize(
     ("shown", "expected"),
     [
-        (None, [F, W, B, C, A]),
-        ((0, 9.0, F), [W, B, C, A, F]),
-        ((1, 5.0, W), [B, C, A, F, W]),
-        ((2, 1.0, B), [C, A, F, W, B]),
-        ((2, 3.0, A), [F, W, B, C, A]),
-        ((2, 1.5, "0" * 16), [C, A, F, W, B]),  # it has ended: none of them
-        ((2, 9.0, "0" * 16), [F, W, B, C, A]),
-        ((2, 0.0, "0" * 16), [B, C, A, F, W]),
+        (None, [C, B, G, W, D, A, F, E]),
+        (H, [C, B, G, W, D, A, F, E]),  # it is none of them
+        (C, [B, G, W, D, A, F, E, C]),  # it is seen now: the next unseen one, then all others
+        (B, [C, G, W, D, A, F, E, B]),
+        (G, [C, B, W, D, A, F, E, G]),
+        (D, [C, B, A, F, E, G, W, D]),
+        (E, [C, B, G, W, D, A, F, E]),
     ],
 )
-def test_next_goes_round_those_first_that_need_somebody(shown: rules.Key | None, expected: list[str]) -> None:
+def test_next_is_the_newest_unseen_run_and_then_one_after_the_other(
+    shown: str | None, expected: list[str]
+) -> None:
     assert rules.following(RUNS, shown) == expected
 
 
 def test_next_of_nothing_is_nothing() -> None:
-    assert rules.following([], (2, 1.0, A)) == []
+    assert rules.following([], A) == []
 
 
 def test_runs_of_one_moment_have_an_order_too() -> None:
-    assert rules.following([(2, 1.0, B), (2, 1.0, A)], (2, 1.0, A)) == [B, A]
-
-
-@pytest.mark.parametrize(
-    ("answer", "expected"),
-    [
-        *(("", 0), (" \n", 0), ("1", 0), (" 3 ", 2), ("03", 2)),
-        *(
-            ("0", None),
-            ("4", None),
-            ("-1", None),
-            ("q", None),
-            ("²", None),
-            ("1.0", None),
-            ("9" * 5000, None),
-        ),
-    ],
-)
-def test_what_an_answer_means(answer: str, expected: int | None) -> None:
-    assert rules.choice(answer, 3) == expected
+    assert rules.following([(2, 1.0, B), (2, 1.0, A)], A) == [B, A]
 
 
 @pytest.mark.parametrize(

@@ -226,7 +226,7 @@ def test_a_run_in_the_background_is_followed_through_reload_fork_and_its_end(pi:
     screen = Screen(pi)
     task = "#script:parent-background"
     screen.say(task, "So far: bg: 1 running / 1 total")
-    screen.shows("Started scout in the background: run")
+    screen.shows("Started lookout in the background: run")
     eventually(lambda: screen.footer == "bg: 1 running / 1 total")
     screen.say("/reload", "Reloaded")
     eventually(lambda: screen.footer == "bg: 1 running / 1 total")

@@ -6,6 +6,7 @@ from typing import Any
 
 import pytest
 
+from tests.presets.preset_files import preset, profile
 from tmuxagents.companion import profile_command
 
 KNOWN: dict[str, dict[str, Any]] = {"a": {"model": "m"}, "b": {}}
@@ -65,3 +66,15 @@ def test_what_is_to_be_done(line: str, act: str, name: str) -> None:
     answer = profile_command.answer(line, KNOWN)
     assert (answer.note, answer.act, answer.name) == (None, act, name)
     assert (answer.question is not None) == (act == "delete")
+
+
+def test_what_begins_so_is_offered() -> None:
+    assert profile_command.completions("e", KNOWN) == ["edit"]
+    assert profile_command.completions("a", KNOWN) == ["a"]
+    assert profile_command.completions("z", KNOWN) is None
+
+
+def test_what_was_saved_is_said() -> None:
+    assert profile_command.saved(preset()) == 'Preset "scout" saved to global subagents.'
+    expected = 'Profile "p" saved to project agent-profiles.'
+    assert profile_command.saved(profile(source="project")) == expected

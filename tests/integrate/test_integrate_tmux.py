@@ -545,15 +545,15 @@ def test_keys_are_bound_only_if_asked_for_and_given_back(person: Person) -> None
     lines = person.say("--keys")
     assert "changed" in lines[0]
     bound = keys(person)
-    assert len(bound) == 9
+    assert len(bound) == 10
     assert person.say() == ["nothing to change"]  # they stay
     person.end()
     person.start()  # by the configuration
     assert keys(person) == bound
-    assert person.say("--keys") == ["nothing to change"]
+    assert person.say("--keys") == ["nothing to change", tmux_texts.summary("A")]
     person.say("--keys", "C-g")
     assert next(line for line in keys(person) if "-T prefix" in line).split()[3] == "C-g"
-    assert len(keys(person)) == 9
+    assert len(keys(person)) == 10
     person.say("--uninstall")
     assert person.options() == before
 

@@ -40,12 +40,14 @@ def test_all_keys_lead_to_popups_of_the_same_program() -> None:
     assert lines[-1] == f"set-option -g @tmuxagents_keys '{tmux_texts.note(lines)}'"
     assert re.fullmatch("C-g [0-9a-f]{8}", tmux_texts.note(lines))
     keys = [line.split()[3] for line in lines if line.startswith("bind-key -T tmuxagents ")]
-    assert keys == ["n", "b", "a", "t", "o", "d", "g", "m"]
+    assert keys == ["n", "b", "a", "t", "o", "d", "g", "x", "m"]
     assert all(line.count("/usr/bin/tmuxagents ") == 1 for line in lines[:7])
     folder = "#{?#{@tmuxagents_folder},#{@tmuxagents_folder},#{pane_current_path}}"
     assert lines[0].endswith(f"-d '{folder}' '/usr/bin/tmuxagents attach --next || read -r _'")
     assert lines[4].endswith("'/usr/bin/tmuxagents output; read -r _'")
-    assert lines[7].count(f"-d '{folder.replace('#', '##')}' ") == 7  # a menu expands what stands in it
+    assert lines[8].count(f"-d '{folder.replace('#', '##')}' ") == 7  # a menu expands what stands in it
+    assert lines[-2] == "set-option -g @tmuxagents_close_key '#{prefix} C-g x'"
+    assert all(f", {key} " in tmux_texts.summary("C-g") for key in (*keys[1:],))
     assert tmux_texts.note(lines) != tmux_texts.note(tmux_texts.lines("C-g", "/opt/tmuxagents"))
 
 

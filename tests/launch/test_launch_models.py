@@ -3,6 +3,7 @@
 from __future__ import annotations
 
 import json
+import shutil
 from typing import TYPE_CHECKING
 
 import pytest
@@ -11,6 +12,8 @@ from tests.harness import real_pi
 from tests.status.watchers import checked
 
 if TYPE_CHECKING:
+    from pathlib import Path
+
     from tests.desk import Desk
     from tests.harness import ModelServer
 
@@ -29,7 +32,6 @@ def real(desk: Desk, models: ModelServer) -> Desk:
     [
         (["-m", "mock/nothing"], "unknown-model", 2),
         (["-m", "inherit"], "no-model", 2),
-        ([], "no-model", 2),
     ],
 )
 def test_a_bad_model_is_refused_and_nothing_is_made(
@@ -63,6 +65,34 @@ def test_the_setting_is_the_last_place_for_a_model(real: Desk) -> None:
     assert (run["resolvedModel"], run["modelSource"]) == ("mock/mock-text", "setting")
 
 
+def test_without_any_model_pi_uses_its_own_and_the_receipt_says_so(real: Desk) -> None:
+    done = real("launch", "#script:text mine")
+    assert done.stderr.startswith('Started "#script:text mine" (pi\'s default model).\n')
+    run = real("poll", "--json", "-a")
+    assert [found["resolvedModel"] for found in checked(run.stdout)["runs"]] == [None]
+    assert real.result(done.stdout.strip())["model"] == "mock/mock-text"
+
+
+def test_the_default_of_pis_settings_is_the_resolved_model_and_a_retry_keeps_it(
+    real: Desk, models: ModelServer, tmp_path: Path
+) -> None:
+    folder = tmp_path / "agent"
+    shutil.copytree(models.agent_dir, folder)
+    folder.joinpath("settings.json").write_text('{"defaultProvider": "mock", "defaultModel": "mock-text"}')
+    real.home.environment["PI_CODING_AGENT_DIR"] = str(folder)
+    run = checked(real("launch", "--json", "#script:text mine").stdout, "receipt")["run"]
+    assert [run[key] for key in ("requestedModel", "resolvedModel", "modelSource")] == [
+        None,
+        "mock/mock-text",
+        "agent",
+    ]
+    assert real.result(run["runId"])["model"] == "mock/mock-text"
+    folder.joinpath("settings.json").write_text("{}")
+    real.home.environment["TMUXAGENTS_DEFAULT_MODEL"] = "another/one"
+    again = checked(real("retry", "--json", run["runId"]).stdout, "receipt")["run"]
+    assert (again["resolvedModel"], again["modelSource"]) == ("mock/mock-text", None)
+
+
 def test_a_silent_agent_is_a_warning_in_the_receipt(desk: Desk) -> None:
     program = desk.home.folder / "pi"
     program.write_text("#!/bin/sh\nexit 1\n")
@@ -79,8 +109,10 @@ def test_a_refusal_comes_with_what_was_left_out_of_the_settings(desk: Desk, verb
     settings = desk.home.project / ".pi" / "settings.json"
     settings.parent.mkdir()
     settings.write_text('{"subagents": {"defaultModel": "echo/any",}}')
-    done = desk(verb, "x")
+    done = desk(verb, "-m", "nope", "x")
     warning, refusal, *_ = done.stderr.splitlines()
     assert warning.startswith(f"warning: project settings ({settings}) cannot be read: ")
-    assert (done.returncode, refusal.split(":")[0]) == (2, "no model resolved")
-    assert checked(desk(verb, "--json", "x").stdout, "error")["error"]["kind"] == "no-model"
+    assert (done.returncode, refusal) == (2, 'Unknown model: "nope".')
+    assert (
+        checked(desk(verb, "-m", "nope", "--json", "x").stdout, "error")["error"]["kind"] == "unknown-model"
+    )

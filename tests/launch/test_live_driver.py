@@ -11,7 +11,6 @@ from tmuxagents.errors import BadRequest
 from tmuxagents.launch import prepare
 from tmuxagents.launch.plan import LaunchRequest
 from tmuxagents.runs import words
-from tmuxagents.runs.documents import plan_of
 from tmuxagents.status import send
 
 
@@ -26,7 +25,7 @@ class Deaf(Pi):
 
 def test_a_brand_without_a_live_form_is_refused(monkeypatch: pytest.MonkeyPatch) -> None:
     monkeypatch.setitem(AGENTS, "deaf", Deaf())
-    with pytest.raises(BadRequest, match=r"A child of the agent deaf cannot be live\.") as refused:
+    with pytest.raises(BadRequest, match=r"The agent deaf cannot run live\.") as refused:
         prepare._check_live("deaf")
     assert (refused.value.kind, refused.value.exit_code, refused.value.hint) == (
         "bad-argument",
@@ -53,11 +52,7 @@ def test_what_is_a_message_may_be_long() -> None:
     send.check("é" * (512 * 1024))
 
 
-def test_a_receipt_and_a_table_say_that_it_is_live() -> None:
-    made = {"runId": "01a1ee15069b4c1f", "name": "scout", "driver": "live"}
-    assert words.receipt_name(plan_of(made), None) == "scout, live"
-    assert words.receipt_name(plan_of(made | {"name": None}), None) == "01a1ee15, live"
-    assert words.receipt_name(plan_of(made | {"driver": "batch"}), None) == "scout"
+def test_a_table_says_that_it_is_live() -> None:
     assert words.live_activity("Reading a", settled=False, needs_input=False) == "live: Reading a"
     assert words.live_activity("Done.", settled=True, needs_input=False) == "live, settled: Done."
     assert words.live_activity(None, settled=False, needs_input=False) == "live"

@@ -15,6 +15,7 @@ from tmuxagents.agents.models import Resolved
 from tmuxagents.errors import BadRequest
 from tmuxagents.launch import plan
 from tmuxagents.launch.plan import LaunchRequest
+from tmuxagents.runs.documents import plan_of
 
 EXAMPLE = Path(__file__).parents[1] / "data" / "documents" / "meta.json"
 RUN = "01a1ee15069b4c1f"
@@ -157,31 +158,62 @@ def test_a_timeout_that_is_no_number_is_refused(timeout: float) -> None:
         *(
             "",
             " ",
-            "Scout",
             "two words",
             "-scout",
             "_scout",
             "scout\n",
             "x" * 33,
-            "é",
-            "a/b",
-            "a.b",
+            *("/a", ".a", "a#b", "a$b", "a;b", "a'b", "a\u202eb", "a\u200bb", "a\x1b[31m", "@last"),
             "#{pid}",
         ),
-        *("dead", "1234", "0123456789abcdef", "\ud800"),  # the first digits of a run's id
+        *("0123456789abcdef", "\ud800"),  # a run's id
     ],
 )
 def test_a_name_that_could_mean_something_else_is_refused(name: str) -> None:
     error = refusal(name=name)
     assert (error.kind, [fault.field for fault in error.faults]) == ("bad-argument", ["name"])
-    assert "up to 32 of a-z" in str(error.hint)
+    assert "up to 32 letters, digits" in str(error.hint)
+    assert error.message.isprintable()
 
 
 @pytest.mark.parametrize(
-    "name", ["a", "0", "abc", "scout-1", "x" * 32, "dead-", "deads", "0123456789abcdef0", "a_-"]
+    "name",
+    [
+        *("a", "0", "abc", "scout-1", "x" * 32, "dead", "1234", "0123456789abcdef0", "a_-"),
+        *("Login", "fix/login", "v1.2", "имя", "é", "名前"),
+    ],
 )
 def test_a_name_that_can_be_nothing_else_is_taken(name: str) -> None:
     assert planned(name=name)["name"] == name
+
+
+@pytest.mark.parametrize(
+    ("changes", "status", "said"),
+    [
+        ({"name": "scout"}, "running", "Started scout (pi's default model)."),
+        (
+            {"task": "Find\n where\x1b[31m it is."},
+            "queued",
+            'Queued "Find where it is." (pi\'s default model).',
+        ),
+        ({"name": "a", "driver": "live"}, "running", "Started a (live, pi's default model)."),
+    ],
+)
+def test_a_receipt_says_what_was_launched(changes: dict[str, Any], status: str, said: str) -> None:
+    assert plan.receipt(plan_of(planned(**changes)), status) == said
+
+
+@pytest.mark.parametrize(
+    ("source", "said"), [("agent", "model p/m, pi's default"), ("call", "model p/m"), (None, "model p/m")]
+)
+def test_a_receipt_names_preset_and_model(source: str | None, said: str) -> None:
+    meta = {**planned(name="a"), "resolvedModel": "p/m", "modelSource": source}
+    assert plan.receipt(plan_of(meta), "running") == f"Started a ({said})."
+    meta |= {"preset": "scout\n", "presetSource": "project"}
+    expected = f"Started a (preset scout of this project, {said})."
+    assert plan.receipt(plan_of(meta), "running") == expected
+    meta |= {"presetSource": "global"}
+    assert plan.receipt(plan_of(meta), "running") == f"Started a (preset scout, {said})."
 
 
 def test_all_faults_are_told_at_once() -> None:

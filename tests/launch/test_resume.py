@@ -374,10 +374,9 @@ def test_the_name_goes_on_unless_another_live_run_has_it(desk: Desk) -> None:
     desk.launch("--name", "scout", "begin\nsleep 60")
     found = receipt(desk, first, "done five")
     assert found["run"]["name"] is None
-    assert found["warnings"][-2:] == [
-        "another live run has the name scout by now: this one has none",
-        "1 live run already works in this directory",
-    ]
+    taken, working = found["warnings"][-2:]
+    assert taken == "another live run has the name scout by now: this one has none"
+    assert working.startswith("scout already works in this directory")
     assert refused(desk("resume", "--json", "--name", "scout", first, "x"))["kind"] == "bad-argument"
 
 

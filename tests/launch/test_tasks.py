@@ -34,7 +34,7 @@ def test_yaml_with_a_tasks_key() -> None:
     first, second = tasks.parse(YAML, "t.yaml")
     assert (first.preset, first.task, first.timeout) == ("scout", "Find it.\nAll of it.\n", 60)
     assert (first.files, first.model, first.cwd, first.name) == (["a.txt", "b:1-2"], None, None, None)
-    assert (second.task, second.cwd, second.files) == ("off", "../x", [])
+    assert (second.task, second.cwd, second.files) == ("off", "../x", ())
 
 
 @pytest.mark.parametrize("bare", [True, False])

@@ -4,6 +4,7 @@ from __future__ import annotations
 
 import json
 import os
+import re
 import subprocess
 import sys
 from pathlib import Path
@@ -153,8 +154,19 @@ def test_a_grid_has_a_tile_for_each_live_run_and_for_no_other(room: Room) -> Non
     eventually(lambda: tiles() == [first])
     second = room.launch()
     eventually(lambda: sorted(tiles()) == sorted([first, second]))
-    shows = {run_id: pane for _, run_id, pane in panes(room, "grid")}
+    runs, shows = [first, second], {run_id: pane for _, run_id, pane in panes(room, "grid")}
     eventually(lambda: f"Run: {second}" in screen(room, shows[second]))
+    border = "#{E:pane-border-format}"
+
+    def titles() -> list[str]:
+        return [room.tmux("display-message", "-p", "-t", shows[one], border) for one in runs]
+
+    title = r"▶ %s · running · (\d+m )?\d+s"
+    eventually(
+        lambda: all(re.search(title % one[:8], text) for one, text in zip(runs, titles(), strict=True))
+    )
+    before = titles()
+    eventually(lambda: titles() != before)  # time goes by
     heights = room.tmux("list-panes", "-s", "-t", "=grid", "-F", "#{pane_width} #{pane_top} #{pane_left}")
     assert len({line.split()[1] for line in heights.splitlines()}) == 2  # two rows of tiles
     room("stop", first)

@@ -47,7 +47,7 @@ tools: read,bash
 ---
 Look around quickly, report what you found in a few lines, change nothing.
 """
-NO_DEFAULT = "TMUXAGENTS_DEFAULT_MODEL="
+INHERITED = "TMUXAGENTS_DEFAULT_MODEL=inherit"
 FLAWED = "---\nname: flawed\ntimeout: soon\ncolour: red\n---\nText.\n"
 # Variables stand before a command, as in a shell.
 COMMANDS = {
@@ -62,7 +62,7 @@ COMMANDS = {
         launch --help
         launch
         launch ''
-        {NO_DEFAULT} launch x
+        {INHERITED} launch x
         launch -m nope/x x
         launch --agent nope x
         launch --cwd /nowhere x
@@ -88,7 +88,7 @@ COMMANDS = {
     "run": f"""
         run --help
         run
-        {NO_DEFAULT} run x
+        {INHERITED} run x
         run --tasks nope.json
         run --tasks notes.txt
         run --tasks tasks.json x
@@ -200,6 +200,16 @@ COMMANDS = {
         transcript nope
         transcript --json empty
     """,
+    "export": """
+        export --help
+        export nope
+    """,
+    "replay": """
+        replay --help
+        replay done
+        replay --speed 0 done
+        replay nope
+    """,
     "events": """
         events --help
         events told
@@ -247,6 +257,28 @@ COMMANDS = {
         presets rm -y writer
         presets rm -y nope
         presets nope
+    """,
+    "config": """
+        config --help
+        config
+        config list --help
+        config list --json
+        config get --help
+        config get timeout
+        config get timeout --json
+        config get nope
+        config set --help
+        config set timeout 900
+        config set timeout soon
+        config set timout 9
+        config set --project timeout 800
+        config set --project driver live
+        config get timeout
+        config unset --help
+        config unset --project timeout
+        config unset timeout
+        config edit --help
+        config edit
     """,
     "models": """
         models --help

@@ -7,7 +7,7 @@ from typing import Any
 
 from tmuxagents.presets import preset as presets_preset
 from tmuxagents.presets.catalogue import Catalogue
-from tmuxagents.presets.preset import Bad, Preset, PresetFile
+from tmuxagents.presets.preset import BadPreset, Preset, PresetFile
 
 HOME, PROJECT = "/home/dev", "/home/dev/app"
 FOLDERS = {
@@ -51,7 +51,7 @@ def profile(header: str = "", body: str = "", *, full: bool = False, **place: An
 def bad(header: str, **place: Any) -> list[str]:
     """Return what is wrong with a file that is bad."""
     read = presets_preset.parse(file(header, **place))
-    assert isinstance(read, Bad), read
+    assert isinstance(read, BadPreset), read
     return [flaw.words() for flaw in read.flaws]
 
 

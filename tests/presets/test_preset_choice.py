@@ -111,10 +111,8 @@ def test_profiles_have_a_word_of_their_own() -> None:
         'Unknown profile: "X". Available profiles: a, b',
         "unknown-profile",
     )
-    assert found.not_found("X").message == 'Profile "X" not found. Available: a, b'
-    assert catalogue().not_found("X").message == 'Profile "X" not found. Available: (none)'
-    with pytest.raises(BadRequest, match='Profile "X" not found'):
-        found.choose("X", refuse=found.not_found)
+    with pytest.raises(BadRequest, match='Unknown profile: "X"'):
+        found.choose("X", refuse=lambda name: found.unknown(name, "profile"))
 
 
 # --- bad files --------------------------------------------------------------------------------------------

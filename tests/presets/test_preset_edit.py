@@ -2,13 +2,13 @@
 
 from __future__ import annotations
 
+import re
 from typing import Any
 
 import pytest
 
-from tests.presets.preset_files import preset, profile
 from tmuxagents.errors import BadConfig, BadRequest
-from tmuxagents.presets import editing
+from tmuxagents.presets import editing, fields
 from tmuxagents.presets.preset import PresetFile
 
 
@@ -21,7 +21,7 @@ def test_names_for_a_new_file(name: str) -> None:
 def test_names_that_no_new_file_has(name: str) -> None:
     with pytest.raises(BadRequest) as caught:
         editing.refuse_name(name)
-    assert caught.value.message == "Usage: /profile create <name>  (alphanumeric, hyphens, underscores)"
+    assert caught.value.message.startswith("A preset cannot have the name ")
 
 
 @pytest.mark.parametrize(
@@ -142,15 +142,10 @@ def test_a_template_is_good_as_it_stands(kind: str) -> None:
     made = editing.settled(draft(text, kind))
     assert made.name == "new-one"
     assert made.fields["systemPrompt"]
-
-
-def test_what_is_said() -> None:
-    assert editing.saved(preset()) == 'Preset "scout" saved to global subagents.'
-    assert editing.saved(profile(source="project")) == 'Profile "p" saved to project agent-profiles.'
-    assert editing.question("x") == 'Delete subagent profile "x"?'
-    assert editing.deleted("x") == 'Profile "x" deleted.'
-    assert editing.CANCELLED == "Cancelled."
-    assert editing.completions("x", ["xa", "b"], verbs=()) == ["xa"]
+    with_all = re.sub("^# ([a-zA-Z]+:)", r"\1", text, flags=re.MULTILINE)
+    keys = fields.OWN_KEYS if kind == "preset" else fields.PROFILE_KEYS
+    assert all(f"\n{key}:" in with_all for key in keys)
+    assert made.fields.items() <= editing.settled(draft(with_all, kind)).fields.items()
 
 
 def test_what_is_wrong_with_a_draft() -> None:
@@ -167,3 +162,11 @@ def test_a_draft_that_could_not_be_read_again_is_flawed(text: str, words: str) -
     draft = PresetFile(kind="preset", source="global", path="/a.md", text=text)
     (flaw,) = editing.flaws_of(draft)
     assert flaw.words().startswith(words)
+
+
+def test_a_name_that_something_has_is_refused_with_what_to_type() -> None:
+    error = editing.exists("scout")
+    assert (error.message, error.hint) == (
+        'There is a preset "scout" already.',
+        "tmuxagents presets edit scout",
+    )

@@ -6,7 +6,7 @@ import pytest
 
 from tests.presets.preset_files import File, bad, file, preset, profile
 from tmuxagents.presets import preset as presets_preset
-from tmuxagents.presets.preset import Bad
+from tmuxagents.presets.preset import BadPreset
 
 EXAMPLE = """---
 name: repo-scout
@@ -219,7 +219,7 @@ def test_words_that_other_readers_take_for_something_else_are_names(name: str) -
 
 def test_a_header_that_does_not_end_is_bad() -> None:
     read = presets_preset.parse(File("---\nname: a\ndescription: d\nbody"))
-    assert isinstance(read, Bad)
+    assert isinstance(read, BadPreset)
     assert read.warning() == (
         "Failed to load preset from /home/dev/.pi/agent/subagents/a.md: "
         "line 1: the header is not closed: a line `---` is missing"
@@ -228,7 +228,7 @@ def test_a_header_that_does_not_end_is_bad() -> None:
 
 def test_a_malformed_file_is_bad() -> None:
     read = presets_preset.parse(File("---\nname: a\n  b: [\n---\n", kind="profile"))
-    assert isinstance(read, Bad)
+    assert isinstance(read, BadPreset)
     assert (read.name, read.flaws[0].line) == (None, 3)
     assert read.warning().startswith(
         "Failed to load profile from /home/dev/.pi/agent/agent-profiles/a.md: line 3"
@@ -328,7 +328,7 @@ def test_a_plain_flag_is_not_odd(value: str) -> None:
 
 def test_a_list_of_lists_is_bad_in_a_profile_too() -> None:
     read = presets_preset.parse(file("name: p\nextraArgs: [[a]]", kind="profile"))
-    assert isinstance(read, Bad)
+    assert isinstance(read, BadPreset)
     assert [flaw.words() for flaw in read.flaws] == ["line 3, extraArgs: this must be a list of words"]
 
 
@@ -422,7 +422,7 @@ def test_one_that_is_made_ready_leaves_the_file_as_it_was_read() -> None:
 
 def test_a_profile_with_an_empty_name_is_none_and_a_preset_a_bad_one() -> None:
     assert presets_preset.parse(file("name: ''", kind="profile")) is None
-    assert isinstance(presets_preset.parse(file("name: ''\ndescription: d")), Bad)
+    assert isinstance(presets_preset.parse(file("name: ''\ndescription: d")), BadPreset)
     assert [flaw.words() for flaw in presets_preset.nameless(file("name: ''", kind="profile"))] == [
         "line 2, name: it is empty"
     ]

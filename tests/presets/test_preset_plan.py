@@ -17,7 +17,6 @@ from tmuxagents.agents.pi.command import AGENT
 from tmuxagents.errors import BadRequest
 from tmuxagents.launch import plan
 from tmuxagents.launch.plan import LaunchRequest
-from tmuxagents.presets import fields
 from tmuxagents.runs.documents import plan_of
 
 if TYPE_CHECKING:
@@ -225,32 +224,6 @@ def test_all_that_is_wrong_with_a_profile_is_told_at_once() -> None:
 
 def test_a_preset_has_no_rules_of_profiles() -> None:
     assert planned(preset("model: m"))["preset"] == "scout"
-
-
-# --- the receipt -------------------------------------------------------------------------------------------
-
-
-def test_the_origin_of_a_run() -> None:
-    meta = {
-        "preset": "scout",
-        "presetSource": "project",
-        "presetPath": "/p/scout.md",
-        "presetHash": "3f2a9c01d4e7",
-        "presetHides": None,
-    }
-    assert fields.origin(plan_of(meta)) == "scout (project: /p/scout.md, sha256 3f2a9c01d4e7)"
-    hiding = {**meta, "presetHides": "/g/scout.md"}
-    assert fields.origin(plan_of(hiding)) == (
-        "scout (project: /p/scout.md, sha256 3f2a9c01d4e7; hides /g/scout.md)"
-    )
-    assert fields.origin(plan_of({**meta, "preset": None})) is None
-
-
-def test_an_origin_obeys_nobody() -> None:
-    meta = planned(preset())
-    assert fields.origin(plan_of({**meta, "presetPath": "/a\x1b[31m\nb.md"})) == (
-        f"scout (global: /a b.md, sha256 {meta['presetHash']})"
-    )
 
 
 # --- keys -------------------------------------------------------------------------------------------------

@@ -25,7 +25,7 @@ from tmuxagents.presets.describe import DEFAULT, EXCEPT, NONE, ONLY
 )
 def test_the_rule(header: str, rule: str, tools: list[str], words: str) -> None:
     found = describe.scope(profile(header))
-    assert (found.rule, found.tools, describe.words(profile(header))) == (rule, tools, words)
+    assert (found.rule, list(found.tools), describe.words(profile(header))) == (rule, tools, words)
 
 
 @pytest.mark.parametrize(

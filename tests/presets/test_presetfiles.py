@@ -14,7 +14,7 @@ import pytest
 
 from tests.apart import NOBODY, Apart, apart, mount_privately, mount_tmpfs
 from tmuxagents.presets import disk
-from tmuxagents.presets.disk import Refused
+from tmuxagents.presets.disk import RefusedFile
 
 if TYPE_CHECKING:
     from collections.abc import Callable
@@ -472,7 +472,7 @@ def test_a_file_that_was_named_and_cannot_be_read(desk: Desk, name: str, why: st
     (desk.home / "folder").mkdir()
     (desk.home / "link.md").symlink_to("/etc/passwd")
     path = f"{desk.home}/{name}"
-    with pytest.raises(Refused) as caught:
+    with pytest.raises(RefusedFile) as caught:
         disk.read_file(path, "preset", "global")
     assert (caught.value.path, caught.value.why) == (path, why)
     assert str(caught.value) == f"{path} is skipped: {why}"
@@ -481,6 +481,6 @@ def test_a_file_that_was_named_and_cannot_be_read(desk: Desk, name: str, why: st
 def test_a_file_that_was_named_in_a_folder_that_others_can_write(desk: Desk) -> None:
     path = desk.put("shared/a.md")
     path.parent.chmod(0o777)
-    with pytest.raises(Refused) as caught:
+    with pytest.raises(RefusedFile) as caught:
         disk.read_file(str(path), "preset", "global")
     assert caught.value.why == f"its folder: {OTHERS}"

@@ -14,7 +14,7 @@ from tests.presets.shelf import EXAMPLE, Shelf
 if TYPE_CHECKING:
     from tests.harness import Home
 
-NONE = "No subagent profiles found. Add .md files to ~/.pi/agent/agent-profiles/ or use /profile create.\n"
+NONE = "There are no presets yet.\nhint: tmuxagents presets new NAME\n"
 COPILOT = "github-copilot/gpt-4o"
 KEY = "sk-SECRETSECRETSECRET"
 
@@ -145,7 +145,7 @@ def test_one_that_is_not_there(shelf: Shelf) -> None:
     problem = shelf.error("show", "repo-scuot")
     assert (problem["kind"], problem["message"], problem["hint"], problem["candidates"]) == (
         "unknown-preset",
-        'Profile "repo-scuot" not found. Available: repo-scout',
+        'Unknown preset: "repo-scuot". Available presets: repo-scout',
         "Did you mean repo-scout?",
         ["repo-scout"],
     )

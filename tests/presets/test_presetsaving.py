@@ -10,7 +10,7 @@ import pytest
 
 from tests.apart import apart
 from tmuxagents.presets import disk
-from tmuxagents.presets.disk import Refused
+from tmuxagents.presets.disk import RefusedFile
 
 if TYPE_CHECKING:
     from pathlib import Path
@@ -67,7 +67,7 @@ def test_a_file_that_is_there_is_not_written_over(place: Place) -> None:
 def test_nothing_is_written_where_others_can_write(place: Place) -> None:
     (place.home / "open").mkdir()
     (place.home / "open").chmod(0o777)
-    with pytest.raises(Refused):
+    with pytest.raises(RefusedFile):
         disk.write_new(f"{place.home}/open/a.md", "x", shared=False)
     assert os.listdir(place.home / "open") == []
 

@@ -10,12 +10,11 @@ from tmuxagents.errors import BadRequest
 from tmuxagents.presets import skills
 
 
-class File(skills.SkillFile):
-    def __init__(self, path: str, text: str | None, *, is_declared: bool = True) -> None:
-        super().__init__(path, path.rsplit("/", 2)[-2], is_declared=is_declared, text=text)
+def file(path: str, text: str | None, *, is_declared: bool = True) -> skills.SkillFile:
+    return skills.SkillFile(path, path.rsplit("/", 2)[-2], is_declared, text)
 
 
-def indexed(*files: File) -> list[tuple[str, str, str | None]]:
+def indexed(*files: skills.SkillFile) -> list[tuple[str, str, str | None]]:
     return [(name, skill.path, skill.body) for name, skill in skills.index(files).items()]
 
 
@@ -74,7 +73,7 @@ def test_up_to_the_root() -> None:
     ],
 )
 def test_a_skill_has_the_name_of_its_header_else_of_its_folder(text: str, name: str, body: str) -> None:
-    assert indexed(File("/s/folder/SKILL.md", text)) == [(name, "/s/folder/SKILL.md", body)]
+    assert indexed(file("/s/folder/SKILL.md", text)) == [(name, "/s/folder/SKILL.md", body)]
 
 
 @pytest.mark.parametrize(
@@ -89,16 +88,16 @@ def test_a_skill_has_the_name_of_its_header_else_of_its_folder(text: str, name: 
     ],
 )
 def test_a_loose_file_is_a_skill_if_it_says_so(text: str | None, names: list[str]) -> None:
-    assert [name for name, _, _ in indexed(File("/s/x.md", text, is_declared=False))] == names
+    assert [name for name, _, _ in indexed(file("/s/x.md", text, is_declared=False))] == names
 
 
 def test_of_two_with_one_name_the_first_counts() -> None:
-    files = [File("/near/x/SKILL.md", "a"), File("/far/x/SKILL.md", "b"), File("/far/y/SKILL.md", "c")]
+    files = [file("/near/x/SKILL.md", "a"), file("/far/x/SKILL.md", "b"), file("/far/y/SKILL.md", "c")]
     assert indexed(*files) == [("x", "/near/x/SKILL.md", "a"), ("y", "/far/y/SKILL.md", "c")]
 
 
 def test_one_that_cannot_be_read_hides_none_that_can() -> None:
-    files = [File("/near/x/SKILL.md", None), File("/far/x/SKILL.md", "b"), File("/far/y/SKILL.md", None)]
+    files = [file("/near/x/SKILL.md", None), file("/far/x/SKILL.md", "b"), file("/far/y/SKILL.md", None)]
     assert indexed(*files) == [("x", "/far/x/SKILL.md", "b"), ("y", "/far/y/SKILL.md", None)]
 
 
@@ -106,10 +105,10 @@ def test_one_that_cannot_be_read_hides_none_that_can() -> None:
 
 KNOWN = skills.index(
     [
-        File("/s/a/SKILL.md", "A"),
-        File("/s/b/SKILL.md", "B"),
-        File("/s/none/SKILL.md", ""),
-        File("/s/no/SKILL.md", None),
+        file("/s/a/SKILL.md", "A"),
+        file("/s/b/SKILL.md", "B"),
+        file("/s/none/SKILL.md", ""),
+        file("/s/no/SKILL.md", None),
     ]
 )
 

@@ -14,7 +14,9 @@ CALLED_BY_OTHERS = {
     "watcher/tail.py _Doubts.emit",
 }
 # Answered through the protocol `Questions` of agents/base.
-THROUGH_A_PROTOCOL = {f"agents/pi/questions.py {name}" for name in ("version", "is_old", "listing", "models")}
+THROUGH_A_PROTOCOL = {
+    f"agents/pi/questions.py {name}" for name in ("version", "is_old", "listing", "models", "own_model")
+}
 # Only the conformance vectors ask for these. This list may shrink, and nothing may be added to it.
 STILL_THERE = {"runs/conversation.py shortened", "views/board.py call_line"}
 

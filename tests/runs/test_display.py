@@ -129,10 +129,10 @@ def test_on_a_terminal_no_row_is_wider_than_that(width: int, name: str) -> None:
 def test_the_table_of_the_documents() -> None:
     rows = [shown(activity="Reading src/auth.ts"), queued(activity="waits for 01a1ee12"), failed()]
     assert words.table(rows, 99) == [
-        "ID        NAME        PRESET      STATUS            TIME      ACTIVITY",
-        "01a1ee15  auth-scout  repo-scout  running           12s/600s  Reading src/auth.ts",
-        "01a1ee14  -           -           queued            -         waits for 01a1ee12",
-        "01a1ee12  -           writer      failed (timeout)  600s      Timed out after 600s. Consider resum…",
+        "ID        NAME                      PRESET      STATUS            TIME      ACTIVITY",
+        "01a1ee15  auth-scout                repo-scout  running           12s/600s  Reading src/auth.ts",
+        "01a1ee14  Find where sessions are…  -           queued            -         waits for 01a1ee12",
+        "01a1ee12  Find where sessions are…  writer      failed (timeout)  600s      Timed out after 600s.…",
     ]
 
 
@@ -140,6 +140,7 @@ def test_no_run_no_header() -> None:
     assert words.table([]) == []
 
 
+TASK = "Find where sessions are…"  # in the place of a name
 ROWS = [
     (shown(), "01a1ee15  auth-scout  repo-scout  running  12s/600s  -"),
     (shown(timeout=0.5), "01a1ee15  auth-scout  repo-scout  running  12s/0.5s  -"),
@@ -149,20 +150,20 @@ ROWS = [
         shown(host="dev-3f9a12cd", activity="x"),
         "01a1ee15  auth-scout  repo-scout  running (on dev-3f9a12cd)  12s/600s  x",
     ),
-    (queued(host="other"), "01a1ee14  -  -  queued (on other)  -  -"),
+    (queued(host="other"), f"01a1ee14  {TASK}  -  queued (on other)  -  -"),
     (
         shown(status="completed", reason="done", host="other", activity="Reading x"),
         "01a1ee15  auth-scout  repo-scout  completed  12s  -",
     ),
     (
         failed("window", "no window", status="failed", startedAt=None),
-        "01a1ee12  -  writer  failed (window)  -  no window",
+        f"01a1ee12  {TASK}  writer  failed (window)  -  no window",
     ),
     (
         failed("stopped", "Stopped.", status="aborted"),
-        "01a1ee12  -  writer  aborted (stopped)  600s  Stopped.",
+        f"01a1ee12  {TASK}  writer  aborted (stopped)  600s  Stopped.",
     ),
-    (failed("error", None), "01a1ee12  -  writer  failed (error)  600s  -"),
+    (failed("error", None), f"01a1ee12  {TASK}  writer  failed (error)  600s  -"),
 ]
 
 

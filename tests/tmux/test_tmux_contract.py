@@ -11,7 +11,7 @@ from tests.harness import eventually
 from tests.tmux.worlds import NAMES, OTHER, OWNER, Real, an_order, home, new_run
 from tmuxagents import tmux
 from tmuxagents.errors import Unusable
-from tmuxagents.tmux import script, windows
+from tmuxagents.tmux import script, style
 
 if TYPE_CHECKING:
     from collections.abc import Callable
@@ -110,11 +110,11 @@ def test_how_the_program_of_a_pane_came_to_its_end(real: Real) -> None:
 def test_state_is_shown_on_the_runs_own_window_only(real: Real) -> None:
     run_id, stranger = new_run(), real.stranger("scout")
     window = real.tmux.windows.open(an_order(run_id), home()).window
-    assert real.tmux.windows.set_state(window, run_id, "completed")
+    assert real.tmux.windows.set_state(window, run_id, "completed") == 0
     assert real.state_of(window) == "completed"
-    assert not real.tmux.windows.set_state(window, new_run(), "failed")
-    assert not real.tmux.windows.set_state(stranger, run_id, "failed")
-    assert not real.tmux.windows.set_state("@999", run_id, "failed")
+    assert real.tmux.windows.set_state(window, new_run(), "failed") is None
+    assert real.tmux.windows.set_state(stranger, run_id, "failed") is None
+    assert real.tmux.windows.set_state("@999", run_id, "failed") is None
     assert real.state_of(window) == "completed"
 
 
@@ -182,7 +182,7 @@ def test_a_stale_id_after_a_restart_is_never_touched(real: Real) -> None:
     seen, before = real.looks_at(person), real.window_ids()
     assert real.tmux.identity() != opened.server
     assert not real.tmux.windows.close_pane(opened.pane, run_id)
-    assert not real.tmux.windows.set_state(opened.window, run_id, "failed")
+    assert real.tmux.windows.set_state(opened.window, run_id, "failed") is None
     assert not real.tmux.windows.arm_close(opened.window, run_id, 1)
     assert not real.tmux.clients.show(person, opened.window, session=opened.session, run_id=run_id)
     assert real.tmux.clients.prepare_view(opened.window, session=opened.session, run_id=run_id) is None
@@ -237,7 +237,7 @@ def test_a_run_is_shown_to_one_client_and_nobody_elses_view_is_moved(real: Real)
     assert show(person, opened[1].window, run_id=run)
     assert real.looks_at(person) == opened[1].window
     assert real.looks_at(onlooker) == opened[0].window
-    views = [name for name in real.session_names() if name.startswith(windows.VIEW)]
+    views = [name for name in real.session_names() if name.startswith(style.VIEW)]
     assert len(views) == 1
     there = real.tmux.windows.find(run)
     assert there is not None

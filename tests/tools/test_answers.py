@@ -23,9 +23,9 @@ def test_blocks_stand_in_order_with_a_blank_line_between() -> None:
     )
 
 
-def test_a_task_is_called_by_preset_then_name_then_agent() -> None:
-    assert answers.label(run(name="n")) == "scout"
-    assert answers.label(run(preset=None, name="n")) == "n"
+def test_a_task_is_called_by_name_then_preset_then_agent() -> None:
+    assert answers.label(run(name="n")) == "n"
+    assert answers.label(run()) == "scout"
     assert answers.label(run(preset=None)) == "pi"
     assert answers.label(run(preset=None, agent=None)) == "task"
     assert answers.label(run(preset="\x1b[31m")) == "task"  # a name of nothing but controls names nothing
@@ -54,3 +54,9 @@ def test_a_long_answer_is_cut_between_characters_and_says_where_the_rest_is() ->
 def test_a_message_is_one_line_that_nothing_obeys() -> None:
     text = answers.block(1, run(status="failed", reason="exit", errorMessage="a\nb\x1b[2Jc"), None)
     assert text == f"[1] scout: failed, exit: a bc (run {ID})"
+
+
+def test_several_children_of_one_preset_are_told_apart_by_their_names() -> None:
+    names = [f"part-{number}" for number in range(5)]
+    text = answers.blocks([(run(name=name), None) for name in names])
+    assert [line.split()[1] for line in text.splitlines() if line] == [f"{name}:" for name in names]

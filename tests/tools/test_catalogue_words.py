@@ -106,12 +106,12 @@ def test_several_children_have_a_line_each() -> None:
     text = words.call_progress(
         words.PARALLEL, [run(activity="a\nb"), run(preset=None, name="n", activity=None)]
     )
-    assert text == f"[1] {RUN['preset']}: a b\n[2] n: running"
+    assert text == f"[1] {RUN['name']}: a b\n[2] n: running"
 
 
 def test_a_background_run_is_started() -> None:
     assert words.started(run(), "bg: 2 running / 5 total") == (
-        f"Started {RUN['preset']} in the background: run {ID}. bg: 2 running / 5 total"
+        f"Started {RUN['name']} in the background: run {ID}. bg: 2 running / 5 total"
     )
 
 
@@ -119,8 +119,8 @@ def test_rows_of_background_runs() -> None:
     rows = [shown(activity="Reading src/auth.ts"), shown(status="queued", startedAt=None, activity=None)]
     assert words.listed(rows, "bg: 1 running / 2 total", ended=False, older=0).splitlines() == [
         "bg: 1 running / 2 total",
-        f"{ID} {RUN['preset']} running 12s Reading src/auth.ts",
-        f"{ID} {RUN['preset']} queued -",
+        f"{ID} {RUN['name']} running 12s Reading src/auth.ts",
+        f"{ID} {RUN['name']} queued -",
     ]
 
 
@@ -136,7 +136,7 @@ def test_older_runs_are_counted() -> None:
 
 
 def test_one_run_that_works() -> None:
-    assert words.one(shown(activity=None), "so far") == f"{ID} {RUN['preset']} running 12s"
+    assert words.one(shown(activity=None), "so far") == f"{ID} {RUN['name']} running 12s"
 
 
 @pytest.mark.parametrize(
@@ -151,7 +151,7 @@ def test_one_run_that_works() -> None:
 def test_one_run_that_has_ended(changes: dict[str, Any], answer: str | None, below: str) -> None:
     text = words.one(shown(**changes), answer)
     state = "completed" if changes["status"] == "completed" else f"failed ({changes['reason']})"
-    assert text == f"{ID} {RUN['preset']} {state} 12s{below}"
+    assert text == f"{ID} {RUN['name']} {state} 12s{below}"
 
 
 def test_a_run_that_nobody_knows() -> None:

@@ -65,7 +65,7 @@ def test_a_child_has_no_tools(parent: Parent) -> None:
 def test_one_child_and_its_answer(parent: Parent) -> None:
     done = parent("subagent", **one("done In src/auth.ts.", name="scout-1", timeout=70))
     (run,) = done.runs
-    assert done.text == f"[1] scout: completed (run {run['runId']})\n\nIn src/auth.ts."
+    assert done.text == f"[1] scout-1: completed (run {run['runId']})\n\nIn src/auth.ts."
     assert (done.code, done.refused, done.stderr, done.progress) == (0, False, "", [])
     assert (done.details["mode"], done.details["status"]) == ("single", "completed")
     assert done.details["counts"] == counts(completed=1)

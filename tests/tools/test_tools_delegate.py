@@ -272,6 +272,18 @@ def test_a_session_goes_on_with_what_was_said_before(parent: Parent) -> None:
     assert (latest.text, latest.details["taskName"], latest.details["runCount"]) == ("More.", "more", 2)
 
 
+def test_a_resumed_task_keeps_the_model_of_its_session_unless_its_profile_names_one(parent: Parent) -> None:
+    parent.profile("quick", "---\nname: quick\n---\nBe quick.\n")
+    parent.profile("other", "---\nname: other\nmodel: mock/x\n---\nBe other.\n")
+    first = parent.delegate(task("a", "done x", profile="researcher")).windows[0]["sessionId"]
+    used = []
+    for profile in ({}, {"profile": "quick"}, {"profile": "other"}):
+        again = parent.delegate(task("b", "done y", resume=first, **profile)).windows[0]
+        plan = parent.meta(again["runId"])
+        used.append((plan["resolvedModel"], plan["modelSource"]))
+    assert used == [("mock/mock-text", "preset"), ("mock/mock-text", "preset"), ("mock/x", "preset")]
+
+
 def test_a_failed_session_can_be_resumed_and_the_command_line_can_go_on_with_it(parent: Parent) -> None:
     first = parent.delegate(task("a", FAILS)).windows[0]
     again = parent.delegate(task("a", "done x", resume=first["sessionId"])).windows[0]

@@ -16,7 +16,7 @@ from tmuxagents.errors import TmuxAgentsError
 from tmuxagents.launch import tasks
 from tmuxagents.mcp import protocol
 from tmuxagents.presets import preset
-from tmuxagents.presets.preset import Bad
+from tmuxagents.presets.preset import BadPreset
 from tmuxagents.records import Exit
 from tmuxagents.registry import database, lookup
 from tmuxagents.runs import documents, endings, events, lifecycle, narration, prompt
@@ -52,7 +52,7 @@ def preset_file(data: bytes) -> None:
     """Read a preset or profile of the user or of a project."""
     kind, source = ("preset", "profile")[data[:1] > b"m"], ("global", "project")[data[1:2] > b"m"]
     read = preset.parse(File(data[2:].decode("utf-8", "replace"), kind=kind, source=source))
-    if isinstance(read, Bad):
+    if isinstance(read, BadPreset):
         assert read.flaws
         inert(read.warning())
 
@@ -85,7 +85,7 @@ def child_stdout(data: bytes) -> None:
             lifecycle.apply(state, event)
             entry = narration.entry(event, narrator.phrase(event))
             if entry is not None:
-                inert(entry.plain().decode())
+                inert(entry)
     how = endings.verdict(state, Exit(0), cause=None, lingered=False)
     assert how.status in ("completed", "failed")
     plan = documents.plan_of(META)

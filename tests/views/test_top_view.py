@@ -8,8 +8,9 @@ import pytest
 from hypothesis import given
 from hypothesis import strategies as st
 
+from tmuxagents.attach import screen
 from tmuxagents.text.width import columns, fit
-from tmuxagents.views import screen, top, top_rows
+from tmuxagents.views import top, top_rows
 from tmuxagents.views.lines import TEXT, TOOL, LastLine
 from tmuxagents.views.top import Board, TopView
 from tmuxagents.views.top_rows import Entry

@@ -65,18 +65,19 @@ def test_the_status_line_tells_what_works_what_ended_and_then_only_the_counts(
     with working(first, tmux_server) as one, working(second, tmux_server) as two:
         watched.start()
         shows(tmux_server, "bg: 2 running / 2 total")
+        begun = time.monotonic()
         end(first, one)
         shows(tmux_server, "✓ scout bg: 1 running / 2 total")
         told(second, events.Event("needs_input", {"kind": "confirm", "text": "?"}))
         shows(tmux_server, "✓ scout bg: 1 running, 1 waiting / 2 total")
-        begun = time.monotonic()
         end(second, two, "failed", "error")
         shows(tmux_server, "✗ a(b) [fg=red]c ✓ scout bg: 0 running, 1 failed / 2 total")
         with working(third, tmux_server):
-            shows(tmux_server, "bg: 1 running, 1 failed / 3 total")
+            shows(tmux_server, "✗ a(b) [fg=red]c bg: 1 running, 1 failed / 3 total")
             assert 4.5 < time.monotonic() - begun < 15
     settle(third)
-    shows(tmux_server, f"✗ {third.run_id[:8]} bg: 0 running, 1 failed / 3 total")
+    text = f"✗ {third.run_id[:8]} ✗ a(b) [fg=red]c bg: 0 running, 1 failed / 3 total"
+    shows(tmux_server, text)
 
 
 def test_counts_are_there_for_themes(watched: Lookout, tmux_server: TmuxServer) -> None:

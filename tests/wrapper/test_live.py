@@ -51,6 +51,12 @@ def test_nobodys_run_works_in_its_window_and_ends_by_itself(live: Live, models: 
         *("assistant_text", "usage", "turn_end", "settled", "child_exited"),
     ]
     soon(lambda: "All done." in live.screen(run["runId"]))
+    soon(
+        lambda: (
+            f"Open it again with: tmuxagents attach --resume {run['runId'][:8]}" in live.screen(run["runId"])
+        )
+    )
+    assert "To resume this session" not in live.screen(run["runId"])
     assert '"type":"message_end"' in (live.desk.folder(run["runId"]) / "stdout.log").read_text()
     assert not [path for path in live.desk.folder(run["runId"]).iterdir() if path.is_fifo()]
 

@@ -19,7 +19,7 @@ from tmuxagents.text.width import columns
 from tmuxagents.wrapper import recorder as recording
 from tmuxagents.wrapper.recorder import Recorder
 from tmuxagents.wrapper.terminal import Terminal
-from tmuxagents.wrapper.window import Window
+from tmuxagents.wrapper.window import StoryWindow
 
 if TYPE_CHECKING:
     from collections.abc import Iterator, Mapping
@@ -40,7 +40,7 @@ class Pane:
         self._master, self._slave = pty.openpty()
         self.terminal = Terminal(self._slave)
         self.resize(80)
-        window = Window(self.terminal, environment or {})
+        window = StoryWindow(self.terminal, environment or {})
         self.recorder = Recorder(str(folder), plan_of({"runId": folder.name}), {}, window, width=80)
         self.recorder.event(events.run_started({}))
         self._calls = 0

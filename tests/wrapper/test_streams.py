@@ -17,7 +17,7 @@ from tmuxagents.wrapper.guards import Guards
 from tmuxagents.wrapper.recorder import Recorder
 from tmuxagents.wrapper.streams import EVERY_S, Streams
 from tmuxagents.wrapper.terminal import Terminal
-from tmuxagents.wrapper.window import Window
+from tmuxagents.wrapper.window import StoryWindow
 
 if TYPE_CHECKING:
     from collections.abc import Iterator
@@ -36,7 +36,7 @@ class Ear:
         err, self._other = os.pipe()
         for handle in (out, err):
             os.set_blocking(handle, False)
-        window = Window(Terminal(), {})
+        window = StoryWindow(Terminal(), {})
         self.recorder = Recorder(str(folder), plan_of({"runId": folder.name}), {}, window, width=80)
         self.recorder.event(events.run_started({}))
         self.streams = Streams(

@@ -141,7 +141,7 @@ def handed(home: Home, **other: object) -> handover.Handed:
 def test_a_child_gets_what_the_launcher_hands_over(home: Home) -> None:
     home.environment["TMUXAGENTS_PI"] = str(REPOSITORY / "tests" / "children" / "echo.py")
     run = home.run("x")
-    launcher = handover.Launcher(str(run.folder))
+    launcher = handover.LauncherEnds(str(run.folder))
     run.start({"HANDED": "no", "SERVERS": "own"})
     launcher.hand_over(handed(home))
     assert handover.answered([launcher], 20)
@@ -158,7 +158,7 @@ def test_a_child_gets_what_the_launcher_hands_over(home: Home) -> None:
 def test_a_large_environment_arrives_whole(home: Home) -> None:
     home.environment["TMUXAGENTS_PI"] = str(REPOSITORY / "tests" / "children" / "echo.py")
     run = home.run("x")
-    launcher = handover.Launcher(str(run.folder))
+    launcher = handover.LauncherEnds(str(run.folder))
     run.start()
     many = {**handed(home).environment, **{f"V{n}": "x" * 1000 for n in range(500)}}
     launcher.hand_over(handed(home, environment=many))
@@ -171,7 +171,7 @@ def test_a_large_environment_arrives_whole(home: Home) -> None:
 
 def test_a_replaced_working_directory_starts_nothing(home: Home) -> None:
     run = home.run("pid started\ndone x")
-    launcher = handover.Launcher(str(run.folder))
+    launcher = handover.LauncherEnds(str(run.folder))
     run.start()
     launcher.hand_over(handed(home, working_directory=[1, 1]))
     assert handover.answered([launcher], 20)
@@ -203,7 +203,7 @@ def test_a_working_directory_that_goes_while_a_run_waits_starts_nothing(home: Ho
 
 def test_a_launcher_that_is_gone_starts_nothing(home: Home) -> None:
     run = home.run("pid started\ndone x")
-    handover.Launcher(str(run.folder)).close()
+    handover.LauncherEnds(str(run.folder)).close()
     os.mkfifo(run.folder / handover.ORDERS)  # it died before it could remove the names
     run.start()
     assert run.wrapper is not None
@@ -244,7 +244,7 @@ def test_stop_before_there_is_a_window_concludes_the_run(home: Home) -> None:
 
 def test_stop_while_the_wrapper_is_just_taking_the_run_reaches_it(home: Home) -> None:
     run = home.run(WORK)
-    launcher = handover.Launcher(str(run.folder))
+    launcher = handover.LauncherEnds(str(run.folder))
     run.start()  # it has the lock, and waits for what it is to take
     eventually(lambda: _is_locked(run))
     with ThreadPoolExecutor(1) as pool:

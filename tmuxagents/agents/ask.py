@@ -13,6 +13,7 @@ import select
 import signal
 import subprocess
 import time
+from typing import NamedTuple
 
 TYPE_CHECKING = False
 if TYPE_CHECKING:
@@ -24,28 +25,17 @@ _LEAVES_S = 0.3  # a process that has answered exits by itself once its stdin is
 _TERM_S = 0.5
 
 
-class Question:
+class Question(NamedTuple):
     """A program to start, its input and its limits.
 
     `enough` decides for each line whether it is the answer; the rest of the output is then not read.
     """
 
-    __slots__ = ("argv", "enough", "environment", "limit_s", "request")
-
-    def __init__(
-        self,
-        argv: Sequence[str],
-        environment: Mapping[str, str],
-        *,
-        limit_s: float,
-        request: bytes = b"",
-        enough: Callable[[bytes], bool] | None = None,
-    ) -> None:
-        self.argv = list(argv)
-        self.environment = environment
-        self.limit_s = limit_s
-        self.request = request
-        self.enough = enough
+    argv: Sequence[str]
+    environment: Mapping[str, str]
+    limit_s: float
+    request: bytes = b""
+    enough: Callable[[bytes], bool] | None = None
 
 
 def ask(questions: Sequence[Question]) -> list[bytes | None]:

@@ -41,7 +41,7 @@ if TYPE_CHECKING:
         asks: tuple[str, str | None] | None  # kind and text of an open question to a person
         settlings: int  # how often it has settled
 
-    class Live(Protocol):
+    class LiveAgent(Protocol):
         """How an agent runs live: on the terminal of its window, with a bridge in it."""
 
         @property
@@ -57,6 +57,8 @@ if TYPE_CHECKING:
     class Questions(Protocol):
         """The questions to an installed agent about itself, and the parsers of its answers."""
 
+        SETTINGS: str  # in its folder
+        FOLDER_SETTINGS: str  # in a working directory
         FILES: tuple[str, ...]  # in its folder; a change of one makes the answers outdated
         QUIET: dict[str, str]  # environment variables for the questions
         VERSION: tuple[str, ...]  # arguments; those of the models come with a REQUEST on stdin
@@ -64,6 +66,9 @@ if TYPE_CHECKING:
         REQUEST: bytes
         LISTING: tuple[str, ...]  # the older way to ask for models
         OLDEST: tuple[int, ...]  # the oldest version that is supported
+
+        def own_model(self, settings: bytes, of_folder: bytes) -> str | None:
+            """Return the model that it uses if none is named, by the user's settings and a folder's."""
 
         def version(self, text: bytes) -> str | None:
             """Return the version from an answer."""
@@ -89,6 +94,14 @@ if TYPE_CHECKING:
             """Its program on PATH."""
 
         @property
+        def how_to_install(self) -> str:
+            """The command line that installs it."""
+
+        @property
+        def how_to_log_in(self) -> str:
+            """What a person does to get models, as a hint."""
+
+        @property
         def program_variable(self) -> str:
             """The environment variable that names another program."""
 
@@ -111,7 +124,7 @@ if TYPE_CHECKING:
         def reader(self) -> Reader:
             """Return a reader for one child."""
 
-        def live(self) -> Live | None:
+        def live(self) -> LiveAgent | None:
             """Return how it runs live; None if it cannot."""
 
         def session(self, text: str) -> ChildSession:

@@ -20,6 +20,7 @@ _TERMINAL_FAMILIES = ("TERM_PROGRAM", "KITTY_", "WEZTERM_", "ITERM_", "GHOSTTY_"
 _PARENT = frozenset(
     {
         *("PI_SESSION_ID", "PI_SESSION_FILE", "AI_AGENT", "PI_CODING_AGENT"),
+        *("CLAUDECODE", "CLAUDE_CODE_ENTRYPOINT", "CLAUDE_CODE_SESSION_ID", "CODEX_THREAD_ID"),
         "PI_SUBAGENTS_COPILOT_INITIATOR",  # each run has its own, or none
     }
 )
@@ -51,12 +52,11 @@ def of_child(
     names = _TO_LAUNCH if "TMUXAGENTS_HOME" in nesting else ()
     handed_on = {name: launcher[name] for name in names if name in launcher}
     ours = {"TMUXAGENTS_CHILD": "1", "TMUXAGENTS_RUN": run_id}
-    terminal = {} if pane is None else {"COLORTERM": _COLOURS, **_of_pane(pane)}
+    of_pane = (pane or {}).items()
+    terminal = {name: value for name, value in of_pane if _is_terminals(name) and name not in _SIZE}
+    if pane is not None:
+        terminal.setdefault("COLORTERM", _COLOURS)
     return {**kept, **terminal, **agent, **handed_on, **nesting, **ours}
-
-
-def _of_pane(pane: Mapping[str, str]) -> dict[str, str]:
-    return {name: value for name, value in pane.items() if _is_terminals(name) and name not in _SIZE}
 
 
 def _is_terminals(name: str) -> bool:

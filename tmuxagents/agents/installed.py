@@ -12,6 +12,7 @@ import contextlib
 import json
 import os
 import time
+from typing import NamedTuple
 
 from tmuxagents.agents import AGENTS
 from tmuxagents.agents import environment as environments
@@ -34,23 +35,18 @@ MEMORY = "agents.json"
 LIMIT_S = 2.0
 _PATIENT_LIMIT_S = 5.0  # the first start may have to read the program from a slow disk
 _MOST_BYTES = 32 * 1024 * 1024
+_MOST_SETTINGS = 1024 * 1024
 
 
-class Known:
-    """The facts about one agent.
+class Known(NamedTuple):
+    """The facts about one agent. `models` is None if the agent did not answer."""
 
-    `models` is None if the agent did not answer; `cached`: the facts come from the cache.
-    """
-
-    __slots__ = ("cached", "command", "generation", "models", "version", "warnings")
-
-    def __init__(self, command: list[str], entry: Mapping[str, Any], *, cached: bool) -> None:
-        self.command = command
-        self.version: str | None = entry["version"]
-        self.models: list[dict[str, Any]] | None = entry["models"]
-        self.generation: int = entry["generation"]
-        self.cached = cached
-        self.warnings: list[str] = entry["warnings"]
+    command: list[str]
+    version: str | None
+    models: list[dict[str, Any]] | None
+    generation: int
+    warnings: list[str]
+    cached: bool
 
     @property
     def ids(self) -> list[str] | None:
@@ -66,7 +62,8 @@ def command(name: str, environment: Mapping[str, str], settings: Settings) -> li
     path = process.find_program(words[0], environment.get("PATH", ""))
     if path is None:
         message = f"The agent {agent.name} is not installed: there is no {words[0]}."
-        hint = f"install it, or name its program in {agent.program_variable} or agents.{agent.name}.command"
+        variables = f"{agent.program_variable} or agents.{agent.name}.command"
+        hint = f"install it: {agent.how_to_install}; or name its program in {variables}"
         raise Unusable(message, kind="agent-missing", hint=hint)
     return [os.path.abspath(path), *words[1:]]
 
@@ -79,18 +76,39 @@ def known(name: str, environment: Mapping[str, str], settings: Settings, *, refr
     home = files.own_home(environment)
     watched = [word for word in words if word.startswith("/")]
     watched += [f"{agent_dir}/{file}" for file in about.FILES]
-    key = _key(name, words, agent_dir, environment)
+    # By machine, command, folder and the names of credentials, never their values.
+    asked = json.dumps([process.host(), name, words, agent_dir, credentials(environment)])
+    key = sha256(asked.encode("utf-8", "surrogateescape"))[:16]
     before = [_mark_of(path) for path in watched]
     former = _read(home).get(key)
     if former is not None and not refresh and holds(former, before, time.time()):
-        return Known(words, former, cached=True)
+        return _known(words, former, cached=True)
     answers = _ask(_agent(name), words, environment, agent_dir)
     # Files that the agent creates on its first question are no reason to ask again.
     stamp = [old or _mark_of(path) for old, path in zip(before, watched, strict=True)]
     number = generation(former, answers["models"])
     entry = {**answers, "stamp": stamp, "generation": number, "askedAt": round(time.time(), 3)}
-    _write(home, key, entry)
-    return Known(words, entry, cached=False)
+    with contextlib.suppress(OSError):  # where it cannot be saved, the next caller asks again
+        os.makedirs(home, mode=0o700, exist_ok=True)
+        writing.replace(os.path.realpath(home), MEMORY, written(_read(home), key, entry))
+    return _known(words, entry, cached=False)
+
+
+def own_model(name: str, environment: Mapping[str, str], cwd: str) -> str | None:
+    """Return the model that an agent uses in a folder if none is named; None if its settings do not say."""
+    about = _agent(name).questions()
+    texts = []
+    for path in (f"{files.agent_dir(environment)}/{about.SETTINGS}", f"{cwd}/{about.FOLDER_SETTINGS}"):
+        try:
+            texts.append(directory.read_bytes(path, limit=_MOST_SETTINGS) or b"")
+        except OSError:
+            texts.append(b"")
+    return about.own_model(*texts)
+
+
+def _known(words: list[str], entry: Mapping[str, Any], *, cached: bool) -> Known:
+    facts = {key: entry[key] for key in ("version", "models", "generation", "warnings")}
+    return Known(words, **facts, cached=cached)
 
 
 def _agent(name: str) -> Agent:
@@ -99,12 +117,6 @@ def _agent(name: str) -> Agent:
         message = f'Unknown agent: "{name[:40]}". Available agents: {", ".join(AGENTS)}'
         raise BadRequest(message, kind="unknown-agent", field="agent", candidates=list(AGENTS))
     return agent
-
-
-def _key(name: str, words: list[str], agent_dir: str, environment: Mapping[str, str]) -> str:
-    """Return the cache key: a hash of machine, command, folder and names of credentials."""
-    what = json.dumps([process.host(), name, words, agent_dir, credentials(environment)])
-    return sha256(what.encode("utf-8", "surrogateescape"))[:16]
 
 
 def _mark_of(path: str) -> list[int] | None:
@@ -121,13 +133,6 @@ def _read(home: str) -> dict[str, dict[str, Any]]:
         return parse(directory.read_bytes(f"{home}/{MEMORY}", limit=_MOST_BYTES))
     except OSError:
         return {}
-
-
-def _write(home: str, key: str, entry: dict[str, Any]) -> None:
-    """Save an entry; if that fails, the next caller asks the agent again."""
-    with contextlib.suppress(OSError):
-        os.makedirs(home, mode=0o700, exist_ok=True)
-        writing.replace(os.path.realpath(home), MEMORY, written(_read(home), key, entry))
 
 
 def _ask(agent: Agent, words: list[str], environment: Mapping[str, str], agent_dir: str) -> dict[str, Any]:
@@ -196,7 +201,7 @@ def parse(text: bytes | None) -> dict[str, dict[str, Any]]:
 
 def written(entries: Mapping[str, dict[str, Any]], key: str, entry: dict[str, Any]) -> bytes:
     """Return a cache with one entry added or replaced, and without the oldest surplus entries."""
-    others = sorted((other for other in entries if other != key), key=lambda other: _age(entries[other]))
+    others = sorted((other for other in entries if other != key), key=lambda other: entries[other]["askedAt"])
     kept = {other: entries[other] for other in others[-(MOST_ENTRIES - 1) :]}
     return json.dumps({"v": 1, "agents": {**kept, key: entry}}).encode("ascii")
 
@@ -224,11 +229,6 @@ def credentials(environment: Mapping[str, str]) -> list[str]:
     """Return the names of variables that may hold credentials."""
     named = (name for name, value in environment.items() if value)
     return sorted(name for name in named if name.upper().rpartition("_")[2] in _CREDENTIALS)
-
-
-def _age(entry: Mapping[str, Any]) -> float:
-    asked_at: float = entry["askedAt"]
-    return asked_at
 
 
 def _makes_sense(entry: Any) -> bool:

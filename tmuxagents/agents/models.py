@@ -2,6 +2,8 @@
 
 from __future__ import annotations
 
+from typing import NamedTuple
+
 from tmuxagents.errors import BadRequest
 from tmuxagents.text import safe
 
@@ -10,13 +12,15 @@ if TYPE_CHECKING:
     from collections.abc import Mapping, Sequence
     from typing import Any
 
-CALL, PRESET, SETTING = "call", "preset", "setting"  # where a model was named, the strongest first
+# Where a model comes from, the strongest first. The last is the agent's own default: nobody named one.
+CALL, PRESET, SETTING, OWN = "call", "preset", "setting", "agent"
 INHERIT = "inherit"
 NONE = 'no model resolved: give -m MODEL, a preset with "model", or the setting defaultModel'
 AGENT, PERSON = "agent", "person"  # who launched
 FACTS = ("name", "contextWindow", "maxTokens", "reasoning", "images")
 _THINKING = frozenset({"off", "minimal", "low", "medium", "high", "xhigh", "max"})
 _NEAREST = 5
+_SHOWN_MODELS = 8
 _SHOWN = 100  # letters of a wanted model in a message
 
 
@@ -26,15 +30,12 @@ def described(model: str, facts: Mapping[str, Any]) -> dict[str, Any]:
     return {"id": model, "provider": model.partition("/")[0], **known}
 
 
-class Wanted:
+class WantedModel(NamedTuple):
     """A requested model and the source of the request; `preset`: the name of the requesting preset."""
 
-    __slots__ = ("name", "preset", "source")
-
-    def __init__(self, name: str, source: str, *, preset: str | None = None) -> None:
-        self.name = name
-        self.source = source
-        self.preset = preset
+    name: str
+    source: str
+    preset: str | None = None
 
     @property
     def prefix(self) -> str:
@@ -50,38 +51,25 @@ class Wanted:
         return f'"{name}"' if len(name) <= _SHOWN else f'"{name[:_SHOWN]}…"'
 
 
-class Resolved:
+class Resolved(NamedTuple):
     """The model of a run, as requested and as the child gets it, with facts about the agent."""
 
-    __slots__ = ("agent_command", "agent_version", "initiator", "requested", "resolved", "source", "warnings")
-
-    def __init__(  # noqa: PLR0913  (one field per fact of the plan)
-        self,
-        requested: str | None = None,
-        resolved: str | None = None,
-        source: str | None = None,
-        *,
-        warnings: Sequence[str] = (),
-        agent_command: Sequence[str] = (),
-        agent_version: str | None = None,
-        initiator: str = AGENT,
-    ) -> None:
-        self.requested = requested
-        self.resolved = resolved
-        self.source = source
-        self.warnings = list(warnings)
-        self.agent_command = list(agent_command)
-        self.agent_version = agent_version
-        self.initiator = initiator
+    requested: str | None = None
+    resolved: str | None = None
+    source: str | None = None
+    warnings: Sequence[str] = ()
+    agent_command: Sequence[str] = ()
+    agent_version: str | None = None
+    initiator: str = AGENT
 
 
 def choose(
     call: str | None, preset: str | None, setting: str | None, *, preset_name: str | None = None
-) -> Wanted | None:
+) -> WantedModel | None:
     """Return the requested model of the strongest source; a blank name counts as missing."""
     for name, source in ((call, CALL), (preset, PRESET), (setting, SETTING)):
         if name and name.strip():
-            return Wanted(name.strip(), source, preset=preset_name if source == PRESET else None)
+            return WantedModel(name.strip(), source, preset=preset_name if source == PRESET else None)
     return None
 
 
@@ -91,39 +79,42 @@ def none_resolved() -> BadRequest:
     return BadRequest(NONE, kind="no-model", hint=hint, field="model")
 
 
-def resolve(wanted: Wanted, available: Sequence[str] | None, environment: Mapping[str, str]) -> str:
+def resolve(wanted: WantedModel, available: Sequence[str] | None, environment: Mapping[str, str]) -> str:
     """Return the model that the child gets, or raise BadRequest. `available` None: do not check it."""
     named = _inherited(wanted, environment) if wanted.name == INHERIT else wanted
     if available is not None:
         return find(named, available)
-    if (
-        named.name.startswith("-") or not named.name.isprintable()
-    ):  # it would be an option, or is not printable
+    if named.name.startswith("-") or not named.name.isprintable():  # it would be an option, or is a trick
         raise _unknown(named, ())
     return named.name
 
 
-def find(wanted: Wanted, available: Sequence[str]) -> str:
-    """Return an available model: by exact name, else in any case, else by a unique bare id."""
+def find(wanted: WantedModel, available: Sequence[str]) -> str:
+    """Return an available model: by its name, else by its bare id, else by a part that no other has."""
     name, colon, tail = wanted.name.rpartition(":")
     for plain, kept in ((wanted.name, ""), (name, colon + tail)):
         if kept and tail not in _THINKING:
             break
         found = _matches(plain, available)
         if len(found) > 1:
-            raise _ambiguous(wanted, [model + kept for model in found])
+            candidates = [model + kept for model in found]
+            shown = ", ".join(candidates[:_SHOWN_MODELS])
+            more = f" and {len(found) - _SHOWN_MODELS} more" if len(found) > _SHOWN_MODELS else ""
+            message = f"{wanted.prefix}{wanted.shown} could be any of {shown}{more}."
+            hint = "give more of the one that you mean"
+            raise BadRequest(message, kind="ambiguous-model", hint=hint, field="model", candidates=candidates)
         if found:
             return found[0] + kept
     raise _unknown(wanted, available)
 
 
-def _inherited(wanted: Wanted, environment: Mapping[str, str]) -> Wanted:
+def _inherited(wanted: WantedModel, environment: Mapping[str, str]) -> WantedModel:
     provider, model = environment.get("PI_PROVIDER"), environment.get("PI_MODEL")
     if not model:
         message = f'{wanted.prefix}"inherit" takes the model of the parent, and PI_MODEL does not name one.'
         hint = "launch the run from a tool of pi, or name a model"
         raise BadRequest(message, kind="no-model", hint=hint, field="model")
-    return Wanted(f"{provider}/{model}" if provider else model, wanted.source, preset=wanted.preset)
+    return WantedModel(f"{provider}/{model}" if provider else model, wanted.source, preset=wanted.preset)
 
 
 def _matches(name: str, available: Sequence[str]) -> list[str]:
@@ -134,6 +125,7 @@ def _matches(name: str, available: Sequence[str]) -> list[str]:
         lambda model: model.lower() == lower,
         lambda model: _bare(model) == name,
         lambda model: _bare(model).lower() == lower,
+        lambda model: not lower.startswith(":") and bool(lower) and lower in model.lower(),
     )
     models = list(dict.fromkeys(available))
     return next((found for way in ways if (found := [model for model in models if way(model)])), [])
@@ -143,13 +135,7 @@ def _bare(model: str) -> str:
     return model.partition("/")[2]
 
 
-def _ambiguous(wanted: Wanted, found: list[str]) -> BadRequest:
-    message = f"{wanted.prefix}{wanted.shown} could be any of {', '.join(found)}."
-    hint = "name one of them in full"
-    return BadRequest(message, kind="ambiguous-model", hint=hint, field="model", candidates=found)
-
-
-def _unknown(wanted: Wanted, available: Sequence[str]) -> BadRequest:
+def _unknown(wanted: WantedModel, available: Sequence[str]) -> BadRequest:
     near = nearest(wanted.name, available)
     message = f"{wanted.prefix}{'u' if wanted.prefix else 'U'}nknown model: {wanted.shown}."
     hint = f"Did you mean one of {', '.join(near)}? " if near else ""

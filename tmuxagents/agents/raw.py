@@ -173,17 +173,16 @@ def word_after(text: bytes, key: str, *, last: bool = False) -> str | None:
 
 def _inside(quoted: bytes) -> bytes:
     """Return the text between a quote and the next unescaped one, or the end."""
+
+    def hides(text: bytes) -> bool:  # its last backslash escapes the next character
+        return (len(text) - len(text.rstrip(b"\\"))) % 2 == 1
+
     end = 1
     while (end := quoted.find(b'"', end)) > 0:
-        if not _hides(quoted[1:end]):
+        if not hides(quoted[1:end]):
             return quoted[1:end]
         end += 1
-    return quoted[1:-1] if _hides(quoted[1:]) else quoted[1:]
-
-
-def _hides(text: bytes) -> bool:
-    """Say whether a text ends with a backslash that escapes the next character."""
-    return (len(text) - len(text.rstrip(b"\\"))) % 2 == 1
+    return quoted[1:-1] if hides(quoted[1:]) else quoted[1:]
 
 
 def object_after(text: bytes, key: str) -> dict[str, Any] | None:

@@ -4,7 +4,7 @@ from __future__ import annotations
 
 import os
 
-from tmuxagents.agents import installed
+from tmuxagents.agents import AGENTS, installed
 from tmuxagents.agents import models as rules
 from tmuxagents.errors import Unusable
 
@@ -13,25 +13,25 @@ if TYPE_CHECKING:
     from collections.abc import Mapping
     from typing import Any
 
+    from tmuxagents.agents.installed import Known
     from tmuxagents.agents.models import Resolved
     from tmuxagents.settings.keys import Settings
 
-CHILDS_OWN = "no model chosen: the child uses its own default"
 
-
-def resolve(  # noqa: PLR0913  (the three sources of a model, and the surroundings)
+def resolve(  # noqa: PLR0913  (the sources of a model, and the surroundings)
     wanted: str | None,
     agent: str,
     environment: Mapping[str, str],
     settings: Settings,
     *,
+    cwd: str = "/",
     preset_model: str | None = None,
     preset_name: str | None = None,
     owner: str | None = None,
     required: bool = True,
     listed: bool = True,
 ) -> Resolved:
-    """Return the model of a run, or refuse. Unless a model is `required`, the child's own default will do.
+    """Return the model of a run, or refuse. Unless a model is `required`, the agent's own default will do.
 
     `listed` False: the run has its own API key, so the agent's list without that key proves nothing.
     """
@@ -42,27 +42,33 @@ def resolve(  # noqa: PLR0913  (the three sources of a model, and the surroundin
     known = installed.known(agent, environment, settings)
     if listed and known.models == []:
         raise _no_models(agent)
-    warnings = [*known.warnings, *([CHILDS_OWN] if asked is None else [])]
-    resolved = None if asked is None else rules.resolve(asked, known.ids if listed else None, environment)
-    return rules.Resolved(
-        asked.name if asked else None,
-        resolved,
-        asked.source if asked else None,
-        warnings=warnings,
+    ids = known.ids if listed else None
+    own = None if asked or not ids else installed.own_model(agent, environment, cwd)
+    if asked is not None:
+        found = rules.Resolved(asked.name, rules.resolve(asked, ids, environment), asked.source)
+    elif own in (ids or ()):
+        found = rules.Resolved(None, own, rules.OWN)
+    else:
+        found = rules.Resolved()
+    return found._replace(
+        warnings=known.warnings,
         agent_command=known.command,
         agent_version=known.version,
-        initiator=rules.initiator(environment, owner=owner, terminal=_at_a_terminal()),
+        initiator=rules.initiator(environment, owner=owner, terminal=any(map(os.isatty, (0, 1, 2)))),
     )
 
 
-def _at_a_terminal() -> bool:
-    """Say whether the caller has a terminal, even if a shell captures its output."""
-    return any(map(os.isatty, (0, 1, 2)))
+def find(agent: str, environment: Mapping[str, str], settings: Settings, *, refresh: bool = False) -> Known:
+    """Return the facts about an agent; refuse one that is not installed, or has no models."""
+    known = installed.known(agent, environment, settings, refresh=refresh)
+    if known.models == []:
+        raise _no_models(agent)
+    return known
 
 
 def _no_models(agent: str) -> Unusable:
-    hint = f"start {agent} and log in to a provider (/login), or set an API key"
-    return Unusable(f"The agent {agent} offers no models.", kind="no-models", hint=hint)
+    message = f"The agent {agent} has no models: it is not logged in to a provider."
+    return Unusable(message, kind="no-models", hint=AGENTS[agent].how_to_log_in)
 
 
 def document(

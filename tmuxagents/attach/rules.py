@@ -9,16 +9,15 @@ import re
 
 TYPE_CHECKING = False
 if TYPE_CHECKING:
-    from collections.abc import Mapping, Sequence
+    from collections.abc import Iterable, Mapping, Sequence
 
-    Key = tuple[int, float, str]  # how much a run needs a person, when it was created, its id: the order
+    Key = tuple[int, float, str]  # a rank below, since when, the run's id
 
 BATCH_NOTICE = "read-only transcript: `send` and typing need --live"
 OUT = "out"  # the home of a terminal that came from outside this server
-FAILED, WAITING, WORKING = range(3)  # the order in which runs need a person
+UNSEEN, WAITING, WORKING, SEEN = range(4)  # a failure, waits for a person, works, a failure looked at
 _NOWHERE = "-"
 _LONGEST_WAY = 8
-_LONGEST_NUMBER = 9
 _TRAIL = re.compile(r"([^,]+),(\$[0-9]+:@[0-9]+|out|-)((?:,[0-9a-f]{16})*)")
 
 
@@ -48,18 +47,13 @@ def parse_trail(text: str, client: str) -> Trail:
     return Trail(client, None if found[2] == _NOWHERE else found[2], found[3].split(",")[1:])
 
 
-def following(runs: Sequence[Key], shown: Key | None) -> list[str]:
-    """Return runs in their order, those first that come after the shown one: round and round."""
-    ordered = sorted(runs)
-    later = [key for key in ordered if shown is not None and key > shown]
-    return [run_id for _, _, run_id in (*later, *ordered[: len(ordered) - len(later)])]
-
-
-def choice(answer: str, count: int) -> int | None:
-    """Return which of `count` rows an answer means, counted from 0; None if it means none of them."""
-    text = answer.strip() or "1"
-    number = int(text) if text.isascii() and text.isdigit() and len(text) <= _LONGEST_NUMBER else 0
-    return number - 1 if 1 <= number <= count else None
+def following(runs: Iterable[Key], shown: str | None) -> list[str]:
+    """Return runs: the newest unseen first, then the others by rank, from the shown one on, in a circle."""
+    ordered = [(rank, run_id) for rank, _, run_id in sorted(runs, key=lambda key: (key[0], -key[1], key[2]))]
+    unseen = [run_id for rank, run_id in ordered if rank == UNSEEN and run_id != shown]
+    others = [run_id for rank, run_id in ordered if rank != UNSEEN or run_id == shown]
+    after = others.index(shown) + 1 if shown in others else 0
+    return [*unseen, *others[after:], *others[:after]]
 
 
 def pager(environment: Mapping[str, str], *, has_less: bool) -> list[str] | None:

@@ -12,13 +12,14 @@ import sys
 import click
 
 from tmuxagents import __version__
-from tmuxagents.cli import EVERYDAY, HIDDEN, PROGRAMS, SET_UP, VERBS, boundary
+from tmuxagents.cli import EVERYDAY, HIDDEN, PROGRAMS, SET_UP, VERBS, boundary, printing
 from tmuxagents.errors import BadRequest
 from tmuxagents.text import safe
 
 TYPE_CHECKING = False
 if TYPE_CHECKING:
     from collections.abc import Sequence
+    from typing import Any
 
 _SOCKET = "tmuxagents.socket"
 
@@ -94,10 +95,23 @@ class Verbs(click.Group):
                     formatter.write_dl(rows)
 
 
-@click.command(cls=Verbs, params=[SOCKET], context_settings={"help_option_names": ["-h", "--help"]})
+@click.command(
+    cls=Verbs,
+    invoke_without_command=True,
+    params=[SOCKET],
+    context_settings={"help_option_names": ["-h", "--help"]},
+)
 @click.version_option(__version__, prog_name="tmuxagents")
-def tmuxagents() -> None:
+@click.pass_context
+def tmuxagents(context: click.Context) -> Any:
     """Run child agents, each in a tmux window of its own, and never lose sight of them."""
+    if context.invoked_subcommand is not None:
+        return None
+    is_screen = printing.is_terminal(printing.IN) and printing.is_terminal()
+    if is_screen and os.environ.get("TERM", "dumb") != "dumb":
+        return context.invoke(importlib.import_module("tmuxagents.cli.verbs.top").VERBS["top"])
+    printing.lines([context.get_help()])
+    return None
 
 
 def run(arguments: Sequence[str] | None = None) -> None:

@@ -108,6 +108,7 @@ def request(by: Launcher, task: str, *, base: str | None = None, mode: str, **wa
         allow_outside=wanted["allow_outside"],
         keep_background=wanted["keep_background"],
         driver=driver(live=wanted.get("live")),
+        needs_model=False,
     )
 
 

@@ -122,7 +122,7 @@ def update(run: Mapping[str, Any]) -> dict[str, Any]:
 def describe(run: Mapping[str, Any]) -> dict[str, str]:
     """Return the notice of a run that has ended, or has answered: for the screen, and for the model."""
     good = run["status"] not in (records.FAILED, records.ABORTED)
-    name = safe.line(str(run["name"] or "")) or answers.label(run)
+    name = answers.label(run)
     how = _how(run)
     where = "Its answer" if good else "What there is of it"
     return {

@@ -14,6 +14,7 @@ from typing import NamedTuple
 
 TYPE_CHECKING = False
 if TYPE_CHECKING:
+    from collections.abc import Sequence
     from typing import Any
 
 _SPACE = re.compile(r"[ \t\r\n]*")
@@ -87,6 +88,32 @@ def get(text: str, group: str, name: str) -> Any:
     _, _, inner = _objects(text, group)
     member = inner.get(name) if inner else None
     return member and member.value
+
+
+def _at(text: str, path: Sequence[str]) -> tuple[_Object, _Member] | None:
+    """Return a member by the names on the way to it, and the object that it is in; None if there is none."""
+    of, member, _ = _objects(text, path[0])
+    for name in path[1:]:
+        if member is None or not isinstance(member.value, dict):
+            return None
+        of = _Object(text, member.value_start)
+        member = of.get(name)
+    return None if member is None else (of, member)
+
+
+def put_at(text: str, path: Sequence[str], value: Any) -> str | None:
+    """Return a text with another value of a member at any depth, None if there is none. Raises CannotEdit."""
+    found = _at(text, path)
+    if found is None:
+        return None
+    plain = json.dumps(value, ensure_ascii=False)
+    return text[: found[1].value_start] + plain + text[found[1].end :]
+
+
+def take_at(text: str, path: Sequence[str]) -> str | None:
+    """Return a text without a member at any depth, None if there is none. Raises CannotEdit."""
+    found = _at(text, path)
+    return found and _without(text, *found)
 
 
 # --- put in -----------------------------------------------------------------------------------------------

@@ -82,6 +82,11 @@ def carry_out(found: Integration) -> None:
             change(step, found)
 
 
+def furnish(server: tmux.Tmux, program: str) -> None:
+    """Give a server of our own marks and keys. `program`: our command, as the keys are to call it."""
+    change(TmuxServer(server).furnish(program), Integration("tmux", uninstall=False))
+
+
 # --- which servers, which files ---------------------------------------------------------------------------
 
 
@@ -135,7 +140,7 @@ def _own_lines(text: bytes) -> list[str]:
 
 _PREFIX = "prefix"
 # The options that the watcher and we set on a server.
-_DECLARED = (*(f"@tmuxagents_{name}" for name in status.NAMES), tmux_texts.MARK)
+_DECLARED = (*(f"@tmuxagents_{name}" for name in status.NAMES), tmux_texts.MARK, tmux_texts.CLOSES)
 
 
 class TmuxServer:
@@ -149,6 +154,24 @@ class TmuxServer:
     def on(self, key: str | None, program: str) -> Step:
         """Plan to put our text and marks in front of what is there, to make room, and to bind keys."""
         self._show_status()
+        self._show_marks()
+        if key is not None:
+            self._bind(key, program)
+        return self._step
+
+    def furnish(self, program: str) -> Step:
+        """Plan marks and keys for a server of our own; what a person's configuration binds stays bound."""
+        self._show_marks()
+        bound = self._server.keys.binding
+        if self._options.read(tmux_texts.NOTE) is None and bound(_PREFIX, tmux_texts.DEFAULT) is None:
+            self._bind(tmux_texts.DEFAULT, program)
+        if bound("root", tmux_texts.OWN_CLOSE_KEY) is None:
+            before = self._options.read(tmux_texts.CLOSES)
+            self._step.change(tmux_texts.CLOSES, before, tmux_texts.OWN_CLOSE_KEY)
+            self._step.lines = [line for line in self._step.lines if tmux_texts.CLOSES not in line]
+        return self._step
+
+    def _show_marks(self) -> None:
         mark = self._options.read(tmux_texts.MARK)
         if mark != tmux_texts.FORMAT:
             self._step.change(tmux_texts.MARK, mark, tmux_texts.FORMAT)
@@ -156,9 +179,6 @@ class TmuxServer:
             value = self._options.read(name) or ""
             if not tmux_texts.WINDOW.is_in(value):
                 self._step.change(name, value, tmux_texts.WINDOW.joined(value))
-        if key is not None:
-            self._bind(key, program)
-        return self._step
 
     def off(self) -> Step:
         """Plan to restore what was there before, and to remove all that is ours."""
@@ -233,6 +253,9 @@ def change(step: Step, found: Integration) -> None:
         if name == tmux_texts.NOTE:
             _unbind(server, one.before)
             server.keys.bind(step.lines)
+        if name == tmux_texts.CLOSES and tmux_texts.OWN_CLOSE_KEY in (one.before, one.after):
+            server.keys.unbind("root", tmux_texts.OWN_CLOSE_KEY)
+            server.keys.bind(tmux_texts.OWN_LINES if one.after else ())
         server.options.write(name, one.after)
     if found.uninstall:
         server.status.withdraw()  # the hidden variables behind our formats

@@ -102,7 +102,8 @@ NOTE = "@tmuxagents_keys"  # which key leads to the table, and a digest of what 
 KEY = re.compile(r"(?:(?:M-)?[A-Za-z0-9]|C-[a-hj-ln-z0-9])")
 _LEADS = f"switch-client -T {TABLE}"
 _LED = re.compile(rf"bind-key -T prefix ({KEY.pattern}) {_LEADS}")
-_PLAIN = re.compile(r"/[A-Za-z0-9_./-]+")
+_PATH = r"/[A-Za-z0-9_./-]+"
+_PLAIN = re.compile(rf"{_PATH}|env TMUXAGENTS_HOME={_PATH} {_PATH} -P -m tmuxagents")
 _SMALL, _LARGE = "-w 60 -h 5", "-w 90% -h 85%"
 _FOLDER = "#{?#{@tmuxagents_folder},#{@tmuxagents_folder},#{pane_current_path}}"
 _MENU = "m"
@@ -116,23 +117,37 @@ _KEYS = (
     ("d", "dashboard", "layouts open dashboard", _SMALL),
     ("g", "grid", "layouts open grid", _SMALL),
 )
+CLOSES = "@tmuxagents_close_key"  # the key that closes the window of an ended run, for its last line
+_CLOSE = "if-shell -F '#{&&:#{pane_dead},#{@tmuxagents_run}}' kill-window"
+_CLOSE_KEY, _CLOSE_WORDS = "x", "close this ended window"
+OWN_CLOSE_KEY = "q"  # on a server of our own; elsewhere it belongs to the person's programs
+OWN_LINES = (f"bind-key -n {OWN_CLOSE_KEY} {_CLOSE} 'send-keys {OWN_CLOSE_KEY}'",)
 _STAYS = ("output",)  # its popup stays until Enter; of the others only an error stays
 
 
 def lines(key: str, program: str) -> tuple[str, ...]:
-    """Return the lines that bind everything. `program`: the path of our command."""
+    """Return the lines that bind everything. `program`: our command, which must be plain."""
     command = program if _PLAIN.fullmatch(program) else "tmuxagents"
     bound = []
     for name, words, verb, size in _KEYS:
         then = ";" if verb in _STAYS else " ||"
         action = f"display-popup -E {size} -d '{_FOLDER}' '{command} {verb}{then} read -r _'"
         bound.append((name, words, action))
+    bound.append((_CLOSE_KEY, _CLOSE_WORDS, _CLOSE))
     # tmux expands the texts of a menu once more.
     items = " ".join(f"'{words}' {name} \"{action.replace('#', '##')}\"" for name, words, action in bound)
     table = [f"bind-key -T {TABLE} {name} {action}" for name, _, action in bound]
     table.append(f"bind-key -T {TABLE} {_MENU} display-menu -T ' runs ' -x C -y C {items}")
     digest = hashlib.sha256("\n".join(table).encode()).hexdigest()[:8]
-    return (*table, f"bind-key -T prefix {key} {_LEADS}", f"set-option -g {NOTE} '{key} {digest}'")
+    closes = f"set-option -g {CLOSES} '#{{prefix}} {key} {_CLOSE_KEY}'"
+    leads = f"bind-key -T prefix {key} {_LEADS}"
+    return (*table, leads, closes, f"set-option -g {NOTE} '{key} {digest}'")
+
+
+def summary(key: str) -> str:
+    """Return the keys on one line, as `--keys` prints them after binding."""
+    keys = ", ".join(f"{name} {words}" for name, words, *_ in _KEYS)
+    return f"Keys: your prefix, {key}, then {keys}, {_CLOSE_KEY} {_CLOSE_WORDS}, {_MENU} a menu of all."
 
 
 def note(bound: tuple[str, ...]) -> str:

@@ -10,6 +10,7 @@ import contextlib
 import os
 import sys
 import time
+from typing import NamedTuple
 
 from tmuxagents import tmux
 from tmuxagents.errors import NoSuchRun, Unusable
@@ -34,16 +35,13 @@ _MOST_QUESTIONS = 4  # to tmux, that may say otherwise: it is of another pid nam
 _LONGEST_LINE = 200
 
 
-class Launched:
+class Launched(NamedTuple):
     """What was launched, where it can be seen, and what its person should know."""
 
-    __slots__ = ("run", "session", "warnings", "window")
-
-    def __init__(self, run: RunView, *, session: str, window: str, warnings: list[str]) -> None:
-        self.run = run
-        self.session = session
-        self.window = window
-        self.warnings = warnings
+    run: RunView
+    session: str
+    window: str
+    warnings: list[str]
 
 
 class Arrival:
@@ -58,7 +56,7 @@ class Arrival:
         self,
         run_dir: str,
         *,
-        ours: handover.Launcher,
+        ours: handover.LauncherEnds,
         opened: tmux.Opened,
         warnings: list[str],
         slow: Callable[[], None],
@@ -161,7 +159,9 @@ class Arrival:
         return give_up(self.run_dir, self.ours, message, cause)
 
 
-def give_up(run_dir: str, ours: handover.Launcher | None, message: str, cause: Cause | None = None) -> bool:
+def give_up(
+    run_dir: str, ours: handover.LauncherEnds | None, message: str, cause: Cause | None = None
+) -> bool:
     """End a run that no wrapper has yet; say whether one has after all. `ours`: what it was to take."""
     if ours is not None:
         ours.let_go()  # first, and with the names in their place: a wrapper that comes now turns back

@@ -36,20 +36,6 @@ _ANSWER_S = 0.05  # the wait for an answer before everything else is looked at a
 class Task:
     """One task of a call, and its run."""
 
-    __slots__ = (
-        *(
-            "arrival",
-            "ended",
-            "failed_before_start",
-            "number",
-            "prepared",
-            "run_dir",
-            "run_id",
-            "warnings",
-            "window",
-        ),
-    )
-
     def __init__(self, number: int, prepared: Prepared, runs: str, failed: Cause | None = None) -> None:
         self.number = number
         self.prepared = prepared

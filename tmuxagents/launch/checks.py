@@ -7,20 +7,22 @@ Joins.
 
 from __future__ import annotations
 
+import contextlib
 import os
-import time
 
 from tmuxagents import tmux
 from tmuxagents.errors import BadRequest, NoSuchRun, Unusable
+from tmuxagents.records import could_begin_run_id
 from tmuxagents.registry import database, lookup
-from tmuxagents.runs import slots
+from tmuxagents.runs import slots, writing
 from tmuxagents.runs.inspect import inspect
+from tmuxagents.runs.words import SHORT_ID
 from tmuxagents.system import places as files
 from tmuxagents.system import process
 
 TYPE_CHECKING = False
 if TYPE_CHECKING:
-    from collections.abc import Container, Mapping
+    from collections.abc import Container, Iterator, Mapping, Sequence
 
     from tmuxagents.launch.plan import LaunchRequest
     from tmuxagents.registry.database import Registry, Row
@@ -56,9 +58,15 @@ def check_machine(
         message = "There is no /proc here: nobody could say which processes live."
         raise Unusable(message, kind="no-permission", hint="mount it, or leave the sandbox")
     _check_state(caller, place)
-    _check_locks(caller)
+    if not os.path.exists(database.path_of(caller.home)):
+        # Making the registry tries the locks of the disk: without them no program could conclude a run.
+        lookup.with_registry(caller, lambda _: None)
     _check_tmux(caller, place, environment)
-    _check_queue(caller, settings)
+    waiting = len(_queue(caller).tickets())
+    if waiting >= MOST_WAITING:  # each is a process of 3 MB
+        message = f"{waiting} runs wait for a slot already; {MOST_WAITING} is the most."
+        hint = f"wait for some, or raise maxRunning (now {int(settings.numbers['maxRunning'])})"
+        raise Unusable(message, kind="no-space", hint=hint)
 
 
 def _check_state(caller: Caller, place: ChosenServer) -> None:
@@ -75,13 +83,6 @@ def _check_state(caller: Caller, place: ChosenServer) -> None:
     if disk.f_bavail * disk.f_frsize < _LEAST_BYTES:
         message = f"The disk of {caller.home} is full: less than 1 MB is left."
         raise Unusable(message, kind="no-space", hint=f"make room: df -h {caller.home}")
-
-
-def _check_locks(caller: Caller) -> None:
-    """Refuse a disk without locks: no program could conclude a run on it."""
-    if not os.path.exists(database.path_of(caller.home)):
-        # Making the registry tries the locks; a launch makes it if there is none.
-        lookup.with_registry(caller, lambda _: None)
 
 
 def _check_tmux(caller: Caller, place: ChosenServer, environment: Mapping[str, str]) -> None:
@@ -111,22 +112,19 @@ def _queue(caller: Caller) -> slots.Queue:
     return slots.Queue(files.of_host(caller.home, process.host()))
 
 
-def _check_queue(caller: Caller, settings: Settings) -> None:
-    """Refuse one run more than can wait: each is a process of 3 MB."""
-    waiting = _queue(caller).tickets()
-    if len(waiting) >= MOST_WAITING:
-        most = int(settings.numbers["maxRunning"])
-        message = f"{len(waiting)} runs wait for a slot already; {MOST_WAITING} is the most."
-        raise Unusable(message, kind="no-space", hint=f"wait for some, or raise maxRunning (now {most})")
-
-
-_PATIENCE_S = 5.0
-_AGAIN_S = 0.02
+_PATIENCE_S = 5.0  # of a launch that waits for others which look for a name at this moment
+_NAMES_LOCK = "names.lock"
+_MOST_SHOWN = 3
 
 
 def refuse_namesake(book: Registry, caller: Caller, request: LaunchRequest) -> None:
-    """Refuse a name that a live run of the project has, before anything is made."""
-    if any(_live(row, caller, book) for row in _namesakes(book, request)):
+    """Refuse a name that a live run of the project has, or that means another run by its id."""
+    name = request.name or ""
+    if len(name) >= lookup.SHORTEST_ID and could_begin_run_id(name) and book.beginning(name):
+        message = f'The name "{name}" is the beginning of a run\'s id.'
+        raise BadRequest(message, kind="bad-argument", hint="add a letter that is not a to f", field="name")
+    namesakes = [row for row in book.named(name) if row.project == request.project]
+    if any(_live(row, caller, book) for row in namesakes):
         raise _taken(request)
 
 
@@ -142,41 +140,40 @@ def keep_name(caller: Caller, request: LaunchRequest, name: str | None) -> tuple
     return named, []
 
 
-def claim_name(caller: Caller, request: LaunchRequest, made: Row) -> None:
-    """Claim the name of a run that was just made, or refuse it.
+@contextlib.contextmanager
+def claimed_name(caller: Caller, request: LaunchRequest) -> Iterator[None]:
+    """Hold the lock on all names while a run of this name is made; refuse a name that is taken.
 
-    If several runs claim a name at once, the oldest keeps it; the others see it and withdraw. A younger run
-    may have checked before the oldest was visible, so the oldest waits until each rival has withdrawn or
-    started. The run directories decide, and not the registry: that is a cache which may be removed meanwhile.
+    The run directories decide, not the registry: that is a cache, which may be removed meanwhile.
     """
-    until = time.monotonic() + _PATIENCE_S
-    while lookup.with_registry(caller, lambda book: _has_rival(book, caller, request, made))[0]:
-        if time.monotonic() > until:
-            raise _taken(request)
-        time.sleep(_AGAIN_S)
-
-
-def _has_rival(book: Registry, caller: Caller, request: LaunchRequest, made: Row) -> bool:
-    """Say whether a younger rival may still start; refuse the name if a rival is older or has started."""
-    others = [row for row in _namesakes(book, request) if row.run_id != made.run_id]
-    live = [(run, row) for row in others if (run := _live(row, caller, book)) is not None]
-    if any(run.wrapper is not None or _order(row) < _order(made) for run, row in live):
+    if request.name is None:
+        yield
+        return
+    lock = writing.lock(os.path.realpath(caller.home), _PATIENCE_S, _NAMES_LOCK)
+    if lock is None:
         raise _taken(request)
-    return bool(live)
+    try:
+        lookup.with_registry(caller, lambda book: refuse_namesake(book, caller, request))
+        yield
+    finally:
+        os.close(lock)
 
 
-def count(book: Registry, caller: Caller, cwd: str, *, besides: Container[str]) -> int:
-    """Return how many other live runs work in a directory."""
+def others_at_work(book: Registry, caller: Caller, cwd: str, *, besides: Container[str]) -> Sequence[str]:
+    """Return what the other live runs in a directory are called, newest first."""
     there = [row for row in book.open_rows() if row.cwd == cwd and row.run_id not in besides]
-    return sum(_live(row, caller, book) is not None for row in there)
+    return [row.name or row.run_id[:SHORT_ID] for row in there if _live(row, caller, book)]
 
 
-def _namesakes(book: Registry, request: LaunchRequest) -> list[Row]:
-    return [row for row in book.named(request.name or "") if row.project == request.project]
-
-
-def _order(row: Row) -> tuple[float, str]:
-    return row.created_at, row.run_id
+def warn_of_others(names: Sequence[str]) -> str:
+    """Return the warning of other runs in the directory, and what to do about them."""
+    shown = [
+        *names[:_MOST_SHOWN],
+        *([f"{len(names) - _MOST_SHOWN} more"] if len(names) > _MOST_SHOWN else []),
+    ]
+    who = " and ".join([", ".join(shown[:-1]), shown[-1]]) if len(shown) > 1 else shown[0]
+    work = "works" if len(names) == 1 else "work"
+    return f"{who} already {work} in this directory (--after {names[0]} waits, --cwd DIR works elsewhere)"
 
 
 def _taken(request: LaunchRequest) -> BadRequest:

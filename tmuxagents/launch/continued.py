@@ -7,7 +7,9 @@ Pure.
 
 from __future__ import annotations
 
-from tmuxagents.agents.models import Resolved
+from typing import NamedTuple
+
+from tmuxagents.agents.models import OWN, Resolved
 from tmuxagents.records import SetUp
 
 TYPE_CHECKING = False
@@ -25,7 +27,7 @@ REOPENED = "(opened again by a person)"  # the task of a run that gets none
 AS_BEFORE = "as that run did"
 
 
-class Continued:
+class Continued(NamedTuple):
     """The session that a run continues, and what it takes over from it.
 
     `set_up` goes into its plan, `texts` into its directory. `transcript` is what was said before, if the
@@ -33,28 +35,14 @@ class Continued:
     its key alone, which is in no file of a run.
     """
 
-    __slots__ = ("created_at", "model", "profile", "run_id", "session_id", "set_up", "texts", "transcript")
-
-    def __init__(  # noqa: PLR0913  (one field a thing that is taken over)
-        self,
-        session_id: str,
-        run_id: str,
-        *,
-        created_at: float = 0.0,
-        transcript: str | None = None,
-        set_up: SetUp | None = None,
-        texts: Mapping[str, bytes] | None = None,
-        model: Resolved | None = None,
-        profile: Preset | None = None,
-    ) -> None:
-        self.session_id = session_id
-        self.run_id = run_id  # the session's latest
-        self.created_at = created_at
-        self.transcript = transcript
-        self.set_up = set_up
-        self.texts = texts or {}
-        self.model = model
-        self.profile = profile
+    session_id: str
+    run_id: str  # the session's latest
+    created_at: float = 0.0
+    transcript: str | None = None
+    set_up: SetUp | None = None
+    texts: Mapping[str, bytes] = {}
+    model: Resolved | None = None
+    profile: Preset | None = None
 
     def moment(self, now: float) -> float:
         """Return when the new run was created: after the one it continues, whatever the clock says."""
@@ -74,9 +62,9 @@ def preset(plan: Plan) -> str | None:
 def model(plan: Plan, used: str | None) -> Resolved | None:
     """Return the model of a session as its latest plan has it, else the one that its child said it used."""
     planned = plan.resolved_model
-    if planned:
+    if planned and plan.model_source != OWN:
         return Resolved(plan.requested_model or planned, planned, plan.model_source or None)
-    return Resolved(None, used) if used else None
+    return Resolved(None, used or planned) if used or planned else None
 
 
 # --- words ------------------------------------------------------------------------------------------------

@@ -56,7 +56,7 @@ class Handed:
 # --- the launcher's side ----------------------------------------------------------------------------------
 
 
-class Launcher:
+class LauncherEnds:
     """The launcher's ends of the two FIFOs. Made before the window, closed after the answer."""
 
     __slots__ = ("_answer", "_open", "_orders", "_rest", "_run_dir")
@@ -105,7 +105,7 @@ class Launcher:
                 os.unlink(f"{self._run_dir}/{name}")
 
 
-def answered(launchers: Sequence[Launcher], limit_s: float) -> list[Launcher]:
+def answered(launchers: Sequence[LauncherEnds], limit_s: float) -> list[LauncherEnds]:
     """Wait until any of these wrappers has answered; return those that have. All are served meanwhile."""
     deadline = time.monotonic() + limit_s
     while True:
@@ -143,7 +143,13 @@ def receive(run_dir: str, limit_s: float) -> Handed | None:
         text = _read_all(handle, time.monotonic() + limit_s)
     finally:
         os.close(handle)
-    return None if text is None else _parse(text)
+    if text is None:
+        return None
+    try:
+        body: dict[str, Any] = jsonline.decode(text)
+        return Handed(**body)
+    except (ValueError, TypeError):
+        return None
 
 
 def _read_all(handle: int, deadline: float) -> bytes | None:
@@ -163,14 +169,6 @@ def _read_all(handle: int, deadline: float) -> bytes | None:
             return None
         text += piece
     return text[_LENGTH:]
-
-
-def _parse(text: bytes) -> Handed | None:
-    try:
-        body: dict[str, Any] = jsonline.decode(text)
-        return Handed(**body)
-    except (ValueError, TypeError):
-        return None
 
 
 def answer(run_dir: str) -> None:

@@ -10,14 +10,15 @@ import contextlib
 import os
 import sys
 import time
+import unicodedata
 
 from tmuxagents import records, tmux
-from tmuxagents.errors import BadRequest, TmuxAgentsError
+from tmuxagents.errors import TmuxAgentsError
 from tmuxagents.launch import checks, handover, nesting
 from tmuxagents.launch import plan as plans
 from tmuxagents.launch.arrival import Arrival, give_up
 from tmuxagents.launch.plan import Target
-from tmuxagents.launch.prepare import Prepared, Preparing, Surroundings
+from tmuxagents.launch.prepare import PlanSurroundings, Prepared, Preparing, new_call
 from tmuxagents.registry import learn, lookup
 from tmuxagents.runs import directory, writing
 from tmuxagents.runs.conclude import NEVER_OPENED, conclude
@@ -27,12 +28,11 @@ from tmuxagents.tmux import place
 
 TYPE_CHECKING = False
 if TYPE_CHECKING:
-    from collections.abc import Callable, Iterator, Mapping
+    from collections.abc import Callable, Iterator, Mapping, Sequence
 
     from tmuxagents.launch.arrival import Launched
     from tmuxagents.launch.nesting import Leave
     from tmuxagents.launch.plan import InCall, LaunchRequest
-    from tmuxagents.records import Plan
     from tmuxagents.registry.database import Registry
     from tmuxagents.registry.lookup import Caller
     from tmuxagents.runs.endings import Cause
@@ -60,6 +60,7 @@ class Launcher:
         self.environment = environment
         self.settings: Settings = load.load(environment, caller.project)
         self._own: set[str] = set()  # the runs that were launched here: a call's tasks know of one another
+        self._told_of_others = False  # once a call is enough
         self.slow = slow  # called when a wrapper takes its time
         self._leave: Leave | None = None  # of a child that may launch children
         self.place, inside = tmux.choose_place(environment, flag=socket, setting=self.settings.tmux_socket)
@@ -81,6 +82,8 @@ class Launcher:
     def prepare(self, request: LaunchRequest, call: InCall | None = None) -> Prepared:
         """Return what a run is going to be, or refuse it. `call`: its place in a call of several."""
         with self.explaining():
+            if request.name is not None:  # a letter and its accent are one sign, however they were typed
+                request = request._replace(name=unicodedata.normalize("NFC", request.name))
             plans.check(request)
             checks.check_cwd(request.cwd)
             prepared = self.preparing.prepare(request, self._surroundings(request, call))
@@ -106,7 +109,7 @@ class Launcher:
             request = request._replace(timeout=self.settings.numbers["timeout"])
         texts = {directory.PROMPT: plans.prompt_bytes(request.task)}
         plan = self._surroundings(request, call).plan(request)
-        return Prepared(request, plan, texts, variables={}, warnings=())
+        return Prepared(request, plan, texts, {}, ())
 
     def start(self, prepared: Prepared) -> Launched:
         """Make the run, open its window and have its wrapper take it; where that fails, it is raised."""
@@ -118,14 +121,15 @@ class Launcher:
         checks.check_cwd(request.cwd)  # again: the tasks before this one may have taken their time
         there = os.stat(request.cwd)  # it may be replaced before the child enters it
         run_dir = f"{self.caller.runs}/{prepared.plan.run_id}"
-        ours: handover.Launcher | None = None
+        ours: handover.LauncherEnds | None = None
         try:
-            self._make(prepared)
+            with checks.claimed_name(self.caller, request):
+                self._make(prepared)
             if self._leave is not None:
                 nesting.refuse_crowd(run_dir)
             warnings = [*self.warnings, *prepared.warnings, *self._remember(request, run_dir)]
             project.link(request.project, run_dir)
-            ours = handover.Launcher(run_dir)
+            ours = handover.LauncherEnds(run_dir)
             opened = self._open(run_dir, prepared, [there.st_dev, there.st_ino], ours)
         except BaseException as error:  # an interrupt, too, must leave no run that waits for ever
             words = error.message if isinstance(error, TmuxAgentsError) else f"{type(error).__name__}."
@@ -148,14 +152,14 @@ class Launcher:
         watcher_lock.ensure(self.caller.home, self.environment)  # concludes the run if we die now
         return run_dir
 
-    def _surroundings(self, request: LaunchRequest, call: InCall | None) -> Surroundings:
+    def _surroundings(self, request: LaunchRequest, call: InCall | None) -> PlanSurroundings:
         """Return what decides of a plan besides its request."""
         target = Target(
             socket=self.place.socket,
             session=None if self._current_pane() else place.session_names(request.project)[0],
             launcher=learn.key_of(self._inside.server) if self._inside else None,
         )
-        return Surroundings(call, target, self._leave)
+        return PlanSurroundings(call or new_call(), target, self._leave)
 
     def _current_pane(self) -> str | None:
         """Return the caller's pane if windows are to go to its session, and it is on the chosen server."""
@@ -171,36 +175,35 @@ class Launcher:
     # --- known before there is a window -------------------------------------------------------------------
 
     def _remember(self, request: LaunchRequest, run_dir: str) -> list[str]:
-        """Put the run into the registry, if its name is still free: what may live is known."""
+        """Put the run into the registry, and warn of others that work in its directory."""
         row, own = learn.row_of(run_dir), os.path.basename(run_dir)
-        if row is not None and request.name is not None:
-            try:
-                checks.claim_name(self.caller, request, row)
-            except BadRequest:  # another run took it a moment ago; nothing has begun
-                writing.remove_unbegun(run_dir)
-                raise
 
-        def ask(book: Registry) -> int:
+        def ask(book: Registry) -> Sequence[str]:
             book.save([row] if row else [])
             self._own.add(own)
-            return checks.count(book, self.caller, request.cwd, besides=self._own)
+            if self._told_of_others:
+                return ()
+            return checks.others_at_work(book, self.caller, request.cwd, besides=self._own)
 
-        working, warnings = lookup.with_registry(self.caller, ask)
-        if working:
-            runs = "run already works" if working == 1 else "runs already work"
-            warnings.append(f"{working} live {runs} in this directory")
+        others, warnings = lookup.with_registry(self.caller, ask)
+        if others:
+            self._told_of_others = True
+            warnings.append(checks.warn_of_others(others))
         return warnings
 
     # --- in its window ------------------------------------------------------------------------------------
 
     def _open(
-        self, run_dir: str, prepared: Prepared, there: list[int], ours: handover.Launcher
+        self, run_dir: str, prepared: Prepared, there: list[int], ours: handover.LauncherEnds
     ) -> tmux.Opened:
         """Open the window, and lay down what its wrapper is to take."""
         server = tmux.Tmux(self.place.socket, umask=self.umask)
         waits = prepared.request.after or not checks.has_room(self.caller, self.settings)
         state = records.QUEUED if waits else records.RUNNING
-        order = _order(run_dir, prepared.plan, state)
+        plan = prepared.plan
+        name = place.safe_name(plan.name or plan.preset or "", plan.run_id[:8])
+        argv = [sys.executable, "-I", "-S", _BOOT, run_dir]
+        order = tmux.Order(plan.run_id, name=name, argv=argv, state=state, folder=plan.project or "/")
         opened = server.windows.open(order, self._home(prepared.request))
         ours.hand_over(
             handover.Handed(
@@ -223,10 +226,3 @@ class Launcher:
         names = place.session_names(request.project)
         owner = place.owner(request.project)
         return tmux.Home(names, owner=owner, folder=request.project, own=self.place.own)
-
-
-def _order(run_dir: str, plan: Plan, state: str) -> tmux.Order:
-    run_id = os.path.basename(run_dir)
-    name = place.safe_name(plan.name or plan.preset or "", run_id[:8])
-    argv = [sys.executable, "-I", "-S", _BOOT, run_dir]
-    return tmux.Order(run_id, name=name, argv=argv, state=state, folder=plan.project or "/")

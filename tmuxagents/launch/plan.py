@@ -13,7 +13,9 @@ from tmuxagents import records
 from tmuxagents.errors import BadRequest, Fault
 from tmuxagents.presets import fields
 from tmuxagents.records import BATCH, Plan, SetUp
+from tmuxagents.runs import words
 from tmuxagents.settings import rules
+from tmuxagents.text import safe
 
 TYPE_CHECKING = False
 if TYPE_CHECKING:
@@ -24,7 +26,7 @@ if TYPE_CHECKING:
     from tmuxagents.presets.preset import Preset
     from tmuxagents.runs.prompt import FileSpec
 
-_SHORTEST_ID = 4  # so much of the beginning of an id names its run
+_LONGEST_NAME = 32
 NO_PRESET = SetUp(
     preset=None,
     preset_kind=None,
@@ -68,7 +70,8 @@ class LaunchRequest(NamedTuple):
     after: Sequence[str] = ()  # run ids
     allow_outside: bool = False  # files of other folders may go into the prompt
     keep_background: bool = False
-    needs_model: bool = True  # else the child's own default will do
+    needs_model: bool = True  # else the agent's own default will do
+    keeps: Resolved | None = None  # the model of the run that is done again, unless the call names one
     continues: Continued | None = None
     driver: str | None = None
     reopens: bool = False  # the child gets no prompt: a person is to go on with its session
@@ -93,25 +96,18 @@ class Target(NamedTuple):
 
 def check(request: LaunchRequest) -> None:
     """Refuse a request that is wrong whatever a preset or a model may be."""
-    _raise(
-        [
-            *_task_faults(request.task),
-            *_cwd_faults(request.cwd),
-            *_name_faults(request.name),
-            *_timeout_faults(request.timeout),
-        ]
-    )
+    found = list(_faults(request))
+    if found:
+        first, hint = found[0]
+        raise BadRequest(first.message, kind=first.kind, hint=hint, faults=[fault for fault, _ in found])
 
 
-def check_preset(preset: Preset | None, request: LaunchRequest) -> None:
+def check_preset(preset: Preset, request: LaunchRequest) -> None:
     """Refuse a profile that contradicts itself: before its model is asked about."""
-    _raise([*_preset_faults(preset, request)])
-
-
-def _raise(faults: Sequence[tuple[Fault, str | None]]) -> None:
-    if faults:
-        first, hint = faults[0]
-        raise BadRequest(first.message, kind=first.kind, hint=hint, faults=[fault for fault, _ in faults])
+    found = list(fields.faults(preset, has_model=bool(request.model)))
+    if found:
+        hint = f"correct {preset.path}"
+        raise BadRequest(found[0].message, kind=found[0].kind, hint=hint, faults=found)
 
 
 def plan_run(  # noqa: PLR0913  (whatever decides something of a run)
@@ -185,13 +181,8 @@ def prompt_bytes(task: str) -> bytes:
     return task.encode("utf-8")
 
 
-def _preset_faults(preset: Preset | None, request: LaunchRequest) -> Iterator[tuple[Fault, str | None]]:
-    hint = f"correct {preset.path}" if preset else None
-    for fault in fields.faults(preset, has_model=bool(request.model)) if preset else ():
-        yield fault, hint
-
-
-def _task_faults(task: str) -> Iterator[tuple[Fault, str | None]]:
+def _faults(request: LaunchRequest) -> Iterator[tuple[Fault, str | None]]:
+    task, cwd, name = request.task, request.cwd, request.name
     if not task.strip():
         hint = "say what the child should do; `-` reads it from stdin"
         yield Fault("empty-task", "The task is empty.", field="task"), hint
@@ -202,28 +193,38 @@ def _task_faults(task: str) -> Iterator[tuple[Fault, str | None]]:
     except UnicodeEncodeError as error:
         message = f"The task is not valid Unicode (character {error.start + 1})."
         yield Fault("bad-argument", message, field="task"), "save it as UTF-8"
-
-
-def _cwd_faults(cwd: str) -> Iterator[tuple[Fault, str | None]]:
     if not cwd.startswith("/"):
         yield Fault("bad-cwd", "cwd must be an absolute path", field="cwd"), None
     elif ".." in cwd.split("/"):
         yield Fault("bad-cwd", "cwd must not contain '..' path segments", field="cwd"), None
+    if name is not None and not is_name(name):
+        message = f"The name {name[:40]!r} cannot be used."
+        hint = f"use up to {_LONGEST_NAME} letters, digits and . _ - /, the first of them a letter or digit"
+        yield Fault("bad-argument", message, field="name"), hint
+    wrong = None if request.timeout is None else rules.time_limit_fault(request.timeout)
+    if wrong:
+        yield Fault("bad-argument", f"timeout {wrong}, not {request.timeout:.15g}", field="timeout"), None
+
+
+def receipt(plan: Plan, status: str) -> str:
+    """Return what was launched, for a person: what it is called, its preset, its model."""
+    started = "Queued" if status == records.QUEUED else "Started"
+    whose = " of this project" if plan.preset_source == "project" else ""
+    preset = [f"preset {safe.line(plan.preset)}{whose}"] if plan.preset else []
+    live = ["live"] if plan.driver == records.LIVE else []
+    title = words.title(plan.name, plan.task)
+    called = title if plan.name else f'"{title}"'
+    return f"{started} {called} ({', '.join([*preset, *live, _model(plan)])})."
+
+
+def _model(plan: Plan) -> str:
+    if plan.resolved_model is None:
+        return f"{plan.agent}'s default model"
+    default = f", {plan.agent}'s default" if plan.model_source == "agent" else ""
+    return f"model {safe.line(plan.resolved_model)}{default}"
 
 
 def is_name(name: str) -> bool:
-    """Say whether a run can be called so."""
-    return records.is_name(name) and not (len(name) >= _SHORTEST_ID and records.could_begin_run_id(name))
-
-
-def _name_faults(name: str | None) -> Iterator[tuple[Fault, str | None]]:
-    if name is not None and not is_name(name):
-        message = f"The name {name[:40]!r} cannot be used."
-        hint = "up to 32 of a-z, 0-9, _ and -, not beginning with a sign, and not 4 to 16 hex digits"
-        yield Fault("bad-argument", message, field="name"), hint
-
-
-def _timeout_faults(timeout: float | None) -> Iterator[tuple[Fault, str | None]]:
-    wrong = None if timeout is None else rules.time_limit_fault(timeout)
-    if wrong:
-        yield Fault("bad-argument", f"timeout {wrong}, not {timeout:.15g}", field="timeout"), None
+    """Say whether a run can be called so: letters of any language are shown and mean nothing to a shell."""
+    letters = all(letter.isalnum() or letter in "._-/" for letter in name)
+    return 0 < len(name) <= _LONGEST_NAME and letters and name[0].isalnum() and not records.is_run_id(name)

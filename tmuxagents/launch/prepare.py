@@ -9,6 +9,7 @@ from __future__ import annotations
 
 import os
 import time
+from typing import NamedTuple
 
 from tmuxagents import records
 from tmuxagents.agents import resolve
@@ -34,44 +35,29 @@ if TYPE_CHECKING:
     from tmuxagents.settings.keys import Settings
 
 
-class Prepared:
+class Prepared(NamedTuple):
     """A run that is decided and not made: its request, its plan, the texts of its directory.
 
     `variables`: what the child's environment gets besides, and no file may hold.
     """
 
-    __slots__ = ("plan", "request", "texts", "variables", "warnings")
-
-    def __init__(
-        self,
-        request: LaunchRequest,
-        plan: Plan,
-        texts: Mapping[str, bytes],
-        *,
-        variables: Mapping[str, str],
-        warnings: Sequence[str],
-    ) -> None:
-        self.request = request
-        self.plan = plan
-        self.texts = texts
-        self.variables = variables
-        self.warnings = list(dict.fromkeys(warnings))
+    request: LaunchRequest
+    plan: Plan
+    texts: Mapping[str, bytes]
+    variables: Mapping[str, str]
+    warnings: Sequence[str]
 
     def unnamed(self) -> Prepared:
         """Return the same run without its name."""
-        request, unnamed = self.request._replace(name=None), self.plan.changed(name=None)
-        return Prepared(request, unnamed, self.texts, variables=self.variables, warnings=self.warnings)
+        return self._replace(request=self.request._replace(name=None), plan=self.plan.changed(name=None))
 
 
-class Surroundings:
+class PlanSurroundings(NamedTuple):
     """What decides of a plan besides its request: its call, its window, the child that launches it."""
 
-    __slots__ = ("call", "leave", "target")
-
-    def __init__(self, call: InCall | None, target: Target, leave: Leave | None) -> None:
-        self.call = call or new_call()
-        self.target = target
-        self.leave = leave
+    call: InCall
+    target: Target
+    leave: Leave | None
 
     def plan(
         self, request: LaunchRequest, *, model: Resolved | None = None, preset: Preset | None = None
@@ -113,17 +99,23 @@ class Preparing:
         self._project_presets = project_presets
         self._chooser: Chooser | None = None
 
-    def prepare(self, request: LaunchRequest, around: Surroundings) -> Prepared:
+    def prepare(self, request: LaunchRequest, around: PlanSurroundings) -> Prepared:
         """Return what a run is going to be, or refuse it."""
-        preset = None if request.preset is None else self.chooser().choose(request.preset, cwd=request.cwd)
-        plans.check_preset(preset, request)
+        preset = None
+        if request.preset is not None:
+            preset = self.chooser().choose(request.preset, cwd=request.cwd)
+            plans.check_preset(preset, request)
         request = self._filled_in(request, preset)
         model = self._model(request, preset)
         if request.driver == records.LIVE:
             _check_live(request.agent or plans.DEFAULT_AGENT)
         plan = around.plan(request, model=model, preset=preset)
         variables, warnings = _keys(_keyed(request, preset), plan)
-        blocks = _file_blocks(request)
+        blocks: list[str] = []
+        if request.files and not request.reopens:
+            from tmuxagents.launch import prompt_files  # noqa: PLC0415  (most requests name no file)
+
+            blocks = prompt_files.blocks(request.files, request.cwd, allow_outside=request.allow_outside)
         warnings = [
             *(preset.warnings if preset else []),
             *model.warnings,
@@ -133,18 +125,19 @@ class Preparing:
         texts = {directory.PROMPT: _prompt(request, blocks), **plans.prompt_files(preset)}
         if request.continues is not None:
             texts |= request.continues.texts
-        return Prepared(request, plan, texts, variables=variables, warnings=warnings)
+        return Prepared(request, plan, texts, variables, list(dict.fromkeys(warnings)))
 
     def _model(self, request: LaunchRequest, preset: Preset | None) -> Resolved:
         """Return the model of a run; that of the session it continues, unless the call names another."""
         before = request.continues
-        kept = before.model if before and not request.model else None
+        kept = None if request.model else request.keeps or (before.model if before else None)
         keyed = _keyed(request, preset)
         model = resolve.resolve(
             kept.resolved if kept else request.model,
             request.agent or plans.DEFAULT_AGENT,
             self._environment,
             self._settings,
+            cwd=request.cwd,
             preset_model=preset.model if preset else None,
             preset_name=preset.name if preset else None,
             owner=request.owner,
@@ -152,7 +145,7 @@ class Preparing:
             listed=keyed is None or keyed.api_key is None,
         )
         if kept is not None:
-            model.requested, model.source = kept.requested, kept.source
+            return model._replace(requested=kept.requested, source=kept.source)
         return model
 
     def chooser(self) -> Chooser:
@@ -190,13 +183,13 @@ class Preparing:
         )
 
 
-def _check_live(agent: str) -> None:
-    """Refuse a live child of a brand that has none."""
-    from tmuxagents.agents import AGENTS  # noqa: PLC0415  (few children are live)
+def _check_live(name: str) -> None:
+    """Refuse a live run of an agent that has no live form."""
+    from tmuxagents.agents import AGENTS  # noqa: PLC0415  (few runs are live)
 
-    known = AGENTS.get(agent)
-    if known is not None and known.live() is None:
-        message = f"A child of the agent {agent} cannot be live."
+    agent = AGENTS.get(name)
+    if agent is not None and agent.live() is None:
+        message = f"The agent {name} cannot run live."
         raise BadRequest(message, kind="bad-argument", hint="give --batch", field="driver")
 
 
@@ -212,15 +205,6 @@ def _keys(preset: Preset | None, plan: Plan) -> tuple[Mapping[str, str], list[st
     from tmuxagents.presets.survey import key_variables  # noqa: PLC0415  (as above)
 
     return key_variables(preset, plan)
-
-
-def _file_blocks(request: LaunchRequest) -> list[str]:
-    """Return the block of the prompt for each file of a request."""
-    if request.reopens or not request.files:
-        return []
-    from tmuxagents.launch import prompt_files  # noqa: PLC0415  (who names no file needs none of it)
-
-    return prompt_files.blocks(request.files, request.cwd, allow_outside=request.allow_outside)
 
 
 def _prompt(request: LaunchRequest, blocks: Sequence[str]) -> bytes:

@@ -9,6 +9,7 @@ and changes nothing; only a profile's key is taken from the file of today, since
 from __future__ import annotations
 
 import os
+from typing import NamedTuple
 
 from tmuxagents import records
 from tmuxagents.agents import AGENTS
@@ -27,7 +28,6 @@ from tmuxagents.system import prompt_file as files
 TYPE_CHECKING = False
 if TYPE_CHECKING:
     from collections.abc import Iterable, Sequence
-    from typing import Any
 
     from tmuxagents.launch.arrival import Launched
     from tmuxagents.launch.launch import Launcher
@@ -46,68 +46,77 @@ _PROBLEMS = {
 }
 
 
-class Wanted:
+class WantedRun(NamedTuple):
     """What the caller wants of the new run. None: as before. `cwd` is for a replay only."""
 
-    __slots__ = ("cwd", "driver", "files", "model", "name", "replay", "task", "timeout")
-
-    def __init__(  # noqa: PLR0913  (one field an option)
-        self,
-        task: str,
-        *,
-        model: str | None = None,
-        timeout: float | None = None,
-        name: str | None = None,
-        files: Sequence[str] = (),
-        replay: bool = False,
-        cwd: str | None = None,
-        driver: str | None = None,
-    ) -> None:
-        self.task = task
-        self.model = model
-        self.timeout = timeout
-        self.name = name
-        self.files = files  # as on a command line
-        self.replay = replay
-        self.cwd = cwd
-        self.driver = driver
+    task: str = ""
+    model: str | None = None
+    timeout: float | None = None
+    name: str | None = None
+    files: Sequence[str] = ()  # as on a command line
+    replay: bool = False
+    cwd: str | None = None
+    driver: str | None = None
 
 
-def resume(launcher: Launcher, reference: str, wanted: Wanted) -> tuple[str, Launched]:
-    """Launch a run that continues a session; return in which way, and what was launched.
-
-    The session is held from before it is read until the new run's wrapper has begun.
-    """
-    with sessions.held(reference, launcher.caller) as run_dirs:
-        launcher.check_surroundings()
-        turn = _Turn(run_dirs, launcher, wanted)
-        launched = launcher.start(launcher.prepare(turn.request()))
-    launched.warnings[:0] = turn.warnings
-    return turn.how, launched
+def resume(launcher: Launcher, reference: str, wanted: WantedRun) -> tuple[str, Launched]:
+    """Launch a run that continues a session; return in which way, and what was launched."""
+    return _go_on(launcher, reference, wanted)
 
 
 def reopen(launcher: Launcher, reference: str) -> tuple[str, Launched]:
     """Open the child's own session again, live and without a prompt; return how, and what was launched."""
-    wanted = Wanted(continued.REOPENED, driver=LIVE)
+    return _go_on(launcher, reference, WantedRun(continued.REOPENED, driver=LIVE), reopens=True)
+
+
+def retry(launcher: Launcher, run_dir: str, wanted: WantedRun) -> tuple[str | None, Launched]:
+    """Launch a new run like one that was; return in which way it continues a session, if it does.
+
+    One that continued a session does so again, from where it began. What was said in the session since is
+    not told to its child; a warning says so. `wanted` has no task: it is that of the run.
+    """
+    run = inspect(run_dir)
+    plan = launched_with(run).plan or run.plan
+    if plan.reopens:
+        message = f"Run {run.run_id} had no task: a person opened its session again."
+        hint = f"tmuxagents attach --resume {run.run_id[:8]} opens it once more"
+        raise BadRequest(message, kind="bad-argument", hint=hint)
+    if plan.resumes is not None:
+        return _go_on(launcher, run.run_id, wanted._replace(task=plan.task), again=run_dir)
+    request = LaunchRequest(
+        task=plan.task,
+        cwd=plan.cwd,
+        project=plan.project or launcher.caller.project,
+        preset=continued.preset(plan),
+        agent=plan.agent,
+        model=wanted.model,
+        keeps=continued.model(plan, run.state.model),
+        needs_model=False,
+        owner=launcher.caller.owner,
+        timeout=plan.timeout if wanted.timeout is None else wanted.timeout,
+        files=[prompt.read(value, field="files") for value in plan.files],
+        after=plan.after,
+        allow_outside=plan.allow_outside,
+        keep_background=plan.keep_background,
+        driver=wanted.driver or (LIVE if plan.driver == LIVE else BATCH),
+    )
+    name = plan.name if run.ended else None  # while that one lives, the name is its
+    request, warnings = checks.keep_name(launcher.caller, request, name)
+    launched = launcher.launch(request)
+    launched.warnings[:0] = warnings
+    return None, launched
+
+
+def _go_on(
+    launcher: Launcher, reference: str, wanted: WantedRun, *, again: str | None = None, reopens: bool = False
+) -> tuple[str, Launched]:
+    """Launch a run in a session, which is held until the new run's wrapper has begun."""
     with sessions.held(reference, launcher.caller) as run_dirs:
         launcher.check_surroundings()
-        turn = _Turn(run_dirs, launcher, wanted)
-        turn.refuse_replay()
-        request = turn.request()._replace(reopens=True)
-        launched = launcher.start(launcher.prepare(request))
-    launched.warnings[:0] = turn.warnings
-    return turn.how, launched
-
-
-def again(launcher: Launcher, run_dir: str, wanted: Wanted) -> tuple[str, Launched]:
-    """Launch a run that does again what one did that went on with a session, from where that one began.
-
-    What was said in the session since is not told to its child; a warning says so.
-    """
-    with sessions.held(os.path.basename(run_dir), launcher.caller) as run_dirs:
-        launcher.check_surroundings()
-        turn = _Turn(run_dirs, launcher, wanted, again=run_dir)
-        launched = launcher.start(launcher.prepare(turn.request()))
+        turn = _Turn(run_dirs, launcher, wanted, again=again)
+        if reopens:
+            turn.refuse_replay()
+        launched = launcher.start(launcher.prepare(turn.request()._replace(reopens=reopens)))
     launched.warnings[:0] = turn.warnings
     return turn.how, launched
 
@@ -125,7 +134,7 @@ class _Turn:
     """
 
     def __init__(
-        self, run_dirs: Sequence[str], launcher: Launcher, wanted: Wanted, *, again: str | None = None
+        self, run_dirs: Sequence[str], launcher: Launcher, wanted: WantedRun, *, again: str | None = None
     ) -> None:
         self._launcher = launcher
         self._wanted = wanted
@@ -175,6 +184,9 @@ class _Turn:
         """Return the request for it."""
         plan, wanted = self._plan, self._wanted
         cwd = self._cwd()
+        specs: Sequence[FileSpec] = prompt_files.parse(wanted.files, cwd)
+        if self._again:
+            specs = [prompt.read(value, field="files") for value in plan.files]
         request = LaunchRequest(
             task=wanted.task,
             cwd=cwd,
@@ -185,7 +197,7 @@ class _Turn:
             name=wanted.name,
             owner=self._launcher.caller.owner,
             timeout=plan.timeout if wanted.timeout is None else wanted.timeout,
-            files=self._files(cwd),
+            files=specs,
             allow_outside=self._again and plan.allow_outside,
             keep_background=plan.keep_background,
             continues=self._continued(),
@@ -194,11 +206,6 @@ class _Turn:
         request, warnings = checks.keep_name(self._launcher.caller, request, plan.name)
         self.warnings += warnings
         return request
-
-    def _files(self, cwd: str) -> Sequence[FileSpec]:
-        if self._again:
-            return [prompt.read(value, field="files") for value in self._plan.files]
-        return prompt_files.parse(self._wanted.files, cwd)
 
     def _own_session(self) -> ChildSession:
         """Return the session file of the run before, or why no child could go on with it."""
@@ -294,18 +301,14 @@ class LastSetUp:
         goes_on = "the session keeps the set-up that it began with"
         try:
             file = disk.read_file(path, kind, str(plan.preset_source))
-        except disk.Refused as refused:
+        except disk.RefusedFile as refused:
             self.warnings.append(f"{whose} cannot be read now ({path}: {refused.why}): {goes_on}")
             return
         if file.hash != plan.preset_hash:
             self.warnings.append(f"{whose} has been changed since ({path}): {goes_on}")
         if kind == _PROFILE:
-            self.profile = _parsed(file, settings, str(plan.preset))
+            from tmuxagents.presets import preset  # noqa: PLC0415  (YAML with it, which few sessions need)
 
-
-def _parsed(file: Any, settings: Settings, name: str) -> Preset | None:
-    """Return the profile of a file, if it still is the one of this name."""
-    from tmuxagents.presets import preset  # noqa: PLC0415  (YAML with it, which few sessions need)
-
-    found = preset.parse(file, full_profiles=settings.project_profiles_full)
-    return found if isinstance(found, preset.Preset) and found.name == name else None
+            found = preset.parse(file, full_profiles=settings.project_profiles_full)
+            if isinstance(found, preset.Preset) and found.name == plan.preset:
+                self.profile = found

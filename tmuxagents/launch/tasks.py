@@ -3,6 +3,7 @@
 from __future__ import annotations
 
 import json
+from typing import NamedTuple
 
 from tmuxagents.errors import BadRequest, Fault
 from tmuxagents.settings import rules
@@ -10,10 +11,9 @@ from tmuxagents.text import safe, yaml
 
 TYPE_CHECKING = False
 if TYPE_CHECKING:
-    from collections.abc import Iterator, Mapping
+    from collections.abc import Iterator, Sequence
     from typing import Any
 
-KEYS = ("preset", "task", "model", "cwd", "name", "timeout", "files")
 REMOVED = {
     "agent": "name a preset instead",
     "chain": "use several launches and --after",
@@ -30,23 +30,16 @@ _TEXTS = ("preset", "task", "model", "cwd", "name")
 _ORDER = {"bad-tasks": 0, "bad-argument": 0, "empty-task": 0, "bad-cwd": 1, "removed": 2}
 
 
-class Item:
+class Item(NamedTuple):
     """One task of a file, as it was written."""
 
-    __slots__ = KEYS
-
-    preset: str | None
-    task: str
-    model: str | None
-    cwd: str | None
-    name: str | None
-    timeout: float | None
-    files: list[str]
-
-    def __init__(self, fields: Mapping[str, Any]) -> None:
-        for key in KEYS:
-            setattr(self, key, fields.get(key))
-        self.files = list(fields.get("files") or ())
+    preset: str | None = None
+    task: str = ""
+    model: str | None = None
+    cwd: str | None = None
+    name: str | None = None
+    timeout: float | None = None
+    files: Sequence[str] = ()
 
 
 def parse(text: str, source: str) -> list[Item]:
@@ -64,7 +57,7 @@ def parse(text: str, source: str) -> list[Item]:
         faults += item_faults(item, f"tasks[{number}]")
     if faults:
         raise _refusal(faults, source)
-    return [Item(item) for item in document]
+    return [Item(**{**item, "files": item.get("files") or ()}) for item in document]
 
 
 def _document(text: str, source: str) -> Any:
@@ -103,7 +96,7 @@ def item_faults(item: Any, place: str) -> Iterator[Fault]:
     if not isinstance(item, dict):
         yield Fault("bad-tasks", f"{place} is not a list of key and value.", field=place)
         return
-    yield from (_key_fault(key, place) for key in item if key not in KEYS)
+    yield from (_key_fault(key, place) for key in item if key not in Item._fields)
     for key in _TEXTS:
         value = item.get(key)
         if value is not None and not isinstance(value, str):

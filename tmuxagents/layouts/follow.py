@@ -14,6 +14,7 @@ from tmuxagents import tmux
 from tmuxagents.errors import Unusable
 from tmuxagents.layouts.opening import transcript_argv
 from tmuxagents.registry import lookup
+from tmuxagents.runs import words
 from tmuxagents.status import poll
 from tmuxagents.system import foreground
 
@@ -22,20 +23,36 @@ if TYPE_CHECKING:
     from collections.abc import Callable, Mapping, Sequence
     from typing import NoReturn
 
-    from tmuxagents.registry.database import Registry
+    from tmuxagents.registry.database import Registry, Row
     from tmuxagents.registry.lookup import Caller
 
 MOST_TILES = 24  # panes that anybody could read something in
 _TRIES = 20  # rounds: the window of a run may be on another server, and never come here
 
 
+TITLE_S = 5.0  # between two titles: each is a redraw of the borders
+_WAITING, _SIGNS = "waiting", {"queued": "…", "running": "▶", "waiting": "?", "completed": "✓", "failed": "✗"}
+
+
+def title(row: Row, now: float) -> str:
+    """Return the title of a run's tile."""
+    status = _WAITING if row.needs_input else row.status
+    seconds = row.elapsed_s if row.elapsed_s is not None else max(0.0, now - (row.started_at or now))
+    minutes, rest = divmod(int(seconds), 60)
+    lasted = f"{minutes}m {rest:02}s" if minutes else f"{rest}s"
+    name = row.name or words.short_id(row.run_id, ())
+    return f"{_SIGNS.get(status, '■')} {name} · {status} · {lasted}"
+
+
 class Keeper:
     """The session of a layout that this program has a pane in."""
 
-    __slots__ = ("_folder", "_live", "_server", "_tiles", "_tries", "_windows")
+    __slots__ = ("_caller", "_folder", "_live", "_server", "_tiles", "_titled", "_tries", "_windows")
 
     def __init__(self, server: tmux.Tmux, session: str, folder: str) -> None:
         self._server = server
+        self._caller = lookup.here()
+        self._titled = 0.0  # when the tiles got their titles
         self._tiles = server.sessions.tiles(session)
         self._folder = folder
         self._live: list[str] = []  # the runs that are seen to, or have been
@@ -46,9 +63,12 @@ class Keeper:
         """Let there be what is to be there for these runs, the oldest first. What fails is tried again."""
         if self._live != [*live]:
             self._live, self._tries = [*live], _TRIES
-        if not self._tries:
-            return
         try:
+            if self._live and time.monotonic() - self._titled >= TITLE_S:
+                self._titled = time.monotonic()
+                self._title()
+            if not self._tries:
+                return
             if self._windows is None and not self._tiles.is_built():
                 return
             self._tries -= 1
@@ -74,7 +94,19 @@ class Keeper:
             if not self._tiles.add(window, run_id, transcript_argv(run_id), self._folder):
                 break  # no room: until something changes, no other has any
         self._tiles.arrange(window)
+        self._titled = 0.0
         return True
+
+    def _title(self) -> None:
+        """Give each tile the name, the status and the time of its run."""
+        _, there = self._tiles.panes()
+
+        def ask(book: Registry) -> dict[str, str]:
+            rows = {run_id: book.row(run_id) for run_id in there}
+            return {run_id: title(row, time.time()) for run_id, row in rows.items() if row is not None}
+
+        titles = lookup.with_registry(self._caller, ask)[0] if there else {}
+        self._tiles.title({there[run_id]: (run_id, text) for run_id, text in titles.items()})
 
     def _link(self, live: Sequence[str]) -> bool:
         """Put the windows of runs into the session; say whether those have come that will."""

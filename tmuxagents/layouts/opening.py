@@ -15,7 +15,7 @@ from tmuxagents.layouts import layout
 from tmuxagents.layouts.catalogue import Bad, Shelf
 from tmuxagents.layouts.layout import NEWEST, TOP
 from tmuxagents.presets import disk
-from tmuxagents.presets.disk import Refused
+from tmuxagents.presets.disk import RefusedFile
 from tmuxagents.records import is_name
 from tmuxagents.system import places, shipped
 from tmuxagents.tmux import place, sessions
@@ -58,7 +58,7 @@ def _parsed(source: str, path: str, name: str) -> Layout:
                 text = file.read()
         else:
             text = disk.read_file(path, _FOLDER, source).text
-    except Refused as error:
+    except RefusedFile as error:
         raise layout.bad(path, [Fault(layout.BAD, f"{path}: {error.why}.")]) from error
     return layout.parse(text, name=name, source=source, path=path)
 

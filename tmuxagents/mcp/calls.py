@@ -194,7 +194,7 @@ def still_working(last: Mapping[str, Any] | None, limit_s: float) -> dict[str, A
 
 
 def _called(run: Mapping[str, Any]) -> str:
-    return safe.line(str(run.get("preset") or run.get("name") or "agent"))
+    return safe.line(str(run.get("name") or run.get("preset") or "agent"))
 
 
 LOOK_S = 1.0

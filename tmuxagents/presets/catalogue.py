@@ -12,7 +12,7 @@ import difflib
 from tmuxagents.errors import BadConfig, BadRequest, Fault
 from tmuxagents.presets import describe, preset
 from tmuxagents.presets.fields import GLOBAL, PRESET, PROJECT
-from tmuxagents.presets.preset import LONGEST_NAME, Bad, Preset
+from tmuxagents.presets.preset import LONGEST_NAME, BadPreset, Preset
 
 TYPE_CHECKING = False
 if TYPE_CHECKING:
@@ -39,7 +39,7 @@ class Catalogue:
     ) -> None:
         self._skipped = skipped or {}
         self.presets: list[Preset] = []
-        self.bad: list[Bad] = []
+        self.bad: list[BadPreset] = []
         for file in files:
             read = preset.parse(file, full_profiles=full_profiles)
             if isinstance(read, Preset):
@@ -74,14 +74,9 @@ class Catalogue:
         """Return the refusal of a name that nothing has."""
         names = self.names()
         message = f'Unknown {word}: "{wanted}". Available {word}s: {", ".join(names) or "(none)"}'
-        return BadRequest(message, kind=f"unknown-{word}", field=word, **self.near(wanted))
+        return BadRequest(message, kind=f"unknown-{word}", field=word, **self._near(wanted))
 
-    def not_found(self, wanted: str) -> BadRequest:
-        """Return the same for a caller that only displays it."""
-        message = describe.not_found(wanted, self.names())
-        return BadRequest(message, kind="unknown-preset", field="name", **self.near(wanted))
-
-    def near(self, wanted: str) -> dict[str, Any]:
+    def _near(self, wanted: str) -> dict[str, Any]:
         """Return hint and candidates for a name that nothing has."""
         source, name = scoped(wanted)
         near = difflib.get_close_matches(name[:LONGEST_NAME], self.names(), n=_NEAR)
@@ -90,14 +85,12 @@ class Catalogue:
             near, hint = [name], f"there is one that is not {source}: {name}"
         else:
             asked = f"Did you mean {near[0]}?" if near else None
-            hint = self._why_skipped(name) or asked or "tmuxagents presets list shows what there is"
+            # The file that may have this name was not read, or its whole folder.
+            files = [line for path, line in self._skipped.items() if _stem(path) == name]
+            folders = [line for path, line in self._skipped.items() if not path.endswith(".md")]
+            default = asked or "tmuxagents presets list shows what there is"
+            hint = next(iter([*files, *folders]), default)
         return {"hint": hint, "candidates": near}
-
-    def _why_skipped(self, name: str) -> str | None:
-        """Return why the file that may have this name was not read: itself, or any whole folder."""
-        files = [line for path, line in self._skipped.items() if _stem(path) == name]
-        folders = [line for path, line in self._skipped.items() if not path.endswith(".md")]
-        return next(iter([*files, *folders]), None)
 
 
 def scoped(wanted: str) -> tuple[str | None, str]:
@@ -131,7 +124,7 @@ def _stem(path: str) -> str:
     return path.rpartition("/")[2].removesuffix(".md")
 
 
-def _bad(bad: Bad) -> BadConfig:
+def _bad(bad: BadPreset) -> BadConfig:
     kind = f"bad-{bad.kind}"
     faults = [Fault(kind, f"{bad.path}: {flaw.words()}", field=flaw.field) for flaw in bad.flaws]
     other = f", or ask for {GLOBAL}:NAME" if bad.source == PROJECT else ""

@@ -13,7 +13,7 @@ from tmuxagents.errors import BadConfig, BadRequest, Fault
 from tmuxagents.presets import catalogue, disk, editing, preset
 from tmuxagents.presets import survey as reading
 from tmuxagents.presets.fields import GLOBAL, PRESET, PROFILE, PROJECT, Flaw
-from tmuxagents.presets.preset import Bad, PresetFile
+from tmuxagents.presets.preset import BadPreset, PresetFile
 from tmuxagents.system import places as settings_files
 from tmuxagents.system import project
 
@@ -44,12 +44,12 @@ class Checked(NamedTuple):
             "kind": self.kind,
             "source": self.source,
             "name": self.name,
-            "faults": [{name: getattr(flaw, name) for name in Flaw.__slots__} for flaw in self.flaws],
+            "faults": [flaw._asdict() for flaw in self.flaws],
             "notes": [*self.notes],
         }
 
 
-class Shelf:
+class PresetShelf:
     """The files that can be changed and checked from a folder."""
 
     def __init__(self, folder: str, environment: Mapping[str, str], settings: Settings) -> None:
@@ -65,13 +65,13 @@ class Shelf:
             self._survey = reading.survey(self._folder, self._environment, self._settings)
         return self._survey
 
-    def named(self, wanted: str) -> list[Preset | Bad]:
+    def named(self, wanted: str) -> list[Preset | BadPreset]:
         """Return all files of a name, the one that counts before those it hides."""
         source, name = catalogue.scoped(wanted)
         found = [one for one in self._files() if one.name == name and source in (None, one.source)]
         return sorted(found, key=lambda one: one.rank)
 
-    def _files(self) -> list[Preset | Bad]:
+    def _files(self) -> list[Preset | BadPreset]:
         return [*self.survey.catalogue.bad, *self.survey.presets]
 
     def place(self, name: str, *, kind: str, source: str) -> PresetFile:
@@ -81,28 +81,21 @@ class Shelf:
             raise editing.exists(name)
         folder = disk.global_folder(self._environment, kind)
         if source == PROJECT:
-            folder = disk.project_folder(self._project(), kind)
+            home = settings_files.user_home(self._environment)
+            place = project.project_of(self._folder, home)
+            if place not in project.upwards(self._folder, home):
+                message = f"{place} can be no project, so it can have no presets of its own."
+                raise BadRequest(message, kind="bad-argument", field="project", hint="leave --project out")
+            folder = disk.project_folder(place, kind)
         return PresetFile(kind=kind, source=source, path=f"{folder}/{name}.md", text="")
-
-    def _project(self) -> str:
-        home = settings_files.user_home(self._environment)
-        place = project.project_of(self._folder, home)
-        if place not in project.upwards(self._folder, home):
-            message = f"{place} can be no project, so it can have no presets of its own."
-            raise BadRequest(message, kind="bad-argument", field="project", hint="leave --project out")
-        return place
 
     def check(self, wanted: Sequence[str]) -> list[Checked]:
         """Check what is wanted, or all; raise BadRequest for a name that nothing has."""
-        if not wanted:
-            return list(self._all())
-        return [checked for one in wanted for checked in self._one(one)]
-
-    def _all(self) -> Iterator[Checked]:
-        for refused in self.survey.refused:
-            kind, source = self._place_of(refused.path)
-            yield Checked(refused.path, kind, source, flaws=[Flaw(refused.why)])
-        yield from map(self._read, self._files())
+        if wanted:
+            return [checked for one in wanted for checked in self._one(one)]
+        skipped = self.survey.refused
+        refused = [Checked(one.path, *self._place_of(one.path), flaws=[Flaw(one.why)]) for one in skipped]
+        return refused + [self._read(one) for one in self._files()]
 
     def _one(self, wanted: str) -> Iterator[Checked]:
         if named := self.named(wanted):
@@ -116,15 +109,15 @@ class Shelf:
         kind, source = self._place_of(path)
         try:
             file = disk.read_file(path, kind, source)
-        except disk.Refused as error:
+        except disk.RefusedFile as error:
             return Checked(error.path, kind, source, flaws=[Flaw(error.why)])
         read = preset.parse(file, full_profiles=self._settings.project_profiles_full)
         if read is None:
             return Checked(file.path, file.kind, file.source, flaws=preset.nameless(file))
         return self._read(read)
 
-    def _read(self, read: Preset | Bad) -> Checked:
-        if isinstance(read, Bad):
+    def _read(self, read: Preset | BadPreset) -> Checked:
+        if isinstance(read, BadPreset):
             return Checked(read.path, read.kind, read.source, read.name, read.flaws)
         refusals = command.refusals(read.fields, read.name) if read.kind == PROFILE else ()
         hiding = catalogue.hiding(read)
@@ -156,17 +149,17 @@ def create(draft: PresetFile) -> Preset:
         disk.write_new(draft.path, draft.text, shared=draft.source == PROJECT)
     except FileExistsError as error:
         raise editing.exists(made.name) from error
-    except disk.Refused as error:
+    except disk.RefusedFile as error:
         folder = os.path.dirname(draft.path)
         raise BadRequest(f"{folder}: {error.why}", kind="bad-argument", hint="nothing was written") from error
     return editing.settled(text_of(draft))
 
 
-def text_of(one: Preset | Bad | PresetFile) -> PresetFile:
+def text_of(one: Preset | BadPreset | PresetFile) -> PresetFile:
     """Return a file as it is now, to be changed."""
     try:
         return disk.read_file(one.path, one.kind, one.source)
-    except disk.Refused as error:
+    except disk.RefusedFile as error:
         raise BadRequest(str(error), kind="bad-argument") from error
 
 
@@ -191,7 +184,7 @@ def rewrite(draft: PresetFile) -> Preset:
     return editing.settled(text_of(draft))
 
 
-def remove(files: list[Preset | Bad]) -> list[str]:
+def remove(files: list[Preset | BadPreset]) -> list[str]:
     """Remove files; return their paths."""
     for one in files:
         disk.remove(one.path)

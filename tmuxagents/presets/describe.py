@@ -9,6 +9,7 @@ Pure.
 from __future__ import annotations
 
 import json
+from typing import NamedTuple
 
 from tmuxagents.presets import fields as preset_fields
 from tmuxagents.presets.fields import BODY, DESCRIPTION, PRESET, PROFILE
@@ -16,12 +17,11 @@ from tmuxagents.text import safe, width
 
 TYPE_CHECKING = False
 if TYPE_CHECKING:
-    from collections.abc import Iterable, Iterator, Mapping, Sequence
+    from collections.abc import Iterator, Mapping, Sequence
     from typing import Any
 
     from tmuxagents.presets.preset import Preset
 
-NOTHING = "No subagent profiles found. Add .md files to ~/.pi/agent/agent-profiles/ or use /profile create."
 _COLUMN = 19
 _MASK = "****"
 _SHOWN_ENDS = 4
@@ -38,11 +38,6 @@ HEADER = ("NAME", "KIND", "SOURCE", "MODEL", "TOOLS", "DESCRIPTION")
 _WIDEST_CELL = 40  # of a column that is not the last
 _LISTS = (*preset_fields.PROFILE_LISTS,)
 _ADDING = ("excludeTools", "extensions", "suggestedSkills", "loadSkills")  # lists that say nothing if empty
-
-
-def not_found(name: str, names: Iterable[str]) -> str:
-    """Return the message for a preset or profile that does not exist."""
-    return f'Profile "{name}" not found. Available: {", ".join(names) or "(none)"}'
 
 
 def mask(key: str) -> str:
@@ -68,39 +63,31 @@ def _summary_parts(fields: Mapping[str, Any]) -> Iterator[str]:
         yield "custom-system-prompt"
     if fields.get("appendSystemPrompt"):
         yield "appended-system-prompt"
-    yield from _summary_of_tools(fields)
-    for key in ("suggestedSkills", "loadSkills"):
-        if fields.get(key):
-            yield f"{key}=[{','.join(fields[key])}]"
-
-
-def _summary_of_tools(fields: Mapping[str, Any]) -> Iterator[str]:
+    lists: tuple[str, ...] = ("tools", "excludeTools", "suggestedSkills", "loadSkills")
     if fields.get("noTools"):
         yield "no-tools"
+        lists = lists[2:]
     elif fields.get("tools") is not None:
         yield f"tools=[{','.join(fields['tools'])}]"
-    elif fields.get("excludeTools"):
-        yield f"excludeTools=[{','.join(fields['excludeTools'])}]"
+        lists = lists[2:]
+    for key in lists:
+        if fields.get(key):
+            yield f"{key}=[{','.join(fields[key])}]"
 
 
 def detail(name: str, fields: Mapping[str, Any], kind: str = PROFILE, *, aligned: bool = False) -> str:
     """Return the values in force, one line per field. `aligned`: indent all lines of a text."""
     lines = [f"{kind.capitalize()}: {name}"]
     gap = "\n" + " " * (_COLUMN + 2) if aligned else "\n"
-    overruled = _overruled(fields)
+    overruled: tuple[str, ...] = () if fields.get("tools") is None else ("excludeTools",)
+    if fields.get("noTools"):
+        overruled = ("tools", "excludeTools")
     for key in _DETAILS[kind]:
         value = fields.get(key)
         if value not in (None, "", False) and key not in overruled and (value or key not in _ADDING):
             label = f"{key}:".ljust(_COLUMN) + ("" if len(key) < _COLUMN - 1 else " ")
             lines.append(f"  {label}" + _value(key, value).replace("\n", gap))
     return "\n".join(lines)
-
-
-def _overruled(fields: Mapping[str, Any]) -> tuple[str, ...]:
-    """Return what of the tools another key counts before."""
-    if fields.get("noTools"):
-        return "tools", "excludeTools"
-    return () if fields.get("tools") is None else ("excludeTools",)
 
 
 def _value(key: str, value: Any) -> str:
@@ -126,13 +113,10 @@ def table(presets: Sequence[Preset], columns: int) -> list[str]:
 
 def _row(preset: Preset) -> tuple[str, ...]:
     source = f"{preset.source} (hidden)" if preset.hidden_by else preset.source
-    said = preset.fields.get(DESCRIPTION) or ""
-    cells = (preset.name, preset.kind, source, preset.model or "", words(preset))
-    return (*(width.fit(_cell(cell), _WIDEST_CELL) for cell in cells), _cell(said))
-
-
-def _cell(text: str) -> str:
-    return safe.line(text) or "-"
+    about = preset.fields.get(DESCRIPTION) or ""
+    said = (preset.name, preset.kind, source, preset.model or "", words(preset), about)
+    cells = [safe.line(cell) or "-" for cell in said]
+    return (*(width.fit(cell, _WIDEST_CELL) for cell in cells[:-1]), cells[-1])
 
 
 def provenance(preset: Preset) -> list[str]:
@@ -172,14 +156,11 @@ DEFAULT, ONLY, EXCEPT, NONE = "default", "only", "except", "none"
 RULES = (DEFAULT, ONLY, EXCEPT, NONE)
 
 
-class Scope:
+class ToolScope(NamedTuple):
     """A rule and the tools that it names."""
 
-    __slots__ = ("rule", "tools")
-
-    def __init__(self, rule: str, tools: Iterable[str] = ()) -> None:
-        self.rule = rule
-        self.tools = list(dict.fromkeys(tools))
+    rule: str
+    tools: Sequence[str] = ()
 
     @property
     def is_open(self) -> bool:
@@ -187,19 +168,20 @@ class Scope:
         return self.rule in (DEFAULT, EXCEPT)
 
 
-def scope(preset: Preset) -> Scope:
+def scope(preset: Preset) -> ToolScope:
     """Return which tools are allowed. `+name` and `-name` change what is allowed anyway."""
     fields = preset.fields
     if fields.get("noTools"):
-        return Scope(NONE)
+        return ToolScope(NONE)
     tools = fields.get("tools")
     if tools is None:
         excluded = fields.get("excludeTools")
-        return Scope(EXCEPT, excluded) if excluded else Scope(DEFAULT)
+        return ToolScope(EXCEPT, list(dict.fromkeys(excluded))) if excluded else ToolScope(DEFAULT)
+    tools = list(dict.fromkeys(tools))
     if any(tool.startswith(("+", "-")) for tool in tools):
         without = [tool[1:] for tool in tools if tool.startswith("-")]
-        return Scope(EXCEPT, without) if without else Scope(DEFAULT)
-    return Scope(ONLY, tools) if tools else Scope(NONE)
+        return ToolScope(EXCEPT, without) if without else ToolScope(DEFAULT)
+    return ToolScope(ONLY, tools) if tools else ToolScope(NONE)
 
 
 def wider(chosen: Preset, hidden: Preset) -> str | None:

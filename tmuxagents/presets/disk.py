@@ -28,7 +28,7 @@ _HASH_LENGTH = 12
 _SUFFIX = ".md"
 
 
-class Refused(Exception):
+class RefusedFile(Exception):
     """A file or folder is left out: which one, and why."""
 
     def __init__(self, path: str, why: str) -> None:
@@ -44,7 +44,7 @@ class Found:
 
     def __init__(self) -> None:
         self.files: list[PresetFile] = []
-        self.refused: list[Refused] = []
+        self.refused: list[RefusedFile] = []
 
 
 def read_all(folder: str, environment: Mapping[str, str], *, with_project: bool = True) -> Found:
@@ -69,17 +69,18 @@ def project_folder(project_: str, kind: str) -> str:
 
 
 def read_file(path: str, kind: str, source: str) -> PresetFile:
-    """Read one named file, or raise Refused."""
+    """Read one named file, or raise RefusedFile."""
     folder, name = os.path.split(os.path.abspath(path))
     try:
         real = os.path.realpath(folder, strict=True)
-        _check_folder_of_file(real)
+        try:
+            _check_ours(os.stat(real))
+        except RefusedFile as error:
+            raise RefusedFile("", f"its folder: {error.why}") from error
         with opened_folder(real) as handle:
             return _file(kind, source, f"{folder}/{name}", _read(handle, real, name))
-    except Refused as error:
-        raise Refused(path, error.why) from error
-    except (OSError, ValueError) as error:
-        raise Refused(path, _why(error)) from error
+    except (RefusedFile, OSError, ValueError) as error:
+        raise RefusedFile(path, _why(error)) from error
 
 
 # --- folders ----------------------------------------------------------------------------------------------
@@ -95,28 +96,23 @@ def _nearest(found: Found, folder: str, environment: Mapping[str, str], name: st
         try:
             if not _names(place):
                 continue
-            _check_place(above, place)
+            refuse_outside(above, place)
+            _check_ours(os.stat(os.path.dirname(place)))
+            _check_ours(os.stat(place))
         except FileNotFoundError:
             continue
-        except (OSError, Refused) as error:
+        except (OSError, RefusedFile) as error:
             if not isinstance(error, NotADirectoryError):
-                found.refused.append(Refused(place, error.why if isinstance(error, Refused) else _why(error)))
+                found.refused.append(RefusedFile(place, _why(error)))
             continue
         return place
     return None
 
 
-def _check_place(above: str, place: str) -> None:
-    """Raise Refused unless a project's folder really is in the project, and no other user can write to it."""
-    refuse_outside(above, place)
-    for folder in (os.path.dirname(place), place):
-        _check_ours(os.stat(folder))
-
-
 def refuse_outside(above: str, place: str) -> None:
-    """Raise Refused if a folder of a project, which need not be there yet, would lie outside of it."""
+    """Raise RefusedFile if a folder of a project, which need not be there yet, would lie outside of it."""
     if not f"{os.path.realpath(place)}/".startswith(f"{above.rstrip('/')}/"):
-        raise Refused(place, "it is a symbolic link that leaves the project")
+        raise RefusedFile(place, "it is a symbolic link that leaves the project")
 
 
 def _names(place: str) -> list[str]:
@@ -137,31 +133,23 @@ def _read_folder(found: Found, kind: str, source: str, place: str) -> None:
         _check_ours(os.stat(os.path.dirname(place)))  # or others could put another folder in its place
         with opened_folder(real) as handle:
             for name in names[:MOST_FILES]:
-                _read_into(found, (kind, source, f"{place}/{name}"), handle, real)
+                path = f"{place}/{name}"
+                try:
+                    found.files.append(_file(kind, source, path, _read(handle, real, name)))
+                except (RefusedFile, OSError, ValueError) as error:
+                    found.refused.append(RefusedFile(path, _why(error)))
         for name in names[MOST_FILES : MOST_FILES + 1]:
             why = f"it and those after it are beyond the {MOST_FILES} files that are read of a folder"
-            found.refused.append(Refused(f"{place}/{name}", why))
+            found.refused.append(RefusedFile(f"{place}/{name}", why))
     except FileNotFoundError:
         return
-    except Refused as error:
-        found.refused.append(Refused(place, error.why))
-    except OSError as error:
-        found.refused.append(Refused(place, _why(error)))
-
-
-def _read_into(found: Found, what: tuple[str, str, str], handle: int, real: str) -> None:
-    kind, source, path = what
-    try:
-        found.files.append(_file(kind, source, path, _read(handle, real, os.path.basename(path))))
-    except Refused as error:
-        found.refused.append(Refused(path, error.why))
-    except (OSError, ValueError) as error:
-        found.refused.append(Refused(path, _why(error)))
+    except (RefusedFile, OSError) as error:
+        found.refused.append(RefusedFile(place, _why(error)))
 
 
 @contextlib.contextmanager
 def opened_folder(real: str) -> Iterator[int]:
-    """Open a folder that no other user can have written to, or raise Refused."""
+    """Open a folder that no other user can have written to, or raise RefusedFile."""
     handle = os.open(real, os.O_RDONLY | os.O_DIRECTORY | os.O_NOFOLLOW | os.O_CLOEXEC)
     try:
         _check_ours(os.fstat(handle))
@@ -179,64 +167,40 @@ def _file(kind: str, source: str, path: str, raw: bytes) -> PresetFile:
 
 
 def _read(folder: int, real: str, name: str) -> bytes:
-    """Read a whole file of an open folder, or raise unless it is our own regular file and not too large."""
-    facts = os.stat(name, dir_fd=folder, follow_symlinks=False)
-    if stat.S_ISLNK(facts.st_mode):
-        return _read_linked(folder, real, name)
-    return _read_plain(folder, name)
+    """Read a whole file of an open folder, or raise unless it is our own regular file and not too large.
 
-
-def _read_plain(folder: int, name: str) -> bytes:
+    A link may lead to another file of the folder: that of a clone could point anywhere.
+    """
+    if stat.S_ISLNK(os.stat(name, dir_fd=folder, follow_symlinks=False).st_mode):
+        target, name = os.path.split(os.path.realpath(f"{real}/{name}"))
+        if target != real:
+            raise RefusedFile(name, "it is a symbolic link that leaves its folder")
     handle = places.open_regular(name, folder=folder, links=False)
     try:
-        _check_file(os.fstat(handle))
-        return _read_whole(handle)
+        _check_ours(os.fstat(handle))
+        raw = b""
+        while piece := os.read(handle, LIMIT + 1 - len(raw)):
+            raw += piece
     finally:
         os.close(handle)
-
-
-def _read_linked(folder: int, real: str, name: str) -> bytes:
-    """Read the target of a link if it is in the same folder: a clone's link could point anywhere."""
-    target, file = os.path.split(os.path.realpath(f"{real}/{name}"))
-    if target != real:
-        raise Refused(name, "it is a symbolic link that leaves its folder")
-    return _read_plain(folder, file)
-
-
-def _read_whole(handle: int) -> bytes:
-    raw = b""
-    while piece := os.read(handle, LIMIT + 1 - len(raw)):
-        raw += piece
-    if len(raw) > LIMIT:  # it grew while it was read
-        raise Refused("", f"it is larger than {LIMIT // 1024} KB")
+    if len(raw) > LIMIT:
+        raise RefusedFile("", f"it is larger than {LIMIT // 1024} KB")
     return raw
 
 
-def _check_file(facts: os.stat_result) -> None:
-    if facts.st_size > LIMIT:
-        raise Refused("", f"it is larger than {LIMIT // 1024} KB")
-    _check_ours(facts)
-
-
 def _check_ours(facts: os.stat_result) -> None:
-    """Raise Refused if a user other than us and root could have written it."""
+    """Raise RefusedFile if a user other than us and root could have written it."""
     if facts.st_uid not in (os.getuid(), 0):
-        raise Refused("", "it belongs to another user")
+        raise RefusedFile("", "it belongs to another user")
     # Many systems let users write for a group that is theirs alone (umask 002), and never root.
     ours_alone = os.getuid() != 0 and places.only_we_write(facts)
     if facts.st_mode & (stat.S_IWGRP | stat.S_IWOTH) and not ours_alone:
-        raise Refused("", "others can write to it (chmod go-w)")
+        raise RefusedFile("", "others can write to it (chmod go-w)")
 
 
-def _check_folder_of_file(folder: str) -> None:
-    """Raise Refused if it is the folder of a file that is not ours alone, and not the file."""
-    try:
-        _check_ours(os.stat(folder))
-    except Refused as error:
-        raise Refused("", f"its folder: {error.why}") from error
-
-
-def _why(error: OSError | ValueError) -> str:
+def _why(error: RefusedFile | OSError | ValueError) -> str:
+    if isinstance(error, RefusedFile):
+        return error.why
     if isinstance(error, UnicodeDecodeError):
         return "it is not UTF-8"
     if isinstance(error, OSError):

@@ -12,27 +12,39 @@ from tmuxagents.errors import BadConfig, BadRequest, Fault
 from tmuxagents.presets import fields as preset_fields
 from tmuxagents.presets import preset
 from tmuxagents.presets.fields import BODY, DESCRIPTION, NAME, PRESET, PROFILE
-from tmuxagents.text import yaml
+from tmuxagents.text import safe, yaml
 
 TYPE_CHECKING = False
 if TYPE_CHECKING:
-    from collections.abc import Iterable, Mapping, Sequence
+    from collections.abc import Iterable, Mapping
     from typing import Any
 
     from tmuxagents.presets.preset import Preset, PresetFile
 
 _NAME = re.compile("[a-zA-Z0-9_-]+")
-USAGE = {
-    "show": "Usage: /profile show <name>",
-    "create": "Usage: /profile create <name>  (alphanumeric, hyphens, underscores)",
-    "edit": "Usage: /profile edit <name>",
-    "delete": "Usage: /profile delete <name>",
-}
-COMPLETED = ("list", "show", "create", "edit", "delete")
-CANCELLED = "Cancelled."
 _PLAIN = (*preset_fields.PROFILE_FLAGS, "timeout", "keepBackground", "nesting")
-_FOLDERS = {PRESET: "subagents", PROFILE: "agent-profiles"}
-_DEFAULT_DESCRIPTION = "What this preset is for"
+_TEMPLATE = f"""---
+{NAME}: {{name}}
+{DESCRIPTION}: What this preset is for
+# Remove the # of a line to set its field. tmuxagents models lists the models.
+# model: sonnet
+# tools: read, grep, find, ls
+# agent: pi
+# driver: live
+# timeout: 600
+# keepBackground: true
+# nesting: 1
+---
+
+Instructions that the agent gets in addition to its own system prompt.
+"""
+_PROFILE_TEMPLATE = f"""---
+{NAME}: {{name}}
+# Remove the # of a line to set its field. tmuxagents models lists the models.
+{{fields}}---
+
+The agent's system prompt. Without a text here it keeps its own.
+"""
 
 
 def is_name(name: str) -> bool:
@@ -43,45 +55,15 @@ def is_name(name: str) -> bool:
 def refuse_name(name: str) -> None:
     """Raise BadRequest for a name that a new file cannot have."""
     if not is_name(name):
-        hint = "tmuxagents presets new NAME, of letters, digits, - and _"
-        raise BadRequest(USAGE["create"], kind="bad-argument", field=NAME, hint=hint)
+        message = f'A preset cannot have the name "{safe.line(name[:40])}".'
+        hint = f"use letters, digits, - and _, at most {preset.LONGEST_NAME}"
+        raise BadRequest(message, kind="bad-argument", field=NAME, hint=hint)
 
 
 def exists(name: str) -> BadRequest:
     """Return the refusal of a name that something has already."""
-    message = f'Profile "{name}" already exists. Use /profile edit {name} to modify it.'
+    message = f'There is a preset "{name}" already.'
     return BadRequest(message, kind="bad-argument", field=NAME, hint=f"tmuxagents presets edit {name}")
-
-
-def missing(name: str) -> BadRequest:
-    """Return the refusal to edit what is not there."""
-    message = f'Profile "{name}" not found. Use /profile create {name} to create it.'
-    return BadRequest(message, kind="unknown-preset", field=NAME, hint=f"tmuxagents presets new {name}")
-
-
-def not_there(name: str) -> BadRequest:
-    """Return the refusal to remove what is not there."""
-    return BadRequest(f'Profile "{name}" not found.', kind="unknown-preset", field=NAME)
-
-
-def question(name: str) -> str:
-    """Return what is asked before anything is removed."""
-    return f'Delete subagent profile "{name}"?'
-
-
-def deleted(name: str) -> str:
-    """Return what is said afterwards."""
-    return f'Profile "{name}" deleted.'
-
-
-def saved(preset: Preset) -> str:
-    """Return what is said when a file was written."""
-    return f'{preset.kind.capitalize()} "{preset.name}" saved to {preset.source} {_FOLDERS[preset.kind]}.'
-
-
-def completions(prefix: str, names: Iterable[str], verbs: Iterable[str] = COMPLETED) -> list[str] | None:
-    """Return verbs and names that begin so; None if there are none."""
-    return [word for word in (*verbs, *names) if word.startswith(prefix)] or None
 
 
 # --- the text of a file -----------------------------------------------------------------------------------
@@ -110,7 +92,7 @@ def flaws_of(draft: PresetFile) -> list[preset_fields.Flaw]:
     read = preset.parse(draft)
     if read is None:
         return preset.nameless(draft)
-    return read.flaws if isinstance(read, preset.Bad) else []
+    return read.flaws if isinstance(read, preset.BadPreset) else []
 
 
 def compose(name: str, fields: Mapping[str, Any], kind: str) -> str:
@@ -122,11 +104,9 @@ def compose(name: str, fields: Mapping[str, Any], kind: str) -> str:
 def template(name: str, kind: str) -> str:
     """Return the text that an editor opens for a new file."""
     if kind == PRESET:
-        fields = {DESCRIPTION: _DEFAULT_DESCRIPTION, BODY: "Text for the child's system prompt."}
-        return compose(name, fields, kind)
-    keys = "".join(f"# {key}:\n" for key in preset_fields.PROFILE_KEYS)
-    return (
-        f"---\n{NAME}: {name}\n{keys}---\n\nThe child's system prompt; without a text here, its usual one.\n"
+        return _TEMPLATE.format(name=name)
+    return _PROFILE_TEMPLATE.format(
+        name=name, fields="".join(f"# {key}:\n" for key in preset_fields.PROFILE_KEYS)
     )
 
 
@@ -152,7 +132,7 @@ def _read(key: str, value: str, kind: str) -> Any:
         header = yaml.parse(f"---\n{key}: {value if is_plain else scalar(value)}\n---\n")
     except yaml.Malformed as error:
         raise BadRequest(f"{key}: {error.reason}", kind="bad-argument", field=key) from error
-    reader = preset_fields.Reader(header)
+    reader = preset_fields.FieldReader(header)
     read = preset_fields.READERS[kind](reader).get(key)
     wrong = [flaw.message for flaw in (*reader.flaws, *reader.notes) if flaw.field == key]
     if wrong:
@@ -184,16 +164,10 @@ def _value(value: Any) -> str:
     if isinstance(value, bool):
         return "true" if value else "false"
     if isinstance(value, list):
-        return _list(value)
+        if value and all(word and word == word.strip() and "," not in word for word in value):
+            return scalar(",".join(value))
+        return f"[{', '.join(_quoted(word) for word in value)}]"
     return scalar(value) if isinstance(value, str) else json.dumps(value)
-
-
-def _list(words: Sequence[str]) -> str:
-    """Return words with commas between, unless one of them would not survive that."""
-    plain = words and all(word and word == word.strip() and "," not in word for word in words)
-    if plain:
-        return scalar(",".join(words))
-    return f"[{', '.join(_quoted(word) for word in words)}]"
 
 
 def scalar(value: str) -> str:

@@ -7,11 +7,12 @@ The plan holds what the child's command line needs, and no secret: an API key go
 
 from __future__ import annotations
 
+from typing import NamedTuple
+
 from tmuxagents.agents.pi import command
 from tmuxagents.errors import Fault
 from tmuxagents.records import SetUp
 from tmuxagents.settings import rules
-from tmuxagents.text import safe
 
 TYPE_CHECKING = False
 if TYPE_CHECKING:
@@ -19,7 +20,6 @@ if TYPE_CHECKING:
     from typing import Any
 
     from tmuxagents.presets.preset import Preset
-    from tmuxagents.records import Plan
     from tmuxagents.text.yaml import Frontmatter
 
     Fields = dict[str, Any]
@@ -40,18 +40,16 @@ OWN_KEYS = ("agent", "driver", "timeout", "keepBackground", "nesting")
 REFUSED_IN_PROJECT = ("apiKey", "extensions", "extraArgs")
 THINKING_LEVELS = ("off", "minimal", "low", "medium", "high", "xhigh", "max")
 _MOST_NESTING = 3
+_WRONG_NESTING = f"this must be 1 to {_MOST_NESTING}"
 _TOOL_LETTERS = frozenset("abcdefghijklmnopqrstuvwxyzABCDEFGHIJKLMNOPQRSTUVWXYZ0123456789_.:*+-")
 
 
-class Flaw:
+class Flaw(NamedTuple):
     """One thing wrong with a file: what, in which line, at which key."""
 
-    __slots__ = ("field", "line", "message")
-
-    def __init__(self, message: str, *, line: int | None = None, field: str | None = None) -> None:
-        self.message = message
-        self.line = line
-        self.field = field
+    message: str
+    line: int | None = None
+    field: str | None = None
 
     def words(self) -> str:
         """Return it as a clause: `line 3, description: it is missing`."""
@@ -61,7 +59,7 @@ class Flaw:
         return f"{place}: {self.message}" if place else self.message
 
 
-class Reader:
+class FieldReader:
     """Reads the keys of one header and collects what is wrong with them."""
 
     def __init__(self, header: Frontmatter) -> None:
@@ -123,7 +121,7 @@ def _set(pairs: Iterable[tuple[str, Any]]) -> Fields:
 # --- presets ----------------------------------------------------------------------------------------------
 
 
-def read_preset(reader: Reader) -> Fields:
+def read_preset(reader: FieldReader) -> Fields:
     """Return the fields of a preset."""
     header = reader.header
     description = reader.text(DESCRIPTION)
@@ -134,18 +132,19 @@ def read_preset(reader: Reader) -> Fields:
     model = reader.text("model")
     if model is None and not isinstance(header.fields.get("model"), str | None):
         reader.fault("model", "this must be the name of a model")
-    fields = _set(
-        [
-            (DESCRIPTION, description),
-            ("model", model),
-            ("tools", _preset_tools(reader)),
-            (BODY, header.body or None),
-        ]
-    )
-    return fields | _own(reader)
+    texts = [(DESCRIPTION, description), ("model", model), (BODY, header.body or None)]
+    fields = _set([*texts, ("tools", _preset_tools(reader))])
+    for key, check in _CHECKS.items():
+        value = header.fields.get(key)
+        wrong = None if value is None else check(value)
+        if wrong:
+            reader.fault(key, wrong)
+        elif value is not None:
+            fields[key] = value
+    return fields
 
 
-def _preset_tools(reader: Reader) -> list[str] | None:
+def _preset_tools(reader: FieldReader) -> list[str] | None:
     """Return the tools; a key without any would read like none at all, or like all: it is refused."""
     if "tools" not in reader.header.fields:
         return None
@@ -164,55 +163,19 @@ def _preset_tools(reader: Reader) -> list[str] | None:
     return tools
 
 
-def _own(reader: Reader) -> Fields:
-    fields: Fields = {}
-    for key, check in _CHECKS.items():
-        value = reader.header.fields.get(key)
-        if value is None:
-            continue
-        wrong = check(value)
-        if wrong:
-            reader.fault(key, wrong)
-        else:
-            fields[key] = value
-    return fields
-
-
-def _no_word(value: Any) -> str | None:
-    return None if isinstance(value, str) and value else "this must be the name of an agent"
-
-
-def _no_driver(value: Any) -> str | None:
-    return None if value in ("batch", "live") else "this must be batch or live"
-
-
-def _no_time(value: Any) -> str | None:
-    wrong = rules.time_limit_fault(value)
-    return f"this {wrong}" if wrong else None
-
-
-def _no_flag(value: Any) -> str | None:
-    return None if isinstance(value, bool) else "this must be true or false"
-
-
-def _no_depth(value: Any) -> str | None:
-    is_depth = _is_number(value) and isinstance(value, int) and 1 <= value <= _MOST_NESTING
-    return None if is_depth else f"this must be 1 to {_MOST_NESTING}"
-
-
 _CHECKS: dict[str, Check] = {
-    "agent": _no_word,
-    "driver": _no_driver,
-    "timeout": _no_time,
-    "keepBackground": _no_flag,
-    "nesting": _no_depth,
+    "agent": lambda value: None if isinstance(value, str) and value else "this must be the name of an agent",
+    "driver": lambda value: None if value in ("batch", "live") else "this must be batch or live",
+    "timeout": lambda value: (wrong := rules.time_limit_fault(value)) and f"this {wrong}",
+    "keepBackground": lambda value: None if isinstance(value, bool) else "this must be true or false",
+    "nesting": lambda value: None if type(value) is int and 1 <= value <= _MOST_NESTING else _WRONG_NESTING,
 }
 
 
 # --- profiles ---------------------------------------------------------------------------------------------
 
 
-def read_profile(reader: Reader) -> Fields:
+def read_profile(reader: FieldReader) -> Fields:
     """Return the fields of a profile."""
     fields = _set((key, reader.text(key)) for key in PROFILE_TEXTS)
     fields |= {key: True for key in PROFILE_FLAGS if reader.flag(key)}
@@ -277,12 +240,3 @@ def files(preset: Preset) -> dict[str, str]:
     if preset.kind == "profile":
         texts[APPENDED] = preset.fields.get("appendSystemPrompt")
     return {name: text.strip() for name, text in texts.items() if text and text.strip()}
-
-
-def origin(plan: Plan) -> str | None:
-    """Return where the preset of a plan comes from, for a receipt: name, file, hash, what it hides."""
-    if not plan.preset:
-        return None
-    hides = f"; hides {plan.preset_hides}" if plan.preset_hides else ""
-    where = f"{plan.preset_source}: {plan.preset_path}, sha256 {plan.preset_hash}{hides}"
-    return safe.line(f"{plan.preset} ({where})")

@@ -7,6 +7,7 @@ of several files counts: see presets/catalogue. Texts come from the caller.
 from __future__ import annotations
 
 import re
+from dataclasses import dataclass
 
 from tmuxagents.presets import fields as preset_fields
 from tmuxagents.presets.fields import BODY, GLOBAL, NAME, PRESET, PROFILE, PROJECT, Flaw
@@ -16,7 +17,7 @@ if TYPE_CHECKING:
     from collections.abc import Sequence
     from typing import Any
 
-    from tmuxagents.presets.fields import Fields, Reader
+    from tmuxagents.presets.fields import FieldReader, Fields
 
 
 LONGEST_NAME = 100
@@ -36,17 +37,15 @@ _REFUSED = (
 )
 
 
+@dataclass(slots=True, kw_only=True)
 class PresetFile:
     """A file that was read, or is to be written: where it lies, its text, and the hash of its bytes."""
 
-    __slots__ = ("hash", "kind", "path", "source", "text")
-
-    def __init__(self, *, kind: str, source: str, path: str, text: str, hash: str = "") -> None:  # noqa: A002
-        self.kind = kind
-        self.source = source
-        self.path = path
-        self.text = text
-        self.hash = hash
+    kind: str
+    source: str
+    path: str
+    text: str
+    hash: str = ""
 
 
 def _field(key: str) -> Any:
@@ -105,7 +104,7 @@ class Preset:
         return f"<{self.source} {self.kind} {self.name!r}>"  # no prompt, no key in a log
 
 
-class Bad:
+class BadPreset:
     """A file that cannot be used, and why."""
 
     def __init__(self, file: PresetFile, name: str | None, flaws: Sequence[Flaw]) -> None:
@@ -125,7 +124,7 @@ class Bad:
 # --- one file ---------------------------------------------------------------------------------------------
 
 
-def parse(file: PresetFile, *, full_profiles: bool = False) -> Preset | Bad | None:
+def parse(file: PresetFile, *, full_profiles: bool = False) -> Preset | BadPreset | None:
     """Read one file; None if it is no preset at all: it has no name.
 
     `full_profiles` lets a profile of a project keep all its fields.
@@ -135,20 +134,20 @@ def parse(file: PresetFile, *, full_profiles: bool = False) -> Preset | Bad | No
     try:
         header = yaml.parse(file.text)
     except yaml.Malformed as error:
-        return Bad(file, None, [Flaw(error.reason, line=error.line, field=error.field)])
+        return BadPreset(file, None, [Flaw(error.reason, line=error.line, field=error.field)])
     if yaml.is_unclosed(file.text):
-        return Bad(file, None, [Flaw("the header is not closed: a line `---` is missing", line=1)])
+        return BadPreset(file, None, [Flaw("the header is not closed: a line `---` is missing", line=1)])
     name = header.fields.get(NAME)
     if not isinstance(name, str) or (not name and file.kind == PROFILE):
         return None
-    reader = preset_fields.Reader(header)
+    reader = preset_fields.FieldReader(header)
     fields = preset_fields.READERS[file.kind](reader)
     _check_name(reader, name)
     preset = Preset(file, name, fields)
     dropped = _restrict(preset, reader, full_profiles=full_profiles) if file.source == PROJECT else set()
     flaws = [flaw for flaw in reader.flaws if flaw.field not in dropped]
     if flaws:
-        return Bad(file, name, flaws)
+        return BadPreset(file, name, flaws)
     _note_unknown(preset, reader)
     return preset
 
@@ -168,7 +167,7 @@ def nameless(file: PresetFile) -> list[Flaw]:
     return [Flaw("the name must be a text; put it in quotes", line=header.lines.get(NAME), field=NAME)]
 
 
-def _check_name(reader: Reader, name: str) -> None:
+def _check_name(reader: FieldReader, name: str) -> None:
     if not name.strip():
         reader.fault(NAME, "it is empty")
     elif len(name) > LONGEST_NAME:
@@ -177,18 +176,7 @@ def _check_name(reader: Reader, name: str) -> None:
         reader.fault(NAME, "it holds a control character")
 
 
-def _name_warning(preset: Preset) -> str | None:
-    # A clone's name may look like one of the user's own and be another.
-    plain = preset.name.isascii() if preset.source == PROJECT else preset.name.isprintable()
-    if plain and not _AWKWARD_NAME.search(preset.name):
-        return None
-    return (
-        f"{preset.kind} {preset.name!r} in {preset.path}: a name is best made of letters, digits, "
-        '".", "_" and "-", beginning with a letter or digit'
-    )
-
-
-def _restrict(preset: Preset, reader: Reader, *, full_profiles: bool) -> set[str]:
+def _restrict(preset: Preset, reader: FieldReader, *, full_profiles: bool) -> set[str]:
     """Take away what a project's file may not decide; return the keys."""
     if preset.kind == PROFILE:
         dropped: tuple[str, ...] = () if full_profiles else preset_fields.REFUSED_IN_PROJECT
@@ -205,9 +193,14 @@ def _restrict(preset: Preset, reader: Reader, *, full_profiles: bool) -> set[str
     return set(dropped)
 
 
-def _note_unknown(preset: Preset, reader: Reader) -> None:
-    warning = _name_warning(preset)
-    preset.warnings += [warning] if warning else []
+def _note_unknown(preset: Preset, reader: FieldReader) -> None:
+    # A clone's name may look like one of the user's own and be another.
+    plain = preset.name.isascii() if preset.source == PROJECT else preset.name.isprintable()
+    if not plain or _AWKWARD_NAME.search(preset.name):
+        preset.warnings.append(
+            f"{preset.kind} {preset.name!r} in {preset.path}: a name is best made of letters, digits, "
+            '".", "_" and "-", beginning with a letter or digit'
+        )
     known = preset_fields.KNOWN_KEYS[preset.kind]
     if preset.kind == PRESET and preset.source == PROJECT:
         known |= set(reader.header.fields)  # they were warned of

@@ -6,6 +6,8 @@ into its system prompt). That skills must not lie outside is checked with the fl
 
 from __future__ import annotations
 
+from typing import NamedTuple
+
 from tmuxagents.errors import BadRequest
 from tmuxagents.text import paths, yaml
 
@@ -19,27 +21,21 @@ _FOLDERS = (".pi/skills", ".agents/skills")
 _LOADED = '<loaded_skill name="{}">\n{}\n</loaded_skill>'
 
 
-class Skill:
+class Skill(NamedTuple):
     """One skill: its name, its file, its instructions; None where they cannot be read."""
 
-    __slots__ = ("body", "name", "path")
-
-    def __init__(self, name: str, path: str, body: str | None) -> None:
-        self.name = name
-        self.path = path
-        self.body = body
+    name: str
+    path: str
+    body: str | None
 
 
-class SkillFile:
+class SkillFile(NamedTuple):
     """A file that may be a skill: where it lies, the name of its folder, its text if it may be read."""
 
-    __slots__ = ("folder", "is_declared", "path", "text")
-
-    def __init__(self, path: str, folder: str, *, is_declared: bool, text: str | None) -> None:
-        self.path = path
-        self.folder = folder
-        self.is_declared = is_declared  # it is called SKILL.md, so it is a skill whatever it says
-        self.text = text
+    path: str
+    folder: str
+    is_declared: bool  # it is called SKILL.md, so it is a skill whatever it says
+    text: str | None
 
 
 def folders(*, cwd: str, project: str, agent_dir: str, home: str) -> list[tuple[str, str | None]]:

@@ -13,7 +13,8 @@ import os
 from tmuxagents.agents import AGENTS
 from tmuxagents.agents.pi import command
 from tmuxagents.errors import BadRequest
-from tmuxagents.presets import catalogue, describe, disk, fields, skills
+from tmuxagents.presets import catalogue, describe, disk, skills
+from tmuxagents.presets import fields as preset_fields
 from tmuxagents.presets.catalogue import Catalogue
 from tmuxagents.presets.fields import PROFILE
 from tmuxagents.system import places, project, prompt_file
@@ -33,7 +34,7 @@ class Survey:
 
     __slots__ = ("catalogue", "refused", "warnings")
 
-    def __init__(self, catalogue: Catalogue, refused: Sequence[disk.Refused]) -> None:
+    def __init__(self, catalogue: Catalogue, refused: Sequence[disk.RefusedFile]) -> None:
         self.catalogue = catalogue
         self.refused = list(refused)
         self.warnings = [*(f"presets: {one}" for one in refused), *catalogue.warnings]
@@ -75,18 +76,19 @@ class Chooser:
             *([hiding] if hiding else []),
             *unknown_tools(chosen, known),
         ]
-        _refuse_conflicts(chosen)
+        faults = list(preset_fields.faults(chosen, has_model=True))  # whether it has one, only the call knows
+        if faults:
+            raise BadRequest(
+                faults[0].message, kind=faults[0].kind, faults=faults, hint=f"correct {chosen.path}"
+            )
         fields = command.apply_exclusions(chosen.fields, known)
         if chosen.kind == PROFILE and skills.are_wanted(fields):
-            fields = skills.resolve(fields, self._skills_in(cwd or self._folder))
+            folder = cwd or self._folder
+            if folder not in self._skills:
+                home = places.user_home(self._environment)
+                self._skills[folder] = discover(folder, project.project_of(folder, home), self._environment)
+            fields = skills.resolve(fields, self._skills[folder])
         return chosen.ready(fields, warnings)
-
-    def _skills_in(self, folder: str) -> dict[str, Skill]:
-        if folder not in self._skills:
-            home = places.user_home(self._environment)
-            of_folder = project.project_of(folder, home)
-            self._skills[folder] = discover(folder, of_folder, self._environment)
-        return self._skills[folder]
 
 
 def survey(
@@ -114,14 +116,6 @@ def key_variables(preset: Preset, plan: Plan) -> tuple[Mapping[str, str], list[s
     return given, [
         f"profile {preset.name}: no variable for the key of {whose} is known; {', '.join(given)} is set"
     ]
-
-
-def _refuse_conflicts(preset: Preset) -> None:
-    """Refuse a profile that contradicts itself, before its skills are looked for."""
-    faults = list(fields.faults(preset, has_model=True))  # whether it has one, only the call knows
-    if faults:
-        message, hint = faults[0].message, f"correct {preset.path}"
-        raise BadRequest(message, kind=faults[0].kind, faults=faults, hint=hint)
 
 
 def tools_of(preset: Preset, settings: Settings) -> Sequence[str]:
@@ -164,9 +158,14 @@ def scan(folder: str, within: str | None = None) -> Iterator[skills.SkillFile]:
     waiting = [(folder, 0)]
     while waiting and len(seen) < _MOST_FOLDERS:
         here, depth = waiting.pop(0)
-        if not _is_new(here, seen):
+        try:
+            facts = os.stat(here)
+            names = sorted(name for name in os.listdir(here) if not name.startswith("."))
+        except OSError:
             continue
-        names = _names(here)
+        if (facts.st_dev, facts.st_ino) in seen:  # links may lead in circles
+            continue
+        seen.add((facts.st_dev, facts.st_ino))
         if DECLARED in names:
             yield _read(here, DECLARED, within)
             continue
@@ -175,26 +174,6 @@ def scan(folder: str, within: str | None = None) -> Iterator[skills.SkillFile]:
         if depth < _DEEPEST:
             inside = [f"{here}/{name}" for name in names if name not in _NOT_SEARCHED]
             waiting[:0] = [(path, depth + 1) for path in inside if os.path.isdir(path)]
-
-
-def _is_new(folder: str, seen: set[tuple[int, int]]) -> bool:
-    """Say whether a folder has not been searched: links may lead in circles."""
-    try:
-        facts = os.stat(folder)
-    except OSError:
-        return False
-    known = (facts.st_dev, facts.st_ino)
-    if known in seen:
-        return False
-    seen.add(known)
-    return True
-
-
-def _names(folder: str) -> list[str]:
-    try:
-        return sorted(name for name in os.listdir(folder) if not name.startswith("."))
-    except OSError:
-        return []
 
 
 def _read(folder: str, name: str, within: str | None) -> skills.SkillFile:

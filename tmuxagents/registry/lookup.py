@@ -30,8 +30,12 @@ if TYPE_CHECKING:
     T = TypeVar("T")
 
 LAST = "@last"
+# Each parent's own name for its session. Ours comes first; Codex tells its shells, and not its MCP servers.
+OWNERS = ("TMUXAGENTS_OWNER", "PI_SESSION_ID", "CLAUDE_CODE_SESSION_ID", "CODEX_THREAD_ID")
 PATIENCE_S = 2.0  # a reader's; the directories are there, too
-_SHORTEST = 4  # beginning of an id that means it
+SHORTEST_ID = 4  # beginning of an id that means it
+_SHORTEST_NAME = 2
+_LONGEST = 40
 _NEAR = 3
 _MOST_CANDIDATES = 8
 _TRIES = 2
@@ -48,7 +52,7 @@ class Caller:
         self.folder = folder
         self._home = places.home(environment)
         self._checked = False
-        self.owner = environment.get("TMUXAGENTS_OWNER") or environment.get("PI_SESSION_ID") or None
+        self.owner = next(filter(None, map(environment.get, OWNERS)), None)
         # Runs of another session that this one goes on with, as a fork does.
         self.taken_over = tuple(filter(is_run_id, environment.get("TMUXAGENTS_RUNS", "").split()))
         self._of_user = environment.get("HOME")
@@ -176,27 +180,35 @@ def locate(reference: str, caller: Caller, book: Registry) -> str:
         if book.row(reference) is not None:
             return reference
         raise _unknown(reference, book)
-    if len(reference) < _SHORTEST or not could_begin_run_id(reference):
-        return _named(reference, caller, book)
-    matches = book.beginning(reference)
+    is_long = len(reference) >= SHORTEST_ID and could_begin_run_id(reference)
+    matches = book.beginning(reference) if is_long else []
     if len(matches) == 1:
         return matches[0]
     if not matches:
-        raise _unknown(reference, book)
+        return _named(reference, caller, book)
     message = f'"{reference}" is the beginning of {len(matches)} run ids.'
     candidates = matches[:_MOST_CANDIDATES]
     hint = f"give more of it: {', '.join(candidates)}"
     raise _no_such_run(message, kind="ambiguous-run", hint=hint, candidates=candidates)
 
 
-def _unknown(reference: str, book: Registry) -> NoSuchRun:
-    shown = safe.cut(safe.line(reference), 40)
+def _unknown(reference: str, book: Registry, names: Sequence[str] = ()) -> NoSuchRun:
+    from difflib import get_close_matches  # noqa: PLC0415  (most references mean a run)
+
     start = reference[:_NEAR]
-    near = (
-        book.beginning(start)[:_MOST_CANDIDATES] if len(start) == _NEAR and could_begin_run_id(start) else []
+    is_start = len(start) == _NEAR and could_begin_run_id(start)
+    near = book.beginning(start) if is_start else []
+    near = [*map(_shown, get_close_matches(reference[:_LONGEST], names, n=_NEAR)), *near[:_MOST_CANDIDATES]]
+    hint = (
+        f"did you mean {', '.join(near)}?"
+        if near
+        else "name it by its id, 4 or more of its digits, or its name"
     )
-    hint = f"near: {', '.join(near)}" if near else "name it by its id, 4 or more of its digits, or its name"
-    return _no_such_run(f'There is no run "{shown}".', hint=hint, candidates=near)
+    return _no_such_run(f'There is no run "{_shown(reference)}".', hint=hint, candidates=near)
+
+
+def _shown(text: str) -> str:
+    return safe.cut(safe.line(text), _LONGEST)
 
 
 def _no_such_run(
@@ -217,11 +229,23 @@ def _last(caller: Caller, book: Registry) -> str:
 
 
 def _named(name: str, caller: Caller, book: Registry) -> str:
-    """Return the run of a name: the live one of this project, else its newest; other projects last."""
+    """Return the run of a name, or of its beginning: the live one of this project, else its newest.
+
+    Those of other projects come last.
+    """
     namesakes = book.named(name)
+    if not namesakes:
+        names = book.names(caller.project) or book.names()
+        longer = [one for one in names if one.startswith(name)] if len(name) >= _SHORTEST_NAME else []
+        if len(longer) > 1:
+            shown = [_shown(one) for one in longer[:_MOST_CANDIDATES]]
+            message = f'"{_shown(name)}" is the beginning of {len(longer)} names.'
+            hint = f"give more of it: {', '.join(shown)}"
+            raise _no_such_run(message, kind="ambiguous-run", hint=hint, candidates=shown)
+        if not longer:
+            raise _unknown(name, book, names)
+        namesakes = book.named(longer[0])
     here = [row for row in namesakes if row.project == caller.project] or namesakes
-    if not here:
-        raise _unknown(name, book)
     return next((row for row in here if _lives(row, caller, book)), here[0]).run_id
 
 

@@ -174,6 +174,11 @@ class Registry:
         """Return the runs of a name, newest first."""
         return self._rows("name = ?", (name,))
 
+    def names(self, project: str | None = None) -> list[str]:
+        """Return all names, or those of a project, in order."""
+        sql = "SELECT DISTINCT name FROM run WHERE name IS NOT NULL AND coalesce(?, project) = project"
+        return sorted(found[0] for found in self._database.ask(sql, (project,)))
+
     def session(self, session_id: str) -> list[Row]:
         """Return the runs of a session, oldest first."""
         return self._rows("session_id = ?", (session_id,), "ORDER BY created_at, run_id")

@@ -25,7 +25,7 @@ _LINES = {calls.ADDED: "ins", calls.REMOVED: "del", calls.GAP: "i", calls.SAME: 
 
 
 class RunPage:
-    """One run of a page: what it is called, how it stands, and its blocks."""
+    """One run of a page: its name, its status, and its blocks."""
 
     __slots__ = ("blocks", "key", "name", "status")
 

@@ -215,7 +215,7 @@ class Story:
 
     def _left_behind(self, event: Event) -> None:
         entry = narration.entry(event, None)
-        self.note(entry.words if entry is not None else "", event.at)
+        self.note(entry or "", event.at)
 
     def _asks(self, event: Event) -> None:
         words = safe.text(_str(event.fields.get("text") or event.fields.get("kind"))[:_SENT_LENGTH])

@@ -38,6 +38,7 @@ WRAPPER = "wrapper.json"
 OUTPUT = "output.md"
 RESULT = "result.json"
 ANNOUNCED = "announced"
+SEEN = "seen"
 LOCK = "run.lock"
 SEALED = "sealed"  # a folder beside that of all runs
 
@@ -245,6 +246,14 @@ def is_whole(run_dir: str, place: tuple[int, int] | None) -> bool:
 def is_announced(run_dir: str) -> bool:
     """Say whether a run is announced."""
     return place_of(f"{run_dir}/{ANNOUNCED}") is not None
+
+
+def seen_at(run_dir: str) -> float:
+    """Return when a person last looked at a run; 0.0: never."""
+    try:
+        return os.stat(f"{run_dir}/{SEEN}", follow_symlinks=False).st_mtime
+    except OSError:
+        return 0.0
 
 
 def open_folder(run_dir: str) -> int:

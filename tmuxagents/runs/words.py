@@ -14,8 +14,6 @@ if TYPE_CHECKING:
     from collections.abc import Iterable, Mapping, Sequence
     from typing import Any
 
-    from tmuxagents.records import Plan
-
     Usage = Mapping[str, float]
 
 RUNNING, COMPLETED, ERROR = "running", "completed", "error"
@@ -23,6 +21,7 @@ _TOOL_WORDS = {records.QUEUED: RUNNING, records.FAILED: ERROR, records.ABORTED: 
 WIDTH = 100  # of a line if there is no terminal to ask
 NONE = "-"
 SHORT_ID = 8
+TITLE = 24  # columns of a task in the place of a name
 CHANGE_BYTES = 80
 NO_CHANGE, RESET = "no change", "reset"
 _HEADER = ("ID", "NAME", "PRESET", "STATUS", "TIME", "ACTIVITY")
@@ -60,12 +59,9 @@ def short_id(run_id: str, others: Iterable[str]) -> str:
     return run_id
 
 
-def receipt_name(plan: Plan, origin: str | None) -> str:
-    """Return what a receipt calls a run: its name, its preset and the preset's origin, "live"."""
-    names = [_cell(plan.name)] if plan.name else []
-    names += [origin] if origin else []
-    live = ["live"] if plan.driver == records.LIVE else []
-    return ", ".join([*(names or [short_id(plan.run_id, ())]), *live])
+def title(name: Any, task: Any) -> str:
+    """Return what people call a run: its name, else the first words of its task; never for tmux."""
+    return _cell(name) if name else fit(_text(task), TITLE)
 
 
 def live_activity(activity: str | None, *, settled: bool, needs_input: bool) -> str:
@@ -141,7 +137,7 @@ def table(runs: Sequence[SnapshotRow], width: int = WIDTH, *, whole: bool = True
 
 def _cells(shown: SnapshotRow) -> tuple[str, ...]:
     run = shown.run
-    named = (_cell(run["name"]), _cell(run["preset"]))
+    named = (title(run["name"], run["task"]), _cell(run["preset"]))
     said = run["errorMessage"] if run["status"] in records.ENDED else shown.activity
     elapsed = NONE if run["startedAt"] is None else f"{int(run['elapsedSeconds'])}s"
     if elapsed != NONE and run["status"] == records.RUNNING and type(run["timeout"]) in (int, float):
@@ -193,8 +189,8 @@ def stopped_line(shown: SnapshotRow) -> str:
 
 def follow_line(shown: SnapshotRow, width: int = WIDTH) -> str:
     """Return the line of a run for `poll --follow`."""
-    short, name, _, status, time, activity = _cells(shown)
-    return fit(f"{short} {name} {status} {time} {activity}", width)
+    short, _, _, status, time, activity = _cells(shown)
+    return fit(f"{short} {_cell(shown.run['name'])} {status} {time} {activity}", width)
 
 
 _KEYS = ("input", "output", "cacheRead", "cacheWrite", "totalTokens", "cost")

@@ -25,6 +25,7 @@ from tmuxagents.runs.directory import (
     OUTPUT,
     PROMPT,
     RESULT,
+    SEEN,
     SESSION,
     SYSTEM_PROMPT,
     WRAPPER,
@@ -150,7 +151,7 @@ def reserve(run_dir: str) -> int | None:
     return handle
 
 
-def lock(run_dir: str, limit_s: float) -> int | None:
+def lock(run_dir: str, limit_s: float, name: str = LOCK) -> int | None:
     """Take the lock of a run, the right to start or conclude it. None if that takes longer than the limit.
 
     The caller releases it by closing the descriptor, which no child inherits.
@@ -161,18 +162,18 @@ def lock(run_dir: str, limit_s: float) -> int | None:
         folder = open_folder(run_dir)
         try:
             try:
-                handle = os.open(LOCK, flags, 0o600, dir_fd=folder)
+                handle = os.open(name, flags, 0o600, dir_fd=folder)
             except OSError as error:
                 if error.errno not in (errno.EISDIR, errno.ELOOP):
                     raise
-                _move_aside(folder, LOCK)
-                handle = os.open(LOCK, flags, 0o600, dir_fd=folder)
+                _move_aside(folder, name)
+                handle = os.open(name, flags, 0o600, dir_fd=folder)
         finally:
             os.close(folder)
         try:
             fcntl.flock(handle, fcntl.LOCK_EX | fcntl.LOCK_NB)
             facts = os.fstat(handle)
-            if place_of(f"{run_dir}/{LOCK}") == (facts.st_dev, facts.st_ino):
+            if place_of(f"{run_dir}/{name}") == (facts.st_dev, facts.st_ino):
                 return handle
         except BlockingIOError:
             pass
@@ -297,3 +298,15 @@ def announce(run_dir: str) -> bool:
     finally:
         os.close(folder)
     return True
+
+
+def see(run_dir: str) -> None:
+    """Record that a person looks at a run now. The watcher hears it. Raises OSError."""
+    folder = open_folder(run_dir)
+    try:
+        flags = os.O_WRONLY | os.O_CREAT | os.O_NOFOLLOW | os.O_NONBLOCK | os.O_CLOEXEC
+        handle = os.open(SEEN, flags, 0o600, dir_fd=folder)
+        os.utime(handle)
+        os.close(handle)
+    finally:
+        os.close(folder)

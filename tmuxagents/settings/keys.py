@@ -39,14 +39,15 @@ KEYS: dict[str, Rule] = {
     "keepRuns": Age("30d"),
     "agents.pi.command": Argv(None),
     "onEnd": Argv(None),
-    "notify": Choice("status", "bell", "message", "off"),
+    "onAttention": Argv(None),
+    "notify": Choice("status", "bell", "message", "desktop", "off"),
     "keepWindows": Windows(300),
 }
 PROJECT_KEYS = (
     *("maxLinesPerWindow", "commandPreviewWidth", "extend_timeout_debounce", "looping_tool_count"),
     *("timeout", "defaultModel", "maxConcurrency", "keepWindows"),
 )
-GLOBAL_ONLY = ("onEnd", "projectProfiles")  # what these allow is written down, not passed on
+GLOBAL_ONLY = ("onEnd", "onAttention", "projectProfiles")  # what these allow is written down, not passed on
 _VARIABLES = {
     "tmux.socket": "TMUXAGENTS_SOCKET",
     "tmux.session": "TMUXAGENTS_SESSION",
@@ -75,6 +76,7 @@ class Settings:
         self.tmux_socket: str | None = None
         self.tmux_session: str | None = None
         self.on_end: list[str] | None = None
+        self.on_attention: list[str] | None = None
         self.notify = "status"
         self.keep_runs_s: float | None = None  # None keeps all
         self.keep_windows_s: float | None = None  # of completed runs; None keeps them for ever
@@ -144,6 +146,11 @@ def _section(settings: Settings, text: str | None, name: str) -> dict[str, Any]:
         return {}
     section = document.get(SECTION) if isinstance(document, dict) else None
     return _flat(section) if isinstance(section, dict) else {}
+
+
+def names_in(text: str) -> list[str]:
+    """Return the names of the settings in a file's text, also of those that do not exist."""
+    return list(_section(Settings(), text, ""))
 
 
 def _flat(section: dict[str, Any]) -> dict[str, Any]:
@@ -232,6 +239,7 @@ def _take(settings: Settings) -> None:
     settings.tmux_socket = values["tmux.socket"]
     settings.tmux_session = values["tmux.session"]
     settings.on_end = values["onEnd"]
+    settings.on_attention = values["onAttention"]
     settings.notify = values["notify"]
     settings.keep_runs_s = Age.seconds(values["keepRuns"])
     settings.keep_windows_s, settings.close_failed = Windows.meaning(values["keepWindows"])

@@ -314,6 +314,7 @@ def _brief(row: Row, at: float) -> dict[str, Any]:
         "runId": row.run_id,
         "name": row.name,
         "preset": row.preset,
+        "task": row.task,
         "status": row.status,
         "reason": row.reason,
         "timeout": row.timeout,

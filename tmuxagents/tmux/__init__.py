@@ -32,7 +32,6 @@ TYPE_CHECKING = False
 if TYPE_CHECKING:
     from collections.abc import Mapping
 
-    from tmuxagents.tmux.choosing import Choosing
     from tmuxagents.tmux.clients import Clients
     from tmuxagents.tmux.library import BoundedServer
     from tmuxagents.tmux.options import Keys
@@ -100,13 +99,6 @@ class Tmux:
         from tmuxagents.tmux.options import Keys  # noqa: PLC0415  (as above)
 
         return Keys(self._runner)
-
-    @property
-    def choosing(self) -> Choosing:
-        """Return a question that can be asked in a pane."""
-        from tmuxagents.tmux.choosing import Choosing  # noqa: PLC0415  (as above)
-
-        return Choosing(self._library)
 
     def identity(self) -> ServerLife:
         """Return which life of which server answers. Raises NoServer and Unanswered."""

@@ -12,7 +12,7 @@ import time
 from dataclasses import dataclass
 
 from tmuxagents.errors import Unusable
-from tmuxagents.tmux import opening, script, windows
+from tmuxagents.tmux import opening, script, style, windows
 
 TYPE_CHECKING = False
 if TYPE_CHECKING:
@@ -44,7 +44,7 @@ _ON_LOAN = (
     "socket=$1 shown=$2 flags=$3; shift 3; "
     'left=$(tmux -u -S "$socket" attach-session -f "$flags" -t "=$shown:" ";" '
     'set-option -u -t "=$shown:" @tmuxagents_expected); '
-    f'case "$left" in *"(from session {windows.VIEW}"*|*"(from session $shown)"*) ;; '
+    f'case "$left" in *"(from session {style.VIEW}"*|*"(from session $shown)"*) ;; '
     '*"(from session "*) echo "$left"; exit;; esac; exec "$@"'
 )
 _HAS_GONE = "The tmux session that this terminal came from has ended."
@@ -191,7 +191,7 @@ class Clients:
         ]
         back = ["true"] if client.view else self._back(client)  # a view is gone by then
         detach = ["detach-client", "-t", name, "-E", f"exec {_shell([*lent, *back])}"]
-        if socket == self._socket and session.startswith(windows.VIEW):
+        if socket == self._socket and session.startswith(style.VIEW):
             # tmux takes the shell of the session that is left: the person's may be any, so a view's is taken.
             shell = ["set-option", "-t", f"={session}:", "default-shell", "/bin/sh"]
             switch = ["switch-client", "-c", name, "-t", f"={session}:"]
@@ -276,7 +276,7 @@ _WANTED = f"#{{||:#{{||:#{{session_attached}},#{{{_EXPECTED}}}}},#{{!=:#{{sessio
 
 def _new_view() -> str:
     """Return a name that no other view has: a list of commands cannot try the next one."""
-    return f"{windows.VIEW}{os.urandom(6).hex()}"
+    return f"{style.VIEW}{os.urandom(6).hex()}"
 
 
 def _making(view: str, window: str, session: str) -> list[Command]:
@@ -296,6 +296,7 @@ def _making(view: str, window: str, session: str) -> list[Command]:
         ["set-option", "-t", target, "destroy-unattached", "off"],
         ["set-option", "-t", target, "detach-on-destroy", "on"],  # its window closes: the client goes back
         ["set-option", "-t", target, _LOOKING, text],
+        *style.of_session(view),
         ["link-window", "-k", "-s", f"{session}:{window}", "-t", f"{target}^"],
         again,
     ]

@@ -14,7 +14,7 @@ from typing import NamedTuple
 
 from tmuxagents.errors import Unusable
 from tmuxagents.system import process
-from tmuxagents.tmux import runner, script, servers
+from tmuxagents.tmux import runner, script, servers, style
 
 TYPE_CHECKING = False
 if TYPE_CHECKING:
@@ -29,11 +29,6 @@ OWNER = "@tmuxagents_project"
 FOLDER = "@tmuxagents_folder"  # of the run's project: where our keys work from (integrate/tmux_texts)
 _LONGEST_FOLDER = 4096  # as tmux reads it; all commands together may have 16 KB
 HISTORY_LINES = "500"  # of a window: 100 children with 2000 wide lines each are 200 MB of server
-# Our sessions show the status of their runs before what the person's status line shows on the right,
-# unless the person has put it there already. It is expanded when it is set: doubled signs come out single.
-_SHOWN = "##{?##{E:@tmuxagents_status},##{E:@tmuxagents_status} ,}#{status-right}"
-_SHOWN_LENGTH = "#{e|+:#{status-right-length},100}"
-_NOT_SHOWN = "#{?#{m:*@tmuxagents_status*,#{status-right}},,1}"
 _LIMIT_S = 8.0
 _PAUSE_S = 0.02
 _OPENED, _TAKEN = "opened", "taken"
@@ -153,15 +148,13 @@ def _in_new(run: Runner, order: Order, session: str, home: Home) -> TmuxAnswer:
     servers.make_folder(run.socket)
     opening = ["new-session", "-d", "-s", session.removeprefix("=")]
     setting = ["set-option", "-t", f"{session}:"]
-    by_format = ["set-option", "-F", "-t", f"{session}:"]
-    shown = [[*by_format, "status-right", _SHOWN], [*by_format, "status-right-length", _SHOWN_LENGTH]]
     settings: list[Command] = [
         [*setting, OWNER, home.owner],
         [*setting, "history-limit", HISTORY_LINES],
         # A person's tmux.conf may end sessions without a client, and background runs live in those. (Besides,
         # a client that is detached from such a session crashes 3.3a now and then.)
         [*setting, "destroy-unattached", "off"],
-        script.when(f"{session}:", _NOT_SHOWN, shown),
+        *style.of_session(session),
     ]
     if home.own:
         settings.append(["set-option", "-s", "exit-unattached", "off"])
@@ -184,7 +177,7 @@ def _commands(order: Order, session: str, opening: list[str]) -> list[Command]:
         ["set-option", "-w", "-t", made, RUN, order.run_id],
         ["set-option", "-w", "-t", made, STATE, order.state],
         *([["set-option", "-w", "-t", made, FOLDER, order.folder]] if order.folder else []),
-        ["set-option", "-w", "-t", made, "remain-on-exit", "on"],
+        *style.of_window(made, is_at_home=session.startswith("=")),
         ["rename-window", "-t", made, order.name],
     ]
 

@@ -52,6 +52,13 @@ def a_client(word: str) -> str:
     return word
 
 
+def shown(text: str) -> str:
+    """Return a text that tmux shows: it has no sign that a format or a style would obey."""
+    if "#" in text or not text.isprintable():
+        raise ValueError(f"no text for tmux to show: {text!r}")
+    return text
+
+
 def _all(word: str, letters: frozenset[str]) -> bool:
     return bool(word) and letters.issuperset(word)
 

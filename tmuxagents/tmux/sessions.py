@@ -13,7 +13,7 @@ import time
 from dataclasses import dataclass, field
 from typing import NamedTuple
 
-from tmuxagents.tmux import runner, script, servers, windows
+from tmuxagents.tmux import runner, script, servers, style, windows
 from tmuxagents.tmux.runner import TmuxRefused
 from tmuxagents.tmux.windows import LAYOUT
 
@@ -27,6 +27,8 @@ if TYPE_CHECKING:
 OF = "@tmuxagents_layout_of"  # and whose
 EACH = "@tmuxagents_each"  # of a window, or of a session for windows: something comes for each live run
 BUILT = "@tmuxagents_built"  # of a session: all that its file tells of is there
+SHOWS = "@tmuxagents_shows"  # of a pane: the run that it came for
+TITLE = f"#{{?#{{{SHOWS}}}, #{{pane_title}} ,}}"  # of a pane, as `Tiles.title` sets it
 ROOM = "tiled"  # so arranged, a window has room for the next pane
 _LIMIT_S = 8.0
 _PAUSE_S = 0.02
@@ -156,6 +158,7 @@ class Sessions:
             [*setting, LAYOUT, script.a_name(order.layout)],
             [*setting, OF, script.a_run(order.owner)],
             [*setting, "destroy-unattached", "off"],  # no client shows it yet
+            *style.of_session(name),
         ]
         if order.each:
             commands.append([*setting, EACH, "window"])
@@ -182,6 +185,8 @@ class Sessions:
         there.set_option("remain-on-exit", "off")
         if window.each:
             there.set_option(EACH, "pane")
+            there.set_option("pane-border-status", "top")
+            there.set_option("pane-border-format", TITLE)
         self._set(["-w", "-t", window_id], window.options)
         panes = [self._server.pane(pane_id)]
         for pane in window.panes[1:]:
@@ -221,7 +226,6 @@ def _made(at: Target, making: Command, argv: Command, *, target: str | None = No
     return window, pane
 
 
-SHOWS = "@tmuxagents_shows"  # of a pane: the run that it came for
 _NO_ROOM = "no space for"
 
 
@@ -285,12 +289,25 @@ class Tiles:
         there.select_layout(ROOM)
         return True
 
+    def title(self, titles: Mapping[str, tuple[str, str]]) -> None:
+        """Give panes their titles: pane -> the run that it came for, and the words."""
+        commands = [
+            script.when(
+                pane, self._is_for(pane, run_id), [["select-pane", "-t", pane, "-T", script.shown(words)]]
+            )
+            for pane, (run_id, words) in titles.items()
+        ]
+        if commands:
+            self._server.ask(*commands)
+
+    @staticmethod
+    def _is_for(pane: str, run_id: str) -> str:
+        is_it = script.equal("#{pane_id}", script.an_id(pane, "%"))
+        return script.both(is_it, script.equal(f"#{{{SHOWS}}}", script.a_run(run_id)))
+
     def remove(self, pane: str, run_id: str) -> None:
         """Close the pane that came for a run, if it is still that."""
-        is_it = script.both(
-            script.equal("#{pane_id}", script.an_id(pane, "%")),
-            script.equal(f"#{{{SHOWS}}}", script.a_run(run_id)),
-        )
+        is_it = self._is_for(pane, run_id)
         self._server.holds(self._server.pane(pane), is_it, ["kill-pane", "-t", pane])
 
     def arrange(self, window: str) -> None:

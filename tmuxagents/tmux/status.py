@@ -6,6 +6,7 @@ setting a variable redraws nothing, and `refresh-client -S` redraws the status l
 
 from __future__ import annotations
 
+import contextlib
 import os
 
 from tmuxagents.tmux import script
@@ -46,10 +47,10 @@ class Status:
         """
         turn = os.urandom(6).hex()
         changes: list[Command] = [
-            ["set-environment", "-gh", _variable(name), _checked(text)] for name, text in values.items()
+            ["set-environment", "-gh", _variable(name), script.shown(text)] for name, text in values.items()
         ]
         changes.append(["set-environment", "-gh", _TURN, turn])
-        changes += [_later(seconds, _checked(text), turn) for seconds, text in then]
+        changes += [_later(seconds, script.shown(text), turn) for seconds, text in then]
         self._runner.ask(*changes, *map(redraw, self._terminals()))
 
     def message(self) -> bool:
@@ -63,6 +64,17 @@ class Status:
             if answer.code != 0 and ("flag" in answer.error or "option" in answer.error):
                 return False
         return True
+
+    def notify(self, words: str) -> None:
+        """Have the terminals of all clients notify their people: by OSC 9 and OSC 777, as each knows."""
+        text = script.shown(words)
+        notice = f"\x1b]9;{text}\a\x1b]777;notify;tmuxagents;{text}\a".encode()
+        for terminal in self._terminals():
+            with contextlib.suppress(OSError):  # it has just left, or takes nothing now
+                handle = os.open(terminal, os.O_WRONLY | os.O_NOCTTY | os.O_NONBLOCK | os.O_CLOEXEC)
+                if os.isatty(handle):
+                    os.write(handle, notice)  # in one piece, so that it is in nothing else's midst
+                os.close(handle)
 
     def _terminals(self) -> list[str]:
         """Return the names of the clients that have a terminal."""
@@ -88,13 +100,6 @@ def _variable(name: str) -> str:
 
 def _format(name: str) -> str:
     return f"#{{{_variable(name)}}}"
-
-
-def _checked(text: str) -> str:
-    """Return a text for the status line: there `#[…]` would be obeyed."""
-    if "#" in text or not text.isprintable():
-        raise ValueError(f"no text for a status line: {text!r}")
-    return text
 
 
 def _later(seconds: float, text: str, turn: str) -> Command:

@@ -10,7 +10,7 @@ from __future__ import annotations
 
 from typing import NamedTuple
 
-from tmuxagents.tmux import opening, script
+from tmuxagents.tmux import opening, script, style
 from tmuxagents.tmux.runner import TmuxRefused
 
 TYPE_CHECKING = False
@@ -22,12 +22,11 @@ if TYPE_CHECKING:
     from tmuxagents.tmux.runner import Command, Runner
 
 CLOSING = "@tmuxagents_close"  # what the closing timer does; where it is set, the timer runs
-VIEW = "view-"  # how sessions are called that only show a window of another one
 LAYOUT = "@tmuxagents_layout"  # of a session: which layout it is
-_DEAD = "Pane is dead"  # what tmux itself writes there
+_LAST = ("Pane is dead", style.RULE)  # how the line begins that tmux writes there
 YES, NO = "yes", "no"  # how a condition says whether it held
 _LIVES = "#{P:#{?pane_dead,,x}}"  # something, if any pane of a window lives: a person may have split it
-IS_VIEW = f"#{{m:{VIEW}*,#{{session_name}}}}"
+IS_VIEW = f"#{{m:{style.VIEW}*,#{{session_name}}}}"
 _SAID = f"#{{?#{{m/r:^[a-z]+$,#{{{opening.STATE}}}}},#{{{opening.STATE}}},-}}"  # it may hold anything
 _ROW = " ".join(
     (
@@ -83,10 +82,13 @@ class RunWindows:
         found = self._runner.ask(["list-panes", "-a", "-f", here, "-F", f"{IS_VIEW} #{{session_id}}"])
         return min(found).split(" ")[1] if found else None
 
-    def set_state(self, window: str, run_id: str, state: str) -> bool:
-        """Show a run's state on its window; say whether it is there, and the run's."""
+    def set_state(self, window: str, run_id: str, state: str) -> int | None:
+        """Show a run's state on its window; return how many clients look at that, None if it has gone."""
         setting = ["set-option", "-w", "-t", window, opening.STATE, script.a_name(state)]
-        return answers(self._runner, window, tagged(window, run_id), [setting])
+        watched = ["display-message", "-p", "-t", window, "#{window_active_clients}"]
+        is_it = script.when(window, tagged(window, run_id), [setting, watched], [script.say(NO)])
+        (answer,) = self._runner.ask(is_it)
+        return None if answer == NO else int(answer)
 
     def close_pane(self, pane: str, run_id: str) -> bool:
         """Close a pane, and with its last one the window, if that is the run's; say whether it was so."""
@@ -110,7 +112,7 @@ class RunWindows:
         if dead != "1":
             return None
         shown = server.pane(pane).capture_pane(start="-")
-        return status, next((line for line in shown if line.strip() and not line.startswith(_DEAD)), "")
+        return status, next((line for line in shown if line.strip() and not line.startswith(_LAST)), "")
 
     def close_ended(self, window: str, run_id: str) -> bool:
         """Close a run's window if nothing in it lives and no client shows it; say whether that was so."""

@@ -198,8 +198,8 @@ def block(number: int, run: Mapping[str, Any], answer: str | None) -> str:
 
 
 def label(run: Mapping[str, Any]) -> str:
-    """Return the label of a task: its preset, else its name, else its agent."""
-    for name in (run["preset"], run["name"], run["agent"]):
+    """Return the label of a task: its name, else its preset, else its agent."""
+    for name in (run["name"], run["preset"], run["agent"]):
         if isinstance(name, str) and name:
             return safe.line(name) or "task"
     return "task"

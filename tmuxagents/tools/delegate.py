@@ -9,10 +9,11 @@ from __future__ import annotations
 import contextlib
 import time
 
+from tmuxagents.agents import models
 from tmuxagents.agents.pi import command
 from tmuxagents.errors import BadConfig, BadRequest, Fault, NotPossible, TmuxAgentsError, Unusable
 from tmuxagents.launch import call as calls
-from tmuxagents.launch import checks, plan, resume
+from tmuxagents.launch import checks, continued, plan, resume
 from tmuxagents.launch import faults as launch_faults
 from tmuxagents.launch.continued import Continued
 from tmuxagents.launch.plan import LaunchRequest
@@ -46,6 +47,7 @@ if TYPE_CHECKING:
     from tmuxagents.tools.door import Door
 
 DONE = "done"
+_OWN_MODEL = "no model chosen: the child uses its own default"
 _SHOWN_MEANWHILE = 100  # lines of a child in each progress document; the answer has all that are kept
 
 
@@ -80,8 +82,8 @@ def _accepted(
     taken: set[str] = set()
     for assignment in assignments:
         assignment.check(launcher, door, faults)
-        assignment.take_session(launcher.caller, held, faults, taken)
         assignment.take_profile(launcher, faults)
+        assignment.take_session(launcher.caller, held, faults, taken)
     faults.refuse()
     return launcher, assignments
 
@@ -106,6 +108,9 @@ def _prepared(
             if unfit.kind != "agent-missing":
                 raise
             failed[assignment.number] = NOT_SPAWNED
+        else:
+            if one.plan.resolved_model is None or one.plan.model_source == models.OWN:
+                one = one._replace(warnings=[*one.warnings, _OWN_MODEL])
         if assignment.number in failed:
             one = launcher.sketch(request._replace(name=None), call)
         prepared.append(one)
@@ -272,7 +277,13 @@ class Assignment:
             latest.run_id,
             created_at=latest.plan.created_at or 0.0,
             transcript=resume.transcript(run_dirs[-retrieval.MOST_RUNS :]),
+            model=None if self._names_model() else continued.model(latest.plan, latest.state.model),
         )
+
+    def _names_model(self) -> bool:
+        """Say whether the task's profile decides the model, so that the session's does not count."""
+        fields = self.fields or {}
+        return bool(fields.get("model") or fields.get("provider"))
 
     # --- its profile --------------------------------------------------------------------------------------
 

@@ -10,14 +10,17 @@ from __future__ import annotations
 
 import contextlib
 import os
+import sys
 import time
 
+from tmuxagents import tmux
 from tmuxagents.errors import TmuxAgentsError, Unusable
 from tmuxagents.registry import database, lookup
 from tmuxagents.registry.database import Scope
 from tmuxagents.registry.lookup import Caller, reconcile
 from tmuxagents.settings import load
 from tmuxagents.system import places, process, watcher_lock
+from tmuxagents.tmux import place
 from tmuxagents.watcher.runs import Runs
 from tmuxagents.watcher.screens import Screens
 from tmuxagents.watcher.tail import Tail
@@ -39,6 +42,7 @@ SWEEP_S = 2.0
 SWEEP_DEAF_S = 0.5  # where nothing tells of changes
 IDLE_S = 60.0
 _LAST_SHOWINGS_S = 6.0  # longer than one call of tmux may take
+_LATEST = 200  # runs among which unseen failures are looked for at the beginning
 _TAKE_S = 0.2  # another process may test the lock right now
 
 
@@ -68,9 +72,9 @@ class Watcher:
         self._waiting = Sleeper(self._tail.soon, [self._tail.now])
         self._runs = Runs(self._folder, self._waiting, self._complain)
         self._book = Book(home, self._complain)
-        self._screens = Screens(self._waiting.wake, self._complain)
+        self._screens = Screens(self._waiting.wake, self._complain, self._furnish)
         self._hooks = Hooks(self._waiting.wake, self._complain)
-        self._telling = Telling(environment, self._screens, self._hooks)
+        self._telling = Telling(self._folder, environment, self._screens, self._hooks)
         self._held = -1
         self._seen: tuple[str, int] | None = None  # the registry, and its last change that was looked at
         self._round_at = self._sweep_at = 0.0
@@ -101,6 +105,7 @@ class Watcher:
     def _watch(self, names: set[str]) -> None:
         """Go round until it has been quiet for long, or the lock is no longer ours."""
         self._busy_at = time.monotonic()
+        self._telling.begin(self._book.use(lambda book: book.rows(Scope("all"), limit=_LATEST)))
         while True:
             self._round(names)
             now = time.monotonic()
@@ -125,6 +130,14 @@ class Watcher:
         except (OSError, TmuxAgentsError) as error:
             self._complain(f"old runs cannot be removed: {error}")
 
+    def _furnish(self, server: tmux.Tmux) -> None:
+        """Give the server that is for tmuxagents alone marks and keys, where it has none."""
+        if server.socket != f"{tmux.socket_folder(self._environment)}/{place.OWN}":
+            return
+        from tmuxagents.integrate.tmux import furnish  # noqa: PLC0415  (for this one server)
+
+        furnish(server, f"env TMUXAGENTS_HOME={self._home} {sys.executable} -P -m tmuxagents")
+
     # --- a round
 
     def _wait(self) -> set[str]:
@@ -146,7 +159,8 @@ class Watcher:
 
     def _round(self, names: set[str]) -> None:
         self._round_at = time.monotonic()
-        names = names | self._runs.heard(self._tail.changed()) | self._runs.spoken()
+        changed = self._tail.changed()
+        names = names | self._runs.heard(changed) | self._runs.spoken()
         doubt = self._tail.doubts()
         if doubt is not None:
             self._complain(f"watching: {doubt}")
@@ -155,7 +169,8 @@ class Watcher:
             names |= self._sweep()
         rows, endings = self._runs.attend(names, all_of_it=sweep)
         self._hooks.step()
-        self._show(rows, endings, sweep=sweep)
+        seen = self._telling.attention.look(None if sweep else changed)
+        self._show(rows, endings, sweep=sweep or seen)
 
     def _sweep(self) -> set[str]:
         """Look after all that no event tells of; return the runs that are to be looked at."""
@@ -190,7 +205,7 @@ class Watcher:
         self._telling.show_standing(rows.values(), self._runs.waited)
         self._telling.tell(endings)
         if rows or endings or sweep or self._screens.has_faded():
-            self._book.use(self._screens.update)
+            self._book.use(lambda book: self._screens.update(book, self._telling.attention))
         found = self._screens.step()
         if found:
             self._telling.see_to_found(self._book.use(lambda book: _rows(book, found)), found)

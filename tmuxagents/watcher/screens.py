@@ -6,6 +6,7 @@ wanted only the newest is kept: nothing grows while a server is silent.
 
 from __future__ import annotations
 
+import contextlib
 import time
 from concurrent.futures import ThreadPoolExecutor, wait
 from dataclasses import dataclass
@@ -21,6 +22,7 @@ if TYPE_CHECKING:
     from concurrent.futures import Future
 
     from tmuxagents.registry.database import Registry, Tally
+    from tmuxagents.watcher.attention import Attention
 
 MARK_S = 5.0
 
@@ -28,9 +30,12 @@ MARK_S = 5.0
 class Screens:
     """All living servers that have or launched runs."""
 
-    def __init__(self, wake: Callable[[], None], complain: Callable[[str], None]) -> None:
+    def __init__(
+        self, wake: Callable[[], None], complain: Callable[[str], None], furnish: Callable[[tmux.Tmux], None]
+    ) -> None:
         self._wake = wake
         self._complain = complain
+        self._furnish = furnish
         self._screens: dict[str, Screen] = {}
         self._dead: set[str] = set()
         self._marks: dict[str, list[tuple[float, str]]] = {}  # server -> until when, and what
@@ -51,14 +56,20 @@ class Screens:
             if message:
                 self._messages.add(server)
 
+    def notify(self, servers: Iterable[str], words: str) -> None:
+        """Have the terminals of people at these servers notify them."""
+        for screen in map(self._screen, servers):
+            if screen is not None:
+                screen.notices.append(words)
+
     def add(self, server: str, chore: Chore) -> None:
         """Have something done about a window."""
         screen = self._screen(server)
         if screen is not None:
             screen.add(chore)
 
-    def update(self, book: Registry) -> None:
-        """Have shown what the registry says now."""
+    def update(self, book: Registry, attention: Attention) -> None:
+        """Have shown what the registry says now, and the failures that no person has looked at."""
         now = time.monotonic()
         left = {server: [one for one in marks if one[0] > now] for server, marks in self._marks.items()}
         self._marks = {server: marks for server, marks in left.items() if marks}
@@ -67,7 +78,7 @@ class Screens:
             if screen is None or screen.has_ended():
                 continue
             words = [words for _, words in self._marks.get(server, ())]
-            view = _view(book.tally(Scope("server", server)), words)
+            view = _view(book.tally(Scope("server", server)), words, attention.marks(server))
             view.message = server in self._messages
             screen.want(view)
         self._messages.clear()
@@ -108,7 +119,7 @@ class Screens:
             if server is None or not server.lives:
                 self._dead.add(key)
                 return None
-            self._screens[key] = Screen(server, self._wake, self._complain)
+            self._screens[key] = Screen(server, self._wake, self._complain, self._furnish)
         return self._screens[key]
 
 
@@ -120,16 +131,19 @@ def server_of(key: str) -> tmux.ServerLife | None:
     return tmux.ServerLife(socket, int(pid), int(started))
 
 
-def _view(tally: Tally, marks: Sequence[str]) -> View:
+def _view(tally: Tally, marks: Sequence[str], lasting: Sequence[str]) -> View:
+    """Return what is shown: `marks` for a moment, `lasting` ones until they are looked at."""
     now = time.time()
     counts = {**tally.by_status, "total": sum(tally.by_status.values())}
     plain = words.status_text(counts, tally.waiting, last_end=tally.last_end, now=now)
-    then: list[tuple[float, str]] = [(MARK_S + 1, plain)] if marks else []
+    later = words.with_marks(lasting, plain)
+    then: list[tuple[float, str]] = [(MARK_S + 1, later)] if marks else []
     fades = words.fades_in(counts, last_end=tally.last_end, now=now)
     if plain and fades is not None:
-        then.append((fades, ""))
+        then.append((fades, words.with_marks(lasting, "")))
+    both = [*(one for one in lasting if one not in marks), *marks]
     values = {name: str(figure) for name, figure in counts.items()} | {"waiting": str(tally.waiting)}
-    return View(values={"status": words.with_marks(marks, plain), **values}, then=then)
+    return View(values={"status": words.with_marks(both, plain), **values}, then=then)
 
 
 EVERY_S = 0.25  # between two pushes
@@ -152,16 +166,22 @@ class Chore:
     run_id: str
     window: str
     state: str
-    close_s: float | None
+    close_s: float | None = None
+    seen: Callable[[], None] | None = None  # called if a person looks at the window right then
 
 
 class Screen:
     """One server in one of its lives."""
 
     def __init__(
-        self, server: tmux.ServerLife, wake: Callable[[], None], complain: Callable[[str], None]
+        self,
+        server: tmux.ServerLife,
+        wake: Callable[[], None],
+        complain: Callable[[str], None],
+        furnish: Callable[[tmux.Tmux], None],
     ) -> None:
         self._server = server
+        self._furnish = furnish
         self._tmux = tmux.Tmux(server.socket)
         self._thread = ThreadPoolExecutor(1)
         self._wake = wake
@@ -173,6 +193,7 @@ class Screen:
         self._work: Future[dict[str, tmux.RunWindow]] | None = None
         self._at_work: tuple[View | None, list[Chore]] = (None, [])
         self._not_before = 0.0
+        self.notices: list[str] = []
         self.over = False
 
     @property
@@ -188,7 +209,7 @@ class Screen:
     @property
     def _is_behind(self) -> bool:
         changed = self._wanted is not None and (self._wanted.values != self._shown or self._wanted.message)
-        return changed or bool(self._chores)
+        return changed or bool(self._chores) or bool(self.notices)
 
     def want(self, view: View) -> None:
         """Show this from now on."""
@@ -227,7 +248,8 @@ class Screen:
         pushed = view if view is not None and (view.values != self._shown or view.message) else None
         self._at_work = (pushed, chores)
         self._not_before = now + EVERY_S
-        self._work = self._thread.submit(self._carry_out, pushed, chores)
+        notices, self.notices = self.notices, []  # each is made once or never
+        self._work = self._thread.submit(self._carry_out, pushed, chores, notices)
         self._work.add_done_callback(lambda _: self._wake())
 
     def _finish(self, now: float) -> dict[str, tmux.RunWindow]:
@@ -255,24 +277,29 @@ class Screen:
         if not self.has_ended():
             self._complain(f"tmux at {self._server.socket}: {error}")
 
-    def _carry_out(self, view: View | None, chores: Sequence[Chore]) -> dict[str, tmux.RunWindow]:
+    def _carry_out(
+        self, view: View | None, chores: Sequence[Chore], notices: Sequence[str]
+    ) -> dict[str, tmux.RunWindow]:
         """Make the calls; in the thread."""
         if tmux.listening(self._server.socket) not in (self._server.pid, UNKNOWN):
             raise tmux.NoServer(f"{self._server.socket} is not its socket any more", kind="tmux-unreachable")
         found: dict[str, tmux.RunWindow] = {}
         if not self._known:
             self._tmux.status.declare()
+            self._furnish(self._tmux)
             found = self._tmux.windows.all()
         if view is not None:
             self._tmux.status.push(view.values, view.then)
             if view.message and not self._tmux.status.message():
                 self._complain("notify: message needs tmux 3.6; before, a message would stop every screen")
         for chore in chores:
-            self._see_to(chore)
+            watched = self._tmux.windows.set_state(chore.window, chore.run_id, chore.state)
+            if watched and chore.seen is not None:
+                with contextlib.suppress(OSError):  # it stays marked
+                    chore.seen()
+            if watched is not None and chore.close_s is not None:
+                self._tmux.windows.arm_close(chore.window, chore.run_id, round(chore.close_s))
+        for words_ in notices:
+            self._tmux.status.notify(words_)
         self._known = True
         return found
-
-    def _see_to(self, chore: Chore) -> None:
-        there = self._tmux.windows.set_state(chore.window, chore.run_id, chore.state)
-        if there and chore.close_s is not None:
-            self._tmux.windows.arm_close(chore.window, chore.run_id, round(chore.close_s))

@@ -1,7 +1,8 @@
-"""Announce runs: a mark on the window of one that waits; for an end a mark, `onEnd`, the window. Joins."""
+"""Tell people: a mark on the window of a run that waits or has ended, hooks, notifications. Joins."""
 
 from __future__ import annotations
 
+import functools
 import os
 import signal
 import time
@@ -9,8 +10,10 @@ from concurrent.futures import ThreadPoolExecutor
 
 from tmuxagents import records
 from tmuxagents.runs import words as run_words
+from tmuxagents.runs import writing
 from tmuxagents.settings import load
 from tmuxagents.system import process
+from tmuxagents.watcher.attention import Attention, label
 from tmuxagents.watcher.screens import Chore
 
 TYPE_CHECKING = False
@@ -24,16 +27,20 @@ if TYPE_CHECKING:
     from tmuxagents.watcher.screens import Screens
 
 WAITING = "waiting"  # for a person: what its window says while that is so
-_MARKED = ("status", "message")  # settings of `notify` that put a mark into the status line
+_MARKED = ("status", "message", "desktop")  # settings of `notify` that put a mark into the status line
+_NOTIFIER = "notify-send"
 
 
 class Telling:
     """Announces ends. Reads the settings each time, because a person may just have changed them."""
 
-    def __init__(self, environment: Mapping[str, str], screens: Screens, hooks: Hooks) -> None:
+    def __init__(self, runs: str, environment: Mapping[str, str], screens: Screens, hooks: Hooks) -> None:
+        self._runs = runs
         self._environment = environment
         self._screens = screens
         self._hooks = hooks
+        self.attention = Attention(runs)
+        self._waiting: set[str] = set()  # runs for which a person was asked already
         self._said: dict[str, str] = {}  # run -> what its window says, where it is not as it was opened
 
     def show_standing(self, rows: Iterable[Row], waited: Container[str] = ()) -> None:
@@ -43,14 +50,24 @@ class Telling:
         """
         for row in rows:
             state = _going(row)
+            if state != WAITING:
+                self._waiting.discard(row.run_id)
+            elif row.run_id not in self._waiting:
+                self._waiting.add(row.run_id)
+                self._ask(row)
             if state is None:
                 self._said.pop(row.run_id, None)
                 continue
             known = None if row.run_id in waited else records.RUNNING
             if state != self._said.get(row.run_id, known) and row.server and row.window:
                 self._said[row.run_id] = state
-                chore = Chore(run_id=row.run_id, window=row.window, state=state, close_s=None)
+                chore = Chore(run_id=row.run_id, window=row.window, state=state)
                 self._screens.add(row.server, chore)
+
+    def begin(self, rows: Iterable[Row]) -> None:
+        """Mark the failures that were announced before this watcher began."""
+        if load.load(self._environment, None).notify in _MARKED:
+            self.attention.add(rows)
 
     def tell(self, endings: Iterable[Ending]) -> None:
         """Tell of what has been claimed and saved."""
@@ -63,12 +80,28 @@ class Telling:
     def _announce(self, ending: Ending) -> None:
         row, settings = ending.row, load.load(self._environment, None)
         if settings.notify in _MARKED:
-            name = row.name or row.preset or run_words.short_id(row.run_id, ())
-            servers = {server for server in (row.server, row.launcher) if server is not None}
-            words = run_words.mark(name, good=ending.good)
-            self._screens.mark(servers, words, message=settings.notify == "message")
+            words = run_words.mark(label(row), good=ending.good)
+            self._screens.mark(_servers(row), words, message=settings.notify == "message")
+            self.attention.add([row])
+        if settings.notify == "desktop":
+            self._notify(row, f"{run_words.mark(label(row), good=ending.good)} {row.status}")
         if settings.on_end:
-            self._hooks.start(settings.on_end, run_id=row.run_id, status=row.status)
+            self._hooks.start("onEnd", settings.on_end, run_id=row.run_id, status=row.status)
+
+    def _ask(self, row: Row) -> None:
+        """Tell people that a run waits for one of them."""
+        settings = load.load(self._environment, None)
+        if settings.notify == "desktop":
+            self._notify(row, f"? {run_words.mark(label(row), good=True)[2:]} waits for you")
+        if settings.on_attention:
+            self._hooks.start("onAttention", settings.on_attention, run_id=row.run_id, status=WAITING)
+
+    def _notify(self, row: Row, words: str) -> None:
+        """Notify by the terminals of the people there, and by this machine's desktop, if it has one."""
+        self._screens.notify(_servers(row), words)
+        if process.find_program(_NOTIFIER, os.environ.get("PATH", "")) is not None:
+            argv = [_NOTIFIER, "--app-name=tmuxagents", "--", "tmuxagents", words]
+            self._hooks.start(_NOTIFIER, argv, run_id=row.run_id, status=row.status)
 
     def see_off(self, row: Row, window: str | None = None) -> None:
         """Show on a run's window how it ended, and have it closed in its time."""
@@ -76,6 +109,8 @@ class Telling:
         if row.server is None or window is None:
             return
         chore = Chore(run_id=row.run_id, window=window, state=row.status, close_s=self._close_s(row))
+        if row.status == records.FAILED:
+            chore.seen = functools.partial(writing.see, f"{self._runs}/{row.run_id}")
         self._screens.add(row.server, chore)
 
     def see_to_found(self, rows: Iterable[Row], windows: Mapping[str, tmux.RunWindow]) -> None:
@@ -96,6 +131,11 @@ class Telling:
         if settings.keep_windows_s is None:
             return None
         return max(0.0, settings.keep_windows_s - (time.time() - (row.ended_at or 0.0)))
+
+
+def _servers(row: Row) -> set[str]:
+    """Return the servers where a run is, or was launched from."""
+    return {server for server in (row.server, row.launcher) if server is not None}
 
 
 def _going(row: Row) -> str | None:
@@ -121,26 +161,26 @@ class Hooks:
         self._pool = ThreadPoolExecutor(_AT_ONCE)
         self._wake = wake
         self._complain = complain
-        self._at_work: set[Future[None]] = set()
+        self._at_work: dict[Future[None], str] = {}  # with the setting that names the command
 
     @property
     def busy(self) -> bool:
         """Say whether any is at work."""
         return bool(self._at_work)
 
-    def start(self, argv: Sequence[str], *, run_id: str, status: str) -> None:
-        """Run a command for a run that was announced just now."""
+    def start(self, what: str, argv: Sequence[str], *, run_id: str, status: str) -> None:
+        """Run a command about a run. `what`: how a complaint about it begins."""
         told = {"TMUXAGENTS_RUN": run_id, "TMUXAGENTS_STATUS": status, "TMUXAGENTS_ROLE": ROLE}
         work = self._pool.submit(carry_out, list(argv), {**os.environ, **told})
-        self._at_work.add(work)
+        self._at_work[work] = what
         work.add_done_callback(lambda _: self._wake())
 
     def step(self) -> None:
         """Take note of those that are done."""
         for work in [work for work in self._at_work if work.done()]:
-            self._at_work.discard(work)
+            what = self._at_work.pop(work)
             if (error := work.exception()) is not None:
-                self._complain(f"onEnd cannot be run: {error}")
+                self._complain(f"{what} cannot be run: {error}")
 
 
 def carry_out(argv: list[str], environment: Mapping[str, str], limit_s: float = LIMIT_S) -> None:

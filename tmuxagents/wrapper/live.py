@@ -24,7 +24,7 @@ if TYPE_CHECKING:
     from collections.abc import Callable, Mapping
     from typing import Any
 
-    from tmuxagents.agents.base import Live as LiveAgent
+    from tmuxagents.agents.base import LiveAgent
     from tmuxagents.records import Exit, Plan, Verdict
     from tmuxagents.runs.endings import Cause
     from tmuxagents.runs.events import Event

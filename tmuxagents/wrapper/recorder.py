@@ -21,8 +21,7 @@ if TYPE_CHECKING:
     from tmuxagents.agents.base import Reader
     from tmuxagents.records import Plan, Verdict
     from tmuxagents.runs.events import Event
-    from tmuxagents.runs.narration import Line
-    from tmuxagents.wrapper.window import Window
+    from tmuxagents.wrapper.window import StoryWindow
 
 SHOW_EVERY_S = 0.2  # the pane; each time costs tmux as much as many lines do
 _SOON_S = 0.05  # what is due by then is shown now, and so needs no wake-up of its own
@@ -43,7 +42,7 @@ class Recorder:
         run_dir: str,
         plan: Plan,
         wrapper: Mapping[str, Any],
-        window: Window,
+        window: StoryWindow,
         *,
         width: int,
     ) -> None:
@@ -118,8 +117,8 @@ class Recorder:
         self._line(narration.closing(verdict, seconds))
         self._window.close(verdict, seconds, self.state)
 
-    def _line(self, line: Line) -> None:
-        self._transcript_lines += line.plain()
+    def _line(self, line: str) -> None:
+        self._transcript_lines += line.encode() + b"\n"
         if len(self._event_lines) + len(self._transcript_lines) > _BUFFER:
             self._write()
 
@@ -129,7 +128,7 @@ class Recorder:
         line = narration.plain_output(text) if self._plain_lines <= _PLAIN_LINES else None
         if line is not None:
             self._line(line)
-            self._window.note(line.words)
+            self._window.note(line)
 
     def stderr_line(self, line: bytes) -> None:
         """Take in a line of the child's stderr; a flood ends in the log alone."""

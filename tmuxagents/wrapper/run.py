@@ -30,7 +30,7 @@ from tmuxagents.wrapper.signals import Console, Signals, hang_up
 from tmuxagents.wrapper.terminal import Terminal
 from tmuxagents.wrapper.waits import Before, enter_cwd, still_there
 from tmuxagents.wrapper.watch import ChildWatch, WatchParts
-from tmuxagents.wrapper.window import Window
+from tmuxagents.wrapper.window import StoryWindow
 
 TYPE_CHECKING = False
 if TYPE_CHECKING:
@@ -90,7 +90,7 @@ class WrapperRun:
         self._settings = load.load(self._environment, claim.plan.project)
         self._terminal = terminal
         width = settings_rules.preview_width(self._settings, self._terminal.columns)
-        window = Window(self._terminal, self._environment)
+        window = StoryWindow(self._terminal, self._environment)
         self._recorder = Recorder(claim.run_dir, claim.plan, claim.wrapper, window, width=width)
         self._console = Console(recorder=self._recorder, signals=signals, terminal=terminal)
         whose = Whose(
@@ -223,6 +223,9 @@ class WrapperRun:
             process.become_subreaper(on=False)
             self._ensure_watcher()
         self._recorder.close(verdict, duration)
+        if self._plan.driver == records.LIVE and self._starting.tried:
+            called = self._plan.name or self._plan.run_id[:8]
+            self._recorder.hint(f"Open it again with: tmuxagents attach --resume {called}")
         self._recorder.flush(now, last=True)
         self._recorder.title(f"{verdict.status} ({verdict.reason})")
         self._ring()

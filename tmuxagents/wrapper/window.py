@@ -33,7 +33,7 @@ _SETTLES_S = 0.15  # a window is often made wider in many steps
 _MISSING = "parts are not shown here: see `tmuxagents transcript`"
 
 
-class Window:
+class StoryWindow:
     """The window of one run."""
 
     __slots__ = (

@@ -13,7 +13,7 @@ if TYPE_CHECKING:
     from collections.abc import Callable, Iterator, Mapping, Sequence
     from typing import Any
 
-    from tmuxagents.agents.base import ChildSession, Live, Questions
+    from tmuxagents.agents.base import ChildSession, LiveAgent, Questions
     from tmuxagents.records import Plan
 
 # Shipped beside this file: it marks a child's requests if an agent launched the run with a Copilot model.
@@ -28,6 +28,8 @@ class Pi:
     name = "pi"
     program = "pi"
     program_variable = "TMUXAGENTS_PI"
+    how_to_install = "npm install -g @earendil-works/pi-coding-agent"
+    how_to_log_in = "start pi and type /login, or set an API key such as ANTHROPIC_API_KEY"
     tools = ("read", "bash", "edit", "write", "grep", "find", "ls")  # built-in, in its order
 
     def arguments(self, plan: Plan, run_dir: str) -> list[str]:
@@ -64,7 +66,7 @@ class Pi:
         """Return a reader for one child."""
         return PiReader()
 
-    def live(self) -> Live | None:
+    def live(self) -> LiveAgent | None:
         """Return how pi runs live."""
         from tmuxagents.agents.pi import live  # noqa: PLC0415  (a batch child pays nothing for it)
 
@@ -87,7 +89,8 @@ def _is_marked(plan: Plan) -> bool:
 
 def _fields(plan: Plan, inside: Callable[[str], str]) -> dict[str, Any]:
     """Return the fields that make the rest of the command line, with file paths in place of texts."""
-    fields = {**(plan.profile or {}), "model": plan.resolved_model}
+    own = plan.model_source == "agent"  # then pi chooses: to name it would change how much pi thinks
+    fields = {**(plan.profile or {}), "model": None if own else plan.resolved_model}
     if plan.tools:  # none named: no restriction, unless the profile has an empty list
         fields["tools"] = plan.tools
     replaces = "systemPrompt" if plan.preset_kind == "profile" else "appendSystemPrompt"
@@ -132,18 +135,19 @@ def arguments(
     `suggestedSkills` holds paths here; with `cwd` or `agent_dir` they must lie below one of these.
     """
     flags = [word for key, flag in _TEXTS if fields.get(key) for word in (flag, fields[key])]
-    flags += _tools(fields)
+    if fields.get("noTools"):
+        flags += ["--no-tools"]
+    elif fields.get("tools") is not None:  # an empty list allows none, but no flag would allow all
+        flags += ["--tools", ",".join(fields["tools"])]
     flags += [flag for key, flag in _SWITCHES if fields.get(key)]
     flags += [word for path in fields.get("extensions") or () for word in ("--extension", path)]
     flags += [word for path in _skills(fields, cwd, agent_dir) for word in ("--skill", path)]
-    return [*flags, *_extra(fields)]
-
-
-def _tools(fields: Mapping[str, Any]) -> list[str]:
-    """Return the flag for tools. An empty list allows none, but no flag would allow all."""
-    if fields.get("noTools"):
-        return ["--no-tools"]
-    return [] if fields.get("tools") is None else ["--tools", ",".join(fields["tools"])]
+    for argument in fields.get("extraArgs") or ():
+        message = refused_argument(argument, fields)
+        if message:
+            raise BadRequest(message, kind=KIND, field="extraArgs")
+        flags.append(argument)
+    return flags
 
 
 # --- tools that are excluded ------------------------------------------------------------------------------
@@ -205,7 +209,8 @@ def provider_alone(fields: Mapping[str, Any], name: str | None) -> str | None:
 
 def refused_argument(argument: str, fields: Mapping[str, Any]) -> str | None:
     """Say why an extra argument is not passed on."""
-    if _restricts_tools(fields) and argument.partition("=")[0] in _TOOL_FLAGS:
+    restricts = fields.get("noTools") or fields.get("excludeTools") or fields.get("tools") is not None
+    if restricts and argument.partition("=")[0] in _TOOL_FLAGS:
         return (
             f'Refusing extraArg "{argument}" which would override profile tool restrictions. '
             "Use the dedicated profile fields instead."
@@ -218,21 +223,8 @@ def refused_argument(argument: str, fields: Mapping[str, Any]) -> str | None:
     return None
 
 
-def _restricts_tools(fields: Mapping[str, Any]) -> bool:
-    return bool(fields.get("noTools") or fields.get("excludeTools") or fields.get("tools") is not None)
-
-
 def _who(name: str | None) -> str:
     return f'Profile "{name}"' if name else "Profile"
-
-
-def _extra(fields: Mapping[str, Any]) -> list[str]:
-    extra = list(fields.get("extraArgs") or ())
-    for argument in extra:
-        message = refused_argument(argument, fields)
-        if message:
-            raise BadRequest(message, kind=KIND, field="extraArgs")
-    return extra
 
 
 def _skills(fields: Mapping[str, Any], cwd: str | None, agent_dir: str | None) -> list[str]:

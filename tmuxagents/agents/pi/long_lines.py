@@ -73,14 +73,10 @@ def _call(line: Oversized) -> dict[str, Any]:
     }
 
 
-def _turn_end(_line: Oversized) -> dict[str, Any]:
-    return {}
-
-
 _SHORT: dict[str, Callable[[Oversized], dict[str, Any] | None]] = {
     "message_end": _message_end,
     "tool_execution_start": _tool_start,
     "tool_execution_end": _tool_end,
-    "turn_end": _turn_end,
+    "turn_end": lambda _line: {},
     "agent_end": _agent_end,
 }

@@ -19,17 +19,15 @@ VERSION: tuple[str, ...] = ("--version",)
 MODELS: tuple[str, ...] = ("--mode", "rpc", "--no-session")
 REQUEST = b'{"type":"get_available_models"}\n'
 LISTING: tuple[str, ...] = ("--list-models",)
-FILES: tuple[str, ...] = (
-    "models.json",
-    "auth.json",
-    "settings.json",
-)  # files in its folder on which its answers depend
+SETTINGS, FOLDER_SETTINGS = "settings.json", ".pi/settings.json"
+FILES: tuple[str, ...] = ("models.json", "auth.json", SETTINGS)  # in its folder; its answers depend on them
 QUIET = {"PI_SKIP_VERSION_CHECK": "1"}  # no network: only the installed version matters
 OLDEST: tuple[int, ...] = (0, 87)
 _RELEASE = re.compile(r"(?<![\w.])v?(\d{1,6})\.(\d{1,6})(\.\d{1,6})?([-+][0-9A-Za-z.+-]{1,40})?(?![\w.])")
 _HEADER = ["provider", "model"]
 _NOBODY = "No models available"
 _LONGEST = 512
+_CHOOSING = ("defaultProvider", "defaultModel", "enabledModels")  # the keys by which pi chooses a model
 
 
 def version(text: bytes) -> str | None:
@@ -59,6 +57,23 @@ def models(line: bytes) -> list[dict[str, Any]] | None:
     found = [row for row in map(_model, listed) if row is not None]
     # An unreadable list is not an empty one.
     return found if found or not listed else None
+
+
+def own_model(settings: bytes, of_folder: bytes) -> str | None:
+    """Return the model that pi uses if none is named; None where its settings leave that open."""
+    own, theirs = _object(settings), _object(of_folder)
+    if own.get("enabledModels") or any(key in theirs for key in _CHOOSING):
+        return None
+    provider, model = own.get("defaultProvider"), own.get("defaultModel")
+    return f"{provider}/{model}" if _is_id(provider, model) else None
+
+
+def _object(text: bytes) -> dict[str, Any]:
+    try:
+        raw = json.loads(text)
+    except (ValueError, RecursionError):
+        return {}
+    return raw if isinstance(raw, dict) else {}
 
 
 def listing(text: bytes) -> list[dict[str, Any]] | None:

@@ -74,12 +74,9 @@ class _Tree:
             return _FOREIGN
         if not self._said:
             return _SILENT
-        return None if self._is_unbroken() else _BROKEN
-
-    def _is_unbroken(self) -> bool:
         left, at = dict(self._parents), self._last
         while at is not None:
             if not isinstance(at, str) or at not in left:
-                return False
+                return _BROKEN
             at = left.pop(at)  # so that a cycle is found, too
-        return True
+        return None

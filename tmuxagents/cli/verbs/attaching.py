@@ -7,9 +7,9 @@ import os
 import click
 
 from tmuxagents.attach import attach as attaching
-from tmuxagents.attach import choose, rules, where
+from tmuxagents.attach import choose, rules, seen, where
 from tmuxagents.cli import printing
-from tmuxagents.errors import BadRequest
+from tmuxagents.errors import BadRequest, NoSuchRun
 from tmuxagents.records import BATCH
 from tmuxagents.registry import lookup, sessions
 from tmuxagents.runs import words
@@ -23,16 +23,14 @@ if TYPE_CHECKING:
     from tmuxagents.attach.where import RunTarget
     from tmuxagents.registry.lookup import Caller
     from tmuxagents.runs.inspect import RunView
-    from tmuxagents.status.snapshot import Snapshot
 
-_LEAVE = "q"
 _COMMAND = "tmuxagents attach"
 
 
 @click.command(epilog="Example: tmuxagents attach 01a1ee15")
 @click.argument("run", required=False, metavar="[RUN]")
 @click.option("-r", "--read-only", is_flag=True, help="Look only: no key reaches the window.")
-@click.option("--next", "onward", is_flag=True, help="The next run that needs you: failed, waiting, working.")
+@click.option("--next", "onward", is_flag=True, help="The newest run that needs you and was not seen.")
 @click.option("--back", is_flag=True, help="What this terminal showed before.")
 @click.option(
     "--resume", "reopens", is_flag=True, help="Open the session of an ended RUN again, to go on with it."
@@ -57,6 +55,7 @@ def attach(  # noqa: PLR0913  (one parameter an option)
     if onward:
         viewer = here(f"{_COMMAND} --next")
         found, target = choose.next_run(caller, viewer)
+        seen.see(found.run_dir, caller)
         _show(found, target, viewer, read_only=read_only)
         _tell(found, caller, as_json=as_json)
         return
@@ -101,6 +100,7 @@ def show(
     printing.warn(warnings)
     if target is not None:
         viewer = viewer or here(f"{_COMMAND} {words.short_id(run.run_id, ())}")
+        seen.see(run.run_dir, caller)
         _show(run, target, viewer, read_only=read_only)
     elif not as_json:
         _page(run, caller)
@@ -151,35 +151,21 @@ def terminal() -> str | None:
 
 
 def _which(caller: Caller, *, may_ask: bool) -> str | None:
-    """Return the run directory of the only live run, or of the one that is chosen; None: none of them."""
-    found = attaching.live_runs(caller)
-    printing.warn(found.warnings)
-    if len(found.rows) == 1:
-        return f"{caller.runs}/{found.rows[0].run['runId']}"
-    if not may_ask or terminal() is None:
-        raise attaching.ambiguous(found)
-    question = choose.asked(found, os.environ, terminal())
-    if question is not None:
-        run_id = choose.wait(question)
-        return None if run_id is None else f"{caller.runs}/{run_id}"
-    number = _ask(found)
-    return None if number is None else f"{caller.runs}/{found.rows[number].run['runId']}"
-
-
-def _ask(found: Snapshot) -> int | None:
-    """Let a person choose one of the runs, newest first; None: they leave."""
-    count = len(found.rows)
-    numbers = ["", *map(str, range(1, count + 1))]
-    width = len(numbers[-1])
-    rows = words.table(found.rows, printing.width() - width - len("  "), whole=False)
-    printing.lines(f"{number:>{width}}  {row}" for number, row in zip(numbers, rows, strict=True))
-    while True:
-        answer = click.prompt(f"1-{count}, Enter for the newest, q to leave", default="", show_default=False)
-        if answer.strip() == _LEAVE:
-            return None
-        number = rules.choice(answer, count)
-        if number is not None:
-            return number
+    """Return the run directory of the only live run, or of the chosen one; None: the person leaves."""
+    is_person = may_ask and terminal() is not None and os.environ.get("TERM", "dumb") != "dumb"
+    try:
+        found = attaching.live_runs(caller)
+    except NoSuchRun:
+        if not is_person:
+            raise
+    else:
+        printing.warn(found.warnings)
+        if len(found.rows) == 1:
+            return f"{caller.runs}/{found.rows[0].run['runId']}"
+        if not is_person:
+            raise attaching.ambiguous(found)
+    run_id = choose.ask(choose.to_choose(caller))
+    return None if run_id is None else f"{caller.runs}/{run_id}"
 
 
 # --- read -------------------------------------------------------------------------------------------------
@@ -191,6 +177,7 @@ def _page(run: RunView, caller: Caller) -> None:
     if terminal() is not None:
         less = process.find_program("less", os.environ.get("PATH", ""))
         argv = rules.pager(os.environ, has_less=less is not None)
+        seen.see(run.run_dir, caller)
     if argv is None or not foreground.page(argv, attaching.transcript(run.run_dir, caller)):
         for line in attaching.transcript(run.run_dir, caller):
             printing.write(line)

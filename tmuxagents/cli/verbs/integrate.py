@@ -98,6 +98,8 @@ def tmux_verb(*, keys: str | None, uninstall: bool, dry_run: bool, as_json: bool
     if not dry_run:
         tmux.carry_out(found)
     tell(found, dry_run=dry_run, as_json=as_json)
+    if keys is not None and not uninstall and not as_json:
+        printing.lines([tmux_texts.summary(keys)])
 
 
 for parent in (pi_verb, *COMMANDS):

@@ -9,7 +9,7 @@ import click
 from tmuxagents.cli import options, printing
 from tmuxagents.cli.verbs import tasks
 from tmuxagents.errors import BadRequest
-from tmuxagents.presets import fields
+from tmuxagents.launch import plan as plans
 from tmuxagents.registry import lookup, sessions
 from tmuxagents.runs import inbox, words
 from tmuxagents.status import poll
@@ -50,7 +50,7 @@ def tell(launched: Launched, caller: Caller, *, as_json: bool, how: str | None =
 
     `how`: how it continues a session.
     """
-    run_id = launched.run.run_id
+    run_id, plan = launched.run.run_id, launched.run.plan
     attach = f"tmuxagents attach {words.short_id(run_id, ())}"
     if as_json:
         counts = poll.counts(caller)
@@ -61,10 +61,9 @@ def tell(launched: Launched, caller: Caller, *, as_json: bool, how: str | None =
         return
     printing.warn(launched.warnings)
     printing.lines([how] if how else [], printing.ERR)
-    plan = launched.run.plan
-    what = words.receipt_name(plan, fields.origin(plan))
-    where = f"{what} in {launched.session}:{launched.window}, attach with: {attach}"
-    printing.lines([where], printing.ERR)
+    called = plan.name if plan.name and plan.name.isascii() else words.short_id(run_id, ())
+    started = plans.receipt(plan, launched.run.standing.status)
+    printing.lines([started, f"Watch it: tmuxagents attach {called}"], printing.ERR)
     printing.lines([run_id])
 
 
@@ -76,12 +75,13 @@ def tell(launched: Launched, caller: Caller, *, as_json: bool, how: str | None =
 @options.JSON
 def retry(*, run: str, model: str | None, timeout: float | None, live: bool | None, as_json: bool) -> None:
     """Launch a new run with the task, preset and directory of RUN; one that was resumed is resumed again."""
-    from tmuxagents.launch.retry import retry as launch_again  # noqa: PLC0415  (a launch is to be quick)
+    from tmuxagents.launch import resume as resuming  # noqa: PLC0415  (a launch is to be quick)
 
     launcher = options.launcher()
     run_dir = lookup.find_run(run, launcher.caller)
     driver = options.driver(live=live)
-    how, launched = launch_again(launcher, run_dir, model=model, timeout=timeout, driver=driver)
+    wanted = resuming.WantedRun(model=model, timeout=timeout, driver=driver)
+    how, launched = resuming.retry(launcher, run_dir, wanted)
     tell(launched, launcher.caller, as_json=as_json, how=how)
 
 
@@ -123,7 +123,7 @@ def resume(  # noqa: PLR0913  (one parameter an option)
         hint = "a child goes on where its session works; add --replay to have it told again elsewhere"
         raise BadRequest("--cwd is only for --replay.", kind="usage", hint=hint, field="cwd")
     launcher = options.launcher()
-    wanted = resuming.Wanted(
+    wanted = resuming.WantedRun(
         tasks.read(task, None),
         model=model,
         timeout=timeout,

@@ -8,6 +8,7 @@ import click
 
 from tmuxagents.agents import resolve as available
 from tmuxagents.cli import printing
+from tmuxagents.errors import Unusable
 from tmuxagents.registry import lookup
 from tmuxagents.runs import words
 from tmuxagents.settings import load
@@ -24,31 +25,34 @@ if TYPE_CHECKING:
 @click.option("--agent", metavar="NAME", help="The agent to ask (default: the setting defaultAgent).")
 @click.option("--refresh", is_flag=True, help="Ask the agent now, even if nothing has changed.")
 @click.option("--json", "as_json", is_flag=True, help="Print a JSON document.")
-def models_verb(*, agent: str | None, refresh: bool, as_json: bool) -> None:
+def models_verb(*, agent: str | None, refresh: bool, as_json: bool) -> int:
     """List the models that a child can use, in the agent's own order."""
     settings = load.load(os.environ, lookup.here().project)
-    found = available.document(agent or settings.default_agent, os.environ, settings, refresh=refresh)
+    name = agent or settings.default_agent
     if as_json:
-        printing.write(jsonline.encode(found))
-        return
-    printing.warn([*settings.warnings, *found["warnings"], *([found["why"]] if found["why"] else [])])
-    printing.lines(lines(found["models"], printing.width()))
+        document = available.document(name, os.environ, settings, refresh=refresh)
+        printing.write(jsonline.encode(document))
+        return 0 if document["available"] else Unusable.exit_code
+    printing.warn(settings.warnings)
+    known = available.find(name, os.environ, settings, refresh=refresh)
+    printing.warn(known.warnings)
+    printing.lines(lines(known.models or (), printing.width()))
+    return 0
 
 
 _HEADER = ("MODEL", "CONTEXT", "OUTPUT", "THINKING", "IMAGES", "NAME")
 
 
 def lines(models: Sequence[Mapping[str, Any]], width: int) -> list[str]:
-    """Return the lines of the table; none at all where there is no model."""
-    return table([_HEADER, *map(_cells, models)], width) if models else []
-
-
-def _cells(model: Mapping[str, Any]) -> tuple[str, ...]:
-    sizes = (model["contextWindow"], model["maxTokens"])
-    flags = (_yes(model["reasoning"]), _yes(model["images"]))
-    name = model["name"]
-    shown = (words.NONE if size is None else figures.count(size) for size in sizes)
-    return safe.line(model["id"]), *shown, *flags, safe.line(name or "") or words.NONE
+    """Return the lines of the table; an empty list if there is no model."""
+    rows: list[tuple[str, ...]] = [_HEADER]
+    for model in models:
+        sizes = (model["contextWindow"], model["maxTokens"])
+        shown = (words.NONE if size is None else figures.count(size) for size in sizes)
+        flags = (_yes(model["reasoning"]), _yes(model["images"]))
+        name = safe.line(model["name"] or "") or words.NONE
+        rows.append((safe.line(model["id"]), *shown, *flags, name))
+    return table(rows, width) if models else []
 
 
 def _yes(flag: bool | None) -> str:  # noqa: FBT001  (a cell's value)

@@ -11,9 +11,9 @@ import os
 import click
 
 from tmuxagents.cli import printing
-from tmuxagents.cli.verbs import preset_wizard, tasks
+from tmuxagents.cli.verbs import asking, tasks
 from tmuxagents.errors import BadRequest
-from tmuxagents.presets import catalogue, change, describe, editing
+from tmuxagents.presets import catalogue, change, describe, editing, wizard
 from tmuxagents.presets import survey as reading
 from tmuxagents.presets.fields import BODY, DESCRIPTION, GLOBAL, PRESET, PROFILE, PROJECT
 from tmuxagents.registry import lookup
@@ -25,26 +25,25 @@ if TYPE_CHECKING:
     from collections.abc import Callable, Sequence
     from typing import Any
 
-    from tmuxagents.presets.change import Checked, Shelf
-    from tmuxagents.presets.preset import Preset
+    from tmuxagents.presets.change import Checked, PresetShelf
+    from tmuxagents.presets.preset import BadPreset, Preset, PresetFile
     from tmuxagents.presets.survey import Survey
     from tmuxagents.settings.keys import Settings
 
 
 def names(_context: click.Context, _argument: click.Parameter, beginning: str) -> list[str]:
     """Return the names that begin so, for a shell that completes."""
-    folder = lookup.folder() or "/"
-    settings = load.load(os.environ, lookup.here().project)
+    folder, settings = _here()
     known = reading.survey(folder, os.environ, settings).catalogue.names()
-    return editing.completions(beginning, known, verbs=()) or []
+    return [name for name in known if name.startswith(beginning)]
 
 
-_NAME = click.argument("name", required=False, shell_complete=names)
+_NAME = click.argument("name", shell_complete=names)
 _JSON = click.option("--json", "as_json", is_flag=True, help="Print a JSON document.")
 _FIELDS = (
     click.option("-d", "--description", metavar="TEXT", help="What it is for."),
-    click.option("-m", "--model", metavar="MODEL", help="The child's model."),
-    click.option("-t", "--tools", metavar="A,B", help="The tools that the child is given."),
+    click.option("-m", "--model", metavar="MODEL", help="The agent's model."),
+    click.option("-t", "--tools", metavar="A,B", help="The tools that the agent may use."),
     click.option("--prompt", metavar="TEXT", help="The text below the header (- reads stdin)."),
     click.option(
         "--set", "assignments", multiple=True, metavar="KEY=VALUE", help="Set any field; empty: none."
@@ -58,32 +57,36 @@ def _with_fields(command: Callable[..., Any]) -> Callable[..., Any]:
     return command
 
 
-def _shelf() -> Shelf:
-    folder = lookup.folder() or "/"
-    settings = load.load(os.environ, lookup.here().project)
-    shelf = change.Shelf(folder, os.environ, settings)
+def _here() -> tuple[str, Settings]:
+    return lookup.folder() or "/", load.load(os.environ, lookup.here().project)
+
+
+def _shelf() -> PresetShelf:
+    folder, settings = _here()
+    shelf = change.PresetShelf(folder, os.environ, settings)
     printing.warn([*settings.warnings, *shelf.survey.warnings])
     return shelf
+
+
+def _named(wanted: str) -> list[Preset | BadPreset]:
+    """Return all files of a name, or refuse one that nothing has."""
+    shelf = _shelf()
+    found = shelf.named(wanted)
+    if not found:
+        raise shelf.survey.catalogue.unknown(wanted)
+    return found
 
 
 def _given(kind: str, how: dict[str, Any]) -> dict[str, Any]:
     """Return the fields that flags set; empty if there are none."""
     if how["description"] is not None and kind == PROFILE:
         raise BadRequest("A profile has no description.", kind="usage", hint="leave -d out")
-    shorthands = ((DESCRIPTION, "description"), ("model", "model"), ("tools", "tools"))
-    given = [f"{key}={how[name]}" for key, name in shorthands if how[name] is not None]
+    shorthands = (DESCRIPTION, "model", "tools")
+    given = [f"{key}={how[key]}" for key in shorthands if how[key] is not None]
     fields = editing.assigned([*given, *how["assignments"]], kind)
     if how["prompt"] is not None:
         fields[BODY] = tasks.content(tasks.STDIN) if how["prompt"] == tasks.STDIN else how["prompt"]
     return fields
-
-
-def _required(name: str | None, verb: str) -> str:
-    if name is None:
-        called = {"create": "new", "delete": "rm"}.get(verb, verb)
-        hint = f"tmuxagents presets {called} NAME; see tmuxagents presets {called} --help"
-        raise BadRequest(editing.USAGE[verb], kind="usage", hint=hint)
-    return name
 
 
 def _tell(made: Preset, *, as_json: bool, lost: Sequence[str] = ()) -> None:
@@ -91,44 +94,58 @@ def _tell(made: Preset, *, as_json: bool, lost: Sequence[str] = ()) -> None:
     if as_json:
         printing.write(jsonline.encode({"v": 1} | describe.document(made)))
     else:
-        printing.lines([editing.saved(made), safe.line(made.path)])
+        printing.lines([f'Saved the preset "{made.name}": {safe.line(made.path)}'])
 
 
-# --- new --------------------------------------------------------------------------------------------------
+# --- new, edit, rm ----------------------------------------------------------------------------------------
+
+
+def _without_terminal() -> BadRequest:
+    hint = "give fields by flags (-d, -m, -t, --prompt, --set), or add --editor"
+    return BadRequest("There is no terminal here for an editor.", kind="usage", hint=hint)
+
+
+def _edit(draft: PresetFile) -> None:
+    """Open a draft in an editor until it is good; raise Cancelled if nothing was changed."""
+    before = draft.text
+    while True:
+        edited = asking.edited(draft.text)
+        if edited is None or edited == before:
+            raise asking.Cancelled
+        draft.text = edited
+        flaws = editing.flaws_of(draft)
+        if not flaws or not asking.is_possible():
+            return  # the caller refuses a bad one
+        printing.lines((safe.line(flaw.words()) for flaw in flaws), printing.ERR)
+        if not click.confirm("Edit again?", default=True, err=True):
+            raise asking.Cancelled
 
 
 @click.command(epilog='Example: tmuxagents presets new writer -d "Writes docs" -t read,edit,write')
 @_NAME
 @click.option("--profile", "is_profile", is_flag=True, help="A profile instead of a preset.")
 @click.option("--project", "in_project", is_flag=True, help="For this project only.")
-@click.option("--editor", "in_editor", is_flag=True, help="Write it in $EDITOR.")
+@click.option("--editor", "in_editor", is_flag=True, help="Open it in $EDITOR (on a terminal: anyway).")
+@click.option("--ask", "asks", is_flag=True, help="Ask for each field on this terminal.")
 @_with_fields
 @_JSON
-def new(*, name: str | None, is_profile: bool, in_project: bool, in_editor: bool, **how: Any) -> None:
-    """Make the preset NAME: by flags, in an editor, or by questions on a terminal."""
+def new(*, name: str, is_profile: bool, in_project: bool, in_editor: bool, asks: bool, **how: Any) -> None:
+    """Make the preset NAME: in $EDITOR, by flags, or by questions."""
     kind = PROFILE if is_profile else PRESET
-    source = PROJECT if in_project else GLOBAL
     shelf = _shelf()
-    wanted = _required(name, "create")
-    draft = shelf.place(wanted, kind=kind, source=source)
+    draft = shelf.place(name, kind=kind, source=PROJECT if in_project else GLOBAL)
     fields = _given(kind, how)
-    if in_editor:
-        draft.text = editing.compose(wanted, fields, kind) if fields else editing.template(wanted, kind)
-        preset_wizard.in_editor(draft)
-    elif fields:
-        draft.text = editing.compose(wanted, fields, kind)
-    elif preset_wizard.is_possible():
-        answers = preset_wizard.ask(wanted, kind, source)
-        draft = shelf.place(wanted, kind=kind, source=answers.source)
-        draft.text = editing.compose(wanted, answers.fields, kind)
-    else:
+    if not (fields or in_editor or asking.is_possible()):
         raise _without_terminal()
+    if asks:
+        answers = wizard.ask(kind, name, draft.source, asking.OnTerminal())
+        if answers is None:
+            raise asking.Cancelled
+        draft, fields = shelf.place(name, kind=kind, source=answers.source), answers.fields | fields
+    draft.text = editing.compose(name, fields, kind) if fields or asks else editing.template(name, kind)
+    if in_editor or not (fields or asks):
+        _edit(draft)
     _tell(change.create(draft), as_json=how["as_json"])
-
-
-def _without_terminal() -> BadRequest:
-    hint = "say it by flags (-d, -m, -t, --prompt, --set), or add --editor"
-    return BadRequest("There is no terminal to ask on.", kind="usage", hint=hint)
 
 
 @click.command(epilog="Example: tmuxagents presets edit writer --set timeout=1200")
@@ -136,19 +153,15 @@ def _without_terminal() -> BadRequest:
 @click.option("--editor", "in_editor", is_flag=True, help="Open it in $EDITOR (on a terminal: anyway).")
 @_with_fields
 @_JSON
-def edit(*, name: str | None, in_editor: bool, **how: Any) -> None:
-    """Change the preset NAME (also global:NAME or project:NAME): by flags, or in an editor."""
-    wanted = _required(name, "edit")
-    found = _shelf().named(wanted)
-    if not found:
-        raise editing.missing(wanted)
-    draft = change.text_of(found[0])
+def edit(*, name: str, in_editor: bool, **how: Any) -> None:
+    """Change the preset NAME (also global:NAME or project:NAME): by flags, or in $EDITOR."""
+    draft = change.text_of(_named(name)[0])
     fields = _given(draft.kind, how)
     if fields:
         made, lost = change.change(draft, fields)
         _tell(made, as_json=how["as_json"], lost=lost)
-    elif in_editor or preset_wizard.is_possible():
-        preset_wizard.in_editor(draft)
+    elif in_editor or asking.is_possible():
+        _edit(draft)
         _tell(change.rewrite(draft), as_json=how["as_json"])
     else:
         raise _without_terminal()
@@ -158,25 +171,24 @@ def edit(*, name: str | None, in_editor: bool, **how: Any) -> None:
 @_NAME
 @click.option("-y", "--yes", is_flag=True, help="Do not ask.")
 @_JSON
-def rm(*, name: str | None, yes: bool, as_json: bool) -> None:
+def rm(*, name: str, yes: bool, as_json: bool) -> None:
     """Remove the preset NAME: the user's file and the project's (global:NAME, project:NAME: that one)."""
-    wanted = _required(name, "delete")
-    found = _shelf().named(wanted)
-    if not found:
-        raise editing.not_there(wanted)
+    found = _named(name)
     printing.lines((safe.line(one.path) for one in found), printing.ERR)
+    question = f'Remove the preset "{safe.line(name)}"?'
     if not yes:
-        if not preset_wizard.is_possible():
-            raise BadRequest(editing.question(wanted), kind="usage", hint="add --yes")
-        if not click.confirm(editing.question(wanted), err=True):
-            raise preset_wizard.Cancelled
+        if not asking.is_possible():
+            raise BadRequest(question, kind="usage", hint="add --yes")
+        if not click.confirm(question, err=True):
+            raise asking.Cancelled
     removed = change.remove(found)
     if as_json:
         printing.write(jsonline.encode({"v": 1, "removed": removed}))
     else:
-        printing.lines([editing.deleted(wanted)])
+        printing.lines([f'Removed the preset "{safe.line(name)}".'])
 
 
+_NONE = ("There are no presets yet.", "hint: tmuxagents presets new NAME")
 _SYNONYMS = {"ls": "list", "create": "new", "delete": "rm", "remove": "rm"}
 
 
@@ -217,11 +229,6 @@ def presets(context: click.Context, *, as_json: bool) -> None:
         raise BadRequest("--json comes after the verb.", kind="usage")
 
 
-def _here() -> tuple[str, Settings]:
-    folder = lookup.folder() or "/"
-    return folder, load.load(os.environ, lookup.here().project)
-
-
 def _survey() -> Survey:
     folder, settings = _here()
     survey = reading.survey(folder, os.environ, settings)
@@ -249,16 +256,16 @@ def _list(*, as_json: bool) -> None:
     elif survey.presets:
         printing.lines(describe.table(survey.presets, printing.width()))
     else:
-        printing.lines([describe.NOTHING], printing.ERR)
+        printing.lines(_NONE, printing.ERR)
 
 
 @presets.command(epilog="Example: tmuxagents presets show global:repo-scout")
-@click.argument("name", shell_complete=names)
+@_NAME
 @_JSON
 def show(*, name: str, as_json: bool) -> None:
     """Show what NAME (also global:NAME or project:NAME) sets, and which file says so."""
     survey = _survey()
-    preset = survey.catalogue.choose(name, refuse=survey.catalogue.not_found)
+    preset = survey.catalogue.choose(name)
     printing.warn(preset.warnings)
     if as_json:
         printing.write(jsonline.encode({"v": 1} | describe.document(preset)))
@@ -275,7 +282,7 @@ def check(*, wanted: tuple[str, ...], as_json: bool) -> None:
     """Check preset and profile files, all or those named: exit code 2 if one of them is bad."""
     folder, settings = _here()
     printing.warn(settings.warnings)
-    checked = change.Shelf(folder, os.environ, settings).check(wanted)
+    checked = change.PresetShelf(folder, os.environ, settings).check(wanted)
     bad = change.refusal(checked)
     if not as_json:
         printing.lines(line for one in checked for line in _checked_lines(one))

@@ -1,4 +1,4 @@
-"""Verbs that read what runs wrote: output, transcript, events. Joins."""
+"""Verbs that read what runs wrote: output, transcript, replay, export, events. Joins."""
 
 from __future__ import annotations
 
@@ -15,7 +15,16 @@ TYPE_CHECKING = False
 if TYPE_CHECKING:
     from collections.abc import Iterable
 
+    from tmuxagents.registry.lookup import Caller
     from tmuxagents.runs.inspect import RunView
+
+
+def see(run_dir: str, caller: Caller) -> None:
+    """Record that a person looks at a run, if one is at the terminal."""
+    if printing.is_terminal():
+        from tmuxagents.attach import seen  # noqa: PLC0415  (programs read more often)
+
+        seen.see(run_dir, caller)
 
 
 def _lines(lines: Iterable[bytes]) -> None:
@@ -52,6 +61,7 @@ def output(*, run: str, wait: bool, partial: bool, max_bytes: int | None, as_jso
             message, kind="run-running", hint="--wait waits for it, --partial prints what there is"
         )
     text = run_output.answer(found, max_bytes)
+    see(run_dir, caller)
     _say_state(found, text)
     if text and printing.is_terminal():
         from tmuxagents.cli import rendered  # noqa: PLC0415  (a pipe needs no renderer)
@@ -94,6 +104,7 @@ def transcript(  # noqa: PLR0913  (a parameter for each option)
     _check_options(follow=follow, last=last, times=times, whole=whole, as_json=as_json)
     caller = lookup.here()
     run_dirs = sessions.find(run, caller)
+    see(run_dirs[-1], caller)
     if as_json:
         for run_dir in run_dirs:
             _lines(run_output.event_lines(run_dir, after=0, follow=follow and run_dir == run_dirs[-1]))
@@ -137,4 +148,48 @@ def events(*, run: str, follow: bool, after: int) -> None:
     _lines(run_output.event_lines(lookup.find_run(run, lookup.here()), after=after, follow=follow))
 
 
-VERBS = {"output": output, "transcript": transcript, "logs": transcript, "events": events}
+@click.command(epilog="Example: tmuxagents export finder --html finder.html")
+@click.argument("runs", nargs=-1)
+@click.option("--html", "path", metavar="FILE", help="Write the page to FILE, not to stdout.")
+def export(*, runs: tuple[str, ...], path: str | None) -> None:
+    """Write what the sessions of RUNS have said and done as one page of HTML (default: the newest run).
+
+    The page needs nothing else and asks nothing of the network. Calls fold; a search opens them.
+    """
+    if path is None and printing.is_terminal():
+        hint = "--html FILE writes it to a file"
+        raise BadRequest("A page of HTML is not for a terminal.", kind="usage", hint=hint)
+    from tmuxagents.cli import exporting  # noqa: PLC0415  (only here)
+
+    caller = lookup.here()
+    named = runs or (lookup.LAST,)
+    page = exporting.page(dict.fromkeys(folder for run in named for folder in sessions.find(run, caller)))
+    if path is None:
+        printing.write(page)
+    else:
+        exporting.write(path, page)
+
+
+@click.command(epilog="Example: tmuxagents replay finder --speed 4")
+@click.argument("run", default=lookup.LAST)
+@click.option(
+    "--speed", type=click.FloatRange(min=1 / 64, max=4096), default=1.0, metavar="N", help="Times as fast."
+)
+def replay(*, run: str, speed: float) -> None:
+    """Show again what RUN said and did, in its own time.
+
+    Space pauses, s goes to the next step, + and - change the speed, q leaves.
+    """
+    from tmuxagents.cli import replaying  # noqa: PLC0415  (only here)
+
+    replaying.replay(lookup.find_run(run, lookup.here()), speed)
+
+
+VERBS = {
+    "export": export,
+    "replay": replay,
+    "output": output,
+    "transcript": transcript,
+    "logs": transcript,
+    "events": events,
+}

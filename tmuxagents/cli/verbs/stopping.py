@@ -12,21 +12,30 @@ from tmuxagents.status import poll
 from tmuxagents.status import stop as stopping
 from tmuxagents.status.snapshot import take
 from tmuxagents.text import jsonline
+from tmuxagents.tools import answers
+
+TYPE_CHECKING = False
+if TYPE_CHECKING:
+    from tmuxagents.status.snapshot import Snapshot
 
 
 @click.command(epilog="Example: tmuxagents stop 01a1ee15")
 @click.argument("runs", nargs=-1, metavar="[RUN]...")
 @click.option("--all", "all_of_them", is_flag=True, help="Stop all active runs of this parent or project.")
-@click.option("-A", "--all-projects", "everywhere", is_flag=True, help="With --all: of everybody.")
+@click.option("--others", is_flag=True, help="With --all: also those that other parents launched here.")
+@click.option("-A", "--all-projects", "everywhere", is_flag=True, help="With --all: of everyone, everywhere.")
 @click.option("--json", "as_json", is_flag=True, help="Print a JSON document.")
-def stop(*, runs: tuple[str, ...], all_of_them: bool, everywhere: bool, as_json: bool) -> None:
+def stop(*, runs: tuple[str, ...], all_of_them: bool, others: bool, everywhere: bool, as_json: bool) -> None:
     """Stop each RUN: gracefully, then hard. A run that has ended stays as it is."""
     if bool(runs) == all_of_them:
         hint = "name them, or give --all"
         raise BadRequest("Which runs are to be stopped?", kind="usage", hint=hint)
     caller = lookup.here()
     if all_of_them:
-        ids = take(poll.query_of(caller, (), everywhere=everywhere), caller).active
+        found = take(poll.query_of(caller, (), everywhere=everywhere), caller)
+        ids = found.active
+        if not everywhere and not others and caller.owner is None:
+            ids = _own(found)
         folders = _stoppable([f"{caller.runs}/{run_id}" for run_id in ids])
     else:
         folders = list(dict.fromkeys(lookup.find_run(reference, caller) for reference in runs))
@@ -35,7 +44,18 @@ def stop(*, runs: tuple[str, ...], all_of_them: bool, everywhere: bool, as_json:
     if as_json:
         printing.write(jsonline.encode(poll.as_document(found, caller)))
     else:
-        printing.lines(map(words.stopped_line, found.rows))
+        printing.lines(map(words.stopped_line, found.rows) if ids else ["nothing to stop"])
+
+
+def _own(found: Snapshot) -> list[str]:
+    """Return the active runs that no parent owns; name the others, which stay."""
+    owned = [row.run for row in found.rows if row.run["owner"] is not None]
+    if owned:
+        named = (f"{words.short_id(run['runId'], ())} ({answers.label(run)})" for run in owned)
+        message = f"left alone, because other parents launched them: {', '.join(named)}"
+        printing.warn([f"{message}; stop --all --others stops them, too"])
+    left = {run["runId"] for run in owned}
+    return [run_id for run_id in found.active if run_id not in left]
 
 
 def _stoppable(folders: list[str]) -> list[str]:

@@ -11,10 +11,9 @@ import os
 import click
 
 from tmuxagents.cli import printing
-from tmuxagents.cli.verbs import preset_wizard
 from tmuxagents.companion import profile_command
 from tmuxagents.errors import TmuxAgentsError
-from tmuxagents.presets import change, editing, survey
+from tmuxagents.presets import change, editing, survey, wizard
 from tmuxagents.presets.fields import GLOBAL, PROFILE
 from tmuxagents.registry import lookup
 from tmuxagents.settings import load
@@ -26,7 +25,7 @@ if TYPE_CHECKING:
     from collections.abc import Iterable, Mapping
     from typing import Any
 
-    from tmuxagents.companion.profile_command import Answer
+    from tmuxagents.companion.profile_command import ProfileAnswer
 
 INFO, WARNING, ERROR = "info", "warning", "error"
 
@@ -68,9 +67,9 @@ class ParentTalk:
         answer = self._ask("input", title, text=text)
         return answer if isinstance(answer, str) else None
 
-    def cancel(self) -> PersonLeft:
-        """Say that nothing was changed."""
-        self.say(editing.CANCELLED)
+    def cancelled(self) -> PersonLeft:
+        """Say that nothing was changed; return what to raise."""
+        self.say(profile_command.CANCELLED)
         return PersonLeft()
 
     def _ask(self, kind: str, title: str, **more: Any) -> Any:
@@ -94,13 +93,12 @@ _NONE = "(none)"
 
 def completions() -> list[str]:
     """Return all verbs and names that could be typed."""
-    return [*editing.COMPLETED, *_profiles()]
+    return profile_command.completions("", _profiles()) or []
 
 
 def _profiles() -> dict[str, Mapping[str, Any]]:
-    folder = lookup.folder() or "/"
     settings = load.load(os.environ, lookup.here().project)
-    found = survey.survey(folder, os.environ, settings).presets
+    found = survey.survey(lookup.folder() or "/", os.environ, settings).presets
     return {one.name: one.fields for one in found if one.hidden_by is None}
 
 
@@ -118,20 +116,23 @@ def lead(talk: ParentTalk, line: str) -> None:
         talk.say(problem.message, ERROR)
 
 
-def _shelf() -> change.Shelf:
-    folder = lookup.folder() or "/"
-    return change.Shelf(folder, os.environ, load.load(os.environ, lookup.here().project))
+def _shelf() -> change.PresetShelf:
+    return change.PresetShelf(
+        lookup.folder() or "/", os.environ, load.load(os.environ, lookup.here().project)
+    )
 
 
-def _create(talk: ParentTalk, answer: Answer) -> None:
+def _create(talk: ParentTalk, answer: ProfileAnswer) -> None:
     name, shelf = str(answer.name), _shelf()
-    answers = preset_wizard.ask(name, PROFILE, GLOBAL, _InTalk(talk))
+    answers = wizard.ask(PROFILE, name, GLOBAL, _InTalk(talk))
+    if answers is None:
+        raise talk.cancelled()
     draft = shelf.place(name, kind=PROFILE, source=answers.source)
     draft.text = editing.compose(name, answers.fields, PROFILE)
-    talk.say(editing.saved(change.create(draft)))
+    talk.say(profile_command.saved(change.create(draft)))
 
 
-def _edit(talk: ParentTalk, answer: Answer) -> None:
+def _edit(talk: ParentTalk, answer: ProfileAnswer) -> None:
     """Let the file that counts be edited as a text, until it is good."""
     draft = change.text_of(_shelf().named(str(answer.name))[0])
     text: str | None = draft.text
@@ -139,16 +140,16 @@ def _edit(talk: ParentTalk, answer: Answer) -> None:
     while True:
         text = talk.edit(draft.path, text or "")
         if text is None or text == before:
-            raise talk.cancel()
+            raise talk.cancelled()
         draft.text = text
         flaws = editing.flaws_of(draft)
         if not flaws:
             break
         talk.say("\n".join(flaw.words() for flaw in flaws), ERROR)
-    talk.say(editing.saved(change.rewrite(draft)))
+    talk.say(profile_command.saved(change.rewrite(draft)))
 
 
-def _delete(talk: ParentTalk, answer: Answer) -> None:
+def _delete(talk: ParentTalk, answer: ProfileAnswer) -> None:
     """Remove all files of a name, after a confirmation."""
     if answer.question is None or answer.afterwards is None:
         return
@@ -186,11 +187,7 @@ class _InTalk:
         """Show a text, and ask whether it is right."""
         return self._talk.confirm(question, text)
 
-    def cancel(self) -> click.exceptions.Exit:
-        """Return what to raise if it is not."""
-        return self._talk.cancel()
-
     def _given(self, answer: str | None) -> str:
         if answer is None:
-            raise self.cancel()
+            raise self._talk.cancelled()
         return answer

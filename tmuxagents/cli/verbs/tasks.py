@@ -8,6 +8,7 @@ from __future__ import annotations
 import click
 
 from tmuxagents.cli import printing
+from tmuxagents.cli.verbs import asking
 from tmuxagents.errors import BadRequest
 
 TYPE_CHECKING = False
@@ -45,7 +46,7 @@ def _written() -> str:
         hint = f"give it: {_call('the task')}, or - to read it from stdin"
         raise BadRequest("There is no task.", kind="empty-task", hint=hint)
 
-    return edited("") or ""
+    return asking.edited("") or ""
 
 
 def _call(task: str) -> str:
@@ -74,18 +75,3 @@ def _decoded(text: bytes, source: str) -> str:
     except UnicodeDecodeError as error:
         message = f"What {source} holds is not valid UTF-8 (byte {error.start + 1})."
         raise BadRequest(message, kind="bad-argument", hint="save it as UTF-8", field="task") from error
-
-
-def edited(text: str) -> str | None:
-    """Return a text as it was saved in $EDITOR; None if it was not."""
-    try:
-        saved: str | None = click.edit(text, extension=".md")
-    except click.UsageError:
-        raise
-    except click.ClickException as error:
-        hint = "set EDITOR to one that works"
-        raise BadRequest(error.format_message(), kind="usage", hint=hint) from error
-    except UnicodeDecodeError as error:
-        message = "What the editor has saved is not UTF-8."
-        raise BadRequest(message, kind="bad-argument", hint="save it as UTF-8") from error
-    return saved

@@ -11,6 +11,8 @@ import sys
 import click
 
 from tmuxagents.attach import rules
+from tmuxagents.attach import screen as attach_screen
+from tmuxagents.attach.screen import FullScreen
 from tmuxagents.cli import printing
 from tmuxagents.cli.verbs import attaching
 from tmuxagents.errors import NoSuchRun, Unusable
@@ -20,10 +22,8 @@ from tmuxagents.runs import output
 from tmuxagents.runs.inspect import inspect
 from tmuxagents.system import foreground, process
 from tmuxagents.text import safe
-from tmuxagents.views import screen as views_screen
 from tmuxagents.views import top, top_rows
 from tmuxagents.views import top_runs as watching
-from tmuxagents.views.screen import FullScreen
 
 TYPE_CHECKING = False
 if TYPE_CHECKING:
@@ -78,7 +78,7 @@ class _Top:
             while True:
                 self._draw(screen, self._look())
                 keys = screen.typed(_ROUND_S if self._watch.live else _IDLE_ROUND_S)
-                if keys is None or not all(self._press(key, screen) for key in views_screen.keys(keys)):
+                if keys is None or not all(self._press(key, screen) for key in attach_screen.keys(keys)):
                     return
 
     def _look(self) -> Board:

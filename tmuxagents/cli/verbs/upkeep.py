@@ -1,4 +1,4 @@
-"""Verbs that look after the machine: doctor, prune. Joins."""
+"""Verbs that look after the machine: config, doctor, prune. Joins."""
 
 from __future__ import annotations
 
@@ -8,10 +8,15 @@ import click
 
 from tmuxagents import __version__
 from tmuxagents.cli import group, printing
-from tmuxagents.errors import BadRequest
+from tmuxagents.cli.verbs import asking
+from tmuxagents.errors import BadConfig, BadRequest
 from tmuxagents.registry import lookup
-from tmuxagents.settings import load
+from tmuxagents.runs import words
+from tmuxagents.settings import keys, load
+from tmuxagents.setup import changes
+from tmuxagents.setup.config import SettingsFiles
 from tmuxagents.text import jsonline, safe
+from tmuxagents.text.width import table
 from tmuxagents.upkeep import doctor, prune, prune_rules
 
 
@@ -51,4 +56,124 @@ def prune_verb(*, runs: tuple[str, ...], dry_run: bool, as_json: bool) -> None:
     printing.lines(map(safe.line, [*lines, prune_rules.total(pruned.removed, dry_run=dry_run)]))
 
 
-VERBS = {"doctor": doctor_verb, "prune": prune_verb, "rm": prune_verb}
+# --- settings ---------------------------------------------------------------------------------------------
+
+_WIDE = 10_000  # columns: a path is cut on a terminal alone
+_JSON = click.option("--json", "as_json", is_flag=True, help="Print a JSON document.")
+_PROJECT = click.option(
+    "--project", "in_project", is_flag=True, help="In the settings of this project, not in your own."
+)
+
+
+def _complete_key(_context: click.Context, _option: click.Parameter, begun: str) -> list[str]:
+    return [key for key in keys.KEYS if key.startswith(begun)]
+
+
+_KEY = click.argument("key", metavar="KEY", shell_complete=_complete_key)
+
+
+@click.group("config", invoke_without_command=True, epilog="Example: tmuxagents config set timeout 900")
+@_JSON
+@click.pass_context
+def config(context: click.Context, *, as_json: bool) -> None:
+    """Show and change settings. Alone: list them."""
+    if context.invoked_subcommand is None:
+        _tell_settings(None, as_json=as_json)
+
+
+@config.command("list", epilog="Example: tmuxagents config list")
+@_JSON
+def list_settings(*, as_json: bool) -> None:
+    """List all settings in force, and where each comes from."""
+    _tell_settings(None, as_json=as_json)
+
+
+@config.command("get", epilog="Example: tmuxagents config get timeout")
+@_KEY
+@_JSON
+def get_setting(*, key: str, as_json: bool) -> None:
+    """Print the value of KEY that is in force."""
+    changes.rule_of(key)
+    _tell_settings(key, as_json=as_json)
+
+
+def _tell_settings(key: str | None, *, as_json: bool) -> None:
+    found, warnings = SettingsFiles(os.environ, lookup.here().project).in_force()
+    wanted = [one for one in found if key in (None, one.key)]
+    if as_json:
+        shapes = [{"key": one.key, "value": one.value, "source": one.source} for one in wanted]
+        printing.write(jsonline.encode({"v": 1, "settings": shapes, "warnings": warnings}))
+        return
+    printing.warn(warnings)
+    if key is not None:
+        printing.lines(safe.line(changes.shown(one.value)) for one in wanted if one.value is not None)
+        return
+    cells = (safe.line(changes.shown(one.value)) or words.NONE for one in wanted)
+    rows = [(one.key, cell, one.where or one.source) for one, cell in zip(wanted, cells, strict=True)]
+    printing.lines(table([("KEY", "VALUE", "SOURCE"), *rows], printing.columns() or _WIDE))
+
+
+@config.command("set", epilog="Example: tmuxagents config set timeout 900")
+@_KEY
+@click.argument("value", nargs=-1, required=True, metavar="VALUE...")
+@_PROJECT
+def set_setting(*, key: str, value: tuple[str, ...], in_project: bool) -> None:
+    """Write KEY into your settings file."""
+    meant = changes.value_of(key, value)
+    if in_project:
+        changes.refuse_in_project(key)
+    files, source = _settings_files(in_project=in_project)
+    _tell_change(f"{key} is now {changes.shown(meant)}", files.put(key, meant, source), key, source)
+
+
+@config.command("unset", epilog="Example: tmuxagents config unset defaultModel")
+@_KEY
+@_PROJECT
+def unset_setting(*, key: str, in_project: bool) -> None:
+    """Take KEY out of your settings file."""
+    changes.rule_of(key)
+    files, source = _settings_files(in_project=in_project)
+    _tell_change(f"{key} is no longer set", files.take(key, source), key, source)
+
+
+@config.command("edit", epilog="Example: tmuxagents config edit")
+@_PROJECT
+def edit_settings(*, in_project: bool) -> None:
+    """Open your settings file in $EDITOR, and check it when you return."""
+    if not (printing.is_terminal(printing.IN) and printing.is_terminal()):
+        hint = "tmuxagents config set KEY VALUE needs none"
+        raise BadRequest("config edit needs a terminal.", kind="usage", hint=hint)
+    files, source = _settings_files(in_project=in_project)
+    text = files.text(source)
+    while True:
+        saved = asking.edited(text, suffix=".json")
+        if saved is None or saved == text:
+            printing.lines(["nothing was changed"], printing.ERR)
+            return
+        try:
+            path = files.replace(source, saved)
+        except BadConfig as fault:
+            printing.lines([safe.line(fault.message)], printing.ERR)
+            if not click.confirm("Edit it again?", default=True, err=True):
+                raise
+            text = saved
+            continue
+        printing.warn(files.in_force()[1])
+        printing.lines([f"saved {path}"], printing.ERR)
+        return
+
+
+def _settings_files(*, in_project: bool) -> tuple[SettingsFiles, str]:
+    project = lookup.here().project
+    return SettingsFiles(os.environ, project), "project" if in_project else "global"
+
+
+def _tell_change(what: str, path: str, key: str, source: str) -> None:
+    """Say what was changed, and warn if something stronger decides about it."""
+    printing.lines([safe.line(f"{what} ({path})")], printing.ERR)
+    found, _ = SettingsFiles(os.environ, lookup.here().project).in_force()
+    over = [one for one in found if one.key == key and one.source not in (source, "default")]
+    printing.warn(f"{one.where} says otherwise, and counts here" for one in over)
+
+
+VERBS = {"config": config, "doctor": doctor_verb, "prune": prune_verb, "rm": prune_verb}

@@ -192,7 +192,11 @@ export default function (pi: Pi) {
 		context.ui.onTerminalInput((data) => void pressed(state, data));
 		if (state.events === undefined) connect(state, context);
 	});
-	pi.on("session_shutdown", (event) => tell(state, { type: "bridge_shutdown", reason: event.reason }));
+	pi.on("session_shutdown", (event) => {
+		tell(state, { type: "bridge_shutdown", reason: event.reason });
+		// On a terminal, pi would end with a command of its own to resume: the wrapper shows the one that makes a run.
+		if (event.reason === "quit") Object.assign(process.stdout, { isTTY: false });
+	});
 	pi.on("input", (event) => heard(state, event));
 	pi.on("ui_prompt_start", (event) => {
 		state.asking = true;

@@ -11,7 +11,7 @@ _APART_S = 0.001  # events of one moment, so that each is a step
 _SLOWEST, _FASTEST = 1 / 64, 4096.0
 
 
-class Pace:
+class ReplayClock:
     """The clock of a replay. `now` is the reader's clock, `moments` are those of the run."""
 
     __slots__ = ("_at", "_began", "_due", "_moments", "_paused", "_speed")

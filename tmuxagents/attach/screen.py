@@ -62,7 +62,7 @@ class FullScreen:
     def size(self) -> tuple[int, int]:
         """Return columns and rows."""
         size = os.get_terminal_size(_OUT)
-        return max(1, size.columns), max(1, size.lines)
+        return size.columns or 80, size.lines or 24  # some terminals do not say
 
     def draw(self, rows: Sequence[str]) -> None:
         """Draw what has changed since the last time; all of it on a screen that is new or of another size."""

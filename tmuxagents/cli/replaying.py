@@ -1,4 +1,4 @@
-"""The verb replay: a run once more, as its window showed it, in its own time. Joins."""
+"""A run once more, as its window showed it, in its own time, with keys to pause and step. Joins."""
 
 from __future__ import annotations
 
@@ -8,13 +8,10 @@ import signal
 import termios
 import time
 
-import click
-
 from tmuxagents.cli import printing, rendered
 from tmuxagents.errors import BadRequest
-from tmuxagents.registry import lookup
-from tmuxagents.render.pace import Pace
 from tmuxagents.render.paint import worth_showing
+from tmuxagents.render.replay_clock import ReplayClock
 from tmuxagents.render.story import SHOWN, Story
 from tmuxagents.runs import events as run_events
 from tmuxagents.runs import output as run_output
@@ -33,21 +30,13 @@ _SECOND_LOOK_S = 0.1  # for a call that has become worth showing
 _LOCAL_FLAGS = 3
 
 
-@click.command(epilog="Example: tmuxagents replay finder --speed 4")
-@click.argument("run", default=lookup.LAST)
-@click.option(
-    "--speed", type=click.FloatRange(min=1 / 64, max=4096), default=1.0, metavar="N", help="Times as fast."
-)
-def replay(*, run: str, speed: float) -> None:
-    """Show again what RUN said and did, in its own time.
-
-    Space pauses, s goes to the next step, + and - change the speed, q leaves.
-    """
+def replay(run_dir: str, speed: float) -> None:
+    """Show what a run said and did, in its own time, `speed` times as fast."""
     if not (printing.is_terminal() and printing.is_terminal(printing.IN)):
         hint = "tmuxagents transcript prints it at once"
         raise BadRequest("A replay needs a terminal.", kind="usage", hint=hint)
-    found = inspect(lookup.find_run(run, lookup.here()))
-    lines = run_output.event_lines(found.run_dir, after=0, follow=False)
+    found = inspect(run_dir)
+    lines = run_output.event_lines(run_dir, after=0, follow=False)
     happened = [event for line in lines if (event := run_events.decode(line)) is not None]
     shown = [event for event in happened if event.type in SHOWN]
     for number in (signal.SIGTERM, signal.SIGHUP):  # the terminal is given back in any case
@@ -74,7 +63,7 @@ def _play(run: RunView, events: Sequence[Event], speed: float) -> None:
     began = run.state.started_at or run.plan.created_at or 0.0
     last = events[-1].at if events else began
     moments = [began, *(event.at for event in events), run.ended_at or last]
-    pace = Pace(moments, speed=speed, now=time.monotonic())
+    pace = ReplayClock(moments, speed=speed, now=time.monotonic())
     told = seen = 0
     while True:
         now = time.monotonic()
@@ -93,7 +82,7 @@ def _play(run: RunView, events: Sequence[Event], speed: float) -> None:
             return
 
 
-def _listen(pace: Pace, wait_s: float | None, *, waits: bool) -> bool:
+def _listen(pace: ReplayClock, wait_s: float | None, *, waits: bool) -> bool:
     """Wait for a key or for the next event; say whether the replay continues."""
     limit_s = min(wait_s or 0.0, _SECOND_LOOK_S) if waits and wait_s is not None else wait_s
     ready, _, _ = select.select([printing.IN], [], [], limit_s)
@@ -111,6 +100,3 @@ def _listen(pace: Pace, wait_s: float | None, *, waits: bool) -> bool:
         elif key in "+-":
             pace.change(now, faster=key == "+")
     return True
-
-
-VERBS = {"replay": replay}

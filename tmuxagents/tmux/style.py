@@ -1,0 +1,65 @@
+"""How our own sessions and windows look: a quiet status line, the way back, a last line. Touches: tmux.
+
+Only sessions and windows of our own get these options. A person's theme stays: what is replaced is tmux's own
+default. All texts are fixed: their formats read options and facts of tmux, never the words of a run.
+"""
+
+from __future__ import annotations
+
+TYPE_CHECKING = False
+if TYPE_CHECKING:
+    from tmuxagents.tmux.runner import Command
+
+CLOSES = "@tmuxagents_close_key"  # the key that closes the window of an ended run, where one does
+RULE = "── "  # how the last line of a window begins
+VIEW = "view-"  # how sessions are called that only show a window of another one
+
+
+def _later(shown: str) -> str:
+    """Return a format that a condition, expanded when it is set, leaves to be expanded when it is shown."""
+    return shown.replace("#{", "##{").replace(",", "#,").replace("}", "#}")
+
+
+_IS_NARROW = "#{&&:#{client_width},#{e|<:#{client_width},80}}"
+_BACK = " #[dim]##{prefix} d: back#[nodim] "
+_NAME = _later(f"#{{?{_IS_NARROW},, #{{session_name}} }}")
+_NAMED = f"#{{?#{{==:#{{status-left-length}},10}},{_NAME},#{{status-left}}}}"
+_ROOM = "#{e|+:#{%s},100}"
+_COUNTS = _later("#{?#{E:@tmuxagents_status},#{E:@tmuxagents_status} ,}")
+_COUNTED = f"#{{?#{{m:*@tmuxagents_status*,#{{status-right}}}},,{_COUNTS}}}#{{status-right}}"
+_CLOCK = _later(f"#{{?{_IS_NARROW},,%H:%M }}")
+_RIGHT = f"#{{?#{{m:*=21:pane_title*,#{{status-right}}}},{_COUNTS}{_CLOCK},{_COUNTED}}}"
+_BAR = "#{?#{m:*bg=green*,#{status-style}},fg=colour250#,bg=colour236,#{status-style}}"
+_THEIRS = "#{window-status-current-style}"
+_CHOSEN = f"#{{?#{{==:{_THEIRS},default}},fg=colour255#,bg=colour240#,bold,{_THEIRS}}}"
+# How a run has ended is the title that its wrapper sets last. Anything else in that place is not shown.
+_ENDED = r"#{?#{m/r:^(completed|failed|aborted) \([a-z_-]+\)$,#{pane_title}},#{pane_title},ended}"
+_LAST_LINE = f"#[dim]{RULE}{_ENDED} · #{{prefix}} d: back#{{?#{{{CLOSES}}}, · #{{E:{CLOSES}}}: close,}} ──"
+
+
+def of_session(session: str) -> list[Command]:
+    """Return the options that make one of our sessions quiet and show counts and the key that leads back."""
+    target = f"={session.removeprefix('=')}:" if not session.startswith("$") else f"{session}:"
+    left = _BACK if VIEW in session else _NAMED + _BACK
+    values = {
+        "status-left": left,
+        "status-left-length": _ROOM % "status-left-length",
+        "status-right": _RIGHT,
+        "status-right-length": _ROOM % "status-right-length",
+        "status-style": _BAR,
+    }
+    return [["set-option", "-F", "-t", target, name, value] for name, value in values.items()]
+
+
+def of_window(target: str, *, is_at_home: bool) -> list[Command]:
+    """Return what gives a run's window its last line, and, in one of our sessions, a quiet name in the list.
+
+    tmux 3.2 knows no text for the last line, and keeps its own.
+    """
+    setting = ["set-option", "-w", "-t", target]
+    chosen = [*setting, "-F", "window-status-current-style", _CHOSEN]
+    last: list[Command] = [
+        [*setting, "remain-on-exit", "on"],
+        [*setting, "-q", "remain-on-exit-format", _LAST_LINE],
+    ]
+    return [chosen, *last] if is_at_home else last
