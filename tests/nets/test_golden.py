@@ -258,6 +258,11 @@ COMMANDS = {
         presets rm -y nope
         presets nope
     """,
+    "setup": """
+        setup --help
+        setup
+        setup --skip nonsense
+    """,
     "config": """
         config --help
         config

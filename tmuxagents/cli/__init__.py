@@ -27,6 +27,7 @@ VERBS: dict[str, tuple[str, str, str]] = {
     "replay": ("reading", EVERYDAY, "Show a run again, in its own time."),
     "export": ("reading", EVERYDAY, "Write runs as one page of HTML."),
     "events": ("reading", PROGRAMS, "Print what a run did, as JSON lines."),
+    "setup": ("upkeep", SET_UP, "Set up agent, model, status line, keys and parents."),
     "presets": ("presets", SET_UP, "Look at presets and profiles."),
     "models": ("models", SET_UP, "List the models that a child can use."),
     "layouts": ("layouts", SET_UP, "Open sessions of tmux that show runs side by side."),
