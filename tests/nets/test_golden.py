@@ -209,6 +209,16 @@ COMMANDS = {
         transcript nope
         transcript --json empty
     """,
+    "export": """
+        export --help
+        export nope
+    """,
+    "replay": """
+        replay --help
+        replay done
+        replay --speed 0 done
+        replay nope
+    """,
     "events": """
         events --help
         events told

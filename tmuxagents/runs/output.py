@@ -88,8 +88,8 @@ def _timed_lines(run_dir: str, *, follow: bool) -> Iterator[bytes]:
     run = inspect(run_dir)
     verdict = run.standing.verdict
     if verdict is not None and run.ended_at is not None:
-        end = narration.closing(verdict, run.elapsed(run.ended_at)).plain()
-        yield from _with_time(run.ended_at, end.removesuffix(b"\n"))
+        end = narration.closing(verdict, run.elapsed(run.ended_at)).encode()
+        yield from _with_time(run.ended_at, end)
 
 
 def _with_time(at: float, entry: bytes) -> Iterator[bytes]:
@@ -120,7 +120,7 @@ def _told_again(run_dir: str, *, follow: bool) -> Iterator[tuple[float, bytes]]:
         event = events.decode(line)
         entry = narration.entry(event, narrator.phrase(event)) if event is not None else None
         if event is not None and entry is not None:
-            yield event.at, entry.plain().removesuffix(b"\n")
+            yield event.at, entry.encode()
 
 
 def _lines(run_dir: str, name: str, *, follow: bool) -> Iterator[bytes]:

@@ -1,4 +1,4 @@
-"""The verbs that read what runs wrote: output, transcript, events. Joins."""
+"""The verbs that read what runs wrote: output, transcript, replay, export, events. Joins."""
 
 from __future__ import annotations
 
@@ -206,4 +206,47 @@ def events(*, run: str | None, follow: bool, after: int) -> None:
     _lines(run_output.event_lines(run_dir, after=after, follow=follow))
 
 
-VERBS = {"output": output, "transcript": transcript, "logs": transcript, "events": events}
+@click.command(epilog="Example: tmuxagents export finder --html finder.html")
+@click.argument("runs", nargs=-1)
+@click.option("--html", "path", metavar="FILE", help="Write the page to FILE, not to stdout.")
+def export(*, runs: tuple[str, ...], path: str | None) -> None:
+    """Write what the sessions of RUNS have said and done as one page of HTML (default: the newest run).
+
+    The page needs nothing else and asks nothing of the network. Calls fold; a search opens them.
+    """
+    if path is None and printing.is_terminal():
+        hint = "--html FILE writes it to a file"
+        raise BadRequest("A page of HTML is not for a terminal.", kind="usage", hint=hint)
+    from tmuxagents.cli import exporting  # noqa: PLC0415  (only here)
+
+    caller = lookup.here()
+    named = runs or (lookup.LAST,)
+    page = exporting.page(dict.fromkeys(folder for run in named for folder in sessions.find(run, caller)))
+    if path is None:
+        printing.write(page)
+    else:
+        exporting.write(path, page)
+
+
+@click.command(epilog="Example: tmuxagents replay finder --speed 4")
+@click.argument("run", default=lookup.LAST)
+@click.option(
+    "--speed", type=click.FloatRange(min=1 / 64, max=4096), default=1.0, metavar="N", help="Times as fast."
+)
+def replay(*, run: str, speed: float) -> None:
+    """Show again what RUN said and did, in its own time.
+
+    Space pauses, s goes to the next step, + and - change the speed, q leaves.
+    """
+    from tmuxagents.cli import replaying  # noqa: PLC0415  (only here)
+
+    replaying.replay(lookup.find_run(run, lookup.here()), speed)
+
+
+VERBS = {
+    "export": export,
+    "replay": replay,
+    "output": output,
+    "transcript": transcript,
+    "events": events,
+}
