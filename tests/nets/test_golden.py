@@ -257,6 +257,11 @@ COMMANDS = {
         presets rm -y nope
         presets nope
     """,
+    "setup": """
+        setup --help
+        setup
+        setup --skip nonsense
+    """,
     "config": """
         config --help
         config

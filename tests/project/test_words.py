@@ -35,6 +35,10 @@ CLEAN = [
     *(f"tmuxagents/{folder}" for folder in ("agents", "mcp", "tools", "attach", "companion", "settings")),
     "tmuxagents/integrate",
     *(f"tmuxagents/cli/verbs/{verb}.py" for verb in ("integrate", "inside_pi", "machine", "tools", "upkeep")),
+    *(
+        f"tmuxagents/cli/verbs/{verb}.py"
+        for verb in ("asking", "launching", "models", "presets", "talk", "tasks")
+    ),
     *(f"tmuxagents/{folder}" for folder in ("system", "tmux", "upkeep", "views", "presets", "watcher")),
     *("tmuxagents/prompts", "tmuxagents/skills", "tmuxagents/extensions"),
 ]

@@ -80,7 +80,8 @@ def test_what_names_no_socket_is_refused(wanted: str, source: str, kind: str) ->
         ("/x/#(touch y)", "agents-touch-y"),
         ("/x/a.b:c;d", "agents-a-b-c-d"),
         ("/x/-_odd_-", "agents-odd"),
-        ("/x/проект", "agents-project"),
+        ("/x/проект", "agents-proekt"),
+        ("/x/名前", "agents-project"),
         ("/", "agents-project"),
         ("/x/" + "long" * 20, "agents-" + "long" * 6),
     ],
@@ -89,6 +90,24 @@ def test_a_session_is_called_after_its_project(project: str, name: str) -> None:
     names = place.session_names(project)
     assert names[0] == name
     assert names[1] == f"{name}-{place.owner(project)[:4]}"
+
+
+@pytest.mark.parametrize(
+    ("name", "shown"),
+    [
+        ("Login", "login"),
+        ("fix/login", "fix-login"),
+        ("v1.2", "v1-2"),
+        ("имя", "imya"),
+        ("Объём", "obem"),
+        ("Ħøß", "hoss"),
+        ("άλφα", "alfa"),
+        ("œuvre", "oeuvre"),
+        ("名前", "01a1ee15"),
+    ],
+)
+def test_a_window_has_its_name_in_plain_letters(name: str, shown: str) -> None:
+    assert place.safe_name(name, "01a1ee15") == shown
 
 
 def test_two_projects_of_one_name_are_told_apart() -> None:

@@ -61,7 +61,8 @@ def command(name: str, environment: Mapping[str, str], settings: Settings) -> li
     words = [named] if named else settings.agent_commands.get(agent.name, [agent.program])
     path = process.find_program(words[0], environment.get("PATH", ""))
     if path is None:
-        message = f"The agent {agent.name} is not installed: there is no {words[0]}."
+        where = "" if "/" in words[0] else " on PATH"
+        message = f"The agent {agent.name} is not installed: there is no {words[0]}{where}."
         variables = f"{agent.program_variable} or agents.{agent.name}.command"
         hint = f"install it: {agent.how_to_install}; or name its program in {variables}"
         raise Unusable(message, kind="agent-missing", hint=hint)
@@ -84,7 +85,7 @@ def known(name: str, environment: Mapping[str, str], settings: Settings, *, refr
     if former is not None and not refresh and holds(former, before, time.time()):
         return _known(words, former, cached=True)
     answers = _ask(_agent(name), words, environment, agent_dir)
-    # Files that the agent creates on its first question are no reason to ask again.
+    # The agent may create files when it is first asked: these do not make the answer outdated.
     stamp = [old or _mark_of(path) for old, path in zip(before, watched, strict=True)]
     number = generation(former, answers["models"])
     entry = {**answers, "stamp": stamp, "generation": number, "askedAt": round(time.time(), 3)}

@@ -24,6 +24,7 @@ VERBS: dict[str, tuple[str, str, str]] = {
     "output": ("reading", EVERYDAY, "Print the last answer of a run."),
     "transcript": ("reading", EVERYDAY, "Print the readable transcript of a run."),
     "events": ("reading", PROGRAMS, "Print the events of a run as JSON lines."),
+    "setup": ("upkeep", SET_UP, "Set up agent, model, status line, keys and parents."),
     "presets": ("presets", SET_UP, "List, show, check and edit presets."),
     "models": ("models", SET_UP, "List the models that an agent can use."),
     "layouts": ("layouts", SET_UP, "Open tmux sessions that show runs side by side."),

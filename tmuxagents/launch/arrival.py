@@ -45,7 +45,7 @@ class Launched(NamedTuple):
 
 
 class Arrival:
-    """One such run. `slow` is called once, when its wrapper takes its time."""
+    """A run whose wrapper has not answered yet. `slow` is called once, if the answer takes long."""
 
     __slots__ = (
         *("_answered", "_begun", "_looked_at", "_questions", "_slow", "_why", "opened", "ours", "run_dir"),
@@ -136,7 +136,7 @@ class Arrival:
     def launched(self) -> Launched:
         """Return what was launched. If no wrapper took it, the run has ended: raise."""
         message = self._why or "Nobody answered in the window."
-        # A wrapper that came and answers slowly has the run all the same.
+        # A wrapper that answers late has the run.
         if not self._answered and not self.give_up(message):
             raise Unusable(message, kind="window", hint=f"its run is {os.path.basename(self.run_dir)}")
         self.ours.close()
@@ -155,14 +155,14 @@ class Arrival:
                 shown, state = state, inspect(self.run_dir).standing.status
 
     def give_up(self, message: str, cause: Cause | None = None) -> bool:
-        """End the run, unless its wrapper has it by now; say whether it has."""
+        """End the run unless a wrapper has it; say whether one has."""
         return give_up(self.run_dir, self.ours, message, cause)
 
 
 def give_up(
     run_dir: str, ours: handover.LauncherEnds | None, message: str, cause: Cause | None = None
 ) -> bool:
-    """End a run that no wrapper has yet; say whether one has after all. `ours`: what it was to take."""
+    """End a run unless a wrapper has it; say whether one has. `ours`: the FIFOs of the handover."""
     if ours is not None:
         ours.let_go()  # first, and with the names in their place: a wrapper that comes now turns back
     conclude(run_dir, cause=cause, never_came=message)
@@ -172,7 +172,7 @@ def give_up(
 
 
 def heard(arrivals: Sequence[Arrival], limit_s: float) -> list[Arrival]:
-    """Wait until any of these wrappers has answered or had its time; return those."""
+    """Wait until any of these wrappers has answered or is given up; return those."""
     limit_s = min([limit_s, *(one.due_in() for one in arrivals)])
     answered = handover.answered([one.ours for one in arrivals], limit_s)
     return [one for one in arrivals if one.hear(answered=one.ours in answered)]

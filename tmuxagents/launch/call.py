@@ -123,7 +123,7 @@ class Call:
             self._open(following)
         if self._arrivals():
             self._hear(0.0 if following is not None else _ANSWER_S)
-            # To tell is to look at all of them: after each window that would be the most of a large call.
+            # Each report reads all runs: after each window it would be most of the work of a large call.
             if time.monotonic() >= self._tell_at:
                 self._tell_at = tell()
         elif following is None:
@@ -160,7 +160,7 @@ class Call:
             self._failed(task, error)
 
     def _hear(self, limit_s: float) -> None:
-        """Wait for answers out of the windows; the runs that have answered are waited for from now on."""
+        """Wait for wrappers to answer; from then on wait for the ends of their runs."""
         for arrival in heard(self._arrivals(), limit_s):
             task = next(task for task in self.tasks if task.arrival is arrival)
             task.arrival = None
@@ -175,7 +175,7 @@ class Call:
     def _failed(self, task: Task, error: TmuxAgentsError) -> None:
         task.warnings = [error.message]
         task.ended = inspect(task.run_dir).ended
-        if not task.ended:  # its wrapper has it all the same
+        if not task.ended:  # its wrapper has the run
             self._waiting.add(task.run_dir)
 
     def _mark(self, task: Task) -> None:
@@ -187,7 +187,7 @@ class Call:
             return
         run = inspect(task.run_dir)
         if run.ended:
-            with contextlib.suppress(TmuxAgentsError):  # it goes on without
+            with contextlib.suppress(TmuxAgentsError):  # a mark is not needed
                 windows = tmux.Tmux(self._launcher.place.socket).windows
                 windows.set_state(task.window, task.run_id, run.standing.status)
 

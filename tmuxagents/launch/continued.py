@@ -45,7 +45,7 @@ class Continued(NamedTuple):
     profile: Preset | None = None
 
     def moment(self, now: float) -> float:
-        """Return when the new run was created: after the one it continues, whatever the clock says."""
+        """Return when the new run was created: after the one it continues, even if the clock was set back."""
         return max(now, self.created_at + _TICK_S)
 
 

@@ -72,12 +72,12 @@ class LauncherEnds:
         self._open: tuple[int, ...] = (self._orders, self._answer)
 
     def hand_over(self, handed: Handed) -> None:
-        """Lay down everything for the wrapper to take."""
+        """Provide everything that the wrapper takes."""
         body = jsonline.encode({name: getattr(handed, name) for name in Handed.__slots__})
         self._rest = memoryview(len(body).to_bytes(_LENGTH, "big") + body)
 
     def register(self, poll: select.poll) -> None:
-        """Have a poll() end when there is an answer, or room for more of what is laid down."""
+        """Have a poll() end when there is an answer, or room in the FIFO for the rest."""
         poll.register(self._answer, select.POLLIN)
         if self._rest:
             poll.register(self._orders, select.POLLOUT)
@@ -172,7 +172,7 @@ def _read_all(handle: int, deadline: float) -> bytes | None:
 
 
 def answer(run_dir: str) -> None:
-    """Say that the run is in our hands. A launcher that has gone does not hear it."""
+    """Tell the launcher, if it is still there, that the run is ours."""
     with ignoring(OSError):
         handle = os.open(f"{run_dir}/{ANSWER}", os.O_WRONLY | os.O_NONBLOCK | os.O_CLOEXEC)
         try:

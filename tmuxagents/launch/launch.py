@@ -43,7 +43,7 @@ _CURRENT = "current"  # the setting tmux.session: windows go where the caller is
 
 
 class Launcher:
-    """Who launches: its surroundings, and what they mean for each of its runs."""
+    """Launches the runs of one caller: holds its settings, its tmux server and its presets."""
 
     def __init__(  # noqa: PLR0913  (a caller's surroundings)
         self,
@@ -61,7 +61,7 @@ class Launcher:
         self.settings: Settings = load.load(environment, caller.project)
         self._own: set[str] = set()  # the runs that were launched here: a call's tasks know of one another
         self._told_of_others = False  # once a call is enough
-        self.slow = slow  # called when a wrapper takes its time
+        self.slow = slow  # called if a wrapper takes long
         self._leave: Leave | None = None  # of a child that may launch children
         self.place, inside = tmux.choose_place(environment, flag=socket, setting=self.settings.tmux_socket)
         self._inside = inside if inside is not None and inside.lives else None
@@ -74,7 +74,7 @@ class Launcher:
         return self.start(self.prepare(request))
 
     def check_surroundings(self) -> None:
-        """Refuse what the machine or the caller's standing do not allow, for whatever run."""
+        """Refuse every run that the machine, or the caller's own run, does not allow."""
         with self.explaining():
             self._leave = nesting.check(self.environment, self.caller.runs)
             checks.check_machine(self.caller, self.place, self.environment, self.settings)
@@ -104,7 +104,7 @@ class Launcher:
             raise
 
     def sketch(self, request: LaunchRequest, call: InCall) -> Prepared:
-        """Return a run that is to end before it begins: nothing of its preset or model is in its plan."""
+        """Return a run that will end before it begins; its plan has no preset and no model."""
         if request.timeout is None:
             request = request._replace(timeout=self.settings.numbers["timeout"])
         texts = {directory.PROMPT: plans.prompt_bytes(request.task)}
@@ -162,7 +162,7 @@ class Launcher:
         return PlanSurroundings(call or new_call(), target, self._leave)
 
     def _current_pane(self) -> str | None:
-        """Return the caller's pane if windows are to go to its session, and it is on the chosen server."""
+        """Return the caller's pane if windows open in its session, and it is on the chosen server."""
         inside = self._inside
         if (
             self.settings.tmux_session != _CURRENT
@@ -196,7 +196,7 @@ class Launcher:
     def _open(
         self, run_dir: str, prepared: Prepared, there: list[int], ours: handover.LauncherEnds
     ) -> tmux.Opened:
-        """Open the window, and lay down what its wrapper is to take."""
+        """Open the window, and hand over what its wrapper needs."""
         server = tmux.Tmux(self.place.socket, umask=self.umask)
         waits = prepared.request.after or not checks.has_room(self.caller, self.settings)
         state = records.QUEUED if waits else records.RUNNING

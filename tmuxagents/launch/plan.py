@@ -1,4 +1,4 @@
-"""What is to be done, decided before anything is made: a request becomes the plan of a run, or is refused.
+"""The plan of a run: made of a request before anything else is, or refused.
 
 Every refusal happens here. What a preset decides: see presets/fields; which model it is: see agents/models.
 
@@ -74,7 +74,7 @@ class LaunchRequest(NamedTuple):
     keeps: Resolved | None = None  # the model of the run that is done again, unless the call names one
     continues: Continued | None = None
     driver: str | None = None
-    reopens: bool = False  # the child gets no prompt: a person is to go on with its session
+    reopens: bool = False  # the child gets no prompt: a person continues its session
 
 
 class InCall(NamedTuple):
@@ -87,7 +87,7 @@ class InCall(NamedTuple):
 
 
 class Target(NamedTuple):
-    """Where the window of a run is to open; `launcher`: the tmux server that it is launched from."""
+    """Where the window of a run opens; `launcher`: the tmux server that it is launched from."""
 
     socket: str | None
     session: str | None
@@ -95,7 +95,7 @@ class Target(NamedTuple):
 
 
 def check(request: LaunchRequest) -> None:
-    """Refuse a request that is wrong whatever a preset or a model may be."""
+    """Refuse a request that no preset or model could make right."""
     found = list(_faults(request))
     if found:
         first, hint = found[0]
@@ -110,7 +110,7 @@ def check_preset(preset: Preset, request: LaunchRequest) -> None:
         raise BadRequest(found[0].message, kind=found[0].kind, hint=hint, faults=found)
 
 
-def plan_run(  # noqa: PLR0913  (whatever decides something of a run)
+def plan_run(  # noqa: PLR0913  (all that decides something of a run)
     request: LaunchRequest,
     *,
     call: InCall,

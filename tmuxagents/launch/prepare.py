@@ -36,7 +36,7 @@ if TYPE_CHECKING:
 
 
 class Prepared(NamedTuple):
-    """A run that is decided and not made: its request, its plan, the texts of its directory.
+    """A run that is planned and not yet made: its request, its plan, the texts of its directory.
 
     `variables`: what the child's environment gets besides, and no file may hold.
     """
@@ -149,7 +149,7 @@ class Preparing:
         return model
 
     def chooser(self) -> Chooser:
-        """Return who chooses presets; its reader, and YAML with it, is imported by who names one."""
+        """Return the chooser of presets. It imports YAML, which a launch without a preset does not need."""
         from tmuxagents.presets.survey import Chooser  # noqa: PLC0415
 
         if self._chooser is None:
@@ -162,7 +162,7 @@ class Preparing:
         return self._chooser
 
     def left_out(self) -> list[str]:
-        """Return what had to be left out of the presets, if any were read."""
+        """Return warnings of presets that could not be read, if any were."""
         return self._chooser.survey.warnings if self._chooser else []
 
     def _filled_in(self, request: LaunchRequest, preset: Preset | None) -> LaunchRequest:
@@ -199,7 +199,7 @@ def _keyed(request: LaunchRequest, preset: Preset | None) -> Preset | None:
 
 
 def _keys(preset: Preset | None, plan: Plan) -> tuple[Mapping[str, str], list[str]]:
-    """Return the variables of a profile's key, and what is to be warned of."""
+    """Return the variables of a profile's key, and warnings."""
     if preset is None or preset.api_key is None:
         return {}, []
     from tmuxagents.presets.survey import key_variables  # noqa: PLC0415  (as above)

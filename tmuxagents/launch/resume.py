@@ -154,7 +154,7 @@ class _Turn:
         self._child = ChildSession(problem=why) if why else self._own_session()
 
     def _until_before(self, run_dirs: Sequence[str]) -> Sequence[str]:
-        """Return the runs of the session up to the one from which the run went on that is done again."""
+        """Return the runs of the session up to the one that the repeated run continued."""
         ids = [os.path.basename(run_dir) for run_dir in run_dirs]
         before = str(self._plan.resumes)
         if before not in ids:
@@ -168,7 +168,7 @@ class _Turn:
 
     @property
     def how(self) -> str:
-        """Return in which way the session goes on."""
+        """Return in which way the session continues."""
         run_id, problem = self._before.run_id, self._child.problem
         way = continued.natively(run_id) if problem is None else continued.replayed(run_id, problem)
         return f"does run {self._like.run_id[:8]} again, {way}" if self._again else way
@@ -229,7 +229,7 @@ class _Turn:
         recorded = self._plan.cwd
         if self._wanted.cwd is not None:
             return self._wanted.cwd
-        # A child works where its session says, whatever has become of the path by which it got there.
+        # A child works where its session says, even if the path in the plan leads elsewhere by now.
         if self._child.problem is None and files.resolve(recorded) != files.resolve(self._child.cwd):
             there = self._child.cwd
             self.warnings.append(f"the child works in {there}, as its own session says, not in {recorded}")
@@ -295,7 +295,7 @@ class LastSetUp:
             self._look_at_file(plan, settings)
 
     def _look_at_file(self, plan: Plan, settings: Settings) -> None:
-        """Take a profile's key from its file, and say if that is another one by now."""
+        """Take a profile's key from its file, and warn if the file has changed."""
         kind, path = str(plan.preset_kind), str(plan.preset_path)
         whose = f"{kind} {plan.preset}"
         goes_on = "the session keeps the set-up that it began with"

@@ -1,4 +1,4 @@
-"""All presets and profiles that can be named somewhere: which file of a name counts, and which one is meant.
+"""All presets and profiles that can be named in a folder, and the choice of one by its name.
 
 A project's file counts before one of the user, then a preset before a profile. Nothing is hidden silently.
 

@@ -1,4 +1,4 @@
-"""Make, change, remove and check preset and profile files. What is written was read before: it is never bad.
+"""Make, change, remove and check preset and profile files. A bad file is never written.
 
 Joins.
 """
@@ -90,7 +90,7 @@ class PresetShelf:
         return PresetFile(kind=kind, source=source, path=f"{folder}/{name}.md", text="")
 
     def check(self, wanted: Sequence[str]) -> list[Checked]:
-        """Check what is wanted, or all; raise BadRequest for a name that nothing has."""
+        """Check the named files, or all; raise BadRequest for a name that no file has."""
         if wanted:
             return [checked for one in wanted for checked in self._one(one)]
         skipped = self.survey.refused
@@ -165,7 +165,7 @@ def text_of(one: Preset | BadPreset | PresetFile) -> PresetFile:
 
 def change(draft: PresetFile, fields: Mapping[str, Any]) -> tuple[Preset, list[str]]:
     """Change fields of a file (None takes one away); return what it is now, and what was lost with that."""
-    # As one of the user's own: what a project's file may not decide is no reason to lose it.
+    # Read as one of the user's own, so that keys which a project's file may not set are kept.
     whole = PresetFile(kind=draft.kind, source=GLOBAL, path=draft.path, text=draft.text)
     before = editing.settled(whole)
     now = {key: value for key, value in {**before.fields, **fields}.items() if value is not None}
@@ -175,7 +175,7 @@ def change(draft: PresetFile, fields: Mapping[str, Any]) -> tuple[Preset, list[s
 
 
 def rewrite(draft: PresetFile) -> Preset:
-    """Put a draft in the place of its file, unless that has changed meanwhile; return what it is now."""
+    """Replace a file by its draft, unless the file has changed meanwhile; return the new preset."""
     editing.settled(draft)
     if text_of(draft).hash != draft.hash:
         message = f"{draft.path} was changed meanwhile."

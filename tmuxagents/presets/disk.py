@@ -116,7 +116,7 @@ def refuse_outside(above: str, place: str) -> None:
 
 
 def _names(place: str) -> list[str]:
-    """Return the names of the files in a folder, in order. A folder is no file, whatever its name."""
+    """Return the names of the preset files in a folder, in order; not those of folders."""
     with os.scandir(place) as entries:
         return sorted(
             entry.name
@@ -225,7 +225,7 @@ def write_new(path: str, text: str, *, shared: bool) -> None:
 
 
 def replace(path: str, text: str) -> None:
-    """Put another text in the place of a file that was read; it is there whole, before and after."""
+    """Replace the text of a file in one step: a reader sees the old text or the new one."""
     target = os.path.realpath(path, strict=True)
     making = f"{target}.new-{os.getpid()}"
     mode = stat.S_IMODE(os.stat(target).st_mode) & 0o755

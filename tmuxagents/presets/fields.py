@@ -65,7 +65,7 @@ class FieldReader:
     def __init__(self, header: Frontmatter) -> None:
         self.header = header
         self.flaws: list[Flaw] = []
-        self.notes: list[Flaw] = []  # odd, and no reason to leave the file out
+        self.notes: list[Flaw] = []  # odd, but the file is used
 
     def fault(self, field: str, message: str) -> None:
         """Remember what makes the file bad."""

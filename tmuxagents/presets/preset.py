@@ -7,7 +7,6 @@ of several files counts: see presets/catalogue. Texts come from the caller.
 from __future__ import annotations
 
 import re
-from dataclasses import dataclass
 
 from tmuxagents.presets import fields as preset_fields
 from tmuxagents.presets.fields import BODY, GLOBAL, NAME, PRESET, PROFILE, PROJECT, Flaw
@@ -23,7 +22,7 @@ if TYPE_CHECKING:
 LONGEST_NAME = 100
 _AWKWARD_NAME = re.compile(r"^-|[\s/\\:]")  # on a command line: an option, two words, a path, a scope
 _LOUD = re.compile(r"[\x00-\x1f\x7f-\x9f\u2028\u2029\ud800-\udfff]")
-# Who wins where several have one name.
+# Of several with one name the lowest rank counts.
 _RANKS = {
     (source, kind): rank
     for rank, (source, kind) in enumerate(
@@ -37,15 +36,17 @@ _REFUSED = (
 )
 
 
-@dataclass(slots=True, kw_only=True)
 class PresetFile:
-    """A file that was read, or is to be written: where it lies, its text, and the hash of its bytes."""
+    """A file that was read or will be written: its path, its text, and the hash of its bytes."""
 
-    kind: str
-    source: str
-    path: str
-    text: str
-    hash: str = ""
+    __slots__ = ("hash", "kind", "path", "source", "text")
+
+    def __init__(self, *, kind: str, source: str, path: str, text: str, hash: str = "") -> None:  # noqa: A002
+        self.kind = kind
+        self.source = source
+        self.path = path
+        self.text = text
+        self.hash = hash
 
 
 def _field(key: str) -> Any:

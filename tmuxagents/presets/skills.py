@@ -34,7 +34,7 @@ class SkillFile(NamedTuple):
 
     path: str
     folder: str
-    is_declared: bool  # it is called SKILL.md, so it is a skill whatever it says
+    is_declared: bool  # its name is SKILL.md, which makes it a skill
     text: str | None
 
 
@@ -72,7 +72,7 @@ def _skill(file: SkillFile) -> Skill | None:
     try:
         fields = yaml.parse(file.text).fields
     except yaml.Malformed:
-        fields = {}  # other people's headers are no reason to lose a skill: its folder has its name
+        fields = {}  # a skill with an odd header still has the name of its folder
     name, about = fields.get("name"), fields.get("description")
     if not isinstance(name, str) or not name.strip():
         name = file.folder if file.is_declared else ""

@@ -63,7 +63,7 @@ class Chooser:
         self.survey = survey(folder, environment, settings, project_presets=project_presets)
 
     def choose(self, name: str, *, cwd: str | None = None) -> Preset:
-        """Return the preset or profile of a name, ready for a child in `cwd`, with what is to be warned of.
+        """Return the preset or profile of a name, ready for a child in `cwd`, with warnings.
 
         Raises BadRequest (`unknown-preset`, `bad-profile`, `unknown-skill`), and BadConfig for a bad file.
         """
@@ -103,7 +103,7 @@ def survey(
 
 
 def key_variables(preset: Preset, plan: Plan) -> tuple[Mapping[str, str], list[str]]:
-    """Return the variables that give a child its profile's key, and what is to be warned of."""
+    """Return the variables that give a child its profile's key, and warnings."""
     agent = AGENTS.get(plan.agent)
     if preset.api_key is None or agent is None:
         return {}, []

@@ -20,6 +20,17 @@ _LONGEST = 32  # of a window's name
 _LONGEST_PROJECT = 24  # with the longest suffix a session's name has 48 letters
 _LETTERS = frozenset("abcdefghijklmnopqrstuvwxyz0123456789_-")
 _SUFFIXES = (4, 8, 16)
+# How letters are spelt that hold no Latin one, in the order of Unicode; a dot is for a silent one.
+_CYRILLIC = "a b v g d e zh z i i k l m n o p r s t u f kh ts ch sh shch . y . e yu ya"
+_GREEK = "a v g d e z i th i k l m n x o p r s s t y f ch ps o"
+_LATIN = {"ß": "ss", "æ": "ae", "œ": "oe", "ø": "o", "đ": "d", "ð": "d", "ħ": "h", "þ": "th", "ł": "l"}
+_SPELT = str.maketrans(
+    {
+        **{chr(0x430 + number): spelt.strip(".") for number, spelt in enumerate(_CYRILLIC.split())},
+        **{chr(0x3B1 + number): spelt for number, spelt in enumerate(_GREEK.split())},
+        **_LATIN,
+    }
+)
 
 # Where the choice of a server came from.
 FLAG, ENVIRONMENT, SETTING, CALLER, DEFAULT = "flag", "environment", "setting", "caller", "default"
@@ -79,8 +90,8 @@ def numbered(name: str, owner_: str) -> tuple[str, ...]:
 
 
 def safe_name(text: str, otherwise: str, *, longest: int = _LONGEST) -> str:
-    """Return what is left of a text in letters that are safe in names; `otherwise` where nothing is."""
+    """Return a text in Latin letters that are safe in names; `otherwise` if none of it is left."""
     plain = unicodedata.normalize("NFKD", text.lower())
     letters = "".join(letter for letter in plain if not unicodedata.combining(letter))
-    kept = "".join(letter if letter in _LETTERS else " " for letter in letters)
+    kept = "".join(letter if letter in _LETTERS else " " for letter in letters.translate(_SPELT))
     return "-".join(kept.split())[:longest].strip("-_") or otherwise

@@ -90,16 +90,19 @@ def tmux_verb(*, keys: str | None, uninstall: bool, dry_run: bool, as_json: bool
     In servers that run, and by your configuration in those to come.
     """
     settings = load.load(os.environ, None)
-    # The keys of tmux call this command by its path.
-    path = os.path.abspath(sys.argv[0])
-    is_path = os.path.basename(path) == "tmuxagents" and os.access(path, os.X_OK)
-    wanted = tmux.WantedTmux(uninstall=uninstall, key=keys, program=path if is_path else "tmuxagents")
-    found = tmux.plan(os.environ, settings, wanted, socket=group.socket())
+    found = tmux.plan(os.environ, settings, wanted_tmux(keys, uninstall=uninstall), socket=group.socket())
     if not dry_run:
         tmux.carry_out(found)
     tell(found, dry_run=dry_run, as_json=as_json)
     if keys is not None and not uninstall and not as_json:
         printing.lines([tmux_texts.summary(keys)])
+
+
+def wanted_tmux(keys: str | None, *, uninstall: bool) -> tmux.WantedTmux:
+    """Return the options of an integration with tmux, whose keys call this command by its path."""
+    path = os.path.abspath(sys.argv[0])
+    is_path = os.path.basename(path) == "tmuxagents" and os.access(path, os.X_OK)
+    return tmux.WantedTmux(uninstall=uninstall, key=keys, program=path if is_path else "tmuxagents")
 
 
 for parent in (pi_verb, *COMMANDS):

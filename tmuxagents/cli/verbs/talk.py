@@ -170,7 +170,7 @@ class _InTalk:
         self._talk = talk
 
     def text(self, question: str) -> str:
-        """Ask for a line; an empty one is none."""
+        """Ask for a line, which may be empty."""
         return self._given(self._talk.input(question)).strip()
 
     def choice(self, question: str, choices: tuple[str, ...], default: str) -> str:

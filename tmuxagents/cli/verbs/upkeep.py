@@ -1,4 +1,4 @@
-"""Verbs that look after the machine: config, doctor, prune. Joins."""
+"""Verbs that look after the machine: setup, config, doctor, prune. Joins."""
 
 from __future__ import annotations
 
@@ -54,6 +54,29 @@ def prune_verb(*, runs: tuple[str, ...], dry_run: bool, as_json: bool) -> None:
         return
     lines = [prune_rules.line(one, pruned.at, dry_run=dry_run) for one in pruned.removed]
     printing.lines(map(safe.line, [*lines, prune_rules.total(pruned.removed, dry_run=dry_run)]))
+
+
+@click.command("setup", epilog="Example: tmuxagents setup --skip keys")
+@click.option("-y", "--yes", is_flag=True, help="Take what each step suggests, and ask nothing.")
+@click.option(
+    "--skip",
+    "skipped",
+    multiple=True,
+    metavar="STEP",
+    help="Leave out model, status, keys, parents or preset.",
+)
+def setup(*, yes: bool, skipped: tuple[str, ...]) -> int:
+    """Set up agent, default model, status line, keys, parents and a first preset, each if you like."""
+    from tmuxagents.cli import set_up  # noqa: PLC0415  (doctor and prune need none of it)
+
+    unknown = [step for step in skipped if step not in set_up.STEPS]
+    if unknown:
+        hint = f"steps: {', '.join(set_up.STEPS)}"
+        raise BadRequest(f'There is no step "{unknown[0]}".', kind="usage", hint=hint, field="skip")
+    if not yes and not (printing.is_terminal(printing.IN) and printing.is_terminal()):
+        hint = "with --yes it takes what each step suggests"
+        raise BadRequest("setup asks questions, and there is no terminal.", kind="usage", hint=hint)
+    return set_up.Walk(yes=yes, skipped=skipped).walk()
 
 
 # --- settings ---------------------------------------------------------------------------------------------
@@ -176,4 +199,4 @@ def _tell_change(what: str, path: str, key: str, source: str) -> None:
     printing.warn(f"{one.where} says otherwise, and counts here" for one in over)
 
 
-VERBS = {"config": config, "doctor": doctor_verb, "prune": prune_verb, "rm": prune_verb}
+VERBS = {"setup": setup, "config": config, "doctor": doctor_verb, "prune": prune_verb, "rm": prune_verb}
