@@ -21,7 +21,7 @@ if TYPE_CHECKING:
     [
         *[("lauch", "launch"), ("polll", "poll"), ("transcrpt", "transcript"), ("LAUNCH", "launch")],
         *[("list", "poll"), ("spawn", "launch"), ("ask", "run"), ("result", "output"), ("delete", "prune")],
-        *[("message", "send"), ("abort", "stop"), ("init", "integrate"), ("version", "--version")],
+        *[("message", "send"), ("abort", "stop"), ("init", "setup"), ("version", "--version")],
     ],
 )
 def test_an_unknown_verb_leads_to_the_one_that_is_meant(typed: str, meant: str) -> None:

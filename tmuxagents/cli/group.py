@@ -37,7 +37,7 @@ _MEANT = {
     **dict.fromkeys(("dashboard", "ui", "tui", "monitor"), "top"),
     **dict.fromkeys(("check", "diagnose"), "doctor"),
     **dict.fromkeys(("preset", "profiles"), "presets"),
-    **dict.fromkeys(("init", "install"), "integrate"),
+    **dict.fromkeys(("init", "install"), "setup"),
     "version": "--version",
 }
 
