@@ -266,8 +266,9 @@ DOCUMENTS: dict[str, tuple[str, Schema]] = {
     "notice": (
         "One line of what a parent inside pi is told of its background runs.",
         record(
-            "v:version status:word? counts:counts run:run? update:_update? notice:_notice?",
+            "v:version status:word? counts:counts active:[row] run:run? update:_update? notice:_notice?",
             status="What the footer shows; null before the first run.",
+            active="A line for each active run: parts with a style and a text each.",
             run="A run that is new to the session.",
         ),
     ),
