@@ -27,7 +27,6 @@ NO_CHANGE, RESET = "no change", "reset"
 _CELL = 40  # longer than any valid name
 QUIET_FROM_S = 30.0
 FADES_AFTER_S = 300.0  # after the last end; then the status line is empty
-_SCOPES = {"project": " here", "all": " all"}
 _MARK = 32  # columns for the name of a run that has just ended: the longest valid name
 _MARKS = 44  # columns for all of these names; the rest is counted
 
@@ -91,15 +90,15 @@ def live_activity(activity: str | None, *, settled: bool, needs_input: bool) -> 
 # --- the status line --------------------------------------------------------------------------------------
 
 
-def status_line(counts: Mapping[str, int], waiting: int, scope: str = "") -> str:
-    """Return the counts: always how many are running, the others if they are not zero.
+def status_line(counts: Mapping[str, int], waiting: int, whose: str = "bg") -> str:
+    """Return the status text: always how many are running, the other counts if they are not zero.
 
-    `scope`: which runs they count, if another line of counts may be on the same screen.
+    `whose` says which runs are counted.
     """
     parts = [f"{counts[records.RUNNING]} running"]
     more = ((counts[records.QUEUED], "queued"), (waiting, "waiting"), (counts[records.FAILED], "failed"))
     parts += [f"{count} {word}" for count, word in more if count]
-    return f"bg{_SCOPES.get(scope, '')}: {', '.join(parts)} / {counts['total']} total"
+    return f"{whose}: {', '.join(parts)} / {counts['total']} total"
 
 
 def status_text(counts: Mapping[str, int], waiting: int, *, last_end: float, now: float) -> str:

@@ -165,9 +165,11 @@ def missing(snapshot: Snapshot, ids: Iterable[str]) -> list[str]:
 
 def counts_line(snapshot: Snapshot, environment: Mapping[str, str]) -> str:
     """Return the counts above a list; inside tmux, whose status line counts other runs, they say which."""
-    scope = snapshot.query.scope.kind
-    says_which = scope == "all" or bool(environment.get("TMUX"))
-    return words.status_line(snapshot.counts, snapshot.waiting, scope if says_which else "")
+    kind = snapshot.query.scope.kind
+    whose = (
+        "bg all" if kind == "all" else "bg here" if kind == "project" and environment.get("TMUX") else "bg"
+    )
+    return words.status_line(snapshot.counts, snapshot.waiting, whose)
 
 
 def status_text(snapshot: Snapshot) -> str:

@@ -17,6 +17,7 @@ if TYPE_CHECKING:
 
     from tmuxagents.top.rows import Entry, Spans
 
+HERE, ALL = "bg here", "bg all"
 RECENT_S = 3600.0  # a run that ended is shown for so long
 _SIDE_BY_SIDE = 110  # columns that table and detail need beside each other
 _MOST_OF_TABLE = 96
@@ -136,8 +137,8 @@ class TopView:
         board = self.board
         if board is None:
             return []
-        scope = "all" if self.everywhere else "project"
-        left: Spans = [(STRONG, f" {words.status_line(board.counts, board.waiting, scope)}")]
+        whose = ALL if self.everywhere else HERE
+        left: Spans = [(STRONG, f" {words.status_line(board.counts, board.waiting, whose)}")]
         used = words.total([entry.run["usage"] for entry in board.entries])
         arrows = (("↑", used["input"]), ("↓", used["output"]))
         tokens = " ".join(f"{arrow}{figures.count(count)}" for arrow, count in arrows if count)
