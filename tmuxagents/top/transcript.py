@@ -21,7 +21,16 @@ if TYPE_CHECKING:
     from tmuxagents.top.rows import Spans
 
 MOST_BLOCKS = 3000  # of a longer run the last ones are shown
-_LIMITS = calls.Limits(output=6, failed=20, edited=200, written=40, answer=256 * 1024, all=False)
+_LIMITS = calls.Limits(
+    output=6,
+    failed=20,
+    edited=200,
+    written=40,
+    answer=256 * 1024,
+    all=False,
+    blocks=MOST_BLOCKS,
+    size=4 * 1024 * 1024,
+)
 
 
 class Transcript:
