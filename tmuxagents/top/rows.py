@@ -143,7 +143,7 @@ def rank(entry: Entry) -> int:
 
 
 def title(entry: Entry, now: float, width: int) -> Spans:
-    """Return the line above the detail of a run: its name, how it stands, where it works."""
+    """Return the line above the detail of a run: its name, status, cost and model."""
     run = entry.run
     how = entry.state
     if run["startedAt"] is not None:
