@@ -20,7 +20,7 @@ if TYPE_CHECKING:
     from tmuxagents.runs.inspect import RunView
     from tmuxagents.top.rows import Spans
 
-MOST_BLOCKS = 3000  # of a longer run the last ones are shown
+MOST_BLOCKS = 1000  # of a longer run the last ones are shown
 _LIMITS = calls.Limits(output=6, failed=20, edited=200, written=40, answer=256 * 1024, all=False)
 
 
