@@ -88,7 +88,7 @@ def child_stdout(data: bytes) -> None:
             lifecycle.apply(state, event)
             entry = narration.entry(event, narrator.phrase(event))
             if entry is not None:
-                inert(entry.plain().decode())
+                inert(entry)
     how = endings.verdict(state, Exit(0), cause=None, lingered=False)
     assert how.status in ("completed", "failed")
     plan = documents.plan_of(META)
