@@ -6,6 +6,7 @@ import time
 
 from tmuxagents import records
 from tmuxagents.companion import lines
+from tmuxagents.errors import NoSuchRun
 from tmuxagents.render import rows
 from tmuxagents.render.reading import StoryReader
 
@@ -27,6 +28,9 @@ def children(document: Mapping[str, Any], runs: str, width: int) -> list[dict[st
 def _rows(run: Mapping[str, Any], runs: str, width: int) -> list[list[tuple[str, str]]]:
     if (run.get("state") or run["status"]) not in records.ENDED:
         return []
-    reader = StoryReader(f"{runs}/{run['runId']}")
-    reader.look()
+    try:
+        reader = StoryReader(f"{runs}/{run['runId']}")
+        reader.look()
+    except NoSuchRun:  # its files were removed meanwhile
+        return []
     return rows.all_rows(reader.story.blocks[1:], width)[-MOST_ROWS:]  # without what the line says already
