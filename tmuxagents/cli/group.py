@@ -125,8 +125,9 @@ def unknown(name: str) -> BadRequest:
     """Return the error for an unknown verb: what is meant by it in other tools, else the nearest."""
     import difflib  # noqa: PLC0415  (rare)
 
-    meant = _MEANT.get(name.lower())
-    near = [meant] if meant else difflib.get_close_matches(name.lower(), [*VERBS, *_ALIASES], n=1)
+    known = dict.fromkeys((*_MEANT, *VERBS, *_ALIASES))
+    found = difflib.get_close_matches(name.lower(), known, n=1)
+    near = [_MEANT.get(word, word) for word in found]
     hint = f"did you mean {near[0]}?" if near else "tmuxagents --help lists the verbs"
     message = f'There is no verb "{safe.cut(safe.line(name), 40)}".'
     return BadRequest(message, kind="usage", hint=hint, candidates=near)
