@@ -22,7 +22,7 @@ _SOCKET, _JSON = "tmuxagents.socket", "tmuxagents.json"
 # Other names of verbs that help shows.
 _ALIASES = {"ls": "poll", "ps": "poll", "status": "poll", "logs": "transcript"}
 # What people type who know other tools -> our verb, or what to type instead.
-_MEANT = {
+_MEANT: dict[str, str] = {
     **dict.fromkeys(("list", "jobs", "agents", "sessions"), "poll"),
     **dict.fromkeys(("start", "spawn", "new", "create", "add", "delegate", "submit"), "launch"),
     **dict.fromkeys(("exec", "ask", "prompt", "do"), "run"),
