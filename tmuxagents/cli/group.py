@@ -125,9 +125,8 @@ def unknown(name: str) -> BadRequest:
     """Return the error for an unknown verb: what is meant by it in other tools, else the nearest."""
     import difflib  # noqa: PLC0415  (rare)
 
-    known = dict.fromkeys((*_MEANT, *VERBS, *_ALIASES))
-    found = difflib.get_close_matches(name.lower(), known, n=1)
-    near = [_MEANT.get(word, word) for word in found]
+    known = [*_MEANT, *VERBS, *_ALIASES]
+    near = [_MEANT.get(word, word) for word in difflib.get_close_matches(name.lower(), known, n=1)]
     hint = f"did you mean {near[0]}?" if near else "tmuxagents --help lists the verbs"
     message = f'There is no verb "{safe.cut(safe.line(name), 40)}".'
     return BadRequest(message, kind="usage", hint=hint, candidates=near)
