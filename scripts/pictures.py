@@ -148,7 +148,7 @@ def scenes(command: str, seat: Terminal, other: Terminal) -> dict[str, Picture]:
     status = [seat.wait_for("3 running")[-1]]
     table = other.wait_for("3 running / 3 total", " guide ")
     other.type("tmuxagents top")
-    top = other.wait_for("3 running / 3 total", "> ", "Enter attach")
+    top = other.wait_for("3 running / 3 total", " ● guide", "Enter attach")
     other.press("q")
     status += ["", seat.wait_for("✓")[-1]]
     window = seat.wait_for("completed in")

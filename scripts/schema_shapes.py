@@ -220,6 +220,7 @@ _TELLING = {
     **dict.fromkeys(("count", "profiles"), "profiles"),
 }
 _ALL_OF = (["run"], ["runs", "counts"], ["windows"], ["taskName"], ["count"])
+_CHILDREN = "With --rows, for a parent that draws them: the children, as text."
 _CARRIED_OUT: Schema = {
     "not": {"required": ["error"]},
     "anyOf": [{"required": required} for required in _ALL_OF],
@@ -304,11 +305,20 @@ SHAPES: dict[str, Schema] = {
         profileInfo={"type": ["string", "object", "null"]},
         said="One task of delegate_to_subagents.",
     ),
-    "subagent": record("mode:single|parallel status:running|completed|failed runs:[run]+ counts:counts"),
-    "delivery": record("run:run delivered:flag"),
-    "delegate": record(
-        "globalStatus:running|done maxLinesPerWindow:ordinal sessionIds:[id] windows:[child]+"
-    ),
+    "brief": record(
+        "runId:id status:word",
+        optional=keys(
+            "sessionId:id name,preset,profileName,state,reason,model:word errorMessage,activity:text "
+            "elapsedSeconds:amount toolCount:count"
+        ),
+        said="What a model needs of one run; `call --verbose` and `call --stream` print it whole.",
+    )
+    | {"additionalProperties": False},
+    "told": {"anyOf": [{"$ref": "#/$defs/run"}, {"$ref": "#/$defs/brief"}]},
+    "task": {"anyOf": [{"$ref": "#/$defs/child"}, {"$ref": "#/$defs/brief"}]},
+    "subagent": record("mode:single|parallel status:running|completed|failed runs:[told]+ counts:counts"),
+    "delivery": record("run:told delivered:flag"),
+    "delegate": record("globalStatus:running|done maxLinesPerWindow:ordinal sessionIds:[id] windows:[task]+"),
     "retrieved": record(
         f"sessionId:id taskName:text runCount,maxLines:ordinal {_DELEGATE}", *_DELEGATE_RULES
     ),
@@ -323,20 +333,31 @@ SHAPES: dict[str, Schema] = {
     },
     "details": {
         "type": "object",
-        "properties": keys("run:run runs:[run] counts:counts error:error"),
+        "properties": keys("run:told runs:[told] counts:counts error:error"),
         "dependentSchemas": {key: shape(name) for key, name in _TELLING.items()},
     },
     "block": record("type:=text text:text"),
     "progress": record(
         "type:=progress content:[block] details:details",
-        optional=keys("view:text", view="The same for a screen that has room for it."),
+        optional=keys(
+            "view:text children:[drawn]",
+            view="The same for a screen that has room for it.",
+            children=_CHILDREN,
+        ),
     ),
     "answer": record(
         "content:[block]+ details:details isError:flag",
         when("isError", "true", details={"required": ["error"]}),
         when("isError", "false", details=_CARRIED_OUT),
-        optional=keys("type:=result"),
+        optional=keys("type:=result children:[drawn]", children=_CHILDREN),
     ),
+    "drawn": record(
+        "sign,style,name:word task,facts,doing,why:text rows:[row]",
+        doing="What it does now.",
+        why="Why it failed.",
+        rows="What it did, once it has ended.",
+    ),
+    "row": {"type": "array", "items": {"type": "array", "items": {"type": "string"}}},
     "snapshot": record(
         "v:version at:moment scope:word project:path? owner:word? counts:counts runs:[run] usage:usage "
         "cursor:cursor timedOut:flag"

@@ -30,86 +30,58 @@ JSON Schemas, and whether they can be used now. They are declared once, in `tmux
 all schemas together stay below 6 KB.
 
 `call` prints one JSON document, always of the same shape: `content` is what a model reads, `details` the
-same as JSON, `isError` says that the call was refused and nothing was started. It exits with 0 when the
-tool was carried out, whatever its children did; a refusal has the exit code of its fault. `-` in the place
-of the JSON reads it from stdin. With `--stream` JSON lines of progress come before it, at most 10 a second.
-Ctrl-C, or TERM, stops the children of the call. `tmuxagents schema call` prints the schema of all that.
+same as JSON in brief (`--verbose` and `--stream` print whole documents of runs), `isError` says that the
+call was refused and nothing was started. A refusal says what to do, and shows a call that is right. `call`
+exits with 0 when the tool was carried out, whatever its children did; a refusal has the exit code of its
+fault. `-` in the place of the JSON reads it from stdin. With `--stream` JSON lines of progress come before
+it, at most 10 a second. Ctrl-C, or TERM, stops the children of the call. `tmuxagents schema call` prints
+the schema of all that.
 
 A child has none of these tools, unless a preset of yours says so (`nesting`, see [presets](presets.md)).
 """
 
-# tool -> what a person wants to know besides, and a call that is right
-NOTES: dict[str, tuple[str, dict[str, Any]]] = {
+# tool -> what a person wants to know besides
+NOTES: dict[str, str] = {
     "subagent": (
-        (
-            "Either `preset` and `task`, or `tasks`; each task has its own preset. At most "
-            "`maxConcurrency` children work at once (4), the next one begins when one ends. One faulty "
-            "task refuses the whole call. The text has one block a task, in the order of the call; an "
-            "answer above 16 KB is cut, and the last line says how to read the rest."
-        ),
-        {"preset": "repo-scout", "task": "Find where sessions are created."},
+        "Either `preset` and `task`, or `tasks`; each task has its own preset. At most "
+        "`maxConcurrency` children work at once (4), the next one begins when one ends. One faulty "
+        "task refuses the whole call. The text has one block a task, in the order of the call; an "
+        "answer above 16 KB is cut, and the last line says how to read the rest."
     ),
     "background_agent": (
-        (
-            "Returns when the child's window is open. The counts are those of the background runs of this"
-            " parent; without one, of the project. [How a parent uses tmuxagents](integrations.md) says who"
-            " the parent is."
-        ),
-        {"preset": "repo-scout", "task": "Find where sessions are created.", "name": "auth-scout"},
+        "Returns when the child's window is open. The counts are those of the background runs of this"
+        " parent; without one, of the project. [How a parent uses tmuxagents](integrations.md) says "
+        "who the parent is."
     ),
     "background_agent_status": (
-        (
-            "Without `runId` the active background runs, with `includeCompleted` the latest 50. With "
-            "`runId` any run, and its answer or error once it has ended."
-        ),
-        {"runId": "auth-scout"},
+        "Without `runId` the active background runs, at most 20 of them, and with `includeCompleted` "
+        "also those that have ended. With `runId` any run, and its answer or error once it has ended."
+        " `wait` returns as soon as that run, or else any active one, has ended; the list then has "
+        "the ended run, too. `verbose` puts whole documents into `details`."
     ),
     "delegate_to_subagents": (
-        (
-            "What is wrong with one task alone (an unknown profile, a missing skill) ends that task, and "
-            "the others go on. What is wrong with the call starts nothing: its shape, a `cwd` that is not"
-            " absolute or has `..` in it, a session that cannot be resumed, a profile that contradicts "
-            "itself. A task without a profile, and with no `defaultModel` set, uses the child's own "
-            "default model. A file is a path, or `{path}` with `start` and `end`, or `head`, or `tail`; "
-            "it must lie in the task's directory. `resume` puts what was said before in front of the "
-            "prompt. The status words in `details` are this tool's own: `running`, `completed`, `error`; "
-            "`state` and `reason` beside them are those of the rest of tmuxagents."
-        ),
-        {
-            "tasks": [
-                {"name": "build", "prompt": "Build the assets."},
-                {"name": "tests", "prompt": "Run the tests.", "profile": "runner", "timeout": 300},
-            ]
-        },
+        "What is wrong with one task alone (an unknown profile, a missing skill) ends that task, and "
+        "the others go on. What is wrong with the call starts nothing: its shape, a `cwd` that is not"
+        " absolute or has `..` in it, a session that cannot be resumed, a profile that contradicts "
+        "itself. A task without a profile, and with no `defaultModel` set, uses the child's own "
+        "default model. A file is a path, or `{path}` with `start` and `end`, or `head`, or `tail`; "
+        "it must lie in the task's directory. `resume` puts what was said before in front of the "
+        "prompt. The status words in `details` are this tool's own: `running`, `completed`, `error`; "
+        "`state` and `reason` beside them are those of the rest of tmuxagents."
     ),
     "get_subagent_output": (
-        (
-            "A parent's tools know its latest 32 sessions of delegate_to_subagents, and the latest 10 runs "
-            "of each. The command line reads older ones as long as their files are there."
-        ),
-        {"sessionId": "01a1ee15069b4c1f"},
+        "A parent's tools know its latest 32 sessions of delegate_to_subagents, and the latest 10 "
+        "runs of each. The command line reads older ones as long as their files are there."
     ),
-    "get_subagent_session": (
-        ("Arguments of a call are cut after 120 characters, its result after 500."),
-        {"sessionId": "01a1ee15069b4c1f"},
-    ),
+    "get_subagent_session": ("Arguments of a call are cut after 120 characters, its result after 500."),
     "list_subagent_profiles": (
-        (
-            "Those that count here: a hidden one of the same name is left out (`tmuxagents presets list` "
-            "shows all)."
-        ),
-        {},
+        "Those that count here: a hidden one of the same name is left out (`tmuxagents presets list` "
+        "shows all)."
     ),
-    "stop_agent": (
-        ("That a run has ended already is no error."),
-        {"runId": "auth-scout"},
-    ),
+    "stop_agent": ("That a run has ended already is no error."),
     "send_to_agent": (
-        (
-            "A batch child refuses (exit 4, `not-live`). Delivered means that the child has taken it: it "
-            "reads it between two of its steps, or, with `followUp`, when it is done."
-        ),
-        {"runId": "auth-scout", "text": "Look into src/ only."},
+        "A batch child refuses (exit 4, `not-live`). Delivered means that the child has taken it: it "
+        "reads it between two of its steps, or, with `followUp`, when it is done."
     ),
 }
 
@@ -121,7 +93,7 @@ def written() -> str:
 
 def part(tool: catalogue.Tool) -> str:
     """Return what the page says of one tool."""
-    note, example = NOTES[tool.name]
+    note, example = NOTES[tool.name], catalogue.EXAMPLES[tool.name]
     rows = list(parameters(tool.parameters, ""))
     head = ["| parameter | type | |", "|---|---|---|"] if rows else ["No parameters."]
     arguments = f" '{json.dumps(example)}'" if example else ""

@@ -59,7 +59,8 @@ def test_the_official_client_launches_looks_and_cancels(parent: Parent, era: str
         assert (done.is_error, done.content[0].text.endswith("\n\nFine.")) == (False, True)
         assert "Finished reading a.py" in told
         refused = await client.call_tool("subagnet", {})
-        assert (refused.is_error, refused.content[0].text) == (True, 'There is no tool "subagnet".')
+        said = 'There is no tool "subagnet".\nhint: did you mean subagent?'
+        assert (refused.is_error, refused.content[0].text) == (True, said)
         call = asyncio.create_task(
             client.call_tool("subagent", {"preset": "scout", "task": f"pid a\n{WORKS}"})
         )

@@ -3,6 +3,7 @@
 from __future__ import annotations
 
 import json
+import re
 import subprocess
 from typing import TYPE_CHECKING, Any
 
@@ -28,9 +29,11 @@ class Answer:
         self.code = done.returncode
         self.stderr = done.stderr
         *self.progress, self.document = [checked(line, "call") for line in done.stdout.splitlines()]
-        self.text: str = self.document["content"][0]["text"]
+        self.whole: str = self.document["content"][0]["text"]
         self.details: dict[str, Any] = self.document["details"]
         self.refused: bool = self.document["isError"]
+        # Of a refusal the first line says what is wrong; other faults, a hint and an example follow.
+        self.text = re.split(r"\n(?:also|hint|example): ", self.whole)[0] if self.refused else self.whole
 
     @property
     def error(self) -> dict[str, Any]:
@@ -76,7 +79,11 @@ class Parent:
 
     def __call__(self, tool: str, /, *options: str, **arguments: Any) -> Answer:
         """Call a tool; its arguments go by stdin, as they may be long."""
-        return Answer(self.desk("call", tool, "-", *options, input=json.dumps(arguments)))
+        return Answer(self.desk("call", tool, "-", "--verbose", *options, input=json.dumps(arguments)))
+
+    def brief(self, tool: str, /, **arguments: Any) -> Answer:
+        """Call a tool as a parent does that reads text, and needs no whole documents."""
+        return Answer(self.desk("call", tool, "-", input=json.dumps(arguments)))
 
     def raw(self, tool: str, text: str, **more: Any) -> Answer:
         return Answer(self.desk("call", tool, text, **more))

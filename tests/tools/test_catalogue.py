@@ -375,5 +375,4 @@ def test_the_page_is_checked_and_written(
 
 @pytest.mark.parametrize("tool", NAMES)
 def test_each_example_of_the_page_is_right(tool: str) -> None:
-    _, arguments = tools_doc.NOTES[tool]
-    assert found(tool, arguments) == []
+    assert found(tool, catalogue.EXAMPLES[tool]) == []

@@ -63,7 +63,7 @@ def test_a_refusal_carries_the_whole_error() -> None:
     problem = BadRequest("No.", kind="bad-argument", hint="Yes.", faults=[Fault("bad-argument", "No.")])
     document = words.refused(problem)
     VALIDATORS["call"].validate(document)
-    assert (document["isError"], document["content"]) == (True, [{"type": "text", "text": "No."}])
+    assert (document["isError"], document["content"]) == (True, [{"type": "text", "text": "No.\nhint: Yes."}])
     assert document["details"]["error"]["hint"] == "Yes."
     assert words.refused(NoSuchRun("x", kind="unknown-run"), log="/log")["details"]["error"]["log"] == "/log"
 
@@ -117,7 +117,7 @@ def test_a_background_run_is_started() -> None:
 
 def test_rows_of_background_runs() -> None:
     rows = [shown(activity="Reading src/auth.ts"), shown(status="queued", startedAt=None, activity=None)]
-    assert words.listed(rows, "bg: 1 running / 2 total", ended=False, older=0).splitlines() == [
+    assert words.listed(rows, "bg: 1 running / 2 total", ended=False, more=0).splitlines() == [
         "bg: 1 running / 2 total",
         f"{ID} {RUN['name']} running 12s Reading src/auth.ts",
         f"{ID} {RUN['name']} queued -",
@@ -126,13 +126,35 @@ def test_rows_of_background_runs() -> None:
 
 @pytest.mark.parametrize(("asked", "sentence"), [(False, words.NO_ACTIVE), (True, words.NONE_AT_ALL)])
 def test_where_there_is_no_run(asked: bool, sentence: str) -> None:  # noqa: FBT001  (a table)
-    text = words.listed([], "bg: 0 running / 3 total", ended=asked, older=0)
+    text = words.listed([], "bg: 0 running / 3 total", ended=asked, more=0)
     assert text == f"bg: 0 running / 3 total\n{sentence}"
 
 
 def test_older_runs_are_counted() -> None:
-    text = words.listed([shown()], "bg: 0 running / 60 total", ended=True, older=10)
-    assert text.splitlines()[-1] == "… 10 older: tmuxagents poll --all"
+    text = words.listed([shown()], "bg: 0 running / 60 total", ended=True, more=10)
+    assert text.splitlines()[-1] == "… 10 more: tmuxagents poll --all"
+
+
+def test_a_long_list_of_runs_is_short() -> None:
+    rows = [shown(name="auth-scout-of-the-parser", activity="Reading " + "x" * 200)] * 20
+    text = words.listed(rows, "bg: 50 running / 50 total", ended=False, more=30, others=2)
+    assert text.splitlines()[-2:] == [
+        "… 30 more: tmuxagents poll",
+        "2 active of other parents in this project: tmuxagents poll -A",
+    ]
+    assert len(text.encode()) < 2500
+
+
+def test_a_refusal_says_all_that_is_wrong_what_to_do_and_what_would_be_right() -> None:
+    faults = [Fault("bad-argument", "task is missing"), Fault("bad-argument", "cwd must be a text")]
+    problem = BadRequest("task is missing", kind="bad-argument", hint="presets: scout", faults=faults)
+    lines = words.refused(problem, tool="stop_agent")["content"][0]["text"].splitlines()
+    assert lines == [
+        *("task is missing", "also: cwd must be a text", "hint: presets: scout"),
+        'example: {"runId": "auth-scout"}',
+    ]
+    busy = words.refused(NoSuchRun("x", kind="unknown-run"), tool="stop_agent")
+    assert busy["content"][0]["text"] == "x"
 
 
 def test_one_run_that_works() -> None:

@@ -6,6 +6,7 @@ import json
 import os
 import signal
 import subprocess
+import time
 from typing import TYPE_CHECKING, Any
 
 import pytest
@@ -341,12 +342,57 @@ def test_counted_are_the_background_runs_of_the_calling_parent(parent: Parent) -
 
 
 def test_only_the_latest_runs_are_listed(parent: Parent) -> None:
-    for number in range(52):
-        parent.desk.home.run("x", mode="background", createdAt=1000.0 + number)
+    ids = [parent.desk.home.run("x", mode="background", createdAt=1000.0 + n).run_id for n in range(52)]
     parent.desk.home.be_watched()
-    done = parent("background_agent_status", includeCompleted=True)
-    assert (len(done.runs), done.runs[0]["createdAt"]) == (50, 1051.0)
-    assert done.text.splitlines()[-1] == "… 2 older: tmuxagents poll --all"
+    done = parent.brief("background_agent_status", includeCompleted=True)
+    assert [run["runId"] for run in done.runs] == ids[:-21:-1]
+    assert done.text.splitlines()[-1] == "… 32 more: tmuxagents poll --all"
+    assert len(json.dumps(done.document)) < 4096
+    whole = parent("background_agent_status", includeCompleted=True, verbose=True)
+    assert (len(whole.runs), whole.runs[0]["createdAt"]) == (20, 1051.0)
+
+
+def test_a_call_without_a_need_for_documents_gets_none(parent: Parent) -> None:
+    (run,) = parent.brief("subagent", **one("done In src/auth.ts.")).runs
+    assert not {"output", "cwd", "artifacts"} & set(run)
+    assert parent.brief("background_agent_status", runId=run["runId"]).runs == [run]
+    assert "artifacts" in parent.brief("background_agent_status", runId=run["runId"], verbose=True).runs[0]
+    (window,) = parent.brief("delegate_to_subagents", tasks=[{"name": "a", "prompt": "done x"}]).windows
+    assert (window["state"], "allMessages" in window) == ("completed", False)
+
+
+def test_status_waits_for_an_end_and_reports_it(parent: Parent) -> None:
+    quick = parent("background_agent", **one("begin\nsleep 1\nanswer stop Found.\nsettle")).details["run"][
+        "runId"
+    ]
+    slow = parent("background_agent", **one(WORKS)).details["run"]["runId"]
+    done = parent("background_agent_status", wait=60)
+    assert [(run["runId"], run["status"]) for run in done.runs] == [(slow, "running"), (quick, "completed")]
+    assert parent("background_agent_status", runId=quick, wait=60).text.endswith("\n\nFound.")
+    begun = time.monotonic()
+    late = parent("background_agent_status", runId=slow, wait=1)
+    assert (late.runs[0]["status"], time.monotonic() - begun < 30) == ("running", True)
+
+
+def test_a_wait_for_an_end_can_be_cancelled(parent: Parent) -> None:
+    slow = parent("background_agent", **one(f"pid slow\n{WORKS}")).details["run"]["runId"]
+    call = parent.start("background_agent_status", runId=slow, wait=240)
+    parent.desk.wait_for(slow, "so far")
+    call.send_signal(signal.SIGINT)
+    call.communicate(timeout=30)
+    assert call.returncode in (130, -signal.SIGINT)
+    assert parent("background_agent_status", runId=slow).runs[0]["status"] == "running"
+
+
+def test_a_refusal_names_the_presets_and_models_that_there_are(parent: Parent) -> None:
+    refused = parent.brief("background_agent", task="x")
+    assert refused.whole.splitlines() == [
+        "preset is missing",
+        "hint: presets: researcher, scout",
+        'example: {"preset": "repo-scout", "task": "Find where sessions are created.", "name": "auth-scout"}',
+    ]
+    unknown = parent.brief("background_agent", **one("x"), model="gpt-17")
+    assert "\nhint: models: mock/mock-text, " in unknown.whole
 
 
 def test_background_is_one_task(parent: Parent) -> None:

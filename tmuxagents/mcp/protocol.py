@@ -144,14 +144,17 @@ def _page(request: Request, key: str, entries: list[Message], *, kept: bool = Tr
 
 def called(request: Request, document: Mapping[str, Any]) -> Message:
     """Return the answer to a call from the document of its tool."""
-    return result(request, tool_result(document))
-
-
-def tool_result(document: Mapping[str, Any]) -> Message:
-    """Return a result with its text also in the object: some models see only that."""
-    text = document["content"][0]["text"]
-    told = {"text": text, **answers.compact(document["details"])}
-    return {"content": document["content"], "structuredContent": told, "isError": document["isError"]}
+    arguments = request.params.get("arguments")
+    given = arguments if isinstance(arguments, dict) else {}
+    verbose = given.get("verbose") is True
+    answer = {"content": document["content"], "isError": document["isError"]}
+    is_list = request.params.get("name") == "background_agent_status" and not given.get("runId")
+    if is_list and not verbose and not document["isError"]:
+        return result(request, answer)  # the text says it all
+    details = document["details"] if verbose else answers.compact(document["details"])
+    # The object repeats the text: some models see only that.
+    told = {"text": document["content"][0]["text"], **details}
+    return result(request, {**answer, "structuredContent": told})
 
 
 def read_out(request: Request, document: Mapping[str, Any]) -> Message:

@@ -41,7 +41,7 @@ def answer(run: RunView, max_bytes: int | None = None) -> str | None:
             text = run.result["output"]
     if text is None or max_bytes is None:
         return text
-    hint = f", the whole is in {run.run_dir}/{directory.OUTPUT}"
+    hint = f"; tmuxagents output {run.run_id} prints all"
     return safe.head_and_tail([text.encode("utf-8", "replace")], max_bytes, hint)
 
 

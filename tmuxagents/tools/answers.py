@@ -7,11 +7,14 @@ Pure.
 
 from __future__ import annotations
 
+import json
+
 from tmuxagents import records
 from tmuxagents.presets import describe
 from tmuxagents.presets import fields as preset_fields
 from tmuxagents.runs import documents, words
 from tmuxagents.text import safe
+from tmuxagents.tools import catalogue
 
 TYPE_CHECKING = False
 if TYPE_CHECKING:
@@ -26,6 +29,7 @@ if TYPE_CHECKING:
 SINGLE, PARALLEL, BACKGROUND = "single", "parallel", "background"
 NO_ACTIVE = "No active background runs."
 NONE_AT_ALL = "No background runs."
+_FEW, _SHORT_ACTIVITY = 5, 40  # rows with whole activities; columns of an activity in a longer list
 NO_PROFILES = (
     "No subagent profiles found. Add .md files to ~/.pi/agent/agent-profiles/ or .pi/agent-profiles/."
 )
@@ -34,6 +38,7 @@ _TOLD = (
     *("runId", "sessionId", "name", "preset", "profileName", "status", "state", "reason", "errorMessage"),
     *("activity", "model", "elapsedSeconds", "toolCount"),
 )
+_MOST_OTHERS = 5
 _COUNTED = (records.QUEUED, records.RUNNING, *records.ENDED)
 
 
@@ -49,10 +54,15 @@ def result(text: str, details: Mapping[str, Any]) -> dict[str, Any]:
     return {"content": _content(text), "details": details, "isError": False}
 
 
-def refused(problem: TmuxAgentsError, *, log: str | None = None) -> dict[str, Any]:
-    """Return the document of a call that was refused."""
+def refused(problem: TmuxAgentsError, *, log: str | None = None, tool: str | None = None) -> dict[str, Any]:
+    """Return the document of a call that was refused: all that is wrong, what to do, a call that is right."""
+    others = [fault.message for fault in problem.faults if fault.message != problem.message]
+    lines = [problem.message, *(f"also: {message}" for message in others[:_MOST_OTHERS])]
+    lines += [f"hint: {problem.hint}"] if problem.hint else []
+    if tool is not None and tool in catalogue.EXAMPLES and problem.kind in ("bad-argument", "removed"):
+        lines.append(f"example: {json.dumps(catalogue.EXAMPLES[tool])}")
     return {
-        "content": _content(safe.text(problem.message)),
+        "content": _content("\n".join(map(safe.text, lines))),
         "details": documents.error(problem, log=log),
         "isError": True,
     }
@@ -115,15 +125,20 @@ def started(run: Run, status_line: str) -> str:
     return f"Started {label(run)} in the background: run {run['runId']}. {status_line}"
 
 
-def listed(shown: Sequence[SnapshotRow], status_line: str, *, ended: bool, older: int) -> str:
-    """Return the counts and rows of background runs. `ended`: the request includes ended runs."""
-    rows = [row(one) for one in shown] or [NONE_AT_ALL if ended else NO_ACTIVE]
-    more = [f"… {older} older: tmuxagents poll --all"] if older else []
-    return "\n".join([status_line, *rows, *more])
+def listed(shown: Sequence[SnapshotRow], status_line: str, *, ended: bool, more: int, others: int = 0) -> str:
+    """Return the counts and rows of background runs. `ended`: the request includes ended runs.
+
+    `more`: runs of the request that have no row; `others`: active runs that other parents launched here.
+    """
+    rows = [row(one, _SHORT_ACTIVITY if len(shown) > _FEW else words.WIDTH) for one in shown]
+    rows = rows or [NONE_AT_ALL if ended else NO_ACTIVE]
+    tail = [f"… {more} more: tmuxagents poll{' --all' if ended else ''}"] if more else []
+    tail += [f"{others} active of other parents in this project: tmuxagents poll -A"] if others else []
+    return "\n".join([status_line, *rows, *tail])
 
 
-def row(shown: SnapshotRow) -> str:
-    """Return one run as a line: id, preset, status, duration, activity."""
+def row(shown: SnapshotRow, width: int = words.WIDTH) -> str:
+    """Return one run as a line: id, name or preset, status, duration, activity of at most `width`."""
     run = shown.run
     ended = run["status"] in records.ENDED
     why = run["reason"] if ended and run["status"] != records.COMPLETED else None
@@ -132,7 +147,7 @@ def row(shown: SnapshotRow) -> str:
         label(run),
         f"{run['status']} ({why})" if why else run["status"],
         words.NONE if run["startedAt"] is None else f"{int(run['elapsedSeconds'])}s",
-        "" if ended else safe.cut(safe.line(shown.activity or ""), words.WIDTH),
+        "" if ended else safe.cut(safe.line(words.doing(shown) or ""), width),
     ]
     return " ".join(part for part in parts if part)
 

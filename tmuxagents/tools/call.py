@@ -17,11 +17,14 @@ from tmuxagents.tools import catalogue, check
 
 TYPE_CHECKING = False
 if TYPE_CHECKING:
-    from collections.abc import Mapping
+    from collections.abc import Mapping, Sequence
     from typing import Any
 
     from tmuxagents.registry.lookup import Caller
     from tmuxagents.tools.door import Answer, Door
+
+
+_NAMED = 12  # candidates in a hint
 
 
 def refusal(caller: Caller, environment: Mapping[str, str]) -> BadRequest | None:
@@ -48,6 +51,36 @@ def check_name(name: str, caller: Caller, environment: Mapping[str, str]) -> Non
 def call(name: str, arguments: Any, door: Door) -> Answer:
     """Carry out a tool, or refuse the call."""
     check_name(name, door.caller, door.environment)
+    try:
+        return _carried_out(name, arguments, door)
+    except BadRequest as refusal:
+        _name_candidates(refusal, door)
+        raise
+
+
+def _name_candidates(refusal: BadRequest, door: Door) -> None:
+    """Add the presets or models that exist to a refusal for want of a right one."""
+    missing = any((fault.field or "").rpartition(".")[2] == "preset" for fault in refusal.faults)
+    settings = load.load(door.environment, door.caller.project)
+    if refusal.kind == "bad-argument" and missing and refusal.hint is None:
+        from tmuxagents.presets import survey  # noqa: PLC0415  (only this refusal needs YAML)
+
+        found = survey.survey(door.caller.folder, door.environment, settings)
+        names = [preset.name for preset in found.presets if preset.hidden_by is None]
+        refusal.hint = f"presets: {_some(names)}" if names else "there are no presets: tmuxagents presets new"
+    elif refusal.kind in ("no-model", "unknown-model"):
+        from tmuxagents.agents import installed  # noqa: PLC0415
+
+        models = installed.known(settings.default_agent, door.environment, settings).ids or []
+        refusal.hint = f"models: {_some(models)}" if models else refusal.hint
+
+
+def _some(names: Sequence[str]) -> str:
+    more = f" and {len(names) - _NAMED} more" if len(names) > _NAMED else ""
+    return ", ".join(names[:_NAMED]) + more
+
+
+def _carried_out(name: str, arguments: Any, door: Door) -> Answer:
     faults = check.faults(catalogue.BY_NAME[name], arguments)
     if name == "delegate_to_subagents":
         from tmuxagents.tools import delegate  # noqa: PLC0415  (a call needs one of the three)

@@ -98,7 +98,12 @@ TOOLS: tuple[Tool, ...] = (
         "Background agent status",
         "List background child agents (subagents) with counts, or look at one by runId: what it does, or "
         "its answer once it has ended.",
-        _object(runId=_RUN, includeCompleted={"type": "boolean", "default": False}),
+        _object(
+            runId=_RUN,
+            includeCompleted={"type": "boolean", "default": False},
+            wait={"type": "number", "minimum": 1, "description": "Seconds to wait for an end, up to 240"},
+            verbose={"type": "boolean", "description": "Whole documents"},
+        ),
     ),
     Tool(
         "delegate_to_subagents",
@@ -161,6 +166,27 @@ TOOLS: tuple[Tool, ...] = (
         ),
     ),
 )
+# A valid call of each tool, for people and for refusals.
+EXAMPLES: Mapping[str, dict[str, Any]] = {
+    "subagent": {"preset": "repo-scout", "task": "Find where sessions are created."},
+    "background_agent": {
+        "preset": "repo-scout",
+        "task": "Find where sessions are created.",
+        "name": "auth-scout",
+    },
+    "background_agent_status": {"runId": "auth-scout", "wait": 120},
+    "delegate_to_subagents": {
+        "tasks": [
+            {"name": "build", "prompt": "Build the assets."},
+            {"name": "tests", "prompt": "Run the tests.", "profile": "runner", "timeout": 300},
+        ]
+    },
+    "get_subagent_output": {"sessionId": "01a1ee15069b4c1f"},
+    "get_subagent_session": {"sessionId": "01a1ee15069b4c1f"},
+    "list_subagent_profiles": {},
+    "stop_agent": {"runId": "auth-scout"},
+    "send_to_agent": {"runId": "auth-scout", "text": "Look into src/ only."},
+}
 BY_NAME: Mapping[str, Tool] = {tool.name: tool for tool in TOOLS}
 
 

@@ -39,9 +39,9 @@ class Answer:
         self.details = details
         self.warnings = warnings or []
 
-    def document(self) -> dict[str, Any]:
-        """Return the answer as JSON."""
-        return answers.result(self.text, self.details)
+    def document(self, *, whole: bool) -> dict[str, Any]:
+        """Return the answer as JSON, with whole documents of runs or brief ones."""
+        return answers.result(self.text, self.details if whole else answers.compact(self.details))
 
 
 class Door:

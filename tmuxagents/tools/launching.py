@@ -8,6 +8,7 @@ from __future__ import annotations
 import os
 import time
 
+from tmuxagents import records
 from tmuxagents.errors import BadRequest, Fault, TmuxAgentsError
 from tmuxagents.launch import call as calls
 from tmuxagents.launch.plan import LaunchRequest
@@ -19,6 +20,7 @@ from tmuxagents.status import poll
 from tmuxagents.status.send import Sending
 from tmuxagents.status.snapshot import Snapshot, SnapshotBuilder, ensure_watcher, take
 from tmuxagents.status.stop import stop
+from tmuxagents.status.wait import Waiting
 from tmuxagents.tools import answers
 from tmuxagents.tools.door import Answer, no_cwd
 from tmuxagents.tools.progress import Child, Progress
@@ -138,7 +140,8 @@ def _answer(call: calls.Call, mode: str, caller: Caller, warnings: list[str]) ->
     return Answer(answers.blocks(whole), details, [*warnings, *found.warnings])
 
 
-MOST_LISTED = 50
+MOST_LISTED = 20
+MOST_WAIT_S = 240.0
 
 
 def counts(caller: Caller) -> tuple[dict[str, int], str]:
@@ -154,30 +157,54 @@ def background_agent_status(arguments: Mapping[str, Any], door: Door, faults: Fa
     """List the background runs, or report one run."""
     faults.refuse()
     caller = door.caller
-    reference = arguments.get("runId")
-    ended = arguments.get("includeCompleted") is True
+    reference, ended = arguments.get("runId"), arguments.get("includeCompleted") is True
     named = [os.path.basename(door.find(reference))] if reference is not None else []
-    older = 0
+    over = _wait(named, arguments["wait"], door) if arguments.get("wait") else []
+    more = others = 0
 
     def ask(registry: Registry) -> Snapshot:
-        nonlocal older
+        nonlocal more, others
         builder = SnapshotBuilder(registry, poll.background(caller), caller)
         found = builder.snapshot
-        ids = named or found.active
-        if ended and not named:
-            ids = [row.run_id for row in registry.rows(found.query.scope, limit=MOST_LISTED)]
-            older = max(0, found.counts["total"] - len(ids))
-        return builder.show(ids)
+        rows = registry.rows(found.query.scope, limit=MOST_LISTED) if ended and not named else []
+        ids = named or list(dict.fromkeys([*over, *found.active, *(row.run_id for row in rows)]))
+        more = 0 if named else max(found.counts["total"] if ended else 0, len(ids)) - len(ids[:MOST_LISTED])
+        if caller.owner is not None:
+            here = [row for row in registry.open_rows() if row.project == caller.project]
+            others = sum(row.owner != caller.owner and row.status not in records.ENDED for row in here)
+        return builder.show(ids[:MOST_LISTED])
 
     found = ensure_watcher(*lookup.with_registry(caller, ask), caller)
     if named and found.rows:
-        answer = output.answer(found.views[named[0]])
-        text = answers.one(found.rows[0], answer)
+        text = answers.one(found.rows[0], output.answer(found.views[named[0]]))
     else:
         line = words.status_line(found.counts, found.waiting)
-        text = answers.listed(found.rows, line, ended=ended, older=older)
-    details = {"counts": found.counts, "runs": [shown.run for shown in found.rows]}
-    return Answer(text, details, found.warnings)
+        text = answers.listed(found.rows, line, ended=ended, more=more, others=others)
+    runs = [shown.run for shown in found.rows]
+    if not named and not arguments.get("verbose"):
+        runs = [{"runId": run["runId"], "status": run["status"]} for run in runs]
+    return Answer(text, {"counts": found.counts, "runs": runs}, found.warnings)
+
+
+def _wait(named: list[str], wait_s: float, door: Door) -> list[str]:
+    """Wait for the end of a named run, or of any background run; return the runs that ended.
+
+    An end that no caller has seen counts, even if it came before.
+    """
+    caller, deadline = door.caller, time.monotonic() + min(wait_s, MOST_WAIT_S)
+
+    def ask(registry: Registry) -> tuple[list[str], list[str]]:
+        found = SnapshotBuilder(registry, poll.background(caller), caller).snapshot
+        rows = registry.rows(found.query.scope, limit=MOST_LISTED)
+        return found.active, [row.run_id for row in rows if row.status in records.ENDED and not row.polled_at]
+
+    active, over = ([], []) if named else lookup.with_registry(caller, ask)[0]
+    ids = named or active
+    with Waiting(f"{caller.runs}/{run_id}" for run_id in ids) as waiting, door.interrupts as interrupts:
+        while waiting.left and not over and time.monotonic() < deadline and not interrupts.came():
+            waiting.pause(deadline, interrupts.handle)
+            over = [os.path.basename(run_dir) for run_dir in waiting.done()]
+    return over
 
 
 def stop_agent(arguments: Mapping[str, Any], door: Door, faults: Faults) -> Answer:
