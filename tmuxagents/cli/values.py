@@ -7,7 +7,7 @@ import contextlib
 import click
 
 from tmuxagents import records
-from tmuxagents.text import durations
+from tmuxagents.text import figures
 
 TYPE_CHECKING = False
 if TYPE_CHECKING:
@@ -23,12 +23,12 @@ class _Duration(click.ParamType):  # type: ignore[type-arg, unused-ignore]  # ge
         """Return it in seconds."""
         if isinstance(value, float):
             return value
-        seconds = durations.parse(value)
+        seconds = figures.parse_duration(value)
         if seconds is None:
             with contextlib.suppress(ValueError):
                 seconds = float(value)
         if seconds is None or not seconds >= 0:
-            self.fail(f"{value!r} is not a duration: write it like {durations.EXAMPLES}.", param, ctx)
+            self.fail(f"{value!r} is not a duration: write it like {figures.DURATIONS}.", param, ctx)
         return seconds
 
 
