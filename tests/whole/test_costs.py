@@ -222,7 +222,7 @@ def test_a_launch_calls_tmux_once_or_twice_and_a_look_never(desk: Desk) -> None:
     desk.result(desk.launch("done x"))
     assert 1 <= calls.made() <= 2
     calls.forget()
-    for line in ("poll -aA --json", "statusline", "wait @last", "output", "models"):
+    for line in ("poll -aA --json", "statusline", "wait @last", "output @last", "models"):
         assert desk(*line.split()).returncode == 0
     assert calls.made() == 0
     assert desk.tmux("list-clients") == ""
