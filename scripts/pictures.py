@@ -73,7 +73,7 @@ class Terminal:
 
     def rows(self) -> list[str]:
         """Return what the screen shows, with its colours."""
-        return tmux(self.socket, "capture-pane", "-p", "-e").split("\n")[:HEIGHT]
+        return tmux(self.socket, "capture-pane", "-p", "-e", "-N").split("\n")[:HEIGHT]
 
     def wait_for(self, *words: str) -> list[str]:
         """Wait until the screen shows these words; return its rows, with their colours."""
