@@ -1,5 +1,7 @@
 # shellcheck shell=bash
-# The quickstart's demo, below .dev/demo or $TMUXAGENTS_DEMO_DIR: source this after environment.sh.
+# The demo of the quickstart and of `tmuxagents demo`: source this after ground.sh.
+#
+# The caller sets $demo, its folder; $demo_python, whose folder has the command tmuxagents, too; and $demo_pi.
 #
 #   shop/        the sample project     tmuxagents  the command, for this demo
 #   state/       runs and registry      agent/      pi's folder: it knows the demo model and nothing else
@@ -8,10 +10,9 @@
 #
 # Sockets lie in a folder of their own below /tmp: their paths must be short. Its name follows from the demo's.
 
-demo=$(realpath -m -- "${TMUXAGENTS_DEMO_DIR:-$environment_dir/demo}")
 demo_sockets=/tmp/tmuxagents-demo-$(printf '%s' "$demo" | sha256sum | head -c 12)
 demo_socket=$demo_sockets/tmux-$(id -u)/tmuxagents
-demo_python=$environment_dir/venv/bin/python
+demo_scripts=$(cd "$(dirname "${BASH_SOURCE[0]}")" && pwd -P)
 demo_pace=1 # how slowly the demo model talks
 demo_children=(finder tester guide)
 
@@ -66,14 +67,16 @@ sockets_are_ours() { [ -O "$demo_sockets" ] && [ ! -L "$demo_sockets" ]; }
 
 # What the demo's commands need to know, in one place, and nothing of their caller's.
 make_command() {
+  local demo_python_folder
+  demo_python_folder=$(dirname "$demo_python")
   cat >"$demo/tmuxagents.new" <<END
 #!/usr/bin/env bash
 # tmuxagents, standing in the quickstart's sample project, with its runs, its tmux server and its demo model.
 unset "\${!TMUXAGENTS_@}" "\${!PI_@}"
 export TMUXAGENTS_HOME=${demo@Q}/state TMUX_TMPDIR=$demo_sockets TMUXAGENTS_SOCKET=$demo_socket
-export TMUXAGENTS_PI=${environment_dir@Q}/bin/pi PI_CODING_AGENT_DIR=${demo@Q}/agent PI_OFFLINE=1 PI_TELEMETRY=0
+export TMUXAGENTS_PI=${demo_pi@Q} PI_CODING_AGENT_DIR=${demo@Q}/agent PI_OFFLINE=1 PI_TELEMETRY=0
 export TMUXAGENTS_DEFAULT_MODEL=demo/hello TMUXAGENTS_KEEP_WINDOWS=all
-export PATH=${environment_dir@Q}/venv/bin:\$PATH NO_PROXY=127.0.0.1 no_proxy=127.0.0.1
+export PATH=${demo_python_folder@Q}:\$PATH NO_PROXY=127.0.0.1 no_proxy=127.0.0.1
 cd ${demo@Q}/shop && exec tmuxagents "\$@"
 END
   chmod +x "$demo/tmuxagents.new"
@@ -148,13 +151,13 @@ make_model() {
 # an older state of this repository started makes room.
 start_model() {
   local model=$demo/model stamp
-  stamp=$(cat "$environment_repo"/scripts/{model_server.py,model_turns.py,demo_scripts.json} | sha256sum)
+  stamp=$(cat "$demo_scripts"/{model_server.py,model_turns.py,demo_scripts.json} | sha256sum)
   [ "$(cat "$model/made-from" 2>/dev/null)" = "$stamp" ] || rm -f "$model/port"
   exec 7>>"$model/lock"
   if flock --nonblock 7; then
     rm -f "$model/port"
     printf '%s\n' "$stamp" >"$model/made-from"
-    setsid "$demo_python" -B "$environment_repo/scripts/model_server.py" --demo --port-file "$model/port" \
+    setsid "$demo_python" -B "$demo_scripts/model_server.py" --demo --port-file "$model/port" \
       --agent-dir "$demo/agent" --log "$model/requests.jsonl" --pace "$demo_pace" </dev/null >"$model/log" 2>&1 8>&- 9>&- &
   fi
   exec 7>&-
@@ -170,8 +173,9 @@ demo_clean() {
   if sockets_are_ours && [ -S "$demo_socket" ]; then
     timeout 10 tmux -S "$demo_socket" kill-server >/dev/null 2>&1 || true
   fi
-  python=$(find_python) || fail 3 "python3 is gone: the demo's processes cannot be found"
-  "$python" -B "$environment_repo/scripts/demo_end.py" "$demo" "$demo_sockets" || fail 1 "some processes of the demo would not end"
+  python=$demo_python
+  [ -x "$python" ] || python=$(find_python) || fail 3 "python3 is gone: the demo's processes cannot be found"
+  "$python" -B "$demo_scripts/demo_end.py" "$demo" "$demo_sockets" || fail 1 "some processes of the demo would not end"
   ! sockets_are_ours || rm -rf "$demo_sockets"
   find "$demo" -mindepth 1 -maxdepth 1 ! -name .quickstart -exec rm -rf {} +
   rm -f "$demo/.quickstart" # last: it says that the folder is a demo's

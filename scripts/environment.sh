@@ -26,6 +26,8 @@ environment_dir=$(realpath -m -- "$environment_dir") # pieces hold absolute path
 environment_checks=                                  # whether what the checks need is wanted, too
 environment_fixed=${TMUXAGENTS_DEV_FIXED-}           # set by tests: what they run in is not changed
 
+. "$environment_repo/scripts/ground.sh"
+
 # Else another project's packages, or its interpreter's, would be found inside our venv.
 unset PYTHONHOME PYTHONPATH VIRTUAL_ENV
 
@@ -74,18 +76,6 @@ lock() {
   mkdir -p "$environment_dir/bin" "$environment_dir/log" "$environment_dir/cache"
 }
 
-# refuse_foreign FOLDER MARK: we would fill it, and may take it away, with all that is in it.
-refuse_foreign() {
-  [ ! -e "$1" ] || is_ours "$1" || fail 3 "$1 is no folder of yours"
-  [ ! -e "$1" ] || [ -e "$1/$2" ] || [ -z "$(ls -A "$1")" ] || fail 2 "$1 holds something else; name an empty folder"
-}
-
-# is_ours FOLDER: it is no link, and belongs to us or to whom these scripts belong. Asked again when it was made: in a
-# folder such as /tmp others may be faster.
-is_ours() {
-  [ -d "$1" ] && [ ! -L "$1" ] && { [ -O "$1" ] || [ "$(stat -c %u "$1")" = "$(stat -c %u "$environment_repo")" ]; }
-}
-
 open_lock() { mkdir -p "$environment_dir" 2>/dev/null && is_ours "$environment_dir" && command exec 9>>"$environment_dir/lock"; }
 
 take_lock() {
@@ -101,14 +91,6 @@ environment_clean() {
   done
   export TMUXAGENTS_TEST_PI=$environment_dir/bin/pi
   export PATH=$environment_dir/venv/bin:$PATH
-}
-
-say() { printf '%s\n' "$*" >&2; }
-
-# fail STATUS SENTENCE
-fail() {
-  say "${0##*/}: $2"
-  exit "$1"
 }
 
 # logged NAME COMMAND...: the command's whole output in a file, its end on the screen if it fails.
@@ -153,7 +135,7 @@ python_ready() { [ -x "$environment_dir/venv/bin/python" ] || find_python >/dev/
 missing_tools() {
   local tool
   [ -n "$environment_checks" ] || return 0
-  for tool in git:git less:less ps:procps ssh-agent:openssh-client; do
+  for tool in git:git less:less ps:procps ssh-agent:openssh-client chromium:chromium; do
     command -v "${tool%:*}" >/dev/null || printf '%s\n' "${tool#*:}"
   done
 }

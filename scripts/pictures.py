@@ -148,10 +148,10 @@ def scenes(command: str, seat: Terminal, other: Terminal) -> dict[str, Picture]:
     status = [seat.wait_for("3 running")[-1]]
     table = other.wait_for("3 running / 3 total", " guide ")
     other.type("tmuxagents top")
-    top = other.wait_for("3 running / 3 total", "> ", "Enter attach")
+    top = other.wait_for("3 running / 3 total", " ● guide", "Enter attach")
     other.press("q")
     status += ["", seat.wait_for("✓")[-1]]
-    window = seat.wait_for("Completed after")
+    window = seat.wait_for("completed in")
     status += ["", seat.wait_for("bg: 0 running / 3 total")[-1]]
     return {
         "window": ("The window of a child, and tmux's status line below it", window),

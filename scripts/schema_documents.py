@@ -41,6 +41,34 @@ _PRESET_RULES = (
     when("toolRule", "except", noTools={"const": False}),
     when("kind", "preset", apiKey="null", provider="null", description="word"),
 )
+_TEXT = {"type": "string"}
+_TASK_DEFAULTS = {
+    "preset": {"description": "A preset or profile.", **_TEXT},
+    "agent": {"description": "The agent that works.", **_TEXT},
+    "model": _TEXT,
+    "cwd": {"description": "Where the child works; relative to the file.", **_TEXT},
+    "timeout": {"description": "Seconds that the child may work.", "type": "number", "minimum": 1},
+    "files": {
+        "description": "Files for the prompt, or lines of them: PATH:A-B.",
+        "type": "array",
+        "items": _TEXT,
+    },
+}
+SHAPES["_task"] = {
+    "type": "object",
+    "required": ["task"],
+    "additionalProperties": False,
+    "properties": {
+        "task": {"description": "What the child is to do; {previous}: the answers of after.", **_TEXT},
+        "name": {"description": "A name for the run, besides its id.", **_TEXT},
+        "after": {
+            "description": "Tasks above this one, by name, or other runs, to wait for.",
+            "anyOf": [_TEXT, {"type": "array", "items": _TEXT}],
+        },
+        **_TASK_DEFAULTS,
+    },
+}
+_TASKS = {"type": "array", "minItems": 1, "items": {"$ref": "#/$defs/_task"}}
 _EACH = "What comes for each live run."
 _WHERE = "where:file|server path:path name:word?"
 _WHERE_RULES = (when("where", "file", name="null"), when("where", "server", name="word"))
@@ -128,7 +156,8 @@ DOCUMENTS: dict[str, tuple[str, Schema]] = {
     ),
     "run": (
         "One run, as it stands in receipts, in poll, in the answers of tools and in entries.",
-        SHAPES["run"],
+        SHAPES["run"]
+        | {"properties": SHAPES["run"]["properties"] | keys("v:version", v="Of a document of its own.")},
     ),
     "poll": (
         "What poll, wait and run print; with --follow, lines of type `run` come before it.",
@@ -183,7 +212,10 @@ DOCUMENTS: dict[str, tuple[str, Schema]] = {
             ),
         ),
     ),
-    "error": ("What any verb prints with --json when it refuses or fails.", record("error:error")),
+    "error": (
+        "What any verb prints with --json when it refuses or fails.",
+        record("error:error", optional=keys("v:version")),
+    ),
     "tools": (
         "The catalogue of tools, as a parent registers them.",
         record(
@@ -262,8 +294,9 @@ DOCUMENTS: dict[str, tuple[str, Schema]] = {
     "notice": (
         "One line of what a parent inside pi is told of its background runs.",
         record(
-            "v:version status:word? counts:counts run:run? update:_update? notice:_notice?",
+            "v:version status:word? counts:counts active:[row] run:run? update:_update? notice:_notice?",
             status="What the footer shows; null before the first run.",
+            active="A line for each active run: parts with a style and a text each.",
             run="A run that is new to the session.",
         ),
     ),
@@ -283,5 +316,32 @@ DOCUMENTS: dict[str, tuple[str, Schema]] = {
                 record(keys("v:version") | _LAYOUT),
             ),
         ),
+    ),
+    "tasks": (
+        "A tasks file for launch and run (--tasks FILE, JSON or YAML): its tasks, and what they share.",
+        {
+            "anyOf": [
+                _TASKS,
+                {
+                    "type": "object",
+                    "required": ["tasks"],
+                    "additionalProperties": False,
+                    "properties": {
+                        "tasks": _TASKS,
+                        "defaults": {
+                            "description": "For the tasks that say nothing else.",
+                            "type": "object",
+                            "additionalProperties": False,
+                            "properties": _TASK_DEFAULTS,
+                        },
+                        "concurrency": {
+                            "description": "How many of them run works on at once.",
+                            "type": "integer",
+                            "minimum": 1,
+                        },
+                    },
+                },
+            ]
+        },
     ),
 }

@@ -220,6 +220,7 @@ _TELLING = {
     **dict.fromkeys(("count", "profiles"), "profiles"),
 }
 _ALL_OF = (["run"], ["runs", "counts"], ["windows"], ["taskName"], ["count"])
+_CHILDREN = "With --rows, for a parent that draws them: the children, as text."
 _CARRIED_OUT: Schema = {
     "not": {"required": ["error"]},
     "anyOf": [{"required": required} for required in _ALL_OF],
@@ -338,14 +339,25 @@ SHAPES: dict[str, Schema] = {
     "block": record("type:=text text:text"),
     "progress": record(
         "type:=progress content:[block] details:details",
-        optional=keys("view:text", view="The same for a screen that has room for it."),
+        optional=keys(
+            "view:text children:[drawn]",
+            view="The same for a screen that has room for it.",
+            children=_CHILDREN,
+        ),
     ),
     "answer": record(
         "content:[block]+ details:details isError:flag",
         when("isError", "true", details={"required": ["error"]}),
         when("isError", "false", details=_CARRIED_OUT),
-        optional=keys("type:=result"),
+        optional=keys("type:=result children:[drawn]", children=_CHILDREN),
     ),
+    "drawn": record(
+        "sign,style,name:word task,facts,doing,why:text rows:[row]",
+        doing="What it does now.",
+        why="Why it failed.",
+        rows="What it did, once it has ended.",
+    ),
+    "row": {"type": "array", "items": {"type": "array", "items": {"type": "string"}}},
     "snapshot": record(
         "v:version at:moment scope:word project:path? owner:word? counts:counts runs:[run] usage:usage "
         "cursor:cursor timedOut:flag"

@@ -323,7 +323,8 @@ class TmuxServer:
 class ModelServer:
     """The project's own model server, running."""
 
-    def __init__(self, folder: Path) -> None:
+    def __init__(self, folder: Path, *options: str) -> None:
+        self._options = options
         self.agent_dir = folder / "agent"
         self.log = folder / "requests.jsonl"
         self.port_file = folder / "port"
@@ -331,7 +332,7 @@ class ModelServer:
 
     def __enter__(self) -> Self:
         options = [f"--log={self.log}", f"--agent-dir={self.agent_dir}", f"--port-file={self.port_file}"]
-        argv = [sys.executable, str(MODEL_SERVER), *options]
+        argv = [sys.executable, str(MODEL_SERVER), *options, *self._options]
         self._process = subprocess.Popen(argv, stdout=subprocess.PIPE, text=True)
         assert self._process.stdout
         self.url = self._process.stdout.readline().strip()

@@ -90,7 +90,7 @@ def test_failed_runs_can_be_chosen_wherever_they_are_and_are_first(room: Room, m
     person = at_a_shell(room, mine)
     choosing(person)
     lines = [line for line in pane(mine).splitlines() if line]
-    assert [line.split()[0] for line in lines[2:5]] == [failed[:8], far[:8], near[:8]]
+    assert [line.split()[1] for line in lines[2:5]] == [failed[:8], far[:8], near[:8]]
     person.type("\r")
     room.looks_at(person, room.windows()[failed])
 

@@ -5,10 +5,27 @@
 //
 //   {"emit": EVENT, "of": {…}}   {"models": [ID…]}   {"call": TOOL, "params": {…}}   {"abort": true}
 //   {"refuse": true}: from now on no entry can be written
+//   {"draw": TOOL, "args": {…}, "result": {…}, "expanded": false}: how its call and its result look, a colour as <it>
+//
+// PI_PACKAGES is the folder where the real pi's packages are installed: pi lends them to its extensions.
 
+import { registerHooks } from "node:module";
 import { createInterface } from "node:readline";
+import { pathToFileURL } from "node:url";
 
 const [extension, session] = process.argv.slice(2);
+registerHooks({
+	resolve(name, context, next) {
+		const lent = name.startsWith("@earendil-works/");
+		return next(name, lent ? { ...context, parentURL: pathToFileURL(`${process.env.PI_PACKAGES}/lent.mjs`).href } : context);
+	},
+});
+const tagged = (tag) => (text) => `<${tag}>${text}</>`;
+const theme = {
+	fg: (colour, text) => tagged(colour)(text),
+	...Object.fromEntries(["bold", "italic", "underline", "strikethrough"].map((look) => [look, tagged(look)])),
+};
+const drawn = (component) => component?.render(10000) ?? [];
 const say = (what, of = {}) => process.stdout.write(`${JSON.stringify({ what, ...of })}\n`);
 const handlers = {};
 const tools = {};
@@ -38,6 +55,7 @@ const ctx = {
 	ui: {
 		notify: (text, level) => say("notify", { text, level }),
 		setStatus: (key, text) => say("status", { key, text: text ?? null }),
+		setWidget: (key, make) => say("widget", { key, lines: drawn(make?.({}, theme)) }),
 	},
 	sessionManager: { getSessionId: () => session, getSessionFile: () => undefined, getEntries: () => entries },
 	modelRegistry: { getAvailable: () => models },
@@ -59,6 +77,10 @@ const acts = {
 		} catch (error) {
 			say("thrown", { text: error.message });
 		}
+	},
+	draw: (name, { args, result, expanded = false }) => {
+		const call = drawn(tools[name].renderCall(args, theme, {}));
+		say("drawn", { call, result: drawn(tools[name].renderResult(result, { expanded, isPartial: false }, theme, {})) });
 	},
 	abort: () => abort.abort(),
 	refuse: () => {

@@ -43,14 +43,26 @@ def test_verbs_and_options_are_offered(home: Home) -> None:
 def test_runs_are_offered_by_name_and_id_the_live_ones_first(home: Home, shell: str) -> None:
     ended, live = home.run("begin\ndone", name="older"), home.run("begin", name="newer", createdAt=1.0)
     ended.start().wait()
-    found = offered(home, "tmuxagents attach ", shell)
-    assert found[:3] == ["@last", "newer", live.run_id[:8]]
-    assert set(found[3:]) == {"older", ended.run_id[:8]}
+    assert offered(home, "tmuxagents attach ", shell) == ["@last", "newer", "older"]
+    assert offered(home, f"tmuxagents attach {live.run_id[:5]}", shell) == [live.run_id[:8]]
+    assert offered(home, "tmuxagents stop ", shell) == ["newer"]
+    assert offered(home, "tmuxagents resume ", shell) == ["older"]
     assert offered(home, f"tmuxagents output {ended.run_id[:5]}", shell) == [ended.run_id[:8]]
     with database.open_file(database.path_of(str(home.state)), 5) as book:
         row = book.row(ended.run_id)
     assert row is not None
     assert row.polled_at is None  # to be offered is not to be seen
+
+
+def test_models_agents_schemas_and_verbs_are_offered(home: Home) -> None:
+    assert offered(home, "tmuxagents launch -m mock/mock-te") == ["mock/mock-text"]
+    assert offered(home, "tmuxagents run --agent ") == ["pi"]
+    assert offered(home, "tmuxagents schema re") == ["receipt", "result"]
+    assert offered(home, "tmuxagents help compl") == ["completion"]
+    assert offered(home, "tmuxagents help presets ch") == ["check"]
+    assert offered(home, "tmuxagents help poll ") == []
+    assert offered(home, "tmuxagents launch --name ") == []
+    assert offered(home, "tmuxagents poll --status fa") == ["failed"]
 
 
 def test_presets_are_offered(home: Home) -> None:

@@ -46,7 +46,7 @@ def test_a_terminal_shows_a_transcript_rendered_and_a_pipe_as_it_lies_there(
     run = ended(home, WORK)
     seen = shown(home, terminals, "transcript", run.run_id)
     assert "I \x1b[1mlook\x1b[m." in seen
-    assert "\x1b[32m✓\x1b[m \x1b[2m$ \x1b[m\x1b[1mmake test\x1b[m" in seen
+    assert "\x1b[32m✓ \x1b[m\x1b[2m$ \x1b[m\x1b[1mmake test\x1b[m" in seen
     assert "    \x1b[2mfine\x1b[m" in seen
     assert "\x1b[1;32mcompleted\x1b[m" in seen
     assert " · 1 tool · ↑30 ↓15 · $0.003" in seen

@@ -28,7 +28,13 @@ LAUNCH = entry(LAUNCHED, status="queued")
 
 
 def told(memory: Memory, **changes: Any) -> dict[str, Any]:
-    line = {"v": 1, "status": "bg: 0 running / 1 total", "counts": COUNTS, **memory.tell(run(**changes))}
+    line = {
+        "v": 1,
+        "status": "bg: 0 running / 1 total",
+        "counts": COUNTS,
+        "active": [],
+        **memory.tell(run(**changes)),
+    }
     VALIDATORS["notice"].validate(line)
     return line
 
@@ -89,7 +95,7 @@ def test_a_live_run_is_announced_when_it_first_answers_and_not_when_it_ends() ->
 
 def test_a_run_whose_files_are_gone_is_told_of_as_lost_once() -> None:
     memory = Memory([LAUNCH])
-    line = {"v": 1, "status": None, "counts": COUNTS, **memory.lose(ID)}
+    line = {"v": 1, "status": None, "counts": COUNTS, "active": [], **memory.lose(ID)}
     VALIDATORS["notice"].validate(line)
     assert (line["update"]["reason"], line["notice"]["level"], memory.open) == ("lost", "warning", [])
 

@@ -35,7 +35,9 @@ class Host:
 
     def __init__(self, desk: Desk, **variables: str) -> None:
         node = os.path.join(os.path.dirname(real_pi()), "node")
-        environment = desk.home.environment | {"TMUXAGENTS_COMMAND": COMMAND[0]} | variables
+        packages = Path(real_pi()).parents[1] / "pi"
+        lent = {"TMUXAGENTS_COMMAND": COMMAND[0], "PI_PACKAGES": str(packages)}
+        environment = desk.home.environment | lent | variables
         self.process = subprocess.Popen(
             [node, "--no-warnings", str(HOST), str(EXTENSION), "session-1"],
             cwd=desk.home.project,
@@ -242,3 +244,65 @@ def test_the_follower_dies_with_whoever_started_it(desk: Desk, host: Host) -> No
     assert alive(follower)
     host.process.send_signal(signal.SIGKILL)
     eventually(lambda: not alive(follower))
+
+
+# --- drawn ------------------------------------------------------------------------------------------------
+
+
+def drawn(host: Host, tool: str, args: Any, result: Any = None, **how: Any) -> tuple[list[str], list[str]]:
+    """Return the lines of a call, and of its result."""
+    host.do(draw=tool, args=args, result=result or {"content": [], "details": {}}, **how)
+    (found,) = [one for one in host.heard if one["what"] == "drawn"]
+    return found["call"], found["result"]
+
+
+def test_a_call_shows_who_is_to_do_what_on_lines_that_obey_nothing(host: Host) -> None:
+    host.start()
+    title = "<toolTitle><bold>Subagent</></>"
+    args = {"preset": "scout", "task": "Find\n\x1b[2J it"}
+    assert drawn(host, "subagent", args)[0] == [f"{title}  <accent>scout</>  <muted>Find [2J it</>"]
+    assert drawn(host, "subagent", {})[0] == [title]  # not all of it has come yet
+    tasks = [{"preset": "scout", "name": f"n{number}", "task": "x"} for number in range(10)]
+    call, _ = drawn(host, "subagent", {"tasks": tasks})
+    assert call[:2] == [f"{title}  <accent>10 tasks</>", "  <accent>n0 scout</>  <muted>x</>"]
+    assert call[-1] == "<muted>  … 2 more</>"
+
+
+def test_a_result_is_a_line_for_each_child_and_opened_what_it_did(desk: Desk, host: Host) -> None:
+    preset(desk)
+    host.start()
+    tasks = [
+        {"preset": "scout", "task": task} for task in ("done Seen.", "begin\nanswer error No key.\nsettle")
+    ]
+    host.do(call="subagent", params={"tasks": tasks})
+    (result,) = [one for one in host.heard if one["what"] == "result"]
+    given = {"content": [{"type": "text", "text": result["text"]}], "details": result["details"]}
+    _, lines = drawn(host, "subagent", {}, given)
+    assert lines[0].startswith("<success>✓ </><bold>scout</><muted>  completed · ")
+    assert lines[0].endswith("  done Seen.")
+    assert lines[1].startswith("<error>✗ </><bold>scout</><muted>  failed · ")
+    assert lines[2:] == ["<error>  No key.</>", "<dim>  Ctrl-O shows what they did</>"]
+    _, opened = drawn(host, "subagent", {}, given, expanded=True)
+    assert "    Seen." in opened
+    assert opened[-1] != lines[-1]
+
+
+def test_a_result_without_children_is_its_text_and_a_long_one_is_opened(host: Host) -> None:
+    host.start()
+    given = {"content": [{"type": "text", "text": "\n".join(map(str, range(14)))}], "details": {}}
+    _, lines = drawn(host, "subagent", {}, given)
+    assert (lines[0], lines[-1]) == ("<toolOutput>0</>", "<dim>… 4 more lines, Ctrl-O shows them</>")
+    assert len(drawn(host, "subagent", {}, given, expanded=True)[1]) == 14
+
+
+def test_background_runs_have_a_line_each_above_the_editor_until_they_end(desk: Desk, host: Host) -> None:
+    preset(desk)
+    host.start()
+    host.do(call="background_agent", params={"preset": "scout", "name": "finder", "task": "begin\nsleep 600"})
+    while not (lines := host.hear("widget")["lines"]):
+        pass
+    assert lines[0].startswith("<accent>● </><bold>finder</><muted>  ")
+    (run_id,) = desk.made()
+    desk("stop", run_id)
+    while host.hear("widget")["lines"]:
+        pass

@@ -241,7 +241,7 @@ def test_a_run_in_the_background_is_followed_through_reload_fork_and_its_end(pi:
     screen.say("#script:parent-status", "Now: bg: 0 running / 1 total")
     assert (before, len(pi.models.requests(task))) == (3, 5)
     (run_id,) = pi.desk.runs()
-    assert f"{run_id} scout completed" in screen.text
+    assert f"{run_id} lookout completed" in screen.text
     entries = pi.session()
     assert [entry["runId"] for entry in of_type(entries, "pi-subagents:bg-run")] == [run_id]
     told = of_type(entries, "pi-subagents:bg-update")

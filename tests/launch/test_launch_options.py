@@ -57,10 +57,10 @@ def test_a_preset_sets_the_child_up(desk: Desk) -> None:
 
 def test_a_receipt_says_whose_preset_it_was_and_what_it_hides(desk: Desk) -> None:
     hidden = preset(desk)
-    path = preset(desk, SCOUT.replace("tools: read, ls\n", ""), of="project")
+    preset(desk, SCOUT.replace("tools: read, ls\n", ""), of="project")
     done = desk("launch", "-p", "scout", "done x")
-    *warnings, line = done.stderr.splitlines()
-    assert line.startswith(f"scout (project: {path}, sha256 ")
+    *warnings, line, _ = done.stderr.splitlines()
+    assert line.startswith('Started "done x" (preset scout of this project, model ')
     assert any(str(hidden) in warning and "more tools" in warning for warning in warnings), warnings
     document = checked(desk("launch", "-p", "scout", "done x", "--json").stdout, "receipt")
     assert document["run"]["presetHides"] == str(hidden)

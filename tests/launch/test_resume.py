@@ -484,7 +484,7 @@ def test_a_bad_request_for_a_session_that_is_there_makes_nothing(desk: Desk) -> 
     for arguments, kind in (
         ((first, " "), "empty-task"),
         (("--timeout", "0", first, "x"), "bad-argument"),
-        (("--name", "NO", first, "x"), "bad-argument"),
+        (("--name", "two words", first, "x"), "bad-argument"),
         (("--file", "a:head=0", first, "x"), "bad-argument"),
         (("--replay", "--cwd", "/nowhere", first, "x"), "bad-cwd"),
     ):

@@ -7,6 +7,7 @@ import fcntl
 import json
 import os
 import pty
+import re
 import signal
 import struct
 import subprocess
@@ -56,9 +57,9 @@ def states(desk: Desk) -> dict[str, tuple[str, str]]:
 def test_one_child_and_its_answer(desk: Desk) -> None:
     done = desk("run", "--name", "scout", "done In src/auth.ts.")
     (run_id,) = desk.runs()
-    told = f"[1] scout: completed (run {run_id})\n\nIn src/auth.ts.\n\n1 run · ↑10 ↓5 · $0.0010\n"
-    assert (done.returncode, done.stdout) == (0, told)
-    assert done.stderr.splitlines()[-1] == f"{run_id[:8]} scout completed 0s -"
+    assert (done.returncode, done.stdout) == (0, "In src/auth.ts.\n")
+    assert desk("output", run_id).stdout == done.stdout
+    assert done.stderr == "1 run · ↑10 ↓5 · $0.001\n"
     meta = json.loads((desk.folder(run_id) / "meta.json").read_text())
     assert (meta["mode"], meta["callId"], meta["taskIndex"]) == ("single", run_id, 0)
 
@@ -67,7 +68,7 @@ def test_a_child_that_waits_for_a_slot_says_so(desk: Desk) -> None:
     desk.home.environment["TMUXAGENTS_MAX_RUNNING"] = "1"
     first = desk.launch(WORKS)
     desk.wait_for(first, "so far")
-    with desk.start("run", "done x") as call:
+    with desk.start("run", "--progress", "done x") as call:
         assert call.stderr
         assert any(line.endswith(" - queued - waiting for a slot\n") for line in call.stderr)
         desk("stop", first)
@@ -77,9 +78,8 @@ def test_a_child_that_waits_for_a_slot_says_so(desk: Desk) -> None:
 def test_a_child_that_fails(desk: Desk) -> None:
     done = desk("run", FAILS)
     (run_id,) = desk.runs()
-    message = "The answer was cut at the model's output limit."
-    told = f"[1] pi: failed, length: {message} (run {run_id})\n\n1 run · ↑10 ↓5 · $0.0010\n"
-    assert (done.returncode, done.stdout) == (1, told)
+    assert (done.returncode, done.stdout) == (1, desk("output", run_id).stdout)
+    assert done.stdout.startswith("failed (length): The answer was cut at the model's output limit; what")
 
 
 def test_many_children_in_the_order_of_the_file_whatever_becomes_of_them(desk: Desk, tasks: Path) -> None:
@@ -143,8 +143,8 @@ def test_tasks_come_as_yaml_and_from_stdin(desk: Desk, source: str) -> None:
         (desk.home.folder / "t.yaml").write_text(text)
         done = desk("run", "--tasks", str(desk.home.folder / "t.yaml"))
     assert done.returncode == 0, done.stderr
-    assert done.stdout.split("\n\n")[1::2] == ["one", "two"]
-    assert done.stdout.splitlines()[-1] == "2 runs · ↑20 ↓10 · $0.0020"
+    assert done.stdout.split("\n\n")[1::2] == ["one", "two\n"]
+    assert done.stderr.splitlines()[-1] == "2 runs · ↑20 ↓10 · $0.002"
     assert "[2] second: completed" in done.stdout
 
 
@@ -160,7 +160,7 @@ def test_tasks_come_as_yaml_and_from_stdin(desk: Desk, source: str) -> None:
         (["--tasks", "FILE", "--name", "n"], ["done x"], "usage"),
         (["--tasks", "/nowhere"], None, "bad-file"),
         (["--tasks", "FILE"], [], "bad-tasks"),
-        (["--tasks", "FILE"], [{"task": "done x"}, {"task": "y", "agent": "z"}], "removed"),
+        (["--tasks", "FILE"], [{"task": "done x"}, {"task": "y", "chain": "z"}], "removed"),
         (["--tasks", "FILE"], [{"task": "done x"}, {"task": "y", "cwd": "/nowhere"}], "bad-cwd"),
         (["--tasks", "FILE"], [{"task": "done x", "name": "n"}, {"task": "y", "name": "n"}], "bad-argument"),
     ],
@@ -222,7 +222,7 @@ def test_a_signal_stops_the_calls_children_and_only_those(
     call.send_signal(number)
     out, _ = call.communicate(timeout=30)
     assert call.returncode == 128 + number
-    assert out.count("aborted, parent: The parent cancelled the call.") == 3
+    assert out.count(": aborted (parent): cancelled (run ") == 3
     assert desk("poll", other, "--json").stdout.count('"status":"running"') == 1
     desk("stop", other)
     ended = states(desk)
@@ -286,7 +286,26 @@ def test_what_is_to_be_warned_of_is_said_once_whoever_looks(desk: Desk) -> None:
     finally:
         person.close()
     assert person.text.count(said) == 1
-    assert person.text.index(said) < person.text.rindex("✓ pi • ")
+    assert person.text.index(said) < person.text.rindex(" done x  completed in ")
+
+
+def test_five_tasks_with_one_equal_warning_say_it_once_above_one_picture(desk: Desk, tasks: Path) -> None:
+    desk.wait_for(desk.launch(WORKS), "so far")
+    file = written(tasks, *(f"begin\nsleep 0.3\ndone {number}" for number in range(5)))
+    person = Terminal([*COMMAND, "run", "--tasks", file], desk.home.environment, desk.home.project)
+    try:
+        assert person.left() == 0
+    finally:
+        person.close()
+    screen = pyte.HistoryScreen(100, 24, history=1000)
+    pyte.ByteStream(screen).feed(bytes(person.output))
+    past = ["".join(line[at].data for at in range(100)) for line in screen.history.top]
+    rows = [row.rstrip() for row in (*past, *screen.display)]
+    assert sum("already work" in row for row in rows) == 1
+    assert [row for row in rows if row.startswith("5 runs: ")] == ["5 runs: 5 completed · ↑50 ↓25 · $0.005"]
+    assert [
+        sum(row.startswith(f"✓ begin sleep 0.3 done {number}") for row in rows) for number in range(5)
+    ] == [1] * 5
 
 
 def test_on_a_terminal_there_is_a_block_for_each_child(desk: Desk, tasks: Path) -> None:
@@ -314,16 +333,18 @@ def test_on_a_terminal_there_is_a_block_for_each_child(desk: Desk, tasks: Path) 
             stream.feed(os.read(controller, 65536))
         return [row.rstrip() for row in screen.display]
 
-    eventually(lambda: "  → bash → make assets" in shown() and "  all good" in shown())
-    eventually(lambda: shown()[0] == "Sub-agents: 1 running, 1 done")
+    eventually(lambda: "  → bash → make assets" in shown())
+    eventually(lambda: shown()[0].startswith("2 runs: 1 running, 1 completed · "))
     rows = shown()
-    one, two = (next(n for n, row in enumerate(rows) if f" {name} • " in row) for name in ("one", "two"))
-    assert rows[one].startswith("⏳ one • 1 tools • ")
-    assert rows[two].startswith("✓ two • 0 tools • 0s/600s")
+    one, two = (next(n for n, row in enumerate(rows) if f" {name}  " in row) for name in ("one", "two"))
+    assert re.match(r"● one  \ds of 10m · 1 tool", rows[one])
+    assert re.match(r"✓ two  completed in \ds · ↑10 ↓5 · ", rows[two])
     before = rows[one]
     eventually(lambda: shown()[one] != before, 5)  # its time goes on
     call.send_signal(signal.SIGINT)
-    eventually(lambda: any("[1] one: aborted, parent" in row for row in shown()))
-    assert shown()[:3] == ["Sub-agents: 1 done, 1 error", shown()[1], rows[two]]
+    eventually(lambda: any("[1] one: aborted (parent): cancelled" in row for row in shown()))
+    assert shown()[0].startswith("2 runs: 1 completed, 1 aborted")
+    assert re.match(r"■ one  cancelled after \d+s", shown()[1])
+    assert shown()[2] == rows[two]
     assert call.wait(20) == 130
     os.close(controller)

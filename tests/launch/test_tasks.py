@@ -24,6 +24,9 @@ tasks:
 """
 
 
+CONCURRENCY = "concurrency must be a whole number, at least 1."
+
+
 def refused(text: str) -> BadRequest:
     with pytest.raises(BadRequest) as raised:
         tasks.parse(text, "t.yaml")
@@ -31,7 +34,7 @@ def refused(text: str) -> BadRequest:
 
 
 def test_yaml_with_a_tasks_key() -> None:
-    first, second = tasks.parse(YAML, "t.yaml")
+    first, second = tasks.parse(YAML, "t.yaml").items
     assert (first.preset, first.task, first.timeout) == ("scout", "Find it.\nAll of it.\n", 60)
     assert (first.files, first.model, first.cwd, first.name) == (["a.txt", "b:1-2"], None, None, None)
     assert (second.task, second.cwd, second.files) == ("off", "../x", ())
@@ -41,12 +44,12 @@ def test_yaml_with_a_tasks_key() -> None:
 def test_json_of_any_size(*, bare: bool) -> None:
     items = [{"task": "x" * 200_000, "model": "a/b"}]
     text = json.dumps(items if bare else {"tasks": items})
-    (item,) = tasks.parse(text, "-")
+    (item,) = tasks.parse(text, "-").items
     assert (item.task, item.model) == ("x" * 200_000, "a/b")
 
 
 def test_a_bare_yaml_list() -> None:
-    assert [item.task for item in tasks.parse("- task: a\n- {task: b}\n", "-")] == ["a", "b"]
+    assert [item.task for item in tasks.parse("- task: a\n- {task: b}\n", "-").items] == ["a", "b"]
 
 
 @pytest.mark.parametrize(
@@ -72,20 +75,49 @@ def test_a_bare_yaml_list() -> None:
             "tasks[0].timeout must be at most 1000000000 seconds.",
         ),
         ("- {task: x, files: a}", "bad-tasks", "tasks[0].files must be a list of texts."),
-        ("- {task: x, colour: a}", "bad-tasks", 'tasks[0] has an unknown key "colour".'),
-        ("- {task: x, prompt: a}", "bad-tasks", 'tasks[0] has an unknown key "prompt".'),
-        ("{tasks: [{task: x}], more: 1}", "bad-tasks", 'The file has an unknown key "more".'),
-        ("- {task: x, agent: a}", "removed", '"agent" was removed: name a preset instead.'),
-        ("- {task: x, step: 1}", "removed", '"step" was removed: use several launches and --after.'),
+        (
+            "- {task: x, colour: a}",
+            "bad-tasks",
+            f'tasks[0] has an unknown key "colour"; the keys are {", ".join(tasks.KEYS)}.',
+        ),
+        (
+            "{tasks: [{task: x}], more: 1}",
+            "bad-tasks",
+            'The file has an unknown key "more"; the keys are tasks, defaults, concurrency.',
+        ),
+        (
+            "{tasks: [{task: x}], defaults: {colour: a}}",
+            "bad-tasks",
+            'defaults has an unknown key "colour"; the keys are preset, model, cwd, timeout, files, agent.',
+        ),
+        (
+            "{tasks: [{task: x}], defaults: {name: a}}",
+            "bad-tasks",
+            "name is for each task, not for defaults.",
+        ),
+        ("{tasks: [{task: x}], defaults: [a]}", "bad-tasks", "defaults is not a list of key and value."),
+        ("{tasks: [{task: x}], defaults: {timeout: a}}", "bad-tasks", None),
+        *(
+            (f"{{tasks: [{{task: x}}], concurrency: {wrong}}}", "bad-tasks", CONCURRENCY)
+            for wrong in (0, -1, 1.5, "true", "many")
+        ),
+        ("- {task: x, after: 5}", "bad-tasks", "tasks[0].after must be a name or a list of names."),
+        ("- {task: x, after: [5]}", "bad-tasks", "tasks[0].after must be a name or a list of names."),
+        (
+            "- {task: x, on: box}",
+            "bad-tasks",
+            'tasks[0] has "on": children work on this machine only; leave it out.',
+        ),
+        ("- {task: x, step: 1}", "removed", '"step" was removed: give tasks names and use after.'),
         (
             "{chain: [{task: x}]}",
             "removed",
-            '"chain" was removed: use several launches and --after.',
+            '"chain" was removed: give tasks names and use after.',
         ),
         (
             "{tasks: [{task: x}], chain: []}",
             "removed",
-            '"chain" was removed: use several launches and --after.',
+            '"chain" was removed: give tasks names and use after.',
         ),
         ("- task: &a x\n- task: *a", "bad-tasks", None),
         ("- task: x\n  task: y", "bad-tasks", None),
@@ -100,11 +132,11 @@ def test_a_refusal(text: str, kind: str, message: str | None) -> None:
 
 
 def test_every_fault_is_told_and_the_first_in_order_speaks() -> None:
-    error = refused("- {task: x, agent: a}\n- {colour: b}\n")
+    error = refused("- {task: x, chain: a}\n- {colour: b}\n")
     assert [(fault.kind, fault.field) for fault in error.faults] == [
         ("bad-tasks", "tasks[1].colour"),
         ("bad-tasks", "tasks[1].task"),
-        ("removed", "tasks[0].agent"),
+        ("removed", "tasks[0].chain"),
     ]
     assert error.message == error.faults[0].message
 
@@ -116,6 +148,39 @@ def test_what_another_tool_takes_is_named_in_the_hint() -> None:
 @given(st.text(max_size=200) | st.recursive(st.none() | st.text(), st.lists).map(json.dumps))
 def test_no_text_breaks_it(text: str) -> None:
     try:
-        assert all(isinstance(item.task, str) for item in tasks.parse(text, "-"))
+        assert all(isinstance(item.task, str) for item in tasks.parse(text, "-").items)
     except BadRequest as error:
         assert error.message  # noqa: PT017  (both ways out are right)
+
+
+FULL = """
+concurrency: 2
+defaults: {agent: pi, timeout: 60, files: [a.txt], model: m}
+tasks:
+  - {name: one, task: x}
+  - {name: two, task: y, after: one, timeout: 5, files: []}
+  - {task: z, after: [two, one, 01a1ee15]}
+"""
+
+
+def test_defaults_are_for_the_tasks_that_say_nothing_else() -> None:
+    found = tasks.parse(FULL, "-")
+    assert found.concurrency == 2
+    one, two, three = found.items
+    assert [item.timeout for item in found.items] == [60, 5, 60]
+    assert (one.agent, one.model) == ("pi", "m")
+    assert [list(item.files) for item in (one, two, three)] == [["a.txt"], [], ["a.txt"]]
+    assert [list(item.after) for item in found.items] == [[], ["one"], ["two", "one", "01a1ee15"]]
+
+
+def test_a_task_waits_for_tasks_above_it_and_for_other_runs() -> None:
+    found = tasks.dependencies(tasks.parse(FULL, "-").items)
+    assert found == [([], []), ([0], []), ([1, 0], ["01a1ee15"])]
+
+
+@pytest.mark.parametrize("after", ["two", "one"])
+def test_no_task_waits_for_itself_or_for_one_below_it(after: str) -> None:
+    items = tasks.parse(f"- {{name: one, task: x, after: {after}}}\n- {{name: two, task: y}}", "-").items
+    with pytest.raises(BadRequest, match=f'names "{after}", which is not above it') as raised:
+        tasks.dependencies(items)
+    assert raised.value.faults[0].field == "tasks[0].after"

@@ -155,7 +155,7 @@ def test_a_grid_has_a_tile_for_each_live_run_and_for_no_other(room: Room) -> Non
     second = room.launch()
     eventually(lambda: sorted(tiles()) == sorted([first, second]))
     runs, shows = [first, second], {run_id: pane for _, run_id, pane in panes(room, "grid")}
-    eventually(lambda: f"Run: {second}" in screen(room, shows[second]))
+    eventually(lambda: second[:8] in screen(room, shows[second]))
     border = "#{E:pane-border-format}"
 
     def titles() -> list[str]:
@@ -176,18 +176,19 @@ def test_a_grid_has_a_tile_for_each_live_run_and_for_no_other(room: Room) -> Non
     assert opened(room, "grid") == found | {"made": False}
 
 
-def test_the_dashboard_goes_on_to_the_newest_run(room: Room) -> None:
-    opened(room, "dashboard")
-    (_, _, top), (_, _, newest) = panes(room, "dashboard")
-    eventually(lambda: "No run is live." in screen(room, top))
+def test_a_pane_goes_on_to_the_newest_run(room: Room) -> None:
+    shows = "{shell_command: 'true', x-tmuxagents: {show: transcript, run: newest}}"
+    put(room, "newest", f"windows: [{{panes: [{{x-tmuxagents: {{show: top}}}}, {shows}]}}]\n")
+    opened(room, "newest")
+    (_, _, top), (_, _, newest) = panes(room, "newest")
+    eventually(lambda: "No run is active" in screen(room, top))
     eventually(lambda: "No run has been launched here yet." in screen(room, newest))
     for _ in range(2):
         run_id = room.launch()
-        eventually(lambda: f"Run: {run_id}" in screen(room, newest))  # noqa: B023
-        assert screen(room, newest).count("Run: ") == 1
-    eventually(lambda: "bg: 2 running / 2 total" in screen(room, top))
+        eventually(lambda: run_id[:8] in screen(room, newest))  # noqa: B023
+    eventually(lambda: "bg here: 2 running / 2 total" in screen(room, top))
     room("stop", run_id)
-    eventually(lambda: "Aborted (stopped)" in screen(room, newest))
+    eventually(lambda: "aborted (stopped)" in screen(room, newest))
 
 
 def test_the_default_one_holds_the_runs_own_windows(room: Room) -> None:

@@ -36,6 +36,8 @@ SUBSTITUTIONS = {
     r"^(cursor ).*": r"\1CURSOR",
     r"(tmuxagents, version ).*": r"\1VERSION",
     r"[0-9]+ days ago": "DAYS ago",
+    r" +[0-9]{3,}d  ": "  DAYS  ",  # the age of frozen runs, and its heading
+    r" +AGE  ": "  AGE  ",
     r"[0-9.]+ K?B\b": "SIZE",  # plans name this test's folder
     r'("bytes": )[0-9]+': r"\1SIZE",
 }
@@ -57,6 +59,13 @@ COMMANDS = {
         nonsense
         --nonsense
         --version
+    """,
+    "help": """
+        help --help
+        help wait
+        help lauch
+        help presets list
+        help presets lists
     """,
     "launch": f"""
         launch --help
@@ -200,6 +209,16 @@ COMMANDS = {
         transcript nope
         transcript --json empty
     """,
+    "export": """
+        export --help
+        export nope
+    """,
+    "replay": """
+        replay --help
+        replay done
+        replay --speed 0 done
+        replay nope
+    """,
     "events": """
         events --help
         events told
@@ -252,6 +271,11 @@ COMMANDS = {
         setup --help
         setup
         setup --skip nonsense
+    """,
+    "demo": """
+        demo --help
+        demo nonsense
+        TMUXAGENTS_PI=/nowhere/pi demo
     """,
     "config": """
         config --help
@@ -408,7 +432,7 @@ def test_each_verb_has_golden_texts() -> None:
     done = subprocess.run(
         [sys.executable, "-m", "tmuxagents", "--help"], capture_output=True, text=True, check=True
     )
-    verbs = set(re.findall(r"^  ([a-z]+)  ", done.stdout, re.MULTILINE))
+    verbs = set(re.findall(r"^  ([a-z]+)(?:, [a-z]+)*  ", done.stdout, re.MULTILINE))
     assert verbs == set(COMMANDS) - {"tmuxagents"}
     assert {path.stem for path in GOLDEN.glob("*.txt")} == set(COMMANDS)
 

@@ -155,7 +155,8 @@ def test_a_project_counts_before_the_user_without_a_question_and_loudly(desk: De
     done = desk(
         "launch", "-m", "mock/mock-text", "-p", "repo-scout", "x", variables={"TMUXAGENTS_PI": str(ECHO)}
     )
-    assert f"repo-scout (project: {theirs}, sha256 {run.meta['presetHash']}; hides {own}) in " in done.stderr
+    assert f"preset repo-scout: project file hides {own}" in done.stderr
+    assert "(preset repo-scout of this project, model mock/mock-text)." in done.stderr
 
 
 @pytest.mark.parametrize(

@@ -26,7 +26,7 @@ LEVELS = (
     ("agents", "integrate", "registry", "render"),
     ("presets", "status"),
     ("attach", "launch", "views"),
-    ("layouts", "setup", "tools", "upkeep", "wrapper"),
+    ("layouts", "setup", "tools", "top", "upkeep", "wrapper"),
     ("companion", "mcp", "watcher"),
     ("cli",),
     ("__main__", "_watch", "_wrap"),
@@ -41,7 +41,9 @@ OWNERS = {
     "_json": ("cpython.py",),
     "_signal": ("cpython.py",),
     "_sqlite3": ("cpython.py", "registry/"),
+    "rich": ("top/",),
     "sqlite3": (),  # the same with dates: slower to import than to ask
+    "textual": ("top/",),
     "yaml": ("text/yaml.py", "presets/"),
 }
 # What a pure module may know of the world: nothing that asks it anything.

@@ -9,7 +9,10 @@ import pytest
 from jsonschema import Draft202012Validator
 
 from scripts import schemas
+from scripts.schema_shapes import SHAPES
 from tests.schema_examples import EVENTS, FILES, GONE, NAMES, VALIDATORS, changed, schema_of, valid
+from tmuxagents.errors import BadRequest
+from tmuxagents.launch import tasks
 
 
 @pytest.mark.parametrize("name", NAMES)
@@ -34,14 +37,18 @@ def test_example_validates(file: str) -> None:
         VALIDATORS[schema_of(file)].validate(document)
 
 
-@pytest.mark.parametrize("file", FILES)
+# What we write grows, and its readers ignore new keys. What we read is strict.
+WRITTEN = [file for file in FILES if file != "tasks.json"]
+
+
+@pytest.mark.parametrize("file", WRITTEN)
 def test_unknown_keys_are_ignored(file: str) -> None:
     for document in FILES[file]:
         assert valid(schema_of(file), document | {"later": {"any": ["thing"]}})
 
 
 @pytest.mark.parametrize(
-    "file", [file for file in FILES if file not in ("events.jsonl", "call-stream.jsonl")]
+    "file", [file for file in WRITTEN if file not in ("events.jsonl", "call-stream.jsonl")]
 )
 def test_every_key_is_required(file: str) -> None:
     for document in FILES[file]:
@@ -91,6 +98,40 @@ def test_every_key_of_a_part_is_required(file: str, path: str) -> None:
 def test_every_key_of_a_known_event_is_required(kind: str) -> None:
     for key in EVENTS[kind]:
         assert not valid("event", changed(EVENTS[kind], {key: GONE})), key
+
+
+TASKS = FILES["tasks.json"][0]
+
+
+@pytest.mark.parametrize(
+    ("document", "takes"),
+    [
+        (TASKS, True),
+        (TASKS["tasks"], True),
+        ({"tasks": [{"task": "x"}]}, True),
+        ({"tasks": []}, False),
+        ([{"name": "x"}], False),
+        ([{"task": 5}], False),
+        ([{"task": "x", "after": [5]}], False),
+        ([{"task": "x", "timeout": 0}], False),
+        ([{"task": "x", "prompt": "y"}], False),
+        (TASKS | {"more": 1}, False),
+        (TASKS | {"concurrency": 0}, False),
+        (TASKS | {"defaults": {"name": "x"}}, False),
+    ],
+    ids=range(12),
+)
+def test_the_schema_of_a_tasks_file_takes_what_its_reader_takes(document: object, *, takes: bool) -> None:
+    assert valid("tasks", document) is takes
+    if takes:
+        assert tasks.parse(json.dumps(document), "-").items
+    else:
+        with pytest.raises(BadRequest):
+            tasks.parse(json.dumps(document), "-")
+
+
+def test_the_schema_of_a_tasks_file_has_every_key() -> None:
+    assert set(SHAPES["_task"]["properties"]) == set(tasks.KEYS)
 
 
 @pytest.mark.parametrize("file", ["receipt.json", "poll.json", "changes.json"])

@@ -8,11 +8,14 @@ from pathlib import Path
 PACKAGE = Path(__file__).parents[2] / "tmuxagents"
 # What a library calls by its name.
 CALLED_BY_OTHERS = {
-    "cli/group.py Verbs.list_commands",
     "cli/group.py Verbs.format_commands",
+    "cli/values.py _Duration.convert",
+    "cli/values.py _Statuses.convert",
     "watcher/tail.py _Ears.dispatch",
     "watcher/tail.py _Doubts.emit",
 }
+# Handlers of a screen: textual calls them by how their names begin.
+BY_TEXTUAL = ("top/", ("on_", "action_", "check_action", "compose", "render_line", "watch_"))
 # Answered through the protocol `Questions` of agents/base.
 THROUGH_A_PROTOCOL = {
     f"agents/pi/questions.py {name}" for name in ("version", "is_old", "listing", "models", "own_model")
@@ -47,6 +50,10 @@ class _Module:
                 holder = node.value.id if isinstance(node.value, ast.Name) else ""
                 self.used |= {f"{module}.{node.attr}" for module in modules_here.get(holder, ())}
 
+    def _is_private(self, name: str) -> bool:
+        folder, beginnings = BY_TEXTUAL
+        return name.startswith("_") or (self.file.startswith(folder) and name.startswith(beginnings))
+
     def defined(self) -> dict[str, str]:
         """Return file and name of each public thing -> its whole name, or `.name` for a method."""
         found = {}
@@ -55,7 +62,7 @@ class _Module:
                 if not node.name.startswith("_") and not node.decorator_list:  # those of a verb are click's
                     found[f"{self.file} {node.name}"] = f"{self.name}.{node.name}"
                 for inner in node.body if isinstance(node, ast.ClassDef) else ():
-                    if isinstance(inner, ast.FunctionDef) and not inner.name.startswith("_"):
+                    if isinstance(inner, ast.FunctionDef) and not self._is_private(inner.name):
                         found[f"{self.file} {node.name}.{inner.name}"] = f".{inner.name}"
         return found
 

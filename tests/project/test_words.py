@@ -24,6 +24,9 @@ PHRASES = re.compile(
     re.IGNORECASE,
 )
 CLEAN = [
+    "tmuxagents/status",
+    *(f"tmuxagents/cli/{name}.py" for name in ("__init__", "boundary", "group", "interrupts", "options")),
+    *(f"tmuxagents/cli/{name}.py" for name in ("printing", "quick")),
     *("tmuxagents/launch", "tmuxagents/render"),
     *(f"tmuxagents/{name}" for name in ("runs", "text", "errors.py", "records.py", "cpython.py")),
     *(f"tmuxagents/{name}.py" for name in ("__init__", "__main__", "_watch", "_wrap")),

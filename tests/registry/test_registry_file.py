@@ -292,13 +292,42 @@ def test_an_older_registry_is_taken_along_by_one_of_many(path: str, monkeypatch:
         assert raw.execute("PRAGMA user_version").fetchone() == (now + 2,)
 
 
+def become_version_2(raw: sqlite3.Connection) -> None:
+    """Make the tables of a registry those of version 2."""
+    become_version_3(raw)
+    raw.execute("ALTER TABLE run ADD COLUMN event_offset INTEGER NOT NULL DEFAULT 0")
+    raw.execute("PRAGMA user_version = 2")
+
+
+def become_version_3(raw: sqlite3.Connection) -> None:
+    """Make them those of version 3."""
+    for index in ("run_open", "run_ended"):
+        raw.execute(f"DROP INDEX {index}")
+    for column in ("model", "cost"):
+        raw.execute(f"ALTER TABLE run DROP COLUMN {column}")
+    raw.execute("CREATE INDEX run_open ON run (created_at, run_id) WHERE concluded = 0")
+    raw.execute("PRAGMA user_version = 3")
+
+
+def test_a_registry_from_before_lists_showed_models_gets_them(path: str) -> None:
+    saved(path, row(B))
+    with closing(sqlite3.connect(path)) as raw, raw:
+        become_version_3(raw)
+    saved(path, row(model="mock/mock-text", cost=0.25))
+    with database.open_file(path) as book:
+        assert [(one.model, one.cost) for one in (book.row(A), book.row(B)) if one] == [
+            ("mock/mock-text", 0.25),
+            (None, None),
+        ]
+
+
 def test_a_registry_from_before_there_were_checkpoints_gets_them(path: str) -> None:
     saved(path, row())
     with closing(sqlite3.connect(path)) as raw, raw:
         for what, name in raw.execute("SELECT type, name FROM sqlite_schema").fetchall():
             if name in ("run_left", "run_over", "checkpoint"):
                 raw.execute(f"DROP {what} IF EXISTS {name}")
-        raw.execute("ALTER TABLE run ADD COLUMN event_offset INTEGER NOT NULL DEFAULT 0")
+        become_version_2(raw)
         raw.execute("PRAGMA user_version = 1")
     made = row()
     made.checkpoint = lambda: "so far"
@@ -314,8 +343,7 @@ def test_documents_of_a_registry_that_stored_them_with_their_moment_are_made_aga
     made.document = lambda: '{"elapsedSeconds":0.0}'
     saved(path, made)
     with closing(sqlite3.connect(path)) as raw, raw:
-        raw.execute("ALTER TABLE run ADD COLUMN event_offset INTEGER NOT NULL DEFAULT 0")
-        raw.execute("PRAGMA user_version = 2")
+        become_version_2(raw)
     with database.open_file(path) as book:
         known = book.row(made.run_id)
         assert known is not None

@@ -39,6 +39,9 @@ class Seen:
         self._feed(text)
         return text
 
+    def afresh(self) -> None:
+        self._feed(self._painter.paint_afresh(self.story.blocks, self.story.open, width=WIDTH))
+
     def _feed(self, text: str) -> None:
         self._stream.feed(text.replace("\n", "\r\n"))
 
@@ -109,6 +112,19 @@ def test_where_the_cursor_stays_nothing_is_shown_twice() -> None:
     assert seen.paint() == ""
     seen.take(result(1), 101.0)
     assert seen.paint().count("part1") == 1
+
+
+def test_a_terminal_of_another_width_is_painted_afresh() -> None:
+    seen = Seen()
+    seen.take(events.assistant_text("one"), 1.0)
+    seen.take(call(1), 2.0)
+    seen.paint()
+    before = seen.lines
+    seen.afresh()
+    assert seen.lines == before
+    seen.take(result(1), 3.0)
+    seen.paint()
+    assert [line[:15] for line in seen.lines] == ["  one", "", "✓ Reading part1"]
 
 
 @pytest.mark.parametrize(("many", "text"), [(10_001, "x"), (40, "x" * 500_000)])

@@ -110,84 +110,7 @@ def test_marks_are_short_and_obeyed_by_nothing(names: list[str]) -> None:
     assert columns(line) <= 44 + len(f" +{len(names)}")
 
 
-# --- the table ---
-
-
-@pytest.mark.parametrize("name", ["x" * 32, "日本語" * 5, "a"])
-@pytest.mark.parametrize("width", range(20, 201))
-def test_on_a_terminal_no_row_is_wider_than_that(width: int, name: str) -> None:
-    told: dict[str, Any] = {"status": "failed", "reason": "timeout", "errorMessage": "日本語 and words " * 9}
-    rows = [shown(name=name, preset=name, **told), shown(name=name, preset=None, activity="Reading " * 30)]
-    lines = words.table(rows, width, whole=False)
-    assert max(map(columns, lines)) <= width
-    assert all(line.startswith(row.short) for line, row in zip(lines[1:], rows, strict=True))
-    if width >= 80:
-        assert "failed (timeout)" in lines[1]
-    assert name in words.table(rows, width)[1]  # piped it is whole
-
-
-def test_the_table_of_the_documents() -> None:
-    rows = [shown(activity="Reading src/auth.ts"), queued(activity="waits for 01a1ee12"), failed()]
-    assert words.table(rows, 99) == [
-        "ID        NAME                      PRESET      STATUS            TIME      ACTIVITY",
-        "01a1ee15  auth-scout                repo-scout  running           12s/600s  Reading src/auth.ts",
-        "01a1ee14  Find where sessions are…  -           queued            -         waits for 01a1ee12",
-        "01a1ee12  Find where sessions are…  writer      failed (timeout)  600s      Timed out after 600s.…",
-    ]
-
-
-def test_no_run_no_header() -> None:
-    assert words.table([]) == []
-
-
-TASK = "Find where sessions are…"  # in the place of a name
-ROWS = [
-    (shown(), "01a1ee15  auth-scout  repo-scout  running  12s/600s  -"),
-    (shown(timeout=0.5), "01a1ee15  auth-scout  repo-scout  running  12s/0.5s  -"),
-    (shown(timeout=86400), "01a1ee15  auth-scout  repo-scout  running  12s/86400s  -"),
-    (shown(timeout="soon"), "01a1ee15  auth-scout  repo-scout  running  12s  -"),
-    (
-        shown(host="dev-3f9a12cd", activity="x"),
-        "01a1ee15  auth-scout  repo-scout  running (on dev-3f9a12cd)  12s/600s  x",
-    ),
-    (queued(host="other"), f"01a1ee14  {TASK}  -  queued (on other)  -  -"),
-    (
-        shown(status="completed", reason="done", host="other", activity="Reading x"),
-        "01a1ee15  auth-scout  repo-scout  completed  12s  -",
-    ),
-    (
-        failed("window", "no window", status="failed", startedAt=None),
-        f"01a1ee12  {TASK}  writer  failed (window)  -  no window",
-    ),
-    (
-        failed("stopped", "Stopped.", status="aborted"),
-        f"01a1ee12  {TASK}  writer  aborted (stopped)  600s  Stopped.",
-    ),
-    (failed("error", None), f"01a1ee12  {TASK}  writer  failed (error)  600s  -"),
-]
-
-
-@pytest.mark.parametrize(("run", "row"), ROWS)
-def test_a_row(run: SnapshotRow, row: str) -> None:
-    header, line = words.table([run], 200)
-    assert header.split() == ["ID", "NAME", "PRESET", "STATUS", "TIME", "ACTIVITY"]
-    assert line.split() == row.split()
-
-
-def test_wide_and_joined_signs_keep_the_columns() -> None:
-    names = ["ascii", "漢字", "e\u0301a\u0301", "👩🏽\u200d💻", "⚠\ufe0f"]
-    lines = words.table([shown(name=name, activity="|") for name in names])
-    assert {columns(line[: line.index("|")]) for line in lines[1:]} == {
-        len("01a1ee15  ascii  repo-scout  running  12s/600s  ")
-    }
-
-
-def test_a_narrow_terminal_cuts_the_last_column_alone() -> None:
-    assert (
-        words.table([shown(activity="Reading")], 20)[1]
-        == "01a1ee15  auth-scout  repo-scout  running  12s/600s  …"
-    )
-
+# --- lines ---
 
 wild = st.none() | strategies.rough_text | st.text(st.characters(), max_size=200) | st.integers()
 
@@ -203,10 +126,10 @@ wild = st.none() | strategies.rough_text | st.text(st.characters(), max_size=200
 def test_no_run_breaks_a_line_or_reaches_the_terminal(status: str, host: Any, **values: Any) -> None:
     run = {"name": values["name"], "preset": values["preset"], "errorMessage": values["message"]}
     one = shown(activity=values["message"], host=host, status=status, reason=values["reason"], **run)
-    lines = [*words.table([one]), words.change_line(one), words.follow_line(one)]
+    lines = [words.title(values["name"], values["preset"]), words.change_line(one), words.follow_line(one)]
     assert all(safe.text(line) == line and not {"\n", "\t"} & set(line) for line in lines)
-    assert len(lines[2].encode()) <= 80
-    assert columns(lines[3]) <= 100
+    assert len(lines[1].encode()) <= 80
+    assert columns(lines[2]) <= 100
 
 
 # --- changes ---
@@ -242,7 +165,7 @@ def test_changes_say_where_to_go_on() -> None:
 
 def test_a_followed_run_is_one_line() -> None:
     one = shown(activity="Searching code for createSession")
-    assert words.follow_line(one) == "01a1ee15 auth-scout running 12s/600s Searching code for createSession"
+    assert words.follow_line(one) == "01a1ee15 auth-scout running 12s of 10m Searching code for createSession"
     assert words.follow_line(one, 20) == "01a1ee15 auth-scout…"
 
 

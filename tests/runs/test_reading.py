@@ -43,7 +43,7 @@ def test_output_keeps_head_and_tail_and_names_the_file(home: Home) -> None:
     run = ended(home, f"begin\nanswer stop {'a' * 5000}{'b' * 5000}\nsettle")
     head, middle, tail = home.command("output", "--max-bytes", "100", run.run_id).stdout.splitlines()
     assert (head, tail) == ("a" * 50, "b" * 50)
-    assert middle == f"[... 9900 bytes left out, the whole is in {run.folder}/output.md ...]"
+    assert middle == f"[... 9900 bytes left out; tmuxagents output {run.run_id} prints all ...]"
 
 
 def test_output_of_a_failed_run_says_so_on_stderr(home: Home) -> None:

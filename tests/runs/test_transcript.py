@@ -14,7 +14,7 @@ from tmuxagents.records import Verdict
 from tmuxagents.runs import events, narration
 from tmuxagents.runs.documents import plan_of
 from tmuxagents.runs.events import Event
-from tmuxagents.runs.narration import Line, Narrator
+from tmuxagents.runs.narration import Narrator
 from tmuxagents.text.width import columns
 
 META = {
@@ -31,7 +31,7 @@ STARTED = "2026-11-18T09:03:11Z"
 
 def header(**changes: Any) -> list[str]:
     plan = plan_of({**META, **changes})
-    return [line.plain().decode().removesuffix("\n") for line in narration.header(plan, STARTED)]
+    return narration.header(plan, STARTED)
 
 
 def test_the_header_is_generic_and_in_a_fixed_order() -> None:
@@ -83,28 +83,26 @@ def test_no_value_of_the_header_breaks_out_of_its_line() -> None:
 # --- one entry an event ---
 
 ENTRIES = [
-    (events.assistant_text("\nI look.\n\n  There.\n"), "text", "I look.\n\n  There."),
-    (events.assistant_text("red \x1b[31malert\x1b[0m"), "text", "red alert"),
-    (events.tool_call(None, "read", {"path": "src/a.ts"}), "tool", "Reading src/a.ts"),
-    (events.tool_call(None, "read", {"path": "a\nb\x1b[31m"}), "tool", "Reading a b"),
-    (events.tool_result(None, "ls", is_error=False, text="x", duration_ms=1), "tool", "ls finished"),
-    (events.tool_result(None, "ls", is_error=True, text="x", duration_ms=1), "bad", "ls failed"),
-    (events.stderr("Warning:\x1b[31m odd  "), "aside", "[stderr]: Warning: odd"),
-    (events.retry(attempt=2, most=3, delay_ms=1, message="500:\nno"), "aside", "Retry 2/3: 500: no"),
-    (events.retry(attempt=2, most=3, delay_ms=1, message=None), "aside", "Retry 2/3: no message"),
+    (events.assistant_text("\nI look.\n\n  There.\n"), "I look.\n\n  There."),
+    (events.assistant_text("red \x1b[31malert\x1b[0m"), "red alert"),
+    (events.tool_call(None, "read", {"path": "src/a.ts"}), "Reading src/a.ts"),
+    (events.tool_call(None, "read", {"path": "a\nb\x1b[31m"}), "Reading a b"),
+    (events.tool_result(None, "ls", is_error=False, text="x", duration_ms=1), "ls finished"),
+    (events.tool_result(None, "ls", is_error=True, text="x", duration_ms=1), "ls failed"),
+    (events.stderr("Warning:\x1b[31m odd  "), "[stderr]: Warning: odd"),
+    (events.retry(attempt=2, most=3, delay_ms=1, message="500:\nno"), "Retry 2/3: 500: no"),
+    (events.retry(attempt=2, most=3, delay_ms=1, message=None), "Retry 2/3: no message"),
     (
         events.left_behind(pid=7, comm="tmux: server", why="is a service"),
-        "aside",
         "Left running: tmux: server (7): is a service",
     ),
 ]
 
 
-@pytest.mark.parametrize(("event", "kind", "words"), ENTRIES, ids=[row[2] for row in ENTRIES])
-def test_entry(event: Event, kind: str, words: str) -> None:
+@pytest.mark.parametrize(("event", "words"), ENTRIES, ids=[row[1] for row in ENTRIES])
+def test_entry(event: Event, words: str) -> None:
     line = narration.entry(event, Narrator().phrase(event))
-    assert line is not None
-    assert (line.kind, line.words) == (kind, words)
+    assert line == words
 
 
 @pytest.mark.parametrize(
@@ -137,22 +135,12 @@ def test_an_event_without_words_has_no_entry(event: Event) -> None:
 )
 def test_output_that_is_no_event_is_shown_too(text: str, words: str) -> None:
     line = narration.plain_output(text)
-    assert line is not None
-    assert (line.kind, line.words) == ("text", words)
+    assert line == words
 
 
 @pytest.mark.parametrize("text", ["", "  ", "\x1b[2J", "\r\n"])
 def test_output_that_shows_nothing_has_no_entry(text: str) -> None:
     assert narration.plain_output(text) is None
-
-
-def test_an_entry_is_plain_in_the_file_and_coloured_in_the_window() -> None:
-    assert (Line("bad", "Failed").plain(), Line("bad", "Failed").coloured()) == (
-        b"Failed\n",
-        b"\x1b[31mFailed\x1b[m\n",
-    )
-    assert Line("text", "answer").coloured() == b"answer\n"
-    assert Line("head", "").coloured() == b"\n"
 
 
 @given(strategies.wild_events)
@@ -162,34 +150,29 @@ def test_an_entry_is_plain_in_the_file_and_coloured_in_the_window() -> None:
 def test_no_entry_holds_what_a_terminal_obeys(event: Event) -> None:
     line = narration.entry(event, Narrator().phrase(event))
     if line is not None:
-        assert [
-            sign
-            for sign in line.plain().decode()
-            if unicodedata.category(sign) == "Cc" and sign not in "\n\t"
-        ] == []
+        assert [sign for sign in line if unicodedata.category(sign) == "Cc" and sign not in "\n\t"] == []
 
 
 # --- how it ended ---
 
 
 @pytest.mark.parametrize(
-    ("verdict", "lasted", "kind", "words"),
+    ("verdict", "lasted", "words"),
     [
-        (Verdict("completed", "done"), 42.37, "good", "Completed after 42s"),
+        (Verdict("completed", "done"), 42.37, "Completed after 42s"),
         (
             Verdict("failed", "timeout", "Timed out after 600s."),
             600.0,
-            "bad",
             "Failed (timeout) after 600s: Timed out after 600s.",
         ),
-        (Verdict("failed", "error", "500:\n\x1b[31mno"), 0.4, "bad", "Failed (error) after 0s: 500: no"),
-        (Verdict("failed", "exit"), 1.0, "bad", "Failed (exit) after 1s"),
-        (Verdict("aborted", "stopped", "Stopped."), 5.9, "bad", "Aborted (stopped) after 5s"),
+        (Verdict("failed", "error", "500:\n\x1b[31mno"), 0.4, "Failed (error) after 0s: 500: no"),
+        (Verdict("failed", "exit"), 1.0, "Failed (exit) after 1s"),
+        (Verdict("aborted", "stopped", "Stopped."), 5.9, "Aborted (stopped) after 5s"),
     ],
 )
-def test_the_last_line(verdict: Verdict, lasted: float, kind: str, words: str) -> None:
+def test_the_last_line(verdict: Verdict, lasted: float, words: str) -> None:
     line = narration.closing(verdict, lasted)
-    assert (line.kind, line.words) == (kind, words)
+    assert line == words
 
 
 # --- the title of the pane ---
@@ -241,7 +224,7 @@ def test_a_title_that_is_cut_is_as_long_as_it_can_be(activity: str) -> None:
 
 @given(st.text(), st.floats(0, 1e6))
 def test_no_message_breaks_out_of_the_last_line(message: str, lasted: float) -> None:
-    words = narration.closing(Verdict("failed", "error", message), lasted).words
+    words = narration.closing(Verdict("failed", "error", message), lasted)
     assert words.splitlines() == [words]
 
 
@@ -257,5 +240,4 @@ def test_no_message_breaks_out_of_the_last_line(message: str, lasted: float) -> 
 )
 def test_what_is_said_to_a_live_child_stands_there(event: Event, words: str) -> None:
     line = narration.entry(event, None)
-    assert line is not None
-    assert line.plain().decode() == f"{words}\n"
+    assert line == words

@@ -38,6 +38,8 @@ from tmuxagents.errors import NoSuchRun
 from tmuxagents.registry import database, lookup
 from tmuxagents.runs import events
 from tmuxagents.system import process
+from tmuxagents.text import safe
+from tmuxagents.text.width import columns
 
 if TYPE_CHECKING:
     from collections.abc import Callable
@@ -47,6 +49,7 @@ if TYPE_CHECKING:
 
 WORKS = "begin\nanswer toolUse so far\nsleep 60"
 FAILS = "begin\nanswer length half\nsettle"
+RESULT = {"v": 1, "status": "completed", "reason": "done", "startedAt": 1.0, "endedAt": 2.0, "durationMs": 1}
 IN_USE = {"TMUXAGENTS_OWNER": "me"}
 
 
@@ -64,12 +67,20 @@ def working(home: Home, **changes: Any) -> Run:
 
 def shown(text: str) -> list[list[str]]:
     """Return the rows of a table as words: short id, name, status."""
-    return [[cells[0], cells[1], cells[3].split()[0]] for cells in map(cells_of, text.splitlines()[2:])]
-
-
-def cells_of(row: str) -> list[str]:
-    """Return the cells of a row: a task in the place of a name has several words."""
-    return re.split(" {2,}", row)
+    header, *rows = text.splitlines()[1:] or [""]
+    places = [(one.start(), one.end()) for one in re.finditer(r"\S+ *", header)]
+    kinds = header.split()
+    cells = [
+        dict(
+            zip(
+                kinds,
+                (row[start:end].split(" (")[0].split("  ")[0].strip() for start, end in places),
+                strict=True,
+            )
+        )
+        for row in rows
+    ]
+    return [[cell["ID"], cell["NAME"], cell["STATUS"]] for cell in cells]
 
 
 # --- states ---
@@ -92,18 +103,32 @@ def test_each_state_is_counted_and_shown(home: Home) -> None:
     eventually(lambda: lost.status() == "aborted")
     first, header, *rows = command(home, "poll").stdout.splitlines()
     assert first == "bg: 1 running, 1 queued, 1 failed / 5 total"
-    assert header.split() == ["ID", "NAME", "PRESET", "STATUS", "TIME", "ACTIVITY"]
-    assert [cells_of(row) for row in rows] == [
-        [waits.run_id[:8], "done later", "-", "queued", "-", f"waits for {live.run_id[:8]}"],
-        [live.run_id[:8], "scout", "repo-scout", "running", cells_of(rows[1])[4], "so far"],
+    assert header.split() == ["ID", "NAME", "PRESET", "STATUS", "TIME", "AGE", "MODEL", "COST", "ACTIVITY"]
+    assert [re.split("  +", row) for row in rows[:2]] == [
+        [
+            waits.run_id[:8],
+            "done later",
+            "-",
+            "queued",
+            "-",
+            "0s",
+            "mock-text",
+            "-",
+            f"waits for {live.run_id[:8]}",
+        ],
+        [live.run_id[:8], "scout", "repo-scout", "running", *re.split("  +", rows[1])[4:8], "so far"],
     ]
     everything = command(home, "poll", "-a").stdout
+    assert shown(command(home, "poll").stdout) == shown(everything)  # all have ended within the hour
     assert everything.splitlines()[0] == first
-    states = [(bad, "failed"), (fine, "completed"), (waits, "queued"), (live, "running"), (lost, "aborted")]
-    found = [[short, state] for short, _, state in shown(everything)]
-    assert found == [[run.run_id[:8], state] for run, state in states]
-    assert re.search(r"failed \(length\)  \ds ", everything)
-    assert "The answer was cut" in everything
+    active = [(waits, "done later", "queued"), (live, "scout", "running")]
+    over = [(bad, "failed"), (fine, "completed"), (lost, "aborted")]
+    assert shown(everything)[:2] == [[run.run_id[:8], name, state] for run, name, state in active]
+    assert sorted((row[0], row[2]) for row in shown(everything)[2:]) == sorted(
+        (run.run_id[:8], state) for run, state in over
+    )
+    assert re.search(r"failed \(length\) +\ds ", everything)
+    assert "The answer was cut at the model" in everything
 
 
 def test_on_a_terminal_the_table_has_its_width(home: Home) -> None:
@@ -115,9 +140,10 @@ def test_on_a_terminal_the_table_has_its_width(home: Home) -> None:
     os.close(slave)
     text = os.read(master, 4096).decode()
     os.close(master)
-    assert text.splitlines()[2].startswith(live.run_id[:8])
-    assert text.splitlines()[2].endswith("…")
-    assert len(text.splitlines()[2]) <= 46
+    row = safe.text(text.splitlines()[2])
+    assert row.startswith(f"●  {live.run_id[:8]}  ")
+    assert row.endswith("  so far")
+    assert columns(row) <= 46
 
 
 def test_the_document_of_a_poll(home: Home) -> None:
@@ -158,13 +184,13 @@ def test_a_run_elsewhere_is_shown_as_its_files_say(home: Home) -> None:
     told(run, begun(), events.assistant_text("thinks"))
     status, _, row = command(home, "poll").stdout.splitlines()
     assert status == "bg: 1 running / 1 total"
-    assert re.search(r"  running \(on other-1234abcd\)  \ds/60s  thinks$", row)
+    assert re.search(r"  running \(on other-1234abcd\)  \ds of 1m .*  thinks$", row)
     assert command(home, "wait", "--timeout", "0.1", "far").returncode == 124
 
 
 def test_what_was_seen_ended_is_remembered_and_who_polled_it(home: Home) -> None:
     fine, bad, lost = ended(home), ended(home, FAILS), working(home)
-    command(home, "poll")
+    command(home, "poll", "--json")
     lost.signal(signal.SIGKILL)
     eventually(lambda: lost.status() == "aborted")
     command(home, "poll", bad.run_id)
@@ -263,8 +289,8 @@ def test_waiting_for_all_that_is_active(home: Home) -> None:
         eventually(lambda: asleep(waiter.pid) and len(pidfds(waiter.pid)) == 1)
         gate.touch()
         said = waiter.communicate(timeout=20)[0]
-    ((short, _, state),) = shown(said)
-    assert (waiter.returncode, short, state) == (1, quick.run_id[:8], "failed")
+    ((short, _, status),) = shown(said)
+    assert (waiter.returncode, short, status) == (1, quick.run_id[:8], "failed")
 
 
 def test_waiting_is_over_after_the_timeout_and_stops_nothing(home: Home) -> None:
@@ -449,6 +475,49 @@ def test_the_cursor_of_a_machine_without_runs_goes_on_with_the_first(home: Home)
     assert (found["changes"], found["reset"]) == ([], False)
 
 
+def test_the_first_call_is_told_of_what_has_ended_already(home: Home) -> None:
+    good, bad = ended(home, name="good"), ended(home, FAILS, name="bad")
+    for words in (("poll", "--since", "0"), ("poll", "--wait", "--any", "--since", "0")):
+        done = command(home, *words)
+        *lines, last = done.stdout.splitlines()
+        assert {line.rpartition(" ")[0].rpartition(" ")[0] for line in lines} >= {
+            f"{bad.run_id[:8]} failed bad"
+        }
+        assert any(line.startswith(f"{good.run_id[:8]} completed good") for line in lines)
+    again = command(home, "poll", "--since", last.removeprefix("cursor "))
+    assert again.stdout.splitlines()[0] == "no change"
+    named = command(home, "poll", "--wait", "--any", "--since", "0", "good")
+    assert (named.returncode, named.stdout.splitlines()[0].split()[1]) == (0, "completed")
+
+
+def test_all_runs_are_twenty_for_a_program_and_how_many_more_there_are(home: Home) -> None:
+    with sleeper() as wrapper:
+        for _ in range(23):
+            run = home.run("x")
+            wrapped_by(run, wrapper)
+            told(run, begun())
+            (run.folder / "result.json").write_text(json.dumps(RESULT | {"runId": run.run_id}))
+    shown = command(home, "poll", "-a")
+    assert len(shown.stdout.splitlines()) == 2 + 20
+    assert shown.stderr == "3 more have ended (-n 23)\n"
+    assert len(shown.stdout) < 4096
+    assert len(command(home, "poll", "-n", "23").stdout.splitlines()) == 2 + 23
+    assert len(document(home, "poll", "-a")["runs"]) == 23
+
+
+def test_a_child_that_is_quiet_shows_since_when(home: Home) -> None:
+    run = home.run("x", name="scout")
+    with sleeper() as wrapper:
+        wrapped_by(run, wrapper)
+        told(run, begun(), events.tool_call("1", "bash", {"command": "npm test"}), at=time.time() - 45)
+        (line,) = [line for line in command(home, "poll").stdout.splitlines() if "scout" in line]
+        assert re.search(r"npm test · quiet 4\ds$", line), line
+        late = command(home, "wait", "--output", "--timeout", "0", "scout")
+        assert re.search(r"\[1\] scout: running: npm test · quiet 4\ds \(run", late.stdout), late.stdout
+        told(run, events.tool_result("1", "bash", is_error=False, text="", duration_ms=1))
+        assert "quiet" not in command(home, "poll").stdout
+
+
 def test_waiting_for_what_has_changed(home: Home) -> None:
     slow = working(home)
     cursor = command(home, "poll", "--since", "0").stdout.splitlines()[-1].removeprefix("cursor ")
@@ -592,7 +661,7 @@ def test_many_that_ask_at_once_make_one_registry(home: Home) -> None:
         run = home.run("x")
         (run.folder / "result.json").write_text('{"status":"failed","reason":"error"}')
     askers = [started(home, "poll", "-a") for _ in range(12)]
-    texts = {asker.communicate(timeout=30)[0] for asker in askers}
+    texts = {re.sub(r" +\d+s ", " ", asker.communicate(timeout=30)[0]) for asker in askers}  # without ages
     assert [asker.returncode for asker in askers] == [0] * 12
     (text,) = texts
     assert text.splitlines()[0] == "bg: 0 running, 30 failed / 30 total"

@@ -61,6 +61,21 @@ def test_a_parent_sends_twice_waits_and_reads(live: Live, models: ModelServer) -
     assert refused(live.desk("send", "--json", run_id, "more")) == ("run-ended", 4)
 
 
+def test_the_reply_to_a_message_is_printed_and_not_that_to_a_later_one(live: Live) -> None:
+    path, task = live.gate("First.")
+    (run_id,) = live.working(1, task)
+    first = live.desk.start("send", "--wait", run_id, "Now this. #say:Second.")
+    try:
+        live.wait_for(run_id, "message_sent")
+        assert live.desk("send", "--follow-up", run_id, "And that. #say:Third.").returncode == 0
+        path.touch()
+        said, complaints = first.communicate(timeout=90)
+    finally:
+        first.kill()
+    assert (said, complaints, first.returncode) == ("Second.\n", "", 0)
+    assert live.desk("output", "--wait", run_id).stdout == "Third.\n"
+
+
 def test_a_tool_speaks_to_a_live_child_and_a_batch_child_refuses(live: Live) -> None:
     (run_id,) = live.theirs(1)
     said = live.desk(

@@ -7,7 +7,8 @@ from typing import TYPE_CHECKING
 import pytest
 
 from tests.harness import eventually
-from tests.tmux.worlds import Real, an_order, home, new_run
+from tests.tmux.worlds import OWNER, Real, an_order, home, new_run
+from tmuxagents import tmux
 from tmuxagents.tmux import style
 
 if TYPE_CHECKING:
@@ -21,6 +22,12 @@ def opened(real: Real, script: str = "sleep 600", name: str = "scout") -> Opened
 def bar(real: Real, session: str) -> str:
     """Return the texts on the left and the right of a session's status line."""
     return real.run("display-message", "-p", "-t", session, "#{T:status-left}|#{T:status-right}")
+
+
+def test_a_project_may_be_called_like_a_view(real: Real) -> None:
+    home_ = tmux.Home(["agents-review-1"], owner=OWNER)
+    there = real.tmux.windows.open(an_order(new_run()), home_)
+    assert "agents-review-1" in bar(real, there.session)
 
 
 def test_our_session_has_its_whole_name_and_the_way_back_but_no_title(real: Real) -> None:
@@ -47,7 +54,7 @@ def test_a_narrow_screen_has_room_for_the_counts_and_the_way_back(
     )
 
     def last() -> str:
-        return real.run("capture-pane", "-p", "-t", nested).splitlines()[-1]
+        return (real.run("capture-pane", "-p", "-t", nested).splitlines() or [""])[-1]
 
     eventually(lambda: "C-b d: back" in last() and "bg: 2 running, 1 waiting, 1 failed / 14 total" in last())
     assert (there.session_name in last()) == has_room

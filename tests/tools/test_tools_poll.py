@@ -76,5 +76,5 @@ def test_an_answer_is_cut_to_its_head_and_its_tail_and_names_the_file(home: Home
     run.start().wait()
     said = command(home, "output", "--max-bytes", "400", run.run_id).stdout
     assert (said[0], said.rstrip()[-1], "THE MIDDLE" in said) == ("a", "z", False)
-    assert f"9610 bytes left out, the whole is in {run.folder}/output.md" in said
+    assert f"9610 bytes left out; tmuxagents output {run.run_id} prints all" in said
     assert len(said.encode()) < 400 + 200

@@ -17,7 +17,7 @@ from tmuxagents.launch import tasks
 from tmuxagents.mcp import protocol
 from tmuxagents.presets import preset
 from tmuxagents.presets.preset import BadPreset
-from tmuxagents.records import Exit
+from tmuxagents.records import STATUSES, Exit
 from tmuxagents.registry import database, lookup
 from tmuxagents.runs import documents, endings, events, lifecycle, narration, prompt
 from tmuxagents.runs.narration import Narrator
@@ -25,8 +25,8 @@ from tmuxagents.settings import keys
 from tmuxagents.text import jsonline, safe
 from tmuxagents.tmux import place
 from tmuxagents.tools import catalogue, check
-from tmuxagents.views.top import Board, TopView
-from tmuxagents.views.top_rows import Entry
+from tmuxagents.top.rows import Entry, title
+from tmuxagents.top.view import Board, TopView
 
 if TYPE_CHECKING:
     from collections.abc import Callable
@@ -43,7 +43,10 @@ _SHOWN: dict[str, Any] = {
     "lastEventAt": 999.0,
     "needsInput": False,
     "settled": False,
-    "usage": {"totalTokens": 3240, "cost": 0.0123},
+    "createdAt": 930.0,
+    "endedAt": None,
+    "driver": "live",
+    "usage": dict.fromkeys(("input", "output", "cacheRead", "cacheWrite", "totalTokens", "cost"), 0.5),
 }
 _TOOLS = tuple(catalogue.TOOLS)
 
@@ -85,7 +88,7 @@ def child_stdout(data: bytes) -> None:
             lifecycle.apply(state, event)
             entry = narration.entry(event, narrator.phrase(event))
             if entry is not None:
-                inert(entry.plain().decode())
+                inert(entry)
     how = endings.verdict(state, Exit(0), cause=None, lingered=False)
     assert how.status in ("completed", "failed")
     plan = documents.plan_of(META)
@@ -175,11 +178,14 @@ def top_screen(data: bytes) -> None:
     text = data.decode("utf-8", "replace")
     texts = dict.fromkeys(("name", "preset", "task", "model", "cwd", "activity", "errorMessage"), text)
     run = {**_SHOWN, **texts, "status": ("running", "failed")[len(data) % 2], "reason": None}
-    row = Entry(run, "0123abcd", lines=(), host=None)
+    entry = Entry(run | {"output": text}, "0123abcd", host=text)
     view = TopView()
-    view.take([row])
-    board = Board([row], at=1000.0, status="bg: 1 running / 1 total", project=text, elsewhere=0)
-    for line in view.draw(board, 100, 30):
+    counts = dict.fromkeys((*STATUSES, "total"), 1)
+    view.take(Board([entry], counts, waiting=0, at=1000.0, project=text, elsewhere=0))
+    view.filter(text if len(data) % 3 else "")
+    lines = [*view.nothing(), view.head(100, "10:00"), view.foot(100, text, in_detail=False)]
+    lines += [view.table(200).line(number, 1000.0) for number in range(len(view.entries))]
+    for line in [*lines, title(entry, 1000.0, 100)]:
         for _, words in line:
             assert "\n" not in words
             inert(words)

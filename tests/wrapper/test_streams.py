@@ -17,6 +17,7 @@ from tmuxagents.wrapper.guards import Guards
 from tmuxagents.wrapper.recorder import Recorder
 from tmuxagents.wrapper.streams import EVERY_S, Streams
 from tmuxagents.wrapper.terminal import Terminal
+from tmuxagents.wrapper.window import StoryWindow
 
 if TYPE_CHECKING:
     from collections.abc import Iterator
@@ -35,7 +36,8 @@ class Ear:
         err, self._other = os.pipe()
         for handle in (out, err):
             os.set_blocking(handle, False)
-        self.recorder = Recorder(str(folder), plan_of({"runId": folder.name}), {}, Terminal(), width=80)
+        window = StoryWindow(Terminal(), {})
+        self.recorder = Recorder(str(folder), plan_of({"runId": folder.name}), {}, window, width=80)
         self.recorder.event(events.run_started({}))
         self.streams = Streams(
             (out, err),

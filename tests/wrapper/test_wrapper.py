@@ -179,7 +179,8 @@ def test_nothing_a_terminal_obeys_reaches_it_from_the_child(home: Home) -> None:
     run = home.run("\n".join(steps), task=f"{evil}task", resolvedModel=f"m{evil}")
     assert run.start().wait()["reason"] == "error"
     screen = bytes(run.screen).decode()
-    allowed = re.sub(r"\x1b\[\d*m|\x1b\]2;[^\x00-\x1f\x7f-\x9f#]*\x07|\r\n|\x07$", "", screen)
+    ours = r"\x1b\[[\d;]*m|\x1b\[\d+A\x1b\[J|\x1b\]2;[^\x00-\x1f\x7f-\x9f#]*\x07|\r\n|\x07$"
+    allowed = re.sub(ours, "", screen)
     assert not re.search("[\x00-\x08\x0b-\x1f\x7f-\x9f\u202e]", allowed), ascii(allowed)
     transcript = (run.folder / "transcript.log").read_text()
     assert not re.search("[\x00-\x08\x0b-\x1f\x7f-\x9f\u202e]", transcript)
@@ -194,12 +195,21 @@ def message(text: str) -> dict[str, Any]:
     }
 
 
-def test_the_window_and_the_transcript_hold_the_same_words(home: Home) -> None:
+def test_the_window_shows_rendered_what_the_transcript_says_plainly(home: Home) -> None:
     run = home.run('begin\ntool read {"path":"src/auth.ts"}\nanswer stop All good.\nsettle')
     run.start().wait()
-    shown = re.sub(r"\x1b\[\d*m|\x1b\]2;.*?\x07|\x07", "", bytes(run.screen).decode()).replace("\r\n", "\n")
+    shown = re.sub(r"\x1b\[[\d;]*m|\x1b\]2;.*?\x07|\x07", "", bytes(run.screen).decode()).split("\r\n")
+    assert shown[0] == f"{run.run_id[:8]}  pi mock/mock-text  ~/project"
+    assert shown[1:5] == [
+        "\u203a begin",
+        '  tool read {"path":"src/auth.ts"}',
+        "  answer stop All good.",
+        "  settle",
+    ]
+    assert re.fullmatch(r"✓ Reading src/auth.ts  1 line +0:00", shown[6])
+    assert shown[7:10] == ["", "  All good.", ""]
+    assert re.fullmatch(r"✓ completed in \d\.\ds · 1 tool · ↑20 ↓10 · \$0\.002", shown[10])
     transcript = (run.folder / "transcript.log").read_text()
-    assert shown == transcript
     *header, _empty, call, result, answer, closing = transcript.splitlines()
     assert [line.split(": ")[0] for line in header] == ["Run", "Task", "Model", "Cwd", "Started"]
     assert [call, result, answer] == ["Reading src/auth.ts", "Finished reading src/auth.ts", "All good."]
@@ -251,7 +261,7 @@ def test_a_transcript_that_cannot_be_written_costs_only_itself(home: Home) -> No
         (run.folder / name).mkdir()
     result = run.start().wait()
     assert (result["status"], result["output"], result["logsIncomplete"]) == ("completed", "fine", True)
-    assert home.command("transcript", run.run_id).stdout == "fine\n\n1 run · ↑10 ↓5 · $0.0010\n"
+    assert home.command("transcript", run.run_id).stdout == "fine\n\n1 run · ↑10 ↓5 · $0.001\n"
 
 
 @pytest.mark.parametrize("gone", ["transcript.log", "events.jsonl", "events.jsonl meta.json wrapper.json"])
@@ -332,15 +342,16 @@ def test_snapshots_are_not_logged(home: Home) -> None:
 # --- what it costs ---
 
 MODULES = {
-    "": "agents cpython errors launch records runs settings system text wrapper",
+    "": "agents cpython errors launch records render runs settings system text wrapper",
     "agents": "base environment pi raw",
     "agents.pi": "command long_lines reader",
     "launch": "handover",
     "runs": "directory documents endings events leftovers lifecycle logs marks narration slots writing",
     "settings": "keys load rules",
     "system": "identity places process process_table watcher_lock",
-    "text": "jsonline listing safe",
-    "wrapper": "child claim guards recorder result run signals streams terminal waits watch",
+    "text": "cause figures jsonline listing safe width",
+    "render": "ansi calls flow inline markdown markdown_rows paint rows story styles",
+    "wrapper": "child claim guards recorder result run signals streams terminal waits watch window",
 }
 
 

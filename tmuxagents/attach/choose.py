@@ -2,6 +2,8 @@
 
 from __future__ import annotations
 
+import time
+
 from tmuxagents import tmux
 from tmuxagents.attach import rules, screen, seen, where
 from tmuxagents.attach.attach import live_runs
@@ -9,9 +11,8 @@ from tmuxagents.attach.chooser import LEAVE, RunChooser
 from tmuxagents.errors import NoSuchRun, NotPossible, Unusable
 from tmuxagents.records import FAILED
 from tmuxagents.registry import lookup
-from tmuxagents.runs import words
 from tmuxagents.runs.inspect import inspect
-from tmuxagents.status import poll
+from tmuxagents.status import poll, table
 from tmuxagents.status.snapshot import take
 
 TYPE_CHECKING = False
@@ -31,16 +32,8 @@ _QUESTION = "Attach to which run?"
 
 def to_choose(caller: Caller) -> list[SnapshotRow]:
     """Return the live runs and the latest failures of the caller's scope, those first that need a person."""
-    failed = [row.run_id for row in _failed(caller)]
-    found = take(poll.named(failed), caller) if failed else None
-    rows = {shown.run["runId"]: shown for shown in found.rows} if found else {}
-    try:
-        live = live_runs(caller)
-        rows |= {shown.run["runId"]: shown for shown in live.rows}
-    except NoSuchRun:
-        if not rows:
-            raise
     order = rules.following(_order(caller), None)
+    rows = {shown.run["runId"]: shown for shown in take(poll.named(order), caller).rows}
     return [rows[run_id] for run_id in order if run_id in rows]
 
 
@@ -50,7 +43,7 @@ def ask(rows: Sequence[SnapshotRow]) -> str | None:
         chooser = RunChooser(_QUESTION)
         while True:
             size = terminal.size()
-            header, *lines = words.table(rows, size[0], whole=False)
+            header, *lines = table.lines(rows, time.time(), width=size[0])
             chooser.take(header, lines)
             terminal.draw(chooser.draw(*size))
             typed = terminal.typed(60.0)
@@ -86,21 +79,21 @@ def _order(caller: Caller) -> list[rules.Key]:
     """Return the runs of the caller's scope that may need a person; raise if there are none."""
     try:
         found = live_runs(caller)
-        live = [found.registry_rows[run_id] for run_id in found.active]
     except NoSuchRun:
-        live = []
         if not _failed(caller):
             raise
-    ranks = {True: rules.WAITING, False: rules.WORKING}
-    keys = [(ranks[row.needs_input], row) for row in live]
-    keys += [(rules.SEEN, row) for row in _failed(caller)]
+        live = []
+    else:
+        live = [found.registry_rows[run_id] for run_id in found.active]
+    ranked = [(rules.WAITING if row.needs_input else rules.WORKING, row) for row in live]
+    ranked += [(rules.SEEN, row) for row in _failed(caller)]
     return [
         (
             rules.UNSEEN if seen.is_unseen(row, caller.runs) else rank,
             seen.needs_since(row) or row.created_at,
             row.run_id,
         )
-        for rank, row in keys
+        for rank, row in ranked
     ]
 
 

@@ -52,13 +52,6 @@ class FullScreen:
         os.close(self._wake)
         os.close(self._waker)
 
-    @contextlib.contextmanager
-    def lent(self) -> Iterator[None]:
-        """Give the terminal back for a while."""
-        self._give_back()
-        yield
-        self._take()
-
     def size(self) -> tuple[int, int]:
         """Return columns and rows."""
         size = os.get_terminal_size(_OUT)

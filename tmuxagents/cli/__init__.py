@@ -1,7 +1,6 @@
-"""The command line: its verbs, and in which module of this package each is declared. Joins.
+"""The command line: its verbs, and the module that declares each of them. Joins.
 
-Each family of verbs is imported when one of its verbs is called, and click with the first. Light: the short
-way of the verbs that are called again and again passes through here, too.
+A verb's module is imported when the verb is called, and click with it. cli/quick needs neither.
 """
 
 from __future__ import annotations
@@ -11,35 +10,39 @@ if TYPE_CHECKING:
     from collections.abc import Sequence
 
 EVERYDAY, SET_UP, PROGRAMS = "Everyday", "Set-up", "For agents and programs"
-# verb -> (where it is declared, its group in the help, one line)
+# verb -> (its module, its group in the help, its line there)
 VERBS: dict[str, tuple[str, str, str]] = {
-    "launch": ("launching", EVERYDAY, "Run a task in a child, in a tmux window of its own."),
-    "run": ("running", EVERYDAY, "Run tasks in children and wait for them."),
+    "launch": ("launching", EVERYDAY, "Run a task in the background, in its own tmux window."),
+    "run": ("running", EVERYDAY, "Run tasks, wait for them and print the answers."),
     "poll": ("watching", EVERYDAY, "List runs and their status."),
-    "wait": ("watching", EVERYDAY, "Wait for runs; the exit code tells how they ended."),
+    "wait": ("watching", EVERYDAY, "Wait for runs; the exit code says how they ended."),
     "attach": ("attaching", EVERYDAY, "Show a run's window on this terminal."),
     "send": ("launching", EVERYDAY, "Send a message to a live run."),
-    "stop": ("stopping", EVERYDAY, "Stop runs: gracefully, then hard."),
+    "stop": ("stopping", EVERYDAY, "Stop runs."),
     "retry": ("launching", EVERYDAY, "Run the task of a run again."),
     "resume": ("launching", EVERYDAY, "Continue the session of a run that has ended."),
     "output": ("reading", EVERYDAY, "Print the last answer of a run."),
-    "transcript": ("reading", EVERYDAY, "Print the readable transcript of a run."),
-    "events": ("reading", PROGRAMS, "Print what a run did, as JSON lines."),
+    "transcript": ("reading", EVERYDAY, "Show what a run says and does."),
+    "replay": ("reading", EVERYDAY, "Show a run again, in its own time."),
+    "export": ("reading", EVERYDAY, "Write runs as one page of HTML."),
+    "events": ("reading", PROGRAMS, "Print the events of a run as JSON lines."),
     "setup": ("upkeep", SET_UP, "Set up agent, model, status line, keys and parents."),
-    "presets": ("presets", SET_UP, "Look at presets and profiles."),
-    "models": ("models", SET_UP, "List the models that a child can use."),
-    "layouts": ("layouts", SET_UP, "Open sessions of tmux that show runs side by side."),
-    "top": ("top", EVERYDAY, "Watch all runs on the whole screen."),
-    "statusline": ("watching", SET_UP, "Print the text of the status line."),
-    "integrate": ("integrate", SET_UP, "Show the runs in tmux; let pi, Claude Code or Codex delegate."),
+    "demo": ("upkeep", SET_UP, "Show three children at work, with a demo model."),
+    "presets": ("presets", SET_UP, "List, show, check and edit presets."),
+    "models": ("models", SET_UP, "List the models that an agent can use."),
+    "layouts": ("layouts", SET_UP, "Open tmux sessions that show runs side by side."),
+    "top": ("top", EVERYDAY, "Watch all runs on the full screen."),
+    "statusline": ("watching", SET_UP, "Print the counts for a status line."),
+    "integrate": ("integrate", SET_UP, "Set up tmux, pi, Claude Code or Codex to use tmuxagents."),
     "config": ("upkeep", SET_UP, "Show and change settings."),
-    "doctor": ("upkeep", SET_UP, "Check the machine and the project, and say what to do."),
-    "prune": ("upkeep", SET_UP, "Remove runs that are old, and what they left."),
-    "call": ("tools", PROGRAMS, "Carry out a tool of the catalogue, JSON in and out."),
+    "doctor": ("upkeep", SET_UP, "Check the machine and the project."),
+    "prune": ("upkeep", SET_UP, "Remove old runs and their windows."),
+    "call": ("tools", PROGRAMS, "Call a tool: JSON in, JSON out."),
     "tools": ("tools", PROGRAMS, "List the tools for parent agents."),
     "mcp": ("tools", PROGRAMS, "Serve the tools over MCP on stdin and stdout."),
     "schema": ("machine", PROGRAMS, "Print the JSON Schema of a document."),
-    "completion": ("completion", SET_UP, "Print what lets your shell complete command lines."),
+    "completion": ("completion", SET_UP, "Print a script that completes command lines in your shell."),
+    "help": ("manual", SET_UP, "Explain a verb."),
 }
 HIDDEN = {
     **dict.fromkeys(("status", "ps", "ls"), "watching"),
@@ -54,7 +57,7 @@ HIDDEN = {
 
 
 def main(arguments: Sequence[str] | None = None) -> None:
-    """Run the command line and leave with the documented exit code."""
+    """Run the command line and exit with the documented code."""
     from tmuxagents.cli.group import run  # noqa: PLC0415  (click)
 
     run(arguments)

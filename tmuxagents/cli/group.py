@@ -1,7 +1,4 @@
-"""The verbs together, as click knows them: found by name, imported when called; `-L` names the server.
-
-Joins.
-"""
+"""All verbs as one click group: a verb's module is imported when the verb is called. Joins."""
 
 from __future__ import annotations
 
@@ -21,7 +18,28 @@ if TYPE_CHECKING:
     from collections.abc import Sequence
     from typing import Any
 
-_SOCKET = "tmuxagents.socket"
+_SOCKET, _JSON = "tmuxagents.socket", "tmuxagents.json"
+# Other names of verbs that help shows.
+_ALIASES = {"ls": "poll", "ps": "poll", "status": "poll", "logs": "transcript"}
+# What people type who know other tools -> our verb, or what to type instead.
+_MEANT = {
+    **dict.fromkeys(("list", "jobs", "agents", "sessions"), "poll"),
+    **dict.fromkeys(("start", "spawn", "new", "create", "add", "delegate", "submit"), "launch"),
+    **dict.fromkeys(("exec", "ask", "prompt", "do"), "run"),
+    **dict.fromkeys(("result", "answer", "cat", "print", "get"), "output"),
+    **dict.fromkeys(("log", "tail", "watch", "show", "view"), "transcript"),
+    **dict.fromkeys(("open", "enter", "connect", "switch"), "attach"),
+    **dict.fromkeys(("message", "msg", "tell", "steer", "say", "reply"), "send"),
+    **dict.fromkeys(("abort", "end", "terminate", "interrupt"), "stop"),
+    **dict.fromkeys(("again", "rerun", "repeat", "restart"), "retry"),
+    **dict.fromkeys(("continue", "reopen", "follow-up"), "resume"),
+    **dict.fromkeys(("delete", "remove", "clean", "gc"), "prune"),
+    **dict.fromkeys(("dashboard", "ui", "tui", "monitor"), "top"),
+    **dict.fromkeys(("check", "diagnose"), "doctor"),
+    **dict.fromkeys(("preset", "profiles"), "presets"),
+    **dict.fromkeys(("init", "install"), "setup"),
+    "version": "--version",
+}
 
 
 def _keep(context: click.Context, _option: click.Parameter, value: str | None) -> None:
@@ -29,7 +47,11 @@ def _keep(context: click.Context, _option: click.Parameter, value: str | None) -
         context.find_root().meta[_SOCKET] = value
 
 
-# On the command itself and on every verb: it works before and after the verb, as people type it.
+def _keep_json(context: click.Context, _option: click.Parameter, value: bool) -> None:  # noqa: FBT001  (click's)
+    context.meta[_JSON] = value
+
+
+# The command and every verb have it: it works before and after the verb.
 SOCKET = click.Option(
     ["-L", "--socket"],
     metavar="NAME",
@@ -40,13 +62,13 @@ SOCKET = click.Option(
 
 
 def socket() -> str | None:
-    """Return the tmux server that was asked for."""
+    """Return the tmux server that `-L` names."""
     named: str | None = click.get_current_context().find_root().meta.get(_SOCKET)
     return named
 
 
 def completing() -> bool:
-    """Say whether a shell asks what could come next."""
+    """Say whether a shell asks for completions."""
     return "_TMUXAGENTS_COMPLETE" in os.environ
 
 
@@ -54,7 +76,7 @@ class Verbs(click.Group):
     """The verbs, found by name and imported when called."""
 
     def list_commands(self, ctx: click.Context) -> list[str]:  # noqa: ARG002  (click's signature)
-        """Return the verbs that people see."""
+        """Return the verbs that help and completion show."""
         return list(VERBS)
 
     def get_command(self, ctx: click.Context, cmd_name: str) -> click.Command | None:  # noqa: ARG002
@@ -66,6 +88,8 @@ class Verbs(click.Group):
         command: click.Command = family.VERBS[cmd_name]
         if not command.hidden and SOCKET not in command.params:
             command.params.append(SOCKET)
+        for part in command.commands.values() if isinstance(command, click.Group) else ():
+            part.short_help = part.short_help or (part.help or "").partition("\n\n")[0]  # click cuts its own
         if completing():
             from tmuxagents.cli.verbs import completion  # noqa: PLC0415  (for shells that ask)
 
@@ -75,36 +99,66 @@ class Verbs(click.Group):
     def resolve_command(
         self, ctx: click.Context, args: list[str]
     ) -> tuple[str | None, click.Command | None, list[str]]:
-        """Return the verb that was asked for; an unknown one names the nearest."""
+        """Return the command of a verb; refuse an unknown one with the nearest."""
         name = args[0]
         if not name.startswith("-") and self.get_command(ctx, name) is None:
-            shown = safe.cut(safe.line(name), 40)
-            import difflib  # noqa: PLC0415  (rarely is anybody wrong)
-
-            near = difflib.get_close_matches(name, VERBS, n=1)
-            hint = f"did you mean {near[0]}?" if near else "tmuxagents --help lists the verbs"
-            raise BadRequest(f'There is no verb "{shown}".', kind="usage", hint=hint, candidates=near)
-        return super().resolve_command(ctx, args)
+            raise unknown(name)
+        found = super().resolve_command(ctx, args)
+        if ctx.meta.get(_JSON) and found[1] is not None:
+            _print_json(found[1], args)
+        return found
 
     def format_commands(self, ctx: click.Context, formatter: click.HelpFormatter) -> None:  # noqa: ARG002
         """Write the verbs in their groups."""
         for group in (EVERYDAY, SET_UP, PROGRAMS):
-            rows = [(name, line) for name, (_, of, line) in VERBS.items() if of == group]
+            rows = [(_with_aliases(name), line) for name, (_, of, line) in VERBS.items() if of == group]
             if rows:
                 with formatter.section(group):
                     formatter.write_dl(rows)
 
 
+def _with_aliases(name: str) -> str:
+    return ", ".join((name, *(alias for alias, verb in _ALIASES.items() if verb == name)))
+
+
+def unknown(name: str) -> BadRequest:
+    """Return the error for an unknown verb: what is meant by it in other tools, else the nearest."""
+    import difflib  # noqa: PLC0415  (rare)
+
+    meant = _MEANT.get(name.lower())
+    near = [meant] if meant else difflib.get_close_matches(name.lower(), [*VERBS, *_ALIASES], n=1)
+    hint = f"did you mean {near[0]}?" if near else "tmuxagents --help lists the verbs"
+    message = f'There is no verb "{safe.cut(safe.line(name), 40)}".'
+    return BadRequest(message, kind="usage", hint=hint, candidates=near)
+
+
+def _print_json(command: click.Command, words: Sequence[str]) -> None:
+    """Let a verb, or the one below it that these words name, print JSON as its own `--json` does."""
+    below = command.commands if isinstance(command, click.Group) else {}
+    wanted = next((below[word] for word in words[1:] if word in below), command)
+    flag = next((param for param in wanted.params if "--json" in param.opts), None)
+    if flag is None:
+        hint = f"see tmuxagents {words[0]} --help"
+        raise BadRequest(f"{words[0]} has no --json.", kind="usage", hint=hint)
+    flag.default = True
+
+
 @click.command(
     cls=Verbs,
     invoke_without_command=True,
-    params=[SOCKET],
+    params=[
+        SOCKET,
+        click.Option(
+            ["--json"], is_flag=True, expose_value=False, callback=_keep_json, help="As --json of the verb."
+        ),
+    ],
     context_settings={"help_option_names": ["-h", "--help"]},
+    epilog="tmuxagents help VERB explains a verb.",
 )
-@click.version_option(__version__, prog_name="tmuxagents")
+@click.version_option(__version__, "-V", "--version", prog_name="tmuxagents")
 @click.pass_context
 def tmuxagents(context: click.Context) -> Any:
-    """Run child agents, each in a tmux window of its own, and never lose sight of them."""
+    """Run coding agents in parallel, each in its own tmux window, and keep track of them."""
     if context.invoked_subcommand is not None:
         return None
     is_screen = printing.is_terminal(printing.IN) and printing.is_terminal()
@@ -126,6 +180,6 @@ def run(arguments: Sequence[str] | None = None) -> None:
         code = tmuxagents.main(args=argv, prog_name="tmuxagents", standalone_mode=False)
         if sys.stdout is not None:
             sys.stdout.flush()
-    except BaseException as error:  # noqa: BLE001  (the one boundary: everything becomes a code and a sentence)
+    except BaseException as error:  # noqa: BLE001  (the boundary: every error becomes a sentence and an exit code)
         code = boundary.fail(error, argv)
     sys.exit(code if isinstance(code, int) else 0)

@@ -1,4 +1,4 @@
-"""Ctrl-C and TERM while a call is waited for: something to wait on, and to ask about. Joins."""
+"""Ctrl-C and TERM during a call: a descriptor to wait on, and whether one of them came. Joins."""
 
 from __future__ import annotations
 
@@ -12,9 +12,9 @@ if TYPE_CHECKING:
 
 
 class SignalInterrupts:
-    """Ctrl-C and TERM, as something to wait for; a lost connection ends nothing.
+    """Ctrl-C and TERM as a descriptor; HUP is ignored.
 
-    After USR1, Ctrl-C ends nothing either: our starter (mcp/calls) lets us run on.
+    After USR1 Ctrl-C is ignored, too: mcp/calls detaches the call with it.
     """
 
     def __init__(self) -> None:
@@ -23,9 +23,9 @@ class SignalInterrupts:
         self._alone = False
 
     def listen(self) -> None:
-        """Handle signals from now on, also one that was blocked until now.
+        """Handle signals from now on, including one that was blocked before.
 
-        Python's own exception for Ctrl-C can come while a module is imported, and be lost there.
+        Python's KeyboardInterrupt can be lost while a module is imported.
         """
         for number in (signal.SIGINT, signal.SIGTERM, signal.SIGUSR1):
             signal.signal(number, self._note)
@@ -35,7 +35,7 @@ class SignalInterrupts:
         signal.set_wakeup_fd(self._writing, warn_on_full_buffer=False)
         self.listen()
         signal.signal(signal.SIGHUP, signal.SIG_IGN)
-        if self.number:  # it came before there was anything to wake
+        if self.number:  # it came before the wake-up descriptor was set
             os.write(self._writing, b"\0")
         return self
 
@@ -47,11 +47,11 @@ class SignalInterrupts:
             self._alone = True
         if number == signal.SIGTERM or not self._alone:
             self.number = self.number or number
-        elif self.number == signal.SIGINT:  # of two that come at once, the smaller number comes first
+        elif self.number == signal.SIGINT:  # of two at once Python handles the smaller number first
             self.number = 0
 
     def came(self) -> bool:
-        """Say whether the call is to be cancelled."""
+        """Say whether the call must be cancelled."""
         with contextlib.suppress(BlockingIOError):
             os.read(self.handle, 64)
         return self.number != 0

@@ -1,4 +1,4 @@
-"""Options that several verbs share, and what they mean together. Joins."""
+"""Options that several verbs share, and the launch request that they make. Joins."""
 
 from __future__ import annotations
 
@@ -7,7 +7,7 @@ import os
 import click
 
 from tmuxagents import records
-from tmuxagents.cli import group, printing
+from tmuxagents.cli import group, printing, values
 from tmuxagents.errors import BadRequest
 from tmuxagents.launch.launch import Launcher
 from tmuxagents.launch.plan import LaunchRequest
@@ -21,21 +21,24 @@ if TYPE_CHECKING:
     from tmuxagents.runs.prompt import FileSpec
 
 JSON = click.option("--json", "as_json", is_flag=True, help="Print a JSON document.")
-MODEL = click.option("-m", "--model", metavar="MODEL", help="The child's model.")
-TIMEOUT = click.option("--timeout", type=float, metavar="S", help="Seconds that the child may work.")
-ATTACH = click.option("--attach", "attaches", is_flag=True, help="Show its window on this terminal, too.")
+MODEL = click.option("-m", "--model", metavar="MODEL", help="The model to use.")
+TIMEOUT = click.option(
+    "--timeout", type=values.DURATION, metavar="TIME", help="How long it may work: 90s, 5m, 1h30m."
+)
+TASKS = click.option(
+    "--tasks", "tasks_file", metavar="FILE", help="Run the tasks of a JSON or YAML file (- is stdin)."
+)
+ATTACH = click.option("--attach", "attaches", is_flag=True, help="Also show its window on this terminal.")
 LIVE = click.option(
-    "--live/--batch", "live", default=None, help="Live: the agent itself in its window, to watch and talk to."
+    "--live/--batch", "live", default=None, help="Live: the agent's own screen, where you can type."
 )
 _LAUNCH = (
     click.argument("task", nargs=-1, metavar="TASK"),
-    click.option(
-        "-p", "--preset", metavar="NAME", help="A preset or profile (also global:NAME, project:NAME)."
-    ),
+    click.option("-p", "--preset", metavar="NAME", help="A preset (also global:NAME, project:NAME)."),
     MODEL,
-    click.option("--agent", metavar="NAME", help="The agent that works (default: pi)."),
-    click.option("--cwd", metavar="DIR", help="Where the child works (default: here)."),
-    click.option("--name", metavar="NAME", help="A name for the run, besides its id."),
+    click.option("--agent", metavar="NAME", help="Which agent to run (default: pi)."),
+    click.option("--cwd", metavar="DIR", help="The working directory (default: here)."),
+    click.option("--name", metavar="NAME", help="A name for the run."),
     TIMEOUT,
     LIVE,
     click.option(
@@ -43,15 +46,17 @@ _LAUNCH = (
         "files",
         multiple=True,
         metavar="SPEC",
-        help="A file for the prompt, or lines of it: PATH:A-B.",
+        help="Add a file to the prompt, or lines of it: PATH:A-B.",
     ),
     click.option(
-        "--after", multiple=True, metavar="RUN", help="Wait for this run first ({previous}: its answer)."
+        "--after", multiple=True, metavar="RUN", help="Start after this run ({previous}: its answer)."
     ),
     click.option("--task-file", metavar="FILE", help="Read the task from a file (- is stdin)."),
-    click.option("--allow-outside", is_flag=True, help="Files may lie outside the child's directory."),
-    click.option("--keep-background", is_flag=True, help="Spare processes that the child leaves behind."),
-    click.option("--no-project-presets", is_flag=True, help="Leave the project's own presets out."),
+    click.option("--allow-outside", is_flag=True, help="Allow files outside the working directory."),
+    click.option(
+        "--keep-background", is_flag=True, help="Don't stop processes that the agent leaves running."
+    ),
+    click.option("--no-project-presets", is_flag=True, help="Ignore the project's presets."),
 )
 
 
@@ -63,7 +68,7 @@ def launching(verb: Callable[..., Any]) -> Callable[..., Any]:
 
 
 def launcher(*, project_presets: bool = True) -> Launcher:
-    """Return the caller as one who launches."""
+    """Return the launcher of this command line."""
 
     def slow() -> None:
         if printing.is_terminal(printing.ERR):
@@ -72,7 +77,7 @@ def launcher(*, project_presets: bool = True) -> Launcher:
     return Launcher(
         lookup.here(),
         dict(os.environ),
-        umask=os.umask(0o077),  # what we make is private from here on
+        umask=os.umask(0o077),  # files that we make from here on are private
         socket=group.socket(),
         project_presets=project_presets,
         slow=slow,
@@ -89,7 +94,7 @@ def here() -> str:
 
 
 def request(by: Launcher, task: str, *, base: str | None = None, mode: str, **wanted: Any) -> LaunchRequest:
-    """Return the launch request. A relative `cwd` begins at `base`, else at the caller's folder."""
+    """Return the launch request. A relative `cwd` starts at `base`, by default the caller's folder."""
     start = base or here()
     cwd = start if wanted["cwd"] is None else os.path.normpath(os.path.join(start, wanted["cwd"]))
     return LaunchRequest(
@@ -113,13 +118,13 @@ def request(by: Launcher, task: str, *, base: str | None = None, mode: str, **wa
 
 
 def driver(*, live: bool | None) -> str | None:
-    """Return the driver that an option names; None where it is not given."""
+    """Return the driver that the option --live or --batch names; None without it."""
     return None if live is None else records.LIVE if live else records.BATCH
 
 
 def _file_specs(files: Sequence[str], cwd: str) -> Sequence[FileSpec]:
     if not files:
         return ()
-    from tmuxagents.launch import prompt_files  # noqa: PLC0415  (who names no file needs none of it)
+    from tmuxagents.launch import prompt_files  # noqa: PLC0415  (needed only for --file)
 
     return prompt_files.parse(files, cwd)

@@ -1,6 +1,6 @@
-"""Writing to the caller: lines, warnings, how wide a line may be. Joins.
+"""Reading from and writing to the caller's streams: lines, warnings, the width of a line. Joins.
 
-Below Python's streams, which may be closed or have an encoding that cannot express a text.
+It bypasses Python's streams, which may be closed or have an encoding that lacks a character.
 """
 
 from __future__ import annotations
@@ -14,9 +14,8 @@ from tmuxagents.text import safe
 
 TYPE_CHECKING = False
 if TYPE_CHECKING:
-    from collections.abc import Callable, Iterable
-
-    from tmuxagents.errors import BadRequest
+    from collections.abc import Iterable, Mapping
+    from typing import Any
 
 IN, OUT, ERR = 0, 1, 2
 _PIECE = 1024 * 1024
@@ -24,24 +23,24 @@ _PIECE = 1024 * 1024
 
 def check_out() -> None:
     """Refuse a stdout that is closed, or open for reading only: the answer would be lost."""
-    if sys.stdout is None or _is_refused(os.write, OUT, b""):
-        raise _useless("stdout cannot be written to: it is closed.", "> /dev/null discards the answer")
+    _check(OUT, "stdout cannot be written to: it is closed.", "> /dev/null discards the answer")
 
 
 def check_in() -> None:
     """Refuse a stdin that is closed, or open for writing only."""
-    if sys.stdin is None or _is_refused(os.read, IN, 0):
-        hint = "< FILE reads a file, < /dev/null reads nothing"
-        raise _useless("stdin cannot be read: it is closed.", hint)
+    _check(IN, "stdin cannot be read: it is closed.", "< FILE reads a file, < /dev/null reads nothing")
 
 
-def _is_refused(act: Callable[..., object], stream: int, nothing: bytes | int) -> bool:
-    """Say whether a stream is closed, by reading or writing nothing; other problems show up on use."""
+def _check(stream: int, message: str, hint: str) -> None:
+    """Refuse a closed stream, which reading or writing nothing reveals; other problems show up on use."""
     try:
-        act(stream, nothing)
+        if (sys.stdin, sys.stdout)[stream] is not None:
+            os.read(IN, 0) if stream == IN else os.write(OUT, b"")
+            return
     except OSError as error:
-        return error.errno == errno.EBADF
-    return False
+        if error.errno != errno.EBADF:
+            return
+    raise _unusable(message, hint)
 
 
 def read(most: int) -> bytes:
@@ -51,21 +50,21 @@ def read(most: int) -> bytes:
     while len(text) < most:
         try:
             piece = os.read(IN, min(_PIECE, most - len(text)))
-        except BlockingIOError:  # the caller may have made the pipe so
-            import select  # noqa: PLC0415  (few have)
+        except BlockingIOError:  # the caller may have made the pipe non-blocking
+            import select  # noqa: PLC0415  (rare)
 
             select.select([IN], [], [])
             continue
         except OSError as error:
-            raise _useless(f"stdin cannot be read: {error.strerror}.", "< FILE reads a file") from error
+            raise _unusable(f"stdin cannot be read: {error.strerror}.", "< FILE reads a file") from error
         if not piece:
             break
         text += piece
     return bytes(text)
 
 
-def _useless(message: str, hint: str) -> BadRequest:
-    from tmuxagents.errors import BadRequest  # noqa: PLC0415  (hardly any caller is so)
+def _unusable(message: str, hint: str) -> Exception:
+    from tmuxagents.errors import BadRequest  # noqa: PLC0415  (rare)
 
     return BadRequest(message, kind="usage", hint=hint)
 
@@ -77,22 +76,22 @@ def write(text: bytes, stream: int = OUT) -> None:
 
 
 def is_terminal(stream: int = OUT) -> bool:
-    """Say whether a person reads it."""
+    """Say whether a stream is a terminal, where a person reads."""
     return os.isatty(stream)
 
 
 def give_up() -> None:
-    """Point the streams at nothing: Python would try once more on its way out, and complain."""
+    """Point the streams at /dev/null: Python would write to them again at its exit, and complain."""
     try:
         nothing = os.open(os.devnull, os.O_WRONLY)
-    except OSError:  # no more descriptors: that was just reported
+    except OSError:  # no more descriptors, as just reported
         return
     for stream in (OUT, ERR):
         os.dup2(nothing, stream)
 
 
 def lines(texts: Iterable[str], stream: int = OUT) -> None:
-    """Write lines. Those beside the answer, on stderr, best effort: they are not to cost the answer."""
+    """Write lines; a failure on stderr is ignored, since it must not cost the answer."""
     try:
         write("".join(f"{line}\n" for line in texts).encode("utf-8", "replace"), stream)
     except OSError:
@@ -108,11 +107,38 @@ def warn(warnings: Iterable[str]) -> None:
 def warning(text: str) -> str:
     """Return a warning as a line."""
     line = safe.line(text)
-    return line if line.startswith("Warning: ") else f"warning: {line}"  # some are fixed to the letter
+    return line if line.startswith("Warning: ") else f"warning: {line}"  # vectors fix the wording of some
+
+
+def document(found: bytes | Mapping[str, Any]) -> None:
+    """Write a JSON document, encoded or not: on one line for programs, over several for a person."""
+    from tmuxagents.text import jsonline  # noqa: PLC0415  (for documents only)
+
+    text = found if isinstance(found, bytes) else jsonline.encode(found)
+    write(jsonline.pretty(text) if is_terminal() else text)
+
+
+def formatted(template: str, documents: Iterable[Mapping[str, Any]]) -> None:
+    """Write a line for each document by a template."""
+    from tmuxagents.errors import BadRequest  # noqa: PLC0415  (for templates only)
+    from tmuxagents.text import templates  # noqa: PLC0415  (as above)
+
+    try:
+        parsed = templates.Template(template)
+        texts = [parsed.fill(one) for one in documents]
+    except templates.BadTemplateError as error:
+        hint = f"fields: {', '.join(error.near)}" if error.near else "as in --format '{{.name}}'"
+        raise BadRequest(f"--format: {error}.", kind="usage", hint=hint, candidates=error.near) from error
+    lines(map(safe.text, texts) if is_terminal() else texts)
+
+
+def paints(stream: int = OUT) -> bool:
+    """Say whether colours may be written to a stream."""
+    return is_terminal(stream) and not os.environ.get("NO_COLOR") and os.environ.get("TERM") != "dumb"
 
 
 def columns() -> int | None:
-    """Return how wide the terminal is; None where there is none, or it has no width."""
+    """Return the width of the terminal; None if there is none, or it has no width."""
     try:
         return os.get_terminal_size(OUT).columns or None
     except OSError:

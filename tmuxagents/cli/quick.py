@@ -1,7 +1,7 @@
-"""The short way for the verbs that are called again and again: their options read without click. Joins.
+"""Parses the verbs that programs call often without importing click. Joins.
 
-Only plain command lines are read here; all others, and all that is wrong, are left to click. Both ways have
-the same options (the table below), call the same code (cli/verbs/looks) and end in the same errors.
+It parses plain command lines only, and leaves all others, and all mistakes, to click. Both parsers take the
+options from the table below, call the same code (cli/looks) and report errors in the same way.
 """
 
 from __future__ import annotations
@@ -15,19 +15,42 @@ if TYPE_CHECKING:
 
     Options = Sequence[tuple[str, tuple[str, ...], str | None, str]]
 
-TIMEOUT = "timeout"
-# An option: its name, its words, what stands for its value (None: it is a flag), its help.
-_ENDED = ("ended", ("-a", "--all"), None, "Show runs that have ended, too.")
-_EVERYWHERE = ("everywhere", ("-A", "--all-projects"), None, "Of all projects and parents.")
+TIMEOUT, STATUSES, MOST, MAX_BYTES = "timeout", "statuses", "most", "max_bytes"
+# An option: its name, its words, the placeholder of its value (None: it is a flag), its help.
+_ENDED = ("ended", ("-a", "--all"), None, "Include all runs that have ended.")
+_EVERYWHERE = ("everywhere", ("-A", "--all-projects"), None, "Include all projects.")
+_MOST = (MOST, ("-n", "--last"), "N", "Include the N runs that ended last.")
+_STATUSES = (STATUSES, ("--status",), "STATUS", "Show only runs with this status (several: failed,aborted).")
+_UNREAD = ("unread", ("--unread",), None, "Show only runs that ended, and whose answers you have not read.")
+_WATCHES = ("watches", ("-w", "--watch"), None, "Redraw the list until Ctrl-C.")
 _WAITS = ("waits", ("--wait",), None, "Wait until they have ended.")
-_ANY = ("any_of_them", ("--any",), None, "Wait for one of them only.")
-_TIMEOUT = (TIMEOUT, ("--timeout",), "S", "Give up after so long (exit code 124).")
-_FOLLOWS = ("follows", ("-f", "--follow"), None, "Print each change until they have ended.")
-_SINCE = ("since", ("--since",), "CURSOR", "Print what has changed since then (0: what is active).")
+_ANY = ("any_of_them", ("--any",), None, "Return when the first one has ended.")
+_TIMEOUT = (TIMEOUT, ("--timeout",), "TIME", "Stop waiting after this time, as 90s or 5m (exit code 124).")
+_FOLLOWS = ("follows", ("-f", "--follow"), None, "Print each change as a line until they have ended.")
+_SINCE = (
+    *("since", ("--since",), "TIME|CURSOR"),
+    "Include runs that ended within TIME (1h30m, 2d); or print the changes since CURSOR (0: all news).",
+)
 _JSON = ("as_json", ("--json",), None, "Print a JSON document.")
-POLL: Options = (_ENDED, _EVERYWHERE, _WAITS, _ANY, _TIMEOUT, _FOLLOWS, _SINCE, _JSON)
-WAIT: Options = (_ANY, _TIMEOUT, _JSON)
-STATUSLINE: Options = ((*_EVERYWHERE[:3], "Count the runs of everybody."), _JSON)
+_FORMAT = (
+    "template",
+    ("--format",),
+    "TEMPLATE",
+    "Print each run by a template, as '{{.runId}} {{.status}}'.",
+)
+POLL: Options = (
+    *(_ENDED, _EVERYWHERE, _MOST, _STATUSES, _UNREAD, _SINCE, _WATCHES),
+    *(_WAITS, _ANY, _TIMEOUT, _FOLLOWS, _FORMAT, _JSON),
+)
+_OUTPUTS = ("outputs", ("--output",), None, "Print how each RUN ended, and its answer.")
+_BYTES = (
+    MAX_BYTES,
+    ("--max-bytes",),
+    "N",
+    "With --output: keep head and tail of longer answers (default: 4000).",
+)
+WAIT: Options = (_ANY, _TIMEOUT, _OUTPUTS, _BYTES, _JSON)
+STATUSLINE: Options = ((*_EVERYWHERE[:3], "Count the runs of all projects."), _JSON)
 _VERBS = {
     **dict.fromkeys(("poll", "status", "ps", "ls"), POLL),
     "wait": WAIT,
@@ -35,17 +58,18 @@ _VERBS = {
     "_follow": (_JSON,),
 }
 _WITHOUT_RUNS = ("statusline", "_follow")
-_COMPLETION = "_TMUXAGENTS_COMPLETE"  # click's: a shell asks what could come next
+_MOST_DIGITS = 9
+_COMPLETION = "_TMUXAGENTS_COMPLETE"  # click's: a shell asks for completions
 
 
 def answer(arguments: Sequence[str]) -> int | None:
-    """Carry out a command line if it is a plain one; return the exit code, or None if it was not."""
+    """Carry out a plain command line; return the exit code, or None if it is not plain."""
     options = read(arguments) if _COMPLETION not in os.environ else None
     if options is None:
         return None
     try:
         return _verb(arguments[0])(**options)
-    except BaseException as error:  # noqa: BLE001  (the boundary knows them all)
+    except BaseException as error:  # noqa: BLE001  (the boundary answers every error)
         from tmuxagents.cli import boundary  # noqa: PLC0415  (click)
 
         return boundary.fail(error, arguments)
@@ -53,10 +77,10 @@ def answer(arguments: Sequence[str]) -> int | None:
 
 def _verb(name: str) -> Callable[..., int]:
     if name == "_follow":
-        from tmuxagents.cli.verbs.follow import follow  # noqa: PLC0415  (it stays, and should stay small)
+        from tmuxagents.cli.verbs.follow import follow  # noqa: PLC0415  (it keeps running, and should stay small)
 
         return follow
-    from tmuxagents.cli.verbs import looks  # noqa: PLC0415  (now it is certain)
+    from tmuxagents.cli import looks  # noqa: PLC0415  (only for these verbs)
 
     if name in ("wait", "statusline"):
         return looks.wait if name == "wait" else looks.statusline
@@ -64,7 +88,7 @@ def _verb(name: str) -> Callable[..., int]:
 
 
 def read(arguments: Sequence[str]) -> dict[str, Any] | None:
-    """Return the options of a command line as click would; None if that is click's to say."""
+    """Return the options of a command line as click would; None if click must parse it."""
     verb = arguments[0] if arguments else ""
     if verb not in _VERBS:
         return None
@@ -87,8 +111,21 @@ def read(arguments: Sequence[str]) -> dict[str, Any] | None:
     return options if verb in _WITHOUT_RUNS else options | {"runs": tuple(runs)}
 
 
-def _value(name: str, word: str) -> str | float | None:
-    """Return the value of an option; None where only click can say."""
-    if name != TIMEOUT:
-        return word if not word.startswith("-") else None
-    return float(word) if word.isascii() and word.replace(".", "", 1).isdigit() else None
+def _value(name: str, word: str) -> Any:
+    """Return the value of an option; None if click must parse it."""
+    if name == TIMEOUT:
+        from tmuxagents.text import durations  # noqa: PLC0415  (only for this option)
+
+        return durations.parse(word)
+    if name == STATUSES:
+        from tmuxagents import records  # noqa: PLC0415  (as above)
+
+        statuses = tuple(word.split(","))
+        return statuses if set(statuses) <= set(records.STATUSES) else None
+    if name in (MOST, MAX_BYTES):
+        return (
+            int(word)
+            if word.isascii() and word.isdecimal() and len(word) < _MOST_DIGITS and int(word)
+            else None
+        )
+    return word if not word.startswith("-") else None

@@ -12,6 +12,7 @@ import math
 import time
 
 from tmuxagents import records
+from tmuxagents.companion import lines
 from tmuxagents.registry import lookup
 from tmuxagents.registry.database import Scope
 from tmuxagents.runs import words
@@ -26,6 +27,7 @@ if TYPE_CHECKING:
     from collections.abc import Callable, Iterable, Mapping
     from typing import Any
 
+    from tmuxagents.companion.lines import Row
     from tmuxagents.registry.database import Registry
     from tmuxagents.registry.lookup import Caller
     from tmuxagents.status.snapshot import Snapshot
@@ -144,7 +146,7 @@ def _how(run: Mapping[str, Any]) -> str:
 
 
 ROUND_S = 1.0  # where a run may change without an end: it is queued, or lives in the hands of a person
-LONG_ROUND_S = 10.0  # ends arrive at once, and the parent reports launches
+LONG_ROUND_S = 3.0  # for the lines of active runs; ends arrive at once, and the parent reports launches
 LINGERS_S = 30.0  # with nothing to look after: the next launch is often near
 _NEWEST = 100  # of what was launched since the session began, and nobody told of
 
@@ -161,6 +163,8 @@ class Companion:
         self._tell = tell
         self._query = poll.background(caller, DOCUMENTS)
         self._status: str | None = None
+        self._active: list[Row] = []
+        self._news: list[str] = []
         self._gone: list[str] = []
         self._waited_for: set[str] = set()
 
@@ -192,13 +196,14 @@ class Companion:
         found = ensure_watcher(*lookup.with_registry(self._caller, self._ask), self._caller)
         total = found.counts["total"]
         status = words.status_line(found.counts, found.waiting) if total or self._memory.runs else None
-        lines = [self._memory.tell(shown.run) for shown in reversed(found.rows)]
-        lines += map(self._memory.lose, self._gone)
-        if not lines and (nudged or status != self._status):
-            lines = [{"run": None, "update": None, "notice": None}]
-        self._status = status
-        for line in lines:
-            self._tell({"v": 1, "status": status, "counts": found.counts, **line})
+        told = [self._memory.tell(one.run) for one in reversed(found.rows) if one.run["runId"] in self._news]
+        told += map(self._memory.lose, self._gone)
+        active = lines.background((one.run for one in reversed(found.rows)), found.at)
+        if not told and (nudged or status != self._status or active != self._active):
+            told = [{"run": None, "update": None, "notice": None}]
+        self._status, self._active = status, active
+        for line in told:
+            self._tell({"v": 1, "status": status, "counts": found.counts, "active": active, **line})
         return found
 
     def _ask(self, registry: Registry) -> Snapshot:
@@ -209,8 +214,8 @@ class Companion:
         candidates = dict.fromkeys((*self._memory.open, *found.active, *recent))
         there = [one for one in candidates if builder.sees(one, rows.get(one) or registry.row(one))]
         self._gone = [run_id for run_id in candidates if run_id not in there]
-        news = [run_id for run_id in there if self._is_news(found, run_id)]
-        return builder.show(news, rows.values())
+        self._news = [run_id for run_id in there if self._is_news(found, run_id)]
+        return builder.show((*self._news, *found.active), rows.values())
 
     def _is_news(self, found: Snapshot, run_id: str) -> bool:
         row = found.registry_rows[run_id]

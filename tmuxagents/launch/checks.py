@@ -14,7 +14,7 @@ from tmuxagents import tmux
 from tmuxagents.errors import BadRequest, NoSuchRun, Unusable
 from tmuxagents.records import could_begin_run_id
 from tmuxagents.registry import database, lookup
-from tmuxagents.runs import slots, writing
+from tmuxagents.runs import directory, slots, writing
 from tmuxagents.runs.inspect import inspect
 from tmuxagents.runs.words import SHORT_ID
 from tmuxagents.system import places as files
@@ -22,7 +22,7 @@ from tmuxagents.system import process
 
 TYPE_CHECKING = False
 if TYPE_CHECKING:
-    from collections.abc import Container, Iterator, Mapping, Sequence
+    from collections.abc import Container, Iterable, Iterator, Mapping, Sequence
 
     from tmuxagents.launch.plan import LaunchRequest
     from tmuxagents.registry.database import Registry, Row
@@ -157,6 +157,18 @@ def claimed_name(caller: Caller, request: LaunchRequest) -> Iterator[None]:
         yield
     finally:
         os.close(lock)
+
+
+def awaited(caller: Caller, after: Iterable[str]) -> set[str]:
+    """Return the runs that a run waits for, and those that these wait for."""
+    found: set[str] = set()
+    queue = list(after)
+    for run_id in queue:
+        if run_id not in found:
+            found.add(run_id)
+            plan = directory.read_plan(f"{caller.runs}/{run_id}")
+            queue += plan.after if plan is not None else ()
+    return found
 
 
 def others_at_work(book: Registry, caller: Caller, cwd: str, *, besides: Container[str]) -> Sequence[str]:

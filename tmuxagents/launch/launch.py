@@ -178,12 +178,14 @@ class Launcher:
         """Put the run into the registry, and warn of others that work in its directory."""
         row, own = learn.row_of(run_dir), os.path.basename(run_dir)
 
+        awaited = checks.awaited(self.caller, request.after)  # never at work beside it
+
         def ask(book: Registry) -> Sequence[str]:
             book.save([row] if row else [])
             self._own.add(own)
             if self._told_of_others:
                 return ()
-            return checks.others_at_work(book, self.caller, request.cwd, besides=self._own)
+            return checks.others_at_work(book, self.caller, request.cwd, besides=self._own | awaited)
 
         others, warnings = lookup.with_registry(self.caller, ask)
         if others:

@@ -241,16 +241,26 @@ class Batch:
         return InCall(first if number == 0 else os.urandom(8).hex(), first, number, task_name)
 
 
-def prepare(launcher: Launcher, requests: Sequence[LaunchRequest], *, listed: bool = True) -> list[Prepared]:
+def prepare(
+    launcher: Launcher,
+    requests: Sequence[LaunchRequest],
+    *,
+    listed: bool = True,
+    after: Sequence[Sequence[int]] = (),
+) -> list[Prepared]:
     """Return all runs of a call as they are going to be, or refuse the whole call with all that is wrong.
 
-    `listed`: the requests come from a list, however short, and a fault says where in it.
+    `listed`: the requests come from a list, however short, and a fault says where in it. `after`: the earlier
+    tasks of the list that each of them waits for.
     """
     launcher.check_surroundings()
     batch, faults, prepared = Batch(launcher), Faults(), []
+    ids: dict[int, str] = {}
     for number, request in enumerate(requests):
+        earlier = [ids[one] for one in (after[number] if after else ()) if one in ids]
         try:
-            prepared.append(batch.prepare(request))
+            prepared.append(batch.prepare(request._replace(after=[*request.after, *earlier])))
+            ids[number] = prepared[-1].plan.run_id
         except BadRequest as refusal:
             faults.add_refusal(refusal, f"tasks[{number}]" if listed else "")
     with launcher.explaining():

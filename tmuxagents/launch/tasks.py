@@ -11,21 +11,26 @@ from tmuxagents.text import safe, yaml
 
 TYPE_CHECKING = False
 if TYPE_CHECKING:
-    from collections.abc import Iterator, Sequence
+    from collections.abc import Iterator, Mapping, Sequence
     from typing import Any
 
+IN_LAYOUTS = ("preset", "task", "model", "cwd", "name", "timeout", "files")  # the keys of a task there
+KEYS = (*IN_LAYOUTS, "agent", "after")
+_OF_ONE = ("task", "name", "after")  # no defaults
+_OF_FILE = ("tasks", "defaults", "concurrency")
 REMOVED = {
     "agent": "name a preset instead",
-    "chain": "use several launches and --after",
+    "chain": "give tasks names and use after",
     "agentScope": "write -p global:NAME or -p project:NAME",
     "confirmProjectAgents": "presets of a project need no confirmation",
-    "step": "use several launches and --after",
+    "step": "give tasks names and use after",
 }
+_LATER = {"on": "children work on this machine only; leave it out"}
 _DELEGATE = ("prompt", "profile", "resume")
 _DELEGATE_HINT = "tmuxagents call delegate_to_subagents takes prompt, profile and resume"
-_EXAMPLE = "like this: - {preset: repo-scout, task: Find the tests}"
+_EXAMPLE = "like this: - {preset: repo-scout, task: Find the tests}; tmuxagents schema tasks has all keys"
 _DEEPEST = 5  # files of a task are a list in a mapping in a list in a mapping
-_TEXTS = ("preset", "task", "model", "cwd", "name")
+_TEXTS = ("preset", "task", "model", "cwd", "name", "agent")
 # The order in which the first fault speaks for all.
 _ORDER = {"bad-tasks": 0, "bad-argument": 0, "empty-task": 0, "bad-cwd": 1, "removed": 2}
 
@@ -40,24 +45,83 @@ class Item(NamedTuple):
     name: str | None = None
     timeout: float | None = None
     files: Sequence[str] = ()
+    agent: str | None = None
+    after: Sequence[str] = ()
 
 
-def parse(text: str, source: str) -> list[Item]:
-    """Return the items of a tasks file, or raise BadRequest with all faults."""
+class TasksFile(NamedTuple):
+    """The tasks of a file, each with the defaults filled in, and how many may run at once."""
+
+    items: Sequence[Item]
+    concurrency: int | None = None
+
+
+def parse(text: str, source: str) -> TasksFile:
+    """Parse a tasks file, or raise BadRequest with all faults."""
     document = _document(text, source)
     faults: list[Fault] = []
+    defaults: Any = {}
+    concurrency = None
     if isinstance(document, dict):
-        faults += [_key_fault(key, "") for key in document if key != "tasks"]
+        faults += [_key_fault(key, "", _OF_FILE) for key in document if key not in _OF_FILE]
+        defaults, concurrency = document.get("defaults") or {}, document.get("concurrency")
+        faults += _default_faults(defaults)
+        if concurrency is not None and (type(concurrency) is not int or concurrency < 1):
+            faults.append(
+                Fault("bad-tasks", "concurrency must be a whole number, at least 1.", field="concurrency")
+            )
         document = document.get("tasks")
     if not isinstance(document, list) or not document:
         if not any(fault.kind == "removed" for fault in faults):  # else that key is in its place
             faults.insert(0, Fault("bad-tasks", f"{source} holds no list of tasks.", field="tasks"))
         raise _refusal(faults, source)
     for number, item in enumerate(document):
-        faults += item_faults(item, f"tasks[{number}]")
+        faults += item_faults(item, f"tasks[{number}]", KEYS)
     if faults:
         raise _refusal(faults, source)
-    return [Item(**{**item, "files": item.get("files") or ()}) for item in document]
+    return TasksFile([_item({**defaults, **item}) for item in document], concurrency)
+
+
+def _item(fields: Mapping[str, Any]) -> Item:
+    after = fields.get("after") or ()
+    names = (after,) if isinstance(after, str) else tuple(after)
+    return Item(**{**fields, "files": fields.get("files") or (), "after": names})
+
+
+def dependencies(items: Sequence[Item]) -> list[tuple[list[int], list[str]]]:
+    """Return, for each task, the tasks of the file that it waits for, and the other runs that it names.
+
+    A task may name only earlier ones, so no task waits for itself.
+    """
+    known: dict[str, int] = {}
+    found = []
+    later = {item.name: number for number, item in enumerate(items) if item.name}
+    for number, item in enumerate(items):
+        wrong = next((name for name in item.after if name in later and name not in known), None)
+        if wrong is not None:
+            field = f"tasks[{number}].after"
+            message = f'{field} names "{wrong}", which is not above it.'
+            hint = "put the task that others wait for above them"
+            raise BadRequest(message, kind="bad-tasks", hint=hint, field=field)
+        inside = [known[name] for name in item.after if name in known]
+        found.append((inside, [name for name in item.after if name not in known]))
+        if item.name:
+            known[item.name] = number
+    return found
+
+
+def _default_faults(defaults: Any) -> Iterator[Fault]:
+    if not isinstance(defaults, dict):
+        yield Fault("bad-tasks", "defaults is not a list of key and value.", field="defaults")
+        return
+    allowed = tuple(key for key in KEYS if key not in _OF_ONE)
+    for key in defaults:
+        if key in _OF_ONE:
+            yield Fault("bad-tasks", f"{key} is for each task, not for defaults.", field=f"defaults.{key}")
+        elif key not in allowed:
+            yield _key_fault(key, "defaults", allowed)
+    shared = {key: defaults[key] for key in allowed if key in defaults}
+    yield from item_faults({**shared, "task": "any"}, "defaults", KEYS)
 
 
 def _document(text: str, source: str) -> Any:
@@ -83,20 +147,24 @@ def _refusal(faults: list[Fault], source: str) -> BadRequest:
     return BadRequest(first.message, kind=first.kind, hint=hint, faults=faults)
 
 
-def _key_fault(key: Any, place: str) -> Fault:
+def _key_fault(key: Any, place: str, keys: Sequence[str]) -> Fault:
+    """Return the fault of a wrong key, with the right ones."""
     shown = safe.cut(safe.line(str(key)), 40)
     field = f"{place}.{shown}" if place else shown
     if key in REMOVED:
         return Fault("removed", f'"{shown}" was removed: {REMOVED[key]}.', field=field)
-    return Fault("bad-tasks", f'{place or "The file"} has an unknown key "{shown}".', field=field)
+    if key in _LATER:
+        return Fault("bad-tasks", f'{place or "The file"} has "{shown}": {_LATER[key]}.', field=field)
+    wrong = f'{place or "The file"} has an unknown key "{shown}"'
+    return Fault("bad-tasks", f"{wrong}; the keys are {', '.join(keys)}.", field=field)
 
 
-def item_faults(item: Any, place: str) -> Iterator[Fault]:
-    """Yield what is wrong with one item, which is at `place`."""
+def item_faults(item: Any, place: str, keys: Sequence[str] = IN_LAYOUTS) -> Iterator[Fault]:
+    """Yield what is wrong with one task, which is at `place` and may have these keys."""
     if not isinstance(item, dict):
         yield Fault("bad-tasks", f"{place} is not a list of key and value.", field=place)
         return
-    yield from (_key_fault(key, place) for key in item if key not in Item._fields)
+    yield from (_key_fault(key, place, keys) for key in item if key not in keys)
     for key in _TEXTS:
         value = item.get(key)
         if value is not None and not isinstance(value, str):
@@ -109,6 +177,13 @@ def item_faults(item: Any, place: str) -> Iterator[Fault]:
     wrong = None if item.get("timeout") is None else rules.time_limit_fault(item["timeout"])
     if wrong:
         yield Fault("bad-tasks", f"{place}.timeout {wrong}.", field=f"{place}.timeout")
+    after = item.get("after")
+    if "after" in keys and not (
+        after is None
+        or isinstance(after, str)
+        or (isinstance(after, list) and all(isinstance(name, str) for name in after))
+    ):
+        yield Fault("bad-tasks", f"{place}.after must be a name or a list of names.", field=f"{place}.after")
     files = item.get("files")
     if files is not None and not (isinstance(files, list) and all(isinstance(file, str) for file in files)):
         yield Fault("bad-tasks", f"{place}.files must be a list of texts.", field=f"{place}.files")

@@ -25,6 +25,7 @@ if TYPE_CHECKING:
     from tmuxagents.tmux.servers import ServerLife
 
 TEXT_LIMIT = 200
+_LONGEST_START = 4096  # of an answer, in which its first line is looked for
 _MOST_DOCUMENT = 64 * 1024  # bytes; a longer one is made from the run's directory each time
 
 
@@ -46,6 +47,9 @@ def row_of(run_dir: str) -> Row | None:
             return None
     state = lifecycle.RunState()
     state.started_at = _figure(result.get("startedAt"))
+    state.model, state.text = _text(result.get("model")), _text(result.get("output"))
+    cost = result["usage"].get("cost") if isinstance(result.get("usage"), dict) else None
+    state.usage["cost"] = _figure(cost) or 0.0
     standing = endings.state_of(Facts(presence=presence, started=True, result=result), state)
     return row(
         inspect.RunView(
@@ -79,7 +83,7 @@ def row(run: RunView) -> Row:
         timeout=plan.timeout,
         status=run.standing.status,
         reason=how.reason if how else None,
-        activity=((how.error_message if how else _activity(run)) or "")[:TEXT_LIMIT] or None,
+        activity=(_activity(run) or "")[:TEXT_LIMIT] or None,
         attended=state.attended,
         settled=how is None and state.settled,
         needs_input=how is None and state.needs_input,
@@ -92,6 +96,8 @@ def row(run: RunView) -> Row:
         changed_at=_changed_at(run),
         announced=directory.is_announced(run.run_dir),
         launcher=plan.tmux_launcher,
+        model=state.model or plan.resolved_model,
+        cost=_figure(state.usage["cost"]),
         host=_text((run.wrapper or {}).get("host")) if run.standing.foreign else None,
         **_place(run.wrapper),
         **_standing(run),
@@ -99,7 +105,13 @@ def row(run: RunView) -> Row:
 
 
 def _activity(run: RunView) -> str | None:
-    """Return what a run that has not ended does now, or waits for."""
+    """Return what a run does now or waits for; of an ended one the error or the beginning of its answer."""
+    how = run.standing.verdict
+    if how is not None and how.status == records.COMPLETED:
+        lines = (run.state.text or "")[:_LONGEST_START].splitlines()
+        return next((line for line in lines if line.strip()), None)
+    if how is not None:
+        return how.error_message
     if run.standing.status == records.RUNNING and run.plan.driver == records.LIVE:
         state = run.state
         return words.live_activity(run.activity, settled=state.settled, needs_input=state.needs_input)

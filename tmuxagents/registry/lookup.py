@@ -21,7 +21,7 @@ from tmuxagents.text import safe
 
 TYPE_CHECKING = False
 if TYPE_CHECKING:
-    from collections.abc import Callable, Mapping, Sequence
+    from collections.abc import Callable, Iterable, Mapping, Sequence
     from typing import TypeVar
 
     from tmuxagents.errors import NoSuchRun
@@ -170,6 +170,12 @@ def session(run_dir: str, caller: Caller) -> list[str]:
         return [row.run_id for row in book.session(known.session_id)] if known else [own]
 
     return [f"{caller.runs}/{run_id}" for run_id in with_registry(caller, ask)[0]]
+
+
+def mark_answered(caller: Caller, run_ids: Iterable[str]) -> None:
+    """Remember that the caller has got the answers of these runs."""
+    if ids := list(run_ids):
+        with_registry(caller, lambda book: book.mark_answered(ids, caller.owner or ""))
 
 
 def locate(reference: str, caller: Caller, book: Registry) -> str:

@@ -122,6 +122,11 @@ class Registry:
         sql = "UPDATE run SET polled_at = ? WHERE run_id = ? AND polled_at IS NULL"
         self._database.write(sql, [(at, run_id) for run_id in run_ids])
 
+    def mark_answered(self, run_ids: Iterable[str], reader: str) -> None:
+        """Remember that a reader has got the answers of these runs."""
+        sql = "INSERT OR IGNORE INTO answered VALUES (?, ?)"
+        self._database.write(sql, [(run_id, reader) for run_id in run_ids])
+
     def forget(self, run_ids: Iterable[str]) -> None:
         """Drop rows, as pruning does."""
         self._database.write("DELETE FROM run WHERE run_id = ?", [(run_id,) for run_id in run_ids])
@@ -139,6 +144,26 @@ class Registry:
         """Return the rows of a scope, newest first."""
         tail = registry_rows.NEWEST_FIRST + ("" if limit is None else f" LIMIT {limit}")
         return self._rows(scope.where, scope.values, tail)
+
+    def ended_rows(
+        self,
+        scope: Scope,
+        statuses: Sequence[str],
+        since: float,
+        most: int | None,
+        unread_by: str | None = None,
+    ) -> list[Row]:
+        """Return the rows of a scope that have ended so since a moment, the last one first.
+
+        `unread_by`: only those whose answers this reader has not got.
+        """
+        where = f"ended_at >= ? AND status IN ({', '.join('?' * len(statuses))}) AND {scope.among}"
+        values = (since, *statuses, *scope.values)
+        if unread_by is not None:
+            where += " AND run_id NOT IN (SELECT run_id FROM answered WHERE reader = ?)"
+            values = (*values, unread_by)
+        tail = "ORDER BY ended_at DESC, run_id DESC" + ("" if most is None else f" LIMIT {most}")
+        return self._rows(where, values, tail)
 
     def open_rows(self) -> list[Row]:
         """Return the rows of all runs whose ending is not written down, newest first: the ones to look at."""

@@ -10,7 +10,7 @@ if TYPE_CHECKING:
     from collections.abc import Callable, Sequence
     from typing import Any
 
-VERSION = 3
+VERSION = 4
 _BIGGEST = 2**63 - 1
 # The member of a run's document that changes while nothing happens: the registry stores documents without it.
 VOLATILE = "elapsedSeconds"
@@ -26,7 +26,7 @@ _PLANNED = (
 STANDING = (
     *("status", "reason", "activity", "attended", "settled", "needs_input"),
     *("started_at", "ended_at", "last_event_at", "elapsed_s", "concluded"),
-    *("host", "wrapper", "mark"),
+    *("host", "model", "cost", "wrapper", "mark"),
 )
 # What only grows or is only found out once.
 _GROWING = ("event_seq", "polled_at", "announced")
@@ -44,6 +44,7 @@ class Row:
     of it when it was looked at, `changed_at` since when it stands so. `server` and `launcher`: the tmux
     server of its window, and the one it was launched from (`server_key`). `change` is the registry's own.
     `elapsed_s`: how long it worked, once it has ended. `host`: the other machine on which it lives.
+    `activity`: what it does now; of a failed run the error, of a completed one the beginning of its answer.
 
     `wrapper` and `mark`, where both are known: the row is current while that process lives and the run's
     files have that mark (`registry/current`). Saving the row calls `document`, which makes the run's document
@@ -75,6 +76,8 @@ class Row:
     elapsed_s: float | None
     timeout: float | None
     host: str | None
+    model: str | None
+    cost: float | None
     wrapper: str | None
     mark: str | None
     concluded: bool
@@ -109,9 +112,9 @@ class Row:
             row.mode, row.preset, row.task, row.cwd, row.created_at,
             row.timeout, row.status, row.reason, row.activity, row.attended,
             row.settled, row.needs_input, row.started_at, row.ended_at, row.last_event_at,
-            row.elapsed_s, row.concluded, row.host, row.wrapper, row.mark,
-            row.event_seq, row.polled_at, row.announced, row.server, row.window,
-            row.pane, row.launcher, row.changed_at, row.change,
+            row.elapsed_s, row.concluded, row.host, row.model, row.cost,
+            row.wrapper, row.mark, row.event_seq, row.polled_at, row.announced,
+            row.server, row.window, row.pane, row.launcher, row.changed_at, row.change,
         ) = values
         # fmt: on
         row.attended, row.settled = row.attended != 0, row.settled != 0

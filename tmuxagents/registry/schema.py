@@ -45,6 +45,7 @@ _TOLD = ("status", "needs_input", "attended", "settled")  # a change of these ge
 _COUNTED = ("status", "needs_input", "ended_at", "server", "launcher")
 _OPEN_ROW = ", ".join(dict.fromkeys(("created_at", "run_id", *COLUMNS)))
 _OPEN_INDEX = f"CREATE INDEX run_open ON run ({_OPEN_ROW}) WHERE concluded = 0"
+_ENDED_INDEX = "CREATE INDEX run_ended ON run (ended_at) WHERE ended_at IS NOT NULL"
 _DROP = "DELETE FROM document WHERE run_id = OLD.run_id;"
 _OVER = "DELETE FROM checkpoint WHERE run_id = OLD.run_id;"
 _FORGET = "UPDATE book SET forgotten = max(forgotten, OLD.change);"
@@ -54,6 +55,12 @@ _CHECKPOINTS = (
     "CREATE TABLE checkpoint (run_id TEXT PRIMARY KEY NOT NULL, text TEXT NOT NULL)",
     f"CREATE TRIGGER run_left AFTER DELETE ON run BEGIN {_OVER} END",
     f"CREATE TRIGGER run_over AFTER UPDATE OF concluded ON run WHEN NEW.concluded BEGIN {_OVER} END",
+)
+# Whose answers a reader has got: a parent by its owner, or anything else ('').
+_ANSWERED = (
+    """CREATE TABLE answered (run_id TEXT NOT NULL, reader TEXT NOT NULL,
+         PRIMARY KEY (run_id, reader)) WITHOUT ROWID""",
+    "CREATE TRIGGER run_gone AFTER DELETE ON run BEGIN DELETE FROM answered WHERE run_id = OLD.run_id; END",
 )
 SCHEMA = (
     # id: random, new after each restart of the machine too, since the last commits may be lost with it.
@@ -66,7 +73,7 @@ SCHEMA = (
          status TEXT NOT NULL, reason TEXT, activity TEXT, attended INTEGER NOT NULL,
          settled INTEGER NOT NULL, needs_input INTEGER NOT NULL,
          started_at REAL, ended_at REAL, last_event_at REAL, elapsed_s REAL, timeout REAL, host TEXT,
-         wrapper TEXT, mark TEXT,
+         model TEXT, cost REAL, wrapper TEXT, mark TEXT,
          concluded INTEGER NOT NULL, event_seq INTEGER NOT NULL,
          polled_at REAL, announced INTEGER NOT NULL, server TEXT, window TEXT, pane TEXT, launcher TEXT,
          changed_at REAL NOT NULL, change INTEGER NOT NULL DEFAULT 0)""",
@@ -77,6 +84,7 @@ SCHEMA = (
     "CREATE TABLE document (run_id TEXT PRIMARY KEY NOT NULL, mark TEXT NOT NULL, text TEXT NOT NULL)",
     # All of the rows that have not ended side by side: every look reads these, however many have.
     _OPEN_INDEX,
+    _ENDED_INDEX,
     "CREATE INDEX run_created ON run (created_at)",
     "CREATE INDEX run_project ON run (project, created_at)",
     "CREATE INDEX run_owner ON run (owner, created_at) WHERE owner IS NOT NULL",
@@ -89,6 +97,7 @@ SCHEMA = (
     f"CREATE TRIGGER run_forgotten AFTER DELETE ON run BEGIN {_count('OLD', '-')} {_FORGET} {_DROP} END",
     f"CREATE TRIGGER run_moved AFTER UPDATE OF mark ON run WHEN NEW.mark IS NULL BEGIN {_DROP} END",
     *_CHECKPOINTS,
+    *_ANSWERED,
 )
 # version -> the statements that make the next one of it; run in the transaction that also writes the number
 MIGRATIONS: dict[int, Sequence[str]] = {
@@ -96,9 +105,16 @@ MIGRATIONS: dict[int, Sequence[str]] = {
     2: (  # a column that was always 0; documents that held the time at which they were made (run_moved)
         "DROP INDEX run_open",
         "ALTER TABLE run DROP COLUMN event_offset",
-        _OPEN_INDEX,
         "UPDATE run SET mark = NULL WHERE mark IS NOT NULL",
     ),
+    3: (  # what a list shows of a run: its model, its cost, and whether it ended a short time ago
+        "DROP INDEX IF EXISTS run_open",
+        "ALTER TABLE run ADD COLUMN model TEXT",
+        "ALTER TABLE run ADD COLUMN cost REAL",
+        _OPEN_INDEX,
+        _ENDED_INDEX,
+    ),
+    4: _ANSWERED,
 }
 
 

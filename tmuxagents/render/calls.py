@@ -22,6 +22,7 @@ _LONGEST = 400  # characters of a line
 _READ_FROM = 64 * 1024  # characters of a text that are looked at
 _CELLS = 40_000  # of the table that compares two texts; larger ones are shown as they are
 _MOST_LINES = 10**9
+_MOST_SIZE = 16 * 1024 * 1024
 _MOST_EDITS = 50
 _AROUND = 2  # unchanged lines beside a change
 _TAB = 4
@@ -34,7 +35,7 @@ _SIGNS = {ADDED: "+", REMOVED: "-", SAME: " "}
 class Limits(Record):
     """How much of a call is shown."""
 
-    __slots__ = ("all", "answer", "edited", "failed", "output", "written")
+    __slots__ = ("all", "answer", "blocks", "edited", "failed", "output", "size", "written")
 
     output: int  # lines of a call that went well
     failed: int
@@ -42,10 +43,23 @@ class Limits(Record):
     written: int
     answer: int  # characters of an answer
     all: bool  # also what was read or listed, and not its size alone
+    blocks: int  # of a story that is kept
+    size: int  # characters of all of them
 
 
-WINDOW = Limits(output=3, failed=6, edited=24, written=5, answer=32 * 1024, all=False)
-WHOLE = Limits(output=200, failed=200, edited=400, written=400, answer=4 * 1024 * 1024, all=True)
+WINDOW = Limits(
+    output=3, failed=6, edited=24, written=5, answer=32 * 1024, all=False, blocks=10_000, size=_MOST_SIZE
+)
+WHOLE = Limits(
+    output=200,
+    failed=200,
+    edited=400,
+    written=400,
+    answer=_MOST_SIZE,
+    all=True,
+    blocks=10_000,
+    size=_MOST_SIZE,
+)
 
 
 def asked(tool: str, args: Any, limits: Limits) -> list[Part]:

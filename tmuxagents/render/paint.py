@@ -16,6 +16,7 @@ if TYPE_CHECKING:
     from tmuxagents.render.styles import Row
 
 _MOST_OPEN = 5
+_AFRESH = "\x1b[H\x1b[2J\x1b[3J"  # an empty screen, and nothing above it
 
 
 class Painter:
@@ -50,6 +51,11 @@ class Painter:
         away = f"\x1b[{self._below_rows}A\x1b[J" if self._below_rows else ""
         self._below, self._below_rows = below, len(below_rows)
         return away + ansi.text(found, colour=self._colour) + below
+
+    def paint_afresh(self, blocks: Sequence[Block], open_calls: Sequence[Block], *, width: int) -> str:
+        """Return what shows all of a story on an empty terminal."""
+        self._before, self._below, self._below_rows = None, "", 0
+        return _AFRESH + self.paint(blocks, open_calls, width=width)
 
     def _rows_below(self, open_calls: Sequence[Block], width: int) -> list[Row]:
         """Return a row for each of the oldest open calls, and how many there are besides."""

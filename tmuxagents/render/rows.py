@@ -30,7 +30,7 @@ _NARROW = 40  # columns; a narrower place shows no times
 _WORTH_SAYING_S = 0.1
 _TASK_ROWS = 4
 _LONG_ROWS = 2  # of a line of a call that failed
-_TIGHT = (story.CALL, story.NOTE)  # nothing between two of these
+_TIGHT = (story.CALL, story.NOTE)  # nothing between two of these, if the first has one row
 
 
 def all_rows(blocks: Iterable[Block], width: int, before: Block | None = None) -> list[Row]:
@@ -46,7 +46,9 @@ def all_rows(blocks: Iterable[Block], width: int, before: Block | None = None) -
 
 def is_apart(before: Block | None, block: Block) -> bool:
     """Say whether an empty row separates two blocks."""
-    return before is not None and not (before.kind in _TIGHT and block.kind in _TIGHT)
+    if before is None:
+        return False
+    return bool(before.parts) or before.kind not in _TIGHT or block.kind not in _TIGHT
 
 
 def of(block: Block, width: int) -> list[Row]:
@@ -83,15 +85,16 @@ def _call(block: Block, width: int) -> list[Row]:
     phrase.append((styles.CALL, block.words))
     aside = f"exit {block.code}" if block.code is not None else block.aside
     aside_look = styles.BAD if block.code is not None else styles.DIM
-    head = _with_times([(style, sign), (styles.PLAIN, " "), *phrase], (aside_look, aside), block, width)
-    return [head, *_body(block, width)]
+    times = _with_times(phrase, (aside_look, aside), block, width - len(_TEXT))
+    return [[(style, f"{sign} "), *times], *_body(block, width)]
 
 
 def _with_times(left: Row, aside: tuple[str, str], block: Block, width: int) -> Row:
     """Return a row with a remark behind it, and duration and clock at the right edge."""
     shown = block.lasted is not None and block.lasted >= _WORTH_SAYING_S
     lasted = figures.lasted(block.lasted) if shown and block.lasted is not None else ""
-    times = f"{lasted}  {block.stamp or figures.clock(block.since):>5}" if width >= _NARROW else ""
+    is_narrow = width < _NARROW - len(_TEXT)
+    times = "" if is_narrow else f"{lasted}  {block.stamp or figures.clock(block.since):>5}"
     room = width - len(times) - 2 * bool(times)
     remark: Row = [(styles.PLAIN, "  "), aside] if aside[1] else []
     if styles.width_of(remark) > room // 2:
@@ -107,9 +110,12 @@ def _body(block: Block, width: int) -> list[Row]:
     for what, words in block.parts:
         look = _LOOKS[what]
         if block.state == story.BAD and what == calls.OUTPUT:
-            rows = flow.wrapped([(styles.BAD, words)], room)
+            rows = flow.wrapped([(styles.PLAIN, words)], room)
             if len(rows) > _LONG_ROWS:
-                rows = [*rows[: _LONG_ROWS - 1], flow.fitted([*rows[_LONG_ROWS - 1], (look, " …")], room)]
+                rows = [
+                    *rows[: _LONG_ROWS - 1],
+                    flow.fitted([*rows[_LONG_ROWS - 1], (styles.PLAIN, " …")], room),
+                ]
             found += rows
         else:
             sign = calls.sign(what)

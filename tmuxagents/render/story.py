@@ -51,7 +51,6 @@ _PHRASE = 2000  # characters of a phrase; more than fits on any screen
 _THOUGHT = 600
 _NOTE_LENGTH = 2000
 _SENT_LENGTH = 4000
-_MOST_BLOCKS, _MOST_SIZE = 10_000, 16 * 1024 * 1024
 WORTH_SHOWING_S = 0.3  # a call that takes longer is shown before it has ended
 _SENT = {"human_input": "Typed", "message_sent": "Sent"}
 
@@ -136,7 +135,7 @@ class Story:
         self._stamp_block(block)
         self.blocks.append(block)
         self._size += block.size
-        if self._size > _MOST_SIZE or len(self.blocks) > _MOST_BLOCKS:
+        if self._size > self._limits.size or len(self.blocks) > self._limits.blocks:
             self._forget()
 
     def _stamp_block(self, block: Block) -> None:
@@ -216,7 +215,7 @@ class Story:
 
     def _left_behind(self, event: Event) -> None:
         entry = narration.entry(event, None)
-        self.note(entry.words if entry is not None else "", event.at)
+        self.note(entry or "", event.at)
 
     def _asks(self, event: Event) -> None:
         words = safe.text(_str(event.fields.get("text") or event.fields.get("kind"))[:_SENT_LENGTH])
@@ -241,6 +240,9 @@ _TAKES = {
     "human_input": Story._sent,  # noqa: SLF001
     "message_sent": Story._sent,  # noqa: SLF001
 }
+
+
+SHOWN = frozenset(_TAKES)  # the types of the events that are shown
 
 
 def closing(verdict: Verdict, seconds: float, state: RunState | None = None) -> Block:

@@ -1,8 +1,7 @@
 """What a child is doing, in words: one phrase an event, and the readable transcript made of them. Pure.
 
 No words beyond what the event holds: a call without its argument is named by its tool alone. The transcript
-is plain in the file and coloured in the window; both hold the same words, and no escape sequence of the
-child's.
+is plain text without any escape sequence of the child's; `render` shows the same phrases in the window.
 """
 
 from __future__ import annotations
@@ -167,39 +166,8 @@ TITLE_WIDTH = 60
 _SAID = {"human_input": "Typed", "message_sent": "Sent", "needs_input": "Waits for a person"}
 _PLAIN_WIDTH = 2000  # of a line of output that is no event
 
-# What a line is, and how the window shows it (SGR).
-HEAD, TEXT, TOOL, GOOD, BAD, ASIDE = "head", "text", "tool", "good", "bad", "aside"
-_COLOURS = {
-    HEAD: b"\x1b[2m",
-    TEXT: b"",
-    TOOL: b"\x1b[36m",
-    GOOD: b"\x1b[32m",
-    BAD: b"\x1b[31m",
-    ASIDE: b"\x1b[2m",
-}
 
-
-class Line:
-    """One entry: its kind and its words. The words may hold newlines, and nothing else a terminal obeys."""
-
-    __slots__ = ("kind", "words")
-
-    def __init__(self, kind: str, words: str) -> None:
-        self.kind = kind
-        self.words = words
-
-    def plain(self) -> bytes:
-        """Return the entry for the file."""
-        return self.words.encode() + b"\n"
-
-    def coloured(self, plain: bytes | None = None) -> bytes:
-        """Return the entry for the window. `plain`: that for the file, if it is at hand."""
-        plain = self.plain() if plain is None else plain
-        colour = _COLOURS[self.kind]
-        return b"%b%b\x1b[m\n" % (colour, plain[:-1]) if colour and self.words else plain
-
-
-def header(plan: Plan, started: str) -> list[Line]:
+def header(plan: Plan, started: str) -> list[str]:
     """Return the generic header; a line only where there is a value. `started` is an ISO time."""
     preset, source = plan.preset, plan.preset_source
     values = (
@@ -210,51 +178,50 @@ def header(plan: Plan, started: str) -> list[Line]:
         ("Cwd", plan.cwd),
         ("Started", started),
     )
-    lines = [Line(HEAD, f"{name}: {safe.line(str(value))}") for name, value in values if value]
-    return [*lines, Line(HEAD, "")]
+    return [*(f"{name}: {safe.line(str(value))}" for name, value in values if value), ""]
 
 
-def entry(event: Event, phrase: str | None) -> Line | None:
-    """Return the entry of one event, None where it has none. `phrase` is the narrator's."""
+def entry(event: Event, phrase: str | None) -> str | None:
+    """Return the entry of one event, None where it has none. `phrase` is the narrator's.
+
+    It may hold newlines, and nothing else that a terminal obeys.
+    """
     fields = event.fields
     if event.type == "assistant_text":
-        words = safe.text(phrase or "").strip("\n")
-        return Line(TEXT, words) if words else None
+        return safe.text(phrase or "").strip("\n") or None
     if event.type in ("tool_call", "tool_result"):
-        failed = fields.get("isError") is True
-        return Line(BAD if failed else TOOL, safe.line(phrase or ""))
+        return safe.line(phrase or "")
     if event.type == "stderr":
-        return Line(ASIDE, f"[stderr]: {safe.line(str(fields.get('text')))}")
+        return f"[stderr]: {safe.line(str(fields.get('text')))}"
     if event.type == "retry":
         tries = f"{fields.get('attempt')}/{fields.get('maxAttempts')}"
-        return Line(ASIDE, f"Retry {tries}: {safe.line(str(fields.get('errorMessage') or 'no message'))}")
+        return f"Retry {tries}: {safe.line(str(fields.get('errorMessage') or 'no message'))}"
     if event.type == "left_behind":
         process = safe.line(f"{fields.get('comm')} ({fields.get('pid')})")
-        return Line(ASIDE, f"Left running: {process}: {safe.line(str(fields.get('why')))}")
+        return f"Left running: {process}: {safe.line(str(fields.get('why')))}"
     return _said(event) if event.type in _SAID else None
 
 
-def _said(event: Event) -> Line:
+def _said(event: Event) -> str:
     """Return the entry of what was said to a live child, or what it waits for."""
     words = event.fields.get("text") or event.fields.get("kind")
-    return Line(HEAD, f"{_SAID[event.type]}: {safe.text(str(words)).strip()}")
+    return f"{_SAID[event.type]}: {safe.text(str(words)).strip()}"
 
 
-def plain_output(text: str) -> Line | None:
+def plain_output(text: str) -> str | None:
     """Return the entry for a line of the child's stdout that is no event."""
-    words = safe.cut(safe.text(text).rstrip(), _PLAIN_WIDTH)
-    return Line(TEXT, words) if words else None
+    return safe.cut(safe.text(text).rstrip(), _PLAIN_WIDTH) or None
 
 
-def closing(verdict: Verdict, duration_s: float) -> Line:
+def closing(verdict: Verdict, duration_s: float) -> str:
     """Return the last line: how it ended, and after how long."""
     lasted = f"after {int(duration_s)}s"
     if verdict.status == "completed":
-        return Line(GOOD, f"Completed {lasted}")
+        return f"Completed {lasted}"
     if verdict.status == "aborted":
-        return Line(BAD, f"Aborted ({verdict.reason}) {lasted}")
+        return f"Aborted ({verdict.reason}) {lasted}"
     message = safe.line(verdict.error_message or "")
-    return Line(BAD, f"Failed ({verdict.reason}) {lasted}" + (f": {message}" if message else ""))
+    return f"Failed ({verdict.reason}) {lasted}" + (f": {message}" if message else "")
 
 
 def title(activity: str) -> bytes:

@@ -41,7 +41,7 @@ def answer(run: RunView, max_bytes: int | None = None) -> str | None:
             text = run.result["output"]
     if text is None or max_bytes is None:
         return text
-    hint = f", the whole is in {run.run_dir}/{directory.OUTPUT}"
+    hint = f"; tmuxagents output {run.run_id} prints all"
     return safe.head_and_tail([text.encode("utf-8", "replace")], max_bytes, hint)
 
 
@@ -88,8 +88,8 @@ def _timed_lines(run_dir: str, *, follow: bool) -> Iterator[bytes]:
     run = inspect(run_dir)
     verdict = run.standing.verdict
     if verdict is not None and run.ended_at is not None:
-        end = narration.closing(verdict, run.elapsed(run.ended_at)).plain()
-        yield from _with_time(run.ended_at, end.removesuffix(b"\n"))
+        end = narration.closing(verdict, run.elapsed(run.ended_at)).encode()
+        yield from _with_time(run.ended_at, end)
 
 
 def _with_time(at: float, entry: bytes) -> Iterator[bytes]:
@@ -120,7 +120,7 @@ def _told_again(run_dir: str, *, follow: bool) -> Iterator[tuple[float, bytes]]:
         event = events.decode(line)
         entry = narration.entry(event, narrator.phrase(event)) if event is not None else None
         if event is not None and entry is not None:
-            yield event.at, entry.plain().removesuffix(b"\n")
+            yield event.at, entry.encode()
 
 
 def _lines(run_dir: str, name: str, *, follow: bool) -> Iterator[bytes]:

@@ -1,4 +1,4 @@
-"""Format runs for people: the status line, the table of `poll`, lines of changes, the usage of runs. Pure.
+"""Format runs for people: the status line, lines of changes, the usage of runs. Pure.
 
 No text of a run can do harm here: all of it goes through text/safe.
 """
@@ -6,8 +6,8 @@ No text of a run can do harm here: all of it goes through text/safe.
 from __future__ import annotations
 
 from tmuxagents import records
-from tmuxagents.text import figures, safe
-from tmuxagents.text.width import ELLIPSIS, GAP, columns, fit, joined, padded
+from tmuxagents.text import durations, figures, safe
+from tmuxagents.text.width import ELLIPSIS, columns, fit
 
 TYPE_CHECKING = False
 if TYPE_CHECKING:
@@ -24,10 +24,8 @@ SHORT_ID = 8
 TITLE = 24  # columns of a task in the place of a name
 CHANGE_BYTES = 80
 NO_CHANGE, RESET = "no change", "reset"
-_HEADER = ("ID", "NAME", "PRESET", "STATUS", "TIME", "ACTIVITY")
 _CELL = 40  # longer than any valid name
-_NAMED = (2, 1)  # the columns that are cut on a narrow terminal, in this order
-_LEAST_NAME, _LEAST_ACTIVITY = 8, 16
+QUIET_FROM_S = 30.0
 FADES_AFTER_S = 300.0  # after the last end; then the status line is empty
 _MARK = 32  # columns for the name of a run that has just ended: the longest valid name
 _MARKS = 44  # columns for all of these names; the rest is counted
@@ -36,15 +34,22 @@ _MARKS = 44  # columns for all of these names; the rest is counted
 class SnapshotRow:
     """One run as a line of a snapshot: its document, and what else is shown of it."""
 
-    __slots__ = ("activity", "host", "run", "short")
+    __slots__ = ("activity", "host", "quiet_s", "run", "short")
 
     def __init__(
-        self, run: Mapping[str, Any], short: str, *, activity: str | None = None, host: str | None = None
+        self,
+        run: Mapping[str, Any],
+        short: str,
+        *,
+        activity: str | None = None,
+        host: str | None = None,
+        quiet_s: float = 0.0,
     ) -> None:
         self.run = run
         self.short = short
         self.activity = activity  # what it is doing now, or what it waits for
         self.host = host  # the machine that it lives on, if not this one
+        self.quiet_s = quiet_s  # how long a running child has said and done nothing new
 
 
 # --- ids --------------------------------------------------------------------------------------------------
@@ -61,7 +66,18 @@ def short_id(run_id: str, others: Iterable[str]) -> str:
 
 def title(name: Any, task: Any) -> str:
     """Return what people call a run: its name, else the first words of its task; never for tmux."""
-    return _cell(name) if name else fit(_text(task), TITLE)
+    return cell(name) if name else fit(plain(task), TITLE)
+
+
+def doing(shown: SnapshotRow) -> str | None:
+    """Return what a run is doing, and how long it has been quiet: `npm test · quiet 45s`.
+
+    If a tool is running, that is how long it has been.
+    """
+    if shown.quiet_s < QUIET_FROM_S:
+        return shown.activity
+    quiet = f"quiet {durations.span(shown.quiet_s)}"
+    return f"{shown.activity}{_SEPARATOR}{quiet}" if shown.activity else quiet
 
 
 def live_activity(activity: str | None, *, settled: bool, needs_input: bool) -> str:
@@ -74,12 +90,15 @@ def live_activity(activity: str | None, *, settled: bool, needs_input: bool) -> 
 # --- the status line --------------------------------------------------------------------------------------
 
 
-def status_line(counts: Mapping[str, int], waiting: int) -> str:
-    """Return the status text: always how many are running, the other counts if they are not zero."""
+def status_line(counts: Mapping[str, int], waiting: int, whose: str = "bg") -> str:
+    """Return the status text: always how many are running, the other counts if they are not zero.
+
+    `whose` says which runs are counted.
+    """
     parts = [f"{counts[records.RUNNING]} running"]
     more = ((counts[records.QUEUED], "queued"), (waiting, "waiting"), (counts[records.FAILED], "failed"))
     parts += [f"{count} {word}" for count, word in more if count]
-    return f"bg: {', '.join(parts)} / {counts['total']} total"
+    return f"{whose}: {', '.join(parts)} / {counts['total']} total"
 
 
 def status_text(counts: Mapping[str, int], waiting: int, *, last_end: float, now: float) -> str:
@@ -113,63 +132,33 @@ def with_marks(marks: Sequence[str], text: str) -> str:
     return " ".join([*shown, *([text] if text else [])])
 
 
-# --- the table --------------------------------------------------------------------------------------------
+# --- lines ----------------------------------------------------------------------------------------------
 
 
-def table(runs: Sequence[SnapshotRow], width: int = WIDTH, *, whole: bool = True) -> list[str]:
-    """Return the lines of the table; none if there are no runs.
-
-    `whole`: names are never cut, even if that makes a line wider than `width`.
-    """
-    if not runs:
-        return []
-    *others, activities = zip(_HEADER, *map(_cells, runs), strict=True)
-    before = [padded(cells) for cells in others]
-    if whole:
-        return joined(before, activities, width)
-    for number in _NAMED:
-        over = sum(columns(cells[0]) + len(GAP) for cells in before) + _LEAST_ACTIVITY - width
-        if over > 0:
-            room = max(_LEAST_NAME, columns(before[number][0]) - over)
-            before[number] = padded([fit(cell.rstrip(), room) for cell in before[number]])
-    return [fit(line, width) for line in joined(before, activities, width)]
+def cell(value: Any) -> str:
+    """Return a value of a run, which anyone may have written, as a short text."""
+    return fit(plain(value), _CELL) if value else NONE
 
 
-def _cells(shown: SnapshotRow) -> tuple[str, ...]:
-    run = shown.run
-    named = (title(run["name"], run["task"]), _cell(run["preset"]))
-    said = run["errorMessage"] if run["status"] in records.ENDED else shown.activity
-    elapsed = NONE if run["startedAt"] is None else f"{int(run['elapsedSeconds'])}s"
-    if elapsed != NONE and run["status"] == records.RUNNING and type(run["timeout"]) in (int, float):
-        elapsed += f"/{run['timeout']:.10g}s"
-    return (shown.short, *named, _status(shown), elapsed, _text(said))
-
-
-def _cell(value: Any) -> str:
-    return fit(_text(value), _CELL) if value else NONE
-
-
-def _text(value: Any) -> str:
+def plain(value: Any) -> str:
+    """Return such a value as a text of any length, on one line."""
     return (safe.line(value) if value and isinstance(value, str) else "") or NONE
 
 
 def _status(shown: SnapshotRow) -> str:
     status, reason = shown.run["status"], shown.run["reason"]
     if status in (records.FAILED, records.ABORTED):
-        return f"{status} ({_cell(reason)})"
-    return status if shown.host is None or status in records.ENDED else f"{status} (on {_cell(shown.host)})"
-
-
-# --- lines ------------------------------------------------------------------------------------------------
+        return f"{status} ({cell(reason)})"
+    return status if shown.host is None or status in records.ENDED else f"{status} (on {cell(shown.host)})"
 
 
 def change_line(shown: SnapshotRow) -> str:
     """Return the line of a changed run: at most 80 bytes, even with a long name."""
     run = shown.run
     time = NONE if run["startedAt"] is None else f"{int(run['elapsedSeconds'])}s"
-    reason = f" {_cell(run['reason'])}" if run["status"] in (records.FAILED, records.ABORTED) else ""
+    reason = f" {cell(run['reason'])}" if run["status"] in (records.FAILED, records.ABORTED) else ""
     before, after = f"{shown.short} {run['status']} ", f" {time}{reason}"
-    name = _text(run["name"])
+    name = plain(run["name"])
     room = CHANGE_BYTES - safe.size_of(before + after)
     if safe.size_of(name) > room:
         name = safe.first_bytes(name, max(0, room - safe.size_of(ELLIPSIS))) + ELLIPSIS
@@ -189,8 +178,12 @@ def stopped_line(shown: SnapshotRow) -> str:
 
 def follow_line(shown: SnapshotRow, width: int = WIDTH) -> str:
     """Return the line of a run for `poll --follow`."""
-    short, _, _, status, time, activity = _cells(shown)
-    return fit(f"{short} {_cell(shown.run['name'])} {status} {time} {activity}", width)
+    run = shown.run
+    said = run["errorMessage"] if run["status"] in records.ENDED else shown.activity
+    elapsed = NONE if run["startedAt"] is None else durations.span(run["elapsedSeconds"])
+    if elapsed != NONE and run["status"] == records.RUNNING and type(run["timeout"]) in (int, float):
+        elapsed += f" of {durations.exact(run['timeout'])}"
+    return fit(f"{shown.short} {cell(run['name'])} {_status(shown)} {elapsed} {plain(said)}", width)
 
 
 _KEYS = ("input", "output", "cacheRead", "cacheWrite", "totalTokens", "cost")
@@ -205,13 +198,16 @@ def total(usages: Sequence[Usage]) -> dict[str, float]:
 
 def line(usages: Sequence[Usage]) -> str:
     """Return the usage of runs as one line: `3 runs · ↑12k ↓3.4k · $0.0123`; empty if it is zero."""
+    used = spent(usages)
+    return f"{len(usages)} {'run' if len(usages) == 1 else 'runs'}{_SEPARATOR}{used}" if used else ""
+
+
+def spent(usages: Sequence[Usage]) -> str:
+    """Return tokens and cost of several usages: `↑12k ↓3.4k · $0.0123`; empty if they are zero."""
     used = total(usages)
     arrows = (("↑", used["input"]), ("↓", used["output"]))
     tokens = " ".join(f"{arrow}{figures.count(count)}" for arrow, count in arrows if count)
-    spent = [part for part in (tokens, figures.money(used["cost"])) if part]
-    if not spent:
-        return ""
-    return _SEPARATOR.join([f"{len(usages)} {'run' if len(usages) == 1 else 'runs'}", *spent])
+    return _SEPARATOR.join(part for part in (tokens, figures.money(used["cost"])) if part)
 
 
 def status_word(status: str) -> str:

@@ -1,7 +1,4 @@
-"""What `poll` and `statusline` answer: the query of a caller, its changes, and snapshots as documents.
-
-Joins.
-"""
+"""The answers of `poll` and `statusline`: a caller's query, its changes, snapshots as documents. Joins."""
 
 from __future__ import annotations
 
@@ -11,38 +8,51 @@ from tmuxagents import records
 from tmuxagents.registry import lookup
 from tmuxagents.registry.database import Scope, server_key
 from tmuxagents.runs import words
-from tmuxagents.status.snapshot import VIEWS, Query, SnapshotBuilder, take
+from tmuxagents.status.snapshot import ALL_ENDED, VIEWS, Query, SnapshotBuilder, take
 from tmuxagents.system import identity
 
 TYPE_CHECKING = False
 if TYPE_CHECKING:
-    from collections.abc import Callable, Container, Iterable, Mapping
+    from collections.abc import Callable, Container, Iterable, Mapping, Sequence
     from typing import Any
 
     from tmuxagents.registry.database import Registry
     from tmuxagents.registry.lookup import Caller
     from tmuxagents.runs.words import SnapshotRow
-    from tmuxagents.status.snapshot import Snapshot
+    from tmuxagents.status.snapshot import EndedRuns, Snapshot
 
-_BACKGROUND = "background"  # as a run's plan says it
-ROUND_S = 1.0  # of following: at most one line a second a run
+RECENT_S = 3600.0  # a list shows the runs that have ended since then,
+MOST_RECENT = 20  # but no more than these
+_FIRST = "0"  # the cursor of a caller that has none
+ROUND_S = 1.0  # while following: at most one line per second and run
 
 
-def query_of(
+def query_of(  # noqa: PLR0913  (one parameter per choice)
     caller: Caller,
     references: Iterable[str],
     *,
     everywhere: bool = False,
-    ended: bool = False,
+    ended: bool | EndedRuns = False,
+    statuses: Sequence[str] = (),
+    unread: bool = False,
     wanted: str = VIEWS,
 ) -> Query:
-    """Return the query of a caller: named runs, or all, or those of its owner, or those of its project."""
+    """Return the query of a caller: the named runs, or all, or those of its owner, or of its project.
+
+    `ended`: show all ended runs, too, or these.
+    """
     if references := tuple(references):
         return Query(Scope("named"), references=references, active=False, wanted=wanted)
-    if everywhere:
-        return Query(Scope("all"), ended=ended, wanted=wanted)
+    which = ended if isinstance(ended, tuple) else ALL_ENDED if ended else None
     own = Scope("owner", caller.owner) if caller.owner else Scope("project", caller.project)
-    return Query(own, ended=ended, wanted=wanted)
+    return Query(
+        Scope("all") if everywhere else own,
+        active=not unread,
+        ended=which,
+        statuses=statuses,
+        unread=unread,
+        wanted=wanted,
+    )
 
 
 def named(ids: Iterable[str]) -> Query:
@@ -54,11 +64,11 @@ def named(ids: Iterable[str]) -> Query:
 def background(caller: Caller, wanted: str = VIEWS) -> Query:
     """Return the query for the caller's background runs, and for those that it has taken over."""
     kind, key = ("owner", caller.owner) if caller.owner else ("project", caller.project)
-    return Query(Scope(kind, key, mode=_BACKGROUND, also=caller.taken_over), wanted=wanted)
+    return Query(Scope(kind, key, mode="background", also=caller.taken_over), wanted=wanted)
 
 
 def server_scope(environment: Mapping[str, str]) -> Scope | None:
-    """Return the runs of the tmux server around this process; None outside of tmux, or if it has gone."""
+    """Return the scope of the tmux server around this process; None outside tmux, or if it has ended."""
     socket, *figures = environment.get("TMUX", "").rsplit(",", 2)
     if not socket or not figures or not figures[0].isdigit():
         return None
@@ -67,7 +77,7 @@ def server_scope(environment: Mapping[str, str]) -> Scope | None:
 
 
 def counts(caller: Caller) -> dict[str, int]:
-    """Return the counts that a receipt shows: those of the caller's own scope."""
+    """Return the counts of a receipt: those of the caller's own scope."""
     query = query_of(caller, ())
     return lookup.with_registry(
         caller, lambda registry: SnapshotBuilder(registry, query, caller).snapshot.counts
@@ -75,22 +85,24 @@ def counts(caller: Caller) -> dict[str, int]:
 
 
 def changes(caller: Caller, query: Query, cursor: str) -> tuple[Snapshot, bool]:
-    """Return a snapshot of what has changed since a cursor, and whether the cursor meant nothing any more."""
-
-    def ask(registry: Registry) -> tuple[Snapshot, bool]:
-        return changes_by(registry, caller, query, cursor)
-
-    (snapshot, reset), warnings = lookup.with_registry(caller, ask)
+    """Return a snapshot of the runs that have changed since a cursor, and whether the cursor was unknown."""
+    (snapshot, reset), warnings = lookup.with_registry(
+        caller, lambda registry: changes_by(registry, caller, query, cursor)
+    )
     snapshot.warnings = warnings
     return snapshot, reset
 
 
 def changes_by(registry: Registry, caller: Caller, query: Query, cursor: str) -> tuple[Snapshot, bool]:
-    """Return the same through an open registry."""
+    """Return the same through an open registry. Without a cursor yet, recent ends are changes, too."""
     builder = SnapshotBuilder(registry, query, caller)
     snapshot = builder.snapshot
     with registry.reading():
-        rows, reset = registry.changes(cursor, snapshot.query.scope)
+        scope = snapshot.query.scope
+        rows, reset = registry.changes(cursor, scope)
+        if cursor == _FIRST:
+            since = 0.0 if scope.kind == "named" else snapshot.at - RECENT_S
+            rows += registry.ended_rows(scope, records.ENDED, since, MOST_RECENT)
         snapshot.cursor = registry.cursor(registry.last_change(), snapshot.at)
     return builder.show([row.run_id for row in rows], rows), reset
 
@@ -118,24 +130,24 @@ def follow(
         time.sleep(max(0.0, begun + ROUND_S - time.monotonic()))
 
 
-# --- a snapshot in other words ----------------------------------------------------------------------------
+# --- what a snapshot says ---------------------------------------------------------------------------------
 
 
 def ended(snapshot: Snapshot) -> list[bool]:
-    """Say of each shown run whether a wait for it is over: it has ended, or settled in a person's hands."""
+    """Say of each shown run whether a wait for it is over: it has ended, or settled while attended."""
     rows = [snapshot.registry_rows[row.run["runId"]] for row in snapshot.rows]
     return [row.status in records.ENDED or (row.attended and row.settled) for row in rows]
 
 
 def went_well(snapshot: Snapshot, ids: Container[str], caller: Caller) -> bool:
-    """Say whether none of these runs has failed or was aborted, or was broken off in a person's hands."""
+    """Say whether none of these runs has failed, was aborted, or was interrupted while attended."""
     rows = [snapshot.registry_rows[row.run["runId"]] for row in snapshot.rows if row.run["runId"] in ids]
     if any(row.status in (records.FAILED, records.ABORTED) for row in rows):
         return False
     settled = [row.run_id for row in rows if row.attended and row.settled]
     if not settled:
         return True
-    from tmuxagents.errors import NoSuchRun  # noqa: PLC0415  (hardly any run is in a person's hands)
+    from tmuxagents.errors import NoSuchRun  # noqa: PLC0415  (few runs are attended)
     from tmuxagents.runs.inspect import inspect  # noqa: PLC0415  (as above)
 
     try:
@@ -146,13 +158,22 @@ def went_well(snapshot: Snapshot, ids: Container[str], caller: Caller) -> bool:
 
 
 def missing(snapshot: Snapshot, ids: Iterable[str]) -> list[str]:
-    """Return those of these runs that the snapshot cannot show: how they ended is not known."""
+    """Return those of these runs that the snapshot lacks: how they ended is unknown."""
     there = {row.run["runId"] for row in snapshot.rows}
     return [run_id for run_id in ids if run_id not in there]
 
 
+def counts_line(snapshot: Snapshot, environment: Mapping[str, str]) -> str:
+    """Return the counts above a list; inside tmux, whose status line counts other runs, they say which."""
+    kind = snapshot.query.scope.kind
+    whose = (
+        "bg all" if kind == "all" else "bg here" if kind == "project" and environment.get("TMUX") else "bg"
+    )
+    return words.status_line(snapshot.counts, snapshot.waiting, whose)
+
+
 def status_text(snapshot: Snapshot) -> str:
-    """Return what the status line shows: nothing, some time after the last run has ended."""
+    """Return the text of the status line, which is empty some time after the last end."""
     return words.status_text(snapshot.counts, snapshot.waiting, last_end=snapshot.last_end, now=snapshot.at)
 
 
@@ -174,7 +195,7 @@ def as_document(snapshot: Snapshot, caller: Caller, *, timed_out: bool = False) 
 
 
 def as_json(snapshot: Snapshot, caller: Caller, *, timed_out: bool = False) -> bytes:
-    """Return the poll document encoded; a run's document that was stored encoded is not encoded again."""
+    """Return the poll document encoded; run documents that the registry holds encoded are copied."""
     from tmuxagents.text import jsonline  # noqa: PLC0415  (for documents only)
 
     document = as_document(snapshot, caller, timed_out=timed_out)

@@ -1,12 +1,8 @@
-"""Say something to a live child, and hear whether it has taken it; on request, wait for what it answers.
-
-Joins.
-"""
+"""Send a message to a live child, wait until it is taken and, on request, for the answer. Joins."""
 
 from __future__ import annotations
 
 import errno
-import os
 import signal
 import time
 
@@ -15,11 +11,11 @@ from tmuxagents.errors import BadRequest, NotPossible, Unusable
 from tmuxagents.records import LIVE
 from tmuxagents.runs import directory, inbox, words
 from tmuxagents.runs.inspect import Follower
+from tmuxagents.status.reply import ReplyFinder
 from tmuxagents.system import process, process_table
 
 TYPE_CHECKING = False
 if TYPE_CHECKING:
-    from tmuxagents.runs.events import Event
     from tmuxagents.runs.inspect import RunView
 
 TAKEN_WITHIN_S = 13.0  # a little longer than the wrapper waits for it
@@ -32,16 +28,13 @@ class Sending:
 
     def __init__(self, run_dir: str) -> None:
         self._run_dir = run_dir
-        self._follower = Follower(run_dir, self._hear)
-        self._number = 0
-        self._taken_at = 0  # the number of the event that says so
-        self._settled_at = 0
+        self._reply = ReplyFinder()
+        self._follower = Follower(run_dir, self._reply.take)
 
-    def _hear(self, event: Event) -> None:
-        if event.type == "message_sent" and event.fields.get("inboxId") == self._number:
-            self._taken_at = event.seq
-        elif event.type == "settled":
-            self._settled_at = event.seq
+    @property
+    def reply(self) -> str | None:
+        """Return what the child has said to the message so far."""
+        return self._reply.text
 
     def send(self, text: str, kind: str) -> RunView:
         """Send it; return the run once its child has taken it, or raise."""
@@ -49,16 +42,16 @@ class Sending:
         run = self._follower.look()
         _refuse(run)
         try:
-            self._number = inbox.append(self._run_dir, kind, text)
+            self._reply.number = inbox.append(self._run_dir, kind, text)
         except OSError as error:
             full = error.errno in (errno.ENOSPC, errno.EDQUOT)
             message = f"The message cannot be written: {error.strerror}."
             raise Unusable(message, kind="no-space" if full else "no-permission") from error
         deadline = time.monotonic() + TAKEN_WITHIN_S
         _wake(run)
-        while not self._taken_at:
+        while not self._reply.is_taken:
             if run.ended:
-                raise _late(run)
+                raise _has_ended(f"Run {run.run_id} ended before its child took the message", run)
             if time.monotonic() >= deadline:
                 raise _not_taken(run)
             time.sleep(_LOOK_S)
@@ -66,25 +59,24 @@ class Sending:
         return run
 
     def wait(self, limit_s: float | None = None) -> RunView | None:
-        """Wait until the child has settled with it, or has ended; return the run, None if not in time."""
+        """Wait until the child has replied, or has ended; return the run, None if not in time."""
         deadline = None if limit_s is None else time.monotonic() + limit_s
         while True:
             run = self._follower.look()
-            if run.ended or (run.state.settled and self._settled_at > self._taken_at):
+            if run.ended or self._reply.is_over:
                 return run
             if deadline is not None and time.monotonic() >= deadline:
                 return None
             time.sleep(_LOOK_S)
 
-
-def went_well(run: RunView) -> bool:
-    """Say whether what was waited for is a finished answer."""
-    how = run.standing.verdict
-    return run.state.stop_reason == "stop" and (how is None or how.status == records.COMPLETED)
+    def went_well(self, run: RunView) -> bool:
+        """Say whether the reply is finished, and the run has not failed since."""
+        how = run.standing.verdict
+        return self._reply.is_finished and (how is None or how.status == records.COMPLETED)
 
 
 def check(text: str) -> None:
-    """Refuse what is no message."""
+    """Refuse a message that is empty, not Unicode or too long."""
     if not text.strip():
         raise BadRequest("The message is empty.", kind="bad-argument", field="text")
     try:
@@ -101,9 +93,7 @@ def _refuse(run: RunView) -> None:
     """Refuse a run whose child takes no messages."""
     short = words.short_id(run.run_id, ())
     if run.ended:
-        message = f"Run {run.run_id} has ended: {run.standing.status}."
-        hint = f"tmuxagents resume {short} goes on with its session"
-        raise NotPossible(message, kind="run-ended", hint=hint, field="runId")
+        raise _has_ended(f"Run {run.run_id} has ended", run)
     if run.plan.driver != LIVE:
         message = f"Run {run.run_id} is a batch child, which cannot be spoken to."
         hint = f"tmuxagents stop {short} ends it; launch --live starts one that can be"
@@ -114,26 +104,25 @@ def _refuse(run: RunView) -> None:
 
 
 def _wake(run: RunView) -> None:
-    """Tell the run's wrapper that there is something in its inbox. One that is not there yet will look."""
+    """Tell the run's wrapper about its inbox; one that starts later reads it anyway."""
     said = directory.identity_of(directory.read_wrapper(run.run_dir))
     identity = process_table.wrapper_of(run.run_id, said)
     if identity is not None:
         process.send(identity.pid, identity.start_time, signal.SIGUSR1)
 
 
-def _late(run: RunView) -> NotPossible:
-    message = f"Run {run.run_id} ended before its child took the message: {run.standing.status}."
-    hint = f"tmuxagents resume {words.short_id(run.run_id, ())} goes on with its session"
-    return NotPossible(message, kind="run-ended", hint=hint, field="runId")
+def _has_ended(said: str, run: RunView) -> NotPossible:
+    hint = f"tmuxagents resume {words.short_id(run.run_id, ())} continues its session"
+    return NotPossible(f"{said}: {run.standing.status}.", kind="run-ended", hint=hint, field="runId")
 
 
 def _not_taken(run: RunView) -> NotPossible:
-    name = os.path.basename(run.run_dir)
+    short = words.short_id(run.run_id, ())
     if run.standing.status == records.QUEUED:
         why, hint = "it has not started yet, and gets the message when it does", None
     elif run.state.needs_input:
-        why, hint = "it waits for a person", f"tmuxagents attach {words.short_id(name, ())}"
+        why, hint = "it waits for a person", f"tmuxagents attach {short}"
     else:
-        why, hint = "it may still take it", f"tmuxagents events {words.short_id(name, ())} tells if it does"
-    message = f"The child of run {name} has not taken the message within {TAKEN_WITHIN_S:g} s: {why}."
+        why, hint = "it may still take it", f"tmuxagents events {short} tells if it does"
+    message = f"The child of run {run.run_id} has not taken the message within {TAKEN_WITHIN_S:g} s: {why}."
     return NotPossible(message, kind="run-busy", hint=hint, field="runId")

@@ -1,8 +1,7 @@
 """Take a snapshot: the runs of a query with their current status, their counts and a cursor. Joins.
 
-The registry says which runs exist. A run whose row is still current (registry/current) is not read; of any
-other, only what was written since the last read is, and its row is updated. The registry also stores when an
-ending was first shown.
+The registry says which runs exist. A run is read only if its row is outdated (registry/current), and only
+from its checkpoint on; then its row is updated. The registry also stores when an ending was first shown.
 """
 
 from __future__ import annotations
@@ -26,43 +25,50 @@ if TYPE_CHECKING:
     from tmuxagents.registry.lookup import Caller
     from tmuxagents.runs.inspect import RunView
 
-# What a query wants to know of each run that is shown.
+    EndedRuns = tuple[float, int | None]  # those since a moment, no more than a number, the last ones
+
+# What a query wants of each run that it shows.
 ROWS = "rows"  # the columns of a table
 DOCUMENTS = "documents"
-VIEWS = "views"  # its document, and its run directory read (Snapshot.views)
+ALL_ENDED = (0.0, None)
+VIEWS = "views"  # the document, and the run directory read (Snapshot.views)
 
 
 class Query:
-    """Which runs are asked about: a scope, whose runs are counted, and which runs are shown."""
+    """Which runs are meant: a scope, whose runs are counted, and those that are shown."""
 
-    __slots__ = ("active", "alone", "ended", "ids", "references", "scope", "wanted")
+    __slots__ = ("active", "alone", "ended", "ids", "references", "scope", "statuses", "unread", "wanted")
 
-    def __init__(  # noqa: PLR0913  (what can be asked)
+    def __init__(  # noqa: PLR0913  (one parameter per choice)
         self,
         scope: Scope,
         *,
         ids: Iterable[str] = (),
         references: Iterable[str] = (),
         active: bool = True,
-        ended: bool = False,
+        ended: EndedRuns | None = None,
+        statuses: Sequence[str] = (),
+        unread: bool = False,
         wanted: str = VIEWS,
         alone: bool = False,
     ) -> None:
         self.scope = scope
-        self.ids = tuple(ids)  # shown in any case
-        self.references = tuple(references)  # ids, names and the like; the snapshot has them as `ids`
-        self.active = active  # show those runs of the scope that have not ended
-        self.ended = ended  # show those that have, too
+        self.ids = tuple(ids)  # always shown
+        self.references = tuple(references)  # ids, names and the like; the snapshot turns them into `ids`
+        self.active = active  # show the active runs of the scope
+        self.ended = ended  # show these ended runs of it, too
+        self.statuses = tuple(statuses)  # of all these show only runs with one of them, if there is any
+        self.unread = unread  # of the ended runs show only those whose answers the caller has not got
         self.wanted = wanted
         self.alone = alone  # check no run outside of the scope, which is a named one
 
 
 class Snapshot:
-    """The rows, counts and cursor of the runs that a query asks about, taken at one moment."""
+    """The rows, counts and cursor of the runs of a query, taken at one moment."""
 
     __slots__ = (
         *("active", "at", "counts", "cursor", "elsewhere", "last_end", "needs_watcher", "query"),
-        *("json", "registry_rows", "rows", "views", "waiting", "warnings"),
+        *("is_cut", "json", "registry_rows", "rows", "views", "waiting", "warnings"),
     )
 
     def __init__(self, query: Query) -> None:
@@ -73,14 +79,13 @@ class Snapshot:
         self.last_end = 0.0
         self.active: list[str] = []  # of the scope, newest first
         self.elsewhere = 0  # active runs outside of the scope
+        self.is_cut = False  # more runs have ended than the query shows
         self.cursor = ""
         self.views: dict[str, RunView] = {}  # the runs that were read
-        self.registry_rows: dict[
-            str, Row
-        ] = {}  # the runs that were checked, as the registry should have them
+        self.registry_rows: dict[str, Row] = {}  # the runs that were checked, with their current rows
         self.rows: list[SnapshotRow] = []  # the runs that are shown, newest first
-        self.json: dict[str, bytes] = {}  # those of their documents that the registry has encoded already
-        self.needs_watcher = False  # a run has to be concluded, or its ending announced
+        self.json: dict[str, bytes] = {}  # those of their documents that the registry holds encoded
+        self.needs_watcher = False  # a run must be concluded, or its ending announced
         self.warnings: list[str] = []  # for people
 
 
@@ -91,27 +96,36 @@ def take(query: Query, caller: Caller) -> Snapshot:
 
 
 def take_by(registry: Registry, query: Query, caller: Caller, ended: Iterable[RunView] = ()) -> Snapshot:
-    """Take a snapshot through an open registry. `ended`: runs of the query, each read after it had ended."""
+    """Take a snapshot through an open registry. `ended`: runs of the query that were read after their end."""
     builder = SnapshotBuilder(registry, query, caller, ended)
     snapshot = builder.snapshot
     query = snapshot.query
-    of_scope = registry.rows(query.scope) if query.ended else ()
-    active = snapshot.active if query.active else ()
-    return builder.show((*query.ids, *active, *(row.run_id for row in of_scope)), of_scope)
+    active = [snapshot.registry_rows[run_id] for run_id in (snapshot.active if query.active else ())]
+    past: list[Row] = []
+    statuses = [status for status in query.statuses or records.ENDED if status in records.ENDED]
+    if query.ended is not None and statuses:
+        since, most = query.ended
+        extra = None if most is None else most + 1  # to know whether there are more
+        reader = (caller.owner or "") if query.unread else None
+        past = registry.ended_rows(query.scope, statuses, since, extra, reader)
+        snapshot.is_cut = len(past) > len(past[:most])
+        past = past[:most]
+    wanted = (row.run_id for row in (*active, *past) if not query.statuses or row.status in query.statuses)
+    return builder.show((*query.ids, *wanted), past)
 
 
 def ensure_watcher(snapshot: Snapshot, warnings: list[str], caller: Caller) -> Snapshot:
     """Start a watcher if the snapshot needs one; return the snapshot with its warnings."""
     snapshot.warnings = warnings
     if snapshot.needs_watcher:
-        from tmuxagents.system import watcher_lock  # noqa: PLC0415  (hardly ever: a watcher works already)
+        from tmuxagents.system import watcher_lock  # noqa: PLC0415  (rare: a watcher usually works)
 
         watcher_lock.ensure(caller.home)
     return snapshot
 
 
 class SnapshotBuilder:
-    """Takes one snapshot through an open registry: it counts the runs at once, then `show` shows some."""
+    """Takes one snapshot through an open registry: the constructor counts the runs, `show` shows some."""
 
     def __init__(
         self, registry: Registry, query: Query, caller: Caller, ended: Iterable[RunView] = ()
@@ -130,7 +144,7 @@ class SnapshotBuilder:
             number = registry.last_change()
         for run in ended:
             if run.run_id in known:
-                self._add(run).polled_at = snapshot.at  # the caller waited for it, and sees the ending now
+                self._add(run).polled_at = snapshot.at  # the caller waited for it and sees its ending now
         unread = [row for run_id, row in known.items() if run_id not in snapshot.views]
         self._read([row.run_id for row in unread if not self._is_current(row)])
         if snapshot.views:
@@ -141,7 +155,7 @@ class SnapshotBuilder:
     # --- checked
 
     def sees(self, run_id: str, row: Row | None) -> bool:
-        """Say whether a run is there; check it, if that was not done. `row`: as the registry has it."""
+        """Say whether a run exists, and check it unless that is done. `row`: its row in the registry."""
         return run_id in self.snapshot.registry_rows or self._is_current(row) or self._read([run_id])
 
     def _is_current(self, row: Row | None) -> bool:
@@ -151,7 +165,7 @@ class SnapshotBuilder:
         return True
 
     def _read(self, run_ids: Sequence[str]) -> bool:
-        """Read these runs from their checkpoints, but those that were read; say whether all are there."""
+        """Read those of these runs that are unread, from their checkpoints; say whether all of them exist."""
         run_ids = [run_id for run_id in run_ids if run_id not in self.snapshot.views]
         if not run_ids:
             return True
@@ -178,9 +192,9 @@ class SnapshotBuilder:
         return row
 
     def _save(self, known: Mapping[str, Row], number: int) -> int:
-        """Save the rows that were read; return the number of the last change that the snapshot has seen.
+        """Save the rows that were read; return the number of the last change in the snapshot.
 
-        Where no status has changed the rows only make the next snapshot faster, and saving them may fail.
+        If no status has changed, the rows only make the next snapshot faster, and saving them may fail.
         """
         from tmuxagents.registry import learn  # noqa: PLC0415  (as above)
 
@@ -190,11 +204,11 @@ class SnapshotBuilder:
             self._registry.keep(row for row in rows if row.mark is not None)
             return number
         before, after = self._registry.save(rows)
-        # Another program's change in between is not in this snapshot: the cursor must not skip it.
+        # This snapshot lacks a change that another program saved meanwhile: the cursor must not skip it.
         return after if before == number else number
 
     def _count(self, known: Mapping[str, Row], tally: Tally, whole: Tally) -> None:
-        """Take the registry's counts, corrected by what it does not know yet."""
+        """Take the registry's counts, corrected by what was just read."""
         snapshot = self.snapshot
         for run_id, row in known.items():
             is_ours = snapshot.query.scope.holds(row)
@@ -215,7 +229,7 @@ class SnapshotBuilder:
     def show(self, ids: Iterable[str], rows: Iterable[Row] = ()) -> Snapshot:
         """Show these runs, and store that their endings were seen; return the snapshot.
 
-        `rows`: those of them that the caller has got from the registry already.
+        `rows`: their registry rows, as far as the caller has them.
         """
         snapshot, known = self.snapshot, {row.run_id: row for row in rows}
         wanted = list(dict.fromkeys(ids))
@@ -241,7 +255,7 @@ class SnapshotBuilder:
         return snapshot
 
     def _documents(self, rows: Iterable[Row]) -> dict[str, dict[str, Any]]:
-        """Return the documents of these runs: the registry's of those that were not read."""
+        """Return the documents of these runs; the registry holds those of the unread ones."""
         from tmuxagents.text import jsonline  # noqa: PLC0415  (for documents only)
 
         snapshot, views = self.snapshot, self.snapshot.views
@@ -264,20 +278,18 @@ class SnapshotBuilder:
 
     def _mark_polled(self, ended: Iterable[Row], known: Mapping[str, Row]) -> None:
         new = [row.run_id for row in ended if row.polled_at is None]
-        there = [
-            row for run_id in new if (row := known.get(run_id) or self._registry.row(run_id)) is not None
-        ]
-        if unseen := [row.run_id for row in there if row.polled_at is None]:
+        there = (known.get(run_id) or self._registry.row(run_id) for run_id in new)
+        if unseen := [row.run_id for row in there if row is not None and row.polled_at is None]:
             self._registry.mark_polled(unseen, self.snapshot.at)
 
     def _is_of_here(self, row: Row) -> bool:
-        """Say whether a watcher that is started here announces a run that has ended.
+        """Say whether a watcher that starts here announces an ended run.
 
-        In the registry the run may be as another pid namespace of this host has seen it.
+        Another pid namespace of this host may have written the row.
         """
         if row.host is None:
             return True
-        from tmuxagents.system import identity  # noqa: PLC0415  (hardly any row names a host)
+        from tmuxagents.system import identity  # noqa: PLC0415  (few rows name a host)
 
         if row.host != identity.host():
             return False
@@ -287,7 +299,10 @@ class SnapshotBuilder:
         return seen is not None and seen.host is None
 
 
-# --- rows -------------------------------------------------------------------------------------------------
+# The members of a run that a row holds.
+_BRIEF = {key: key for key in ("name", "task", "preset", "status", "reason", "settled", "model", "timeout")}
+_BRIEF |= {"runId": "run_id", "needsInput": "needs_input", "createdAt": "created_at"}
+_BRIEF |= {"startedAt": "started_at", "endedAt": "ended_at"}
 
 
 def as_rows(
@@ -296,13 +311,14 @@ def as_rows(
     alike: Mapping[str, Iterable[str]],
     at: float,
 ) -> list[SnapshotRow]:
-    """Return the rows of a snapshot. Without documents a run has the members that a line about it needs."""
+    """Return the rows of a snapshot. Without documents a run has only the members that its line needs."""
     return [
         SnapshotRow(
             _brief(row, at) if documents is None else documents[row.run_id],
             words.short_id(row.run_id, alike.get(row.run_id, ())),
             activity=None if row.status in records.ENDED else row.activity,
             host=row.host,
+            quiet_s=_quiet(row, at),
         )
         for row in rows
         if documents is None or row.run_id in documents
@@ -310,18 +326,20 @@ def as_rows(
 
 
 def _brief(row: Row, at: float) -> dict[str, Any]:
+    said = {records.COMPLETED: "output", records.FAILED: "errorMessage", records.ABORTED: "errorMessage"}
     return {
-        "runId": row.run_id,
-        "name": row.name,
-        "preset": row.preset,
-        "task": row.task,
-        "status": row.status,
-        "reason": row.reason,
-        "timeout": row.timeout,
-        "startedAt": row.started_at,
+        **{key: getattr(row, column) for key, column in _BRIEF.items()},
+        "usage": {"cost": row.cost},
         "elapsedSeconds": _elapsed(row, at),
-        "errorMessage": row.activity if row.status in records.ENDED else None,
+        **dict.fromkeys(said.values()),
+        **({said[row.status]: row.activity} if row.status in said else {}),
     }
+
+
+def _quiet(row: Row, at: float) -> float:
+    """Return how long a child that works has said and done nothing new."""
+    works = row.status == records.RUNNING and not (row.settled or row.needs_input)
+    return max(0.0, at - row.last_event_at) if works and row.last_event_at is not None else 0.0
 
 
 def _elapsed(row: Row, at: float) -> float:

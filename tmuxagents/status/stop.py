@@ -1,7 +1,4 @@
-"""Stop runs: ask their wrappers, which end the children and write the results; a deaf one is ended for it.
-
-Joins.
-"""
+"""Stop runs: each wrapper is asked to end its child and write the result, else killed. Joins."""
 
 from __future__ import annotations
 
@@ -26,23 +23,22 @@ if TYPE_CHECKING:
     from tmuxagents.runs.inspect import RunView
 
 DEAF_AFTER_S = 12.0
-# What a wrapper takes for what (wrapper/signals.CAUSES).
+# As wrapper/signals.CAUSES reads them.
 _SIGNALS = {STOPPED: signal.SIGTERM, PARENT: signal.SIGINT}
-_NOTHING = 0  # no signal, but whether there could be one
+_NOTHING = 0  # no signal, but a check whether one could be sent
 
 
 def stop(run_dirs: Sequence[str], cause: Cause = STOPPED) -> list[RunView]:
-    """Stop runs and return their new state. Stopping an ended run is no error.
+    """Stop runs, all at once, and return them as they are then. An ended run stays as it is.
 
-    All are asked at once, then waited for one after the other. `cause`: a stop, or the cancelled
-    call of the parent.
+    `cause`: a stop, or the cancelled call of the parent.
     """
     for run_dir in run_dirs:
         refusal = why_not(run_dir)
         if refusal is not None:
             raise refusal
     asked = {run_dir: _ask(run_dir, _SIGNALS[cause]) for run_dir in run_dirs}
-    return [_see_to(run_dir, identity, cause) for run_dir, identity in asked.items()]
+    return [_end(run_dir, identity, cause) for run_dir, identity in asked.items()]
 
 
 def why_not(run_dir: str) -> TmuxAgentsError | None:
@@ -57,7 +53,7 @@ def why_not(run_dir: str) -> TmuxAgentsError | None:
         return NotPossible(message, kind="run-busy", hint=f"run tmuxagents stop on {said.host}")
     if wrapper is not None and not process.send(wrapper.pid, wrapper.start_time, _NOTHING):
         if process.presence(wrapper) != records.HERE:
-            return None  # it has just gone
+            return None  # it has just ended
         message = f"Run {run.run_id} belongs to another user, and only they can stop it."
         return Unusable(message, kind="no-permission", hint=f"as that user: tmuxagents stop {run.run_id}")
     return None
@@ -67,18 +63,17 @@ def _ask(run_dir: str, number: int) -> Identity | None:
     """Ask a run's wrapper to end it; return the wrapper, None if there is none."""
     said = directory.identity_of(directory.read_wrapper(run_dir))
     identity = process_table.wrapper_of(os.path.basename(run_dir), said)
-    if identity is None:
-        return None
-    process.send(identity.pid, identity.start_time, number, signal.SIGCONT)
+    if identity is not None:
+        process.send(identity.pid, identity.start_time, number, signal.SIGCONT)
     return identity
 
 
-def _see_to(run_dir: str, identity: Identity | None, cause: Cause) -> RunView:
-    """See to it that a run that was asked has ended, and that its ending is written down."""
+def _end(run_dir: str, identity: Identity | None, cause: Cause) -> RunView:
+    """Wait until an asked wrapper has ended, or kill it; see that the ending is written."""
     if identity is None:
         ended = inspect(run_dir).ended
         conclude(run_dir, cause=None if ended else cause, never_came=None if ended else cause.message)
-        identity = _ask(run_dir, _SIGNALS[cause])  # its wrapper may have come just now
+        identity = _ask(run_dir, _SIGNALS[cause])  # its wrapper may have started just now
     if identity is None:
         return inspect(run_dir)
     if not process.wait_gone(identity.pid, identity.start_time, DEAF_AFTER_S):

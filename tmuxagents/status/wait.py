@@ -1,7 +1,7 @@
 """Wait for runs: one poll() over all their wrappers, then a snapshot as soon as they have ended. Joins.
 
-To answer fast, imports and the database connection are made before sleeping. The idle connection holds no
-transaction, so it blocks no other program.
+Imports and the connection to the database come before the sleep, so that the answer is fast. The idle
+connection holds no transaction, so it blocks no other program.
 """
 
 from __future__ import annotations
@@ -31,13 +31,13 @@ if TYPE_CHECKING:
     from tmuxagents.runs.inspect import RunView
     from tmuxagents.status.snapshot import Snapshot
 
-LOOK_S = 0.05  # before there is a wrapper to wait for
-LOOK_ELSEWHERE_S = 1.0  # of another host; of a live child, which a person may have taken over
-_LONGEST_S = 86400.0  # the kernel counts milliseconds, and its counter is small
+LOOK_S = 0.05  # until there is a wrapper to wait for
+LOOK_ELSEWHERE_S = 1.0  # for a run on another host, or a live one, which a person may have taken over
+_LONGEST_S = 86400.0  # the kernel's counter of milliseconds is small
 
 
 def is_over(run: RunView) -> bool:
-    """Say whether a wait for a run is over: it has ended, or settled in the hands of a person."""
+    """Say whether a wait for a run is over: it has ended, or settled while attended."""
     return run.ended or (run.state.attended and run.state.settled)
 
 
@@ -48,14 +48,14 @@ def wait_until(
     any_of_them: bool = False,
     deadline: float = math.inf,
 ) -> tuple[bool, list[RunView]]:
-    """Wait until all of these runs meet a condition, or any of them does.
+    """Wait until all of these runs, or any of them, meet a condition.
 
-    Return whether that came in time, and the runs that met it, as they were read then.
+    Return whether they did in time, and the runs that met it, as they were read then.
     """
     over: list[RunView] = []
     with Waiting(run_dirs, condition) as waiting:
         for home in {os.path.dirname(os.path.dirname(one.run_dir)) for one in waiting.left}:
-            watcher_lock.ensure(home)  # it concludes a run that is lost meanwhile
+            watcher_lock.ensure(home)  # it concludes runs that are lost meanwhile
         while True:
             done = waiting.take_done()
             over += [one.run for one in done if one.run is not None]
@@ -67,7 +67,7 @@ def wait_until(
 
 
 class Waiting:
-    """Runs that are waited for, until each of them meets a condition."""
+    """Runs to wait for, until each of them meets a condition."""
 
     __slots__ = ("_condition", "left")
 
@@ -89,17 +89,17 @@ class Waiting:
         self.left.append(WaitedRun(run_dir, self._condition))
 
     def done(self) -> list[str]:
-        """Return the directories of the runs that have come to it since the last time."""
+        """Return the directories of the runs that have met the condition since the last call."""
         return [one.run_dir for one in self.take_done()]
 
     def take_done(self) -> list[WaitedRun]:
-        """Return these runs, and wait for them no longer."""
+        """Return these runs, and stop waiting for them."""
         done = [one for one in self.left if time.monotonic() >= one.next_look and one.look()]
         self.left = [one for one in self.left if one not in done]
         return done
 
     def pause(self, deadline: float, wake: int | None = None) -> None:
-        """Sleep until a wrapper is gone, a run is to be read, a descriptor can be read, or the deadline."""
+        """Sleep until a wrapper ends, a run is due to be read, `wake` is readable, or the deadline."""
         kernel = select.poll()
         by_handle = {one.handle: one for one in self.left if one.handle is not None}
         for handle in (*by_handle, *([] if wake is None else [wake])):
@@ -111,7 +111,7 @@ class Waiting:
 
 
 class WaitedRun:
-    """One run that is waited for, and its wrapper if there is one to wait on."""
+    """One run to wait for, with a handle of its wrapper if there is one."""
 
     __slots__ = ("_condition", "_follower", "_woken", "handle", "next_look", "run", "run_dir")
 
@@ -120,42 +120,41 @@ class WaitedRun:
         self._condition = condition
         self.handle: int | None = None
         self.next_look = 0.0
-        self.run: RunView | None = None  # as it was read last
+        self.run: RunView | None = None  # as last read
         self._woken = False
         self._follower: Follower | None = None
 
     def look(self) -> bool:
         """Read the run; say whether the wait for it is over."""
         woken, self._woken = self._woken, False
-        if woken and self._is_over():  # almost always, and the caller waits for it
+        if woken and self._is_over():  # the usual case, and the caller waits for it
             return True
-        if self.handle is None:  # opened before the run is read: an end after that is noticed
+        if self.handle is None:  # opened before the run is read, so that no end is missed
             wrapper = directory.identity_of(directory.read_wrapper(self.run_dir))
             if wrapper is not None and process.presence(wrapper) == records.HERE:
                 self.handle = process.open_handle(wrapper.pid, wrapper.start_time)
         if self._is_over():
             self.let_go()
             return True
-        self.next_look = time.monotonic() + self._pause_s()
+        if self.handle is None:
+            pause_s = LOOK_ELSEWHERE_S if self.run is not None and self.run.standing.foreign else LOOK_S
+        else:
+            is_live = self.run is not None and self.run.plan.driver == records.LIVE
+            pause_s = LOOK_ELSEWHERE_S if is_live else math.inf
+        self.next_look = time.monotonic() + pause_s
         return False
 
     def _is_over(self) -> bool:
         try:
             self._follower = self._follower or Follower(self.run_dir)
             self.run = self._follower.look()
-        except NoSuchRun:  # removed; its wrapper, if it lives, will make it again
+        except NoSuchRun:  # removed; its wrapper, if it lives, makes it again
             self._follower = self.run = None
             return self.handle is None
         return self._condition(self.run)
 
-    def _pause_s(self) -> float:
-        if self.handle is None:
-            return LOOK_ELSEWHERE_S if self.run is not None and self.run.standing.foreign else LOOK_S
-        is_live = self.run is not None and self.run.plan.driver == records.LIVE
-        return LOOK_ELSEWHERE_S if is_live else math.inf
-
     def let_go(self) -> None:
-        """Close the handle of its wrapper; the run is read at once."""
+        """Close the handle of its wrapper; the next look reads the run."""
         if self.handle is not None:
             os.close(self.handle)
             self.handle = None
@@ -166,7 +165,7 @@ class WaitedRun:
 class QueryWait:
     """A wait for the runs of a query, and the snapshot after it.
 
-    `since`: take also what has changed since that cursor (`changes`), and end at once if a run has ended.
+    `since`: also take the changes since that cursor, and do not wait if a run has ended since then.
     """
 
     __slots__ = (
@@ -188,15 +187,15 @@ class QueryWait:
         self._any = any_of_them
         self._deadline = math.inf if limit_s is None else time.monotonic() + limit_s
         self._since = since
-        self._again: Query | None = None  # the query after the wait: about the runs that are meant now
-        self.ids: Sequence[str] = ()  # the runs that were waited for
+        self._again: Query | None = None  # the query after the wait: of the runs that are meant now
+        self.ids: Sequence[str] = ()  # the runs to wait for
         self.in_time = False
-        self.changes: tuple[Snapshot, bool] | None = None  # and whether the cursor meant nothing
+        self.changes: tuple[Snapshot, bool] | None = None  # and whether the cursor was unknown
         snapshot, warnings = lookup.with_registry(caller, self._ask, last=True)
         self.snapshot = ensure_watcher(snapshot, warnings, caller)
 
     def _ask(self, registry: Registry) -> Snapshot:
-        """Wait, and take the snapshot. It begins again where the registry fails, for the same runs."""
+        """Wait, and take the snapshot. If the registry fails, this starts again, for the same runs."""
         if self._again is None:
             first = SnapshotBuilder(registry, self._query, self._caller).snapshot
             query = first.query
@@ -212,7 +211,7 @@ class QueryWait:
         over: list[RunView] = []
         name = registry.name()
         if not self._has_ended_already(registry):
-            # Do once before what the end needs: then its modules, files and statements are ready.
+            # A snapshot before the wait gets its modules, files and statements ready for the one after it.
             take_by(registry, self._again, self._caller)
             registry.get_ready()
             folders = [f"{self._caller.runs}/{run_id}" for run_id in self.ids]
@@ -226,7 +225,7 @@ class QueryWait:
         return snapshot
 
     def _has_ended_already(self, registry: Registry) -> bool:
-        """Say whether a run has ended since the cursor, where any of them is waited for."""
+        """Say whether a run has ended since the cursor, if any run will do."""
         if self._any and self._since is not None:
             changed, _ = poll.changes_by(registry, self._caller, self._query, self._since)
             self.in_time = any(poll.ended(changed))

@@ -74,6 +74,13 @@ def lend(argv: Sequence[str]) -> str | None:
     return (said or f"It left with {done.returncode}.") if done.returncode else None
 
 
+def aside(argv: Sequence[str], text: bytes) -> str | None:
+    """Let a program without a terminal read a text; return what it said went wrong, None if nothing did."""
+    done = subprocess.run(argv, input=text, capture_output=True, check=False, start_new_session=True)
+    said = done.stderr.decode("utf-8", "replace").strip()
+    return (said or f"It left with {done.returncode}.") if done.returncode else None
+
+
 class Beside:
     """A program that works beside us, until it is done or we end it. `quiet`: its words go nowhere."""
 

@@ -19,6 +19,12 @@ def layouts() -> Path:
     return inside if inside.is_dir() else _PACKAGE.parent / "layouts"
 
 
+def demo() -> Path:
+    """Return the program that shows the demo, beside all that it needs."""
+    inside = _PACKAGE / "setup" / "shipped" / "scripts"
+    return (inside if inside.is_dir() else _PACKAGE.parent / "scripts") / "demo_run"
+
+
 def skill() -> str:
     """Return the text of the skill that teaches a parent to delegate from the shell."""
     return (_PACKAGE / "skills" / "tmuxagents" / "SKILL.md").read_text("utf-8")

@@ -71,6 +71,15 @@ def with_items(document: Mapping[str, Any], name: str, items: Iterable[bytes]) -
     return b"{%b}\n" % b",".join(members)
 
 
+def pretty(text: bytes) -> bytes:
+    """Return an encoded document over several lines, for a person, without anything a terminal would obey."""
+    import json  # noqa: PLC0415  (for people only)
+
+    found = json.dumps(decode(text), indent=2, ensure_ascii=False)
+    signs = (sign if sign == "\n" or sign.isprintable() else json.dumps(sign)[1:-1] for sign in found)
+    return ("".join(signs) + "\n").encode("utf-8", "replace")
+
+
 def decode(line: str | bytes, *, endless: bool = False) -> Any:
     """Return the value of a JSON text. Raises ValueError, or RecursionError if it is nested too deeply.
 

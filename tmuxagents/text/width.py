@@ -49,6 +49,8 @@ def fit(text: str, width: int, ellipsis: str = ELLIPSIS) -> str:
     if columns(text) <= width:
         return text
     room, kept = width - len(ellipsis), 0
+    if text.isascii():
+        return text[: max(0, room)].rstrip() + ellipsis
     for end, wide in clusters(text):
         room -= wide
         if room < 0:

@@ -1,7 +1,7 @@
-"""How our own sessions and windows look: a quiet status line, the way back, a last line. Touches: tmux.
+"""The look of our sessions and windows: a quiet status line, the way back, a last line. Touches: tmux.
 
-Only sessions and windows of our own get these options. A person's theme stays: what is replaced is tmux's own
-default. All texts are fixed: their formats read options and facts of tmux, never the words of a run.
+A person's theme stays: only tmux's own defaults are replaced. All texts are fixed: their formats read options
+and facts of tmux, never the words of a run.
 """
 
 from __future__ import annotations
@@ -39,16 +39,15 @@ _LAST_LINE = f"#[dim]{RULE}{_ENDED} · #{{prefix}} d: back#{{?#{{{CLOSES}}}, · 
 
 def of_session(session: str) -> list[Command]:
     """Return the options that make one of our sessions quiet and show counts and the key that leads back."""
-    target = f"={session.removeprefix('=')}:" if not session.startswith("$") else f"{session}:"
-    left = _BACK if VIEW in session else _NAMED + _BACK
+    name = session.removeprefix("=")
     values = {
-        "status-left": left,
+        "status-left": _BACK if name.startswith(VIEW) else _NAMED + _BACK,
         "status-left-length": _ROOM % "status-left-length",
         "status-right": _RIGHT,
         "status-right-length": _ROOM % "status-right-length",
         "status-style": _BAR,
     }
-    return [["set-option", "-F", "-t", target, name, value] for name, value in values.items()]
+    return [["set-option", "-F", "-t", f"={name}:", option, value] for option, value in values.items()]
 
 
 def of_window(target: str, *, is_at_home: bool) -> list[Command]:

@@ -147,7 +147,7 @@ def row(shown: SnapshotRow, width: int = words.WIDTH) -> str:
         label(run),
         f"{run['status']} ({why})" if why else run["status"],
         words.NONE if run["startedAt"] is None else f"{int(run['elapsedSeconds'])}s",
-        "" if ended else safe.cut(safe.line(shown.activity or ""), width),
+        "" if ended else safe.cut(safe.line(words.doing(shown) or ""), width),
     ]
     return " ".join(part for part in parts if part)
 

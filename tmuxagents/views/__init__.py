@@ -1,1 +1,1 @@
-"""What several runs look like on a screen: previews, the board of a call, top."""
+"""What several runs look like on a screen: previews, and the board of a call."""

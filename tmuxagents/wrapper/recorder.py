@@ -19,15 +19,15 @@ if TYPE_CHECKING:
     from typing import Any
 
     from tmuxagents.agents.base import Reader
-    from tmuxagents.records import Plan
+    from tmuxagents.records import Plan, Verdict
     from tmuxagents.runs.events import Event
-    from tmuxagents.runs.narration import Line
-    from tmuxagents.wrapper.terminal import Terminal
+    from tmuxagents.wrapper.window import StoryWindow
 
 SHOW_EVERY_S = 0.2  # the pane; each time costs tmux as much as many lines do
 _SOON_S = 0.05  # what is due by then is shown now, and so needs no wake-up of its own
 TITLE_EVERY_S = 0.5
 _TITLE_BY_S = 0.7  # a title that is due goes with the next lines, if there are any soon
+_REST = 8.0  # the window rests so many times as long as it took to make what it shows
 _BUFFER = 256 * 1024
 _STDERR_EVENTS = 200  # lines of stderr that become events; the log has them all
 _PLAIN_LINES = 500  # lines of stdout that are no JSON and are shown all the same
@@ -42,7 +42,7 @@ class Recorder:
         run_dir: str,
         plan: Plan,
         wrapper: Mapping[str, Any],
-        terminal: Terminal,
+        window: StoryWindow,
         *,
         width: int,
     ) -> None:
@@ -55,13 +55,13 @@ class Recorder:
         self._whole: marks.Mark | None = None  # what the directory was known by when all was there
         self._plan = plan
         self._wrapper = wrapper
-        self._terminal = terminal
+        self._terminal = window.terminal
         self._narrator = Narrator(width)
         self._events = Appender(f"{run_dir}/{directory.EVENTS}", knocks=True)
         self._transcript = Appender(f"{run_dir}/{directory.TRANSCRIPT}")
         self._event_lines = bytearray()
         self._transcript_lines = bytearray()
-        self._window_lines = bytearray()
+        self._window = window
         self._activity: str | None = None
         self.show_at = NEVER  # when the window has to be written again whatever happens
         self._lines_at = self._titled_at = 0.0
@@ -94,8 +94,9 @@ class Recorder:
         entry = narration.entry(event, phrase)
         if phrase is not None and phrase.strip():
             self._activity = phrase
+        self._window.take(event, len(line))
         if entry is not None:
-            self.line(entry)
+            self._line(entry)
         elif len(self._event_lines) > _BUFFER:
             self._write()
 
@@ -105,11 +106,19 @@ class Recorder:
             self.state.model, self.state.error_message = reader.model, reader.error_message
         self._is_cut |= reader.left_out
 
-    def line(self, line: Line) -> None:
-        """Add an entry to the transcript and the window."""
-        plain = line.plain()
-        self._transcript_lines += plain
-        self._window_lines += line.coloured(plain)
+    def head(self, started: str, home: str) -> None:
+        """Begin transcript and window with what the run is."""
+        for line in narration.header(self._plan, started):
+            self._line(line)
+        self._window.head(self._plan, home)
+
+    def close(self, verdict: Verdict, seconds: float) -> None:
+        """End transcript and window with how the run ended."""
+        self._line(narration.closing(verdict, seconds))
+        self._window.close(verdict, seconds, self.state)
+
+    def _line(self, line: str) -> None:
+        self._transcript_lines += line.encode() + b"\n"
         if len(self._event_lines) + len(self._transcript_lines) > _BUFFER:
             self._write()
 
@@ -118,7 +127,8 @@ class Recorder:
         self._plain_lines += 1
         line = narration.plain_output(text) if self._plain_lines <= _PLAIN_LINES else None
         if line is not None:
-            self.line(line)
+            self._line(line)
+            self._window.note(line)
 
     def stderr_line(self, line: bytes) -> None:
         """Take in a line of the child's stderr; a flood ends in the log alone."""
@@ -133,19 +143,22 @@ class Recorder:
 
     def hint(self, text: str) -> None:
         """Say something in the window alone."""
-        self._window_lines += narration.Line(narration.ASIDE, text).coloured()
+        self._window.note(text)
         self._lines_at = 0.0
+
+    def resized(self, now: float) -> None:
+        """Show the window anew, soon, if it has another width."""
+        self._window.resized(now)
 
     def flush(self, now: float, *, last: bool = False) -> None:
         """Write what has gathered; `now` is monotonic. Once for each time we wake up."""
         if self._event_lines or self._transcript_lines:
             self._write()
-        if self._window_lines or self._activity is not None:
+        window = self._window
+        if window.has_news or self._activity is not None or now + _SOON_S >= window.wanted_at:
             self._show(now, last=last)
-        if self._window_lines:
-            self.show_at = self._lines_at
-        else:
-            self.show_at = NEVER if self._activity is None else self._titled_at + _TITLE_BY_S
+        titled_at = NEVER if self._activity is None else self._titled_at + _TITLE_BY_S
+        self.show_at = self._lines_at if window.has_news else min(window.wanted_at, titled_at)
 
     def _write(self) -> None:
         self.keep_directory()
@@ -155,16 +168,18 @@ class Recorder:
         self._transcript_lines.clear()
 
     def _show(self, now: float, *, last: bool) -> None:
-        """Show the lines that are due, and the title if it is, in one go."""
+        """Show what is due, and the title if it is, in one go."""
         shown = b""
-        due = last or now + _SOON_S >= self._lines_at or len(self._window_lines) > _BUFFER
-        if self._window_lines and due:
-            shown = bytes(self._window_lines)
-            self._window_lines.clear()
+        due_at = self._lines_at if self._window.has_news else self._window.wanted_at
+        if last or now + _SOON_S >= due_at:
+            begun = time.monotonic()
+            shown = self._window.painted(now + _SOON_S)
+        if shown:
             # A second one may come at once: a child that says something now and then is shown at once.
-            self._lines_at = max(now, self._lines_at + SHOW_EVERY_S)
+            rested = now + _REST * (time.monotonic() - begun)
+            self._lines_at = max(now, self._lines_at + SHOW_EVERY_S, rested)
         title_is_due = last or now >= self._titled_at + TITLE_EVERY_S
-        if self._activity is not None and title_is_due and not self._window_lines:
+        if self._activity is not None and title_is_due and not self._window.has_news:
             if self._terminal.is_terminal:
                 shown += narration.title(self._activity)
             self._activity = None

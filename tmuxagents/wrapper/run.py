@@ -15,7 +15,7 @@ from tmuxagents.cpython import ignoring
 from tmuxagents.errors import TmuxAgentsError, Unusable
 from tmuxagents.launch import handover
 from tmuxagents.records import Exit, Verdict
-from tmuxagents.runs import endings, events, leftovers, narration
+from tmuxagents.runs import endings, events, leftovers
 from tmuxagents.runs.leftovers import Whose
 from tmuxagents.settings import keys as settings_rules
 from tmuxagents.settings import load
@@ -30,6 +30,7 @@ from tmuxagents.wrapper.signals import Console, Signals, hang_up
 from tmuxagents.wrapper.terminal import Terminal
 from tmuxagents.wrapper.waits import Before, enter_cwd, still_there
 from tmuxagents.wrapper.watch import ChildWatch, WatchParts
+from tmuxagents.wrapper.window import StoryWindow
 
 TYPE_CHECKING = False
 if TYPE_CHECKING:
@@ -89,7 +90,8 @@ class WrapperRun:
         self._settings = load.load(self._environment, claim.plan.project)
         self._terminal = terminal
         width = settings_rules.preview_width(self._settings, self._terminal.columns)
-        self._recorder = Recorder(claim.run_dir, claim.plan, claim.wrapper, self._terminal, width=width)
+        window = StoryWindow(self._terminal, self._environment)
+        self._recorder = Recorder(claim.run_dir, claim.plan, claim.wrapper, window, width=width)
         self._console = Console(recorder=self._recorder, signals=signals, terminal=terminal)
         whose = Whose(
             run_id=claim.plan.run_id,
@@ -151,8 +153,8 @@ class WrapperRun:
 
     def _run_child(self, agent: Agent) -> Verdict:
         """Start the child, watch it, end what it left; return how it ended."""
-        for line in narration.header(self._plan, time.strftime("%Y-%m-%dT%H:%M:%SZ", time.gmtime())):
-            self._recorder.line(line)
+        at = time.strftime("%Y-%m-%dT%H:%M:%SZ", time.gmtime())
+        self._recorder.head(at, self._environment.get("HOME", ""))
         live = self._live(agent)
         if live is not None and not live.borrow():
             return live.refusal()
@@ -220,7 +222,7 @@ class WrapperRun:
         with ignoring(OSError, ImportError):  # without one descriptor left, the result comes all the same
             process.become_subreaper(on=False)
             self._ensure_watcher()
-        self._recorder.line(narration.closing(verdict, duration))
+        self._recorder.close(verdict, duration)
         if self._plan.driver == records.LIVE and self._starting.tried:
             called = self._plan.name or self._plan.run_id[:8]
             self._recorder.hint(f"Open it again with: tmuxagents attach --resume {called}")

@@ -33,11 +33,23 @@ _INPUT_FLAGS, _LOCAL_FLAGS, _SETTINGS = 0, 3, 6
 class Terminal:
     """The terminal behind a descriptor, or nothing where there is none."""
 
-    __slots__ = ("_before", "_handle", "_lent", "_ours", "_rung", "_skipped", "_unshown", "keys", "waiting")
+    __slots__ = (
+        "_before",
+        "_handle",
+        "_lent",
+        "_ours",
+        "_rung",
+        "_skipped",
+        "_unshown",
+        "keys",
+        "skips",
+        "waiting",
+    )
 
     def __init__(self, descriptor: int = 1) -> None:
         self._unshown = b""
         self._skipped = 0
+        self.skips = 0  # how often something was skipped
         self._rung = False
         self._before: list[Any] | None = None
         self._ours: list[Any] | None = None
@@ -65,6 +77,11 @@ class Terminal:
         return self._handle is not None
 
     @property
+    def is_ours(self) -> bool:
+        """Say whether there is a terminal, and no other program has it."""
+        return self._handle is not None and self._lent is None
+
+    @property
     def columns(self) -> int | None:
         """Return the width, None where there is no terminal or it has none."""
         if self._handle is None:
@@ -81,6 +98,7 @@ class Terminal:
         shown = self._gap() + text if self._skipped else text  # what was skipped is told where it is missing
         if len(self._unshown) + len(shown) > _KEPT:
             self._skipped += text.count(b"\n")
+            self.skips += 1
         else:
             self._unshown += shown
             self._skipped = 0

@@ -151,6 +151,8 @@ class ChildWatch:
         if self._signals.handle not in ready:
             return None
         caught = self._signals.caught()
+        if signal.SIGWINCH in caught:
+            self._recorder.resized(now)
         status = process.reap(self._child) if signal.SIGCHLD in caught else None
         if status is None:
             for number, cause in CAUSES.items():  # of several at once, the first of these

@@ -15,7 +15,6 @@ from tmuxagents.registry import lookup, sessions
 from tmuxagents.runs import words
 from tmuxagents.runs.inspect import inspect
 from tmuxagents.system import foreground, process
-from tmuxagents.text import jsonline
 
 TYPE_CHECKING = False
 if TYPE_CHECKING:
@@ -109,7 +108,7 @@ def show(
 
 def _tell(run: RunView, caller: Caller, *, as_json: bool) -> None:
     if as_json:
-        printing.write(jsonline.encode(sessions.document(run, caller)))
+        printing.document({"v": 1} | sessions.document(run, caller))
 
 
 def _show(run: RunView, target: RunTarget, viewer: Viewer, *, read_only: bool) -> None:

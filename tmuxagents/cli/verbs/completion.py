@@ -1,4 +1,4 @@
-"""The verb completion, and what a shell is offered where a run or a preset is expected. Joins."""
+"""The verb completion, and the answers to a shell that asks for completions. Joins."""
 
 from __future__ import annotations
 
@@ -16,20 +16,20 @@ TYPE_CHECKING = False
 if TYPE_CHECKING:
     from collections.abc import Callable, Iterable
 
-    Offer = Callable[[click.Context, click.Parameter, str], list[CompletionItem]]
+    Offer = Callable[[click.Context, str], list[CompletionItem]]
 
-VARIABLE = "_TMUXAGENTS_COMPLETE"  # click's: a shell asks what could come next
+VARIABLE = "_TMUXAGENTS_COMPLETE"  # click's: a shell asks for completions
 _SHELLS = ("bash", "zsh", "fish")
 _MOST = 50
 _LONGEST = 60
-# bash puts what it is offered onto the command line without quotes. To no shell do these letters mean more.
+# bash puts an offered word onto the command line without quotes; these letters are plain in every shell.
 _LETTERS = frozenset("abcdefghijklmnopqrstuvwxyzABCDEFGHIJKLMNOPQRSTUVWXYZ0123456789_-.@/+")
 
 
 @click.command("completion", epilog='Example: eval "$(tmuxagents completion bash)"')
 @click.argument("shell", type=click.Choice(_SHELLS))
 def completion(*, shell: str) -> None:
-    """Print what lets SHELL complete our command line: verbs, options, runs, presets, layouts."""
+    """Print a script with which SHELL completes command lines: verbs, options, runs, models, presets."""
     printing.write(_script(shell, click.get_current_context().find_root().command))
 
 
@@ -46,7 +46,7 @@ def _script(shell: str, root: click.Command) -> bytes:
 
 
 def answer(root: click.Command) -> int:
-    """Tell the shell that asks what could come next; return the exit code."""
+    """Answer a shell that asks for completions; return the exit code."""
     shell, _, wanted = os.environ[VARIABLE].partition("_")
     made = get_completion_class(shell) if shell in _SHELLS else None
     if made is None or wanted not in ("complete", "source"):
@@ -67,8 +67,8 @@ def answer(root: click.Command) -> int:
 def _safe(offered: Iterable[CompletionItem], incomplete: str) -> list[CompletionItem]:
     """Return the words that are safe on a command line: every offered word passes here.
 
-    A name may come from a file of a cloned repository. One that a shell would read in its own way is not
-    offered, nor one that would be an option, unless the person has begun to type one.
+    A name may come from a file of a cloned repository. A name with letters that a shell interprets is left
+    out, and so is one that looks like an option, unless the person has begun to type an option.
     """
     return [
         CompletionItem(item.value, item.type, safe.cut(safe.line(item.help or ""), _LONGEST) or None)
@@ -82,26 +82,68 @@ def _safe(offered: Iterable[CompletionItem], incomplete: str) -> list[Completion
 # --- offered ----------------------------------------------------------------------------------------------
 
 
-def runs(_context: click.Context, _parameter: click.Parameter, incomplete: str) -> list[CompletionItem]:
-    """Return the runs that a word could mean: names and short ids, the live ones first."""
+def runs(context: click.Context, incomplete: str) -> list[CompletionItem]:
+    """Return the runs that a word could name and the verb can use, by name or short id, active ones first."""
     from tmuxagents.registry import lookup  # noqa: PLC0415  (only where a run is expected)
     from tmuxagents.runs import words as run_words  # noqa: PLC0415
-    from tmuxagents.status import poll  # noqa: PLC0415  (only where a run is expected)
+    from tmuxagents.status import poll  # noqa: PLC0415
 
     caller = lookup.here()
     scope = poll.query_of(caller, ()).scope
-    # Not a look: that would count as having seen how runs have ended.
+    # Not through a snapshot, which would store that the endings were seen.
     rows, _ = lookup.with_registry(caller, lambda book: book.rows(scope, limit=_MOST))
-    words: dict[str, str] = {lookup.LAST: "the newest run"}
+    verb = context.info_name or ""
+    words: dict[str, str] = {} if verb in (*_OF_ACTIVE, *_OF_ENDED) else {lookup.LAST: "the newest run"}
     for row in sorted(rows, key=lambda row: row.status in ENDED):
-        told = f"{row.status} {row.activity or ''}"
-        for word in (row.name, run_words.short_id(row.run_id, ())):
-            words.setdefault(word or lookup.LAST, told)
+        if row.status in ENDED if verb in _OF_ACTIVE else row.status not in ENDED and verb in _OF_ENDED:
+            continue
+        short = run_words.short_id(row.run_id, ())
+        # The id of a run with a name is offered only to a person who has begun to type it.
+        word = short if row.name is None or (incomplete and short.startswith(incomplete)) else row.name
+        words.setdefault(word, f"{row.status} {row.activity or ''}")
     return _fitting(words.items(), incomplete)
 
 
-def presets(_context: click.Context, _parameter: click.Parameter, incomplete: str) -> list[CompletionItem]:
-    """Return the presets and profiles that a word could mean."""
+def models(context: click.Context, incomplete: str) -> list[CompletionItem]:
+    """Return the models of the agent that the command line names, or of the default one."""
+    from tmuxagents.agents import resolve  # noqa: PLC0415  (only where a model is expected)
+    from tmuxagents.registry import lookup  # noqa: PLC0415
+    from tmuxagents.settings import load  # noqa: PLC0415
+
+    settings = load.load(os.environ, lookup.here().project)
+    agent = context.params.get("agent") or settings.default_agent
+    found = resolve.document(agent, os.environ, settings)["models"]
+    return _fitting(((model["id"], model["name"] or "") for model in found), incomplete)
+
+
+def agents(_context: click.Context, incomplete: str) -> list[CompletionItem]:
+    """Return the agents that a word could name."""
+    from tmuxagents.agents import AGENTS  # noqa: PLC0415  (only where an agent is expected)
+
+    return _fitting(((name, "") for name in AGENTS), incomplete)
+
+
+def names(context: click.Context, incomplete: str) -> list[CompletionItem]:
+    """Return the schemas that a word could name; other names are a person's own."""
+    if context.info_name != "schema":
+        return []
+    from tmuxagents.cli.verbs import machine  # noqa: PLC0415  (only where a schema is expected)
+
+    return _fitting(((name, "") for name in machine.names()), incomplete)
+
+
+def verbs(context: click.Context, incomplete: str) -> list[CompletionItem]:
+    """Return the verbs that `help` can explain."""
+    group: click.Command | None = context.find_root().command
+    for word in context.params.get("verbs") or ():
+        group = group.get_command(context, word) if isinstance(group, click.Group) else None
+    if not isinstance(group, click.Group):
+        return []
+    return _fitting(((name, "") for name in group.list_commands(context)), incomplete)
+
+
+def presets(_context: click.Context, incomplete: str) -> list[CompletionItem]:
+    """Return the presets and profiles that a word could name."""
     from tmuxagents.presets import survey as reading  # noqa: PLC0415
     from tmuxagents.registry import lookup  # noqa: PLC0415
     from tmuxagents.settings import load  # noqa: PLC0415  (only where a preset is expected)
@@ -112,8 +154,8 @@ def presets(_context: click.Context, _parameter: click.Parameter, incomplete: st
     return _fitting(told, incomplete)
 
 
-def layouts(_context: click.Context, _parameter: click.Parameter, incomplete: str) -> list[CompletionItem]:
-    """Return the layouts that a word could mean."""
+def layouts(_context: click.Context, incomplete: str) -> list[CompletionItem]:
+    """Return the layouts that a word could name."""
     from tmuxagents.layouts import opening as reading  # noqa: PLC0415
     from tmuxagents.registry import lookup  # noqa: PLC0415  (only where a layout is expected)
 
@@ -127,26 +169,25 @@ def _fitting(words: Iterable[tuple[str, str]], incomplete: str) -> list[Completi
     ][:_MOST]
 
 
-# What a parameter is called -> what is offered for it.
+# Verbs that can use runs of one kind only.
+_OF_ACTIVE, _OF_ENDED = ("stop", "kill", "cancel", "send"), ("resume", "retry", "prune", "rm")
+# The name of a parameter -> what is offered for it.
 _OFFERS: dict[str, Offer] = {
     **dict.fromkeys(("run", "runs", "after"), runs),
     "preset": presets,
+    "model": models,
+    "agent": agents,
+    "name": names,
+    "verbs": verbs,
 }
 
 
 def offer(command: click.Command) -> None:
-    """Let the parameters of a verb offer what they mean. Called only where a shell asks."""
+    """Give the parameters of a verb their completions."""
     for parameter in command.params:
         wanted = _OFFERS.get(parameter.name or "")
         if wanted is not None:
-            _let(parameter, wanted)
-
-
-def _let(parameter: click.Parameter, wanted: Offer) -> None:
-    def complete(context: click.Context, incomplete: str) -> list[CompletionItem]:
-        return wanted(context, parameter, incomplete)
-
-    parameter.shell_complete = complete  # type: ignore[method-assign, assignment]
+            parameter.shell_complete = wanted  # type: ignore[method-assign, assignment]
 
 
 VERBS = {"completion": completion}

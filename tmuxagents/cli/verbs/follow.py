@@ -1,8 +1,6 @@
-"""The hidden verb _follow: reports about background runs for a parent's session, as JSON lines.
+"""The hidden verb _follow: reports background runs to a parent's session, as JSON lines. Joins.
 
-Light, as cli/verbs/looks is: it works beside a parent for as long as one of its runs does.
-
-Joins.
+It imports little, because it runs beside a parent for as long as one of the parent's runs does.
 """
 
 from __future__ import annotations
@@ -22,27 +20,22 @@ if TYPE_CHECKING:
 
 
 def follow(**_: Any) -> int:
-    """Look after the background runs of the session whose entries come on stdin, and tell what is new."""
+    """Watch the background runs of the session whose entries come on stdin, and report what is new."""
     parent = Lifeline()
-    given = _read(parent.line())
+    try:
+        given = json.loads(parent.line() or b"{}")
+    except ValueError:
+        given = None
+    given = given if isinstance(given, dict) else {}
     entries, since = given.get("entries"), given.get("since")
     memory = companion_follow.Memory(entries if isinstance(entries, list) else ())
     since = float(since) if isinstance(since, (int, float)) else time.time()
-    looked_after = companion_follow.Companion(lookup.here(), memory, since=since, tell=_tell)
+
+    def tell(document: dict[str, Any]) -> None:
+        printing.write(jsonline.encode(document))
+
     try:
-        looked_after.stay(parent)
-    except BrokenPipeError:  # the parent has gone meanwhile
+        companion_follow.Companion(lookup.here(), memory, since=since, tell=tell).stay(parent)
+    except BrokenPipeError:  # the parent has ended
         printing.give_up()
     return 0
-
-
-def _read(line: bytes | None) -> dict[str, Any]:
-    try:
-        given = json.loads(line or b"{}")
-    except ValueError:
-        return {}
-    return given if isinstance(given, dict) else {}
-
-
-def _tell(document: dict[str, Any]) -> None:
-    printing.write(jsonline.encode(document))

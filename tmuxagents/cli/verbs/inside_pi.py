@@ -1,6 +1,6 @@
-"""The hidden verbs behind what is registered inside a parent (pi): _follow, _agents, _profile. Joins.
+"""The hidden verbs behind our extension of pi: _follow, _agents, _profile. Joins.
 
-The caller holds stdin open as long as it is there. It shows what these verbs say, and asks what they ask.
+The extension keeps stdin open, shows what these verbs print, and asks the person what they ask.
 """
 
 from __future__ import annotations
@@ -20,6 +20,7 @@ from tmuxagents.registry import lookup
 from tmuxagents.registry.lookup import with_registry
 from tmuxagents.runs import output, words
 from tmuxagents.runs.inspect import inspect
+from tmuxagents.status import table
 from tmuxagents.status.snapshot import SnapshotBuilder
 from tmuxagents.status.stop import stop
 from tmuxagents.text import jsonline
@@ -34,13 +35,13 @@ if TYPE_CHECKING:
     from tmuxagents.runs.inspect import RunView
     from tmuxagents.status.snapshot import Snapshot
 
-_ALONE = click.option("--alone", is_flag=True, help="There is nobody to ask.")
+_ALONE = click.option("--alone", is_flag=True, help="No person can answer.")
 
 
 @click.command(hidden=True)
 @click.option("--json", "as_json", is_flag=True, help="It is JSON anyway.")
 def follow(**options: bool) -> int:
-    """Look after the background runs of the session whose entries come on stdin, and tell what is new."""
+    """Watch the background runs of the session whose entries come on stdin, and report what is new."""
     return following.follow(**options)
 
 
@@ -56,7 +57,7 @@ def agents(*, alone: bool) -> None:
 @click.option("--words", "only_words", is_flag=True, help="Print what could be typed.")
 @_ALONE
 def profile(*, line: str, only_words: bool, alone: bool) -> None:
-    """Carry out what a person typed behind /profile."""
+    """Carry out what a person typed after /profile."""
     if only_words:
         printing.write(jsonline.encode({"words": talk.completions()}))
     else:
@@ -65,12 +66,11 @@ def profile(*, line: str, only_words: bool, alone: bool) -> None:
 
 ATTACH, OUTPUT, STOP = "attach", "output", "stop"
 _MOST = 50
-_WIDTH = 100
 _NONE = "This session has launched no runs."
 
 
 def lead(talk: ParentTalk, caller: Caller, environment: Mapping[str, str]) -> None:
-    """Show the runs; let one be chosen, and something be done with it."""
+    """Show the runs, let the person choose one, and attach to it, print its answer or stop it."""
 
     def newest(registry: Registry) -> Snapshot:
         query = companion_follow.everything(caller)
@@ -79,7 +79,7 @@ def lead(talk: ParentTalk, caller: Caller, environment: Mapping[str, str]) -> No
 
     found, _ = with_registry(caller, newest)
     head = words.status_line(found.counts, found.waiting)
-    header, *rows = words.table(found.rows, _WIDTH) or [_NONE]
+    header, *rows = table.lines(found.rows, found.at) or [_NONE]
     if talk.alone or not rows:
         talk.say("\n".join([head, header, *rows]))
         return

@@ -11,7 +11,7 @@ from tmuxagents.cli import group, printing
 from tmuxagents.integrate import parent_config, parents, pi, plan, tmux, tmux_texts
 from tmuxagents.registry import lookup
 from tmuxagents.settings import load
-from tmuxagents.text import jsonline, safe
+from tmuxagents.text import safe
 
 TYPE_CHECKING = False
 if TYPE_CHECKING:
@@ -113,7 +113,7 @@ def tell(found: Integration, *, dry_run: bool, as_json: bool) -> None:
     """Print an integration."""
     printing.warn(found.warnings)
     if as_json:
-        printing.write(jsonline.encode(found.document(dry_run=dry_run)))
+        printing.document(found.document(dry_run=dry_run))
         return
     told = plan.diff(found.changes) if dry_run else map(plan.said, found.changes)
     lines = [*told, *map(plan.left, found.left)] or ["nothing to change"]

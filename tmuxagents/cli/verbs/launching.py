@@ -6,43 +6,113 @@ import os
 
 import click
 
-from tmuxagents.cli import options, printing
+from tmuxagents.cli import options, printing, values
 from tmuxagents.cli.verbs import tasks
 from tmuxagents.errors import BadRequest
 from tmuxagents.launch import plan as plans
 from tmuxagents.registry import lookup, sessions
 from tmuxagents.runs import inbox, words
 from tmuxagents.status import poll
-from tmuxagents.text import jsonline
 
 TYPE_CHECKING = False
 if TYPE_CHECKING:
+    from collections.abc import Mapping, Sequence
     from typing import Any
 
     from tmuxagents.launch.arrival import Launched
+    from tmuxagents.launch.launch import Launcher
+    from tmuxagents.launch.plan import LaunchRequest
     from tmuxagents.registry.lookup import Caller
 
 
 @click.command(epilog='Example: id=$(tmuxagents launch "Find where sessions are created.")')
 @options.launching
+@options.TASKS
 @options.ATTACH
 @options.JSON
 def launch(
-    *, task: tuple[str, ...], task_file: str | None, attaches: bool, as_json: bool, **wanted: Any
+    *,
+    task: tuple[str, ...],
+    task_file: str | None,
+    tasks_file: str | None,
+    attaches: bool,
+    as_json: bool,
+    **wanted: Any,
 ) -> None:
     """Run TASK in a child agent, in a tmux window of its own, and return at once with the run's id."""
+    if tasks_file is not None:
+        refuse_beside({"TASK": task, "--task-file": task_file, "--attach": attaches}, wanted)
     if attaches:
         from tmuxagents.cli.verbs import attaching  # noqa: PLC0415  (a launch is to be quick)
 
         # Checked first: without a viewer, nothing is launched.
         viewer = attaching.here("tmuxagents launch --attach, or leave out --attach")
     launcher = options.launcher(project_presets=not wanted.pop("no_project_presets"))
+    if tasks_file is not None:
+        _launch_all(launcher, requests_of(launcher, tasks_file, mode="background", **wanted), as_json=as_json)
+        return
     request = options.request(launcher, tasks.read(task, task_file), mode="background", **wanted)
     launched = launcher.launch(request)
     tell(launched, launcher.caller, as_json=as_json)
     if attaches:
         viewer.warnings = [warning for warning in viewer.warnings if warning not in launched.warnings]
         attaching.show(launched.run, launcher.caller, viewer=viewer)
+
+
+def _launch_all(launcher: Launcher, asked: TaskRequests, *, as_json: bool) -> None:
+    """Launch the tasks of a file, one after the other, and print a receipt for each."""
+    from tmuxagents.launch.prepare import prepare  # noqa: PLC0415  (for files only)
+
+    if asked.concurrency is not None:
+        printing.warn(["concurrency is for run; background runs are limited by the setting maxRunning"])
+    for prepared in prepare(launcher, asked.requests, after=asked.after):
+        tell(launcher.start(prepared), launcher.caller, as_json=as_json)
+
+
+class TaskRequests:
+    """The requests of a tasks file, which of them each one waits for, and how many may run at once."""
+
+    __slots__ = ("after", "concurrency", "requests")
+
+    def __init__(
+        self, requests: Sequence[LaunchRequest], after: Sequence[Sequence[int]], concurrency: int | None
+    ) -> None:
+        self.requests = requests
+        self.after = after
+        self.concurrency = concurrency
+
+
+def requests_of(launcher: Launcher, file: str, *, mode: str, **wanted: Any) -> TaskRequests:
+    """Return the requests of a tasks file. Options apply to the tasks that do not override them."""
+    from tmuxagents.launch import tasks as task_files  # noqa: PLC0415  (YAML)
+
+    source = "stdin" if file == tasks.STDIN else file
+    found = task_files.parse(tasks.content(file, "tasks"), source)
+    start = options.here()
+    base = start if file == tasks.STDIN else os.path.dirname(os.path.join(start, file))
+    made, after = [], []
+    for item, (inside, others) in zip(found.items, task_files.dependencies(found.items), strict=True):
+        own = {key: getattr(item, key) for key in ("preset", "model", "name", "files")}
+        own |= {key: getattr(item, key) or wanted[key] for key in ("agent", "timeout")}
+        own |= {"cwd": item.cwd if item.cwd is not None else wanted["cwd"]}
+        own |= {"after": (*wanted["after"], *others)}
+        where = base if item.cwd is not None else start
+        made.append(options.request(launcher, item.task, base=where, mode=mode, **(wanted | own)))
+        after.append(inside)
+    return TaskRequests(made, after, found.concurrency)
+
+
+def refuse_beside(given: Mapping[str, Any], wanted: Mapping[str, Any]) -> None:
+    """Refuse options that each task of a file has for itself, and those for one child only."""
+    own = {"-p": "preset", "-m": "model", "--name": "name", "--file": "files"}
+    given = {**given, **{name: wanted[key] for name, key in own.items()}}
+    beside = [name for name, value in given.items() if value]
+    if beside == ["--attach"]:
+        message = "--attach does not go with --tasks: a terminal shows one window."
+        raise BadRequest(message, kind="usage", hint="attach to one of them: tmuxagents attach RUN")
+    if beside:
+        message = f"{beside[0]} does not go with --tasks: each task of the file has its own."
+        raise BadRequest(message, kind="usage", hint="leave it out, or put it into the file")
 
 
 def tell(launched: Launched, caller: Caller, *, as_json: bool, how: str | None = None) -> None:
@@ -57,7 +127,7 @@ def tell(launched: Launched, caller: Caller, *, as_json: bool, how: str | None =
         run = sessions.document(launched.run, caller)
         receipt = {"v": 1, "run": run, "counts": counts, "attach": attach}
         warnings = [*([how] if how else []), *launched.warnings]
-        printing.write(jsonline.encode(receipt | {"warnings": warnings}))
+        printing.document(receipt | {"warnings": warnings})
         return
     printing.warn(launched.warnings)
     printing.lines([how] if how else [], printing.ERR)
@@ -147,36 +217,33 @@ TIMED_OUT = 124
     "--steer", "kind", flag_value=inbox.STEER, default=True, help="Between two of its steps (the default)."
 )
 @click.option("--follow-up", "kind", flag_value=inbox.FOLLOW_UP, help="When it is done with what it does.")
-@click.option("--wait", "waits", is_flag=True, help="Wait for what it comes to, and print that.")
-@click.option("--timeout", type=float, metavar="S", help="With --wait: wait no longer.")
+@click.option("--wait", "waits", is_flag=True, help="Wait for the reply to it, and print that.")
+@click.option("--timeout", type=values.DURATION, metavar="TIME", help="With --wait: wait no longer.")
 @options.JSON
 def send(  # noqa: PLR0913  (one parameter an option)
     *, run: str, text: str, kind: str, waits: bool, timeout: float | None, as_json: bool
 ) -> int:
     """Say TEXT to the live child of RUN (- reads stdin). It is delivered once the child has taken it."""
-    from tmuxagents.runs import output  # noqa: PLC0415  (a launch is to be quick)
+    from tmuxagents.cli.verbs import reading  # noqa: PLC0415  (a launch is to be quick)
     from tmuxagents.status import send as sending  # noqa: PLC0415
-    from tmuxagents.text import safe  # noqa: PLC0415
     from tmuxagents.tools import answers  # noqa: PLC0415
 
     if timeout is not None and not waits:
         raise BadRequest("--timeout says how to wait.", kind="usage", hint="add --wait")
-    if timeout is not None and not timeout >= 0:  # NaN, too: it would wait for ever
-        raise BadRequest(f"--timeout must be 0 seconds or more, not {timeout:g}.", kind="usage")
     caller = lookup.here()
     message = sending.Sending(lookup.find_run(run, caller))
     found = message.send(tasks.content(text) if text == tasks.STDIN else text, kind)
     later = message.wait(timeout) if waits else found
     if as_json:
-        printing.write(jsonline.encode(sessions.document(later or found, caller)))
+        printing.document({"v": 1} | sessions.document(later or found, caller))
     elif not waits:
         printing.lines([answers.delivered(found.run_id)])
     elif later is not None:
-        answer = output.answer(later) or ""
-        printing.lines([safe.text(answer) if printing.is_terminal() else answer])
+        printing.lines([] if message.reply else ["no reply"], printing.ERR)
+        reading.print_answer(message.reply)
     if later is None:
         return TIMED_OUT
-    return 0 if not waits or sending.went_well(later) else 1
+    return 0 if not waits or message.went_well(later) else 1
 
 
 VERBS = {"launch": launch, "retry": retry, "resume": resume, "send": send}

@@ -16,7 +16,7 @@ from tmuxagents.layouts import opening as layouts_opening
 from tmuxagents.registry import lookup
 from tmuxagents.settings import load
 from tmuxagents.system import foreground
-from tmuxagents.text import jsonline, safe
+from tmuxagents.text import safe
 
 TYPE_CHECKING = False
 if TYPE_CHECKING:
@@ -34,10 +34,10 @@ _JSON = click.option("--json", "as_json", is_flag=True, help="Print a JSON docum
 _CLEAR = b"\x1b[H\x1b[2J\x1b[3J"
 
 
-def _names(context: click.Context, parameter: click.Parameter, incomplete: str) -> list[CompletionItem]:
+def _names(context: click.Context, _parameter: click.Parameter, incomplete: str) -> list[CompletionItem]:
     from tmuxagents.cli.verbs import completion  # noqa: PLC0415  (for shells that ask)
 
-    return completion.layouts(context, parameter, incomplete)
+    return completion.layouts(context, incomplete)
 
 
 @click.group("layouts", invoke_without_command=True, epilog="Example: tmuxagents layouts open dashboard")
@@ -64,7 +64,7 @@ def _list(*, as_json: bool) -> None:
     printing.warn([*shelf.warnings, *hiding])
     if as_json:
         found = [one.document() for one in shelf.layouts]
-        printing.write(jsonline.encode({"v": 1, "layouts": found, "warnings": [*shelf.warnings, *hiding]}))
+        printing.document({"v": 1, "layouts": found, "warnings": [*shelf.warnings, *hiding]})
         return
     printing.lines(catalogue.table(shelf.layouts, printing.width()))
 
@@ -76,7 +76,7 @@ def show(*, name: str, as_json: bool) -> None:
     """Show what NAME makes (also shipped:NAME, global:NAME or project:NAME), and which file says so."""
     found = _survey().choose(name)
     if as_json:
-        printing.write(jsonline.encode({"v": 1} | found.document()))
+        printing.document({"v": 1} | found.document())
         return
     printing.lines(map(safe.text, catalogue.detail(found)))
 
@@ -106,7 +106,7 @@ def open_(*, name: str, detached: bool, as_json: bool) -> None:
     if as_json:
         session = {"socket": opening.server.socket, "session": made.session, "sessionName": made.name}
         told = {"opened": found.name, "made": is_new, **session, "launched": launched}
-        printing.write(jsonline.encode({"v": 1} | told))
+        printing.document({"v": 1} | told)
     elif detached or not _show(opening.server, made):
         argv = opening.server.sessions.attach_argv(made)
         printing.lines([f"session {made.name}; show it with: {' '.join(argv[:-1])} ={made.name}"])

@@ -1,6 +1,6 @@
-"""What is seen of a call while it works: a block a child on a terminal, a line a change elsewhere. Joins.
+"""What a call shows while it works: a picture on a terminal, a line per change elsewhere. Joins.
 
-It shows and decides nothing. What cannot be written (a lost connection) is not written, and nothing stops.
+It decides nothing. Text that cannot be written, since a connection is lost, is dropped, and nothing stops.
 """
 
 from __future__ import annotations
@@ -11,39 +11,32 @@ import os
 import time
 
 from tmuxagents.cli import printing
+from tmuxagents.cli.picture import Picture
 from tmuxagents.runs import narration, words
 from tmuxagents.runs.inspect import Follower
 from tmuxagents.settings import keys as setting_rules
-from tmuxagents.text import width
-from tmuxagents.tools.answers import label
-from tmuxagents.views import board, lines
+from tmuxagents.status import table
+from tmuxagents.views import call as call_view
 from tmuxagents.views.lines import TEXT, TOOL, LastLines
 from tmuxagents.views.previews import Place
 
 TYPE_CHECKING = False
 if TYPE_CHECKING:
-    from typing import Any, Self
+    from collections.abc import Sequence
+    from typing import Self
 
     from tmuxagents.launch.call import Call, Task
     from tmuxagents.runs.events import Event
     from tmuxagents.runs.inspect import RunView
     from tmuxagents.settings.keys import Settings
+    from tmuxagents.views.call import ChildView
 
-_ROUND_S = 0.1  # of a screen
-_LINES_S = 1.0  # at most one line a second a child
-_COLOURS = {
-    lines.ADDED: "32",
-    lines.REMOVED: "31",
-    lines.MUTED: "2",
-    board.TITLE: "1",
-    board.HEAD: "1",
-    board.PROBLEM: "31",
-    board.ASIDE: "2",
-}
+_ROUND_S = 0.1  # of a picture
+_LINES_S = 1.0  # at most one line per second and child
 
 
 class Silence:
-    """Nothing to be seen."""
+    """Shows nothing."""
 
     def __enter__(self) -> Self:
         return self
@@ -56,64 +49,81 @@ class Silence:
 
 
 class Lines(Silence):
-    """A line for each change of what a child does, at most one a second a child."""
+    """A line for each change of what a child does, at most one per second and child.
 
-    def __init__(self, call: Call) -> None:
+    `ends_only`: a line for the end of each of several children.
+    """
+
+    def __init__(self, call: Call, *, ends_only: bool = False) -> None:
+        self._ends_only = ends_only
+        self._alone = len(call.tasks) == 1
         self._children = [_Child(task, call.settings, alone=True) for task in call.tasks]
+        self._warnings = _Warnings(call.tasks)
         self._told: dict[str, tuple[str, str | None]] = {}
 
     def tell(self) -> float:
         """Tell what is new."""
+        _write(self._warnings.new())
         for child in self._children:
             run = child.look()
-            now = (run.standing.status, run.doing) if run is not None else None
-            if run is None or now is None or self._told.get(run.run_id) == now:
+            if run is None or (self._ends_only and (self._alone or not run.ended)):
+                continue
+            now = (run.standing.status, run.doing)
+            if self._told.get(run.run_id) == now:
                 continue
             self._told[run.run_id] = now
             shown = words.SnapshotRow(run.document(time.time()), run.run_id[:8], activity=run.doing)
-            _write(f"{words.follow_line(shown, printing.width())}\n{child.news()}")
+            _write(f"{words.follow_line(shown, printing.width())}\n")
         return time.monotonic() + _LINES_S
 
 
-class LiveBlocks(Silence):
-    """A block for each child, drawn again and again in one place."""
+class LivePicture(Silence):
+    """All children in one picture, drawn again and again in one place; warnings scroll away above it."""
 
     def __init__(self, call: Call) -> None:
         alone = len(call.tasks) == 1
         self._children = [_Child(task, call.settings, alone=alone) for task in call.tasks]
-        self._height = 0
-        self._drawn = ""
+        self._warnings = _Warnings(call.tasks)
+        self._picture = Picture(printing.ERR)
 
     def __exit__(self, *_: object) -> None:
         self._draw(last=True)
 
     def tell(self) -> float:
         """Draw anew."""
-        self._draw()
+        self._draw(last=False)
         return time.monotonic() + _ROUND_S
 
-    def _draw(self, *, last: bool = False) -> None:
-        columns, rows = _size()
-        lines = self._lines(last=last)
-        shown = lines if last else lines[-(rows - 1) :]
-        text = "".join(f"\x1b[2K{_coloured(kind, width.fit(line, columns - 1))}\n" for kind, line in shown)
-        news = "".join(child.news() for child in self._children)  # stays, above what is drawn again
-        if text == self._drawn and not news:
-            return
-        up = f"\x1b[{self._height}A" if self._height else ""
-        clear = "\x1b[0J"
-        _write(f"{up}\r{clear if news else ''}{news}{text}{clear}")
-        self._drawn, self._height = text, len(shown)
+    def _draw(self, *, last: bool) -> None:
+        """Draw all children, at last only how each of them has ended: its answer comes next."""
+        columns, rows = self._picture.size()
+        views = [view for child in self._children if (view := child.view()) is not None]
+        if last:
+            found = [call_view.summary(views)] if len(views) > 1 else []
+            found += map(call_view.title, views)
+        else:
+            found = call_view.picture(views, rows - 1)
+        paints = printing.paints(printing.ERR)
+        lines = [
+            table.painted(line if paints else [("", text) for _, text in line], columns - 1) for line in found
+        ]
+        self._picture.draw(lines, self._warnings.new())
 
-    def _lines(self, *, last: bool) -> list[tuple[str, str]]:
-        """Return what is to be seen: at last only how each child ended, since its answer comes next."""
-        now_ms = time.time() * 1000
-        windows = [window for child in self._children if (window := child.window()) is not None]
-        lines = [(board.HEAD, board.header(window["status"] for window in windows))]
-        for window in windows:
-            block = board.block(window, expanded=False, now_ms=now_ms)
-            lines += block[:1] if last else [(board.BLANK, ""), *block]
-        return [*lines, (board.BLANK, "")] if last else lines
+
+class _Warnings:
+    """The warnings of all tasks of a call, each of them told once."""
+
+    def __init__(self, tasks: Sequence[Task]) -> None:
+        self._tasks = tasks
+        self._told: set[str] = set()
+
+    def new(self) -> str:
+        """Return lines for those that were not told yet."""
+        found = dict.fromkeys(
+            text for task in self._tasks for text in task.warnings if text not in self._told
+        )
+        self._told |= found.keys()
+        return "".join(f"{printing.warning(text)}\n" for text in found)
 
 
 class _Child:
@@ -126,7 +136,6 @@ class _Child:
         place = Place(cwd=task.prepared.request.cwd, home=os.path.expanduser("~"), width=width)
         self._lines = LastLines(place, int(settings.numbers["maxLinesPerWindow"]))
         self._narrator = narration.Narrator() if alone else None  # one child speaks in phrases
-        self._warned = 0
 
     def look(self) -> RunView | None:
         """Return the current run; None if there is none yet."""
@@ -136,11 +145,6 @@ class _Child:
             self._follower = Follower(self._task.run_dir, self._take)
         return self._follower.look()
 
-    def news(self) -> str:
-        """Return lines for the warnings that were not shown yet."""
-        told, self._warned = self._warned, len(self._task.warnings)
-        return "".join(f"{printing.warning(text)}\n" for text in self._task.warnings[told:])
-
     def _take(self, event: Event) -> None:
         if self._narrator is None:
             self._lines.take(event)
@@ -149,34 +153,10 @@ class _Child:
         if phrase is not None:
             self._lines.append(phrase, TEXT if event.type == "assistant_text" else TOOL)
 
-    def window(self) -> dict[str, Any] | None:
-        """Return the block of this child; None if there is nothing to see yet."""
+    def view(self) -> ChildView | None:
+        """Return the view of this child; None if there is nothing to see yet."""
         run = self.look()
-        if run is None:
-            return None
-        document = run.document(time.time())
-        return board.window_document(document, label(document), self._lines)
-
-
-def _size() -> tuple[int, int]:
-    try:
-        size = os.get_terminal_size(printing.ERR)
-    except OSError:
-        return words.WIDTH, 24
-    return max(20, size.columns), max(4, size.lines)
-
-
-def _coloured(kind: str, text: str) -> str:
-    if os.environ.get("NO_COLOR"):
-        return text
-    if kind == TOOL:
-        return "".join(_paint(colour, part) for colour, part in lines.spans(text))
-    return _paint(kind, text)
-
-
-def _paint(colour: str, text: str) -> str:
-    code = _COLOURS.get(colour)
-    return f"\x1b[{code}m{text}\x1b[0m" if code and text else text
+        return None if run is None else call_view.ChildView(run.document(time.time()), self._lines.lines)
 
 
 def _write(text: str) -> None:

@@ -12,7 +12,7 @@ from tmuxagents.errors import Unusable
 from tmuxagents.registry import lookup
 from tmuxagents.runs import words
 from tmuxagents.settings import load
-from tmuxagents.text import figures, jsonline, safe
+from tmuxagents.text import figures, safe
 from tmuxagents.text.width import table
 
 TYPE_CHECKING = False
@@ -31,7 +31,7 @@ def models_verb(*, agent: str | None, refresh: bool, as_json: bool) -> int:
     name = agent or settings.default_agent
     if as_json:
         document = available.document(name, os.environ, settings, refresh=refresh)
-        printing.write(jsonline.encode(document))
+        printing.document(document)
         return 0 if document["available"] else Unusable.exit_code
     printing.warn(settings.warnings)
     known = available.find(name, os.environ, settings, refresh=refresh)

@@ -1,19 +1,22 @@
-"""Verbs that read what runs wrote: output, transcript, events. Joins."""
+"""The verbs that read what runs wrote: output, transcript, replay, export, events. Joins."""
 
 from __future__ import annotations
 
 import click
 
+from tmuxagents import records
 from tmuxagents.cli import printing
 from tmuxagents.errors import BadRequest, NotPossible
 from tmuxagents.registry import lookup, sessions
 from tmuxagents.runs import conversation, inspect
 from tmuxagents.runs import output as run_output
-from tmuxagents.text import jsonline, safe
+from tmuxagents.status import ends
+from tmuxagents.text import safe
 
 TYPE_CHECKING = False
 if TYPE_CHECKING:
-    from collections.abc import Iterable
+    from collections.abc import Iterable, Mapping, Sequence
+    from typing import Any
 
     from tmuxagents.registry.lookup import Caller
     from tmuxagents.runs.inspect import RunView
@@ -32,84 +35,129 @@ def _lines(lines: Iterable[bytes]) -> None:
         printing.write(line + b"\n")
 
 
+def _or_newest(runs: Sequence[str]) -> Sequence[str]:
+    """Return the named runs, or the newest one for a person. A program that names none has lost an id."""
+    if runs and "" not in runs:
+        return runs
+    if "" in runs or not printing.is_terminal():
+        hint = f"tmuxagents {click.get_current_context().info_name} {lookup.LAST} means the newest run"
+        raise BadRequest("RUN is empty." if runs else "There is no RUN.", kind="usage", hint=hint)
+    return (lookup.LAST,)
+
+
 @click.command(epilog="Example: tmuxagents output 01a1ee15 > answer.md")
-@click.argument("run", default=lookup.LAST)
+@click.argument("runs", nargs=-1, metavar="[RUN]...")
 @click.option("--wait", is_flag=True, help="Wait until the run has ended.")
-@click.option("--partial", is_flag=True, help="While it works, print what there is.")
+@click.option("--partial", is_flag=True, help="Print what there is, even while it works.")
 @click.option(
-    "--max-bytes", type=click.IntRange(min=1), metavar="N", help="Keep head and tail of a long answer."
+    "--max-bytes", type=click.IntRange(min=1), metavar="N", help="Cut the middle out of a long answer."
 )
 @click.option("--json", "as_json", is_flag=True, help="Print the run as a JSON document.")
-def output(*, run: str, wait: bool, partial: bool, max_bytes: int | None, as_json: bool) -> None:
-    """Print the last answer of the session that RUN belongs to (default: the newest run).
+def output(*, runs: Sequence[str], wait: bool, partial: bool, max_bytes: int | None, as_json: bool) -> int:
+    """Print the last answer of the session that RUN belongs to (on a terminal, default: the newest run).
 
-    Exits with 1 if the run failed, with 4 if it still works.
+    The first line says so if the run failed: what follows is unfinished. Several runs are printed one after
+    the other, each below its status. Exits with 1 if a run failed, with 4 if one still works.
     """
     caller = lookup.here()
-    run_dir = sessions.find(run, caller)[-1]
+    run_dirs = [sessions.find(run, caller)[-1] for run in _or_newest(runs)]
     if wait:
         from tmuxagents.status.wait import wait_until  # noqa: PLC0415  (only here)
 
-        wait_until([run_dir], lambda run: run.ended)
-    found = inspect.inspect(run_dir)
+        wait_until(run_dirs, lambda run: run.ended)
+    found = [inspect.inspect(run_dir) for run_dir in run_dirs]
     if as_json:
-        printing.write(jsonline.encode(sessions.document(found, caller)))
-        return
-    if not (found.ended or found.state.settled or partial):
-        message = f"Run {found.run_id} is still {found.standing.status}: it has no answer yet."
+        for run in found:
+            printing.document({"v": 1} | sessions.document(run, caller))
+        return 0
+    missing = [run for run in found if not (run.ended or run.state.settled or partial)]
+    lookup.mark_answered(caller, (run.run_id for run in found if run.ended))
+    for run_dir in run_dirs:
+        see(run_dir, caller)
+    if len(found) == 1 and not missing:
+        _print_one(found[0], max_bytes)
+    elif len(found) > 1:
+        texts = (None if run in missing else run_output.answer(run) for run in found)
+        print_blocks(zip((run.document(0.0) for run in found), texts, strict=True), max_bytes)
+    if missing:
+        message = f"Run {missing[0].run_id} is still {missing[0].standing.status}: it has no answer yet."
         raise NotPossible(
             message, kind="run-running", hint="--wait waits for it, --partial prints what there is"
         )
-    text = run_output.answer(found, max_bytes)
-    see(run_dir, caller)
-    _say_state(found, text)
+    return int(any(run.ended and run.standing.status != records.COMPLETED for run in found))
+
+
+def print_blocks(runs: Iterable[tuple[Mapping[str, Any], str | None]], most_bytes: int | None) -> None:
+    """Print several runs, each with its ending and its answer."""
+    text = ends.blocks(runs, most_bytes)
+    printing.lines([safe.text(text) if printing.is_terminal() else text])
+
+
+def print_answer(text: str | None) -> None:
+    """Print an answer, and nothing else."""
     if text and printing.is_terminal():
         from tmuxagents.cli import rendered  # noqa: PLC0415  (a pipe needs no renderer)
 
         printing.write(rendered.answer(text).encode("utf-8", "replace"))
     elif text:
         printing.write(text.encode("utf-8", "replace") + (b"" if text.endswith("\n") else b"\n"))
-    if found.ended and found.standing.status != "completed":
-        click.get_current_context().exit(1)
 
 
-def _say_state(run: RunView, text: str | None) -> None:
-    """Say on stderr what the answer alone does not tell."""
-    how = run.standing.verdict
-    notes = []
-    if how is None:
-        notes.append("still running" if run.standing.status == "running" else "still queued")
-    elif how.status != "completed":
-        message = safe.line(how.error_message or "")
-        notes.append(f"{how.status} ({how.reason}){': ' if message else ''}{message}")
-    if how is not None and not text:
-        notes.append("no text output")
-    printing.lines(notes, printing.ERR)
+def _print_one(run: RunView, max_bytes: int | None) -> None:
+    """Print the answer of a run; above that of a failed one, how it ended."""
+    if not run.ended:
+        printing.lines([f"still {run.standing.status}"], printing.ERR)
+    print_ended(run.document(0.0), run_output.answer(run, max_bytes))
+
+
+def print_ended(run: Mapping[str, Any], text: str | None) -> None:
+    """Print the answer of a run; above the text of a failed one, how it ended."""
+    if ends.has_failed(run):
+        printing.lines([ends.warning(run, text) or ""])
+    elif not text and run["status"] == records.COMPLETED:
+        printing.lines([ends.NO_TEXT], printing.ERR)
+    print_answer(text)
 
 
 @click.command(epilog="Example: tmuxagents transcript -f 01a1ee15")
-@click.argument("run", default=lookup.LAST)
-@click.option("-f", "--follow", is_flag=True, help="Go on until the run has ended.")
+@click.argument("run", required=False)
+@click.option("-f", "--follow", is_flag=True, help="Continue until the run has ended.")
 @click.option("-n", "--lines", "last", type=click.IntRange(min=0), metavar="N", help="Only the last N lines.")
 @click.option("-t", "--times", is_flag=True, help="Say at what time of day each thing happened.")
-@click.option("--session", "whole", is_flag=True, help="Print it as a parent's tools do, with whole answers.")
-@click.option("--json", "as_json", is_flag=True, help="Print the events instead, as JSON lines.")
+@click.option("--grep", "word", metavar="WORD", help="Only lines with WORD; without RUN, those of all runs.")
+@click.option("-A", "--all-projects", "everywhere", is_flag=True, help="With --grep: search all projects.")
+@click.option(
+    "--session", "whole", is_flag=True, help="Print it as tools for parents do, with whole answers."
+)
+@click.option("--json", "as_json", is_flag=True, help="Print the events as JSON lines instead.")
 def transcript(  # noqa: PLR0913  (a parameter for each option)
-    *, run: str, follow: bool, last: int | None, times: bool, whole: bool, as_json: bool
-) -> None:
+    *,
+    run: str | None,
+    follow: bool,
+    last: int | None,
+    times: bool,
+    word: str | None,
+    everywhere: bool,
+    whole: bool,
+    as_json: bool,
+) -> int:
     """Show what all runs of the session that RUN belongs to have said and done, and what they used.
 
     On a terminal it looks like the run's window. Elsewhere it is the plain transcript.log, an entry a line.
     """
-    _check_options(follow=follow, last=last, times=times, whole=whole, as_json=as_json)
+    _check_options(follow=follow, last=last, times=times, word=word, whole=whole, as_json=as_json)
     caller = lookup.here()
-    run_dirs = sessions.find(run, caller)
+    if word is not None:
+        from tmuxagents.cli import search  # noqa: PLC0415  (only for this option)
+
+        found = None if run is None else sessions.find(run, caller)
+        return search.search(caller, word, found, everywhere=everywhere, as_json=as_json)
+    run_dirs = sessions.find(_or_newest([] if run is None else [run])[0], caller)
     see(run_dirs[-1], caller)
     if as_json:
         for run_dir in run_dirs:
             _lines(run_output.event_lines(run_dir, after=0, follow=follow and run_dir == run_dirs[-1]))
-        return
-    if whole:
+    elif whole:
         told = conversation.session_output([*map(run_output.told, run_dirs)])
         _clean([told.encode("utf-8", "replace"), *run_output.used(run_dirs)])
     elif printing.is_terminal():
@@ -118,34 +166,87 @@ def transcript(  # noqa: PLR0913  (a parameter for each option)
         rendered.stories(run_dirs, follow=follow, last=last, times=times)
     else:
         _clean(run_output.session_lines(run_dirs, follow=follow, last=last, times=times))
+    return 0
 
 
-def _check_options(*, follow: bool, last: int | None, times: bool, whole: bool, as_json: bool) -> None:
+def _check_options(**how: Any) -> None:
     """Refuse options that mean nothing together."""
-    given = {"--follow": follow, "--lines": last is not None, "--times": times, "--json": as_json}
-    alone = "--session" if whole else "--json" if as_json else None
-    fits = {"--follow", "--json"} if not whole else set()
+    given = {"--follow": how["follow"], "--lines": how["last"] is not None, "--times": how["times"]}
+    given |= {"--json": how["as_json"], "--session": how["whole"]}
+    alone: str | None
+    if how["word"] is not None:
+        alone, fits = "--grep", {"--json"}
+    elif how["whole"]:
+        alone, fits = "--session", {"--session"}
+    else:
+        alone, fits = "--json" if how["as_json"] else None, {"--follow", "--json"}
     other = next((name for name, is_given in given.items() if is_given and name not in fits), None)
     if alone is not None and other is not None:
         raise BadRequest(f"{alone} and {other} do not go together.", kind="usage", hint="leave one out")
 
 
 def _clean(lines: Iterable[bytes]) -> None:
-    """Write lines of a transcript. Ours are clean; but they lie where the child can write, too."""
+    """Write lines of a transcript, cleaned: the child can write to the file, too."""
     for line in lines:
         printing.write(safe.text(line.decode("utf-8", "replace")).encode("utf-8", "replace") + b"\n")
 
 
 @click.command(epilog="Example: tmuxagents events --after 12 -f 01a1ee15")
-@click.argument("run", default=lookup.LAST)
-@click.option("-f", "--follow", is_flag=True, help="Go on until the run has ended.")
+@click.argument("run", required=False)
+@click.option("-f", "--follow", is_flag=True, help="Continue until the run has ended.")
 @click.option(
     "--after", type=click.IntRange(min=0), default=0, metavar="SEQ", help="Only events after this one."
 )
-@click.option("--json", is_flag=True, expose_value=False, help="They are JSON lines anyway.")
-def events(*, run: str, follow: bool, after: int) -> None:
+@click.option(
+    "--json", is_flag=True, expose_value=False, help="Accepted for consistency; the output is always JSON."
+)
+def events(*, run: str | None, follow: bool, after: int) -> None:
     """Print the normalised events of RUN as JSON lines."""
-    _lines(run_output.event_lines(lookup.find_run(run, lookup.here()), after=after, follow=follow))
+    run_dir = lookup.find_run(_or_newest([] if run is None else [run])[0], lookup.here())
+    _lines(run_output.event_lines(run_dir, after=after, follow=follow))
 
 
-VERBS = {"output": output, "transcript": transcript, "logs": transcript, "events": events}
+@click.command(epilog="Example: tmuxagents export finder --html finder.html")
+@click.argument("runs", nargs=-1)
+@click.option("--html", "path", metavar="FILE", help="Write the page to FILE, not to stdout.")
+def export(*, runs: tuple[str, ...], path: str | None) -> None:
+    """Write what the sessions of RUNS have said and done as one page of HTML (default: the newest run).
+
+    The page needs nothing else and asks nothing of the network. Calls fold; a search opens them.
+    """
+    if path is None and printing.is_terminal():
+        hint = "--html FILE writes it to a file"
+        raise BadRequest("A page of HTML is not for a terminal.", kind="usage", hint=hint)
+    from tmuxagents.cli import exporting  # noqa: PLC0415  (only here)
+
+    caller = lookup.here()
+    named = runs or (lookup.LAST,)
+    page = exporting.page(dict.fromkeys(folder for run in named for folder in sessions.find(run, caller)))
+    if path is None:
+        printing.write(page)
+    else:
+        exporting.write(path, page)
+
+
+@click.command(epilog="Example: tmuxagents replay finder --speed 4")
+@click.argument("run", default=lookup.LAST)
+@click.option(
+    "--speed", type=click.FloatRange(min=1 / 64, max=4096), default=1.0, metavar="N", help="Times as fast."
+)
+def replay(*, run: str, speed: float) -> None:
+    """Show again what RUN said and did, in its own time.
+
+    Space pauses, s goes to the next step, + and - change the speed, q leaves.
+    """
+    from tmuxagents.cli import replaying  # noqa: PLC0415  (only here)
+
+    replaying.replay(lookup.find_run(run, lookup.here()), speed)
+
+
+VERBS = {
+    "export": export,
+    "replay": replay,
+    "output": output,
+    "transcript": transcript,
+    "events": events,
+}

@@ -1,146 +1,140 @@
-"""The verb run: children in the foreground. Progress goes to stderr, results go to stdout. Joins.
+"""The verb run: children in the foreground. Progress goes to stderr, answers go to stdout. Joins.
 
-With --attach, the child's own window is on this terminal, and the call's view once the person is back.
+With --attach the terminal shows the child's own window, and the call's picture once the person is back.
 """
 
 from __future__ import annotations
 
-import os
 import select
+import signal
 import time
 
 import click
 
 from tmuxagents.cli import options, printing
 from tmuxagents.cli.interrupts import SignalInterrupts
-from tmuxagents.cli.verbs import attaching, tasks
-from tmuxagents.cli.verbs.live import Lines, LiveBlocks, Silence
-from tmuxagents.errors import BadRequest, TmuxAgentsError
-from tmuxagents.launch import tasks as task_files
+from tmuxagents.cli.verbs import attaching, launching, reading, tasks
+from tmuxagents.cli.verbs.live import Lines, LivePicture, Silence
+from tmuxagents.errors import TmuxAgentsError
 from tmuxagents.launch.call import Call
 from tmuxagents.launch.prepare import prepare
+from tmuxagents.registry import lookup
 from tmuxagents.runs import output, words
+from tmuxagents.runs.endings import PARENT
 from tmuxagents.runs.inspect import inspect
-from tmuxagents.status import poll
+from tmuxagents.status import ends, poll
 from tmuxagents.status.snapshot import take
 from tmuxagents.system import foreground
-from tmuxagents.text import jsonline, safe
-from tmuxagents.tools import answers
 
 TYPE_CHECKING = False
 if TYPE_CHECKING:
     from typing import Any, Self
 
     from tmuxagents.attach.attach import Viewer
-    from tmuxagents.launch.launch import Launcher
-    from tmuxagents.launch.plan import LaunchRequest
     from tmuxagents.registry.lookup import Caller
+    from tmuxagents.status.snapshot import Snapshot
 
 SINGLE, PARALLEL = "single", "parallel"
 
 
 @click.command(epilog='Example: tmuxagents run "Find where sessions are created."')
 @options.launching
+@options.TASKS
+@click.option("--concurrency", type=click.IntRange(min=1), metavar="N", help="With --tasks: run N at once.")
+@click.option("--progress", is_flag=True, help="Off a terminal: print each change, not only how it ended.")
 @click.option(
-    "--tasks", "tasks_file", metavar="FILE", help="Run the tasks of a JSON or YAML file (- is stdin)."
+    "--max-bytes",
+    type=click.IntRange(min=1),
+    metavar="N",
+    help="Keep head and tail of longer answers (default: 4000 bytes a task, on a terminal all).",
 )
 @options.ATTACH
 @options.JSON
-def run(
+def run(  # noqa: PLR0913  (one parameter an option)
     *,
     task: tuple[str, ...],
     task_file: str | None,
     tasks_file: str | None,
+    concurrency: int | None,
+    progress: bool,
+    max_bytes: int | None,
     attaches: bool,
     as_json: bool,
     **wanted: Any,
 ) -> int:
-    """Run TASK in a child agent and wait for it; Ctrl-C stops it. The exit code tells how it ended."""
+    """Run TASK, wait for it and print the answer. Ctrl-C stops it; the exit code says how it ended."""
     if tasks_file is not None:
-        _refuse_beside({"TASK": task, "--task-file": task_file, "--attach": attaches}, wanted)
-    viewer = _who_looks() if attaches else None
+        launching.refuse_beside({"TASK": task, "--task-file": task_file, "--attach": attaches}, wanted)
+    # Checked first: without a viewer, nothing is launched.
+    viewer = attaching.here("tmuxagents run --attach, or leave out --attach") if attaches else None
     launcher = options.launcher(project_presets=not wanted.pop("no_project_presets"))
     if tasks_file is None:
         text = tasks.read(task, task_file)
-        requests = [options.request(launcher, text, mode=SINGLE, **wanted)]
+        asked = launching.TaskRequests([options.request(launcher, text, mode=SINGLE, **wanted)], [], None)
     else:
-        requests = _from_file(launcher, tasks_file, **wanted)
-    most = int(launcher.settings.numbers["maxConcurrency"])
-    call = Call(launcher, prepare(launcher, requests, listed=tasks_file is not None), most=most)
+        asked = launching.requests_of(launcher, tasks_file, mode=PARALLEL, **wanted)
+    most = concurrency or asked.concurrency or int(launcher.settings.numbers["maxConcurrency"])
+    prepared = prepare(launcher, asked.requests, listed=tasks_file is not None, after=asked.after)
+    call = Call(launcher, prepared, most=most)
     with SignalInterrupts() as interrupts:
-        view = (
-            Silence() if as_json else LiveBlocks(call) if printing.is_terminal(printing.ERR) else Lines(call)
-        )
-        with _beside(call, viewer, interrupts, view) if viewer else view as seen:
+        view = _view(call, progress=progress, as_json=as_json)
+        with Attached(call, viewer, interrupts, view) if viewer else view as seen:
             call.carry_out(seen.tell, interrupts.handle, interrupts.came)
-    went_well = _print(call, launcher.caller, as_json=as_json)
+    found = _found(call, launcher.caller, as_json=as_json)
+    if as_json:
+        printing.document(poll.as_document(found, launcher.caller))
+    else:
+        _print(found, max_bytes)
     if call.cancelled:
+        name, aborted = signal.Signals(interrupts.number).name, _count_aborted(found)
+        told = f"{name}: aborted {aborted} of {len(call.tasks)} {'run' if len(call.tasks) == 1 else 'runs'}"
+        printing.lines([told], printing.ERR)
         return 128 + interrupts.number
-    return 0 if went_well else 1
+    ids = [task.run_id for task in call.tasks]
+    lookup.mark_answered(launcher.caller, ids)
+    return 0 if len(found.rows) == len(ids) and poll.went_well(found, ids, launcher.caller) else 1
 
 
-def _who_looks() -> Viewer:
-    """Return the viewer of the child; raise if there is none, before anything is launched."""
-    return attaching.here("tmuxagents run --attach, or leave out --attach")
+def _view(call: Call, *, progress: bool, as_json: bool) -> Silence:
+    """Return what shows the call while it works."""
+    if as_json:
+        return Silence()
+    return LivePicture(call) if printing.is_terminal(printing.ERR) else Lines(call, ends_only=not progress)
 
 
-def _beside(call: Call, viewer: Viewer, interrupts: SignalInterrupts, view: Silence) -> Silence:
-
-    return Attached(call, viewer, interrupts, view)
-
-
-def _refuse_beside(given: dict[str, Any], wanted: dict[str, Any]) -> None:
-    """Refuse what a tasks file says for each of its tasks, and what is for one child alone."""
-    given |= {"-p": wanted["preset"], "-m": wanted["model"], "--name": wanted["name"]}
-    given |= {"--file": wanted["files"]}
-    beside = [name for name, value in given.items() if value]
-    if beside == ["--attach"]:
-        message = "--attach does not go with --tasks: a terminal shows one window."
-        raise BadRequest(message, kind="usage", hint="attach to one of them: tmuxagents attach RUN")
-    if beside:
-        message = f"{beside[0]} does not go with --tasks: each task of the file has its own."
-        raise BadRequest(message, kind="usage", hint="leave it out, or put it into the file")
-
-
-def _from_file(launcher: Launcher, file: str, **wanted: Any) -> list[LaunchRequest]:
-    """Return the requests of a tasks file. Options are for all of its tasks that say nothing else."""
-    source = "stdin" if file == tasks.STDIN else file
-    items = task_files.parse(tasks.content(file, "tasks"), source)
-    start = options.here()
-    base = start if file == tasks.STDIN else os.path.dirname(os.path.join(start, file))
-    made = []
-    for item in items:
-        own = {"model": item.model, "name": item.name, "timeout": item.timeout or wanted["timeout"]}
-        own |= {"cwd": item.cwd if item.cwd is not None else wanted["cwd"]}
-        own |= {"preset": item.preset, "files": item.files}
-        where = base if item.cwd is not None else start
-        made.append(options.request(launcher, item.task, base=where, mode=PARALLEL, **(wanted | own)))
-    return made
-
-
-def _print(call: Call, caller: Caller, *, as_json: bool) -> bool:
-    """Print what the call came to, in the order in which it was asked for; say whether all went well."""
+def _found(call: Call, caller: Caller, *, as_json: bool) -> Snapshot:
+    """Return the runs of the call, in the order of its tasks."""
     ids = [task.run_id for task in call.tasks]
     found = take(poll.named(ids), caller)
     found.rows.sort(key=lambda shown: ids.index(shown.run["runId"]))
-    unsaid = [warning for task in call.tasks for warning in task.warnings] if as_json else []
-    printing.warn(dict.fromkeys([*unsaid, *found.warnings]))
-    went_well = len(found.rows) == len(ids) and poll.went_well(found, ids, caller)
-    if as_json:
-        printing.write(jsonline.encode(poll.as_document(found, caller)))
-        return went_well
-    whole = [(shown.run, output.answer(found.views[shown.run["runId"]])) for shown in found.rows]
-    text = answers.blocks(whole)
-    used = words.line([run["usage"] for run, _ in whole])
-    printing.lines([safe.text(text) if printing.is_terminal() else text, *(["", used] if used else [])])
-    return went_well
+    untold = [warning for task in call.tasks for warning in task.warnings] if as_json else []
+    printing.warn(dict.fromkeys([*untold, *found.warnings]))
+    return found
 
 
-_LOOK_S = 0.2  # whether the person has come back
+def _print(found: Snapshot, max_bytes: int | None) -> None:
+    """Print the answers; a program gets head and tail of long ones, unless it asks for more."""
+    most = max_bytes or (None if printing.is_terminal() else ends.MOST_BYTES)
+    told = [(shown.run, output.answer(found.views[shown.run["runId"]])) for shown in found.rows]
+    if len(told) == 1:
+        run, text = told[0]
+        reading.print_ended(run, text and ends.cut(text, run["runId"], most))
+    else:
+        reading.print_blocks(told, most)
+    used = words.line([run["usage"] for run, _ in told])
+    if used and not printing.is_terminal(printing.ERR):  # the picture has shown it
+        printing.lines([used], printing.ERR)
+
+
+def _count_aborted(found: Snapshot) -> int:
+    return sum(row.run["reason"] == PARENT.reason for row in found.rows)
+
+
+_LOOK_S = 0.2  # between two looks whether the person is back
 
 
 class Attached(Silence):
-    """Shows the first child's window as soon as it is there. `after`: what is seen of the call otherwise."""
+    """Shows the first child's window as soon as it exists. `after`: what shows the call otherwise."""
 
     def __init__(self, call: Call, viewer: Viewer, interrupts: SignalInterrupts, after: Silence) -> None:
         self._first = call.tasks[0]
@@ -154,7 +148,7 @@ class Attached(Silence):
         return self
 
     def __exit__(self, *_: object) -> None:
-        """Wait for the person to come back: they may want to read. Who cancels the call wants its end."""
+        """Wait for the person to come back, unless they cancel the call."""
         while self._client is not None and not self._client.is_over:
             select.select([self._interrupts.handle], [], [], _LOOK_S)
             if self._interrupts.came():
@@ -162,7 +156,7 @@ class Attached(Silence):
         self._after.__exit__()
 
     def tell(self) -> float:
-        """Show the window once it is there; until then, and while it has the terminal, write nothing."""
+        """Show the window once it exists; until then, and while it has the terminal, write nothing."""
         if self._viewer is not None and self._first.is_there:
             viewer, self._viewer = self._viewer, None
             self._show(viewer)
@@ -174,7 +168,7 @@ class Attached(Silence):
             viewer.warnings = [warning for warning in viewer.warnings if warning not in self._first.warnings]
             argv = attaching.way_to(inspect(self._first.run_dir), viewer)
             self._client = foreground.Lent(argv, attaching.outside()) if argv else None
-        except (TmuxAgentsError, OSError) as error:  # the children work all the same
+        except (TmuxAgentsError, OSError) as error:  # the children continue all the same
             printing.warn([f"not attached: {error}"])
 
 

@@ -1,4 +1,4 @@
-"""The verb that ends runs, and needs nothing of what a launch does: stop. Joins."""
+"""The verb stop. Joins."""
 
 from __future__ import annotations
 
@@ -11,7 +11,6 @@ from tmuxagents.runs import words
 from tmuxagents.status import poll
 from tmuxagents.status import stop as stopping
 from tmuxagents.status.snapshot import take
-from tmuxagents.text import jsonline
 from tmuxagents.tools import answers
 
 TYPE_CHECKING = False
@@ -23,13 +22,14 @@ if TYPE_CHECKING:
 @click.argument("runs", nargs=-1, metavar="[RUN]...")
 @click.option("--all", "all_of_them", is_flag=True, help="Stop all active runs of this parent or project.")
 @click.option("--others", is_flag=True, help="With --all: also those that other parents launched here.")
-@click.option("-A", "--all-projects", "everywhere", is_flag=True, help="With --all: of everyone, everywhere.")
+@click.option(
+    "-A", "--all-projects", "everywhere", is_flag=True, help="With --all: of all projects and parents."
+)
 @click.option("--json", "as_json", is_flag=True, help="Print a JSON document.")
 def stop(*, runs: tuple[str, ...], all_of_them: bool, others: bool, everywhere: bool, as_json: bool) -> None:
-    """Stop each RUN: gracefully, then hard. A run that has ended stays as it is."""
+    """Stop each RUN, gracefully if possible. A run that has ended is left alone."""
     if bool(runs) == all_of_them:
-        hint = "name them, or give --all"
-        raise BadRequest("Which runs are to be stopped?", kind="usage", hint=hint)
+        raise BadRequest("Name the runs to stop, or use --all.", kind="usage")
     caller = lookup.here()
     if all_of_them:
         found = take(poll.query_of(caller, (), everywhere=everywhere), caller)
@@ -42,7 +42,7 @@ def stop(*, runs: tuple[str, ...], all_of_them: bool, others: bool, everywhere: 
     ids = [run.run_id for run in stopping.stop(folders)]
     found = take(poll.named(ids), caller)
     if as_json:
-        printing.write(jsonline.encode(poll.as_document(found, caller)))
+        printing.document(poll.as_document(found, caller))
     else:
         printing.lines(map(words.stopped_line, found.rows) if ids else ["nothing to stop"])
 
@@ -59,7 +59,7 @@ def _own(found: Snapshot) -> list[str]:
 
 
 def _stoppable(folders: list[str]) -> list[str]:
-    """Return those of all active runs that can be stopped from here; say which cannot, raise if none can."""
+    """Return the runs that can be stopped from here; warn about the others, raise if there is no such run."""
     refused = {folder: why for folder in folders if (why := stopping.why_not(folder)) is not None}
     if refused and len(refused) == len(folders):
         raise next(iter(refused.values()))

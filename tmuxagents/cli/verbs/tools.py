@@ -23,6 +23,7 @@ from tmuxagents.tools.catalogue import TOOLS
 
 TYPE_CHECKING = False
 if TYPE_CHECKING:
+    from collections.abc import Callable
     from typing import Any
 
     from tmuxagents.tools.door import Answer
@@ -49,8 +50,9 @@ def tools_verb(*, as_json: bool) -> None:
 @click.argument("arguments", metavar="[JSON|-]", default="{}")
 @click.option("--stream", "streams_it", is_flag=True, help="Print progress as JSON lines, the result last.")
 @click.option("--verbose", is_flag=True, help="Print whole documents of runs in `details`, as --stream does.")
+@click.option("--rows", "width", type=click.IntRange(min=1), hidden=True)
 @click.option("--json", is_flag=True, expose_value=False, help="It is JSON anyway.")
-def call_verb(*, tool: str, arguments: str, streams_it: bool, verbose: bool) -> int:
+def call_verb(*, tool: str, arguments: str, streams_it: bool, verbose: bool, width: int | None) -> int:
     """Carry out TOOL of the catalogue with the arguments of a JSON object; Ctrl-C stops its children.
 
     The exit code is 0 when the tool was carried out, whatever its children did; a refusal has its own.
@@ -58,13 +60,14 @@ def call_verb(*, tool: str, arguments: str, streams_it: bool, verbose: bool) -> 
     interrupts = SignalInterrupts()
     document: dict[str, Any]
     try:
-        answer, asks = _carry_out(tool, arguments, interrupts, streams_it=streams_it)
+        tell = _teller(width) if streams_it else None
+        answer, asks = _carry_out(tool, arguments, interrupts, tell)
     except Exception as error:  # noqa: BLE001  (whatever it is, the caller reads JSON)
         problem, log = boundary.problem_of(error)
         document, code = answers.refused(problem, log=log, tool=tool), problem.exit_code
     else:
         printing.warn(dict.fromkeys(answer.warnings))
-        document = answer.document(whole=streams_it or verbose or asks)
+        document = _with_children(answer.document(whole=streams_it or verbose or asks), width)
         code = 128 + interrupts.number if interrupts.number else 0
     kind = {"type": "result"} if streams_it else {}
     printing.write(jsonline.encode(kind | document))
@@ -72,7 +75,7 @@ def call_verb(*, tool: str, arguments: str, streams_it: bool, verbose: bool) -> 
 
 
 def _carry_out(
-    tool: str, arguments: str, interrupts: SignalInterrupts, *, streams_it: bool
+    tool: str, arguments: str, interrupts: SignalInterrupts, tell: Callable[[dict[str, Any]], None] | None
 ) -> tuple[Answer, bool]:
     """Return the answer, and whether the arguments ask for whole documents."""
     caller = lookup.here()
@@ -88,16 +91,29 @@ def _carry_out(
         interrupts=interrupts,
         folder=lookup.folder(),
         socket=group.socket(),
-        hear=_tell if streams_it else None,
+        hear=tell,
     )
     answer = catalogue.call(tool, given, door)
     return answer, given.get("verbose") is True
 
 
-def _tell(line: dict[str, Any]) -> None:
-    """Print one line of progress. A reader that has gone stops nothing."""
-    with contextlib.suppress(OSError):
-        printing.write(jsonline.encode(line))
+def _teller(width: int | None) -> Callable[[dict[str, Any]], None]:
+    """Return what prints one line of progress. A reader that has gone stops nothing."""
+
+    def tell(line: dict[str, Any]) -> None:
+        with contextlib.suppress(OSError):
+            printing.write(jsonline.encode(_with_children(line, width)))
+
+    return tell
+
+
+def _with_children(line: dict[str, Any], width: int | None) -> dict[str, Any]:
+    """Return a line with how its children look in this many columns, for a parent that draws them."""
+    if width is None:
+        return line
+    from tmuxagents.companion import shown  # noqa: PLC0415  (for such a parent alone)
+
+    return {**line, "children": shown.children(line, lookup.here().runs, width)}
 
 
 @click.command("mcp", epilog="Example: claude mcp add tmuxagents -- tmuxagents mcp")

@@ -1,4 +1,4 @@
-"""Verbs that look after the machine: setup, config, doctor, prune. Joins."""
+"""Verbs that look after the machine: setup, demo, config, doctor, prune. Joins."""
 
 from __future__ import annotations
 
@@ -15,7 +15,7 @@ from tmuxagents.runs import words
 from tmuxagents.settings import keys, load
 from tmuxagents.setup import changes
 from tmuxagents.setup.config import SettingsFiles
-from tmuxagents.text import jsonline, safe
+from tmuxagents.text import safe
 from tmuxagents.text.width import table
 from tmuxagents.upkeep import doctor, prune, prune_rules
 
@@ -28,7 +28,7 @@ def doctor_verb(*, as_json: bool) -> int:
     case = doctor.Case(lookup.here(), folder, os.environ, socket=group.socket())
     examined = doctor.examine(case)
     if as_json:
-        printing.write(jsonline.encode(examined.document(__version__)))
+        printing.document(examined.document(__version__))
     else:
         printing.lines(check.line() for check in examined.checks)
     return 0 if examined.ok else 1
@@ -50,7 +50,7 @@ def prune_verb(*, runs: tuple[str, ...], dry_run: bool, as_json: bool) -> None:
         pruned = prune.prune_all(caller, load.load(os.environ, None), dry_run=dry_run)
     printing.warn(pruned.warnings)
     if as_json:
-        printing.write(jsonline.encode(pruned.document()))
+        printing.document(pruned.document())
         return
     lines = [prune_rules.line(one, pruned.at, dry_run=dry_run) for one in pruned.removed]
     printing.lines(map(safe.line, [*lines, prune_rules.total(pruned.removed, dry_run=dry_run)]))
@@ -77,6 +77,16 @@ def setup(*, yes: bool, skipped: tuple[str, ...]) -> int:
         hint = "with --yes it takes what each step suggests"
         raise BadRequest("setup asks questions, and there is no terminal.", kind="usage", hint=hint)
     return set_up.Walk(yes=yes, skipped=skipped).walk()
+
+
+@click.command("demo", epilog="Example: tmuxagents demo --clean")
+@click.option("--clean", is_flag=True, help="Take everything away that the demo has made.")
+def demo(*, clean: bool) -> None:
+    """Show three children at work on a sample project, with a demo model that needs no key."""
+    from tmuxagents.setup.demo import command  # noqa: PLC0415  (doctor and prune need none of it)
+
+    argv = command(os.environ, clean=clean)
+    os.execv(argv[0], argv)  # noqa: S606  (bash by its path, and a script of ours)
 
 
 # --- settings ---------------------------------------------------------------------------------------------
@@ -125,7 +135,7 @@ def _tell_settings(key: str | None, *, as_json: bool) -> None:
     wanted = [one for one in found if key in (None, one.key)]
     if as_json:
         shapes = [{"key": one.key, "value": one.value, "source": one.source} for one in wanted]
-        printing.write(jsonline.encode({"v": 1, "settings": shapes, "warnings": warnings}))
+        printing.document({"v": 1, "settings": shapes, "warnings": warnings})
         return
     printing.warn(warnings)
     if key is not None:
@@ -199,4 +209,11 @@ def _tell_change(what: str, path: str, key: str, source: str) -> None:
     printing.warn(f"{one.where} says otherwise, and counts here" for one in over)
 
 
-VERBS = {"setup": setup, "config": config, "doctor": doctor_verb, "prune": prune_verb, "rm": prune_verb}
+VERBS = {
+    "setup": setup,
+    "demo": demo,
+    "config": config,
+    "doctor": doctor_verb,
+    "prune": prune_verb,
+    "rm": prune_verb,
+}

@@ -1,24 +1,21 @@
-"""The verbs poll, wait and statusline, as click commands; cli/verbs/looks has their bodies. Joins."""
+"""The verbs poll, wait and statusline as click commands, with their bodies in cli/looks. Joins."""
 
 from __future__ import annotations
 
-import math
-
 import click
 
-from tmuxagents.cli import quick
-from tmuxagents.cli.verbs import looks
+from tmuxagents.cli import looks, quick, values
 
 TYPE_CHECKING = False
 if TYPE_CHECKING:
     from collections.abc import Callable
     from typing import Any
 
-
-def _figure(_context: click.Context, _option: click.Parameter, value: float | None) -> float | None:
-    if value is not None and math.isnan(value):
-        raise click.BadParameter("that is no number of seconds")
-    return value
+_TYPES = {
+    quick.TIMEOUT: values.DURATION,
+    quick.STATUSES: values.STATUSES,
+    **dict.fromkeys((quick.MOST, quick.MAX_BYTES), click.IntRange(min=1)),
+}
 
 
 def _takes(options: quick.Options) -> Callable[[Callable[..., int]], Callable[..., int]]:
@@ -27,9 +24,7 @@ def _takes(options: quick.Options) -> Callable[[Callable[..., int]], Callable[..
     def declare(verb: Callable[..., int]) -> Callable[..., int]:
         for name, words, metavar, said in reversed(options):
             how: dict[str, Any] = {"metavar": metavar} if metavar else {"is_flag": True}
-            if name == quick.TIMEOUT:
-                how |= {"type": click.FloatRange(min=0), "callback": _figure}
-            verb = click.option(*words, name, help=said, **how)(verb)
+            verb = click.option(*words, name, help=said, type=_TYPES.get(name), **how)(verb)
         return verb
 
     return declare
@@ -39,7 +34,10 @@ def _takes(options: quick.Options) -> Callable[[Callable[..., int]], Callable[..
 @click.argument("runs", nargs=-1, metavar="[RUN]...")
 @_takes(quick.POLL)
 def poll_verb(**options: Any) -> int:
-    """List runs and their status: counts, and a row for each RUN, or for those of this parent or project."""
+    """List runs and their status; also called `ls`, `ps` and `status`.
+
+    Without RUN it lists the active runs of this parent or project, and those that ended within the last hour.
+    """
     return looks.poll(**options)
 
 
@@ -47,7 +45,7 @@ def poll_verb(**options: Any) -> int:
 @click.argument("runs", nargs=-1, required=True, metavar="RUN...")
 @_takes(quick.WAIT)
 def wait_verb(**options: Any) -> int:
-    """Wait until each RUN has ended; exit with 0 if all completed, else with 1."""
+    """Wait until each RUN has ended; exit with 0 if all completed, 1 if not, 124 if the time is up."""
     return looks.wait(**options)
 
 

@@ -4,6 +4,7 @@
 //   tools.ts     the tools, as `tools --json` and `models --json` say; each call is one `call TOOL - --stream`
 //   runs.ts      the background runs of this session: entries, footer, notices
 //   commands.ts  /agents and /profile
+//   draw.ts      how all this looks, in the colours of pi's theme
 
 import { dirname, join } from "node:path";
 import { fileURLToPath } from "node:url";

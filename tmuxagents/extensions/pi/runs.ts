@@ -2,6 +2,7 @@
 // to write into the session, to show in the footer and to tell. Here it is written, shown and told.
 
 import type { ExtensionAPI, ExtensionContext } from "@earendil-works/pi-coding-agent";
+import { drawActive } from "./draw.ts";
 import type { Json, Program, Running } from "./program.ts";
 
 const DELEGATED = "pi-subagents";
@@ -34,6 +35,7 @@ export class Runs {
 		const others = known.filter((entry) => entry.data.owner !== this.program.owner);
 		this.program.takeOver(others.map((entry) => entry.data.runId));
 		ctx.ui.setStatus("tmuxagents", undefined);
+		this.showActive([]);
 		// At a first start there is nothing to take up, and no process is worth finding that out.
 		if (known.length || reason === "reload" || reason === "resume") this.look();
 	}
@@ -57,6 +59,7 @@ export class Runs {
 		void follower.done.then(({ code, complaint }) => {
 			if (this.follower !== follower) return;
 			this.follower = undefined;
+			this.showActive([]);
 			if (code !== 0) this.warn(`tmuxagents does not follow its runs any more: ${complaint || code}`);
 			// It leaves when nothing is active; what was launched in that very moment is another's to follow.
 			else if (this.unanswered) this.follow();
@@ -68,10 +71,16 @@ export class Runs {
 		if (line.run) this.noteLaunched(line.run);
 		if (line.update) this.enter(CHANGED, line.update);
 		if (line.status) this.ctx?.ui.setStatus("tmuxagents", line.status);
+		if (line.active) this.showActive(line.active);
 		if (!line.notice) return;
 		if (this.ctx?.hasUI) this.ctx.ui.notify(line.notice.text, line.notice.level);
 		const message = { customType: DONE, content: line.notice.message, display: true, details: line.update };
 		this.guarded(() => this.pi.sendMessage(message, { triggerTurn: false }));
+	}
+
+	private showActive(rows: Json): void {
+		if (!this.ctx?.hasUI) return;
+		this.ctx.ui.setWidget("tmuxagents", rows.length ? (_tui, theme) => drawActive(rows, theme) : undefined);
 	}
 
 	noteLaunched(run: Json): void {

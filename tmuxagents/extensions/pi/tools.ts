@@ -1,8 +1,12 @@
 // The tools of the catalogue, registered as the program describes them; each call is handed to the program.
 
 import type { AgentToolUpdateCallback, ExtensionAPI, ExtensionContext } from "@earendil-works/pi-coding-agent";
+import { drawCall, drawResult } from "./draw.ts";
 import type { Json, Program } from "./program.ts";
 import type { Runs } from "./runs.ts";
+
+const LEAST_WIDTH = 60;
+const MARGIN = 6; // what pi and the lines put around a row
 
 export class Tools {
 	private readonly pi: ExtensionAPI;
@@ -59,6 +63,8 @@ export class Tools {
 			description: tool.description,
 			parameters: withModels(tool.parameters, ids),
 			execute: (_id, params, signal, onUpdate) => this.call(tool.name, params, signal, onUpdate),
+			renderCall: (args, theme) => drawCall(tool.label ?? tool.name, args, theme),
+			renderResult: (result, options, theme) => drawResult(result, options, theme),
 		});
 	}
 
@@ -69,11 +75,12 @@ export class Tools {
 		onUpdate: AgentToolUpdateCallback<unknown> | undefined,
 	) {
 		let result: Json;
-		const call = this.program.start(["call", name, "-", "--stream"], (line) => {
+		const rows = String(Math.max(LEAST_WIDTH, (process.stdout.columns ?? 0) - MARGIN));
+		const call = this.program.start(["call", name, "-", "--stream", "--rows", rows], (line) => {
 			this.runs.noteDelegated(line.details);
 			// No model reads what comes before the result: the screen may have more of it.
 			const content = line.view ? [{ type: "text" as const, text: line.view }] : line.content;
-			if (line.type === "progress") onUpdate?.({ content, details: line.details });
+			if (line.type === "progress") onUpdate?.({ content, details: detailsOf(line) });
 			else if (line.type === "result") result = line;
 		});
 		const cancel = () => call.stop();
@@ -87,8 +94,13 @@ export class Tools {
 		if (!result) throw new Error(complaint || `tmuxagents ended with ${code} and no result`);
 		// pi takes a refusal for one only if it is thrown.
 		if (result.isError) throw new Error(result.content.map((part: { text: string }) => part.text).join("\n"));
-		return { content: result.content, details: result.details };
+		return { content: result.content, details: detailsOf(result) };
 	}
+}
+
+/** What pi keeps of a line: the details of the tool, and how its children look. */
+function detailsOf(line: Json): Json {
+	return { ...line.details, children: line.children ?? [] };
 }
 
 /** The models that pi itself sees. */

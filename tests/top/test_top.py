@@ -6,6 +6,7 @@ import contextlib
 import fcntl
 import os
 import pty
+import re
 import signal
 import struct
 import subprocess
@@ -16,6 +17,7 @@ from typing import TYPE_CHECKING, Any
 import pyte
 import pytest
 
+from tests.hands import Live
 from tests.harness import eventually
 from tests.status.watchers import COMMAND
 from tests.terminal import Screen
@@ -24,6 +26,9 @@ from tmuxagents.system import process_table
 
 if TYPE_CHECKING:
     from collections.abc import Iterator
+
+    from tests.desk import Desk
+    from tests.harness import Home, ModelServer
 
 
 READS = 'begin\nanswer toolUse so far\ntool read {"path":"src/auth.ts"}\nsleep 600'
@@ -34,7 +39,7 @@ class Person:
     """A person at a terminal of some size, and what they see there."""
 
     def __init__(
-        self, room: Room, *arguments: str, size: tuple[int, int] = (80, 24), **variables: str
+        self, home: Home, *arguments: str, size: tuple[int, int] = (80, 24), **variables: str
     ) -> None:
         self.output = bytearray()
         self._screen = Screen(*size)
@@ -48,8 +53,8 @@ class Person:
             stdin=self._line,
             stdout=self._line,
             stderr=self._line,
-            env=room.home.environment | {"TERM": "xterm-256color"} | variables,
-            cwd=room.home.project,
+            env=home.environment | {"TERM": "xterm-256color"} | variables,
+            cwd=home.project,
         )
         self._reader = threading.Thread(target=self._read, daemon=True)
         self._reader.start()
@@ -110,29 +115,42 @@ def test_without_a_terminal_it_says_what_does_as_well(room: Room) -> None:
     assert "There is no terminal here" in done.stderr
 
 
-def test_a_person_watches_filters_stops_and_leaves(room: Room, people: list[Person]) -> None:
-    first, second = room.launch(READS, "--name", "first"), room.launch(READS, "--name", "second")
-    person = Person(room)
+def test_a_dumb_terminal_is_refused(room: Room, people: list[Person]) -> None:
+    person = Person(room.home, TERM="dumb")
     people.append(person)
-    person.sees("bg: 2 running / 2 total", "> second  running", "  first   running", "→ read → src/auth.ts")
-    assert person.rows[1].split() == ["NAME", "STATUS", "TIME", "TOKENS", "COST", "ACTIVITY"]
+    person.sees("There is no terminal here that top can draw on.", "hint: tmuxagents poll --follow")
+    assert person.process.wait(20) == 3
+    assert TAKEN not in person.output
+
+
+def test_a_person_watches_filters_stops_and_leaves(room: Room, people: list[Person]) -> None:
+    first, _ = room.launch(READS, "--name", "first"), room.launch(READS, "--name", "second")
+    person = Person(room.home)
+    people.append(person)
+    person.sees(
+        "bg here: 2 running / 2 total",
+        " ● second    running",
+        " ● first     running",
+        "✓ Reading src/auth.ts",
+    )
+    assert person.rows[1].split() == ["NAME", "STATUS", "TIME", "AGE", "COST", "TOKENS", "ACTIVITY"]
     person.type("\x1b[B")
-    person.sees("> first", f"{first[:8]}  first")
+    person.sees(" ● first     running  ")
     person.type("s")
-    person.sees("Stop first? y stops it")
+    person.sees("Stop first? [y/N]")
     person.type("n")
     person.sees("Enter attach")
-    person.type("sy")
+    person.type("s")
+    person.sees("Stop first? [y/N]")
+    person.type("y")
     assert room.result(first)["reason"] == "stopped"
-    person.sees("bg: 1 running / 2 total", "> second")
-    person.type("a")
-    person.sees("  first   aborted")
-    person.type("/abort")
-    person.sees("filter: abort_", "> first")
+    person.sees("bg here: 1 running / 2 total", " ■ first     aborted", "first is stopped")
+    person.type("/abort\r")
+    person.sees('"abort"', " ■ first")
     person.type("\x1b")
-    person.sees("> first", "  second  running", "a live only")
+    person.sees(" ● second", " ■ first")
     person.resize(130, 30)
-    person.sees("ID        NAME", second[:8])
+    person.sees("│ ■ first  aborted")
     person.type("q")
     assert person.left() == 0
     assert person.modes() == person.before
@@ -141,13 +159,13 @@ def test_a_person_watches_filters_stops_and_leaves(room: Room, people: list[Pers
 
 def test_without_colours_there_are_none(room: Room, people: list[Person]) -> None:
     room.launch(READS)
-    person = Person(room, NO_COLOR="1")
+    person = Person(room.home, NO_COLOR="1")
     people.append(person)
-    person.sees("running", "src/auth.ts")
+    person.sees("running", "src/auth.ts", "? help")
     person.type("q")
     assert person.left() == 0
-    styles = {piece.split(b"m")[0] for piece in bytes(person.output).split(b"\x1b[")[1:] if b"m" in piece[:6]}
-    assert styles <= {b"0"}
+    found = {code for style in re.findall(rb"\x1b\[([0-9;]*)m", person.output) for code in style.split(b";")}
+    assert found <= {b"", b"0", b"1", b"2", b"3", b"7", b"39", b"49"}  # no colour but the terminal's own
 
 
 @pytest.mark.parametrize(
@@ -156,9 +174,9 @@ def test_without_colours_there_are_none(room: Room, people: list[Person]) -> Non
 def test_whatever_ends_it_the_terminal_is_as_it_was(
     room: Room, people: list[Person], number: int, code: int
 ) -> None:
-    person = Person(room)
+    person = Person(room.home)
     people.append(person)
-    person.sees("No run is live.")
+    person.sees("No run is active")
     assert person.modes() != person.before
     person.process.send_signal(number)
     assert person.left() == code
@@ -166,9 +184,9 @@ def test_whatever_ends_it_the_terminal_is_as_it_was(
 
 
 def test_it_can_be_paused(room: Room, people: list[Person]) -> None:
-    person = Person(room)
+    person = Person(room.home)
     people.append(person)
-    person.sees("No run is live.")
+    person.sees("No run is active")
     pid = person.process.pid
     os.kill(pid, signal.SIGTSTP)
     eventually(lambda: state(pid) == "T")
@@ -176,7 +194,7 @@ def test_it_can_be_paused(room: Room, people: list[Person]) -> None:
     eventually(lambda: person.output.count(GIVEN_BACK) == 1)
     os.kill(pid, signal.SIGCONT)
     eventually(lambda: person.output.count(TAKEN) == 2)
-    person.sees("No run is live.")
+    person.sees("No run is active")
     person.type("q")
     assert person.left() == 0
 
@@ -188,18 +206,18 @@ def state(pid: int) -> str:
 
 def test_a_person_looks_at_a_run_and_is_back(room: Room, people: list[Person]) -> None:
     run_id = room.launch(READS, "--name", "first")
-    person = Person(room, size=(100, 24), PAGER="cat >seen")
+    person = Person(room.home, size=(100, 24), PAGER="cat >seen")
     people.append(person)
-    person.sees("> first")
+    person.sees(" ● first")
     person.type("\r")
     eventually(lambda: list(room.clients().values()) == [room.windows()[run_id]])
     room.tmux("detach-client", "-t", next(iter(room.clients())))
-    person.sees("> first", "bg: 1 running")
+    person.sees(" ● first", "bg here: 1 running")
     person.type("o")
     seen = room.home.project / "seen"
     eventually(lambda: seen.exists() and seen.read_text())
     assert seen.read_text() == "so far\n"
-    person.sees("> first")
+    person.sees(" ● first")
     person.type("q")
     assert person.left() == 0
     assert person.modes() == person.before
@@ -213,7 +231,6 @@ def test_in_a_popup_it_closes_when_a_run_is_shown_behind_it(room: Room) -> None:
     command = f"cd {room.home.project} && env {values} {' '.join(COMMAND)} top"
     mine.run("bind-key", "-n", "F7", "display-popup", "-w", "90%", "-h", "90%", "-E", command)
     person.type("\x1b[18~")
-    person.shows("> ")
     person.shows("src/auth.ts")
     person.type("\r")
     room.looks_at(person, room.windows(mine)[run_id], mine)
@@ -234,3 +251,39 @@ def of_proc(pid: int, name: str) -> bytes:
     with contextlib.suppress(OSError), open(f"/proc/{pid}/{name}", "rb") as file:
         return file.read()
     return b""
+
+
+def test_a_live_run_is_told_something(desk: Desk, models: ModelServer, people: list[Person]) -> None:
+    live = Live(desk, models)
+    try:
+        path, task = live.gate("First.")
+        (run_id,) = live.working(1, task)
+        person = Person(desk.home)
+        people.append(person)
+        person.sees("● ", "m message")
+        person.type("m")
+        person.sees("message to ")
+        person.type("stay in [src]; #say:Second.\r")
+        person.sees("sent to ")
+        path.touch()
+        person.sees("\u203a Sent: stay in [src]; #say:Second.", " ✓ ", "Second.")
+        assert live.result(run_id)["status"] == "completed"
+        person.type("q")
+        assert person.left() == 0
+    finally:
+        live.leave()
+
+
+def test_an_ended_run_is_launched_again_and_continued(room: Room, people: list[Person]) -> None:
+    room.result(room.launch("done fine", "--name", "over"))
+    person = Person(room.home)
+    people.append(person)
+    person.sees(" ✓ over  completed", "r retry")
+    person.type("r")
+    person.sees("over was launched again", "bg here: 0 running / 2 total")
+    person.type("R")
+    person.sees("next task for over")
+    person.type("done better\r")
+    person.sees("over continues", "bg here: 0 running / 3 total", "better")
+    person.type("q")
+    assert person.left() == 0

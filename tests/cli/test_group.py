@@ -1,0 +1,91 @@
+"""The verbs together: unknown ones, help, versions, and --json in front of them."""
+
+from __future__ import annotations
+
+import json
+from typing import TYPE_CHECKING
+
+import click
+import pytest
+
+from tmuxagents import __version__
+from tmuxagents.cli import HIDDEN, VERBS, group
+from tmuxagents.cli.group import tmuxagents
+
+if TYPE_CHECKING:
+    from tests.harness import Home
+
+
+@pytest.mark.parametrize(
+    ("typed", "meant"),
+    [
+        *[("lauch", "launch"), ("polll", "poll"), ("transcrpt", "transcript"), ("LAUNCH", "launch")],
+        *[("list", "poll"), ("spawn", "launch"), ("ask", "run"), ("result", "output"), ("delete", "prune")],
+        *[("message", "send"), ("abort", "stop"), ("init", "setup"), ("version", "--version")],
+    ],
+)
+def test_an_unknown_verb_leads_to_the_one_that_is_meant(typed: str, meant: str) -> None:
+    error = group.unknown(typed)
+    assert (error.candidates, error.hint, error.exit_code) == ([meant], f"did you mean {meant}?", 2)
+
+
+def test_a_verb_like_no_other_leads_to_the_list() -> None:
+    error = group.unknown("xyzzy\x1b[31m" + "x" * 80)
+    assert (error.candidates, error.hint) == ([], "tmuxagents --help lists the verbs")
+    assert "\x1b" not in error.message
+    assert len(error.message) < 70
+
+
+def test_every_word_that_is_understood_leads_to_a_verb_and_is_none() -> None:
+    meant = group._MEANT
+    assert set(meant.values()) <= {*VERBS, "--version"}
+    assert not set(meant) & {*VERBS, *HIDDEN}
+
+
+def shown(*words: str) -> str:
+    """Return the help of a verb as click makes it."""
+    context: click.Context = click.Context(tmuxagents, info_name="tmuxagents")
+    for word in words:
+        assert isinstance(context.command, click.Group)
+        command = context.command.get_command(context, word)
+        assert command is not None
+        context = click.Context(command, info_name=word, parent=context)
+    return context.get_help()
+
+
+def test_no_line_of_a_help_is_cut() -> None:
+    for verb in VERBS:
+        assert "..." not in shown(verb).replace("]...", "").replace("RUN...", ""), verb
+
+
+def test_help_explains_a_verb_as_the_verb_itself_does(home: Home) -> None:
+    for words in ([], ["poll"], ["presets", "new"]):
+        said = home.command("help", *words)
+        assert (said.returncode, said.stdout) == (0, home.command(*words, "--help").stdout)
+    assert home.command("help", "lauch").stderr == 'There is no verb "lauch".\nhint: did you mean launch?\n'
+    odd = home.command("help", "presets", "lauch")
+    assert (odd.returncode, odd.stderr.splitlines()[0]) == (2, 'tmuxagents presets has no verb "lauch".')
+    assert home.command("help", "poll", "x").returncode == 2
+
+
+@pytest.mark.parametrize("word", ["-V", "--version"])
+def test_the_version(home: Home, word: str) -> None:
+    assert home.command(word).stdout == f"tmuxagents, version {__version__}\n"
+
+
+def test_json_is_asked_for_before_the_verb_too(home: Home) -> None:
+    for verb in (["poll"], ["presets", "list"], ["models"]):
+        before, after = (
+            json.loads(home.command(*line).stdout) for line in (["--json", *verb], [*verb, "--json"])
+        )
+        assert before.keys() == after.keys()
+    error = json.loads(home.command("--json", "poll", "nope").stdout)["error"]
+    assert (error["kind"], error["exit"]) == ("unknown-run", 4)
+    error = json.loads(home.command("--json", "help").stdout)["error"]
+    assert (error["kind"], error["message"]) == ("usage", "help has no --json.")
+
+
+def test_other_names_stand_beside_their_verb_in_the_help() -> None:
+    page = shown()
+    assert "  poll, ls, ps, status  " in page
+    assert "  transcript, logs  " in page

@@ -1,0 +1,89 @@
+"""How runs ended and what they answered, as text: a table."""
+
+from __future__ import annotations
+
+from typing import Any
+
+import pytest
+
+from tmuxagents.status import ends
+
+ID = "01a1ee15069b4c1f"
+
+
+def run(status: str, reason: str | None = None, message: str | None = None, **changes: Any) -> dict[str, Any]:
+    return {
+        "runId": ID,
+        "name": "scout",
+        "task": "Find it.",
+        "status": status,
+        "reason": reason,
+        "errorMessage": message,
+        "needsInput": False,
+        "settled": False,
+        **changes,
+    }
+
+
+@pytest.mark.parametrize(
+    ("shown", "text", "said"),
+    [
+        (run("completed", "done"), "Found.", None),
+        (run("running"), "So far", None),
+        (
+            run("failed", "error", "401: no such key"),
+            "Half",
+            "failed (error): 401: no such key; what follows is unfinished",
+        ),
+        (
+            run("failed", "error", "401: no such key"),
+            None,
+            "failed (error): 401: no such key; no text output",
+        ),
+        (
+            run("aborted", "stopped", "Stopped."),
+            "Half",
+            "aborted (stopped): Stopped; what follows is unfinished",
+        ),
+        (run("failed", "length"), "", "failed (length); no text output"),
+        (
+            run("failed", "exit", "It exited with code 3.", stopReason="stop"),
+            "Found.",
+            "failed (exit): It exited with code 3; what follows may be unfinished",
+        ),
+        (run("failed", "error", "a\nb\x1b[31m"), "", "failed (error): a b; no text output"),
+    ],
+)
+def test_the_line_before_a_text_says_that_it_is_no_answer(
+    shown: dict[str, Any], text: str | None, said: str | None
+) -> None:
+    assert ends.warning(shown, text) == said
+
+
+@pytest.mark.parametrize(
+    ("shown", "text", "said"),
+    [
+        (run("completed", "done"), "Found.", f"[2] scout: completed (run {ID})\n\nFound."),
+        (run("completed", "done"), None, f"[2] scout: completed (run {ID})"),
+        (run("running", name=None), None, f"[2] Find it.: running (run {ID})"),
+        (run("running", settled=True), "Found.", f"[2] scout: settled (run {ID})\n\nFound."),
+        (run("failed", "length", "Cut."), None, f"[2] scout: failed (length): Cut (run {ID})"),
+        (run("aborted", "parent", "x"), "Half", f"[2] scout: aborted (parent): cancelled (run {ID})"),
+        (
+            run("failed", "timeout", "Timed out."),
+            "Half",
+            f"[2] scout: failed (timeout): Timed out; what follows is unfinished (run {ID})\n\nHalf",
+        ),
+    ],
+)
+def test_a_block_has_the_ending_and_the_text(shown: dict[str, Any], text: str | None, said: str) -> None:
+    assert ends.block(2, shown, text, None) == said
+
+
+def test_a_long_text_keeps_head_and_tail_and_names_the_command_that_prints_it() -> None:
+    said = ends.cut("head" + "x" * 5000 + "tail", ID, 400)
+    assert said.startswith("headx")
+    assert said.endswith("xtail")
+    assert f"[... 4608 bytes left out; tmuxagents output {ID} prints all ...]" in said
+    assert len(said) < 500
+    assert ends.cut("x" * 400, ID, 400) == "x" * 400

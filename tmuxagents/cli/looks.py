@@ -1,0 +1,287 @@
+"""The bodies of `poll`, `wait` and `statusline`, called by cli/quick, or by click through cli/verbs/watching.
+
+It imports little: programs call these verbs often.
+
+Joins.
+"""
+
+from __future__ import annotations
+
+import os
+import time
+
+from tmuxagents import records
+from tmuxagents.cli import printing
+from tmuxagents.registry import lookup
+from tmuxagents.runs import words
+from tmuxagents.status import poll as polling
+from tmuxagents.status import table
+from tmuxagents.status.snapshot import DOCUMENTS, ROWS, VIEWS, Query, take
+from tmuxagents.text.width import fit
+
+TYPE_CHECKING = False
+if TYPE_CHECKING:
+    from collections.abc import Container, Iterable, Mapping, Sequence
+    from typing import Any
+
+    from tmuxagents.registry.lookup import Caller
+    from tmuxagents.runs.words import SnapshotRow
+    from tmuxagents.status.snapshot import EndedRuns, Snapshot
+
+TIMED_OUT = 124
+_MOST = 1_000_000  # rows of a list
+_SELECTING = ("-n", "--status", "--since TIME", "--unread")
+# Options that exclude each other.
+_APART = (
+    *((one, other) for one in _SELECTING for other in ("RUN", "--wait", "--follow", "--since CURSOR")),
+    *(("--follow", other) for other in ("--since CURSOR", "--format")),
+    *(("--watch", other) for other in ("--wait", "--follow", "--since CURSOR", "--json", "--format")),
+    *(("--format", other) for other in ("--since CURSOR", "--json")),
+)
+
+
+def poll(*, runs: Sequence[str], since: str | None, everywhere: bool, **how: Any) -> int:
+    """List runs and their status; return the exit code."""
+    within = _within(since)
+    cursor = since if within is None else None
+    _check({"RUN": runs, "--since TIME": within is not None, "--since CURSOR": cursor is not None}, how)
+    caller = lookup.here()
+
+    def ask() -> Query:
+        return polling.query_of(
+            caller,
+            runs,
+            everywhere=everywhere,
+            ended=_ended(how, within, cursor),
+            statuses=how["statuses"] or (),
+            unread=how["unread"],
+            wanted=_wanted(as_json=how["as_json"] or how["template"] is not None),
+        )
+
+    asked = ask()
+    if how["follows"]:
+        return _follow(caller, asked, **how)
+    if how["waits"]:
+        return _wait(caller, asked, since=cursor, **how)
+    if cursor is not None:
+        return _changes(polling.changes(caller, asked, cursor), as_json=how["as_json"])
+    if how["watches"]:
+        from tmuxagents.cli import picture  # noqa: PLC0415  (only for this option)
+
+        return picture.watch(lambda: _lines(take(ask(), caller)))
+    _print(take(asked, caller), caller, **how)
+    return 0
+
+
+def _within(since: str | None) -> float | None:
+    """Return the seconds that `--since` names; None if it names a cursor."""
+    if since is None or since == "0" or not since[-1:].isalpha():  # a cursor ends with a digit
+        return None
+    from tmuxagents.text import durations  # noqa: PLC0415  (only for this option)
+
+    return durations.parse(since)
+
+
+def _check(given: dict[str, Any], how: Mapping[str, Any]) -> None:
+    """Refuse options that exclude each other."""
+    given |= {"--wait": how["waits"], "--follow": how["follows"], "--watch": how["watches"]}
+    given |= {
+        "--json": how["as_json"],
+        "--format": how["template"],
+        "--status": how["statuses"],
+        "-n": how["most"],
+        "--unread": how["unread"],
+    }
+    waiting = how["any_of_them"] or how["timeout"] is not None
+    apart = next((pair for pair in _APART if given[pair[0]] and given[pair[1]]), None)
+    if apart is None and (not waiting or how["waits"] or how["follows"]):
+        return
+    from tmuxagents.errors import BadRequest  # noqa: PLC0415  (rare)
+
+    if apart is not None:
+        raise BadRequest(
+            f"{apart[0]} does not go with {apart[1]}.", kind="usage", hint="leave one of them out"
+        )
+    raise BadRequest("--any and --timeout are about waiting.", kind="usage", hint="add --wait")
+
+
+def _ended(how: Mapping[str, Any], within: float | None, cursor: str | None) -> bool | EndedRuns:
+    """Return which ended runs the list shows. A document shows none unless it is asked to."""
+    most = None if how["most"] is None else min(how["most"], _MOST)
+    if how["ended"] and most is None:
+        is_list = not (how["as_json"] or how["template"] is not None or printing.is_terminal())
+        return (0.0, polling.MOST_RECENT) if is_list else True  # each line costs a program's context
+    if within is not None:
+        return time.time() - within, most
+    if most is not None or how["statuses"] or how["unread"]:
+        return 0.0, most or polling.MOST_RECENT
+    if how["waits"] or how["follows"] or how["as_json"] or cursor is not None:
+        return False
+    return time.time() - polling.RECENT_S, polling.MOST_RECENT
+
+
+def _wanted(*, as_json: bool) -> str:
+    return DOCUMENTS if as_json else ROWS
+
+
+def wait(*, runs: Sequence[str], as_json: bool, outputs: bool, max_bytes: int | None, **how: Any) -> int:
+    """Wait for runs; return the exit code."""
+    if max_bytes is not None and not outputs:
+        from tmuxagents.errors import BadRequest  # noqa: PLC0415  (rare)
+
+        raise BadRequest("--max-bytes is about answers.", kind="usage", hint="add --output")
+    caller = lookup.here()
+    asked = polling.query_of(
+        caller, runs, wanted=VIEWS if outputs and not as_json else _wanted(as_json=as_json)
+    )
+    return _wait(caller, asked, as_json=as_json, outputs=outputs, max_bytes=max_bytes, **how)
+
+
+def statusline(*, everywhere: bool, as_json: bool) -> int:
+    """Print the status text; return the exit code."""
+    caller = lookup.here()
+    scope = None if everywhere else polling.server_scope(os.environ)
+    asked = polling.query_of(caller, (), everywhere=everywhere)
+    found = take(Query(scope or asked.scope, active=False, wanted=_wanted(as_json=as_json)), caller)
+    printing.warn(found.warnings)
+    if as_json:
+        printing.document(polling.as_json(found, caller))
+    else:
+        printing.lines([polling.status_text(found)])
+    return 0
+
+
+# --- printed ----------------------------------------------------------------------------------------------
+
+
+def _print(  # noqa: PLR0913  (what is printed, and how)
+    found: Snapshot,
+    caller: Caller,
+    *,
+    as_json: bool,
+    template: str | None = None,
+    ended: bool = False,
+    timed_out: bool = False,
+    **_: Any,
+) -> None:
+    """Print the poll document, each run by a template, or the counts and the table."""
+    printing.warn(found.warnings)
+    if as_json:
+        printing.document(polling.as_json(found, caller, timed_out=timed_out))
+    elif template is not None:
+        printing.formatted(template, [row.run for row in found.rows])
+    else:
+        printing.lines(_lines(found))
+        more = [f"{found.elsewhere} more elsewhere (-A)"] if found.elsewhere else []
+        more += [_what_is_cut(found) if ended else "more have ended (-a)"] if found.is_cut else []
+        printing.lines(more, printing.ERR)  # for people: on stdout nothing comes after the table
+
+
+def _what_is_cut(found: Snapshot) -> str:
+    """Return how many ended runs the list lacks, and the option that shows them."""
+    total = sum(found.counts[status] for status in records.ENDED)
+    shown = sum(row.run["status"] in records.ENDED for row in found.rows)
+    return f"{total - shown} more have ended (-n {total})"
+
+
+def _print_ends(found: Snapshot, caller: Caller, ids: Sequence[str], max_bytes: int | None) -> None:
+    """Print the ending and the answer of each run, in the order in which the runs were named."""
+    from tmuxagents.runs import output  # noqa: PLC0415  (for answers only)
+    from tmuxagents.status import ends  # noqa: PLC0415  (as above)
+    from tmuxagents.text import safe  # noqa: PLC0415  (as above)
+
+    printing.warn(found.warnings)
+    rows = sorted(found.rows, key=lambda row: ids.index(row.run["runId"]))
+    over = dict(zip((row.run["runId"] for row in found.rows), polling.ended(found), strict=True))
+    texts = (output.answer(found.views[row.run["runId"]]) if over[row.run["runId"]] else None for row in rows)
+    runs = ({**row.run, "doing": words.doing(row)} for row in rows)
+    lookup.mark_answered(caller, (run_id for run_id in ids if over.get(run_id)))
+    text = ends.blocks(zip(runs, texts, strict=True), max_bytes or ends.MOST_BYTES)
+    printing.lines([safe.text(text) if printing.is_terminal() else text])
+
+
+def _lines(found: Snapshot) -> list[str]:
+    """Return the counts and the table, active runs first."""
+    width = printing.columns()
+    counts = polling.counts_line(found, os.environ)
+    rows = sorted(found.rows, key=lambda shown: shown.run["endedAt"] or float("inf"), reverse=True)
+    lines = table.lines(rows, found.at, width=width, paints=printing.paints())
+    return [counts if width is None else fit(counts, width), *lines]
+
+
+def _changes(told: tuple[Snapshot, bool], *, as_json: bool) -> int:
+    found, reset = told
+    printing.warn(found.warnings)
+    if as_json:
+        printing.document(polling.changes_document(found, reset=reset))
+    else:
+        printing.lines(words.changes(found.rows, found.cursor, reset=reset))
+    return 0
+
+
+# --- waited for -------------------------------------------------------------------------------------------
+
+
+def _wait(
+    caller: Caller,
+    asked: Query,
+    *,
+    any_of_them: bool,
+    timeout: float | None,
+    since: str | None = None,
+    **how: Any,
+) -> int:
+    # Here, since who only looks does not wait; and all that the end will need, while there is time.
+    from tmuxagents.registry import learn, schema  # noqa: F401, PLC0415
+    from tmuxagents.status import wait as status_wait  # noqa: PLC0415
+
+    done = status_wait.QueryWait(caller, asked, any_of_them=any_of_them, limit_s=timeout, since=since)
+    if how.get("outputs") and not how["as_json"]:
+        _print_ends(done.snapshot, caller, done.ids, how["max_bytes"])
+    elif done.changes is None:
+        _print(done.snapshot, caller, timed_out=not done.in_time, **how)
+    else:
+        printing.warn(done.snapshot.warnings)
+        _changes(done.changes, as_json=how["as_json"])
+    return _outcome(done.snapshot, done.ids, done.ids, caller) if done.in_time else TIMED_OUT
+
+
+def _outcome(found: Snapshot, ids: Container[str], waited_for: Iterable[str], caller: Caller) -> int:
+    gone = polling.missing(found, waited_for)
+    printing.warn(f"the run {run_id} is gone: how it ended is unknown" for run_id in gone)
+    return 0 if not gone and polling.went_well(found, ids, caller) else 1
+
+
+def _follow(  # noqa: PLR0913  (the verb's options)
+    caller: Caller,
+    asked: Query,
+    *,
+    any_of_them: bool,
+    timeout: float | None,
+    as_json: bool,
+    waits: bool,
+    **_: Any,
+) -> int:
+    deadline = None if timeout is None else time.monotonic() + timeout
+    late = False
+
+    def over(found: Snapshot) -> bool:
+        nonlocal late
+        ended = polling.ended(found)
+        done = not ended or (any(ended) if any_of_them else all(ended))
+        late = not done and deadline is not None and time.monotonic() >= deadline
+        return done or late
+
+    def tell(shown: SnapshotRow) -> None:
+        if as_json:
+            from tmuxagents.text import jsonline  # noqa: PLC0415  (for documents only)
+
+            printing.write(jsonline.encode({"v": 1, "type": "run", "run": shown.run}))
+        else:
+            printing.lines([words.follow_line(shown, printing.width())])
+
+    found = polling.follow(caller, asked, tell, over)
+    _print(found, caller, as_json=as_json, timed_out=late)
+    if late:
+        return TIMED_OUT
+    return _outcome(found, found.registry_rows, found.query.ids, caller) if waits else 0

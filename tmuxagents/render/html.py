@@ -1,0 +1,206 @@
+"""Runs as one page of HTML that needs nothing else: no script, no font, no picture, no request. Pure.
+
+Its own policy (`default-src 'none'`) keeps it so, whatever a child has said. What folds is `details`, which a
+browser opens when it finds a word inside.
+"""
+
+from __future__ import annotations
+
+from tmuxagents import records
+from tmuxagents.render import calls, html_style, inline, markdown, story, styles
+from tmuxagents.text import figures
+
+TYPE_CHECKING = False
+if TYPE_CHECKING:
+    from collections.abc import Callable, Sequence
+
+    from tmuxagents.render.markdown import Node
+    from tmuxagents.render.story import Block
+
+_ESCAPED = str.maketrans({"&": "&amp;", "<": "&lt;", ">": "&gt;", '"': "&quot;", "'": "&#39;"})
+_POLICY = "default-src 'none'; style-src 'unsafe-inline'; base-uri 'none'; form-action 'none'"
+_SIGNS = {story.WORKS: "▸", story.GOOD: "✓", story.BAD: "✗"}
+_TAGS = {styles.BOLD: "strong", styles.ITALIC: "em", styles.STRIKE: "del", styles.CODE: "code"}
+_LINES = {calls.ADDED: "ins", calls.REMOVED: "del", calls.GAP: "i", calls.SAME: "span", calls.OUTPUT: "span"}
+
+
+class RunPage:
+    """One run of a page: its name, its status, and its blocks."""
+
+    __slots__ = ("blocks", "key", "name", "status")
+
+    def __init__(self, key: str, name: str, status: str, blocks: Sequence[Block]) -> None:
+        self.key = key
+        self.name = name
+        self.status = status
+        self.blocks = blocks
+
+
+def page(runs: Sequence[RunPage], made: str) -> str:
+    """Return the page of some runs, with a table on top if they are several; `made` is its date."""
+    title = runs[0].name if len(runs) == 1 else f"{len(runs)} runs"
+    head = (
+        '<!doctype html>\n<html lang="en"><head><meta charset="utf-8">'
+        f'<meta http-equiv="Content-Security-Policy" content="{_POLICY}">'
+        '<meta name="viewport" content="width=device-width, initial-scale=1">'
+        '<meta name="color-scheme" content="light dark"><meta name="referrer" content="no-referrer">'
+        f"<title>{text(title)} · tmuxagents</title><style>{html_style.STYLE}</style></head><body>"
+    )
+    table = _table(runs) if len(runs) > 1 else ""
+    parts = [f'<article id="run-{text(run.key)}">{_blocks(run.blocks)}</article>' for run in runs]
+    foot = f"<footer>tmuxagents · {text(made)}</footer></body></html>\n"
+    return "\n".join([head, f"<main>{table}", *parts, "</main>", foot])
+
+
+def text(words: str) -> str:
+    """Return words that are only words in HTML."""
+    return words.translate(_ESCAPED)
+
+
+def _table(runs: Sequence[RunPage]) -> str:
+    rows = []
+    for run in runs:
+        end = next((block for block in run.blocks if block.kind == story.END), None)
+        lasted = figures.lasted(end.lasted or 0.0) if end is not None else ""
+        used = " · ".join(words for _, words in end.parts) if end is not None else ""
+        look = (
+            "good" if run.status == records.COMPLETED else "bad" if run.status in records.ENDED else "works"
+        )
+        cells = (f'<a href="#run-{text(run.key)}">{text(run.name)}</a>', text(run.status), lasted, text(used))
+        rows.append(f'<tr class="{look}">' + "".join(f"<td>{cell}</td>" for cell in cells) + "</tr>")
+    head = "<tr><th>run</th><th>status</th><th>time</th><th>used</th></tr>"
+    return f'<table class="runs"><thead>{head}</thead><tbody>{"".join(rows)}</tbody></table>'
+
+
+def _blocks(blocks: Sequence[Block]) -> str:
+    return "\n".join(_KINDS[block.kind](block) for block in blocks)
+
+
+def _head(block: Block) -> str:
+    fields = dict(block.parts)
+    meta = [fields[name] for name in ("agent", "model", "preset", "cwd") if fields[name]]
+    about = " · ".join(f"<span>{text(words)}</span>" for words in meta)
+    name = text(fields["name"])
+    return f'<header><h1>{name}</h1><p class="meta">{about}</p>{_quoted("task", block.words)}</header>'
+
+
+def _quoted(name: str, words: str) -> str:
+    return f'<div class="{name}">{text(words)}</div>'
+
+
+def _call(block: Block) -> str:
+    phrase = f"<b>$</b> {text(block.words)}" if block.tool == "bash" else text(block.words)
+    aside = f"exit {block.code}" if block.code is not None else block.aside
+    lasted = figures.lasted(block.lasted) if block.lasted else ""
+    line = (
+        f'<span class="sign">{_SIGNS[block.state]}</span><span class="phrase">{phrase}</span>'
+        f'<span class="{"aside" if block.code is None else "aside code"}">{text(aside)}</span>'
+        f'<span class="time">{lasted} {_clock(block)}</span>'
+    )
+    if not block.parts:
+        return f'<div class="call {block.state}">{line}</div>'
+    body = "".join(f"<{_LINES[what]}>{_line(what, words)}</{_LINES[what]}>" for what, words in block.parts)
+    is_open = " open" if block.state == story.BAD or block.tool in ("edit", "write") else ""
+    return (
+        f'<details class="call {block.state}"{is_open}><summary>{line}</summary><pre>{body}</pre></details>'
+    )
+
+
+def _line(what: str, words: str) -> str:
+    sign = calls.sign(what)
+    return text(f"{sign} {words}" if sign else words)
+
+
+def _clock(block: Block) -> str:
+    return text(block.stamp or figures.clock(block.since))
+
+
+def _said(block: Block) -> str:
+    return f'<div class="said">{_nodes(markdown.parse(block.words))}</div>'
+
+
+def _end(block: Block) -> str:
+    reason = f" ({text(block.tool)})" if block.tool else ""
+    used = "".join(f" · {text(words)}" for _, words in block.parts)
+    lasted = figures.lasted(block.lasted or 0.0)
+    why = f'<div class="why">{text(block.aside)}</div>' if block.aside else ""
+    words = f"{_SIGNS[block.state]} <strong>{text(block.words)}</strong>{reason} in {lasted}{used}"
+    return f'<div class="end {block.state}">{words}{why}</div>'
+
+
+_KINDS: dict[str, Callable[[Block], str]] = {
+    story.HEAD: _head,
+    story.CALL: _call,
+    story.SAID: _said,
+    story.THOUGHT: lambda block: _quoted("thought", block.words),
+    story.NOTE: lambda block: _quoted("note", block.words),
+    story.ASKS: lambda block: _quoted("asks", f"Waits for a person: {block.words}"),
+    story.SENT: lambda block: _quoted("sent", f"{block.tool}: {block.words}"),
+    story.END: _end,
+}
+
+
+# --- markdown ---------------------------------------------------------------------------------------------
+
+
+def _nodes(nodes: Sequence[Node]) -> str:
+    found: list[str] = []
+    number = 0
+    while number < len(nodes):
+        node = nodes[number]
+        if node.kind != markdown.ITEM:
+            found.append(_node(node))
+            number += 1
+            continue
+        numbered = node.text[:1].isdigit()
+        items = []
+        while number < len(nodes) and nodes[number].kind == markdown.ITEM:
+            if nodes[number].text[:1].isdigit() != numbered:
+                break
+            items.append(_item(nodes[number]))
+            number += 1
+        found.append(f'<ul class="{"numbered" if numbered else "points"}">{"".join(items)}</ul>')
+    return "\n".join(found)
+
+
+def _item(node: Node) -> str:
+    first, rest = (node.nodes[0], node.nodes[1:]) if node.nodes else (markdown.Node(markdown.PARAGRAPH), [])
+    inside = _inline(first.text) if first.kind == markdown.PARAGRAPH else _node(first)
+    return f'<li><span class="marker">{text(node.text)}</span><div>{inside}{_nodes(rest)}</div></li>'
+
+
+def _node(node: Node) -> str:
+    if node.kind == markdown.HEADING:
+        return f"<h{min(6, node.level + 1)}>{_inline(node.text)}</h{min(6, node.level + 1)}>"
+    if node.kind == markdown.CODE:
+        return f"<pre><code>{text(chr(10).join(node.lines))}</code></pre>"
+    if node.kind == markdown.QUOTE:
+        return f"<blockquote>{_nodes(node.nodes)}</blockquote>"
+    if node.kind == markdown.RULE:
+        return "<hr>"
+    return _cells(node) if node.kind == markdown.TABLE else f"<p>{_inline(node.text)}</p>"
+
+
+def _cells(node: Node) -> str:
+    rows = []
+    for number, row in enumerate(node.cells):
+        tag = "td" if number else "th"
+        cells = zip(row, node.aligns, strict=True)
+        rows.append("".join(f'<{tag} class="{align}">{_inline(cell)}</{tag}>' for cell, align in cells))
+    body = "".join(f"<tr>{row}</tr>" for row in rows[1:])
+    return f"<table><thead><tr>{rows[0]}</tr></thead><tbody>{body}</tbody></table>"
+
+
+def _inline(words: str) -> str:
+    found = []
+    for piece in inline.pieces(words):
+        if piece.target == "-":  # the address beside a link, for terminals
+            continue
+        inside = text(piece.text).replace("\n", "<br>")
+        for word in reversed(piece.style.split()):
+            tag = _TAGS.get(word)
+            inside = f"<{tag}>{inside}</{tag}>" if tag else inside
+        if inline.is_address(piece.target):
+            inside = f'<a href="{text(piece.target)}" rel="noopener noreferrer">{inside}</a>'
+        found.append(inside)
+    return "".join(found)

@@ -1,0 +1,71 @@
+"""How runs ended and what they answered, as text: for `output`, `wait --output` and `run`. Pure.
+
+The text of a run that failed is never mistaken for an answer: its ending is in the line before it.
+"""
+
+from __future__ import annotations
+
+from tmuxagents import records
+from tmuxagents.runs import words
+from tmuxagents.runs.endings import PARENT
+from tmuxagents.status import table
+from tmuxagents.text import safe
+
+TYPE_CHECKING = False
+if TYPE_CHECKING:
+    from collections.abc import Iterable, Mapping
+    from typing import Any
+
+    Run = Mapping[str, Any]  # a run document, or the part of one that a row holds; and what it is `doing`
+
+MOST_BYTES = 4000  # of each answer if the caller does not say otherwise
+NO_TEXT = "no text output"
+_UNFINISHED, _MAYBE = "what follows is unfinished", "what follows may be unfinished"
+_STOP = "stop"  # why a model stops that has finished its answer
+
+
+def has_failed(run: Run) -> bool:
+    """Say whether a run has ended without success."""
+    return run["status"] in (records.FAILED, records.ABORTED)
+
+
+def ending(run: Run) -> str:
+    """Return the state of a run; of one that failed, also the reason: `failed (error): 401: no such key`."""
+    if not has_failed(run):
+        doing = safe.line(run.get("doing") or run.get("activity") or "")
+        return f"{table.state(run)}{': ' if doing else ''}{doing}"
+    why = table.cause(run["errorMessage"] or "").rstrip(".")
+    if run["reason"] == PARENT.reason:
+        why = "cancelled"
+    return f"{run['status']} ({run['reason']}){': ' if why else ''}{why}"
+
+
+def warning(run: Run, text: str | None) -> str | None:
+    """Return the line before the text of a run that failed; None for other runs."""
+    if not has_failed(run):
+        return None
+    follows = _MAYBE if run.get("stopReason") == _STOP else _UNFINISHED
+    return f"{ending(run)}; {follows if text else NO_TEXT}"
+
+
+def blocks(runs: Iterable[tuple[Run, str | None]], most_bytes: int | None) -> str:
+    """Return how several runs ended, each with its answer."""
+    pairs = enumerate(runs, 1)
+    return "\n\n".join(block(number, run, text, most_bytes) for number, (run, text) in pairs)
+
+
+def block(number: int, run: Run, text: str | None, most_bytes: int | None) -> str:
+    """Return how one of several runs ended, and its answer or, unless it was cancelled, what it said."""
+    head = f"[{number}] {words.title(run['name'], run['task'])}: "
+    if not text or run["reason"] == PARENT.reason:
+        return f"{head}{ending(run)} (run {run['runId']})"
+    head += warning(run, text) or ending(run)
+    return f"{head} (run {run['runId']})\n\n{cut(text, run['runId'], most_bytes)}"
+
+
+def cut(text: str, run_id: str, most_bytes: int | None) -> str:
+    """Return head and tail of a long text, and between them the command that prints all of it."""
+    if most_bytes is None:
+        return text
+    hint = f"; tmuxagents output {run_id} prints all"
+    return safe.head_and_tail([text.encode("utf-8", "replace")], most_bytes, hint)

@@ -1,0 +1,183 @@
+"""The list of runs: a row for each, coloured for a terminal and never wider than it. Pure.
+
+On a narrow terminal whole columns are left out, the least important first. Without a terminal all columns are
+there, and only what a run does or has said is cut.
+"""
+
+from __future__ import annotations
+
+from tmuxagents import records
+from tmuxagents.runs import words
+from tmuxagents.runs.words import NONE
+from tmuxagents.text import durations, figures, safe
+from tmuxagents.text.width import GAP, columns, fit, padded
+
+TYPE_CHECKING = False
+if TYPE_CHECKING:
+    from collections.abc import Iterable, Mapping, Sequence
+    from typing import Any
+
+    from tmuxagents.runs.words import SnapshotRow
+
+    Run = Mapping[str, Any]  # a run document, or as much of one as a row needs
+
+WAITING, SETTLED = "waiting", "settled"
+_DIM, _BOLD = "2", "1"
+# state -> its sign, and its colour as a terminal knows it
+STATES = {
+    WAITING: ("?", "1;35"),
+    SETTLED: ("○", "1;35"),
+    records.RUNNING: ("●", "36"),
+    records.QUEUED: ("…", _DIM),
+    records.COMPLETED: ("✓", "32"),
+    records.FAILED: ("✗", "31"),
+    records.ABORTED: ("■", _DIM),
+}
+_SIGN, _ID, _NAME, _PRESET, _STATUS = "", "ID", "NAME", "PRESET", "STATUS"
+_TIME, _AGE, _MODEL, _COST, _ACTIVITY = "TIME", "AGE", "MODEL", "COST", "ACTIVITY"
+_IN_COLOUR = (_SIGN, _STATUS)
+_RIGHT = (_TIME, _AGE, _COST)
+_OPTIONAL = (_PRESET, _MODEL, _COST)  # left out on a terminal if they say nothing of any run
+_GIVE_WAY = (_PRESET, _MODEL, _COST, _AGE, _TIME, _STATUS)
+_WIDE = 100  # a narrower terminal shows neither reasons nor limits
+_LEAST_ACTIVITY, _LEAST_NAME = 16, 8
+_LEAST_SAID = 40  # columns of what a run does or has said, without a terminal
+_NAME_SHARE = 4  # of a terminal's width
+
+
+def lines(
+    runs: Sequence[SnapshotRow], now: float, *, width: int | None = None, paints: bool = False
+) -> list[str]:
+    """Return the lines of the list; none if there is no run. `width`: of the terminal, if there is one."""
+    if not runs:
+        return []
+    is_narrow = width is not None and width < _WIDE
+    cells = [_cells(shown, now, is_narrow=is_narrow) for shown in runs]
+    columns_ = {heading: [heading, *(cell[heading] for cell in cells)] for heading in cells[0]}
+    if width is None:
+        del columns_[_SIGN]
+    else:
+        _narrow(columns_, width)
+    *before, last = columns_
+    for heading in before:
+        columns_[heading] = _aligned(heading, columns_[heading])
+    room = (words.WIDTH if width is None else width) - sum(
+        columns(columns_[one][0]) + len(GAP) for one in before
+    )
+    left = max(_LEAST_SAID if width is None else 1, room)
+    columns_[last] = [fit(cell, left) for cell in columns_[last]]
+    rows = zip(*columns_.values(), strict=True)
+    styles = [dict.fromkeys(columns_, _DIM), *(_styles(shown.run) for shown in runs)]
+    found = []
+    for style, row in zip(styles, rows, strict=True):
+        cells_ = zip(columns_, row, strict=True)
+        parts = [(style[one] if paints else "", cell + GAP) for one, cell in cells_]
+        parts[-1] = (parts[-1][0], parts[-1][1].rstrip())
+        found.append(painted(parts, width))
+    return found
+
+
+def state(run: Run) -> str:
+    """Return the status of a run, or that it waits for a person."""
+    if run["status"] in records.ENDED:
+        return str(run["status"])
+    return WAITING if run["needsInput"] else SETTLED if run["settled"] else str(run["status"])
+
+
+def painted(parts: Iterable[tuple[str, str]], width: int | None = None) -> str:
+    """Return a line of coloured parts, cut at the width of the terminal."""
+    found = ""
+    for colour, text in parts:
+        kept = text if width is None else fit(text, width) if width > 0 else ""
+        found += f"\x1b[{colour}m{kept}\x1b[0m" if colour and kept.strip() else kept
+        if width is not None:
+            width = width - columns(kept) if kept == text else 0
+    return found.rstrip()
+
+
+# --- cells ------------------------------------------------------------------------------------------------
+
+
+def _cells(shown: SnapshotRow, now: float, *, is_narrow: bool) -> dict[str, str]:
+    run = shown.run
+    took = NONE if run["startedAt"] is None else durations.span(run["elapsedSeconds"])
+    limit = run["timeout"] if run["status"] == records.RUNNING and took != NONE and not is_narrow else None
+    limit = limit if type(limit) in (int, float) else None
+    return {
+        _SIGN: STATES[state(run)][0],
+        _ID: shown.short,
+        _NAME: words.title(run["name"], run["task"]),
+        _PRESET: words.cell(run["preset"]),
+        _STATUS: state(run) if is_narrow else _status(run, shown.host),
+        _TIME: f"{took} of {durations.exact(limit)}" if limit else took,
+        _AGE: durations.age(now - run["createdAt"]) if run["createdAt"] else NONE,
+        _MODEL: words.cell(run["model"]).rpartition("/")[2],
+        _COST: figures.money(run["usage"]["cost"] or 0.0) or NONE,
+        _ACTIVITY: _activity(shown),
+    }
+
+
+def _status(run: Run, host: str | None) -> str:
+    if run["status"] in (records.FAILED, records.ABORTED):
+        return f"{run['status']} ({words.cell(run['reason'])})"
+    return (
+        state(run)
+        if host is None or run["status"] in records.ENDED
+        else f"{state(run)} (on {words.cell(host)})"
+    )
+
+
+def _activity(shown: SnapshotRow) -> str:
+    """Return what a run does; of one that has ended the beginning of its answer, or why it failed."""
+    run = shown.run
+    if run["status"] not in records.ENDED:
+        return words.plain(words.doing(shown))
+    if run["status"] != records.COMPLETED:
+        return cause(words.plain(run["errorMessage"]))
+    first = next((line for line in (run["output"] or "").splitlines() if line.strip()), "")
+    return safe.line(first).lstrip("#> ").replace("**", "").replace("`", "") or NONE
+
+
+def cause(message: str) -> str:
+    """Return the message of a failure on one line; a provider's JSON in a person's words."""
+    if "{" not in message:
+        return safe.line(message)
+    from tmuxagents.text.cause import sentence  # noqa: PLC0415  (for few errors)
+
+    return sentence(message)
+
+
+# --- laid out ---------------------------------------------------------------------------------------------
+
+
+def _narrow(columns_: dict[str, list[str]], width: int) -> None:
+    """Leave out columns that say nothing, cut names, then leave out more until what runs do has room."""
+    for heading in _OPTIONAL:
+        if all(cell == NONE for cell in columns_[heading][1:]):
+            del columns_[heading]
+    room = max(_LEAST_NAME, width // _NAME_SHARE)
+    for heading in (_NAME, _PRESET):
+        if heading in columns_:
+            columns_[heading] = [fit(cell, room) for cell in columns_[heading]]
+    for heading in _GIVE_WAY:
+        wide = sum(
+            max(map(columns, cells)) + len(GAP) for name, cells in columns_.items() if name != _ACTIVITY
+        )
+        if wide + _LEAST_ACTIVITY > width:
+            columns_.pop(heading, None)
+
+
+def _aligned(heading: str, cells: list[str]) -> list[str]:
+    if heading not in _RIGHT:
+        return padded(cells)
+    wide = max(map(columns, cells))
+    return [" " * (wide - columns(cell)) + cell for cell in cells]
+
+
+def _styles(run: Run) -> dict[str, str]:
+    ended = run["status"] in records.ENDED
+    headings = (_SIGN, _ID, _NAME, _PRESET, _STATUS, _TIME, _AGE, _MODEL, _COST, _ACTIVITY)
+    found = dict.fromkeys(headings, _DIM if ended else "")
+    if not ended:
+        found[_NAME] = _BOLD
+    return found | dict.fromkeys(_IN_COLOUR, STATES[state(run)][1])

@@ -1,0 +1,1 @@
+"""The verb `top`: its table, its detail, its keys, and the screen that textual draws."""

@@ -1,0 +1,203 @@
+"""One run as a row of `top`: its cells, what it is sorted and searched by, and how each part looks. Pure."""
+
+from __future__ import annotations
+
+from tmuxagents import records
+from tmuxagents.render import markdown_rows
+from tmuxagents.text import cause, figures, safe
+from tmuxagents.text.width import columns, fit
+
+TYPE_CHECKING = False
+if TYPE_CHECKING:
+    from collections.abc import Mapping, Sequence
+    from typing import Any
+
+    Spans = list[tuple[str, str]]  # (style, text): one line of the screen
+
+# Styles, in the words of render/styles.
+PLAIN, STRONG, ASIDE, ACCENT = "", "bold", "dim", "bold cyan"
+GOOD, BUSY, BAD, CALLS = "green", "cyan", "red", "bold magenta"
+FOUND = "reverse"
+
+TROUBLE = (records.FAILED,)  # states whose cause stands out
+_BEGINNING = 400  # characters of an answer that its first line is looked for in
+QUIET_S = 10.0  # a run that was silent for longer says so
+WAITING, SETTLED = "waiting", "settled"
+_MINUTE, _HOUR, _DAY = 60, 3600, 86400
+# state -> glyph, style, place in the order of states
+_STATES = {
+    WAITING: ("?", CALLS, 0),
+    SETTLED: ("○", CALLS, 1),
+    records.RUNNING: ("●", BUSY, 2),
+    records.QUEUED: ("…", ASIDE, 3),
+    records.FAILED: ("✗", BAD, 4),
+    records.ABORTED: ("■", ASIDE, 5),
+    records.COMPLETED: ("✓", GOOD, 6),
+}
+
+
+class Entry:
+    """One run as `top` knows it: its document, and what is derived from it once."""
+
+    __slots__ = ("ended", "haystack", "host", "label", "name_columns", "run", "run_id", "short", "state")
+
+    def __init__(self, run: Mapping[str, Any], short: str, *, host: str | None = None) -> None:
+        self.run = run
+        self.short = short
+        self.host = host
+        self.run_id = str(run["runId"])
+        self.ended = run["status"] in records.ENDED
+        self.label = safe.line(run["name"] or run["preset"] or "") or short
+        self.name_columns = columns(self.label)
+        self.state = str(run["status"])
+        if run["needsInput"] or run["settled"]:
+            self.state = WAITING if run["needsInput"] else SETTLED
+        parts = (self.run_id, run["name"], run["preset"], self.state, run["task"], run["model"], run["cwd"])
+        self.haystack = " ".join(str(part) for part in parts if part).lower()
+
+    @property
+    def style(self) -> str:
+        """Return the style of its state."""
+        return _STATES[self.state][1]
+
+    @property
+    def glyph(self) -> str:
+        """Return the sign of its state."""
+        return _STATES[self.state][0]
+
+    def elapsed(self, now: float) -> float:
+        """Return for how many seconds it has worked."""
+        started = self.run["startedAt"]
+        if self.ended or not isinstance(started, (int, float)):
+            return float(self.run["elapsedSeconds"])
+        return max(0.0, now - started)
+
+    def age(self, now: float) -> float:
+        """Return how many seconds ago it was launched."""
+        created = self.run["createdAt"]
+        return max(0.0, now - created) if isinstance(created, (int, float)) else 0.0
+
+    def order(self) -> tuple[bool, float]:
+        """Return its place where nothing else is asked for: active runs first, then the newest."""
+        at = self.run["endedAt"] if self.ended else self.run["createdAt"]
+        return self.ended, -(at if isinstance(at, (int, float)) else 0.0)
+
+
+# --- words ------------------------------------------------------------------------------------------------
+
+
+def span(seconds: float) -> str:
+    """Return a duration in at most seven columns: `7s`, `1m 05s`, `2h 03m`, `12d 04h`."""
+    whole = int(seconds)
+    if whole < _MINUTE:
+        return f"{whole}s"
+    if whole < _HOUR:
+        return f"{whole // _MINUTE}m {whole % _MINUTE:02}s"
+    if whole < _DAY:
+        return f"{whole // _HOUR}h {whole % _HOUR // _MINUTE:02}m"
+    return f"{whole // _DAY}d {whole % _DAY // _HOUR:02}h"
+
+
+def age(seconds: float) -> str:
+    """Return an age in at most four columns: `7s`, `5m`, `3h`, `12d`."""
+    whole = int(seconds)
+    steps = ((_DAY, "d"), (_HOUR, "h"), (_MINUTE, "m"))
+    return next((f"{whole // size}{unit}" for size, unit in steps if whole >= size), f"{whole}s")
+
+
+def activity(entry: Entry, now: float) -> str:
+    """Return what a run does now; of one that has ended, why it failed or how its answer begins."""
+    run = entry.run
+    if entry.ended:
+        good = entry.state == records.COMPLETED
+        said = _first_line(run["output"]) if good else cause.sentence(run["errorMessage"] or "")
+        return said or ("" if good else safe.line(str(run["reason"] or "")))
+    where = f"on {safe.line(entry.host)}" if entry.host is not None else ""
+    heard = run["lastEventAt"]
+    quiet = now - heard if entry.state == records.RUNNING and isinstance(heard, (int, float)) else 0.0
+    silence = f"quiet {span(quiet)}" if quiet >= QUIET_S else ""
+    return "  ".join(filter(None, (where, silence, safe.line(run["activity"] or ""))))
+
+
+def _first_line(answer: str | None) -> str:
+    """Return the first line of an answer, without its marks."""
+    drawn = markdown_rows.rows(safe.text((answer or "")[:_BEGINNING]), _BEGINNING)
+    lines = ("".join(text for _, text in row).strip() for row in drawn)
+    return next((line for line in lines if line), "")
+
+
+def amount(entry: Entry) -> str:
+    """Return what a run has cost so far; nothing for nothing."""
+    return figures.money(entry.run["usage"]["cost"])
+
+
+def tokens(entry: Entry) -> str:
+    """Return how many tokens a run has used; nothing for none."""
+    total = entry.run["usage"]["totalTokens"]
+    return figures.count(total) if total else ""
+
+
+def rank(entry: Entry) -> int:
+    """Return the place of its state in the order of states."""
+    return _STATES[entry.state][2]
+
+
+def title(entry: Entry, now: float, width: int) -> Spans:
+    """Return the line above the detail of a run: its name, how it stands, where it works."""
+    run = entry.run
+    how = entry.state
+    if run["startedAt"] is not None:
+        how += f" {span(entry.elapsed(now))}"
+        limit = run["timeout"]
+        if entry.state == records.RUNNING and type(limit) in (int, float):
+            how += f" of {span(limit)}"
+    parts = [(entry.style, f"{entry.glyph} "), (STRONG, entry.label), (entry.style, f"  {how}")]
+    extra = (amount(entry), run["model"], run["preset"] if run["preset"] != run["name"] else None)
+    parts += [(ASIDE, f"  {safe.line(str(part))}") for part in extra if part]
+    return cut(parts, width)
+
+
+def cut(parts: Spans, width: int) -> Spans:
+    """Return spans of at most `width` columns."""
+    found: Spans = []
+    for style, text in parts:
+        kept = fit(text, width) if width > 0 else ""
+        found += [(style, kept)] if kept else []
+        width -= columns(kept)
+        if kept != text:
+            break
+    return found
+
+
+# --- searched ---------------------------------------------------------------------------------------------
+
+
+def found_in(lines: Sequence[Spans], search: str) -> list[int]:
+    """Return which lines hold a text, whatever its case; none for no text."""
+    wanted = search.lower()
+    return [
+        at for at, line in enumerate(lines) if wanted and wanted in "".join(text for _, text in line).lower()
+    ]
+
+
+def marked(line: Spans, search: str) -> Spans:
+    """Return a line in which each place that holds a text is marked."""
+    whole, wanted = "".join(text for _, text in line), search.lower()
+    low = whole.lower()
+    places: list[tuple[int, int]] = []
+    at = low.find(wanted) if wanted and len(low) == len(whole) else -1  # a few letters have longer small ones
+    while at >= 0:
+        places.append((at, at + len(wanted)))
+        at = low.find(wanted, at + len(wanted))
+    found: Spans = []
+    begins = 0
+    for style, text in line:
+        done = 0
+        for start, end in places:
+            first, last = max(start - begins, done), min(end - begins, len(text))
+            if first < last:
+                found += [(style, text[done:first]), (FOUND, text[first:last])]
+                done = last
+        found.append((style, text[done:]))
+        begins += len(text)
+    return [(style, text) for style, text in found if text]
