@@ -79,7 +79,8 @@ class Notices:
         except (TmuxAgentsError, protocol.Refused) as refused:
             return [protocol.error(request.id, protocol.NO_RESOURCE, str(refused), {"uri": address})]
         run_id = session.runs[str(address)]
-        return [protocol.result(request, {}), *(self._changes([run_id]) if run_id in self._over else [])]
+        told = protocol.notified(protocol.UPDATED, {"uri": str(address)})
+        return [protocol.result(request, {}), *([told] if run_id in self._over else [])]
 
     def _listen(self, request: Request) -> list[Message]:
         wanted = request.params.get("notifications")
@@ -96,9 +97,10 @@ class Notices:
         self._streams[request.id] = stream
         honored: dict[str, Any] = {"resourceSubscriptions": list(runs)} if runs else {}
         honored |= {"resourcesListChanged": True} if stream.has_list else {}
-        over = [run_id for run_id in runs.values() if run_id in self._over]
-        told = [message for message in self._changes(over) if _stream_of(message) == request.id]
-        return [protocol.notified(protocol.ACKNOWLEDGED, {"notifications": honored}, request.id), *told]
+        over = [address for address, run_id in runs.items() if run_id in self._over]
+        told: list[tuple[str, Message]] = [(protocol.ACKNOWLEDGED, {"notifications": honored})]
+        told += [(protocol.UPDATED, {"uri": address}) for address in over]
+        return [protocol.notified(method, params, request.id) for method, params in told]
 
     def _found(self, addresses: Iterable[Any], open_: int) -> dict[str, str]:
         """Return the run of each address, and follow it. Raises TmuxAgentsError or Refused."""
@@ -185,7 +187,3 @@ class Notices:
         kept, self._kept = self._kept, []
         least = protocol.LEVELS.index(wanted)
         return [protocol.logged(level, data) for level, data in kept if protocol.LEVELS.index(level) >= least]
-
-
-def _stream_of(message: Message) -> Any:
-    return message["params"].get("_meta", {}).get(protocol.STREAM)

@@ -86,7 +86,7 @@ def demo(*, clean: bool) -> None:
     from tmuxagents.setup.demo import command  # noqa: PLC0415  (doctor and prune need none of it)
 
     argv = command(os.environ, clean=clean)
-    os.execv(argv[0], argv)  # noqa: S606  (bash by its path, and a script of ours)
+    os.execv(argv[0], argv)  # noqa: S606  (bash by its path, and our own script)
 
 
 # --- settings ---------------------------------------------------------------------------------------------
