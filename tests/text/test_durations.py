@@ -4,7 +4,7 @@ from __future__ import annotations
 
 import pytest
 
-from tmuxagents.text import durations
+from tmuxagents.text import figures
 
 
 @pytest.mark.parametrize(
@@ -15,7 +15,7 @@ from tmuxagents.text import durations
     ],
 )
 def test_a_duration_is_read(text: str, seconds: float) -> None:
-    assert durations.parse(text) == seconds
+    assert figures.parse_duration(text) == seconds
 
 
 @pytest.mark.parametrize(
@@ -26,7 +26,7 @@ def test_a_duration_is_read(text: str, seconds: float) -> None:
     ],
 )
 def test_all_else_is_no_duration(text: str) -> None:
-    assert durations.parse(text) is None
+    assert figures.parse_duration(text) is None
 
 
 @pytest.mark.parametrize(
@@ -41,7 +41,7 @@ def test_all_else_is_no_duration(text: str) -> None:
     ],
 )
 def test_a_duration_is_shown(seconds: float, span: str, age: str) -> None:
-    assert (durations.span(seconds), durations.age(seconds)) == (span, age)
+    assert (figures.span(seconds), figures.age(seconds)) == (span, age)
 
 
 @pytest.mark.parametrize(
@@ -49,4 +49,4 @@ def test_a_duration_is_shown(seconds: float, span: str, age: str) -> None:
     [(600, "10m"), (90, "1m 30s"), (3600, "1h"), (5, "5s"), (0.5, "0.5s"), (5400, "1h 30m")],
 )
 def test_a_limit_is_shown(seconds: float, text: str) -> None:
-    assert durations.exact(seconds) == text
+    assert figures.exact(seconds) == text

@@ -77,9 +77,9 @@ def _within(since: str | None) -> float | None:
     """Return the seconds that `--since` names; None if it names a cursor."""
     if since is None or since == "0" or not since[-1:].isalpha():  # a cursor ends with a digit
         return None
-    from tmuxagents.text import durations  # noqa: PLC0415  (only for this option)
+    from tmuxagents.text import figures  # noqa: PLC0415  (only for this option)
 
-    return durations.parse(since)
+    return figures.parse_duration(since)
 
 
 def _check(given: dict[str, Any], how: Mapping[str, Any]) -> None:

@@ -114,9 +114,9 @@ def read(arguments: Sequence[str]) -> dict[str, Any] | None:
 def _value(name: str, word: str) -> Any:
     """Return the value of an option; None if click must parse it."""
     if name == TIMEOUT:
-        from tmuxagents.text import durations  # noqa: PLC0415  (only for this option)
+        from tmuxagents.text import figures  # noqa: PLC0415  (only for this option)
 
-        return durations.parse(word)
+        return figures.parse_duration(word)
     if name == STATUSES:
         from tmuxagents import records  # noqa: PLC0415  (as above)
 

@@ -1,4 +1,4 @@
-"""The kinds of values that options take: durations, status words, templates. Joins."""
+"""The kinds of values that options take, durations and status words; the option --format. Joins."""
 
 from __future__ import annotations
 
@@ -7,7 +7,7 @@ import contextlib
 import click
 
 from tmuxagents import records
-from tmuxagents.text import durations
+from tmuxagents.text import figures
 
 TYPE_CHECKING = False
 if TYPE_CHECKING:
@@ -23,12 +23,12 @@ class _Duration(click.ParamType):  # type: ignore[type-arg, unused-ignore]  # ge
         """Return it in seconds."""
         if isinstance(value, float):
             return value
-        seconds = durations.parse(value)
+        seconds = figures.parse_duration(value)
         if seconds is None:
             with contextlib.suppress(ValueError):
                 seconds = float(value)
         if seconds is None or not seconds >= 0:
-            self.fail(f"{value!r} is not a duration: write it like {durations.EXAMPLES}.", param, ctx)
+            self.fail(f"{value!r} is not a duration: write it like {figures.DURATIONS}.", param, ctx)
         return seconds
 
 
@@ -56,3 +56,6 @@ class _Statuses(click.ParamType):  # type: ignore[type-arg, unused-ignore]  # ge
 
 DURATION = _Duration()
 STATUSES = _Statuses()
+FORMAT = click.option(
+    "--format", "template", metavar="TEMPLATE", help="Print a line for each by a template, as '{{.name}}'."
+)

@@ -6,7 +6,7 @@ No text of a run can do harm here: all of it goes through text/safe.
 from __future__ import annotations
 
 from tmuxagents import records
-from tmuxagents.text import durations, figures, safe
+from tmuxagents.text import figures, safe
 from tmuxagents.text.width import ELLIPSIS, columns, fit
 
 TYPE_CHECKING = False
@@ -76,7 +76,7 @@ def doing(shown: SnapshotRow) -> str | None:
     """
     if shown.quiet_s < QUIET_FROM_S:
         return shown.activity
-    quiet = f"quiet {durations.span(shown.quiet_s)}"
+    quiet = f"quiet {figures.span(shown.quiet_s)}"
     return f"{shown.activity}{_SEPARATOR}{quiet}" if shown.activity else quiet
 
 
@@ -180,9 +180,9 @@ def follow_line(shown: SnapshotRow, width: int = WIDTH) -> str:
     """Return the line of a run for `poll --follow`."""
     run = shown.run
     said = run["errorMessage"] if run["status"] in records.ENDED else shown.activity
-    elapsed = NONE if run["startedAt"] is None else durations.span(run["elapsedSeconds"])
+    elapsed = NONE if run["startedAt"] is None else figures.span(run["elapsedSeconds"])
     if elapsed != NONE and run["status"] == records.RUNNING and type(run["timeout"]) in (int, float):
-        elapsed += f" of {durations.exact(run['timeout'])}"
+        elapsed += f" of {figures.exact(run['timeout'])}"
     return fit(f"{shown.short} {cell(run['name'])} {_status(shown)} {elapsed} {plain(said)}", width)
 
 

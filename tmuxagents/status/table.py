@@ -9,7 +9,7 @@ from __future__ import annotations
 from tmuxagents import records
 from tmuxagents.runs import words
 from tmuxagents.runs.words import NONE
-from tmuxagents.text import durations, figures, safe
+from tmuxagents.text import figures, safe
 from tmuxagents.text.width import GAP, columns, fit, padded
 
 TYPE_CHECKING = False
@@ -100,7 +100,7 @@ def painted(parts: Iterable[tuple[str, str]], width: int | None = None) -> str:
 
 def _cells(shown: SnapshotRow, now: float, *, is_narrow: bool) -> dict[str, str]:
     run = shown.run
-    took = NONE if run["startedAt"] is None else durations.span(run["elapsedSeconds"])
+    took = NONE if run["startedAt"] is None else figures.span(run["elapsedSeconds"])
     limit = run["timeout"] if run["status"] == records.RUNNING and took != NONE and not is_narrow else None
     limit = limit if type(limit) in (int, float) else None
     return {
@@ -109,8 +109,8 @@ def _cells(shown: SnapshotRow, now: float, *, is_narrow: bool) -> dict[str, str]
         _NAME: words.title(run["name"], run["task"]),
         _PRESET: words.cell(run["preset"]),
         _STATUS: state(run) if is_narrow else _status(run, shown.host),
-        _TIME: f"{took} of {durations.exact(limit)}" if limit else took,
-        _AGE: durations.age(now - run["createdAt"]) if run["createdAt"] else NONE,
+        _TIME: f"{took} of {figures.exact(limit)}" if limit else took,
+        _AGE: figures.age(now - run["createdAt"]) if run["createdAt"] else NONE,
         _MODEL: words.cell(run["model"]).rpartition("/")[2],
         _COST: figures.money(run["usage"]["cost"] or 0.0) or NONE,
         _ACTIVITY: _activity(shown),

@@ -9,7 +9,7 @@ from tmuxagents import records
 from tmuxagents.runs import words
 from tmuxagents.runs.endings import PARENT
 from tmuxagents.status import table
-from tmuxagents.text import durations, safe
+from tmuxagents.text import figures, safe
 from tmuxagents.views import lines as views_lines
 from tmuxagents.views.lines import TOOL
 
@@ -80,8 +80,8 @@ def title(child: ChildView) -> Line:
     """Return the name of a child, how long it has worked, what it has used and, if it failed, why."""
     run, state = child.run, child.state
     sign, colour = table.STATES[state]
-    took = durations.span(run["elapsedSeconds"])
-    limit = f" of {durations.exact(run['timeout'])}" if run["timeout"] else ""
+    took = figures.span(run["elapsedSeconds"])
+    limit = f" of {figures.exact(run['timeout'])}" if run["timeout"] else ""
     if run["status"] in (records.FAILED, records.ABORTED):
         why = table.cause(run["errorMessage"] or run["reason"] or "")
         was_cancelled = run["reason"] == PARENT.reason
