@@ -27,14 +27,18 @@ CLEAN = [
     "tmuxagents/status",
     *(f"tmuxagents/cli/{name}.py" for name in ("__init__", "boundary", "group", "interrupts", "options")),
     *(f"tmuxagents/cli/{name}.py" for name in ("printing", "quick")),
-    *("tmuxagents/launch", "tmuxagents/render"),
+    *("tmuxagents/launch", "tmuxagents/render", "tmuxagents/registry", "tmuxagents/setup"),
+    "tmuxagents/cli/set_up.py",
     *(f"tmuxagents/{name}" for name in ("runs", "text", "errors.py", "records.py", "cpython.py")),
     *(f"tmuxagents/{name}.py" for name in ("__init__", "__main__", "_watch", "_wrap")),
     *("README.md", "AGENTS.md", "CONTRIBUTING.md", "CHANGELOG.md"),
     *(str(page.relative_to(ROOT)) for page in sorted((ROOT / "docs").glob("*.md"))),
     *(f"tmuxagents/{folder}" for folder in ("agents", "mcp", "tools", "attach", "companion", "settings")),
-    "tmuxagents/integrate",
-    *(f"tmuxagents/cli/verbs/{verb}.py" for verb in ("integrate", "inside_pi", "machine", "tools", "upkeep")),
+    *("tmuxagents/integrate", "tmuxagents/top"),
+    *(
+        f"tmuxagents/cli/verbs/{verb}.py"
+        for verb in ("integrate", "inside_pi", "machine", "tools", "top", "upkeep")
+    ),
     *(
         f"tmuxagents/cli/verbs/{verb}.py"
         for verb in ("asking", "launching", "models", "presets", "talk", "tasks")
