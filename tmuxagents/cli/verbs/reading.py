@@ -247,6 +247,6 @@ VERBS = {
     "export": export,
     "replay": replay,
     "output": output,
-    "transcript": transcript,
+    **dict.fromkeys(("transcript", "logs"), transcript),
     "events": events,
 }
