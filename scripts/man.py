@@ -45,7 +45,7 @@ def _root_page(context: click.Context) -> Iterator[str]:
     yield f".SH SYNOPSIS\n.B tmuxagents\n{_text('[OPTIONS] VERB [ARGUMENTS]')}\n"
     yield ".SH VERBS\n"
     for name, (_, _, line) in VERBS.items():
-        yield f".TP\n.BR tmuxagents-{_text(name)} (1)\n{_text(line)}\n"
+        yield f".TP\n.BR tmuxagents\\-{_text(name)} (1)\n{_text(line)}\n"
     yield from _options(context)
     yield _LAST
 

@@ -20,7 +20,14 @@ if TYPE_CHECKING:
     ("typed", "meant"),
     [
         *[("lauch", "launch"), ("polll", "poll"), ("transcrpt", "transcript"), ("LAUNCH", "launch")],
-        *[("list", "poll"), ("spawn", "launch"), ("ask", "run"), ("result", "output"), ("delete", "prune")],
+        *[
+            ("list", "poll"),
+            ("lsit", "poll"),
+            ("spawn", "launch"),
+            ("ask", "run"),
+            ("result", "output"),
+            ("delete", "prune"),
+        ],
         *[("message", "send"), ("abort", "stop"), ("init", "setup"), ("version", "--version")],
     ],
 )

@@ -152,3 +152,13 @@ def test_the_list_is_watched_in_place_until_ctrl_c(busy: Home) -> None:
     finally:
         person.close()
     assert person.text.count("\x1b[0J") >= 2
+
+
+def test_other_lists_take_templates_too(home: Home) -> None:
+    for line, shown in (
+        ("models --format {{.id}}", "mock/mock-text\n"),
+        ("layouts list --format {{.name}}:{{.source}}", "default:shipped\n"),
+        ("presets list --format {{.name}}", ""),
+    ):
+        done = command(home, *line.split())
+        assert (done.returncode, shown in done.stdout) == (0, True), line

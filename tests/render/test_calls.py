@@ -32,7 +32,7 @@ def brought(
         ("1\n2\n\n3\n\n4\n", False, ["(… 1 line above)", "2", "3", "4"], None),
         ("1\n\n\n4", False, ["1", "4"], None),
         ("1\n2\n3\n4", True, ["1", "2", "3", "4"], None),
-        ("no\n\nCommand exited with code 3", True, ["no", ""], 3),
+        ("no\n\nCommand exited with code 3", True, ["no"], 3),
         ("Command exited with code 1234", True, ["Command exited with code 1234"], None),
         ("exited with code x", True, ["exited with code x"], None),
         ("Command exited with code 3", False, ["Command exited with code 3"], None),

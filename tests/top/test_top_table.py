@@ -101,21 +101,6 @@ def test_the_cause_of_a_failure_stands_out_and_what_has_ended_is_quiet() -> None
     assert (looks[2]["failed"], looks[2]["Quota."]) == (rows.BAD, rows.BAD)
 
 
-@pytest.mark.parametrize(
-    ("seconds", "lasted", "old"),
-    [
-        (0, "0s", "0s"),
-        (59.9, "59s", "59s"),
-        (65, "1m 05s", "1m"),
-        (3599, "59m 59s", "59m"),
-        (7380, "2h 03m", "2h"),
-        (86400 * 12 + 3600 * 4, "12d 04h", "12d"),
-    ],
-)
-def test_a_duration_has_two_figures_and_an_age_one(seconds: float, lasted: str, old: str) -> None:
-    assert (rows.span(seconds), rows.age(seconds)) == (lasted, old)
-
-
 # --- the order --------------------------------------------------------------------------------------------
 
 

@@ -13,6 +13,7 @@ from typing import TYPE_CHECKING
 
 import pytest
 
+from tmuxagents.records import Verdict
 from tmuxagents.runs import events
 from tmuxagents.runs.documents import plan_of
 from tmuxagents.text.width import columns
@@ -78,15 +79,16 @@ class Pane:
             seen += os.read(self._master, 65_536)
         return seen.removesuffix(END)
 
-    def thaw(self, at: float) -> bytes:
-        """Read again until nothing waits; return what was seen."""
+    def thaw(self, at: float | None = None) -> bytes:
+        """Read until nothing waits; return what was seen. At a moment, the recorder does what is due, too."""
         seen = b""
         os.set_blocking(self._master, False)
         for _ in range(1000):
             with contextlib.suppress(BlockingIOError):
                 seen += os.read(self._master, 65_536)
             self.terminal.flush()
-            self.recorder.flush(at)
+            if at is not None:
+                self.recorder.flush(at)
         return seen
 
     def close(self) -> None:
@@ -205,6 +207,17 @@ def test_a_terminal_that_had_to_skip_something_shows_it_all_again_later(pane: Pa
     seen = pane.thaw(NOW + number)
     assert b"\x1b[H\x1b[2J\x1b[3J" in seen
     assert b"  %d y y" % (number - 1) in seen.rpartition(b"\x1b[3J")[2]
+
+
+def test_the_end_is_shown_though_the_terminal_is_slow(pane: Pane) -> None:
+    number = 0
+    while pane.terminal.waiting is None:
+        pane.recorder.event(events.assistant_text(f"{number} " + "y " * 3000))
+        pane.recorder.flush(NOW + number)
+        number += 1
+    pane.recorder.close(Verdict("completed", "done"), 1.0)
+    pane.recorder.flush(NOW + number, last=True)
+    assert b"completed" in pane.thaw()
 
 
 @pytest.mark.parametrize(("variables", "coloured"), [({}, True), ({"NO_COLOR": "1"}, False)])

@@ -22,7 +22,7 @@ _SOCKET, _JSON = "tmuxagents.socket", "tmuxagents.json"
 # Other names of verbs that help shows.
 _ALIASES = {"ls": "poll", "ps": "poll", "status": "poll", "logs": "transcript"}
 # What people type who know other tools -> our verb, or what to type instead.
-_MEANT = {
+_MEANT: dict[str, str] = {
     **dict.fromkeys(("list", "jobs", "agents", "sessions"), "poll"),
     **dict.fromkeys(("start", "spawn", "new", "create", "add", "delegate", "submit"), "launch"),
     **dict.fromkeys(("exec", "ask", "prompt", "do"), "run"),
@@ -125,8 +125,8 @@ def unknown(name: str) -> BadRequest:
     """Return the error for an unknown verb: what is meant by it in other tools, else the nearest."""
     import difflib  # noqa: PLC0415  (rare)
 
-    meant = _MEANT.get(name.lower())
-    near = [meant] if meant else difflib.get_close_matches(name.lower(), [*VERBS, *_ALIASES], n=1)
+    known = [*_MEANT, *VERBS, *_ALIASES]
+    near = [_MEANT.get(word, word) for word in difflib.get_close_matches(name.lower(), known, n=1)]
     hint = f"did you mean {near[0]}?" if near else "tmuxagents --help lists the verbs"
     message = f'There is no verb "{safe.cut(safe.line(name), 40)}".'
     return BadRequest(message, kind="usage", hint=hint, candidates=near)

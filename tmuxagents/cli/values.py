@@ -1,4 +1,4 @@
-"""The kinds of values that options take: durations, status words, templates. Joins."""
+"""The kinds of values that options take, durations and status words; the option --format. Joins."""
 
 from __future__ import annotations
 
@@ -56,3 +56,6 @@ class _Statuses(click.ParamType):  # type: ignore[type-arg, unused-ignore]  # ge
 
 DURATION = _Duration()
 STATUSES = _Statuses()
+FORMAT = click.option(
+    "--format", "template", metavar="TEMPLATE", help="Print a line for each by a template, as '{{.name}}'."
+)

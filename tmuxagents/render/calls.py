@@ -110,6 +110,8 @@ def brought(fields: Mapping[str, Any], limits: Limits) -> tuple[list[Part], int 
     code = _exit_code(parts[-1][1]) if failed and parts else None
     if code is not None:
         del parts[-1]
+    while parts and parts[-1][0] == OUTPUT and not parts[-1][1].strip():
+        del parts[-1]
     return _end(parts, limits.failed if failed else limits.output), code
 
 

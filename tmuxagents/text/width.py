@@ -40,22 +40,20 @@ def clusters(text: str) -> Iterator[tuple[int, int]]:
                 yield at, wide
             base, wide = sign, 2 if east_asian_width(sign) in "WF" else 1
         joins = sign == _JOINER and wide == 2  # noqa: PLR2004  (an emoji)
-    if text:
-        yield len(text), wide
+    yield len(text), wide
 
 
 def fit(text: str, width: int, ellipsis: str = ELLIPSIS) -> str:
     """Return a text of at most `width` columns, ending in the ellipsis if something was cut."""
     if columns(text) <= width:
         return text
-    room, kept = width - len(ellipsis), 0
+    room = width - len(ellipsis)
     if text.isascii():
         return text[: max(0, room)].rstrip() + ellipsis
+    kept = taken = 0
     for end, wide in clusters(text):
-        room -= wide
-        if room < 0:
-            break
-        kept = end
+        taken += wide
+        kept = end if taken <= room else kept
     return text[:kept].rstrip() + ellipsis
 
 

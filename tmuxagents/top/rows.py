@@ -23,7 +23,6 @@ TROUBLE = (records.FAILED,)  # states whose cause stands out
 _BEGINNING = 400  # characters of an answer that its first line is looked for in
 QUIET_S = 10.0  # a run that was silent for longer says so
 WAITING, SETTLED = "waiting", "settled"
-_MINUTE, _HOUR, _DAY = 60, 3600, 86400
 # state -> glyph, style, place in the order of states
 _STATES = {
     WAITING: ("?", CALLS, 0),
@@ -86,25 +85,6 @@ class Entry:
 # --- words ------------------------------------------------------------------------------------------------
 
 
-def span(seconds: float) -> str:
-    """Return a duration in at most seven columns: `7s`, `1m 05s`, `2h 03m`, `12d 04h`."""
-    whole = int(seconds)
-    if whole < _MINUTE:
-        return f"{whole}s"
-    if whole < _HOUR:
-        return f"{whole // _MINUTE}m {whole % _MINUTE:02}s"
-    if whole < _DAY:
-        return f"{whole // _HOUR}h {whole % _HOUR // _MINUTE:02}m"
-    return f"{whole // _DAY}d {whole % _DAY // _HOUR:02}h"
-
-
-def age(seconds: float) -> str:
-    """Return an age in at most four columns: `7s`, `5m`, `3h`, `12d`."""
-    whole = int(seconds)
-    steps = ((_DAY, "d"), (_HOUR, "h"), (_MINUTE, "m"))
-    return next((f"{whole // size}{unit}" for size, unit in steps if whole >= size), f"{whole}s")
-
-
 def activity(entry: Entry, now: float) -> str:
     """Return what a run does now; of one that has ended, why it failed or how its answer begins."""
     run = entry.run
@@ -115,7 +95,7 @@ def activity(entry: Entry, now: float) -> str:
     where = f"on {safe.line(entry.host)}" if entry.host is not None else ""
     heard = run["lastEventAt"]
     quiet = now - heard if entry.state == records.RUNNING and isinstance(heard, (int, float)) else 0.0
-    silence = f"quiet {span(quiet)}" if quiet >= QUIET_S else ""
+    silence = f"quiet {figures.span(quiet)}" if quiet >= QUIET_S else ""
     return "  ".join(filter(None, (where, silence, safe.line(run["activity"] or ""))))
 
 
@@ -143,14 +123,14 @@ def rank(entry: Entry) -> int:
 
 
 def title(entry: Entry, now: float, width: int) -> Spans:
-    """Return the line above the detail of a run: its name, how it stands, where it works."""
+    """Return the line above the detail of a run: its name, status, cost and model."""
     run = entry.run
     how = entry.state
     if run["startedAt"] is not None:
-        how += f" {span(entry.elapsed(now))}"
+        how += f" {figures.span(entry.elapsed(now))}"
         limit = run["timeout"]
         if entry.state == records.RUNNING and type(limit) in (int, float):
-            how += f" of {span(limit)}"
+            how += f" of {figures.span(limit)}"
     parts = [(entry.style, f"{entry.glyph} "), (STRONG, entry.label), (entry.style, f"  {how}")]
     extra = (amount(entry), run["model"], run["preset"] if run["preset"] != run["name"] else None)
     parts += [(ASIDE, f"  {safe.line(str(part))}") for part in extra if part]

@@ -7,7 +7,7 @@ from __future__ import annotations
 
 from typing import NamedTuple
 
-from tmuxagents.text import safe
+from tmuxagents.text import figures, safe
 from tmuxagents.text.width import columns, fit
 from tmuxagents.top import rows
 from tmuxagents.top.rows import ASIDE, PLAIN, STRONG
@@ -39,16 +39,16 @@ def _used(key: str) -> Callable[[Entry, float], float]:
 
 
 def _time(entry: Entry, now: float) -> str:
-    return rows.span(entry.elapsed(now)) if entry.run["startedAt"] is not None else ""
+    return figures.span(entry.elapsed(now)) if entry.run["startedAt"] is not None else ""
 
 
 NAME, STATUS, TIME, AGE, COST, TOKENS = "name", "status", "time", "age", "cost", "tokens"
 MODEL, PRESET, ID, ACTIVITY = "model", "preset", "id", "activity"
-# As they stand from left to right; the name comes before them, the activity behind.
+# From left to right; the name comes before them, the activity after them.
 COLUMNS = {
     STATUS: Column("STATUS", 9, lambda entry, _: entry.state, lambda entry, _: rows.rank(entry)),
     TIME: Column("TIME", 7, _time, lambda entry, now: -entry.elapsed(now), is_figure=True),
-    AGE: Column("AGE", 4, lambda entry, now: rows.age(entry.age(now)), rows.Entry.age, is_figure=True),
+    AGE: Column("AGE", 4, lambda entry, now: figures.age(entry.age(now)), rows.Entry.age, is_figure=True),
     COST: Column("COST", 7, lambda entry, _: rows.amount(entry), _used("cost"), is_figure=True),
     TOKENS: Column("TOKENS", 6, lambda entry, _: rows.tokens(entry), _used("totalTokens"), is_figure=True),
     MODEL: Column("MODEL", 16, _told("model"), _told("model")),

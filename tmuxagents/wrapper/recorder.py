@@ -155,7 +155,7 @@ class Recorder:
         if self._event_lines or self._transcript_lines:
             self._write()
         window = self._window
-        if window.has_news or self._activity is not None or now + _SOON_S >= window.wanted_at:
+        if last or window.has_news or self._activity is not None or now + _SOON_S >= window.wanted_at:
             self._show(now, last=last)
         titled_at = NEVER if self._activity is None else self._titled_at + _TITLE_BY_S
         self.show_at = self._lines_at if window.has_news else min(window.wanted_at, titled_at)

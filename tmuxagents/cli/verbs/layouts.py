@@ -8,7 +8,7 @@ import click
 
 from tmuxagents import tmux
 from tmuxagents.attach import attach
-from tmuxagents.cli import group, options, printing
+from tmuxagents.cli import group, options, printing, values
 from tmuxagents.cli.verbs import attaching
 from tmuxagents.errors import BadRequest, Unusable
 from tmuxagents.layouts import catalogue
@@ -46,27 +46,30 @@ def _names(context: click.Context, _parameter: click.Parameter, incomplete: str)
 def layouts_verb(context: click.Context, *, as_json: bool) -> None:
     """Show runs in sessions of tmux that are laid out by a file. Alone: list the layouts."""
     if context.invoked_subcommand is None:
-        _list(as_json=as_json)
+        _list(as_json=as_json, template=None)
     elif as_json:
         raise BadRequest("--json comes after the verb.", kind="usage")
 
 
 @layouts_verb.command("list", epilog="Example: tmuxagents layouts list")
+@values.FORMAT
 @_JSON
-def list_(*, as_json: bool) -> None:
+def list_(*, as_json: bool, template: str | None) -> None:
     """List all layouts: those that ship with tmuxagents, yours, and the project's."""
-    _list(as_json=as_json)
+    _list(as_json=as_json, template=template)
 
 
-def _list(*, as_json: bool) -> None:
+def _list(*, as_json: bool, template: str | None) -> None:
     shelf = layouts_opening.survey(lookup.here(), os.environ)
     hiding = list(filter(None, map(catalogue.hiding, shelf.layouts)))
     printing.warn([*shelf.warnings, *hiding])
-    if as_json:
-        found = [one.document() for one in shelf.layouts]
+    found = [one.document() for one in shelf.layouts]
+    if template is not None:
+        printing.formatted(template, found)
+    elif as_json:
         printing.document({"v": 1, "layouts": found, "warnings": [*shelf.warnings, *hiding]})
-        return
-    printing.lines(catalogue.table(shelf.layouts, printing.width()))
+    else:
+        printing.lines(catalogue.table(shelf.layouts, printing.width()))
 
 
 @layouts_verb.command("show", epilog="Example: tmuxagents layouts show global:dashboard")

@@ -7,7 +7,7 @@ import os
 import click
 
 from tmuxagents.agents import resolve as available
-from tmuxagents.cli import printing
+from tmuxagents.cli import printing, values
 from tmuxagents.errors import Unusable
 from tmuxagents.registry import lookup
 from tmuxagents.runs import words
@@ -24,9 +24,10 @@ if TYPE_CHECKING:
 @click.command("models", epilog="Example: tmuxagents models --json")
 @click.option("--agent", metavar="NAME", help="The agent to ask (default: the setting defaultAgent).")
 @click.option("--refresh", is_flag=True, help="Ask the agent now, even if nothing has changed.")
+@values.FORMAT
 @click.option("--json", "as_json", is_flag=True, help="Print a JSON document.")
-def models_verb(*, agent: str | None, refresh: bool, as_json: bool) -> int:
-    """List the models that a child can use, in the agent's own order."""
+def models_verb(*, agent: str | None, refresh: bool, template: str | None, as_json: bool) -> int:
+    """List the models that an agent can use, in the agent's own order."""
     settings = load.load(os.environ, lookup.here().project)
     name = agent or settings.default_agent
     if as_json:
@@ -36,7 +37,10 @@ def models_verb(*, agent: str | None, refresh: bool, as_json: bool) -> int:
     printing.warn(settings.warnings)
     known = available.find(name, os.environ, settings, refresh=refresh)
     printing.warn(known.warnings)
-    printing.lines(lines(known.models or (), printing.width()))
+    if template is not None:
+        printing.formatted(template, known.models or ())
+    else:
+        printing.lines(lines(known.models or (), printing.width()))
     return 0
 
 

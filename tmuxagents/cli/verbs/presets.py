@@ -10,7 +10,7 @@ import os
 
 import click
 
-from tmuxagents.cli import printing
+from tmuxagents.cli import printing, values
 from tmuxagents.cli.verbs import asking, tasks
 from tmuxagents.errors import BadRequest
 from tmuxagents.presets import catalogue, change, describe, editing, wizard
@@ -18,7 +18,7 @@ from tmuxagents.presets import survey as reading
 from tmuxagents.presets.fields import BODY, DESCRIPTION, GLOBAL, PRESET, PROFILE, PROJECT
 from tmuxagents.registry import lookup
 from tmuxagents.settings import load
-from tmuxagents.text import jsonline, safe
+from tmuxagents.text import safe
 
 TYPE_CHECKING = False
 if TYPE_CHECKING:
@@ -92,7 +92,7 @@ def _given(kind: str, how: dict[str, Any]) -> dict[str, Any]:
 def _tell(made: Preset, *, as_json: bool, lost: Sequence[str] = ()) -> None:
     printing.warn([*made.warnings, *(f"lost: {one}" for one in lost)])
     if as_json:
-        printing.write(jsonline.encode({"v": 1} | describe.document(made)))
+        printing.document({"v": 1} | describe.document(made))
     else:
         printing.lines([f'Saved the preset "{made.name}": {safe.line(made.path)}'])
 
@@ -183,7 +183,7 @@ def rm(*, name: str, yes: bool, as_json: bool) -> None:
             raise asking.Cancelled
     removed = change.remove(found)
     if as_json:
-        printing.write(jsonline.encode({"v": 1, "removed": removed}))
+        printing.document({"v": 1, "removed": removed})
     else:
         printing.lines([f'Removed the preset "{safe.line(name)}".'])
 
@@ -224,7 +224,7 @@ class PresetVerbs(click.Group):
 def presets(context: click.Context, *, as_json: bool) -> None:
     """Look at presets and profiles: files that name how a child is set up. Alone: list them."""
     if context.invoked_subcommand is None:
-        _list(as_json=as_json)
+        _list(as_json=as_json, template=None)
     elif as_json:
         raise BadRequest("--json comes after the verb.", kind="usage")
 
@@ -237,22 +237,23 @@ def _survey() -> Survey:
 
 
 @presets.command("list", epilog="Example: tmuxagents presets list")
+@values.FORMAT
 @_JSON
-def list_(*, as_json: bool) -> None:
-    """List all presets and profiles, those that are hidden by another of the same name, too."""
-    _list(as_json=as_json)
+def list_(*, as_json: bool, template: str | None) -> None:
+    """List all presets, also those that are hidden by another of the same name."""
+    _list(as_json=as_json, template=template)
 
 
-def _list(*, as_json: bool) -> None:
+def _list(*, as_json: bool, template: str | None) -> None:
     survey = _survey()
     hiding = list(filter(None, map(catalogue.hiding, survey.presets)))
     warnings = [*(warning for preset in survey.presets for warning in preset.warnings), *hiding]
     printing.warn(warnings)
-    if as_json:
-        shapes = [describe.document(preset) for preset in survey.presets]
-        printing.write(
-            jsonline.encode({"v": 1, "presets": shapes, "warnings": [*survey.warnings, *warnings]})
-        )
+    shapes = [describe.document(preset) for preset in survey.presets] if as_json or template else []
+    if template is not None:
+        printing.formatted(template, shapes)
+    elif as_json:
+        printing.document({"v": 1, "presets": shapes, "warnings": [*survey.warnings, *warnings]})
     elif survey.presets:
         printing.lines(describe.table(survey.presets, printing.width()))
     else:
@@ -268,7 +269,7 @@ def show(*, name: str, as_json: bool) -> None:
     preset = survey.catalogue.choose(name)
     printing.warn(preset.warnings)
     if as_json:
-        printing.write(jsonline.encode({"v": 1} | describe.document(preset)))
+        printing.document({"v": 1} | describe.document(preset))
         return
     detail = describe.detail(preset.name, preset.fields, preset.kind, aligned=True)
     lines = [*detail.split("\n"), "", *describe.provenance(preset)]
@@ -289,7 +290,7 @@ def check(*, wanted: tuple[str, ...], as_json: bool) -> None:
     if bad is not None:
         raise bad
     if as_json:
-        printing.write(jsonline.encode({"v": 1, "files": [one.document() for one in checked]}))
+        printing.document({"v": 1, "files": [one.document() for one in checked]})
 
 
 def _checked_lines(one: Checked) -> list[str]:

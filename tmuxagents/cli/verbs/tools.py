@@ -35,7 +35,7 @@ def tools_verb(*, as_json: bool) -> None:
     """List the tools for parent agents: what `call`, MCP and the integrations offer."""
     found = catalogue.document(lookup.here(), os.environ)
     if as_json:
-        printing.write(jsonline.encode(found))
+        printing.document(found)
         return
     printing.warn([found["why"]] if found["why"] else [])
     offered = {tool["name"] for tool in found["tools"]}
