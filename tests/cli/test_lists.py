@@ -85,7 +85,7 @@ def test_more_that_has_ended_is_told(home: Home) -> None:
         over(home, f"r{number}", number)
     done = command(home, "poll")
     assert (len(done.stdout.splitlines()), done.stderr) == (2 + 20, "more have ended (-a)\n")
-    assert command(home, "poll", "-a").stderr == ""
+    assert command(home, "poll", "-n", "30").stderr == ""
 
 
 @pytest.mark.parametrize(
