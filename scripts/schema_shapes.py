@@ -352,7 +352,7 @@ SHAPES: dict[str, Schema] = {
         optional=keys("type:=result children:[drawn]", children=_CHILDREN),
     ),
     "drawn": record(
-        "sign,style,name:word task,facts,doing,why:text rows:[row]",
+        "sign,style,name:word facts,doing,why:text rows:[row]",
         doing="What it does now.",
         why="Why it failed.",
         rows="What it did, once it has ended.",

@@ -78,9 +78,11 @@ const acts = {
 			say("thrown", { text: error.message });
 		}
 	},
-	draw: (name, { args, result, expanded = false }) => {
-		const call = drawn(tools[name].renderCall(args, theme, {}));
-		say("drawn", { call, result: drawn(tools[name].renderResult(result, { expanded, isPartial: false }, theme, {})) });
+	draw: (name, { args, result, expanded = false, started = false }) => {
+		const { renderCall, renderResult } = tools[name];
+		const options = { expanded, isPartial: false };
+		const call = drawn(renderCall(args, theme, { executionStarted: started }));
+		say("drawn", { call, result: drawn(renderResult(result, options, theme, { args })) });
 	},
 	abort: () => abort.abort(),
 	refuse: () => {

@@ -218,7 +218,7 @@ def test_a_refusal_is_thrown_with_all_its_words(desk: Desk, host: Host) -> None:
     host.start()
     host.do(call="subagent", params={"preset": "scuot", "task": "x"})
     (thrown,) = [one for one in host.heard if one["what"] == "thrown"]
-    assert thrown["text"] == 'Unknown preset: "scuot". Available presets: scout'
+    assert thrown["text"] == 'Unknown preset: "scuot". Available presets: scout\nhint: Did you mean scout?'
 
 
 def test_cancelling_a_call_stops_its_children(desk: Desk, host: Host) -> None:
@@ -266,6 +266,7 @@ def test_a_call_shows_who_is_to_do_what_on_lines_that_obey_nothing(host: Host) -
     call, _ = drawn(host, "subagent", {"tasks": tasks})
     assert call[:2] == [f"{title}  <accent>10 tasks</>", "  <accent>n0 scout</>  <muted>x</>"]
     assert call[-1] == "<muted>  … 2 more</>"
+    assert drawn(host, "subagent", {"tasks": tasks}, started=True)[0] == call[:1]
 
 
 def test_a_result_is_a_line_for_each_child_and_opened_what_it_did(desk: Desk, host: Host) -> None:
@@ -277,7 +278,7 @@ def test_a_result_is_a_line_for_each_child_and_opened_what_it_did(desk: Desk, ho
     host.do(call="subagent", params={"tasks": tasks})
     (result,) = [one for one in host.heard if one["what"] == "result"]
     given = {"content": [{"type": "text", "text": result["text"]}], "details": result["details"]}
-    _, lines = drawn(host, "subagent", {}, given)
+    _, lines = drawn(host, "subagent", {"tasks": tasks}, given)
     assert lines[0].startswith("<success>✓ </><bold>scout</><muted>  completed · ")
     assert lines[0].endswith("  done Seen.")
     assert lines[1].startswith("<error>✗ </><bold>scout</><muted>  failed · ")

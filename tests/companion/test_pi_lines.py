@@ -17,7 +17,6 @@ def run(**changes: Any) -> dict[str, Any]:
         "name": "finder",
         "preset": "scout",
         "status": "running",
-        "task": "Find it",
         "startedAt": 100.0,
         "elapsedSeconds": 72.0,
         "toolCount": 3,
@@ -34,11 +33,11 @@ def run(**changes: Any) -> dict[str, Any]:
     [
         (
             {},
-            ("●", "cyan", "finder", "Find it", "1m 12s · 3 tools · ↑8.9k ↓1.9k · $0.06", "Reading a.ts", ""),
+            ("●", "cyan", "finder", "1m 12s · 3 tools · ↑8.9k ↓1.9k · $0.06", "Reading a.ts", ""),
         ),
         (
             {"status": "failed", "toolCount": 1, "usage": {}, "errorMessage": '401: {"message":"No key."}'},
-            ("✗", "red", "finder", "Find it", "failed · 1m 12s · 1 tool", "", "No key (401)"),
+            ("✗", "red", "finder", "failed · 1m 12s · 1 tool", "", "No key (401)"),
         ),
         (
             {
@@ -47,13 +46,12 @@ def run(**changes: Any) -> dict[str, Any]:
                 "startedAt": None,
                 "toolCount": 0,
                 "usage": {},
-                "task": "a\n\x1b[2Jb",
             },
-            ("…", "dim", "scout", "a b", "queued", "", ""),
+            ("…", "dim", "scout", "queued", "", ""),
         ),
         (
-            {"status": "completed", "name": None, "preset": None, "usage": {}, "toolCount": 0, "task": None},
-            ("✓", "green", "01234567", "", "completed · 1m 12s", "", ""),
+            {"status": "completed", "name": None, "preset": None, "usage": {}, "toolCount": 0},
+            ("✓", "green", "01234567", "completed · 1m 12s", "", ""),
         ),
     ],
 )

@@ -33,8 +33,11 @@ CLEAN = [
     *("README.md", "AGENTS.md", "CONTRIBUTING.md", "CHANGELOG.md"),
     *(str(page.relative_to(ROOT)) for page in sorted((ROOT / "docs").glob("*.md"))),
     *(f"tmuxagents/{folder}" for folder in ("agents", "mcp", "tools", "attach", "companion", "settings")),
-    "tmuxagents/integrate",
-    *(f"tmuxagents/cli/verbs/{verb}.py" for verb in ("integrate", "inside_pi", "machine", "tools", "upkeep")),
+    *("tmuxagents/integrate", "tmuxagents/top"),
+    *(
+        f"tmuxagents/cli/verbs/{verb}.py"
+        for verb in ("integrate", "inside_pi", "machine", "tools", "top", "upkeep")
+    ),
     *(
         f"tmuxagents/cli/verbs/{verb}.py"
         for verb in ("asking", "launching", "models", "presets", "talk", "tasks")

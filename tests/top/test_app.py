@@ -9,6 +9,7 @@ import pytest
 
 from tests.status.watchers import begun, sleeper, told, wrapped_by
 from tests.top import screens
+from tmuxagents.errors import Unusable
 from tmuxagents.runs import events, writing
 
 if TYPE_CHECKING:
@@ -317,5 +318,32 @@ def test_a_round_in_which_nothing_happened_draws_nothing(home: Home) -> None:
         assert drawn == []
         await person.press("down")
         assert 0 < len(drawn) < 60
+
+    with_top(home, steps)
+
+
+def test_an_error_is_raised_and_not_printed_with_all_variables(
+    home: Home, capsys: pytest.CaptureFixture[str]
+) -> None:
+    def fail() -> None:
+        raise Unusable("Not fit.", kind="no-permission")
+
+    async def steps(app: TopApp, person: Pilot[int]) -> None:
+        app.call_later(fail)
+        await person.pause()
+
+    with pytest.raises(Unusable, match="Not fit"):
+        with_top(home, steps)
+    assert capsys.readouterr() == ("", "")
+
+
+def test_of_a_long_run_the_last_steps_are_shown_and_how_many_came_before(home: Home) -> None:
+    over(home, "long", *(says(f"Step {number}.") for number in range(1200)))
+
+    async def steps(app: TopApp, person: Pilot[int]) -> None:
+        assert "Step 1199." in screens.detail(app)
+        await person.press("tab", "g")
+        assert "earlier parts are not shown" in screens.detail(app)
+        assert "Step 1." not in screens.detail(app)
 
     with_top(home, steps)

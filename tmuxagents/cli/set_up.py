@@ -21,7 +21,7 @@ from tmuxagents.text import safe
 
 TYPE_CHECKING = False
 if TYPE_CHECKING:
-    from collections.abc import Callable, Collection
+    from collections.abc import Callable, Collection, Sequence
 
     from tmuxagents.integrate.plan import Integration
 
@@ -43,7 +43,13 @@ class Walk:
         """Go through all steps; return the exit code."""
         printing.warn(self._settings.warnings)
         models = self._agents()
-        acts = (lambda: self._model(models), self._status, self._keys, self._parents, self._preset)
+        acts: Sequence[Callable[[], object]] = (
+            lambda: self._model(models),
+            self._status,
+            self._keys,
+            self._parents,
+            self._preset,
+        )
         for step, act in zip(STEPS, acts, strict=True):
             if step not in self._skipped:
                 act()

@@ -13,7 +13,6 @@ if TYPE_CHECKING:
     Row = list[tuple[str, str]]  # (style, text), the styles of render/styles
 
 _SEPARATOR = " · "
-_TASK = 200  # characters
 _WAITS = ("?", "bold magenta")
 _SIGNS = {
     records.QUEUED: ("…", "dim"),
@@ -32,7 +31,6 @@ def child(run: Mapping[str, Any], now: float) -> dict[str, Any]:
         "sign": sign,
         "style": style,
         "name": _name(run),
-        "task": safe.cut(safe.line(run.get("task") or ""), _TASK),
         "facts": _facts(run, status, now),
         "doing": safe.line(run.get("activity") or "") if status == records.RUNNING else "",
         "why": cause.sentence(run["errorMessage"] or "")

@@ -2,14 +2,13 @@
 
 from __future__ import annotations
 
-import contextlib
 import time
 
 from tmuxagents import records
 from tmuxagents.companion import lines
-from tmuxagents.errors import NotPossible
-from tmuxagents.render import calls, rows, story
-from tmuxagents.runs import events, output
+from tmuxagents.errors import NoSuchRun
+from tmuxagents.render import rows
+from tmuxagents.render.reading import StoryReader
 
 TYPE_CHECKING = False
 if TYPE_CHECKING:
@@ -29,10 +28,9 @@ def children(document: Mapping[str, Any], runs: str, width: int) -> list[dict[st
 def _rows(run: Mapping[str, Any], runs: str, width: int) -> list[list[tuple[str, str]]]:
     if (run.get("state") or run["status"]) not in records.ENDED:
         return []
-    told = story.Story(calls.WINDOW)
-    with contextlib.suppress(NotPossible):  # what could be read is shown
-        for line in output.event_lines(f"{runs}/{run['runId']}", after=0, follow=False):
-            event = events.decode(line)
-            if event is not None:
-                told.take(event)
-    return rows.all_rows(told.blocks, width)[-MOST_ROWS:]
+    try:
+        reader = StoryReader(f"{runs}/{run['runId']}")
+        reader.look()
+    except NoSuchRun:  # its files were removed meanwhile
+        return []
+    return rows.all_rows(reader.story.blocks[1:], width)[-MOST_ROWS:]  # without what the line says already

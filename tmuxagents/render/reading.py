@@ -36,6 +36,10 @@ class StoryReader:
         self.story.head(self._follower.plan, home)
         self._is_closed = False
 
+    def has_news(self) -> bool:
+        """Say, without reading, whether a look would tell anything new."""
+        return not self._is_closed and self._follower.has_news()
+
     def look(self) -> RunView:
         """Take in the events since the last look, and the end of the run; return its view."""
         run = self._follower.look()

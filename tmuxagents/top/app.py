@@ -40,7 +40,7 @@ class TopApp(App[int]):
     """
 
     CSS = panes.CSS
-    ENABLE_COMMAND_PALETTE = False  # a key of ours opens ours
+    ENABLE_COMMAND_PALETTE = False  # `:` opens one with our actions alone
     ALLOW_SELECT = False
     AUTO_FOCUS = None
     BINDINGS: ClassVar = [

@@ -1,4 +1,4 @@
-"""The keys of `top`: what each does, where it stands in the help, and which are named at the bottom. Pure."""
+"""The keys of `top`: what each does, its place in the help, and which ones the last line names. Pure."""
 
 from __future__ import annotations
 

@@ -44,7 +44,7 @@ def _time(entry: Entry, now: float) -> str:
 
 NAME, STATUS, TIME, AGE, COST, TOKENS = "name", "status", "time", "age", "cost", "tokens"
 MODEL, PRESET, ID, ACTIVITY = "model", "preset", "id", "activity"
-# As they stand from left to right; the name comes before them, the activity behind.
+# From left to right; the name comes before them, the activity after them.
 COLUMNS = {
     STATUS: Column("STATUS", 9, lambda entry, _: entry.state, lambda entry, _: rows.rank(entry)),
     TIME: Column("TIME", 7, _time, lambda entry, now: -entry.elapsed(now), is_figure=True),

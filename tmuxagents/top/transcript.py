@@ -9,7 +9,7 @@ import os
 
 from tmuxagents.errors import NoSuchRun
 from tmuxagents.render import calls, rows, story
-from tmuxagents.runs.inspect import Follower
+from tmuxagents.render.reading import StoryReader
 from tmuxagents.top.rows import ASIDE
 
 TYPE_CHECKING = False
@@ -17,10 +17,8 @@ if TYPE_CHECKING:
     from collections.abc import Sequence
 
     from tmuxagents.render.story import Block
-    from tmuxagents.runs.inspect import RunView
     from tmuxagents.top.rows import Spans
 
-MOST_BLOCKS = 3000  # of a longer run the last ones are shown
 _LIMITS = calls.Limits(
     output=6,
     failed=20,
@@ -28,7 +26,7 @@ _LIMITS = calls.Limits(
     written=40,
     answer=256 * 1024,
     all=False,
-    blocks=MOST_BLOCKS,
+    blocks=1000,
     size=4 * 1024 * 1024,
 )
 
@@ -39,59 +37,37 @@ class Transcript:
     def __init__(self, runs: str, run_id: str) -> None:
         self.run_id = run_id
         self.rows: list[Spans] = []
-        self._story = story.Story(_LIMITS)
-        self._follower: Follower | None = None
+        self._reader: StoryReader | None = None
         self._folder = f"{runs}/{run_id}"
         self._done: list[Spans] = []  # the rows of the blocks that will not change
         self._drawn = 0  # how many blocks these are
-        self._shape: tuple[int, bool] | None = None
-        self._is_closed = False
+        self._shape: tuple[int, bool, int] | None = None
 
     def look(self, width: int, *, only_edits: bool) -> bool:
         """Read on; say whether there is anything new to draw. Without its files, a run has no transcript."""
+        is_news = True
         try:
-            is_news = self._read()
+            if self._reader is None:
+                self._reader = StoryReader(self._folder, _LIMITS, home=os.path.expanduser("~"))
+                self._reader.look()
+            elif is_news := self._reader.has_news():
+                self._reader.look()
         except NoSuchRun:
             self.rows = [[(ASIDE, "The files of this run were removed.")]]
             return True
-        if self._shape != (width, only_edits):
-            self._shape, self._done, self._drawn = (width, only_edits), [], 0
+        told = self._reader.story
+        shape = width, only_edits, told.forgotten
+        if self._shape != shape:
+            self._shape, self._done, self._drawn = shape, [], 0
         elif not is_news:
             return False
-        self._draw(width, only_edits=only_edits)
-        return True
-
-    def _read(self) -> bool:
-        """Read what the run has written since; say whether that was anything."""
-        if self._follower is None:
-            self._follower = Follower(self._folder, self._story.take)
-            self._story.head(self._follower.plan, os.path.expanduser("~"))
-        elif self._is_closed or not self._follower.has_news():
-            return False
-        run = self._follower.look()
-        if run.ended:
-            self._close(run)
-        return True
-
-    def _close(self, run: RunView) -> None:
-        verdict = run.standing.verdict
-        if verdict is not None:
-            self._story.close(verdict, run.elapsed(run.ended_at or 0.0), run.state)
-            self._is_closed = True
-
-    def _draw(self, width: int, *, only_edits: bool) -> None:
-        blocks = self._story.blocks
-        first = max(self._drawn, len(blocks) - MOST_BLOCKS)
-        if first > self._drawn and not self._drawn:
-            self._done = [[(ASIDE, f"… {first} earlier steps: tmuxagents transcript {self.run_id[:8]}")], []]
-        self._done += _rows(
-            blocks[first:], width, blocks[first - 1] if first else None, only_edits=only_edits
-        )
-        self._drawn = len(blocks)
-        last = blocks[-1] if blocks else None
-        self.rows = [*self._done, *_rows(self._story.open, width, last, only_edits=only_edits)]
+        before = told.blocks[self._drawn - 1] if self._drawn else None
+        self._done += _rows(told.blocks[self._drawn :], width, before, only_edits=only_edits)
+        self._drawn = len(told.blocks)
+        self.rows = [*self._done, *_rows(told.open, width, told.blocks[-1], only_edits=only_edits)]
         if only_edits and not self.rows:
             self.rows = [[(ASIDE, "It has edited nothing.")]]
+        return True
 
 
 def _rows(blocks: Sequence[Block], width: int, before: Block | None, *, only_edits: bool) -> list[Spans]:

@@ -167,7 +167,7 @@ class TopView:
         return rows.cut([*line, (ASIDE, f" {'─' * (left - 1)}")] if is_rule and left > 1 else line, width)
 
     def nothing(self) -> list[Spans]:
-        """Return what stands in an empty table: what to do now."""
+        """Return the lines of an empty table, which say what to do."""
         if self.search:
             return [
                 [],
@@ -205,10 +205,10 @@ class TopView:
 
 
 class Areas(NamedTuple):
-    """How large table and detail are on a screen, and whether they stand beside each other."""
+    """The sizes of table and detail on a screen, and whether they are side by side."""
 
     is_wide: bool
-    table: int  # columns, if they stand beside each other, else rows
+    table: int  # its columns if they are side by side, else its rows
 
 
 def areas(width: int, height: int, runs: int) -> Areas:

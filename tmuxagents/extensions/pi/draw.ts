@@ -35,13 +35,15 @@ class DrawnLines implements Component {
 }
 
 /** The line of a call: its title, names and tasks. */
-export function drawCall(label: string, args: Json, theme: Theme): Component {
+export function drawCall(label: string, args: Json, theme: Theme, started: boolean): Component {
 	const title = theme.fg("toolTitle", theme.bold(label));
 	if (!Array.isArray(args?.tasks)) return new DrawnLines([`${title}  ${subject(args, theme)}`.trimEnd()]);
+	const count = `${title}  ${theme.fg("accent", `${args.tasks.length} tasks`)}`;
+	if (started) return new DrawnLines([count]); // the result has a line for each
 	const tasks = args.tasks.slice(0, MOST_TASKS).map((task: Json) => `  ${subject(task, theme)}`.trimEnd());
 	const more = args.tasks.length - tasks.length;
 	const rest = more > 0 ? [theme.fg("muted", `  … ${more} more`)] : [];
-	return new DrawnLines([`${title}  ${theme.fg("accent", `${args.tasks.length} tasks`)}`, ...tasks, ...rest]);
+	return new DrawnLines([count, ...tasks, ...rest]);
 }
 
 function subject(args: Json, theme: Theme): string {
@@ -52,20 +54,29 @@ function subject(args: Json, theme: Theme): string {
 }
 
 /** What came of a call: a line for each child, and below it what it does or why it failed; opened, all it did. */
-export function drawResult(result: AgentToolResult<Json>, options: ToolRenderResultOptions, theme: Theme): Component {
+export function drawResult(
+	result: AgentToolResult<Json>,
+	options: ToolRenderResultOptions,
+	theme: Theme,
+	args: Json,
+): Component {
 	const children: Json[] | undefined = result.details?.children;
 	if (!children?.length) return drawText(result, options, theme);
-	const lines = children.flatMap((child) => drawChild(child, options.expanded, theme));
+	const lines = children.flatMap((child, number) => {
+		const asked = args?.tasks?.[number]; // a single task is in the line of the call
+		const task = flat(asked?.task ?? asked?.prompt ?? "");
+		return drawChild(child, task, options.expanded, theme);
+	});
 	const opens = !options.expanded && children.some((child) => child.rows.length);
 	return new DrawnLines(opens ? [...lines, theme.fg("dim", "  Ctrl-O shows what they did")] : lines);
 }
 
-function drawChild(child: Json, expanded: boolean, theme: Theme): string[] {
+function drawChild(child: Json, task: string, expanded: boolean, theme: Theme): string[] {
 	const head: Span[] = [
 		[child.style, `${child.sign} `],
 		["bold", child.name],
 		["dim", child.facts && `  ${child.facts}`],
-		["", child.task && `  ${child.task}`],
+		["", task && `  ${task}`],
 	];
 	const below: Span[][] = [];
 	if (child.doing) below.push([["dim", `  ${child.doing}`]]);

@@ -63,8 +63,8 @@ export class Tools {
 			description: tool.description,
 			parameters: withModels(tool.parameters, ids),
 			execute: (_id, params, signal, onUpdate) => this.call(tool.name, params, signal, onUpdate),
-			renderCall: (args, theme) => drawCall(tool.label ?? tool.name, args, theme),
-			renderResult: (result, options, theme) => drawResult(result, options, theme),
+			renderCall: (args, theme, { executionStarted }) => drawCall(tool.label ?? tool.name, args, theme, executionStarted),
+			renderResult: (result, options, theme, { args }) => drawResult(result, options, theme, args),
 		});
 	}
 
