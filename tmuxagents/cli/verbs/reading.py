@@ -246,7 +246,6 @@ VERBS = {
     "export": export,
     "replay": replay,
     "output": output,
-    "transcript": transcript,
-    "logs": transcript,
+    **dict.fromkeys(("transcript", "logs"), transcript),
     "events": events,
 }
