@@ -7,6 +7,7 @@ and the children as PRESET=NAME=TASK.
 from __future__ import annotations
 
 import os
+import re
 import subprocess
 import sys
 import threading
@@ -22,7 +23,7 @@ from scripts import svg
 if TYPE_CHECKING:
     from collections.abc import Callable
 
-WIDTH, HEIGHT = 100, 27
+WIDTH, HEIGHT = 100, 30
 PATIENCE_S = 60
 KEY_S = 0.05  # between two keys that a person types
 LOOK_S = 0.1  # between two looks of the film at the screen
@@ -55,10 +56,16 @@ class Terminal:
         tmux(socket, "-f", "/dev/null", "new-session", "-d", *size, *shell, *bare)
         self.wait_for("$")
 
-    def type(self, line: str) -> None:
-        """Type a line."""
-        tmux(self.socket, "send-keys", "-l", line)
+    def type(self, line: str, key_s: float = 0.0) -> None:
+        """Type a line, as fast as a person if `key_s` seconds are between two keys."""
+        for piece in line if key_s else (line,):
+            tmux(self.socket, "send-keys", "-l", piece)
+            time.sleep(key_s)
         tmux(self.socket, "send-keys", "Enter")
+
+    def wait_for_prompt(self) -> None:
+        """Wait until the shell wants the next line."""
+        eventually(lambda: plain(self.rows()).rstrip().endswith("\n$"), "a prompt")
 
     def press(self, key: str) -> None:
         """Press a key."""
@@ -66,7 +73,7 @@ class Terminal:
 
     def rows(self) -> list[str]:
         """Return what the screen shows, with its colours."""
-        return tmux(self.socket, "capture-pane", "-p", "-e").split("\n")[:HEIGHT]
+        return tmux(self.socket, "capture-pane", "-p", "-e", "-N").split("\n")[:HEIGHT]
 
     def wait_for(self, *words: str) -> list[str]:
         """Wait until the screen shows these words; return its rows, with their colours."""
@@ -76,7 +83,11 @@ class Terminal:
             rows[:] = self.rows()
             return all(word in plain(rows) for word in words)
 
-        eventually(is_shown, f"{words} on the screen")
+        try:
+            eventually(is_shown, f"{words} on the screen")
+        except TimeoutError:
+            print(plain(rows), file=sys.stderr)
+            raise
         return rows
 
 
@@ -119,17 +130,63 @@ def eventually(check: Callable[[], bool], what: str) -> None:
 
 
 def main() -> None:
-    """Take the pictures."""
+    """Take the film, then the pictures."""
     demo, sockets, folder, *children = sys.argv[1:]
-    terminals = [Terminal(f"{sockets}/terminal-{number}", demo) for number in (1, 2)]
+    command, named = f"{demo}/tmuxagents", [child.split("=", 2) for child in children]
+    terminals = [Terminal(f"{sockets}/terminal-{number}", demo) for number in (1, 2, 3)]
     try:
-        launch(f"{demo}/tmuxagents", [child.split("=", 2) for child in children])
-        pictures = scenes(f"{demo}/tmuxagents", *terminals)
+        frames = demonstrate(command, terminals[0], named)
+        launch(command, named)
+        pictures = scenes(*terminals[1:])
     finally:
         for terminal in terminals:
             tmux(terminal.socket, "kill-server")
     for name, (title, rows) in pictures.items():
         Path(folder, f"{name}.svg").write_text(svg.picture(rows, WIDTH, title=title), encoding="utf-8")
+    title = "Three agents: launched, watched, attached to, and read"
+    Path(folder, "demo.svg").write_text(svg.film(frames, WIDTH, title=title), encoding="utf-8")
+
+
+def demonstrate(command: str, person: Terminal, children: list[list[str]]) -> list[svg.Frame]:
+    """Film a person who launches the children, watches them, attaches to one and reads an answer."""
+    camera = Camera(person)
+    camera.start()
+    for preset, name, task in children:
+        person.type(f'tmuxagents launch -p {preset} --name {name} "{task}"', KEY_S / 4)
+        person.wait_for_prompt()
+    person.type("tmuxagents top", KEY_S)
+    person.wait_for("3 running")
+    select(person, "tester")
+    person.wait_for("FAILED")
+    time.sleep(READ_S)
+    person.press("Enter")
+    person.wait_for("0 running / 3 total")
+    time.sleep(READ_S)
+    person.press("C-b")
+    person.press("d")
+    person.wait_for("Enter read")
+    time.sleep(READ_S)
+    person.press("q")
+    person.wait_for_prompt()
+    person.type("tmuxagents output finder", KEY_S)
+    person.wait_for("prices.py:8")
+    frames = camera.frames()
+    own(command, "prune", *(name for _, name, _ in children))
+    return frames
+
+
+def select(person: Terminal, name: str) -> None:
+    """Move down to a run in `top`."""
+
+    def chosen() -> str:
+        found = re.search(r"^─[●✓✗] (\S+) ", plain(person.rows()), re.MULTILINE)
+        return found[1] if found else ""
+
+    eventually(lambda: chosen() != "", "a chosen run")
+    while (before := chosen()) != name:
+        time.sleep(READ_S / 2)
+        person.press("Down")
+        eventually(lambda: chosen() != before, f"a run below {before}")
 
 
 def launch(command: str, children: list[list[str]]) -> None:
@@ -140,24 +197,26 @@ def launch(command: str, children: list[list[str]]) -> None:
             own(command, "integrate", "tmux")
 
 
-def scenes(command: str, seat: Terminal, other: Terminal) -> dict[str, Picture]:
+def scenes(seat: Terminal, other: Terminal) -> dict[str, Picture]:
     """Look at the children while they work."""
     seat.type("tmuxagents attach tester")
-    eventually(lambda: own(command, "poll").count(" Finished ") == 3, "three children at work")  # noqa: PLR2004
-    other.type("tmuxagents poll")
+    seat.wait_for("Reading prices.py")
     status = [seat.wait_for("3 running")[-1]]
+    other.type("tmuxagents poll")
     table = other.wait_for("3 running / 3 total", " guide ")
     other.type("tmuxagents top")
-    top = other.wait_for("3 running / 3 total", " ● guide", "Enter attach")
+    other.wait_for("3 running", "Enter attach")
+    select(other, "tester")
+    top = other.wait_for("FAILED")
     other.press("q")
+    window = seat.wait_for("tools ·", "completed in")
     status += ["", seat.wait_for("✓")[-1]]
-    window = seat.wait_for("completed in")
     status += ["", seat.wait_for("bg: 0 running / 3 total")[-1]]
     return {
-        "window": ("The window of a child, and tmux's status line below it", window),
-        "poll": ("tmuxagents poll: three children at work", used(table)),
-        "top": ("tmuxagents top: three children at work", top),
-        "statusline": ("The status line: three at work, one just done, all done", status),
+        "window": ("The window of an agent, with tmux's status line below it", window),
+        "poll": ("tmuxagents poll: three agents at work", used(table)),
+        "top": ("tmuxagents top: three agents at work", top),
+        "statusline": ("The status line: three at work, one just finished, all finished", status),
     }
 
 

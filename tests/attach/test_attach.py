@@ -488,7 +488,7 @@ def test_of_several_runs_none_is_guessed(room: Room, mine: TmuxServer) -> None:
 def test_a_person_chooses_from_a_list(room: Room, typed: str, chosen: int) -> None:
     runs = [room.launch(WORKS, "--name", f"n{number}") for number in range(3)]
     person = room.person("attach", TERM="xterm")
-    person.shows("Esc: leave")
+    person.shows("Esc leaves")
     places = [person.text.find(f"n{number}") for number in (2, 1, 0)]
     assert -1 < places[0] < places[1] < places[2]
     person.type(typed)
@@ -500,7 +500,7 @@ def test_a_person_may_leave_without_a_choice(room: Room, typed: str, code: int) 
     for _ in range(2):
         room.launch()
     person = room.person("attach", TERM="xterm")
-    person.shows("Esc: leave")
+    person.shows("Esc leaves")
     if typed == "\x03":
         person.interrupt()
     else:

@@ -71,7 +71,7 @@ def test_escape_leaves_without_a_choice_and_arrows_choose(room: Room, mine: Tmux
             )
             mine.run("bind-key", "-n", "F7", "display-popup", "-w", "90%", "-h", "90%", "-E", command)
             person.type("\x1b[18~")
-        eventually(lambda: b"Esc: leave" in person.output[begun:])
+        eventually(lambda: b"Esc leaves" in person.output[begun:])
 
     call()
     person.type("\x1b")

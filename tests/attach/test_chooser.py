@@ -70,7 +70,7 @@ def test_it_shows_the_filter_the_chosen_row_and_which_key_does_what() -> None:
         "\x1b[7mDeploy failed denied" + " " * 50,
         "",
         "",
-        "\x1b[2mup, down: choose · letters: filter · Enter: attach · Esc: leave",
+        "\x1b[2mup/down choose, letters filter, Enter attaches, Esc leaves",
     ]
     for key in "zz":
         made.press(key)

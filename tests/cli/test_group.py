@@ -49,6 +49,12 @@ def test_every_word_that_is_understood_leads_to_a_verb_and_is_none() -> None:
     assert not set(meant) & {*VERBS, *HIDDEN}
 
 
+def test_every_name_is_a_verb() -> None:
+    context = click.Context(tmuxagents, info_name="tmuxagents")
+    for name in (*VERBS, *HIDDEN, *group._ALIASES):
+        assert tmuxagents.get_command(context, name) is not None, name
+
+
 def shown(*words: str) -> str:
     """Return the help of a verb as click makes it."""
     context: click.Context = click.Context(tmuxagents, info_name="tmuxagents")

@@ -84,8 +84,10 @@ def test_more_that_has_ended_is_told(home: Home) -> None:
     for number in range(22):
         over(home, f"r{number}", number)
     done = command(home, "poll")
-    assert (len(done.stdout.splitlines()), done.stderr) == (2 + 20, "more have ended (-a)\n")
-    assert command(home, "poll", "-a").stderr == ""
+    assert (len(done.stdout.splitlines()), done.stderr) == (2 + 20, "more have ended (-n N)\n")
+    assert command(home, "poll", "-a").stderr == "2 more have ended (-n 22)\n"
+    everything = command(home, "poll", "-n", "22")
+    assert (len(everything.stdout.splitlines()), everything.stderr) == (2 + 22, "")
 
 
 @pytest.mark.parametrize(

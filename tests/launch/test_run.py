@@ -64,6 +64,13 @@ def test_one_child_and_its_answer(desk: Desk) -> None:
     assert (meta["mode"], meta["callId"], meta["taskIndex"]) == ("single", run_id, 0)
 
 
+def test_what_a_shell_takes_from_run_is_what_output_prints_however_long(desk: Desk) -> None:
+    done = desk("run", f"done {'long ' * 2000}end")
+    (run_id,) = desk.runs()
+    assert len(done.stdout) > 10_000
+    assert done.stdout == desk("output", run_id).stdout
+
+
 def test_a_child_that_waits_for_a_slot_says_so(desk: Desk) -> None:
     desk.home.environment["TMUXAGENTS_MAX_RUNNING"] = "1"
     first = desk.launch(WORKS)

@@ -134,7 +134,12 @@ def test_no_document_breaks_it(said: Any) -> None:
 def test_a_handshake_agrees_on_a_version(asked: Any, got: str) -> None:
     body = result("initialize", protocolVersion=asked, capabilities={}, clientInfo={"name": "x"})
     assert body["protocolVersion"] == got
-    assert body["capabilities"] == {"tools": {}, "resources": {}, "prompts": {}, "logging": {}}
+    assert body["capabilities"] == {
+        "tools": {},
+        "resources": {"subscribe": True, "listChanged": True},
+        "prompts": {},
+        "logging": {},
+    }
     assert body["serverInfo"] == {"name": "tmuxagents", "title": "tmuxagents", "version": __version__}
     assert "resultType" not in body
 

@@ -8,7 +8,7 @@ import json
 from typing import TYPE_CHECKING, Any
 
 import pytest
-from mcp import Client, StdioServerParameters
+from mcp import Client, MCPError, StdioServerParameters
 from mcp.client.stdio import stdio_client
 
 from tests.harness import eventually
@@ -102,3 +102,49 @@ def test_the_official_client_follows_a_background_run_to_its_answer(parent: Pare
         assert [told["runId"] for told in logged] == [run_id]
 
     speak(parent, era, talk, logging_callback=hear, log_level="info")
+
+
+# The SDK warns that the protocol without sessions has another way.
+@pytest.mark.filterwarnings("ignore::mcp.MCPDeprecationWarning")
+def test_a_client_with_a_session_follows_the_resources_of_any_run(parent: Parent) -> None:
+    told: list[Any] = []
+
+    async def hear(message: Any) -> None:
+        told.append(message)
+
+    def updates() -> list[Any]:
+        return [one for one in told if one.method == "notifications/resources/updated"]
+
+    async def talk(client: Any) -> None:
+        run_id = parent.desk.launch("-p", "scout", "begin\nsleep 2\nanswer stop Found.\nsettle")
+        address = f"tmuxagents://runs/{run_id}/output"
+        await client.subscribe_resource(address)
+        changed = {"notifications/resources/updated", "notifications/resources/list_changed"}
+        await asyncio.to_thread(eventually, lambda: changed <= {one.method for one in told})
+        (updated,) = updates()
+        assert str(updated.params.uri) == address
+        assert (await client.read_resource(address)).contents[0].text == "Found."
+        await client.subscribe_resource(f"tmuxagents://runs/{run_id}/result")  # it has ended: told at once
+        await asyncio.to_thread(eventually, lambda: len(updates()) == 2)
+        await client.unsubscribe_resource(address)
+        with pytest.raises(MCPError, match="no run"):
+            await client.subscribe_resource("tmuxagents://runs/ffff/output")
+
+    speak(parent, "legacy", talk, message_handler=hear)
+
+
+def test_a_client_without_a_session_listens_to_the_end_of_a_run(parent: Parent) -> None:
+    async def talk(client: Any) -> None:
+        task = {"preset": "scout", "task": "begin\nsleep 2\nanswer stop Found.\nsettle"}
+        started = await client.call_tool("background_agent", task)
+        address = f"tmuxagents://runs/{started.structured_content['run']['runId']}/result"
+        async with client.listen(resource_subscriptions=[address], resources_list_changed=True) as heard:
+            assert heard.honored.resource_subscriptions == [address]
+            events = {type(await anext(heard)).__name__, type(await anext(heard)).__name__}
+        assert events == {"ResourceUpdated", "ResourcesListChanged"}
+        assert json.loads((await client.read_resource(address)).contents[0].text)["output"] == "Found."
+        with pytest.raises(MCPError, match="There is no resource"):
+            async with client.listen(resource_subscriptions=["file:///etc/passwd"]):
+                pass
+
+    speak(parent, "auto", talk)

@@ -24,8 +24,17 @@ def test_the_skill_is_one_that_agents_load() -> None:
 
 
 def test_the_skill_is_short_and_teaches_the_round() -> None:
-    assert len(SKILL.encode()) <= 4096
-    for word in ("launch", "poll --wait", "output", "stop", "poll --since 0", "presets list", "--max-bytes"):
+    assert len(SKILL.encode()) <= 3584
+    words = (
+        "launch",
+        "poll --wait",
+        "wait --output",
+        "stop",
+        "poll --since 0",
+        "presets list",
+        "send --wait",
+    )
+    for word in (*words, "--live", "{previous}", "--task-file -", "600 s"):
         assert f"tmuxagents {word}" in SKILL or word in SKILL
     for status in ("completed", "failed", "aborted"):
         assert f"`{status}`" in SKILL

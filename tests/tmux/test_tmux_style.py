@@ -33,7 +33,7 @@ def test_a_project_may_be_called_like_a_view(real: Real) -> None:
 def test_our_session_has_its_whole_name_and_the_way_back_but_no_title(real: Real) -> None:
     there = opened(real)
     left, right = bar(real, there.session).split("|")
-    assert left == f"{there.session_name}  #[dim]C-b d: back#[nodim] "
+    assert left == f"{there.session_name}  C-b d: back "
     assert real.run("display-message", "-p", "-t", there.pane, "#{pane_title}") not in right
     assert "green" not in real.run("show-options", "-vt", there.session, "status-style")
     real.run("set-option", "-g", "prefix", "C-a")
@@ -91,7 +91,7 @@ def test_a_view_shows_nothing_but_the_way_back_on_its_left(real: Real) -> None:
     real.run("set-option", "-g", "status-left", "#S")
     run_id = next(iter(real.tmux.windows.all()))
     view = real.tmux.clients.prepare_view(there.window, session=there.session, run_id=run_id)
-    assert bar(real, f"={view}:").split("|")[0] == "#[dim]C-b d: back#[nodim] "
+    assert bar(real, f"={view}:").split("|")[0] == "C-b d: back "
 
 
 @pytest.mark.parametrize(

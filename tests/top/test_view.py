@@ -181,7 +181,10 @@ def test_an_empty_table_teaches() -> None:
 def test_the_title_of_a_run_says_how_long_it_may_take() -> None:
     told = text(rows.title(entry(preset="scout"), NOW, 100))
     assert told == "● run-1  running 1m 05s of 10m 00s  $0.0123  mock/mock-text  scout"
-    assert text(rows.title(over(name=None, model=None), NOW, 100)) == "✓ 00000001  completed 1m 00s  $0.0123"
+    assert (
+        text(rows.title(over(name=None, model=None), NOW, 100))
+        == "✓ Task number 1  completed 1m 00s  $0.0123"
+    )
     assert text(rows.title(entry(startedAt=None, status="queued"), NOW, 20)) == "… run-1  queued  $0…"
     assert rows.title(entry(), NOW, 0) == []
 

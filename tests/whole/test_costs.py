@@ -222,12 +222,27 @@ def test_a_launch_calls_tmux_once_or_twice_and_a_look_never(desk: Desk) -> None:
     desk.result(desk.launch("done x"))
     assert 1 <= calls.made() <= 2
     calls.forget()
-    for line in ("poll -aA --json", "statusline", "wait @last", "output", "models"):
+    for line in ("poll -aA --json", "statusline", "wait @last", "output @last", "models"):
         assert desk(*line.split()).returncode == 0
     assert calls.made() == 0
     assert desk.tmux("list-clients") == ""
     assert held is not None
     os.close(held)
+
+
+def test_a_launch_imports_nothing_that_only_other_verbs_need(desk: Desk) -> None:
+    desk.result(desk.launch("done x"))
+    argv = [sys.executable, "-c", IMPORTED, "launch", "done x"]
+    done = subprocess.run(
+        argv, env=desk.home.environment, cwd=desk.home.project, capture_output=True, text=True, check=True
+    )
+    modules = set(done.stderr.splitlines()[-1].split())
+    assert "tmuxagents.launch.launch" in modules
+    assert not {"_hashlib", "dataclasses", "yaml", "libtmux"} & modules
+    others = {
+        f"tmuxagents.{name}" for name in ("launch.resume", "launch.retry", "status.send", "tools.answers")
+    }
+    assert not others & modules
 
 
 # --- a wrapper ---

@@ -9,7 +9,7 @@ if TYPE_CHECKING:
     from collections.abc import Sequence
 
 LEAVE = -1  # the person chooses nothing
-_HELP = ("up, down: choose", "letters: filter", "Enter: attach", "Esc: leave")
+_HELP = "up/down choose, letters filter, Enter attaches, Esc leaves"
 _AROUND = 3  # lines that show no run: the question, the header, the help
 _REVERSE, _DIM = "\x1b[7m", "\x1b[2m"
 
@@ -67,4 +67,4 @@ class RunChooser:
         if not left:
             lines.append(fit("No run has these words.", width))
         lines += [""] * (height - 1 - len(lines))
-        return [*lines[: height - 1], _DIM + fit(" · ".join(_HELP), width)][-height:]
+        return [*lines[: height - 1], _DIM + fit(_HELP, width)][-height:]

@@ -10,7 +10,7 @@ import time
 import click
 
 from tmuxagents import __version__
-from tmuxagents.cli import printing
+from tmuxagents.cli import meant, printing
 from tmuxagents.errors import BadRequest, Interrupted, TmuxAgentsError, Unusable
 from tmuxagents.runs import documents
 from tmuxagents.system import identity, places
@@ -73,6 +73,10 @@ def _translate(error: BaseException) -> TmuxAgentsError | None:
     if isinstance(error, click.UsageError):
         verb = error.ctx.command_path if error.ctx else "tmuxagents"
         words = " ".join(error.format_message().split())  # some messages are lists over several lines
+        if isinstance(error, click.NoSuchOption) and error.ctx:
+            meaning = meant.option(error.ctx.info_name or "", error.option_name)
+            if meaning is not None:
+                return BadRequest(f"No such option: {error.option_name}", kind="usage", hint=meaning)
         return BadRequest(words, kind="usage", hint=f"see {verb} --help")
     return _of_the_machine(error) if isinstance(error, OSError) else None
 

@@ -173,12 +173,14 @@ def _print(  # noqa: PLR0913  (what is printed, and how)
     else:
         printing.lines(_lines(found))
         more = [f"{found.elsewhere} more elsewhere (-A)"] if found.elsewhere else []
-        more += [_what_is_cut(found) if ended else "more have ended (-a)"] if found.is_cut else []
+        more += [_what_is_cut(found, everything=ended)] if found.is_cut else []
         printing.lines(more, printing.ERR)  # for people: on stdout nothing comes after the table
 
 
-def _what_is_cut(found: Snapshot) -> str:
-    """Return how many ended runs the list lacks, and the option that shows them."""
+def _what_is_cut(found: Snapshot, *, everything: bool) -> str:
+    """Return that the list lacks ended runs, and what shows them. `everything`: all were wanted."""
+    if not everything:
+        return f"more have ended ({'-a' if printing.is_terminal() else '-n N'})"
     total = sum(found.counts[status] for status in records.ENDED)
     shown = sum(row.run["status"] in records.ENDED for row in found.rows)
     return f"{total - shown} more have ended (-n {total})"

@@ -1,9 +1,7 @@
-"""Long requests, each carried out by a process, and log messages about a client's background runs.
+"""Long requests, each carried out by a process.
 
 Each process leads its own session, so a signal to the server's group does not end it before it has ended its
-children. If the server is killed, the process gets SIGINT. A client gets one log message when a background
-run of its own ends (or a live run first settles). With a handshake it comes at once, at the level that the
-client has set; without one it comes when a request asks for log messages.
+children. If the server is killed, the process gets SIGINT.
 
 Joins.
 """
@@ -19,7 +17,6 @@ import subprocess
 import sys
 import time
 
-from tmuxagents import records
 from tmuxagents.mcp import protocol
 from tmuxagents.text import safe
 from tmuxagents.tools import answers
@@ -30,7 +27,6 @@ if TYPE_CHECKING:
     from typing import Any
 
     from tmuxagents.mcp.protocol import Message, Request
-    from tmuxagents.status.wait import Waiting
 
 ALIVE_S = 15.0  # a silent call reports progress this often, so that no client gives it up
 LONGEST_NAME, LONGEST_ADDRESS = 100, 1000
@@ -53,8 +49,10 @@ class Call:
 
     @property
     def waits_for_children(self) -> bool:
-        """Say whether the call lasts until its children have ended."""
-        return self.request.params.get("name") in _WAITING
+        """Say whether the call lasts until its children have ended, or waits for the end of a run."""
+        arguments = self.request.params.get("arguments")
+        waits = isinstance(arguments, dict) and arguments.get("wait") is not None
+        return self.request.params.get("name") in _WAITING or waits
 
     def let_go(self) -> None:
         """Let the call run to its end: from now on the client cannot stop it."""
@@ -195,82 +193,3 @@ def still_working(last: Mapping[str, Any] | None, limit_s: float) -> dict[str, A
 
 def _called(run: Mapping[str, Any]) -> str:
     return safe.line(str(run.get("name") or run.get("preset") or "agent"))
-
-
-LOOK_S = 1.0
-_DEFAULT = "info"  # until the client says otherwise
-_MOST_KEPT = 200
-_LEVELS = {records.COMPLETED: "info", records.ABORTED: "notice", records.FAILED: "warning"}
-_TOLD = ("runId", "name", "preset", "status", "reason", "errorMessage", "elapsedSeconds")
-
-
-class Notices:
-    """The background runs of one client, and the log messages that it has not yet received."""
-
-    def __init__(self) -> None:
-        self._waiting: Waiting | None = None  # imported only once a run is followed
-        self._seen: set[str] = set()
-        self._kept: list[tuple[str, dict[str, Any]]] = []
-        self._level: str | None = None
-
-    def hear(self, request: Request) -> list[Message]:
-        """Apply what a request says about log messages; return those to send before its answer."""
-        if not request.is_stateless:
-            self._level = request.level or self._level or _DEFAULT
-            return self._due(self._level)
-        return self._due(request.level) if request.level else []
-
-    def watch(self, document: dict[str, Any]) -> None:
-        """Follow the background run that a call has started, if any."""
-        run = document["details"].get("run")
-        if document["isError"] or not isinstance(run, dict) or run["runId"] in self._seen:
-            return
-        from tmuxagents.status.wait import Waiting  # noqa: PLC0415  (as above)
-
-        self._seen.add(run["runId"])
-        self._waiting = self._waiting or Waiting()
-        self._waiting.add(run["runDir"])
-
-    def pause(self) -> float | None:
-        """Return the time until the next check in seconds; None if no run is followed."""
-        return LOOK_S if self._waiting is not None and self._waiting.left else None
-
-    def news(self) -> list[Message]:
-        """Check the runs; return the log messages to send."""
-        if self._waiting is None or not self._waiting.left:
-            return []
-        self._waiting.pause(time.monotonic())
-        for run_dir in [*self._waiting.done(), *self._settled()]:
-            self._keep(run_dir)
-        return self._due(self._level) if self._level else []
-
-    def _settled(self) -> Iterator[str]:
-        """Yield the live runs that have settled: they are announced although they continue."""
-        from tmuxagents.runs import directory  # noqa: PLC0415  (as above)
-
-        assert self._waiting is not None
-        for one in [one for one in self._waiting.left if directory.is_announced(one.run_dir)]:
-            one.let_go()
-            self._waiting.left.remove(one)
-            yield one.run_dir
-
-    def _keep(self, run_dir: str) -> None:
-        from tmuxagents.errors import NoSuchRun  # noqa: PLC0415
-        from tmuxagents.runs.inspect import inspect  # noqa: PLC0415  (as above)
-
-        with contextlib.suppress(NoSuchRun):  # the run was removed meanwhile
-            run = inspect(run_dir).document(time.time())
-            level = _LEVELS.get(run["status"], "info")
-            told = {key: run[key] for key in _TOLD}
-            self._kept = [*self._kept, (level, {"text": _text(run), **told})][-_MOST_KEPT:]
-
-    def _due(self, wanted: str) -> list[Message]:
-        kept, self._kept = self._kept, []
-        least = protocol.LEVELS.index(wanted)
-        return [protocol.logged(level, data) for level, data in kept if protocol.LEVELS.index(level) >= least]
-
-
-def _text(run: dict[str, Any]) -> str:
-    how = run["status"] if run["status"] in records.ENDED else "has answered"
-    reason = f" ({run['reason']})" if run["status"] in (records.FAILED, records.ABORTED) else ""
-    return f"{run['name'] or run['preset'] or 'agent'} {run['runId']} {how}{reason}"

@@ -26,8 +26,12 @@ NO_RESOURCE = -32002  # of the versions with a handshake; the stateless one has 
 LEVELS = ("debug", "info", "notice", "warning", "error", "critical", "alert", "emergency")
 CALL, RESOURCES, READ = "tools/call", "resources/list", "resources/read"
 SET_LEVEL = "logging/setLevel"
+SUBSCRIBE, UNSUBSCRIBE, LISTEN = "resources/subscribe", "resources/unsubscribe", "subscriptions/listen"
+ACKNOWLEDGED = "notifications/subscriptions/acknowledged"
+UPDATED, LIST_CHANGED = "notifications/resources/updated", "notifications/resources/list_changed"
 _PREFIX = "io.modelcontextprotocol/"
 _VERSION, _SERVER, _LEVEL = (f"{_PREFIX}{name}" for name in ("protocolVersion", "serverInfo", "logLevel"))
+STREAM = f"{_PREFIX}subscriptionId"
 _INFO = {"name": "tmuxagents", "title": "tmuxagents", "version": __version__}
 _KEPT_MS = 60_000  # how long a client may cache a list; lists change only with the program
 
@@ -173,6 +177,18 @@ def logged(level: str, data: Message) -> Message:
     return {"jsonrpc": "2.0", "method": "notifications/message", "params": told}
 
 
+def notified(method: str, params: Message, stream: Any = None) -> Message:
+    """Return a notification about resources; `stream`: the id of the request that opened its stream."""
+    meta = {} if stream is None else {"_meta": {STREAM: stream}}
+    return {"jsonrpc": "2.0", "method": method, "params": {**params, **meta}}
+
+
+def is_subscription(request: Request) -> bool:
+    """Say whether a request is about subscriptions, in the words of its protocol version."""
+    methods = (LISTEN,) if request.is_stateless else (SUBSCRIBE, UNSUBSCRIBE)
+    return request.method in methods and (not request.is_stateless or request.version in STATELESS)
+
+
 def failed(request: Request, message: str) -> Message:
     """Return the answer to a call that failed without a document."""
     if request.method != CALL:
@@ -193,7 +209,12 @@ def cancelled_id(request: Request) -> Any:
     return wanted if _is_id(wanted) else None
 
 
-CAPABILITIES: dict[str, Any] = {"tools": {}, "resources": {}, "prompts": {}, "logging": {}}
+CAPABILITIES: dict[str, Any] = {
+    "tools": {},
+    "resources": {"subscribe": True, "listChanged": True},
+    "prompts": {},
+    "logging": {},
+}
 INSTRUCTIONS = (
     "Delegate work to child agents (subagents), each in a tmux window of its own that a person can watch. "
     "Short tasks: subagent or delegate_to_subagents. Long ones: background_agent, then "

@@ -47,12 +47,8 @@ def listed(caller: Caller, environment: Mapping[str, str]) -> list[dict[str, Any
 def read(address: str, caller: Caller, environment: Mapping[str, str]) -> list[dict[str, Any]]:
     """Return the content of an address, or refuse it."""
     nesting.check(environment, caller.runs)
-    reference, _, kind = address.removeprefix(SCHEME).rpartition("/")
-    if not address.startswith(SCHEME) or kind not in _KINDS or not reference:
-        shown = safe.cut(safe.line(address), 80)
-        message = f'There is no resource "{shown}": an address is {SCHEME}RUN/{"|".join(_KINDS)}.'
-        raise BadRequest(message, kind="bad-argument", field="uri")
-    run = inspect(lookup.find_run(reference, caller))
+    run_dir, kind = locate(address, caller)
+    run = inspect(run_dir)
     if kind == "output":
         text = output.answer(run, MOST_BYTES) or ""
     elif kind == "transcript":
@@ -67,3 +63,13 @@ def read(address: str, caller: Caller, environment: Mapping[str, str]) -> list[d
         message = f"Run {run.run_id} is {run.standing.status}: its result is not written yet."
         raise NotPossible(message, kind="run-running", hint="ask again later", field="uri")
     return [{"uri": address, "mimeType": _KINDS[kind], "text": text}]
+
+
+def locate(address: str, caller: Caller) -> tuple[str, str]:
+    """Return the run directory and the kind of a resource. Raises BadRequest or NoSuchRun."""
+    reference, _, kind = address.removeprefix(SCHEME).rpartition("/")
+    if not address.startswith(SCHEME) or kind not in _KINDS or not reference:
+        shown = safe.cut(safe.line(address), 80)
+        message = f'There is no resource "{shown}": an address is {SCHEME}RUN/{"|".join(_KINDS)}.'
+        raise BadRequest(message, kind="bad-argument", field="uri")
+    return lookup.find_run(reference, caller), kind

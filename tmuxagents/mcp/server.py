@@ -16,7 +16,8 @@ import stat
 import time
 
 from tmuxagents.mcp import calls, protocol
-from tmuxagents.mcp.calls import Notices, still_working
+from tmuxagents.mcp.calls import still_working
+from tmuxagents.mcp.notices import Notices
 from tmuxagents.text import jsonline
 
 TYPE_CHECKING = False
@@ -46,7 +47,7 @@ class Server:
         self._options = options
         self._selector = selectors.DefaultSelector()
         self._calls: dict[Any, Call] = {}  # by the id of the request
-        self._notices = Notices()
+        self._notices = Notices(_run_dir)
         self._begun = bytearray()
         self._skips = False  # skip the rest of a line that is too long
         self._file: BinaryIO | None = None  # set if the requests are a file
@@ -169,9 +170,14 @@ class Server:
             self._say(said)
         elif said.id is None:
             self._cancel(protocol.cancelled_id(said))
+            self._notices.drop(protocol.cancelled_id(said))
         else:
             for notice in self._notices.hear(said):
                 self._say(notice)
+            if self._offered and protocol.is_subscription(said):
+                for message in self._notices.subscribe(said):
+                    self._say(message)
+                return
             answer = protocol.answer(said, offered=self._offered)
             if answer is not None:
                 self._say(answer)
@@ -252,6 +258,13 @@ class Server:
                 )
             elif now >= call.tells_at:
                 self._say(call.progress())
+
+
+def _run_dir(address: str) -> str:
+    from tmuxagents.mcp import resources  # noqa: PLC0415  (only for clients that subscribe)
+    from tmuxagents.registry import lookup  # noqa: PLC0415
+
+    return resources.locate(address, lookup.here())[0]
 
 
 def _unblocked(handle: int) -> tuple[int, int]:

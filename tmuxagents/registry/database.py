@@ -1,4 +1,4 @@
-"""The registry: SQLite, a cache of the run directories. Whoever asks it must be able to do without it.
+"""The registry: SQLite, a cache of the run directories. Every caller must be able to do without it.
 
 Here is the database itself. What one can ask it is in registry/registry, its words are in registry/rows and
 registry/schema, its file is made and moved in registry/making. A file that is damaged raises `Damaged` and
@@ -12,6 +12,7 @@ from __future__ import annotations
 
 import os
 
+from tmuxagents.cpython import ignoring
 from tmuxagents.registry import sqlite
 from tmuxagents.registry.registry import Registry, Tally
 from tmuxagents.registry.rows import BLANK, VERSION, Row, Scope, plain, server_key
@@ -82,11 +83,17 @@ class Database:
 
     def _open(self) -> sqlite3.Connection:
         if self._path is None:
-            return _in_memory(self._name)
+            from tmuxagents.registry import making  # noqa: PLC0415  (only without a file)
+
+            connection = sqlite3.connect(":memory:", isolation_level=None)
+            making.found(connection, self._name)
+            return connection
         for _ in range(_TRIES):
             self.identity = sqlite.identity(self._path)
             if self.identity is None:
-                _make(self._path, self._patience_s)
+                from tmuxagents.registry import making  # noqa: PLC0415  (once in a registry's life)
+
+                making.make(self._path, self._patience_s)
                 continue
             connection = _connect(self._path, self.identity, self._patience_s)
             if sqlite.identity(self._path) == self.identity:
@@ -115,7 +122,7 @@ class Database:
 
     @property
     def is_busy(self) -> bool:
-        """Say whether a transaction of ours is open."""
+        """Say whether we have an open transaction."""
         return self._connection.in_transaction
 
     def ask(self, sql: str, values: Sequence[Any] = ()) -> list[tuple[Any, ...]]:
@@ -132,7 +139,7 @@ class Database:
             self._connection.executemany(sql, values)
 
     def without_waiting(self, act: Callable[[], object]) -> None:
-        """Do something that writes, unless somebody writes right now, or nobody can."""
+        """Write something unless another process writes right now, or the file cannot be written."""
         self._connection.execute("PRAGMA busy_timeout = 0")
         try:
             act()
@@ -170,21 +177,15 @@ class Transaction:
             connection.execute("COMMIT" if error is None else "ROLLBACK")
         except sqlite3.Error as fault:
             if error is None:
-                _roll_back(connection)
+                with ignoring(sqlite3.Error):
+                    connection.execute("ROLLBACK")
                 raise translated(fault, self._database.identity) from fault
         if isinstance(error, sqlite3.Error):
             raise translated(error, self._database.identity) from error
 
 
-def _roll_back(connection: sqlite3.Connection) -> None:
-    try:
-        connection.execute("ROLLBACK")
-    except sqlite3.Error:
-        return
-
-
 def translated(error: sqlite3.Error, identity: Identity | None) -> Damaged | Unfit:
-    """Return an error of SQLite's as one of ours."""
+    """Translate an error of SQLite into our own."""
     # Errors of the module itself have no code: text that is no text, as in a file that was tampered with.
     if getattr(error, "sqlite_errorcode", 0) & _KIND in _NOT_THE_FILE:
         return Unfit(str(error))
@@ -212,7 +213,11 @@ def _connect(path: str, identity: Identity, patience_s: float) -> sqlite3.Connec
         connection = connect(path, patience_s)
         try:
             _check_version(connection)
-            _check_boot(connection)
+            # A restart of the machine may lose the last commits, and their numbers: the id changes with it.
+            boot = boot_id()
+            if one(connection, "SELECT boot FROM book") != boot:
+                values = (os.urandom(4).hex(), boot, boot)
+                connection.execute("UPDATE book SET id = ?, boot = ? WHERE boot <> ?", values)
         except BaseException:
             connection.close()
             raise
@@ -231,31 +236,9 @@ def _check_version(connection: sqlite3.Connection) -> None:
         making.migrate(connection, VERSION)
 
 
-def _check_boot(connection: sqlite3.Connection) -> None:
-    """Give the database another id after a restart: its last commits, and their numbers, may be lost."""
-    boot = boot_id()
-    if one(connection, "SELECT boot FROM book") != boot:
-        values = (os.urandom(4).hex(), boot, boot)
-        connection.execute("UPDATE book SET id = ?, boot = ? WHERE boot <> ?", values)
-
-
 def one(connection: sqlite3.Connection, question: str) -> Any:
     """Return the one thing that a question finds."""
     found = connection.execute(question).fetchone()
     if found is None:
         raise sqlite3.DatabaseError("it is not whole")
     return found[0]
-
-
-def _in_memory(name: str | None) -> sqlite3.Connection:
-    from tmuxagents.registry import making  # noqa: PLC0415  (only where there is no file)
-
-    connection = sqlite3.connect(":memory:", isolation_level=None)
-    making.found(connection, name)
-    return connection
-
-
-def _make(path: str, patience_s: float) -> None:
-    from tmuxagents.registry import making  # noqa: PLC0415  (once in a registry's life)
-
-    making.make(path, patience_s)

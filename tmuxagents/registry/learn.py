@@ -67,7 +67,7 @@ def row_of(run_dir: str) -> Row | None:
 
 
 def row(run: RunView) -> Row:
-    """Return the row of a run as it stands now."""
+    """Return the row of a run, from its current state."""
     plan, how, state = run.plan, run.standing.verdict, run.state
     return Row(
         run.run_id,
@@ -119,7 +119,7 @@ def _activity(run: RunView) -> str | None:
 
 
 def _standing(run: RunView) -> dict[str, Any]:
-    """Return what lets a run stand as it is written, without being read again (registry/current)."""
+    """Return the columns that let readers use the row without reading the run again (registry/current)."""
     wrapper = current.pulse_of(run.wrapper)
     if run.mark is None or wrapper is None:
         return {}

@@ -39,12 +39,12 @@ _LONGEST = 40
 _NEAR = 3
 _MOST_CANDIDATES = 8
 _TRIES = 2
-# Who closes a database that nobody else has open puts its log on the disk first; who just leaves need not.
+# The last process that closes a database first flushes its log; one that just exits need not.
 _left_open: list[Registry] = []
 
 
 class Caller:
-    """Who asks, and from where."""
+    """The caller of a command, and where it was called."""
 
     __slots__ = ("_checked", "_home", "_of_user", "_project", "folder", "owner", "taken_over")
 
@@ -53,14 +53,14 @@ class Caller:
         self._home = places.home(environment)
         self._checked = False
         self.owner = next(filter(None, map(environment.get, OWNERS)), None)
-        # Runs of another session that this one goes on with, as a fork does.
+        # Runs of another session that this one continues, as a fork does.
         self.taken_over = tuple(filter(is_run_id, environment.get("TMUXAGENTS_RUNS", "").split()))
         self._of_user = environment.get("HOME")
         self._project: str | None = None
 
     @property
     def home(self) -> str:
-        """Return the state directory; raise Unusable if somebody else could have put anything there."""
+        """Return the state directory; raise Unusable if another user could have written there."""
         if not self._checked:
             places.refuse_foreign(self._home)
             self._checked = True
@@ -75,7 +75,7 @@ class Caller:
     def project(self) -> str:
         """Return the caller's project. Not everybody asks, and it is looked for through several folders."""
         if self._project is None:
-            from tmuxagents.system import project  # noqa: PLC0415  (for who asks)
+            from tmuxagents.system import project  # noqa: PLC0415  (few callers ask)
 
             self._project = project.project_of(self.folder, self._of_user or os.path.expanduser("~"))
         return self._project
@@ -258,7 +258,7 @@ def _named(name: str, caller: Caller, book: Registry) -> str:
 def _lives(row: Row, caller: Caller, book: Registry) -> bool:
     if row.concluded or CurrentCheck(caller.runs).is_current(row):
         return not row.concluded
-    from tmuxagents.runs.inspect import inspect  # noqa: PLC0415  (not needed where all stands)
+    from tmuxagents.runs.inspect import inspect  # noqa: PLC0415  (not needed for a current row)
 
     checkpoint = book.checkpoints([row.run_id]).get(row.run_id)
     return not inspect(f"{caller.runs}/{row.run_id}", checkpoint=checkpoint).ended
@@ -290,7 +290,10 @@ def _take_in(book: Registry, runs: str, folder: str | None) -> None:
     from tmuxagents.registry.learn import row_of  # noqa: PLC0415  (almost every look finds all as it was)
 
     known = book.ids()  # before the listing: a launch that comes between is then not taken for a removal
-    listed = _listed(runs)
+    try:
+        listed = set(os.listdir(runs))
+    except FileNotFoundError:
+        listed = set()
     others = listed - known
     new = [row for name in filter(is_run_id, others) if (row := row_of(f"{runs}/{name}")) is not None]
     gone = [run_id for run_id in known - listed if not os.path.isdir(f"{runs}/{run_id}")]
@@ -298,10 +301,3 @@ def _take_in(book: Registry, runs: str, folder: str | None) -> None:
     sure = folder if len(new) == sum(map(is_run_id, others)) else None
     if new or gone or sure:
         book.absorb(new, gone, sure)
-
-
-def _listed(runs: str) -> set[str]:
-    try:
-        return set(os.listdir(runs))
-    except FileNotFoundError:
-        return set()

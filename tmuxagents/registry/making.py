@@ -1,7 +1,7 @@
 """The registry's file made, moved and removed: what happens once in its life. Touches: SQLite.
 
-SQLite asks that nobody takes a database and its side files apart; so whoever makes one, or sets one aside,
-does it alone, under a lock beside it.
+SQLite requires that a database stays together with its side files. So one process at a time makes a
+database, or sets one aside, under a lock beside it.
 """
 
 from __future__ import annotations
@@ -82,7 +82,7 @@ def found(connection: sqlite3.Connection, name: str | None = None) -> None:
 
 
 def migrate(connection: sqlite3.Connection, version: int) -> None:
-    """Take an older registry along, unless somebody has just done so."""
+    """Migrate an older registry, unless another process has just done so."""
     connection.execute("BEGIN IMMEDIATE")
     for number in range(database.one(connection, "PRAGMA user_version"), version):
         if number not in MIGRATIONS:  # so it is of an empty file, too, which to SQLite is a new database
@@ -115,7 +115,7 @@ def alone(path: str, limit_s: float) -> Iterator[None]:
 def _take(handle: int, lock: str, deadline: float) -> None:
     while not _try(handle):
         if time.monotonic() >= deadline:
-            raise Unfit("somebody has been making it for too long")
+            raise Unfit("another process has been making it for too long")
         time.sleep(0.02)
     second = os.open(lock, _FLAGS, 0o600)
     try:
@@ -141,7 +141,7 @@ def _no_locks(what: str) -> Unusable:
 
 
 def set_aside(path: str, damaged: Identity | None, limit_s: float) -> str:
-    """Move a damaged registry out of the way, unless somebody has done so; return where it lies then."""
+    """Move a damaged registry aside, unless another process has done so; return its new path."""
     aside = f"{path}.broken"
     with alone(path, limit_s):
         try:

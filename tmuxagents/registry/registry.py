@@ -93,7 +93,7 @@ class Registry:
             return before, self.last_change()
 
     def get_ready(self) -> None:
-        """Have the costs of a first save behind us: statements made ready, a log begun and on the disk."""
+        """Pay the costs of a first save now: prepare the statements, begin a log and flush it."""
 
         def act() -> None:
             with self.writing():
@@ -103,7 +103,7 @@ class Registry:
         self._database.without_waiting(act)
 
     def keep(self, rows: Iterable[Row]) -> None:
-        """Save rows that tell nothing new, unless somebody writes right now, or nobody can."""
+        """Save rows without news, unless another process writes right now, or the file cannot be written."""
         self._database.without_waiting(lambda: self.save(rows))
 
     def absorb(self, rows: Iterable[Row], gone: Iterable[str], folder: str | None) -> None:
@@ -118,7 +118,7 @@ class Registry:
             self._database.write("UPDATE book SET folder = coalesce(?, folder)", [(folder,)])
 
     def mark_polled(self, run_ids: Iterable[str], at: float) -> None:
-        """Remember that somebody has seen how these runs ended."""
+        """Remember that a reader has seen how these runs ended."""
         sql = "UPDATE run SET polled_at = ? WHERE run_id = ? AND polled_at IS NULL"
         self._database.write(sql, [(at, run_id) for run_id in run_ids])
 
@@ -170,7 +170,7 @@ class Registry:
         return self._rows(registry_rows.OPEN, ())
 
     def unannounced(self) -> list[Row]:
-        """Return the rows of all runs that have ended, and nobody was told."""
+        """Return the rows of all ended runs that are not announced."""
         return self._rows("concluded = 1 AND announced = 0", ())
 
     def servers(self) -> list[str]:
@@ -219,7 +219,7 @@ class Registry:
         return [found[0] for found in self._database.ask(sql, (prefix, f"{prefix}g"))]  # g comes behind f
 
     def alike(self, run_ids: Sequence[str], length: int) -> dict[str, list[str]]:
-        """Return of each of these ids the others that begin with so many of its digits, if any."""
+        """Return for each of these ids the others that share its first `length` digits, if any."""
         found: dict[str, list[str]] = {}
         for run_id, other in self._about(registry_rows.ALIKE.format(length=length), run_ids):
             found.setdefault(run_id, []).append(other)
@@ -230,7 +230,7 @@ class Registry:
         return dict(self._about(registry_rows.SESSIONS, list(dict.fromkeys(session_ids))))
 
     def documents(self, rows: Sequence[Row]) -> dict[str, str]:
-        """Return the documents of those of these runs that have one here as they stand, as JSON texts."""
+        """Return the stored documents of these runs, as JSON texts, if they are current."""
         marks = {row.run_id: row.mark for row in rows}
         found = self._about(registry_rows.DOCUMENTS, list(marks))
         return {run_id: text for run_id, mark, text in found if mark == marks[run_id]}

@@ -22,7 +22,7 @@ _PLANNED = (
     *("run_id", "session_id", "name", "project", "owner", "mode", "preset", "task", "cwd", "created_at"),
     "timeout",
 )
-# How the run stands: taken whole from whoever knows more, or not at all.
+# The run's standing: taken whole from the writer that knows more, or not at all.
 STANDING = (
     *("status", "reason", "activity", "attended", "settled", "needs_input"),
     *("started_at", "ended_at", "last_event_at", "elapsed_s", "concluded"),
@@ -41,7 +41,7 @@ class Row:
     """What the registry knows of one run.
 
     `concluded`: its ending is written down, nothing about it will change. `event_seq` says how much was known
-    of it when it was looked at, `changed_at` since when it stands so. `server` and `launcher`: the tmux
+    of it when it was read, `changed_at` the time of its last change. `server` and `launcher`: the tmux
     server of its window, and the one it was launched from (`server_key`). `change` is the registry's own.
     `elapsed_s`: how long it worked, once it has ended. `host`: the other machine on which it lives.
     `activity`: what it does now; of a failed run the error, of a completed one the beginning of its answer.
@@ -197,9 +197,10 @@ class Scope:
 
     def holds(self, row: Row) -> bool:
         """Say whether a run is meant."""
-        return self.mode in (None, row.mode) and (self._holds(row) or row.run_id in self.also)
-
-    def _holds(self, row: Row) -> bool:
+        if self.mode not in (None, row.mode):
+            return False
+        if row.run_id in self.also:
+            return True
         if self.kind == "named":
             return row.run_id in self.values
         if self.kind == "server":
@@ -208,7 +209,7 @@ class Scope:
 
 
 class Cursor:
-    """How much somebody knows: all changes of one database up to a number, at a moment.
+    """What a reader knows: all changes of one database up to a number, at a moment.
 
     A database that is called BLANK stands for a machine on which nothing was ever launched.
     """
@@ -222,12 +223,9 @@ class Cursor:
 
     @classmethod
     def parse(cls, text: str) -> Cursor | None:
-        """Return the cursor of a text, None if it is none."""
+        """Parse a cursor; None if the text has another form."""
         book, *figures = text.split(".")
-        if not book or len(figures) != 2 or not all(map(_is_figure, figures)):  # noqa: PLR2004  (number, moment)
+        digits = all(text.isascii() and text.isdigit() and len(text) <= _MOST_DIGITS for text in figures)
+        if not book or len(figures) != 2 or not digits:  # noqa: PLR2004  (number, moment)
             return None
         return cls(book, int(figures[0]), int(figures[1]))
-
-
-def _is_figure(text: str) -> bool:
-    return text.isascii() and text.isdigit() and len(text) <= _MOST_DIGITS

@@ -1,6 +1,6 @@
 """The registry's tables, and how a row is saved: text that registry/database runs. Touches: SQLite.
 
-All that must hold whoever writes is said here, in SQL, so that no writer can forget it: a run is never taken
+The rules for all writers are here, in SQL, so that no writer can forget one: a run is never taken
 back, each change gets the next number, and the counts are kept by the way.
 """
 
@@ -122,8 +122,8 @@ MIGRATIONS: dict[int, Sequence[str]] = {
 
 _RANK = "CASE {} WHEN 'queued' THEN 0 WHEN 'running' THEN 1 ELSE 2 END"
 _OLD, _NEW = _RANK.format("run.status"), _RANK.format("excluded.status")
-# Who knows more: queued < running < ended; of two that live, who has read more events; of two that ended, the
-# one whose ending is written down. Once that is known, nothing else is believed.
+# The writer that knows more: queued < running < ended; of two live states, the one with more events; of two
+# ended ones, the one whose ending is written. Once that is known, nothing else is believed.
 _FORWARD = f"""run.concluded = 0 AND CASE
     WHEN {_NEW} <> {_OLD} THEN {_NEW} > {_OLD}
     WHEN {_OLD} = 2 THEN excluded.concluded

@@ -1,7 +1,7 @@
-"""Sessions: which runs one has, and one that has ended, held so that nobody else continues or removes it.
+"""Sessions: the runs of each, and a lock on an ended one, so that no other process continues or removes it.
 
-Who holds one holds `run.lock` of its latest run: the kernel lets go of it over every kill, and what prunes
-runs takes it, too. A run that continues a session counts from the moment when its directory is there.
+The holder has `run.lock` of the session's latest run: the kernel frees it on every kill, and pruning takes
+it, too. A run that continues a session counts as soon as its directory exists.
 
 Joins.
 """
@@ -29,7 +29,7 @@ if TYPE_CHECKING:
     from tmuxagents.registry.lookup import Caller
     from tmuxagents.runs.inspect import RunView
 
-_LOCK_LIMIT_S = 1.0  # somebody may just look whether there is anything to conclude
+_LOCK_LIMIT_S = 1.0  # another process may just be checking whether there is anything to conclude
 _TRIES = 5
 
 
@@ -64,7 +64,7 @@ def document(run: RunView, caller: Caller) -> dict[str, Any]:
 def held(reference: str, caller: Caller) -> Iterator[list[str]]:
     """Hold a session that has ended, to continue it; yield its run directories, oldest first.
 
-    Raises NoSuchRun, and NotPossible while one of its runs lives or somebody else continues it.
+    Raises NoSuchRun, and NotPossible while one of its runs lives or another process continues it.
     """
     run_dirs, lock = _hold(reference, caller)
     try:
@@ -80,7 +80,7 @@ def _hold(reference: str, caller: Caller) -> tuple[list[str], int]:
         if lock is None:
             break
         try:
-            # Nobody else can begin a run here now; what was begun before we had the lock must be seen. The
+            # No other process can begin a run here now, but one may have begun before we had the lock. The
             # session is named by its run: a name, or @last, may mean another by now.
             before, run_dirs = run_dirs, _to_continue(os.path.basename(run_dirs[-1]), caller)
         except BaseException:
@@ -118,7 +118,7 @@ def _is_over(run_dir: str) -> bool:
 def _lock(run_dir: str) -> int | None:
     try:
         return writing.lock(run_dir, _LOCK_LIMIT_S)
-    except FileNotFoundError as error:  # somebody has removed it this moment
+    except FileNotFoundError as error:  # another process has just removed it
         message = f'There is no run "{os.path.basename(run_dir)}".'
         raise NoSuchRun(message, kind="unknown-run") from error
 
@@ -139,12 +139,12 @@ def _still_running(run_dir: str) -> NotPossible:
 
 
 def unknown_session(session: str) -> str:
-    """Return what is said of a session that nobody knows."""
+    """Return the message about an unknown session."""
     return f'Session "{session}" not found. The session may have expired or the ID is incorrect.'
 
 
 def unknown_resume(session: str) -> str:
-    """Return why a session that nobody knows is not resumed."""
+    """Return why an unknown session is not resumed."""
     return (
         f'Cannot resume: session "{session}" not found. The session may have expired or the ID is incorrect.'
     )

@@ -28,7 +28,7 @@ class Unfit(Exception):
 
 
 class Damaged(Exception):
-    """The registry's file is none, or not ours; `identity` is the file that was found so."""
+    """The registry's file is no database, or not our own; `identity` is that file."""
 
     def __init__(self, why: str, identity: Identity | None) -> None:
         super().__init__(why)

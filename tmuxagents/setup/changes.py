@@ -34,7 +34,7 @@ def rule_of(key: str) -> Rule:
 
 
 def value_of(key: str, words: Sequence[str]) -> Any:
-    """Return the value that somebody typed for a setting, or raise BadRequest."""
+    """Return the value that a person typed for a setting, or raise BadRequest."""
     rule = rule_of(key)
     if isinstance(rule, Argv):
         value: Any = list(words)
@@ -92,7 +92,7 @@ def _places(key: str) -> tuple[tuple[str, ...], tuple[str, ...]]:
 
 
 def oddities(text: str) -> Iterator[str]:
-    """Yield a sentence about each key of ours in a file's text that nobody reads."""
+    """Yield a sentence about each unknown key of our section in a file's text."""
     for key in keys.names_in(text):
         try:
             rule_of(key)

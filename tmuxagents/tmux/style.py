@@ -21,7 +21,7 @@ def _later(shown: str) -> str:
 
 
 _IS_NARROW = "#{&&:#{client_width},#{e|<:#{client_width},80}}"
-_BACK = " #[dim]##{prefix} d: back#[nodim] "
+_BACK = " ##{prefix} d: back "
 _NAME = _later(f"#{{?{_IS_NARROW},, #{{session_name}} }}")
 _NAMED = f"#{{?#{{==:#{{status-left-length}},10}},{_NAME},#{{status-left}}}}"
 _ROOM = "#{e|+:#{%s},100}"

@@ -4,6 +4,7 @@ from __future__ import annotations
 
 from tmuxagents import records
 from tmuxagents.render import markdown_rows
+from tmuxagents.runs import words
 from tmuxagents.text import cause, figures, safe
 from tmuxagents.text.width import columns, fit
 
@@ -46,7 +47,7 @@ class Entry:
         self.host = host
         self.run_id = str(run["runId"])
         self.ended = run["status"] in records.ENDED
-        self.label = safe.line(run["name"] or run["preset"] or "") or short
+        self.label = words.title(run["name"], run["task"])
         self.name_columns = columns(self.label)
         self.state = str(run["status"])
         if run["needsInput"] or run["settled"]:

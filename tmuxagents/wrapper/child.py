@@ -106,7 +106,7 @@ class Start:
         return nesting.variables(claim.plan, home=home, socket=claim.wrapper["tmux"]["socketPath"])
 
     def told(self, child: int) -> dict[str, Any]:
-        """Return what is told of a child that has been started, and have its seal say which one it is."""
+        """Return the event of a started child, and record the child in the seal."""
         tmux = self._claim.wrapper["tmux"]
         started = process.start_time(child, zombie=True)
         writing.seal_child(self._claim.run_dir, self._claim.wrapper, child, started)
@@ -174,7 +174,7 @@ class Ladder:
 
 
 def end_left(scope: LeftoverScope, recorder: Recorder, *, hard: bool) -> None:
-    """End what the child left, and tell of what lives on. Where nobody can look, the ending stands."""
+    """End what the child left, and record what lives on. If /proc cannot be read, the ending is unchanged."""
     try:
         left = leftovers.end(scope, hard=hard)
     except OSError as error:

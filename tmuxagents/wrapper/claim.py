@@ -1,6 +1,6 @@
 """A wrapper's first acts: the lock, a look, what the launcher hands over, and its name on the run. Joins.
 
-Whoever finds that the run is not his to start leaves without a trace.
+A wrapper that may not start the run leaves without a trace.
 """
 
 from __future__ import annotations
@@ -85,7 +85,7 @@ def _refusal(message: str) -> NotPossible:
 
 
 def _late(run_dir: str, message: str) -> NotPossible:
-    """Return the refusal of a run that nobody waits for any more; its window, where it never began, goes."""
+    """Return the refusal of a run whose launcher has given up; close its window if the run never began."""
     if directory.read_wrapper(run_dir) is None:
         with ignoring(TmuxAgentsError, OSError, ValueError):  # then it stays, and shows the refusal
             _close_window(os.path.basename(run_dir))
@@ -93,11 +93,11 @@ def _late(run_dir: str, message: str) -> NotPossible:
 
 
 def _close_window(run_id: str) -> None:
-    """Close the window that was opened for us too late: nobody else knows of it, and it says that it runs.
+    """Close the window that was opened too late: only we know of it, and it looks like a running one.
 
     The only call of tmux that a wrapper makes: it has no run that could have to wait for the answer.
     """
-    from tmuxagents import tmux  # noqa: PLC0415  (who has a run makes no call)
+    from tmuxagents import tmux  # noqa: PLC0415  (only a wrapper without a run makes a call)
 
     inside = tmux.caller(os.environ)
     if inside is not None and inside.pane and os.getppid() == inside.server.pid:  # not started by hand

@@ -1,6 +1,6 @@
 """When a working child has to be ended: its timeout with idle extension, and tool calls that loop. Pure.
 
-The clocks stand while a child waits for a person, and for good once a person has taken it over.
+The clocks pause while a child waits for a person, and for good once a person has taken it over.
 
 Times are monotonic seconds that the caller passes in; nothing here reads a clock.
 """
@@ -67,12 +67,12 @@ class Guards:
         return max(limit, self._activity_at + self._debounce_s)
 
     def stand(self, now: float) -> None:
-        """Let the clocks stand: the child waits for a person."""
+        """Pause the clocks: the child waits for a person."""
         if self._stands_since is None:
             self._stands_since = now
 
     def go_on(self, now: float) -> None:
-        """Let the clocks go on where they stood."""
+        """Let the paused clocks continue."""
         since, self._stands_since = self._stands_since, None
         if since is not None:
             self._started_at += now - since

@@ -1,8 +1,8 @@
 """A live child in its window: it gets the terminal, and a bridge tells of it and gives it messages. Joins.
 
 The bridge is two FIFOs. They are made before the child, and their names are removed once the child has opened
-them: nobody else finds them. We hold both ends of each, so that none is ever without a reader or a writer
-while we live.
+them, so that no other process finds them. We hold both ends of each: each has a reader and a writer while we
+live.
 """
 
 from __future__ import annotations
@@ -72,7 +72,7 @@ class Live:
         return _NO_TERMINAL.verdict()
 
     def arguments(self, plan: Plan, run_dir: str) -> list[str]:
-        """Return what stands behind the program on the child's command line."""
+        """Return the arguments of the child's command line."""
         return self._agent.arguments(plan, run_dir)
 
     def pipe(self) -> tuple[int, int]:
@@ -214,7 +214,7 @@ class Bridge:
                 self._waiting = self._waiting[os.write(self._orders, self._waiting) :]
 
     def forget_names(self) -> None:
-        """Remove the names: whoever was to open them has."""
+        """Remove the names: the child has opened both."""
         for name in (LIVE_EVENTS, LIVE_ORDERS):
             with contextlib.suppress(OSError):
                 os.unlink(f"{self._run_dir}/{name}")

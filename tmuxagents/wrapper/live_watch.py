@@ -59,7 +59,7 @@ class LiveWatch(ChildWatch):
         return (*super()._descriptors(resting=resting), self._talk.waiting)
 
     def _resting_until(self, now: float) -> None:
-        """Hear at once whatever it says: somebody may have asked."""
+        """Read its output at once: a person may have asked."""
 
     def _next_at(self) -> float:
         due = [self._recorder.show_at, self._ladder.next_at()]
@@ -93,7 +93,7 @@ class LiveWatch(ChildWatch):
         self._recorder.event(events.settled(aborted=False, attended=True))
 
     def _hand_over(self) -> None:
-        """Leave the child to a person: no clock and no rule of ours ends it any more."""
+        """Leave the child to a person: none of our clocks and rules ends it any more."""
         self._is_theirs = True
         self._left_at = None
         self._guards.retire()
@@ -128,7 +128,7 @@ class LiveWatch(ChildWatch):
             return
         if signal.SIGUSR1 in caught:
             self._look(now)
-        if signal.SIGCHLD in caught and process.was_suspended(self._child):  # nobody else could wake it
+        if signal.SIGCHLD in caught and process.was_suspended(self._child):  # nothing else could wake it
             self._terminal.give_to(self._child)
             process.send_group(self._child, signal.SIGCONT)
 
@@ -150,7 +150,7 @@ class LiveWatch(ChildWatch):
             self._end(cause, now)
 
     def _settle(self, now: float) -> None:
-        """See a settled child off, unless it is a person's, or somebody has just said something to it."""
+        """See a settled child off, unless a person has it, or has just sent it a message."""
         if self._is_theirs:
             self._rests()
         elif self._left_at is None:

@@ -121,6 +121,6 @@ class Result:
         return True
 
     def _asked_to_leave(self) -> bool:
-        """Wait a moment; say whether somebody wants us gone even without a result (its events tell most)."""
+        """Wait a moment; say whether a signal wants us gone even without a result (its events say most)."""
         time.sleep(_RETRY_S)
         return bool({signal.SIGTERM, signal.SIGINT, signal.SIGHUP} & self._signals.caught())

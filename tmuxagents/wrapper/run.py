@@ -112,23 +112,23 @@ class WrapperRun:
     def carry_out(self) -> int:
         """Start the child, watch it to its end, end what it left, write the result; return our status."""
         try:
-            self._ensure_watcher()  # before orphans become our children, of which it is none
+            self._ensure_watcher()  # before orphans become our children
             process.become_subreaper()
             agent = AGENTS.get(self._plan.agent)
             verdict = enter_cwd(self._claim) or self._wait() or still_there(self._claim)
             if verdict is None:
                 verdict = self._run_child(agent) if agent is not None else endings.NOT_SPAWNED.verdict()
-        except Exception:  # noqa: BLE001  (a fault of ours must cost neither the result nor leave processes)
+        except Exception:  # noqa: BLE001  (our own fault must neither cost the result nor leave processes)
             verdict = self._after_our_fault()
         self._conclude(verdict)
         return 0 if verdict.status == records.COMPLETED else 1
 
     def _ensure_watcher(self) -> None:
-        """Have somebody beside us who shows the run, and concludes it should we be killed."""
+        """Start a watcher: it shows the run, and concludes it if we are killed."""
         watcher_lock.ensure(os.path.dirname(os.path.dirname(self._run_dir)), self._environment)
 
     def _answer_launcher(self) -> None:
-        """Tell the launcher that the run is in our hands, once it stands as the launcher will tell of it."""
+        """Tell the launcher that the run is ours, once the files say what the launcher will print."""
         if not self._answered:
             self._answered = True
             handover.answer(self._run_dir)
@@ -138,7 +138,7 @@ class WrapperRun:
         self._terminal.take_back()
         self._recorder.hint(safe.text(_traceback()))
         if not self._starting.tried:
-            os.close(self._claim.prompt)  # nobody reads it now, and the result may need a descriptor
+            os.close(self._claim.prompt)  # it is not read now, and the result may need a descriptor
             return endings.NOT_SPAWNED.verdict()
         end_left(self._scope, self._recorder, hard=True)
         return endings.conclude(self._recorder.state)
@@ -169,7 +169,7 @@ class WrapperRun:
         watch = live.watch(parts, begun_at=self._begun) if live else ChildWatch(parts, agent.reader())
         ending = watch.run()
         if live is not None:
-            # No line of ours comes after: the window has shown it all, in the child's own way.
+            # We print no line after it: the window has shown it all, in the child's own way.
             self._recorder.flush(time.monotonic(), last=True)
             live.take_back()
         if ending is not None:
@@ -232,7 +232,7 @@ class WrapperRun:
         # Before the result, since the run goes on as long as we live: nothing that takes time comes after it.
         self._terminal.show_rest(_TERMINAL_LIMIT_S)
         self._result.write(verdict, duration, lingered=self._lingered)
-        self._answer_launcher()  # if there never was a child, this is how the run stands
+        self._answer_launcher()  # if there never was a child, this is the run's standing
         self._terminal.leave(0.0)
 
     def _ring(self) -> None:

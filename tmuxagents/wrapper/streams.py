@@ -46,7 +46,7 @@ class _Pace:
         return self.next_at > self._heard_at
 
     def heard(self, amount: int, now: float) -> None:
-        """Take in that so many bytes were heard; where there were none, it has been silent."""
+        """Take in how many bytes were read; none means silence."""
         if not amount:
             self.next_at = self._heard_at
             return
@@ -82,7 +82,7 @@ class Streams:
         guards: Guards,
         looped: Callable[[Cause, float], None],
     ) -> None:
-        self.stdout: int | None = pipes[0]  # None: the child, and whoever else had it, has closed it
+        self.stdout: int | None = pipes[0]  # None: every process that had it has closed it
         self.stderr: int | None = pipes[1]
         self._pace = _Pace(_room(pipes[0]))
         self._stdout_lines = LineSplitter()
@@ -123,7 +123,7 @@ class Streams:
         self._tell_stderr(self._stderr_lines.flush())
 
     def _hear(self, pipe: int, now: float, amount: int) -> bool:
-        """Tell up to so many bytes; say whether that was the end."""
+        """Record up to a number of bytes; say whether that was the end."""
         if self._pace.was_resting:
             self._reader.note_late(now)
         heard = 0
@@ -176,7 +176,7 @@ class Streams:
 
 
 def _pieces(pipe: int, amount: int) -> Iterator[bytes]:
-    """Yield what a pipe holds, up to so many bytes; nothing at all in the last piece is its end."""
+    """Yield what a pipe holds, up to a number of bytes; an empty last piece is its end."""
     while amount > 0:
         asked = min(_PIECE, amount)
         try:
@@ -199,4 +199,4 @@ def _room(pipe: int) -> int:
     try:
         return fcntl.fcntl(pipe, fcntl.F_GETPIPE_SZ)
     except OSError:
-        return 0  # it is none
+        return 0  # it is no pipe

@@ -114,7 +114,10 @@ class Turn:
         ticket, begun = self._slots.draw(name), time.monotonic()
         try:
             while True:
-                position = self._look(name)
+                older = slots.before(name, self._slots.tickets())
+                while older and not self._slots.is_held(older[0]):
+                    older.pop(0)  # dead ones at the front do not count
+                position = len(older)
                 if position == 0:
                     self.slot = self._slots.take(self._most)
                 if self.slot is not None:
@@ -127,13 +130,6 @@ class Turn:
                     return False
         finally:
             self._slots.give_back(name, ticket)
-
-    def _look(self, name: str) -> int:
-        """Return how many runs wait before this one; dead ones at the front do not count."""
-        older = slots.before(name, self._slots.tickets())
-        while older and not self._slots.is_held(older[0]):
-            older.pop(0)
-        return len(older)
 
     def _say(self, position: int) -> None:
         if position == self._position:

@@ -1,4 +1,4 @@
-"""The watch over a living child, until it has ended: what it says is told, and what ends it is decided here.
+"""The watch over a living child until it has ended: records its output, and decides what ends it.
 
 One loop over a few descriptors. Each wake-up reads what is there, then decides, then writes once. A hundred
 of these loops take turns on a machine, so that each comes to cold caches: what is asked here at each wake-up
@@ -82,7 +82,8 @@ class ChildWatch:
                 self._streams.hear_rest(now)
                 self._note_settling(now)
                 self._recorder.flush(now)
-                return _exit(status)
+                code = os.waitstatus_to_exitcode(status)
+                return Exit(code) if code >= 0 else Exit(None, process.signal_name(-code))
             self._decide(now)
             self._recorder.flush(now)
             if self._ladder.hopeless:
@@ -125,7 +126,7 @@ class ChildWatch:
             return self._ladder.next_at()
         return self._guarded_until if self._settled_at is None else self._settled_at + endings.GRACE_S
 
-    # --- what is told ---
+    # --- settling ---
 
     def _note_settling(self, now: float) -> None:
         """Take in what has just been read."""
@@ -178,13 +179,10 @@ class ChildWatch:
                 lifecycle.leave(self._recorder.state)
                 self._ladder.begin(None, now)
         elif now >= self._guarded_until:
-            self._ask_guards(now)
-
-    def _ask_guards(self, now: float) -> None:
-        cause = self._guards.check(now, self._hear_now)
-        self._guarded_until = self._guards.deadline()
-        if cause is not None:
-            self._end(cause, now)
+            cause = self._guards.check(now, self._hear_now)
+            self._guarded_until = self._guards.deadline()
+            if cause is not None:
+                self._end(cause, now)
 
     def _end(self, cause: endings.Cause, now: float) -> None:
         """End the child, unless it has settled: then it is done, and leaves within its grace."""
@@ -199,8 +197,3 @@ def _poll(*descriptors: int | None) -> select.poll:
         if descriptor is not None:
             poll.register(descriptor, select.POLLIN if number < _READ_FROM else select.POLLOUT)
     return poll
-
-
-def _exit(status: int) -> Exit:
-    code = os.waitstatus_to_exitcode(status)
-    return Exit(code) if code >= 0 else Exit(None, process.signal_name(-code))

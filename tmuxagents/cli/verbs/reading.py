@@ -89,8 +89,7 @@ def output(*, runs: Sequence[str], wait: bool, partial: bool, max_bytes: int | N
 
 def print_blocks(runs: Iterable[tuple[Mapping[str, Any], str | None]], most_bytes: int | None) -> None:
     """Print several runs, each with its ending and its answer."""
-    text = ends.blocks(runs, most_bytes)
-    printing.lines([safe.text(text) if printing.is_terminal() else text])
+    print_answer(ends.blocks(runs, most_bytes))
 
 
 def print_answer(text: str | None) -> None:
@@ -247,6 +246,6 @@ VERBS = {
     "export": export,
     "replay": replay,
     "output": output,
-    "transcript": transcript,
+    **dict.fromkeys(("transcript", "logs"), transcript),
     "events": events,
 }

@@ -46,7 +46,7 @@ SINGLE, PARALLEL = "single", "parallel"
     "--max-bytes",
     type=click.IntRange(min=1),
     metavar="N",
-    help="Keep head and tail of longer answers (default: 4000 bytes a task, on a terminal all).",
+    help="Keep head and tail of longer answers (default: 4000 bytes each of several, on a terminal all).",
 )
 @options.ATTACH
 @options.JSON
@@ -69,6 +69,7 @@ def run(  # noqa: PLR0913  (one parameter an option)
     viewer = attaching.here("tmuxagents run --attach, or leave out --attach") if attaches else None
     launcher = options.launcher(project_presets=not wanted.pop("no_project_presets"))
     if tasks_file is None:
+        tasks.refuse_previous(task, wanted["after"])
         text = tasks.read(task, task_file)
         asked = launching.TaskRequests([options.request(launcher, text, mode=SINGLE, **wanted)], [], None)
     else:
@@ -113,14 +114,13 @@ def _found(call: Call, caller: Caller, *, as_json: bool) -> Snapshot:
 
 
 def _print(found: Snapshot, max_bytes: int | None) -> None:
-    """Print the answers; a program gets head and tail of long ones, unless it asks for more."""
-    most = max_bytes or (None if printing.is_terminal() else ends.MOST_BYTES)
+    """Print the answers; of several tasks a program gets head and tail of long ones."""
     told = [(shown.run, output.answer(found.views[shown.run["runId"]])) for shown in found.rows]
     if len(told) == 1:
         run, text = told[0]
-        reading.print_ended(run, text and ends.cut(text, run["runId"], most))
+        reading.print_ended(run, text and ends.cut(text, run["runId"], max_bytes))
     else:
-        reading.print_blocks(told, most)
+        reading.print_blocks(told, max_bytes or (None if printing.is_terminal() else ends.MOST_BYTES))
     used = words.line([run["usage"] for run, _ in told])
     if used and not printing.is_terminal(printing.ERR):  # the picture has shown it
         printing.lines([used], printing.ERR)

@@ -7,7 +7,7 @@ from __future__ import annotations
 
 import click
 
-from tmuxagents.cli import printing
+from tmuxagents.cli import meant, printing
 from tmuxagents.cli.verbs import asking
 from tmuxagents.errors import BadRequest
 
@@ -17,6 +17,14 @@ if TYPE_CHECKING:
 
 STDIN = "-"
 _LONGEST = 16 * 1024 * 1024
+
+
+def refuse_previous(words: Sequence[str], after: Sequence[str]) -> None:
+    """Refuse a task that asks for the answer of an earlier run and names none."""
+    why = meant.task(" ".join(words), has_previous=bool(after))
+    if why is not None:
+        hint = "add --after RUN; --task-file passes the text on as it is"
+        raise BadRequest(f"{why}.", kind="bad-argument", hint=hint, field="task")
 
 
 def read(words: Sequence[str], file: str | None) -> str:
