@@ -177,7 +177,7 @@ EVENTS: dict[str, Schema] = {
     "tool_result": record(
         "callId:word? toolName:word isError:flag text:text<503 durationMs:count?",
         optional=keys(
-            "summary:word tail:text<2000 leftOut:count",
+            "summary:word tail:text<1500 leftOut:count",
             summary="Of ls and find: what the whole listing amounts to.",
             tail="Of a result longer than 500 characters: what follows, or the end of it.",
             leftOut="How many lines are missing between text and tail.",

@@ -77,7 +77,7 @@ def test_the_whole_has_both_ends_and_says_what_is_between() -> None:
 
 
 def test_a_middle_that_has_to_be_passed_ends_the_end() -> None:
-    text = "head\n" * 200 + "x" * 1990 + "\n" + "end"
+    text = "head\n" * 200 + "x" * 1490 + "\n" + "end"
     assert brought(text, failed=True)[0] == ["(… 199 lines above)", "head", "x" * 400, "end"]
 
 

@@ -13,7 +13,7 @@ if TYPE_CHECKING:
     from typing import Any
 
 RESULT_TEXT_LIMIT = 500
-RESULT_TAIL_LIMIT = 2000
+RESULT_TAIL_LIMIT = 1500
 _MOST = 2**53  # no count, cost or moment is larger
 THINKING_LIMIT = 2048
 _BIG = 256 * 1024  # bytes of a line
