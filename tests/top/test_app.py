@@ -11,6 +11,7 @@ from tests.status.watchers import begun, sleeper, told, wrapped_by
 from tests.top import screens
 from tmuxagents.errors import Unusable
 from tmuxagents.runs import events, writing
+from tmuxagents.top.panes import Detail
 
 if TYPE_CHECKING:
     from collections.abc import Awaitable, Callable
@@ -347,3 +348,13 @@ def test_of_a_long_run_the_last_steps_are_shown_and_how_many_came_before(home: H
         assert "Step 1." not in screens.detail(app)
 
     with_top(home, steps)
+
+
+def test_the_scroll_bar_is_at_the_end_with_the_rows(home: Home) -> None:
+    over(home, "long", says("word\n\n" * 60))
+
+    async def steps(app: TopApp, _: Pilot[int]) -> None:
+        detail = app.query_one(Detail)
+        assert detail.vertical_scrollbar.position == detail.max_scroll_y > 0
+
+    with_top(home, steps, size=(80, 24))

@@ -153,6 +153,12 @@ class Detail(ScrollView):
             self.scroll_to(y=self.max_scroll_y, animate=False, force=True)
         self._follows = follows
         self.refresh()
+        self.call_after_refresh(self._place_bar)
+
+    def _place_bar(self) -> None:
+        """Put the scroll bar where the rows are: it did not hear of a scroll before it was there."""
+        if self.show_vertical_scrollbar:
+            self.vertical_scrollbar.position = self.scroll_y
 
     def watch_scroll_y(self, old_value: float, new_value: float) -> None:
         """Follow from the end on, and from nowhere else."""
