@@ -10,9 +10,8 @@ from tmuxagents.cli import options, printing, values
 from tmuxagents.cli.verbs import tasks
 from tmuxagents.errors import BadRequest
 from tmuxagents.launch import plan as plans
-from tmuxagents.registry import lookup, sessions
+from tmuxagents.registry import lookup
 from tmuxagents.runs import inbox, words
-from tmuxagents.status import poll
 
 TYPE_CHECKING = False
 if TYPE_CHECKING:
@@ -124,6 +123,9 @@ def tell(launched: Launched, caller: Caller, *, as_json: bool, how: str | None =
     run_id, plan = launched.run.run_id, launched.run.plan
     attach = f"tmuxagents attach {words.short_id(run_id, ())}"
     if as_json:
+        from tmuxagents.registry import sessions  # noqa: PLC0415  (a launch is to be quick)
+        from tmuxagents.status import poll  # noqa: PLC0415
+
         counts = poll.counts(caller)
         run = sessions.document(launched.run, caller)
         receipt = {"v": 1, "run": run, "counts": counts, "attach": attach}
@@ -236,6 +238,8 @@ def send(  # noqa: PLR0913  (one parameter an option)
     found = message.send(tasks.content(text) if text == tasks.STDIN else text, kind)
     later = message.wait(timeout) if waits else found
     if as_json:
+        from tmuxagents.registry import sessions  # noqa: PLC0415
+
         printing.document({"v": 1} | sessions.document(later or found, caller))
     elif not waits:
         printing.lines([answers.delivered(found.run_id)])

@@ -8,7 +8,6 @@ from __future__ import annotations
 import click
 
 from tmuxagents.cli import meant, printing
-from tmuxagents.cli.verbs import asking
 from tmuxagents.errors import BadRequest
 
 TYPE_CHECKING = False
@@ -53,6 +52,8 @@ def _written() -> str:
     if not (printing.is_terminal(printing.IN) and printing.is_terminal()):
         hint = f"give it: {_call('the task')}, or - to read it from stdin"
         raise BadRequest("There is no task.", kind="empty-task", hint=hint)
+
+    from tmuxagents.cli.verbs import asking  # noqa: PLC0415  (a launch is to be quick)
 
     return asking.edited("") or ""
 
