@@ -250,7 +250,7 @@ def fault(layout: str, panes: int | None) -> str | None:
         return None
     found = _TEXT.fullmatch(layout)
     if found is None:
-        return f"it is none of {', '.join(NAMES)}, and no layout as tmux prints one"
+        return f"it is not one of {', '.join(NAMES)}, nor a layout as tmux prints it"
     if panes is None:
         return "a window whose panes come and go has one of the named layouts"
     if not found[2].isascii() or checksum(found[2]) != found[1]:

@@ -27,7 +27,7 @@ SHOW_EVERY_S = 0.2  # the pane; each time costs tmux as much as many lines do
 _SOON_S = 0.05  # what is due by then is shown now, and so needs no wake-up of its own
 TITLE_EVERY_S = 0.5
 _TITLE_BY_S = 0.7  # a title that is due goes with the next lines, if there are any soon
-_REST = 8.0  # the window rests so many times as long as it took to make what it shows
+_REST = 8.0  # the window rests this many times as long as it took to make what it shows
 _BUFFER = 256 * 1024
 _STDERR_EVENTS = 200  # lines of stderr that become events; the log has them all
 _PLAIN_LINES = 500  # lines of stdout that are no JSON and are shown all the same
@@ -194,10 +194,9 @@ class Recorder:
             self._terminal.show(narration.title(words))
 
     def keep_directory(self) -> None:
-        """Make again what somebody removed or replaced of the run: an agent may clean up more than its own.
+        """Make again what was removed or replaced of the run: an agent may clean up more than its own.
 
-        A result that lies there already is not ours: nobody reads it while we live, and nobody shall after we
-        died.
+        A result that is there already is not ours: it is ignored while we live, and must not outlive us.
         """
         mark = marks.mark_of(self.run_dir)
         if mark is not None and mark == self._whole:

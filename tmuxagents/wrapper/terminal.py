@@ -95,7 +95,7 @@ class Terminal:
         """Show as much as the terminal takes now; the rest waits, and too much of it is skipped."""
         if self._handle is None or self._lent is not None:
             return
-        shown = self._gap() + text if self._skipped else text  # what was skipped is told where it is missing
+        shown = self._gap() + text if self._skipped else text  # says what is missing here
         if len(self._unshown) + len(shown) > _KEPT:
             self._skipped += text.count(b"\n")
             self.skips += 1
@@ -105,7 +105,7 @@ class Terminal:
         self.flush()
 
     def ring(self) -> None:
-        """Ring the bell, once for all, whoever has the terminal."""
+        """Ring the bell, once in a run's life."""
         if self._handle is not None and not self._rung:
             self._rung = True
             with ignoring(OSError):

@@ -98,7 +98,7 @@ def runs(context: click.Context, incomplete: str) -> list[CompletionItem]:
         if row.status in ENDED if verb in _OF_ACTIVE else row.status not in ENDED and verb in _OF_ENDED:
             continue
         short = run_words.short_id(row.run_id, ())
-        # The id of a run with a name is offered only to a person who has begun to type it.
+        # The id of a run that has a name is offered only once its beginning is typed.
         word = short if row.name is None or (incomplete and short.startswith(incomplete)) else row.name
         words.setdefault(word, f"{row.status} {row.activity or ''}")
     return _fitting(words.items(), incomplete)
