@@ -6,6 +6,8 @@ from typing import Any
 
 import pytest
 
+from tmuxagents.runs import words
+from tmuxagents.runs.words import SnapshotRow
 from tmuxagents.status import ends
 
 ID = "01a1ee15069b4c1f"
@@ -78,6 +80,30 @@ def test_the_line_before_a_text_says_that_it_is_no_answer(
 )
 def test_a_block_has_the_ending_and_the_text(shown: dict[str, Any], text: str | None, said: str) -> None:
     assert ends.block(2, shown, text, None) == said
+
+
+def test_blocks_are_numbered_and_apart() -> None:
+    found = ends.blocks([(run("completed"), "One."), (run("queued"), None)], 100)
+    assert found == f"[1] scout: completed (run {ID})\n\nOne.\n\n[2] scout: queued (run {ID})"
+
+
+@pytest.mark.parametrize(
+    ("activity", "quiet_s", "said"),
+    [
+        ("npm test", 29.9, "npm test"),
+        ("npm test", 45.2, "npm test · quiet 45s"),
+        ("npm test", 600.0, "npm test · quiet 10m 00s"),
+        (None, 60.0, "quiet 1m 00s"),
+        (None, 0.0, None),
+    ],
+)
+def test_a_quiet_run_says_since_when(activity: str | None, quiet_s: float, said: str | None) -> None:
+    assert words.doing(SnapshotRow({}, "01a1ee15", activity=activity, quiet_s=quiet_s)) == said
+
+
+def test_a_run_that_works_says_what_it_is_doing() -> None:
+    assert ends.ending(run("running", doing="npm test · quiet 45s")) == "running: npm test · quiet 45s"
+    assert ends.ending(run("running", activity="npm\ntest")) == "running: npm test"
 
 
 def test_a_long_text_keeps_head_and_tail_and_names_the_command_that_prints_it() -> None:

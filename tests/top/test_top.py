@@ -278,7 +278,7 @@ def test_an_ended_run_is_launched_again_and_continued(room: Room, people: list[P
     room.result(room.launch("done fine", "--name", "over"))
     person = Person(room.home)
     people.append(person)
-    person.sees(" ✓ over  completed", "r retry")
+    person.sees("✓ over  completed", "r retry")
     person.type("r")
     person.sees("over was launched again", "bg here: 0 running / 2 total")
     person.type("R")
