@@ -1,6 +1,6 @@
 """Rules of `attach`: a terminal's way back, which run comes next, what an answer means, which pager. Pure.
 
-Nothing here knows how a run is shown.
+`attach/attach.show` decides how a run is shown: switch, lend or attach.
 """
 
 from __future__ import annotations

@@ -1,4 +1,4 @@
-"""A picture at the bottom of a terminal, drawn again and again in one place. Joins."""
+"""Lines at the bottom of a terminal, redrawn in place (`run`, `poll --watch`). Joins."""
 
 from __future__ import annotations
 

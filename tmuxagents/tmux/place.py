@@ -1,6 +1,6 @@
 """Where a run's window goes: which tmux server, which session, under which names. Pure.
 
-Whatever a person wrote becomes letters that mean nothing to tmux: to it a name is code.
+tmux reads a name as a format, so a person's words are reduced to harmless letters.
 """
 
 from __future__ import annotations

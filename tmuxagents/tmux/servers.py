@@ -1,6 +1,6 @@
-"""Which server is which, without asking it: by its socket, and by the process that listens there.
+"""The identity of a tmux server, without asking it: its socket, and the process that listens there.
 
-No decision is made here: which server a run goes to is tmux/place.
+Which server a run goes to is decided in `tmux/place`.
 
 Touches: tmux.
 """

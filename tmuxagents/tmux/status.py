@@ -1,6 +1,6 @@
 """The status line: one option, set once in a server's life, over hidden variables that change. Touches: tmux.
 
-Below libtmux: the watcher pushes up to four times a second. Setting an option redraws every screen whole,
+The text is made in `runs/words` and composed in `watcher/screens`. Below libtmux: the watcher pushes up to four times a second. Setting an option redraws every screen whole,
 setting a variable redraws nothing, and `refresh-client -S` redraws the status line alone.
 """
 

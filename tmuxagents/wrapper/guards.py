@@ -2,6 +2,9 @@
 
 The clocks pause while a child waits for a person, and for good once a person has taken it over.
 
+How long a child may stay after it has settled is not decided here: `runs/endings.GRACE_S`, which
+`wrapper/watch` applies.
+
 Times are monotonic seconds that the caller passes in; nothing here reads a clock.
 """
 
