@@ -1,7 +1,8 @@
 """The configuration of Claude Code and Codex: where it is, with our MCP server and without.
 
 It is JSON or TOML. If another program has rewritten a TOML file and our marks are lost, our tables are
-found by their headers. A header can also be inside a long text, so the text before and the text after a change are parsed and compared.
+found by their headers. A header can also be inside a long text, so the text before and the text after a
+change are parsed and compared.
 
 Joins.
 """

@@ -1,7 +1,8 @@
 """Conclude a run whose wrapper is gone or never came: the only way to a result besides the wrapper's own.
 
 Under the lock: read again, end what is left of the run (rule S), fold its events, write the result. Which
-ending that is, `runs/endings.conclude` decides. A run's files say what it did; runs/seal and system/process_table say which processes are its own.
+ending that is, `runs/endings.conclude` decides. A run's files say what it did; runs/seal and
+system/process_table say which processes are its own.
 
 Joins.
 """

@@ -1,8 +1,8 @@
 """A run's seal: a file outside of its directory with hashes of its plan and the identity of its child.
 
-A child can write to its run's directory, so a file there counts only if the seal agrees. The child runs as the
-same user and could forge the seal, too, but not by writing to the run's directory alone.
-runs/writing writes it, the launcher one line and the wrapper another.
+A child can write to its run's directory, so a file there counts only if the seal agrees. The child runs as
+the same user and could forge the seal, too, but not by writing to the run's directory alone. runs/writing
+writes it, the launcher one line and the wrapper another.
 
 Touches: seals beside the run directories.
 """

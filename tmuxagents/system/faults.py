@@ -1,7 +1,7 @@
 """Faults on purpose, for tests: TMUXAGENTS_FAULT=write:17:ENOSPC fails every 17th call of an operation.
 
-Without the variable, this module is not even imported. A fault holds only for the process that was started with
-the variable; that process removes it, so its children do not inherit it (docs/reliability.md).
+Without the variable, this module is not even imported. A fault holds only for the process that was started
+with the variable; that process removes it, so its children do not inherit it (docs/reliability.md).
 
 Touches: Python's own functions.
 """

@@ -1,7 +1,8 @@
 """The status line: one option, set once in a server's life, over hidden variables that change. Touches: tmux.
 
-The text is made in `runs/words` and composed in `watcher/screens`. Below libtmux: the watcher pushes up to four times a second. Setting an option redraws every screen whole,
-setting a variable redraws nothing, and `refresh-client -S` redraws the status line alone.
+The text is made in `runs/words` and composed in `watcher/screens`. Below libtmux: the watcher pushes up to
+four times a second. Setting an option redraws every screen whole, setting a variable redraws nothing, and
+`refresh-client -S` redraws the status line alone.
 """
 
 from __future__ import annotations
