@@ -35,7 +35,6 @@ WRONG: dict[str, str] = {
     "launch --interactive x": "--live",
     "launch --llm gpt x": "-m MODEL",
     "launch --preset": "--preset",
-    "-p=Find where sessions are created": "TASK",
     # options of the rest
     **dict.fromkeys(("output --tail 20 x", "output --limit 5 x"), "--max-bytes"),
     "output --block x": "wait --output",
@@ -54,11 +53,8 @@ WRONG: dict[str, str] = {
 
 def said(line: str) -> str:
     """Return message and hint of the refusal of a command line; nothing is carried out."""
-    words = line.split(" ", 1) if line.startswith("-p=") else line.split()
-    if line.startswith("-p="):
-        words = ["launch", "-p", line.removeprefix("-p=")]
     with pytest.raises(Exception) as raised:  # noqa: PT011  (click's and ours)
-        group.tmuxagents.main(args=words, prog_name="tmuxagents", standalone_mode=False)
+        group.tmuxagents.main(args=line.split(), prog_name="tmuxagents", standalone_mode=False)
     problem, log = boundary.problem_of(raised.value)
     assert (log, problem.exit_code) == (None, 2)
     return f"{problem.message} {problem.hint or ''}"
@@ -85,8 +81,3 @@ def test_meaning_comes_before_near_spelling() -> None:
 )
 def test_an_earlier_answer_needs_an_earlier_run(text: str, *, has_previous: bool, refused: bool) -> None:
     assert (meant.task(text, has_previous=has_previous) is not None) is refused
-
-
-@pytest.mark.parametrize(("name", "is_task"), [("scout", False), ("global:scout", False), ("Find it.", True)])
-def test_a_preset_has_no_spaces(name: str, *, is_task: bool) -> None:
-    assert (meant.preset(name) is not None) is is_task

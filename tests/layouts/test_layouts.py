@@ -72,7 +72,9 @@ def test_those_of_the_project_the_user_and_the_program_are_listed(room: Room) ->
         ["grid", "shipped"],
         ["mine", "global"],
     ]
-    assert done.stderr.splitlines()[0].startswith(f"warning: {bad}, line 2: windows[0].layout: it is none of")
+    assert done.stderr.splitlines()[0].startswith(
+        f"warning: {bad}, line 2: windows[0].layout: it is not one of"
+    )
     assert "layout grid: the project's file hides" in done.stderr
     found = checked(room("layouts", "list", "--json").stdout, "layout")
     assert [one["name"] for one in found["layouts"] if one["hiddenBy"]] == ["grid"]

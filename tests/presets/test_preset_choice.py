@@ -92,6 +92,11 @@ def test_an_unknown_name_lists_those_there_are() -> None:
     )
 
 
+def test_a_task_in_the_place_of_a_name_is_told_from_a_misspelt_one() -> None:
+    assert (refusal("Find what has no test.", "scout").hint or "").startswith("-p names a preset")
+    assert refusal("Find it", "Find it all").hint == "Did you mean Find it all?"
+
+
 def test_where_there_are_none_it_says_so() -> None:
     error = refusal("x")
     assert error.message == 'Unknown preset: "x". Available presets: (none)'

@@ -220,7 +220,7 @@ def test_three_children_work_then_again_at_a_terminal_then_nothing_is_left(newco
     assert "completed\x1b" in person.text
     answer = newcomer.own("launch", "--json", "hello?")
     assert answer.returncode == 0, answer.stderr
-    assert "demo model" in newcomer.own("output", "--wait").stdout
+    assert "demo model" in newcomer.own("output", "@last", "--wait").stdout
 
     (clean,) = re.findall(r"^  (\S.* --clean)$", plain(told), re.MULTILINE)
     environment = {name: newcomer.environment[name] for name in ("PATH", "HOME", "TMUXAGENTS_DEV_FIXED")}
@@ -340,7 +340,9 @@ def test_pictures_are_taken_of_the_running_program(newcomer: Newcomer) -> None:
     folder = newcomer.folder / "pictures"
     done = newcomer(str(folder), program=PICTURES)
     assert done.returncode == 0, done.stderr
-    assert {path.name for path in folder.iterdir()} == {"poll.svg", "statusline.svg", "top.svg", "window.svg"}
+    names = {"demo.svg", "poll.svg", "statusline.svg", "top.svg", "window.svg"}
+    assert {path.name for path in folder.iterdir()} == names
+    assert {"finder", "FAILED", "completed"} <= set(re.findall(r"\w+", words_of(folder / "demo.svg")))
     assert {"✓", "completed"} <= set(words_of(folder / "window.svg").split())
     assert "$ tmuxagents poll" in words_of(folder / "poll.svg")
     status = words_of(folder / "statusline.svg")

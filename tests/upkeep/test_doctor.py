@@ -128,7 +128,10 @@ def test_what_is_broken_is_exit_1_and_everything_else_is_looked_at(machine: Mach
     assert done.returncode == 1
     broken = [line for line in done.stdout.splitlines() if line.startswith("broken")]
     what = "broken   agent: The agent pi is not installed: there is no /nonexistent/pi."
-    to_do = "install it, or name its program in TMUXAGENTS_PI or agents.pi.command"
+    to_do = (
+        "install it: npm install -g @earendil-works/pi-coding-agent; or name its program in TMUXAGENTS_PI"
+        " or agents.pi.command"
+    )
     assert broken == [f"{what} Fix: {to_do}"]
     assert "processes: " in done.stdout
 
@@ -323,7 +326,7 @@ def test_an_agent_without_credentials_is_broken(healthy: Machine) -> None:
 
 def test_a_default_model_that_there_is_not_is_told(healthy: Machine) -> None:
     assert states(healthy.doctor(TMUXAGENTS_DEFAULT_MODEL="mock/mock-text")["models"]) == ["ok"]
-    _, check = healthy.doctor(TMUXAGENTS_DEFAULT_MODEL="mock/mock-tex")["models"]
+    _, check = healthy.doctor(TMUXAGENTS_DEFAULT_MODEL="mock/mock-tx")["models"]
     assert (check["state"], "defaultModel" in check["message"]) == ("warning", True)
 
 

@@ -88,13 +88,6 @@ def option(verb: str, name: str) -> str | None:
     return said and said.format(verb=verb)
 
 
-def preset(name: str) -> str | None:
-    """Return what to type if the name of a preset is a sentence: the task itself."""
-    if len(name.split()) < 2:  # noqa: PLR2004  (words)
-        return None
-    return "-p names a preset, and the task is an argument: tmuxagents launch TASK, or launch -p PRESET TASK"
-
-
 def task(text: str, *, has_previous: bool) -> str | None:
     """Return why a task cannot be meant as it is: it asks for the answer of a run that it does not name."""
     if has_previous or "{previous}" not in text:

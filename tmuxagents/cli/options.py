@@ -7,12 +7,11 @@ import os
 import click
 
 from tmuxagents import records
-from tmuxagents.cli import group, meant, printing, values
+from tmuxagents.cli import group, printing, values
 from tmuxagents.errors import BadRequest
 from tmuxagents.launch.launch import Launcher
 from tmuxagents.launch.plan import LaunchRequest
 from tmuxagents.registry import lookup
-from tmuxagents.text import safe
 
 TYPE_CHECKING = False
 if TYPE_CHECKING:
@@ -20,15 +19,6 @@ if TYPE_CHECKING:
     from typing import Any
 
     from tmuxagents.runs.prompt import FileSpec
-
-
-def _refuse_task(_context: click.Context, _option: click.Parameter, name: str | None) -> str | None:
-    """Refuse a task in the place of a preset's name."""
-    hint = None if name is None else meant.preset(name)
-    if hint is not None:
-        message = f'"{safe.cut(safe.line(str(name)), 40)}" is not the name of a preset.'
-        raise BadRequest(message, kind="unknown-preset", hint=hint, field="preset")
-    return name
 
 
 JSON = click.option("--json", "as_json", is_flag=True, help="Print a JSON document.")
@@ -49,7 +39,6 @@ _LAUNCH = (
         "-p",
         "--preset",
         metavar="NAME",
-        callback=_refuse_task,
         help="A preset (also global:NAME, project:NAME).",
     ),
     MODEL,

@@ -38,6 +38,7 @@ class Walk:
         self._skipped = skipped
         self._settings = load.load(os.environ, None)
         self._agent = self._settings.default_agent
+        self._has_pi = False  # whether it was found, wherever the settings say it is
 
     def walk(self) -> int:
         """Go through all steps; return the exit code."""
@@ -62,12 +63,13 @@ class Walk:
     # --- the steps
 
     def _agents(self) -> list[str]:
-        """Say which agent there is; return the models that it offers."""
+        """Say which agent is installed; return the models that it offers."""
         try:
             known = installed.known(self._agent, os.environ, self._settings, refresh=True)
         except TmuxAgentsError as error:
             self._title("Agent", error.message, f"hint: {error.hint}")
             return []
+        self._has_pi = self._agent == "pi"
         program = f"{self._agent} {known.version or 'of an unknown version'}: {' '.join(known.command)}"
         counts = Counter(model.partition("/")[0] for model in known.ids or ())
         offered = ", ".join(f"{count} of {provider}" for provider, count in counts.items())
@@ -80,8 +82,8 @@ class Walk:
         self._title("Default model", chosen or f"none: children use the one that {self._agent} would use")
         if not models or self._yes:
             return
-        shown = [model for model in models if model != chosen][: 2 * _SHOWN]
-        more = len(models) - len(shown)
+        others = [model for model in models if model != chosen]
+        shown, more = others[: 2 * _SHOWN], len(others) - 2 * _SHOWN
         self._say(*shown, *([f"and {more} more: tmuxagents models"] if more > 0 else []))
         while answer := self._asked("A model, or a part of its name (Enter changes nothing)"):
             try:
@@ -109,7 +111,7 @@ class Walk:
 
     def _parents(self) -> None:
         path = os.environ.get("PATH", "")
-        if process.find_program("pi", path) is not None:
+        if self._has_pi or process.find_program("pi", path) is not None:
             self._title("pi", "as a parent: tools, a footer, notices and commands to delegate to children")
             self._offer(
                 "Let pi delegate?",

@@ -22,6 +22,7 @@ if TYPE_CHECKING:
     from tmuxagents.presets.preset import PresetFile
 
 _NEAR = 3
+_TASK = "-p names a preset; the task is an argument: tmuxagents launch TASK, or launch -p PRESET TASK"
 
 
 class Catalogue:
@@ -88,7 +89,7 @@ class Catalogue:
             # The file that may have this name was not read, or its whole folder.
             files = [line for path, line in self._skipped.items() if _stem(path) == name]
             folders = [line for path, line in self._skipped.items() if not path.endswith(".md")]
-            default = asked or "tmuxagents presets list shows what there is"
+            default = asked or (_TASK if " " in name else "tmuxagents presets list shows what there is")
             hint = next(iter([*files, *folders]), default)
         return {"hint": hint, "candidates": near}
 
