@@ -129,6 +129,8 @@ class Place:
         result = self.desk.result(self.bystander)
         ending = (result["status"], result["output"])
         self.must(ending == ("completed", "fine"), f"the other run ends {ending}")
+        wrapper = self.read(self.bystander, "wrapper.json")["pid"]
+        eventually(lambda: not os.path.exists(f"/proc/{wrapper}"))  # until then the run goes on, by contract
         self.bystander_is("completed", "at the end")
         return self.wrong
 
