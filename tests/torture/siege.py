@@ -12,7 +12,7 @@ from typing import TYPE_CHECKING, Any, NamedTuple, Self
 
 from tests.apart import NOBODY, let_in
 from tests.desk import Desk
-from tests.harness import Home
+from tests.harness import Home, eventually
 from tests.status.watchers import COMMAND
 from tests.torture.memory import status_kb
 from tests.torture.scale import MOST_KB
