@@ -279,9 +279,9 @@ COMMANDS = {
     """,
     "config": """
         config --help
-        config
+        TMUXAGENTS_PI=/nowhere/pi config
         config list --help
-        config list --json
+        TMUXAGENTS_PI=/nowhere/pi config list --json
         config get --help
         config get timeout
         config get timeout --json

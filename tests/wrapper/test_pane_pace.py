@@ -97,6 +97,11 @@ class Pane:
         os.close(self._slave)
 
 
+@pytest.fixture(autouse=True)
+def _in_colour(monkeypatch: pytest.MonkeyPatch) -> None:
+    monkeypatch.setenv("TERM", "tmux-256color")
+
+
 @pytest.fixture
 def pane(tmp_path: Path) -> Iterator[Pane]:
     shown = Pane(tmp_path)
