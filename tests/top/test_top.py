@@ -112,13 +112,13 @@ def test_without_a_terminal_it_says_what_does_as_well(room: Room) -> None:
     done = room("top")
     assert (done.returncode, done.stdout) == (3, "")
     assert done.stderr.endswith("hint: tmuxagents poll --follow prints what changes\n")
-    assert "There is no terminal here" in done.stderr
+    assert "top needs a terminal." in done.stderr
 
 
 def test_a_dumb_terminal_is_refused(room: Room, people: list[Person]) -> None:
     person = Person(room.home, TERM="dumb")
     people.append(person)
-    person.sees("There is no terminal here that top can draw on.", "hint: tmuxagents poll --follow")
+    person.sees("top needs a terminal.", "hint: tmuxagents poll --follow")
     assert person.process.wait(20) == 3
     assert TAKEN not in person.output
 

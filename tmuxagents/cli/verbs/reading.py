@@ -41,7 +41,7 @@ def _or_newest(runs: Sequence[str]) -> Sequence[str]:
         return runs
     if "" in runs or not printing.is_terminal():
         hint = f"tmuxagents {click.get_current_context().info_name} {lookup.LAST} means the newest run"
-        raise BadRequest("RUN is empty." if runs else "There is no RUN.", kind="usage", hint=hint)
+        raise BadRequest("RUN is empty." if runs else "Name a run.", kind="usage", hint=hint)
     return (lookup.LAST,)
 
 

@@ -24,7 +24,7 @@ def top_verb(*, ended: bool, everywhere: bool, keeps: bool) -> None:
     """
     has_terminal = printing.is_terminal(printing.IN) and printing.is_terminal(printing.OUT)
     if not has_terminal or os.environ.get("TERM", "dumb") == "dumb":
-        raise Unusable("There is no terminal here that top can draw on.", kind="no-tty", hint=_HINT)
+        raise Unusable("top needs a terminal.", kind="no-tty", hint=_HINT)
     from tmuxagents.top import acts, app, runs, view  # noqa: PLC0415  (textual, for this verb alone)
 
     caller = lookup.here()
