@@ -10,6 +10,7 @@ from scripts.schema_shapes import (
     PLANNED,
     RUN_FILES,
     SHAPES,
+    TOLD_BY_SOME,
     TYPES,
     Schema,
     either,
@@ -189,6 +190,7 @@ DOCUMENTS: dict[str, tuple[str, Schema]] = {
             *reasons("status"),
             when("status", "completed", startedAt="moment", errorMessage="null"),
             when("startedAt", "null", durationMs={"const": 0}),
+            optional=TOLD_BY_SOME,
         ),
     ),
     "meta": (
@@ -203,7 +205,12 @@ DOCUMENTS: dict[str, tuple[str, Schema]] = {
                 tmux=record("socket,session:word?"),
             ),
             optional=keys(
-                "profile:object reopens:flag replayed:count nesting",
+                "profile:object reopens:flag replayed:count nesting agentKind:acp|command "
+                "permission:read-only|edit|full|ask childSession:word baseline:object",
+                agentKind="How an agent is spoken to that the user's settings define.",
+                permission="What the child may do; without it, what the agent allows by itself.",
+                childSession="The session of the agent's own that the child continues.",
+                baseline="What that session had used before, where the agent counts the whole session.",
                 profile="What a profile adds to the command line.",
                 reopens="A person goes on with the session: the child gets no prompt.",
                 replayed="Characters of the transcript in the prompt, if any.",

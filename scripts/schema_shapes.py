@@ -14,7 +14,7 @@ Schema = dict[str, Any]
 # ---- words ------------------------------------------------------------------------------------------
 
 ACTIVE = "queued|running"
-_FAILED = "error|length|unfinished|exit|signal|timeout|loop|spawn|window|config|dependency"
+_FAILED = "error|length|unfinished|exit|signal|timeout|loop|spawn|window|config|dependency|limit"
 REASONS = {"completed": "done", "failed": _FAILED, "aborted": "stopped|parent|closed|lost"}
 ENDED = "|".join(REASONS)
 KINDS: dict[tuple[int, ...], str] = {
@@ -160,6 +160,12 @@ OUTCOME = keys(
     "stopReason:word? errorMessage:text? outputBytes:count? leftBehind:[leftover] note:text?",
     model="What the child says it uses.",
 )
+TOLD_BY_SOME = keys(
+    "childSession:word denied:ordinal denials",
+    childSession="The id of the child's own session, where it has one.",
+    denied="How many tool calls the child was not allowed.",
+    denials={"type": "array", "maxItems": 100, "items": record("tool:word why:text")},
+)
 RUN_FILES = "events,stdout,stderr,transcript,session,result:word?"
 PLAN_FILES = "meta,prompt,systemPrompt,appendSystemPrompt:word?"
 
@@ -189,8 +195,20 @@ EVENTS: dict[str, Schema] = {
     "message_sent": record(MESSAGE, MESSAGE_RULE),
     "turn_end": record("stopReason:word?"),
     "settled": record("aborted:flag", optional=keys("attended:flag")),
-    "needs_input": record("kind:word text:text?"),
-    "input_given": record("kind:word text:text?"),
+    "needs_input": record(
+        "kind:word text:text?",
+        optional=keys(
+            "ask:word options",
+            ask="The id by which the question is answered.",
+            options={"type": "array", "items": record("id:word text:text")},
+        ),
+    ),
+    "input_given": record(
+        "kind:word text:text?",
+        optional=keys("ask:word answer:text by:text", by="Who has answered: a person, a parent, the clock."),
+    ),
+    "session_started": record("session:word model:word?", said="The child's own session."),
+    "denied": record("callId:word? toolName:word why:text"),
     "left_behind": shape("leftover"),
     "queued": record("position:count"),
     "resumed": record(""),
@@ -247,6 +265,12 @@ SHAPES: dict[str, Schema] = {
     "usage": record(
         "input,output,cacheRead,cacheWrite,totalTokens:count cost:amount",
         cost="US dollars.",
+        optional=keys(
+            "reasoning:count costKind:reported|estimated|none basis:call|run|session",
+            reasoning="Tokens of thinking, which `output` holds, too.",
+            costKind="Who says the cost: the provider's bill, the agent's own table of prices, nobody.",
+            basis="What the agent's own figures count; ours are always of this run.",
+        ),
         said="Tokens and cost; `input` holds nothing that was read from a cache.",
     ),
     "leftover": record("pid:ordinal comm,why:text", said="A process that outlived the run on purpose."),
@@ -277,6 +301,7 @@ SHAPES: dict[str, Schema] = {
         when("status", ACTIVE, endedAt="null"),
         when("status", ENDED, endedAt="moment"),
         when("status", "completed", errorMessage="null"),
+        optional=TOLD_BY_SOME,
         said="One run, the same wherever it is shown. Names in `artifacts` are relative to `runDir`.",
     ),
     "error": record(

@@ -98,7 +98,8 @@ class Plan(SetUp):
     """
 
     __slots__ = (
-        *("after", "agent", "agent_command", "agent_version", "allow_outside", "artifacts", "call_id"),
+        *("after", "agent", "agent_command", "agent_kind", "agent_version", "allow_outside", "artifacts"),
+        *("baseline", "call_id", "child_session", "permission"),
         *("created_at", "cwd", "driver", "files", "initiator", "keep_background", "mode", "model_source"),
         *("name", "owner", "project", "reopens", "replayed", "requested_model", "resolved_model", "resumes"),
         *("root", "run_id", "session_id", "session_path", "step", "task", "task_index", "task_name"),
@@ -139,6 +140,10 @@ class Plan(SetUp):
     task_name: str | None  # of a task of delegate_to_subagents, in whatever letters
     agent_command: Sequence[str] | None
     agent_version: str | None
+    agent_kind: str | None  # of an agent that the user's settings define: acp or command
+    permission: str | None  # what the child may do without asking; None: the agent's own default
+    child_session: str | None  # the id of the child's own session that it continues
+    baseline: Mapping[str, Any] | None  # what that session had used before, where figures count the session
     initiator: str | None
     written: Mapping[str, Any] | None  # the document that the plan was read from
 

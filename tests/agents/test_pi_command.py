@@ -95,7 +95,8 @@ def test_the_mark_is_forgotten_where_the_run_is_not_one_that_has_it() -> None:
 
 
 def test_the_table_of_brands_knows_pi() -> None:
-    assert {name: agent.name for name, agent in AGENTS.items()} == {"pi": "pi"}
+    assert {name: AGENTS[name].name for name in AGENTS} == {name: name for name in AGENTS}
+    assert ("pi" in AGENTS, AGENTS.get("nobody")) == (True, None)
     assert (AGENTS["pi"].program, AGENTS["pi"].program_variable) == ("pi", "TMUXAGENTS_PI")
 
 

@@ -1,11 +1,38 @@
-"""The supported agents: the only table of them. Pure."""
+"""The supported agents: the only table of them. The module of an agent is imported when it is asked for.
+
+Pure.
+"""
 
 from __future__ import annotations
 
-from tmuxagents.agents.pi import command
-
 TYPE_CHECKING = False
 if TYPE_CHECKING:
+    from collections.abc import Iterator
+
     from tmuxagents.agents.base import Agent
 
-AGENTS: dict[str, Agent] = {command.AGENT.name: command.AGENT}
+# Each module has an AGENT. The order is that of lists for people.
+_MODULES = {"pi": "pi.command"}
+
+
+class Agents:
+    """The table: names in order, and an agent by its name."""
+
+    def __iter__(self) -> Iterator[str]:
+        return iter(_MODULES)
+
+    def __contains__(self, name: object) -> bool:
+        return name in _MODULES
+
+    def __getitem__(self, name: str) -> Agent:
+        from importlib import import_module  # noqa: PLC0415  (loaded by Python itself, but not at its start)
+
+        agent: Agent = import_module(f"tmuxagents.agents.{_MODULES[name]}").AGENT
+        return agent
+
+    def get(self, name: str) -> Agent | None:
+        """Return an agent; None if there is none of that name."""
+        return self[name] if name in _MODULES else None
+
+
+AGENTS = Agents()

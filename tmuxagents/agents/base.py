@@ -10,8 +10,10 @@ if TYPE_CHECKING:
     from collections.abc import Callable, Mapping, Sequence
     from typing import Any, Protocol
 
+    from tmuxagents.agents.capabilities import Capabilities
     from tmuxagents.records import Plan
     from tmuxagents.runs.events import Event
+    from tmuxagents.runs.inbox import InboxMessage
 
     class Reader(Protocol):
         """Reads the stdout of one child."""
@@ -21,6 +23,8 @@ if TYPE_CHECKING:
         error_message: str | None  # of its last answer
         left_out: bool  # an answer was too long to keep
         snapshots: tuple[bytes, ...]  # beginnings of lines that are streaming snapshots: not logged
+        exit_counts: bool  # after a finished answer, an exit code other than 0 is a failure
+        paces: bool  # it may be heard late: no child of this kind loses what nobody reads at once
 
         def feed(self, line: bytes, now: float) -> Reading:
             """Read one line; `now` is monotonic."""
@@ -30,6 +34,27 @@ if TYPE_CHECKING:
 
         def note_late(self, now: float) -> None:
             """Note that lines read at this (monotonic) time may have been printed a moment before."""
+
+        def ended(self, exit_code: int | None) -> Sequence[Event]:
+            """Return what its exit adds, once all it wrote is read; `exit_code` None: a signal killed it."""
+
+    class Talker(Reader, Protocol):
+        """Reads a child whose stdin stays open, and words what is said to it."""
+
+        asks: Sequence[Ask]  # open questions, the oldest first
+
+        def begin(self, prompt: str) -> bytes:
+            """Return the first words: a greeting, the session, or the prompt."""
+
+        def say(self, message: InboxMessage) -> bytes | None:
+            """Return the words of a message or an interrupt; None while the child cannot take it."""
+
+        def answer(self, ask_id: str, answer: str, by: str) -> Reading:
+            """Answer a question: with `allow`, `deny`, the id of an option, or a text."""
+
+        @property
+        def is_idle(self) -> bool:
+            """Say whether no turn runs and nothing that was said is left to do."""
 
     class LiveReader(Reader, Protocol):
         """Reads the lines of the bridge in a live child."""
@@ -130,6 +155,24 @@ if TYPE_CHECKING:
         def session(self, text: str) -> ChildSession:
             """Read its own session file, for a child that continues it."""
 
+        def capabilities(self) -> Capabilities:
+            """Return what it can do; imported here, because no wrapper needs them."""
+
+        def talker(self, plan: Plan, run_dir: str) -> Talker | None:
+            """Return what talks to one child of a batch run; None if it takes only its prompt."""
+
+
+class Ask:
+    """A question of a child: its id, its kind, what it asks, and the ids and words of its options."""
+
+    __slots__ = ("id", "kind", "options", "text")
+
+    def __init__(self, id: str, kind: str, text: str, options: Sequence[tuple[str, str]] = ()) -> None:  # noqa: A002
+        self.id = id
+        self.kind = kind
+        self.text = text
+        self.options = options
+
 
 class ChildSession:
     """A child's own session: its text and its working directory; or the problem with it."""
@@ -148,16 +191,22 @@ _MOST_PARTS = 1024
 
 
 class Reading:
-    """What one line told: events, whether the child works, and text that is no event of this brand."""
+    """What one line told: events, whether the child works, text that is no event, a reply for its stdin."""
 
-    __slots__ = ("active", "events", "plain")
+    __slots__ = ("active", "events", "plain", "reply")
 
     def __init__(
-        self, events: Sequence[Event] = (), *, active: bool = False, plain: str | None = None
+        self,
+        events: Sequence[Event] = (),
+        *,
+        active: bool = False,
+        plain: str | None = None,
+        reply: bytes = b"",
     ) -> None:
         self.events = events
         self.active = active
         self.plain = plain
+        self.reply = reply
 
 
 NOTHING = Reading()

@@ -156,15 +156,16 @@ def _ask(agent: Agent, words: list[str], environment: Mapping[str, str], agent_d
 
     of_models = question(about.MODELS, LIMIT_S, request=about.REQUEST, enough=enough)
     try:
-        said, told = ask([question(about.VERSION, _PATIENT_LIMIT_S), of_models])
-        models = None if told is None else about.models(told)
-        if models is None:
+        said, *more = ask([question(about.VERSION, _PATIENT_LIMIT_S), *([of_models] if about.MODELS else [])])
+        models = about.models(more[0]) if more and more[0] is not None else None
+        if models is None and about.LISTING:
             (listed,) = ask([question(about.LISTING, _PATIENT_LIMIT_S)])
             models = None if listed is None else about.listing(listed)
     finally:
         leftovers.end(leftovers.LeftoverScope(Whose(run_id=mark, uid=os.getuid()), since=since))
     version = None if said is None else about.version(said)
-    warnings = _warnings(agent.name, about, version, silent=models is None)
+    silent = models is None and bool(about.MODELS)
+    warnings = _warnings(agent.name, about, version, silent=silent)
     return {"version": version, "models": models, "warnings": warnings}
 
 
@@ -212,7 +213,7 @@ def holds(entry: Mapping[str, Any], stamp: Sequence[Any], now: float) -> bool:
     if entry["stamp"] != stamp:
         return False
     # The time was rounded; a later one than now was written under another clock.
-    told = entry["models"] is not None and entry["version"] is not None
+    told = entry["version"] is not None and (entry["models"] is not None or not entry["warnings"])
     return told or -_ROUNDED_S <= now - entry["askedAt"] < SILENCE_S
 
 

@@ -60,6 +60,7 @@ class Resolved(NamedTuple):
     warnings: Sequence[str] = ()
     agent_command: Sequence[str] = ()
     agent_version: str | None = None
+    agent_kind: str | None = None  # of an agent that the user's settings define
     initiator: str = AGENT
 
 

@@ -15,6 +15,7 @@ from tmuxagents.records import SetUp
 TYPE_CHECKING = False
 if TYPE_CHECKING:
     from collections.abc import Iterable, Mapping
+    from typing import Any
 
     from tmuxagents.presets.preset import Preset
     from tmuxagents.records import Plan
@@ -43,6 +44,8 @@ class Continued(NamedTuple):
     texts: Mapping[str, bytes] = {}
     model: Resolved | None = None
     profile: Preset | None = None
+    child_session: str | None = None  # of an agent whose session is no file of ours
+    baseline: Mapping[str, Any] | None = None
 
     def moment(self, now: float) -> float:
         """Return when the new run was created: after the one it continues, even if the clock was set back."""

@@ -74,6 +74,7 @@ class LaunchRequest(NamedTuple):
     keeps: Resolved | None = None  # the model of the run that is done again, unless the call names one
     continues: Continued | None = None
     driver: str | None = None
+    permission: str | None = None
     reopens: bool = False  # the child gets no prompt: a person continues its session
 
 
@@ -158,6 +159,10 @@ def plan_run(  # noqa: PLR0913  (all that decides something of a run)
         task_name=call.task_name,
         agent_command=model.agent_command if model else None,
         agent_version=model.agent_version if model else None,
+        agent_kind=model.agent_kind if model else None,
+        permission=request.permission,
+        child_session=before.child_session if before else None,
+        baseline=before.baseline if before else None,
         initiator=model.initiator if model else None,
         written=None,
     )

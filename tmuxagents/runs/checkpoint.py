@@ -17,7 +17,7 @@ TYPE_CHECKING = False
 if TYPE_CHECKING:
     from tmuxagents.runs.narration import Call
 
-_VERSION = 4  # raised when events add up to something else than before, or when the text has other fields
+_VERSION = 5  # raised when events add up to something else than before, or when the text has other fields
 _LONGEST = 64 * 1024  # bytes
 
 

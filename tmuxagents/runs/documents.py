@@ -104,6 +104,10 @@ _OPTIONAL: _Fields = {
     "profile": ("profile", _object),
     "replayed": ("replayed", _whole),
     "task_name": ("taskName", _text),
+    "agent_kind": ("agentKind", _text),
+    "permission": ("permission", _text),
+    "child_session": ("childSession", _text),
+    "baseline": ("baseline", _object),
 }
 _AGENT: _Fields = {
     "agent_command": ("agentCommand", lambda value: _texts(value) if isinstance(value, list) else None),
@@ -193,6 +197,7 @@ def result(  # noqa: PLR0913  (known only at the end)
         "v": 1,
         "runId": plan.run_id,
         "sessionId": plan.session_id,
+        **_told_by_some(state),
         "status": verdict.status,
         "reason": verdict.reason,
         "exitCode": verdict.exit_code,
@@ -216,6 +221,16 @@ def result(  # noqa: PLR0913  (known only at the end)
     }
 
 
+def _told_by_some(state: RunState) -> dict[str, Any]:
+    """Return the keys that are there only where an agent says something of the kind."""
+    told: dict[str, Any] = {}
+    if state.child_session is not None:
+        told["childSession"] = state.child_session
+    if state.denied:
+        told |= {"denied": state.denied, "denials": state.denials}
+    return told
+
+
 def run(  # noqa: PLR0913  (known only to the caller)
     plan: Plan,
     state: RunState,
@@ -231,6 +246,7 @@ def run(  # noqa: PLR0913  (known only to the caller)
     how = standing.verdict
     output = state.text
     return {
+        **_told_by_some(state),
         **{_FIELDS[name][0]: getattr(plan, name) for name in _SHOWN},
         "status": standing.status,
         "reason": how.reason if how else None,

@@ -20,6 +20,11 @@ if TYPE_CHECKING:
     from tmuxagents.runs.lifecycle import RunState
 
 GRACE_S = 2.0  # the time a settled child has to exit by itself
+# What an agent itself ends a run for, besides errors: the reason, and the message if it gives none.
+_OWN_REASONS = {
+    "limit": "The agent reached a limit of its own.",
+    "config": "The agent refused its configuration.",
+}
 _SIGNALLED = range(129, 193)  # exit codes that mean a signal, caught by the child or seen by a shell
 
 
@@ -60,10 +65,18 @@ def timed_out(timeout_s: float) -> Cause:
     return Cause(records.FAILED, "timeout", message)
 
 
-def verdict(state: RunState, exit: Exit, *, cause: Cause | None, lingered: bool) -> Verdict:  # noqa: A002
+def verdict(
+    state: RunState,
+    exit: Exit,  # noqa: A002
+    *,
+    cause: Cause | None,
+    lingered: bool,
+    exit_counts: bool = True,
+) -> Verdict:
     """Compute the ending of a run whose child has been reaped.
 
-    `cause` is set if we ended the child before it settled, `lingered` if we ended it afterwards.
+    `cause` is set if we ended the child before it settled, `lingered` if we ended it afterwards. Unless
+    `exit_counts`, the exit code of a child that has finished its answer says nothing.
     """
     if cause is not None:
         return cause.verdict(exit)
@@ -72,7 +85,7 @@ def verdict(state: RunState, exit: Exit, *, cause: Cause | None, lingered: bool)
     answer = _bad_answer(state)
     if answer is not None:
         return Verdict(records.FAILED, answer[0], answer[1], exit=exit)
-    if lingered or (exit.exit_code == 0 and exit.signal is None):
+    if lingered or (exit.signal is None and (exit.exit_code == 0 or not exit_counts)):
         return Verdict(records.COMPLETED, "done", exit=exit)
     if exit.signal is not None:
         return Verdict(records.FAILED, "signal", f"The child was killed by {exit.signal}.", exit=exit)
@@ -110,6 +123,8 @@ def _bad_answer(state: RunState) -> tuple[str, str] | None:
     """Return reason and message if the child settled with an unfinished answer."""
     if state.stop_reason == "length":
         return "length", "The answer was cut at the model's output limit."
+    if state.stop_reason in _OWN_REASONS and not state.settled_aborted:
+        return state.stop_reason, state.error_message or _OWN_REASONS[state.stop_reason]
     if state.settled_aborted or state.stop_reason in ("error", "aborted"):
         by_model = state.stop_reason == "error" and not state.settled_aborted
         fallback = "The model failed." if by_model else "The child aborted its answer."

@@ -10,16 +10,19 @@ from tmuxagents.text.safe import first_bytes
 
 TYPE_CHECKING = False
 if TYPE_CHECKING:
+    from collections.abc import Sequence
     from typing import Any
 
 RESULT_TEXT_LIMIT = 500
 RESULT_TAIL_LIMIT = 1500
 _MOST = 2**53  # no count, cost or moment is larger
 THINKING_LIMIT = 2048
+DENIAL_LIMIT = 500
 _BIG = 256 * 1024  # bytes of a line
 _WIDE = 3 * 1024 * 1024 + _BIG  # in longer lines the wrapper writes ASCII only (agents/raw)
 _HEAD = frozenset(("v", "seq", "at", "type"))
 USAGE_KEYS = ("input", "output", "cacheRead", "cacheWrite", "totalTokens", "cost")
+USAGE_WORDS = ("reasoning", "costKind", "basis")  # of other agents than pi
 
 
 class Event:
@@ -123,8 +126,9 @@ def _tail_begins(text: str) -> int:
 
 
 def usage(figures: dict[str, Any]) -> Event:
-    """Build: tokens and cost of one assistant message."""
-    return Event("usage", {key: figures.get(key, 0) for key in USAGE_KEYS})
+    """Build: tokens and cost of one assistant message, and what some agents say besides."""
+    said = {key: figures[key] for key in USAGE_WORDS if key in figures}
+    return Event("usage", {key: figures.get(key, 0) for key in USAGE_KEYS} | said)
 
 
 def turn_end(stop_reason: str | None) -> Event:
@@ -173,14 +177,34 @@ def message_sent(inbox_id: int, kind: str, text: str | None) -> Event:
     return Event("message_sent", {"inboxId": inbox_id, "kind": kind, "text": text})
 
 
-def needs_input(kind: str, text: str | None) -> Event:
-    """Build: the child waits for a person."""
-    return Event("needs_input", {"kind": kind, "text": text})
+def needs_input(
+    kind: str,
+    text: str | None,
+    *,
+    ask: str | None = None,
+    options: Sequence[tuple[str, str]] = (),
+) -> Event:
+    """Build: the child waits for a person; `ask`: the id by which the question is answered."""
+    fields: dict[str, Any] = {"kind": kind, "text": text}
+    if ask is not None:
+        fields |= {"ask": ask, "options": [{"id": one, "text": words} for one, words in options]}
+    return Event("needs_input", fields)
 
 
-def input_given(kind: str) -> Event:
-    """Build: the child has got what it waited for."""
-    return Event("input_given", {"kind": kind, "text": None})
+def input_given(kind: str, *, ask: str | None = None, answer: str | None = None, by: str = "") -> Event:
+    """Build: the child has got what it waited for; with the id of a question, its answer and by whom."""
+    fields: dict[str, Any] = {"kind": kind, "text": None}
+    return Event("input_given", fields if ask is None else {**fields, "ask": ask, "answer": answer, "by": by})
+
+
+def session_started(session: str, *, model: str | None = None) -> Event:
+    """Build: the child has said the id of its session, and the model that it uses."""
+    return Event("session_started", {"session": session, "model": model})
+
+
+def denied(call_id: str | None, tool: str, why: str) -> Event:
+    """Build: a tool call that the child was not allowed."""
+    return Event("denied", {"callId": call_id, "toolName": tool, "why": first_bytes(why, DENIAL_LIMIT)})
 
 
 def left_behind(*, pid: int, comm: str, why: str) -> Event:

@@ -26,7 +26,10 @@ _WORK = (
     *("assistant_text", "thinking", "tool_call", "usage", "retry"),
     *("human_input", "message_sent", "resumed"),
 )
-_ASIDE = ("tool_result", "stderr", "needs_input", "input_given", "left_behind")
+_ASIDE = (
+    *("tool_result", "stderr", "needs_input", "input_given", "left_behind"),
+    *("session_started", "denied"),
+)
 
 TRANSITIONS: dict[str, dict[str, str]] = {
     WAITING: {"queued": WAITING, "run_started": WORKING},
@@ -47,6 +50,7 @@ TRANSITIONS: dict[str, dict[str, str]] = {
     EXITED: {"stderr": EXITED, "left_behind": EXITED},
 }
 _MOST_LEFT, _WORD = 1000, 256  # processes, and letters of each text about one
+_MOST_DENIED, _WHY = 100, 200
 _KNOWN = frozenset(kind for row in TRANSITIONS.values() for kind in row)
 
 
@@ -58,7 +62,10 @@ class RunState:
             "agent_version",
             "attended",
             "child_pid",
+            "child_session",
             "child_start_time",
+            "denials",
+            "denied",
             "error_message",
             "exit",
             "finished_text",
@@ -107,6 +114,9 @@ class RunState:
         self.attended = False
         self.needs_input = False
         self.exit: Exit | None = None
+        self.child_session: str | None = None  # the id of the child's own session, where it has one
+        self.denied = 0  # tool calls that the child was not allowed, and the first of them
+        self.denials: list[dict[str, Any]] = []
         self.left_behind: list[dict[str, Any]] = []
         # No event carries these two; the wrapper takes them from the reader.
         self.model: str | None = None
@@ -176,6 +186,12 @@ def _usage(state: RunState, fields: dict[str, Any], _at: float) -> None:
         if is_figure(figure):
             state.usage[key] += figure
     state.usage["cost"] = round(state.usage["cost"], 10)  # a sum of floats must not grow a tail of digits
+    reasoning = fields.get("reasoning")
+    if is_figure(reasoning):
+        state.usage["reasoning"] = state.usage.get("reasoning", 0) + reasoning
+    for key in ("costKind", "basis"):
+        if (word := _str(fields.get(key))) is not None:
+            state.usage[key] = word[:_WORD]
 
 
 def _turn_end(state: RunState, fields: dict[str, Any], _at: float) -> None:
@@ -217,6 +233,18 @@ def _left_behind(state: RunState, fields: dict[str, Any], _at: float) -> None:
         state.left_behind.append({"pid": _int(fields.get("pid")), **words})
 
 
+def _session_started(state: RunState, fields: dict[str, Any], _at: float) -> None:
+    state.child_session = (_str(fields.get("session")) or "")[:_WORD] or state.child_session
+    state.model = _str(fields.get("model")) or state.model
+
+
+def _denied(state: RunState, fields: dict[str, Any], _at: float) -> None:
+    state.denied += 1
+    if len(state.denials) < _MOST_DENIED:
+        tool, why = _str(fields.get("toolName")) or "tool", _str(fields.get("why")) or ""
+        state.denials.append({"tool": tool[:_WORD], "why": why[:_WHY]})
+
+
 def _child_exited(state: RunState, fields: dict[str, Any], _at: float) -> None:
     state.exit = Exit(_int(fields.get("exitCode")), _str(fields.get("signal")))
 
@@ -235,6 +263,8 @@ _TAKE = {
     "needs_input": _needs_input,
     "input_given": _input_given,
     "stderr": _stderr,
+    "session_started": _session_started,
+    "denied": _denied,
     "left_behind": _left_behind,
     "child_exited": _child_exited,
 }

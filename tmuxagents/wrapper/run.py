@@ -166,7 +166,8 @@ class WrapperRun:
         child, pipes = started
         ladder = Ladder(child, self._scope)
         parts = WatchParts(child, pipes, console=self._console, guards=self._guards(), ladder=ladder)
-        watch = live.watch(parts, begun_at=self._begun) if live else ChildWatch(parts, agent.reader())
+        reader = agent.reader()
+        watch = live.watch(parts, begun_at=self._begun) if live else ChildWatch(parts, reader)
         ending = watch.run()
         if live is not None:
             # We print no line after it: the window has shown it all, in the child's own way.
@@ -183,7 +184,13 @@ class WrapperRun:
         how = ending or Exit(None)
         if live is not None:
             return live.verdict(self._recorder.state, how, cause=cause, lingered=self._lingered)
-        return endings.verdict(self._recorder.state, how, cause=cause, lingered=self._lingered)
+        return endings.verdict(
+            self._recorder.state,
+            how,
+            cause=cause,
+            lingered=self._lingered,
+            exit_counts=reader.exit_counts,
+        )
 
     def _live(self, agent: Agent) -> Live | None:
         """Return what is different about a live run; None for a batch run."""

@@ -84,7 +84,7 @@ class Streams:
     ) -> None:
         self.stdout: int | None = pipes[0]  # None: every process that had it has closed it
         self.stderr: int | None = pipes[1]
-        self._pace = _Pace(_room(pipes[0]))
+        self._pace = _Pace(_room(pipes[0]) if reader.paces else 0)
         self._stdout_lines = LineSplitter()
         self._stderr_lines = LineSplitter()
         self._reader = reader
@@ -121,6 +121,12 @@ class Streams:
             self._hear_errors(self.stderr, _held(self.stderr))
         self._tell_stdout(self._stdout_lines.flush(), now)
         self._tell_stderr(self._stderr_lines.flush())
+
+    def note_end(self, exit_code: int | None) -> None:
+        """Tell what the exit of the child adds, after all it said."""
+        for event in self._reader.ended(exit_code):
+            self._recorder.event(event)
+        self._recorder.note_reader(self._reader)
 
     def _hear(self, pipe: int, now: float, amount: int) -> bool:
         """Record up to a number of bytes; say whether that was the end."""

@@ -80,9 +80,10 @@ class ChildWatch:
             status = self._attend(ready, now) if ready else None
             if status is not None:
                 self._streams.hear_rest(now)
+                code = os.waitstatus_to_exitcode(status)
+                self._streams.note_end(code if code >= 0 else None)
                 self._note_settling(now)
                 self._recorder.flush(now)
-                code = os.waitstatus_to_exitcode(status)
                 return Exit(code) if code >= 0 else Exit(None, process.signal_name(-code))
             self._decide(now)
             self._recorder.flush(now)

@@ -14,6 +14,7 @@ if TYPE_CHECKING:
     from typing import Any
 
     from tmuxagents.agents.base import ChildSession, LiveAgent, Questions
+    from tmuxagents.agents.capabilities import Capabilities
     from tmuxagents.records import Plan
 
 # Shipped beside this file: it marks a child's requests if an agent launched the run with a Copilot model.
@@ -77,6 +78,15 @@ class Pi:
         from tmuxagents.agents.pi import session  # noqa: PLC0415  (as above)
 
         return session.read(text)
+
+    def capabilities(self) -> Capabilities:
+        """Return what pi can do."""
+        from tmuxagents.agents.pi import questions  # noqa: PLC0415  (as above)
+
+        return questions.CAPABILITIES
+
+    def talker(self, _plan: Plan, _run_dir: str) -> None:
+        """Return nothing: a batch pi takes only its prompt."""
 
 
 AGENT = Pi()

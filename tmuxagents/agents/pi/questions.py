@@ -8,12 +8,41 @@ from __future__ import annotations
 import json
 import re
 
+from tmuxagents.agents.capabilities import (
+    ADD,
+    BY_EVENT,
+    ESTIMATED,
+    LIVE,
+    OF_CALL,
+    REPLACE,
+    STREAM,
+    Capabilities,
+)
 from tmuxagents.agents.models import described
 
 TYPE_CHECKING = False
 if TYPE_CHECKING:
     from typing import Any
 
+CAPABILITIES = Capabilities(
+    seats=(STREAM, LIVE),
+    takes_model=True,
+    lists_models=True,
+    permissions=(),
+    default_permission=None,
+    steer=False,
+    resume=True,
+    system_prompt=(ADD, REPLACE),
+    tools={},
+    reads_tools=True,
+    structured=False,
+    limits=(),
+    usage=OF_CALL,
+    cost=ESTIMATED,
+    evidence=BY_EVENT,
+    oldest="0.87",
+    tested=None,
+)
 VERSION: tuple[str, ...] = ("--version",)
 # This keeps the order of the configuration; the printed list sorts it.
 MODELS: tuple[str, ...] = ("--mode", "rpc", "--no-session")

@@ -36,6 +36,8 @@ class PiReader:
     """Reads the JSON lines of one pi."""
 
     snapshots: tuple[bytes, ...] = SNAPSHOTS
+    exit_counts = True
+    paces = True
 
     def __init__(self) -> None:
         self.settled = False
@@ -70,6 +72,10 @@ class PiReader:
     def note_late(self, now: float) -> None:
         """Note that lines read at this time may have been printed a moment before."""
         self._late_at = now
+
+    def ended(self, _exit_code: int | None) -> list[Event]:
+        """Return nothing: its lines say all."""
+        return []
 
     def _plain(self, line: bytes, now: float) -> Reading:
         """Read a line that is not JSON; it may be text without a newline, followed by an event."""

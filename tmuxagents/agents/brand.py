@@ -1,0 +1,163 @@
+"""What the modules of all agents but pi share: their questions, ids, and the reading of JSON lines. Pure."""
+
+from __future__ import annotations
+
+from tmuxagents.agents import raw as raw_json
+from tmuxagents.agents.base import NOTHING, ChildSession, Reading
+from tmuxagents.cpython import sha256
+from tmuxagents.runs import events
+
+TYPE_CHECKING = False
+if TYPE_CHECKING:
+    from collections.abc import Callable, Mapping, Sequence
+    from typing import Any, ClassVar
+
+    from tmuxagents.agents.base import LiveAgent, Oversized, Questions, Talker
+    from tmuxagents.agents.capabilities import Capabilities
+    from tmuxagents.records import Plan
+    from tmuxagents.runs.events import Event
+
+
+class Brand:
+    """An agent whose session is its own business: it has an id, and no file of ours."""
+
+    name: str
+    program: str
+    how_to_install: str
+    how_to_log_in: str
+    tools: Sequence[str] = ()
+
+    @property
+    def program_variable(self) -> str:
+        """Return the environment variable that names another program."""
+        return f"TMUXAGENTS_{self.name.upper()}"
+
+    def key_variables(self, _key: str, _provider: str | None) -> Mapping[str, str]:
+        """Return no variables: a key is the business of the agent's own login."""
+        return {}
+
+    def environment(self, _agent_dir: str, _plan: Plan | None) -> Mapping[str, str]:
+        """Return no variables besides those of every child."""
+        return {}
+
+    def questions(self) -> Questions:
+        """Return the questions about itself: its version alone."""
+        from tmuxagents.agents import version_question  # noqa: PLC0415  (no wrapper asks)
+
+        return version_question.of(self.capabilities())
+
+    def live(self) -> LiveAgent | None:
+        """Return None: it cannot run live."""
+        return None
+
+    def talker(self, _plan: Plan, _run_dir: str) -> Talker | None:
+        """Return None: it takes only its prompt."""
+        return None
+
+    def session(self, _text: str) -> ChildSession:
+        """Return the problem: it has no session file."""
+        return ChildSession(problem="is none of this agent's")
+
+    def capabilities(self) -> Capabilities:
+        """Return what it can do."""
+        raise NotImplementedError
+
+
+def session_uuid(plan: Plan) -> str:
+    """Return the id that a new session of this run gets, as a UUID: the same each time it is asked for."""
+    text = sha256(f"session of {plan.session_id}".encode())
+    return f"{text[:8]}-{text[8:12]}-5{text[13:16]}-8{text[17:20]}-{text[20:32]}"
+
+
+class LineReader:
+    """Reads the JSON lines of one child. A brand fills in `takes`, and what its lines mean for the run.
+
+    A stream that breaks off in the middle of a line is never a finished answer.
+    """
+
+    snapshots: tuple[bytes, ...] = ()
+    exit_counts = True
+    paces = False  # some agents lose the end of their own stream if nobody reads it at once
+    takes: ClassVar[Mapping[str, Callable[[Any, dict[str, Any], float], Reading]]]  # kind -> what reads it
+
+    def __init__(self) -> None:
+        self.settled = False
+        self.model: str | None = None
+        self.error_message: str | None = None
+        self.left_out = False
+        self.is_torn = False  # the last line is the beginning of a JSON object
+        self.calls: dict[str, tuple[str, float]] = {}  # open tool calls: id -> tool, and when it was told
+
+    def feed(self, line: bytes, now: float) -> Reading:
+        """Read one line. A line that is not JSON is plain text; JSON of unknown kind is ignored."""
+        self.is_torn = False
+        if not line or line.isspace() or (self.snapshots and line.startswith(self.snapshots)):
+            return NOTHING
+        try:
+            raw = raw_json.parse_cheap(line)
+        except RecursionError:
+            self.left_out = True
+            return Reading(active=True)
+        if raw is None:
+            self.is_torn = line.lstrip().startswith(b"{")
+            return NOTHING if raw_json.is_value(line) else Reading(plain=line.decode("utf-8", "replace"))
+        take = self.takes.get(self.kind(raw))
+        return take(self, raw, now) if take is not None else NOTHING
+
+    def kind(self, raw: Mapping[str, Any]) -> str:
+        """Return the kind of a line, by which `takes` finds what reads it."""
+        return raw_json.word(raw.get("type")) or ""
+
+    def feed_oversized(self, _line: Oversized, _now: float) -> Reading:
+        """Note that a line was too long to keep: a tool's output, or a text that is cut out of the record."""
+        self.left_out = True
+        return Reading(active=True)
+
+    def note_late(self, _now: float) -> None:
+        """Do nothing: its output is read at once."""
+
+    def ended(self, exit_code: int | None) -> list[Event]:
+        """Return what its exit adds, once all it wrote is read."""
+        told = self.left(exit_code)
+        if self.is_torn and self.settled:
+            told += [events.resumed(), events.turn_end(None), events.settled(aborted=False)]
+        return told
+
+    def left(self, _exit_code: int | None) -> list[Event]:
+        """Return what the exit means for this brand; None: a signal killed it."""
+        return []
+
+    # --- what most brands need ---
+
+    def call(self, call_id: Any, tool: Any, args: Any, now: float) -> list[Event]:
+        """Report a tool call, once."""
+        known, name = raw_json.key(call_id), raw_json.word(tool) or "tool"
+        if known is not None:
+            if known in self.calls:
+                return []
+            raw_json.remember(self.calls, known, (name, now))
+        return [events.tool_call(known, name, args if isinstance(args, dict) else {})]
+
+    def result(self, call_id: Any, text: str, now: float, *, failed: bool, tool: Any = None) -> list[Event]:
+        """Report the end of a tool call; one that was never reported, or is over, is none."""
+        known = raw_json.key(call_id)
+        name, began = self.calls.pop(known or "", (None, None))
+        if name is None:
+            return []
+        lasted = None if began is None else round((now - began) * 1000)
+        name = raw_json.word(tool) or name
+        return [events.tool_result(known, name, is_error=failed, text=text, duration_ms=lasted)]
+
+    def begin(self) -> list[Event]:
+        """Report that a settled child works again."""
+        again, self.settled = self.settled, False
+        return [events.resumed()] if again else []
+
+    def finish(self, stop_reason: str | None, *, aborted: bool = False) -> list[Event]:
+        """Report the end of the turn and that the child is done for now.
+
+        `stop_reason` is `stop` for a finished answer, else `length`, `error`, `aborted`, `limit`, `config` or
+        None.
+        """
+        self.settled = True
+        return [events.turn_end(stop_reason), events.settled(aborted=aborted)]
