@@ -166,7 +166,7 @@ def _ask(agent: Agent, words: list[str], environment: Mapping[str, str], agent_d
     version = None if said is None else about.version(said)
     silent = models is None and bool(about.MODELS)
     warnings = _warnings(agent.name, about, version, silent=silent)
-    return {"version": version, "models": models, "warnings": warnings}
+    return {"version": version, "models": models, "warnings": warnings, "lists": bool(about.MODELS)}
 
 
 def _warnings(name: str, about: Questions, version: str | None, *, silent: bool) -> list[str]:
@@ -213,7 +213,7 @@ def holds(entry: Mapping[str, Any], stamp: Sequence[Any], now: float) -> bool:
     if entry["stamp"] != stamp:
         return False
     # The time was rounded; a later one than now was written under another clock.
-    told = entry["version"] is not None and (entry["models"] is not None or not entry["warnings"])
+    told = entry["version"] is not None and (entry["models"] is not None or entry.get("lists") is False)
     return told or -_ROUNDED_S <= now - entry["askedAt"] < SILENCE_S
 
 
