@@ -10,13 +10,14 @@ from tmuxagents.runs.events import Event
 TYPES = (
     *("run_started", "assistant_text", "thinking", "tool_call", "tool_result", "usage", "retry"),
     *("human_input", "message_sent", "turn_end", "settled", "needs_input", "input_given", "left_behind"),
-    *("queued", "resumed", "stderr", "child_exited"),
+    *("queued", "resumed", "stderr", "child_exited", "session_started", "denied"),
 )
 FIELDS = (
     *("pid", "pidStartTime", "wrapperPid", "pane", "window", "agentVersion", "text", "callId", "toolName"),
     *("args", "isError", "durationMs", "input", "output", "cacheRead", "cacheWrite", "totalTokens", "cost"),
     *("attempt", "maxAttempts", "delayMs", "errorMessage", "inboxId", "kind", "stopReason", "aborted"),
-    *("attended", "comm", "why", "position", "exitCode", "signal"),
+    *("attended", "comm", "why", "position", "exitCode", "signal", "session", "model", "reasoning"),
+    *("costKind", "basis"),
 )
 ENVELOPE = ("v", "seq", "at", "type")
 

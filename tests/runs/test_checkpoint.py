@@ -160,9 +160,9 @@ def test_a_changed_fold_raises_the_version() -> None:
         *map(events.encode, script(*EVERYTHING)),
     ]
     texts = [text for cut in range(len(lines)) if (text := Fold().take(lines[:cut]).text()) is not None]
-    assert {text.split()[0] for text in texts} == {"4"}
+    assert {text.split()[0] for text in texts} == {"5"}
     # If this is another one now, raise the version: no reader may go on from what it would not have said.
-    assert hashlib.sha256("".join(texts).encode()).hexdigest()[:16] == "6706b33f9f7cee88"
+    assert hashlib.sha256("".join(texts).encode()).hexdigest()[:16] == "a37ce69b145f7d04"
 
 
 def test_each_field_is_read_back_as_it_was() -> None:
@@ -172,6 +172,7 @@ def test_each_field_is_read_back_as_it_was() -> None:
         setattr(state, name, {int: number, bool: True}.get(kind, getattr(state, name)))
     state.phase, state.usage = lifecycle.LEAVING, {**state.usage, "input": 5, "cost": 0.25}
     state.started_at, state.last_event_at, state.child_pid, state.child_start_time = 1.5, 2, 3, 4
+    state.denials = [{"tool": "bash", "why": "\x7f"}]
     state.position, state.left_behind = 9, [{"pid": 1, "comm": None, "why": "\x7f\u2028"}]
     words = (
         "agent_version",
@@ -182,6 +183,7 @@ def test_each_field_is_read_back_as_it_was() -> None:
         "stop_reason",
         "stderr_tail",
         "model",
+        "child_session",
     )
     for name in (*words, "error_message"):
         setattr(state, name, f"{name} \x00\x85\u2028 ü 😀")
@@ -253,7 +255,7 @@ def test_a_torn_one_is_none() -> None:
 
 def test_that_of_another_version_is_none() -> None:
     version, _, rest = whole().partition(" ")
-    for other in ("", "3", "5", f"0{version}", f"{version}.0"):
+    for other in ("", "3", "6", f"0{version}", f"{version}.0"):
         assert checkpoint.decode(f"{other} {rest}") is None
 
 

@@ -143,9 +143,10 @@ BUILT = [
         {"callId": "c1", "toolName": "ls", "isError": True, "text": "no", "durationMs": 5},
     ),
     (
-        events.usage({"input": 3, "cost": 0.5, "reasoning": 9}),
+        events.usage({"input": 3, "cost": 0.5, "reasoning": 9, "other": 1}),
         "usage",
-        {"input": 3, "output": 0, "cacheRead": 0, "cacheWrite": 0, "totalTokens": 0, "cost": 0.5},
+        {"input": 3, "output": 0, "cacheRead": 0, "cacheWrite": 0, "totalTokens": 0, "cost": 0.5}
+        | {"reasoning": 9},
     ),
     (
         events.retry(attempt=1, most=3, delay_ms=2000, message="500"),

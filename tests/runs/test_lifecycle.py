@@ -89,12 +89,15 @@ def test_a_run_adds_up() -> None:
         "left_behind": [{"pid": 7, "comm": "tmux", "why": "is a service"}],
         "model": None,
         "error_message": None,
+        "child_session": None,
+        "denied": 0,
+        "denials": [],
     }
 
 
 def test_nothing_adds_up_to_nothing() -> None:
     held = seen(fold())
-    assert (held.pop("phase"), held.pop("left_behind")) == ("waiting", [])
+    assert [held.pop(name) for name in ("phase", "left_behind", "denials")] == ["waiting", [], []]
     assert set(held.pop("usage").values()) == {0}
     assert {name for name, value in held.items() if value} == set()
 
@@ -134,6 +137,27 @@ def test_a_question_waits_until_it_is_answered() -> None:
     assert not fold(STARTED, asked, Event("input_given", {"kind": "select", "text": "this"})).needs_input
 
 
+def test_a_child_says_which_session_and_model_it_has() -> None:
+    state = fold(STARTED, events.session_started("s-1", model="m"), events.session_started("", model=None))
+    assert (state.child_session, state.model) == ("s-1", "m")
+    assert fold(STARTED, events.session_started("x" * 300)).child_session == "x" * 256
+
+
+def test_what_a_child_was_denied_is_counted_and_the_first_of_it_kept() -> None:
+    state = fold(STARTED, *[events.denied("c1", "bash", "y" * 600)] * 101, Event("denied", {"why": 3}))
+    assert (state.denied, len(state.denials)) == (102, 100)
+    assert state.denials[0] == {"tool": "bash", "why": "y" * 200}
+    assert fold(STARTED, Event("denied", {"why": 3})).denials == [{"tool": "tool", "why": ""}]
+
+
+def test_figures_say_what_they_count() -> None:
+    told = events.usage({"input": 3, "reasoning": 2, "costKind": "estimated", "basis": "call"})
+    used = fold(STARTED, told, told).usage
+    assert (used["input"], used["reasoning"], used["costKind"], used["basis"]) == (6, 4, "estimated", "call")
+    odd = fold(STARTED, events.usage({"reasoning": "many", "costKind": 3})).usage
+    assert "reasoning" not in odd and "costKind" not in odd
+
+
 # --- phases ---
 
 
@@ -149,6 +173,7 @@ WORK = [
 ASIDE = [
     *(RESULT, WARNED, events.left_behind(pid=1, comm="c", why="w")),
     *(Event("needs_input", {}), Event("input_given", {})),
+    *(events.session_started("s"), events.denied("c1", "bash", "no")),
 ]
 
 

@@ -181,14 +181,13 @@ def _message_sent(state: RunState, fields: dict[str, Any], _at: float) -> None:
 def _usage(state: RunState, fields: dict[str, Any], _at: float) -> None:
     state.message_count += 1  # one usage for each assistant message
     state.stop_reason = None  # unknown until the turn ends
+    if is_figure(fields.get("reasoning")):
+        state.usage.setdefault("reasoning", 0)
     for key in state.usage:
         figure = fields.get(key)
         if is_figure(figure):
             state.usage[key] += figure
     state.usage["cost"] = round(state.usage["cost"], 10)  # a sum of floats must not grow a tail of digits
-    reasoning = fields.get("reasoning")
-    if is_figure(reasoning):
-        state.usage["reasoning"] = state.usage.get("reasoning", 0) + reasoning
     for key in ("costKind", "basis"):
         if (word := _str(fields.get(key))) is not None:
             state.usage[key] = word[:_WORD]
