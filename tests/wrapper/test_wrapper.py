@@ -356,8 +356,9 @@ MODULES = {
 
 
 def test_a_wrapper_imports_this_and_no_more() -> None:
-    steps = "import sys", f"sys.path.append({str(REPOSITORY)!r})", "import tmuxagents.wrapper.run"
-    line = "; ".join([*steps, "print(*sys.modules)"])
+    steps = ["import sys", f"sys.path.append({str(REPOSITORY)!r})", "import tmuxagents.wrapper.run"]
+    steps += ["tmuxagents.wrapper.run.AGENTS['pi'].reader()", "print(*sys.modules)"]
+    line = "; ".join(steps)
     argv = [sys.executable, "-I", "-S", "-c", line]
     loaded = set(subprocess.run(argv, capture_output=True, text=True, check=True).stdout.split())
     ours = {f"{folder}.{name}".strip(".") for folder, names in MODULES.items() for name in names.split()}

@@ -25,9 +25,7 @@ class Agents:
         return name in _MODULES
 
     def __getitem__(self, name: str) -> Agent:
-        from importlib import import_module  # noqa: PLC0415  (loaded by Python itself, but not at its start)
-
-        agent: Agent = import_module(f"tmuxagents.agents.{_MODULES[name]}").AGENT
+        agent: Agent = __import__(f"tmuxagents.agents.{_MODULES[name]}", fromlist=["AGENT"]).AGENT
         return agent
 
     def get(self, name: str) -> Agent | None:
