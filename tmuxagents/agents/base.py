@@ -41,7 +41,11 @@ if TYPE_CHECKING:
     class Talker(Reader, Protocol):
         """Reads a child whose stdin stays open, and words what is said to it."""
 
-        asks: Sequence[Ask]  # open questions, the oldest first
+        acknowledges: bool  # it reports itself which messages the child has taken
+
+        @property
+        def asks(self) -> Sequence[Ask]:
+            """Return the open questions, the oldest first."""
 
         def begin(self, prompt: str) -> bytes:
             """Return the first words: a greeting, the session, or the prompt."""
@@ -146,7 +150,7 @@ if TYPE_CHECKING:
         def questions(self) -> Questions:
             """Return the questions about itself; imported here, because no wrapper needs them."""
 
-        def reader(self) -> Reader:
+        def reader(self, plan: Plan, run_dir: str) -> Reader:
             """Return a reader for one child."""
 
         def live(self) -> LiveAgent | None:

@@ -20,7 +20,8 @@ if TYPE_CHECKING:
 
 INBOX = "inbox.jsonl"
 STEER, FOLLOW_UP, STOP = "steer", "followUp", "stop"
-KINDS = (STEER, FOLLOW_UP, STOP)
+ANSWER = "answer"  # to a question of the child
+KINDS = (STEER, FOLLOW_UP, STOP, ANSWER)
 _FLAGS = os.O_RDWR | os.O_CREAT | os.O_APPEND | os.O_NOFOLLOW | os.O_NONBLOCK | os.O_CLOEXEC
 MOST_BYTES = 64 * 1024 * 1024  # of an inbox; nothing beyond is written or read
 _PIECE = 1024 * 1024
@@ -28,18 +29,22 @@ _LOCK_LIMIT_S = 5.0
 
 
 class InboxMessage:
-    """One message. `text` is None if the kind says it all."""
+    """One message. `text` is None if the kind says it all; an answer has its question and who gave it."""
 
-    __slots__ = ("inbox_id", "kind", "text")
+    __slots__ = ("ask", "by", "inbox_id", "kind", "text")
 
-    def __init__(self, inbox_id: int, kind: str, text: str | None) -> None:
+    def __init__(
+        self, inbox_id: int, kind: str, text: str | None, *, ask: str | None = None, by: str | None = None
+    ) -> None:
         self.inbox_id = inbox_id
         self.kind = kind
         self.text = text
+        self.ask = ask
+        self.by = by
 
 
-def append(run_dir: str, kind: str, text: str | None) -> int:
-    """Append a message; return its number. Raises OSError."""
+def append(run_dir: str, kind: str, text: str | None, **more: str) -> int:
+    """Append a message, of an answer also `ask` and `by`; return its number. Raises OSError."""
     path = f"{run_dir}/{INBOX}"
     handle = os.open(path, _FLAGS, 0o600)
     try:
@@ -51,6 +56,7 @@ def append(run_dir: str, kind: str, text: str | None) -> int:
         number = max(known, default=0) + 1
         is_torn = os.pread(handle, 1, max(0, size - 1)) not in (b"", b"\n")
         message = {"v": 1, "inboxId": number, "at": round(time.time(), 3), "kind": kind, "text": text}
+        message |= more
         writing.write_all(handle, (b"\n" if is_torn else b"") + jsonline.encode(message))
     finally:
         os.close(handle)
@@ -114,4 +120,5 @@ def _parse(line: bytes) -> InboxMessage | None:
     number, text = raw.get("inboxId"), raw.get("text")
     if type(number) is not int or number < 1 or not (isinstance(text, str) or raw["kind"] == STOP):
         return None
-    return InboxMessage(number, raw["kind"], text if isinstance(text, str) else None)
+    more = {key: raw[key] for key in ("ask", "by") if isinstance(raw.get(key), str)}
+    return InboxMessage(number, raw["kind"], text if isinstance(text, str) else None, **more)

@@ -25,6 +25,7 @@ NUMBERS = {
     "maxConcurrency": Number(4, 1),
     "maxRunning": Number(16, 1),
     "timeout": Number(600, 1),
+    "askTimeout": Number(600, 1),
 }
 KEYS: dict[str, Rule] = {
     **NUMBERS,

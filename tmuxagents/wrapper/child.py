@@ -23,6 +23,7 @@ if TYPE_CHECKING:
     from tmuxagents.runs.leftovers import LeftoverScope
     from tmuxagents.settings.keys import Settings
     from tmuxagents.wrapper.claim import Claim
+    from tmuxagents.wrapper.duplex import Talk
     from tmuxagents.wrapper.live import Live
     from tmuxagents.wrapper.recorder import Recorder
 
@@ -47,7 +48,7 @@ class Start:
         self._umask = handed.umask if handed else umask
         self._limits = handed.limits if handed else limits
 
-    def start(self, agent: Agent, live: Live | None) -> tuple[int, tuple[int, int]] | None:
+    def start(self, agent: Agent, live: Live | None, talk: Talk | None) -> tuple[int, tuple[int, int]] | None:
         """Start the child; return its pid and our ends of its stdout and stderr, None if it cannot be."""
         plan, prompt = self._claim.plan, self._claim.prompt
         program = self._program(agent)
@@ -63,6 +64,9 @@ class Start:
             os.close(err)  # the result needs a descriptor
             os.close(err_child)
             raise
+        if talk is not None:
+            os.close(prompt)
+            prompt = talk.pipe()
         streams = (0, 1, err_child) if live else (prompt, out_child, err_child)
         self.tried = True
         writing.begin_session(self._claim.run_dir)

@@ -38,6 +38,7 @@ if TYPE_CHECKING:
 
     from tmuxagents.agents.base import Agent
     from tmuxagents.wrapper.claim import Claim
+    from tmuxagents.wrapper.duplex import Talk
     from tmuxagents.wrapper.live import Live
 
 _TERMINAL_LIMIT_S = 0.2
@@ -158,7 +159,8 @@ class WrapperRun:
         live = self._live(agent)
         if live is not None and not live.borrow():
             return live.refusal()
-        started = self._start(agent, live)
+        talk = None if live else self._talk(agent)
+        started = self._start(agent, live, talk)
         if started is None:
             if live is not None:
                 live.take_back()
@@ -166,8 +168,11 @@ class WrapperRun:
         child, pipes = started
         ladder = Ladder(child, self._scope)
         parts = WatchParts(child, pipes, console=self._console, guards=self._guards(), ladder=ladder)
-        reader = agent.reader()
-        watch = live.watch(parts, begun_at=self._begun) if live else ChildWatch(parts, reader)
+        reader = talk.talker if talk else agent.reader(self._plan, self._run_dir)
+        if live is not None:
+            watch: ChildWatch = live.watch(parts, begun_at=self._begun)
+        else:
+            watch = talk.watch(parts) if talk else ChildWatch(parts, reader)
         ending = watch.run()
         if live is not None:
             # We print no line after it: the window has shown it all, in the child's own way.
@@ -210,8 +215,19 @@ class WrapperRun:
             loop_count=int(numbers["looping_tool_count"]),
         )
 
-    def _start(self, agent: Agent, live: Live | None) -> tuple[int, tuple[int, int]] | None:
-        started = self._starting.start(agent, live)
+    def _talk(self, agent: Agent) -> Talk | None:
+        """Return the talk with a batch child whose stdin stays open; None if it takes only its prompt."""
+        talker = agent.talker(self._plan, self._run_dir)
+        if talker is None:
+            return None
+        from tmuxagents.wrapper.duplex import Talk  # noqa: PLC0415  (as for live runs)
+
+        return Talk(talker, self._claim, ask_limit_s=self._settings.numbers["askTimeout"])
+
+    def _start(
+        self, agent: Agent, live: Live | None, talk: Talk | None
+    ) -> tuple[int, tuple[int, int]] | None:
+        started = self._starting.start(agent, live, talk)
         if started is None:
             return None
         self._begun = time.monotonic()

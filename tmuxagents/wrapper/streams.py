@@ -69,6 +69,7 @@ class Streams:
         "_recorder",
         "_stderr_lines",
         "_stdout_lines",
+        "reply",
         "stderr",
         "stdout",
     )
@@ -90,6 +91,7 @@ class Streams:
         self._reader = reader
         self._recorder = recorder
         self._guards = guards
+        self.reply: Callable[[bytes], None] | None = None  # where a child's stdin stays open
         self._looped = looped  # called at a tool call that is one too many of a kind
 
     @property
@@ -163,6 +165,8 @@ class Streams:
                     reading = reader.feed(line, now)
                 if reading.active:
                     self._guards.note_activity(now)
+                if reading.reply and self.reply is not None:
+                    self.reply(reading.reply)
                 if reading.plain is not None:
                     recorder.plain_output(reading.plain)
                 for event in reading.events:

@@ -63,7 +63,7 @@ class Pi:
 
         return questions
 
-    def reader(self) -> PiReader:
+    def reader(self, _plan: Plan | None = None, _run_dir: str = "") -> PiReader:
         """Return a reader for one child."""
         return PiReader()
 

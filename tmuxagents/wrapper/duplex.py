@@ -1,0 +1,211 @@
+"""The watch over a batch child whose stdin stays open: messages, replies and answers go in while it works.
+
+The child is done when it has settled and nothing that was said to it is left to do: then its stdin is closed,
+and it has the same grace to exit as any other.
+
+Joins.
+"""
+
+from __future__ import annotations
+
+import os
+import signal
+
+from tmuxagents.runs import events
+from tmuxagents.runs.inbox import ANSWER, Inbox
+from tmuxagents.wrapper.watch import ChildWatch
+
+TYPE_CHECKING = False
+if TYPE_CHECKING:
+    from tmuxagents.agents.base import Ask, Talker
+    from tmuxagents.runs.inbox import InboxMessage
+    from tmuxagents.wrapper.claim import Claim
+    from tmuxagents.wrapper.watch import WatchParts
+
+LOOK_EVERY_S = 2.0  # into the inbox, should nobody have told of it
+_CLOCK = "the clock"  # who answers a question that nobody answers
+DENY = "deny"
+
+
+class ChildInput:
+    """Our end of a child's stdin. Writing never blocks: what the pipe does not take now, waits."""
+
+    def __init__(self, handle: int) -> None:
+        os.set_blocking(handle, False)
+        self._handle: int | None = handle
+        self._rest = b""
+        self._closes = False
+
+    @property
+    def waiting(self) -> int | None:
+        """Return the descriptor to wait on until more can be written; None if nothing waits."""
+        return self._handle if self._rest else None
+
+    @property
+    def is_closed(self) -> bool:
+        """Say whether no more can be said."""
+        return self._handle is None or self._closes
+
+    def write(self, text: bytes) -> None:
+        """Write a text, now or as soon as the pipe takes it."""
+        if not self.is_closed:
+            self._rest += text
+            self.flush()
+
+    def flush(self) -> None:
+        """Write what waits, as far as it is taken now."""
+        if self._handle is None:
+            return
+        try:
+            while self._rest:
+                self._rest = self._rest[os.write(self._handle, self._rest) :]
+        except BlockingIOError:
+            return
+        except OSError:  # the child has closed its end
+            self._rest = b""
+        if self._closes:
+            self._close()
+
+    def close(self) -> None:
+        """Say that nothing more will come, once all that waits is written."""
+        self._closes = True
+        self.flush()
+
+    def _close(self) -> None:
+        handle, self._handle = self._handle, None
+        if handle is not None:
+            os.close(handle)
+
+
+class DuplexWatch(ChildWatch):
+    """Watches one child and talks to it. A question that nobody answers within `ask_limit_s` is denied."""
+
+    def __init__(
+        self, parts: WatchParts, talker: Talker, stdin: ChildInput, inbox: Inbox, *, ask_limit_s: float
+    ) -> None:
+        super().__init__(parts, talker)
+        parts.console.signals.attend_to(signal.SIGUSR1)  # a message has come into the inbox
+        self._talker = talker
+        self._input = stdin
+        self._inbox = inbox
+        self._unsaid: list[InboxMessage] = []  # what the child could not take yet
+        self._asked: dict[str, tuple[Ask, float]] = {}  # questions that were told of, and when
+        self._ask_limit_s = ask_limit_s
+        self._looked_at = 0.0
+        self._streams.reply = self._input.write
+
+    # --- what is there ---
+
+    def _descriptors(self, *, resting: bool) -> tuple[int | None, ...]:
+        return (*super()._descriptors(resting=resting), self._input.waiting)
+
+    def _step_at(self) -> float:
+        due = [super()._step_at(), self._looked_at + LOOK_EVERY_S]
+        due += [at + self._ask_limit_s for _, at in self._asked.values()]
+        return min(due)
+
+    def _note_settling(self, now: float) -> None:
+        """Take in what has just been read: a child with open questions or unread messages is not done."""
+        self._note_asks(now)
+        is_done = self._reader.settled and self._talker.is_idle and not self._unsaid
+        if not is_done:
+            self._settled_at = None
+        elif self._settled_at is None:
+            self._look(now)
+            if not self._unsaid and self._talker.is_idle:
+                self._settled_at = now
+                self._input.close()
+
+    def _note_asks(self, now: float) -> None:
+        """Tell of new questions, and of those that are gone without an answer of ours."""
+        asks = {ask.id: ask for ask in self._talker.asks}
+        for one in [one for one in self._asked if one not in asks]:
+            ask, _ = self._asked.pop(one)
+            self._recorder.event(events.input_given(ask.kind, ask=one, answer=None, by="the child"))
+        for one, ask in asks.items():
+            if one not in self._asked:
+                self._asked[one] = ask, now
+                asked = events.needs_input(ask.kind, ask.text, ask=one, options=ask.options)
+                self._recorder.event(asked)
+        if self._asked:
+            self._guards.stand(now)
+        else:
+            self._guards.go_on(now)
+        self._guarded_until = self._guards.deadline()
+
+    # --- what we do about it ---
+
+    def _heard(self, caught: frozenset[int], now: float, *, ended: bool) -> None:
+        if not ended and signal.SIGUSR1 in caught:
+            self._look(now)
+
+    def _decide(self, now: float) -> None:
+        self._input.flush()
+        if now >= self._looked_at + LOOK_EVERY_S:
+            self._look(now)
+        for one in [one for one, (_, at) in self._asked.items() if now >= at + self._ask_limit_s]:
+            self._answer(one, DENY, _CLOCK, now)
+        super()._decide(now)
+
+    def _look(self, now: float) -> None:
+        """Pass on what came into the inbox, in its order."""
+        self._looked_at = now
+        if self._input.is_closed or self._ladder.begun:
+            return
+        fresh = self._inbox.fresh()
+        for message in fresh:
+            if message.kind == ANSWER:
+                self._answer(message.ask or "", message.text or "", message.by or "somebody", now)
+        self._unsaid += [message for message in fresh if message.kind != ANSWER]
+        while self._unsaid:
+            message = self._unsaid[0]
+            words = self._talker.say(message)
+            if words is None:
+                return
+            self._unsaid.pop(0)
+            self._input.write(words)
+            if not self._talker.acknowledges:
+                self._recorder.event(events.message_sent(message.inbox_id, message.kind, message.text))
+                self._settled_at = None
+
+    def _answer(self, one: str, answer: str, by: str, now: float) -> None:
+        """Answer an open question; one that is closed by now needs no answer."""
+        ask, _ = self._asked.pop(one or next(iter(self._asked), ""), (None, 0.0))
+        if ask is None:
+            return
+        reading = self._talker.answer(ask.id, answer, by)
+        self._recorder.event(events.input_given(ask.kind, ask=ask.id, answer=answer, by=by))
+        for event in reading.events:
+            self._recorder.event(event)
+        self._input.write(reading.reply)
+        self._note_asks(now)
+
+
+class Talk:
+    """The talk with one child, from before it starts."""
+
+    def __init__(self, talker: Talker, claim: Claim, *, ask_limit_s: float) -> None:
+        self.talker = talker
+        self._run_dir = claim.run_dir
+        self._prompt = _whole(claim.prompt)
+        self._ask_limit_s = ask_limit_s
+        self._stdin = -1
+
+    def pipe(self) -> int:
+        """Return the child's end of its stdin."""
+        theirs, self._stdin = os.pipe2(os.O_CLOEXEC)
+        return theirs
+
+    def watch(self, parts: WatchParts) -> DuplexWatch:
+        """Return the watch over the child, which has its prompt from here on."""
+        stdin = ChildInput(self._stdin)
+        stdin.write(self.talker.begin(self._prompt))
+        return DuplexWatch(parts, self.talker, stdin, Inbox(self._run_dir), ask_limit_s=self._ask_limit_s)
+
+
+def _whole(handle: int) -> str:
+    """Return the whole prompt from its open file."""
+    pieces = []
+    while piece := os.read(handle, 1024 * 1024):
+        pieces.append(piece)
+    return b"".join(pieces).decode("utf-8", "replace")
