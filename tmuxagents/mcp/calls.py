@@ -33,7 +33,7 @@ LONGEST_NAME, LONGEST_ADDRESS = 100, 1000
 _WAITING = ("subagent", "delegate_to_subagents")
 
 
-class Call:
+class CallProcess:
     """A request and its process."""
 
     def __init__(self, request: Request, process: Subcall, limit_s: float | None) -> None:
@@ -80,15 +80,15 @@ class Call:
         return made(self.request, document)
 
 
-def begin(request: Request, options: Sequence[str], limit_s: float | None) -> Call | Message:
+def begin(request: Request, options: Sequence[str], limit_s: float | None) -> CallProcess | Message:
     """Start a call for a request; return an error for a malformed request. Raises OSError."""
     params = request.params
     if request.method == protocol.RESOURCES:
-        return Call(request, Subcall([*options, "_resource"]), None)
+        return CallProcess(request, Subcall([*options, "_resource"]), None)
     if request.method == protocol.READ:
         if not _is_word(params.get("uri"), LONGEST_ADDRESS):
             return protocol.error(request.id, protocol.BAD_PARAMS, "resources/read needs a uri.")
-        return Call(request, Subcall([*options, "_resource", "--", params["uri"]]), None)
+        return CallProcess(request, Subcall([*options, "_resource", "--", params["uri"]]), None)
     if not _is_word(params.get("name"), LONGEST_NAME):
         return protocol.error(request.id, protocol.BAD_PARAMS, "tools/call needs the name of a tool.")
     arguments = params.get("arguments")
@@ -97,7 +97,7 @@ def begin(request: Request, options: Sequence[str], limit_s: float | None) -> Ca
     except RecursionError:  # json.loads accepts a little more depth
         return protocol.error(request.id, protocol.BAD_PARAMS, "These arguments are nested too deeply.")
     words = [*options, "call", "--stream", "--", params["name"], "-"]
-    return Call(request, Subcall(words, given), limit_s)
+    return CallProcess(request, Subcall(words, given), limit_s)
 
 
 def _is_word(value: Any, longest: int) -> bool:

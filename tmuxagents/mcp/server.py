@@ -25,7 +25,7 @@ if TYPE_CHECKING:
     from collections.abc import Sequence
     from typing import Any, BinaryIO
 
-    from tmuxagents.mcp.calls import Call
+    from tmuxagents.mcp.calls import CallProcess
     from tmuxagents.mcp.protocol import Message, Request
 
 MOST_AT_ONCE = 32
@@ -46,7 +46,7 @@ class Server:
         self._limit_s = limit_s
         self._options = options
         self._selector = selectors.DefaultSelector()
-        self._calls: dict[Any, Call] = {}  # by the id of the request
+        self._calls: dict[Any, CallProcess] = {}  # by the id of the request
         self._notices = Notices(_run_dir)
         self._begun = bytearray()
         self._skips = False  # skip the rest of a line that is too long
@@ -99,7 +99,7 @@ class Server:
             if call.waits_for_children:
                 call.cancel()
 
-    def _open_calls(self) -> list[Call]:
+    def _open_calls(self) -> list[CallProcess]:
         """Return the calls that the server must answer before it exits."""
         found = [call for call in self._calls.values() if not call.is_answered]
         return found if self._file is not None else [call for call in found if not call.waits_for_children]
@@ -211,7 +211,7 @@ class Server:
         self._calls[request.id] = begun
         self._selector.register(begun.process.handle, selectors.EVENT_READ, lambda: self._listen(begun))
 
-    def _listen(self, call: Call) -> None:
+    def _listen(self, call: CallProcess) -> None:
         for line in call.process.lines():
             with contextlib.suppress(ValueError):
                 self._pass_on(call, json.loads(line))
@@ -221,7 +221,7 @@ class Server:
             self._answer(call, protocol.failed(call.request, f"The call failed (exit code {code})."))
             self._calls = {own: other for own, other in self._calls.items() if other is not call}
 
-    def _pass_on(self, call: Call, document: dict[str, Any]) -> None:
+    def _pass_on(self, call: CallProcess, document: dict[str, Any]) -> None:
         if document.get("type") == "progress":
             self._say(call.progress(document))
         else:
@@ -229,7 +229,7 @@ class Server:
                 self._notices.watch(document)
             self._answer(call, call.answer(document))
 
-    def _answer(self, call: Call, message: Message) -> None:
+    def _answer(self, call: CallProcess, message: Message) -> None:
         if not call.is_answered:
             call.is_answered = True
             self._say(message)
