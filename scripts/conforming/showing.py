@@ -8,7 +8,7 @@ from scripts.conforming.words import HOME, our_status
 from tmuxagents.runs import conversation
 from tmuxagents.runs.events import Event
 from tmuxagents.runs.narration import Narrator
-from tmuxagents.text import listing, paths, safe
+from tmuxagents.text import figures, paths, safe
 from tmuxagents.views import board, lines, previews
 from tmuxagents.views.lines import TEXT, LastLines
 from tmuxagents.views.previews import Place
@@ -52,13 +52,13 @@ def paths_in_text(given: Given) -> str:
 
 def tool_result(given: Given) -> str | None:
     """Return what a listing amounts to, as it stands under its call."""
-    found = listing.summary(given["tool"], given["text"], given.get("details"))
+    found = figures.sum_up(given["tool"], given["text"], given.get("details"))
     return None if found is None else f"{_UNDER}{found}"
 
 
 def filled_lines(given: Given) -> int:
     """Return how many lines hold anything."""
-    return len(listing.lines(given["text"]))
+    return len(figures.filled_lines(given["text"]))
 
 
 def coloured(given: Given) -> str:

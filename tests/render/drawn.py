@@ -4,7 +4,7 @@ from __future__ import annotations
 
 from typing import TYPE_CHECKING
 
-from tmuxagents.render import ansi, markdown_rows, rows
+from tmuxagents.render import markdown_rows, rows, styles
 from tmuxagents.render.story import Story
 
 if TYPE_CHECKING:
@@ -17,7 +17,7 @@ if TYPE_CHECKING:
 
 def plain(found: Iterable[Row]) -> list[str]:
     """Return rows as a terminal without colours shows them."""
-    return [ansi.line(row, colour=False) for row in found]
+    return [styles.format_row(row, colour=False) for row in found]
 
 
 def marked(row: Row) -> str:

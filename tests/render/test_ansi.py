@@ -4,19 +4,19 @@ from __future__ import annotations
 
 import pytest
 
-from tmuxagents.render import ansi, styles
+from tmuxagents.render import styles
 
 
 def test_a_row_is_coloured_or_plain() -> None:
     row = [("bold green", "✓"), ("", " a"), ("dim", " ")]
-    assert ansi.line(row, colour=True) == "\x1b[1;32m✓\x1b[m a\x1b[2m \x1b[m"
-    assert ansi.text([row, []], colour=False) == "✓ a\n\n"
+    assert styles.format_row(row, colour=True) == "\x1b[1;32m✓\x1b[m a\x1b[2m \x1b[m"
+    assert styles.format_rows([row, []], colour=False) == "✓ a\n\n"
 
 
 def test_every_style_has_its_sequence() -> None:
     for name, style in vars(styles).items():
-        if name.isupper() and isinstance(style, str):
-            assert ansi.line([(style, "x")], colour=True).endswith("x\x1b[m" if style else "x")
+        if name[0] != "_" and name.isupper() and isinstance(style, str):
+            assert styles.format_row([(style, "x")], colour=True).endswith("x\x1b[m" if style else "x")
 
 
 @pytest.mark.parametrize(
@@ -30,7 +30,7 @@ def test_every_style_has_its_sequence() -> None:
     ],
 )
 def test_colours_are_for_who_wants_them(environment: dict[str, str], *, coloured: bool) -> None:
-    assert ansi.is_coloured(environment) is coloured
+    assert styles.is_coloured(environment) is coloured
 
 
 def test_two_styles_are_one() -> None:

@@ -12,7 +12,7 @@ from hypothesis import strategies as st
 
 from tests import strategies
 from tmuxagents.records import Verdict
-from tmuxagents.render import calls, html, html_style
+from tmuxagents.render import calls, html
 from tmuxagents.render.html import RunPage
 from tmuxagents.render.story import Story
 from tmuxagents.runs import events
@@ -154,8 +154,8 @@ def test_a_page_needs_nothing_else_and_nothing_in_it_is_obeyed() -> None:
         *("class", "id", "lang", "charset", "http-equiv", "content", "name", "open", "rel", "href"),
     }
     assert "content=\"default-src 'none'; style-src 'unsafe-inline'" in page
-    assert "url(" not in html_style.STYLE
-    assert "@import" not in html_style.STYLE
+    assert "url(" not in html.STYLE
+    assert "@import" not in html.STYLE
     assert "".join(tags.words).count(HOSTILE) >= 10
 
 

@@ -12,7 +12,7 @@ from hypothesis import strategies as st
 from tests import strategies
 from tests.render.drawn import plain, screen, told
 from tmuxagents.records import Verdict
-from tmuxagents.render import ansi, calls, rows, story, styles
+from tmuxagents.render import calls, rows, story, styles
 from tmuxagents.render.story import Block, Story
 from tmuxagents.runs import events
 from tmuxagents.runs.documents import plan_of
@@ -247,7 +247,7 @@ def test_whatever_a_child_sends_fits_and_is_inert(what: list[Event], width: int)
         found.close(Verdict("failed", "error", "\x1b[2J"), 1.0)
         for row in rows.all_rows(found.blocks, width):
             assert styles.width_of(row) <= max(width, 14)
-            line = ansi.line(row, colour=False)
+            line = styles.format_row(row, colour=False)
             assert [sign for sign in line if unicodedata.category(sign) == "Cc"] == []
 
 

@@ -14,7 +14,7 @@ from tests.agents import pi_lines
 from tests.agents.pi_lines import ended, result_message, text
 from tmuxagents.runs import events
 from tmuxagents.runs.events import Event
-from tmuxagents.text import listing
+from tmuxagents.text import figures
 from tmuxagents.views import lines
 from tmuxagents.views.lines import KEPT, TEXT, TOOL, LastLines
 from tmuxagents.views.previews import Place
@@ -159,7 +159,7 @@ def test_a_listing_that_is_too_long_to_read_is_not_counted_at_all() -> None:
     ],
 )
 def test_listing(tool: str, words: str, details: Any, summary: str | None) -> None:
-    assert listing.summary(tool, words, details) == summary
+    assert figures.sum_up(tool, words, details) == summary
 
 
 @pytest.mark.parametrize("raw", [ended("c1", "ls"), result_message("c1", "ls")])
@@ -316,7 +316,7 @@ def test_each_result_adds_a_line_at_most(log: list[tuple[str, Any, str | None]])
         shown.take(Event("tool_call", {"toolName": tool, "args": args, "callId": call_id}))
         before = len(shown.all)
         shown.take(Event("tool_result", {"toolName": tool, "text": "x", "callId": call_id}))
-        assert len(shown.all) - before == (tool in listing.TOOLS)
+        assert len(shown.all) - before == (tool in figures.LISTING_TOOLS)
 
 
 def test_a_conversation_with_pi_as_it_was_recorded() -> None:

@@ -14,7 +14,7 @@ from tests.status.watchers import told
 from tests.terminal import Terminal
 from tests.watcher.lookouts import HOOK, Lookout, end, record, settle, shown, working
 from tmuxagents.runs import events, writing
-from tmuxagents.watcher import attention
+from tmuxagents.watcher import telling
 
 if TYPE_CHECKING:
     from pathlib import Path
@@ -57,7 +57,7 @@ def test_what_failed_long_ago_is_marked_no_longer(watched: Lookout, tmux_server:
     old, fresh = watched.home.run("x", name="old"), watched.home.run("x", name="fresh")
     with working(old, tmux_server) as one, working(fresh, tmux_server) as two:
         for run, sleeper, more_s in ((old, one, 0.0), (fresh, two, 60.0)):
-            record(run, "failed", "error", time.time() - attention.KEPT_S + more_s)
+            record(run, "failed", "error", time.time() - telling.KEPT_S + more_s)
             sleeper.kill()
     with working(watched.home.run("x"), tmux_server):
         watched.start()

@@ -349,8 +349,8 @@ MODULES = {
     "runs": "directory documents endings events leftovers lifecycle logs marks narration slots writing",
     "settings": "keys load rules",
     "system": "identity places process process_table watcher_lock",
-    "text": "cause figures jsonline listing safe width",
-    "render": "ansi calls flow inline markdown markdown_rows paint rows story styles",
+    "text": "cause figures jsonline safe width",
+    "render": "calls flow inline markdown markdown_rows paint rows story styles",
     "wrapper": "child claim guards recorder result run signals streams terminal waits watch window",
 }
 

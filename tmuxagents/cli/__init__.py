@@ -31,7 +31,7 @@ VERBS: dict[str, tuple[str, str, str]] = {
     "presets": ("presets", SET_UP, "List, show, check and edit presets."),
     "models": ("models", SET_UP, "List the models that an agent can use."),
     "layouts": ("layouts", SET_UP, "Open tmux sessions that show runs side by side."),
-    "top": ("top", EVERYDAY, "Watch all runs on the full screen."),
+    "top": ("watching", EVERYDAY, "Watch all runs on the full screen."),
     "statusline": ("watching", SET_UP, "Print the counts for a status line."),
     "integrate": ("integrate", SET_UP, "Set up tmux, pi, Claude Code or Codex to use tmuxagents."),
     "config": ("upkeep", SET_UP, "Show and change settings."),
@@ -42,7 +42,7 @@ VERBS: dict[str, tuple[str, str, str]] = {
     "mcp": ("tools", PROGRAMS, "Serve the tools over MCP on stdin and stdout."),
     "schema": ("machine", PROGRAMS, "Print the JSON Schema of a document."),
     "completion": ("completion", SET_UP, "Print a script that completes command lines in your shell."),
-    "help": ("manual", SET_UP, "Explain a verb."),
+    "help": ("machine", SET_UP, "Explain a verb."),
 }
 HIDDEN = {
     **dict.fromkeys(("status", "ps", "ls"), "watching"),

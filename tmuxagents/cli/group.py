@@ -163,7 +163,7 @@ def tmuxagents(context: click.Context) -> Any:
         return None
     is_screen = printing.is_terminal(printing.IN) and printing.is_terminal()
     if is_screen and os.environ.get("TERM", "dumb") != "dumb":
-        return context.invoke(importlib.import_module("tmuxagents.cli.verbs.top").VERBS["top"])
+        return context.invoke(importlib.import_module("tmuxagents.cli.verbs.watching").VERBS["top"])
     printing.lines([context.get_help()])
     return None
 

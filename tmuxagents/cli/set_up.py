@@ -1,8 +1,9 @@
-"""The steps of setup: each says what is there, suggests one thing, and may be skipped. Joins."""
+"""The demo, and the steps of setup: each says what is there, suggests one thing, may be skipped. Joins."""
 
 from __future__ import annotations
 
 import os
+import sys
 from collections import Counter
 
 import click
@@ -10,18 +11,18 @@ import click
 from tmuxagents.agents import installed, resolve
 from tmuxagents.cli import group, printing
 from tmuxagents.cli.verbs import integrate, presets
-from tmuxagents.errors import TmuxAgentsError
+from tmuxagents.errors import TmuxAgentsError, Unusable
 from tmuxagents.integrate import parent_config, parents, pi, plan, tmux, tmux_texts
 from tmuxagents.presets import survey
 from tmuxagents.registry import lookup
 from tmuxagents.settings import load
 from tmuxagents.setup.config import SettingsFiles
-from tmuxagents.system import process
+from tmuxagents.system import places, process, shipped
 from tmuxagents.text import safe
 
 TYPE_CHECKING = False
 if TYPE_CHECKING:
-    from collections.abc import Callable, Collection, Sequence
+    from collections.abc import Callable, Collection, Mapping, Sequence
 
     from tmuxagents.integrate.plan import Integration
 
@@ -177,3 +178,26 @@ class Walk:
 
     def _say(self, *lines: str) -> None:
         printing.lines(f"  {safe.line(line)}" for line in lines)
+
+
+# --- the demo ---
+
+_AGENT = "pi"
+
+
+def demo_command(environment: Mapping[str, str], *, clean: bool) -> list[str]:
+    """Return the command that shows the demo, or takes it away. Raises Unusable if something is missing."""
+    bash = process.find_program("bash", environment.get("PATH", ""))
+    if bash is None:
+        raise Unusable("The demo needs bash.", kind="demo", hint="install it: apt-get install bash")
+    folder = environment.get("TMUXAGENTS_DEMO_DIR") or f"{places.home(environment)}-demo"
+    argv = [bash, str(shipped.demo()), os.path.abspath(folder), sys.executable]
+    if clean:
+        return [*argv, "", "--clean"]
+    program, *more = installed.command(_AGENT, environment, load.load(environment, None))
+    if more:
+        message = (
+            f"The demo starts {_AGENT} by its program alone, and agents.{_AGENT}.command has more words."
+        )
+        raise Unusable(message, kind="demo", hint="name the program in TMUXAGENTS_PI")
+    return [*argv, program]

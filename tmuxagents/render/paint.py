@@ -5,7 +5,7 @@ Pure.
 
 from __future__ import annotations
 
-from tmuxagents.render import ansi, rows
+from tmuxagents.render import rows, styles
 from tmuxagents.render.story import WORTH_SHOWING_S
 
 TYPE_CHECKING = False
@@ -45,12 +45,12 @@ class Painter:
             found = found[max(0, len(found) - last) :]
         self._before = blocks[-1] if blocks else self._before
         below_rows = self._rows_below(open_calls, width) if self._moves else []
-        below = ansi.text(below_rows, colour=self._colour)
+        below = styles.format_rows(below_rows, colour=self._colour)
         if not found and below == self._below:
             return ""
         away = f"\x1b[{self._below_rows}A\x1b[J" if self._below_rows else ""
         self._below, self._below_rows = below, len(below_rows)
-        return away + ansi.text(found, colour=self._colour) + below
+        return away + styles.format_rows(found, colour=self._colour) + below
 
     def paint_afresh(self, blocks: Sequence[Block], open_calls: Sequence[Block], *, width: int) -> str:
         """Return what shows all of a story on an empty terminal."""

@@ -1,4 +1,4 @@
-"""How the parts of a rendering look, in words that terminals and style sheets share. Pure.
+"""How the parts of a rendering look, in words that style sheets share, and as bytes for a terminal. Pure.
 
 A style is a text of words such as `bold cyan`: an attribute or one of the 16 colours that a terminal's theme
 chooses, so that it reads well on dark and light ground. Never white, black or yellow: one ground hides each.
@@ -13,6 +13,7 @@ TYPE_CHECKING = False
 if TYPE_CHECKING:
     Span = tuple[str, str]  # style, text
     Row = list[Span]
+    from collections.abc import Iterable, Mapping
 
 PLAIN = ""
 DIM, BOLD, ITALIC, STRIKE = "dim", "bold", "italic", "strike"
@@ -47,3 +48,31 @@ def joined(one: str, other: str) -> str:
 def width_of(row: Row) -> int:
     """Return how many columns a row takes."""
     return sum(map(width.columns, (text for _, text in row)))
+
+
+_RESET = "\x1b[m"
+_begun = {PLAIN: ""}  # style -> the sequence that begins it
+
+
+def is_coloured(environment: Mapping[str, str]) -> bool:
+    """Say whether a terminal is to be given colours: not with NO_COLOR, nor a dumb one."""
+    return not environment.get("NO_COLOR") and environment.get("TERM", "") not in ("", "dumb")
+
+
+def format_rows(rows: Iterable[Row], *, colour: bool) -> str:
+    """Return rows as text, each with its newline."""
+    return "".join([format_row(row, colour=colour) + "\n" for row in rows])
+
+
+def format_row(row: Row, *, colour: bool) -> str:
+    """Return one row as text."""
+    if not colour:
+        return "".join([words for _, words in row]).rstrip()
+    return "".join([f"{_begin(style)}{words}{_RESET}" if style else words for style, words in row])
+
+
+def _begin(style: str) -> str:
+    found = _begun.get(style)
+    if found is None:
+        found = _begun[style] = f"\x1b[{';'.join(SGR[word] for word in style.split())}m"
+    return found

@@ -15,7 +15,7 @@ from textual.widgets import Input
 
 from tmuxagents.top import keys, panes, view
 from tmuxagents.top.panes import Detail, RunTable, StillLines
-from tmuxagents.top.transcript import Transcript
+from tmuxagents.top.runs import Transcript
 
 TYPE_CHECKING = False
 if TYPE_CHECKING:

@@ -2,12 +2,15 @@
 
 from __future__ import annotations
 
+from rich.segment import Segment
+from rich.style import Style
 from textual.geometry import Region, Size
 from textual.message import Message
 from textual.scroll_view import ScrollView
+from textual.strip import Strip
 from textual.widget import Widget
 
-from tmuxagents.top import keys, paint, rows
+from tmuxagents.top import keys, rows
 from tmuxagents.top.rows import ASIDE
 
 TYPE_CHECKING = False
@@ -15,10 +18,24 @@ if TYPE_CHECKING:
     from collections.abc import Sequence
 
     from textual import events
-    from textual.strip import Strip
 
     from tmuxagents.top.rows import Spans
     from tmuxagents.top.table import Table
+
+_CHOSEN, _CHOSEN_WITHOUT_COLOUR = "black on cyan", "reverse"
+
+
+def strip(spans: Spans, width: int) -> Strip:
+    """Return a line of exactly this width."""
+    segments = [Segment(text, Style.parse(style)) for style, text in spans if text]
+    return Strip(segments).adjust_cell_length(width)
+
+
+def chosen(spans: Spans, width: int, *, has_colours: bool) -> Strip:
+    """Return the line of the chosen row: one style for all its cells."""
+    style = Style.parse(_CHOSEN if has_colours else _CHOSEN_WITHOUT_COLOUR)
+    text = "".join(text for _, text in spans)
+    return Strip([Segment(text, style)]).adjust_cell_length(width, style)
 
 
 class StillLines(Widget):
@@ -38,8 +55,8 @@ class StillLines(Widget):
     def render_line(self, y: int) -> Strip:
         """Draw one line."""
         if self._filler:
-            return paint.strip([(ASIDE, self._filler * self.size.width)], self.size.width)
-        return paint.strip(self._lines[y] if y < len(self._lines) else [], self.size.width)
+            return strip([(ASIDE, self._filler * self.size.width)], self.size.width)
+        return strip(self._lines[y] if y < len(self._lines) else [], self.size.width)
 
 
 class Sized(Message):
@@ -110,8 +127,8 @@ class RunTable(ScrollView):
         self._drawn = {at: drawn for at, drawn in self._drawn.items() if at < self.size.height}
         is_chosen, spans = self._drawn[y] = self._line(y)
         if is_chosen and spans:
-            return paint.chosen(spans, self.size.width, has_colours=not self.app.no_color)
-        return paint.strip(spans, self.size.width)
+            return chosen(spans, self.size.width, has_colours=not self.app.no_color)
+        return strip(spans, self.size.width)
 
     def on_resize(self) -> None:
         """Ask for lines of another width."""
@@ -193,7 +210,7 @@ class Detail(ScrollView):
         """Draw one line."""
         number = y + self.scroll_offset.y
         spans = self._rows[number] if number < len(self._rows) else []
-        return paint.strip(rows.marked(spans, self._search) if self._search else spans, self.size.width)
+        return strip(rows.marked(spans, self._search) if self._search else spans, self.size.width)
 
 
 CSS = """

@@ -9,7 +9,7 @@ from __future__ import annotations
 import re
 
 from tmuxagents.runs import events
-from tmuxagents.text import listing, safe
+from tmuxagents.text import figures, safe
 from tmuxagents.views import previews
 
 TYPE_CHECKING = False
@@ -63,7 +63,10 @@ class LastLines:
 
     def append(self, text: str, kind: str) -> list[LastLine]:
         """Add what these words come to, without escape sequences and empty lines."""
-        rows = [LastLine(safe.cut(line.rstrip(), _LONGEST), kind) for line in listing.lines(safe.text(text))]
+        rows = [
+            LastLine(safe.cut(line.rstrip(), _LONGEST), kind)
+            for line in figures.filled_lines(safe.text(text))
+        ]
         self.all += rows
         self._forget()
         return rows
@@ -86,7 +89,7 @@ class LastLines:
         tool, args = _str(fields.get("toolName")), fields.get("args")
         self._count_todos(tool, args if isinstance(args, dict) else {})
         rows = self.append(_ARROW + previews.preview(tool, args, self._place), TOOL)
-        if tool in listing.TOOLS:
+        if tool in figures.LISTING_TOOLS:
             self._listed[self.tool_count] = _str(fields.get("callId")) or None, tool, rows[0]
             if len(self._listed) > KEPT:
                 del self._listed[next(iter(self._listed))]
@@ -129,13 +132,13 @@ class LastLines:
 
 def _summary(tool: str, fields: Mapping[str, Any]) -> str | None:
     """Return what the reader counted in the whole result, else what the beginning of it shows."""
-    if tool not in listing.TOOLS:
+    if tool not in figures.LISTING_TOOLS:
         return None
     counted = fields.get("summary")
     if isinstance(counted, str) and counted:
         return safe.line(counted)
     text = _str(fields.get("text"))
-    return listing.summary(tool, text, cut=len(text) > events.RESULT_TEXT_LIMIT)
+    return figures.sum_up(tool, text, cut=len(text) > events.RESULT_TEXT_LIMIT)
 
 
 def _str(value: Any) -> str:

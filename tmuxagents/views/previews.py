@@ -8,7 +8,7 @@ from __future__ import annotations
 
 import json
 
-from tmuxagents.text import listing, paths, safe
+from tmuxagents.text import figures, paths, safe
 
 TYPE_CHECKING = False
 if TYPE_CHECKING:
@@ -112,7 +112,7 @@ def _write(args: Args, place: Place) -> str:
 
 
 def _count(text: Any) -> int:
-    return len(listing.lines(text)) if isinstance(text, str) else 0
+    return len(figures.filled_lines(text)) if isinstance(text, str) else 0
 
 
 def _read(args: Args, place: Place) -> str:

@@ -22,7 +22,7 @@ if TYPE_CHECKING:
     from concurrent.futures import Future
 
     from tmuxagents.registry.database import Registry, Tally
-    from tmuxagents.watcher.attention import Attention
+    from tmuxagents.watcher.telling import Attention
 
 MARK_S = 5.0
 

@@ -1,4 +1,4 @@
-"""Tell people: a mark on the window of a run that waits or has ended, hooks, notifications. Joins."""
+"""Tell people: marks of runs that wait, have ended or failed unseen; hooks, notifications. Joins."""
 
 from __future__ import annotations
 
@@ -9,11 +9,11 @@ import time
 from concurrent.futures import ThreadPoolExecutor
 
 from tmuxagents import records
-from tmuxagents.runs import words as run_words
-from tmuxagents.runs import writing
+from tmuxagents.attach import seen
+from tmuxagents.records import FAILED
+from tmuxagents.runs import directory, words, writing
 from tmuxagents.settings import load
 from tmuxagents.system import process
-from tmuxagents.watcher.attention import Attention, label
 from tmuxagents.watcher.screens import Chore
 
 TYPE_CHECKING = False
@@ -29,6 +29,42 @@ if TYPE_CHECKING:
 WAITING = "waiting"  # for a person: what its window says while that is so
 _MARKED = ("status", "message", "desktop")  # settings of `notify` that put a mark into the status line
 _NOTIFIER = "notify-send"
+KEPT_S = 24 * 3600.0  # a failure is marked for so long
+
+
+class Attention:
+    """The unseen failures of a state directory."""
+
+    def __init__(self, runs: str) -> None:
+        self._runs = runs
+        self._unseen: dict[str, Row] = {}
+
+    def add(self, rows: Iterable[Row]) -> None:
+        """Mark those of these runs that have failed and that no person has looked at since."""
+        self._unseen |= {row.run_id: row for row in rows if self._is_unseen(row)}
+
+    def look(self, names: Iterable[str] | None = None) -> bool:
+        """Look whether these runs, or all, were seen meanwhile; say whether any is marked no longer."""
+        before = len(self._unseen)
+        for name in self._unseen.keys() & (self._unseen.keys() if names is None else names):
+            if not self._is_unseen(self._unseen[name]):
+                del self._unseen[name]
+        return len(self._unseen) < before
+
+    def marks(self, server: str) -> list[str]:
+        """Return the marks for the status line of a server, those of the latest failures last."""
+        rows = sorted(self._unseen.values(), key=lambda row: row.ended_at or 0.0)
+        return [words.mark(label(row), good=False) for row in rows if server in (row.server, row.launcher)]
+
+    def _is_unseen(self, row: Row) -> bool:
+        is_fresh = row.status == FAILED and time.time() - (row.ended_at or 0.0) < KEPT_S
+        is_there = is_fresh and directory.place_of(f"{self._runs}/{row.run_id}") is not None
+        return is_there and seen.is_unseen(row, self._runs)
+
+
+def label(row: Row) -> str:
+    """Return what a status line calls a run."""
+    return row.name or row.preset or words.short_id(row.run_id, ())
 
 
 class Telling:
@@ -80,11 +116,11 @@ class Telling:
     def _announce(self, ending: Ending) -> None:
         row, settings = ending.row, load.load(self._environment, None)
         if settings.notify in _MARKED:
-            words = run_words.mark(label(row), good=ending.good)
-            self._screens.mark(_servers(row), words, message=settings.notify == "message")
+            mark = words.mark(label(row), good=ending.good)
+            self._screens.mark(_servers(row), mark, message=settings.notify == "message")
             self.attention.add([row])
         if settings.notify == "desktop":
-            self._notify(row, f"{run_words.mark(label(row), good=ending.good)} {row.status}")
+            self._notify(row, f"{words.mark(label(row), good=ending.good)} {row.status}")
         if settings.on_end:
             self._hooks.start("onEnd", settings.on_end, run_id=row.run_id, status=row.status)
 
@@ -92,15 +128,15 @@ class Telling:
         """Tell people that a run waits for one of them."""
         settings = load.load(self._environment, None)
         if settings.notify == "desktop":
-            self._notify(row, f"? {run_words.mark(label(row), good=True)[2:]} waits for you")
+            self._notify(row, f"? {words.mark(label(row), good=True)[2:]} waits for you")
         if settings.on_attention:
             self._hooks.start("onAttention", settings.on_attention, run_id=row.run_id, status=WAITING)
 
-    def _notify(self, row: Row, words: str) -> None:
+    def _notify(self, row: Row, text: str) -> None:
         """Notify by the terminals of the people there, and by this machine's desktop, if it has one."""
-        self._screens.notify(_servers(row), words)
+        self._screens.notify(_servers(row), text)
         if process.find_program(_NOTIFIER, os.environ.get("PATH", "")) is not None:
-            argv = [_NOTIFIER, "--app-name=tmuxagents", "--", "tmuxagents", words]
+            argv = [_NOTIFIER, "--app-name=tmuxagents", "--", "tmuxagents", text]
             self._hooks.start(_NOTIFIER, argv, run_id=row.run_id, status=row.status)
 
     def see_off(self, row: Row, window: str | None = None) -> None:

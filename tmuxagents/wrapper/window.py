@@ -11,7 +11,7 @@ from __future__ import annotations
 import os
 
 from tmuxagents.records import NEVER
-from tmuxagents.render import ansi, calls
+from tmuxagents.render import calls, styles
 from tmuxagents.render.paint import Painter
 from tmuxagents.render.story import NOTE, SHOWN, WORTH_SHOWING_S, Block, Story
 
@@ -42,7 +42,7 @@ class StoryWindow:
     )
 
     def __init__(self, terminal: Terminal, environment: Mapping[str, str]) -> None:
-        colour = ansi.is_coloured({"TERM": os.environ.get("TERM", ""), **_no_colour(environment)})
+        colour = styles.is_coloured({"TERM": os.environ.get("TERM", ""), **_no_colour(environment)})
         self.terminal = terminal
         self._story = Story(_KEPT)
         self._painter = Painter(colour=colour)

@@ -12,7 +12,7 @@ from tmuxagents.agents import raw as raw_json
 from tmuxagents.agents.base import ACTIVE, END_KEPT, NOTHING, Oversized, Reading, sum_of
 from tmuxagents.agents.pi import long_lines
 from tmuxagents.runs import events
-from tmuxagents.text import listing
+from tmuxagents.text import figures
 
 TYPE_CHECKING = False
 if TYPE_CHECKING:
@@ -95,7 +95,7 @@ class PiReader:
         if kind is None or raw is None:
             return NOTHING
         if kind == "tool_execution_end":  # the summary of a long listing is its size
-            listed = raw["toolName"] in listing.TOOLS
+            listed = raw["toolName"] in figures.LISTING_TOOLS
             return self._tool_ended(raw, now, summary=long_lines.size_of(line) if listed else None)
         self.left_out |= kind == "message_end"
         return self.takes[kind](self, raw, now)
@@ -211,7 +211,7 @@ class PiReader:
         text = "\n".join(raw_json.texts(raw_json.blocks(result.get("content")), "text"))
         told = events.tool_result(call_id, tool, is_error=failed, text=text, duration_ms=lasted)
         if summary is None and not failed:  # the event holds only the beginning of a long listing
-            summary = listing.summary(tool, text, result.get("details"))
+            summary = figures.sum_up(tool, text, result.get("details"))
         if summary is not None:
             told.fields["summary"] = summary
         return Reading([told], active=True)

@@ -1,4 +1,4 @@
-"""Verbs for programs: schema, and the hidden verbs that start our own processes. Joins."""
+"""The verbs help and schema, and the hidden verbs that start our own processes. Joins."""
 
 from __future__ import annotations
 
@@ -8,10 +8,27 @@ from importlib import resources
 
 import click
 
-from tmuxagents.cli import printing
+from tmuxagents.cli import group, printing
 from tmuxagents.errors import BadRequest
 from tmuxagents.system import places, watcher_lock
 from tmuxagents.wrapper import become_wrapper
+
+
+@click.command("help", epilog="Example: tmuxagents help presets new")
+@click.argument("verbs", nargs=-1, metavar="[VERB]...")
+def explain(*, verbs: tuple[str, ...]) -> None:
+    """Explain VERB, or list all verbs."""
+    context = click.get_current_context().find_root()
+    for name in verbs:
+        parent = context.command
+        command = parent.get_command(context, name) if isinstance(parent, click.Group) else None
+        if command is None and context.parent is None:
+            raise group.unknown(name)
+        if command is None:
+            hint = f"see {context.command_path} --help"
+            raise BadRequest(f'{context.command_path} has no verb "{name}".', kind="usage", hint=hint)
+        context = click.Context(command, info_name=name, parent=context)
+    printing.lines([context.get_help()])
 
 
 @click.command(epilog="Example: tmuxagents schema result")
@@ -54,4 +71,4 @@ def text(name: str) -> str:
     return (resources.files("tmuxagents") / "schemas" / f"{name}.json").read_text("utf-8")
 
 
-VERBS = {"schema": schema, "_wrap": wrap, "_watch": watch}
+VERBS = {"help": explain, "schema": schema, "_wrap": wrap, "_watch": watch}

@@ -10,8 +10,8 @@ import os
 
 import click
 
-from tmuxagents.cli import printing, values
-from tmuxagents.cli.verbs import asking, tasks
+from tmuxagents.cli import asking, printing, values
+from tmuxagents.cli.verbs import tasks
 from tmuxagents.errors import BadRequest
 from tmuxagents.presets import catalogue, change, describe, editing, wizard
 from tmuxagents.presets import survey as reading

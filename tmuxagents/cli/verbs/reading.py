@@ -216,15 +216,15 @@ def export(*, runs: tuple[str, ...], path: str | None) -> None:
     if path is None and printing.is_terminal():
         hint = "--html FILE writes it to a file"
         raise BadRequest("A page of HTML is not for a terminal.", kind="usage", hint=hint)
-    from tmuxagents.cli import exporting  # noqa: PLC0415  (only here)
+    from tmuxagents.cli import rendered  # noqa: PLC0415  (only here)
 
     caller = lookup.here()
     named = runs or (lookup.LAST,)
-    page = exporting.page(dict.fromkeys(folder for run in named for folder in sessions.find(run, caller)))
+    page = rendered.page(dict.fromkeys(folder for run in named for folder in sessions.find(run, caller)))
     if path is None:
         printing.write(page)
     else:
-        exporting.write(path, page)
+        rendered.write_page(path, page)
 
 
 @click.command(epilog="Example: tmuxagents replay finder --speed 4")

@@ -53,7 +53,7 @@ def _written() -> str:
         hint = f"give it: {_call('the task')}, or - to read it from stdin"
         raise BadRequest("There is no task.", kind="empty-task", hint=hint)
 
-    from tmuxagents.cli.verbs import asking  # noqa: PLC0415  (a launch is to be quick)
+    from tmuxagents.cli import asking  # noqa: PLC0415  (a launch is to be quick)
 
     return asking.edited("") or ""
 

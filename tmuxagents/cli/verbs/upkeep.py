@@ -7,8 +7,7 @@ import os
 import click
 
 from tmuxagents import __version__
-from tmuxagents.cli import group, printing
-from tmuxagents.cli.verbs import asking
+from tmuxagents.cli import asking, group, printing
 from tmuxagents.errors import BadConfig, BadRequest
 from tmuxagents.registry import lookup
 from tmuxagents.runs import words
@@ -83,9 +82,9 @@ def setup(*, yes: bool, skipped: tuple[str, ...]) -> int:
 @click.option("--clean", is_flag=True, help="Take everything away that the demo has made.")
 def demo(*, clean: bool) -> None:
     """Show three children at work on a sample project, with a demo model that needs no key."""
-    from tmuxagents.setup.demo import command  # noqa: PLC0415  (doctor and prune need none of it)
+    from tmuxagents.cli.set_up import demo_command  # noqa: PLC0415  (doctor and prune need none of it)
 
-    argv = command(os.environ, clean=clean)
+    argv = demo_command(os.environ, clean=clean)
     os.execv(argv[0], argv)  # noqa: S606  (bash by its path, and our own script)
 
 
