@@ -1,16 +1,19 @@
-"""scripts/conformance FILE: run every case of a file of vectors through the real code, and count."""
+"""scripts/conformance FILE | agents FOLDER…: run vectors, or recordings of agents, through the real code."""
 
 from __future__ import annotations
 
 import argparse
 import sys
 
-from scripts.conforming import cases
+from scripts.conforming import agents, cases
+from scripts.conforming.agents import GROUP
 from scripts.conforming.judge import judge
 
 
 def main() -> int:
     """Print the cases that fail and the counts; 1 if any failed, 2 for a file that holds no vectors."""
+    if sys.argv[1:2] == [GROUP]:
+        return agents.main(sys.argv[2:])
     parser = argparse.ArgumentParser(prog="scripts/conformance", description=__doc__)
     parser.add_argument("file", metavar="FILE", help='JSON: {"groups": {NAME: [{id, in, out or error}, …]}}')
     try:
