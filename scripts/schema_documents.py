@@ -39,6 +39,7 @@ _PRESET = keys(
 )
 _PRESET_RULES = (
     when("toolRule", "only", tools={"minItems": 1}),
+    given("permission", "read-only|edit|full|ask", {}),
     when("toolRule", "except", noTools={"const": False}),
     when("kind", "preset", apiKey="null", provider="null", description="word"),
 )

@@ -1,28 +1,14 @@
-"""Whether a child is live: a brand that cannot be is refused, and a receipt and a table say that one is."""
+"""Whether a child is live: the plan, a receipt and a table say that one is."""
 
 from __future__ import annotations
 
 import pytest
 
 from tests import plans
-from tmuxagents.agents.pi.command import Pi
 from tmuxagents.errors import BadRequest
-from tmuxagents.launch import prepare
 from tmuxagents.launch.plan import LaunchRequest
 from tmuxagents.runs import words
 from tmuxagents.status import send
-
-
-def test_a_brand_without_a_live_form_is_refused(monkeypatch: pytest.MonkeyPatch) -> None:
-    prepare._check_live("pi")
-    monkeypatch.setattr(Pi, "live", lambda _: None)
-    with pytest.raises(BadRequest, match=r"The agent pi cannot run live\.") as refused:
-        prepare._check_live("pi")
-    assert (refused.value.kind, refused.value.exit_code, refused.value.hint) == (
-        "bad-argument",
-        2,
-        "give --batch",
-    )
 
 
 @pytest.mark.parametrize(("driver", "planned"), [(None, "batch"), ("batch", "batch"), ("live", "live")])

@@ -24,7 +24,7 @@ if TYPE_CHECKING:
         left_out: bool  # an answer was too long to keep
         snapshots: tuple[bytes, ...]  # beginnings of lines that are streaming snapshots: not logged
         exit_counts: bool  # after a finished answer, an exit code other than 0 is a failure
-        paces: bool  # it may be heard late: no child of this kind loses what nobody reads at once
+        paces: bool  # it may be heard late: no child of this kind loses what is read late
 
         def feed(self, line: bytes, now: float) -> Reading:
             """Read one line; `now` is monotonic."""

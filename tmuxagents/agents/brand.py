@@ -19,7 +19,7 @@ if TYPE_CHECKING:
 
 
 class Brand:
-    """An agent whose session is its own business: it has an id, and no file of ours."""
+    """An agent whose session is its own business: it has an id, and no file in the run directory."""
 
     name: str
     program: str
@@ -56,7 +56,7 @@ class Brand:
 
     def session(self, _text: str) -> ChildSession:
         """Return the problem: it has no session file."""
-        return ChildSession(problem="is none of this agent's")
+        return ChildSession(problem="does not belong to this agent")
 
     def capabilities(self) -> Capabilities:
         """Return what it can do."""
@@ -77,7 +77,7 @@ class LineReader:
 
     snapshots: tuple[bytes, ...] = ()
     exit_counts = True
-    paces = False  # some agents lose the end of their own stream if nobody reads it at once
+    paces = False  # some agents lose the end of their stream if it is read late
     takes: ClassVar[Mapping[str, Callable[[Any, dict[str, Any], float], Reading]]]  # kind -> what reads it
 
     def __init__(self) -> None:
@@ -86,7 +86,7 @@ class LineReader:
         self.error_message: str | None = None
         self.left_out = False
         self.is_torn = False  # the last line is the beginning of a JSON object
-        self.calls: dict[str, tuple[str, float]] = {}  # open tool calls: id -> tool, and when it was told
+        self.calls: dict[str, tuple[str, float]] = {}  # open tool calls: id -> tool, and when it was reported
 
     def feed(self, line: bytes, now: float) -> Reading:
         """Read one line. A line that is not JSON is plain text; JSON of unknown kind is ignored."""
@@ -139,7 +139,7 @@ class LineReader:
         return [events.tool_call(known, name, args if isinstance(args, dict) else {})]
 
     def result(self, call_id: Any, text: str, now: float, *, failed: bool, tool: Any = None) -> list[Event]:
-        """Report the end of a tool call; one that was never reported, or is over, is none."""
+        """Report the end of a tool call; one that was never reported, or is over, is ignored."""
         known = raw_json.key(call_id)
         name, began = self.calls.pop(known or "", (None, None))
         if name is None:

@@ -33,8 +33,8 @@ class Capabilities(Record):
 
     __slots__ = (
         *("cost", "default_permission", "evidence", "limits", "lists_models", "oldest", "permissions"),
-        *("reads_tools", "resume", "seats", "steer", "structured", "system_prompt", "tested", "tools"),
-        *("takes_model", "usage"),
+        *("profiles", "reads_tools", "resume", "seats", "steer", "structured", "system_prompt"),
+        *("takes_model", "tested", "tools", "usage"),
     )
 
     seats: Sequence[str]  # that of a batch run first
@@ -45,6 +45,7 @@ class Capabilities(Record):
     steer: bool  # a batch run takes messages while it works
     resume: bool  # a later run can continue its session
     system_prompt: Sequence[str]
+    profiles: bool  # profiles hold its own flags
     tools: Mapping[str, str]  # our name of a tool -> its own; empty: lists of tools are refused
     reads_tools: bool  # it also takes names of its own tools
     structured: bool  # an answer in a given form

@@ -95,6 +95,11 @@ def known(name: str, environment: Mapping[str, str], settings: Settings, *, refr
     return _known(words, entry, cached=False)
 
 
+def lists_models(name: str) -> bool:
+    """Say whether an agent can be asked for its models."""
+    return bool(_agent(name).questions().MODELS)
+
+
 def own_model(name: str, environment: Mapping[str, str], cwd: str) -> str | None:
     """Return the model that an agent uses in a folder if none is named; None if its settings do not say."""
     about = _agent(name).questions()

@@ -35,8 +35,10 @@ def resolve(  # noqa: PLR0913  (the sources of a model, and the surroundings)
 
     `listed` False: the run has its own API key, so the agent's list without that key proves nothing.
     """
-    asked = rules.choose(wanted, preset_model, settings.default_model, preset_name=preset_name)
-    if asked is None and required:
+    # The default model is one of the default agent, and says nothing to another.
+    default = settings.default_model if agent == settings.default_agent else None
+    asked = rules.choose(wanted, preset_model, default, preset_name=preset_name)
+    if asked is None and required and installed.lists_models(agent):
         installed.command(agent, environment, settings)  # a missing agent is the more helpful error
         raise rules.none_resolved()
     known = installed.known(agent, environment, settings)

@@ -11,6 +11,7 @@ from tmuxagents.cli import group, printing, values
 from tmuxagents.errors import BadRequest
 from tmuxagents.launch.launch import Launcher
 from tmuxagents.launch.plan import LaunchRequest
+from tmuxagents.presets.fields import PERMISSIONS
 from tmuxagents.registry import lookup
 
 TYPE_CHECKING = False
@@ -43,6 +44,11 @@ _LAUNCH = (
     ),
     MODEL,
     click.option("--agent", metavar="NAME", help="Which agent to run (default: pi)."),
+    click.option(
+        "--permission",
+        type=click.Choice(PERMISSIONS),
+        help="What it may do without asking (default: what the agent has).",
+    ),
     click.option("--cwd", metavar="DIR", help="The working directory (default: here)."),
     click.option("--name", metavar="NAME", help="A name for the run."),
     TIMEOUT,
@@ -119,6 +125,7 @@ def request(by: Launcher, task: str, *, base: str | None = None, mode: str, **wa
         allow_outside=wanted["allow_outside"],
         keep_background=wanted["keep_background"],
         driver=driver(live=wanted.get("live")),
+        permission=wanted.get("permission"),
         needs_model=False,
     )
 

@@ -44,7 +44,7 @@ class Continued(NamedTuple):
     texts: Mapping[str, bytes] = {}
     model: Resolved | None = None
     profile: Preset | None = None
-    child_session: str | None = None  # of an agent whose session is no file of ours
+    child_session: str | None = None  # of an agent that keeps its sessions itself
     baseline: Mapping[str, Any] | None = None
 
     def moment(self, now: float) -> float:

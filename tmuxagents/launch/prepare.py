@@ -11,10 +11,9 @@ import os
 import time
 from typing import NamedTuple
 
-from tmuxagents import records
-from tmuxagents.agents import resolve
+from tmuxagents.agents import AGENTS, resolve
 from tmuxagents.errors import BadRequest
-from tmuxagents.launch import nesting
+from tmuxagents.launch import demands, nesting
 from tmuxagents.launch import plan as plans
 from tmuxagents.launch.faults import Faults
 from tmuxagents.launch.plan import InCall
@@ -25,6 +24,7 @@ if TYPE_CHECKING:
     from collections.abc import Mapping, Sequence
 
     from tmuxagents.agents.models import Resolved
+    from tmuxagents.launch.demands import Met
     from tmuxagents.launch.launch import Launcher
     from tmuxagents.launch.nesting import Leave
     from tmuxagents.launch.plan import LaunchRequest, Target
@@ -107,9 +107,10 @@ class Preparing:
             plans.check_preset(preset, request)
         request = self._filled_in(request, preset)
         model = self._model(request, preset)
-        if request.driver == records.LIVE:
-            _check_live(request.agent or plans.DEFAULT_AGENT)
-        plan = around.plan(request, model=model, preset=preset)
+        met = _met(request, preset)
+        plan = around.plan(request._replace(permission=met.permission), model=model, preset=preset)
+        if preset is not None and list(plan.tools) != met.tools:
+            plan = plan.changed(tools=met.tools)
         variables, warnings = _keys(_keyed(request, preset), plan)
         blocks: list[str] = []
         if request.files and not request.reopens:
@@ -183,14 +184,11 @@ class Preparing:
         )
 
 
-def _check_live(name: str) -> None:
-    """Refuse a live run of an agent that has no live form."""
-    from tmuxagents.agents import AGENTS  # noqa: PLC0415  (few runs are live)
-
-    agent = AGENTS.get(name)
-    if agent is not None and agent.live() is None:
-        message = f"The agent {name} cannot run live."
-        raise BadRequest(message, kind="bad-argument", hint="give --batch", field="driver")
+def _met(request: LaunchRequest, preset: Preset | None) -> Met:
+    """Return what of the request and its preset the agent carries out in its own way, or refuse it."""
+    name = request.agent or plans.DEFAULT_AGENT
+    has = AGENTS[name].capabilities()  # it is known: it has just been asked for its models
+    return demands.meet(name, has, request, preset)
 
 
 def _keyed(request: LaunchRequest, preset: Preset | None) -> Preset | None:

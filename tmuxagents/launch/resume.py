@@ -99,6 +99,7 @@ def retry(launcher: Launcher, run_dir: str, wanted: WantedRun) -> tuple[str | No
         allow_outside=plan.allow_outside,
         keep_background=plan.keep_background,
         driver=wanted.driver or (LIVE if plan.driver == LIVE else BATCH),
+        permission=plan.permission,
     )
     name = plan.name if run.ended else None  # while that one lives, the name is its
     request, warnings = checks.keep_name(launcher.caller, request, name)
@@ -202,6 +203,7 @@ class _Turn:
             keep_background=plan.keep_background,
             continues=self._continued(),
             driver=wanted.driver or (LIVE if plan.driver == LIVE else BATCH),
+            permission=plan.permission,
         )
         request, warnings = checks.keep_name(self._launcher.caller, request, plan.name)
         self.warnings += warnings

@@ -27,7 +27,7 @@ _MASK = "****"
 _SHOWN_ENDS = 4
 _LONGEST_HIDDEN = 8  # characters up to which a key is not shown at all
 _DETAILS = {
-    PRESET: (DESCRIPTION, "model", "tools", *preset_fields.OWN_KEYS, BODY),
+    PRESET: (DESCRIPTION, "model", "tools", *preset_fields.OWN_KEYS, *preset_fields.NARROWING, BODY),
     PROFILE: (
         *("provider", "model", "thinkingLevel", BODY, "appendSystemPrompt"),
         *("noTools", "tools", "excludeTools", "extensions", "suggestedSkills", "loadSkills"),
@@ -148,6 +148,7 @@ def document(preset: Preset) -> dict[str, Any]:
     shape |= {key: fields.get(key, False) for key in preset_fields.PROFILE_FLAGS}
     shape |= {key: list(fields.get(key) or ()) for key in _LISTS}
     shape |= {key: fields.get(key) for key in preset_fields.OWN_KEYS}
+    shape |= {key: fields[key] for key in preset_fields.NARROWING if key in fields}
     shape["apiKey"] = mask(fields["apiKey"]) if fields.get("apiKey") else None
     return shape | {"warnings": preset.warnings}
 

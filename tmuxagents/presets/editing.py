@@ -30,6 +30,7 @@ _TEMPLATE = f"""---
 # model: sonnet
 # tools: read, grep, find, ls
 # agent: pi
+# permission: read-only
 # driver: live
 # timeout: 600
 # keepBackground: true
@@ -141,7 +142,7 @@ def _read(key: str, value: str, kind: str) -> Any:
 
 
 _KEYS = {
-    PRESET: (*preset_fields.PRESET_KEYS, *preset_fields.OWN_KEYS),
+    PRESET: (*preset_fields.PRESET_KEYS, *preset_fields.OWN_KEYS, *preset_fields.NARROWING),
     PROFILE: preset_fields.PROFILE_KEYS,
 }
 _NEEDS_QUOTES = re.compile("[:#'\"\n]|^-(?:\\s|$)|^[\\s?,\\[\\]{}&*!|>%@`=~]|\\s$")

@@ -37,6 +37,9 @@ PROFILE_KEYS = (*PROFILE_TEXTS, *PROFILE_FLAGS, *PROFILE_LISTS)
 PRESET_KEYS = (DESCRIPTION, "model", "tools")
 # Ours, and for presets of the user alone: a clone must not decide how a child is run.
 OWN_KEYS = ("agent", "driver", "timeout", "keepBackground", "nesting")
+NARROWING = ("permission",)  # ours, and for any preset: a project's can only narrow
+PERMISSIONS = ("read-only", "edit", "full", "ask")
+_WRONG_PERMISSION = f"this must be one of {', '.join(PERMISSIONS)}"
 REFUSED_IN_PROJECT = ("apiKey", "extensions", "extraArgs")
 THINKING_LEVELS = ("off", "minimal", "low", "medium", "high", "xhigh", "max")
 _MOST_NESTING = 3
@@ -167,6 +170,7 @@ _CHECKS: dict[str, Check] = {
     "agent": lambda value: None if isinstance(value, str) and value else "this must be the name of an agent",
     "driver": lambda value: None if value in ("batch", "live") else "this must be batch or live",
     "timeout": lambda value: (wrong := rules.time_limit_fault(value)) and f"this {wrong}",
+    "permission": lambda value: None if value in PERMISSIONS else _WRONG_PERMISSION,
     "keepBackground": lambda value: None if isinstance(value, bool) else "this must be true or false",
     "nesting": lambda value: None if type(value) is int and 1 <= value <= _MOST_NESTING else _WRONG_NESTING,
 }
@@ -188,7 +192,7 @@ def read_profile(reader: FieldReader) -> Fields:
 
 READERS = {PRESET: read_preset, PROFILE: read_profile}
 KNOWN_KEYS = {
-    PRESET: frozenset((NAME, *PRESET_KEYS, *OWN_KEYS)),
+    PRESET: frozenset((NAME, *PRESET_KEYS, *OWN_KEYS, *NARROWING)),
     PROFILE: frozenset((NAME, *PROFILE_KEYS)),
 }
 

@@ -29,7 +29,7 @@ _RANKS = {
         ((PROJECT, PRESET), (PROJECT, PROFILE), (GLOBAL, PRESET), (GLOBAL, PROFILE))
     )
 }
-_SHARED_KEYS = frozenset((NAME, *preset_fields.PRESET_KEYS))
+_SHARED_KEYS = frozenset((NAME, *preset_fields.PRESET_KEYS, *preset_fields.NARROWING))
 _REFUSED = (
     'Warning: Refusing to load {key} from project-local profile "{name}" in {path}. Move the profile to the '
     "global directory (~/.pi/agent/agent-profiles/) or use environment variables."
@@ -78,6 +78,7 @@ class Preset:
     timeout: float | None = _field("timeout")
     keep_background: bool | None = _field("keepBackground")
     nesting: int | None = _field("nesting")
+    permission: str | None = _field("permission")  # also a project's, which can only narrow
     api_key: str | None = _field("apiKey")  # never in an argument, never in a file of a run
 
     @property

@@ -22,8 +22,8 @@ if TYPE_CHECKING:
     from tmuxagents.wrapper.claim import Claim
     from tmuxagents.wrapper.watch import WatchParts
 
-LOOK_EVERY_S = 2.0  # into the inbox, should nobody have told of it
-_CLOCK = "the clock"  # who answers a question that nobody answers
+LOOK_EVERY_S = 2.0  # into the inbox, should no signal have come
+_CLOCK = "the clock"  # what answers a question that gets no other answer
 DENY = "deny"
 
 
@@ -89,7 +89,7 @@ class DuplexWatch(ChildWatch):
         self._input = stdin
         self._inbox = inbox
         self._unsaid: list[InboxMessage] = []  # what the child could not take yet
-        self._asked: dict[str, tuple[Ask, float]] = {}  # questions that were told of, and when
+        self._asked: dict[str, tuple[Ask, float]] = {}  # reported questions, and when
         self._ask_limit_s = ask_limit_s
         self._looked_at = 0.0
         self._streams.reply = self._input.write
@@ -117,7 +117,7 @@ class DuplexWatch(ChildWatch):
                 self._input.close()
 
     def _note_asks(self, now: float) -> None:
-        """Tell of new questions, and of those that are gone without an answer of ours."""
+        """Report new questions, and those that have gone without our answer."""
         asks = {ask.id: ask for ask in self._talker.asks}
         for one in [one for one in self._asked if one not in asks]:
             ask, _ = self._asked.pop(one)
@@ -155,7 +155,7 @@ class DuplexWatch(ChildWatch):
         fresh = self._inbox.fresh()
         for message in fresh:
             if message.kind == ANSWER:
-                self._answer(message.ask or "", message.text or "", message.by or "somebody", now)
+                self._answer(message.ask or "", message.text or "", message.by or "a parent", now)
         self._unsaid += [message for message in fresh if message.kind != ANSWER]
         while self._unsaid:
             message = self._unsaid[0]

@@ -28,6 +28,7 @@ CAPABILITIES = Capabilities(
     seats=(STREAM, LIVE),
     takes_model=True,
     lists_models=True,
+    profiles=True,
     permissions=(),
     default_permission=None,
     steer=False,
