@@ -151,7 +151,7 @@ make_model() {
 # an older state of this repository started makes room.
 start_model() {
   local model=$demo/model stamp
-  stamp=$(cat "$demo_scripts"/{model_server.py,model_turns.py,demo_scripts.json} | sha256sum)
+  stamp=$(cat "$demo_scripts"/{model_server.py,model_turns.py,model_tools.py,model_shapes/chat.py,demo_scripts.json} | sha256sum)
   [ "$(cat "$model/made-from" 2>/dev/null)" = "$stamp" ] || rm -f "$model/port"
   exec 7>>"$model/lock"
   if flock --nonblock 7; then

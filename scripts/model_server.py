@@ -3,8 +3,9 @@
     python scripts/model_server.py --log requests.jsonl --agent-dir DIR    and, with PI_CODING_AGENT_DIR=DIR:
     pi --model mock/mock-text "say hello"
 
-It speaks OpenAI's chat completions on 127.0.0.1, prints its address when it listens, and ends with the
-process that started it. What it answers is in model_scripts.json, and model_turns.py says how to read that.
+It speaks as the providers of all agents do (model_shapes/), on 127.0.0.1, prints its address when it
+listens, and ends with the process that started it. What it answers is in model_scripts.json, and
+model_turns.py says how to read that.
 With --demo it is the quickstart's model: its scripts are in demo_scripts.json, it ends with its port file.
 """
 
@@ -27,14 +28,16 @@ from typing import TYPE_CHECKING, Any, NoReturn
 # Started as a program, Python looks for modules beside this file only.
 sys.path.insert(0, str(Path(__file__).parents[1]))
 
-from scripts import model_turns
+from scripts import model_shapes, model_turns
 
 if TYPE_CHECKING:
     from collections.abc import Callable
 
-    from scripts.model_turns import Json, Turn
+    from scripts.model_shapes import Shape
+    from scripts.model_turns import Asked, Json, Turn
 
 BUILT_IN_SCRIPTS = Path(__file__).with_name("model_scripts.json")
+KEYS = ("authorization", "x-api-key", "x-goog-api-key", "api-key")
 DEMO_SCRIPTS = Path(__file__).with_name("demo_scripts.json")
 
 
@@ -73,11 +76,11 @@ class ModelServer(ThreadingHTTPServer):
                 self._log.write(json.dumps(record) + "\n")
                 self._log.flush()
 
-    def fails(self, turn: Turn, request: Json) -> bool:
+    def fails(self, turn: Turn, asked: Asked) -> bool:
         """Say whether the turn is a failure this time; after a success it begins anew, for the next run."""
         if "failures" not in turn:
             return "status" in turn
-        conversation = hashlib.sha256(json.dumps(request["messages"]).encode()).hexdigest()
+        conversation = hashlib.sha256(json.dumps(asked.messages).encode()).hexdigest()
         with self._lock:
             self._tried[conversation] += 1
             return self._tried[conversation] % (turn["failures"] + 1) != 0
@@ -100,54 +103,67 @@ class Connection(BaseHTTPRequestHandler):
 
     def do_POST(self) -> None:
         """Answer a conversation, after noting it."""
-        request = json.loads(self.rfile.read(int(self.headers["content-length"])))
-        choice = model_turns.choose(self.server.scripts, request["model"], request["messages"])
+        request = json.loads(self.rfile.read(int(self.headers["content-length"])) or b"{}")
+        path = self.path.partition("?")[0]
+        name, count = model_shapes.name_of(path), model_shapes.counted(path)
+        if name is None:
+            self.send_document(
+                200 if count else 404, count or {"error": {"message": f"No such path: {path}"}}
+            )
+            return
+        shape = model_shapes.named(name)
+        asked = shape.asked(path, request)
+        choice = model_turns.choose(self.server.scripts, asked.model, asked.messages)
         self.server.note(
             {
                 "at": time.time(),
-                "model": request["model"],
+                "path": path,
+                "shape": name,
+                "model": asked.model,
                 "script": choice.script,
                 "turn": choice.number,
                 "headers": {key.lower(): self.visible(key, value) for key, value in self.headers.items()},
-                "messages": request["messages"],
-                "tools": [tool["function"]["name"] for tool in request.get("tools") or []],
+                "messages": asked.messages,
+                "prompts": model_turns.prompts(asked.messages),
+                "tools": list(asked.tools),
             }
         )
         time.sleep(choice.delay_s)
-        if self.server.fails(choice.turn, request):
-            self.send_document(choice.turn["status"], {"error": choice.turn["error"]})
-        elif request.get("stream"):
-            self.send_stream(request, choice.turn)
+        if self.server.fails(choice.turn, asked):
+            self.send_document(choice.turn["status"], shape.error(choice.turn), choice.turn.get("after"))
+        elif asked.stream:
+            self.send_stream(shape, asked, choice.turn)
         else:
-            self.send_document(200, model_turns.whole_answer(request, choice.turn))
+            self.send_document(200, shape.whole(asked, choice.turn))
 
     @staticmethod
     def visible(key: str, value: str) -> str:
         """Keep keys out of the log, also the false ones of tests."""
-        return "(hidden)" if key.lower() == "authorization" else value
+        return "(hidden)" if key.lower() in KEYS else value
 
-    def send_document(self, status: int, document: Json) -> None:
-        """Send one JSON document."""
+    def send_document(self, status: int, document: Json, after: int | None = None) -> None:
+        """Send one JSON document; say when to try again."""
         body = json.dumps(document).encode()
         self.send_response(status)
         self.send_header("content-type", "application/json")
         self.send_header("content-length", str(len(body)))
+        if after is not None:
+            self.send_header("retry-after", str(after))
         self.end_headers()
         self.wfile.write(body)
 
-    def send_stream(self, request: Json, turn: Turn) -> None:
+    def send_stream(self, shape: Shape, asked: Asked, turn: Turn) -> None:
         """Send an answer piece by piece, or as far as the turn goes."""
         self.send_response(200)
         self.send_header("content-type", "text/event-stream")
         self.send_header("transfer-encoding", "chunked")
         self.end_headers()
-        for chunk in model_turns.chunks(request, turn):
-            self.send_part(f"data: {json.dumps(chunk)}\n\n")
+        for part in shape.stream(asked, turn):
+            self.send_part(part)
             time.sleep(turn.get("pause", 0) * self.server.pace)
         if "then" in turn:
             self.break_off(turn["then"])
         else:
-            self.send_part("data: [DONE]\n\n")
             self.send_part("")
 
     def send_part(self, text: str) -> None:

@@ -1,8 +1,10 @@
-"""What the model server says next: scripts and a conversation in, an answer's turn and its JSON out. No I/O.
+"""What the model server says next: scripts and a conversation in, an answer's turn out. No I/O.
 
 A script is {"about": words, "turns": [Turn...], "model": more for pi's models.json, where needed}.
-The model mock-NAME, or NAME itself, answers by the script NAME. In texts and in arguments of calls {result}
-stands for what the last call returned. Marks in what the user says change the script, the last of its kind:
+The model mock-NAME, or NAME itself, answers by the script NAME; no model's name begins with nosuch. In texts
+and in arguments of calls {result} stands for what the last call returned. Calls name the tools of pi:
+model_tools.py makes them those that the agent has offered. What some agents ask besides, such as a title,
+gets an answer of its own. Marks in what the user says change the script, the last of its kind:
 
     #script:NAME     that script, whatever the model
     #say:TEXT        to the end of the line: the text of the turn that ends the script
@@ -12,14 +14,12 @@ stands for what the last call returned. Marks in what the user says change the s
 
 from __future__ import annotations
 
-import json
+import hashlib
 import re
 from dataclasses import dataclass
 from typing import TYPE_CHECKING, Any, TypedDict
 
 if TYPE_CHECKING:
-    from collections.abc import Iterator
-
     Json = dict[str, Any]
 
 
@@ -38,7 +38,24 @@ class Turn(TypedDict, total=False):
     status: int  # an HTTP status instead of an answer,
     error: Json  # with this document,
     failures: int  # but so many times only, where given
+    after: int  # seconds that the client is asked to wait before the next try
     then: str  # "cut" the connection instead of finishing, or "hang" until the client leaves
+
+
+@dataclass(frozen=True)
+class Asked:
+    """A request, in whatever form it came: the conversation as chat completions have it."""
+
+    model: str
+    messages: list[Json]
+    tools: dict[str, Json]  # what may be called: its name, and the schema of its arguments
+    stream: bool
+    wants_usage: bool = True
+
+    @property
+    def answer_id(self) -> str:
+        """Name the answer by the length of the conversation before it: no other answer has the same."""
+        return f"answer{len(self.messages)}"
 
 
 @dataclass(frozen=True)
@@ -51,6 +68,7 @@ class Choice:
     delay_s: float
 
 
+ASIDE = re.compile("You are (?:a title generator|now acting as the managed memory)")  # opencode, Qwen Code
 LAST_WORD: Turn = {"text": "Done."}  # for scripts that end with calls: no conversation goes on for ever
 
 
@@ -61,6 +79,8 @@ def choose(scripts: dict[str, Any], model: str, messages: list[Json]) -> Choice:
     script would start again whenever somebody steers or an extension speaks (pi sends both as the user), and
     might never come to its end.
     """
+    if messages and ASIDE.match(text_of(messages[0])):
+        return Choice("aside", 0, {"text": "A title"}, 0)
     named = marks(messages, r"#script:([\w-]+)")
     name = named[-1][1] if named else script_of(model, scripts)
     start = next((at for at, found in named if found == name), 0)
@@ -82,7 +102,7 @@ def choose(scripts: dict[str, Any], model: str, messages: list[Json]) -> Choice:
 
 def script_of(model: str, scripts: dict[str, Any]) -> str:
     """Return the script that a model answers by."""
-    if model in scripts:
+    if model in scripts or model.startswith("nosuch"):
         return model
     return model.removeprefix("mock-") if model.startswith("mock-") else "text"
 
@@ -109,7 +129,16 @@ def marks(messages: list[Json], pattern: str) -> list[tuple[int, str]]:
 def text_of(message: Json) -> str:
     """Join the text of a message, which is one string or a list of parts."""
     content = message.get("content") or ""
-    return content if isinstance(content, str) else "\n".join(part.get("text", "") for part in content)
+    return content if isinstance(content, str) else "\n".join(str(part.get("text", "")) for part in content)
+
+
+def prompts(messages: list[Json]) -> list[Json]:
+    """Give length and hash of each text of the user: a test finds the bytes of its prompt again."""
+    contents = [message.get("content") or "" for message in messages if message["role"] == "user"]
+    parts = [part for content in contents for part in (content if isinstance(content, list) else [content])]
+    texts = [part if isinstance(part, str) else str(part.get("text", "")) for part in parts]
+    encoded = [text.encode("utf-8", "surrogatepass") for text in texts]
+    return [{"bytes": len(text), "sha256": hashlib.sha256(text).hexdigest()} for text in encoded]
 
 
 def expand(turns: list[Turn]) -> list[Turn]:
@@ -124,42 +153,6 @@ def unknown(name: str) -> Turn:
     return {"status": 404, "error": {"message": message, "type": "invalid_request_error"}}
 
 
-def whole_answer(request: Json, turn: Turn) -> Json:
-    """Make the answer to a request that does not stream."""
-    message: Json = {"role": "assistant", "content": spoken(turn)}
-    if "think" in turn:
-        message["reasoning_content"] = turn["think"]
-    if "calls" in turn:
-        message["tool_calls"] = calls_of(request, turn)
-    choice = {"index": 0, "message": message, "finish_reason": finish_of(turn)}
-    return {**head(request, "chat.completion"), "choices": [choice], "usage": usage_of(turn)}
-
-
-def chunks(request: Json, turn: Turn) -> Iterator[Json]:
-    """Yield the answer to a request that streams; a turn with `then` has no end."""
-    start = head(request, "chat.completion.chunk")
-    for delta in deltas(request, turn):
-        yield {**start, "choices": [{"index": 0, "delta": delta, "finish_reason": None}]}
-    if "then" not in turn:
-        yield {**start, "choices": [{"index": 0, "delta": {}, "finish_reason": finish_of(turn)}]}
-        if (request.get("stream_options") or {}).get("include_usage"):
-            yield {**start, "choices": [], "usage": usage_of(turn)}
-
-
-def deltas(request: Json, turn: Turn) -> Iterator[Json]:
-    """Yield the pieces of a streamed answer."""
-    yield {"role": "assistant", "content": ""}
-    for piece in pieces(turn.get("think", "")):
-        yield {"reasoning_content": piece}
-    for piece in pieces(spoken(turn), turn.get("piece", 12)):
-        yield {"content": piece}
-    for at, call in enumerate(calls_of(request, turn)):
-        function = call["function"]
-        yield {"tool_calls": [{"index": at, **call, "function": {**function, "arguments": ""}}]}
-        for piece in pieces(function["arguments"]):
-            yield {"tool_calls": [{"index": at, "function": {"arguments": piece}}]}
-
-
 def pieces(text: str, size: int = 12) -> list[str]:
     """Cut a text into pieces."""
     return [text[at : at + size] for at in range(0, len(text), size)]
@@ -170,40 +163,11 @@ def spoken(turn: Turn) -> str:
     return turn.get("text", "") * turn.get("repeat", 1)
 
 
-def head(request: Json, kind: str) -> Json:
-    """Give what every answer begins with."""
-    return {"id": answer_id(request), "object": kind, "created": 0, "model": request["model"]}
+def told(turn: Turn) -> str:
+    """Give the words of a turn that fails."""
+    return str(turn.get("error", {}).get("message", "No more is known."))
 
 
-def answer_id(request: Json) -> str:
-    """Name an answer by the length of the conversation before it: no other answer has the same."""
-    return f"answer{len(request['messages'])}"
-
-
-def calls_of(request: Json, turn: Turn) -> list[Json]:
-    """Give the calls of a turn in the provider's form."""
-    calls = [call for wanted in turn.get("calls", []) for call in wanted.items()]
-    return [
-        {
-            "id": f"{answer_id(request)}_call{at}",
-            "type": "function",
-            "function": {"name": tool, "arguments": json.dumps(arguments)},
-        }
-        for at, (tool, arguments) in enumerate(calls)
-    ]
-
-
-def finish_of(turn: Turn) -> str:
-    """Say why the answer ends."""
-    return turn.get("finish", "tool_calls" if "calls" in turn else "stop")
-
-
-def usage_of(turn: Turn) -> Json:
-    """Give the tokens of a turn in the provider's form."""
-    tokens = {"prompt": 120, "cached": 0, "completion": 20} | turn.get("usage", {})
-    return {
-        "prompt_tokens": tokens["prompt"],
-        "completion_tokens": tokens["completion"],
-        "total_tokens": tokens["prompt"] + tokens["completion"],
-        "prompt_tokens_details": {"cached_tokens": tokens["cached"]},
-    }
+def usage_of(turn: Turn) -> dict[str, int]:
+    """Count the tokens of a turn: always the same, and the prompt's include the cached ones."""
+    return {"prompt": 120, "cached": 0, "completion": 20} | turn.get("usage", {})
