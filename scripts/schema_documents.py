@@ -49,7 +49,13 @@ _TASK_DEFAULTS = {
     "agent": {"description": "The agent that works.", **_TEXT},
     "model": _TEXT,
     "cwd": {"description": "Where the child works; relative to the file.", **_TEXT},
-    "timeout": {"description": "Seconds that the child may work.", "type": "number", "minimum": 1},
+    "timeout": {
+        "description": "How long the child may work: seconds, or a duration like 5m.",
+        "anyOf": [
+            {"type": "number", "minimum": 1},
+            {"type": "string", "pattern": r"^([0-9]+(\.[0-9]+)?[ywdhms])+$"},
+        ],
+    },
     "files": {
         "description": "Files for the prompt, or lines of them: PATH:A-B.",
         "type": "array",

@@ -40,6 +40,14 @@ def test_yaml_with_a_tasks_key() -> None:
     assert (second.task, second.cwd, second.files) == ("off", "../x", ())
 
 
+def test_a_time_limit_is_a_duration_or_a_number_of_seconds() -> None:
+    text = "defaults: {timeout: 1h30m}\ntasks:\n- task: a\n"
+    text += "- {task: b, timeout: 90s}\n- {task: c, timeout: 7}\n"
+    assert [item.timeout for item in tasks.parse(text, "-").items] == [5400, 90, 7]
+    wrong = refused("- {task: a, timeout: soon}\n").message
+    assert wrong.startswith("tasks[0].timeout must be a duration like 90s or 5m")
+
+
 @pytest.mark.parametrize("bare", [True, False])
 def test_json_of_any_size(*, bare: bool) -> None:
     items = [{"task": "x" * 200_000, "model": "a/b"}]
@@ -63,11 +71,15 @@ def test_a_bare_yaml_list() -> None:
         ("- {}", "bad-tasks", "tasks[0] has no task."),
         ("- task: ' '", "empty-task", "tasks[0]: the task is empty."),
         ("- task: 5", "bad-tasks", "tasks[0].task must be a text."),
-        ("- {task: x, timeout: 0}", "bad-tasks", "tasks[0].timeout must be a number of seconds, at least 1."),
+        (
+            "- {task: x, timeout: 0}",
+            "bad-tasks",
+            "tasks[0].timeout must be a duration like 90s or 5m, at least 1s.",
+        ),
         (
             "- {task: x, timeout: soon}",
             "bad-tasks",
-            "tasks[0].timeout must be a number of seconds, at least 1.",
+            "tasks[0].timeout must be a duration like 90s or 5m, at least 1s.",
         ),
         (
             "- {task: x, timeout: 9007199254740993}",

@@ -39,7 +39,7 @@ x-tmuxagents:
   description: All that there is
   each_run: window
   launch:
-    - {task: Look around, preset: repo-scout, timeout: 60}
+    - {task: Look around, preset: repo-scout, timeout: 1m}
 """
 
 

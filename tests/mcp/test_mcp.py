@@ -463,7 +463,7 @@ def test_a_client_that_does_not_read_keeps_nobody(parent: Parent, client: Client
 
 
 def test_a_call_that_takes_too_long_is_answered_and_goes_on(parent: Parent) -> None:
-    with Client(parent.desk, "--limit", "2") as client:
+    with Client(parent.desk, "--limit", "2s") as client:
         done = client.answer(client.begin("begin\nsleep 4\nanswer stop Late.\nsettle"))["result"]
         first, second = text(done).splitlines()
         run_id = done["structuredContent"]["runs"][0]["runId"]

@@ -62,7 +62,11 @@ def test_what_an_assignment_sets(assignments: list[str], kind: str, fields: dict
         ("apiKey=x", "preset", '"apiKey=x" sets nothing.'),
         ("name=x", "preset", '"name=x" sets nothing.'),
         ("timeout=5", "profile", '"timeout=5" sets nothing.'),
-        ("timeout=soon", "preset", "timeout: this must be a number of seconds, at least 1"),
+        (
+            "timeout=soon",
+            "preset",
+            "timeout: this must be a duration like 90s or 5m, at least 1s",
+        ),
         ("timeout=[", "preset", "timeout: expected the node content, but found '<stream end>'"),
         ("noTools=yes", "profile", "noTools: this counts only when it is literally true"),
         ("tools=[[a]]", "profile", "tools: this must be a list of words"),

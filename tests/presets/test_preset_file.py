@@ -116,7 +116,7 @@ def test_a_tool_has_the_letters_of_a_tool(odd: str) -> None:
         ('name: "a\\e[31m"\ndescription: d', ["line 2, name: it holds a control character"]),
         (
             "name: a\ndescription: d\ntimeout: 0",
-            ["line 4, timeout: this must be a number of seconds, at least 1"],
+            ["line 4, timeout: this must be a duration like 90s or 5m, at least 1s"],
         ),
         (
             "name: a\ndescription: d\ntimeout: 9007199254740993",
@@ -184,6 +184,7 @@ def test_our_own_keys_are_checked(odd: str) -> None:
 
 def test_an_empty_key_of_ours_says_nothing() -> None:
     assert "timeout" not in preset("timeout:").fields
+    assert preset("timeout: 1h30m").fields["timeout"] == 5400
 
 
 # --- what is no preset ------------------------------------------------------------------------------------

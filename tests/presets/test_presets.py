@@ -195,12 +195,15 @@ def test_files_that_are_bad_by_path_and_by_name(shelf: Shelf) -> None:
         assert (problem["kind"], problem["message"]) == ("bad-preset", empty)
         assert [(fault["field"], fault["message"]) for fault in problem["faults"]] == [
             ("tools", empty),
-            ("timeout", f"{path}: line 5, timeout: this must be a number of seconds, at least 1"),
+            (
+                "timeout",
+                f"{path}: line 5, timeout: this must be a duration like 90s or 5m, at least 1s",
+            ),
         ]
     assert shelf("check", "a").stdout == (
         f"bad  {path}\n"
         "     line 4, tools: it is empty: name the tools, or leave the key out to restrict none\n"
-        "     line 5, timeout: this must be a number of seconds, at least 1\n"
+        "     line 5, timeout: this must be a duration like 90s or 5m, at least 1s\n"
     )
 
 

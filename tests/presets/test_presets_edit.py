@@ -66,7 +66,7 @@ def test_a_prompt_is_read_from_stdin(shelf: Shelf) -> None:
         (("new", "a", "-m", "x"), None),
         (
             ("new", "a", "-d", "x", "--set", "timeout=x"),
-            "timeout: this must be a number of seconds, at least 1",
+            "timeout: this must be a duration like 90s or 5m, at least 1s",
         ),
         (("new", "a", "--profile", "-d", "x"), "A profile has no description."),
         (("new", "a"), "There is no terminal here for an editor."),

@@ -377,7 +377,6 @@ UNSAFE_AGES = [
     "30 d",
     "-1d",
     "d",
-    "1.5h",
     "30D",
     "all ",
     "forever",
@@ -490,6 +489,38 @@ def test_no_two_keys_share_a_variable_and_none_has_a_name_that_means_something_e
     assert not {f"TMUXAGENTS_{name}" for name in taken} & set(variables)
 
 
+@pytest.mark.parametrize(
+    ("key", "written", "used"),
+    [
+        ("timeout", "5m", 300),
+        ("timeout", "1h30m", 5400),
+        ("timeout", "90s", 90),
+        ("timeout", 90, 90),
+        ("timeout", "1.5s", 1.5),
+        ("extend_timeout_debounce", "1m", 60),
+        ("keepWindows", "2h", 7200),
+        ("keepWindows", "failed", "failed"),
+    ],
+)
+def test_a_duration_is_written_as_people_write_it(key: str, written: object, used: object) -> None:
+    in_file = resolved(user={key: written})
+    assert (in_file.values[key], in_file.sources[key], in_file.warnings) == (used, "global", [])
+    in_variable = resolved(**{keys.variable_of(key): str(written)})
+    assert (in_variable.values[key], in_variable.warnings) == (used, [])
+
+
+@pytest.mark.parametrize("written", ["600", "soon", "5m3", "m", "", "5 m", True])
+def test_a_text_without_a_unit_is_no_duration(written: object) -> None:
+    found = resolved(user={"timeout": written})
+    assert found.values["timeout"] == 600
+    assert "a duration like 90s or 5m" in found.warnings[0]
+
+
+@pytest.mark.parametrize(("written", "seconds"), [("1d12h", 129600), ("2w", 1209600), ("1y", 31536000)])
+def test_an_age_is_a_duration_too(written: str, seconds: float) -> None:
+    assert resolved(user={"keepRuns": written}).keep_runs_s == seconds
+
+
 # --- words about it ---
 
 
@@ -513,7 +544,10 @@ def test_a_warning_names_the_file() -> None:
     assert sorted(found.warnings) == [
         'global settings (/agent/settings.json): driver must be one of batch, live; "batch" is used',
         "project settings (/code/app/.pi/settings.json): a project may not set 'onEnd'; ignored",
-        "project settings (/code/app/.pi/settings.json): timeout must be a number, at least 1; 600 is used",
+        (
+            "project settings (/code/app/.pi/settings.json): "
+            "timeout must be a duration like 90s or 5m, at least 1; 600 is used"
+        ),
     ]
 
 

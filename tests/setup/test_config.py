@@ -42,6 +42,10 @@ def test_a_setting_is_written_shown_and_taken_out_again(home: Home) -> None:
         "settings": [{"key": "timeout", "value": 900, "source": "global"}],
         "warnings": [],
     }
+    assert (
+        home.command("config", "set", "timeout", "1h30m").stderr == f"timeout is now 1h30m ({mine(home)})\n"
+    )
+    assert home.command("config", "get", "timeout").stdout == "5400\n"
     done = home.command("config", "unset", "timeout")
     assert done.stderr == f"timeout is no longer set ({mine(home)})\n"
     assert mine(home).read_text() == before
@@ -75,7 +79,11 @@ def test_who_sets_what_something_stronger_decides_hears_of_it(home: Home) -> Non
         ("set timout 9", 2, 'There is no setting "timout".\nhint: did you mean timeout?\n'),
         ("get timout", 2, 'There is no setting "timout".\nhint: did you mean timeout?\n'),
         ("unset timout", 2, 'There is no setting "timout".\nhint: did you mean timeout?\n'),
-        ("set timeout soon", 2, "timeout must be a number, at least 1.\nhint: nothing was changed\n"),
+        (
+            "set timeout soon",
+            2,
+            "timeout must be a duration like 90s or 5m, at least 1.\nhint: nothing was changed\n",
+        ),
         ("set --project driver live", 2, "A project may not set driver.\n"),
         ("edit", 2, "config edit needs a terminal.\n"),
     ],

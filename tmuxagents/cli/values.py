@@ -14,10 +14,13 @@ if TYPE_CHECKING:
     from typing import Any
 
 
-class _Duration(click.ParamType):  # type: ignore[type-arg, unused-ignore]  # generic from click 8.3 on
+class DurationType(click.ParamType):  # type: ignore[type-arg, unused-ignore]  # generic from click 8.3 on
     """A duration in seconds, written as 90s, 5m, 1h30m, or as a figure."""
 
     name = "duration"
+
+    def __init__(self, least: float = 0) -> None:
+        self._least = least
 
     def convert(self, value: Any, param: click.Parameter | None, ctx: click.Context | None) -> float:
         """Return it in seconds."""
@@ -29,6 +32,8 @@ class _Duration(click.ParamType):  # type: ignore[type-arg, unused-ignore]  # ge
                 seconds = float(value)
         if seconds is None or not seconds >= 0:
             self.fail(f"{value!r} is not a duration: write it like {figures.DURATIONS}.", param, ctx)
+        if seconds < self._least:
+            self.fail(f"{value!r} is less than {figures.exact(self._least)}.", param, ctx)
         return seconds
 
 
@@ -54,7 +59,7 @@ class _Statuses(click.ParamType):  # type: ignore[type-arg, unused-ignore]  # ge
         return [CompletionItem(word) for word in records.STATUSES if word.startswith(incomplete)]
 
 
-DURATION = _Duration()
+DURATION = DurationType()
 STATUSES = _Statuses()
 FORMAT = click.option(
     "--format", "template", metavar="TEMPLATE", help="Print a line for each by a template, as '{{.name}}'."

@@ -85,7 +85,8 @@ def parse(text: str, source: str) -> TasksFile:
 def _item(fields: Mapping[str, Any]) -> Item:
     after = fields.get("after") or ()
     names = (after,) if isinstance(after, str) else tuple(after)
-    return Item(**{**fields, "files": fields.get("files") or (), "after": names})
+    limit = rules.seconds(fields.get("timeout"))
+    return Item(**{**fields, "timeout": limit, "files": fields.get("files") or (), "after": names})
 
 
 def dependencies(items: Sequence[Item]) -> list[tuple[list[int], list[str]]]:

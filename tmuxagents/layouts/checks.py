@@ -12,6 +12,7 @@ import re
 from tmuxagents.errors import Fault
 from tmuxagents.launch import tasks
 from tmuxagents.records import is_name
+from tmuxagents.settings import rules
 from tmuxagents.text import safe
 
 TYPE_CHECKING = False
@@ -218,7 +219,7 @@ class Checks:
                 key = (fault.field or "").partition(".")[2]
                 self.fault((*inside, *([key] if key else [])), fault.message.rstrip("."))
             if len(self.faults) == before:
-                yield item
+                yield {**item, "timeout": rules.seconds(item["timeout"])} if "timeout" in item else item
 
 
 NAMES = ("even-horizontal", "even-vertical", "main-horizontal", "main-vertical", "tiled")

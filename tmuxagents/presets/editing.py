@@ -32,7 +32,7 @@ _TEMPLATE = f"""---
 # agent: pi
 # permission: read-only
 # driver: live
-# timeout: 600
+# timeout: 10m
 # keepBackground: true
 # nesting: 1
 ---

@@ -143,7 +143,7 @@ def read_preset(reader: FieldReader) -> Fields:
         if wrong:
             reader.fault(key, wrong)
         elif value is not None:
-            fields[key] = value
+            fields[key] = rules.seconds(value) if key == "timeout" else value
     return fields
 
 

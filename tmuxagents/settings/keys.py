@@ -6,7 +6,18 @@ must not decide what runs. A bad value is the default and one warning; it never 
 
 from __future__ import annotations
 
-from tmuxagents.settings.rules import Age, Argv, Choice, CurrentWord, Flag, Number, Socket, Text, Windows
+from tmuxagents.settings.rules import (
+    Age,
+    Argv,
+    Choice,
+    CurrentWord,
+    Duration,
+    Flag,
+    Number,
+    Socket,
+    Text,
+    Windows,
+)
 
 TYPE_CHECKING = False
 if TYPE_CHECKING:
@@ -20,12 +31,12 @@ SECTION = "subagents"
 NUMBERS = {
     "maxLinesPerWindow": Number(15, 1, told=False),
     "commandPreviewWidth": Number(160, 20, told=False),
-    "extend_timeout_debounce": Number(30, 0, 300, told=False),
+    "extend_timeout_debounce": Duration(30, 0, 300, told=False),
     "looping_tool_count": Number(5, 0, 50, told=False),
     "maxConcurrency": Number(4, 1),
     "maxRunning": Number(16, 1),
-    "timeout": Number(600, 1),
-    "askTimeout": Number(600, 1),
+    "timeout": Duration(600, 1),
+    "askTimeout": Duration(600, 1),
 }
 KEYS: dict[str, Rule] = {
     **NUMBERS,

@@ -5,20 +5,28 @@ Pure.
 
 from __future__ import annotations
 
+from tmuxagents.text import figures
+
 TYPE_CHECKING = False
 if TYPE_CHECKING:
     from typing import Any
 
-_UNITS = {"s": 1, "m": 60, "h": 3600, "d": 86400, "w": 7 * 86400, "y": 365 * 86400}
-_MOST_DIGITS = 9  # of an age
+_DURATION = "a duration like 90s or 5m"
 _LONGEST = 4096
 MOST = 10**9  # 30 years in seconds: beyond it there is no reckoning
 
 
+def seconds(value: Any) -> Any:
+    """Return a duration as people write it, as 5m, in seconds; all else, also a number, as it is."""
+    found = figures.parse_duration(value) if isinstance(value, str) and value[-1:].isalpha() else None
+    return value if found is None else int(found) if found.is_integer() else found
+
+
 def time_limit_fault(value: Any) -> str | None:
     """Return what is wrong with a time limit that a launch, a file or a tool gives, if anything is."""
+    value = seconds(value)
     if type(value) not in (int, float) or not value >= 1:  # NaN is no number, either
-        return "must be a number of seconds, at least 1"
+        return f"must be {_DURATION}, at least 1s"
     return f"must be at most {MOST} seconds" if value > MOST else None
 
 
@@ -49,6 +57,8 @@ class Rule:
 class Number(Rule):
     """A figure with a range; out of range it is clamped, and what is no figure is the default."""
 
+    wanted = "a number"
+
     def __init__(self, default: float, least: float, most: float | None = None, *, told: bool = True) -> None:
         super().__init__(default)
         self.least = least
@@ -72,11 +82,21 @@ class Number(Rule):
         """Return the figure to use."""
         span = f"at least {self.least:g}" if self.most is None else f"from {self.least:g} to {self.most:g}"
         if type(value) not in (int, float) or value - value != 0:
-            return self.bad(f"a number, {span}")
+            return self.bad(f"{self.wanted}, {span}")
         used = self.clamped(value)
         if self.most is None and used < value:
             span = f"at most {MOST}"
         return used, None if used == value else f"must be {span}; {used:.10g} is used"
+
+
+class Duration(Number):
+    """A duration as people write it, or a figure: in force are seconds."""
+
+    wanted = _DURATION
+
+    def read(self, value: Any) -> tuple[float, str | None]:
+        """Return the seconds to use."""
+        return super().read(seconds(value))
 
 
 class Choice(Rule):
@@ -170,13 +190,12 @@ class Age(Rule):
     @staticmethod
     def seconds(value: str) -> float | None:
         """Return an age that was read in seconds; None for all."""
-        figure, unit = value[:-1], _UNITS.get(value[-1:])
-        is_figure = figure.isascii() and figure.isdigit() and len(figure) <= _MOST_DIGITS
-        return int(figure) * unit if unit is not None and is_figure else None
+        found = seconds(value)
+        return None if isinstance(found, str) else float(found)
 
 
-class Windows(Number):
-    """How long windows of ended runs stay: a word, or seconds for those that completed."""
+class Windows(Duration):
+    """How long windows of ended runs stay: a word, or a duration for those that completed."""
 
     words = ("all", "failed", "none")
 
@@ -188,7 +207,7 @@ class Windows(Number):
         if isinstance(value, str) and value in self.words:
             return value, None
         used, complaint = super().read(value)
-        return used, complaint and f"must be {', '.join(self.words)} or seconds; {used:g} is used"
+        return used, complaint and f"must be {', '.join(self.words)} or {self.wanted}; {used:g} is used"
 
     @staticmethod
     def meaning(value: float | str) -> tuple[float | None, bool]:

@@ -11,7 +11,7 @@ import signal
 
 import click
 
-from tmuxagents.cli import boundary, group, printing
+from tmuxagents.cli import boundary, group, printing, values
 from tmuxagents.cli.interrupts import SignalInterrupts
 from tmuxagents.cli.verbs import tasks
 from tmuxagents.mcp import resources
@@ -119,10 +119,10 @@ def _with_children(line: dict[str, Any], width: int | None) -> dict[str, Any]:
 @click.command("mcp", epilog="Example: claude mcp add tmuxagents -- tmuxagents mcp")
 @click.option(
     "--limit",
-    type=click.FloatRange(min=1),
+    type=values.DurationType(least=1),
     default=280.0,
-    show_default=True,
-    metavar="S",
+    show_default="280s",
+    metavar="TIME",
     help="Answer a call that takes longer; its children work on.",
 )
 def mcp(*, limit: float) -> None:
