@@ -1,0 +1,165 @@
+"""How to call Codex. A batch run talks to its app server; a Codex too old for that gets `codex exec`.
+
+- Permission is its sandbox: `read-only`, `edit` (the working directory may be written), `full` (no sandbox).
+  With those nobody is asked, and what the sandbox forbids fails. With `ask` it may write to the working
+  directory, and asks before each command that is not known to be harmless, and before each patch.
+- The texts of a preset go in the request for a session, as its developer instructions (added) or its base
+  instructions (replaced). `codex exec` can only replace them, from a file.
+- No list of tools can be given: the sandbox is the limit.
+- A session has the id that Codex gives it, and is continued from any folder.
+
+Touches: the texts of a preset in a run directory.
+"""
+
+from __future__ import annotations
+
+from tmuxagents.agents.brand import Brand
+from tmuxagents.agents.capabilities import ASK, EDIT, FULL, READ_ONLY
+from tmuxagents.errors import BadRequest, Unusable
+from tmuxagents.runs import directory
+
+TYPE_CHECKING = False
+if TYPE_CHECKING:
+    from collections.abc import Mapping, Sequence
+
+    from tmuxagents.agents.base import Reader, Talker
+    from tmuxagents.agents.capabilities import Capabilities
+    from tmuxagents.records import Plan
+
+_SERVES_FROM = (0, 120)  # versions whose app server starts sessions, steers turns and asks for approvals
+_SANDBOXES = {
+    READ_ONLY: ("read-only", "never"),
+    EDIT: ("workspace-write", "never"),
+    FULL: ("danger-full-access", "never"),
+    ASK: ("workspace-write", "untrusted"),
+}
+_NO_SANDBOX = "--dangerously-bypass-approvals-and-sandbox"
+
+
+class Codex(Brand):
+    """The adapter."""
+
+    name = "codex"
+    program = "codex"
+    how_to_install = "npm install -g @openai/codex"
+    how_to_log_in = "run `codex login`"
+
+    def arguments(self, plan: Plan, run_dir: str) -> list[str]:
+        """Return the arguments: of the app server, or of one turn whose prompt comes on stdin."""
+        if has_app_server(plan.agent_version):
+            return ["app-server"]
+        return _of_exec(plan, run_dir)
+
+    def talker(self, plan: Plan, run_dir: str) -> Talker | None:
+        """Return what talks to the app server; None where `codex exec` takes the prompt."""
+        if not has_app_server(plan.agent_version):
+            return None
+        from tmuxagents.agents.codex.app_server import AppServer  # noqa: PLC0415  (one seat needs it)
+
+        return AppServer(
+            _settings(plan, run_dir), child_session=plan.child_session, permission=plan.permission
+        )
+
+    def reader(self, plan: Plan, _run_dir: str) -> Reader:
+        """Return what reads `codex exec`."""
+        from tmuxagents.agents.codex.exec_reader import ExecReader  # noqa: PLC0415  (one seat needs it)
+
+        return ExecReader(plan.baseline)
+
+    def capabilities(self) -> Capabilities:
+        """Return what it can do."""
+        from tmuxagents.agents import capabilities as can  # noqa: PLC0415  (no wrapper asks)
+
+        return can.Capabilities(
+            seats=(can.DUPLEX, can.STREAM),
+            takes_model=True,
+            lists_models=False,
+            permissions=can.PERMISSIONS,
+            default_permission=can.EDIT,
+            steer=True,
+            resume=True,
+            system_prompt=(can.ADD, can.REPLACE),
+            tools={},
+            reads_tools=False,
+            structured=False,
+            limits=(),
+            usage=can.OF_CALL,
+            cost=can.NO_COST,
+            evidence=can.BY_EVENT,
+            oldest="0.120.0",
+            tested="0.169.0",
+        )
+
+
+AGENT = Codex()
+
+
+def has_app_server(version: str | None) -> bool:
+    """Say whether a version has the app server that this module talks to; an unknown one has."""
+    figures = [int(part) for part in (version or "").split(".")[:2] if part.isdecimal()]
+    return tuple(figures) >= _SERVES_FROM if figures else True
+
+
+def _model(plan: Plan) -> str | None:
+    return None if plan.model_source == "agent" else plan.resolved_model
+
+
+def _settings(plan: Plan, run_dir: str) -> dict[str, str]:
+    """Return the parameters of the session."""
+    sandbox, approvals = _SANDBOXES[plan.permission or EDIT]
+    replaced, added = _prompts(plan)
+    named: Mapping[str, str | None] = {
+        "cwd": plan.cwd,
+        "sandbox": sandbox,
+        "approvalPolicy": approvals,
+        "model": _model(plan),
+        "baseInstructions": _text(replaced, run_dir),
+        "developerInstructions": _text(added, run_dir),
+    }
+    return {key: value for key, value in named.items() if value is not None}
+
+
+def _prompts(plan: Plan) -> tuple[list[str], list[str]]:
+    """Return the files of the system prompt that replaces Codex's own, and of those that are added to it."""
+    own, added = (
+        [path] if path else [] for path in (plan.system_prompt_path, plan.append_system_prompt_path)
+    )
+    return (own, added) if plan.preset_kind == "profile" else ([], own + added)
+
+
+def _text(paths: Sequence[str], run_dir: str) -> str | None:
+    """Return the texts in files of the run; a child must not start without one that was asked for."""
+    texts = []
+    for path in paths:
+        said = directory.read_bytes(_inside(path, run_dir))
+        if said is None:
+            raise Unusable(f"{path} of the run cannot be read.", kind="no-prompt")
+        texts.append(said.decode("utf-8", "replace"))
+    return "\n\n".join(texts) if texts else None
+
+
+def _inside(path: str, run_dir: str) -> str:
+    return path if path.startswith("/") else f"{run_dir}/{path}"
+
+
+def _of_exec(plan: Plan, run_dir: str) -> list[str]:
+    """Return the arguments of one turn. Its flags stand before `resume`, which refuses them behind it."""
+    permission = plan.permission or EDIT
+    replaced, added = _prompts(plan)
+    if permission == ASK or added:
+        what = "ask for permission" if permission == ASK else "add to its system prompt"
+        raise BadRequest(
+            f"Codex {plan.agent_version} cannot {what}.", kind="agent-too-old", hint="install a newer Codex"
+        )
+    flags = [_NO_SANDBOX] if permission == FULL else ["-s", _SANDBOXES[permission][0]]
+    if (model := _model(plan)) is not None:
+        flags += ["-m", model]
+    for path in replaced:
+        flags += ["-c", f"model_instructions_file={_quoted(_inside(path, run_dir))}"]
+    resumed = ["resume", plan.child_session] if plan.child_session else []
+    return ["exec", "--json", "--skip-git-repo-check", *flags, *resumed, "-"]
+
+
+def _quoted(path: str) -> str:
+    """Return a path as a string of TOML."""
+    return '"' + path.replace("\\", "\\\\").replace('"', '\\"') + '"'

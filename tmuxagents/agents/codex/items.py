@@ -1,0 +1,277 @@
+"""Items of Codex: what both of its seats tell of messages, thoughts and tools, as events.
+
+`codex exec` writes `command_execution` and `aggregated_output` where the app server writes `commandExecution`
+and `aggregatedOutput`; apart from that an item is the same. A tool has our name where we know such a tool.
+
+Pure.
+"""
+
+from __future__ import annotations
+
+from tmuxagents.agents import raw as raw_json
+from tmuxagents.agents.base import NOTHING, Reading
+from tmuxagents.agents.brand import LineReader
+from tmuxagents.runs import events
+from tmuxagents.text import cause
+
+TYPE_CHECKING = False
+if TYPE_CHECKING:
+    from collections.abc import Callable
+    from typing import Any
+
+    from tmuxagents.runs.events import Event
+
+    Item = dict[str, Any]
+
+_RETRIES = "Reconnecting... "
+_CUT = "max_output_tokens"  # in the message of a turn whose answer was cut
+
+
+class ItemReader(LineReader):
+    """Reads items, and what else both seats say in the same words."""
+
+    exit_counts = False  # the stream says how a turn ended; an exit code after that is noise
+
+    def __init__(self) -> None:
+        super().__init__()
+        self.session: str | None = None
+        self.refused: dict[str, str] = {}  # calls that were refused by an answer: id -> by whom
+        self.subjects: dict[str, str] = {}  # what the calls that change files are about
+
+    def takes_session(self, session: Any, model: Any = None) -> list[Event]:
+        """Report the session, once."""
+        known = raw_json.key(session)
+        if known is None or self.session is not None:
+            return []
+        self.session, self.model = known, raw_json.word(model)
+        return [events.session_started(known, model=self.model)]
+
+    def item_began(self, item: Any, now: float) -> Reading:
+        """Report a call of a tool that begins."""
+        name_of = _TOOLS.get(_kind(item))
+        if name_of is None or self.settled:  # what begins behind the end is no work of this turn
+            return NOTHING
+        tool, args = name_of(item)
+        if "path" in args and (call_id := raw_json.key(item.get("id"))):
+            raw_json.remember(self.subjects, call_id, ", ".join(args.get("files") or [args["path"]]))
+        return Reading(self.call(item.get("id"), tool, args, now), active=True)
+
+    def item_ended(self, item: Any, now: float) -> Reading:
+        """Report a message, a thought, or the end of a call."""
+        kind = _kind(item)
+        if self.settled and item.get("id") not in self.calls:
+            return NOTHING
+        if kind == "agentmessage":
+            said = raw_json.text(item.get("text")) or ""
+            return Reading([events.assistant_text(said)] if said.strip() else [], active=True)
+        if kind == "reasoning":
+            thought = raw_json.text(item.get("text")) or "\n".join(
+                part for key in ("summary", "content") for part in _texts(item.get(key))
+            )
+            return Reading([events.thinking(thought)]) if thought.strip() else NOTHING
+        name_of = _TOOLS.get(kind)
+        if name_of is None:
+            return NOTHING
+        tool, args = name_of(item)
+        told = self.call(item.get("id"), tool, args, now)
+        if item.get("status") == "declined":
+            return Reading([*told, self._declined(item, tool)], active=True)
+        failed = _has_failed(item)
+        return Reading(
+            [*told, *self.result(item.get("id"), _output(item, failed=failed), now, failed=failed)],
+            active=True,
+        )
+
+    def _declined(self, item: Item, tool: str) -> Event:
+        call_id = raw_json.key(item.get("id"))
+        self.calls.pop(call_id or "", None)
+        by = self.refused.pop(call_id or "", None)
+        return events.denied(call_id, tool, f"denied by {by}" if by else "declined")
+
+    def broken_off(self, now: float) -> list[Event]:
+        """Report the end of calls that an interrupt broke off: their items never end."""
+        open_calls = list(self.calls)
+        return [
+            event
+            for call_id in open_calls
+            for event in self.result(call_id, "The call was broken off.", now, failed=True)
+        ]
+
+    def retry(self, message: str, why: str | None = None) -> Event:
+        """Report that the model is asked again: `Reconnecting... 1/5 (why)`."""
+        count, _, rest = message.removeprefix(_RETRIES).partition(" ")
+        attempt, _, most = count.partition("/")
+        is_counted = message.startswith(_RETRIES) and attempt.isdecimal() and most.isdecimal()
+        return events.retry(
+            attempt=int(attempt[:9]) if is_counted else None,
+            most=int(most[:9]) if is_counted else None,
+            delay_ms=None,
+            message=(rest.strip("() ") if is_counted else message) or why,
+        )
+
+    def failed(self, message: str | None, what: Any = None) -> list[Event]:
+        """Report a turn that failed: by its message, and by what kind of failure it says it is."""
+        self.error_message = cause.sentence(message) if message else self.error_message
+        if _CUT in (message or ""):
+            return self.finish("length")
+        return self.finish("limit" if what == "sessionBudgetExceeded" else "error")
+
+
+def is_retry(message: str) -> bool:
+    """Say whether an error is only told because the model is asked again."""
+    return message.startswith(_RETRIES)
+
+
+def figures(counts: Any, keys: tuple[str, str, str, str, str], basis: str) -> dict[str, Any]:
+    """Return figures of usage in our words.
+
+    `keys`: those of all input, what of it was cached, what was written to the cache, output and reasoning.
+    """
+    counts = counts if isinstance(counts, dict) else {}
+    whole, cached, written, output, reasoning = (
+        raw_json.figure(counts.get(key), integral=True) for key in keys
+    )
+    new = max(0, whole - cached - written)
+    told = {"input": new, "cacheRead": cached, "cacheWrite": written, "output": output}
+    more = {"cost": 0, "reasoning": reasoning, "costKind": "none", "basis": basis}
+    return {**told, "totalTokens": sum(told.values()), **more}
+
+
+# --- what an item is --------------------------------------------------------------------------------------
+
+
+def _kind(item: Any) -> str:
+    kind = raw_json.word(item.get("type")) if isinstance(item, dict) else None
+    return (kind or "").replace("_", "").lower()
+
+
+def _texts(parts: Any) -> list[str]:
+    return [part for part in parts if isinstance(part, str)] if isinstance(parts, list) else []
+
+
+def _code(item: Item) -> Any:
+    return item.get("exit_code", item.get("exitCode"))
+
+
+def _has_failed(item: Item) -> bool:
+    result = item.get("result")
+    is_error = isinstance(result, dict) and result.get("isError", result.get("is_error")) is True
+    return item.get("status") == "failed" or _code(item) not in (0, None) or is_error
+
+
+def _output(item: Item, *, failed: bool) -> str:
+    """Return what a call said: a command's output, the texts of a result, or its error."""
+    said = raw_json.text(item.get("aggregated_output", item.get("aggregatedOutput"))) or ""
+    result, error = item.get("result"), item.get("error")
+    content = result.get("content") if isinstance(result, dict) else item.get("contentItems")
+    said = said or "\n".join(
+        text for block in raw_json.blocks(content) if (text := raw_json.text(block.get("text")))
+    )
+    if isinstance(error, dict) and (message := raw_json.text(error.get("message"))):
+        said = f"{said}\n{message}".lstrip("\n")
+    code = raw_json.whole(_code(item))
+    return f"{said.rstrip()}\n\nCommand exited with code {code}".lstrip() if failed and code else said
+
+
+def _shell(item: Item) -> tuple[str, Item]:
+    return "bash", {"command": unwrapped(raw_json.text(item.get("command")) or "")}
+
+
+def _change(item: Item) -> tuple[str, Item]:
+    """Return the change of a file in our words; of several files in one patch, all of them as one edit."""
+    changes = raw_json.blocks(item.get("changes"))
+    first = changes[0] if changes else {}
+    args: Item = {"path": raw_json.text(first.get("path")) or ""}
+    diffs = [raw_json.text(one.get("diff")) for one in changes]
+    if len(changes) == 1 and _how(first) == "add" and diffs[0] is not None:
+        return "write", {**args, "content": diffs[0]}
+    if len(changes) > 1:
+        args["files"] = [path for one in changes if (path := raw_json.text(one.get("path")))]
+    pairs = [pair for diff in diffs if diff for pair in _pairs(diff)]
+    return "edit", {**args, "edits": pairs} if pairs else args
+
+
+def _how(change: Item) -> str | None:
+    kind = change.get("kind")
+    return raw_json.word(kind.get("type") if isinstance(kind, dict) else kind)
+
+
+def _pairs(diff: str) -> list[dict[str, str]]:
+    """Return the hunks of a unified diff as old and new text."""
+    found: list[tuple[list[str], list[str]]] = []
+    for line in diff.split("\n"):
+        if line.startswith("@@"):
+            found.append(([], []))
+        elif found:
+            old, new = found[-1]
+            if line[:1] in (" ", "-"):
+                old.append(f"{line[1:]}\n")
+            if line[:1] in (" ", "+"):
+                new.append(f"{line[1:]}\n")
+    return [{"oldText": "".join(old), "newText": "".join(new)} for old, new in found]
+
+
+def _mcp(item: Item) -> tuple[str, Item]:
+    server, tool, args = (item.get(key) for key in ("server", "tool", "arguments"))
+    return f"{raw_json.word(server) or 'mcp'}.{raw_json.word(tool) or 'tool'}", _object(args)
+
+
+def _named(item: Item) -> tuple[str, Item]:
+    tool = raw_json.word(item.get("tool")) or "tool"
+    prompt = raw_json.text(item.get("prompt"))
+    return tool, {"prompt": prompt} if prompt else _object(item.get("arguments"))
+
+
+def _search(item: Item) -> tuple[str, Item]:
+    return "web_search", {"query": raw_json.text(item.get("query")) or ""}
+
+
+def _image(item: Item) -> tuple[str, Item]:
+    return "view_image", {"path": raw_json.text(item.get("path")) or ""}
+
+
+def _object(value: Any) -> Item:
+    return value if isinstance(value, dict) else {}
+
+
+_TOOLS: dict[str, Callable[[Item], tuple[str, Item]]] = {
+    "commandexecution": _shell,
+    "filechange": _change,
+    "mcptoolcall": _mcp,
+    "dynamictoolcall": _named,
+    "collabtoolcall": _named,
+    "collabagenttoolcall": _named,
+    "websearch": _search,
+    "imageview": _image,
+}
+_SHELL_FLAGS = (" -lc ", " -c ")
+
+
+def unwrapped(command: str) -> str:
+    """Return the script of a command that a shell runs: `ls` of `/bin/bash -lc 'ls'`."""
+    for flag in _SHELL_FLAGS:
+        shell, found, script = command.partition(flag)
+        if found and shell.endswith("sh") and " " not in shell:
+            return _one_word(script) or command
+    return command
+
+
+def _one_word(text: str) -> str | None:
+    """Return what a shell makes of one word with its quotes; None if there are more."""
+    said: list[str] = []
+    quote, at = "", 0
+    while at < len(text):
+        sign = text[at]
+        at += 1
+        if sign == "\\" and quote != "'" and at < len(text):
+            said.append(text[at])
+            at += 1
+        elif sign == quote:
+            quote = ""
+        elif not quote and sign in "'\"":
+            quote = sign
+        elif not quote and sign.isspace():
+            return None
+        else:
+            said.append(sign)
+    return None if quote else "".join(said)
