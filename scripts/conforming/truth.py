@@ -9,6 +9,7 @@ from typing import TYPE_CHECKING, Any
 from scripts.conforming.recordings import figures
 from scripts.conforming.replay import Played, play
 from tmuxagents import records
+from tmuxagents.runs import narration
 
 if TYPE_CHECKING:
     from collections.abc import Callable, Iterator, Sequence
@@ -100,7 +101,7 @@ def _tools(recording: Recording, played: Played) -> Iterator[str]:
         name = told.get(call)
         if name is None and call not in denied:
             yield f"tool {tool['name']} ({call}): not told"
-        elif name is not None and name not in (tool["name"], tool.get("shownAs")):
+        elif name is not None and name not in (tool["name"], tool.get("shownAs"), *narration.WORDS):
             yield f"tool {tool['name']}: told as {name}"
         how = "denied" if call in denied else _ENDS[ended.get(call)]
         if not _fits(tool, how):

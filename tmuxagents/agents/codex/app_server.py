@@ -171,7 +171,7 @@ class AppServer(ItemReader):
         )
 
     def _answer(self, raw: dict[str, Any], _now: float) -> Reading:
-        """Take the answer to a request of ours."""
+        """Take the answer to one of our requests."""
         number = raw_json.whole(raw.get("id"))
         method, message = self._requests.pop(number or 0, ("", None))
         result = _object(raw.get("result"))
@@ -266,7 +266,7 @@ class AppServer(ItemReader):
         return NOTHING
 
     def _request_of_child(self, raw: dict[str, Any], _now: float) -> Reading:
-        """Take a question of the child; one that nobody can answer is refused, so that the child goes on."""
+        """Take a question of the child. One without an answer here is refused, so that the child works on."""
         asked = asked_by(raw, self.subjects)
         if asked is None:
             return Reading(reply=refusal(raw), active=True)

@@ -77,8 +77,8 @@ def asked_by(raw: Mapping[str, Any], subjects: Mapping[str, str]) -> Asked | Non
 
 
 def refusal(raw: Mapping[str, Any]) -> bytes:
-    """Return the refusal of a request that is none of ours, so that the child goes on."""
-    error = {"code": _NO_SUCH_METHOD, "message": "There is nobody here who can do this."}
+    """Return the refusal of a request that we cannot carry out, so that the child works on."""
+    error = {"code": _NO_SUCH_METHOD, "message": "This client cannot do that."}
     return jsonline.encode({"id": raw.get("id"), "error": error})
 
 

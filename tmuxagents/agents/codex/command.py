@@ -1,7 +1,7 @@
 """How to call Codex. A batch run talks to its app server; a Codex too old for that gets `codex exec`.
 
 - Permission is its sandbox: `read-only`, `edit` (the working directory may be written), `full` (no sandbox).
-  With those nobody is asked, and what the sandbox forbids fails. With `ask` it may write to the working
+  With those it asks nobody, and what the sandbox forbids fails. With `ask` it may write to the working
   directory, and asks before each command that is not known to be harmless, and before each patch.
 - The texts of a preset go in the request for a session, as its developer instructions (added) or its base
   instructions (replaced). `codex exec` can only replace them, from a file.
@@ -79,6 +79,7 @@ class Codex(Brand):
             steer=True,
             resume=True,
             system_prompt=(can.ADD, can.REPLACE),
+            profiles=False,
             tools={},
             reads_tools=False,
             structured=False,
@@ -143,7 +144,7 @@ def _inside(path: str, run_dir: str) -> str:
 
 
 def _of_exec(plan: Plan, run_dir: str) -> list[str]:
-    """Return the arguments of one turn. Its flags stand before `resume`, which refuses them behind it."""
+    """Return the arguments of one turn. Flags come before `resume`, which refuses them after it."""
     permission = plan.permission or EDIT
     replaced, added = _prompts(plan)
     if permission == ASK or added:
