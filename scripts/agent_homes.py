@@ -8,10 +8,8 @@ from __future__ import annotations
 
 import json
 from dataclasses import dataclass, field
-from typing import TYPE_CHECKING, Any
-
-if TYPE_CHECKING:
-    from pathlib import Path
+from pathlib import Path
+from typing import Any
 
 KEY = "no-key-is-needed"
 MODEL = "mock-text"
@@ -38,12 +36,13 @@ supports_websockets = false
 class Brand:
     """How a brand finds the model server: `{url}` is its address without a path, `{model}` the model."""
 
-    package: str  # what scripts/agents installs
+    package: str  # what scripts/agents installs; pi is there already
     program: str
     model: str = MODEL
     variables: dict[str, str] = field(default_factory=dict)
     files: dict[str, str] = field(default_factory=dict)  # below the home
     batch: tuple[str, ...] = ()  # its own command line for one task on stdin, with every permission
+    levels: bool = True  # it knows levels of permission
 
 
 def settings(**members: Any) -> str:
@@ -91,6 +90,7 @@ CALM: dict[str, Any] = {
     "telemetry": {"enabled": False},
 }
 BRANDS = {
+    "pi": Brand("pi", "pi", f"mock/{MODEL}", {"PI_OFFLINE": "1", "PI_TELEMETRY": "0"}, levels=False),
     "claude": Brand(
         "claude",
         "claude",
@@ -158,6 +158,18 @@ BRANDS = {
         batch=("--output-format=json", "--allow-all-tools"),
     ),
 }
+
+
+LOCKS = Path(__file__).with_name("locks")
+
+
+def versions() -> dict[str, str]:
+    """Return the version of each brand that is installed, out of its lock."""
+    locks = {name: LOCKS / brand.package / "package.json" for name, brand in BRANDS.items()}
+    return {
+        name: next(iter(json.loads(path.read_text(encoding="utf-8"))["dependencies"].values()))
+        for name, path in locks.items()
+    }
 
 
 def furnish(brand: Brand, home: Path, url: str) -> dict[str, str]:

@@ -1,0 +1,61 @@
+"""python -m scripts.truth: the truth matrix, two cells at a time; scripts/try-agents starts it."""
+
+from __future__ import annotations
+
+import argparse
+import sys
+import time
+from concurrent.futures import ThreadPoolExecutor
+from pathlib import Path
+from typing import TYPE_CHECKING
+
+from scripts import agent_homes
+from scripts.mcp_agent_round import loopback_up
+from scripts.truth import table
+from scripts.truth.cell import tried
+from scripts.truth.endings import ENDINGS
+
+if TYPE_CHECKING:
+    from collections.abc import Sequence
+
+REPOSITORY = Path(__file__).parents[2]
+
+
+def main(words: Sequence[str]) -> int:
+    """Try all cells that are asked for; 1 if one is wrong."""
+    parser = argparse.ArgumentParser(prog="scripts/try-agents", description=__doc__)
+    parser.add_argument("brands", nargs="*", metavar="BRAND", default=list(agent_homes.BRANDS))
+    parser.add_argument("--programs", type=Path, required=True, help=argparse.SUPPRESS)
+    parser.add_argument("--alone", action="store_true", help=argparse.SUPPRESS)
+    parser.add_argument("--quick", action="store_true", help="fewer endings")
+    parser.add_argument(
+        "--only", metavar="TEXT", action="append", help="only endings with this in their names"
+    )
+    parser.add_argument("--doc", action="store_true", help="write docs/truth.md, too")
+    parser.add_argument("--jobs", type=int, default=2, help="so many cells at a time")
+    options = parser.parse_args(words)
+    if options.alone:
+        loopback_up()
+    endings = [
+        one
+        for one in ENDINGS
+        if (one.quick or not options.quick)
+        and (not options.only or any(part in one.name for part in options.only))
+    ]
+    cells = []
+    with ThreadPoolExecutor(options.jobs) as pool:
+        tries = [
+            pool.submit(tried, brand, one, options.programs) for brand in options.brands for one in endings
+        ]
+        for one in tries:
+            cells.append(one.result())
+            print(table.line(cells[-1]), flush=True)
+    print(table.counted(cells))
+    if options.doc:
+        text = table.document(cells, agent_homes.versions(), time.strftime("%Y-%m-%d"))
+        (REPOSITORY / "docs" / "truth.md").write_text(text, encoding="utf-8")
+    return 1 if any(table.verdict(cell) == table.WRONG for cell in cells) else 0
+
+
+if __name__ == "__main__":
+    sys.exit(main(sys.argv[1:]))
