@@ -13,7 +13,7 @@ from scripts import agent_homes
 from scripts.mcp_agent_round import loopback_up
 from scripts.truth import table
 from scripts.truth.cell import tried
-from scripts.truth.endings import ENDINGS
+from scripts.truth.endings import ENDINGS, FULL
 
 if TYPE_CHECKING:
     from collections.abc import Sequence
@@ -45,7 +45,10 @@ def main(words: Sequence[str]) -> int:
     cells = []
     with ThreadPoolExecutor(options.jobs) as pool:
         tries = [
-            pool.submit(tried, brand, one, options.programs) for brand in options.brands for one in endings
+            pool.submit(tried, brand, one, options.programs)
+            for brand in options.brands
+            for one in endings
+            if one.permission == FULL or agent_homes.BRANDS[brand].levels
         ]
         for one in tries:
             cells.append(one.result())
