@@ -12,7 +12,7 @@ if TYPE_CHECKING:
     from tmuxagents.agents.base import Agent
 
 # Each module has an AGENT. The order is that of lists for people.
-_MODULES = {"pi": "pi.command", "codex": "codex.command"}
+_MODULES = {"pi": "pi.command", "claude": "claude.command", "codex": "codex.command"}
 
 
 class Agents:

@@ -1,0 +1,215 @@
+"""Read the JSON lines that Claude Code and Qwen Code share: messages, tool results, and the end of a turn.
+
+Success is a `result` line that says so in every respect, and nothing else: not `subtype`, which is
+`success` beside an API error, and not the exit code, which is 0 after an interrupt. Lines of a sub-agent
+are activity, not the child's words.
+
+Pure.
+"""
+
+from __future__ import annotations
+
+from tmuxagents.agents import raw as raw_json
+from tmuxagents.agents.base import ACTIVE, Reading
+from tmuxagents.agents.brand import LineReader
+from tmuxagents.runs import events
+
+TYPE_CHECKING = False
+if TYPE_CHECKING:
+    from collections.abc import Mapping
+    from typing import Any, ClassVar
+
+    from tmuxagents.runs.events import Event
+
+_CUT = {
+    "max_tokens": "length",
+    "model_context_window_exceeded": "length",
+    "refusal": "error",
+    "pause_turn": None,  # the model wanted to go on
+}
+_STRUCTURED = (
+    "StructuredOutput",
+    "structured_output",
+)  # the tool of a structured answer; the key of the answer
+_UNSTRUCTURED = "The agent gave no structured answer."
+_UNEXPLAINED = "[ede_diagnostic]"  # for its makers
+
+
+class EnvelopeReader(LineReader):
+    """Reads one child. A brand adds its usage, and the kinds of lines that it alone has."""
+
+    def __init__(self) -> None:
+        super().__init__()
+        self._session: str | None = None
+        self._has_begun = False  # it has said how it is set up
+        self._owes_structured = False
+        self._is_cut = False  # the model's answer was too long
+        self._message: str | None = None  # the message that the texts below are of
+        self._texts: list[str] = []  # of an answer that may have more of them
+        self._denied: dict[str, None] = {}  # calls that were not allowed
+
+    def feed(self, line: bytes, now: float) -> Reading:
+        """Read one line; a piece of a message shows that the child works."""
+        if self.snapshots and line.startswith(self.snapshots):
+            self.is_torn = False
+            return ACTIVE
+        return super().feed(line, now)
+
+    def kind(self, raw: Mapping[str, Any]) -> str:
+        """Return the kind of a line: of a system line with its subtype."""
+        kind = raw_json.word(raw.get("type")) or ""
+        return f"system:{raw_json.word(raw.get('subtype'))}" if kind == "system" else kind
+
+    def left(self, _exit_code: int | None) -> list[Event]:
+        """Return what was not told yet."""
+        return self._told_texts()
+
+    def again(self) -> list[Event]:
+        """Report that a settled child works again. A talker has another use for `begin`."""
+        return LineReader.begin(self)
+
+    # --- lines ---
+
+    def _init(self, raw: dict[str, Any], _now: float) -> Reading:
+        self.model = raw_json.word(raw.get("model")) or self.model
+        tools = raw.get("tools")
+        self._owes_structured = isinstance(tools, list) and _STRUCTURED[0] in tools
+        is_first, self._has_begun = not self._has_begun, True
+        told = self._opened(raw)
+        if is_first and not told and self._session:  # its id was known before its model
+            told = [events.session_started(self._session, model=self.model)]
+        return Reading([*told, *self.again()], active=True)
+
+    def _opened(self, raw: dict[str, Any]) -> list[Event]:
+        """Report the id of the session, once."""
+        session = raw_json.key(raw.get("session_id"))
+        if session is None or session == self._session:
+            return []
+        self._session = session
+        return [events.session_started(session, model=self.model)]
+
+    def _assistant(self, raw: dict[str, Any], now: float) -> Reading:
+        message = raw.get("message")
+        if raw.get("parent_tool_use_id") is not None or not isinstance(message, dict):
+            return ACTIVE
+        told = [*self._opened(raw), *self.again()]
+        blocks = raw_json.blocks(message.get("content"))
+        if self._is_error(raw, blocks):
+            self._is_cut |= raw.get("error") == "max_output_tokens"
+            return Reading(told, active=True)
+        self.model = raw_json.word(message.get("model")) or self.model
+        for block in blocks:
+            told += self._block(block, raw_json.key(message.get("id")), now)
+        return Reading(told, active=True)
+
+    def _is_error(self, raw: dict[str, Any], _blocks: list[dict[str, Any]]) -> bool:
+        """Say whether a line holds an API error, or the beginning of an answer, in place of an answer."""
+        return raw.get("is_api_error_message") is True or raw.get("aborted") is True
+
+    def _block(self, block: dict[str, Any], message: str | None, now: float) -> list[Event]:
+        kind = block.get("type")
+        if kind == "text" and (text := raw_json.text(block.get("text"))):
+            told = [] if message is not None and message == self._message else self._told_texts()
+            self._message = message
+            self._texts.append(text)
+            return told
+        told = self._told_texts()
+        if kind == "thinking" and (text := raw_json.text(block.get("thinking"))):
+            told.append(events.thinking(text))
+        elif kind == "tool_use":
+            told += self.call(block.get("id"), block.get("name"), block.get("input"), now)
+        return told
+
+    def _told_texts(self) -> list[Event]:
+        """Report the answer that is whole now."""
+        texts, self._texts, self._message = self._texts, [], None
+        return [events.assistant_text("\n".join(texts))] if texts else []
+
+    def _user(self, raw: dict[str, Any], now: float) -> Reading:
+        message = raw.get("message")
+        if raw.get("parent_tool_use_id") is not None or not isinstance(message, dict):
+            return ACTIVE
+        told = [*self._opened(raw), *self._told_texts()]
+        for block in raw_json.blocks(message.get("content")):
+            if block.get("type") == "tool_result":
+                told += self._tool_result(raw, block, now)
+        return Reading(told, active=True)
+
+    def _tool_result(self, raw: dict[str, Any], block: dict[str, Any], now: float) -> list[Event]:
+        call, text = block.get("tool_use_id"), _words(block.get("content"))
+        if self.is_refused(raw, call, text):
+            return self.deny(call, None, text)
+        return self.result(call, text, now, failed=block.get("is_error") is True)
+
+    def is_refused(self, _raw: dict[str, Any], _call: Any, _text: str) -> bool:
+        """Say whether a tool result is the refusal to run the tool."""
+        return False
+
+    def deny(self, call_id: Any, tool: Any, why: str) -> list[Event]:
+        """Report a call that was not allowed, once; it has no result."""
+        known = raw_json.key(call_id)
+        name, _ = self.calls.pop(known or "", (None, None))
+        if known is not None and known in self._denied:
+            return []
+        raw_json.remember(self._denied, known or "", None)
+        return [events.denied(known, name or raw_json.word(tool) or "tool", why)]
+
+    # --- the end of a turn ---
+
+    def _result(self, raw: dict[str, Any], _now: float) -> Reading:
+        told = [*self._opened(raw), *self.again(), *self._told_texts()]
+        denials = raw.get("permission_denials")
+        for item in denials if isinstance(denials, list) else []:
+            if isinstance(item, dict):
+                told += self.deny(item.get("tool_use_id"), item.get("tool_name"), "It was not allowed.")
+        told += self.usage(raw)
+        stop_reason = self._ending(raw)
+        self.error_message = None if stop_reason == "stop" else self._message_of(raw)
+        self._is_cut = False
+        return Reading([*told, *self.finish(stop_reason, aborted=stop_reason == "aborted")], active=True)
+
+    def usage(self, raw: dict[str, Any]) -> list[Event]:
+        """Return what the turn used."""
+        raise NotImplementedError
+
+    def _ending(self, raw: dict[str, Any]) -> str | None:
+        """Return how the turn ended, as a stop reason."""
+        subtype = raw_json.word(raw.get("subtype")) or ""
+        how = raw_json.word(raw.get("terminal_reason")) or "completed"
+        if subtype == "success" and raw.get("is_error") is False and how == "completed":
+            if self._owes_structured and raw.get(_STRUCTURED[1]) is None:
+                return "error"
+            return _CUT.get(raw_json.word(raw.get("stop_reason")) or "", "stop")
+        if subtype.startswith("error_max_"):
+            return "limit"
+        if how.startswith("aborted"):
+            return "aborted"
+        if not self._has_begun:
+            return "config"
+        return "length" if self._is_cut else "error"
+
+    def _message_of(self, raw: dict[str, Any]) -> str | None:
+        """Return the message of a failure: the provider's words, where there are any."""
+        error, errors = raw.get("error"), raw.get("errors")
+        if isinstance(error, dict):
+            said = raw_json.sentence(error.get("message")) or ""
+            return said.removeprefix("[").removesuffix("]") if said.startswith("[API Error") else said or None
+        for one in errors if isinstance(errors, list) else []:
+            why = raw_json.sentence(one)
+            if why and not why.startswith(_UNEXPLAINED):
+                return why
+        if raw.get("is_error") is True:
+            return raw_json.sentence(raw.get("result")) or None
+        return _UNSTRUCTURED if self._owes_structured else None
+
+    takes: ClassVar = {
+        "system:init": _init,
+        "assistant": _assistant,
+        "user": _user,
+        "result": _result,
+    }
+
+
+def _words(content: Any) -> str:
+    """Return the text of a tool's output."""
+    return "\n".join(raw_json.texts(raw_json.blocks(content), "text"))
