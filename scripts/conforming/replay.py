@@ -17,7 +17,7 @@ from scripts.conforming.recordings import ACP, BATCH, DUPLEX, Recording
 from tmuxagents.agents import AGENTS
 from tmuxagents.agents.base import LineSplitter
 from tmuxagents.records import Exit
-from tmuxagents.runs import documents, endings, events, lifecycle
+from tmuxagents.runs import directory, documents, endings, events, lifecycle
 from tmuxagents.runs.inbox import FOLLOW_UP, STEER, STOP, InboxMessage
 
 if TYPE_CHECKING:
@@ -101,7 +101,9 @@ def play(recording: Recording, folder: str, cuts: Callable[[bytes], Sequence[byt
     code = recording.meta.get("exit") or 0
     played.exit = Exit(None, signal.Signals(-code).name) if code < 0 else Exit(code)
     played.take(events.stderr(line) for line in recording.stderr if line.strip())
-    played.take(played.reader.ended(played.exit.exit_code))
+    written = played.reader.file and os.path.join(folder, played.reader.file)
+    text = directory.read_bytes(written) if written else None
+    played.take(played.reader.ended(played.exit.exit_code, text))
     played.take([events.child_exited(played.exit.exit_code, played.exit.signal)])
     return played
 

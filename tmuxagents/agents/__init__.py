@@ -12,7 +12,14 @@ if TYPE_CHECKING:
     from tmuxagents.agents.base import Agent
 
 # Each module has an AGENT. The order is that of lists for people.
-_MODULES = {"pi": "pi.command", "claude": "claude.command", "codex": "codex.command"}
+_MODULES = {
+    "pi": "pi.command",
+    "claude": "claude.command",
+    "codex": "codex.command",
+    "opencode": "opencode.command",
+    "gemini": "gemini.command",
+    "copilot": "copilot.command",
+}
 
 
 class Agents:

@@ -25,6 +25,7 @@ if TYPE_CHECKING:
         snapshots: tuple[bytes, ...]  # beginnings of lines that are streaming snapshots: not logged
         exit_counts: bool  # after a finished answer, an exit code other than 0 is a failure
         paces: bool  # it may be heard late: no child of this kind loses what is read late
+        file: str | None  # of the run directory: the child writes it at its end, and it is read then
 
         def feed(self, line: bytes, now: float) -> Reading:
             """Read one line; `now` is monotonic."""
@@ -35,8 +36,11 @@ if TYPE_CHECKING:
         def note_late(self, now: float) -> None:
             """Note that lines read at this (monotonic) time may have been printed a moment before."""
 
-        def ended(self, exit_code: int | None) -> Sequence[Event]:
-            """Return what its exit adds, once all it wrote is read; `exit_code` None: a signal killed it."""
+        def ended(self, exit_code: int | None, text: bytes | None = None) -> Sequence[Event]:
+            """Return what its exit adds, once all it wrote is read; `exit_code` None: a signal killed it.
+
+            `text`: what stands in `file`.
+            """
 
     class Talker(Reader, Protocol):
         """Reads a child whose stdin stays open, and words what is said to it."""

@@ -77,6 +77,7 @@ class LineReader:
 
     snapshots: tuple[bytes, ...] = ()
     exit_counts = True
+    file: str | None = None
     paces = False  # some agents lose the end of their stream if it is read late
     takes: ClassVar[Mapping[str, Callable[[Any, dict[str, Any], float], Reading]]]  # kind -> what reads it
 
@@ -116,12 +117,16 @@ class LineReader:
     def note_late(self, _now: float) -> None:
         """Do nothing: its output is read at once."""
 
-    def ended(self, exit_code: int | None) -> list[Event]:
+    def ended(self, exit_code: int | None, text: bytes | None = None) -> list[Event]:
         """Return what its exit adds, once all it wrote is read."""
-        told = self.left(exit_code)
+        told = [*self.used(text or b""), *self.left(exit_code)]
         if self.is_torn and self.settled:
             told += [events.resumed(), events.turn_end(None), events.settled(aborted=False)]
         return told
+
+    def used(self, _text: bytes) -> list[Event]:
+        """Return what the file says that the child has written at its end, if it is one of those."""
+        return []
 
     def left(self, _exit_code: int | None) -> list[Event]:
         """Return what the exit means for this brand; None: a signal killed it."""

@@ -124,7 +124,8 @@ def _bad_answer(state: RunState) -> tuple[str, str] | None:
     if state.stop_reason == "length":
         return "length", "The answer was cut at the model's output limit."
     if state.stop_reason in _OWN_REASONS and not state.settled_aborted:
-        return state.stop_reason, state.error_message or _OWN_REASONS[state.stop_reason]
+        said = state.error_message or (state.stderr_tail or "").strip()
+        return state.stop_reason, said or _OWN_REASONS[state.stop_reason]
     if state.settled_aborted or state.stop_reason in ("error", "aborted"):
         by_model = state.stop_reason == "error" and not state.settled_aborted
         fallback = "The model failed." if by_model else "The child aborted its answer."

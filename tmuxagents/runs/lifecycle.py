@@ -129,7 +129,7 @@ def apply(state: RunState, event: Event) -> None:
     if following is None:
         state.ignored += event.type in _KNOWN
         return
-    if not (event.type == "message_sent" and event.fields.get("kind") == "stop"):  # a stop starts no work
+    if not _starts_nothing(event):
         state.phase = following
     if state.phase != EXITED:
         state.settled = state.phase in (SETTLED, LEAVING)
@@ -138,6 +138,13 @@ def apply(state: RunState, event: Event) -> None:
     take = _TAKE.get(event.type)
     if take is not None:
         take(state, event.fields, event.at)
+
+
+def _starts_nothing(event: Event) -> bool:
+    """Say whether an event is no work: a stop, or the figures of a whole run, told at its end."""
+    if event.type == "usage":
+        return event.fields.get("basis") in ("run", "session")
+    return event.type == "message_sent" and event.fields.get("kind") == "stop"
 
 
 def leave(state: RunState) -> None:
@@ -180,7 +187,8 @@ def _message_sent(state: RunState, fields: dict[str, Any], _at: float) -> None:
 
 def _usage(state: RunState, fields: dict[str, Any], _at: float) -> None:
     state.message_count += 1  # one usage for each assistant message
-    state.stop_reason = None  # unknown until the turn ends
+    if not state.settled:
+        state.stop_reason = None  # unknown until the turn ends
     if is_figure(fields.get("reasoning")):
         state.usage.setdefault("reasoning", 0)
     for key in state.usage:

@@ -7,7 +7,9 @@ import os
 import sys
 import termios
 
-from tmuxagents.agents.base import LineSplitter, Oversized
+from tmuxagents.agents.base import LINE_LIMIT, LineSplitter, Oversized
+from tmuxagents.cpython import ignoring
+from tmuxagents.runs import directory
 
 TYPE_CHECKING = False
 if TYPE_CHECKING:
@@ -126,7 +128,11 @@ class Streams:
 
     def note_end(self, exit_code: int | None) -> None:
         """Tell what the exit of the child adds, after all it said."""
-        for event in self._reader.ended(exit_code):
+        text, name = None, self._reader.file
+        if name is not None:
+            with ignoring(OSError):
+                text = directory.read_bytes(f"{self._recorder.run_dir}/{name}", limit=LINE_LIMIT)
+        for event in self._reader.ended(exit_code, text):
             self._recorder.event(event)
         self._recorder.note_reader(self._reader)
 

@@ -38,6 +38,7 @@ class PiReader:
     snapshots: tuple[bytes, ...] = SNAPSHOTS
     exit_counts = True
     paces = True
+    file: str | None = None
 
     def __init__(self) -> None:
         self.settled = False
@@ -73,7 +74,7 @@ class PiReader:
         """Note that lines read at this time may have been printed a moment before."""
         self._late_at = now
 
-    def ended(self, _exit_code: int | None) -> list[Event]:
+    def ended(self, _exit_code: int | None, _text: bytes | None = None) -> list[Event]:
         """Return nothing: its lines say all."""
         return []
 

@@ -1,0 +1,1 @@
+"""GitHub Copilot CLI: its command line and its output."""

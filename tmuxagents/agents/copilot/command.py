@@ -1,0 +1,81 @@
+"""How to call GitHub Copilot CLI (`--output-format json`). Pure.
+
+What a user must know. `edit` lets it change files below its folder and run commands that only read;
+`read-only` denies all commands and changes; `full` allows everything, also outside of its folder. It tells
+what it used when it has ended, and in tokens alone: there is no cost in money.
+"""
+
+from __future__ import annotations
+
+from tmuxagents.agents.brand import Brand, session_uuid
+from tmuxagents.agents.copilot.reader import USAGE, CopilotReader
+
+TYPE_CHECKING = False
+if TYPE_CHECKING:
+    from tmuxagents.agents.capabilities import Capabilities
+    from tmuxagents.records import Plan
+
+_ALLOWED = {
+    "read-only": ("--deny-tool=write", "--deny-tool=shell"),
+    "edit": ("--allow-tool=write",),
+    "full": ("--allow-all",),
+}
+
+
+class Copilot(Brand):
+    """The adapter."""
+
+    name = "copilot"
+    program = "copilot"
+    how_to_install = "npm install -g @github/copilot"
+    how_to_log_in = "run: copilot login"
+    tools = ("view", "bash", "edit", "create", "grep", "glob")
+
+    def arguments(self, plan: Plan, run_dir: str) -> list[str]:
+        """Return the flags of a batch run. The task goes to stdin."""
+        line = ["--output-format", "json", "--usage-output-file", f"{run_dir}/{USAGE}"]
+        line += ["--no-ask-user", "--no-auto-update", *_ALLOWED[plan.permission or "edit"]]
+        if plan.tools:
+            line.append(f"--available-tools={','.join(plan.tools)}")
+        if plan.resolved_model:
+            line += ["--model", plan.resolved_model]
+        if plan.child_session:
+            return [*line, f"--resume={plan.child_session}"]
+        return [*line, "--session-id", session_uuid(plan)]
+
+    def environment(self, _agent_dir: str, _plan: Plan | None) -> dict[str, str]:
+        """Return that the level decides, and not a variable of the user's."""
+        return {"COPILOT_ALLOW_ALL": "false", "COPILOT_AUTO_UPDATE": "false"}
+
+    def reader(self, plan: Plan, _run_dir: str) -> CopilotReader:
+        """Return a reader for one child."""
+        return CopilotReader(plan.child_session or session_uuid(plan), plan.baseline or {})
+
+    def capabilities(self) -> Capabilities:
+        """Return what it can do."""
+        from tmuxagents.agents import capabilities as can  # noqa: PLC0415  (no wrapper needs them)
+
+        return can.Capabilities(
+            seats=(can.STREAM,),
+            takes_model=True,
+            lists_models=False,
+            permissions=can.LEVELS,
+            default_permission=can.EDIT,
+            steer=False,
+            resume=True,
+            system_prompt=(),
+            tools={"read": "view", "bash": "bash", "edit": "edit", "write": "create", "grep": "grep"}
+            | {"find": "glob", "ls": "view"},
+            reads_tools=True,
+            structured=False,
+            profiles=False,
+            limits=(),
+            usage=can.OF_SESSION,
+            cost=can.NO_COST,
+            evidence=can.BY_EVENT,
+            oldest="1.0.102",
+            tested="1.0.102",
+        )
+
+
+AGENT = Copilot()

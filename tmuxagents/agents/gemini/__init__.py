@@ -1,0 +1,1 @@
+"""Gemini CLI: its command line and its output."""

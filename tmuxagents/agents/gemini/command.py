@@ -1,0 +1,81 @@
+"""How to call Gemini CLI (`--output-format stream-json`). Pure.
+
+What a user must know. `edit` lets it change files, not run commands: what a level does not allow is not even
+offered to the model, which may then say that it is done. So nothing is denied, and `completed` means only
+that the model's last answer is whole. `--skip-trust` is always given, since it refuses to work without a
+person in a folder that was never trusted: the project's own `.gemini` settings count. A prompt that starts
+with `/` is a command of its own, and `@path` in a prompt includes that file. It cannot run live: its hooks
+are to be had only in the user's own settings.
+"""
+
+from __future__ import annotations
+
+from tmuxagents.agents.brand import Brand, session_uuid
+from tmuxagents.agents.gemini.reader import GeminiReader
+
+TYPE_CHECKING = False
+if TYPE_CHECKING:
+    from tmuxagents.agents.capabilities import Capabilities
+    from tmuxagents.records import Plan
+
+_MODES = {"read-only": "default", "edit": "auto_edit", "full": "yolo"}
+
+
+class Gemini(Brand):
+    """The adapter."""
+
+    name = "gemini"
+    program = "gemini"
+    how_to_install = "npm install -g @google/gemini-cli"
+    how_to_log_in = "start gemini and log in, or set GEMINI_API_KEY"
+    tools = (
+        "read_file",
+        "run_shell_command",
+        "replace",
+        "write_file",
+        "grep_search",
+        "glob",
+        "list_directory",
+    )
+
+    def arguments(self, plan: Plan, _run_dir: str) -> list[str]:
+        """Return the flags of a batch run. The task goes to stdin."""
+        line = ["--output-format", "stream-json", "--skip-trust"]
+        line += ["--approval-mode", _MODES[plan.permission or "edit"]]
+        if plan.resolved_model:
+            line += ["--model", plan.resolved_model]
+        if plan.child_session:
+            return [*line, "--resume", plan.child_session]
+        return [*line, "--session-id", session_uuid(plan)]
+
+    def reader(self, _plan: Plan, _run_dir: str) -> GeminiReader:
+        """Return a reader for one child."""
+        return GeminiReader()
+
+    def capabilities(self) -> Capabilities:
+        """Return what it can do."""
+        from tmuxagents.agents import capabilities as can  # noqa: PLC0415  (no wrapper needs them)
+
+        return can.Capabilities(
+            seats=(can.STREAM,),
+            takes_model=True,
+            lists_models=False,
+            permissions=can.LEVELS,
+            default_permission=can.EDIT,
+            steer=False,
+            resume=True,
+            system_prompt=(),
+            tools={},
+            reads_tools=False,
+            structured=False,
+            profiles=False,
+            limits=(),
+            usage=can.OF_RUN,
+            cost=can.NO_COST,
+            evidence=can.BY_EVENT,
+            oldest="0.61.0",
+            tested="0.61.0",
+        )
+
+
+AGENT = Gemini()

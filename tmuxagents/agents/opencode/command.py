@@ -1,0 +1,125 @@
+"""How to call opencode (`opencode run --format json`), and its permission levels as its own rules. Pure.
+
+What a user must know: opencode asks at some points even where its tools are allowed (a path outside of the
+folder, a `.env` file), and nobody answers in a batch run, so that the run would end there, or hang where a
+sub-agent asks. The levels `read-only` and `edit` therefore deny what opencode would ask for by itself, and
+the child goes on without it. `edit` is opencode's own default otherwise: it runs shell commands. Rules of the
+user's configuration that ask stay; a call that they stop ends the run (failed, unfinished, 1 denied).
+"""
+
+from __future__ import annotations
+
+from tmuxagents.agents.brand import Brand
+from tmuxagents.agents.opencode.reader import OpencodeReader
+from tmuxagents.text import jsonline
+
+TYPE_CHECKING = False
+if TYPE_CHECKING:
+    from typing import Any
+
+    from tmuxagents.agents.capabilities import Capabilities
+    from tmuxagents.records import Plan
+
+# Our rules are merged into the user's: keys that the user has too keep their place, new keys come last, and
+# the last rule that matches decides. So these keys are patterns that no user writes.
+_ALL = "**"
+_READ, _OUTSIDE = "rea?", "external_director?"
+_SAFE = {"*.env": "deny", "*.env.*": "deny", "*.env.example": "allow"}
+_NOT_OUTSIDE = {"*": "deny", "*/opencode/tool-output/*": "allow"}  # there it keeps what a tool printed
+_UNASKED: dict[str, Any] = {_READ: _SAFE, _OUTSIDE: _NOT_OUTSIDE, "doom_loo?": "deny"}
+_KEYS = {  # a tool -> the key of its permission
+    "read": _READ,
+    "glob": "glo?",
+    "grep": "gre?",
+    "list": "lis?",
+    "webfetch": "webfetc?",
+    "websearch": "websearc?",
+    "todowrite": "todowrit?",
+    "skill": "skil?",
+    "lsp": "ls?",
+    "bash": "bas?",
+    "task": "tas?",
+    "edit": "edi?",
+    "write": "edi?",
+    "apply_patch": "edi?",
+}
+_READERS = ("read", "glob", "grep", "list", "webfetch", "websearch", "todowrite", "skill", "lsp")
+
+
+class Opencode(Brand):
+    """The adapter."""
+
+    name = "opencode"
+    program = "opencode"
+    how_to_install = "npm install -g opencode-ai"
+    how_to_log_in = "run: opencode providers login"
+    tools = ("read", "bash", "edit", "write", "grep", "glob", "list", "webfetch", "task", "todowrite")
+
+    def arguments(self, plan: Plan, _run_dir: str) -> list[str]:
+        """Return the flags of a batch run. The task goes to stdin."""
+        line = ["run", "--format", "json", "--thinking"]
+        if plan.resolved_model:
+            line += ["-m", plan.resolved_model]
+        if plan.permission == "full":
+            line.append("--auto")
+        if plan.child_session:
+            return [*line, "-s", plan.child_session]
+        return [*line, "--title", f"tmuxagents {plan.run_id[:8]}"]  # else it asks the model for one
+
+    def environment(self, _agent_dir: str, plan: Plan | None) -> dict[str, str]:
+        """Return the permission rules, and that the program stays as it is while it works."""
+        own = {"OPENCODE_DISABLE_AUTOUPDATE": "1"}
+        if plan is None:
+            return own
+        rules = _rules(plan.permission or "edit", plan.tools or ())
+        return {**own, "OPENCODE_PERMISSION": jsonline.encode(rules).decode().rstrip()}
+
+    def reader(self, _plan: Plan, _run_dir: str) -> OpencodeReader:
+        """Return a reader for one child."""
+        return OpencodeReader()
+
+    def capabilities(self) -> Capabilities:
+        """Return what it can do."""
+        from tmuxagents.agents import capabilities as can  # noqa: PLC0415  (no wrapper needs them)
+
+        return can.Capabilities(
+            seats=(can.STREAM,),
+            takes_model=True,
+            lists_models=False,
+            permissions=can.LEVELS,
+            default_permission=can.EDIT,
+            steer=False,
+            resume=True,
+            system_prompt=(),
+            tools={tool: tool for tool in ("read", "bash", "edit", "write", "grep")}
+            | {"find": "glob", "ls": "list"},
+            reads_tools=True,
+            structured=False,
+            profiles=False,
+            limits=(),
+            usage=can.OF_CALL,
+            cost=can.ESTIMATED,
+            evidence=can.BY_EVENT,
+            oldest="1.18.0",
+            tested="1.18.33",
+        )
+
+
+AGENT = Opencode()
+
+
+def _rules(level: str, tools: Any) -> dict[str, Any]:
+    """Return the rules of a level; `tools`: the only ones that are allowed, if any are named."""
+    if not tools and level == "edit":
+        return _UNASKED
+    if not tools and level == "full":
+        return {_ALL: "allow"}
+    allowed = tools or _READERS
+    if level == "read-only":
+        allowed = [tool for tool in allowed if tool in _READERS]
+    rules: dict[str, Any] = {_ALL: "deny"}
+    for tool in allowed:
+        rules[_KEYS.get(tool, tool)] = "allow"
+    if level == "full":
+        return {**rules, _OUTSIDE: "allow"}
+    return {**rules, _OUTSIDE: _NOT_OUTSIDE, **({_READ: {"*": "allow", **_SAFE}} if _READ in rules else {})}
