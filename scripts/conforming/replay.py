@@ -100,7 +100,8 @@ def play(recording: Recording, folder: str, cuts: Callable[[bytes], Sequence[byt
         raise NotJudged(f"the seat {recording.seat} is played by tests of its own")
     code = recording.meta.get("exit") or 0
     played.exit = Exit(None, signal.Signals(-code).name) if code < 0 else Exit(code)
-    played.take(events.stderr(line) for line in recording.stderr if line.strip())
+    for line in filter(str.strip, recording.stderr):
+        played.take([events.stderr(line), *played.reader.overheard(line.encode())])
     written = played.reader.file and os.path.join(folder, played.reader.file)
     text = directory.read_bytes(written) if written else None
     played.take(played.reader.ended(played.exit.exit_code, text))

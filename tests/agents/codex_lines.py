@@ -69,6 +69,11 @@ class Played:
             read = self.reader.feed if isinstance(line, bytes) else self.reader.feed_oversized
             self.heard(read(line, 1.0))
 
+    def overhear(self, name: str) -> None:
+        """Take in the stderr of a recording."""
+        for line in (SAMPLES / f"{name}.stderr").read_bytes().splitlines():
+            self.take(self.reader.overheard(line))
+
     def heard(self, reading: Reading) -> None:
         self.take(reading.events)
         self.speak(reading.reply)
@@ -108,6 +113,7 @@ def played(name: str) -> Played:
     read = Played(AGENT.reader(plan(baseline=used), RUN_DIR))
     for line in recorded(name):
         read.feed(line)
+    read.overhear(name)
     return read
 
 
@@ -142,6 +148,7 @@ def talked(name: str, **changes: Any) -> Played:
             word = {"accept": "allow", "decline": "deny"}[answers[number]]
             read.heard(read.reader.answer(str(number), word, "alice"))
         read.feed(line)
+    read.overhear(name)
     return read
 
 

@@ -99,9 +99,25 @@ def test_a_warning_in_the_form_of_an_item_is_no_failure() -> None:
     assert (told.verdict().status, told.state.error_message) == ("completed", None)
 
 
-def test_a_refused_patch_is_no_item_so_it_cannot_be_told() -> None:
+def test_a_refused_patch_is_no_item_and_stderr_tells_of_it() -> None:
     told = played("denied")
-    assert (told.verdict().status, told.state.denied) == ("completed", 0)
+    why = "patch rejected: writing is blocked by read-only sandbox; rejected by user approval settings"
+    assert told.all("denied") == [{"callId": None, "toolName": "edit", "why": why}]
+    assert told.verdict().status == "completed"
+
+
+@pytest.mark.parametrize(
+    ("line", "tools"),
+    [
+        (b'codex_core::tools::router: error=exec_command failed: Rejected(\\"not now\\")', ["bash"]),
+        (b'codex_core::tools::router: error=exec_command failed: Rejected(\\"rejected by user\\")', []),
+        (b"codex_core::tools::router: error=patch rejected by user", []),  # its item was declined
+        (b"codex_core::tools::router: error=no such file", []),
+        (b"codex_core::session: rejected", []),
+    ],
+)
+def test_a_complaint_on_stderr(line: bytes, tools: list[str]) -> None:
+    assert [event.fields["toolName"] for event in read().reader.overheard(line)] == tools
 
 
 def test_a_command_whose_write_the_sandbox_refused_exits_with_0() -> None:

@@ -36,6 +36,9 @@ if TYPE_CHECKING:
         def note_late(self, now: float) -> None:
             """Note that lines read at this (monotonic) time may have been printed a moment before."""
 
+        def overheard(self, line: bytes) -> Sequence[Event]:
+            """Return what a line of its stderr says besides; every line is an event by itself."""
+
         def ended(self, exit_code: int | None, text: bytes | None = None) -> Sequence[Event]:
             """Return what its exit adds, once all it wrote is read; `exit_code` None: a signal killed it.
 

@@ -117,6 +117,10 @@ class LineReader:
     def note_late(self, _now: float) -> None:
         """Do nothing: its output is read at once."""
 
+    def overheard(self, _line: bytes) -> Sequence[Event]:
+        """Return nothing: what it says on stderr is for people."""
+        return ()
+
     def ended(self, exit_code: int | None, text: bytes | None = None) -> list[Event]:
         """Return what its exit adds, once all it wrote is read."""
         told = [*self.used(text or b""), *self.left(exit_code)]

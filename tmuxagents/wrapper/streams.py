@@ -189,6 +189,8 @@ class Streams:
             whole = line.brief() if isinstance(line, Oversized) else line
             self._recorder.stderr.write(whole + b"\n")
             self._recorder.stderr_line(whole)
+            for event in self._reader.overheard(whole):
+                self._recorder.event(event)
 
 
 def _pieces(pipe: int, amount: int) -> Iterator[bytes]:

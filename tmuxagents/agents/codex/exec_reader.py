@@ -2,8 +2,8 @@
 
 What must not be believed: an exit code other than 0 after a finished turn; an `error` line, which is also
 written when the model is only asked again; an item of the type `error`, which is a warning. A patch that the
-sandbox refuses is no item at all, so no event can tell of it. Tokens come once, at the end, and count the
-whole session.
+sandbox refuses is no item at all: only stderr tells of it. Tokens come once, at the end, and count the whole
+session.
 
 Pure.
 """

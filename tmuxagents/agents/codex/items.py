@@ -12,7 +12,7 @@ from tmuxagents.agents import raw as raw_json
 from tmuxagents.agents.base import NOTHING, Reading
 from tmuxagents.agents.brand import LineReader
 from tmuxagents.runs import events
-from tmuxagents.text import cause
+from tmuxagents.text import cause, safe
 
 TYPE_CHECKING = False
 if TYPE_CHECKING:
@@ -24,6 +24,8 @@ if TYPE_CHECKING:
     Item = dict[str, Any]
 
 _RETRIES = "Reconnecting... "
+_ROUTER, _SAYS = b"codex_core::tools::router", "error="  # on stderr, before what kept a call from its work
+_BY_ANSWER = "rejected by user"  # such a call is an item
 _CUT = "max_output_tokens"  # in the message of a turn whose answer was cut
 
 
@@ -87,6 +89,15 @@ class ItemReader(LineReader):
         self.calls.pop(call_id or "", None)
         by = self.refused.pop(call_id or "", None)
         return events.denied(call_id, tool, f"denied by {by}" if by else "declined")
+
+    def overheard(self, line: bytes) -> list[Event]:
+        """Report a call that the permission refused: without a question, it is no item at all."""
+        if _ROUTER not in line or b"ejected" not in line:
+            return []
+        _, _, why = safe.line(line.decode("utf-8", "replace")).partition(_SAYS)
+        if why.rstrip('")} \\').endswith(_BY_ANSWER):
+            return []
+        return [events.denied(None, "edit" if why.startswith("patch") else "bash", why)]
 
     def broken_off(self, now: float) -> list[Event]:
         """Report the end of calls that an interrupt broke off: their items never end."""

@@ -74,8 +74,12 @@ class PiReader:
         """Note that lines read at this time may have been printed a moment before."""
         self._late_at = now
 
-    def ended(self, _exit_code: int | None, _text: bytes | None = None) -> list[Event]:
+    def overheard(self, _line: bytes) -> list[Event]:
         """Return nothing: its lines say all."""
+        return []
+
+    def ended(self, _exit_code: int | None, _text: bytes | None = None) -> list[Event]:
+        """Return nothing, as above."""
         return []
 
     def _plain(self, line: bytes, now: float) -> Reading:
