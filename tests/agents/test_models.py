@@ -497,9 +497,9 @@ def test_the_variable_wins_over_the_setting(agent: Agent) -> None:
 
 def test_an_agent_of_another_brand_is_unknown(home: Home) -> None:
     with pytest.raises(BadRequest) as caught:
-        agents_resolve.resolve("a", "copilot", home.environment, load.load(home.environment, None))
-    assert (caught.value.kind, caught.value.candidates) == ("unknown-agent", ["pi"])
-    said = command(home, "models", "--agent", "copilot", "--json")
+        agents_resolve.resolve("a", "nosuch", home.environment, load.load(home.environment, None))
+    assert (caught.value.kind, caught.value.candidates[0]) == ("unknown-agent", "pi")
+    said = command(home, "models", "--agent", "nosuch", "--json")
     assert (said.returncode, checked(said.stdout, "error")["error"]["kind"]) == (2, "unknown-agent")
 
 
