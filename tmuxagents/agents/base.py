@@ -42,7 +42,7 @@ if TYPE_CHECKING:
         def ended(self, exit_code: int | None, text: bytes | None = None) -> Sequence[Event]:
             """Return what its exit adds, once all it wrote is read; `exit_code` None: a signal killed it.
 
-            `text`: what stands in `file`.
+            `text`: what `file` holds.
             """
 
     class Talker(Reader, Protocol):
