@@ -9,7 +9,7 @@ import click
 import pytest
 
 from tmuxagents import __version__
-from tmuxagents.cli import HIDDEN, VERBS, group
+from tmuxagents.cli import HIDDEN, VERBS, group, meant
 from tmuxagents.cli.group import tmuxagents
 
 if TYPE_CHECKING:
@@ -17,7 +17,7 @@ if TYPE_CHECKING:
 
 
 @pytest.mark.parametrize(
-    ("typed", "meant"),
+    ("typed", "verb"),
     [
         *[("lauch", "launch"), ("polll", "poll"), ("transcrpt", "transcript"), ("LAUNCH", "launch")],
         *[
@@ -31,22 +31,29 @@ if TYPE_CHECKING:
         *[("message", "send"), ("abort", "stop"), ("init", "setup"), ("version", "--version")],
     ],
 )
-def test_an_unknown_verb_leads_to_the_one_that_is_meant(typed: str, meant: str) -> None:
+def test_an_unknown_verb_leads_to_the_one_that_is_meant(typed: str, verb: str) -> None:
     error = group.unknown(typed)
-    assert (error.candidates, error.hint, error.exit_code) == ([meant], f"did you mean {meant}?", 2)
+    assert (error.candidates, error.hint, error.exit_code) == ([verb], f"did you mean {verb}?", 2)
 
 
 def test_a_verb_like_no_other_leads_to_the_list() -> None:
     error = group.unknown("xyzzy\x1b[31m" + "x" * 80)
-    assert (error.candidates, error.hint) == ([], "tmuxagents --help lists the verbs")
+    everyday = "launch, run, poll, wait, output, send, resume, stop; tmuxagents --help lists all verbs"
+    assert (error.candidates, error.hint) == ([], everyday)
     assert "\x1b" not in error.message
     assert len(error.message) < 70
 
 
-def test_every_word_that_is_understood_leads_to_a_verb_and_is_none() -> None:
-    meant = group._MEANT
-    assert set(meant.values()) <= {*VERBS, "--version"}
-    assert not set(meant) & {*VERBS, *HIDDEN}
+def test_every_word_that_is_understood_leads_to_a_verb() -> None:
+    ways = {way.split()[0] for way in meant.VERBS.values()}
+    assert ways <= {*VERBS, "--version"}
+    assert not set(meant.VERBS) & set(VERBS)
+
+
+def test_what_is_like_no_verb_leads_to_none_by_its_spelling() -> None:
+    """Half of the letters of a verb do not make it that verb."""
+    for word in ("statement", "machine", "retrieve"):
+        assert group.unknown(word).candidates == [], word
 
 
 def test_every_name_is_a_verb() -> None:

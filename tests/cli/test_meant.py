@@ -2,9 +2,15 @@
 
 from __future__ import annotations
 
+from typing import TYPE_CHECKING
+
 import pytest
 
 from tmuxagents.cli import boundary, group, meant
+from tmuxagents.system import shipped
+
+if TYPE_CHECKING:
+    from tests.harness import Home
 
 # What is typed -> what the refusal must name.
 WRONG: dict[str, str] = {
@@ -20,6 +26,33 @@ WRONG: dict[str, str] = {
     **dict.fromkeys(("delete x", "clean"), "prune"),
     **dict.fromkeys(("connect x", "open x"), "attach"),
     **dict.fromkeys(("lanch x", "luanch x"), "launch"),
+    # verbs that mean another thing with other arguments
+    **dict.fromkeys(("check", "health"), "doctor"),
+    **dict.fromkeys(("check x", "inspect x", "info x", "queue"), "poll"),
+    **dict.fromkeys(("watch", "poll --interval 5"), "--watch"),
+    **dict.fromkeys(("follow x", "watch x", "stream x"), "transcript -f"),
+    **dict.fromkeys(("ask x y", "prompt x y"), "send"),
+    "history": "poll --all",
+    **dict.fromkeys(("batch a.yaml", "parallel x y"), "run --tasks"),
+    **dict.fromkeys(("collect a b", "gather a b"), "wait --output"),
+    # nouns, names of tools, names of several words
+    **dict.fromkeys(("agent list", "tasks list", "task", "list-sessions", "session x"), "mean poll?"),
+    **dict.fromkeys(("agents stop x", "kill-session x", "KillShell x", "close_agent x"), "mean stop?"),
+    **dict.fromkeys(("spawn_agent x", "new-session x", "subagents create x"), "mean launch?"),
+    **dict.fromkeys(("TaskOutput x", "get_subagent_output x", "BashOutput x"), "mean output?"),
+    **dict.fromkeys(("send_input x y", "send-keys x y", "SendMessage x y"), "mean send?"),
+    **dict.fromkeys(("wait_agent x",), "mean wait?"),
+    "run_agent x": "mean run?",
+    "roles": "presets",
+    # what is no task
+    **dict.fromkeys(("run list", "launch status"), "tmuxagents poll"),
+    **dict.fromkeys(("run tasks.yaml", "launch notes.md"), "--tasks FILE"),
+    "launch stop": "tmuxagents stop",
+    # arguments
+    **dict.fromkeys(("wait", "wait --all"), "poll --wait"),
+    **dict.fromkeys(("run a b", "launch a b c"), "--tasks FILE"),
+    "call": "tmuxagents tools",
+    "mcp install": "integrate claude",
     # options of a launch
     **dict.fromkeys(("launch --prompt x", "launch --task x", "run --message x"), "TASK"),
     **dict.fromkeys(("launch --background x", "launch --detach x", "run --bg x", "run -d x"), "launch TASK"),
@@ -33,6 +66,13 @@ WRONG: dict[str, str] = {
     **dict.fromkeys(("launch --system-prompt a x", "launch --allowed-tools a x"), "presets new"),
     **dict.fromkeys(("launch --resume a x", "run --continue x"), "resume RUN TASK"),
     "launch --interactive x": "--live",
+    **dict.fromkeys(("launch --agent-type a x", "launch --subagentType a x"), "-p NAME"),
+    "launch --work-dir a x": "--cwd",
+    "launch --worktree x": "git worktree",
+    "launch --retries 3 x": "tmuxagents retry",
+    "launch --schedule 5m x": "--after RUN",
+    "run --output a.md x": "> FILE",
+    "run --quiet x": "--progress",
     "launch --llm gpt x": "-m MODEL",
     "launch --preset": "--preset",
     # options of the rest
@@ -47,7 +87,10 @@ WRONG: dict[str, str] = {
     **dict.fromkeys(("stop --force x", "stop -9 x"), "gracefully"),
     "output --latest": "@last",
     "send --message hi x": "RUN TEXT",
-    "wait --result x": "--output RUN",
+    "wait --result x": "--output prints",
+    "wait --first a b": "--any",
+    "poll --result": "--output RUN",
+    "transcript --verbose x": "tmuxagents transcript",
 }
 
 
@@ -77,7 +120,47 @@ def test_meaning_comes_before_near_spelling() -> None:
 
 @pytest.mark.parametrize(
     ("text", "has_previous", "refused"),
-    [("sum up {previous}", False, True), ("sum up {previous}", True, False), ("sum up", False, False)],
+    [
+        *[("sum up {previous}", False, True), ("sum up {previous}", True, False), ("sum up", False, False)],
+        *[
+            ("list", False, True),
+            ("stop", False, True),
+            ("tasks.yml", False, True),
+            ("a.md b.md", False, False),
+        ],
+        *[("list the files", False, False), ("review", False, False), ("test", False, False)],
+    ],
 )
-def test_an_earlier_answer_needs_an_earlier_run(text: str, *, has_previous: bool, refused: bool) -> None:
-    assert (meant.task(text, has_previous=has_previous) is not None) is refused
+def test_some_texts_are_no_tasks(text: str, *, has_previous: bool, refused: bool) -> None:
+    assert (meant.task(text, has_previous=has_previous, known=("stop",)) is not None) is refused
+
+
+def test_a_word_with_a_task_behind_it_means_a_launch() -> None:
+    known = ("launch", "poll")
+    assert meant.verb(("subagent", "Find it."), known) == "launch"
+    assert meant.verb(("subagent", "x"), known) == "poll"
+    assert meant.verb(("subagent", "poll"), known) == "poll"
+    assert meant.verb(("xyzzy", "x"), known) is None
+    assert meant.verb(("---",), known) is None
+
+
+@pytest.mark.parametrize(
+    ("word", "said"),
+    [("last", "@last"), ("latest", "@last"), ("all", "stop --all"), ("*", "poll --wait")],
+)
+def test_a_word_in_the_place_of_a_run_leads_to_what_it_means(home: Home, word: str, said: str) -> None:
+    home.run("done x").start().wait()
+    done = home.command("stop", word)
+    assert (done.stdout, done.returncode) == ("", 4)
+    assert said in done.stderr
+
+
+def test_a_role_in_the_place_of_an_agent_leads_to_presets(home: Home) -> None:
+    done = home.command("launch", "--agent", "reviewer", "Look at it.")
+    assert done.returncode == 2
+    assert "-p NAME" in done.stderr
+
+
+def test_the_skill_is_printed(home: Home) -> None:
+    done = home.command("skill")
+    assert (done.returncode, done.stdout) == (0, shipped.skill())

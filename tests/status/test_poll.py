@@ -565,7 +565,11 @@ def test_after_the_registry_was_lost_everything_since_is_told_again(home: Home) 
         lost.run_id: "aborted",
         recent.run_id: "completed",
     }
-    assert command(home, "poll", "--since", "nonsense").stdout.splitlines()[0] == "reset"
+    assert command(home, "poll", "--since", "5f3a.1.2").stdout.splitlines()[0] == "reset"
+    for wrong in ("nonsense", "yesterday", ""):
+        refused = command(home, "poll", "--since", wrong)
+        assert (refused.stdout, refused.returncode) == ("", 2)
+        assert "neither a time nor a cursor" in refused.stderr
     assert document(home, "poll", "--since", found["cursor"], kind="changes")["reset"] is False
 
 

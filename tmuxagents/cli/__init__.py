@@ -40,6 +40,7 @@ VERBS: dict[str, tuple[str, str, str]] = {
     "call": ("tools", PROGRAMS, "Call a tool: JSON in, JSON out."),
     "tools": ("tools", PROGRAMS, "List the tools for parent agents."),
     "mcp": ("tools", PROGRAMS, "Serve the tools over MCP on stdin and stdout."),
+    "skill": ("machine", PROGRAMS, "Print how an agent delegates with tmuxagents."),
     "schema": ("machine", PROGRAMS, "Print the JSON Schema of a document."),
     "completion": ("completion", SET_UP, "Print a script that completes command lines in your shell."),
     "help": ("machine", SET_UP, "Explain a verb."),

@@ -67,6 +67,7 @@ def problem_of(error: BaseException) -> tuple[TmuxAgentsError, str | None]:
 def _translate(error: BaseException) -> TmuxAgentsError | None:
     """Return our error for an exception that a person can act on."""
     if isinstance(error, TmuxAgentsError):
+        error.hint = error.hint or meant.OF_KIND.get(error.kind)
         return error
     if isinstance(error, (KeyboardInterrupt, click.Abort)):
         return Interrupted("Interrupted.", kind="interrupted")
@@ -77,7 +78,10 @@ def _translate(error: BaseException) -> TmuxAgentsError | None:
             meaning = meant.option(error.ctx.info_name or "", error.option_name)
             if meaning is not None:
                 return BadRequest(f"No such option: {error.option_name}", kind="usage", hint=meaning)
-        return BadRequest(words, kind="usage", hint=f"see {verb} --help")
+        way = None
+        if error.ctx and type(error) in (click.MissingParameter, click.UsageError):
+            way = meant.arguments(error.ctx.info_name or "")
+        return BadRequest(words, kind="usage", hint=way or f"see {verb} --help")
     return _of_the_machine(error) if isinstance(error, OSError) else None
 
 

@@ -9,7 +9,7 @@ import sys
 import click
 
 from tmuxagents import __version__
-from tmuxagents.cli import EVERYDAY, HIDDEN, PROGRAMS, SET_UP, VERBS, boundary, printing
+from tmuxagents.cli import EVERYDAY, HIDDEN, PROGRAMS, SET_UP, VERBS, boundary, meant, printing
 from tmuxagents.errors import BadRequest
 from tmuxagents.text import safe
 
@@ -19,27 +19,11 @@ if TYPE_CHECKING:
     from typing import Any
 
 _SOCKET, _JSON = "tmuxagents.socket", "tmuxagents.json"
+# What a caller hears of who types a word that means nothing.
+_FIRST = ("launch", "run", "poll", "wait", "output", "send", "resume", "stop")
+_AS_NEAR = 0.75  # how like a known verb a misspelt one is
 # Other names of verbs that help shows.
 _ALIASES = {"ls": "poll", "ps": "poll", "status": "poll", "logs": "transcript"}
-# What people type who know other tools -> our verb, or what to type instead.
-_MEANT: dict[str, str] = {
-    **dict.fromkeys(("list", "jobs", "agents", "sessions"), "poll"),
-    **dict.fromkeys(("start", "spawn", "new", "create", "add", "delegate", "submit"), "launch"),
-    **dict.fromkeys(("exec", "ask", "prompt", "do"), "run"),
-    **dict.fromkeys(("result", "answer", "cat", "print", "get"), "output"),
-    **dict.fromkeys(("log", "tail", "watch", "show", "view"), "transcript"),
-    **dict.fromkeys(("open", "enter", "connect", "switch"), "attach"),
-    **dict.fromkeys(("message", "msg", "tell", "steer", "say", "reply"), "send"),
-    **dict.fromkeys(("abort", "end", "terminate", "interrupt"), "stop"),
-    **dict.fromkeys(("again", "rerun", "repeat", "restart"), "retry"),
-    **dict.fromkeys(("continue", "reopen", "follow-up"), "resume"),
-    **dict.fromkeys(("delete", "remove", "clean", "gc"), "prune"),
-    **dict.fromkeys(("dashboard", "ui", "tui", "monitor"), "top"),
-    **dict.fromkeys(("check", "diagnose"), "doctor"),
-    **dict.fromkeys(("preset", "profiles"), "presets"),
-    **dict.fromkeys(("init", "install"), "setup"),
-    "version": "--version",
-}
 
 
 def _keep(context: click.Context, _option: click.Parameter, value: str | None) -> None:
@@ -102,7 +86,7 @@ class Verbs(click.Group):
         """Return the command of a verb; refuse an unknown one with the nearest."""
         name = args[0]
         if not name.startswith("-") and self.get_command(ctx, name) is None:
-            raise unknown(name)
+            raise unknown(*args)
         found = super().resolve_command(ctx, args)
         if ctx.meta.get(_JSON) and found[1] is not None:
             _print_json(found[1], args)
@@ -121,15 +105,20 @@ def _with_aliases(name: str) -> str:
     return ", ".join((name, *(alias for alias, verb in _ALIASES.items() if verb == name)))
 
 
-def unknown(name: str) -> BadRequest:
+def unknown(name: str, *arguments: str) -> BadRequest:
     """Return the error for an unknown verb: what is meant by it in other tools, else the nearest."""
     import difflib  # noqa: PLC0415  (rare)
 
-    known = [*_MEANT, *VERBS, *_ALIASES]
-    near = [_MEANT.get(word, word) for word in difflib.get_close_matches(name.lower(), known, n=1)]
-    hint = f"did you mean {near[0]}?" if near else "tmuxagents --help lists the verbs"
+    way = meant.verb((name, *arguments), (*VERBS, *HIDDEN))
+    if way is None:
+        known = [*meant.VERBS, *VERBS, *_ALIASES]
+        near = difflib.get_close_matches(name.lower(), known, n=1, cutoff=_AS_NEAR)
+        way = meant.VERBS.get(near[0], near[0]) if near else None
+    hint = (
+        f"{', '.join(_FIRST)}; tmuxagents --help lists all verbs" if way is None else f"did you mean {way}?"
+    )
     message = f'There is no verb "{safe.cut(safe.line(name), 40)}".'
-    return BadRequest(message, kind="usage", hint=hint, candidates=near)
+    return BadRequest(message, kind="usage", hint=hint, candidates=[] if way is None else [way.split()[0]])
 
 
 def _print_json(command: click.Command, words: Sequence[str]) -> None:

@@ -75,11 +75,17 @@ def poll(*, runs: Sequence[str], since: str | None, everywhere: bool, **how: Any
 
 def _within(since: str | None) -> float | None:
     """Return the seconds that `--since` names; None if it names a cursor."""
-    if since is None or since == "0" or not since[-1:].isalpha():  # a cursor ends with a digit
+    if since is None or since == "0" or "." in since:
         return None
     from tmuxagents.text import figures  # noqa: PLC0415  (only for this option)
 
-    return figures.parse_duration(since)
+    within = figures.parse_duration(since)
+    if within is None:
+        from tmuxagents.errors import BadRequest  # noqa: PLC0415  (rare)
+
+        hint = "a time like 90s or 1h30m, or the last line of poll --since 0"
+        raise BadRequest("This is neither a time nor a cursor.", kind="usage", hint=hint)
+    return within
 
 
 def _check(given: dict[str, Any], how: Mapping[str, Any]) -> None:

@@ -1,13 +1,62 @@
-"""What wrong words on a command line mean: options of other tools, a task in the place of a preset. Pure.
+"""What wrong words on a command line mean: verbs and options of other tools, a noun before a verb. Pure.
 
-Meaning comes before near spelling: `--prompt` is no misspelt `--preset`.
+Meaning comes before near spelling: `--prompt` is no misspelt `--preset`. A name of several words means what
+one of them means: `--agent-type` a type, `spawn_agent` spawn.
 """
 
 from __future__ import annotations
 
+import re
+
 TYPE_CHECKING = False
 if TYPE_CHECKING:
-    from collections.abc import Mapping
+    from collections.abc import Container, Iterable, Mapping, Sequence
+
+
+def _by_word(rows: Mapping[str, str]) -> dict[str, str]:
+    return {word: what for what, words in rows.items() for word in words.split()}
+
+
+# What to type -> words of other tools for it.
+VERBS = _by_word(
+    {
+        "launch": "start spawn new create add delegate submit dispatch enqueue begin fork",
+        "run": "exec execute invoke ask prompt do perform",
+        "run --tasks FILE": "batch parallel fanout swarm chain pipeline apply",
+        "poll": "list status queue state stat info describe inspect progress details find",
+        "poll --all": "history ended past",
+        "wait": "await join block",
+        "wait --output": "collect gather",
+        "output": "download result results response answer answers cat print get fetch read reply-of",
+        "transcript": "log tail show view trace capture diff",
+        "transcript -f": "follow stream watch",
+        "attach": "open enter connect switch chat focus",
+        "send": "message messages msg tell steer say reply nudge",
+        "stop": "kill cancel close abort end terminate interrupt quit pause halt destroy shutdown",
+        "retry": "again rerun repeat restart redo",
+        "resume": "continue unpause reopen follow-up",
+        "prune": "delete remove clean cleanup gc reset purge forget",
+        "top": "dashboard ui tui monitor",
+        "doctor": "check diagnose health",
+        "presets": "preset profiles roles personas templates",
+        "setup": "init install login configure",
+        "config": "settings set",
+        "skill": "guide instructions",
+        "--version": "version",
+    }
+)
+# Without an argument, and with two of them, some words mean something else.
+_ALONE = {"watch": "poll --watch", "follow": "poll --follow", "fork": "resume"}
+_ABOUT_A_RUN = {"check": "poll", "health": "poll", "queue": "launch"}
+_TO_A_RUN = {"ask": "send --wait", "prompt": "send", "fork": "resume", "chat": "send --wait"}
+_NOUNS = _by_word(
+    {
+        "run": "agent subagent task job session child children process worker run container",
+        "window": "window pane shell bg background",
+    }
+)
+_NO_TASKS = frozenset(word for word, verb in VERBS.items() if verb.startswith("poll"))
+_FILE = re.compile(r"\S+\.(?:ya?ml|jsonl?|md|txt)")
 
 _STARTS = ("launch", "run")
 _TASK = "the task is an argument: tmuxagents {verb} TASK; --task-file - reads it from stdin"
@@ -20,76 +69,143 @@ _JSON = "--json prints a document"
 _SHORT = "--max-bytes N keeps head and tail of an answer"
 _LATEST = "-n N also lists the N runs that ended last, --all all of them"
 _LIMIT = "--timeout TIME limits it, as 90s or 5m"
-_SEVERAL = "tmuxagents run --tasks FILE runs several tasks; concurrency: N in the file"
+_SEVERAL = "tmuxagents run --tasks FILE runs several tasks; concurrency: N in the file, or --concurrency N"
 _RESUME = "tmuxagents resume RUN TASK continues a session"
 _STATUS = "--status STATUS filters, as --status failed,aborted; without it the list has the active runs"
 _FOLLOW = "-f follows: tmuxagents transcript -f RUN"
 _ALL = "--all: all of this parent or project; -A: of all projects"
-# option -> what to do instead, for the verbs that start runs
-_STARTING: Mapping[str, str] = {
-    **dict.fromkeys(("--prompt", "--task", "--message", "--instructions", "--query", "--text"), _TASK),
-    **dict.fromkeys(
-        ("--background", "--detach", "-d", "--async", "--bg", "--no-wait", "--nowait"), _BACKGROUND
+_ALL_ENDS = "tmuxagents poll --wait waits for all runs of this parent or project"
+_OUTPUT = "tmuxagents output RUN, or tmuxagents wait --output RUN"
+_REDIRECT = "stdout has the answer and nothing else: tmuxagents {verb} ... > FILE"
+_PLACE = "each run works in --cwd DIR, which must exist: git worktree add makes one"
+# option, without its dashes -> what to do instead, for the verbs that start runs
+_STARTING = _by_word(
+    {
+        _TASK: "prompt task message instructions query text goal description -t",
+        _BACKGROUND: "background detach detached -d async bg no-wait nowait no-block",
+        _WAITS: "wait sync foreground fg block print",
+        _PRESET: "profile role type subagent persona template",
+        "--cwd DIR": "dir directory workdir folder workspace path -C cd root",
+        "--name NAME": "title label id run-id -n agent-name",
+        "--task-file FILE, - for stdin": "prompt-file input -f input-file stdin",
+        "--file PATH adds a file to the prompt": "context attach-file include files",
+        "--after RUN": "depends-on needs then chain dependency depends depend previous",
+        _SEVERAL: "parallel jobs -j workers concurrency batch batch-file",
+        _SET_UP: "system system-prompt tools allowed-tools thinking effort permission permission-mode",
+        _RESUME: "resume continue -c session session-id",
+        "--live shows the agent's own screen": "interactive -i tui",
+        "-m MODEL (tmuxagents models)": "llm model-name provider",
+        _PLACE: "worktree isolation branch",
+        "tmuxagents retry RUN starts a task once more": "retry retries attempts",
+        "a run starts at once, or after another one: --after RUN": "schedule cron delay at every",
+        _REDIRECT: "output out save -o output-file",
+        "--progress prints every change; without it only how it ended": "stream verbose -v quiet -q silent",
+    }
+)
+# option, without its dashes -> what to do instead, for all verbs
+_ANYWHERE = _by_word(
+    {
+        _RUN: "run run-id id ids session session-id name agent",
+        _JSON: "format output-format -o jsonl",
+        _SHORT: "tail head lines truncate chars max-chars limit",
+        _LIMIT: "time time-limit deadline seconds minutes duration -t",
+        _STATUS: "state filter running active failed completed done errors",
+        _FOLLOW: "follow watch stream -f",
+        "@last is the latest run: tmuxagents {verb} @last": "last latest recent newest -1",
+        _ALL: "everything all -a",
+        "stop ends a run gracefully, then hard": "force -9 kill hard signal",
+        "the text is an argument: tmuxagents {verb} RUN TEXT": "message text prompt -p",
+        _BACKGROUND: "background detach",
+        _OUTPUT: "result results answer answers print",
+        "tmuxagents transcript RUN has all that it said and did": "verbose -v full details",
+    }
+)
+# What names something else in each option that has it: it means nothing as one word of several.
+_WHOLE = frozenset(
+    ["id", "name", "run", "file", "files", "all", "input", "at", "time", "path", "path", "limit", "set", "no"]
+)
+# verb -> the same, where a verb has its own way
+_OF_VERB = {
+    "poll": _by_word(
+        {
+            _LATEST: "limit lines tail count last recent",
+            "tmuxagents wait --output RUN, or tmuxagents output RUN": "output result",
+            "--wait returns at an end, --watch redraws, --follow prints changes": "interval every refresh",
+        }
     ),
-    **dict.fromkeys(("--wait", "--sync", "--foreground", "--fg", "--block", "--print"), _WAITS),
-    **dict.fromkeys(("--profile", "--role", "--type", "--subagent", "--subagent-type", "--persona"), _PRESET),
-    **dict.fromkeys(("--dir", "--directory", "--workdir", "--path", "-C", "--cd", "--root"), "--cwd DIR"),
-    **dict.fromkeys(("--title", "--label", "--id", "--run-id", "-n", "--agent-name"), "--name NAME"),
-    **dict.fromkeys(
-        ("--prompt-file", "--input", "-f", "--input-file", "--stdin"), "--task-file FILE, - for stdin"
+    "transcript": _by_word({"tmuxagents transcript RUN | tail -n N": "tail lines -n"}),
+    "output": _by_word(
+        {"tmuxagents wait --output RUN waits, then prints the answer": "wait block follow -f"}
     ),
-    **dict.fromkeys(("--context", "--attach-file", "--include"), "--file PATH adds a file to the prompt"),
-    **dict.fromkeys(("--depends-on", "--needs", "--then", "--chain", "--dependency"), "--after RUN"),
-    **dict.fromkeys(("--parallel", "--jobs", "-j", "--workers", "--concurrency", "--batch-file"), _SEVERAL),
-    **dict.fromkeys(
-        ("--system-prompt", "--tools", "--allowed-tools", "--allowedTools", "--thinking"), _SET_UP
+    "wait": _by_word(
+        {
+            _LIMIT: "for seconds -s",
+            _ALL_ENDS: "all -a everything",
+            "--any returns when the first one has ended": "first one either",
+            "--output prints the answers, too": "print result results answer answers verbose",
+        }
     ),
-    **dict.fromkeys(("--resume", "--continue", "-c", "--session", "--session-id"), _RESUME),
-    **dict.fromkeys(("--interactive", "-i", "--tui"), "--live shows the agent's own screen"),
-    **dict.fromkeys(("--llm", "--model-name", "--provider"), "-m MODEL (tmuxagents models)"),
 }
-# option -> what to do instead, for all verbs
-_ANYWHERE: Mapping[str, str] = {
-    **dict.fromkeys(("--run", "--run-id", "--id", "--session", "--session-id", "--name", "--agent"), _RUN),
-    **dict.fromkeys(("--format", "--output-format", "-o", "--jsonl"), _JSON),
-    **dict.fromkeys(("--tail", "--head", "--lines", "--truncate", "--max-chars", "--limit"), _SHORT),
-    **dict.fromkeys(("--max-time", "--time-limit", "--deadline", "--max-seconds", "-t"), _LIMIT),
-    **dict.fromkeys(("--state", "--filter", "--running", "--active", "--failed", "--completed"), _STATUS),
-    **dict.fromkeys(("--follow", "--watch", "--stream"), _FOLLOW),
-    **dict.fromkeys(("--last", "--latest", "--recent"), "@last is the latest run: tmuxagents {verb} @last"),
-    **dict.fromkeys(("--everything", "--all", "-a"), _ALL),
-    **dict.fromkeys(
-        ("--force", "-9", "--kill", "--hard", "--signal"), "stop ends a run gracefully, then hard"
-    ),
-    **dict.fromkeys(
-        ("--message", "--text", "--prompt", "-p"), "the text is an argument: tmuxagents {verb} RUN TEXT"
-    ),
-    **dict.fromkeys(("--background", "--detach"), _BACKGROUND),
-    **dict.fromkeys(("--result", "--answer"), "tmuxagents output RUN, or tmuxagents wait --output RUN"),
+# kind of a refusal -> what to do where it does not say
+OF_KIND = {"unknown-agent": "--agent names a program; a role is a preset: -p NAME (tmuxagents presets list)"}
+_ARGUMENTS = {
+    "wait": _ALL_ENDS,
+    "call": "tmuxagents tools lists them",
+    "mcp": "tmuxagents integrate claude, codex or pi adds it to a parent",
 }
-# option -> what to do instead, where a verb has its own way
-_OF_VERB: Mapping[str, Mapping[str, str]] = {
-    "poll": {
-        **dict.fromkeys(("--limit", "--lines", "--tail", "--count", "--last", "--recent"), _LATEST),
-        **dict.fromkeys(("--output", "--result"), "tmuxagents wait --output RUN, or tmuxagents output RUN"),
-    },
-    "transcript": dict.fromkeys(("--tail", "--lines", "-n"), "tmuxagents transcript RUN | tail -n N"),
-    "output": dict.fromkeys(
-        ("--wait", "--block"), "tmuxagents wait --output RUN waits, then prints the answer"
-    ),
-    "wait": dict.fromkeys(("--for", "--seconds", "-s"), _LIMIT),
-}
+
+
+def verb(words: Sequence[str], known: Iterable[str]) -> str | None:
+    """Return the verb, with options, that an unknown word means before its arguments. `known`: our verbs."""
+    name, *rest = words
+    known = frozenset(known)
+    parts = _parts(name)
+    verbs = [part for part in parts if part.removesuffix("s") not in _NOUNS] or parts[:-1]
+    if verbs or not parts:
+        said = (_verb(part, rest, known) for part in (name.lower(), *verbs))
+        return next(filter(None, said), None)
+    if rest and (found := _verb(rest[0], rest[1:], known)):
+        return found
+    return "launch" if any(" " in word for word in rest) else "poll"
+
+
+def _verb(name: str, rest: Sequence[str], known: Container[str]) -> str | None:
+    own: Mapping[str, str] = (_ALONE, _ABOUT_A_RUN, _TO_A_RUN)[min(len(rest), 2)]
+    return own.get(name) or VERBS.get(name) or (name if name in known else None)
+
+
+def _parts(name: str) -> list[str]:
+    """Return the words of a name: those of `spawn_agent`, `list-sessions` and `TaskOutput`."""
+    return re.findall(r"[a-z]+", re.sub(r"(?<=[a-z])(?=[A-Z])", "-", name).lower())
 
 
 def option(verb: str, name: str) -> str | None:
     """Return what to type instead of an option that a verb does not have; None if its meaning is unknown."""
-    own = _OF_VERB.get(verb, {}).get(name)
-    said = own or (_STARTING.get(name) if verb in _STARTS else None) or _ANYWHERE.get(name)
+    tables = [_OF_VERB.get(verb, {}), _STARTING if verb in _STARTS else {}, _ANYWHERE]
+    whole = name[2:].lower() if name.startswith("--") else name
+    words = _parts(name) if name.startswith("--") else []
+    parts = [word for word in reversed(words) if word not in _WHOLE]
+    found = (table[word] for word in (whole, *parts) for table in tables if word in table)
+    said = next(found, None)
     return said and said.format(verb=verb)
 
 
-def task(text: str, *, has_previous: bool) -> str | None:
-    """Return why a task cannot be meant as it is: it asks for the answer of a run that it does not name."""
-    if has_previous or "{previous}" not in text:
-        return None
-    return "{previous} stands for the answer of a run that --after names, and there is none"
+def arguments(verb: str) -> str | None:
+    """Return what to type where a verb lacks an argument, or has one too many."""
+    return _ARGUMENTS.get(verb)
+
+
+def task(text: str, *, has_previous: bool, known: Iterable[str]) -> tuple[str, str] | None:
+    """Return why a text cannot be meant as a task, and what to do: it is a verb, a file, or lacks a run."""
+    if "{previous}" in text and not has_previous:
+        why = "{previous} stands for the answer of a run that --after names, and there is none."
+        return why, "add --after RUN; --task-file passes the text on as it is"
+    if text in known or text in _NO_TASKS:
+        return f'"{text}" is a verb, and no task for an agent.', f"tmuxagents {VERBS.get(text, text)}"
+    if _FILE.fullmatch(text):
+        why = f'"{text}" is the name of a file, and no task for an agent.'
+        return (
+            why,
+            "--tasks FILE runs the tasks of a file, --task-file FILE one task, --file FILE adds a file",
+        )
+    return None

@@ -30,6 +30,11 @@ if TYPE_CHECKING:
     T = TypeVar("T")
 
 LAST = "@last"
+# Words that are meant to name runs, and what does.
+_OF_WORD = {
+    **dict.fromkeys(("last", "latest", "newest"), "the newest run is called @last"),
+    **dict.fromkeys(("all", "*"), "all at once: tmuxagents stop --all, poll --wait, poll --all"),
+}
 # Each parent's own name for its session. Ours comes first; Codex tells its shells, and not its MCP servers.
 OWNERS = ("TMUXAGENTS_OWNER", "PI_SESSION_ID", "CLAUDE_CODE_SESSION_ID", "CODEX_THREAD_ID")
 PATIENCE_S = 2.0  # a reader's; the directories are there, too
@@ -208,7 +213,7 @@ def _unknown(reference: str, book: Registry, names: Sequence[str] = ()) -> NoSuc
     hint = (
         f"did you mean {', '.join(near)}?"
         if near
-        else "name it by its id, 4 or more of its digits, or its name"
+        else _OF_WORD.get(reference) or "name it by its id, 4 or more of its digits, or its name"
     )
     return _no_such_run(f'There is no run "{_shown(reference)}".', hint=hint, candidates=near)
 

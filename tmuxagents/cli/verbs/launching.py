@@ -50,7 +50,7 @@ def launch(
     if tasks_file is not None:
         _launch_all(launcher, requests_of(launcher, tasks_file, mode="background", **wanted), as_json=as_json)
         return
-    tasks.refuse_previous(task, wanted["after"])
+    tasks.refuse_odd(task, wanted["after"])
     request = options.request(launcher, tasks.read(task, task_file), mode="background", **wanted)
     launched = launcher.launch(request)
     tell(launched, launcher.caller, as_json=as_json)

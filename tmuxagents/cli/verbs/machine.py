@@ -1,4 +1,4 @@
-"""The verbs help and schema, and the hidden verbs that start our own processes. Joins."""
+"""The verbs help, schema and skill, and the hidden verbs that start our own processes. Joins."""
 
 from __future__ import annotations
 
@@ -10,7 +10,7 @@ import click
 
 from tmuxagents.cli import group, printing
 from tmuxagents.errors import BadRequest
-from tmuxagents.system import places, watcher_lock
+from tmuxagents.system import places, shipped, watcher_lock
 from tmuxagents.wrapper import become_wrapper
 
 
@@ -37,6 +37,12 @@ def explain(*, verbs: tuple[str, ...]) -> None:
 def schema(*, name: str) -> None:
     """Print the JSON Schema of the document NAME."""
     printing.write(text(name).encode())
+
+
+@click.command(epilog="Example: tmuxagents skill")
+def skill() -> None:
+    """Print the skill that teaches an agent to delegate from a shell."""
+    printing.write(shipped.skill().encode())
 
 
 @click.command(hidden=True)
@@ -71,4 +77,4 @@ def text(name: str) -> str:
     return (resources.files("tmuxagents") / "schemas" / f"{name}.json").read_text("utf-8")
 
 
-VERBS = {"help": explain, "schema": schema, "_wrap": wrap, "_watch": watch}
+VERBS = {"help": explain, "schema": schema, "skill": skill, "_wrap": wrap, "_watch": watch}

@@ -69,7 +69,7 @@ def run(  # noqa: PLR0913  (one parameter an option)
     viewer = attaching.here("tmuxagents run --attach, or leave out --attach") if attaches else None
     launcher = options.launcher(project_presets=not wanted.pop("no_project_presets"))
     if tasks_file is None:
-        tasks.refuse_previous(task, wanted["after"])
+        tasks.refuse_odd(task, wanted["after"])
         text = tasks.read(task, task_file)
         asked = launching.TaskRequests([options.request(launcher, text, mode=SINGLE, **wanted)], [], None)
     else:

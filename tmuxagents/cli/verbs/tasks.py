@@ -7,7 +7,7 @@ from __future__ import annotations
 
 import click
 
-from tmuxagents.cli import meant, printing
+from tmuxagents.cli import HIDDEN, VERBS, meant, printing
 from tmuxagents.errors import BadRequest
 
 TYPE_CHECKING = False
@@ -18,19 +18,20 @@ STDIN = "-"
 _LONGEST = 16 * 1024 * 1024
 
 
-def refuse_previous(words: Sequence[str], after: Sequence[str]) -> None:
-    """Refuse a task that asks for the answer of an earlier run and names none."""
-    why = meant.task(" ".join(words), has_previous=bool(after))
-    if why is not None:
-        hint = "add --after RUN; --task-file passes the text on as it is"
-        raise BadRequest(f"{why}.", kind="bad-argument", hint=hint, field="task")
+def refuse_odd(words: Sequence[str], after: Sequence[str]) -> None:
+    """Refuse a task that cannot be meant: a verb, a file, or one that needs a run which it does not name."""
+    odd = meant.task(" ".join(words), has_previous=bool(after), known=(*VERBS, *HIDDEN))
+    if odd is not None:
+        message, hint = odd
+        raise BadRequest(message, kind="bad-argument", hint=hint, field="task")
 
 
 def read(words: Sequence[str], file: str | None) -> str:
     """Return the task from where it was given."""
     if len(words) > 1:
         message = f"There are {len(words)} arguments where one task is expected."
-        raise BadRequest(message, kind="usage", hint=f"quote the task: {_call('do this and that')}")
+        hint = f"quote the task: {_call('do this and that')}{_several()}"
+        raise BadRequest(message, kind="usage", hint=hint)
     if words and file is not None:
         message = "The task is given twice: as an argument, and by --task-file."
         raise BadRequest(message, kind="usage", hint="leave one of them out")
@@ -50,12 +51,17 @@ def content(file: str, field: str = "task-file") -> str:
 def _written() -> str:
     """Let a person write the task."""
     if not (printing.is_terminal(printing.IN) and printing.is_terminal()):
-        hint = f"give it: {_call('the task')}, or - to read it from stdin"
+        hint = f"give it: {_call('the task')}, or - to read it from stdin{_several()}"
         raise BadRequest("There is no task.", kind="empty-task", hint=hint)
 
     from tmuxagents.cli import asking  # noqa: PLC0415  (a launch is to be quick)
 
     return asking.edited("") or ""
+
+
+def _several() -> str:
+    """Return how the verb that was called takes several tasks, if it does."""
+    return "; several tasks: --tasks FILE" if "tasks_file" in click.get_current_context().params else ""
 
 
 def _call(task: str) -> str:
