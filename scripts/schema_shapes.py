@@ -385,7 +385,12 @@ SHAPES: dict[str, Schema] = {
     "row": {"type": "array", "items": {"type": "array", "items": {"type": "string"}}},
     "snapshot": record(
         "v:version at:moment scope:word project:path? owner:word? counts:counts runs:[run] usage:usage "
-        "cursor:cursor timedOut:flag"
+        "cursor:cursor timedOut:flag",
+        optional=keys("others:others?"),
+    ),
+    "others": record(
+        "active,total:count",
+        said="The runs of the project that are not this parent's; null unless the scope is an owner.",
     ),
     "follow": record("v:version type:=run run:run"),
     "model": record(

@@ -36,6 +36,16 @@ def test_the_latest_runs_are_listed_and_no_more(home: Home) -> None:
     assert (listed[0]["title"], listed[0]["description"]) == ("r-24: transcript", "queued: x")
 
 
+def test_an_answer_that_was_read_as_a_resource_is_read(home: Home) -> None:
+    runs = [home.run(f"done {number}", name=f"r-{number}") for number in range(3)]
+    for run in runs:
+        run.start().wait()
+    for run, kind in zip(runs, ("transcript", "output", "result"), strict=True):
+        read(home, address(run, kind))
+    told = json.loads(home.command("poll", "--unread", "--json").stdout)
+    assert [run["name"] for run in told["runs"]] == ["r-0"]
+
+
 def test_a_long_transcript_keeps_its_head_and_its_tail_and_is_inert(home: Home) -> None:
     run = home.run("x")
     lines = [f"line {number} \x1b[31m{'y' * 80}" for number in range(20_000)]

@@ -401,6 +401,10 @@ COMMANDS = {
         mcp x
         mcp
     """,
+    "skill": """
+        skill --help
+        skill finder
+    """,
     "schema": """
         schema --help
         schema

@@ -217,12 +217,36 @@ def test_whose_runs_are_meant(home: Home, tmp_path: Path) -> None:
         owned.run_id[:8],
         "bg: 1 running / 1 total",
     )
-    assert mine.stderr == "2 more elsewhere (-A)\n"
+    assert mine.stderr == "1 of other parents here, 1 active (--others)\n1 more elsewhere (-A)\n"
     everything = command(home, "poll", "-A", **IN_USE)
     assert {row[0] for row in shown(everything.stdout)} == {run.run_id[:8] for run in (here, owned, far)}
     assert everything.stderr == ""
     scopes = [document(home, "poll", *how, **variables) for how, variables in (((), IN_USE), (("-A",), {}))]
     assert [(found["scope"], found["owner"]) for found in scopes] == [("owner", "me"), ("all", None)]
+    assert [found["others"] for found in scopes] == [{"active": 1, "total": 1}, None]
+
+
+def test_a_parent_finds_its_runs_again_after_a_restart(home: Home, tmp_path: Path) -> None:
+    """It has another session id then: its runs belong to the one before."""
+    works, over = working(home, name="works", owner="before"), home.run("done x", name="over", owner="before")
+    over.start().wait()
+    home.run("done x", owner="me", project=str(tmp_path))
+    home.run("done x", owner="they", project=str(tmp_path)).start().wait()
+    told_of = "2 of other parents here, 1 active (--others)"
+    new = command(home, "poll", **IN_USE)
+    assert new.stderr == f"{told_of}\n"
+    assert document(home, "poll", **IN_USE)["others"] == {"active": 1, "total": 2}
+    here = command(home, "poll", "--others", **IN_USE)
+    assert ([row[0] for row in shown(here.stdout)], here.stderr) == (
+        [works.run_id[:8], over.run_id[:8]],
+        "1 more elsewhere (-A)\n",
+    )
+    found = document(home, "poll", "--others", "--unread", **IN_USE)
+    assert ([run["name"] for run in found["runs"]], found["others"]) == (["over"], None)
+    by_session = command(home, "poll", TMUXAGENTS_OWNER="before")
+    assert [row[0] for row in shown(by_session.stdout)] == [works.run_id[:8], over.run_id[:8]]
+    assert command(home, "output", "over", **IN_USE).returncode == 0
+    assert document(home, "poll", "--others", "--unread", **IN_USE)["runs"] == []
 
 
 def test_the_status_line_counts_what_belongs_to_the_server(home: Home) -> None:

@@ -361,6 +361,32 @@ def test_a_call_without_a_need_for_documents_gets_none(parent: Parent) -> None:
     assert (window["state"], "allMessages" in window) == ("completed", False)
 
 
+def test_an_answer_that_a_tool_has_told_is_read(parent: Parent) -> None:
+    parent.desk.home.environment["TMUXAGENTS_OWNER"] = "me"
+
+    def unread() -> list[str]:
+        found = json.loads(parent.desk("poll", "--unread", "--json").stdout)["runs"]
+        return [run["task"] for run in found]
+
+    parent("subagent", tasks=[one("done first"), one("begin\nanswer length second\nsettle")])
+    assert unread() == []
+    behind = parent("background_agent", **one("done third")).details["run"]["runId"]
+    works = parent("background_agent", **one(WORKS)).details["run"]["runId"]
+    eventually(lambda: unread() == ["done third"])
+    parent("background_agent_status", includeCompleted=True)  # a list has no answers
+    assert unread() == ["done third"]
+    parent("background_agent_status", runId=behind)
+    assert unread() == []
+    parent("background_agent_status", runId=works)
+    parent("stop_agent", runId=works)
+    assert unread() == [WORKS]  # what was told while it worked is no ending
+    for tool in ("get_subagent_output", "get_subagent_session"):
+        (window,) = parent.delegate({"name": "a", "prompt": f"done {tool}"}).windows
+        assert f"done {tool}" in unread()
+        parent(tool, sessionId=window["sessionId"])
+        assert unread() == [WORKS]
+
+
 def test_status_waits_for_an_end_and_reports_it(parent: Parent) -> None:
     quick = parent("background_agent", **one("begin\nsleep 1\nanswer stop Found.\nsettle")).details["run"][
         "runId"

@@ -40,7 +40,7 @@ _APART = (
 )
 
 
-def poll(*, runs: Sequence[str], since: str | None, everywhere: bool, **how: Any) -> int:
+def poll(*, runs: Sequence[str], since: str | None, everywhere: bool, others: bool, **how: Any) -> int:
     """List runs and their status; return the exit code."""
     within = _within(since)
     cursor = since if within is None else None
@@ -52,6 +52,7 @@ def poll(*, runs: Sequence[str], since: str | None, everywhere: bool, **how: Any
             caller,
             runs,
             everywhere=everywhere,
+            others=others,
             ended=_ended(how, within, cursor),
             statuses=how["statuses"] or (),
             unread=how["unread"],
@@ -178,9 +179,17 @@ def _print(  # noqa: PLR0913  (what is printed, and how)
         printing.formatted(template, [row.run for row in found.rows])
     else:
         printing.lines(_lines(found))
-        more = [f"{found.elsewhere} more elsewhere (-A)"] if found.elsewhere else []
+        more = _of_others(found)
         more += [_what_is_cut(found, everything=ended)] if found.is_cut else []
         printing.lines(more, printing.ERR)  # for people: on stdout nothing comes after the table
+
+
+def _of_others(found: Snapshot) -> list[str]:
+    """Return that other parents have runs here, or that runs are active elsewhere, and what lists them."""
+    here = found.others or {"active": 0, "total": 0}
+    total, active, elsewhere = here["total"], here["active"], found.elsewhere - here["active"]
+    more = [f"{total} of other parents here, {active} active (--others)"] if total else []
+    return [*more, *([f"{elsewhere} more elsewhere (-A)"] if elsewhere > 0 else [])]
 
 
 def _what_is_cut(found: Snapshot, *, everything: bool) -> str:

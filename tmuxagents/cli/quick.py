@@ -19,6 +19,7 @@ TIMEOUT, STATUSES, MOST, MAX_BYTES = "timeout", "statuses", "most", "max_bytes"
 # An option: its name, its words, the placeholder of its value (None: it is a flag), its help.
 _ENDED = ("ended", ("-a", "--all"), None, "Include all runs that have ended.")
 _EVERYWHERE = ("everywhere", ("-A", "--all-projects"), None, "Include all projects.")
+_OTHERS = ("others", ("--others",), None, "Include runs that other parents launched here.")
 _MOST = (MOST, ("-n", "--last"), "N", "Include the N runs that ended last.")
 _STATUSES = (STATUSES, ("--status",), "STATUS", "Show only runs with this status (several: failed,aborted).")
 _UNREAD = ("unread", ("--unread",), None, "Show only runs that ended, and whose answers you have not read.")
@@ -39,7 +40,7 @@ _FORMAT = (
     "Print each run by a template, as '{{.runId}} {{.status}}'.",
 )
 POLL: Options = (
-    *(_ENDED, _EVERYWHERE, _MOST, _STATUSES, _UNREAD, _SINCE, _WATCHES),
+    *(_ENDED, _OTHERS, _EVERYWHERE, _MOST, _STATUSES, _UNREAD, _SINCE, _WATCHES),
     *(_WAITS, _ANY, _TIMEOUT, _FOLLOWS, _FORMAT, _JSON),
 )
 _OUTPUTS = ("outputs", ("--output",), None, "Print how each RUN ended, and its answer.")

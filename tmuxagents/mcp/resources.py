@@ -62,6 +62,8 @@ def read(address: str, caller: Caller, environment: Mapping[str, str]) -> list[d
             watcher_lock.ensure(caller.home)
         message = f"Run {run.run_id} is {run.standing.status}: its result is not written yet."
         raise NotPossible(message, kind="run-running", hint="ask again later", field="uri")
+    if run.ended and kind != "transcript":
+        lookup.mark_answered(caller, [run.run_id])
     return [{"uri": address, "mimeType": _KINDS[kind], "text": text}]
 
 

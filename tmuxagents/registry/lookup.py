@@ -36,7 +36,10 @@ _OF_WORD = {
     **dict.fromkeys(("all", "*"), "all at once: tmuxagents stop --all, poll --wait, poll --all"),
 }
 # Each parent's own name for its session. Ours comes first; Codex tells its shells, and not its MCP servers.
-OWNERS = ("TMUXAGENTS_OWNER", "PI_SESSION_ID", "CLAUDE_CODE_SESSION_ID", "CODEX_THREAD_ID")
+OWNERS = (
+    *("TMUXAGENTS_OWNER", "PI_SESSION_ID", "CLAUDE_CODE_SESSION_ID", "CODEX_THREAD_ID"),
+    *("QWEN_CODE_SESSION_ID", "COPILOT_AGENT_SESSION_ID"),
+)
 PATIENCE_S = 2.0  # a reader's; the directories are there, too
 SHORTEST_ID = 4  # beginning of an id that means it
 _SHORTEST_NAME = 2

@@ -191,6 +191,11 @@ class Registry:
             found.last_end = max(found.last_end, ended_at)
         return found
 
+    def owned(self, owner: str, project: str) -> int:
+        """Return how many runs a parent has in a project."""
+        sql = "SELECT count(*) FROM run WHERE owner = ? AND +project = ?"
+        return int(self._database.ask(sql, (owner, project))[0][0])
+
     def row(self, run_id: str) -> Row | None:
         """Return the row of a run."""
         return next(iter(self._rows("run_id = ?", (run_id,))), None)

@@ -32,6 +32,7 @@ def query_of(  # noqa: PLR0913  (one parameter per choice)
     references: Iterable[str],
     *,
     everywhere: bool = False,
+    others: bool = False,
     ended: bool | EndedRuns = False,
     statuses: Sequence[str] = (),
     unread: bool = False,
@@ -39,12 +40,13 @@ def query_of(  # noqa: PLR0913  (one parameter per choice)
 ) -> Query:
     """Return the query of a caller: the named runs, or all, or those of its owner, or of its project.
 
-    `ended`: show all ended runs, too, or these.
+    `ended`: show all ended runs, too, or these. `others`: also the runs of other parents in its project.
     """
     if references := tuple(references):
         return Query(Scope("named"), references=references, active=False, wanted=wanted)
     which = ended if isinstance(ended, tuple) else ALL_ENDED if ended else None
-    own = Scope("owner", caller.owner) if caller.owner else Scope("project", caller.project)
+    owner = None if others else caller.owner
+    own = Scope("owner", owner) if owner else Scope("project", caller.project)
     return Query(
         Scope("all") if everywhere else own,
         active=not unread,
@@ -187,6 +189,7 @@ def as_document(snapshot: Snapshot, caller: Caller, *, timed_out: bool = False) 
         "project": caller.project,
         "owner": caller.owner,
         "counts": snapshot.counts,
+        "others": snapshot.others,
         "runs": runs,
         "usage": words.total([run["usage"] for run in runs]),
         "cursor": snapshot.cursor,

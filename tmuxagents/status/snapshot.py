@@ -68,7 +68,7 @@ class Snapshot:
 
     __slots__ = (
         *("active", "at", "counts", "cursor", "elsewhere", "last_end", "needs_watcher", "query"),
-        *("is_cut", "json", "registry_rows", "rows", "views", "waiting", "warnings"),
+        *("is_cut", "json", "others", "registry_rows", "rows", "views", "waiting", "warnings"),
     )
 
     def __init__(self, query: Query) -> None:
@@ -79,6 +79,7 @@ class Snapshot:
         self.last_end = 0.0
         self.active: list[str] = []  # of the scope, newest first
         self.elsewhere = 0  # active runs outside of the scope
+        self.others: dict[str, int] | None = None  # for an owner's scope: those that other parents have here
         self.is_cut = False  # more runs have ended than the query shows
         self.cursor = ""
         self.views: dict[str, RunView] = {}  # the runs that were read
@@ -134,6 +135,7 @@ class SnapshotBuilder:
             ids = dict.fromkeys(lookup.locate(reference, caller, registry) for reference in query.references)
             query = Query(Scope("named", *ids), ids=ids, active=False, wanted=query.wanted)
         self._registry = registry
+        self._caller = caller
         self._runs = caller.runs
         self._current = CurrentCheck(caller.runs)
         self.snapshot = snapshot = Snapshot(query)
@@ -223,6 +225,17 @@ class SnapshotBuilder:
         snapshot.last_end = tally.last_end
         if snapshot.query.scope.kind in ("project", "owner"):
             snapshot.elsewhere = whole.active - tally.active
+        if snapshot.query.scope.kind == "owner" and snapshot.query.scope.mode is None:
+            snapshot.others = self._others(known)
+
+    def _others(self, known: Mapping[str, Row]) -> dict[str, int]:
+        """Count the runs of the caller's project that are not the owner's."""
+        owner, project = self.snapshot.query.scope.key, self._caller.project
+        rows = (self.snapshot.registry_rows.get(run_id, row) for run_id, row in known.items())
+        theirs = (row for row in rows if row.project == project and row.owner != owner)
+        active = sum(row.status not in records.ENDED for row in theirs)
+        of_project = self._registry.tally(Scope("project", project)).by_status.values()
+        return {"active": active, "total": sum(of_project) - self._registry.owned(owner, project)}
 
     # --- shown
 

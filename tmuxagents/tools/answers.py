@@ -133,7 +133,7 @@ def listed(shown: Sequence[SnapshotRow], status_line: str, *, ended: bool, more:
     rows = [row(one, _SHORT_ACTIVITY if len(shown) > _FEW else words.WIDTH) for one in shown]
     rows = rows or [NONE_AT_ALL if ended else NO_ACTIVE]
     tail = [f"… {more} more: tmuxagents poll{' --all' if ended else ''}"] if more else []
-    tail += [f"{others} active of other parents in this project: tmuxagents poll -A"] if others else []
+    tail += [f"{others} active of other parents in this project: tmuxagents poll --others"] if others else []
     return "\n".join([status_line, *rows, *tail])
 
 

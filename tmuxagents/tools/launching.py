@@ -137,6 +137,7 @@ def _answer(call: calls.Call, mode: str, caller: Caller, warnings: list[str]) ->
     runs = [shown.run for shown in found.rows]
     whole = [(run, output.answer(found.views[run["runId"]])) for run in runs]
     details = answers.call_details(mode, runs, ended=True)
+    lookup.mark_answered(caller, (run["runId"] for run in runs if run["status"] in records.ENDED))
     return Answer(answers.blocks(whole), details, [*warnings, *found.warnings])
 
 
@@ -176,7 +177,9 @@ def background_agent_status(arguments: Mapping[str, Any], door: Door, faults: Fa
 
     found = ensure_watcher(*lookup.with_registry(caller, ask), caller)
     if named and found.rows:
-        text = answers.one(found.rows[0], output.answer(found.views[named[0]]))
+        run = found.views[named[0]]
+        text = answers.one(found.rows[0], output.answer(run))
+        lookup.mark_answered(caller, named if run.ended else ())
     else:
         line = words.status_line(found.counts, found.waiting)
         text = answers.listed(found.rows, line, ended=ended, more=more, others=others)

@@ -41,6 +41,7 @@ def get_subagent_output(arguments: Mapping[str, Any], door: Door, faults: Faults
     run = inspect(run_dirs[-1])
     said = output.answer(run)
     text = said if said and said.strip() else conversation.output(output.told(run_dirs[-1]))
+    _mark([run], door)
     shape, name = _shape(run)
     return Answer(text, output_details(shape, name, len(run_dirs), _most_lines(door)))
 
@@ -50,9 +51,14 @@ def get_subagent_session(arguments: Mapping[str, Any], door: Door, faults: Fault
     faults.refuse()
     run_dirs = _session(arguments, door)
     told = [output.told(run_dir) for run_dir in run_dirs]
+    _mark(map(inspect, run_dirs), door)
     shape, name = _shape(inspect(run_dirs[-1]))
     details = session_details(shape, name, told, _most_lines(door))
     return Answer(conversation.session_output(told), details)
+
+
+def _mark(runs: Iterable[RunView], door: Door) -> None:
+    lookup.mark_answered(door.caller, (run.run_id for run in runs if run.ended))
 
 
 def _session(arguments: Mapping[str, Any], door: Door) -> Sequence[str]:

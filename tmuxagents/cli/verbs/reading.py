@@ -66,12 +66,12 @@ def output(*, runs: Sequence[str], wait: bool, partial: bool, max_bytes: int | N
 
         wait_until(run_dirs, lambda run: run.ended)
     found = [inspect.inspect(run_dir) for run_dir in run_dirs]
+    lookup.mark_answered(caller, (run.run_id for run in found if run.ended))
     if as_json:
         for run in found:
             printing.document({"v": 1} | sessions.document(run, caller))
         return 0
     missing = [run for run in found if not (run.ended or run.state.settled or partial)]
-    lookup.mark_answered(caller, (run.run_id for run in found if run.ended))
     for run_dir in run_dirs:
         see(run_dir, caller)
     if len(found) == 1 and not missing:

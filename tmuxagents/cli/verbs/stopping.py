@@ -32,8 +32,12 @@ def stop(*, runs: tuple[str, ...], all_of_them: bool, others: bool, everywhere: 
         raise BadRequest("Name the runs to stop, or use --all.", kind="usage")
     caller = lookup.here()
     if all_of_them:
-        found = take(poll.query_of(caller, (), everywhere=everywhere), caller)
+        found = take(poll.query_of(caller, (), everywhere=everywhere, others=others), caller)
         ids = found.active
+        if found.others is not None and found.others["active"]:
+            printing.warn(
+                [f"left alone: {found.others['active']} of other parents here; --others stops them, too"]
+            )
         if not everywhere and not others and caller.owner is None:
             ids = _own(found)
         folders = _stoppable([f"{caller.runs}/{run_id}" for run_id in ids])
