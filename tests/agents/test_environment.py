@@ -7,6 +7,7 @@ from hypothesis import given
 from hypothesis import strategies as st
 
 from tmuxagents.agents import environment
+from tmuxagents.registry import lookup
 
 RUN = "01a1ee15069b4c1f"
 OURS = {"TMUXAGENTS_CHILD": "1", "TMUXAGENTS_RUN": RUN}
@@ -107,3 +108,12 @@ def test_no_launcher_and_no_brand_changes_the_mark(launcher: dict[str, str], age
     before = dict(launcher)
     assert OURS.items() <= of_child(launcher, agent).items()
     assert launcher == before
+
+
+def test_no_child_belongs_to_the_session_of_its_parent() -> None:
+    """Its own runs, should it launch any, are not those of the session that launched it."""
+    for name in lookup.OWNERS:
+        launcher = {name: "5d0c", "PATH": "/bin"}
+        assert lookup.Caller(launcher, "/").owner == "5d0c"
+        child = of_child(launcher)
+        assert lookup.Caller(child, "/").owner is None

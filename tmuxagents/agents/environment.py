@@ -21,6 +21,7 @@ _PARENT = frozenset(
     {
         *("PI_SESSION_ID", "PI_SESSION_FILE", "AI_AGENT", "PI_CODING_AGENT"),
         *("CLAUDECODE", "CLAUDE_CODE_ENTRYPOINT", "CLAUDE_CODE_SESSION_ID", "CODEX_THREAD_ID"),
+        *("QWEN_CODE_SESSION_ID", "COPILOT_AGENT_SESSION_ID"),
         "PI_SUBAGENTS_COPILOT_INITIATOR",  # each run has its own, or none
     }
 )
