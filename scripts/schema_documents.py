@@ -264,7 +264,12 @@ DOCUMENTS: dict[str, tuple[str, Schema]] = {
     ),
     "inbox": (
         "One line of inbox.jsonl: a message to a live child.",
-        record(f"v:version at:moment {MESSAGE}", MESSAGE_RULE),
+        record(
+            f"v:version at:moment {MESSAGE}",
+            MESSAGE_RULE,
+            when("kind", "answer", text="text"),
+            optional=keys("ask,by:text", ask="The id of the question.", by="Who answers."),
+        ),
     ),
     "config": (
         "What config list and config get print: settings in force.",

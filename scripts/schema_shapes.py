@@ -161,7 +161,16 @@ OUTCOME = keys(
     model="What the child says it uses.",
 )
 TOLD_BY_SOME = keys(
-    "childSession:word denied:ordinal denials",
+    "childSession:word denied:ordinal denials asks",
+    asks={
+        "description": "Open questions of the child, for `answer`.",
+        "type": "array",
+        "minItems": 1,
+        "items": record(
+            "ask:word kind,text:text options",
+            options={"type": "array", "items": record("id,text:text")},
+        ),
+    },
     childSession="The id of the child's own session, where it has one.",
     denied="How many tool calls the child was not allowed.",
     denials={"type": "array", "maxItems": 100, "items": record("tool:word why:text")},
@@ -171,7 +180,7 @@ PLAN_FILES = "meta,prompt,systemPrompt,appendSystemPrompt:word?"
 
 # ---- events -----------------------------------------------------------------------------------------
 
-MESSAGE = "inboxId:ordinal kind:steer|followUp|stop text:text?"
+MESSAGE = "inboxId:ordinal kind:steer|followUp|stop|answer text:text?"
 MESSAGE_RULE = when("kind", "steer|followUp", text="text")
 EVENTS: dict[str, Schema] = {
     "run_started": record(

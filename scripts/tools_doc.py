@@ -83,6 +83,10 @@ NOTES: dict[str, str] = {
         "A batch child refuses (exit 4, `not-live`). Delivered means that the child has taken it: it "
         "reads it between two of its steps, or, with `followUp`, when it is done."
     ),
+    "answer_agent": (
+        "The question, its options and its id are in `asks` of the run. A run that asks nothing refuses (exit 4); a "
+        "question that gets no answer in time is denied (setting `askTimeout`)."
+    ),
 }
 
 

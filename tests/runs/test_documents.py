@@ -180,7 +180,15 @@ def test_a_long_answer_is_cut_to_whole_characters_and_its_length_is_told() -> No
 def test_a_result_is_always_a_document_that_can_be_written(log: list[Event]) -> None:
     run = folded([STARTED, *(event for event in log if event.type != "usage")])
     written = json.loads(jsonline.encode(result(run, endings.conclude(run))))
-    assert set(written) == set(shown("result"))
+    assert set(written) - {"childSession", "denied", "denials"} == set(shown("result"))
+
+
+def test_what_only_some_agents_say_is_there_only_then() -> None:
+    run = state(STARTED, events.session_started("s-1"), events.denied("c", "Bash", "not allowed"))
+    told = {"childSession": "s-1", "denied": 1, "denials": [{"tool": "Bash", "why": "not allowed"}]}
+    document = result(run, Verdict("completed", "done"))
+    assert {key: document[key] for key in told} == told
+    assert not told.keys() & result(state(STARTED), Verdict("completed", "done")).keys()
 
 
 # --- the run shape ---

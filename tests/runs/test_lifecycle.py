@@ -92,12 +92,13 @@ def test_a_run_adds_up() -> None:
         "child_session": None,
         "denied": 0,
         "denials": [],
+        "asks": [],
     }
 
 
 def test_nothing_adds_up_to_nothing() -> None:
     held = seen(fold())
-    assert [held.pop(name) for name in ("phase", "left_behind", "denials")] == ["waiting", [], []]
+    assert [held.pop(name) for name in ("phase", "left_behind", "denials", "asks")] == ["waiting", [], [], []]
     assert set(held.pop("usage").values()) == {0}
     assert {name for name, value in held.items() if value} == set()
 
@@ -148,6 +149,26 @@ def test_what_a_child_was_denied_is_counted_and_the_first_of_it_kept() -> None:
     assert (state.denied, len(state.denials)) == (102, 100)
     assert state.denials[0] == {"tool": "bash", "why": "y" * 200}
     assert fold(STARTED, Event("denied", {"why": 3})).denials == [{"tool": "tool", "why": ""}]
+
+
+def test_open_questions_are_kept_until_each_is_answered() -> None:
+    options = [("once", "Allow once"), ("no", "Reject")]
+    asks = [events.needs_input("permission", f"May I {n}?", ask=f"q{n}", options=options) for n in (1, 2)]
+    state = fold(STARTED, *asks)
+    first = {"ask": "q1", "kind": "permission", "text": "May I 1?"}
+    assert state.asks[0] == first | {"options": [{"id": one, "text": words} for one, words in options]}
+    given = [events.input_given("permission", ask=f"q{n}", answer="deny", by="the clock") for n in (1, 2)]
+    assert [ask["ask"] for ask in fold(STARTED, *asks, given[0]).asks] == ["q2"]
+    assert fold(STARTED, *asks, given[0]).needs_input
+    assert not fold(STARTED, *asks, *given).needs_input
+
+
+def test_questions_are_bounded() -> None:
+    odd = Event("needs_input", {"ask": "q" * 300, "text": 5, "options": [{"id": "a" * 300}, "x", *[{}] * 30]})
+    state = fold(STARTED, *[odd] * 30)
+    assert (len(state.asks), len(state.asks[0]["ask"]), state.asks[0]["text"]) == (20, 256, "")
+    assert (len(state.asks[0]["options"]), len(state.asks[0]["options"][0]["id"])) == (20, 256)
+    assert fold(STARTED, Event("needs_input", {"ask": "q", "options": 3})).asks[0]["options"] == []
 
 
 def test_figures_say_what_they_count() -> None:

@@ -21,7 +21,7 @@ from tmuxagents.tools.catalogue import BY_NAME
 NAMES = [
     *("subagent", "background_agent", "background_agent_status", "delegate_to_subagents"),
     *("get_subagent_output", "get_subagent_session", "list_subagent_profiles", "stop_agent"),
-    "send_to_agent",
+    *("send_to_agent", "answer_agent"),
 ]
 TASK = {"name": "n", "prompt": "p"}
 
@@ -49,7 +49,7 @@ def test_the_document_is_what_its_schema_says() -> None:
     VALIDATORS["tools"].validate(catalogue.document(available=True, why=None))
     refused = catalogue.document(available=False, why="no models")
     VALIDATORS["tools"].validate(refused)
-    assert (len(refused["tools"]), refused["why"]) == (9, "no models")
+    assert (len(refused["tools"]), refused["why"]) == (10, "no models")
     assert catalogue.document(available=False, why="a child", offered=False)["tools"] == []
 
 
@@ -103,6 +103,7 @@ def test_models_must_be_available_ones_and_none_is_listed() -> None:
         ("get_subagent_output", {"sessionId": "ü\0"}),
         ("list_subagent_profiles", {}),
         ("send_to_agent", {"runId": "a", "text": "b", "mode": "followUp"}),
+        ("answer_agent", {"runId": "a", "answer": "allow", "ask": "q1"}),
     ],
 )
 def test_what_is_right(tool: str, arguments: dict[str, Any]) -> None:

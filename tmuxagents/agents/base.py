@@ -130,6 +130,10 @@ if TYPE_CHECKING:
             """Its program on PATH."""
 
         @property
+        def keeps_sessions(self) -> bool:
+            """Say whether it keeps its sessions itself, and continues one by its id."""
+
+        @property
         def how_to_install(self) -> str:
             """The command line that installs it."""
 
@@ -186,12 +190,20 @@ class Ask:
 
 
 class ChildSession:
-    """A child's own session: its text and its working directory; or the problem with it."""
+    """A child's own session: its text or its id, and its working directory; or the problem with it."""
 
-    __slots__ = ("cwd", "problem", "text")
+    __slots__ = ("cwd", "id", "problem", "text")
 
-    def __init__(self, text: str = "", *, cwd: str = "", problem: str | None = None) -> None:
+    def __init__(
+        self,
+        text: str = "",
+        *,
+        id: str | None = None,  # noqa: A002
+        cwd: str = "",
+        problem: str | None = None,
+    ) -> None:
         self.text = text
+        self.id = id  # of an agent that keeps its sessions itself
         self.cwd = cwd
         self.problem = problem
 

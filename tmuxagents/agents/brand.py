@@ -26,6 +26,7 @@ class Brand:
     how_to_install: str
     how_to_log_in: str
     tools: Sequence[str] = ()
+    keeps_sessions = True
 
     @property
     def program_variable(self) -> str:

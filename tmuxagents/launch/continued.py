@@ -9,8 +9,10 @@ from __future__ import annotations
 
 from typing import NamedTuple
 
+from tmuxagents.agents.base import ChildSession
 from tmuxagents.agents.models import OWN, Resolved
 from tmuxagents.records import SetUp
+from tmuxagents.runs.events import is_figure
 
 TYPE_CHECKING = False
 if TYPE_CHECKING:
@@ -19,6 +21,7 @@ if TYPE_CHECKING:
 
     from tmuxagents.presets.preset import Preset
     from tmuxagents.records import Plan
+    from tmuxagents.runs.inspect import RunView
 
 _TICK_S = 0.001  # the precision of moments in a plan
 _SHORT = 8
@@ -68,6 +71,24 @@ def model(plan: Plan, used: str | None) -> Resolved | None:
     if planned and plan.model_source != OWN:
         return Resolved(plan.requested_model or planned, planned, plan.model_source or None)
     return Resolved(None, used or planned) if used or planned else None
+
+
+def kept_session(plan: Plan, session: str | None) -> ChildSession:
+    """Return the session of an agent that keeps its sessions itself, where its run has said the id."""
+    if session is None:
+        return ChildSession(
+            problem=f"run {plan.run_id[:_SHORT]} ended before its child said the session's id"
+        )
+    return ChildSession(id=session, cwd=plan.cwd)
+
+
+def baseline(before: RunView) -> dict[str, Any]:
+    """Return what a session has used so far: what came before its latest run, and that run."""
+    earlier = before.plan.baseline or {}
+    figures = {key: value for key, value in before.state.usage.items() if is_figure(value)}
+    return {
+        key: value + earlier[key] if is_figure(earlier.get(key)) else value for key, value in figures.items()
+    }
 
 
 # --- words ------------------------------------------------------------------------------------------------

@@ -213,6 +213,8 @@ class _Turn:
         """Return the session file of the run before, or why no child could go on with it."""
         run_id = self._before.run_id
         agent = AGENTS.get(self._before.plan.agent)
+        if agent is not None and agent.keeps_sessions:
+            return continued.kept_session(self._before.plan, self._before.state.child_session)
         own = f"{files.resolve(self._launcher.caller.runs)}/{run_id}/{directory.SESSION}"
         # Read as files for a prompt are: whole, bounded, and no other than this one.
         found = files.read(own, limit=SESSION_LIMIT, may=lambda there: there == own)
@@ -244,7 +246,8 @@ class _Turn:
     def _continued(self) -> Continued:
         run, native, set_up = self._like, self._child.problem is None, self._set_up
         newest = directory.read_plan(self._newest)
-        own = {directory.SESSION: self._child.text.encode("utf-8")} if native else {}
+        has_file = native and self._child.id is None
+        own = {directory.SESSION: self._child.text.encode("utf-8")} if has_file else {}
         return Continued(
             self._plan.session_id,
             self._before.run_id,
@@ -254,6 +257,8 @@ class _Turn:
             texts={**set_up.texts, **own},
             model=continued.model(self._plan, run.state.model),
             profile=set_up.profile,
+            child_session=self._child.id,
+            baseline=continued.baseline(self._before) if self._child.id else None,
         )
 
 

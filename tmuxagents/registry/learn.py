@@ -109,9 +109,14 @@ def _activity(run: RunView) -> str | None:
     how = run.standing.verdict
     if how is not None and how.status == records.COMPLETED:
         lines = (run.state.text or "")[:_LONGEST_START].splitlines()
-        return next((line for line in lines if line.strip()), None)
+        first = next((line for line in lines if line.strip()), None)
+        if run.state.denied:  # a child that was refused what it wanted to do does not read as plain success
+            return f"{words.denied(run.state.denied)}: {first}" if first else words.denied(run.state.denied)
+        return first
     if how is not None:
         return how.error_message
+    if run.standing.status == records.RUNNING and run.state.asks:
+        return f"asks: {run.state.asks[0]['text']}"
     if run.standing.status == records.RUNNING and run.plan.driver == records.LIVE:
         state = run.state
         return words.live_activity(run.activity, settled=state.settled, needs_input=state.needs_input)

@@ -221,9 +221,9 @@ def result(  # noqa: PLR0913  (known only at the end)
     }
 
 
-def _told_by_some(state: RunState) -> dict[str, Any]:
+def _told_by_some(state: RunState, *, asks: bool = False) -> dict[str, Any]:
     """Return the keys that are there only where an agent says something of the kind."""
-    told: dict[str, Any] = {}
+    told: dict[str, Any] = {"asks": state.asks} if asks and state.asks else {}
     if state.child_session is not None:
         told["childSession"] = state.child_session
     if state.denied:
@@ -246,7 +246,7 @@ def run(  # noqa: PLR0913  (known only to the caller)
     how = standing.verdict
     output = state.text
     return {
-        **_told_by_some(state),
+        **_told_by_some(state, asks=how is None),
         **{_FIELDS[name][0]: getattr(plan, name) for name in _SHOWN},
         "status": standing.status,
         "reason": how.reason if how else None,

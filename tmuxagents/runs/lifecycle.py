@@ -51,6 +51,7 @@ TRANSITIONS: dict[str, dict[str, str]] = {
 }
 _MOST_LEFT, _WORD = 1000, 256  # processes, and letters of each text about one
 _MOST_DENIED, _WHY = 100, 200
+_MOST_ASKS, _MOST_OPTIONS, _QUESTION = 20, 20, 1000
 _KNOWN = frozenset(kind for row in TRANSITIONS.values() for kind in row)
 
 
@@ -60,6 +61,7 @@ class RunState:
     __slots__ = (
         *(
             "agent_version",
+            "asks",
             "attended",
             "child_pid",
             "child_session",
@@ -113,6 +115,7 @@ class RunState:
         self.settled = False
         self.attended = False
         self.needs_input = False
+        self.asks: list[dict[str, Any]] = []  # open questions that can be answered, the oldest first
         self.exit: Exit | None = None
         self.child_session: str | None = None  # the id of the child's own session, where it has one
         self.denied = 0  # tool calls that the child was not allowed, and the first of them
@@ -220,12 +223,26 @@ def _human_input(state: RunState, _fields: dict[str, Any], _at: float) -> None:
     state.attended = True
 
 
-def _needs_input(state: RunState, _fields: dict[str, Any], _at: float) -> None:
+def _needs_input(state: RunState, fields: dict[str, Any], _at: float) -> None:
     state.needs_input = True
+    ask = _str(fields.get("ask"))
+    if ask is not None and len(state.asks) < _MOST_ASKS:
+        words = {key: (_str(fields.get(key)) or "")[:_QUESTION] for key in ("kind", "text")}
+        state.asks.append({"ask": ask[:_WORD], **words, "options": _options(fields.get("options"))})
 
 
-def _input_given(state: RunState, _fields: dict[str, Any], _at: float) -> None:
-    state.needs_input = False
+def _options(value: Any) -> list[dict[str, str]]:
+    found = [option for option in value if isinstance(option, dict)] if isinstance(value, list) else []
+    return [
+        {key: (_str(option.get(key)) or "")[:_WORD] for key in ("id", "text")}
+        for option in found[:_MOST_OPTIONS]
+    ]
+
+
+def _input_given(state: RunState, fields: dict[str, Any], _at: float) -> None:
+    ask = (_str(fields.get("ask")) or "")[:_WORD]
+    state.asks = [one for one in state.asks if one["ask"] != ask]
+    state.needs_input = bool(state.asks)
 
 
 def _stderr(state: RunState, fields: dict[str, Any], _at: float) -> None:

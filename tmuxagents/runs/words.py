@@ -80,6 +80,17 @@ def doing(shown: SnapshotRow) -> str | None:
     return f"{shown.activity}{_SEPARATOR}{quiet}" if shown.activity else quiet
 
 
+def denied(count: int) -> str:
+    """Return how many tool calls a child was not allowed."""
+    return f"{count} denied"
+
+
+def status(run: Mapping[str, Any]) -> str:
+    """Return the status of a run; one whose child was denied tool calls does not read as plain success."""
+    count = run.get("denied")
+    return f"{run['status']}, {denied(count)}" if count else str(run["status"])
+
+
 def live_activity(activity: str | None, *, settled: bool, needs_input: bool) -> str:
     """Return what a live run is doing now, or that it waits for a person."""
     if needs_input:

@@ -33,7 +33,8 @@ def ending(run: Run) -> str:
     """Return the state of a run; of one that failed, also the reason: `failed (error): 401: no such key`."""
     if not has_failed(run):
         doing = safe.line(run.get("doing") or run.get("activity") or "")
-        return f"{table.state(run)}{': ' if doing else ''}{doing}"
+        refused = f", {words.denied(run['denied'])}" if run.get("denied") else ""
+        return f"{table.state(run)}{refused}{': ' if doing else ''}{doing}"
     why = table.cause(run["errorMessage"] or "").rstrip(".")
     if run["reason"] == PARENT.reason:
         why = "cancelled"

@@ -48,7 +48,7 @@ class Sending:
             message = f"The message cannot be written: {error.strerror}."
             raise Unusable(message, kind="no-space" if full else "no-permission") from error
         deadline = time.monotonic() + TAKEN_WITHIN_S
-        _wake(run)
+        wake(run)
         while not self._reply.is_taken:
             if run.ended:
                 raise _has_ended(f"Run {run.run_id} ended before its child took the message", run)
@@ -94,7 +94,7 @@ def _refuse(run: RunView) -> None:
     short = words.short_id(run.run_id, ())
     if run.ended:
         raise _has_ended(f"Run {run.run_id} has ended", run)
-    if run.plan.driver != LIVE:
+    if run.plan.driver != LIVE and not _talks(run):
         message = f"Run {run.run_id} is a batch child, which cannot be spoken to."
         hint = f"tmuxagents stop {short} ends it; launch --live starts one that can be"
         raise NotPossible(message, kind="not-live", hint=hint, field="runId")
@@ -103,7 +103,15 @@ def _refuse(run: RunView) -> None:
         raise NotPossible(message, kind="run-busy", hint="send it from there", field="runId")
 
 
-def _wake(run: RunView) -> None:
+def _talks(run: RunView) -> bool:
+    """Say whether the child of a batch run takes messages while it works."""
+    from tmuxagents.agents import AGENTS  # noqa: PLC0415  (only for a batch run)
+
+    agent = AGENTS.get(run.plan.agent)
+    return agent is not None and agent.talker(run.plan, run.run_dir) is not None
+
+
+def wake(run: RunView) -> None:
     """Tell the run's wrapper about its inbox; one that starts later reads it anyway."""
     said = directory.identity_of(directory.read_wrapper(run.run_dir))
     identity = process_table.wrapper_of(run.run_id, said)

@@ -145,7 +145,7 @@ def row(shown: SnapshotRow, width: int = words.WIDTH) -> str:
     parts = [
         run["runId"],
         label(run),
-        f"{run['status']} ({why})" if why else run["status"],
+        f"{run['status']} ({why})" if why else words.status(run),
         words.NONE if run["startedAt"] is None else f"{int(run['elapsedSeconds'])}s",
         "" if ended else safe.cut(safe.line(words.doing(shown) or ""), width),
     ]
@@ -203,7 +203,7 @@ def block(number: int, run: Mapping[str, Any], answer: str | None) -> str:
 
     An attended run may have finished an answer although it has not ended.
     """
-    head = f"[{number}] {label(run)}: {run['status']}"
+    head = f"[{number}] {label(run)}: {words.status(run)}"
     if run["status"] != records.COMPLETED and not run.get("settled"):
         why = safe.line(run["errorMessage"] or "")
         reason = f", {run['reason']}" if run["reason"] else ""
@@ -227,3 +227,8 @@ def cut(answer: str, run_id: str) -> str:
         return answer
     head = safe.first_bytes(answer, MOST_BYTES)
     return f"{head}\n… {size - safe.size_of(head)} bytes more: tmuxagents output {run_id}"
+
+
+def answered(run_id: str, question: str, by: str) -> str:
+    """Say that a question is answered, and by whom if another was faster."""
+    return f"Answered the question of run {run_id} ({safe.cut(safe.line(question), 80)}; by {safe.line(by)})."

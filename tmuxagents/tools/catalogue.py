@@ -165,6 +165,12 @@ TOOLS: tuple[Tool, ...] = (
             mode={"type": "string", "enum": [STEER, FOLLOW_UP], "default": STEER},
         ),
     ),
+    Tool(
+        "answer_agent",
+        "Answer agent",
+        "Answer a child agent (subagent) that asks: allow, deny, an option of the question, or a text.",
+        _object(("runId", "answer"), runId=_RUN, answer=_text(), ask=_text("Of several questions")),
+    ),
 )
 # A valid call of each tool, for people and for refusals.
 EXAMPLES: Mapping[str, dict[str, Any]] = {
@@ -186,6 +192,7 @@ EXAMPLES: Mapping[str, dict[str, Any]] = {
     "list_subagent_profiles": {},
     "stop_agent": {"runId": "auth-scout"},
     "send_to_agent": {"runId": "auth-scout", "text": "Look into src/ only."},
+    "answer_agent": {"runId": "auth-scout", "answer": "allow"},
 }
 BY_NAME: Mapping[str, Tool] = {tool.name: tool for tool in TOOLS}
 

@@ -232,10 +232,24 @@ def send_to_agent(arguments: Mapping[str, Any], door: Door, faults: Faults) -> A
     return Answer(answers.delivered(run_id), details, found.warnings)
 
 
+def answer_agent(arguments: Mapping[str, Any], door: Door, faults: Faults) -> Answer:
+    """Answer a question of a child, and wait until the child has the answer."""
+    from tmuxagents.status.answer import Answering  # noqa: PLC0415  (few children ask)
+
+    faults.refuse()
+    said = [word for word in (arguments.get("ask"), arguments["answer"]) if word]
+    answering = Answering(door.find(arguments["runId"]), by=f"parent {door.caller.owner or ''}".strip())
+    run, ask, by = answering.answer(said)
+    found = take(poll.named([run.run_id]), door.caller)
+    text = answers.answered(run.run_id, ask["text"], by)
+    return Answer(text, {"run": found.rows[0].run}, found.warnings)
+
+
 TOOLS = {
     "subagent": subagent,
     "background_agent": background_agent,
     "background_agent_status": background_agent_status,
     "stop_agent": stop_agent,
     "send_to_agent": send_to_agent,
+    "answer_agent": answer_agent,
 }

@@ -28,6 +28,7 @@ class Pi:
 
     name = "pi"
     program = "pi"
+    keeps_sessions = False
     program_variable = "TMUXAGENTS_PI"
     how_to_install = "npm install -g @earendil-works/pi-coding-agent"
     how_to_log_in = "start pi and type /login, or set an API key such as ANTHROPIC_API_KEY"

@@ -170,7 +170,7 @@ def _fitting(words: Iterable[tuple[str, str]], incomplete: str) -> list[Completi
 
 
 # Verbs that can use runs of one kind only.
-_OF_ACTIVE, _OF_ENDED = ("stop", "kill", "cancel", "send"), ("resume", "retry", "prune", "rm")
+_OF_ACTIVE, _OF_ENDED = ("stop", "kill", "cancel", "send", "answer"), ("resume", "retry", "prune", "rm")
 # The name of a parameter -> what is offered for it.
 _OFFERS: dict[str, Offer] = {
     **dict.fromkeys(("run", "runs", "after"), runs),

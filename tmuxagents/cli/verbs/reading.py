@@ -115,6 +115,8 @@ def print_ended(run: Mapping[str, Any], text: str | None) -> None:
         printing.lines([ends.warning(run, text) or ""])
     elif not text and run["status"] == records.COMPLETED:
         printing.lines([ends.NO_TEXT], printing.ERR)
+    if run.get("denied"):
+        printing.lines([ends.ending(run)], printing.ERR)
     print_answer(text)
 
 
