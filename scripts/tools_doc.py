@@ -84,8 +84,8 @@ NOTES: dict[str, str] = {
         "reads it between two of its steps, or, with `followUp`, when it is done."
     ),
     "answer_agent": (
-        "The question, its options and its id are in `asks` of the run. A run that asks nothing refuses (exit 4); a "
-        "question that gets no answer in time is denied (setting `askTimeout`)."
+        "The question, its options and its id are in `asks` of the run. A run that asks nothing refuses "
+        "(exit 4). A question that gets no answer in time is denied (setting `askTimeout`)."
     ),
 }
 

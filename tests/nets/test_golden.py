@@ -154,6 +154,14 @@ COMMANDS = {
         send nope "Be brief."
         send --json done "Be brief."
     """,
+    "answer": """
+        answer --help
+        answer
+        answer done allow
+        answer person allow
+        answer nope allow
+        answer --json done allow
+    """,
     "stop": """
         stop --help
         stop

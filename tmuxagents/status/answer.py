@@ -29,7 +29,7 @@ class Answering:
         self._run_dir = run_dir
         self._by = by
         self._ask = ""
-        self._given: str | None = None  # who has answered it
+        self._given: str | None = None  # by whom it was answered
         self._follower = Follower(run_dir, self._take)
 
     def answer(self, said: Sequence[str]) -> tuple[RunView, dict[str, Any], str]:
