@@ -16,7 +16,7 @@ RUN_DIR = "/state/runs/01a1ee15069b4c1f"
 
 def line(**changes: Any) -> list[str]:
     """Return the command line of a plan."""
-    return list(AGENT.arguments(plan_of({"sessionId": "01a1ee15069b4c1f", **changes}), RUN_DIR))
+    return list(AGENT.arguments(plan_of({"runId": "01a1ee15069b4c1f", **changes}), RUN_DIR))
 
 
 def test_a_new_session_has_an_id_of_ours() -> None:

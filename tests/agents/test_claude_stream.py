@@ -105,6 +105,20 @@ def test_a_success_is_one_only_with_a_whole_answer(stop_reason: str | None, reas
     assert played(INIT, says(text("a")), {**RESULT, "stop_reason": stop_reason}).verdict().reason == reason
 
 
+def test_an_answer_whose_message_never_ends_is_cut() -> None:
+    # As Claude Code 2.1.328 does when the connection breaks off each time it tries.
+    start, stop = (
+        {"type": "stream_event", "event": {"type": kind}} for kind in ("message_start", "message_stop")
+    )
+    delta = {"type": "stream_event", "event": {"type": "message_delta", "delta": {"stop_reason": "end_turn"}}}
+    how = played(INIT, start, stop, start, stop, says(text("Half")), RESULT).verdict()
+    assert (how.status, how.reason) == ("failed", "error")
+    assert how.error_message == "The connection to the model broke off in the middle of the answer."
+    assert played(INIT, start, start, says(text("All")), delta, stop, RESULT).verdict().reason == "done"
+    assert played(INIT, start, stop, {**RESULT, "is_error": True}).verdict().error_message == "Done."
+    assert played(INIT, start, RESULT, RESULT).verdict().reason == "done"
+
+
 def test_a_turn_that_a_hook_ended_is_no_success() -> None:
     assert played(INIT, {**RESULT, "terminal_reason": "hook_stopped"}).verdict().reason == "error"
 
@@ -262,10 +276,12 @@ def test_the_session_is_told_once_and_its_model_when_it_is_known() -> None:
 
 
 def test_a_later_turn_is_told_as_such() -> None:
-    start = {"type": "stream_event", "event": {"type": "message_start"}}
+    start, delta = (
+        {"type": "stream_event", "event": {"type": f"message_{kind}"}} for kind in ("start", "delta")
+    )
     failed = {**RESULT, "is_error": True, "terminal_reason": "api_error"}
     for again in (INIT, start, says(text("b"))):
-        came = played(INIT, failed, again, says(text("b")), RESULT)
+        came = played(INIT, failed, again, says(text("b")), delta, RESULT)
         assert len(came.of("resumed")) == 1
         assert came.verdict().status == "completed"
     assert played(INIT, RESULT, failed).verdict().status == "failed"

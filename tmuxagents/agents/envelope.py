@@ -43,6 +43,7 @@ class EnvelopeReader(LineReader):
         self._session: str | None = None
         self._has_begun = False  # it has said how it is set up
         self._owes_structured = False
+        self.why: str | None = None  # it failed, although the line says otherwise
         self._is_cut = False  # the model's answer was too long
         self._message: str | None = None  # the message that the texts below are of
         self._texts: list[str] = []  # of an answer that may have more of them
@@ -123,7 +124,8 @@ class EnvelopeReader(LineReader):
     def _told_texts(self) -> list[Event]:
         """Report the answer that is whole now."""
         texts, self._texts, self._message = self._texts, [], None
-        return [events.assistant_text("\n".join(texts))] if texts else []
+        whole = "\n".join(filter(None, texts))
+        return [events.assistant_text(whole)] if whole else []
 
     def _user(self, raw: dict[str, Any], now: float) -> Reading:
         message = raw.get("message")
@@ -157,27 +159,32 @@ class EnvelopeReader(LineReader):
     # --- the end of a turn ---
 
     def _result(self, raw: dict[str, Any], _now: float) -> Reading:
+        error = raw.get("error")
+        if isinstance(error, dict) and self._texts:  # it has said the error as if it were an answer
+            self._texts[-1] = self._texts[-1].removesuffix(raw_json.text(error.get("message")) or "")
         told = [*self._opened(raw), *self.again(), *self._told_texts()]
         denials = raw.get("permission_denials")
         for item in denials if isinstance(denials, list) else []:
             if isinstance(item, dict):
                 told += self.deny(item.get("tool_use_id"), item.get("tool_name"), "It was not allowed.")
         told += self.usage(raw)
-        stop_reason = self._ending(raw)
+        self.why = None
+        stop_reason = self.ending(raw)
         self.error_message = None if stop_reason == "stop" else self._message_of(raw)
         self._is_cut = False
         return Reading([*told, *self.finish(stop_reason, aborted=stop_reason == "aborted")], active=True)
 
-    def usage(self, raw: dict[str, Any]) -> list[Event]:
-        """Return what the turn used."""
-        raise NotImplementedError
+    def usage(self, _raw: dict[str, Any]) -> list[Event]:
+        """Return what the turn used; nothing where a brand does not say."""
+        return []
 
-    def _ending(self, raw: dict[str, Any]) -> str | None:
+    def ending(self, raw: dict[str, Any]) -> str | None:
         """Return how the turn ended, as a stop reason."""
         subtype = raw_json.word(raw.get("subtype")) or ""
         how = raw_json.word(raw.get("terminal_reason")) or "completed"
         if subtype == "success" and raw.get("is_error") is False and how == "completed":
             if self._owes_structured and raw.get(_STRUCTURED[1]) is None:
+                self.why = _UNSTRUCTURED
                 return "error"
             return _CUT.get(raw_json.word(raw.get("stop_reason")) or "", "stop")
         if subtype.startswith("error_max_"):
@@ -200,7 +207,7 @@ class EnvelopeReader(LineReader):
                 return why
         if raw.get("is_error") is True:
             return raw_json.sentence(raw.get("result")) or None
-        return _UNSTRUCTURED if self._owes_structured else None
+        return self.why
 
     takes: ClassVar = {
         "system:init": _init,

@@ -24,6 +24,7 @@ _FIGURES = {
     "cacheRead": "cache_read_input_tokens",
     "cacheWrite": "cache_creation_input_tokens",
 }
+_BROKEN = "The connection to the model broke off in the middle of the answer."
 
 
 class ClaudeReader(EnvelopeReader):
@@ -35,6 +36,7 @@ class ClaudeReader(EnvelopeReader):
         super().__init__()
         self._cost = cost_before  # of the session so far, for versions that tell nothing else
         self._calls_used = dict.fromkeys(_FIGURES, 0)  # by calls of a turn that has not ended
+        self._lacks_end = False  # the last message has begun, and not ended as the model ends one
 
     def is_refused(self, raw: dict[str, Any], call: Any, _text: str) -> bool:
         """Say whether the line says that permission was refused; a call that was broken off was not."""
@@ -90,13 +92,25 @@ class ClaudeReader(EnvelopeReader):
         event = raw.get("event")
         if not isinstance(event, dict):
             return ACTIVE
-        if event.get("type") == "message_delta":
+        kind = event.get("type")
+        if kind == "message_delta":
             for key, figure in _figures(event.get("usage")).items():
                 self._calls_used[key] += figure
         if raw.get("parent_tool_use_id") is not None:
             return ACTIVE
-        told = self.again() if event.get("type") == "message_start" else []
+        if kind in ("message_start", "message_delta"):
+            self._lacks_end = kind == "message_start"
+        told = self.again() if kind == "message_start" else []
         return Reading([*told, *self._told_texts()], active=True)
+
+    def ending(self, raw: dict[str, Any]) -> str | None:
+        """Return how the turn ended: a connection that broke off in the last answer reads as success."""
+        how = super().ending(raw)
+        lacks_end, self._lacks_end = self._lacks_end, False
+        if how != "stop" or not lacks_end:
+            return how
+        self.why = _BROKEN
+        return "error"
 
     takes: ClassVar = EnvelopeReader.takes | {
         "system:api_retry": _retry,

@@ -1,1 +1,0 @@
-"""Agents that speak the Agent Client Protocol: one talker for all of them, and a small table of quirks."""
