@@ -65,7 +65,7 @@ class Brand:
 
 
 def session_uuid(plan: Plan) -> str:
-    """Return the id that a new session of this run gets, as a UUID: the same each time, and no other run's."""
+    """Return the id that a new session of this run gets, as a UUID: always the same, and no other run's."""
     text = sha256(f"session of {plan.run_id}".encode())
     return f"{text[:8]}-{text[8:12]}-5{text[13:16]}-8{text[17:20]}-{text[20:32]}"
 
