@@ -138,7 +138,10 @@ def _note(block: Block, width: int) -> list[Row]:
 
 
 def _asks(block: Block, width: int) -> list[Row]:
-    rows = flow.wrapped([(styles.ASKS, f"Waits for a person: {block.words}")], width - len(_TEXT))
+    said = [(styles.ASKS, f"Waits for an answer: {block.words}"), (styles.DIM, f"  {block.aside}")]
+    if not block.aside:
+        said = [(styles.ASKS, f"Waits for a person: {block.words}")]
+    rows = flow.wrapped(said, width - len(_TEXT))
     return flow.indented(rows, [(styles.ASKS, "? ")], [(styles.PLAIN, _TEXT)])
 
 

@@ -82,7 +82,7 @@ class Block:
 class Story:
     """The blocks of one run, made of its events one after another."""
 
-    __slots__ = ("_began", "_limits", "_open", "_size", "_stamp", "blocks", "forgotten")
+    __slots__ = ("_began", "_called", "_limits", "_open", "_size", "_stamp", "blocks", "forgotten")
 
     def __init__(self, limits: Limits = calls.WINDOW, stamp: Callable[[float], str] | None = None) -> None:
         self.blocks: list[Block] = []
@@ -92,6 +92,7 @@ class Story:
         self._size = 0
         self._open = OpenCalls()
         self._began: float | None = None
+        self._called = ""  # what the run is called on a command line
 
     @property
     def open(self) -> list[Block]:
@@ -106,6 +107,7 @@ class Story:
             cwd = "~" + cwd[len(home.rstrip("/")) :]
         names = (plan.name or plan.run_id[:8], plan.agent, plan.resolved_model or "", plan.preset or "")
         name, agent, model, preset = (safe.line(word) for word in names)
+        self._called = name if name.isascii() else plan.run_id[:8]
         block.parts = [("name", name), ("agent", agent), ("model", model), ("preset", preset), ("cwd", cwd)]
         self._add(block)
 
@@ -219,7 +221,14 @@ class Story:
 
     def _asks(self, event: Event) -> None:
         words = safe.text(_str(event.fields.get("text") or event.fields.get("kind"))[:_SENT_LENGTH])
-        self._add(Block(ASKS, words.strip(), at=event.at))
+        block = Block(ASKS, words.strip(), at=event.at)
+        if event.fields.get("ask") is not None and self._called:
+            block.aside = f"tmuxagents answer {self._called} allow, or deny"
+        self._add(block)
+
+    def _denied(self, event: Event) -> None:
+        tool = safe.line(_str(event.fields.get("toolName")))
+        self.note(f"Denied: {tool}: {_str(event.fields.get('why'))}", event.at)
 
     def _sent(self, event: Event) -> None:
         words = safe.text(_str(event.fields.get("text") or event.fields.get("kind"))[:_SENT_LENGTH])
@@ -237,6 +246,7 @@ _TAKES = {
     "stderr": Story._stderr,  # noqa: SLF001
     "left_behind": Story._left_behind,  # noqa: SLF001
     "needs_input": Story._asks,  # noqa: SLF001
+    "denied": Story._denied,  # noqa: SLF001
     "human_input": Story._sent,  # noqa: SLF001
     "message_sent": Story._sent,  # noqa: SLF001
 }

@@ -45,6 +45,19 @@ WORDS: dict[str, Words] = {
 }
 
 
+# What other agents call the tools of the table above.
+_NAMES = {
+    **dict.fromkeys(("Bash", "shell", "run_shell_command", "execute_command"), "bash"),
+    **dict.fromkeys(("Read", "read_file", "view"), "read"),
+    **dict.fromkeys(("Write", "write_file", "create"), "write"),
+    **dict.fromkeys(("Edit", "edit_file", "replace", "str_replace"), "edit"),
+    **dict.fromkeys(("Grep", "grep_search", "search_file_content"), "grep"),
+    **dict.fromkeys(("Glob", "glob"), "find"),
+    **dict.fromkeys(("LS", "list", "list_directory"), "ls"),
+}
+_PATHS = ("filePath", "file_path", "absolute_path", "dir_path")
+
+
 class OpenCalls:
     """What is known of the calls that have no result yet, the oldest first."""
 
@@ -125,8 +138,9 @@ class Narrator:
 
 
 def named_tool(fields: Mapping[str, Any]) -> str:
-    """Return the tool that an event names."""
-    return _word(fields.get("toolName")) or "tool"
+    """Return the tool that an event names; one that each agent has, by the name in our table."""
+    name = _word(fields.get("toolName")) or "tool"
+    return _NAMES.get(name, name)
 
 
 def named_call(fields: Mapping[str, Any]) -> str | None:
@@ -148,7 +162,7 @@ def _argument(words: Words, args: Any, width: int) -> str | None:
         return None
     value = args.get(words.argument)
     if value is None and words.argument == "path":
-        value = args.get("filePath", args.get("file_path"))
+        value = next((args[key] for key in _PATHS if key in args), None)
     if not isinstance(value, str) or not value.strip():
         return None
     if words.argument == "command":
@@ -191,6 +205,8 @@ def entry(event: Event, phrase: str | None) -> str | None:
         return safe.text(phrase or "").strip("\n") or None
     if event.type in ("tool_call", "tool_result"):
         return safe.line(phrase or "")
+    if event.type == "denied":
+        return safe.line(f"Denied: {fields.get('toolName')}: {fields.get('why')}")
     if event.type == "stderr":
         return f"[stderr]: {safe.line(str(fields.get('text')))}"
     if event.type == "retry":
