@@ -190,12 +190,15 @@ def test_the_folder_of_all_runs_is_replaced(watched: Lookout, how: str) -> None:
 
 
 def test_a_directory_that_its_wrapper_makes_again_is_followed_from_the_beginning(watched: Lookout) -> None:
-    steps = "begin\nanswer toolUse one\nsleep 2\nanswer toolUse two\nsleep 8\ndone fine"
+    more, rest = (watched.home.folder / name for name in ("more", "rest"))
+    steps = f"begin\nanswer toolUse one\ngate {more}\nanswer toolUse two\ngate {rest}\ndone fine"
     run = watched.home.run(steps).start()
     run.wait_for("assistant_text")
     eventually(lambda: watched.has_saved(run, activity="one"))
     shutil.rmtree(run.folder)
+    more.touch()
     eventually(lambda: watched.has_saved(run, activity="two", status="running"))
+    rest.touch()
     run.wait()
     settle(run)
     eventually(lambda: watched.has_saved(run, status="completed", announced=True))
