@@ -14,7 +14,7 @@ from typing import TYPE_CHECKING
 import pytest
 
 if TYPE_CHECKING:
-    from collections.abc import Iterator
+    from collections.abc import Callable, Iterable, Iterator
 
 ROOT = Path(__file__).parents[2]
 PACKAGE = ROOT / "tmuxagents"
@@ -114,59 +114,77 @@ def module(path: list[str]) -> str | None:
     return None
 
 
-@pytest.mark.parametrize("file", FILES)
-def test_imports_point_down(file: str) -> None:
-    own = domain(file.split("/"))
-    wrong = set()
-    for library, path in imports(file):
-        other = domain(path)
-        if library == "tmuxagents" and other != own and other not in GROUND.get(own, set()):
-            wrong |= {other} if level(other) >= level(own) else set()
-    assert wrong == set()
+def breaking(rule: Callable[[str], set[str]], files: Iterable[str] = FILES) -> dict[str, set[str]]:
+    """Return the files that break a rule, each with what breaks it."""
+    return {file: wrong for file in files if (wrong := rule(file))}
 
 
-@pytest.mark.parametrize("file", FILES)
-def test_each_library_stays_with_its_owner(file: str) -> None:
-    libraries = {library for library, _ in imports(file)}
-    assert [name for name in libraries & set(OWNERS) if not file.startswith(OWNERS[name])] == []
+def test_imports_point_down() -> None:
+    def rule(file: str) -> set[str]:
+        own = domain(file.split("/"))
+        others = {domain(path) for library, path in imports(file) if library == "tmuxagents"}
+        others -= {own} | GROUND.get(own, set())
+        return {other for other in others if level(other) >= level(own)}
+
+    assert breaking(rule) == {}
 
 
-@pytest.mark.parametrize("file", [file for file in FILES if not is_a_list(file)])
-def test_each_module_says_what_it_is(file: str) -> None:
-    assert kind(file) is not None
+def test_each_library_stays_with_its_owner() -> None:
+    def rule(file: str) -> set[str]:
+        libraries = {library for library, _ in imports(file)}
+        return {name for name in libraries & set(OWNERS) if not file.startswith(OWNERS[name])}
+
+    assert breaking(rule) == {}
 
 
-@pytest.mark.parametrize("file", [file for file in FILES if kind(file) == "Pure"])
-def test_what_is_pure_knows_nothing_of_the_world(file: str) -> None:
-    libraries = {library for library, _ in imports(file)}
-    assert libraries - PURE - PURE_TOO.get(file, set()) - {"tmuxagents"} == set()
-    names = {node.id for node in ast.walk(TREES[file]) if isinstance(node, ast.Name)}
-    assert names & DOORS_OF_PYTHON == set()
-    ours = {module(path) for library, path in imports(file) if library == "tmuxagents"} - {None}
-    others = {name for name in ours if name and not is_a_list(name) and kind(name) != "Pure"}
-    assert others - PURE_TOO.get(file, set()) == set()
+def test_each_module_says_what_it_is() -> None:
+    assert [file for file in FILES if not is_a_list(file) and kind(file) is None] == []
 
 
-@pytest.mark.parametrize("file", [file for file in FILES if str(kind(file)).startswith("Touches")])
-def test_what_touches_joins_nothing(file: str) -> None:
-    ours = {module(path) for library, path in imports(file) if library == "tmuxagents"} - {None}
-    assert {name for name in ours if name and kind(name) == "Joins" and not is_a_list(name)} == set()
+def test_what_is_pure_knows_nothing_of_the_world() -> None:
+    def rule(file: str) -> set[str]:
+        libraries = {library for library, _ in imports(file)}
+        wrong = libraries - PURE - PURE_TOO.get(file, set()) - {"tmuxagents"}
+        names = {node.id for node in ast.walk(TREES[file]) if isinstance(node, ast.Name)}
+        wrong |= names & DOORS_OF_PYTHON
+        others = {name for name in ours(file) if not is_a_list(name) and kind(name) != "Pure"}
+        return wrong | (others - PURE_TOO.get(file, set()))
+
+    assert breaking(rule, [file for file in FILES if kind(file) == "Pure"]) == {}
 
 
-@pytest.mark.parametrize("file", FILES)
-def test_nothing_private_crosses_a_module(file: str) -> None:
-    crossing = {path[-1] for library, path in imports(file) if library == "tmuxagents" and path}
-    assert {name for name in crossing if name.startswith("_")} <= {"__version__"}
+def test_what_touches_joins_nothing() -> None:
+    def rule(file: str) -> set[str]:
+        return {name for name in ours(file) if kind(name) == "Joins" and not is_a_list(name)}
+
+    assert breaking(rule, [file for file in FILES if str(kind(file)).startswith("Touches")]) == {}
 
 
-@pytest.mark.parametrize("file", FILES)
-def test_files_and_functions_can_be_read_at_once(file: str) -> None:
-    assert len((PACKAGE / file).read_text("utf-8").splitlines()) <= MOST_LINES
-    for node in ast.walk(TREES[file]):
-        if isinstance(node, ast.FunctionDef):
-            body = node.body[1:] if ast.get_docstring(node) else node.body
-            lines = (body[-1].end_lineno or 0) - body[0].lineno + 1 if body else 0
-            assert lines <= MOST_OF_A_FUNCTION, node.name
+def ours(file: str) -> set[str]:
+    """Return the modules of the package that a file imports."""
+    found = {module(path) for library, path in imports(file) if library == "tmuxagents"}
+    return {name for name in found if name}
+
+
+def test_nothing_private_crosses_a_module() -> None:
+    def rule(file: str) -> set[str]:
+        crossing = {path[-1] for library, path in imports(file) if library == "tmuxagents" and path}
+        return {name for name in crossing if name.startswith("_")} - {"__version__"}
+
+    assert breaking(rule) == {}
+
+
+def test_files_and_functions_can_be_read_at_once() -> None:
+    def rule(file: str) -> set[str]:
+        wrong = {"the file"} if len((PACKAGE / file).read_text("utf-8").splitlines()) > MOST_LINES else set()
+        for node in ast.walk(TREES[file]):
+            if isinstance(node, ast.FunctionDef):
+                body = node.body[1:] if ast.get_docstring(node) else node.body
+                lines = (body[-1].end_lineno or 0) - body[0].lineno + 1 if body else 0
+                wrong |= {node.name} if lines > MOST_OF_A_FUNCTION else set()
+        return wrong
+
+    assert breaking(rule) == {}
 
 
 def test_folders_can_be_read_at_once() -> None:
@@ -184,17 +202,19 @@ PAGES.remove(ROOT / "CHANGELOG.md")  # it tells of former trees, too
 ELSEWHERE = {"tmux/tmux", "text/plain", "text/markdown", "tools/list"}  # words of protocols, a file of tmux
 
 
-@pytest.mark.parametrize("page", PAGES, ids=lambda page: str(page.relative_to(ROOT)))
-def test_each_module_that_is_named_is_there(page: Path) -> None:
-    wrong = []
-    for found in REFERENCE.finditer(page.read_text("utf-8")):
-        file = module(found[1].split("/"))
-        if found[1] in ELSEWHERE or (PACKAGE / found[1]).exists():
-            continue
-        is_there = file is not None and file.startswith(found[1])
-        if not is_there or (found[2] and not defines(str(file), found[2])):
-            wrong.append(found[0])
-    assert wrong == []
+def test_each_module_that_is_named_is_there() -> None:
+    def rule(page: str) -> set[str]:
+        wrong = set()
+        for found in REFERENCE.finditer((ROOT / page).read_text("utf-8")):
+            file = module(found[1].split("/"))
+            if found[1] in ELSEWHERE or (PACKAGE / found[1]).exists():
+                continue
+            is_there = file is not None and file.startswith(found[1])
+            if not is_there or (found[2] and not defines(str(file), found[2])):
+                wrong.add(found[0])
+        return wrong
+
+    assert breaking(rule, [str(page.relative_to(ROOT)) for page in PAGES]) == {}
 
 
 def defines(file: str, name: str) -> bool:
@@ -228,10 +248,12 @@ def test_the_page_names_each_place_where_all_errors_end() -> None:
 OTHER_METAS = {"runs/documents.py", "mcp/protocol.py", "cli/group.py"}
 
 
-@pytest.mark.parametrize("file", FILES)
-def test_only_runs_documents_reads_a_plan_by_its_keys(file: str) -> None:
-    source = (PACKAGE / file).read_text("utf-8") if file not in OTHER_METAS else ""
-    assert re.findall(r"\b(?:meta|plan)(?:\[|\.get\()[\"']\w+", source) == []
+def test_only_runs_documents_reads_a_plan_by_its_keys() -> None:
+    def rule(file: str) -> set[str]:
+        source = (PACKAGE / file).read_text("utf-8") if file not in OTHER_METAS else ""
+        return set(re.findall(r"\b(?:meta|plan)(?:\[|\.get\()[\"']\w+", source))
+
+    assert breaking(rule) == {}
 
 
 def test_a_public_class_name_exists_once() -> None:
