@@ -464,12 +464,12 @@ def test_a_client_that_does_not_read_keeps_nobody(parent: Parent, client: Client
 
 def test_a_call_that_takes_too_long_is_answered_and_goes_on(parent: Parent) -> None:
     go = parent.desk.home.folder / "go"
-    with Client(parent.desk, "--limit", "1s") as client:
+    with Client(parent.desk, "--limit", "2s") as client:
         done = client.answer(client.begin(f"begin\ngate {go}\nanswer stop Late.\nsettle"))["result"]
         go.touch()
         first, second = text(done).splitlines()
         run_id = done["structuredContent"]["runs"][0]["runId"]
-        assert first == "Not done after 1 s. It goes on; ask again later:"
+        assert first == "Not done after 2 s. It goes on; ask again later:"
         assert second == f'scout running: background_agent_status {{"runId": "{run_id}"}}'
         assert (done["isError"], done["structuredContent"]["status"]) == (False, "running")
         assert parent.desk.result(run_id)["status"] == "completed"
@@ -530,13 +530,13 @@ def test_a_file_without_requests_is_answered_by_nothing(parent: Parent) -> None:
 
 
 def test_a_call_of_a_file_that_takes_too_long_is_answered_and_goes_on(parent: Parent, tmp_path: Path) -> None:
-    child = {"preset": "scout", "task": "begin\nsleep 3\nanswer stop Late.\nsettle"}
+    child = {"preset": "scout", "task": "begin\nsleep 4\nanswer stop Late.\nsettle"}
     file = tmp_path / "requests"
     file.write_text(request(1, "tools/call", name="subagent", arguments=child) + "\n")
-    code, (answer,) = read_from(parent, file, "--limit", "1")
+    code, (answer,) = read_from(parent, file, "--limit", "2")
     assert (code, text(answer["result"]).splitlines()[0]) == (
         0,
-        "Not done after 1 s. It goes on; ask again later:",
+        "Not done after 2 s. It goes on; ask again later:",
     )
     (run_id,) = parent.desk.made()
     assert parent.desk.result(run_id)["output"] == "Late."
