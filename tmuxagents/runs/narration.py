@@ -177,7 +177,9 @@ def _word(value: Any) -> str | None:
 
 TASK_WIDTH = 120
 TITLE_WIDTH = 60
-_SAID = {"human_input": "Typed", "message_sent": "Sent", "needs_input": "Waits for a person"}
+_SAID = {"human_input": "Typed", "message_sent": "Sent", "needs_input": "Waits for a person"} | {
+    "denied": "Denied"
+}
 _PLAIN_WIDTH = 2000  # of a line of output that is no event
 
 
@@ -205,8 +207,6 @@ def entry(event: Event, phrase: str | None) -> str | None:
         return safe.text(phrase or "").strip("\n") or None
     if event.type in ("tool_call", "tool_result"):
         return safe.line(phrase or "")
-    if event.type == "denied":
-        return safe.line(f"Denied: {fields.get('toolName')}: {fields.get('why')}")
     if event.type == "stderr":
         return f"[stderr]: {safe.line(str(fields.get('text')))}"
     if event.type == "retry":
@@ -219,8 +219,10 @@ def entry(event: Event, phrase: str | None) -> str | None:
 
 
 def _said(event: Event) -> str:
-    """Return the entry of what was said to a live child, or what it waits for."""
-    words = event.fields.get("text") or event.fields.get("kind")
+    """Return the entry of what was said to a child, what it waits for, or what it was denied."""
+    words = event.fields.get("text") or event.fields.get("kind") or event.fields.get("toolName")
+    if event.type == "denied":
+        words = f"{words}: {event.fields.get('why')}"
     return f"{_SAID[event.type]}: {safe.text(str(words)).strip()}"
 
 
