@@ -1,7 +1,7 @@
 """One round of a real agent CLI with our MCP server: it launches a child, polls it, and tells its answer.
 
 For scripts/try-mcp-agent, which starts it in a network of its own. It plays the model of the agent, on
-127.0.0.1, in the protocol that the agent speaks, and starts scripts/model_server.py for the child, a real pi.
+127.0.0.1, in the protocol that the agent speaks, and starts scripts/model_server.py for the real child.
 """
 
 from __future__ import annotations
@@ -22,10 +22,13 @@ from http.server import BaseHTTPRequestHandler, ThreadingHTTPServer
 from pathlib import Path
 from typing import Any
 
+from scripts import agent_homes
+
 Json = dict[str, Any]
 SCRIPTS = Path(__file__).parent
+PROGRAMS = Path(os.environ.get("TMUXAGENTS_DEV_DIR") or SCRIPTS.parent / ".dev") / "agents"
 TMUXAGENTS = str(Path(sys.executable).with_name("tmuxagents"))
-PRESET = "---\nname: greeter\ndescription: Says hello\nmodel: mock/mock-text\n---\nBe friendly.\n"
+PRESET = "---\nname: greeter\ndescription: Says hello\nagent: {agent}\nmodel: {model}\n---\nBe friendly.\n"
 LAUNCH, POLL = "background_agent", "background_agent_status"
 RUN = re.compile(r"\b[0-9a-f]{16}\b")
 ENDED = re.compile(r"\b(completed|failed|aborted)\b")
@@ -210,14 +213,27 @@ def carry_out(argv: list[str], environment: dict[str, str], folder: Path) -> str
     return done.stdout
 
 
-def round_of(agent: str, program: str, folder: Path) -> str:
-    """Let an agent do the round; return what it says in the end."""
+def ready(child: str, home: Path, url: str) -> dict[str, str]:
+    """Lead a child of another brand to the model server, by files where its parent hands few variables on."""
+    brand = agent_homes.BRANDS[child]
+    there = set(brand.files) & {str(path.relative_to(home)) for path in home.rglob("*")}
+    assert not there, there
+    variables = agent_homes.furnish(brand, home, url)
+    if child == "claude":
+        (home / ".claude").mkdir()
+        (home / ".claude" / "settings.json").write_text(json.dumps({"env": variables}))
+        return {}
+    return variables
+
+
+def round_of(agent: str, program: str, child: str, folder: Path) -> str:
+    """Let an agent do the round with a child of this brand; return what it says in the end."""
     home, project, sockets = folder / "home", folder / "project", folder / "sockets"
     for made in (home, project / ".git", sockets):
         made.mkdir(parents=True)
     words, variables = set_up(agent, home, serve(agent))
     environment = {
-        "PATH": f"{Path(sys.executable).parent}:{os.environ['PATH']}",
+        "PATH": f"{Path(sys.executable).parent}:{PROGRAMS / child / 'bin'}:{os.environ['PATH']}",
         "HOME": str(home),
         "LANG": "C.UTF-8",
         "TERM": "xterm",
@@ -231,9 +247,11 @@ def round_of(agent: str, program: str, folder: Path) -> str:
     with subprocess.Popen(models, stdout=subprocess.PIPE, text=True) as server:
         try:
             assert server.stdout is not None
-            server.stdout.readline()
+            url = server.stdout.readline().split()[-1]
+            environment = ready(child, home, url) | environment
+            preset = PRESET.format(agent=child, model=agent_homes.BRANDS[child].model)
             (folder / "agent" / "subagents").mkdir()
-            (folder / "agent" / "subagents" / "greeter.md").write_text(PRESET)
+            (folder / "agent" / "subagents" / "greeter.md").write_text(preset)
             carry_out([TMUXAGENTS, "integrate", agent], environment, project)
             said = carry_out([program, *words], environment, project)
             print(carry_out([TMUXAGENTS, "poll", "--all"], environment, project))
@@ -244,15 +262,16 @@ def round_of(agent: str, program: str, folder: Path) -> str:
             server.terminate()
 
 
-def main(agent: str, program: str) -> int:
+def main(agent: str, program: str, child: str) -> int:
     """Do the round; say whether the child's answer came back."""
     loopback_up()
     with tempfile.TemporaryDirectory(prefix="mcp-agent-", ignore_cleanup_errors=True) as folder:
         begun = time.monotonic()
-        said = round_of(agent, program, Path(folder))
+        said = round_of(agent, program, child, Path(folder))
     print(f"  {agent} said after {time.monotonic() - begun:.1f} s: {said.strip()}")
     good = "The child said: Hello from the model server." in said
-    print(f"{agent}: launched, polled, answered" if good else f"{agent}: the answer did not come back")
+    how = f"launched, polled, answered by {child}" if good else "the answer did not come back"
+    print(f"{agent}: {how}")
     return 0 if good else 1
 
 
