@@ -71,7 +71,9 @@ NOTES: dict[str, str] = {
     ),
     "get_subagent_output": (
         "A parent's tools know its latest 32 sessions of delegate_to_subagents, and the latest 10 "
-        "runs of each. The command line reads older ones as long as their files are there."
+        "runs of each. The command line reads older ones as long as their files are there. Above the text "
+        "of a run that failed or still works, a line says that it is no answer. What a tool has told of an "
+        "ended run is read: `poll --unread` does not list it."
     ),
     "get_subagent_session": ("Arguments of a call are cut after 120 characters, its result after 500."),
     "list_subagent_profiles": (

@@ -434,6 +434,8 @@ def test_a_parent_that_has_an_owner_stops_its_own(desk: Desk) -> None:
     done = desk("stop", "--all", variables=codex)
     assert done.stdout == f"{mine[:8]} aborted (stopped)\n"
     assert done.stderr == "warning: left alone: 1 of other parents here; --others stops them, too\n"
+    unread = json.loads(desk("poll", "--unread", "--json", variables=codex).stdout)["runs"]
+    assert unread == []  # who stops a run knows how it ended
     theirs = desk("stop", "--all", "--others", variables=codex)
     assert (theirs.stdout, theirs.stderr) == (f"{others[:8]} aborted (stopped)\n", "")
 

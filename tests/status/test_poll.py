@@ -771,6 +771,24 @@ def test_a_reference_is_an_id_a_name_its_beginning_or_the_last_run(home: Home, t
     assert session == [runs[0].run_id, *(twin.run_id for twin in twins)]
 
 
+def test_a_name_means_a_parents_own_run_before_those_of_others(home: Home, tmp_path: Path) -> None:
+    plans: list[dict[str, Any]] = [
+        {"owner": "me", "createdAt": 1.0},
+        {"owner": "they", "createdAt": 2.0},
+        {"owner": "me", "createdAt": 3.0, "project": str(tmp_path)},
+    ]
+    mine, theirs, _ = [home.run("x", name="scout", **plan) for plan in plans]
+    (mine.folder / "result.json").write_text('{"status":"failed","reason":"error"}')
+    meant = {
+        owner: found(
+            "scout", lookup.Caller(home.environment | {"TMUXAGENTS_OWNER": owner}, str(home.project))
+        )
+        for owner in ("me", "they", "nobody", "")
+    }
+    others = dict.fromkeys(("they", "nobody", ""), theirs.run_id)
+    assert meant == {"me": mine.run_id, **others}
+
+
 def found(reference: str, caller: lookup.Caller) -> str | None:
     try:
         return os.path.basename(lookup.find_run(reference, caller))

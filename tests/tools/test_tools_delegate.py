@@ -350,12 +350,21 @@ def test_a_running_session_tells_what_there_is(parent: Parent) -> None:
     live = parent.desk.launch(WORKS)
     parent.desk.wait_for(live, "so far")
     done = parent("get_subagent_output", sessionId=live)
-    assert (done.text, done.details["status"], done.details["reason"]) == ("so far", "running", None)
+    assert done.text == "still running; what follows is no answer yet\n\nso far"
+    assert (done.details["status"], done.details["reason"]) == ("running", None)
+
+
+def test_the_text_of_a_failed_session_is_not_taken_for_an_answer(parent: Parent) -> None:
+    session = parent.delegate(task("a", FAILS)).windows[0]["sessionId"]
+    line, empty, text = parent("get_subagent_output", sessionId=session).text.split("\n")
+    why = "failed (length): The answer was cut at the model's output limit"
+    assert (line, empty, text) == (f"{why}; what follows is unfinished", "", "half")
 
 
 def test_no_answer_is_said_to_be_none(parent: Parent) -> None:
     session = parent.delegate(task("a", "begin\nsettle")).windows[0]["sessionId"]
-    assert parent("get_subagent_output", sessionId=session).text == "(no text output from sub-agent)"
+    line, _, text = parent("get_subagent_output", sessionId=session).text.split("\n")
+    assert (line.split(":")[0], text) == ("failed (unfinished)", "(no text output from sub-agent)")
 
 
 @pytest.mark.parametrize("tool", ["get_subagent_output", "get_subagent_session"])

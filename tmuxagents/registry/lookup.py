@@ -245,7 +245,7 @@ def _last(caller: Caller, book: Registry) -> str:
 def _named(name: str, caller: Caller, book: Registry) -> str:
     """Return the run of a name, or of its beginning: the live one of this project, else its newest.
 
-    Those of other projects come last.
+    A parent's own runs come before those of others, and those of other projects last.
     """
     namesakes = book.named(name)
     if not namesakes:
@@ -259,7 +259,8 @@ def _named(name: str, caller: Caller, book: Registry) -> str:
         if not longer:
             raise _unknown(name, book, names)
         namesakes = book.named(longer[0])
-    here = [row for row in namesakes if row.project == caller.project] or namesakes
+    own = [row for row in namesakes if caller.owner and row.owner == caller.owner] or namesakes
+    here = [row for row in own if row.project == caller.project] or own
     return next((row for row in here if _lives(row, caller, book)), here[0]).run_id
 
 

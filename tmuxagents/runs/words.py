@@ -187,10 +187,19 @@ def stopped_line(shown: SnapshotRow) -> str:
     return f"{shown.short} {_status(shown)}"
 
 
+def cause(message: str) -> str:
+    """Return the message of a failure on one line; a provider's JSON in a person's words."""
+    if "{" not in message:
+        return safe.line(message)
+    from tmuxagents.text.cause import sentence  # noqa: PLC0415  (for few errors)
+
+    return sentence(message)
+
+
 def follow_line(shown: SnapshotRow, width: int = WIDTH) -> str:
     """Return the line of a run for `poll --follow`."""
     run = shown.run
-    said = run["errorMessage"] if run["status"] in records.ENDED else shown.activity
+    said = cause(plain(run["errorMessage"])) if run["status"] in records.ENDED else shown.activity
     elapsed = NONE if run["startedAt"] is None else figures.span(run["elapsedSeconds"])
     if elapsed != NONE and run["status"] == records.RUNNING and type(run["timeout"]) in (int, float):
         elapsed += f" of {figures.exact(run['timeout'])}"

@@ -35,7 +35,7 @@ def ending(run: Run) -> str:
         doing = safe.line(run.get("doing") or run.get("activity") or "")
         refused = f", {words.denied(run['denied'])}" if run.get("denied") else ""
         return f"{table.state(run)}{refused}{': ' if doing else ''}{doing}"
-    why = table.cause(run["errorMessage"] or "").rstrip(".")
+    why = words.cause(run["errorMessage"] or "").rstrip(".")
     if run["reason"] == PARENT.reason:
         why = "cancelled"
     return f"{run['status']} ({run['reason']}){': ' if why else ''}{why}"

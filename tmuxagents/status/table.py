@@ -133,18 +133,9 @@ def _activity(shown: SnapshotRow) -> str:
     if run["status"] not in records.ENDED:
         return words.plain(words.doing(shown))
     if run["status"] != records.COMPLETED:
-        return cause(words.plain(run["errorMessage"]))
+        return words.cause(words.plain(run["errorMessage"]))
     first = next((line for line in (run["output"] or "").splitlines() if line.strip()), "")
     return safe.line(first).lstrip("#> ").replace("**", "").replace("`", "") or NONE
-
-
-def cause(message: str) -> str:
-    """Return the message of a failure on one line; a provider's JSON in a person's words."""
-    if "{" not in message:
-        return safe.line(message)
-    from tmuxagents.text.cause import sentence  # noqa: PLC0415  (for few errors)
-
-    return sentence(message)
 
 
 # --- laid out ---------------------------------------------------------------------------------------------

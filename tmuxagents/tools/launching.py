@@ -219,6 +219,7 @@ def stop_agent(arguments: Mapping[str, Any], door: Door, faults: Faults) -> Answ
     run_id = os.path.basename(run_dir)
     found = take(poll.named([run_id]), door.caller)
     run = found.rows[0].run
+    lookup.mark_answered(door.caller, [run_id] if run["status"] == records.ABORTED else ())
     return Answer(answers.stopped(run, before=before), {"run": run}, found.warnings)
 
 

@@ -17,6 +17,7 @@ from tmuxagents.runs import conversation, directory, output
 from tmuxagents.runs.inspect import inspect
 from tmuxagents.runs.words import status_word
 from tmuxagents.settings import load
+from tmuxagents.status import ends
 from tmuxagents.tools import answers
 from tmuxagents.tools.door import Answer
 
@@ -35,7 +36,7 @@ if TYPE_CHECKING:
 
 
 def get_subagent_output(arguments: Mapping[str, Any], door: Door, faults: Faults) -> Answer:
-    """Return the last answer of a session's latest run, even an active one."""
+    """Return what a session's latest run said last; above it, whether that is no answer."""
     faults.refuse()
     run_dirs = _session(arguments, door)
     run = inspect(run_dirs[-1])
@@ -43,7 +44,16 @@ def get_subagent_output(arguments: Mapping[str, Any], door: Door, faults: Faults
     text = said if said and said.strip() else conversation.output(output.told(run_dirs[-1]))
     _mark([run], door)
     shape, name = _shape(run)
+    head = _head(run, shape, said)
+    text = f"{head}\n\n{text}" if head else text
     return Answer(text, output_details(shape, name, len(run_dirs), _most_lines(door)))
+
+
+def _head(run: RunView, shape: Mapping[str, Any], said: str | None) -> str | None:
+    """Return the line above what is no answer: the run has failed, or works on."""
+    if run.ended or run.state.settled:
+        return ends.warning(shape, said)
+    return f"still {shape['status']}; what follows is no answer yet"
 
 
 def get_subagent_session(arguments: Mapping[str, Any], door: Door, faults: Faults) -> Answer:

@@ -83,7 +83,7 @@ def title(child: ChildView) -> Line:
     took = figures.span(run["elapsedSeconds"])
     limit = f" of {figures.exact(run['timeout'])}" if run["timeout"] else ""
     if run["status"] in (records.FAILED, records.ABORTED):
-        why = table.cause(run["errorMessage"] or run["reason"] or "")
+        why = words.cause(run["errorMessage"] or run["reason"] or "")
         was_cancelled = run["reason"] == PARENT.reason
         how = (
             f"cancelled after {took}" if was_cancelled else f"{state} after {took}{': ' if why else ''}{why}"

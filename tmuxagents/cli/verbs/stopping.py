@@ -4,6 +4,7 @@ from __future__ import annotations
 
 import click
 
+from tmuxagents import records
 from tmuxagents.cli import printing
 from tmuxagents.errors import BadRequest
 from tmuxagents.registry import lookup
@@ -43,7 +44,10 @@ def stop(*, runs: tuple[str, ...], all_of_them: bool, others: bool, everywhere: 
         folders = _stoppable([f"{caller.runs}/{run_id}" for run_id in ids])
     else:
         folders = list(dict.fromkeys(lookup.find_run(reference, caller) for reference in runs))
-    ids = [run.run_id for run in stopping.stop(folders)]
+    stopped = stopping.stop(folders)
+    ids = [run.run_id for run in stopped]
+    # Who stops a run knows how it ended; one that had finished before has an answer that is still unread.
+    lookup.mark_answered(caller, (run.run_id for run in stopped if run.standing.status == records.ABORTED))
     found = take(poll.named(ids), caller)
     if as_json:
         printing.document(poll.as_document(found, caller))
