@@ -169,6 +169,12 @@ def test_a_followed_run_is_one_line() -> None:
     assert words.follow_line(one, 20) == "01a1ee15 auth-scout…"
 
 
+def test_a_followed_run_that_failed_says_why_in_plain_words() -> None:
+    one = failed(errorMessage='401: {"message":"Incorrect API key.","type":"invalid_request_error"}')
+    assert words.follow_line(one).endswith("Incorrect API key (401)")
+    assert words.follow_line(failed(errorMessage="Timed\nout.")).endswith(" Timed out.")
+
+
 # --- ids ---
 
 
