@@ -163,13 +163,10 @@ BRANDS = {
 LOCKS = Path(__file__).with_name("locks")
 
 
-def versions() -> dict[str, str]:
-    """Return the version of each brand that is installed, out of its lock."""
-    locks = {name: LOCKS / brand.package / "package.json" for name, brand in BRANDS.items()}
-    return {
-        name: next(iter(json.loads(path.read_text(encoding="utf-8"))["dependencies"].values()))
-        for name, path in locks.items()
-    }
+def version(name: str) -> str:
+    """Return the version of a brand that scripts/agents installs, out of its lock."""
+    lock = LOCKS / BRANDS[name].package / "package.json"
+    return str(next(iter(json.loads(lock.read_text(encoding="utf-8"))["dependencies"].values())))
 
 
 def furnish(brand: Brand, home: Path, url: str) -> dict[str, str]:

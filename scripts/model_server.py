@@ -133,6 +133,8 @@ class Connection(BaseHTTPRequestHandler):
             self.send_document(choice.turn["status"], shape.error(choice.turn), choice.turn.get("after"))
         elif asked.stream:
             self.send_stream(shape, asked, choice.turn)
+        elif "then" in choice.turn:
+            self.break_off(choice.turn["then"])
         else:
             self.send_document(200, shape.whole(asked, choice.turn))
 

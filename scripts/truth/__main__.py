@@ -4,14 +4,13 @@ from __future__ import annotations
 
 import argparse
 import sys
-import time
 from concurrent.futures import ThreadPoolExecutor
 from pathlib import Path
 from typing import TYPE_CHECKING
 
 from scripts import agent_homes
 from scripts.mcp_agent_round import loopback_up
-from scripts.truth import table
+from scripts.truth import store, table
 from scripts.truth.cell import tried
 from scripts.truth.endings import ENDINGS, FULL
 
@@ -31,7 +30,9 @@ def main(words: Sequence[str]) -> int:
     parser.add_argument(
         "--only", metavar="TEXT", action="append", help="only endings with this in their names"
     )
-    parser.add_argument("--doc", action="store_true", help="write docs/truth.md, too")
+    parser.add_argument(
+        "--doc", action="store_true", help="write docs/truth.md, too, with what was tried before"
+    )
     parser.add_argument("--jobs", type=int, default=2, help="so many cells at a time")
     options = parser.parse_args(words)
     if options.alone:
@@ -54,9 +55,11 @@ def main(words: Sequence[str]) -> int:
             cells.append(one.result())
             print(table.line(cells[-1]), flush=True)
     print(table.counted(cells))
+    kept = options.programs.parent / "cache" / "truth.json"
+    store.keep(kept, cells)
     if options.doc:
-        text = table.document(cells, agent_homes.versions(), time.strftime("%Y-%m-%d"))
-        (REPOSITORY / "docs" / "truth.md").write_text(text, encoding="utf-8")
+        page = REPOSITORY / "docs" / "truth.md"
+        page.write_text(table.document(store.kept(kept)), encoding="utf-8")
     return 1 if any(table.verdict(cell) == table.WRONG for cell in cells) else 0
 
 

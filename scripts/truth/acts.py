@@ -24,7 +24,7 @@ def wait_for_tool(run_id: str) -> None:
 
     def sleeps() -> bool:
         rows = [row for row in process_table.table(since=0) if row.marker == run_id]
-        return any(command_of(row.pid)[:2] == ["sleep", "600"] for row in rows)
+        return any(command_of(row.pid)[:2] == ["tail", "-f"] for row in rows)
 
     eventually(sleeps, 40)
 

@@ -13,7 +13,8 @@ from dataclasses import dataclass, field
 from pathlib import Path
 from typing import TYPE_CHECKING, Any
 
-from scripts import agent_homes
+from scripts import agent_homes, model_turns
+from scripts.model_server import BUILT_IN_SCRIPTS
 from scripts.truth import acts, claims, endings
 from tests.desk import Desk
 from tests.harness import PATH, Home, ModelServer, eventually
@@ -23,6 +24,7 @@ if TYPE_CHECKING:
     from scripts.truth.endings import Ending
 
 Json = dict[str, Any]
+SCRIPTS: Json = json.loads(BUILT_IN_SCRIPTS.read_text(encoding="utf-8"))
 MORE = "Go on. #script:text"
 
 
@@ -37,6 +39,8 @@ class Cell:
     exit: str = ""
     resumed: str = ""
     seconds: float = 0.0
+    version: str = ""
+    at: str = ""
     wrong: list[str] = field(default_factory=list)
 
     @property
@@ -47,7 +51,8 @@ class Cell:
 
 def tried(brand: str, ending: Ending, programs: Path) -> Cell:
     """Provoke an ending; return what came of it, also if that was a fault of this script."""
-    cell, began = Cell(brand, ending), time.monotonic()
+    today, began = time.strftime("%Y-%m-%d"), time.monotonic()
+    cell = Cell(brand, ending, version=agent_homes.version(brand), at=today)
     folder = Path(tempfile.mkdtemp(prefix="truth-"))
     (folder / "model").mkdir()
     try:
@@ -78,6 +83,9 @@ class Place:
         self.programs = programs
         (self.home.project / "README.md").write_text("Read me.\n")
         self.home.environment |= self.variables(folder)
+        self.untold: list[
+            tuple[int, int]
+        ] = []  # what an agent may tell now, since the run before told nothing
         self.seen = 0  # requests of the runs before
         self.prompt = f"{self.ending.prompt}#script:{self.ending.script} Please do the task."
 
@@ -122,14 +130,13 @@ class Place:
         result = self.ended(run_id, ending.timeout)
         self.told(run_id, result)
         self.judge(run_id, result)
-        self.resume(run_id)
+        self.resume(run_id, result)
 
     def ended(self, run_id: str, timeout: float) -> Json:
         """Wait for a result. `wait` also concludes a run whose wrapper is gone."""
         self.desk("wait", run_id, "--timeout", str(int(timeout) + 20))
-        found = directory.read_result(str(self.desk.folder(run_id)))
-        if found is None:
-            raise AssertionError(f"no result: {self.desk('poll', '--all').stdout}")
+        read = lambda: directory.read_result(str(self.desk.folder(run_id)))  # noqa: E731
+        found: Json = eventually(read, 15)
         return found
 
     def told(self, run_id: str, result: Json) -> None:
@@ -173,16 +180,15 @@ class Place:
         if self.prompt not in first:
             self.cell.wrong.append(f"the prompt did not arrive whole: {len(first)} of {len(self.prompt)}")
         if result["status"] == "completed":
-            self.judge_usage(result, len(asked), 0)
+            self.judge_usage(result)
 
-    def judge_usage(self, result: Json, calls: int, before: int) -> None:
-        """Compare the usage with what the model served: 120 and 20 tokens a call."""
+    def judge_usage(self, result: Json) -> None:
+        """Compare the usage with what the model served, with or without what the agent asked besides."""
         usage = result["usage"] or {}
         told = int(usage.get("input") or 0) + int(usage.get("cacheRead") or 0), int(usage.get("output") or 0)
-        besides = len(self.asides())
-        allowed = [(120 * count, 20 * count) for count in (calls, calls + besides)]
+        allowed = [served(self.requests()), served(self.log()), *self.untold]
         if told not in allowed and told != (0, 0):
-            self.cell.wrong.append(f"usage {told}, not {allowed[0]} for {calls} calls (before: {before})")
+            self.cell.wrong.append(f"usage {told}, not {allowed[0]}")
 
     def judge_denial(self, run_id: str, result: Json) -> None:
         """Check that a child that might not do its work does not read as plain success."""
@@ -201,10 +207,10 @@ class Place:
         except AssertionError:
             self.cell.wrong.append(f"left running: {remains(self.home.folder, run_id)}")
 
-    def resume(self, run_id: str) -> None:
+    def resume(self, run_id: str, result: Json) -> None:
         """Go on in the session; the model has to get what was said before."""
         model = ["-m", self.brand.model]
-        self.requests_seen()
+        self.seen += len(self.log())
         done = self.desk("resume", run_id, MORE, "--timeout", "45", *model)
         if done.returncode != 0:
             cause = done.stderr.strip().splitlines()[0] if done.stderr.strip() else "?"
@@ -212,6 +218,8 @@ class Place:
             if self.ending.remembers:
                 self.cell.wrong.append(f"resume: {cause[:200]}")
             return
+        if self.ending.remembers and "replaying" in done.stderr:
+            self.cell.wrong.append("resumed by a replay, not in the agent's own session")
         again = done.stdout.strip()
         after = self.ended(again, 45)
         self.cell.resumed = f"{after['status']}/{after['reason']}"
@@ -220,20 +228,22 @@ class Place:
                 f"resumed: {self.cell.resumed}: {after['errorMessage'] or after['output']}"
             )
         asked = self.requests()
+        if not (result["usage"] or {}).get("output"):
+            self.untold = [served(self.log(0))]
         talk = json.dumps([request["messages"] for request in asked])
         if self.ending.remembers and "Please do the task." not in talk:
             self.cell.wrong.append("the resumed session does not know the first prompt")
         if after["status"] == "completed":
-            self.judge_usage(after, len(asked), 1)
+            self.judge_usage(after)
         self.judge_remains(again)
 
     # --- what the model was asked ---
 
-    def log(self) -> list[Json]:
-        """Return all requests since the last run."""
+    def log(self, begin: int | None = None) -> list[Json]:
+        """Return all requests since the last run, or since another one."""
         log = self.server.log
         lines = log.read_text().splitlines() if log.exists() else []
-        return [json.loads(line) for line in lines[self.seen :]]
+        return [json.loads(line) for line in lines[self.seen if begin is None else begin :]]
 
     def requests(self) -> list[Json]:
         """Return those of the conversation itself."""
@@ -242,10 +252,6 @@ class Place:
     def asides(self) -> list[Json]:
         """Return those that the agent makes besides."""
         return [record for record in self.log() if record["script"] == "aside"]
-
-    def requests_seen(self) -> None:
-        """Leave what was asked so far out from now on."""
-        self.seen += len(self.log())
 
     def events(self, run_id: str) -> list[Json]:
         """Return the events of a run."""
@@ -256,12 +262,24 @@ class Place:
         """End all that this cell has started; it is wrong if something does not end."""
         self.desk.leave()
         self.home.end_watcher()
+        with suppress(AssertionError):  # what a watcher has called may live for a moment
+            eventually(lambda: not remains(self.home.folder, ""), 3)
         left = remains(self.home.folder, "")
         for pid in left:
             with suppress(ProcessLookupError):
                 os.kill(pid, signal.SIGKILL)
         if left:
             self.cell.wrong.append(f"left at the end: {list(left.values())}")
+
+
+def served(requests: list[Json]) -> tuple[int, int]:
+    """Return the tokens of what the model answered: of the prompts, and of the answers."""
+    turns = [SCRIPTS[one["script"]]["turns"] if one["script"] in SCRIPTS else [{}] for one in requests]
+    used = [
+        model_turns.usage_of(of[min(one["turn"], len(of) - 1)])
+        for one, of in zip(requests, turns, strict=True)
+    ]
+    return sum(one["prompt"] for one in used), sum(one["completion"] for one in used)
 
 
 def text_of(message: Json) -> str:

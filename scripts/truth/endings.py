@@ -13,8 +13,8 @@ if TYPE_CHECKING:
 
 HELLO = "Hello from the model server. All is well."
 FULL, READ_ONLY = "full", "read-only"
-# 300 KB with dashes at the beginning, quotes, backslashes, and letters of two and four bytes
-LONG = "--help -p 'x' \"y\" \\n $HOME é 🦀 " * 8000
+# 300 KB that begin with dashes and have quotes, backslashes, and letters of two and four bytes
+LONG = "--help -p 'x' \"y\" \\n $HOME é 🦀\n" + "word " * 60_000
 
 
 @dataclass(frozen=True)
@@ -72,15 +72,19 @@ ENDINGS = [
     ending(
         "unknown model", "", "failed/error", "failed/config", "failed/exit", model="nosuch", remembers=False
     ),
-    ending("TERM in a tool", "sleep", *BROKEN, act="term", quick=True),
-    ending("INT in a tool", "sleep", *BROKEN, act="int"),
-    ending("KILL in a tool", "sleep", *BROKEN, act="kill", quick=True),
-    ending("stop", "sleep", "aborted/stopped", act="stop", quick=True),
-    ending("window closed", "sleep", "aborted/closed", act="close"),
-    ending("wrapper killed", "sleep", "aborted/lost", act="kill_wrapper", quick=True),
-    ending("timeout", "sleep", "failed/timeout", timeout=8),
+    ending("TERM in a tool", "busy", *BROKEN, act="term", quick=True),
+    ending("INT in a tool", "busy", *BROKEN, act="int"),
+    ending("KILL in a tool", "busy", *BROKEN, act="kill", quick=True),
+    ending("stop", "busy", "aborted/stopped", act="stop", quick=True),
+    ending("window closed", "busy", "aborted/closed", act="close"),
+    ending("wrapper killed", "busy", "aborted/lost", act="kill_wrapper", quick=True),
+    ending("timeout", "busy", "failed/timeout", timeout=15),
     ending("leaves a process", "nohup", COMPLETED, output="It runs in the background.", calls=1),
     ending("lingers", "text", COMPLETED, output=HELLO, act="linger", quick=True),
 ]
-# What no stream of theirs tells: the answer reads as whole, to the byte.
-UNTOLD: dict[str, tuple[str, ...]] = {}
+# What their streams do not tell: the answer reads like a whole one.
+UNTOLD: dict[str, tuple[str, ...]] = {
+    "gemini": ("length", "refusal"),
+    "qwen": ("length", "refusal"),
+    "copilot": ("length", "refusal"),
+}

@@ -5,7 +5,7 @@ from __future__ import annotations
 from typing import TYPE_CHECKING
 
 if TYPE_CHECKING:
-    from collections.abc import Mapping, Sequence
+    from collections.abc import Sequence
 
     from scripts.truth.cell import Cell
 
@@ -33,7 +33,7 @@ def counted(cells: Sequence[Cell]) -> str:
     return ", ".join(f"{words.count(word)} {word}" for word in (RIGHT, UNTOLD, WRONG))
 
 
-def document(cells: Sequence[Cell], versions: Mapping[str, str], date: str) -> str:
+def document(cells: Sequence[Cell]) -> str:
     """Return docs/truth.md."""
     brands = list(dict.fromkeys(cell.brand for cell in cells))
     endings = list(dict.fromkeys(cell.ending.name for cell in cells))
@@ -42,10 +42,10 @@ def document(cells: Sequence[Cell], versions: Mapping[str, str], date: str) -> s
         f"| {name} | " + " | ".join(shown(found.get((brand, name))) for brand in brands) + " |"
         for name in endings
     ]
-    said = ", ".join(f"{brand} {versions[brand]}" for brand in brands)
+    tried = dict.fromkeys(f"{cell.brand} {cell.version} ({cell.at})" for cell in cells)
     return f"""# The truth matrix
 
-Written by `scripts/try-agents --doc` on {date}: {said}.
+Written by `scripts/try-agents --doc`: {", ".join(tried)}.
 
 `scripts/try-agents` runs each of these endings through tmuxagents with the real program, in a network of its
 own, against the project's own model server. What is true of an ending follows from what the model answered

@@ -4,12 +4,16 @@ from __future__ import annotations
 
 import json
 from dataclasses import replace
+from typing import TYPE_CHECKING
 
 import pytest
 
-from scripts.truth import acts, claims, endings, table
+from scripts.truth import acts, claims, endings, store, table
 from scripts.truth.cell import Cell
 from tests.harness import REPOSITORY
+
+if TYPE_CHECKING:
+    from pathlib import Path
 
 SCRIPTS = json.loads((REPOSITORY / "scripts" / "model_scripts.json").read_text())
 
@@ -41,11 +45,29 @@ def test_a_claim_is_the_last_one_of_a_stream(line: str, claim: str) -> None:
 
 
 def test_a_cell_is_wrong_unless_its_stream_cannot_tell(monkeypatch: pytest.MonkeyPatch) -> None:
-    right = Cell("qwen", endings.ENDINGS[0], ours="completed/done", claim="result success", exit="0")
+    right = Cell(
+        "qwen",
+        endings.ENDINGS[0],
+        ours="completed/done",
+        claim="result success",
+        exit="0",
+        version="0.24.4",
+        at="2026-11-20",
+    )
     wrong = replace(right, wrong=["output 'x'"])
     assert (table.verdict(right), table.verdict(wrong)) == (table.RIGHT, table.WRONG)
     assert table.line(wrong).splitlines()[1:] == ["    output 'x'"]
     monkeypatch.setitem(endings.UNTOLD, "qwen", (right.ending.name,))
     assert table.counted([right, wrong]) == "1 right, 1 undetectable, 0 WRONG"
-    text = table.document([right, wrong], {"qwen": "0.24.4"}, "2026-11-20")
+    text = table.document([right, wrong])
+    assert "qwen 0.24.4 (2026-11-20)." in text
     assert "| answer | **undetectable**: completed, done · *result success, 0* |" in text
+
+
+def test_a_cell_that_is_tried_again_takes_the_place_of_the_one_before(tmp_path: Path) -> None:
+    kept = tmp_path / "cache" / "truth.json"
+    first, second = (Cell("qwen", one, ours="completed/done") for one in endings.ENDINGS[:2])
+    store.keep(kept, [second, first])
+    again = replace(second, ours="failed/error", wrong=["why"])
+    store.keep(kept, [again])
+    assert store.kept(kept) == [first, again]
