@@ -70,7 +70,7 @@ def test_half_a_line_makes_the_next_settling_an_attended_one() -> None:
 
 def test_a_key_that_leaves_is_no_typing() -> None:
     reader, _ = fed(BEGUN, {"type": "bridge_person", "typed": False})
-    assert (reader.typed, reader.left) == (False, True)
+    assert (reader.typed, reader.has_left) == (False, True)
 
 
 def test_after_it_began_to_leave_nothing_counts() -> None:

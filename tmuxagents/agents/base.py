@@ -73,7 +73,7 @@ if TYPE_CHECKING:
         is_connected: bool  # the bridge has spoken
         has_begun: bool  # the child has begun to work
         typed: bool  # a person has typed: the run is attended
-        left: bool  # a person has pressed a key that leaves the child
+        has_left: bool  # a person has pressed a key that leaves the child
         asks: tuple[str, str | None] | None  # kind and text of an open question to a person
         settlings: int  # how often it has settled
 
@@ -83,6 +83,10 @@ if TYPE_CHECKING:
         @property
         def folder_variable(self) -> str:
             """The variable that tells the bridge where its run is."""
+
+        @property
+        def bridge(self) -> str | None:
+            """Our program that is started with the agent's command line; None: the agent itself is."""
 
         def arguments(self, plan: Plan, run_dir: str) -> list[str]:
             """Return the arguments of the program."""

@@ -57,6 +57,8 @@ class Start:
         if path is None:
             return None
         argv = [*program, *(live or agent).arguments(plan, self._claim.run_dir)]
+        if live is not None and (bridged := live.bridged(argv)) is not argv:
+            path, argv = bridged[0], bridged
         err, err_child = process.pipe()
         try:
             out, out_child = live.pipe() if live else process.pipe()

@@ -11,6 +11,7 @@ import contextlib
 import fcntl
 import os
 import signal
+import sys
 
 from tmuxagents.runs import endings, events
 from tmuxagents.runs.directory import LIVE_EVENTS, LIVE_ORDERS
@@ -75,6 +76,11 @@ class Live:
         """Return the arguments of the child's command line."""
         return self._agent.arguments(plan, run_dir)
 
+    def bridged(self, command: list[str]) -> list[str]:
+        """Return the command line of what is started for the one of the agent."""
+        bridge = self._agent.bridge
+        return command if bridge is None else [sys.executable, "-I", "-S", bridge, *command]
+
     def pipe(self) -> tuple[int, int]:
         """Return where the child is heard, and a descriptor that is closed once it has started."""
         return self._bridge.events, os.open(os.devnull, os.O_RDONLY | os.O_CLOEXEC)
@@ -112,7 +118,7 @@ class Live:
         """Say how the run ended."""
         if cause is None and not lingered and self._terminal.is_hung_up:
             cause = endings.WINDOW_CLOSED  # its end was quicker than the word of it
-        person = self._reader.typed or self._reader.left
+        person = self._reader.typed or self._reader.has_left
         return endings.live_verdict(state, exit, cause=cause, lingered=lingered, person=person)
 
 

@@ -11,12 +11,14 @@ from __future__ import annotations
 
 from tmuxagents.agents.brand import Brand
 from tmuxagents.agents.opencode.reader import OpencodeReader
+from tmuxagents.records import LIVE
 from tmuxagents.text import jsonline
 
 TYPE_CHECKING = False
 if TYPE_CHECKING:
     from typing import Any
 
+    from tmuxagents.agents.base import LiveAgent
     from tmuxagents.agents.capabilities import Capabilities
     from tmuxagents.records import Plan
 
@@ -69,10 +71,16 @@ class Opencode(Brand):
     def environment(self, _agent_dir: str, plan: Plan | None) -> dict[str, str]:
         """Return the permission rules, and that the program stays as it is while it works."""
         own = {"OPENCODE_DISABLE_AUTOUPDATE": "1"}
-        if plan is None:
-            return own
+        if plan is None or (plan.driver == LIVE and plan.permission is None and not plan.tools):
+            return own  # a person is there to be asked
         rules = _rules(plan.permission or "edit", plan.tools or ())
         return {**own, "OPENCODE_PERMISSION": jsonline.encode(rules).decode().rstrip()}
+
+    def live(self) -> LiveAgent | None:
+        """Return how it runs live."""
+        from tmuxagents.agents.opencode import live  # noqa: PLC0415  (a batch child pays nothing for it)
+
+        return live.LIVE
 
     def reader(self, _plan: Plan, _run_dir: str) -> OpencodeReader:
         """Return a reader for one child."""
@@ -83,7 +91,7 @@ class Opencode(Brand):
         from tmuxagents.agents import capabilities as can  # noqa: PLC0415  (no wrapper needs them)
 
         return can.Capabilities(
-            seats=(can.STREAM,),
+            seats=(can.STREAM, can.LIVE),
             takes_model=True,
             lists_models=False,
             permissions=can.LEVELS,

@@ -37,35 +37,35 @@ class OpencodeReader(LineReader):
 
     def __init__(self) -> None:
         super().__init__()
-        self._session: str | None = None
+        self.session: str | None = None
         self._stepped = False  # the model was asked
-        self._failure: str | None = None  # how it ends if it ends now
+        self.failure: str | None = None  # how it ends if it ends now
         self._broken = 0  # answers in a row that broke off
 
-    def _told(self, raw: dict[str, Any], *told: Event) -> list[Event]:
+    def with_session(self, raw: dict[str, Any], *told: Event) -> list[Event]:
         """Return events, after that of the session if it is new."""
         session = raw_json.key(raw.get("sessionID"))
-        if session is None or session == self._session:
+        if session is None or session == self.session:
             return list(told)
-        self._session = session
+        self.session = session
         return [events.session_started(session), *told]
 
     def _begins(self, raw: dict[str, Any], _now: float) -> Reading:
-        self._stepped, self._failure = True, None
-        return Reading(self._told(raw, *self.begin()), active=True)
+        self._stepped, self.failure = True, None
+        return Reading(self.with_session(raw, *self.begin()), active=True)
 
     def _text(self, raw: dict[str, Any], _now: float) -> Reading:
         text = raw_json.text(_part(raw).get("text"))
-        return Reading(self._told(raw, *([events.assistant_text(text)] if text else [])), active=True)
+        return Reading(self.with_session(raw, *([events.assistant_text(text)] if text else [])), active=True)
 
     def _reasoning(self, raw: dict[str, Any], _now: float) -> Reading:
         text = raw_json.text(_part(raw).get("text"))
-        return Reading(self._told(raw, *([events.thinking(text)] if text else [])), active=True)
+        return Reading(self.with_session(raw, *([events.thinking(text)] if text else [])), active=True)
 
     def _tool(self, raw: dict[str, Any], _now: float) -> Reading:
         part = _part(raw)
-        state, call = _table(part.get("state")), raw_json.key(part.get("callID"))
-        tool, given = raw_json.word(part.get("tool")) or "tool", _table(state.get("input"))
+        state, call = table(part.get("state")), raw_json.key(part.get("callID"))
+        tool, given = raw_json.word(part.get("tool")) or "tool", table(state.get("input"))
         said = raw_json.text(state.get("error")) or raw_json.text(state.get("output")) or ""
         if tool == "invalid":  # how it tells of a call that it could not make
             tool, said = raw_json.word(given.get("tool")) or tool, raw_json.text(given.get("error")) or said
@@ -73,19 +73,19 @@ class OpencodeReader(LineReader):
         else:
             failed = state.get("status") == "error"
             refused = failed and said.startswith(_REFUSED)
-            failed = failed or bool(raw_json.whole(_table(state.get("metadata")).get("exit")))
+            failed = failed or bool(raw_json.whole(table(state.get("metadata")).get("exit")))
         told = [events.tool_call(call, tool, given)]
         if refused:
             told.append(events.denied(call, tool, said))
         else:
-            lasted = _duration(_table(state.get("time")))
+            lasted = _duration(table(state.get("time")))
             told.append(events.tool_result(call, tool, is_error=failed, text=said, duration_ms=lasted))
-        return Reading(self._told(raw, *told), active=True)
+        return Reading(self.with_session(raw, *told), active=True)
 
     def _step_over(self, raw: dict[str, Any], _now: float) -> Reading:
         part = _part(raw)
-        reason, told = raw_json.word(part.get("reason")) or "", self._told(raw)
-        figures = _usage(_table(part.get("tokens")), part.get("cost"))
+        reason, told = raw_json.word(part.get("reason")) or "", self.with_session(raw)
+        figures = _usage(table(part.get("tokens")), part.get("cost"))
         if figures["totalTokens"]:
             told.append(events.usage(figures))
         if reason == "unknown":
@@ -98,18 +98,22 @@ class OpencodeReader(LineReader):
             return Reading(told, active=True)
         if reason not in _ENDS:
             self.error_message = f"The model ended its answer: {reason}." if reason else None
-        return Reading([*told, *self.finish(_ENDS.get(reason, "error"))], active=True)
+        return Reading([*told, *self.over(_ENDS.get(reason, "error"))], active=True)
+
+    def over(self, reason: str) -> list[Event]:
+        """Return the end of an answer, which is that of the turn."""
+        return self.finish(reason)
 
     def _error(self, raw: dict[str, Any], _now: float) -> Reading:
-        error = _table(raw.get("error"))
-        name, data = raw_json.word(error.get("name")) or "", _table(error.get("data"))
+        error = table(raw.get("error"))
+        name, data = raw_json.word(error.get("name")) or "", table(error.get("data"))
         said = raw_json.sentence(data.get("message")) or raw_json.sentence(error.get("message")) or name
-        self._failure = _FAILURES.get(name, "error")
+        self.failure = _FAILURES.get(name, "error")
         if not self._stepped and name == "UnknownError":  # its server refused the order itself
-            self._failure = "config"
+            self.failure = "config"
             said += " (opencode says so of a model that it does not know.)"
         self.error_message = said or None
-        return Reading(self._told(raw, *self.begin()), active=True)
+        return Reading(self.with_session(raw, *self.begin()), active=True)
 
     takes: ClassVar[Mapping[str, Any]] = {
         "step_start": _begins,
@@ -124,16 +128,17 @@ class OpencodeReader(LineReader):
         """Return the end that an error was; without a line at all, it has refused how it was called."""
         if self.settled or exit_code is None:
             return []
-        if self._failure is not None:
-            return self.finish(self._failure, aborted=self._failure == "aborted")
-        return self.finish("config") if exit_code and self._session is None else []
+        if self.failure is not None:
+            return self.finish(self.failure, aborted=self.failure == "aborted")
+        return self.finish("config") if exit_code and self.session is None else []
 
 
 def _part(raw: dict[str, Any]) -> dict[str, Any]:
-    return _table(raw.get("part"))
+    return table(raw.get("part"))
 
 
-def _table(value: Any) -> dict[str, Any]:
+def table(value: Any) -> dict[str, Any]:
+    """Return an object of the server, an empty one for anything else."""
     return value if isinstance(value, dict) else {}
 
 
@@ -144,7 +149,7 @@ def _duration(time: dict[str, Any]) -> int | None:
 
 def _usage(tokens: dict[str, Any], cost: Any) -> dict[str, Any]:
     """Return the figures of one call: its `output` is without the reasoning, ours is with it."""
-    cache = _table(tokens.get("cache"))
+    cache = table(tokens.get("cache"))
     reasoning = raw_json.figure(tokens.get("reasoning"), integral=True)
     figures = {
         "input": raw_json.figure(tokens.get("input"), integral=True),

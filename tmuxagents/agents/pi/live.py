@@ -31,6 +31,7 @@ class PiLive:
     """How pi runs live."""
 
     folder_variable = FOLDER_VARIABLE
+    bridge = None  # it is loaded into pi
 
     def arguments(self, plan: Plan, run_dir: str) -> list[str]:
         """Return pi's flags. pi must not ask whether to trust the folder: no person may be there."""
@@ -57,7 +58,7 @@ class PiLiveReader(PiReader):
         self.is_connected = False  # the bridge has spoken
         self.has_begun = False
         self.typed = False  # a person has typed: the run is attended
-        self.left = False  # a person has pressed a key that leaves pi
+        self.has_left = False  # a person has pressed a key that leaves pi
         self.gone = False  # pi is exiting
         self.asks: tuple[str, str | None] | None = None  # kind and text of an open question
         self.settlings = 0
@@ -82,7 +83,7 @@ class PiLiveReader(PiReader):
 
     def _person(self, raw: dict[str, Any], _now: float) -> Reading:
         self.typed |= raw.get("typed") is True
-        self.left |= raw.get("typed") is False
+        self.has_left |= raw.get("typed") is False
         return NOTHING
 
     def _taken(self, raw: dict[str, Any], _now: float) -> Reading:

@@ -1,0 +1,187 @@
+"""The bridge of a live opencode, as a program: it stands between the wrapper and opencode's own screen.
+
+It starts opencode's server, which only it and the screen can use, gives the session its prompts there, and
+tells the wrapper what the server reports. The screen (`opencode attach`) has the terminal. Nothing is typed.
+Started as `python bridge.py PROGRAM... -- SESSION MODEL TITLE`, an empty word for what is not wanted.
+
+Touches: opencode's server and screen, and the two FIFOs of the wrapper.
+"""
+
+from __future__ import annotations
+
+import base64
+import contextlib
+import http.client
+import json
+import os
+import secrets
+import signal
+import subprocess
+import sys
+import threading
+import time
+
+TYPE_CHECKING = False
+if TYPE_CHECKING:
+    from collections.abc import Iterator, Sequence
+    from typing import Any
+
+_LISTENS = b"listening on http://"
+_ANSWER_S, _GRACE_S = 60.0, 2.0
+_TOLD = ("message.updated", "message.part.updated", "session.status", "session.idle", "session.error")
+_ASKING = ("permission.", "question.")
+_ALIVE_S = 1.0  # of a text that grows it is told only this often that it does
+
+
+class Server:
+    """The server of opencode that belongs to this run."""
+
+    def __init__(self, program: Sequence[str]) -> None:
+        self._password = secrets.token_urlsafe(24)
+        self.environment = {**os.environ, "OPENCODE_SERVER_PASSWORD": self._password}
+        words = [*program, "serve", "--hostname", "127.0.0.1", "--port", "0"]
+        self._process = subprocess.Popen(
+            words, stdin=subprocess.DEVNULL, stdout=subprocess.PIPE, env=self.environment
+        )
+        self.address = self._listens()
+        threading.Thread(target=self._drain, daemon=True).start()
+
+    def _listens(self) -> str:
+        assert self._process.stdout is not None
+        for line in self._process.stdout:
+            if _LISTENS in line:
+                return line.split(_LISTENS, 1)[1].decode().strip().rstrip("/")
+        raise OSError("opencode's server did not start")
+
+    def _drain(self) -> None:
+        assert self._process.stdout is not None
+        while self._process.stdout.read(65536):
+            pass
+
+    def request(
+        self, method: str, path: str, body: Any = None, *, limit: float | None = _ANSWER_S
+    ) -> http.client.HTTPResponse:
+        """Send one request; return the answer, whatever its status."""
+        connection = http.client.HTTPConnection(self.address, timeout=limit)
+        key = base64.b64encode(f"opencode:{self._password}".encode()).decode()
+        headers = {"Authorization": f"Basic {key}", "Content-Type": "application/json"}
+        connection.request(method, path, None if body is None else json.dumps(body), headers)
+        return connection.getresponse()
+
+    def session(self, title: str) -> str:
+        """Begin a session; return its id."""
+        with self.request("POST", "/session", {"title": title} if title else {}) as answer:
+            return str(json.load(answer)["id"])
+
+    def events(self) -> Iterator[dict[str, Any]]:
+        """Yield what the server reports, until it ends."""
+        with self.request("GET", "/event", limit=None) as stream:
+            for line in stream:
+                if line.startswith(b"data:"):
+                    with contextlib.suppress(ValueError):
+                        yield json.loads(line[5:])
+
+    def end(self) -> None:
+        """End it."""
+        self._process.terminate()
+        with contextlib.suppress(subprocess.TimeoutExpired):
+            self._process.wait(_GRACE_S)
+            return
+        self._process.kill()
+
+
+class Bridge:
+    """Everything between one wrapper and one session."""
+
+    def __init__(self, program: Sequence[str], folder: str, *, session: str, model: str, title: str) -> None:
+        self._folder = folder
+        self._lock = threading.Lock()
+        self._told = os.open(f"{folder}/live-events.fifo", os.O_WRONLY | os.O_CLOEXEC)
+        self._orders = os.open(f"{folder}/live-orders.fifo", os.O_RDONLY | os.O_CLOEXEC)
+        self.tell({"type": "bridge_starts"})  # the server may take its time
+        self._server = Server(program)
+        self._session = session or self._server.session(title)
+        self._model = dict(zip(("providerID", "modelID"), model.split("/", 1), strict=False))
+        self._settlings = 0
+        self._busy = False
+        self._leaving = False
+        self._alive_at = 0.0
+        screen = [*program, "attach", f"http://{self._server.address}", "-s", self._session]
+        self.tell({"type": "bridge_session", "sessionID": self._session, "model": model})
+        self._screen = subprocess.Popen(screen, env=self._server.environment)
+
+    def tell(self, line: dict[str, Any]) -> None:
+        """Tell the wrapper one thing."""
+        text = json.dumps(line, ensure_ascii=False).encode("utf-8", "replace") + b"\n"
+        with self._lock:
+            while text:
+                text = text[os.write(self._told, text) :]
+
+    def run(self) -> int:
+        """Pass everything on until the screen is left; return our exit status."""
+        threading.Thread(target=self._report, daemon=True).start()
+        threading.Thread(target=self._obey, daemon=True).start()
+        code = self._screen.wait()
+        if not self._leaving:
+            self.tell({"type": "bridge_person", "typed": False})
+        self._server.end()
+        return 0 if self._leaving else max(code, 0)
+
+    def _report(self) -> None:
+        with contextlib.suppress(OSError, http.client.HTTPException):
+            for event in self._server.events():
+                kind, properties = str(event.get("type")), event.get("properties") or {}
+                own = properties.get("sessionID") == self._session
+                if kind.startswith(_ASKING) or (own and kind in _TOLD):  # a sub-agent may ask, too
+                    self._note(kind, properties)
+                    self.tell({"type": kind, "properties": properties})
+                elif kind == "message.part.delta" and time.monotonic() > self._alive_at + _ALIVE_S:
+                    self._alive_at = time.monotonic()
+                    self.tell({"type": "bridge_alive"})
+        self._screen.terminate()
+
+    def _note(self, kind: str, properties: dict[str, Any]) -> None:
+        if kind == "session.status":
+            self._busy = properties.get("status", {}).get("type") != "idle"
+        elif kind == "session.idle":
+            self._settlings += 1
+
+    def _obey(self) -> None:
+        with open(self._orders, "rb", closefd=False) as orders:
+            for line in orders:
+                with contextlib.suppress(OSError, http.client.HTTPException, ValueError):
+                    self._carry_out(json.loads(line))
+
+    def _carry_out(self, order: dict[str, Any]) -> None:
+        what = order.get("order")
+        if what == "task":
+            with open(f"{self._folder}/prompt.txt", encoding="utf-8", errors="surrogateescape") as prompt:
+                self._say(0, prompt.read())
+        elif what == "say":
+            self._say(order["inboxId"], str(order["text"]))
+        elif what == "abort":
+            self._server.request("POST", f"/session/{self._session}/abort").close()
+            self.tell({"type": "bridge_taken", "inboxId": order["inboxId"]})
+        elif what == "leave" and order["settlings"] == self._settlings and not self._busy:
+            self._leaving = True
+            self._screen.terminate()
+
+    def _say(self, number: int, text: str) -> None:
+        self.tell({"type": "bridge_says", "inboxId": number, "text": text})
+        body: dict[str, Any] = {"parts": [{"type": "text", "text": text}]}
+        if len(self._model) == 2:  # noqa: PLR2004  (provider and model)
+            body["model"] = self._model
+        self._server.request("POST", f"/session/{self._session}/prompt_async", body).close()
+
+
+def main(words: list[str]) -> int:
+    """Be the bridge."""
+    signal.signal(signal.SIGINT, signal.SIG_IGN)  # a key of the person's, for the screen
+    at = words.index("--")
+    session, model, title = words[at + 1 :]
+    folder = os.environ.pop("TMUXAGENTS_BRIDGE")
+    return Bridge(words[:at], folder, session=session, model=model, title=title).run()
+
+
+if __name__ == "__main__":
+    sys.exit(main(sys.argv[1:]))
