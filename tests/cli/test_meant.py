@@ -141,6 +141,8 @@ def test_a_word_with_a_task_behind_it_means_a_launch() -> None:
     assert meant.verb(("subagent", "Find it."), known) == "launch"
     assert meant.verb(("subagent", "x"), known) == "poll"
     assert meant.verb(("subagent", "poll"), known) == "poll"
+    assert meant.verb(("background_agent", '{"task": "x"}'), known) == "launch"
+    assert meant.verb(("run_agent", "x"), (*known, "run")) == "run"
     assert meant.verb(("xyzzy", "x"), known) is None
     assert meant.verb(("---",), known) is None
 

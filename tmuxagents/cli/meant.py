@@ -161,7 +161,8 @@ def verb(words: Sequence[str], known: Iterable[str]) -> str | None:
     name, *rest = words
     known = frozenset(known)
     parts = _parts(name)
-    verbs = [part for part in parts if part.removesuffix("s") not in _NOUNS] or parts[:-1]
+    verbs = [part for part in parts if part.removesuffix("s") not in _NOUNS]
+    verbs = verbs or [part for part in parts[:-1] if part in known]  # `run` is a noun, too
     if verbs or not parts:
         said = (_verb(part, rest, known) for part in (name.lower(), *verbs))
         return next(filter(None, said), None)
