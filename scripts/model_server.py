@@ -255,7 +255,10 @@ def write_agent_dir(folder: Path, server: ModelServer) -> None:
     }
     folder.mkdir(parents=True, exist_ok=True)
     for name, document in documents.items():
-        (folder / name).write_text(json.dumps(document, indent=2) + "\n", encoding="utf-8")
+        path = folder / name
+        path.touch(mode=0o600)  # as pi makes them: there are keys in such files
+        path.chmod(0o600)
+        path.write_text(json.dumps(document, indent=2) + "\n", encoding="utf-8")
 
 
 if __name__ == "__main__":

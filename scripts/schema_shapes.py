@@ -372,7 +372,7 @@ SHAPES: dict[str, Schema] = {
     },
     "block": record("type:=text text:text"),
     "progress": record(
-        "type:=progress content:[block] details:details",
+        "v:version type:=progress content:[block] details:details",
         optional=keys(
             "view:text children:[drawn]",
             view="The same for a screen that has room for it.",
@@ -380,7 +380,7 @@ SHAPES: dict[str, Schema] = {
         ),
     ),
     "answer": record(
-        "content:[block]+ details:details isError:flag",
+        "v:version content:[block]+ details:details isError:flag",
         when("isError", "true", details={"required": ["error"]}),
         when("isError", "false", details=_CARRIED_OUT),
         optional=keys("type:=result children:[drawn]", children=_CHILDREN),

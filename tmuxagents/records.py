@@ -44,6 +44,7 @@ COMPLETED = "completed"
 FAILED = "failed"
 ABORTED = "aborted"
 ENDED = (COMPLETED, FAILED, ABORTED)
+SIGNS = {COMPLETED: "✓", FAILED: "✗", ABORTED: "■"}  # of the endings, wherever one is marked
 STATUSES = (QUEUED, RUNNING, *ENDED)
 
 LOST_MESSAGE = "Session was interrupted (main agent session ended unexpectedly)"

@@ -102,7 +102,10 @@ def test_without_a_terminal_there_is_an_exact_hint(room: Room, stream: str) -> N
     redirected = {"stdin": "<&-", "stdout": ">out", "both": "</dev/null >out"}[stream]
     person = room.sit_down("sh", "-c", f'"$0" attach {run_id} {redirected}', *COMMAND)
     assert person.left() == 3
-    assert person.text == f"There is no terminal here.\nhint: in a terminal: tmuxagents attach {run_id[:8]}\n"
+    assert (
+        person.text
+        == f"A window needs a terminal to be shown on.\nhint: in a terminal: tmuxagents attach {run_id[:8]}\n"
+    )
     error = checked(room("attach", "--json").stdout, "error")["error"]
     assert (error["kind"], error["exit"]) == ("no-tty", 3)
     assert room.clients() == {}

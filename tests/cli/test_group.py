@@ -8,6 +8,8 @@ from typing import TYPE_CHECKING
 import click
 import pytest
 
+from tests.status.watchers import COMMAND
+from tests.terminal import Terminal
 from tmuxagents import __version__
 from tmuxagents.cli import HIDDEN, VERBS, group, meant
 from tmuxagents.cli.group import tmuxagents
@@ -103,6 +105,21 @@ def test_json_is_asked_for_before_the_verb_too(home: Home) -> None:
     assert (error["kind"], error["exit"]) == ("unknown-run", 4)
     error = json.loads(home.command("--json", "help").stdout)["error"]
     assert (error["kind"], error["message"]) == ("usage", "help has no --json.")
+    alone = home.command("--json")
+    assert (alone.returncode, json.loads(alone.stdout)["error"]["message"]) == (2, "--json needs a verb.")
+
+
+def test_no_word_of_an_error_is_broken_where_the_terminal_ends(home: Home) -> None:
+    argv = ["sh", "-c", 'stty cols 34; exec "$@"', "sh", *COMMAND, "output", "nope"]
+    person = Terminal(argv, home.environment, home.project)
+    assert person.left() == 4
+    lines = person.text.splitlines()
+    person.close()
+    assert max(map(len, lines)) <= 34
+    assert " ".join(" ".join(lines).split()) == (
+        'There is no run "nope". hint: name it by its name or id, or by a beginning of one '
+        "(two letters, four digits)"
+    )
 
 
 def test_other_names_stand_beside_their_verb_in_the_help() -> None:

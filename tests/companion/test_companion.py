@@ -125,7 +125,7 @@ def test_a_malformed_entry_is_passed_over(bad: object) -> None:
         ),
         (
             {"status": "aborted", "reason": "stopped", "startedAt": None},
-            "✗ lookout aborted (stopped)",
+            "■ lookout aborted (stopped)",
             "warning",
         ),
         ({"status": "completed", "name": None}, "✓ repo-scout completed after 42s", "info"),

@@ -51,6 +51,11 @@ class Person:
         self.home = home
         self.folder = home.folder
         (home.project / ".git").mkdir()
+        self.programs = home.folder.parent / "programs"
+        self.programs.mkdir()
+        for name in PARENTS:
+            (self.programs / name).symlink_to("/bin/true")
+        home.environment["PATH"] = f"{self.programs}:{home.environment['PATH']}"
 
     def say(self, *words: str, code: int = 0, **variables: str) -> list[str]:
         done = self.home.command(
@@ -222,6 +227,14 @@ def test_what_cannot_be_changed_is_refused_and_left(
     assert person.tree() == was
     person.do(parent, uninstall=True)
     assert person.tree() == was
+
+
+@pytest.mark.parametrize(("parent", "name"), [("claude", "Claude Code"), ("codex", "Codex")])
+def test_a_parent_that_is_not_there_is_told(person: Person, parent: str, name: str) -> None:
+    (person.programs / parent).unlink()
+    told = f"warning: {name} is not installed: there is no {parent} on PATH; this counts once it is\n"
+    assert person.home.command("integrate", parent, "--dry-run").stderr == told
+    assert person.home.command("integrate", parent, "--uninstall").stderr == ""
 
 
 def test_a_refusal_is_one_sentence_and_a_hint(person: Person) -> None:

@@ -407,7 +407,12 @@ def test_stop_all_stops_what_poll_shows_and_nothing_else(desk: Desk) -> None:
     assert not inspect(str(desk.folder(others))).ended
     assert desk("stop").returncode == 2
     assert desk("stop", "--all", others).returncode == 2
-    assert desk("stop", others, mine[0]).returncode == 0
+    done = desk("stop", others, mine[0])
+    assert (done.returncode, set(done.stdout.splitlines())) == (
+        0,
+        {f"{others[:8]} aborted (stopped)", f"{mine[0][:8]} had already ended (aborted)"},
+    )
+    assert desk("output", mine[0]).stdout.startswith("aborted (stopped); ")
 
 
 def test_stop_all_without_an_owner_leaves_the_runs_of_other_parents_alone(desk: Desk) -> None:

@@ -213,7 +213,7 @@ def used(**figures: float) -> RunState:
             ["✗ failed (error) in 9.0s · ↑10", "  Quota exceeded (429)"],
         ),
         (Verdict("failed", "exit"), 0.2, None, ["✗ failed (exit) in 0.2s"]),
-        (Verdict("aborted", "stopped", "Stopped."), 60, None, ["✗ aborted (stopped) in 1m 00s"]),
+        (Verdict("aborted", "stopped", "Stopped."), 60, None, ["■ aborted (stopped) in 1m 00s"]),
     ],
 )
 def test_the_end_says_how_it_ended_and_why(

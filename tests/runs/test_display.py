@@ -97,13 +97,13 @@ def test_runs_that_have_just_ended_stand_in_front(marks: list[str], text: str, w
     ],
 )
 def test_the_mark_of_a_run_that_has_ended(name: str, mark: str) -> None:
-    assert words.mark(name, good=True) == mark
-    assert words.mark(name, good=False) == mark.replace("✓", "✗")
+    assert words.mark(name, status="completed") == mark
+    assert words.mark(name, status="failed") == mark.replace("✓", "✗")
 
 
 @given(st.lists(st.text()))
 def test_marks_are_short_and_obeyed_by_nothing(names: list[str]) -> None:
-    marks = [words.mark(name, good=True) for name in names]
+    marks = [words.mark(name, status="completed") for name in names]
     line = words.with_marks(marks, "")
     assert "#" not in line
     assert line.isprintable()
@@ -167,6 +167,8 @@ def test_a_followed_run_is_one_line() -> None:
     one = shown(activity="Searching code for createSession")
     assert words.follow_line(one) == "01a1ee15 auth-scout running 12s of 10m Searching code for createSession"
     assert words.follow_line(one, 20) == "01a1ee15 auth-scout…"
+    nameless = shown(name=None, task="Find where sessions are created.")
+    assert words.follow_line(nameless).startswith("01a1ee15 Find where sessions are… running ")
 
 
 def test_a_followed_run_that_failed_says_why_in_plain_words() -> None:

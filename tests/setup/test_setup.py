@@ -114,12 +114,14 @@ def test_without_an_agent_it_says_what_is_missing(newcomer: Desk) -> None:
     assert done.returncode == 3
     assert "The agent pi is not installed: there is no /nowhere/pi." in done.stdout
     assert "Not ready yet" in done.stdout
+    assert "Status line" not in done.stdout  # there is nothing to count yet
+    assert "children use the one" not in done.stdout
 
 
 @pytest.mark.parametrize(
     ("words", "message"),
     [
-        ((), "setup asks questions, and there is no terminal."),
+        ((), "setup needs a terminal."),
         (("--yes", "--skip", "nonsense"), 'There is no step "nonsense".'),
     ],
 )

@@ -45,7 +45,7 @@ def run(status: str, reason: str | None = None, message: str | None = None, **ch
         (
             run("aborted", "stopped", "Stopped."),
             "Half",
-            "aborted (stopped): Stopped; what follows is unfinished",
+            "aborted (stopped); what follows is unfinished",
         ),
         (run("failed", "length"), "", "failed (length); no text output"),
         (
@@ -70,6 +70,7 @@ def test_the_line_before_a_text_says_that_it_is_no_answer(
         (run("running", name=None), None, f"[2] Find it.: running (run {ID})"),
         (run("running", settled=True), "Found.", f"[2] scout: settled (run {ID})\n\nFound."),
         (run("failed", "length", "Cut."), None, f"[2] scout: failed (length): Cut (run {ID})"),
+        (run("aborted", "stopped", "Stopped."), None, f"[2] scout: aborted (stopped) (run {ID})"),
         (run("aborted", "parent", "x"), "Half", f"[2] scout: aborted (parent): cancelled (run {ID})"),
         (
             run("failed", "timeout", "Timed out."),

@@ -34,6 +34,7 @@ from tests.status.watchers import (
     told,
     wrapped_by,
 )
+from tests.terminal import Terminal
 from tmuxagents.errors import NoSuchRun
 from tmuxagents.registry import database, lookup
 from tmuxagents.runs import events
@@ -143,6 +144,7 @@ def test_on_a_terminal_the_table_has_its_width(home: Home) -> None:
     row = safe.text(text.splitlines()[2])
     assert row.startswith(f"●  {live.run_id[:8]}  ")
     assert row.endswith("  so far")
+    assert 46 - columns(row.removesuffix("so far")) >= 16  # for what it does
     assert columns(row) <= 46
 
 
@@ -447,6 +449,16 @@ def test_following_as_text_and_its_outcome(home: Home) -> None:
     assert (rest[0], done.returncode) == ("bg: 0 running, 1 failed / 1 total", 0)
     assert command(home, "poll", "-f", "--wait", "bad").returncode == 1
     assert command(home, "poll", "-f").stdout == "bg: 0 running, 1 failed / 1 total\n"
+
+
+def test_a_person_who_follows_sees_the_time_of_day_and_colours(home: Home) -> None:
+    bad = ended(home, FAILS, name="bad")
+    person = Terminal([*COMMAND, "poll", "-f", "bad"], {**home.environment, "TERM": "xterm"}, home.project)
+    assert person.left() == 0
+    line = person.text.splitlines()[0]
+    person.close()
+    words = rf"\x1b\[2m\d\d:\d\d:\d\d \x1b\[0m\x1b\[31m✗ \x1b\[0m{bad.run_id[:8]} bad failed \(length\) .+"
+    assert re.fullmatch(words, line)
 
 
 # --- changes ---

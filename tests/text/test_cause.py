@@ -6,6 +6,7 @@ import pytest
 from hypothesis import given
 
 from tests import strategies
+from tmuxagents.runs.endings import PARENT
 from tmuxagents.text import cause
 
 
@@ -34,6 +35,7 @@ from tmuxagents.text import cause
         ('429: {"message":"', '429: {"message":"'),
         ('429: {"code":5}', '429: {"code":5}'),
         ("a {set} of words", "a {set} of words"),
+        (PARENT.message, "cancelled"),
         ('{"error":' * 9 + '"deep"' + "}" * 9, '{"error":' * 9 + '"deep"' + "}" * 9),
         ("{" * 3000, "{" * 3000),
     ],

@@ -127,6 +127,23 @@ def test_a_server_that_we_start_knows_nothing_of_who_starts_it(
     eventually(lambda: f"{before:04o}" in tmux_says(nowhere, "capture-pane", "-p", "-t", opened.pane))
 
 
+@pytest.fixture
+def person_home(tmp_path: Path, monkeypatch: pytest.MonkeyPatch) -> Path:
+    monkeypatch.setenv("HOME", str(tmp_path))
+    return tmp_path
+
+
+@pytest.mark.parametrize(
+    ("wanted", "own", "found"), [("off", True, "on"), ("always", True, "always"), ("off", False, "off")]
+)
+def test_pi_finds_modified_keys_on_a_server_that_is_ours_alone(
+    nowhere: str, person_home: Path, wanted: str, *, own: bool, found: str
+) -> None:
+    (person_home / ".tmux.conf").write_text(f"set -s extended-keys {wanted}\n")
+    open_one(nowhere, own=own)
+    eventually(lambda: tmux_says(nowhere, "show-options", "-sv", "extended-keys").strip() == found)
+
+
 def tmux_says(path: str, *words: str) -> str:
     argv = ["tmux", "-u", "-S", path, *words]
     return subprocess.run(argv, check=True, capture_output=True, text=True, timeout=10).stdout

@@ -60,6 +60,12 @@ def test_a_child_has_no_tools(parent: Parent) -> None:
     assert parent.desk.runs() == []
 
 
+def test_the_catalogue_by_a_template(parent: Parent) -> None:
+    names = parent.desk("tools", "--format", "{{.name}}").stdout.split()
+    document = checked(parent.desk("tools", "--json").stdout, "tools")
+    assert names == [tool["name"] for tool in document["tools"]]
+
+
 # --- subagent ---------------------------------------------------------------------------------------------
 
 

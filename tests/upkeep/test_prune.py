@@ -264,7 +264,7 @@ def test_a_run_whose_window_never_came_goes_when_it_will_not_come(
 
 def test_prune_old_is_not_what_rm_means(home: Home) -> None:
     done = home.command("rm")
-    assert (done.returncode, done.stderr.splitlines()[0]) == (2, "Which RUN is to be removed?")
+    assert (done.returncode, done.stderr.splitlines()[0]) == (2, "Name a run to remove.")
 
 
 # --- seen meanwhile ---------------------------------------------------------------------------------------

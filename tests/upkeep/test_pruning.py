@@ -112,6 +112,12 @@ def test_each_thing_is_one_line() -> None:
     assert prune_rules.line(run, NOW, dry_run=True).startswith("would remove run ")
 
 
+def test_only_what_takes_room_has_a_size() -> None:
+    window, run = removed(prune_rules.WINDOW), removed(prune_rules.RUN, size=9)
+    assert prune_rules.total([window], dry_run=False) == "removed 1 window"
+    assert prune_rules.total([window, run], dry_run=False) == "removed 1 run, 1 window: 9 bytes"
+
+
 @pytest.mark.parametrize(
     ("age", "words"),
     [

@@ -96,7 +96,7 @@ def find_viewer(environment: Mapping[str, str], terminal: str | None, *, hint: s
             raise Unusable(message, kind="no-tty", hint=hint)
         return Viewer(client.name, Seat(server, inside.server, client))
     if terminal is None:
-        raise Unusable("There is no terminal here.", kind="no-tty", hint=hint)
+        raise Unusable("A window needs a terminal to be shown on.", kind="no-tty", hint=hint)
     gone = place.choose({}, folder="", caller=inside.server.socket).warning if inside else None
     return Viewer(terminal, warnings=[gone] if gone else [])
 

@@ -74,6 +74,8 @@ def _translate(error: BaseException) -> TmuxAgentsError | None:
     if isinstance(error, click.UsageError):
         verb = error.ctx.command_path if error.ctx else "tmuxagents"
         words = " ".join(error.format_message().split())  # some messages are lists over several lines
+        if isinstance(error, click.MissingParameter) and error.param and error.param.name in ("run", "runs"):
+            words = "Name a run."
         if isinstance(error, click.NoSuchOption) and error.ctx:
             meaning = meant.option(error.ctx.info_name or "", error.option_name)
             if meaning is not None:
@@ -108,7 +110,7 @@ def _say(problem: TmuxAgentsError, *, as_json: bool, log: str | None) -> None:
     if as_json:
         printing.document({"v": 1} | documents.error(problem, log=log))
         return
-    words = "".join(f"{safe.text(line)}\n" for line in lines_of(problem))
+    words = "".join(f"{printing.folded(safe.text(line))}\n" for line in lines_of(problem))
     printing.write(words.encode("utf-8", "replace"), printing.ERR)
 
 

@@ -138,7 +138,7 @@ def _print_json(command: click.Command, words: Sequence[str]) -> None:
     params=[
         SOCKET,
         click.Option(
-            ["--json"], is_flag=True, expose_value=False, callback=_keep_json, help="As --json of the verb."
+            ["--json"], is_flag=True, expose_value=False, callback=_keep_json, help="Let the verb print JSON."
         ),
     ],
     context_settings={"help_option_names": ["-h", "--help"]},
@@ -150,6 +150,9 @@ def tmuxagents(context: click.Context) -> Any:
     """Run coding agents in parallel, each in its own tmux window, and keep track of them."""
     if context.invoked_subcommand is not None:
         return None
+    if context.meta.get(_JSON):
+        hint = "as in: tmuxagents --json poll"
+        raise BadRequest("--json needs a verb.", kind="usage", hint=hint)
     is_screen = printing.is_terminal(printing.IN) and printing.is_terminal()
     if is_screen and os.environ.get("TERM", "dumb") != "dumb":
         return context.invoke(importlib.import_module("tmuxagents.cli.verbs.watching").VERBS["top"])

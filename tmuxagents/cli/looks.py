@@ -269,6 +269,17 @@ def _outcome(found: Snapshot, ids: Container[str], waited_for: Iterable[str], ca
     return 0 if not gone and polling.went_well(found, ids, caller) else 1
 
 
+def _followed(shown: SnapshotRow) -> str:
+    """Return the line of a change; on a terminal with the time of day and in the colour of its state."""
+    if not printing.is_terminal():
+        return words.follow_line(shown)
+    sign, colour = table.STATES[table.state(shown.run)]
+    clock = time.strftime("%H:%M:%S ")
+    room = printing.width() - len(clock) - 2
+    parts = [("2", clock), (colour, f"{sign} "), ("", words.follow_line(shown, room))]
+    return table.painted(parts if printing.paints() else [("", text) for _, text in parts])
+
+
 def _follow(  # noqa: PLR0913  (the verb's options)
     caller: Caller,
     asked: Query,
@@ -295,7 +306,7 @@ def _follow(  # noqa: PLR0913  (the verb's options)
 
             printing.write(jsonline.encode({"v": 1, "type": "run", "run": shown.run}))
         else:
-            printing.lines([words.follow_line(shown, printing.width())])
+            printing.lines([_followed(shown)])
 
     found = polling.follow(caller, asked, tell, over)
     _print(found, caller, as_json=as_json, timed_out=late)

@@ -105,9 +105,22 @@ def warn(warnings: Iterable[str]) -> None:
 
 
 def warning(text: str) -> str:
-    """Return a warning as a line."""
+    """Return a warning as a line, on a narrow terminal as several."""
     line = safe.line(text)
-    return line if line.startswith("Warning: ") else f"warning: {line}"  # vectors fix the wording of some
+    return folded(line if line.startswith("Warning: ") else f"warning: {line}")  # vectors fix some
+
+
+def folded(line: str) -> str:
+    """Return a line for stderr: no word of it is broken where the terminal ends."""
+    try:
+        room = os.get_terminal_size(ERR).columns
+    except OSError:
+        return line
+    if not 0 < room < len(line) or "\n" in line:
+        return line
+    import textwrap  # noqa: PLC0415  (for long lines on terminals)
+
+    return textwrap.fill(line, room, subsequent_indent="  ", break_long_words=False, break_on_hyphens=False)
 
 
 def document(found: bytes | Mapping[str, Any]) -> None:

@@ -30,7 +30,7 @@ _TIMEOUT = (TIMEOUT, ("--timeout",), "TIME", "Stop waiting after this time, as 9
 _FOLLOWS = ("follows", ("-f", "--follow"), None, "Print each change as a line until they have ended.")
 _SINCE = (
     *("since", ("--since",), "TIME|CURSOR"),
-    "Include runs that ended within TIME (1h30m, 2d); or print the changes since CURSOR (0: all news).",
+    "Include runs that ended within TIME (1h30m, 2d); or print the changes since CURSOR (0: from the start).",
 )
 _JSON = ("as_json", ("--json",), None, "Print a JSON document.")
 _FORMAT = (

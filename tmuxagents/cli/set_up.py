@@ -45,6 +45,9 @@ class Walk:
         """Go through all steps; return the exit code."""
         printing.warn(self._settings.warnings)
         models = self._agents()
+        if models is None:
+            self._title("Not ready yet", "install it, then call setup again")
+            return _NOT_READY
         acts: Sequence[Callable[[], object]] = (
             lambda: self._model(models),
             self._status,
@@ -63,13 +66,13 @@ class Walk:
 
     # --- the steps
 
-    def _agents(self) -> list[str]:
-        """Say which agent is installed; return the models that it offers."""
+    def _agents(self) -> list[str] | None:
+        """Say which agent is installed; return the models that it offers, None without an agent."""
         try:
             known = installed.known(self._agent, os.environ, self._settings, refresh=True)
         except TmuxAgentsError as error:
             self._title("Agent", error.message, f"hint: {error.hint}")
-            return []
+            return None
         self._has_pi = self._agent == "pi"
         program = f"{self._agent} {known.version or 'of an unknown version'}: {' '.join(known.command)}"
         counts = Counter(model.partition("/")[0] for model in known.ids or ())
@@ -80,8 +83,10 @@ class Walk:
 
     def _model(self, models: list[str]) -> None:
         chosen = self._settings.default_model
+        if not models:
+            return
         self._title("Default model", chosen or f"none: children use the one that {self._agent} would use")
-        if not models or self._yes:
+        if self._yes:
             return
         others = [model for model in models if model != chosen]
         shown, more = others[: 2 * _SHOWN], len(others) - 2 * _SHOWN

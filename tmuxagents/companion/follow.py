@@ -129,7 +129,7 @@ def describe(run: Mapping[str, Any]) -> dict[str, str]:
     where = "Its answer" if good else "What there is of it"
     return {
         "level": INFO if good else WARNING,
-        "text": f"{words.mark(name, good=good)} {how}",
+        "text": f"{words.mark(name, run['status'])} {how}",
         "message": f"Background run {run['runId']} ({name}) {how}. {where}: "
         f"background_agent_status with this runId, or tmuxagents output {run['runId']}",
     }

@@ -17,9 +17,9 @@ _WAITS = ("?", "bold magenta")
 _SIGNS = {
     records.QUEUED: ("…", "dim"),
     records.RUNNING: ("●", "cyan"),
-    records.COMPLETED: ("✓", "green"),
-    records.FAILED: ("✗", "red"),
-    records.ABORTED: ("■", "red"),
+    records.COMPLETED: (records.SIGNS[records.COMPLETED], "green"),
+    records.FAILED: (records.SIGNS[records.FAILED], "red"),
+    records.ABORTED: (records.SIGNS[records.ABORTED], "red"),
 }
 
 

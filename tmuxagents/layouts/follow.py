@@ -10,7 +10,7 @@ from __future__ import annotations
 import sys
 import time
 
-from tmuxagents import tmux
+from tmuxagents import records, tmux
 from tmuxagents.errors import Unusable
 from tmuxagents.layouts.opening import transcript_argv
 from tmuxagents.registry import lookup
@@ -31,7 +31,8 @@ _TRIES = 20  # rounds: the window of a run may be on another server, and never c
 
 
 TITLE_S = 5.0  # between two titles: each is a redraw of the borders
-_WAITING, _SIGNS = "waiting", {"queued": "…", "running": "▶", "waiting": "?", "completed": "✓", "failed": "✗"}
+_WAITING = "waiting"
+_SIGNS = {"queued": "…", "running": "▶", "waiting": "?", **records.SIGNS}
 
 
 def title(row: Row, now: float) -> str:
@@ -41,7 +42,7 @@ def title(row: Row, now: float) -> str:
     minutes, rest = divmod(int(seconds), 60)
     lasted = f"{minutes}m {rest:02}s" if minutes else f"{rest}s"
     name = row.name or words.short_id(row.run_id, ())
-    return f"{_SIGNS.get(status, '■')} {name} · {status} · {lasted}"
+    return f"{_SIGNS[status]} {name} · {status} · {lasted}"
 
 
 class Keeper:

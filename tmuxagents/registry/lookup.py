@@ -216,7 +216,8 @@ def _unknown(reference: str, book: Registry, names: Sequence[str] = ()) -> NoSuc
     hint = (
         f"did you mean {', '.join(near)}?"
         if near
-        else _OF_WORD.get(reference) or "name it by its id, 4 or more of its digits, or its name"
+        else _OF_WORD.get(reference)
+        or "name it by its name or id, or by a beginning of one (two letters, four digits)"
     )
     return _no_such_run(f'There is no run "{_shown(reference)}".', hint=hint, candidates=near)
 

@@ -181,11 +181,12 @@ def _said(block: Block) -> str:
 
 def _end(block: Block) -> str:
     reason = f" ({text(block.tool)})" if block.tool else ""
-    used = "".join(f" · {text(words)}" for _, words in block.parts)
+    used = "".join(f" · {text(part)}" for _, part in block.parts)
     lasted = figures.lasted(block.lasted or 0.0)
     why = f'<div class="why">{text(block.aside)}</div>' if block.aside else ""
-    words = f"{_SIGNS[block.state]} <strong>{text(block.words)}</strong>{reason} in {lasted}{used}"
-    return f'<div class="end {block.state}">{words}{why}</div>'
+    sign = records.SIGNS[block.words]
+    said = f"{sign} <strong>{text(block.words)}</strong>{reason} in {lasted}{used}"
+    return f'<div class="end {block.state}">{said}{why}</div>'
 
 
 _KINDS: dict[str, Callable[[Block], str]] = {

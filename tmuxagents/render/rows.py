@@ -5,6 +5,7 @@ Pure.
 
 from __future__ import annotations
 
+from tmuxagents import records
 from tmuxagents.render import calls, flow, markdown_rows, story, styles
 from tmuxagents.text import figures
 
@@ -151,7 +152,8 @@ def _sent(block: Block, width: int) -> list[Row]:
 
 
 def _end(block: Block, width: int) -> list[Row]:
-    sign, look = _SIGNS[block.state]
+    _, look = _SIGNS[block.state]
+    sign = records.SIGNS[block.words]
     lasted = figures.lasted(block.lasted or 0.0)
     reason = f" ({block.tool})" if block.tool else ""
     spans = [(f"{styles.BOLD} {look}", block.words), (styles.DIM, f"{reason} in {lasted}")]

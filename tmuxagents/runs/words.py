@@ -6,6 +6,7 @@ No text of a run can do harm here: all of it goes through text/safe.
 from __future__ import annotations
 
 from tmuxagents import records
+from tmuxagents.runs.endings import PARENT
 from tmuxagents.text import figures, safe
 from tmuxagents.text.width import ELLIPSIS, columns, fit
 
@@ -124,10 +125,10 @@ def fades_in(counts: Mapping[str, int], *, last_end: float, now: float) -> float
     return None if active else last_end + FADES_AFTER_S - now
 
 
-def mark(name: str, *, good: bool) -> str:
+def mark(name: str, status: str = records.COMPLETED) -> str:
     """Return the mark in the status line of a run that has just ended."""
     plain = "".join(sign for sign in safe.line(name) if sign.isprintable() and sign != "#")
-    return f"{'✓' if good else '✗'} {fit(plain, _MARK) or NONE}"
+    return f"{records.SIGNS.get(status, records.SIGNS[records.COMPLETED])} {fit(plain, _MARK) or NONE}"
 
 
 def with_marks(marks: Sequence[str], text: str) -> str:
@@ -182,14 +183,18 @@ def changes(runs: Sequence[SnapshotRow], cursor: str, *, reset: bool) -> list[st
     return [*([RESET] if reset else []), *lines, f"cursor {cursor}"]
 
 
-def stopped_line(shown: SnapshotRow) -> str:
+def stopped_line(shown: SnapshotRow, *, was_over: bool = False) -> str:
     """Return the line of a run after a stop."""
-    return f"{shown.short} {_status(shown)}"
+    return (
+        f"{shown.short} had already ended ({shown.run['status']})"
+        if was_over
+        else f"{shown.short} {_status(shown)}"
+    )
 
 
 def cause(message: str) -> str:
     """Return the message of a failure on one line; a provider's JSON in a person's words."""
-    if "{" not in message:
+    if "{" not in message and message != PARENT.message:
         return safe.line(message)
     from tmuxagents.text.cause import sentence  # noqa: PLC0415  (for few errors)
 
@@ -203,7 +208,9 @@ def follow_line(shown: SnapshotRow, width: int = WIDTH) -> str:
     elapsed = NONE if run["startedAt"] is None else figures.span(run["elapsedSeconds"])
     if elapsed != NONE and run["status"] == records.RUNNING and type(run["timeout"]) in (int, float):
         elapsed += f" of {figures.exact(run['timeout'])}"
-    return fit(f"{shown.short} {cell(run['name'])} {_status(shown)} {elapsed} {plain(said)}", width)
+    return fit(
+        f"{shown.short} {title(run['name'], run['task'])} {_status(shown)} {elapsed} {plain(said)}", width
+    )
 
 
 _KEYS = ("input", "output", "cacheRead", "cacheWrite", "totalTokens", "cost")

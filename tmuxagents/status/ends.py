@@ -38,6 +38,8 @@ def ending(run: Run) -> str:
     why = words.cause(run["errorMessage"] or "").rstrip(".")
     if run["reason"] == PARENT.reason:
         why = "cancelled"
+    if why.lower() == run["reason"]:  # "stopped" is said once
+        why = ""
     return f"{run['status']} ({run['reason']}){': ' if why else ''}{why}"
 
 

@@ -29,9 +29,9 @@ STATES = {
     SETTLED: ("○", "1;35"),
     records.RUNNING: ("●", "36"),
     records.QUEUED: ("…", _DIM),
-    records.COMPLETED: ("✓", "32"),
-    records.FAILED: ("✗", "31"),
-    records.ABORTED: ("■", _DIM),
+    records.COMPLETED: (records.SIGNS[records.COMPLETED], "32"),
+    records.FAILED: (records.SIGNS[records.FAILED], "31"),
+    records.ABORTED: (records.SIGNS[records.ABORTED], _DIM),
 }
 _SIGN, _ID, _NAME, _PRESET, _STATUS = "", "ID", "NAME", "PRESET", "STATUS"
 _TIME, _AGE, _MODEL, _COST, _ACTIVITY = "TIME", "AGE", "MODEL", "COST", "ACTIVITY"

@@ -14,6 +14,8 @@ _DEEPEST = 5
 _CODE = 3  # digits of an HTTP status
 _NOISE = ("error", "http", "status", "code", "api")  # says no more than that something failed
 _MARK = '"message":'
+CANCELLED = "The parent cancelled the call."  # a person may have been the parent
+_IN_WORDS = {CANCELLED: "cancelled"}
 
 
 def sentence(message: str) -> str:
@@ -21,6 +23,8 @@ def sentence(message: str) -> str:
 
     `429: {"message": "Quota exceeded."}` becomes `Quota exceeded (429)`.
     """
+    if message in _IN_WORDS:
+        return _IN_WORDS[message]
     flat = safe.line(message[:_LONGEST])
     at = flat.find("{")
     said = _said(flat[at:]) if at >= 0 else None

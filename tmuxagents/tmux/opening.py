@@ -30,6 +30,9 @@ FOLDER = "@tmuxagents_folder"  # of the run's project: where our keys work from 
 _LONGEST_FOLDER = 4096  # as tmux reads it; all commands together may have 16 KB
 HISTORY_LINES = "500"  # of a window: 100 children with 2000 wide lines each are 200 MB of server
 _LIMIT_S = 8.0
+_MODIFIED_KEYS = (
+    "set-option -s extended-keys on"  # as Shift-Enter, for programs that want them; pi warns else
+)
 _PAUSE_S = 0.02
 _OPENED, _TAKEN = "opened", "taken"
 _OPENED_ROW = (
@@ -158,6 +161,7 @@ def _in_new(run: Runner, order: Order, session: str, home: Home) -> TmuxAnswer:
     ]
     if home.own:
         settings.append(["set-option", "-s", "exit-unattached", "off"])
+        settings.append(["if-shell", "-F", "#{==:#{extended-keys},off}", _MODIFIED_KEYS])
     first, *rest = _commands(order, session, opening)
     # There the session begins, and with it each window that a person adds.
     usable = home.folder.isprintable() and os.path.isdir(home.folder) and os.access(home.folder, os.X_OK)

@@ -30,9 +30,9 @@ _STATES = {
     SETTLED: ("○", CALLS, 1),
     records.RUNNING: ("●", BUSY, 2),
     records.QUEUED: ("…", ASIDE, 3),
-    records.FAILED: ("✗", BAD, 4),
-    records.ABORTED: ("■", ASIDE, 5),
-    records.COMPLETED: ("✓", GOOD, 6),
+    records.FAILED: (records.SIGNS[records.FAILED], BAD, 4),
+    records.ABORTED: (records.SIGNS[records.ABORTED], ASIDE, 5),
+    records.COMPLETED: (records.SIGNS[records.COMPLETED], GOOD, 6),
 }
 
 

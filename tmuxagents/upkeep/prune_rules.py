@@ -104,7 +104,8 @@ def total(removed: Sequence[Removed], *, dry_run: bool) -> str:
     words = [f"{count} {_KINDS[kind]}{'s' * (count != 1)}" for kind, count in counts.items() if count]
     if not words:
         return "nothing to prune"
-    return f"{_verb(dry_run=dry_run)} {', '.join(words)}: {size(sum(one.size for one in removed))}"
+    bytes_ = sum(one.size for one in removed)  # windows and rows have none
+    return f"{_verb(dry_run=dry_run)} {', '.join(words)}{f': {size(bytes_)}' if bytes_ else ''}"
 
 
 def _verb(*, dry_run: bool) -> str:

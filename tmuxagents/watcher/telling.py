@@ -54,7 +54,7 @@ class Attention:
     def marks(self, server: str) -> list[str]:
         """Return the marks for the status line of a server, those of the latest failures last."""
         rows = sorted(self._unseen.values(), key=lambda row: row.ended_at or 0.0)
-        return [words.mark(label(row), good=False) for row in rows if server in (row.server, row.launcher)]
+        return [words.mark(label(row), row.status) for row in rows if server in (row.server, row.launcher)]
 
     def _is_unseen(self, row: Row) -> bool:
         is_fresh = row.status == FAILED and time.time() - (row.ended_at or 0.0) < KEPT_S
@@ -116,11 +116,11 @@ class Telling:
     def _announce(self, ending: Ending) -> None:
         row, settings = ending.row, load.load(self._environment, None)
         if settings.notify in _MARKED:
-            mark = words.mark(label(row), good=ending.good)
+            mark = words.mark(label(row), row.status)
             self._screens.mark(_servers(row), mark, message=settings.notify == "message")
             self.attention.add([row])
         if settings.notify == "desktop":
-            self._notify(row, f"{words.mark(label(row), good=ending.good)} {row.status}")
+            self._notify(row, f"{words.mark(label(row), row.status)} {row.status}")
         if settings.on_end:
             self._hooks.start("onEnd", settings.on_end, run_id=row.run_id, status=row.status)
 
@@ -128,7 +128,7 @@ class Telling:
         """Tell people that a run waits for one of them."""
         settings = load.load(self._environment, None)
         if settings.notify == "desktop":
-            self._notify(row, f"? {words.mark(label(row), good=True)[2:]} waits for you")
+            self._notify(row, f"? {words.mark(label(row))[2:]} waits for you")
         if settings.on_attention:
             self._hooks.start("onAttention", settings.on_attention, run_id=row.run_id, status=WAITING)
 

@@ -29,8 +29,8 @@ _COMMAND = "tmuxagents attach"
 @click.command(epilog="Example: tmuxagents attach 01a1ee15")
 @click.argument("run", required=False, metavar="[RUN]")
 @click.option("-r", "--read-only", is_flag=True, help="Look only: no key reaches the window.")
-@click.option("--next", "onward", is_flag=True, help="The newest run that needs you and was not seen.")
-@click.option("--back", is_flag=True, help="What this terminal showed before.")
+@click.option("--next", "onward", is_flag=True, help="Show the newest run that needs you.")
+@click.option("--back", is_flag=True, help="Show what this terminal showed before.")
 @click.option(
     "--resume", "reopens", is_flag=True, help="Open the session of an ended RUN again, to go on with it."
 )
@@ -40,13 +40,15 @@ def attach(  # noqa: PLR0913  (one parameter an option)
 ) -> None:
     """Show the window of RUN on this terminal (default: the only live run; of several you choose).
 
-    Your prefix key and d (Ctrl-b d) leads back: to your shell, or, inside tmux, to the pane you left. Of a
-    run that has ended, and whose window is gone, the transcript is shown.
+    Your prefix key, then d (Ctrl-b d) leads back: to your shell or, inside tmux, to the pane you came from.
+    If the run has ended and its window is gone, its transcript is shown.
     """
     if (run is not None) + onward + back > 1 or (back and read_only):
-        raise BadRequest("RUN, --next and --back exclude one another, and --back goes alone.", kind="usage")
+        raise BadRequest(
+            "Use only one of RUN, --next and --back, and no --read-only with --back.", kind="usage"
+        )
     if reopens and run is None:
-        raise BadRequest("--resume needs a RUN.", kind="usage", hint="tmuxagents poll -a lists them")
+        raise BadRequest("Name a run to resume.", kind="usage", hint="tmuxagents poll -a lists them")
     caller = lookup.here()
     if back:
         attaching.go_back(caller, here(f"{_COMMAND} --back"))

@@ -38,7 +38,7 @@ def launch(
     as_json: bool,
     **wanted: Any,
 ) -> None:
-    """Run TASK in a child agent, in a tmux window of its own, and return at once with the run's id."""
+    """Give TASK to an agent in a tmux window of its own, and return at once with the run's id."""
     if tasks_file is not None:
         refuse_beside({"TASK": task, "--task-file": task_file, "--attach": attaches}, wanted)
     if attaches:

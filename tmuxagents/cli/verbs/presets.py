@@ -102,7 +102,7 @@ def _tell(made: Preset, *, as_json: bool, lost: Sequence[str] = ()) -> None:
 
 def _without_terminal() -> BadRequest:
     hint = "give fields by flags (-d, -m, -t, --prompt, --set), or add --editor"
-    return BadRequest("There is no terminal here for an editor.", kind="usage", hint=hint)
+    return BadRequest("The editor needs a terminal.", kind="usage", hint=hint)
 
 
 def _edit(draft: PresetFile) -> None:

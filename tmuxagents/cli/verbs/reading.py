@@ -41,7 +41,7 @@ def _or_newest(runs: Sequence[str]) -> Sequence[str]:
         return runs
     if "" in runs or not printing.is_terminal():
         hint = f"tmuxagents {click.get_current_context().info_name} {lookup.LAST} means the newest run"
-        raise BadRequest("RUN is empty." if runs else "Name a run.", kind="usage", hint=hint)
+        raise BadRequest("Name a run: this one is empty." if runs else "Name a run.", kind="usage", hint=hint)
     return (lookup.LAST,)
 
 
@@ -54,9 +54,9 @@ def _or_newest(runs: Sequence[str]) -> Sequence[str]:
 )
 @click.option("--json", "as_json", is_flag=True, help="Print the run as a JSON document.")
 def output(*, runs: Sequence[str], wait: bool, partial: bool, max_bytes: int | None, as_json: bool) -> int:
-    """Print the last answer of the session that RUN belongs to (on a terminal, default: the newest run).
+    """Print the answer of RUN, or of a later run of its session (on a terminal, default: the newest run).
 
-    The first line says so if the run failed: what follows is unfinished. Several runs are printed one after
+    If the run failed, the first line says why, and the rest is unfinished. Several runs are printed one after
     the other, each below its status. Exits with 1 if a run failed, with 4 if one still works.
     """
     caller = lookup.here()
@@ -211,9 +211,9 @@ def events(*, run: str | None, follow: bool, after: int) -> None:
 @click.argument("runs", nargs=-1)
 @click.option("--html", "path", metavar="FILE", help="Write the page to FILE, not to stdout.")
 def export(*, runs: tuple[str, ...], path: str | None) -> None:
-    """Write what the sessions of RUNS have said and done as one page of HTML (default: the newest run).
+    """Write what RUNS and their sessions said and did as one HTML page (default: the newest run).
 
-    The page needs nothing else and asks nothing of the network. Calls fold; a search opens them.
+    The page stands alone and makes no requests. Calls fold; a search opens them.
     """
     if path is None and printing.is_terminal():
         hint = "--html FILE writes it to a file"
@@ -232,10 +232,14 @@ def export(*, runs: tuple[str, ...], path: str | None) -> None:
 @click.command(epilog="Example: tmuxagents replay finder --speed 4")
 @click.argument("run", default=lookup.LAST)
 @click.option(
-    "--speed", type=click.FloatRange(min=1 / 64, max=4096), default=1.0, metavar="N", help="Times as fast."
+    "--speed",
+    type=click.FloatRange(min=1 / 64, max=4096),
+    default=1.0,
+    metavar="N",
+    help="Play it N times as fast.",
 )
 def replay(*, run: str, speed: float) -> None:
-    """Show again what RUN said and did, in its own time.
+    """Play back what RUN said and did, at its own speed.
 
     Space pauses, s goes to the next step, + and - change the speed, q leaves.
     """

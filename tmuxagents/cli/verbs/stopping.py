@@ -9,6 +9,7 @@ from tmuxagents.cli import printing
 from tmuxagents.errors import BadRequest
 from tmuxagents.registry import lookup
 from tmuxagents.runs import words
+from tmuxagents.runs.inspect import inspect
 from tmuxagents.status import poll
 from tmuxagents.status import stop as stopping
 from tmuxagents.status.snapshot import take
@@ -30,7 +31,7 @@ if TYPE_CHECKING:
 def stop(*, runs: tuple[str, ...], all_of_them: bool, others: bool, everywhere: bool, as_json: bool) -> None:
     """Stop each RUN, gracefully if possible. A run that has ended is left alone."""
     if bool(runs) == all_of_them:
-        raise BadRequest("Name the runs to stop, or use --all.", kind="usage")
+        raise BadRequest("Name a run to stop, or use --all.", kind="usage")
     caller = lookup.here()
     if all_of_them:
         found = take(poll.query_of(caller, (), everywhere=everywhere, others=others), caller)
@@ -44,6 +45,7 @@ def stop(*, runs: tuple[str, ...], all_of_them: bool, others: bool, everywhere: 
         folders = _stoppable([f"{caller.runs}/{run_id}" for run_id in ids])
     else:
         folders = list(dict.fromkeys(lookup.find_run(reference, caller) for reference in runs))
+    over = {run.run_id for folder in folders if (run := inspect(folder)).ended}
     stopped = stopping.stop(folders)
     ids = [run.run_id for run in stopped]
     # Who stops a run knows how it ended; one that had finished before has an answer that is still unread.
@@ -52,7 +54,8 @@ def stop(*, runs: tuple[str, ...], all_of_them: bool, others: bool, everywhere: 
     if as_json:
         printing.document(poll.as_document(found, caller))
     else:
-        printing.lines(map(words.stopped_line, found.rows) if ids else ["nothing to stop"])
+        lines = [words.stopped_line(row, was_over=row.run["runId"] in over) for row in found.rows]
+        printing.lines(lines or ["nothing to stop"])
 
 
 def _own(found: Snapshot) -> list[str]:

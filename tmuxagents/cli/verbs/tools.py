@@ -30,14 +30,18 @@ if TYPE_CHECKING:
 
 
 @click.command("tools", epilog="Example: tmuxagents tools --json")
+@values.FORMAT
 @click.option("--json", "as_json", is_flag=True, help="Print a JSON document.")
-def tools_verb(*, as_json: bool) -> None:
+def tools_verb(*, template: str | None, as_json: bool) -> None:
     """List the tools for parent agents: what `call`, MCP and the integrations offer."""
     found = catalogue.document(lookup.here(), os.environ)
     if as_json:
         printing.document(found)
         return
     printing.warn([found["why"]] if found["why"] else [])
+    if template is not None:
+        printing.formatted(template, found["tools"])
+        return
     offered = {tool["name"] for tool in found["tools"]}
     width = max(len(tool.name) for tool in TOOLS)
     printing.lines(f"{tool.name.ljust(width)}  {tool.summary}" for tool in TOOLS if tool.name in offered)
@@ -51,7 +55,9 @@ def tools_verb(*, as_json: bool) -> None:
 @click.option("--stream", "streams_it", is_flag=True, help="Print progress as JSON lines, the result last.")
 @click.option("--verbose", is_flag=True, help="Print whole documents of runs in `details`, as --stream does.")
 @click.option("--rows", "width", type=click.IntRange(min=1), hidden=True)
-@click.option("--json", is_flag=True, expose_value=False, help="It is JSON anyway.")
+@click.option(
+    "--json", is_flag=True, expose_value=False, help="Accepted for consistency; the output is always JSON."
+)
 def call_verb(*, tool: str, arguments: str, streams_it: bool, verbose: bool, width: int | None) -> int:
     """Carry out TOOL of the catalogue with the arguments of a JSON object; Ctrl-C stops its children.
 
@@ -70,7 +76,7 @@ def call_verb(*, tool: str, arguments: str, streams_it: bool, verbose: bool, wid
         document = _with_children(answer.document(whole=streams_it or verbose or asks), width)
         code = 128 + interrupts.number if interrupts.number else 0
     kind = {"type": "result"} if streams_it else {}
-    printing.write(jsonline.encode(kind | document))
+    printing.write(jsonline.encode({"v": 1} | kind | document))
     return code
 
 
@@ -102,7 +108,7 @@ def _teller(width: int | None) -> Callable[[dict[str, Any]], None]:
 
     def tell(line: dict[str, Any]) -> None:
         with contextlib.suppress(OSError):
-            printing.write(jsonline.encode(_with_children(line, width)))
+            printing.write(jsonline.encode({"v": 1} | _with_children(line, width)))
 
     return tell
 

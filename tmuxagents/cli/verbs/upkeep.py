@@ -42,7 +42,7 @@ def prune_verb(*, runs: tuple[str, ...], dry_run: bool, as_json: bool) -> None:
     caller = lookup.here()
     if not runs and click.get_current_context().info_name == "rm":
         hint = "tmuxagents prune removes what is old"
-        raise BadRequest("Which RUN is to be removed?", kind="usage", hint=hint)
+        raise BadRequest("Name a run to remove.", kind="usage", hint=hint)
     if runs:
         pruned = prune.prune_named(runs, caller, dry_run=dry_run)
     else:
@@ -62,10 +62,10 @@ def prune_verb(*, runs: tuple[str, ...], dry_run: bool, as_json: bool) -> None:
     "skipped",
     multiple=True,
     metavar="STEP",
-    help="Leave out model, status, keys, parents or preset.",
+    help="Skip a step: model, status, keys, parents or preset.",
 )
 def setup(*, yes: bool, skipped: tuple[str, ...]) -> int:
-    """Set up agent, default model, status line, keys, parents and a first preset, each if you like."""
+    """Set up agent, default model, status line, keys, parents and a first preset; skip what you like."""
     from tmuxagents.cli import set_up  # noqa: PLC0415  (doctor and prune need none of it)
 
     unknown = [step for step in skipped if step not in set_up.STEPS]
@@ -74,14 +74,14 @@ def setup(*, yes: bool, skipped: tuple[str, ...]) -> int:
         raise BadRequest(f'There is no step "{unknown[0]}".', kind="usage", hint=hint, field="skip")
     if not yes and not (printing.is_terminal(printing.IN) and printing.is_terminal()):
         hint = "with --yes it takes what each step suggests"
-        raise BadRequest("setup asks questions, and there is no terminal.", kind="usage", hint=hint)
+        raise BadRequest("setup needs a terminal.", kind="usage", hint=hint)
     return set_up.Walk(yes=yes, skipped=skipped).walk()
 
 
 @click.command("demo", epilog="Example: tmuxagents demo --clean")
 @click.option("--clean", is_flag=True, help="Take everything away that the demo has made.")
 def demo(*, clean: bool) -> None:
-    """Show three children at work on a sample project, with a demo model that needs no key."""
+    """Show three agents at work on a sample project, with a demo model that needs no key."""
     from tmuxagents.cli.set_up import demo_command  # noqa: PLC0415  (doctor and prune need none of it)
 
     argv = demo_command(os.environ, clean=clean)
