@@ -40,13 +40,27 @@ def test_our_session_has_its_whole_name_and_the_way_back_but_no_title(real: Real
     assert "C-a d: back" in bar(real, there.session)
 
 
-@pytest.mark.parametrize(("width", "has_room"), [(60, False), (79, False), (80, True), (200, True)])
-def test_a_narrow_screen_has_room_for_the_counts_and_the_way_back(
-    real: Real, width: int, *, has_room: bool
+WHOLE = "✗ tester-of-prices bg: 2 running, 1 waiting, 1 failed / 14 total"
+
+
+@pytest.mark.parametrize(
+    ("width", "has_name", "text"),
+    [
+        (60, False, " ?1 ✗1 bg: 2/14"),
+        (79, False, " ?1 ✗1 bg: 2/14"),
+        (80, True, " ?1 ✗1 bg: 2 running / 14 total"),
+        (110, True, " ?1 ✗1 bg: 2 running / 14 total"),
+        (200, True, f" {WHOLE}"),
+    ],
+)
+def test_a_narrow_screen_has_room_for_windows_the_counts_and_the_way_back(
+    real: Real, width: int, text: str, *, has_name: bool
 ) -> None:
-    there = opened(real)
+    there = opened(real, name="finder")
+    for name in ("tester-of-prices", "refactor-orders"):
+        opened(real, name=name)
     real.tmux.status.declare()
-    real.tmux.status.push({"status": "bg: 2 running, 1 waiting, 1 failed / 14 total"})
+    real.tmux.status.push({"status": WHOLE, "running": "2", "waiting": "1", "failed": "1", "total": "14"})
     shown = ["attach-session", "-t", there.session_name]
     size = ["-x", str(width), "-y", "10", "-P", "-F", "#{pane_id}"]
     nested = real.run(
@@ -56,8 +70,9 @@ def test_a_narrow_screen_has_room_for_the_counts_and_the_way_back(
     def last() -> str:
         return (real.run("capture-pane", "-p", "-t", nested).splitlines() or [""])[-1]
 
-    eventually(lambda: "C-b d: back" in last() and "bg: 2 running, 1 waiting, 1 failed / 14 total" in last())
-    assert (there.session_name in last()) == has_room
+    eventually(lambda: "C-b d: back" in last() and text in last())
+    assert (there.session_name in last()) == has_name
+    assert ":finder" in last()  # not squeezed out
 
 
 def test_a_persons_theme_stays(real: Real) -> None:

@@ -77,14 +77,24 @@ def _translate(error: BaseException) -> TmuxAgentsError | None:
         if isinstance(error, click.MissingParameter) and error.param and error.param.name in ("run", "runs"):
             words = "Name a run."
         if isinstance(error, click.NoSuchOption) and error.ctx:
-            meaning = meant.option(error.ctx.info_name or "", error.option_name)
-            if meaning is not None:
-                return BadRequest(f"No such option: {error.option_name}", kind="usage", hint=meaning)
+            return _no_such_option(error, error.ctx.info_name or "", f"see {verb} --help")
         way = None
         if error.ctx and type(error) in (click.MissingParameter, click.UsageError):
             way = meant.arguments(error.ctx.info_name or "")
         return BadRequest(words, kind="usage", hint=way or f"see {verb} --help")
     return _of_the_machine(error) if isinstance(error, OSError) else None
+
+
+def _no_such_option(error: click.NoSuchOption, verb: str, otherwise: str) -> BadRequest:
+    """Return our error for an unknown option: what is meant by it in other tools, else the nearest one."""
+    import difflib  # noqa: PLC0415  (rare)
+
+    name, known = error.option_name, error.possibilities or []
+    near = difflib.get_close_matches(name, known, n=1, cutoff=0.0)
+    meaning = meant.option(verb, name)
+    hint = meaning or (f"did you mean {near[0]}?" if near else otherwise)
+    message = f"No such option '{name}'."
+    return BadRequest(message, kind="usage", hint=hint, candidates=[] if meaning else near)
 
 
 def _of_the_machine(error: OSError) -> Unusable | None:

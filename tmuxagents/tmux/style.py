@@ -25,7 +25,16 @@ _BACK = " ##{prefix} d: back "
 _NAME = _later(f"#{{?{_IS_NARROW},, #{{session_name}} }}")
 _NAMED = f"#{{?#{{==:#{{status-left-length}},10}},{_NAME},#{{status-left}}}}"
 _ROOM = "#{e|+:#{%s},100}"
-_COUNTS = _later("#{?#{E:@tmuxagents_status},#{E:@tmuxagents_status} ,}")
+# Where the whole text would leave the windows no room: what needs a person, with a sign, and the counts.
+_SIGNED = "".join(
+    f"#{{?#{{E:@tmuxagents_{name}}},{sign}#{{E:@tmuxagents_{name}}} ,}}"
+    for name, sign in (("waiting", "?"), ("failed", "✗"))
+)
+_OF = f"#{{?{_IS_NARROW},/, running / }}"
+_FEW = f"{_SIGNED}bg: #{{E:@tmuxagents_running}}{_OF}#{{E:@tmuxagents_total}}#{{?{_IS_NARROW},, total}}"
+_IS_WIDE = "#{||:#{==:#{client_width},},#{e|>=:#{client_width},120}}"
+_TEXT = f"#{{?{_IS_WIDE},#{{E:@tmuxagents_status}},{_FEW}}}"
+_COUNTS = _later(f"#{{?#{{E:@tmuxagents_status}}, {_TEXT} ,}}")
 _COUNTED = f"#{{?#{{m:*@tmuxagents_status*,#{{status-right}}}},,{_COUNTS}}}#{{status-right}}"
 _CLOCK = _later(f"#{{?{_IS_NARROW},,%H:%M }}")
 _RIGHT = f"#{{?#{{m:*=21:pane_title*,#{{status-right}}}},{_COUNTS}{_CLOCK},{_COUNTED}}}"

@@ -31,7 +31,7 @@ if TYPE_CHECKING:
 def stop(*, runs: tuple[str, ...], all_of_them: bool, others: bool, everywhere: bool, as_json: bool) -> None:
     """Stop each RUN, gracefully if possible. A run that has ended is left alone."""
     if bool(runs) == all_of_them:
-        raise BadRequest("Name a run to stop, or use --all.", kind="usage")
+        raise BadRequest("Name a run to stop, or use --all.", kind="usage", hint="tmuxagents poll lists them")
     caller = lookup.here()
     if all_of_them:
         found = take(poll.query_of(caller, (), everywhere=everywhere, others=others), caller)
