@@ -90,9 +90,9 @@ def _no_such_option(error: click.NoSuchOption, verb: str, otherwise: str) -> Bad
     import difflib  # noqa: PLC0415  (rare)
 
     name, known = error.option_name, error.possibilities or []
-    near = difflib.get_close_matches(name, known, n=1, cutoff=0.0)
+    near = difflib.get_close_matches(name, known, n=3, cutoff=0.0)
     meaning = meant.option(verb, name)
-    hint = meaning or (f"did you mean {near[0]}?" if near else otherwise)
+    hint = meaning or (f"did you mean {' or '.join(near)}?" if near else otherwise)
     message = f"No such option '{name}'."
     return BadRequest(message, kind="usage", hint=hint, candidates=[] if meaning else near)
 
