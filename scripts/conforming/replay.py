@@ -6,7 +6,6 @@ the request of ours that asks for the same, and a request that the recording has
 
 from __future__ import annotations
 
-import inspect
 import json
 import os
 import shutil
@@ -14,7 +13,7 @@ import signal
 from typing import TYPE_CHECKING, Any
 
 from scripts.conforming.recordings import ACP, BATCH, DUPLEX, Recording
-from tmuxagents.agents import AGENTS
+from tmuxagents import agents
 from tmuxagents.agents.base import LineSplitter
 from tmuxagents.records import Exit
 from tmuxagents.runs import directory, documents, endings, events, lifecycle
@@ -85,11 +84,11 @@ def play(recording: Recording, folder: str, cuts: Callable[[bytes], Sequence[byt
     if recording.seat == BATCH:
         agent = _agent(recording.brand)
         _lay_usage(recording, folder, agent.arguments(plan, folder))
-        played.reader = _reader(agent, plan, folder)
+        played.reader = agent.reader(plan, folder)
         played.take([events.run_started({})])
         _read(recording, played, cuts or (lambda text: [text]))
     elif recording.seat in (DUPLEX, ACP):
-        agent = _agent("acp" if recording.seat == ACP else recording.brand)
+        agent = _agent(recording.brand, ACP if recording.seat == ACP else None)
         talker = agent.talker(plan, folder)
         if talker is None:
             raise NotJudged(f"{recording.brand} has no talker here")
@@ -109,8 +108,8 @@ def play(recording: Recording, folder: str, cuts: Callable[[bytes], Sequence[byt
     return played
 
 
-def _agent(brand: str) -> Any:
-    agent = AGENTS.get(brand)
+def _agent(brand: str, kind: str | None = None) -> Any:
+    agent = agents.find(brand, kind)
     if agent is None:
         raise NotJudged(f"there is no agent {brand} here")
     return agent
@@ -133,11 +132,6 @@ def _plan(recording: Recording) -> Plan:
             "agentKind": recording.seat if recording.seat == ACP else None,
         }
     )
-
-
-def _reader(agent: Any, plan: Plan, folder: str) -> Any:
-    wants = len(inspect.signature(agent.reader).parameters)
-    return agent.reader(*(plan, folder)[:wants])
 
 
 def _lay_usage(recording: Recording, folder: str, arguments: Sequence[str]) -> None:

@@ -148,11 +148,12 @@ def _is_told(ours: dict[str, int], told: dict[str, Any]) -> bool:
 
     Of a session's figures nothing is taken: they hold what was used before this run.
     """
-    if told.get("basis") != "run":
+    raw = told.get("raw")
+    over_acp = isinstance(raw, dict) and "prompts" in raw
+    if told.get("basis") != "run" and not (over_acp and told.get("basis") == "call"):
         return False
     sums: dict[str, int] = {}
-    raw = told.get("raw")
-    rows = raw.get("prompts") if isinstance(raw, dict) and "prompts" in raw else raw
+    rows = raw.get("prompts") if isinstance(raw, dict) and over_acp else raw
     for row in rows if isinstance(rows, list) else [rows]:
         usage = row.get("usage", row) if isinstance(row, dict) else {}
         usage = usage.get("token_count", usage) or {}

@@ -89,6 +89,7 @@ def test_a_run_adds_up() -> None:
         "left_behind": [{"pid": 7, "comm": "tmux", "why": "is a service"}],
         "model": None,
         "error_message": None,
+        "evidence": None,
         "child_session": None,
         "denied": 0,
         "denials": [],

@@ -42,3 +42,14 @@ class Agents:
 
 
 AGENTS = Agents()
+# Types of agents that the user's settings define under names of their own.
+KINDS = {"acp": "acp.command", "command": "command"}
+
+
+def find(name: str, kind: str | None = None) -> Agent | None:
+    """Return an agent by its name, or one of a type; None if there is none."""
+    if kind not in KINDS:
+        return AGENTS.get(name) if kind is None else None
+    module = __import__(f"tmuxagents.agents.{KINDS[kind]}", fromlist=["named"])
+    agent: Agent = module.named(name)
+    return agent

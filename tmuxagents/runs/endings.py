@@ -19,6 +19,12 @@ if TYPE_CHECKING:
 
     from tmuxagents.runs.lifecycle import RunState
 
+# An answer to its question ended the turn: a decision, and no failure.
+_REFUSED = "refused"
+_NOTES = {
+    "exit": "only its exit code says so",
+    "lines": "its lines do not tell a whole answer from a cut one",
+}
 GRACE_S = 2.0  # the time a settled child has to exit by itself
 # What an agent itself ends a run for, besides errors: the reason, and the message if it gives none.
 _OWN_REASONS = {
@@ -84,9 +90,10 @@ def verdict(
         return _unsettled(state, exit)
     answer = _bad_answer(state)
     if answer is not None:
-        return Verdict(records.FAILED, answer[0], answer[1], exit=exit)
+        status = records.ABORTED if state.stop_reason == _REFUSED else records.FAILED
+        return Verdict(status, answer[0], answer[1], exit=exit)
     if lingered or (exit.signal is None and (exit.exit_code == 0 or not exit_counts)):
-        return Verdict(records.COMPLETED, "done", exit=exit)
+        return Verdict(records.COMPLETED, "done", exit=exit, note=_NOTES.get(state.evidence or ""))
     if exit.signal is not None:
         return Verdict(records.FAILED, "signal", f"The child was killed by {exit.signal}.", exit=exit)
     message = f"The child finished its answer, then exited with code {exit.exit_code}."
@@ -123,6 +130,8 @@ def _bad_answer(state: RunState) -> tuple[str, str] | None:
     """Return reason and message if the child settled with an unfinished answer."""
     if state.stop_reason == "length":
         return "length", "The answer was cut at the model's output limit."
+    if state.stop_reason == _REFUSED:
+        return "stopped", "A tool was denied, and the agent ended its turn there."
     if state.stop_reason in _OWN_REASONS and not state.settled_aborted:
         said = state.error_message or (state.stderr_tail or "").strip()
         return state.stop_reason, said or _OWN_REASONS[state.stop_reason]

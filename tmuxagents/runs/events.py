@@ -131,9 +131,10 @@ def usage(figures: dict[str, Any]) -> Event:
     return Event("usage", {key: figures.get(key, 0) for key in USAGE_KEYS} | said)
 
 
-def turn_end(stop_reason: str | None) -> Event:
-    """Build: the end of one turn, with the model's reason for stopping."""
-    return Event("turn_end", {"stopReason": stop_reason})
+def turn_end(stop_reason: str | None, *, evidence: str | None = None) -> Event:
+    """Build: the end of one turn, with the model's reason for stopping; `evidence`: if no line proves it."""
+    fields: dict[str, Any] = {"stopReason": stop_reason}
+    return Event("turn_end", fields if evidence is None else {**fields, "evidence": evidence})
 
 
 def settled(*, aborted: bool, attended: bool = False) -> Event:

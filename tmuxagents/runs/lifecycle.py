@@ -69,6 +69,7 @@ class RunState:
             "denials",
             "denied",
             "error_message",
+            "evidence",
             "exit",
             "finished_text",
             "ignored",
@@ -110,6 +111,7 @@ class RunState:
         self.text: str | None = None
         self.finished_text: str | None = None  # of the last turn that ended with a finished answer
         self.stop_reason: str | None = None
+        self.evidence: str | None = None  # of the last turn's end, if no line of the child proves it
         self.stderr_tail: str | None = None
         self.settled_aborted = False
         self.settled = False
@@ -207,6 +209,7 @@ def _usage(state: RunState, fields: dict[str, Any], _at: float) -> None:
 def _turn_end(state: RunState, fields: dict[str, Any], _at: float) -> None:
     state.turns += 1
     state.stop_reason = _str(fields.get("stopReason"))
+    state.evidence = _str(fields.get("evidence"))
     if state.stop_reason == "stop":
         state.finished_text = state.text
     elif state.stop_reason in ("aborted", "error") and state.finished_text is not None:

@@ -1,0 +1,156 @@
+"""What agents that speak ACP do in their own way, by the name that each gives itself. Pure.
+
+Some answer `end_turn` for a turn that failed: a truthful ending needs the marks of each.
+"""
+
+from __future__ import annotations
+
+import re
+
+from tmuxagents.agents import raw as raw_json
+from tmuxagents.agents.capabilities import ASK, EDIT, FULL, OF_CALL, OF_RUN, OF_SESSION, READ_ONLY
+from tmuxagents.text import jsonline
+
+TYPE_CHECKING = False
+if TYPE_CHECKING:
+    from collections.abc import Mapping, Sequence
+    from typing import Any
+
+# Names of modes, without case and signs, that mean one of our levels; the first that an agent has counts.
+_MODES = {
+    READ_ONLY: ("readonly", "plan"),
+    EDIT: ("acceptedits", "autoedit", "workspacewrite"),
+    FULL: ("bypasspermissions", "yolo", "agentfullaccess", "fullaccess"),
+    ASK: ("default", "ask", "manual", "readonly"),
+}
+# Kinds of tools that a level allows without asking; anything else is denied by us.
+_ALLOWED = {
+    READ_ONLY: ("read", "search", "think"),
+    EDIT: ("read", "search", "think", "fetch", "edit", "move", "delete"),
+}
+# Arguments of an edit, as agents call them.
+_PATHS = ("path", "file_path", "filePath")
+_OLD, _NEW = ("old_string", "oldString", "old_str"), ("new_string", "newString", "new_str", "content")
+_EXIT = re.compile(r"<shellId: \d+ completed with exit code (\d+)>\s*\Z")  # Copilot
+
+
+class Quirks:
+    """How one agent differs. The defaults are those of an agent that keeps to the protocol."""
+
+    __slots__ = ("errors", "has_names_in_ids", "note", "replays_late", "sums", "usage")
+
+    def __init__(self, **differs: Any) -> None:
+        self.errors: str | None = differs.get("errors")  # how a text begins that is an error, and no answer
+        self.note: str | None = differs.get("note")  # how a text begins that is the program's own
+        self.replays_late = "late" in differs  # what was said before comes after the answer to session/load
+        self.has_names_in_ids = "names" in differs  # NAME__ID
+        self.sums = "sums" in differs  # figures of a prompt hold those of the prompts before it
+        self.usage: str = differs.get("usage", OF_RUN)
+
+
+KEEPS_TO_IT = Quirks()
+_BY_NAME = {
+    "copilot": Quirks(errors="Error: ", note="Info: Operation cancelled", sums=True, usage=OF_SESSION),
+    "gemini-cli": Quirks(late=True, names=True),
+    "opencode": Quirks(usage=OF_CALL),
+}
+
+
+def of(name: Any) -> Quirks:
+    """Return the quirks of an agent by the name that it gives itself."""
+    return _BY_NAME.get((raw_json.word(name) or "").lower(), KEEPS_TO_IT)
+
+
+def is_broken(update: Mapping[str, Any]) -> bool:
+    """Say whether an update tells that the turn has failed: codex-acp, which then says end_turn."""
+    codex = _inner(update, "_meta", "codex", "threadStatus")
+    return codex.get("type") == "systemError"
+
+
+def is_denied(update: Mapping[str, Any]) -> bool:
+    """Say whether a call failed because the agent's own rules forbid it: claude-agent-acp."""
+    return _inner(update, "_meta", "claudeCode").get("nonExecutionKind") == "permission-rule"
+
+
+def tool_name(call: str, update: Mapping[str, Any], quirks: Quirks) -> str | None:
+    """Return the name of a tool, which the protocol does not know; else the title of the call."""
+    if quirks.has_names_in_ids and "__" in call:
+        return raw_json.word(call.partition("__")[0])
+    extra = _inner(update, "_meta")
+    own = _inner(extra, "claudeCode").get("toolName") or extra.get("toolName")
+    return raw_json.word(update.get("name")) or raw_json.word(own) or raw_json.word(update.get("title"))
+
+
+def as_ours(name: str | None, known: Mapping[str, Any]) -> tuple[str | None, dict[str, Any]]:
+    """Return name and arguments of a call; in our own words, where its kind says what it does."""
+    raw, kind = known.get("rawInput"), known.get("kind")
+    args: dict[str, Any] = raw if isinstance(raw, dict) else {}
+    diff = next((one for one in raw_json.blocks(known.get("content")) if one.get("type") == "diff"), {})
+    place = next(iter(raw_json.blocks(known.get("locations"))), {})
+    path = diff.get("path") or place.get("path") or _first(args, _PATHS)
+    if kind == "execute" and isinstance(args.get("command"), str):
+        return "bash", args
+    if kind == "read" and isinstance(path, str):
+        return "read", {"path": path}
+    old, new = diff.get("oldText", _first(args, _OLD)), diff.get("newText", _first(args, _NEW))
+    if kind == "edit" and isinstance(path, str) and isinstance(new, str):
+        if isinstance(old, str) and old:
+            return "edit", {"path": path, "edits": [{"oldText": old, "newText": new}]}
+        return "write", {"path": path, "content": new}
+    return name, args or {"title": known.get("title")}
+
+
+def _first(args: Mapping[str, Any], keys: Sequence[str]) -> Any:
+    return next((args[key] for key in keys if key in args), None)
+
+
+def exit_code(update: Mapping[str, Any], text: str) -> int | None:
+    """Return the exit code of a shell command, where an update tells it."""
+    raw = _inner(update, "rawOutput")
+    codes = (
+        raw.get("exit_code"),
+        raw.get("exitCode"),
+        _inner(raw, "metadata").get("exit"),
+        _inner(update, "_meta", "terminal_exit").get("exit_code"),
+    )
+    told = next((code for code in codes if type(code) is int), None)
+    shown = _EXIT.search(text[-100:])
+    return int(shown[1]) if told is None and shown else told
+
+
+def mode_of(level: str, modes: Sequence[str]) -> str | None:
+    """Return the mode of an agent that means a permission level; None if it has none."""
+    plain = {re.sub("[^a-z]", "", mode.rpartition("#")[2].lower()): mode for mode in modes}
+    return next((plain[name] for name in _MODES[level] if name in plain), None)
+
+
+def decides(level: str | None, kind: str | None) -> bool | None:
+    """Say whether a level allows a kind of tool that the agent asks about; None: ask."""
+    if level == ASK:
+        return None
+    return level == FULL or kind in _ALLOWED.get(level or EDIT, ())
+
+
+def words_of(error: Any) -> str:
+    """Return the words of an error: the provider's, where they are there."""
+    known = error if isinstance(error, dict) else {}
+    message = raw_json.sentence(known.get("message")) or "The agent reported an error."
+    details = raw_json.sentence(_inner(known, "data").get("details"))
+    return details or inner_message(message) or message
+
+
+def inner_message(text: str) -> str | None:
+    """Return the message in an error that is JSON itself."""
+    if not text.lstrip().startswith("{"):
+        return None
+    try:
+        document = jsonline.decode(text)
+    except (ValueError, RecursionError):
+        return None
+    return raw_json.sentence(_inner(document, "error").get("message"))
+
+
+def _inner(value: Any, *keys: str) -> Mapping[str, Any]:
+    for key in keys:
+        value = value.get(key) if isinstance(value, dict) else None
+    return value if isinstance(value, dict) else {}

@@ -1,0 +1,340 @@
+"""Talk to an agent over the Agent Client Protocol: JSON-RPC in lines, version 1. Pure.
+
+We open the session, set mode and model, send the prompts, and answer its questions for permission: by the
+permission level of the run, or as a person or a parent answers.
+"""
+
+from __future__ import annotations
+
+from tmuxagents.agents import raw as raw_json
+from tmuxagents.agents.acp import quirks
+from tmuxagents.agents.acp.updates import Updates
+from tmuxagents.agents.base import NOTHING, Ask, Reading
+from tmuxagents.agents.capabilities import EDIT, READ_ONLY
+from tmuxagents.runs import events
+from tmuxagents.runs.inbox import STOP
+from tmuxagents.text import jsonline
+
+TYPE_CHECKING = False
+if TYPE_CHECKING:
+    from collections.abc import Callable, Sequence
+    from typing import Any, ClassVar
+
+    from tmuxagents.records import Plan
+    from tmuxagents.runs.events import Event
+    from tmuxagents.runs.inbox import InboxMessage
+
+VERSION = 1
+_CLIENT = {
+    "protocolVersion": VERSION,
+    "clientCapabilities": {"fs": {"readTextFile": False, "writeTextFile": False}, "terminal": False},
+    "clientInfo": {"name": "tmuxagents", "version": "1"},
+}
+_UNKNOWN = {"code": -32601, "message": "Method not found"}
+_ENDS = {"end_turn": "stop", "max_tokens": "length", "max_turn_requests": "limit", "refusal": "error"}
+_REFUSED = "The model refused to answer."
+_CANCELLED = {"outcome": {"outcome": "cancelled"}}
+_MOST_NAMED = 20
+
+
+class AcpTalker(Updates):
+    """Talks to one agent."""
+
+    acknowledges = False
+
+    def __init__(self, plan: Plan, name: str) -> None:
+        super().__init__()
+        self._plan = plan
+        self._name = name
+        self._level = plan.permission or EDIT
+        self._prompt = ""
+        self._number = 0
+        self._awaited: dict[int, Callable[[dict[str, Any], float], Reading]] = {}
+        self._in_turn = True  # from the first word on: before the session is open nothing more can be said
+        self._settings: list[tuple[str, dict[str, Any]]] = []  # requests before the prompt
+        self._asks: dict[
+            str, tuple[Ask, Any, str, dict[str, str]]
+        ] = {}  # with request, call, kinds of options
+        baseline = plan.baseline or {}
+        self._cost = float(raw_json.figure(baseline.get("cost"), integral=False))
+
+    # --- what we say ---
+
+    @property
+    def asks(self) -> Sequence[Ask]:
+        """Return the open questions, the oldest first."""
+        return [ask for ask, _, _, _ in self._asks.values()]
+
+    @property
+    def is_idle(self) -> bool:
+        """Say whether no turn runs."""
+        return not self._in_turn
+
+    def begin(self, prompt: str) -> bytes:  # type: ignore[override]  # a talker's
+        """Return the greeting; the prompt follows once the session is open."""
+        self._prompt = prompt
+        return self._ask("initialize", _CLIENT, self._greeted)
+
+    def say(self, message: InboxMessage) -> bytes | None:
+        """Return the words of a message: the next prompt, or the end of this turn."""
+        if message.kind == STOP:
+            return self._cancel() if self._in_turn and self.session else b""
+        if self._in_turn:
+            return None
+        return self._ask_prompt(message.text or "")
+
+    def answer(self, ask_id: str, answer: str, by: str) -> Reading:
+        """Answer a question for permission: `allow`, `deny`, or an option; anything else is no."""
+        found = self._asks.pop(ask_id, None)
+        if found is None:
+            return NOTHING
+        _, request, call, kinds = found
+        wanted = {"allow": ("allow_once", "allow_always")}.get(answer, ("reject_once", "reject_always"))
+        option = answer if answer in kinds else _option(kinds, wanted)
+        allowed = kinds.get(option or "", "").startswith("allow")
+        told = [] if allowed else self.deny(call, f"denied by {by}")
+        return Reading(told, reply=_chosen(request, option))
+
+    def _ask(self, method: str, params: dict[str, Any], take: Callable[..., Reading]) -> bytes:
+        self._number += 1
+        self._awaited[self._number] = take
+        return _line({"id": self._number, "method": method, "params": params})
+
+    def _ask_prompt(self, text: str) -> bytes:
+        self._in_turn, self.settled = True, False
+        self.is_cancelling = self.is_broken = self.was_refused = False
+        prompt = [{"type": "text", "text": text}]
+        return self._ask("session/prompt", {"sessionId": self.session, "prompt": prompt}, self._prompted)
+
+    def _cancel(self) -> bytes:
+        """Return the words that end this turn; open questions are cancelled with it."""
+        self.is_cancelling = True
+        told = [_line({"id": request, "result": _CANCELLED}) for _, request, _, _ in self._asks.values()]
+        self._asks.clear()
+        return _line({"method": "session/cancel", "params": {"sessionId": self.session}}) + b"".join(told)
+
+    # --- opening the session ---
+
+    def _greeted(self, answer: dict[str, Any], _now: float) -> Reading:
+        result = _object(answer.get("result"))
+        if "error" in answer or result.get("protocolVersion") != VERSION:
+            spoken = raw_json.whole(result.get("protocolVersion"))
+            other = f"speaks version {spoken} of ACP, and not {VERSION}"
+            return self._give_up(other if spoken is not None else quirks.words_of(answer.get("error")))
+        self.quirks = quirks.of(_object(result.get("agentInfo")).get("name"))
+        where: dict[str, Any] = {"cwd": self._plan.cwd, "mcpServers": []}
+        before = self._plan.child_session
+        if before is None:
+            return Reading(reply=self._ask("session/new", where, self._opened))
+        can = _object(result.get("agentCapabilities"))
+        self.session = before
+        where["sessionId"] = before
+        if "resume" in _object(can.get("sessionCapabilities")):
+            return Reading(reply=self._ask("session/resume", where, self._opened))
+        if can.get("loadSession") is not True:
+            return self._give_up("cannot continue a session")
+        self.is_replaying = True
+        return Reading(reply=self._ask("session/load", where, self._opened))
+
+    def _opened(self, answer: dict[str, Any], now: float) -> Reading:
+        if "error" in answer:
+            return self._give_up(quirks.words_of(answer["error"]))
+        result = _object(answer.get("result"))
+        self.is_replaying = self.is_replaying and self.quirks.replays_late
+        self.session = raw_json.key(result.get("sessionId")) or self.session
+        if self.session is None:
+            return self._give_up("gives its session no id")
+        options = _Options(result)
+        self.model = raw_json.word(options.model)
+        told = events.session_started(self.session, model=self.model)
+        problem = self._choose(options)
+        if problem is not None:
+            refusal = self._give_up(problem)
+            return Reading([told, *refusal.events])
+        return Reading([told], active=True, reply=self._next(now))
+
+    def _choose(self, options: _Options) -> str | None:
+        """Plan the requests for mode and model; return what is wrong with them."""
+        mode = quirks.mode_of(self._level, options.modes)
+        if mode is None and self._level == READ_ONLY:
+            return f"has no mode for the permission {READ_ONLY}"
+        if mode is not None and mode != options.mode:
+            self._settings.append(options.set_mode(self.session, mode))
+        wanted = self._plan.resolved_model
+        if wanted and wanted != options.model:
+            if wanted not in options.models:
+                known = ", ".join(options.models[:_MOST_NAMED])
+                return f"has no model {wanted[:100]}" + (f"; it has {known}" if known else "")
+            self._settings.append(options.set_model(self.session, wanted))
+            self.model = wanted
+        return None
+
+    def _next(self, _now: float) -> bytes:
+        if self._settings:
+            method, params = self._settings.pop(0)
+            return self._ask(method, params, self._set)
+        return self._ask_prompt(self._prompt)
+
+    def _set(self, answer: dict[str, Any], now: float) -> Reading:
+        if "error" in answer:
+            return self._give_up(quirks.words_of(answer["error"]))
+        return Reading(active=True, reply=self._next(now))
+
+    def _give_up(self, why: str) -> Reading:
+        """End what cannot begin: nothing was sent to a model."""
+        self._in_turn = False
+        self.error_message = f"{self._name} {why}" if why[:1].islower() else f"{self._name}: {why}"
+        return Reading(self.finish("config"))
+
+    # --- what it says ---
+
+    def _answered(self, raw: dict[str, Any], now: float) -> Reading:
+        number = raw.get("id")
+        take = self._awaited.pop(number, None) if type(number) is int else None
+        return take(raw, now) if take is not None else NOTHING
+
+    def _prompted(self, answer: dict[str, Any], _now: float) -> Reading:
+        """Read how a turn ended, in its own words and by the marks of the agent."""
+        result = _object(answer.get("result"))
+        self._in_turn, self.is_replaying = False, False
+        self._asks.clear()
+        self.calls.clear()
+        used = result.get("usage") or _of_quota(result)
+        failure = self._failure(answer, _object(used))
+        if failure is not None:
+            self.text.clear()
+        told = self.flush() + self.spent(_object(used))
+        self.error_message = failure
+        reason = raw_json.word(result.get("stopReason")) or ""
+        if failure is not None:
+            return Reading(told + self.finish("error"))
+        if self.is_cancelling or (reason == "cancelled" and not self.was_refused):
+            return Reading(told + self.finish("aborted", aborted=True))
+        if self.was_refused:
+            return Reading(told + self.finish("refused"))
+        return Reading(told + self.finish(_ENDS.get(reason)))
+
+    def _failure(self, answer: dict[str, Any], used: dict[str, Any]) -> str | None:
+        """Return why a turn failed; None if it did not, as far as anything says."""
+        text = "".join(self.text)
+        if "error" in answer:
+            return quirks.words_of(answer["error"])
+        if self.is_broken:
+            return (
+                quirks.inner_message(text) or raw_json.sentence(text) or "The agent reported a system error."
+            )
+        if self.quirks.errors and not used and text.startswith(self.quirks.errors):
+            return raw_json.sentence(text.removeprefix(self.quirks.errors))
+        return _REFUSED if _object(answer.get("result")).get("stopReason") == "refusal" else None
+
+    def _permission(self, raw: dict[str, Any], now: float) -> Reading:
+        params = _object(raw.get("params"))
+        asked, request = _object(params.get("toolCall")), raw.get("id")
+        call = raw_json.key(asked.get("toolCallId")) or f"asked {request}"
+        told = [*self.tool({**asked, "toolCallId": call, "status": None}, now).events, *self.tell(call, now)]
+        listed = [one for one in raw_json.blocks(params.get("options")) if raw_json.key(one.get("optionId"))]
+        kinds = {one["optionId"]: raw_json.word(one.get("kind")) or "" for one in listed}
+        kind = raw_json.word(asked.get("kind"))
+        allowed = quirks.decides(self._level, kind)
+        if self.is_cancelling:
+            return Reading(told, reply=_line({"id": request, "result": _CANCELLED}))
+        if allowed is None:
+            words = [
+                (one["optionId"], raw_json.sentence(one.get("name")) or one["optionId"]) for one in listed
+            ]
+            text = raw_json.sentence(asked.get("title")) or kind or "a tool"
+            ask = Ask(str(request), "permission", text, words)
+            raw_json.remember(self._asks, ask.id, (ask, request, call, kinds))
+            return Reading(told, active=True)
+        option = _option(
+            kinds, ("allow_once", "allow_always") if allowed else ("reject_once", "reject_always")
+        )
+        if not allowed:
+            told += self.deny(call, f"the permission {self._level} does not allow it")
+        return Reading(told, active=True, reply=_chosen(request, option))
+
+    def _other(self, raw: dict[str, Any], _now: float) -> Reading:
+        """Refuse what we do not offer; a notification needs no answer."""
+        return Reading(reply=_line({"id": raw["id"], "error": _UNKNOWN})) if "id" in raw else NOTHING
+
+    def feed(self, line: bytes, now: float) -> Reading:
+        """Read one line; a request that is not known here is refused."""
+        reading = super().feed(line, now)
+        if reading is not NOTHING or b'"id"' not in line:
+            return reading
+        raw = raw_json.parse(line)
+        unknown = raw is not None and "method" in raw and self.kind(raw) not in self.takes
+        return self._other(raw, now) if unknown and raw is not None else reading
+
+    def left(self, _exit_code: int | None) -> list[Event]:
+        """Report what had come of an answer that was not finished."""
+        return self.flush()
+
+    takes: ClassVar[dict[str, Callable[[Any, dict[str, Any], float], Reading]]] = {
+        "answer": _answered,
+        "session/update": Updates.update,
+        "session/request_permission": _permission,
+    }
+
+
+class _Options:
+    """What a session offers: its modes and models, in the older form and in the newer one."""
+
+    def __init__(self, result: dict[str, Any]) -> None:
+        listed = raw_json.blocks(result.get("configOptions"))
+        self._options = {raw_json.word(one.get("category")): one for one in reversed(listed)}
+        modes, models = _object(result.get("modes")), _object(result.get("models"))
+        self._has_modes, self._has_models = bool(modes), bool(models)
+        mode, model = _object(self._options.get("mode")), _object(self._options.get("model"))
+        self.mode = modes.get("currentModeId") or mode.get("currentValue")
+        self.modes = _ids(modes.get("availableModes"), "id") or _ids(mode.get("options"), "value")
+        self.model = models.get("currentModelId") or model.get("currentValue")
+        self.models = _ids(models.get("availableModels"), "modelId") or _ids(model.get("options"), "value")
+
+    def set_mode(self, session: str | None, mode: str) -> tuple[str, dict[str, Any]]:
+        """Return the request for a mode."""
+        if self._has_modes:
+            return "session/set_mode", {"sessionId": session, "modeId": mode}
+        return self._set(session, "mode", mode)
+
+    def set_model(self, session: str | None, model: str) -> tuple[str, dict[str, Any]]:
+        """Return the request for a model."""
+        if self._has_models:
+            return "session/set_model", {"sessionId": session, "modelId": model}
+        return self._set(session, "model", model)
+
+    def _set(self, session: str | None, category: str, value: str) -> tuple[str, dict[str, Any]]:
+        option = _object(self._options.get(category)).get("id")
+        return "session/set_config_option", {"sessionId": session, "configId": option, "value": value}
+
+
+def _object(value: Any) -> dict[str, Any]:
+    return value if isinstance(value, dict) else {}
+
+
+def _ids(listed: Any, key: str) -> list[str]:
+    return [one[key] for one in raw_json.blocks(listed) if isinstance(one.get(key), str)]
+
+
+def _of_quota(result: dict[str, Any]) -> dict[str, Any]:
+    """Return the figures of a Gemini, which tells them in its own place."""
+    quota = _object(_object(_object(result.get("_meta")).get("quota")).get("token_count"))
+    return (
+        {"inputTokens": quota.get("input_tokens"), "outputTokens": quota.get("output_tokens")}
+        if quota
+        else {}
+    )
+
+
+def _option(kinds: dict[str, str], wanted: Sequence[str]) -> str | None:
+    """Return the option of the first of these kinds that there is."""
+    return next((option for kind in wanted for option in kinds if kinds[option] == kind), None)
+
+
+def _chosen(request: Any, option: str | None) -> bytes:
+    outcome = {"outcome": "selected", "optionId": option} if option else {"outcome": "cancelled"}
+    return _line({"id": request, "result": {"outcome": outcome}})
+
+
+def _line(message: dict[str, Any]) -> bytes:
+    return jsonline.encode({"jsonrpc": "2.0", **message})

@@ -1,0 +1,202 @@
+"""Read what an agent tells over ACP while it works: texts, tool calls, usage. Pure.
+
+A text comes in pieces, and a call may come before its arguments: both become events when they are whole.
+"""
+
+from __future__ import annotations
+
+from tmuxagents.agents import raw as raw_json
+from tmuxagents.agents.acp import quirks
+from tmuxagents.agents.base import ACTIVE, NOTHING, Reading
+from tmuxagents.agents.brand import LineReader
+from tmuxagents.agents.capabilities import ESTIMATED, NO_COST
+from tmuxagents.runs import events
+
+TYPE_CHECKING = False
+if TYPE_CHECKING:
+    from collections.abc import Callable
+    from typing import Any, ClassVar
+
+    from tmuxagents.runs.events import Event
+
+_BEGUN = ("in_progress", "completed", "failed")
+_NOT_ARGUMENTS = {"cwd"}  # what opencode tells of a shell command before its arguments
+_FIGURES = {"inputTokens": "input", "outputTokens": "output", "thoughtTokens": "reasoning"}
+_CACHED = {"cachedReadTokens": "cacheRead", "cachedWriteTokens": "cacheWrite"}
+
+
+class Updates(LineReader):
+    """Reads the updates of one session."""
+
+    exit_counts = False  # after a finished answer it leaves when its stdin is closed, in its own way
+
+    def __init__(self) -> None:
+        super().__init__()
+        self.quirks = quirks.KEEPS_TO_IT
+        self.session: str | None = None
+        self.is_replaying = False  # it tells what was said before this run
+        self.is_cancelling = False
+        self.is_broken = False  # the agent has told that its turn failed
+        self.was_refused = False  # the last thing of this turn is a call that was denied
+        self.text: list[str] = []  # the pieces of the answer so far
+        self._message: str | None = None  # the id of the message that they are of
+        self._thoughts: list[str] = []
+        self._calls: dict[str, dict[str, Any]] = {}  # what it has said of each call so far
+        self._over: dict[str, bool] = {}  # calls that have ended, or were denied
+        self._cost = 0.0  # told so far, and counted
+        self._counted: dict[str, int] = {}  # figures that were counted, where an agent sums them up
+        self.cost: float | None = None
+
+    def kind(self, raw: Any) -> str:
+        """Return the method of a request or a notification; an answer has none."""
+        return raw_json.word(raw.get("method")) or ("answer" if "id" in raw else "")
+
+    def update(self, raw: dict[str, Any], now: float) -> Reading:
+        """Read one `session/update`."""
+        params = raw.get("params")
+        known = params if isinstance(params, dict) else {}
+        update = known.get("update")
+        if not isinstance(update, dict) or known.get("sessionId") not in (None, self.session):
+            return NOTHING
+        kind = raw_json.word(update.get("sessionUpdate")) or ""
+        if self._skips(kind):
+            return ACTIVE
+        take = self.updates.get(kind)
+        return take(self, update, now) if take is not None else NOTHING
+
+    def _skips(self, kind: str) -> bool:
+        """Say whether an update tells what was said before this run."""
+        if kind == "available_commands_update" and self.quirks.replays_late:
+            self.is_replaying = False
+        return self.is_replaying
+
+    # One method per kind of update. All take (update, now), as the table below calls them.
+
+    def _chunk(self, update: dict[str, Any], _now: float) -> Reading:
+        content, extra = update.get("content"), update.get("_meta")
+        text = raw_json.text(content.get("text")) if isinstance(content, dict) else None
+        told: list[Event] = []
+        if isinstance(extra, dict) and isinstance(extra.get("usage"), dict):
+            told = self.spent(extra["usage"])
+        if not text or (self.quirks.note and text.startswith(self.quirks.note)):
+            return Reading(told, active=True)
+        message = raw_json.key(update.get("messageId"))
+        if message != self._message:
+            told += self.flush()
+        self._message = message
+        self.text.append(text)
+        self.was_refused = False
+        return Reading(told, active=True)
+
+    def _thought(self, update: dict[str, Any], _now: float) -> Reading:
+        content = update.get("content")
+        told = self.flush() if self.text else []
+        if isinstance(content, dict):
+            self._thoughts.append(raw_json.text(content.get("text")) or "")
+        return Reading(told, active=True)
+
+    def flush(self) -> list[Event]:
+        """Report the thoughts and the text that have come so far."""
+        thought, text = "".join(self._thoughts), "".join(self.text)
+        self._thoughts, self.text = [], []
+        told = [events.thinking(thought)] if thought.strip() else []
+        return [*told, events.assistant_text(text)] if text.strip() else told
+
+    def tool(self, update: dict[str, Any], now: float) -> Reading:
+        """Read what the agent says of a call: its begin, its arguments, its end."""
+        call = raw_json.key(update.get("toolCallId"))
+        if call is None or call in self._over:
+            return ACTIVE
+        told = self.flush()
+        known = self._calls.get(call) or {"tool": quirks.tool_name(call, update, self.quirks)}
+        raw_json.remember(self._calls, call, {**known, **{key: update[key] for key in update if update[key]}})
+        status = update.get("status")
+        if status in _BEGUN or set(self._arguments(call)) - _NOT_ARGUMENTS:
+            told += self.tell(call, now)
+        if status in _BEGUN[1:]:
+            told += self._tool_ended(call, update, now)
+        return Reading(told, active=True)
+
+    def _arguments(self, call: str) -> dict[str, Any]:
+        given = self._calls.get(call, {}).get("rawInput")
+        return given if isinstance(given, dict) else {}
+
+    def tell(self, call: str, now: float) -> list[Event]:
+        """Report a call, once."""
+        known = self._calls.get(call, {})
+        self.was_refused = False
+        tool, args = quirks.as_ours(known.get("tool"), known)
+        return self.call(call, tool, args, now)
+
+    def deny(self, call: str, why: str) -> list[Event]:
+        """Report that a call was denied. What else it says of that call is no event."""
+        name, _ = self.calls.pop(call, ("tool", 0.0))
+        raw_json.remember(self._over, call, True)  # noqa: FBT003  (a set that forgets)
+        self.was_refused = True
+        return [events.denied(call, name, why)]
+
+    def _tool_ended(self, call: str, update: dict[str, Any], now: float) -> list[Event]:
+        text = _output(update)
+        if quirks.is_denied(update) and not self.is_cancelling:
+            return self.deny(call, text)
+        raw_json.remember(self._over, call, True)  # noqa: FBT003
+        code = quirks.exit_code(update, text)
+        failed = update.get("status") == "failed" or bool(code) or self.is_cancelling
+        return self.result(call, text, now, failed=failed)
+
+    def _usage(self, update: dict[str, Any], _now: float) -> Reading:
+        cost = update.get("cost")
+        amount = cost.get("amount") if isinstance(cost, dict) and cost.get("currency") == "USD" else None
+        if events.is_figure(amount):
+            self.cost = float(raw_json.figure(amount, integral=False))
+        return ACTIVE
+
+    def _info(self, update: dict[str, Any], _now: float) -> Reading:
+        self.is_broken = self.is_broken or quirks.is_broken(update)
+        return NOTHING
+
+    def spent(self, raw: dict[str, Any]) -> list[Event]:
+        """Report figures of a prompt or a call, and the cost, if the agent has told it."""
+        told = {**_FIGURES, **_CACHED}
+        figures = {ours: int(raw_json.figure(raw.get(key), integral=True)) for key, ours in told.items()}
+        if self.quirks.sums:
+            sums, figures = (
+                figures,
+                {key: max(0, figures[key] - self._counted.get(key, 0)) for key in figures},
+            )
+            self._counted = sums
+        cached = figures["cacheRead"] + figures["cacheWrite"]
+        whole = raw_json.whole(raw.get("totalTokens")) or 0
+        both = raw_json.whole(raw.get("inputTokens")) or 0
+        if both and whole == both + (raw_json.whole(raw.get("outputTokens")) or 0):
+            figures["input"] -= min(cached, figures["input"])  # what was read from a cache is in it
+        cost, self._cost = (0.0, self._cost) if self.cost is None else (self.cost - self._cost, self.cost)
+        if not any(figures.values()) and not cost:
+            return []
+        figures["totalTokens"] = figures["input"] + cached + figures["output"]
+        kind = NO_COST if self.cost is None else ESTIMATED
+        words = {"cost": max(0.0, round(cost, 10)), "costKind": kind, "basis": self.quirks.usage}
+        return [events.usage({**figures, **words})]
+
+    updates: ClassVar[dict[str, Callable[[Any, dict[str, Any], float], Reading]]] = {
+        "agent_message_chunk": _chunk,
+        "agent_thought_chunk": _thought,
+        "tool_call": tool,
+        "tool_call_update": tool,
+        "usage_update": _usage,
+        "session_info_update": _info,
+    }
+
+
+def _output(update: dict[str, Any]) -> str:
+    """Return the output of a call: as it is, else as the agent shows it."""
+    raw, extra = update.get("rawOutput"), update.get("_meta")
+    if isinstance(raw, dict):
+        told = (raw_json.text(raw.get(key)) for key in ("output", "content", "text", "message", "error"))
+        raw = next((text for text in told if text), None)
+    if isinstance(raw, str) and raw:
+        return raw
+    shown = [block.get("content") for block in raw_json.blocks(update.get("content"))]
+    texts = [raw_json.text(block.get("text")) or "" for block in shown if isinstance(block, dict)]
+    delta = extra.get("terminal_output_delta") if isinstance(extra, dict) else None
+    return "\n".join(texts) or (raw_json.text(delta.get("data")) or "" if isinstance(delta, dict) else "")
