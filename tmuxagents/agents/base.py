@@ -134,6 +134,10 @@ if TYPE_CHECKING:
             """Its program on PATH."""
 
         @property
+        def home_variable(self) -> str:
+            """The variable that names the folder of its own settings and login."""
+
+        @property
         def keeps_sessions(self) -> bool:
             """Say whether it keeps its sessions itself, and continues one by its id."""
 

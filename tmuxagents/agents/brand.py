@@ -26,6 +26,7 @@ class Brand:
     how_to_install: str
     how_to_log_in: str
     tools: Sequence[str] = ()
+    home_variable = "HOME"  # names the folder of the agent's own settings and login
     keeps_sessions = True
 
     @property

@@ -11,7 +11,7 @@ from tmuxagents.runs import events
 
 TYPE_CHECKING = False
 if TYPE_CHECKING:
-    from tmuxagents.agents.base import Oversized, Reader
+    from tmuxagents.agents.base import Oversized, Questions, Reader
     from tmuxagents.agents.capabilities import Capabilities
     from tmuxagents.records import Plan
     from tmuxagents.runs.events import Event
@@ -25,6 +25,8 @@ class Command(Brand):
 
     how_to_log_in = "nothing is known of its models"
 
+    keeps_sessions = False
+
     def __init__(self, name: str) -> None:
         self.name = name
         self.program = name
@@ -37,6 +39,12 @@ class Command(Brand):
     def reader(self, _plan: Plan, _run_dir: str) -> Reader:
         """Return a reader for one child."""
         return TextReader()
+
+    def questions(self) -> Questions:
+        """Return no questions."""
+        from tmuxagents.agents import version_question  # noqa: PLC0415  (no wrapper asks)
+
+        return version_question.NoQuestion(None)
 
     def capabilities(self) -> Capabilities:
         """Return what a command can do: take a prompt, answer, and exit."""
@@ -95,6 +103,10 @@ class TextReader:
         """Read what is left of a line that was too long to keep."""
         self.left_out = True
         return self.feed(line.head, now)
+
+    def overheard(self, _line: bytes) -> list[Event]:
+        """Return nothing: what it prints on stderr is no event."""
+        return []
 
     def note_late(self, _now: float) -> None:
         """Do nothing: it reports no duration."""

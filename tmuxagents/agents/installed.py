@@ -14,7 +14,7 @@ import os
 import time
 from typing import NamedTuple
 
-from tmuxagents.agents import AGENTS
+from tmuxagents.agents import AGENTS, find
 from tmuxagents.agents import environment as environments
 from tmuxagents.agents import models as rules
 from tmuxagents.cpython import sha256
@@ -56,7 +56,7 @@ class Known(NamedTuple):
 
 def command(name: str, environment: Mapping[str, str], settings: Settings) -> list[str]:
     """Return an agent's command with the absolute path of its program, or raise agent-missing."""
-    agent = _agent(name)
+    agent = agent_of(name, settings)
     named = environment.get(agent.program_variable)
     words = [named] if named else settings.agent_commands.get(agent.name, [agent.program])
     path = process.find_program(words[0], environment.get("PATH", ""))
@@ -72,7 +72,7 @@ def command(name: str, environment: Mapping[str, str], settings: Settings) -> li
 def known(name: str, environment: Mapping[str, str], settings: Settings, *, refresh: bool = False) -> Known:
     """Return the facts about an agent; ask it again if its files have changed."""
     words = command(name, environment, settings)
-    about = _agent(name).questions()
+    about = agent_of(name, settings).questions()
     agent_dir = files.agent_dir(environment)
     home = files.own_home(environment)
     watched = [word for word in words if word.startswith("/")]
@@ -84,7 +84,7 @@ def known(name: str, environment: Mapping[str, str], settings: Settings, *, refr
     former = _read(home).get(key)
     if former is not None and not refresh and holds(former, before, time.time()):
         return _known(words, former, cached=True)
-    answers = _ask(_agent(name), words, environment, agent_dir)
+    answers = _ask(agent_of(name, settings), words, environment, agent_dir)
     # The agent may create files when it is first asked: these do not make the answer outdated.
     stamp = [old or _mark_of(path) for old, path in zip(before, watched, strict=True)]
     number = generation(former, answers["models"])
@@ -95,14 +95,14 @@ def known(name: str, environment: Mapping[str, str], settings: Settings, *, refr
     return _known(words, entry, cached=False)
 
 
-def lists_models(name: str) -> bool:
+def lists_models(name: str, settings: Settings) -> bool:
     """Say whether an agent can be asked for its models."""
-    return bool(_agent(name).questions().MODELS)
+    return bool(agent_of(name, settings).questions().MODELS)
 
 
-def own_model(name: str, environment: Mapping[str, str], cwd: str) -> str | None:
+def own_model(name: str, environment: Mapping[str, str], settings: Settings, cwd: str) -> str | None:
     """Return the model that an agent uses in a folder if none is named; None if its settings do not say."""
-    about = _agent(name).questions()
+    about = agent_of(name, settings).questions()
     texts = []
     for path in (f"{files.agent_dir(environment)}/{about.SETTINGS}", f"{cwd}/{about.FOLDER_SETTINGS}"):
         try:
@@ -117,11 +117,18 @@ def _known(words: list[str], entry: Mapping[str, Any], *, cached: bool) -> Known
     return Known(words, **facts, cached=cached)
 
 
-def _agent(name: str) -> Agent:
-    agent = AGENTS.get(name)
+def names(settings: Settings) -> list[str]:
+    """Return the names of all agents: the supported ones, and those of the user's settings."""
+    return [*AGENTS, *(name for name in settings.agent_kinds if name not in AGENTS)]
+
+
+def agent_of(name: str, settings: Settings) -> Agent:
+    """Return an agent by its name, or refuse the name."""
+    agent = find(name, settings.agent_kinds.get(name))
     if agent is None:
-        message = f'Unknown agent: "{name[:40]}". Available agents: {", ".join(AGENTS)}'
-        raise BadRequest(message, kind="unknown-agent", field="agent", candidates=list(AGENTS))
+        known = names(settings)
+        message = f'Unknown agent: "{name[:40]}". Available agents: {", ".join(known)}'
+        raise BadRequest(message, kind="unknown-agent", field="agent", candidates=known)
     return agent
 
 
@@ -161,7 +168,9 @@ def _ask(agent: Agent, words: list[str], environment: Mapping[str, str], agent_d
 
     of_models = question(about.MODELS, LIMIT_S, request=about.REQUEST, enough=enough)
     try:
-        said, *more = ask([question(about.VERSION, _PATIENT_LIMIT_S), *([of_models] if about.MODELS else [])])
+        of_version = question(about.VERSION, _PATIENT_LIMIT_S)
+        asked = [of_version] if about.VERSION else []  # a command of the user's is not called without need
+        said, *more = ask([*asked, *([of_models] if about.MODELS else [])]) or [None]
         models = about.models(more[0]) if more and more[0] is not None else None
         if models is None and about.LISTING:
             (listed,) = ask([question(about.LISTING, _PATIENT_LIMIT_S)])
@@ -177,9 +186,9 @@ def _ask(agent: Agent, words: list[str], environment: Mapping[str, str], agent_d
 def _warnings(name: str, about: Questions, version: str | None, *, silent: bool) -> list[str]:
     oldest = ".".join(map(str, about.OLDEST))
     found = []
-    if version is None:
+    if version is None and about.VERSION:
         found.append(f"{name} does not report its version; {oldest} or newer is needed")
-    elif about.is_old(version):
+    elif version is not None and about.is_old(version):
         found.append(f"{name} {version} is older than {oldest}, the oldest supported version")
     if silent:
         found.append(f"{name} does not report its models, so the model is not checked")

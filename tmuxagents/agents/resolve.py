@@ -4,7 +4,7 @@ from __future__ import annotations
 
 import os
 
-from tmuxagents.agents import AGENTS, installed
+from tmuxagents.agents import installed
 from tmuxagents.agents import models as rules
 from tmuxagents.errors import Unusable
 
@@ -38,14 +38,14 @@ def resolve(  # noqa: PLR0913  (the sources of a model, and the surroundings)
     # The default model is one of the default agent, and says nothing to another.
     default = settings.default_model if agent == settings.default_agent else None
     asked = rules.choose(wanted, preset_model, default, preset_name=preset_name)
-    if asked is None and required and installed.lists_models(agent):
+    if asked is None and required and installed.lists_models(agent, settings):
         installed.command(agent, environment, settings)  # a missing agent is the more helpful error
         raise rules.none_resolved()
     known = installed.known(agent, environment, settings)
     if listed and known.models == []:
-        raise _no_models(agent)
+        raise _no_models(agent, settings)
     ids = known.ids if listed else None
-    own = None if asked or not ids else installed.own_model(agent, environment, cwd)
+    own = None if asked or not ids else installed.own_model(agent, environment, settings, cwd)
     if asked is not None:
         found = rules.Resolved(asked.name, rules.resolve(asked, ids, environment), asked.source)
     elif own in (ids or ()):
@@ -56,6 +56,7 @@ def resolve(  # noqa: PLR0913  (the sources of a model, and the surroundings)
         warnings=known.warnings,
         agent_command=known.command,
         agent_version=known.version,
+        agent_kind=settings.agent_kinds.get(agent),
         initiator=rules.initiator(environment, owner=owner, terminal=any(map(os.isatty, (0, 1, 2)))),
     )
 
@@ -64,13 +65,13 @@ def find(agent: str, environment: Mapping[str, str], settings: Settings, *, refr
     """Return the facts about an agent; refuse one that is not installed, or has no models."""
     known = installed.known(agent, environment, settings, refresh=refresh)
     if known.models == []:
-        raise _no_models(agent)
+        raise _no_models(agent, settings)
     return known
 
 
-def _no_models(agent: str) -> Unusable:
+def _no_models(agent: str, settings: Settings) -> Unusable:
     message = f"The agent {agent} has no models: it is not logged in to a provider."
-    return Unusable(message, kind="no-models", hint=AGENTS[agent].how_to_log_in)
+    return Unusable(message, kind="no-models", hint=installed.agent_of(agent, settings).how_to_log_in)
 
 
 def document(
@@ -99,5 +100,5 @@ def document(
         "warnings": known.warnings,
     }
     if known.models == []:
-        return {**found, "why": _no_models(agent).message}
+        return {**found, "why": _no_models(agent, settings).message}
     return {**found, "available": True}

@@ -55,5 +55,11 @@ class VersionQuestion:
         return None
 
 
+class NoQuestion(VersionQuestion):
+    """Asks nothing: the program is the user's own command, which is not called without need."""
+
+    VERSION: tuple[str, ...] = ()
+
+
 def _figures(release: str) -> tuple[int, ...]:
     return tuple(int(figure) for figure in re.findall(r"\d+", release)[:3])

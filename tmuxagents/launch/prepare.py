@@ -11,7 +11,7 @@ import os
 import time
 from typing import NamedTuple
 
-from tmuxagents.agents import AGENTS, resolve
+from tmuxagents.agents import installed, resolve
 from tmuxagents.errors import BadRequest
 from tmuxagents.launch import demands, nesting
 from tmuxagents.launch import plan as plans
@@ -107,7 +107,7 @@ class Preparing:
             plans.check_preset(preset, request)
         request = self._filled_in(request, preset)
         model = self._model(request, preset)
-        met = _met(request, preset)
+        met = _met(request, preset, self._settings)
         plan = around.plan(request._replace(permission=met.permission), model=model, preset=preset)
         if preset is not None and list(plan.tools) != met.tools:
             plan = plan.changed(tools=met.tools)
@@ -126,6 +126,7 @@ class Preparing:
         texts = {directory.PROMPT: _prompt(request, blocks), **plans.prompt_files(preset)}
         if request.continues is not None:
             texts |= request.continues.texts
+        variables = {**_account(plan, self._settings), **variables}
         return Prepared(request, plan, texts, variables, list(dict.fromkeys(warnings)))
 
     def _model(self, request: LaunchRequest, preset: Preset | None) -> Resolved:
@@ -184,16 +185,26 @@ class Preparing:
         )
 
 
-def _met(request: LaunchRequest, preset: Preset | None) -> Met:
+def _met(request: LaunchRequest, preset: Preset | None, settings: Settings) -> Met:
     """Return what of the request and its preset the agent carries out in its own way, or refuse it."""
     name = request.agent or plans.DEFAULT_AGENT
-    has = AGENTS[name].capabilities()  # it is known: it has just been asked for its models
+    has = installed.agent_of(
+        name, settings
+    ).capabilities()  # it is known: it has just been asked for its models
     return demands.meet(name, has, request, preset)
 
 
 def _keyed(request: LaunchRequest, preset: Preset | None) -> Preset | None:
     """Return whose key the child gets: the preset's, or that of the profile which its session began with."""
     return preset or (request.continues.profile if request.continues else None)
+
+
+def _account(plan: Plan, settings: Settings) -> Mapping[str, str]:
+    """Return the variables that the user's settings give an agent: another account, another home."""
+    home = settings.agent_homes.get(plan.agent)
+    variable = installed.agent_of(plan.agent, settings).home_variable
+    own = {} if home is None else {variable: os.path.expanduser(home)}
+    return {**own, **settings.agent_variables.get(plan.agent, {})}
 
 
 def _keys(preset: Preset | None, plan: Plan) -> tuple[Mapping[str, str], list[str]]:

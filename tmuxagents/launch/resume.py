@@ -12,7 +12,7 @@ import os
 from typing import NamedTuple
 
 from tmuxagents import records
-from tmuxagents.agents import AGENTS
+from tmuxagents.agents import find
 from tmuxagents.agents.base import ChildSession
 from tmuxagents.errors import BadRequest, NoSuchRun, NotPossible
 from tmuxagents.launch import checks, continued, prompt_files
@@ -212,7 +212,7 @@ class _Turn:
     def _own_session(self) -> ChildSession:
         """Return the session file of the run before, or why no child could go on with it."""
         run_id = self._before.run_id
-        agent = AGENTS.get(self._before.plan.agent)
+        agent = find(self._before.plan.agent, self._before.plan.agent_kind)
         if agent is not None and agent.keeps_sessions:
             return continued.kept_session(self._before.plan, self._before.state.child_session)
         own = f"{files.resolve(self._launcher.caller.runs)}/{run_id}/{directory.SESSION}"

@@ -10,7 +10,7 @@ from __future__ import annotations
 
 import os
 
-from tmuxagents.agents import AGENTS
+from tmuxagents.agents import find
 from tmuxagents.agents.pi import command
 from tmuxagents.errors import BadRequest
 from tmuxagents.presets import catalogue, describe, disk, skills
@@ -104,7 +104,7 @@ def survey(
 
 def key_variables(preset: Preset, plan: Plan) -> tuple[Mapping[str, str], list[str]]:
     """Return the variables that give a child its profile's key, and warnings."""
-    agent = AGENTS.get(plan.agent)
+    agent = find(plan.agent, plan.agent_kind)
     if preset.api_key is None or agent is None:
         return {}, []
     model = plan.resolved_model or ""
@@ -120,7 +120,8 @@ def key_variables(preset: Preset, plan: Plan) -> tuple[Mapping[str, str], list[s
 
 def tools_of(preset: Preset, settings: Settings) -> Sequence[str]:
     """Return the tools that a preset's child has by itself, as far as they are known."""
-    agent = AGENTS.get(preset.fields.get("agent") or settings.default_agent)
+    name = preset.fields.get("agent") or settings.default_agent
+    agent = find(name, settings.agent_kinds.get(name))
     return agent.tools if agent is not None else ()
 
 

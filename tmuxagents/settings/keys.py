@@ -6,6 +6,7 @@ must not decide what runs. A bad value is the default and one warning; it never 
 
 from __future__ import annotations
 
+from tmuxagents.settings import agent_keys
 from tmuxagents.settings.rules import (
     Age,
     Argv,
@@ -79,6 +80,9 @@ class Settings:
         self.warnings: list[str] = []
         self.numbers: dict[str, float] = {}
         self.agent_commands: dict[str, list[str]] = {}
+        self.agent_kinds: dict[str, str] = {}  # types of agents that the user defines
+        self.agent_homes: dict[str, str] = {}
+        self.agent_variables: dict[str, dict[str, str]] = {}
         self.keep_background = False
         self.project_presets = True
         self.project_profiles_full = False
@@ -112,8 +116,9 @@ def resolve(
         _decide(settings, key, rule, _sources_of(key, environment, project, user), named)
     _cap_concurrency(settings, environment, user, named)
     for key in user:
-        if key.startswith("agents.") and key not in KEYS:
-            _decide(settings, key, Argv(None), {"global": user[key]}, named)
+        own = None if key in KEYS else agent_keys.rule_of(key)
+        if own is not None:
+            _decide(settings, key, own, {"global": user[key]}, named)
     _take(settings)
     return settings
 
@@ -128,7 +133,7 @@ def preview_width(settings: Settings, columns: int | None) -> int:
 def rows(settings: Settings) -> list[tuple[str, Any, str]]:
     """Return key, value and source of every setting, in the order of the table."""
     sources = {key: settings.sources[key] if key in settings.chosen else "default" for key in settings.values}
-    return [(key, value, sources[key]) for key, value in settings.values.items()]
+    return [(key, agent_keys.hidden(key, value), sources[key]) for key, value in settings.values.items()]
 
 
 def variable_of(key: str) -> str:
@@ -172,9 +177,7 @@ def _flat(section: dict[str, Any]) -> dict[str, Any]:
         if key == "tmux" and isinstance(value, dict):
             flat.update((f"tmux.{inner}", known) for inner, known in value.items())
         elif key == "agents" and isinstance(value, dict):
-            for name, agent in value.items():
-                shaped = isinstance(agent, dict) or agent is None
-                flat[f"agents.{name}.command"] = (agent or {}).get("command") if shaped else False
+            flat.update(agent_keys.flat(value))
         else:
             flat[key] = value
     return flat
@@ -255,8 +258,7 @@ def _take(settings: Settings) -> None:
     settings.notify = values["notify"]
     settings.keep_runs_s = Age.seconds(values["keepRuns"])
     settings.keep_windows_s, settings.close_failed = Windows.meaning(values["keepWindows"])
-    settings.agent_commands = {
-        key.removeprefix("agents.").removesuffix(".command"): command
-        for key, command in values.items()
-        if key.startswith("agents.") and command
-    }
+    settings.agent_commands = agent_keys.by_agent(values, agent_keys.COMMAND)
+    settings.agent_kinds = agent_keys.by_agent(values, agent_keys.TYPE)
+    settings.agent_homes = agent_keys.by_agent(values, agent_keys.HOME)
+    settings.agent_variables = agent_keys.by_agent(values, agent_keys.ENV)

@@ -113,6 +113,40 @@ class Choice(Rule):
         return self.bad(f"one of {', '.join(self.words)}")
 
 
+class OptionalChoice(Choice):
+    """One of a few words, or none."""
+
+    def __init__(self, *words: str) -> None:
+        super().__init__(*words)
+        self.default = None
+
+
+class Variables(Rule):
+    """Variables for a child's environment. What they hold is shown nowhere."""
+
+    hidden = "(set)"
+
+    def literal(self, text: str) -> Any:
+        """Return what a person typed as JSON."""
+        import json  # noqa: PLC0415  (few settings need it)
+
+        try:
+            return json.loads(text)
+        except (ValueError, RecursionError):
+            return text
+
+    def read(self, value: Any) -> tuple[Any, str | None]:
+        """Return the variables by name."""
+        if isinstance(value, dict) and all(map(self._fits, value.items())):
+            return value, None
+        return self.bad('an object of names and texts, as {"NAME": "text"}')
+
+    @staticmethod
+    def _fits(one: tuple[Any, Any]) -> bool:
+        name, text = one
+        return name.isidentifier() and name.isascii() and isinstance(text, str) and "\0" not in text
+
+
 class Flag(Rule):
     """True or false, and nothing that only resembles them."""
 

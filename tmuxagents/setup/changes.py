@@ -10,7 +10,7 @@ import json
 
 from tmuxagents.errors import BadRequest
 from tmuxagents.integrate import json_member
-from tmuxagents.settings import keys
+from tmuxagents.settings import agent_keys, keys
 from tmuxagents.settings.rules import Argv
 
 TYPE_CHECKING = False
@@ -25,9 +25,9 @@ def rule_of(key: str) -> Rule:
     """Return the rule of a setting; an unknown one names the nearest."""
     if key in keys.KEYS:
         return keys.KEYS[key]
-    _, _, name = key.rpartition(".")
-    if key.startswith("agents.") and name == "command":
-        return Argv(None)
+    rule = agent_keys.rule_of(key)
+    if rule is not None:
+        return rule
     near = difflib.get_close_matches(key, keys.KEYS, n=1, cutoff=0.5)
     hint = f"did you mean {near[0]}?" if near else "tmuxagents config list names them all"
     raise BadRequest(f'There is no setting "{key[:60]}".', kind="usage", hint=hint, candidates=near)

@@ -105,9 +105,9 @@ def _refuse(run: RunView) -> None:
 
 def _talks(run: RunView) -> bool:
     """Say whether the child of a batch run takes messages while it works."""
-    from tmuxagents.agents import AGENTS  # noqa: PLC0415  (only for a batch run)
+    from tmuxagents.agents import find  # noqa: PLC0415  (only for a batch run)
 
-    agent = AGENTS.get(run.plan.agent)
+    agent = find(run.plan.agent, run.plan.agent_kind)
     return agent is not None and agent.talker(run.plan, run.run_dir) is not None
 
 

@@ -10,7 +10,7 @@ import sys
 import time
 
 from tmuxagents import records
-from tmuxagents.agents import AGENTS
+from tmuxagents.agents import find
 from tmuxagents.cpython import ignoring
 from tmuxagents.errors import TmuxAgentsError, Unusable
 from tmuxagents.launch import handover
@@ -115,7 +115,7 @@ class WrapperRun:
         try:
             self._ensure_watcher()  # before orphans become our children
             process.become_subreaper()
-            agent = AGENTS.get(self._plan.agent)
+            agent = find(self._plan.agent, self._plan.agent_kind)
             verdict = enter_cwd(self._claim) or self._wait() or still_there(self._claim)
             if verdict is None:
                 verdict = self._run_child(agent) if agent is not None else endings.NOT_SPAWNED.verdict()

@@ -12,7 +12,7 @@ if TYPE_CHECKING:
     from collections.abc import Sequence
 
     from tmuxagents.agents.acp.talker import AcpTalker
-    from tmuxagents.agents.base import Reader
+    from tmuxagents.agents.base import Questions, Reader
     from tmuxagents.agents.capabilities import Capabilities
     from tmuxagents.records import Plan
 
@@ -57,6 +57,12 @@ class Acp(Brand):
         from tmuxagents.agents.acp.talker import AcpTalker  # noqa: PLC0415  (a launcher needs no talker)
 
         return AcpTalker(plan, self.name)
+
+    def questions(self) -> Questions:
+        """Return no questions."""
+        from tmuxagents.agents import version_question  # noqa: PLC0415  (no wrapper asks)
+
+        return version_question.NoQuestion(None)
 
     def capabilities(self) -> Capabilities:
         """Return what the protocol can do; what an agent lacks of it ends the run before its prompt."""

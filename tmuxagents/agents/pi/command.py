@@ -28,6 +28,7 @@ class Pi:
 
     name = "pi"
     program = "pi"
+    home_variable = "PI_CODING_AGENT_DIR"
     keeps_sessions = False
     program_variable = "TMUXAGENTS_PI"
     how_to_install = "npm install -g @earendil-works/pi-coding-agent"

@@ -118,9 +118,11 @@ def models(context: click.Context, incomplete: str) -> list[CompletionItem]:
 
 def agents(_context: click.Context, incomplete: str) -> list[CompletionItem]:
     """Return the agents that a word could name."""
-    from tmuxagents.agents import AGENTS  # noqa: PLC0415  (only where an agent is expected)
+    from tmuxagents.agents import installed  # noqa: PLC0415  (only where an agent is expected)
+    from tmuxagents.settings import load  # noqa: PLC0415
 
-    return _fitting(((name, "") for name in AGENTS), incomplete)
+    known = installed.names(load.load(os.environ, None))
+    return _fitting(((name, "") for name in known), incomplete)
 
 
 def names(context: click.Context, incomplete: str) -> list[CompletionItem]:
