@@ -22,7 +22,7 @@ TYPE_CHECKING = False
 if TYPE_CHECKING:
     from collections.abc import Mapping
 
-    from tmuxagents.agents.base import Talker
+    from tmuxagents.agents.base import LiveAgent, Talker
     from tmuxagents.records import Plan
 
 _MODES = {
@@ -97,10 +97,16 @@ class Claude(Brand):
 
         return ClaudeTalker(plan.run_id, _cost_before(plan))
 
+    def live(self) -> LiveAgent:
+        """Return how it runs live."""
+        from tmuxagents.agents.claude import live  # noqa: PLC0415  (a batch child pays nothing for it)
+
+        return live.LIVE
+
     def capabilities(self) -> words.Capabilities:
         """Return what it can do."""
         return words.Capabilities(
-            seats=(words.DUPLEX,),
+            seats=(words.DUPLEX, words.LIVE),
             takes_model=True,
             lists_models=False,
             permissions=words.PERMISSIONS,

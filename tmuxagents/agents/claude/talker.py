@@ -159,16 +159,20 @@ def _sent(message: InboxMessage | None) -> list[Event]:
 
 def _ask(known: str, request: dict[str, Any]) -> Ask:
     """Return a question in our words."""
-    tool, given = raw_json.word(request.get("tool_name")) or "tool", _given(request)
-    questions = _questions(given)
-    if tool == _QUESTION and len(questions) == 1:
+    questions = _questions(_given(request))
+    if request.get("tool_name") == _QUESTION and len(questions) == 1:
         text = raw_json.sentence(questions[0].get("question")) or "It asks."
         return Ask(known, "question", text, [(label, label) for label in _labels(questions[0])])
-    said = [raw_json.sentence(given.get(key)) for key in _SHOWN]
-    if tool == _QUESTION:
-        said = [" ".join(raw_json.sentence(one.get("question")) or "" for one in questions)]
-    about = next(filter(None, said), None)
-    return Ask(known, "permission", f"{tool}: {about}" if about else tool, _CHOICES)
+    return Ask(known, "permission", about(request.get("tool_name"), request.get("input")), _CHOICES)
+
+
+def about(tool: Any, given: Any) -> str:
+    """Return what a call is about, in a line."""
+    name, args = raw_json.word(tool) or "tool", given if isinstance(given, dict) else {}
+    said = [raw_json.sentence(args.get(key)) for key in _SHOWN]
+    said += [raw_json.sentence(one.get("question")) for one in _questions(args)]
+    words = " ".join(filter(None, said))
+    return f"{name}: {words}" if words else name
 
 
 def _decision(request: dict[str, Any], answer: str, by: str) -> dict[str, Any]:

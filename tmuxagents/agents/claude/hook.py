@@ -1,0 +1,34 @@
+"""A hook of a live Claude Code: it gives our bridge what it is given, and prints what comes back.
+
+Where the bridge is gone, it says nothing.
+
+Touches: a socket.
+"""
+
+from __future__ import annotations
+
+import os
+import socket
+import sys
+
+VARIABLE = "TMUXAGENTS_HOOKS"  # the bridge's socket
+_LIMIT_S = 20.0
+
+
+def main() -> None:
+    """Serve one hook."""
+    given = sys.stdin.buffer.read()
+    try:
+        with socket.socket(socket.AF_UNIX) as line:
+            line.settimeout(_LIMIT_S)
+            line.connect(os.environ[VARIABLE])
+            line.sendall(given)
+            line.shutdown(socket.SHUT_WR)
+            while piece := line.recv(65536):
+                sys.stdout.buffer.write(piece)
+    except (OSError, KeyError):
+        return
+
+
+if __name__ == "__main__":
+    main()

@@ -1,0 +1,177 @@
+"""Interactive Claude Code with hooks: its command line, and what its hooks say.
+
+The hooks are in `--settings`, and each sends what it is given to our bridge. Claude Code takes a first
+prompt only on its command line, so that has one sentence which includes the prompt's file. Messages go in by
+hooks, too: after the next tool, or when it would stop; one that comes while it rests is not taken. What it
+used, and what it was not allowed, no hook says.
+
+Pure.
+"""
+
+from __future__ import annotations
+
+from tmuxagents.agents import raw as raw_json
+from tmuxagents.agents.base import ACTIVE, NOTHING, Reading
+from tmuxagents.agents.brand import LineReader
+from tmuxagents.agents.claude.command import AGENT
+from tmuxagents.agents.claude.talker import about
+from tmuxagents.runs import events
+from tmuxagents.text import jsonline
+
+TYPE_CHECKING = False
+if TYPE_CHECKING:
+    from collections.abc import Callable
+    from typing import Any, ClassVar
+
+    from tmuxagents.records import Plan
+    from tmuxagents.runs.events import Event
+
+_HERE = __file__.rpartition("/")[0]
+BRIDGE, HOOK = f"{_HERE}/bridge.py", f"{_HERE}/hook.py"
+PYTHON = "TMUXAGENTS_PYTHON"  # the variable in which the hooks find our Python
+FOLDER_VARIABLE = "TMUXAGENTS_BRIDGE"  # where the bridge finds its two FIFOs
+_HOOKS = (
+    *("SessionStart", "UserPromptSubmit", "PreToolUse", "PostToolUse", "PostToolUseFailure"),
+    *("PermissionRequest", "Notification", "Stop", "StopFailure", "SessionEnd"),
+)
+_TASK = "Do the task in this file: @"
+_BY_A_PERSON = ("prompt_input_exit", "logout", "clear")  # why a session ended
+_NOT_DONE = "The child did not end its turn."
+
+
+class ClaudeLive:
+    """How Claude Code runs live."""
+
+    folder_variable = FOLDER_VARIABLE
+    bridge: str | None = BRIDGE
+
+    def arguments(self, plan: Plan, run_dir: str) -> list[str]:
+        """Return its flags."""
+        command = f'"${PYTHON}" -I -S "{HOOK}"'
+        hooks = {name: [{"hooks": [{"type": "command", "command": command}]}] for name in _HOOKS}
+        settings = jsonline.encode({"hooks": hooks}).decode().strip()
+        line = [*AGENT.set_up(plan, run_dir), f"--settings={settings}"]
+        prompt = f"{run_dir}/prompt.txt"
+        if plan.reopens:
+            return line
+        return [*line, f"--allowed-tools=Read(/{prompt})", "--", f'{_TASK}"{prompt}"']
+
+    def reader(self, sent: Callable[[int], Event | None]) -> ClaudeLiveReader:
+        """Return a reader for one child. `sent` returns the message that has a number."""
+        return ClaudeLiveReader(sent)
+
+
+LIVE = ClaudeLive()
+
+
+class ClaudeLiveReader(LineReader):
+    """Reads what the hooks of one Claude Code say."""
+
+    def __init__(self, sent: Callable[[int], Event | None]) -> None:
+        super().__init__()
+        self._sent = sent
+        self.is_connected = False
+        self.has_begun = False
+        self.typed = False
+        self.has_left = False  # by a person
+        self.asks: tuple[str, str | None] | None = None
+        self.settlings = 0
+
+    def feed(self, line: bytes, now: float) -> Reading:
+        """Read one line."""
+        self.is_connected = True
+        return super().feed(line, now)
+
+    def kind(self, raw: Any) -> str:
+        """Return the name of the hook, or the kind of a line of the bridge."""
+        return raw_json.word(raw.get("hook_event_name")) or super().kind(raw)
+
+    def _start(self, raw: dict[str, Any], _now: float) -> Reading:
+        session = raw_json.key(raw.get("session_id"))
+        self.model = raw_json.word(raw.get("model")) or self.model
+        return Reading([] if session is None else [events.session_started(session, model=self.model)])
+
+    def _prompt(self, raw: dict[str, Any], _now: float) -> Reading:
+        text = raw_json.text(raw.get("prompt")) or ""
+        is_ours = text.startswith(_TASK) and not self.has_begun
+        self.has_begun, self.asks = True, None
+        told = self.begin()
+        if not is_ours:
+            self.typed = True
+            told.append(events.human_input(text))
+        return Reading(told, active=True)
+
+    def _call(self, raw: dict[str, Any], now: float) -> Reading:
+        told = self.begin()
+        told += self.call(raw.get("tool_use_id"), raw.get("tool_name"), raw.get("tool_input"), now)
+        return Reading(told, active=True)
+
+    def _done(self, raw: dict[str, Any], now: float) -> Reading:
+        return self._ended(raw, _words(raw.get("tool_response")), now, failed=False)
+
+    def _failed(self, raw: dict[str, Any], now: float) -> Reading:
+        return self._ended(raw, raw_json.text(raw.get("error")) or "", now, failed=True)
+
+    def _ended(self, raw: dict[str, Any], text: str, now: float, *, failed: bool) -> Reading:
+        self.asks = None
+        return Reading(self.result(raw.get("tool_use_id"), text, now, failed=failed), active=True)
+
+    def _ask(self, raw: dict[str, Any], _now: float) -> Reading:
+        self.asks = ("permission", about(raw.get("tool_name"), raw.get("tool_input")))
+        return ACTIVE
+
+    def _stop(self, raw: dict[str, Any], _now: float) -> Reading:
+        answer = raw_json.text(raw.get("last_assistant_message"))
+        self.error_message = None
+        return self._settle([events.assistant_text(answer)] if answer else [], "stop")
+
+    def _stop_failure(self, raw: dict[str, Any], _now: float) -> Reading:
+        self.error_message = raw_json.sentence(raw.get("last_assistant_message"))
+        return self._settle([], "length" if raw.get("error") == "max_output_tokens" else "error")
+
+    def _notice(self, raw: dict[str, Any], _now: float) -> Reading:
+        """Conclude from its idleness that a turn was broken off: no hook says so at once."""
+        if self.settled or not self.has_begun or raw.get("notification_type") != "idle_prompt":
+            return NOTHING
+        self.error_message = _NOT_DONE
+        return self._settle([], "aborted")
+
+    def _settle(self, told: list[Event], stop_reason: str) -> Reading:
+        self.asks = None
+        self.settlings += 1
+        told = [*self.begin(), *told, *self.finish(stop_reason, aborted=stop_reason == "aborted")]
+        told[-1].fields["attended"] = self.typed
+        return Reading(told, active=True)
+
+    def _end(self, raw: dict[str, Any], _now: float) -> Reading:
+        self.has_left = raw.get("reason") in _BY_A_PERSON
+        return NOTHING
+
+    def _taken(self, raw: dict[str, Any], _now: float) -> Reading:
+        number = raw_json.whole(raw.get("inboxId"))
+        sent = None if number is None else self._sent(number)
+        return Reading([] if sent is None else [*self.begin(), sent], active=True)
+
+    takes: ClassVar = {
+        "SessionStart": _start,
+        "UserPromptSubmit": _prompt,
+        "PreToolUse": _call,
+        "PostToolUse": _done,
+        "PostToolUseFailure": _failed,
+        "PermissionRequest": _ask,
+        "Notification": _notice,
+        "Stop": _stop,
+        "StopFailure": _stop_failure,
+        "SessionEnd": _end,
+        "bridge_taken": _taken,
+    }
+
+
+def _words(response: Any) -> str:
+    """Return what a tool gave, as text."""
+    if not isinstance(response, dict):
+        return raw_json.text(response) or ""
+    file = response.get("file")
+    inner = file if isinstance(file, dict) else response
+    said = [raw_json.text(inner.get(key)) for key in ("stdout", "stderr", "content", "filePath")]
+    return next(filter(None, said), "")
