@@ -79,6 +79,30 @@ def test_any_other_result_is_an_error(code: Any) -> None:
     assert end(answer(heard()), code).exit(0).reason == "error"
 
 
+def asked(child: Heard, *texts: str | None) -> Heard:
+    """Have it ask the model; None: it does not take the answer."""
+    for text in texts:
+        child.line(type="assistant.turn_start", data={})
+        child.line(type="model.call_finished", data={"outcome": "success"})
+        child = child if text is None else answer(child, text)
+        child.line(type="assistant.turn_end", data={})
+    return child
+
+
+def test_an_answer_that_it_had_cut_twice_before_is_cut() -> None:
+    assert end(asked(heard(), None, None, "He")).exit(0).reason == "length"
+
+
+def test_an_answer_that_came_whole_in_the_end_is_whole() -> None:
+    assert end(asked(heard(), None, "Hello")).exit(0).reason == "done"
+
+
+def test_a_turn_with_tools_between_ends_the_tries() -> None:
+    child = asked(heard(), None, None)
+    child.line(type="assistant.message", data={"content": "", "toolRequests": [{}]})
+    assert end(asked(child, "Hello")).exit(0).reason == "done"
+
+
 def test_an_exit_code_counts() -> None:
     assert end(answer(heard())).exit(3).reason == "exit"
 

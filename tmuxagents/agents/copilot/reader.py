@@ -3,6 +3,9 @@
 Its `result` alone proves nothing: a turn is finished if it was idle without having been aborted, if no error
 came after the turn had begun, and if `result` says 0. A shell command that fails is a success with an exit
 code. It writes what it used to a file when it leaves.
+
+An answer that is cut at the output limit is asked for again, twice at most, and then taken as it is: a turn
+whose request went well has no message then. No line tells of an answer that was cut for its content.
 """
 
 from __future__ import annotations
@@ -20,6 +23,7 @@ if TYPE_CHECKING:
     from tmuxagents.runs.events import Event
 
 USAGE = "copilot-usage.json"  # in the run directory
+_TRIES_AGAIN = 2
 
 
 class CopilotReader(LineReader):
@@ -41,6 +45,8 @@ class CopilotReader(LineReader):
         self._idle = False  # its work is done, and was not broken off
         self._failed = False
         self._why: str | None = None  # of the last request that failed
+        self._wordless = False  # the turn has an answer, and no message so far
+        self._cut = 0  # turns in a row that ended so
 
     def feed(self, line: bytes, now: float) -> Reading:
         """Read one line. Those of a streaming text only show that it works."""
@@ -52,15 +58,25 @@ class CopilotReader(LineReader):
         return Reading(told, active=True)
 
     def _turn(self, _raw: dict[str, Any], _now: float) -> Reading:
-        self._failed = self._idle = False
+        self._failed = self._idle = self._wordless = False
         self.error_message = None
         return Reading(self.begin(), active=True)
+
+    def _answered(self, raw: dict[str, Any], _now: float) -> Reading:
+        self._wordless = _data(raw).get("outcome") == "success"
+        return ACTIVE
+
+    def _turn_over(self, _raw: dict[str, Any], _now: float) -> Reading:
+        self._cut += self._wordless
+        return ACTIVE
 
     def _text(self, raw: dict[str, Any], _now: float) -> Reading:
         data = _data(raw)
         if data.get("parentToolCallId"):  # of a sub-agent
             return ACTIVE
         self.model = raw_json.word(data.get("model")) or self.model
+        self._wordless = False
+        self._cut = 0 if data.get("toolRequests") else self._cut
         text = raw_json.text(data.get("content"))
         return Reading([events.assistant_text(text)] if text else [], active=True)
 
@@ -111,11 +127,14 @@ class CopilotReader(LineReader):
             told.append(events.session_started(session, model=self.model))
         if self._failed or raw.get("exitCode") != 0:
             return Reading([*told, *self.finish("error")], active=True)
-        return Reading([*told, *self.finish("stop" if self._idle else None)], active=True)
+        reason = "length" if self._cut >= _TRIES_AGAIN else "stop"
+        return Reading([*told, *self.finish(reason if self._idle else None)], active=True)
 
     takes: ClassVar[Mapping[str, Any]] = {
         "session.tools_updated": _starts,
         "assistant.turn_start": _turn,
+        "model.call_finished": _answered,
+        "assistant.turn_end": _turn_over,
         "assistant.message": _text,
         "assistant.reasoning": _thoughts,
         "tool.execution_start": _call,
