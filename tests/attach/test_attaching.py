@@ -1,4 +1,4 @@
-"""Rules of attach: the way back, which run comes next, what an answer means, which pager."""
+"""Rules of attach: how a run is shown, the way back, which run comes next, which pager."""
 
 from __future__ import annotations
 
@@ -7,7 +7,7 @@ from hypothesis import given
 from hypothesis import strategies as st
 
 from tmuxagents.attach import rules
-from tmuxagents.attach.rules import OUT, Trail
+from tmuxagents.attach.rules import ATTACH, LEND, OUT, STAY, SWITCH, Shown, Trail, choose_step
 
 ME, HOME = "/dev/pts/5", "$3:@7"
 A, B, C, F, W = "a" * 16, "b" * 16, "c" * 16, "f" * 16, "e" * 16
@@ -51,6 +51,62 @@ def test_a_trail_holds_the_last_eight_runs_and_the_place_before_them() -> None:
         trail = trail.past(f"{number:016x}")
     assert len(trail.runs) == 8
     assert (trail.home, trail.runs[-1]) == (HOME, f"{29:016x}")
+
+
+# --- how a run is shown ---
+
+SHOWS = ("$4", "@9")  # where the client is
+THERE = ":".join(SHOWS)
+
+
+@pytest.mark.parametrize("read_only", [False, True])
+def test_a_terminal_outside_of_tmux_is_attached(*, read_only: bool) -> None:
+    step = choose_step(ME, None, "@9", is_here=False, read_only=read_only)
+    assert (step.kind, str(step.trail), step.read_only) == (ATTACH, f"{ME},out", read_only)
+
+
+@pytest.mark.parametrize(
+    ("run_id", "home", "is_view", "may_not_type", "window", "is_here", "asks", "kind", "trail", "read_only"),
+    [
+        # at home, where no run is shown yet: lent, and back to where it was
+        (None, None, False, False, "@5", True, False, LEND, THERE, False),
+        (None, None, False, False, "@5", True, True, LEND, THERE, True),
+        (None, None, False, True, "@5", True, True, LEND, THERE, False),
+        (None, None, False, False, "@5", False, False, LEND, OUT, False),
+        # the window that it shows already, unless only reading is asked for and it may type
+        (None, None, False, False, "@9", True, False, STAY, "-", False),
+        (None, None, False, True, "@9", True, True, STAY, "-", False),
+        (None, None, False, False, "@9", True, True, LEND, THERE, True),
+        (None, None, False, False, "@9", False, False, LEND, OUT, False),
+        # from one run to another: switched, and back by each
+        (A, HOME, True, False, "@5", True, False, SWITCH, f"{HOME},{A}", False),
+        (A, OUT, True, False, "@5", True, False, SWITCH, f"{OUT},{A}", False),
+        (A, HOME, True, False, "@9", True, False, STAY, HOME, False),
+        # a run that a person went to by themselves
+        (A, None, False, False, "@5", True, False, LEND, THERE, False),
+        (None, HOME, False, False, "@5", True, False, LEND, THERE, False),
+        # a view of ours is no place to come back to
+        (A, HOME, True, False, "@5", True, True, LEND, HOME, True),
+        (A, None, True, False, "@5", True, False, LEND, OUT, False),
+        (A, HOME, True, False, "@5", False, False, LEND, OUT, False),
+    ],
+)
+def test_a_client_stays_is_switched_or_lent(  # noqa: PLR0913  (a row of the table has many columns)
+    *,
+    run_id: str | None,
+    home: str | None,
+    is_view: bool,
+    may_not_type: bool,
+    window: str,
+    is_here: bool,
+    asks: bool,
+    kind: str,
+    trail: str,
+    read_only: bool,
+) -> None:
+    shown = Shown(*SHOWS, run_id, is_view, may_not_type, Trail(ME, home))
+    step = choose_step(ME, shown, window, is_here=is_here, read_only=asks)
+    assert (step.kind, str(step.trail), step.read_only) == (kind, f"{ME},{trail}", read_only)
 
 
 D, E, G, H = "d" * 16, "1" * 16, "2" * 16, "3" * 16

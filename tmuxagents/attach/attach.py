@@ -13,7 +13,7 @@ from typing import NamedTuple
 
 from tmuxagents import tmux
 from tmuxagents.attach import where
-from tmuxagents.attach.rules import OUT, Trail, parse_trail
+from tmuxagents.attach.rules import OUT, STAY, SWITCH, Shown, Trail, choose_step, parse_trail
 from tmuxagents.errors import BadRequest, NoSuchRun, NotPossible, Unusable
 from tmuxagents.records import is_run_id
 from tmuxagents.registry import lookup
@@ -46,14 +46,16 @@ class Seat(NamedTuple):
     client: Client
 
     @property
-    def run_id(self) -> str | None:
-        """Return the run that it shows."""
-        return self.client.run_id if is_run_id(self.client.run_id) else None
-
-    @property
     def trail(self) -> Trail:
         """Return its way back."""
         return parse_trail(self.client.trail, self.client.name)
+
+    @property
+    def shown(self) -> Shown:
+        """Return what it shows."""
+        client = self.client
+        run_id = client.run_id if is_run_id(client.run_id) else None
+        return Shown(client.session, client.window, run_id, client.view, client.read_only, self.trail)
 
 
 @dataclass(slots=True)
@@ -130,26 +132,19 @@ def show(viewer: Viewer, target: RunTarget, *, read_only: bool = False) -> list[
     """Show a run; return the program to become where that takes the terminal that we are on."""
     window = {name: getattr(target.window, name) for name in ("window", "session", "run_id")}
     seat = viewer.seat_at(target.tmux, target.life)
+    is_here = seat is not None and seat.life == target.life
+    shown = seat.shown if seat else None
+    step = choose_step(viewer.terminal, shown, target.window.window, is_here=is_here, read_only=read_only)
     if seat is None:
-        trail = str(Trail(viewer.terminal, OUT))
-        return target.tmux.clients.attach_argv(**window, read_only=read_only, trail=trail)
-    is_here = seat.life == target.life
-    read_only = read_only and not seat.client.read_only
-    if is_here and not read_only and seat.client.window == target.window.window:
-        return None
-    if (
-        is_here and not read_only and seat.run_id and seat.trail.home
-    ):  # prefix-d leads back from there already
-        _switch(seat, target, seat.trail.past(seat.run_id))
-        return None
-    _refuse_to_end(seat.client, leaves_server=True)
-    home = f"{seat.client.session}:{seat.client.window}"
-    if seat.client.view or not is_here:
-        home = seat.trail.home or OUT if is_here else OUT
-    view = target.tmux.clients.prepare_view(**window, trail=str(Trail(seat.client.name, home)))
-    if view is None:
-        raise _gone(target)
-    _lend(seat, target.tmux, view, read_only=read_only)
+        return target.tmux.clients.attach_argv(**window, read_only=step.read_only, trail=str(step.trail))
+    if step.kind == SWITCH:
+        _switch(seat, target, step.trail)
+    elif step.kind != STAY:
+        _refuse_to_end(seat.client, leaves_server=True)
+        view = target.tmux.clients.prepare_view(**window, trail=str(step.trail))
+        if view is None:
+            raise _gone(target)
+        _lend(seat, target.tmux, view, read_only=step.read_only)
     return None
 
 

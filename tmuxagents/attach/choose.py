@@ -61,7 +61,7 @@ def next_run(caller: Caller, viewer: Viewer) -> tuple[RunView, RunTarget]:
     One whose window cannot be reached is passed over.
     """
     fault: NotPossible | Unusable = NoSuchRun("No run is live here any more.", kind="unknown-run")
-    for run_id in rules.following(_order(caller), viewer.seat.run_id if viewer.seat else None):
+    for run_id in rules.following(_order(caller), viewer.seat.shown.run_id if viewer.seat else None):
         try:
             run = inspect(f"{caller.runs}/{run_id}")
             target, _ = where.find_window(run)

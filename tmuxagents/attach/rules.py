@@ -1,11 +1,9 @@
-"""Rules of `attach`: a terminal's way back, which run comes next, what an answer means, which pager. Pure.
-
-`attach/attach.show` decides how a run is shown: switch, lend or attach.
-"""
+"""Rules of `attach`: how a run is shown, a terminal's way back, which run comes next, which pager. Pure."""
 
 from __future__ import annotations
 
 import re
+from typing import NamedTuple
 
 TYPE_CHECKING = False
 if TYPE_CHECKING:
@@ -16,6 +14,7 @@ if TYPE_CHECKING:
 BATCH_NOTICE = "read-only transcript: `send` and typing need --live"
 OUT = "out"  # the home of a terminal that came from outside this server
 UNSEEN, WAITING, WORKING, SEEN = range(4)  # a failure, waits for a person, works, a failure looked at
+ATTACH, STAY, SWITCH, LEND = "attach", "stay", "switch", "lend"  # steps: how a run is shown
 _NOWHERE = "-"
 _LONGEST_WAY = 8
 _TRAIL = re.compile(r"([^,]+),(\$[0-9]+:@[0-9]+|out|-)((?:,[0-9a-f]{16})*)")
@@ -45,6 +44,47 @@ def parse_trail(text: str, client: str) -> Trail:
     if found is None or found[1] != client:
         return Trail(client, None)
     return Trail(client, None if found[2] == _NOWHERE else found[2], found[3].split(",")[1:])
+
+
+class Shown(NamedTuple):
+    """What a client of tmux shows now, and its way back."""
+
+    session: str
+    window: str
+    run_id: str | None
+    is_view: bool  # it shows a run through a session of our own
+    read_only: bool
+    trail: Trail
+
+
+class ShowingStep(NamedTuple):
+    """How a run is shown: attach a terminal, stay as it is, switch a client, or lend its terminal."""
+
+    kind: str
+    trail: Trail  # of the client once the run is shown
+    read_only: bool = False
+
+
+def choose_step(
+    terminal: str, shown: Shown | None, window: str, *, is_here: bool, read_only: bool
+) -> ShowingStep:
+    """Choose the step that shows a window on a terminal: `is_here`, if it is on the server of its client.
+
+    `shown` is None for a terminal outside of tmux. A client that shows a run already is switched, since
+    prefix-d leads back from there; it keeps the rights that it has.
+    """
+    if shown is None:
+        return ShowingStep(ATTACH, Trail(terminal, OUT), read_only)
+    read_only = read_only and not shown.read_only
+    if is_here and not read_only:
+        if shown.window == window:
+            return ShowingStep(STAY, shown.trail)
+        if shown.run_id and shown.trail.home:
+            return ShowingStep(SWITCH, shown.trail.past(shown.run_id))
+    home = f"{shown.session}:{shown.window}"
+    if shown.is_view or not is_here:
+        home = shown.trail.home or OUT if is_here else OUT
+    return ShowingStep(LEND, Trail(shown.trail.client, home), read_only)
 
 
 def following(runs: Iterable[Key], shown: str | None) -> list[str]:
