@@ -155,7 +155,7 @@ def _call(block: Block) -> str:
     line = (
         f'<span class="sign">{_SIGNS[block.state]}</span><span class="phrase">{phrase}</span>'
         f'<span class="{"aside" if block.code is None else "aside code"}">{text(aside)}</span>'
-        f'<span class="time">{lasted} {_clock(block)}</span>'
+        f'<span class="time">{lasted} {text(block.stamp or figures.clock(block.since))}</span>'
     )
     if not block.parts:
         return f'<div class="call {block.state}">{line}</div>'
@@ -169,10 +169,6 @@ def _call(block: Block) -> str:
 def _line(what: str, words: str) -> str:
     sign = calls.sign(what)
     return text(f"{sign} {words}" if sign else words)
-
-
-def _clock(block: Block) -> str:
-    return text(block.stamp or figures.clock(block.since))
 
 
 def _said(block: Block) -> str:

@@ -16,7 +16,7 @@ from tmuxagents.top.panes import Detail, RunTable
 
 TYPE_CHECKING = False
 if TYPE_CHECKING:
-    from collections.abc import Sequence
+    from collections.abc import Callable, Sequence
 
     from tmuxagents.top.app import TopApp
     from tmuxagents.top.rows import Entry
@@ -34,16 +34,6 @@ def _search(app: TopApp) -> None:
         app.let_type("search the transcript", app.view.seek)
     else:
         app.let_type("search runs: name, task, model, state", app.view.filter, app.view.search)
-
-
-def _search_next(app: TopApp) -> None:
-    """Go to the next place that was found."""
-    app.query_one(Detail).find(steps=1)
-
-
-def _search_previous(app: TopApp) -> None:
-    """Go to the place before."""
-    app.query_one(Detail).find(steps=-1)
 
 
 def _clear(app: TopApp) -> None:
@@ -69,16 +59,6 @@ def _diff(app: TopApp) -> None:
     """Show the edits only, or everything."""
     app.only_edits = not app.only_edits
     app.say("Its edits only; d shows everything." if app.only_edits else "")
-
-
-def _sort_right(app: TopApp) -> None:
-    """Sort by the next column."""
-    app.view.sort_beside(1, app.query_one(RunTable).columns)
-
-
-def _sort_left(app: TopApp) -> None:
-    """Sort by the column before."""
-    app.view.sort_beside(-1, app.query_one(RunTable).columns)
 
 
 def _ended(app: TopApp) -> None:
@@ -114,27 +94,22 @@ def _palette(app: TopApp) -> None:
     app.push_screen(boxes.ActionsBox(), lambda action: app.action_do(action) if action else None)
 
 
-def _leave(app: TopApp) -> None:
-    """Leave."""
-    app.exit(0)
-
-
-_OF_SCREEN = {
+_OF_SCREEN: dict[str, Callable[[TopApp], None]] = {
     keys.SEARCH: _search,
-    keys.AGAIN: _search_next,
-    keys.BEFORE: _search_previous,
+    keys.AGAIN: lambda app: app.query_one(Detail).find(steps=1),
+    keys.BEFORE: lambda app: app.query_one(Detail).find(steps=-1),
     keys.CLEAR: _clear,
     keys.FOCUS: _focus,
     keys.ZOOM: _zoom,
     keys.DIFF: _diff,
-    keys.RIGHT: _sort_right,
-    keys.LEFT: _sort_left,
+    keys.RIGHT: lambda app: app.view.sort_beside(1, app.query_one(RunTable).columns),
+    keys.LEFT: lambda app: app.view.sort_beside(-1, app.query_one(RunTable).columns),
     keys.ENDED: _ended,
     keys.EVERYWHERE: _everywhere,
     keys.COLUMNS: _columns,
     keys.HELP: _help,
     keys.PALETTE: _palette,
-    keys.LEAVE: _leave,
+    keys.LEAVE: lambda app: app.exit(0),
 }
 
 

@@ -264,7 +264,7 @@ class Book:
                 return act(self._whole_file())
             except database.Damaged as damage:
                 self._close_file()
-                self._set_aside(damage)
+                self._complain(lookup.set_aside(self._path, damage))
             except (database.Unfit, Unusable) as why:
                 self._close_file()
                 self._complain(f"the registry is not used ({why}); the run directories are read instead")
@@ -304,9 +304,6 @@ class Book:
             self._close_file()
             return
         self._close_memory()
-
-    def _set_aside(self, damage: database.Damaged) -> None:
-        self._complain(lookup.set_aside(self._path, damage))
 
     def _close_file(self) -> None:
         if self._file is not None:

@@ -87,7 +87,8 @@ def run(  # noqa: PLR0913  (one parameter an option)
     else:
         _print(found, max_bytes)
     if call.cancelled:
-        name, aborted = signal.Signals(interrupts.number).name, _count_aborted(found)
+        name = signal.Signals(interrupts.number).name
+        aborted = sum(row.run["reason"] == PARENT.reason for row in found.rows)
         told = f"{name}: aborted {aborted} of {len(call.tasks)} {'run' if len(call.tasks) == 1 else 'runs'}"
         printing.lines([told], printing.ERR)
         return 128 + interrupts.number
@@ -124,10 +125,6 @@ def _print(found: Snapshot, max_bytes: int | None) -> None:
     used = words.line([run["usage"] for run, _ in told])
     if used and not printing.is_terminal(printing.ERR):  # the picture has shown it
         printing.lines([used], printing.ERR)
-
-
-def _count_aborted(found: Snapshot) -> int:
-    return sum(row.run["reason"] == PARENT.reason for row in found.rows)
 
 
 _LOOK_S = 0.2  # between two looks whether the person is back
