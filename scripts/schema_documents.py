@@ -47,6 +47,10 @@ _TEXT = {"type": "string"}
 _TASK_DEFAULTS = {
     "preset": {"description": "A preset or profile.", **_TEXT},
     "agent": {"description": "The agent that works.", **_TEXT},
+    "permission": {
+        "description": "What the child may do without asking.",
+        "enum": ["read-only", "edit", "full", "ask"],
+    },
     "model": _TEXT,
     "cwd": {"description": "Where the child works; relative to the file.", **_TEXT},
     "timeout": {

@@ -6,6 +6,7 @@ import json
 from typing import NamedTuple
 
 from tmuxagents.errors import BadRequest, Fault
+from tmuxagents.presets.fields import PERMISSIONS
 from tmuxagents.settings import rules
 from tmuxagents.text import safe, yaml
 
@@ -15,7 +16,7 @@ if TYPE_CHECKING:
     from typing import Any
 
 IN_LAYOUTS = ("preset", "task", "model", "cwd", "name", "timeout", "files")  # the keys of a task there
-KEYS = (*IN_LAYOUTS, "agent", "after")
+KEYS = (*IN_LAYOUTS, "agent", "permission", "after")
 _OF_ONE = ("task", "name", "after")  # no defaults
 _OF_FILE = ("tasks", "defaults", "concurrency")
 REMOVED = {
@@ -30,7 +31,7 @@ _DELEGATE = ("prompt", "profile", "resume")
 _DELEGATE_HINT = "tmuxagents call delegate_to_subagents takes prompt, profile and resume"
 _EXAMPLE = "like this: - {preset: repo-scout, task: Find the tests}; tmuxagents schema tasks has all keys"
 _DEEPEST = 5  # files of a task are a list in a mapping in a list in a mapping
-_TEXTS = ("preset", "task", "model", "cwd", "name", "agent")
+_TEXTS = ("preset", "task", "model", "cwd", "name", "agent", "permission")
 # The order in which the first fault speaks for all.
 _ORDER = {"bad-tasks": 0, "bad-argument": 0, "empty-task": 0, "bad-cwd": 1, "removed": 2}
 
@@ -46,6 +47,7 @@ class Item(NamedTuple):
     timeout: float | None = None
     files: Sequence[str] = ()
     agent: str | None = None
+    permission: str | None = None
     after: Sequence[str] = ()
 
 
@@ -175,6 +177,10 @@ def item_faults(item: Any, place: str, keys: Sequence[str] = IN_LAYOUTS) -> Iter
         yield Fault("bad-tasks", f"{place} has no task.", field=f"{place}.task")
     elif isinstance(task, str) and not task.strip():
         yield Fault("empty-task", f"{place}: the task is empty.", field=f"{place}.task")
+    permission = item.get("permission")
+    if isinstance(permission, str) and permission not in PERMISSIONS:
+        message = f"{place}.permission must be one of {', '.join(PERMISSIONS)}."
+        yield Fault("bad-tasks", message, field=f"{place}.permission")
     wrong = None if item.get("timeout") is None else rules.time_limit_fault(item["timeout"])
     if wrong:
         yield Fault("bad-tasks", f"{place}.timeout {wrong}.", field=f"{place}.timeout")

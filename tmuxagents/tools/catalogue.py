@@ -74,6 +74,8 @@ _ONE = {"preset": _PRESET, "task": _TASK, "model": _MODEL, "cwd": _CWD, "name": 
 _PLAIN = {key: {"type": schema["type"]} for key, schema in _ONE.items()} | {
     "timeout": {"type": "number", "minimum": 1}
 }
+# Of agents that know such levels; a call with tasks leaves it to their presets.
+_PERMISSION = {"permission": _text(enum=["read-only", "edit", "full", "ask"])}
 
 TOOLS: tuple[Tool, ...] = (
     Tool(
@@ -83,6 +85,7 @@ TOOLS: tuple[Tool, ...] = (
         "preset and task, or tasks for several children in parallel.",
         _object(
             **_ONE,
+            **_PERMISSION,
             tasks=_list(_object(("preset", "task"), **_PLAIN), least=1),
         ),
     ),
@@ -91,7 +94,7 @@ TOOLS: tuple[Tool, ...] = (
         "Background agent",
         "Start a child agent (subagent) in the background, in a tmux window of its own, and go on at once. "
         "Its answer: background_agent_status with the runId.",
-        _object(("preset", "task"), **_ONE),
+        _object(("preset", "task"), **_ONE, **_PERMISSION),
     ),
     Tool(
         "background_agent_status",

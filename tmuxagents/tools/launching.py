@@ -36,7 +36,7 @@ if TYPE_CHECKING:
     from tmuxagents.registry.lookup import Caller
     from tmuxagents.tools.door import Door
 
-_OF_ONE = ("preset", "task", "model", "cwd", "name", "timeout")
+_OF_ONE = ("preset", "task", "model", "cwd", "name", "timeout", "permission")
 
 
 def background_agent(arguments: Mapping[str, Any], door: Door, faults: Faults) -> Answer:
@@ -127,6 +127,7 @@ def _request(item: Mapping[str, Any], door: Door, mode: str) -> LaunchRequest:
         name=item.get("name") or None,
         owner=door.caller.owner,
         timeout=item.get("timeout"),
+        permission=item.get("permission"),
     )
 
 
