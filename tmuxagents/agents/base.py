@@ -138,6 +138,10 @@ if TYPE_CHECKING:
             """The variable that names the folder of its own settings and login."""
 
         @property
+        def keeps_unanswered(self) -> bool:
+            """Whether it keeps also a new session in which the model has not answered."""
+
+        @property
         def keeps_sessions(self) -> bool:
             """Say whether it keeps its sessions itself, and continues one by its id."""
 

@@ -28,6 +28,7 @@ class Brand:
     tools: Sequence[str] = ()
     home_variable = "HOME"  # names the folder of the agent's own settings and login
     keeps_sessions = True
+    keeps_unanswered = True
 
     @property
     def program_variable(self) -> str:

@@ -73,13 +73,17 @@ def model(plan: Plan, used: str | None) -> Resolved | None:
     return Resolved(None, used or planned) if used or planned else None
 
 
-def kept_session(plan: Plan, session: str | None) -> ChildSession:
+def kept_session(before: RunView, *, keeps_unanswered: bool) -> ChildSession:
     """Return the session of an agent that keeps its sessions itself, where its run has said the id."""
-    if session is None:
+    plan, state = before.plan, before.state
+    if state.child_session is None:
         return ChildSession(
             problem=f"run {plan.run_id[:_SHORT]} ended before its child said the session's id"
         )
-    return ChildSession(id=session, cwd=plan.cwd)
+    is_answered = plan.child_session is not None or state.text is not None or state.tool_count > 0
+    if state.stop_reason == "error" and not (is_answered or keeps_unanswered):
+        return ChildSession(problem=f"run {plan.run_id[:_SHORT]} has no session, as the model gave no answer")
+    return ChildSession(id=state.child_session, cwd=plan.cwd)
 
 
 def baseline(before: RunView) -> dict[str, Any]:

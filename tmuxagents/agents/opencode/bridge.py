@@ -33,7 +33,7 @@ _ASKING = ("permission.", "question.")
 _ALIVE_S = 1.0  # of a text that grows it is told only this often that it does
 
 
-class Server:
+class OpencodeServer:
     """The server of opencode that belongs to this run."""
 
     def __init__(self, program: Sequence[str]) -> None:
@@ -90,7 +90,7 @@ class Server:
         self._process.kill()
 
 
-class Bridge:
+class OpencodeBridge:
     """Everything between one wrapper and one session."""
 
     def __init__(self, program: Sequence[str], folder: str, *, session: str, model: str, title: str) -> None:
@@ -99,7 +99,7 @@ class Bridge:
         self._told = os.open(f"{folder}/live-events.fifo", os.O_WRONLY | os.O_CLOEXEC)
         self._orders = os.open(f"{folder}/live-orders.fifo", os.O_RDONLY | os.O_CLOEXEC)
         self.tell({"type": "bridge_starts"})  # the server may take its time
-        self._server = Server(program)
+        self._server = OpencodeServer(program)
         self._session = session or self._server.session(title)
         self._model = dict(zip(("providerID", "modelID"), model.split("/", 1), strict=False))
         self._settlings = 0
@@ -180,7 +180,7 @@ def main(words: list[str]) -> int:
     at = words.index("--")
     session, model, title = words[at + 1 :]
     folder = os.environ.pop("TMUXAGENTS_BRIDGE")
-    return Bridge(words[:at], folder, session=session, model=model, title=title).run()
+    return OpencodeBridge(words[:at], folder, session=session, model=model, title=title).run()
 
 
 if __name__ == "__main__":

@@ -30,6 +30,7 @@ class Pi:
     program = "pi"
     home_variable = "PI_CODING_AGENT_DIR"
     keeps_sessions = False
+    keeps_unanswered = True
     program_variable = "TMUXAGENTS_PI"
     how_to_install = "npm install -g @earendil-works/pi-coding-agent"
     how_to_log_in = "start pi and type /login, or set an API key such as ANTHROPIC_API_KEY"
