@@ -154,6 +154,7 @@ BRANDS = {
             "COPILOT_MODEL": MODEL,
             "COPILOT_AUTO_UPDATE": "false",
             "COPILOT_PROVIDER_WIRE_API": "completions",
+            "COPILOT_PROVIDER_MAX_PROMPT_TOKENS": "1000000",  # else it refuses a long prompt itself
         },
         batch=("--output-format=json", "--allow-all-tools"),
     ),

@@ -86,5 +86,5 @@ ENDINGS = [
 UNTOLD: dict[str, tuple[str, ...]] = {
     "gemini": ("length", "refusal"),
     "qwen": ("length", "refusal"),
-    "copilot": ("length", "refusal"),
+    "copilot": ("refusal",),
 }
