@@ -2,6 +2,7 @@
 
 from __future__ import annotations
 
+from types import SimpleNamespace
 from typing import Any
 
 import pytest
@@ -14,6 +15,7 @@ from tmuxagents.launch import continued, plan
 from tmuxagents.launch.continued import Continued
 from tmuxagents.runs import conversation, prompt
 from tmuxagents.runs.documents import plan_of
+from tmuxagents.runs.lifecycle import RunState
 
 FIRST, LATEST, NEW = "01a1ee15069b4c1f", "01a1ee15069b4c20", "01a1ee15069b4c21"
 TEXTS = st.text(st.characters(codec="utf-8"), max_size=40)
@@ -44,6 +46,32 @@ def test_the_set_up_of_a_session_is_the_recorded_one_and_nothing_else() -> None:
         *("scout", "profile", ["read"], {"noSkills": True}),
     ]
     assert [again[key] for key in ("task", "name", "timeout", "sessionId")] == ["And now?", None, 600, FIRST]
+
+
+@pytest.mark.parametrize(
+    ("text", "tools", "reason", "earlier", "keeps", "kept"),
+    [
+        (None, 0, "error", None, False, False),
+        (None, 0, "error", None, True, True),
+        (None, 0, "error", "s-0", False, True),  # an older session, which it has all the same
+        ("Hello", 0, "error", None, False, True),
+        (None, 1, "error", None, False, True),
+        (None, 0, None, None, False, True),  # it was stopped
+    ],
+)
+def test_a_session_without_an_answer_is_there_if_its_agent_keeps_such(  # noqa: PLR0913
+    text: str | None, tools: int, reason: str | None, earlier: str | None, *, keeps: bool, kept: bool
+) -> None:
+    state = RunState()
+    state.text, state.tool_count, state.stop_reason, state.child_session = text, tools, reason, "s-1"
+    before: Any = SimpleNamespace(plan=plan_of(planned(None) | {"childSession": earlier}), state=state)
+    session = continued.kept_session(before, keeps_unanswered=keeps)
+    assert (session.id, session.problem is None) == (("s-1", True) if kept else (None, False))
+
+
+def test_a_session_whose_id_was_never_said_cannot_be_continued() -> None:
+    before: Any = SimpleNamespace(plan=plan_of(planned(None)), state=RunState())
+    assert "before its child said" in str(continued.kept_session(before, keeps_unanswered=True).problem)
 
 
 def test_a_run_is_younger_than_the_one_it_continues_whatever_the_clock_says() -> None:

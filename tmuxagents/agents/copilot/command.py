@@ -29,6 +29,7 @@ class Copilot(Brand):
     program = "copilot"
     how_to_install = "npm install -g @github/copilot"
     how_to_log_in = "run: copilot login"
+    home_variable = "COPILOT_HOME"
     tools = ("view", "bash", "edit", "create", "grep", "glob")
 
     def arguments(self, plan: Plan, run_dir: str) -> list[str]:

@@ -28,6 +28,7 @@ class Gemini(Brand):
     program = "gemini"
     how_to_install = "npm install -g @google/gemini-cli"
     how_to_log_in = "start gemini and log in, or set GEMINI_API_KEY"
+    home_variable = "GEMINI_CLI_HOME"
     keeps_unanswered = False
     tools = (
         "read_file",
