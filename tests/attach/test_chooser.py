@@ -6,7 +6,7 @@ import pytest
 from hypothesis import given
 from hypothesis import strategies as st
 
-from tmuxagents.attach.chooser import LEAVE, RunChooser
+from tmuxagents.attach.rules import LEAVE, RunChooser
 from tmuxagents.text.width import columns
 
 ROWS = ["build running", "crawl failed no route", "write running", "Deploy failed denied"]

@@ -7,7 +7,7 @@ import time
 from tmuxagents import tmux
 from tmuxagents.attach import rules, screen, seen, where
 from tmuxagents.attach.attach import live_runs
-from tmuxagents.attach.chooser import LEAVE, RunChooser
+from tmuxagents.attach.rules import LEAVE, RunChooser
 from tmuxagents.errors import NoSuchRun, NotPossible, Unusable
 from tmuxagents.records import FAILED
 from tmuxagents.registry import lookup
