@@ -74,8 +74,11 @@ if TYPE_CHECKING:
         has_begun: bool  # the child has begun to work
         typed: bool  # a person has typed: the run is attended
         has_left: bool  # a person has pressed a key that leaves the child
-        asks: tuple[str, str | None] | None  # kind and text of an open question to a person
         settlings: int  # how often it has settled
+
+        @property
+        def asks(self) -> tuple[str, str | None] | None:
+            """Return kind and text of an open question to a person."""
 
     class LiveAgent(Protocol):
         """How an agent runs live: on the terminal of its window, with a bridge in it."""

@@ -22,8 +22,9 @@ TYPE_CHECKING = False
 if TYPE_CHECKING:
     from collections.abc import Mapping, Sequence
 
-    from tmuxagents.agents.base import Reader, Talker
+    from tmuxagents.agents.base import LiveAgent, Reader
     from tmuxagents.agents.capabilities import Capabilities
+    from tmuxagents.agents.codex.app_server import AppServer
     from tmuxagents.records import Plan
 
 _SERVES_FROM = (0, 120)  # versions whose app server starts sessions, steers turns and asks for approvals
@@ -50,14 +51,14 @@ class Codex(Brand):
             return ["app-server"]
         return _of_exec(plan, run_dir)
 
-    def talker(self, plan: Plan, run_dir: str) -> Talker | None:
+    def talker(self, plan: Plan, run_dir: str) -> AppServer | None:
         """Return what talks to the app server; None where `codex exec` takes the prompt."""
         if not has_app_server(plan.agent_version):
             return None
         from tmuxagents.agents.codex.app_server import AppServer  # noqa: PLC0415  (one seat needs it)
 
         return AppServer(
-            _settings(plan, run_dir), child_session=plan.child_session, permission=plan.permission
+            _settings(plan, run_dir), child_session=plan.child_session, asks_people=plan.permission == ASK
         )
 
     def reader(self, plan: Plan, _run_dir: str) -> Reader:
@@ -66,12 +67,18 @@ class Codex(Brand):
 
         return ExecReader(plan.baseline)
 
+    def live(self) -> LiveAgent | None:
+        """Return how Codex runs live."""
+        from tmuxagents.agents.codex import live  # noqa: PLC0415  (a batch child pays nothing for it)
+
+        return live.LIVE
+
     def capabilities(self) -> Capabilities:
         """Return what it can do."""
         from tmuxagents.agents import capabilities as can  # noqa: PLC0415  (no wrapper asks)
 
         return can.Capabilities(
-            seats=(can.DUPLEX, can.STREAM),
+            seats=(can.DUPLEX, can.STREAM, can.LIVE),
             takes_model=True,
             lists_models=False,
             permissions=can.PERMISSIONS,

@@ -1,0 +1,244 @@
+"""The process in the window of a live Codex: `python -I -S bridge.py PROGRAM...`.
+
+It starts an app server that only the user can reach, is its first client, gives it the task, and then opens
+Codex's own screen on it. What the app server says goes to the wrapper as it is, and what the wrapper orders
+is said to the app server. It ends with the screen, and ends the app server with itself.
+
+Joins.
+"""
+
+from __future__ import annotations
+
+import os
+import select
+import shutil
+import signal
+import subprocess
+import sys
+import tempfile
+import time
+
+if __name__ == "__main__":
+    sys.path.append(__file__.rpartition("/tmuxagents/")[0])
+
+from tmuxagents.agents.codex.command import AGENT
+from tmuxagents.agents.codex.live import FOLDER_VARIABLE
+from tmuxagents.agents.codex.websocket import WebSocket, is_there
+from tmuxagents.runs import directory
+from tmuxagents.runs.inbox import STEER, STOP, InboxMessage
+from tmuxagents.text import jsonline
+
+TYPE_CHECKING = False
+if TYPE_CHECKING:
+    from collections.abc import Sequence
+    from typing import Any
+
+    from tmuxagents.agents.base import Reading
+    from tmuxagents.agents.codex.app_server import AppServer
+
+_SERVES_WITHIN_S = 15.0
+_LOOK_EVERY_S = 0.02
+_TERM_S = 1.5  # for the screen and the server, each
+_CANNOT, _SIGNALLED = 2, 128
+_PIECE = 64 * 1024
+_NOTIFIES = b'{"method":'
+
+
+class CodexBridge:
+    """One app server, its screen, and the wrapper."""
+
+    def __init__(self, program: Sequence[str], run_dir: str, talker: AppServer, *, is_theirs: bool) -> None:
+        self._program = list(program)
+        self._run_dir = run_dir
+        self._talker = talker
+        self._talker.alone = False  # the screen answers what Codex asks for
+        self._is_theirs = is_theirs  # the session is opened for a person, who says what to do
+        self._told = os.open(f"{run_dir}/{directory.LIVE_EVENTS}", os.O_WRONLY | os.O_CLOEXEC)
+        orders = os.O_RDONLY | os.O_NONBLOCK | os.O_CLOEXEC
+        self._orders = os.open(f"{run_dir}/{directory.LIVE_ORDERS}", orders)
+        self._ordered = b""
+        self._folder = tempfile.mkdtemp(prefix="tmuxagents-")
+        self._server: subprocess.Popen[bytes] | None = None
+        self._screen: subprocess.Popen[bytes] | None = None
+        self._line: WebSocket | None = None
+        self._settlings = 0
+        self._signal = 0  # what ends us
+        self._woken, waking = os.pipe2(os.O_NONBLOCK | os.O_CLOEXEC)
+        signal.set_wakeup_fd(waking)
+        for number in (signal.SIGTERM, signal.SIGHUP):
+            signal.signal(number, self._note_signal)
+        self._is_told_session = False
+
+    # --- from the start to the end ---
+
+    def _note_signal(self, number: int, _frame: object) -> None:
+        self._signal = number  # not more than that: a process may just be starting
+
+    def run(self) -> int:
+        """Serve until the screen is closed; return our exit code."""
+        try:
+            self._line = self._connect()
+            if self._is_theirs:
+                self._say(self._talker.begin(None))
+            self._tell({"type": "bridge_hello"})
+            return self._serve(self._line)
+        except OSError as error:
+            if self._signal:
+                return _SIGNALLED + self._signal
+            print(f"The app server of Codex has gone: {error}", file=sys.stderr)  # noqa: T201  (the wrapper records it)
+            return 1
+        finally:
+            _end(self._screen)
+            _end(self._server)
+            shutil.rmtree(self._folder, ignore_errors=True)
+
+    def _connect(self) -> WebSocket:
+        """Start the app server in a session of its own, so that no key of the terminal is a signal for it."""
+        path = f"{self._folder}/socket"
+        words = [*self._program, "app-server", "--listen", f"unix://{path}"]
+        self._server = subprocess.Popen(
+            words, stdin=subprocess.DEVNULL, stdout=subprocess.DEVNULL, start_new_session=True
+        )
+        until = time.monotonic() + _SERVES_WITHIN_S
+        while not is_there(path):
+            if self._signal or self._server.poll() is not None or time.monotonic() > until:
+                raise ConnectionError("it did not open its socket")
+            time.sleep(_LOOK_EVERY_S)
+        return WebSocket(path)
+
+    def _serve(self, line: WebSocket) -> int:
+        """Pass on what either side says, until the screen is closed."""
+        poll = select.poll()
+        poll.register(line, select.POLLIN)
+        poll.register(self._orders, select.POLLIN)
+        poll.register(self._woken, select.POLLIN)
+        screen = -1
+        while not self._signal:
+            ready = {handle for handle, _ in poll.poll()}
+            if screen in ready:
+                self._tell({"type": "bridge_person"})
+                return self._screen.wait() if self._screen is not None else 0
+            if line.fileno() in ready:
+                for message in line.hear():
+                    self._hear(message)
+            if self._orders in ready and self._obey():
+                return 0
+            if screen < 0 and self._may_open():
+                screen = self._open()
+                poll.register(screen, select.POLLIN)
+        return _SIGNALLED + self._signal
+
+    # --- what the app server says ---
+
+    def _hear(self, message: bytes) -> None:
+        """Take one line, answer what is for us to answer, and pass it on."""
+        line = message.replace(b"\n", b" ")
+        reading = self._talker.feed(line, time.monotonic())
+        self._note(reading)
+        self._say(reading.reply)
+        if self._talker.session is not None and not self._is_told_session:
+            self._is_told_session = True
+            session, model = self._talker.session, self._talker.model
+            self._tell({"type": "bridge_session", "session": session, "model": model})
+        if any(event.type == "settled" for event in reading.events) and not line.startswith(_NOTIFIES):
+            self._tell({"type": "bridge_refused", "message": self._talker.error_message})
+        self._write(line + b"\n")
+
+    def _note(self, reading: Reading) -> None:
+        """Tell of messages that were taken, before what they lead to."""
+        for event in reading.events:
+            self._settlings += event.type == "settled"
+            if event.type == "message_sent":
+                self._tell({"type": "bridge_taken", "inboxId": event.fields["inboxId"]})
+
+    def _say(self, words: bytes) -> None:
+        """Say lines to the app server, each as one message."""
+        for line in words.splitlines():
+            assert self._line is not None
+            self._line.send(line)
+
+    def _tell(self, record: dict[str, Any]) -> None:
+        self._write(jsonline.encode(record))
+
+    def _write(self, line: bytes) -> None:
+        while line:
+            line = line[os.write(self._told, line) :]
+
+    # --- what the wrapper orders ---
+
+    def _obey(self) -> bool:
+        """Carry out what was ordered; say whether it is time to leave."""
+        self._ordered += os.read(self._orders, _PIECE)
+        *lines, self._ordered = self._ordered.split(b"\n")
+        leaves = [self._carry_out(jsonline.decode(line)) for line in lines if line]
+        return any(leaves)
+
+    def _carry_out(self, order: dict[str, Any]) -> bool:
+        what = order.get("order")
+        if what == "task":
+            prompt = directory.read_bytes(f"{self._run_dir}/{directory.PROMPT}") or b""
+            self._say(self._talker.begin(prompt.decode("utf-8", "replace")))
+        elif what == "abort":
+            self._abort(order["inboxId"])
+        elif what == "say":
+            message = InboxMessage(order["inboxId"], order.get("kind") or STEER, order.get("text"))
+            self._say(self._talker.say(message))
+        # Only if nothing has happened since: else the wrapper will hear of that, and decide anew.
+        return what == "leave" and order.get("settlings") == self._settlings and self._talker.is_idle
+
+    def _abort(self, number: int) -> None:
+        if self._talker.turn is None:  # nothing to break off
+            self._tell({"type": "bridge_taken", "inboxId": number})
+        else:
+            self._say(self._talker.say(InboxMessage(number, STOP, None)))
+
+    # --- the screen ---
+
+    def _may_open(self) -> bool:
+        """Say whether the screen may open: not before the first turn, which it could keep from beginning."""
+        return self._is_told_session and (
+            self._talker.turn is not None or self._talker.settled or self._is_theirs
+        )
+
+    def _open(self) -> int:
+        """Open the screen on our terminal; return a descriptor that tells of its end."""
+        model = ["-m", self._talker.model] if self._talker.model else []
+        words = ["--remote", f"unix://{self._folder}/socket", *model, "resume", str(self._talker.session)]
+        self._screen = subprocess.Popen([*self._program, *words])
+        return os.pidfd_open(self._screen.pid)
+
+
+def _end(process: subprocess.Popen[bytes] | None) -> None:
+    """End a process with its group: a program may be a launcher that hands no signal on."""
+    if process is None or process.poll() is not None:
+        return
+    for number in (signal.SIGTERM, signal.SIGKILL):
+        group = os.getpgid(process.pid)
+        if group != os.getpgrp():
+            os.killpg(group, number)
+        elif number == signal.SIGTERM and group == os.getpid():
+            os.killpg(group, number)  # our own, which is noted and no more
+        else:
+            process.send_signal(number)
+        try:
+            process.wait(_TERM_S)
+        except subprocess.TimeoutExpired:
+            continue
+        return
+
+
+def main(program: Sequence[str]) -> int:
+    """Serve one run; return our exit code."""
+    # A key for the screen. If it were ignored here, it would be in what we start.
+    signal.signal(signal.SIGINT, lambda *_: None)
+    run_dir = os.environ.pop(FOLDER_VARIABLE)
+    plan = directory.read_plan(run_dir)
+    talker = None if plan is None else AGENT.talker(plan, run_dir)
+    if plan is None or talker is None:
+        print("This Codex has no app server, so it cannot run live.", file=sys.stderr)  # noqa: T201  (as above)
+        return _CANNOT
+    return CodexBridge(program, run_dir, talker, is_theirs=plan.reopens).run()
+
+
+if __name__ == "__main__":
+    sys.exit(main(sys.argv[1:]))
