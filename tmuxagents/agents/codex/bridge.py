@@ -23,7 +23,7 @@ if __name__ == "__main__":
 
 from tmuxagents.agents.codex.command import AGENT
 from tmuxagents.agents.codex.live import FOLDER_VARIABLE
-from tmuxagents.agents.codex.websocket import WebSocket, is_there
+from tmuxagents.agents.codex.websocket import WebSocket
 from tmuxagents.runs import directory
 from tmuxagents.runs.inbox import STEER, STOP, InboxMessage
 from tmuxagents.text import jsonline
@@ -100,11 +100,13 @@ class CodexBridge:
             words, stdin=subprocess.DEVNULL, stdout=subprocess.DEVNULL, start_new_session=True
         )
         until = time.monotonic() + _SERVES_WITHIN_S
-        while not is_there(path):
-            if self._signal or self._server.poll() is not None or time.monotonic() > until:
-                raise ConnectionError("it did not open its socket")
+        while True:
+            try:
+                return WebSocket(path)
+            except (FileNotFoundError, ConnectionRefusedError):
+                if self._signal or self._server.poll() is not None or time.monotonic() > until:
+                    raise
             time.sleep(_LOOK_EVERY_S)
-        return WebSocket(path)
 
     def _serve(self, line: WebSocket) -> int:
         """Pass on what either side says, until the screen is closed."""

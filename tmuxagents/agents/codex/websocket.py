@@ -5,7 +5,6 @@ Touches: a socket.
 
 from __future__ import annotations
 
-import os
 import socket
 import struct
 
@@ -22,6 +21,7 @@ _MORE, _TEXT, _CLOSE, _PING, _PONG = 0, 1, 8, 9, 10
 _LAST, _MASKED = 0x80, 0x80
 _SHORT, _MEDIUM, _LONG = 125, 126, 127
 _NO_MASK = bytes(4)  # nobody but the server hears us: a mask of zeros hides nothing, and needs no work
+_GREETS_WITHIN_S = 10.0
 _PIECE = 256 * 1024
 
 
@@ -33,8 +33,10 @@ class WebSocket:
         self._message = b""
         self._socket = socket.socket(socket.AF_UNIX)
         try:
+            self._socket.settimeout(_GREETS_WITHIN_S)
             self._socket.connect(path)
             self._greet()
+            self._socket.settimeout(None)
         except OSError:
             self.close()
             raise
@@ -109,8 +111,3 @@ class WebSocket:
     def close(self) -> None:
         """Close the connection."""
         self._socket.close()
-
-
-def is_there(path: str) -> bool:
-    """Say whether a server has made its socket."""
-    return os.path.exists(path)
