@@ -14,7 +14,7 @@ from tmuxagents.agents.codex.command import AGENT
 NAMES = sorted(
     path.name.removesuffix(".meta.json")
     for path in SAMPLES.glob("*.meta.json")
-    if not path.name.startswith(("appserver_", "live_"))
+    if not path.name.startswith(("appserver_", "live_", "acp_"))
 )
 SESSION = {"type": "thread.started", "thread_id": "01a1"}
 BEGUN = {"type": "turn.started"}
