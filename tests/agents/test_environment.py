@@ -48,6 +48,13 @@ def test_a_live_child_has_the_terminal_of_its_pane_and_nothing_else_of_it() -> N
             "PI_CODING_AGENT",
             "PI_SUBAGENTS_COPILOT_INITIATOR",
         ),
+        *(
+            "CLAUDECODE",
+            "CLAUDE_CODE_MESSAGING_SOCKET",
+            "CLAUDE_CODE_MESSAGING_TOKEN",
+            "CLAUDE_CODE_CHILD_SESSION",
+        ),
+        *("QWEN_CODE", "QWEN_CODE_NO_RELAUNCH", "QWEN_CODE_MODEL", "QWEN_CODE_PROJECT_DIR"),
         *("TMUXAGENTS_OWNER", "TMUXAGENTS_HOME", "TMUXAGENTS_PI", "TMUXAGENTS_ROLE", "TMUXAGENTS_ANYTHING"),
     ],
 )
