@@ -169,6 +169,11 @@ def test_a_tool_that_is_not_allowed_is_denied(kind: str) -> None:
     assert not child.told("tool_result")
 
 
+def test_a_tool_that_it_never_had_is_no_denial() -> None:
+    child = use(heard(), "made_up", status="error", error={"type": "tool_not_registered", "message": "no"})
+    assert (child.state.denied, child.told("tool_result")[0]["isError"]) == (0, True)
+
+
 def test_a_tool_that_fails_is_no_denial() -> None:
     child = use(heard(), "replace", status="error", error={"type": "x", "message": "no match"})
     assert child.told("tool_result")[0]["isError"]

@@ -153,10 +153,13 @@ def test_a_command_that_fails_is_a_failure() -> None:
     assert (result["isError"], result["text"], result["durationMs"]) == (True, "no", 4)
 
 
-def test_a_tool_that_is_not_offered_is_denied() -> None:
-    error = "Model tried to call unavailable tool 'bash'. Available tools: read."
-    call = tool("invalid", input={"tool": "bash", "error": error}, output="The arguments are invalid")
-    assert step(heard(), "tool-calls", call).state.denials == [{"tool": "bash", "why": error}]
+@pytest.mark.parametrize(("name", "denied"), [("bash", 1), ("made_up", 0)])
+def test_a_tool_that_is_not_offered_is_denied_if_there_is_one(name: str, denied: int) -> None:
+    why = "Model tried to call unavailable tool 'invalid'. Available tools: read."
+    child = step(heard(), "tool-calls", tool(name, status="error", error=why))
+    assert child.state.denied == denied
+    other = tool("invalid", input={"tool": name, "error": why}, output="The arguments are invalid")
+    assert step(heard(), "tool-calls", other).state.denied == denied
 
 
 def test_arguments_that_are_wrong_are_a_failure_and_no_denial() -> None:

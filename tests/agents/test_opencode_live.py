@@ -96,6 +96,14 @@ def test_a_prompt_of_ours_is_no_persons() -> None:
     assert len(child.told("assistant_text")) == 2
 
 
+def test_prompts_of_ours_may_come_in_another_order() -> None:
+    child = heard().line(type="bridge_says", inboxId=0, text="Do it")
+    child.line(type="bridge_says", inboxId=7, text="Go on")
+    prompt(prompt(child, "1", "Go on"), "2", "Do it")
+    assert [one["inboxId"] for one in child.told("message_sent")] == [7]
+    assert not child.told("human_input")
+
+
 def test_what_a_person_types_makes_it_theirs() -> None:
     child = idle(answer(prompt(heard(), "1", "Mine"), "Yes", "1"))
     assert child.told("human_input") == [{"text": "Mine"}]

@@ -11,7 +11,7 @@ are to be had only in the user's own settings.
 from __future__ import annotations
 
 from tmuxagents.agents.brand import Brand, session_uuid
-from tmuxagents.agents.gemini.reader import GeminiReader
+from tmuxagents.agents.gemini.reader import TOOLS, GeminiReader
 
 TYPE_CHECKING = False
 if TYPE_CHECKING:
@@ -30,15 +30,7 @@ class Gemini(Brand):
     how_to_log_in = "start gemini and log in, or set GEMINI_API_KEY"
     home_variable = "GEMINI_CLI_HOME"
     keeps_unanswered = False
-    tools = (
-        "read_file",
-        "run_shell_command",
-        "replace",
-        "write_file",
-        "grep_search",
-        "glob",
-        "list_directory",
-    )
+    tools = TOOLS
 
     def arguments(self, plan: Plan, _run_dir: str) -> list[str]:
         """Return the flags of a batch run. The task goes to stdin."""

@@ -24,8 +24,9 @@ if TYPE_CHECKING:
     from tmuxagents.runs.events import Event
 
 _LIMIT_CODE, _CONFIG_CODES = 53, (41, 42, 52)  # of a login, of what it was given, of its settings
-_DENIALS = ("policy_violation", "tool_not_registered")
+_REFUSED, _NOT_OFFERED = "policy_violation", "tool_not_registered"
 _SHELL = "run_shell_command"
+TOOLS = ("read_file", _SHELL, "replace", "write_file", "grep_search", "glob", "list_directory", "web_fetch")
 _FAILED = re.compile(  # the end of what a command printed, or what it shows in place of that
     r"^Command (exited with code|terminated by signal): .+\Z"
     r"|^\S+: .*: (No such file or directory|Permission denied)\Z|: (command )?not found\Z",
@@ -75,7 +76,8 @@ class GeminiReader(LineReader):
         why, known = raw_json.text(error.get("message")) or "", raw_json.key(call) or ""
         said = raw_json.text(raw.get("output")) or why
         tool, _ = self.calls.get(known, ("", 0.0))
-        if tool and error.get("type") in _DENIALS:
+        kind = error.get("type")
+        if tool and (kind == _REFUSED or (kind == _NOT_OFFERED and tool in TOOLS)):
             del self.calls[known]
             return Reading([events.denied(known, tool, why or said)], active=True)
         failed = raw.get("status") == "error" or (tool == _SHELL and _FAILED.search(said) is not None)

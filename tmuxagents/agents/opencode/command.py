@@ -10,7 +10,7 @@ user's configuration that ask stay; a call that they stop ends the run (failed, 
 from __future__ import annotations
 
 from tmuxagents.agents.brand import Brand
-from tmuxagents.agents.opencode.reader import OpencodeReader
+from tmuxagents.agents.opencode.reader import TOOLS, OpencodeReader
 from tmuxagents.records import LIVE
 from tmuxagents.text import jsonline
 
@@ -29,23 +29,8 @@ _READ, _OUTSIDE = "rea?", "external_director?"
 _SAFE = {"*.env": "deny", "*.env.*": "deny", "*.env.example": "allow"}
 _NOT_OUTSIDE = {"*": "deny", "*/opencode/tool-output/*": "allow"}  # there it keeps what a tool printed
 _UNASKED: dict[str, Any] = {_READ: _SAFE, _OUTSIDE: _NOT_OUTSIDE, "doom_loo?": "deny"}
-_KEYS = {  # a tool -> the key of its permission
-    "read": _READ,
-    "glob": "glo?",
-    "grep": "gre?",
-    "list": "lis?",
-    "webfetch": "webfetc?",
-    "websearch": "websearc?",
-    "todowrite": "todowrit?",
-    "skill": "skil?",
-    "lsp": "ls?",
-    "bash": "bas?",
-    "task": "tas?",
-    "edit": "edi?",
-    "write": "edi?",
-    "apply_patch": "edi?",
-}
-_READERS = ("read", "glob", "grep", "list", "webfetch", "websearch", "todowrite", "skill", "lsp")
+_EDITS = ("edit", "write", "apply_patch")  # these have one permission
+_READERS = ("read", "glob", "grep", "webfetch", "websearch", "todowrite", "skill", "lsp")
 
 
 class Opencode(Brand):
@@ -55,7 +40,7 @@ class Opencode(Brand):
     program = "opencode"
     how_to_install = "npm install -g opencode-ai"
     how_to_log_in = "run: opencode providers login"
-    tools = ("read", "bash", "edit", "write", "grep", "glob", "list", "webfetch", "task", "todowrite")
+    tools = TOOLS
 
     def arguments(self, plan: Plan, _run_dir: str) -> list[str]:
         """Return the flags of a batch run. The task goes to stdin."""
@@ -100,7 +85,7 @@ class Opencode(Brand):
             resume=True,
             system_prompt=(),
             tools={tool: tool for tool in ("read", "bash", "edit", "write", "grep")}
-            | {"find": "glob", "ls": "list"},
+            | {"find": "glob", "ls": "read"},
             reads_tools=True,
             structured=False,
             profiles=False,
@@ -127,7 +112,14 @@ def _rules(level: str, tools: Any) -> dict[str, Any]:
         allowed = [tool for tool in allowed if tool in _READERS]
     rules: dict[str, Any] = {_ALL: "deny"}
     for tool in allowed:
-        rules[_KEYS.get(tool, tool)] = "allow"
+        rules[_key(tool)] = "allow"
     if level == "full":
         return {**rules, _OUTSIDE: "allow"}
     return {**rules, _OUTSIDE: _NOT_OUTSIDE, **({_READ: {"*": "allow", **_SAFE}} if _READ in rules else {})}
+
+
+def _key(tool: str) -> str:
+    """Return the key of a tool's permission."""
+    if tool in _EDITS:
+        return "edi?"
+    return f"{tool[:-1]}?" if tool in TOOLS or tool in _READERS else tool

@@ -24,7 +24,8 @@ _REFUSED = (
     "The user rejected permission to use this specific tool call",
     "The user has specified a rule which prevents you from using this specific tool call",
 )
-_UNKNOWN_TOOL = "unavailable tool"  # a tool that is denied as a whole is not offered, but a model may try
+_NOT_OFFERED = "Model tried to call unavailable tool"  # as one that is denied as a whole is not
+TOOLS = ("read", "bash", "edit", "write", "grep", "glob", "webfetch", "task", "todowrite", "skill")
 _ENDS = {"stop": "stop", "length": "length"}
 _GO_ON = ("tool-calls", "unknown")  # after these it asks the model again
 _FAILURES = {"MessageAbortedError": "aborted", "MessageOutputLengthError": "length"}
@@ -69,13 +70,13 @@ class OpencodeReader(LineReader):
         said = raw_json.text(state.get("error")) or raw_json.text(state.get("output")) or ""
         if tool == "invalid":  # how it tells of a call that it could not make
             tool, said = raw_json.word(given.get("tool")) or tool, raw_json.text(given.get("error")) or said
-            refused, failed = _UNKNOWN_TOOL in said, True
+            failed = True
         else:
-            failed = state.get("status") == "error"
-            refused = failed and said.startswith(_REFUSED)
-            failed = failed or bool(raw_json.whole(table(state.get("metadata")).get("exit")))
+            code = raw_json.whole(table(state.get("metadata")).get("exit"))
+            failed = state.get("status") == "error" or bool(code)
+        refused = said.startswith(_REFUSED) or (tool in TOOLS and said.startswith(_NOT_OFFERED))
         told = [events.tool_call(call, tool, given)]
-        if refused:
+        if failed and refused:
             told.append(events.denied(call, tool, said))
         else:
             lasted = _duration(table(state.get("time")))
