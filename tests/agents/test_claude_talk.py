@@ -143,6 +143,7 @@ def answered(talker: ClaudeTalker, words: str, number: str = "r1") -> Any:
     [
         ("Bash", {"command": "rm -r x", "description": "clean"}, "Bash: rm -r x"),
         ("Edit", {"file_path": "/a", "old_string": "b"}, "Edit: /a"),
+        ("ExitPlanMode", {"plan": "First this."}, "ExitPlanMode: First this."),
         ("Odd", {"x": 1}, "Odd"),
         ("Odd", None, "Odd"),
     ],

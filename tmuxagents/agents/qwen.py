@@ -6,6 +6,7 @@
   begins with `/` is a command to it. It takes no text for its system prompt, which would be on the command
   line.
 - At a limit of its own it exits with 53 or 55 and writes no result.
+- It does not run live: its second output says neither when a turn has ended nor whether it was broken off.
 - Its figures are those of the session, and hold calls in the background. An answer that was cut at the
   model's output limit looks like a whole one.
 
@@ -97,7 +98,7 @@ class Qwen(Brand):
             usage=words.OF_SESSION,
             cost=words.NO_COST,
             evidence=words.BY_EVENT,
-            oldest="0.24.0",
+            oldest="0.24.4",
             tested="0.24.4",
         )
 

@@ -27,7 +27,7 @@ if TYPE_CHECKING:
 ALLOW, DENY = "allow", "deny"
 _CHOICES = ((ALLOW, "Allow"), (DENY, "Deny"))
 _QUESTION = "AskUserQuestion"  # the tool by which the model itself asks
-_SHOWN = ("command", "file_path", "url", "path", "pattern")  # of a call: what it is about
+_SHOWN = ("command", "file_path", "url", "path", "pattern", "plan")  # of a call: what it is about
 _STARTED = "started"
 _OVER = ("completed", "cancelled", "failed")
 
