@@ -415,6 +415,18 @@ def test_a_retry_and_another_model_are_told() -> None:
     assert told.reader.model == "gpt-5.5-mini"
 
 
+def test_a_diff_is_read_by_its_hunks() -> None:
+    diff = (
+        "--- a\n+++ b\n@@ -1 +1 @@\n same\n-old\n+new\n\\ No newline at end of file\n@@ -9 +9,0 @@\n-gone\n"
+    )
+    change = [{"path": "/a", "kind": {"type": "update"}, "diff": diff}]
+    (call,) = begun(item(type="fileChange", id="c1", changes=change)).all("tool_call")
+    assert call["args"]["edits"] == [
+        {"oldText": "same\nold\n", "newText": "same\nnew\n"},
+        {"oldText": "gone\n", "newText": ""},
+    ]
+
+
 def test_a_new_file_is_written_whole() -> None:
     change = [{"path": "/a", "kind": {"type": "add"}, "diff": "one\ntwo\n"}]
     told = begun(item(type="fileChange", id="c1", changes=change, status="completed"))
