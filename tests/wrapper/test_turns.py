@@ -8,7 +8,7 @@ import signal
 import termios
 from concurrent.futures import ThreadPoolExecutor, wait
 from pathlib import Path
-from typing import TYPE_CHECKING
+from typing import TYPE_CHECKING, Any
 
 import pytest
 
@@ -105,6 +105,13 @@ def test_a_wrapper_that_cannot_go_on_before_the_start_says_so(home: Home, tmp_pa
     assert result["errorMessage"] == "Failed to spawn sub-agent process"
     assert result["startedAt"] is None
     assert "started" not in home.recorded()
+
+
+def test_an_agent_that_cannot_do_what_the_plan_asks_for_says_what(home: Home) -> None:
+    old: dict[str, Any] = {"agent": "codex", "agentVersion": "0.98.0", "agentCommand": ["/bin/true"]}
+    result = home.run("do it", **old, permission="ask").start().wait()
+    assert (result["status"], result["reason"]) == ("failed", "config")
+    assert result["errorMessage"] == "Codex 0.98.0 cannot ask for permission."
 
 
 @pytest.mark.parametrize("most", [11, 12, 13, 14])

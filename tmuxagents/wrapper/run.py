@@ -135,12 +135,17 @@ class WrapperRun:
             handover.answer(self._run_dir)
 
     def _after_our_fault(self) -> Verdict:
-        """End the child and say what its events prove, as for a wrapper that was killed."""
+        """End the child and say what its events prove, as for a wrapper that was killed.
+
+        An agent that refuses the plan, before anything was started, is no fault of ours.
+        """
         self._terminal.take_back()
-        self._recorder.hint(safe.text(_traceback()))
+        error = sys.exc_info()[1]
+        refusal = error.message if isinstance(error, TmuxAgentsError) else None
+        self._recorder.hint(safe.text(refusal or _traceback()))
         if not self._starting.tried:
             os.close(self._claim.prompt)  # it is not read now, and the result may need a descriptor
-            return endings.NOT_SPAWNED.verdict()
+            return (endings.misconfigured(refusal) if refusal else endings.NOT_SPAWNED).verdict()
         end_left(self._scope, self._recorder, hard=True)
         return endings.conclude(self._recorder.state)
 
