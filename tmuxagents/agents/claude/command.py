@@ -1,7 +1,7 @@
 """How to call Claude Code, with its stdin kept open: prompt, messages and answers are lines of JSON.
 
 - A child takes the user's settings, and of its folder only CLAUDE.md, not those of folders above. Without a
-  terminal Claude Code asks nobody whether to trust a folder, and would run the hooks and servers of any clone.
+  terminal Claude Code asks nobody whether to trust a folder, and would run the hooks of any clone.
 - `read-only` is a list of tools that read, and anything that would ask is denied: plan mode runs shell
   commands that a service judges, and its answers are plans. `edit` may change files; a shell command that
   does more is denied. `full` is checked by nobody. `ask` asks us.
