@@ -134,6 +134,19 @@ TYPES |= {
     ),
 }
 TYPES |= {
+    "_agent": record(
+        "name:word type:acp|command? isDefault,installed:flag command:[text]? version:word? loggedIn:flag? "
+        "warnings:[word] howToInstall,howToLogIn:word oldest,tested:word? "
+        "seats,permissions:[word] defaultPermission:read-only|edit|full|ask? "
+        "takesModel,listsModels,takesMessages,resumes:flag systemPrompt,tools:[word] "
+        "usage:call|run|session cost:reported|estimated|none evidence:event|exit",
+        type="Of an agent that the user's settings define.",
+        loggedIn="Known of agents that list their models.",
+        takesMessages="A batch run takes messages while it works.",
+        tools="The names that a preset may list.",
+        usage="What its own figures count.",
+        evidence="What proves the end of a run.",
+    ),
     "_checked": record(
         "kind:preset|profile source:project|global path:path name:word? faults:[_flaw] notes:[word]"
     ),
@@ -241,6 +254,10 @@ DOCUMENTS: dict[str, tuple[str, Schema]] = {
             when("available", "true", why="null"),
             when("available", "false", why="word"),
         ),
+    ),
+    "agents": (
+        "What agents prints: the supported agents and those of the user's settings, and what each can do.",
+        record("v:version agents:[_agent] warnings:[word]"),
     ),
     "models": (
         "What models prints: what an agent offers, in its own order.",

@@ -202,7 +202,7 @@ EVENTS: dict[str, Schema] = {
     "retry": record("attempt,maxAttempts:ordinal? delayMs:count? errorMessage:text?"),
     "human_input": record("text:text"),
     "message_sent": record(MESSAGE, MESSAGE_RULE),
-    "turn_end": record("stopReason:word?"),
+    "turn_end": record("stopReason:word?", optional=keys("evidence:exit|lines")),
     "settled": record("aborted:flag", optional=keys("attended:flag")),
     "needs_input": record(
         "kind:word text:text?",

@@ -307,6 +307,12 @@ COMMANDS = {
         config edit --help
         config edit
     """,
+    "agents": """
+        agents --help
+        agents
+        agents --json
+        agents --format "{{.name}} {{.installed}}"
+    """,
     "models": """
         models --help
         models

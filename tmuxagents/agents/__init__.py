@@ -43,13 +43,13 @@ class Agents:
 
 AGENTS = Agents()
 # Types of agents that the user's settings define under names of their own.
-KINDS = {"acp": "acp.command", "command": "command"}
+_KINDS = {"acp": "acp.command", "command": "command"}
 
 
 def find(name: str, kind: str | None = None) -> Agent | None:
     """Return an agent by its name, or one of a type; None if there is none."""
-    if kind not in KINDS:
+    if kind not in _KINDS:
         return AGENTS.get(name) if kind is None else None
-    module = __import__(f"tmuxagents.agents.{KINDS[kind]}", fromlist=["named"])
-    agent: Agent = module.named(name)
+    module = __import__(f"tmuxagents.agents.{_KINDS[kind]}", fromlist=["AGENT"])
+    agent: Agent = module.AGENT(name)
     return agent

@@ -121,6 +121,4 @@ class TextReader:
         return [*told, events.turn_end("stop", evidence="exit"), events.settled(aborted=False)]
 
 
-def named(name: str) -> Command:
-    """Return the agent of a name."""
-    return Command(name)
+AGENT = Command  # by a name of the user's

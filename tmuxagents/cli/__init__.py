@@ -30,6 +30,7 @@ VERBS: dict[str, tuple[str, str, str]] = {
     "setup": ("upkeep", SET_UP, "Set up agent, model, status line, keys and parents."),
     "demo": ("upkeep", SET_UP, "Show three agents at work, with a demo model."),
     "presets": ("presets", SET_UP, "List, show, check and edit presets."),
+    "agents": ("agents", SET_UP, "List the agents, installed or not, and what each can do."),
     "models": ("models", SET_UP, "List the models that an agent can use."),
     "layouts": ("layouts", SET_UP, "Open tmux sessions that show runs side by side."),
     "top": ("watching", EVERYDAY, "Watch all runs on the full screen."),

@@ -60,6 +60,26 @@ def agent(case: Case) -> Iterator[Check]:
             yield checks.warning("models", f"The setting defaultModel: {error.message}", hint)
 
 
+def others(case: Case) -> Iterator[Check]:
+    """Name the other agents that are installed; one is a warning only if its version is too old."""
+    for name in installed.names(case.settings):
+        if name == case.settings.default_agent:
+            continue
+        try:
+            known = installed.known(name, case.environment, case.settings)
+        except TmuxAgentsError:
+            continue  # it is not installed, and need not be
+        program = known.command[0]
+        for words in known.warnings:
+            yield checks.warning(
+                "agents", f"{words} ({program})", f"look at what it prints: {program} --version"
+            )
+        if not known.warnings:
+            yield Check(
+                "agents", f"{name} {known.version or 'of an unknown version'}: {' '.join(known.command)}"
+            )
+
+
 # --- programs that the agent needs ------------------------------------------------------------------------
 
 

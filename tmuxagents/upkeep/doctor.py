@@ -121,6 +121,7 @@ LOOKS: tuple[tuple[str, Look, bool], ...] = (
     ("proc", machine.proc, False),
     ("inotify", machine.inotify, True),
     ("agent", agent.agent, True),
+    ("agents", agent.others, True),
     ("node", agent.node, False),
     ("rg", agent.tools, False),
     ("pi", agent.extension, False),

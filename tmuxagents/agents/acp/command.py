@@ -90,6 +90,4 @@ class Acp(Brand):
         )
 
 
-def named(name: str) -> Acp:
-    """Return the agent of a name."""
-    return Acp(name)
+AGENT = Acp  # by a name of the user's

@@ -6,6 +6,7 @@ import os
 
 import click
 
+from tmuxagents.agents import installed
 from tmuxagents.agents import resolve as available
 from tmuxagents.cli import printing, values
 from tmuxagents.errors import Unusable
@@ -37,6 +38,8 @@ def models_verb(*, agent: str | None, refresh: bool, template: str | None, as_js
     printing.warn(settings.warnings)
     known = available.find(name, os.environ, settings, refresh=refresh)
     printing.warn(known.warnings)
+    if known.models is None and not installed.lists_models(name, settings):
+        printing.warn([f"{name} cannot be asked for its models; it takes those that its provider knows"])
     if template is not None:
         printing.formatted(template, known.models or ())
     else:
