@@ -272,6 +272,14 @@ def test_an_answer_to_a_command(answer: str, result: dict[str, Any]) -> None:
     assert told.reader.asks == []
 
 
+def test_an_answer_that_ends_the_turn_denies_the_call() -> None:
+    told = begun(opened(type="commandExecution", id="c1", command="rm x"), COMMAND, permission="ask")
+    told.heard(told.reader.answer("0", "cancel", "alice"))
+    heard(told, turn("interrupted"))
+    assert told.all("denied") == [{"callId": "c1", "toolName": "bash", "why": "denied by alice"}]
+    assert (told.results, told.state.settled_aborted) == ({}, True)
+
+
 def test_an_answer_in_words_refuses_and_steers() -> None:
     told = begun(COMMAND, permission="ask")
     told.heard(told.reader.answer("0", "use git rm", "alice"))

@@ -116,5 +116,5 @@ def test_a_refused_request_is_a_failure(before: Any, reason: str) -> None:
 def test_the_bridge_starts_the_program_of_the_user() -> None:
     assert AGENT.live() is LIVE
     assert LIVE.arguments(plan(), "/runs/x") == []
-    assert isinstance(LIVE.reader({}.get), CodexLiveReader)
+    assert isinstance(LIVE.reader(lambda _number: None), CodexLiveReader)
     assert LIVE.bridge.endswith("/agents/codex/bridge.py")

@@ -54,6 +54,7 @@ def test_a_live_child_has_the_terminal_of_its_pane_and_nothing_else_of_it() -> N
             "CLAUDE_CODE_MESSAGING_TOKEN",
             "CLAUDE_CODE_CHILD_SESSION",
         ),
+        *("CODEX_THREAD_ID", "CODEX_SESSION_ID", "CODEX_MANAGED_BY_NPM", "CODEX_SANDBOX_NETWORK_DISABLED"),
         *("QWEN_CODE", "QWEN_CODE_NO_RELAUNCH", "QWEN_CODE_MODEL", "QWEN_CODE_PROJECT_DIR"),
         *("TMUXAGENTS_OWNER", "TMUXAGENTS_HOME", "TMUXAGENTS_PI", "TMUXAGENTS_ROLE", "TMUXAGENTS_ANYTHING"),
     ],

@@ -100,13 +100,17 @@ class ItemReader(LineReader):
         return [events.denied(None, "edit" if why.startswith("patch") else "bash", why)]
 
     def broken_off(self, now: float) -> list[Event]:
-        """Report the end of calls that an interrupt broke off: their items never end."""
-        open_calls = list(self.calls)
-        return [
-            event
-            for call_id in open_calls
-            for event in self.result(call_id, "The call was broken off.", now, failed=True)
-        ]
+        """Report the end of calls that an interrupt broke off: their items never end.
+
+        One that an answer refused was never at work.
+        """
+        told: list[Event] = []
+        for call_id, (tool, _) in list(self.calls.items()):
+            if call_id in self.refused:
+                told.append(self._declined({"id": call_id}, tool))
+            else:
+                told += self.result(call_id, "The call was broken off.", now, failed=True)
+        return told
 
     def retry(self, message: str, why: str | None = None) -> Event:
         """Report that the model is asked again: `Reconnecting... 1/5 (why)`."""
