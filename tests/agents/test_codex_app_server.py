@@ -214,6 +214,15 @@ def test_a_message_that_came_too_late_for_its_turn_begins_another() -> None:
     assert [event.type for event in told.events][-4:] == ["resumed", "message_sent", "turn_end", "settled"]
 
 
+def test_a_message_that_the_turn_does_not_take_waits_for_its_end() -> None:
+    told = begun()
+    (said,) = say(told, STEER)
+    heard(told, {"id": said["id"], "error": {"message": "this turn cannot be steered"}})
+    assert (told.said[-1], told.reader.is_idle) == (said, False)
+    heard(told, turn("completed"))
+    assert (told.said[-1]["method"], told.said[-1]["params"]["input"][0]["text"]) == ("turn/start", "more")
+
+
 def test_a_follow_up_waits_until_the_turn_has_ended() -> None:
     told = begun()
     assert say(told, FOLLOW_UP) == say(told, FOLLOW_UP, "later", 8) == []

@@ -51,6 +51,7 @@ class AppServer(ThreadReader):
         self._number = 0
         self._requests: dict[int, tuple[str, InboxMessage | None]] = {}  # ours that have no answer yet
         self._held: list[InboxMessage] = []  # messages that wait for their turn
+        self._refused: set[int] = set()  # those that the turn at work would not take
 
     # --- what is said ---
 
@@ -96,7 +97,7 @@ class AppServer(ThreadReader):
             return self._to_turn(_INTERRUPTS, {"turnId": self.turn}, message) if self.turn else b""
         if self.turn is None:
             return self._to_turn(_PROMPTS, {"input": _input(message.text)}, message)
-        if message.kind == _FOLLOW_UP:
+        if message.kind == _FOLLOW_UP or message.inbox_id in self._refused:
             return None
         return self._to_turn(_STEERS, {"expectedTurnId": self.turn, "input": _input(message.text)}, message)
 
@@ -163,7 +164,8 @@ class AppServer(ThreadReader):
             return Reading(self.finish("config"))
         if method == _PROMPTS:
             return Reading(self.failed(said), reply=self.unsaid())
-        if method == _STEERS and message is not None:  # its turn had ended
+        if method == _STEERS and message is not None:  # its turn has ended, or takes no messages
+            self._refused.add(message.inbox_id)
             return Reading(reply=self.say(message))
         return NOTHING
 
