@@ -121,7 +121,7 @@ def test_what_somebody_types_is_a_value(key: str, words: list[str], value: Any) 
     ("key", "words", "message"),
     [
         ("timeout", ["0"], "timeout must be at least 1."),
-        ("timeout", ["soon"], "timeout must be a number, at least 1."),
+        ("timeout", ["soon"], "timeout must be a duration like 90s or 5m, at least 1."),
         ("timeout", ["1", "2"], "timeout takes one value, not 2."),
         ("looping_tool_count", ["99"], "looping_tool_count must be from 0 to 50."),
         ("keepBackground", ["maybe"], "keepBackground must be true or false."),
