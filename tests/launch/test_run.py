@@ -77,7 +77,7 @@ def test_a_child_that_waits_for_a_slot_says_so(desk: Desk) -> None:
     desk.wait_for(first, "so far")
     with desk.start("run", "--progress", "done x") as call:
         assert call.stderr
-        assert any(line.endswith(" - queued - waiting for a slot\n") for line in call.stderr)
+        assert any(line.endswith(" done x queued - waiting for a slot\n") for line in call.stderr)
         desk("stop", first)
         assert call.wait(30) == 0
 
