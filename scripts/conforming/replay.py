@@ -17,7 +17,7 @@ from tmuxagents import agents
 from tmuxagents.agents.base import LineSplitter
 from tmuxagents.records import Exit
 from tmuxagents.runs import directory, documents, endings, events, lifecycle
-from tmuxagents.runs.inbox import FOLLOW_UP, STEER, STOP, InboxMessage
+from tmuxagents.runs.messages import FOLLOW_UP, STEER, STOP, InboxMessage
 
 if TYPE_CHECKING:
     from collections.abc import Callable, Iterable, Sequence

@@ -9,7 +9,7 @@ import pytest
 
 from tests.agents.envelope_lines import INIT, RESULT, says, text
 from tmuxagents.agents.claude.talker import ClaudeTalker
-from tmuxagents.runs.inbox import FOLLOW_UP, STEER, STOP, InboxMessage
+from tmuxagents.runs.messages import FOLLOW_UP, STEER, STOP, InboxMessage
 
 RUN = "run00001"
 

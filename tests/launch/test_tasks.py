@@ -100,8 +100,10 @@ def test_a_bare_yaml_list() -> None:
         (
             "{tasks: [{task: x}], defaults: {colour: a}}",
             "bad-tasks",
-            'defaults has an unknown key "colour"; the keys are '
-            + "preset, model, cwd, timeout, files, agent, permission.",
+            (
+                'defaults has an unknown key "colour"; '
+                "the keys are preset, model, cwd, timeout, files, agent, permission."
+            ),
         ),
         (
             "{tasks: [{task: x}], defaults: {name: a}}",

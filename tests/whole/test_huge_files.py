@@ -21,6 +21,7 @@ from tests.watcher.lookouts import Lookout, end, settle, working
 from tmuxagents.errors import NotPossible
 from tmuxagents.runs import directory, events, inbox, inspect, output, reading, writing
 from tmuxagents.runs.conclude import conclude
+from tmuxagents.runs.messages import STEER, InboxMessage
 
 if TYPE_CHECKING:
     from collections.abc import Callable
@@ -393,7 +394,7 @@ def test_a_large_plan_counts_if_it_is_the_sealed_one(desk: Desk) -> None:
 
 
 def test_a_huge_inbox_is_not_read_and_takes_no_message(tmp_path: Path) -> None:
-    assert inbox.append(str(tmp_path), inbox.STEER, "one") == 1
+    assert inbox.append(str(tmp_path), STEER, "one") == 1
     make_long(tmp_path / inbox.INBOX)
 
     def looks() -> int:
@@ -401,7 +402,7 @@ def test_a_huge_inbox_is_not_read_and_takes_no_message(tmp_path: Path) -> None:
         assert [message.text for message in box.fresh()] == ["one"]
         assert box.fresh() == []
         with pytest.raises(OSError, match="more than 64 MB"):
-            inbox.append(str(tmp_path), inbox.STEER, "two")
+            inbox.append(str(tmp_path), STEER, "two")
         return status_kb(os.getpid(), "VmHWM")
 
     begun = status_kb(os.getpid(), "VmRSS")
@@ -410,9 +411,9 @@ def test_a_huge_inbox_is_not_read_and_takes_no_message(tmp_path: Path) -> None:
 
 def test_a_full_inbox_is_taken_in_pieces_and_in_order(tmp_path: Path) -> None:
     for number in range(5):
-        inbox.append(str(tmp_path), inbox.STEER, f"{number}" * 600_000)
+        inbox.append(str(tmp_path), STEER, f"{number}" * 600_000)
     box = inbox.Inbox(str(tmp_path))
-    found: list[inbox.InboxMessage] = []
+    found: list[InboxMessage] = []
     while messages := box.fresh():
         assert len(messages) <= 3
         found += messages

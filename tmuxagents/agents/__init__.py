@@ -1,6 +1,6 @@
 """The supported agents: the only table of them. The module of an agent is imported when it is asked for.
 
-Pure.
+Joins.
 """
 
 from __future__ import annotations

@@ -13,7 +13,7 @@ if TYPE_CHECKING:
     from tmuxagents.agents.capabilities import Capabilities
     from tmuxagents.records import Plan
     from tmuxagents.runs.events import Event
-    from tmuxagents.runs.inbox import InboxMessage
+    from tmuxagents.runs.messages import InboxMessage
 
     class Reader(Protocol):
         """Reads the stdout of one child."""

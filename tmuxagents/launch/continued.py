@@ -21,7 +21,7 @@ if TYPE_CHECKING:
 
     from tmuxagents.presets.preset import Preset
     from tmuxagents.records import Plan
-    from tmuxagents.runs.inspect import RunView
+    from tmuxagents.runs.lifecycle import RunState
 
 _TICK_S = 0.001  # the precision of moments in a plan
 _SHORT = 8
@@ -73,9 +73,8 @@ def model(plan: Plan, used: str | None) -> Resolved | None:
     return Resolved(None, used or planned) if used or planned else None
 
 
-def kept_session(before: RunView, *, keeps_unanswered: bool) -> ChildSession:
+def kept_session(plan: Plan, state: RunState, *, keeps_unanswered: bool) -> ChildSession:
     """Return the session of an agent that keeps its sessions itself, where its run has said the id."""
-    plan, state = before.plan, before.state
     if state.child_session is None:
         return ChildSession(
             problem=f"run {plan.run_id[:_SHORT]} ended before its child said the session's id"
@@ -86,10 +85,10 @@ def kept_session(before: RunView, *, keeps_unanswered: bool) -> ChildSession:
     return ChildSession(id=state.child_session, cwd=plan.cwd)
 
 
-def baseline(before: RunView) -> dict[str, Any]:
+def baseline(plan: Plan, state: RunState) -> dict[str, Any]:
     """Return what a session has used so far: what came before its latest run, and that run."""
-    earlier = before.plan.baseline or {}
-    figures = {key: value for key, value in before.state.usage.items() if is_figure(value)}
+    earlier = plan.baseline or {}
+    figures = {key: value for key, value in state.usage.items() if is_figure(value)}
     return {
         key: value + earlier[key] if is_figure(earlier.get(key)) else value for key, value in figures.items()
     }

@@ -11,6 +11,7 @@ import os
 import time
 
 from tmuxagents.runs import directory, writing
+from tmuxagents.runs.messages import KINDS, STOP, InboxMessage
 from tmuxagents.text import jsonline
 
 TYPE_CHECKING = False
@@ -19,28 +20,10 @@ if TYPE_CHECKING:
     from typing import Any
 
 INBOX = "inbox.jsonl"
-STEER, FOLLOW_UP, STOP = "steer", "followUp", "stop"
-ANSWER = "answer"  # to a question of the child
-KINDS = (STEER, FOLLOW_UP, STOP, ANSWER)
 _FLAGS = os.O_RDWR | os.O_CREAT | os.O_APPEND | os.O_NOFOLLOW | os.O_NONBLOCK | os.O_CLOEXEC
 MOST_BYTES = 64 * 1024 * 1024  # of an inbox; nothing beyond is written or read
 _PIECE = 1024 * 1024
 _LOCK_LIMIT_S = 5.0
-
-
-class InboxMessage:
-    """One message. `text` is None if the kind says it all; an answer has its question and who gave it."""
-
-    __slots__ = ("ask", "by", "inbox_id", "kind", "text")
-
-    def __init__(
-        self, inbox_id: int, kind: str, text: str | None, *, ask: str | None = None, by: str | None = None
-    ) -> None:
-        self.inbox_id = inbox_id
-        self.kind = kind
-        self.text = text
-        self.ask = ask
-        self.by = by
 
 
 def append(run_dir: str, kind: str, text: str | None, **more: str) -> int:

@@ -6,7 +6,7 @@ import errno
 import time
 
 from tmuxagents.errors import BadRequest, NotPossible, Unusable
-from tmuxagents.runs import inbox, words
+from tmuxagents.runs import inbox, messages, words
 from tmuxagents.runs.inspect import Follower
 from tmuxagents.status import send
 from tmuxagents.text import safe
@@ -42,7 +42,7 @@ class Answering:
         self._ask = ask["ask"]
         send.check(answer)
         try:
-            inbox.append(self._run_dir, inbox.ANSWER, answer, ask=self._ask, by=self._by)
+            inbox.append(self._run_dir, messages.ANSWER, answer, ask=self._ask, by=self._by)
         except OSError as error:
             full = error.errno in (errno.ENOSPC, errno.EDQUOT)
             message = f"The answer cannot be written: {error.strerror}."

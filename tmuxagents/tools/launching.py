@@ -14,7 +14,7 @@ from tmuxagents.launch import call as calls
 from tmuxagents.launch.plan import LaunchRequest
 from tmuxagents.launch.prepare import Batch
 from tmuxagents.registry import lookup
-from tmuxagents.runs import inbox, output, words
+from tmuxagents.runs import messages, output, words
 from tmuxagents.runs.inspect import inspect
 from tmuxagents.status import poll
 from tmuxagents.status.send import Sending
@@ -228,7 +228,7 @@ def send_to_agent(arguments: Mapping[str, Any], door: Door, faults: Faults) -> A
     """Send a message to a live child, and wait until the child has taken it."""
     faults.refuse()
     message = Sending(door.find(arguments["runId"]))
-    run_id = message.send(arguments["text"], arguments.get("mode") or inbox.STEER).run_id
+    run_id = message.send(arguments["text"], arguments.get("mode") or messages.STEER).run_id
     found = take(poll.named([run_id]), door.caller)
     details = {"run": found.rows[0].run, "delivered": True}
     return Answer(answers.delivered(run_id), details, found.warnings)

@@ -12,13 +12,14 @@ import os
 import signal
 
 from tmuxagents.runs import events
-from tmuxagents.runs.inbox import ANSWER, Inbox
+from tmuxagents.runs.inbox import Inbox
+from tmuxagents.runs.messages import ANSWER
 from tmuxagents.wrapper.watch import ChildWatch
 
 TYPE_CHECKING = False
 if TYPE_CHECKING:
     from tmuxagents.agents.base import Ask, Talker
-    from tmuxagents.runs.inbox import InboxMessage
+    from tmuxagents.runs.messages import InboxMessage
     from tmuxagents.wrapper.claim import Claim
     from tmuxagents.wrapper.watch import WatchParts
 

@@ -15,7 +15,8 @@ import sys
 
 from tmuxagents.runs import endings, events
 from tmuxagents.runs.directory import LIVE_EVENTS, LIVE_ORDERS
-from tmuxagents.runs.inbox import STOP, Inbox
+from tmuxagents.runs.inbox import Inbox
+from tmuxagents.runs.messages import STOP
 from tmuxagents.system import process
 from tmuxagents.text import jsonline
 from tmuxagents.wrapper.live_watch import LiveWatch
@@ -29,8 +30,8 @@ if TYPE_CHECKING:
     from tmuxagents.records import Exit, Plan, Verdict
     from tmuxagents.runs.endings import Cause
     from tmuxagents.runs.events import Event
-    from tmuxagents.runs.inbox import InboxMessage
     from tmuxagents.runs.lifecycle import RunState
+    from tmuxagents.runs.messages import InboxMessage
     from tmuxagents.wrapper.claim import Claim
     from tmuxagents.wrapper.terminal import Terminal
     from tmuxagents.wrapper.watch import WatchParts

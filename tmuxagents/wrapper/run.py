@@ -137,7 +137,7 @@ class WrapperRun:
     def _after_our_fault(self) -> Verdict:
         """End the child and say what its events prove, as for a wrapper that was killed.
 
-        An agent that refuses the plan, before anything was started, is no fault of ours.
+        An agent that refuses the plan, before anything was started, is not our fault.
         """
         self._terminal.take_back()
         error = sys.exc_info()[1]

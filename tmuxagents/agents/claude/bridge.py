@@ -24,7 +24,7 @@ from tmuxagents.agents.claude.hook import VARIABLE
 from tmuxagents.agents.claude.live import FOLDER_VARIABLE, PYTHON
 from tmuxagents.cpython import ignoring
 from tmuxagents.runs import directory
-from tmuxagents.runs.inbox import FOLLOW_UP
+from tmuxagents.runs.messages import FOLLOW_UP
 from tmuxagents.text import jsonline
 
 TYPE_CHECKING = False

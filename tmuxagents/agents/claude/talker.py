@@ -13,7 +13,7 @@ from tmuxagents.agents import raw as raw_json
 from tmuxagents.agents.base import ACTIVE, NOTHING, Ask, Reading
 from tmuxagents.agents.claude.reader import ClaudeReader
 from tmuxagents.runs import events
-from tmuxagents.runs.inbox import FOLLOW_UP, STOP
+from tmuxagents.runs.messages import FOLLOW_UP, STOP
 from tmuxagents.text import jsonline
 
 TYPE_CHECKING = False
@@ -22,7 +22,7 @@ if TYPE_CHECKING:
     from typing import Any, ClassVar
 
     from tmuxagents.runs.events import Event
-    from tmuxagents.runs.inbox import InboxMessage
+    from tmuxagents.runs.messages import InboxMessage
 
 ALLOW, DENY = "allow", "deny"
 _CHOICES = ((ALLOW, "Allow"), (DENY, "Deny"))

@@ -22,7 +22,7 @@ if TYPE_CHECKING:
 
     from tmuxagents.agents.base import Ask
     from tmuxagents.runs.events import Event
-    from tmuxagents.runs.inbox import InboxMessage
+    from tmuxagents.runs.messages import InboxMessage
 
 _FOLLOW_UP, _STOP = "followUp", "stop"  # kinds of messages; any other steers
 # Large or frequent, and nothing of them is used here.

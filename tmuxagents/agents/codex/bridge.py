@@ -25,7 +25,7 @@ from tmuxagents.agents.codex.command import AGENT
 from tmuxagents.agents.codex.live import FOLDER_VARIABLE
 from tmuxagents.agents.codex.websocket import WebSocket
 from tmuxagents.runs import directory
-from tmuxagents.runs.inbox import STEER, STOP, InboxMessage
+from tmuxagents.runs.messages import STEER, STOP, InboxMessage
 from tmuxagents.text import jsonline
 
 TYPE_CHECKING = False

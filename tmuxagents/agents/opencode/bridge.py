@@ -1,4 +1,4 @@
-"""The bridge of a live opencode, as a program: it stands between the wrapper and opencode's own screen.
+"""The bridge of a live opencode, as a program between the wrapper and opencode's own screen.
 
 It starts opencode's server, which only it and the screen can use, gives the session its prompts there, and
 tells the wrapper what the server reports. The screen (`opencode attach`) has the terminal. Nothing is typed.
@@ -30,7 +30,7 @@ _LISTENS = b"listening on http://"
 _ANSWER_S, _GRACE_S = 60.0, 2.0
 _TOLD = ("message.updated", "message.part.updated", "session.status", "session.idle", "session.error")
 _ASKING = ("permission.", "question.")
-_ALIVE_S = 1.0  # of a text that grows it is told only this often that it does
+_ALIVE_S = 1.0  # how often it is reported at most that a text grows
 
 
 class OpencodeServer:

@@ -139,7 +139,7 @@ class OpencodeLiveReader(OpencodeReader):
         return self.call(part.get("callID"), part.get("tool"), state.get("input"), now)
 
     def _prompted(self, text: str | None) -> Reading:
-        """Read a prompt: one of ours, or a person's."""
+        """Read a prompt: a message from `send`, or a person's."""
         if text is None:
             return ACTIVE
         for at, (number, said) in enumerate(self._said):
@@ -214,7 +214,7 @@ def _of(raw: dict[str, Any]) -> dict[str, Any]:
 
 
 def _is_whole(kind: str, part: dict[str, Any]) -> bool:
-    """Say whether a part is told for the last time; a prompt has no times."""
+    """Say whether a part will not be reported again; a prompt has no times."""
     if kind == "tool":
         return table(part.get("state")).get("status") in _OVER
     return kind not in ("text", "reasoning") or "time" not in part or "end" in table(part.get("time"))

@@ -11,7 +11,7 @@ from tmuxagents.cli.verbs import tasks
 from tmuxagents.errors import BadRequest
 from tmuxagents.launch import plan as plans
 from tmuxagents.registry import lookup
-from tmuxagents.runs import inbox, words
+from tmuxagents.runs import messages, words
 
 TYPE_CHECKING = False
 if TYPE_CHECKING:
@@ -217,9 +217,9 @@ TIMED_OUT = 124
 @click.argument("run", metavar="RUN")
 @click.argument("text", metavar="TEXT")
 @click.option(
-    "--steer", "kind", flag_value=inbox.STEER, default=True, help="Between two of its steps (the default)."
+    "--steer", "kind", flag_value=messages.STEER, default=True, help="Between two of its steps (the default)."
 )
-@click.option("--follow-up", "kind", flag_value=inbox.FOLLOW_UP, help="When it is done with what it does.")
+@click.option("--follow-up", "kind", flag_value=messages.FOLLOW_UP, help="When it is done with what it does.")
 @click.option("--wait", "waits", is_flag=True, help="Wait for the reply to it, and print that.")
 @click.option("--timeout", type=values.DURATION, metavar="TIME", help="With --wait: wait no longer.")
 @options.JSON
