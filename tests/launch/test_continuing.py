@@ -71,7 +71,9 @@ def test_a_session_without_an_answer_is_there_if_its_agent_keeps_such(  # noqa: 
 
 def test_a_session_whose_id_was_never_said_cannot_be_continued() -> None:
     before: Any = SimpleNamespace(plan=plan_of(planned(None)), state=RunState())
-    assert "before its child said" in str(continued.kept_session(before.plan, before.state, keeps_unanswered=True).problem)
+    assert "before its child said" in str(
+        continued.kept_session(before.plan, before.state, keeps_unanswered=True).problem
+    )
 
 
 def test_a_run_is_younger_than_the_one_it_continues_whatever_the_clock_says() -> None:

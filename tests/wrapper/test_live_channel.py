@@ -13,7 +13,7 @@ from typing import TYPE_CHECKING
 import pytest
 
 from tests.harness import REPOSITORY
-from tmuxagents.runs import inbox
+from tmuxagents.runs import inbox, messages
 from tmuxagents.runs.directory import LIVE_EVENTS, LIVE_ORDERS
 from tmuxagents.runs.inbox import Inbox
 from tmuxagents.wrapper.live import Bridge
@@ -45,8 +45,8 @@ def test_a_message_is_read_once_and_to_the_letter(tmp_path: Path) -> None:
     text = 'é 🎉 "quotes" $(x) `y`\n\ttwo lines\x7f\u2028'
     box = Inbox(str(tmp_path))
     assert box.fresh() == []
-    assert inbox.append(str(tmp_path), inbox.STEER, text) == 1
-    assert inbox.append(str(tmp_path), inbox.STOP, None) == 2
+    assert inbox.append(str(tmp_path), messages.STEER, text) == 1
+    assert inbox.append(str(tmp_path), messages.STOP, None) == 2
     assert [(one.inbox_id, one.kind, one.text) for one in box.fresh()] == [
         (1, "steer", text),
         (2, "stop", None),
@@ -78,34 +78,34 @@ def test_what_is_no_message_is_passed_over(tmp_path: Path) -> None:
     (tmp_path / inbox.INBOX).write_bytes(b"\n".join(odd) + b"\n" + b'{"inboxId":7,"kind":"steer","te')
     box = Inbox(str(tmp_path))
     assert box.fresh() == []
-    assert inbox.append(str(tmp_path), inbox.FOLLOW_UP, "whole") == 1
+    assert inbox.append(str(tmp_path), messages.FOLLOW_UP, "whole") == 1
     assert [one.text for one in box.fresh()] == ["whole"]
 
 
 def test_a_file_that_was_begun_anew_is_read_from_its_beginning(tmp_path: Path) -> None:
     box = Inbox(str(tmp_path))
-    inbox.append(str(tmp_path), inbox.STEER, "a long one, before")
+    inbox.append(str(tmp_path), messages.STEER, "a long one, before")
     assert len(box.fresh()) == 1
     (tmp_path / inbox.INBOX).rename(tmp_path / "aside")
     assert box.fresh() == []
-    inbox.append(str(tmp_path), inbox.STEER, "b")
+    inbox.append(str(tmp_path), messages.STEER, "b")
     assert [one.text for one in box.fresh()] == ["b"]
 
 
 def test_who_keeps_the_lock_keeps_nobody_for_ever(tmp_path: Path, monkeypatch: pytest.MonkeyPatch) -> None:
-    inbox.append(str(tmp_path), inbox.STEER, "a")
+    inbox.append(str(tmp_path), messages.STEER, "a")
     monkeypatch.setattr(inbox, "_LOCK_LIMIT_S", 0.05)
     with (tmp_path / inbox.INBOX).open() as held:
         fcntl.flock(held, fcntl.LOCK_EX)
         with pytest.raises(BlockingIOError):
-            inbox.append(str(tmp_path), inbox.STEER, "b")
-    assert inbox.append(str(tmp_path), inbox.STEER, "c") == 2
+            inbox.append(str(tmp_path), messages.STEER, "b")
+    assert inbox.append(str(tmp_path), messages.STEER, "c") == 2
 
 
 def test_nobody_is_written_to_through_a_link(tmp_path: Path) -> None:
     (tmp_path / inbox.INBOX).symlink_to(tmp_path / "elsewhere")
     with pytest.raises(OSError, match="symbolic links"):
-        inbox.append(str(tmp_path), inbox.STEER, "x")
+        inbox.append(str(tmp_path), messages.STEER, "x")
     assert not (tmp_path / "elsewhere").exists()
 
 

@@ -214,7 +214,9 @@ class _Turn:
         run_id = self._before.run_id
         agent = find(self._before.plan.agent, self._before.plan.agent_kind)
         if agent is not None and agent.keeps_sessions:
-            return continued.kept_session(self._before.plan, self._before.state, keeps_unanswered=agent.keeps_unanswered)
+            return continued.kept_session(
+                self._before.plan, self._before.state, keeps_unanswered=agent.keeps_unanswered
+            )
         own = f"{files.resolve(self._launcher.caller.runs)}/{run_id}/{directory.SESSION}"
         # Read as files for a prompt are: whole, bounded, and no other than this one.
         found = files.read(own, limit=SESSION_LIMIT, may=lambda there: there == own)
