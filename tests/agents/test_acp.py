@@ -166,7 +166,8 @@ def test_how_a_turn_ends(reason: str, ending: tuple[str, str, str]) -> None:
     [
         ({"code": 1, "message": "no credit"}, "no credit"),
         ({"message": '{"error": {"message": "the words inside"}}'}, "the words inside"),
-        ({"message": "{broken"}, "{broken"),
+        ({"message": '{"error": broken'}, '{"error": broken'),
+        ({"message": "Internal error: API Error: 400"}, "API Error: 400"),
         ({"message": "Internal error", "data": {"details": "400 bad"}}, "400 bad"),
         ("odd", "The agent reported an error."),
     ],
@@ -373,7 +374,9 @@ def test_calls_are_told_in_our_words_once_their_arguments_are_there() -> None:
     child.text("First this.")
     child.updates("tool_call", toolCallId="a", title="Shell", kind="execute", rawInput={"cwd": "/p"})
     assert calls(child) == []
-    child.updates("tool_call_update", toolCallId="a", rawInput={"command": "ls", "cwd": "/p"})
+    child.updates("tool_call_update", toolCallId="a", rawInput={"description": "list"})
+    assert calls(child) == []  # in pieces: the title comes with the last of them
+    child.updates("tool_call_update", toolCallId="a", title="ls", rawInput={"command": "ls", "cwd": "/p"})
     child.updates(
         "tool_call_update", toolCallId="a", status="completed", rawOutput={"output": "x", "exitCode": 2}
     )
@@ -386,7 +389,7 @@ def test_calls_are_told_in_our_words_once_their_arguments_are_there() -> None:
     )
     diff = {"type": "diff", "path": "/p/f", "oldText": "a", "newText": "b"}
     child.updates("tool_call", toolCallId="c", kind="edit", content=[diff], status="failed", rawOutput={})
-    child.updates("tool_call", toolCallId="d", kind="edit", rawInput={"path": "n", "content": "c"})
+    child.updates("tool_call", toolCallId="d", title="n", kind="edit", rawInput={"path": "n", "content": "c"})
     child.updates("tool_call", toolCallId="e", title="Look around", status="in_progress")
     assert calls(child) == [
         ("bash", {"command": "ls", "cwd": "/p"}),
@@ -433,7 +436,7 @@ def test_an_agent_that_keeps_silent_after_an_old_session_says_nothing_old() -> N
 
 def test_a_broken_turn_says_why() -> None:
     for text, message in [
-        ('{"error": {"message": "inside"}}', "inside"),
+        ('Warning: odd.\n\n{"error": {"message": "inside"}}\n', "inside"),
         ("out of order", "out of order"),
         ("", "The agent reported a system error."),
     ]:

@@ -67,5 +67,5 @@ def test_an_answer_without_end_is_cut_and_says_so() -> None:
     assert state.text is not None
     assert found.left_out
     assert len(state.text) < MOST_LETTERS + 200
-    assert state.text.endswith("stdout.jsonl has all of it ...]")
+    assert state.text.endswith("stdout.log has all of it ...]")
     assert "y" * 9 not in state.text

@@ -17,7 +17,7 @@ if TYPE_CHECKING:
     from tmuxagents.runs.events import Event
 
 MOST_LETTERS = 1024 * 1024  # of an answer: its beginning is kept
-_CUT = "\n[... cut: the answer is longer; stdout.jsonl has all of it ...]"
+_CUT = "\n[... cut: the answer is longer; stdout.log has all of it ...]"
 
 
 class Command(Brand):

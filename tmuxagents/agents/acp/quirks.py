@@ -136,15 +136,16 @@ def words_of(error: Any) -> str:
     known = error if isinstance(error, dict) else {}
     message = raw_json.sentence(known.get("message")) or "The agent reported an error."
     details = raw_json.sentence(_inner(known, "data").get("details"))
-    return details or inner_message(message) or message
+    return details or inner_message(message) or message.removeprefix("Internal error: ")
 
 
 def inner_message(text: str) -> str | None:
     """Return the message in an error that is JSON itself."""
-    if not text.lstrip().startswith("{"):
+    begin = text.find('{"error"')  # codex-acp puts its own warnings in front of it
+    if begin < 0:
         return None
     try:
-        document = jsonline.decode(text)
+        document = jsonline.decode_first(text[begin:])
     except (ValueError, RecursionError):
         return None
     return raw_json.sentence(_inner(document, "error").get("message"))

@@ -111,7 +111,9 @@ class Updates(LineReader):
         known = self._calls.get(call) or {"tool": quirks.tool_name(call, update, self.quirks)}
         raw_json.remember(self._calls, call, {**known, **{key: update[key] for key in update if update[key]}})
         status = update.get("status")
-        if status in _BEGUN or set(self._arguments(call)) - _NOT_ARGUMENTS:
+        # claude-agent-acp tells arguments piece by piece; the title comes with the last one.
+        has_all = update.get("title") and set(self._arguments(call)) - _NOT_ARGUMENTS
+        if status in _BEGUN or has_all:
             told += self.tell(call, now)
         if status in _BEGUN[1:]:
             told += self._tool_ended(call, update, now)
