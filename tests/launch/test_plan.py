@@ -113,11 +113,16 @@ def test_the_model_of_a_plan_is_the_resolved_one() -> None:
         ({"cwd": "~/app"}, "bad-cwd", "cwd must be an absolute path", "cwd"),
         ({"cwd": "/a/../b"}, "bad-cwd", "cwd must not contain '..' path segments", "cwd"),
         ({"cwd": "/.."}, "bad-cwd", "cwd must not contain '..' path segments", "cwd"),
-        ({"timeout": 0}, "bad-argument", "timeout must be a number of seconds, at least 1, not 0", "timeout"),
+        (
+            {"timeout": 0},
+            "bad-argument",
+            "timeout must be a duration like 90s or 5m, at least 1s, not 0",
+            "timeout",
+        ),
         (
             {"timeout": 0.5},
             "bad-argument",
-            "timeout must be a number of seconds, at least 1, not 0.5",
+            "timeout must be a duration like 90s or 5m, at least 1s, not 0.5",
             "timeout",
         ),
         (
@@ -135,7 +140,7 @@ def test_the_model_of_a_plan_is_the_resolved_one() -> None:
         (
             {"timeout": -600},
             "bad-argument",
-            "timeout must be a number of seconds, at least 1, not -600",
+            "timeout must be a duration like 90s or 5m, at least 1s, not -600",
             "timeout",
         ),
     ],

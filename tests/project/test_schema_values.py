@@ -221,6 +221,8 @@ MORE_EVENTS: list[dict[str, Any]] = [
     {"type": "left_behind", "pid": 4800, "comm": "ssh-agent", "why": "leads its own session and listens"},
     {"type": "queued", "position": 3},
     {"type": "resumed"},
+    {"type": "session_started", "session": "0f8e-4a", "model": None},
+    {"type": "denied", "callId": "c1", "toolName": "Bash", "why": "It needs approval."},
 ]
 
 

@@ -9,7 +9,7 @@ PACKAGE = Path(__file__).parents[2] / "tmuxagents"
 # What a library calls by its name.
 CALLED_BY_OTHERS = {
     "cli/group.py Verbs.format_commands",
-    "cli/values.py _Duration.convert",
+    "cli/values.py DurationType.convert",
     "cli/values.py _Statuses.convert",
     "watcher/tail.py _Ears.dispatch",
     "watcher/tail.py _Doubts.emit",

@@ -36,13 +36,13 @@ def shown(**changes: Any) -> SnapshotRow:
 
 def test_a_result_is_what_its_schema_says() -> None:
     details = words.call_details(words.SINGLE, [ended()], ended=True)
-    VALIDATORS["call"].validate(words.result("done", details))
+    VALIDATORS["call"].validate({"v": 1} | words.result("done", details))
     assert details["status"] == "completed"
 
 
 def test_progress_is_what_its_schema_says() -> None:
     details = words.call_details(words.PARALLEL, [ended(), run()], ended=False)
-    VALIDATORS["call"].validate(words.progress("text", details))
+    VALIDATORS["call"].validate({"v": 1} | words.progress("text", details))
     assert details["status"] == "running"
     assert details["counts"] == {
         "queued": 0,
@@ -62,7 +62,7 @@ def test_a_call_failed_if_any_of_its_children_has() -> None:
 def test_a_refusal_carries_the_whole_error() -> None:
     problem = BadRequest("No.", kind="bad-argument", hint="Yes.", faults=[Fault("bad-argument", "No.")])
     document = words.refused(problem)
-    VALIDATORS["call"].validate(document)
+    VALIDATORS["call"].validate({"v": 1} | document)
     assert (document["isError"], document["content"]) == (True, [{"type": "text", "text": "No.\nhint: Yes."}])
     assert document["details"]["error"]["hint"] == "Yes."
     assert words.refused(NoSuchRun("x", kind="unknown-run"), log="/log")["details"]["error"]["log"] == "/log"
@@ -140,7 +140,7 @@ def test_a_long_list_of_runs_is_short() -> None:
     text = words.listed(rows, "bg: 50 running / 50 total", ended=False, more=30, others=2)
     assert text.splitlines()[-2:] == [
         "… 30 more: tmuxagents poll",
-        "2 active of other parents in this project: tmuxagents poll -A",
+        "2 active of other parents in this project: tmuxagents poll --others",
     ]
     assert len(text.encode()) < 2500
 
