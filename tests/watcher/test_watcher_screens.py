@@ -76,7 +76,7 @@ def test_the_status_line_tells_what_works_what_ended_and_then_only_the_counts(
             shows(tmux_server, "✗ a(b) [fg=red]c bg: 1 running, 1 failed / 3 total")
             assert 4.5 < time.monotonic() - begun < 15
     settle(third)
-    text = f"✗ {third.run_id[:8]} ✗ a(b) [fg=red]c bg: 0 running, 1 failed / 3 total"
+    text = f"■ {third.run_id[:8]} ✗ a(b) [fg=red]c bg: 0 running, 1 failed / 3 total"
     shows(tmux_server, text)
 
 
