@@ -177,6 +177,7 @@ class OpencodeBridge:
 def main(words: list[str]) -> int:
     """Be the bridge."""
     signal.signal(signal.SIGINT, signal.SIG_IGN)  # a key of the person's, for the screen
+    os.write(1, "opencode is starting …\n".encode())  # its screen takes seconds
     at = words.index("--")
     session, model, title = words[at + 1 :]
     folder = os.environ.pop("TMUXAGENTS_BRIDGE")
