@@ -347,7 +347,7 @@ MODULES = {
     "agents.pi": "command long_lines reader",
     "launch": "handover",
     "runs": "directory documents endings events leftovers lifecycle logs marks narration slots writing",
-    "settings": "keys load rules",
+    "settings": "agent_keys keys load rules",
     "system": "identity places process process_table watcher_lock",
     "text": "cause figures jsonline safe width",
     "render": "calls flow inline markdown markdown_rows paint rows story styles",
