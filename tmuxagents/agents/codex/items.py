@@ -60,8 +60,8 @@ class ItemReader(LineReader):
 
     def item_ended(self, item: Any, now: float) -> Reading:
         """Report a message, a thought, or the end of a call."""
-        kind = _kind(item)
-        if self.settled and item.get("id") not in self.calls:
+        item, kind = _object(item), _kind(item)
+        if self.settled and (raw_json.key(item.get("id")) or "") not in self.calls:
             return NOTHING
         if kind == "agentmessage":
             said = raw_json.text(item.get("text")) or ""
