@@ -246,8 +246,12 @@ def test_mode_and_model_are_set_before_the_prompt() -> None:
         {"id": "l", "category": "model", "currentValue": "small", "options": [{"value": "big"}]},
     ]
     child.opens(session={"configOptions": options})
+    child.text("[MODE] acceptEdits")  # before the prompt: no answer to it
     child.answers()
     child.answers()
+    child.text("Yes.")
+    child.answers({"stopReason": "end_turn"})
+    assert child.state.text == "Yes."
     assert [one["method"] for one in child.heard[2:]] == [
         *("session/set_config_option", "session/set_config_option", "session/prompt"),
     ]

@@ -51,7 +51,7 @@ class Quirks:
 KEEPS_TO_IT = Quirks()
 _BY_NAME = {
     "copilot": Quirks(errors="Error: ", note="Info: Operation cancelled", sums=True, usage=OF_SESSION),
-    "gemini-cli": Quirks(late=True, names=True),
+    "gemini-cli": Quirks(note="[MODE_UPDATE]", late=True, names=True),
     "opencode": Quirks(usage=OF_CALL),
 }
 

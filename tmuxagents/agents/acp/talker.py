@@ -101,7 +101,7 @@ class AcpTalker(Updates):
         return _line({"id": self._number, "method": method, "params": params})
 
     def _ask_prompt(self, text: str) -> bytes:
-        self._in_turn, self.settled = True, False
+        self._in_turn, self.is_prompted, self.settled = True, True, False
         self.is_cancelling = self.is_broken = self.was_refused = False
         prompt = [{"type": "text", "text": text}]
         return self._ask("session/prompt", {"sessionId": self.session, "prompt": prompt}, self._prompted)

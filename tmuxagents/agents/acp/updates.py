@@ -34,6 +34,7 @@ class Updates(LineReader):
         super().__init__()
         self.quirks = quirks.KEEPS_TO_IT
         self.session: str | None = None
+        self.is_prompted = False  # what comes before the first prompt is no answer to it
         self.is_replaying = False  # it tells what was said before this run
         self.is_cancelling = False
         self.is_broken = False  # the agent has told that its turn failed
@@ -65,10 +66,10 @@ class Updates(LineReader):
         return take(self, update, now) if take is not None else NOTHING
 
     def _skips(self, kind: str) -> bool:
-        """Say whether an update tells what was said before this run."""
+        """Say whether an update tells what was said before the prompt, or before this run."""
         if kind == "available_commands_update" and self.quirks.replays_late:
             self.is_replaying = False
-        return self.is_replaying
+        return self.is_replaying or not self.is_prompted
 
     # One method per kind of update. All take (update, now), as the table below calls them.
 

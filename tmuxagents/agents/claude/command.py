@@ -49,6 +49,7 @@ class Claude(Brand):
     """The adapter."""
 
     name = "claude"
+    home_variable = "CLAUDE_CONFIG_DIR"
     program = "claude"
     how_to_install = "npm install -g @anthropic-ai/claude-code"
     how_to_log_in = "start claude and type /login, or set ANTHROPIC_API_KEY"

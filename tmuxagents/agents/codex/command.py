@@ -41,6 +41,7 @@ class Codex(Brand):
     """The adapter."""
 
     name = "codex"
+    home_variable = "CODEX_HOME"
     program = "codex"
     how_to_install = "npm install -g @openai/codex"
     how_to_log_in = "run `codex login`"
