@@ -13,6 +13,7 @@ from tmuxagents.agents import raw as raw_json
 from tmuxagents.agents.base import NOTHING, Reading
 from tmuxagents.agents.codex.thread import ANSWER, ThreadReader, as_object
 from tmuxagents.runs import events
+from tmuxagents.runs.messages import FOLLOW_UP, STOP
 from tmuxagents.text import jsonline
 
 TYPE_CHECKING = False
@@ -24,7 +25,6 @@ if TYPE_CHECKING:
     from tmuxagents.runs.events import Event
     from tmuxagents.runs.messages import InboxMessage
 
-_FOLLOW_UP, _STOP = "followUp", "stop"  # kinds of messages; any other steers
 # Large or frequent, and nothing of them is used here.
 _UNHEARD = ("turn/diff/updated", "item/fileChange/outputDelta", "item/fileChange/patchUpdated")
 _GREETING = {
@@ -93,11 +93,11 @@ class AppServer(ThreadReader):
         )
         if self.session is None or is_coming:
             return None
-        if message.kind == _STOP:  # where no turn runs, there is nothing to stop
+        if message.kind == STOP:  # where no turn runs, there is nothing to stop
             return self._to_turn(_INTERRUPTS, {"turnId": self.turn}, message) if self.turn else b""
         if self.turn is None:
             return self._to_turn(_PROMPTS, {"input": _input(message.text)}, message)
-        if message.kind == _FOLLOW_UP or message.inbox_id in self._refused:
+        if message.kind == FOLLOW_UP or message.inbox_id in self._refused:
             return None
         return self._to_turn(_STEERS, {"expectedTurnId": self.turn, "input": _input(message.text)}, message)
 

@@ -13,6 +13,7 @@ from tmuxagents.agents import raw as raw_json
 from tmuxagents.agents.base import NOTHING, Reading
 from tmuxagents.agents.codex.thread import ThreadReader, as_object, params_of
 from tmuxagents.runs import events
+from tmuxagents.runs.messages import STOP
 
 TYPE_CHECKING = False
 if TYPE_CHECKING:
@@ -23,7 +24,6 @@ if TYPE_CHECKING:
     from tmuxagents.runs.events import Event
 
 FOLDER_VARIABLE = "TMUXAGENTS_BRIDGE"  # where the bridge finds its two FIFOs
-_STOP = "stop"
 
 
 class CodexLive:
@@ -109,7 +109,7 @@ class CodexLiveReader(ThreadReader):
         sent = None if number is None else self._sent(number)
         if sent is None:
             return NOTHING
-        self._stops |= sent.fields.get("kind") == _STOP
+        self._stops |= sent.fields.get("kind") == STOP
         return Reading([sent])
 
     def _person(self, _raw: dict[str, Any], _now: float) -> Reading:
