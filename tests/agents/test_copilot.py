@@ -109,6 +109,7 @@ def test_an_exit_code_counts() -> None:
 
 def test_an_exit_without_a_line_is_what_it_was_called_with() -> None:
     assert Heard(CopilotReader()).exit(1).reason == "config"
+    assert Heard(CopilotReader()).exit(143).reason == "exit"
     assert Heard(CopilotReader()).exit(0).reason == "unfinished"
     assert heard().exit(1).reason == "exit"
 

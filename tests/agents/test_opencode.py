@@ -100,6 +100,7 @@ def test_an_error_of_its_server_after_a_step_is_an_error() -> None:
 
 def test_an_exit_without_a_line_is_what_it_was_called_with() -> None:
     assert heard().exit(1).reason == "config"
+    assert heard().exit(143).reason == "exit"
     assert heard().exit(0).reason == "unfinished"
     assert heard().exit(None).reason == "signal"
 

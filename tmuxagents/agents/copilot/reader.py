@@ -24,6 +24,7 @@ if TYPE_CHECKING:
 
 USAGE = "copilot-usage.json"  # in the run directory
 _TRIES_AGAIN = 2
+_REFUSALS = range(1, 128)  # exit codes; later ones tell of a signal
 
 
 class CopilotReader(LineReader):
@@ -155,7 +156,7 @@ class CopilotReader(LineReader):
     def left(self, exit_code: int | None) -> list[Event]:
         """Return that it refused how it was called, if it ended without a line."""
         begun = self.settled or self.model is not None
-        return [] if begun or not exit_code else self.finish("config")
+        return [] if begun or exit_code not in _REFUSALS else self.finish("config")
 
 
 def _data(raw: dict[str, Any]) -> dict[str, Any]:

@@ -26,6 +26,7 @@ _REFUSED = (
 )
 _NOT_OFFERED = "Model tried to call unavailable tool"  # as one that is denied as a whole is not
 TOOLS = ("read", "bash", "edit", "write", "grep", "glob", "webfetch", "task", "todowrite", "skill")
+_SIGNALS = 128  # from here on an exit code tells of a signal
 _ENDS = {"stop": "stop", "length": "length"}
 _GO_ON = ("tool-calls", "unknown")  # after these it asks the model again
 _FAILURES = {"MessageAbortedError": "aborted", "MessageOutputLengthError": "length"}
@@ -131,7 +132,7 @@ class OpencodeReader(LineReader):
             return []
         if self.failure is not None:
             return self.finish(self.failure, aborted=self.failure == "aborted")
-        return self.finish("config") if exit_code and self.session is None else []
+        return self.finish("config") if 0 < exit_code < _SIGNALS and self.session is None else []
 
 
 def _part(raw: dict[str, Any]) -> dict[str, Any]:
