@@ -304,7 +304,9 @@ def test_a_question_is_answered_by_somebody(answer: str, option: str, denied: in
 def test_a_question_without_a_no_is_cancelled() -> None:
     child = Child(permission="ask")
     child.opens()
-    child.says(id=8, method="session/request_permission", params={"toolCall": {}, "options": []})
+    asked = {"title": "Run command", "rawInput": {"command": "make"}}
+    child.says(id=8, method="session/request_permission", params={"toolCall": asked, "options": []})
+    assert child.talker.asks[0].text == "Run command: make"
     reply = json.loads(child.talker.answer(child.talker.asks[0].id, "deny", "ann").reply)
     assert reply["result"]["outcome"] == {"outcome": "cancelled"}
 

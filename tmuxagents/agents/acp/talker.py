@@ -243,6 +243,9 @@ class AcpTalker(Updates):
                 (one["optionId"], raw_json.sentence(one.get("name")) or one["optionId"]) for one in listed
             ]
             text = raw_json.sentence(asked.get("title")) or kind or "a tool"
+            command = raw_json.sentence(_object(asked.get("rawInput")).get("command"))
+            if command and command not in text:
+                text = f"{text}: {command}"
             ask = Ask(str(request), "permission", text, words)
             raw_json.remember(self._asks, ask.id, (ask, request, call, kinds))
             return Reading(told, active=True)
