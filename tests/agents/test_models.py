@@ -735,3 +735,16 @@ def test_nothing_of_the_agent_is_left_when_the_caller_is_interrupted(agent: Agen
     verb.send_signal(signal.SIGINT)
     assert verb.wait(30) == 130
     assert not alive(pid)
+
+
+def test_a_missing_agent_names_one_that_is_installed(agent: Agent, tmp_path: Path) -> None:
+    program = tmp_path / "bin" / "codex"
+    program.parent.mkdir()
+    program.write_text("#!/bin/sh\n")
+    program.chmod(0o755)
+    del agent.home.environment["TMUXAGENTS_PI"]
+    agent.home.environment["PATH"] = str(program.parent)
+    hint = str(refusal(agent.home, "one").hint)
+    assert hint.startswith(
+        "codex is installed: --agent codex, or the setting defaultAgent; else install it: npm"
+    )

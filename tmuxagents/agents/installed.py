@@ -57,16 +57,26 @@ class Known(NamedTuple):
 def command(name: str, environment: Mapping[str, str], settings: Settings) -> list[str]:
     """Return an agent's command with the absolute path of its program, or raise agent-missing."""
     agent = agent_of(name, settings)
-    named = environment.get(agent.program_variable)
-    words = [named] if named else settings.agent_commands.get(agent.name, [agent.program])
-    path = process.find_program(words[0], environment.get("PATH", ""))
+    words, path = _program(agent, environment, settings)
     if path is None:
         where = "" if "/" in words[0] else " on PATH"
         message = f"The agent {agent.name} is not installed: there is no {words[0]}{where}."
         variables = f"{agent.program_variable} or agents.{agent.name}.command"
         hint = f"install it: {agent.how_to_install}; or name its program in {variables}"
+        other = next((one for one in AGENTS if _program(AGENTS[one], environment, settings)[1]), None)
+        if other is not None:
+            hint = f"{other} is installed: --agent {other}, or the setting defaultAgent; else {hint}"
         raise Unusable(message, kind="agent-missing", hint=hint)
     return [os.path.abspath(path), *words[1:]]
+
+
+def _program(
+    agent: Agent, environment: Mapping[str, str], settings: Settings
+) -> tuple[Sequence[str], str | None]:
+    """Return the words that start an agent, and the path of its program, if it is there."""
+    named = environment.get(agent.program_variable)
+    words = [named] if named else settings.agent_commands.get(agent.name, [agent.program])
+    return words, process.find_program(words[0], environment.get("PATH", ""))
 
 
 def known(name: str, environment: Mapping[str, str], settings: Settings, *, refresh: bool = False) -> Known:
