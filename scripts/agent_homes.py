@@ -42,7 +42,9 @@ class Brand:
     variables: dict[str, str] = field(default_factory=dict)
     files: dict[str, str] = field(default_factory=dict)  # below the home
     batch: tuple[str, ...] = ()  # its own command line for one task on stdin, with every permission
+    limit: dict[str, str] = field(default_factory=dict)  # files with which it stops after two turns
     levels: bool = True  # it knows levels of permission
+    settings: dict[str, Any] = field(default_factory=dict)  # agents.NAME of tmuxagents, where it needs some
 
 
 def settings(**members: Any) -> str:
@@ -50,10 +52,15 @@ def settings(**members: Any) -> str:
     return json.dumps(members, indent=1) + "\n"
 
 
+def limited(text: str) -> str:
+    """Let a settings file stop its agent after two turns."""
+    return settings(**{**json.loads(text), "model": {"maxSessionTurns": 2}})
+
+
 CLAUDE = {
     "ANTHROPIC_BASE_URL": "{url}",
     "ANTHROPIC_API_KEY": KEY,
-    "ANTHROPIC_MODEL": "{model}",
+    "ANTHROPIC_MODEL": "claude-sonnet-4-5",
     "CLAUDE_CODE_DISABLE_NONESSENTIAL_TRAFFIC": "1",
     "CLAUDE_CODE_MAX_RETRIES": "2",
     "DISABLE_TELEMETRY": "1",
@@ -89,6 +96,8 @@ CALM: dict[str, Any] = {
     "general": {"enableAutoUpdate": False, "enableAutoUpdateNotification": False, "disableAutoUpdate": True},
     "telemetry": {"enabled": False},
 }
+GEMINI = settings(security={"auth": {"selectedType": "gemini-api-key"}}, **CALM)
+QWEN = settings(security={"auth": {"selectedType": "openai"}}, **CALM)
 BRANDS = {
     "pi": Brand("pi", "pi", f"mock/{MODEL}", {"PI_OFFLINE": "1", "PI_TELEMETRY": "0"}, levels=False),
     "claude": Brand(
@@ -128,7 +137,8 @@ BRANDS = {
             "GEMINI_CLI_TRUST_WORKSPACE": "true",
             "GEMINI_TELEMETRY_ENABLED": "false",
         },
-        {".gemini/settings.json": settings(security={"auth": {"selectedType": "gemini-api-key"}}, **CALM)},
+        {".gemini/settings.json": GEMINI},
+        limit={".gemini/settings.json": limited(GEMINI)},
         batch=(
             "--output-format=stream-json",
             "--skip-trust",
@@ -141,7 +151,8 @@ BRANDS = {
         "qwen",
         "qwen",
         variables={"OPENAI_API_KEY": KEY, "OPENAI_BASE_URL": "{url}/v1", "OPENAI_MODEL": MODEL},
-        files={".qwen/settings.json": settings(security={"auth": {"selectedType": "openai"}}, **CALM)},
+        files={".qwen/settings.json": QWEN},
+        limit={".qwen/settings.json": limited(QWEN)},
         batch=("--output-format=stream-json", "--auth-type=openai", "--approval-mode=yolo"),
     ),
     "copilot": Brand(
@@ -158,6 +169,15 @@ BRANDS = {
         },
         batch=("--output-format=json", "--allow-all-tools"),
     ),
+    "claude-acp": Brand("claude-acp", "claude-agent-acp", "", CLAUDE, settings={"type": "acp"}),
+    "codex-acp": Brand(
+        "codex-acp",
+        "codex-acp",
+        "",
+        CODEX,
+        {".codex/config.toml": CODEX_CONFIG.replace("{model}", MODEL)},
+        settings={"type": "acp"},
+    ),
 }
 
 
@@ -170,14 +190,14 @@ def version(name: str) -> str:
     return str(next(iter(json.loads(lock.read_text(encoding="utf-8"))["dependencies"].values())))
 
 
-def furnish(brand: Brand, home: Path, url: str) -> dict[str, str]:
+def furnish(brand: Brand, home: Path, url: str, *, limit: bool = False) -> dict[str, str]:
     """Write the files of a brand into a home; return the variables that lead it to the server at `url`."""
     root = url.removesuffix("/v1")
 
     def filled(text: str) -> str:
         return text.replace("{url}", root).replace("{model}", brand.model)
 
-    for name, text in brand.files.items():
+    for name, text in (brand.files | (brand.limit if limit else {})).items():
         path = home / name
         path.parent.mkdir(parents=True, exist_ok=True)
         path.write_text(filled(text), encoding="utf-8")

@@ -68,7 +68,9 @@ class Choice:
     delay_s: float
 
 
-ASIDE = re.compile("You are (?:a title generator|now acting as the managed memory)")  # opencode, Qwen Code
+ASIDE = re.compile(  # opencode, Qwen Code, Claude Code over ACP
+    "You are (?:a title generator|now acting as the managed memory)|.*\\nYou are naming ", re.DOTALL
+)
 LAST_WORD: Turn = {"text": "Done."}  # for scripts that end with calls: no conversation goes on for ever
 
 

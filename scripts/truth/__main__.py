@@ -3,6 +3,7 @@
 from __future__ import annotations
 
 import argparse
+import signal
 import sys
 from concurrent.futures import ThreadPoolExecutor
 from pathlib import Path
@@ -17,7 +18,15 @@ from scripts.truth.endings import ENDINGS, FULL
 if TYPE_CHECKING:
     from collections.abc import Sequence
 
+    from scripts.agent_homes import Brand
+    from scripts.truth.endings import Ending
+
 REPOSITORY = Path(__file__).parents[2]
+
+
+def has(brand: Brand, ending: Ending) -> bool:
+    """Say whether a brand has what an ending needs."""
+    return (ending.permission == FULL or brand.levels) and (not ending.limit or bool(brand.limit))
 
 
 def main(words: Sequence[str]) -> int:
@@ -44,16 +53,21 @@ def main(words: Sequence[str]) -> int:
         and (not options.only or any(part in one.name for part in options.only))
     ]
     cells = []
+    signal.signal(signal.SIGTERM, signal.default_int_handler)
     with ThreadPoolExecutor(options.jobs) as pool:
         tries = [
             pool.submit(tried, brand, one, options.programs)
             for brand in options.brands
             for one in endings
-            if one.permission == FULL or agent_homes.BRANDS[brand].levels
+            if has(agent_homes.BRANDS[brand], one)
         ]
-        for one in tries:
-            cells.append(one.result())
-            print(table.line(cells[-1]), flush=True)
+        try:
+            for one in tries:
+                cells.append(one.result())
+                print(table.line(cells[-1]), flush=True)
+        except KeyboardInterrupt:  # those under way clean up after themselves
+            pool.shutdown(cancel_futures=True)
+            raise
     print(table.counted(cells))
     kept = options.programs.parent / "cache" / "truth.json"
     store.keep(kept, cells)

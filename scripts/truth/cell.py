@@ -83,6 +83,7 @@ class Place:
         self.programs = programs
         (self.home.project / "README.md").write_text("Read me.\n")
         self.home.environment |= self.variables(folder)
+        self.define()
         self.untold: list[
             tuple[int, int]
         ] = []  # what an agent may tell now, since the run before told nothing
@@ -92,7 +93,7 @@ class Place:
     def variables(self, folder: Path) -> dict[str, str]:
         """Return the variables of tmuxagents and of the brand."""
         del self.home.environment["TMUXAGENTS_PI"], self.home.environment["TMUXAGENTS_DEFAULT_MODEL"]
-        own = agent_homes.furnish(self.brand, self.home.folder, self.server.url)
+        own = agent_homes.furnish(self.brand, self.home.folder, self.server.url, limit=self.ending.limit)
         bin_folder = self.programs / ("../bin" if self.cell.brand == "pi" else f"{self.brand.package}/bin")
         if self.ending.act == acts.LINGER:
             shim = folder / "bin"
@@ -107,17 +108,17 @@ class Place:
         }
         return {**own, **always, "PATH": f"{bin_folder}:{PATH}"}
 
+    def define(self) -> None:
+        """Say in the settings of tmuxagents what the brand is, unless it is known."""
+        path = self.server.agent_dir / "settings.json"
+        said = json.loads(path.read_text(encoding="utf-8"))
+        said["subagents"] = {"agents": {self.cell.brand: self.brand.settings}} if self.brand.settings else {}
+        path.write_text(json.dumps(said), encoding="utf-8")
+
     def try_out(self) -> None:
         """Launch, act, wait, judge; then resume."""
         ending = self.ending
-        words = [
-            "--agent",
-            self.cell.brand,
-            "-m",
-            ending.model or self.brand.model,
-            "--timeout",
-            str(ending.timeout),
-        ]
+        words = ["--agent", self.cell.brand, *self.model(), "--timeout", str(ending.timeout)]
         if ending.permission and self.brand.levels:
             words += ["--permission", ending.permission]
         task = self.home.folder / "task"
@@ -131,6 +132,11 @@ class Place:
         self.told(run_id, result)
         self.judge(run_id, result)
         self.resume(run_id, result)
+
+    def model(self, *, good: bool = False) -> list[str]:
+        """Return the words that name the model; some brands have it from their own settings."""
+        name = self.brand.model if good else self.ending.model or self.brand.model
+        return ["-m", name] if name else []
 
     def ended(self, run_id: str, timeout: float) -> Json:
         """Wait for a result. `wait` also concludes a run whose wrapper is gone."""
@@ -209,9 +215,8 @@ class Place:
 
     def resume(self, run_id: str, result: Json) -> None:
         """Go on in the session; the model has to get what was said before."""
-        model = ["-m", self.brand.model]
         self.seen += len(self.log())
-        done = self.desk("resume", run_id, MORE, "--timeout", "45", *model)
+        done = self.desk("resume", run_id, MORE, "--timeout", "45", *self.model(good=True))
         if done.returncode != 0:
             cause = done.stderr.strip().splitlines()[0] if done.stderr.strip() else "?"
             self.cell.resumed = f"no: {cause[:100]}"
@@ -223,6 +228,8 @@ class Place:
         again = done.stdout.strip()
         after = self.ended(again, 45)
         self.cell.resumed = f"{after['status']}/{after['reason']}"
+        if self.cell.resumed == "failed/config" and not self.ending.remembers:
+            return  # no session was kept, and the agent says so
         if self.cell.resumed != endings.COMPLETED or after["output"] != endings.HELLO:
             self.cell.wrong.append(
                 f"resumed: {self.cell.resumed}: {after['errorMessage'] or after['output']}"

@@ -35,6 +35,7 @@ class Ending:
     timeout: int = 45
     prompt: str = ""
     quick: bool = False
+    limit: bool = False  # at the agent's own limit of two turns, where it has one
     remembers: bool = True  # a resumed session knows the first prompt
 
 
@@ -78,7 +79,8 @@ ENDINGS = [
     ending("stop", "busy", "aborted/stopped", act="stop", quick=True),
     ending("window closed", "busy", "aborted/closed", act="close"),
     ending("wrapper killed", "busy", "aborted/lost", act="kill_wrapper", quick=True),
-    ending("timeout", "busy", "failed/timeout", timeout=15),
+    ending("timeout", "busy", "failed/timeout", timeout=25),
+    ending("limit", "tools", "failed/limit", limit=True),
     ending("leaves a process", "nohup", COMPLETED, output="It runs in the background.", calls=1),
     ending("lingers", "text", COMPLETED, output=HELLO, act="linger", quick=True),
 ]

@@ -59,13 +59,15 @@ In total: {counted(cells)}.
 |---|{"---|" * len(brands)}
 {chr(10).join(rows)}
 
-*undetectable*: the stream of this agent reads like that of a whole answer, to the byte, so nothing can tell.
+*undetectable*: the stream of this agent reads like that of a whole answer, so nothing can tell. "-": not
+tried in this round, or the agent has no limit of its own that it can be given. An agent whose model never
+answered may keep no session; then the next run gets what was said in its prompt.
 """
 
 
 def shown(cell: Cell | None) -> str:
     """Return a cell of the document."""
     if cell is None:
-        return ""
+        return "-"
     mark = "" if verdict(cell) == RIGHT else f"**{verdict(cell)}**: "
     return f"{mark}{cell.ours.replace('/', ', ')} · *{cell.claim}, {cell.exit}*"

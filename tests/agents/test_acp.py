@@ -455,6 +455,15 @@ def test_a_broken_turn_says_why() -> None:
         assert child.ends() == ("failed", "error", message)
 
 
+def test_a_cut_answer_of_codex_is_cut() -> None:
+    child = Child()
+    child.opens()
+    child.updates("session_info_update", _meta={"codex": {"threadStatus": {"type": "systemError"}}})
+    child.text("Incomplete response returned, reason: max_output_tokens")
+    child.answers({"stopReason": "end_turn"})
+    assert child.ends()[:2] == ("failed", "length")
+
+
 def test_modes_mean_levels_by_their_names() -> None:
     modes = ["https://host/modes#agent", "https://host/modes#plan", "auto-edit", "YOLO"]
     found = [quirks.mode_of(level, modes) for level in ("read-only", "edit", "full", "ask")]
