@@ -22,7 +22,7 @@ if TYPE_CHECKING:
     from tests.harness import TmuxServer
 
 NOTICE = "read-only transcript: `send` and typing need --live\n"
-ATTACHES = 30  # scripts/torture --part attaches does it oftener
+ATTACHES = 100
 
 
 def everything_set(server: TmuxServer) -> list[str]:

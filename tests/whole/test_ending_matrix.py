@@ -12,9 +12,9 @@ from tests.torture import matrix, real, scripted, windows
 if TYPE_CHECKING:
     from tests.harness import ModelServer
 
-TIMES = 8
-HEAVY_TIMES = 2
-PI_TIMES = 2
+TIMES = 20
+HEAVY_TIMES = 4
+PI_TIMES = 3
 JOBS = 12
 NAMES = [row.name for row in scripted.ENDINGS]
 NAMES += [window.name for window in windows.WINDOW_ENDINGS]
