@@ -470,6 +470,27 @@ def test_modes_mean_levels_by_their_names() -> None:
     assert found == [modes[1], modes[2], modes[3], None]
 
 
+def test_a_call_that_the_agent_forbids_by_its_own_rules_is_denied() -> None:
+    child = Child()
+    child.opens()
+    child.updates("tool_call", toolCallId="a", name="Bash", title="Terminal", rawInput={"command": "rm f"})
+    rule = {"claudeCode": {"nonExecutionKind": "permission-rule"}}
+    child.updates("tool_call_update", toolCallId="a", status="failed", rawOutput="not allowed", _meta=rule)
+    assert (child.state.denied, child.state.denials) == (1, [{"tool": "Bash", "why": "not allowed"}])
+    assert results(child) == []
+
+
+def test_an_agent_over_acp_needs_no_arguments_and_is_asked_nothing() -> None:
+    agent = agents.find("goose", "acp")
+    assert agent is not None
+    plan = documents.plan_of(
+        {"runId": "run00001", "sessionId": "s", "agent": "goose", "task": "t", "cwd": "/"}
+    )
+    assert (list(agent.arguments(plan, "/r")), agent.questions().VERSION) == ([], ())
+    assert isinstance(agent.reader(plan, "/r"), AcpTalker)
+    assert agent.capabilities().default_permission == "edit"
+
+
 def test_a_command_line_is_known_or_the_name_itself() -> None:
     goose, other = agents.find("goose", "acp"), agents.find("mine", "acp")
     assert goose is not None

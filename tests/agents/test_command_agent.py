@@ -43,6 +43,14 @@ def test_exit_0_is_the_evidence_and_the_result_says_so() -> None:
     assert (state.text, found.left_out) == ("one\nzwei \u2028", False)
 
 
+def test_a_command_is_asked_nothing_and_can_little() -> None:
+    agent = agents.find("mine", "command")
+    assert agent is not None
+    assert agent.questions().VERSION == ()
+    assert (agent.capabilities().evidence, agent.capabilities().permissions) == ("exit", ())
+    assert reader().overheard(b"a warning") == []
+
+
 def test_nothing_said_and_exit_0_is_done() -> None:
     verdict, state = ending(reader(), Exit(0))
     assert (verdict.status, state.text) == ("completed", None)
