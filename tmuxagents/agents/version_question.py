@@ -10,7 +10,7 @@ if TYPE_CHECKING:
 
     from tmuxagents.agents.capabilities import Capabilities
 
-_RELEASE = re.compile(r"(?<![\w.])v?(\d{1,6}(?:\.\d{1,6}){1,2}(?:[-+][0-9A-Za-z.+-]{1,40})?)(?![\w.])")
+_RELEASE = re.compile(r"(?<![\w.])v?(\d{1,6}(?:\.\d{1,6}){1,2}(?:[-+][0-9A-Za-z.+-]{1,40})?)(?!\w|\.\w)")
 _LONGEST = 512
 
 
