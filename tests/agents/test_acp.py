@@ -41,6 +41,15 @@ def test_end_turn_after_a_refusal_is_no_answer(name: str, tmp_path: Any) -> None
     assert verdict.error_message == "A tool was denied, and the agent ended its turn there."
 
 
+def test_an_ending_that_may_hide_a_cut_answer_says_so(tmp_path: Any) -> None:
+    notes = {
+        brand: replay.play(ALL[f"{brand}/acp_text"], str(tmp_path)).verdict({}, asked=False).note
+        for brand in BRANDS
+    }
+    unsure = "its lines do not tell a cut or refused answer from a whole one"
+    assert notes == dict.fromkeys(BRANDS) | dict.fromkeys(("opencode", "qwen", "copilot"), unsure)
+
+
 def test_what_was_said_before_is_not_said_again(tmp_path: Any) -> None:
     for name in ("gemini/acp_resume", "copilot/acp_resume"):
         played = replay.play(ALL[name], str(tmp_path))

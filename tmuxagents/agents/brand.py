@@ -80,6 +80,7 @@ class LineReader:
     snapshots: tuple[bytes, ...] = ()
     exit_counts = True
     file: str | None = None
+    tells_cuts = True  # an answer that was cut or refused never ends as a whole one does
     paces = False  # some agents lose the end of their stream if it is read late
     takes: ClassVar[Mapping[str, Callable[[Any, dict[str, Any], float], Reading]]]  # kind -> what reads it
 
@@ -171,4 +172,6 @@ class LineReader:
         None.
         """
         self.settled = True
-        return [events.turn_end(stop_reason), events.settled(aborted=aborted)]
+        unsure = stop_reason == "stop" and not self.tells_cuts
+        ended = events.turn_end(stop_reason, evidence="lines" if unsure else None)
+        return [ended, events.settled(aborted=aborted)]

@@ -109,6 +109,8 @@ AGENT = Qwen()
 class QwenReader(EnvelopeReader):
     """Reads one Qwen Code."""
 
+    tells_cuts = False
+
     snapshots: tuple[bytes, ...] = (b'{"type":"stream_event",',)
 
     def __init__(self, baseline: Mapping[str, Any] | None = None) -> None:

@@ -23,7 +23,7 @@ if TYPE_CHECKING:
 _REFUSED = "refused"
 _NOTES = {
     "exit": "only its exit code says so",
-    "lines": "its lines do not tell a whole answer from a cut one",
+    "lines": "its lines do not tell a cut or refused answer from a whole one",
 }
 GRACE_S = 2.0  # the time a settled child has to exit by itself
 # What an agent itself ends a run for, besides errors: the reason, and the message if it gives none.

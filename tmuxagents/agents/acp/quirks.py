@@ -37,7 +37,7 @@ _EXIT = re.compile(r"<shellId: \d+ completed with exit code (\d+)>\s*\Z")  # Cop
 class Quirks:
     """How one agent differs. The defaults are those of an agent that keeps to the protocol."""
 
-    __slots__ = ("errors", "has_names_in_ids", "note", "replays_late", "sums", "usage")
+    __slots__ = ("errors", "has_names_in_ids", "note", "replays_late", "sums", "tells_cuts", "usage")
 
     def __init__(self, **differs: Any) -> None:
         self.errors: str | None = differs.get("errors")  # how a text begins that is an error, and no answer
@@ -45,14 +45,18 @@ class Quirks:
         self.replays_late = "late" in differs  # what was said before comes after the answer to session/load
         self.has_names_in_ids = "names" in differs  # NAME__ID
         self.sums = "sums" in differs  # figures of a prompt hold those of the prompts before it
+        self.tells_cuts = "cuts" not in differs  # else it says end_turn for an answer that was cut
         self.usage: str = differs.get("usage", OF_RUN)
 
 
 KEEPS_TO_IT = Quirks()
 _BY_NAME = {
-    "copilot": Quirks(errors="Error: ", note="Info: Operation cancelled", sums=True, usage=OF_SESSION),
+    "copilot": Quirks(
+        errors="Error: ", note="Info: Operation cancelled", sums=True, cuts=True, usage=OF_SESSION
+    ),
     "gemini-cli": Quirks(note="[MODE_UPDATE]", late=True, names=True),
-    "opencode": Quirks(usage=OF_CALL),
+    "opencode": Quirks(cuts=True, usage=OF_CALL),
+    "qwen-code": Quirks(cuts=True),
 }
 
 

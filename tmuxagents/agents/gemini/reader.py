@@ -37,6 +37,8 @@ _FAILED = re.compile(  # the end of what a command printed, or what it shows in 
 class GeminiReader(LineReader):
     """Reads one Gemini CLI. An answer comes in pieces, which end with a line of another kind."""
 
+    tells_cuts = False
+
     def __init__(self) -> None:
         super().__init__()
         self._answer: list[str] = []
