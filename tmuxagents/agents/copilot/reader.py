@@ -30,6 +30,7 @@ _REFUSALS = range(1, 128)  # exit codes; later ones tell of a signal
 class CopilotReader(LineReader):
     """Reads one Copilot CLI. `session`: its id, which only its last line says; `baseline`: used before."""
 
+    tells_cuts = False  # a refusal by a filter ends as an answer does
     file: str | None = USAGE
     snapshots: tuple[bytes, ...] = tuple(
         b'{"type":"%s"' % kind
