@@ -11,6 +11,7 @@ import pytest
 from tests.presets.shelf import EXAMPLE, Shelf
 from tests.status.watchers import COMMAND
 from tests.terminals import press_tab
+from tmuxagents.agents import AGENTS
 from tmuxagents.registry import database
 
 if TYPE_CHECKING:
@@ -56,7 +57,7 @@ def test_runs_are_offered_by_name_and_id_the_live_ones_first(home: Home, shell: 
 
 def test_models_agents_schemas_and_verbs_are_offered(home: Home) -> None:
     assert offered(home, "tmuxagents launch -m mock/mock-te") == ["mock/mock-text"]
-    assert offered(home, "tmuxagents run --agent ") == ["pi"]
+    assert offered(home, "tmuxagents run --agent ") == list(AGENTS)
     assert offered(home, "tmuxagents schema re") == ["receipt", "result"]
     assert offered(home, "tmuxagents help compl") == ["completion"]
     assert offered(home, "tmuxagents help presets ch") == ["check"]

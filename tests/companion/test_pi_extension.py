@@ -157,7 +157,7 @@ def test_tools_are_registered_when_there_is_a_model_and_again_when_there_are_oth
             host.do(models=list(ids))
             host.do(emit="before_agent_start")
             names = list(host.registered())
-            assert len(names) == (9 if enum else 0), ids
+            assert len(names) == (10 if enum else 0), ids
             if enum:
                 properties = host.registered()["subagent"]["properties"]
                 assert properties["model"]["enum"] == enum

@@ -24,7 +24,7 @@ if TYPE_CHECKING:
 
 MODEL = "mock/mock-text"
 OWN = ["read", "bash", "edit", "write"]
-TOOLS = 9
+TOOLS = 10
 
 
 class Pi:

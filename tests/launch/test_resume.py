@@ -677,8 +677,14 @@ def test_a_resumed_run_is_not_done_again_where_that_would_be_something_else(desk
     [
         (["resume", "scout"], 'give it: tmuxagents resume RUN "the task", or - to read it from stdin'),
         (["resume", "scout", "a", "b"], 'quote the task: tmuxagents resume RUN "do this and that"'),
-        (["run"], 'give it: tmuxagents run "the task", or - to read it from stdin'),
-        (["launch", "a", "b"], 'quote the task: tmuxagents launch "do this and that"'),
+        (
+            ["run"],
+            'give it: tmuxagents run "the task", or - to read it from stdin; several tasks: --tasks FILE',
+        ),
+        (
+            ["launch", "a", "b"],
+            'quote the task: tmuxagents launch "do this and that"; several tasks: --tasks FILE',
+        ),
     ],
 )
 def test_a_missing_task_is_asked_for_by_the_verb_that_was_called(

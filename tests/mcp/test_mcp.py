@@ -449,7 +449,8 @@ def test_a_client_that_does_not_read_keeps_nobody(parent: Parent, client: Client
         client.ask("tools/list")
     assert client.server.stdout
     full = fcntl.fcntl(client.server.stdout.fileno(), fcntl.F_GETPIPE_SZ)
-    eventually(lambda: unread(client.server.stdout.fileno()) > full - select.PIPE_BUF)  # type: ignore[union-attr]
+    # Some room stays at the end of each page that the next answer does not fit into.
+    eventually(lambda: unread(client.server.stdout.fileno()) > full // 2)  # type: ignore[union-attr]
     assert client.server.stdin
     if how == "leaves":
         client.server.stdin.close()

@@ -229,7 +229,7 @@ def test_a_closed_pipe_and_a_full_device_are_no_traceback(home: Home) -> None:
 
 REFUSED = [
     (("output", "ffffffffffff"), 4, "unknown-run", 'There is no run "ffffffffffff".'),
-    (("output", ""), 2, "usage", "RUN is empty."),
+    (("output", ""), 2, "usage", "Name a run: this one is empty."),
     (("output", "abc"), 4, "unknown-run", 'There is no run "abc".'),
     (("transcript", "../../etc"), 4, "unknown-run", 'There is no run "../../etc".'),
     (("events", "a\nb\x1b[31m"), 4, "unknown-run", 'There is no run "a b".'),
