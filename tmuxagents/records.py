@@ -47,6 +47,7 @@ ENDED = (COMPLETED, FAILED, ABORTED)
 SIGNS = {COMPLETED: "✓", FAILED: "✗", ABORTED: "■"}  # of the endings, wherever one is marked
 STATUSES = (QUEUED, RUNNING, *ENDED)
 
+CANCELLED_MESSAGE = "The parent cancelled the call."
 LOST_MESSAGE = "Session was interrupted (main agent session ended unexpectedly)"
 
 

@@ -15,7 +15,7 @@ if TYPE_CHECKING:
 # What is typed -> what the refusal must name.
 WRONG: dict[str, str] = {
     # verbs
-    **dict.fromkeys(("list", "jobs", "agents", "sessions"), "poll"),
+    **dict.fromkeys(("list", "jobs", "sessions"), "poll"),
     **dict.fromkeys(("spawn x", "start x", "new x", "create x", "delegate x", "submit x"), "launch"),
     **dict.fromkeys(("exec x", "ask x"), "run"),
     **dict.fromkeys(("result x", "answer x", "get x"), "output"),
@@ -38,7 +38,7 @@ WRONG: dict[str, str] = {
     **dict.fromkeys(("collect a b", "gather a b"), "wait --output"),
     # nouns, names of tools, names of several words
     **dict.fromkeys(("agent list", "tasks list", "task", "list-sessions", "session x"), "mean poll?"),
-    **dict.fromkeys(("agents stop x", "kill-session x", "KillShell x", "close_agent x"), "mean stop?"),
+    **dict.fromkeys(("kill-session x", "KillShell x", "close_agent x"), "mean stop?"),
     **dict.fromkeys(("spawn_agent x", "new-session x", "subagents create x"), "mean launch?"),
     **dict.fromkeys(("TaskOutput x", "get_subagent_output x", "BashOutput x"), "mean output?"),
     **dict.fromkeys(("send_input x y", "send-keys x y", "SendMessage x y"), "mean send?"),

@@ -47,9 +47,9 @@ def test_the_catalogue_as_json_and_as_a_list(desk: Desk) -> None:
 def test_without_an_agent_the_tools_are_listed_and_not_available(desk: Desk) -> None:
     variables = {"TMUXAGENTS_PI": "no-such-pi"}
     document = checked(desk("tools", "--json", variables=variables).stdout, "tools")
-    assert (document["available"], len(document["tools"])) == (False, 9)
+    assert (document["available"], len(document["tools"])) == (False, 10)
     done = desk("tools", variables=variables)
-    assert (len(done.stdout.splitlines()), document["why"] in done.stderr) == (9, True)
+    assert (len(done.stdout.splitlines()), document["why"] in done.stderr) == (10, True)
 
 
 def test_a_child_has_no_tools(parent: Parent) -> None:

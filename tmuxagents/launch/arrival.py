@@ -122,7 +122,7 @@ class Arrival:
         if end is None:
             return None
         status, line = end
-        if not status and self._questions == 1:
+        if not status and self._questions < _MOST_QUESTIONS:
             return None  # tmux may have seen the pane close before it reaped the program
         how = f" with exit code {status}" if status else ""
         said = safe.cut(safe.line(line), _LONGEST_LINE)

@@ -52,7 +52,7 @@ class Cause:
 
 
 STOPPED = Cause(records.ABORTED, "stopped", "Stopped.")
-PARENT = Cause(records.ABORTED, "parent", "The parent cancelled the call.")
+PARENT = Cause(records.ABORTED, "parent", records.CANCELLED_MESSAGE)
 WINDOW_CLOSED = Cause(records.ABORTED, "closed", "The window was closed.")
 SERVER_ENDED = Cause(records.ABORTED, "closed", "The tmux server ended.")
 CWD_CHANGED = Cause(records.FAILED, "spawn", "The working directory changed.")

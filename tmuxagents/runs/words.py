@@ -6,7 +6,6 @@ No text of a run can do harm here: all of it goes through text/safe.
 from __future__ import annotations
 
 from tmuxagents import records
-from tmuxagents.runs.endings import PARENT
 from tmuxagents.text import figures, safe
 from tmuxagents.text.width import ELLIPSIS, columns, fit
 
@@ -194,7 +193,7 @@ def stopped_line(shown: SnapshotRow, *, was_over: bool = False) -> str:
 
 def cause(message: str) -> str:
     """Return the message of a failure on one line; a provider's JSON in a person's words."""
-    if "{" not in message and message != PARENT.message:
+    if "{" not in message and message != records.CANCELLED_MESSAGE:
         return safe.line(message)
     from tmuxagents.text.cause import sentence  # noqa: PLC0415  (for few errors)
 
