@@ -41,7 +41,7 @@ def test_who_finds_no_slot_waits_in_line_and_then_works(home: Home) -> None:
     third.wait_for("queued")
     assert (second.status(), third.status()) == ("queued", "queued")
     assert (position(second), position(third)) == ([0], [1])
-    assert b"waiting for a slot, 1 before you" in third.screen
+    eventually(lambda: b"waiting for a slot, 1 before you" in third.screen)  # shown after it is recorded
     first.signal(signal.SIGKILL)  # the kernel frees the slot
     assert first.wrapper is not None
     first.wrapper.wait()
