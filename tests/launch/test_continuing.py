@@ -136,3 +136,23 @@ def test_how_a_session_is_continued_is_told_by_the_short_id() -> None:
     assert continued.file_problem(FIRST, "is missing") == "the session file of run 01a1ee15 is missing"
     told = "continues run 01a1ee15 by replaying the session in the prompt: it is missing"
     assert continued.replayed(FIRST, "it is missing") == told
+
+
+def test_what_a_session_has_used_adds_up_over_its_runs() -> None:
+    state = RunState()
+    state.usage |= {"input": 5, "cost": 0.5, "costKind": "estimated"}
+    before = plan_of(planned(None) | {"baseline": {"input": 7, "cost": "odd"}})
+    used = continued.baseline(before, state)
+    assert (used["input"], used["cost"], "costKind" in used) == (12, 0.5, False)
+    assert continued.baseline(plan_of(planned(None)), state)["input"] == 5
+
+
+def test_words_about_a_session() -> None:
+    assert continued.unsealed(FIRST, "scout").endswith("preset scout is read anew")
+    assert continued.changed(FIRST, ["meta.json", "x"]).endswith(
+        "meta.json and x in it has been changed or removed."
+    )
+    assert continued.natively(FIRST) == "continues run 01a1ee15 in the child's own session"
+    assert continued.replayed(FIRST, "asked").endswith("in the prompt: asked")
+    plan_with = plan_of(planned(None) | {"preset": "a", "presetSource": "global"})
+    assert (continued.preset(plan_with), continued.preset(plan_of(planned(None)))) == ("global:a", None)

@@ -86,6 +86,11 @@ def test_a_bare_yaml_list() -> None:
             "bad-tasks",
             "tasks[0].timeout must be at most 1000000000 seconds.",
         ),
+        (
+            "- {task: x, permission: all}",
+            "bad-tasks",
+            "tasks[0].permission must be one of read-only, edit, full, ask.",
+        ),
         ("- {task: x, files: a}", "bad-tasks", "tasks[0].files must be a list of texts."),
         (
             "- {task: x, colour: a}",

@@ -77,7 +77,7 @@ def _translate(error: BaseException) -> TmuxAgentsError | None:
         if isinstance(error, click.MissingParameter) and error.param and error.param.name in ("run", "runs"):
             words = "Name a run."
         if isinstance(error, click.NoSuchOption) and error.ctx:
-            return _no_such_option(error, error.ctx.info_name or "", f"see {verb} --help")
+            return _no_such_option(error, error.ctx.command.name or "", f"see {verb} --help")
         way = None
         if error.ctx and type(error) in (click.MissingParameter, click.UsageError):
             way = meant.arguments(error.ctx.info_name or "")

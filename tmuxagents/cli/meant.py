@@ -28,11 +28,11 @@ VERBS = _by_word(
         "wait": "await join block",
         "wait --output": "collect gather",
         "output": "download result results response answers cat print get fetch read reply-of",
-        "transcript": "log tail show view trace capture diff",
+        "transcript": "log tail show view trace capture diff journalctl",
         "transcript -f": "follow stream watch",
         "attach": "open enter connect switch chat focus",
-        "send": "message messages msg tell steer say nudge",
-        "answer": "reply approve allow deny respond confirm",
+        "send": "message messages msg tell steer say nudge reply",
+        "answer": "approve allow deny respond confirm",
         "stop": "kill cancel close abort end terminate interrupt quit pause halt destroy shutdown",
         "retry": "again rerun repeat restart redo",
         "resume": "continue unpause reopen follow-up",
@@ -56,6 +56,7 @@ _NOUNS = _by_word(
         "window": "window pane shell bg background",
     }
 )
+_READING = ("output", "poll", "transcript")  # with a noun in the plural, they mean the list
 _NO_TASKS = frozenset(word for word, verb in VERBS.items() if verb.startswith("poll"))
 _FILE = re.compile(r"\S+\.(?:ya?ml|jsonl?|md|txt)")
 
@@ -78,6 +79,8 @@ _ALL = "--all: all of this parent or project; -A: of all projects"
 _ALL_ENDS = "tmuxagents poll --wait waits for all runs of this parent or project"
 _OUTPUT = "tmuxagents output RUN, or tmuxagents wait --output RUN"
 _REDIRECT = "stdout has the answer and nothing else: tmuxagents {verb} ... > FILE"
+_LEVEL = "--permission read-only, edit, full or ask, where the agent has levels (tmuxagents agents)"
+_ASKS_NOTHING = "it asks nothing: tmuxagents {verb} RUN"
 _PLACE = "each run works in --cwd DIR, which must exist: git worktree add makes one"
 # option, without its dashes -> what to do instead, for the verbs that start runs
 _STARTING = _by_word(
@@ -92,7 +95,9 @@ _STARTING = _by_word(
         "--file PATH adds a file to the prompt": "context attach-file include files",
         "--after RUN": "depends-on needs then chain dependency depends depend previous",
         _SEVERAL: "parallel jobs -j workers concurrency batch batch-file",
-        _SET_UP: "system system-prompt tools allowed-tools thinking effort permission permission-mode",
+        _SET_UP: "system system-prompt tools allowed-tools thinking effort",
+        _LEVEL: "permissions permission-mode approval-mode dangerously yolo full-auto sandbox auto-approve",
+        "prune removes runs later": "rm",
         _RESUME: "resume continue -c session session-id",
         "--live shows the agent's own screen": "interactive -i tui",
         "-m MODEL (tmuxagents models)": "llm model-name provider",
@@ -106,10 +111,10 @@ _STARTING = _by_word(
 # option, without its dashes -> what to do instead, for all verbs
 _ANYWHERE = _by_word(
     {
-        _RUN: "run run-id id ids session session-id name agent",
+        _RUN: "run run-id id ids session session-id name agent target to unit -t -u",
         _JSON: "format output-format -o jsonl",
         _SHORT: "tail head lines truncate chars max-chars limit",
-        _LIMIT: "time time-limit deadline seconds minutes duration -t",
+        _LIMIT: "time time-limit deadline seconds minutes duration",
         _STATUS: "state filter running active failed completed done errors",
         _FOLLOW: "follow watch stream -f",
         "@last is the latest run: tmuxagents {verb} @last": "last latest recent newest -1",
@@ -134,13 +139,23 @@ _OF_VERB = {
             "--wait returns at an end, --watch redraws, --follow prints changes": "interval every refresh",
         }
     ),
-    "transcript": _by_word({"tmuxagents transcript RUN | tail -n N": "tail lines -n"}),
+    "tmuxagents": _by_word(
+        {
+            "tmuxagents run TASK does one task": "-p prompt print task message exec",
+            _RESUME: "continue resume -c -r session",
+            "tmuxagents poll lists the runs": "list status ps -l",
+        }
+    ),
+    "transcript": _by_word({"-n N prints the last N lines": "tail lines limit"}),
+    "stop": _by_word({"stop ends a run gracefully, then hard, and asks nothing": "force -f -9 yes -y kill"}),
+    "prune": _by_word({_ASKS_NOTHING: "force -f yes -y"}),
     "output": _by_word(
         {"tmuxagents wait --output RUN waits, then prints the answer": "wait block follow -f"}
     ),
     "wait": _by_word(
         {
-            _LIMIT: "for seconds -s",
+            _LIMIT: "seconds -s -t",
+            "it waits until each RUN has ended: tmuxagents wait RUN...": "for until condition",
             _ALL_ENDS: "all -a everything",
             "--any returns when the first one has ended": "first one either",
             "--output prints the answers, too": "print result results answer answers verbose",
@@ -152,6 +167,8 @@ OF_KIND = {"unknown-agent": "--agent names a program; a role is a preset: -p NAM
 _ARGUMENTS = {
     "wait": _ALL_ENDS,
     "call": "tmuxagents tools lists them",
+    "models": "tmuxagents models lists them; --agent NAME those of another agent",
+    "agents": "tmuxagents agents lists them",
     "mcp": "tmuxagents integrate claude, codex or pi adds it to a parent",
 }
 
@@ -172,6 +189,8 @@ def verb(words: Sequence[str], known: Iterable[str]) -> str | None:
 
 
 def _verb(name: str, rest: Sequence[str], known: Container[str]) -> str | None:
+    if rest and rest[0].rstrip("s") in _NOUNS and rest[0].endswith("s") and VERBS.get(name) in _READING:
+        return "poll"
     own: Mapping[str, str] = (_ALONE, _ABOUT_A_RUN, _TO_A_RUN)[min(len(rest), 2)]
     return own.get(name) or VERBS.get(name) or (name if name in known else None)
 

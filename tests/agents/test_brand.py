@@ -1,0 +1,89 @@
+"""What all agents share: what a brand without a thing of its own answers, and how lines are read."""
+
+from __future__ import annotations
+
+from typing import ClassVar
+
+import pytest
+
+from tests import plans
+from tmuxagents.agents import find
+from tmuxagents.agents.base import Oversized
+from tmuxagents.agents.brand import Brand, LineReader, session_uuid
+from tmuxagents.agents.pi.command import AGENT as PI
+from tmuxagents.agents.pi.questions import CAPABILITIES
+from tmuxagents.agents.version_question import of
+from tmuxagents.launch.plan import LaunchRequest
+from tmuxagents.runs.documents import plan_of
+
+pytestmark = pytest.mark.pure
+PLAN = plan_of(plans.document(LaunchRequest(task="x", cwd="/p", project="/p"), run_id="01a1ee15069b4c1f"))
+
+
+class Plain(Brand):
+    name = "plain"
+    program = "plain"
+
+    def capabilities(self) -> object:  # type: ignore[override]
+        return CAPABILITIES.changed(oldest="2.10")
+
+
+class Reader(LineReader):
+    takes: ClassVar = {}
+
+
+def test_a_brand_without_a_thing_of_its_own_says_so() -> None:
+    plain = Plain()
+    assert (plain.program_variable, plain.live(), plain.talker(PLAN, "/r")) == (
+        "TMUXAGENTS_PLAIN",
+        None,
+        None,
+    )
+    assert (plain.key_variables("k", None), plain.environment("/a", None)) == ({}, {})
+    assert plain.session("text").problem == "does not belong to this agent"
+    assert [plain.questions().is_old(version) for version in ("2.9.9", "2.10.0", "10")] == [
+        True,
+        False,
+        False,
+    ]
+    with pytest.raises(NotImplementedError):
+        Brand().capabilities()
+
+
+def test_a_version_is_all_that_it_is_asked() -> None:
+    asked = of(CAPABILITIES)
+    assert (asked.own_model(b"{}", b""), asked.models(b"[]"), asked.listing(b"a b")) == (None, None, None)
+
+
+def test_a_new_session_has_the_id_of_its_run_and_of_no_other() -> None:
+    assert session_uuid(PLAN) == session_uuid(PLAN)
+    assert session_uuid(PLAN) != session_uuid(PLAN.changed(run_id="01a1ee15069b4c20"))
+
+
+def test_a_line_that_cannot_be_read_whole_is_left_out_of_the_record() -> None:
+    reader = Reader()
+    deep = b'{"a":' + b"[" * 2000 + b"]" * 2000 + b"}"
+    assert (reader.feed(deep, 0.0).active, reader.left_out) == (True, True)
+    other = Reader()
+    assert (other.feed_oversized(Oversized(b"{", b"}", 9), 0.0).active, other.left_out) == (True, True)
+
+
+def test_a_torn_line_takes_a_settling_back() -> None:
+    reader = Reader()
+    reader.finish("stop")
+    reader.feed(b'{"type":"res', 0.0)
+    assert [event.type for event in reader.ended(0)] == ["resumed", "turn_end", "settled"]
+    reader.feed(b"plain words", 0.0)
+    assert (reader.is_torn, reader.ended(0)) == (False, [])
+
+
+def test_pi_has_its_own_answers() -> None:
+    assert find("pi", None) is PI
+    assert PI.capabilities() is CAPABILITIES
+    live, questions = PI.live(), PI.questions()
+    assert live is not None
+    assert (live.folder_variable, questions.VERSION) == ("TMUXAGENTS_BRIDGE", ("--version",))
+    assert PI.session("").problem is not None
+    reader = PI.reader()
+    reader.note_late(1.0)
+    assert (list(reader.overheard(b"x")), reader.ended(0)) == ([], [])
