@@ -474,6 +474,7 @@ def test_changes_since_a_cursor(home: Home) -> None:
     cursor = lines[2].removeprefix("cursor ")
     nothing, same = command(home, "poll", "--since", cursor).stdout.splitlines()
     assert (nothing, same.rpartition(".")[0]) == ("no change", f"cursor {cursor}".rpartition(".")[0])
+    assert command(home, "poll", "--since", lines[2]).stdout.startswith("no change\n")  # the whole line
     live.signal(signal.SIGTERM)
     live.wait()
     found = document(home, "poll", "--since", cursor, kind="changes")

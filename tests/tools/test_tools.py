@@ -355,7 +355,7 @@ def test_only_the_latest_runs_are_listed(parent: Parent) -> None:
     assert done.text.splitlines()[-1] == "… 32 more: tmuxagents poll --all"
     assert len(json.dumps(done.document)) < 4096
     whole = parent("background_agent_status", includeCompleted=True, verbose=True)
-    assert (len(whole.runs), whole.runs[0]["createdAt"]) == (20, 1051.0)
+    assert (len(whole.runs), "artifacts" in whole.runs[0]) == (20, True)
 
 
 def test_a_call_without_a_need_for_documents_gets_none(parent: Parent) -> None:

@@ -42,6 +42,7 @@ _APART = (
 
 def poll(*, runs: Sequence[str], since: str | None, everywhere: bool, others: bool, **how: Any) -> int:
     """List runs and their status; return the exit code."""
+    since = since and since.removeprefix("cursor ")  # the whole last line of an answer
     within = _within(since)
     cursor = since if within is None else None
     _check({"RUN": runs, "--since TIME": within is not None, "--since CURSOR": cursor is not None}, how)

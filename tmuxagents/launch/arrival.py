@@ -31,7 +31,7 @@ if TYPE_CHECKING:
 ANSWER_LIMIT_S = 30.0
 SLOW_AFTER_S = 2.0
 _LOOK_EVERY_S = 0.25
-_MOST_QUESTIONS = 4  # to tmux, that may say otherwise: it is of another pid namespace, or not so far yet
+_MOST_QUESTIONS = 8  # to tmux, that may say otherwise: it is of another pid namespace, or not so far yet
 _LONGEST_LINE = 200
 
 

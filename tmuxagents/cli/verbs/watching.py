@@ -40,7 +40,8 @@ def _takes(options: quick.Options) -> Callable[[Callable[..., int]], Callable[..
 def poll_verb(**options: Any) -> int:
     """List runs and their status; also called `ls`, `ps` and `status`.
 
-    Without RUN it lists the active runs of this parent or project, and those that ended within the last hour.
+    Without RUN it lists the active runs of this parent or project, and those that ended within the last hour;
+    --json has the active ones, unless -a or -n asks for more.
     """
     return looks.poll(**options)
 
