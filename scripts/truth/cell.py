@@ -228,7 +228,9 @@ class Place:
         again = done.stdout.strip()
         after = self.ended(again, 45)
         self.cell.resumed = f"{after['status']}/{after['reason']}"
-        if self.cell.resumed == "failed/config" and not self.ending.remembers:
+        # An agent that was killed, or whose model never answered, may have kept no session.
+        may_forget = not self.ending.remembers or self.ending.act in ("kill", "kill_wrapper")
+        if self.cell.resumed == "failed/config" and may_forget:
             return  # no session was kept, and the agent says so
         if self.cell.resumed != endings.COMPLETED or after["output"] != endings.HELLO:
             self.cell.wrong.append(
