@@ -160,7 +160,7 @@ class LineReader:
         name = raw_json.word(tool) or name
         return [events.tool_result(known, name, is_error=failed, text=text, duration_ms=lasted)]
 
-    def begin(self) -> list[Event]:
+    def works_again(self) -> list[Event]:
         """Report that a settled child works again."""
         again, self.settled = self.settled, False
         return [events.resumed()] if again else []

@@ -55,3 +55,26 @@ class Capabilities(Record):
     evidence: str
     oldest: str | None  # the oldest version that is known to work
     tested: str | None  # the version that the recordings come from
+
+
+# What most agents can do: each says what is different with it.
+USUAL = Capabilities(
+    seats=(STREAM,),
+    takes_model=True,
+    lists_models=False,
+    permissions=LEVELS,
+    default_permission=EDIT,
+    steer=False,
+    resume=True,
+    system_prompt=(),
+    tools={},
+    reads_tools=False,
+    structured=False,
+    profiles=False,
+    limits=(),
+    usage=OF_RUN,
+    cost=NO_COST,
+    evidence=BY_EVENT,
+    oldest=None,
+    tested=None,
+)

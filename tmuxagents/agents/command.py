@@ -50,25 +50,13 @@ class Command(Brand):
         """Return what a command can do: take a prompt, answer, and exit."""
         from tmuxagents.agents import capabilities as can  # noqa: PLC0415  (no wrapper needs them)
 
-        return can.Capabilities(
+        return can.USUAL.changed(
             seats=(can.COMMAND,),
             takes_model=False,
-            lists_models=False,
             permissions=(),
             default_permission=None,
-            steer=False,
             resume=False,
-            system_prompt=(),
-            tools={},
-            reads_tools=False,
-            profiles=False,
-            structured=False,
-            limits=(),
-            usage=can.OF_RUN,
-            cost=can.NO_COST,
             evidence=can.BY_EXIT,
-            oldest=None,
-            tested=None,
         )
 
 

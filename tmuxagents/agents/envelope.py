@@ -65,10 +65,6 @@ class EnvelopeReader(LineReader):
         """Return what was not told yet."""
         return self._told_texts()
 
-    def again(self) -> list[Event]:
-        """Report that a settled child works again. A talker has another use for `begin`."""
-        return LineReader.begin(self)
-
     # --- lines ---
 
     def _init(self, raw: dict[str, Any], _now: float) -> Reading:
@@ -79,7 +75,7 @@ class EnvelopeReader(LineReader):
         told = self._opened(raw)
         if is_first and not told and self._session:  # its id was known before its model
             told = [events.session_started(self._session, model=self.model)]
-        return Reading([*told, *self.again()], active=True)
+        return Reading([*told, *self.works_again()], active=True)
 
     def _opened(self, raw: dict[str, Any]) -> list[Event]:
         """Report the id of the session, once."""
@@ -93,7 +89,7 @@ class EnvelopeReader(LineReader):
         message = raw.get("message")
         if raw.get("parent_tool_use_id") is not None or not isinstance(message, dict):
             return ACTIVE
-        told = [*self._opened(raw), *self.again()]
+        told = [*self._opened(raw), *self.works_again()]
         blocks = raw_json.blocks(message.get("content"))
         if self._is_error(raw, blocks):
             self._is_cut |= raw.get("error") == "max_output_tokens"
@@ -162,7 +158,7 @@ class EnvelopeReader(LineReader):
         error = raw.get("error")
         if isinstance(error, dict) and self._texts:  # it has said the error as if it were an answer
             self._texts[-1] = self._texts[-1].removesuffix(raw_json.text(error.get("message")) or "")
-        told = [*self._opened(raw), *self.again(), *self._told_texts()]
+        told = [*self._opened(raw), *self.works_again(), *self._told_texts()]
         denials = raw.get("permission_denials")
         for item in denials if isinstance(denials, list) else []:
             if isinstance(item, dict):

@@ -81,23 +81,10 @@ class Qwen(Brand):
 
     def capabilities(self) -> words.Capabilities:
         """Return what it can do."""
-        return words.Capabilities(
-            seats=(words.STREAM,),
-            takes_model=True,
-            lists_models=False,
-            permissions=words.LEVELS,
-            default_permission=words.EDIT,
-            steer=False,
-            resume=True,
-            system_prompt=(),
-            profiles=False,
+        return words.USUAL.changed(
             tools=_TOOLS,
             reads_tools=True,
-            structured=False,
-            limits=(),
             usage=words.OF_SESSION,
-            cost=words.NO_COST,
-            evidence=words.BY_EVENT,
             oldest="0.24.4",
             tested="0.24.4",
         )

@@ -188,10 +188,8 @@ class Preparing:
 def _met(request: LaunchRequest, preset: Preset | None, settings: Settings) -> Met:
     """Return what of the request and its preset the agent carries out in its own way, or refuse it."""
     name = request.agent or plans.DEFAULT_AGENT
-    has = installed.agent_of(
-        name, settings
-    ).capabilities()  # it is known: it has just been asked for its models
-    return demands.meet(name, has, request, preset)
+    agent = installed.agent_of(name, settings)  # it is known: it has just been asked for its models
+    return demands.meet(name, agent.capabilities(), request, preset)
 
 
 def _keyed(request: LaunchRequest, preset: Preset | None) -> Preset | None:

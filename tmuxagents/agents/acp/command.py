@@ -68,25 +68,11 @@ class Acp(Brand):
         """Return what the protocol can do; what an agent lacks of it ends the run before its prompt."""
         from tmuxagents.agents import capabilities as can  # noqa: PLC0415  (no wrapper needs them)
 
-        return can.Capabilities(
+        return can.USUAL.changed(
             seats=(can.DUPLEX,),
-            takes_model=True,
-            lists_models=False,
             permissions=can.PERMISSIONS,
-            default_permission=can.EDIT,
             steer=True,
-            resume=True,
-            system_prompt=(),
-            tools={},
-            reads_tools=False,
-            profiles=False,
-            structured=False,
-            limits=(),
-            usage=can.OF_RUN,
             cost=can.ESTIMATED,
-            evidence=can.BY_EVENT,
-            oldest=None,
-            tested=None,
         )
 
 

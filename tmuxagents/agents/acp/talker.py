@@ -71,7 +71,7 @@ class AcpTalker(Updates):
         """Say whether no turn runs."""
         return not self._in_turn
 
-    def begin(self, prompt: str) -> bytes:  # type: ignore[override]  # a talker's
+    def begin(self, prompt: str) -> bytes:
         """Return the greeting; the prompt follows once the session is open."""
         self._prompt = prompt
         return self._ask("initialize", _CLIENT, self._greeted)

@@ -106,23 +106,14 @@ class Claude(Brand):
 
     def capabilities(self) -> words.Capabilities:
         """Return what it can do."""
-        return words.Capabilities(
+        return words.USUAL.changed(
             seats=(words.DUPLEX, words.LIVE),
-            takes_model=True,
-            lists_models=False,
             permissions=words.PERMISSIONS,
-            default_permission=words.EDIT,
             steer=True,
-            resume=True,
             system_prompt=(words.ADD, words.REPLACE),
-            profiles=False,
             tools=_TOOLS,
             reads_tools=True,
-            structured=False,
-            limits=(),
-            usage=words.OF_RUN,
             cost=words.ESTIMATED,
-            evidence=words.BY_EVENT,
             oldest="2.1.328",
             tested="2.1.328",
         )

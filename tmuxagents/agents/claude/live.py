@@ -95,14 +95,14 @@ class ClaudeLiveReader(LineReader):
         text = raw_json.text(raw.get("prompt")) or ""
         is_ours = text.startswith(_TASK) and not self.has_begun
         self.has_begun, self.asks = True, None
-        told = self.begin()
+        told = self.works_again()
         if not is_ours:
             self.typed = True
             told.append(events.human_input(text))
         return Reading(told, active=True)
 
     def _call(self, raw: dict[str, Any], now: float) -> Reading:
-        told = self.begin()
+        told = self.works_again()
         told += self.call(raw.get("tool_use_id"), raw.get("tool_name"), raw.get("tool_input"), now)
         return Reading(told, active=True)
 
@@ -139,7 +139,7 @@ class ClaudeLiveReader(LineReader):
     def _settle(self, told: list[Event], stop_reason: str) -> Reading:
         self.asks = None
         self.settlings += 1
-        told = [*self.begin(), *told, *self.finish(stop_reason, aborted=stop_reason == "aborted")]
+        told = [*self.works_again(), *told, *self.finish(stop_reason, aborted=stop_reason == "aborted")]
         told[-1].fields["attended"] = self.typed
         return Reading(told, active=True)
 
@@ -150,7 +150,7 @@ class ClaudeLiveReader(LineReader):
     def _taken(self, raw: dict[str, Any], _now: float) -> Reading:
         number = raw_json.whole(raw.get("inboxId"))
         sent = None if number is None else self._sent(number)
-        return Reading([] if sent is None else [*self.begin(), sent], active=True)
+        return Reading([] if sent is None else [*self.works_again(), sent], active=True)
 
     takes: ClassVar = {
         "SessionStart": _start,

@@ -81,7 +81,7 @@ class ClaudeReader(EnvelopeReader):
             delay_ms=raw_json.whole(raw.get("retry_delay_ms")),
             message=f"HTTP {status}: {error}" if status and error else error,
         )
-        return Reading([*self._opened(raw), *self.again(), told], active=True)
+        return Reading([*self._opened(raw), *self.works_again(), told], active=True)
 
     def _permission_denied(self, raw: dict[str, Any], _now: float) -> Reading:
         why = raw_json.sentence(raw.get("message")) or "It was not allowed."
@@ -100,7 +100,7 @@ class ClaudeReader(EnvelopeReader):
             return ACTIVE
         if kind in ("message_start", "message_delta"):
             self._lacks_end = kind == "message_start"
-        told = self.again() if kind == "message_start" else []
+        told = self.works_again() if kind == "message_start" else []
         return Reading([*told, *self._told_texts()], active=True)
 
     def ending(self, raw: dict[str, Any]) -> str | None:

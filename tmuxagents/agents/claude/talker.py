@@ -57,7 +57,7 @@ class ClaudeTalker(ClaudeReader):
         """Say whether no turn runs and nothing that was said is left to do."""
         return self.settled and not self._open and not self._interrupts
 
-    def begin(self, prompt: str) -> bytes:  # type: ignore[override]  # a talker's
+    def begin(self, prompt: str) -> bytes:
         """Return the prompt."""
         return self._say(prompt, 0, None)
 

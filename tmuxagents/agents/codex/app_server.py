@@ -65,7 +65,7 @@ class AppServer(ThreadReader):
         """Say whether no turn runs and nothing that was said is left to do."""
         return not (self.turn or self._requests or self._held or self.questions)
 
-    def begin(self, prompt: str | None) -> bytes:  # type: ignore[override]  # a talker's
+    def begin(self, prompt: str | None) -> bytes:
         """Return the greeting. Without a prompt, the session is opened and nothing else is done."""
         self._prompt = prompt
         return self._request(_GREETS, _GREETING)

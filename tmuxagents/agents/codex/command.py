@@ -78,23 +78,12 @@ class Codex(Brand):
         """Return what it can do."""
         from tmuxagents.agents import capabilities as can  # noqa: PLC0415  (no wrapper asks)
 
-        return can.Capabilities(
+        return can.USUAL.changed(
             seats=(can.DUPLEX, can.STREAM, can.LIVE),
-            takes_model=True,
-            lists_models=False,
             permissions=can.PERMISSIONS,
-            default_permission=can.EDIT,
             steer=True,
-            resume=True,
             system_prompt=(can.ADD, can.REPLACE),
-            profiles=False,
-            tools={},
-            reads_tools=False,
-            structured=False,
-            limits=(),
             usage=can.OF_CALL,
-            cost=can.NO_COST,
-            evidence=can.BY_EVENT,
             oldest="0.120.0",
             tested="0.169.0",
         )

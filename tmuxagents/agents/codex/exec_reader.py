@@ -43,7 +43,7 @@ class ExecReader(ItemReader):
 
     def _begun(self, _raw: dict[str, Any], _now: float) -> Reading:
         self._is_open = True
-        return Reading(self.begin())
+        return Reading(self.works_again())
 
     def _item_began(self, raw: dict[str, Any], now: float) -> Reading:
         return self.item_began(raw.get("item"), now)

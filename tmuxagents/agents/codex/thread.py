@@ -11,7 +11,6 @@ from __future__ import annotations
 
 from tmuxagents.agents import raw as raw_json
 from tmuxagents.agents.base import ACTIVE, NOTHING, Reading
-from tmuxagents.agents.brand import LineReader
 from tmuxagents.agents.codex.asks import DENY, asked_by, refusal
 from tmuxagents.agents.codex.items import ItemReader, figures
 from tmuxagents.runs import events
@@ -88,7 +87,7 @@ class ThreadReader(ItemReader):
         if known is None or known == self._last_turn:
             return []
         self.turn = known
-        return LineReader.begin(self)
+        return self.works_again()
 
     def _began(self, raw: dict[str, Any], _now: float) -> Reading:
         told = self.turn_came(as_object(params_of(raw).get("turn")).get("id"))

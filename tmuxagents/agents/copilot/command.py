@@ -56,24 +56,11 @@ class Copilot(Brand):
         """Return what it can do."""
         from tmuxagents.agents import capabilities as can  # noqa: PLC0415  (no wrapper needs them)
 
-        return can.Capabilities(
-            seats=(can.STREAM,),
-            takes_model=True,
-            lists_models=False,
-            permissions=can.LEVELS,
-            default_permission=can.EDIT,
-            steer=False,
-            resume=True,
-            system_prompt=(),
+        return can.USUAL.changed(
             tools={"read": "view", "bash": "bash", "edit": "edit", "write": "create", "grep": "grep"}
             | {"find": "glob", "ls": "view"},
             reads_tools=True,
-            structured=False,
-            profiles=False,
-            limits=(),
             usage=can.OF_SESSION,
-            cost=can.NO_COST,
-            evidence=can.BY_EVENT,
             oldest="1.0.102",
             tested="1.0.102",
         )

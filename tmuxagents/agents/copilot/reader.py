@@ -62,7 +62,7 @@ class CopilotReader(LineReader):
     def _turn(self, _raw: dict[str, Any], _now: float) -> Reading:
         self._failed = self._idle = self._wordless = False
         self.error_message = None
-        return Reading(self.begin(), active=True)
+        return Reading(self.works_again(), active=True)
 
     def _answered(self, raw: dict[str, Any], _now: float) -> Reading:
         self._wordless = _data(raw).get("outcome") == "success"

@@ -50,23 +50,7 @@ class Gemini(Brand):
         """Return what it can do."""
         from tmuxagents.agents import capabilities as can  # noqa: PLC0415  (no wrapper needs them)
 
-        return can.Capabilities(
-            seats=(can.STREAM,),
-            takes_model=True,
-            lists_models=False,
-            permissions=can.LEVELS,
-            default_permission=can.EDIT,
-            steer=False,
-            resume=True,
-            system_prompt=(),
-            tools={},
-            reads_tools=False,
-            structured=False,
-            profiles=False,
-            limits=(),
-            usage=can.OF_RUN,
-            cost=can.NO_COST,
-            evidence=can.BY_EVENT,
+        return can.USUAL.changed(
             oldest="0.61.0",
             tested="0.61.0",
         )

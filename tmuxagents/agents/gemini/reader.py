@@ -59,7 +59,7 @@ class GeminiReader(LineReader):
         self._piece_at = at
         told = self._said() if self._answer and _begins_anew(self._answer[-1], text, at - before) else []
         self._answer.append(text)
-        return Reading([*self.begin(), *told], active=True)
+        return Reading([*self.works_again(), *told], active=True)
 
     def _said(self) -> list[Event]:
         """Return the answer so far, and begin another."""
@@ -71,7 +71,7 @@ class GeminiReader(LineReader):
         self._trouble = None
         told = self._said()
         told += self.call(raw.get("tool_id"), raw.get("tool_name"), raw.get("parameters"), now)
-        return Reading([*self.begin(), *told], active=True)
+        return Reading([*self.works_again(), *told], active=True)
 
     def _tool_result(self, raw: dict[str, Any], now: float) -> Reading:
         error, call = _table(raw.get("error")), raw.get("tool_id")

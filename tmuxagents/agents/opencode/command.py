@@ -75,24 +75,13 @@ class Opencode(Brand):
         """Return what it can do."""
         from tmuxagents.agents import capabilities as can  # noqa: PLC0415  (no wrapper needs them)
 
-        return can.Capabilities(
+        return can.USUAL.changed(
             seats=(can.STREAM, can.LIVE),
-            takes_model=True,
-            lists_models=False,
-            permissions=can.LEVELS,
-            default_permission=can.EDIT,
-            steer=False,
-            resume=True,
-            system_prompt=(),
             tools={tool: tool for tool in ("read", "bash", "edit", "write", "grep")}
             | {"find": "glob", "ls": "read"},
             reads_tools=True,
-            structured=False,
-            profiles=False,
-            limits=(),
             usage=can.OF_CALL,
             cost=can.ESTIMATED,
-            evidence=can.BY_EVENT,
             oldest="1.18.0",
             tested="1.18.33",
         )

@@ -146,7 +146,7 @@ class OpencodeLiveReader(OpencodeReader):
             if said == text:
                 del self._said[at]
                 sent = self._sent(number)
-                return Reading([*self.begin(), *([] if sent is None else [sent])], active=True)
+                return Reading([*self.works_again(), *([] if sent is None else [sent])], active=True)
         self.typed = True
         self.settled = False
         return Reading([events.human_input(text)], active=True)
@@ -156,7 +156,7 @@ class OpencodeLiveReader(OpencodeReader):
         kind = status.get("type")
         if kind == "idle":
             return NOTHING
-        told = self.begin()
+        told = self.works_again()
         if kind == "retry":
             attempt, why = raw_json.whole(status.get("attempt")), raw_json.sentence(status.get("message"))
             told.append(events.retry(attempt=attempt, most=None, delay_ms=None, message=why))

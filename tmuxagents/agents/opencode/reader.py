@@ -54,7 +54,7 @@ class OpencodeReader(LineReader):
 
     def _begins(self, raw: dict[str, Any], _now: float) -> Reading:
         self._stepped, self.failure = True, None
-        return Reading(self.with_session(raw, *self.begin()), active=True)
+        return Reading(self.with_session(raw, *self.works_again()), active=True)
 
     def _text(self, raw: dict[str, Any], _now: float) -> Reading:
         text = raw_json.text(_part(raw).get("text"))
@@ -115,7 +115,7 @@ class OpencodeReader(LineReader):
             self.failure = "config"
             said += " (opencode says so of a model that it does not know.)"
         self.error_message = said or None
-        return Reading(self.with_session(raw, *self.begin()), active=True)
+        return Reading(self.with_session(raw, *self.works_again()), active=True)
 
     takes: ClassVar[Mapping[str, Any]] = {
         "step_start": _begins,
