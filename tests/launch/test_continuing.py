@@ -156,3 +156,11 @@ def test_words_about_a_session() -> None:
     assert continued.replayed(FIRST, "asked").endswith("in the prompt: asked")
     plan_with = plan_of(planned(None) | {"preset": "a", "presetSource": "global"})
     assert (continued.preset(plan_with), continued.preset(plan_of(planned(None)))) == ("global:a", None)
+
+
+@pytest.mark.parametrize("odd", ["--dangerous", "a\x1b[2J", "two\nlines"])
+def test_an_odd_id_of_a_session_is_not_passed_on(odd: str) -> None:
+    state = RunState()
+    state.child_session = odd
+    session = continued.kept_session(plan_of(planned(None)), state, keeps_unanswered=True)
+    assert "cannot be used" in str(session.problem)

@@ -79,6 +79,8 @@ def kept_session(plan: Plan, state: RunState, *, keeps_unanswered: bool) -> Chil
         return ChildSession(
             problem=f"run {plan.run_id[:_SHORT]} ended before its child said the session's id"
         )
+    if state.child_session.startswith("-") or not state.child_session.isprintable():  # it becomes an argument
+        return ChildSession(problem=f"run {plan.run_id[:_SHORT]} has a session whose id cannot be used")
     is_answered = plan.child_session is not None or state.text is not None or state.tool_count > 0
     if state.stop_reason == "error" and not (is_answered or keeps_unanswered):
         return ChildSession(problem=f"run {plan.run_id[:_SHORT]} has no session, as the model gave no answer")

@@ -12,7 +12,7 @@ from tmuxagents.registry import lookup
 from tmuxagents.runs import words
 from tmuxagents.settings import load
 from tmuxagents.text import safe
-from tmuxagents.text.width import table
+from tmuxagents.text.width import GAP, columns, table
 
 TYPE_CHECKING = False
 if TYPE_CHECKING:
@@ -20,6 +20,7 @@ if TYPE_CHECKING:
     from typing import Any
 
 _HEADER = ("AGENT", "VERSION", "TESTED", "LOGIN", "LIVE", "MESSAGES", "RESUME", "COST", "PERMISSION")
+_DROPPED = ("COST", "TESTED", "LOGIN", "RESUME", "MESSAGES")  # the least important first
 _LOGIN = {None: words.NONE, True: "yes", False: "no"}
 
 
@@ -43,8 +44,18 @@ def agents_verb(*, refresh: bool, template: str | None, as_json: bool) -> int:
     if template is not None:
         printing.formatted(template, found)
     else:
-        printing.lines(table([_HEADER, *map(_row, found)], printing.width()))
+        printing.lines(_fitting([_HEADER, *map(_row, found)], printing.width()))
     return 0
+
+
+def _fitting(rows: Sequence[Sequence[str]], width: int) -> list[str]:
+    """Return the lines of the table, without the columns that a narrow terminal has no room for."""
+    kept = list(zip(*rows, strict=True))
+    for name in _DROPPED:
+        if sum(max(map(columns, cells)) + len(GAP) for cells in kept) - len(GAP) <= width:
+            break
+        kept = [cells for cells in kept if cells[0] != name]
+    return table(list(zip(*kept, strict=True)), width)
 
 
 def _row(one: Mapping[str, Any]) -> Sequence[str]:
