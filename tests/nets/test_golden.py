@@ -28,6 +28,7 @@ if TYPE_CHECKING:
 GOLDEN = REPOSITORY / "tests" / "data" / "golden"
 # What is not the same from one time to the next, and what stands in its place. Nothing else is hidden.
 SUBSTITUTIONS = {
+    r"(?<=completed    )\ds   \ds(?=  scripted)": "0s   0s",  # a run of this moment
     str(REPOSITORY): "/REPOSITORY",
     r"^! \S+ \S+ (queued|running|completed) .*\n": "",  # lines of `run` come as often as there is time for
     r'("(at|createdAt|startedAt|endedAt|lastEventAt)": )[0-9.]+': r"\1TIME",
