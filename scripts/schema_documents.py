@@ -37,6 +37,11 @@ _PRESET = keys(
     apiKey="Masked.",
     nesting={"type": ["integer", "null"], "minimum": 1, "maximum": 3},
 )
+_PRESET_OPTIONS = keys(
+    "account,home:word env:[word]",
+    account="What it calls the login that its children use.",
+    env="The names of the variables that it gives them.",
+)
 _PRESET_RULES = (
     when("toolRule", "only", tools={"minItems": 1}),
     given("permission", "read-only|edit|full|ask", {}),
@@ -89,7 +94,7 @@ _KEPT = (
     "note"
 )
 TYPES |= {
-    "_preset": record(_PRESET, *_PRESET_RULES),
+    "_preset": record(_PRESET, *_PRESET_RULES, optional=_PRESET_OPTIONS),
     "_flaw": record("message:word line:ordinal? field:word?"),
     "_pane": record(
         "show:top|transcript? run:word? commands:[word] startDirectory:word? focus:flag",
@@ -229,13 +234,14 @@ DOCUMENTS: dict[str, tuple[str, Schema]] = {
                 tmux=record("socket,session:word?"),
             ),
             optional=keys(
-                "profile:object reopens:flag replayed:count nesting agentKind:acp|command "
+                "profile:object account:word reopens:flag replayed:count nesting agentKind:acp|command "
                 "permission:read-only|edit|full|ask childSession:word baseline:object",
                 agentKind="How an agent is spoken to that the user's settings define.",
                 permission="What the child may do; without it, what the agent allows by itself.",
                 childSession="The session of the agent's own that the child continues.",
                 baseline="What that session had used before, where the agent counts the whole session.",
                 profile="What a profile adds to the command line.",
+                account="What the preset calls the login that the child uses.",
                 reopens="A person goes on with the session: the child gets no prompt.",
                 replayed="Characters of the transcript in the prompt, if any.",
                 nesting=shape("count")
@@ -326,7 +332,7 @@ DOCUMENTS: dict[str, tuple[str, Schema]] = {
                 either(
                     "removed",
                     record("v:version removed:[path]"),
-                    record(keys("v:version") | _PRESET, *_PRESET_RULES),
+                    record(keys("v:version") | _PRESET, *_PRESET_RULES, optional=_PRESET_OPTIONS),
                 ),
             ),
         ),

@@ -75,7 +75,15 @@ class SetUp(Record):
     """What a preset or profile decides of a plan. Texts of system prompts are files beside it."""
 
     __slots__ = (
-        *("append_system_prompt_path", "nesting", "preset", "preset_hash", "preset_hides", "preset_kind"),
+        *(
+            "account",
+            "append_system_prompt_path",
+            "nesting",
+            "preset",
+            "preset_hash",
+            "preset_hides",
+            "preset_kind",
+        ),
         *("preset_path", "preset_source", "profile", "system_prompt", "system_prompt_path", "tools"),
     )
 
@@ -91,6 +99,7 @@ class SetUp(Record):
     append_system_prompt_path: str | None
     nesting: int | None  # how many levels of children; None where the plan does not say
     profile: Mapping[str, Any] | None  # what a profile adds to the command line
+    account: str | None  # what the preset calls the login that the child uses; None: the agent's own
 
 
 class Plan(SetUp):

@@ -90,8 +90,8 @@ def test_the_keys_there_are_stand_in_the_hint() -> None:
     with pytest.raises(BadRequest) as caught:
         editing.assigned(["x=y"], "preset")
     assert caught.value.hint == (
-        "KEY=VALUE, with one of agent, description, driver, keepBackground, model, nesting, "
-        "permission, timeout, tools"
+        "KEY=VALUE, with one of account, agent, description, driver, env, home, keepBackground, model, "
+        "nesting, permission, timeout, tools"
     )
 
 

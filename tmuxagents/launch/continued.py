@@ -35,8 +35,8 @@ class Continued(NamedTuple):
     """The session that a run continues, and what it takes over from it.
 
     `set_up` goes into its plan, `texts` into its directory. `transcript` is what was said before, if the
-    prompt replays it. Without `model` the call, a preset or a setting names one. `profile` is read anew, for
-    its key alone, which is in no file of a run.
+    prompt replays it. Without `model` the call, a preset or a setting names one. `preset` is read anew, for
+    its key and its account alone, which are in no file of a run.
     """
 
     session_id: str
@@ -46,7 +46,7 @@ class Continued(NamedTuple):
     set_up: SetUp | None = None
     texts: Mapping[str, bytes] = {}
     model: Resolved | None = None
-    profile: Preset | None = None
+    preset: Preset | None = None
     child_session: str | None = None  # of an agent that keeps its sessions itself
     baseline: Mapping[str, Any] | None = None
 

@@ -14,7 +14,7 @@ from tmuxagents.errors import BadRequest, Fault
 from tmuxagents.presets import fields
 from tmuxagents.records import BATCH, Plan, SetUp
 from tmuxagents.runs import words
-from tmuxagents.settings import rules
+from tmuxagents.settings import keys, rules
 from tmuxagents.text import safe
 
 TYPE_CHECKING = False
@@ -40,8 +40,8 @@ NO_PRESET = SetUp(
     append_system_prompt_path=None,
     nesting=None,
     profile=None,
+    account=None,
 )
-DEFAULT_AGENT = "pi"
 DEFAULT_TIMEOUT_S = 600.0
 ARTIFACTS = {
     "events": "events.jsonl",
@@ -133,7 +133,7 @@ def plan_run(  # noqa: PLR0913  (all that decides something of a run)
         mode=request.mode,
         task_index=call.number,
         step=None,
-        agent=request.agent or DEFAULT_AGENT,
+        agent=request.agent or keys.DEFAULT_AGENT,
         driver=request.driver or BATCH,
         requested_model=model.requested if model else request.model,
         resolved_model=model.resolved if model else request.model,

@@ -126,7 +126,7 @@ class Preparing:
         texts = {directory.PROMPT: _prompt(request, blocks), **plans.prompt_files(preset)}
         if request.continues is not None:
             texts |= request.continues.texts
-        variables = {**_account(plan, self._settings), **variables}
+        variables = {**_account(plan, self._settings, _keyed(request, preset)), **variables}
         return Prepared(request, plan, texts, variables, list(dict.fromkeys(warnings)))
 
     def _model(self, request: LaunchRequest, preset: Preset | None) -> Resolved:
@@ -136,7 +136,7 @@ class Preparing:
         keyed = _keyed(request, preset)
         model = resolve.resolve(
             kept.resolved if kept else request.model,
-            request.agent or plans.DEFAULT_AGENT,
+            request.agent or self._settings.default_agent,
             self._environment,
             self._settings,
             cwd=request.cwd,
@@ -144,7 +144,7 @@ class Preparing:
             preset_name=preset.name if preset else None,
             owner=request.owner,
             required=before is None and request.needs_model,
-            listed=keyed is None or keyed.api_key is None,
+            listed=keyed is None or (keyed.api_key is None and keyed.account is None),
         )
         if kept is not None:
             return model._replace(requested=kept.requested, source=kept.source)
@@ -187,22 +187,26 @@ class Preparing:
 
 def _met(request: LaunchRequest, preset: Preset | None, settings: Settings) -> Met:
     """Return what of the request and its preset the agent carries out in its own way, or refuse it."""
-    name = request.agent or plans.DEFAULT_AGENT
+    name = request.agent or settings.default_agent
     agent = installed.agent_of(name, settings)  # it is known: it has just been asked for its models
     return demands.meet(name, agent.capabilities(), request, preset)
 
 
 def _keyed(request: LaunchRequest, preset: Preset | None) -> Preset | None:
-    """Return whose key the child gets: the preset's, or that of the profile which its session began with."""
-    return preset or (request.continues.profile if request.continues else None)
+    """Return whose key and account the child has: the preset's, or that which its session began with."""
+    return preset or (request.continues.preset if request.continues else None)
 
 
-def _account(plan: Plan, settings: Settings) -> Mapping[str, str]:
-    """Return the variables that the user's settings give an agent: another account, another home."""
-    home = settings.agent_homes.get(plan.agent)
+def _account(plan: Plan, settings: Settings, keyed: Preset | None) -> Mapping[str, str]:
+    """Return the variables of another account or home: those of the user's settings, then of the preset."""
     variable = installed.agent_of(plan.agent, settings).home_variable
-    own = {} if home is None else {variable: os.path.expanduser(home)}
-    return {**own, **settings.agent_variables.get(plan.agent, {})}
+    given = [(settings.agent_homes.get(plan.agent), settings.agent_variables.get(plan.agent))]
+    given += [(keyed.home, keyed.variables)] if keyed else []
+    found: dict[str, str] = {}
+    for home, variables in given:
+        found |= {} if home is None else {variable: os.path.expanduser(home)}
+        found |= variables or {}
+    return found
 
 
 def _keys(preset: Preset | None, plan: Plan) -> tuple[Mapping[str, str], list[str]]:

@@ -3,7 +3,7 @@
 Natively the session file of the latest run is copied into the new run's directory, so that each directory
 is complete. Where there is no file that a child could continue, the prompt tells what was said before, and
 the receipt says why. The set-up is that of the latest plan. A preset that has been changed since is mentioned
-and changes nothing; only a profile's key is taken from the file of today, since no run keeps one.
+and changes nothing; only a key or an account is taken from the file of today, since no run keeps one.
 """
 
 from __future__ import annotations
@@ -258,7 +258,7 @@ class _Turn:
             set_up=set_up.recorded,
             texts={**set_up.texts, **own},
             model=continued.model(self._plan, run.state.model),
-            profile=set_up.profile,
+            preset=set_up.keyed,
             child_session=self._child.id,
             baseline=continued.baseline(self._before.plan, self._before.state) if self._child.id else None,
         )
@@ -282,14 +282,14 @@ class LastSetUp:
     `preset` is the one to be read anew, for want of a seal.
     """
 
-    __slots__ = ("preset", "profile", "recorded", "texts", "warnings")
+    __slots__ = ("keyed", "preset", "recorded", "texts", "warnings")
 
     def __init__(self, plan: Plan, sealed: Sealed, settings: Settings) -> None:
         self.recorded: SetUp | None = continued.set_up(plan) if sealed.sealed else None
         self.preset = None if sealed.sealed else continued.preset(plan)
         self.texts: dict[str, bytes] = {}
         self.warnings: list[str] = []
-        self.profile: Preset | None = None
+        self.keyed: Preset | None = None
         if self.preset is not None:
             self.warnings.append(continued.unsealed(plan.run_id, self.preset))
         if self.recorded is None:
@@ -302,9 +302,12 @@ class LastSetUp:
                 self.texts[name] = sealed.texts[name]
         if plan.preset_path:
             self._look_at_file(plan, settings)
+        if plan.account != (self.keyed.account if self.keyed else None):
+            message = f"The account {plan.account} of the session is no longer that of {plan.preset_path}."
+            raise NotPossible(message, kind="run-changed", hint="give the preset its account again")
 
     def _look_at_file(self, plan: Plan, settings: Settings) -> None:
-        """Take a profile's key from its file, and warn if the file has changed."""
+        """Take a key or an account from the preset's file, and warn if the file has changed."""
         kind, path = str(plan.preset_kind), str(plan.preset_path)
         whose = f"{kind} {plan.preset}"
         goes_on = "the session keeps the set-up that it began with"
@@ -315,9 +318,9 @@ class LastSetUp:
             return
         if file.hash != plan.preset_hash:
             self.warnings.append(f"{whose} has been changed since ({path}): {goes_on}")
-        if kind == _PROFILE:
+        if kind == _PROFILE or plan.account is not None:
             from tmuxagents.presets import preset  # noqa: PLC0415  (YAML with it, which few sessions need)
 
             found = preset.parse(file, full_profiles=settings.project_profiles_full)
             if isinstance(found, preset.Preset) and found.name == plan.preset:
-                self.profile = found
+                self.keyed = found

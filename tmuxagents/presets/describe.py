@@ -27,7 +27,10 @@ _MASK = "****"
 _SHOWN_ENDS = 4
 _LONGEST_HIDDEN = 8  # characters up to which a key is not shown at all
 _DETAILS = {
-    PRESET: (DESCRIPTION, "model", "tools", *preset_fields.OWN_KEYS, *preset_fields.NARROWING, BODY),
+    PRESET: (
+        *(DESCRIPTION, "model", "tools"),
+        *(*preset_fields.OWN_KEYS, *preset_fields.ACCOUNT_KEYS, *preset_fields.NARROWING, BODY),
+    ),
     PROFILE: (
         *("provider", "model", "thinkingLevel", BODY, "appendSystemPrompt"),
         *("noTools", "tools", "excludeTools", "extensions", "suggestedSkills", "loadSkills"),
@@ -95,6 +98,8 @@ def _value(key: str, value: Any) -> str:
         return mask(value)
     if key == "extraArgs":
         return json.dumps(value, ensure_ascii=False, separators=(",", ":"))
+    if key == preset_fields.ENV:
+        return ", ".join(value)
     if isinstance(value, list):
         return f"[{', '.join(value)}]"
     return "true" if value is True else str(value)
@@ -149,6 +154,9 @@ def document(preset: Preset) -> dict[str, Any]:
     shape |= {key: list(fields.get(key) or ()) for key in _LISTS}
     shape |= {key: fields.get(key) for key in preset_fields.OWN_KEYS}
     shape |= {key: fields[key] for key in preset_fields.NARROWING if key in fields}
+    shape |= {key: fields[key] for key in preset_fields.ACCOUNT_KEYS if key in fields}
+    if preset.variables:  # names alone
+        shape[preset_fields.ENV] = list(preset.variables)
     shape["apiKey"] = mask(fields["apiKey"]) if fields.get("apiKey") else None
     return shape | {"warnings": preset.warnings}
 

@@ -22,7 +22,7 @@ if TYPE_CHECKING:
     from tmuxagents.presets.preset import Preset, PresetFile
 
 _NAME = re.compile("[a-zA-Z0-9_-]+")
-_PLAIN = (*preset_fields.PROFILE_FLAGS, "timeout", "keepBackground", "nesting")
+_PLAIN = (*preset_fields.PROFILE_FLAGS, "timeout", "keepBackground", "nesting", preset_fields.ENV)
 _TEMPLATE = f"""---
 {NAME}: {{name}}
 {DESCRIPTION}: What this preset is for
@@ -31,6 +31,7 @@ _TEMPLATE = f"""---
 # tools: read, grep, find, ls
 # agent: pi
 # permission: read-only
+# home: ~/.codex-work
 # driver: live
 # timeout: 10m
 # keepBackground: true
@@ -142,7 +143,10 @@ def _read(key: str, value: str, kind: str) -> Any:
 
 
 _KEYS = {
-    PRESET: (*preset_fields.PRESET_KEYS, *preset_fields.OWN_KEYS, *preset_fields.NARROWING),
+    PRESET: (
+        *(*preset_fields.PRESET_KEYS, *preset_fields.OWN_KEYS),
+        *(*preset_fields.ACCOUNT_KEYS, *preset_fields.NARROWING),
+    ),
     PROFILE: preset_fields.PROFILE_KEYS,
 }
 _NEEDS_QUOTES = re.compile("[:#'\"\n]|^-(?:\\s|$)|^[\\s?,\\[\\]{}&*!|>%@`=~]|\\s$")

@@ -37,6 +37,8 @@ PROFILE_KEYS = (*PROFILE_TEXTS, *PROFILE_FLAGS, *PROFILE_LISTS)
 PRESET_KEYS = (DESCRIPTION, "model", "tools")
 # Ours, and for presets of the user alone: a clone must not decide how a child is run.
 OWN_KEYS = ("agent", "driver", "timeout", "keepBackground", "nesting")
+ACCOUNT, HOME, ENV = "account", "home", "env"
+ACCOUNT_KEYS = (ACCOUNT, HOME, ENV)  # the same: whose login the child uses
 NARROWING = ("permission",)  # ours, and for any preset: a project's can only narrow
 PERMISSIONS = ("read-only", "edit", "full", "ask")
 _WRONG_PERMISSION = f"this must be one of {', '.join(PERMISSIONS)}"
@@ -136,7 +138,7 @@ def read_preset(reader: FieldReader) -> Fields:
     if model is None and not isinstance(header.fields.get("model"), str | None):
         reader.fault("model", "this must be the name of a model")
     texts = [(DESCRIPTION, description), ("model", model), (BODY, header.body or None)]
-    fields = _set([*texts, ("tools", _preset_tools(reader))])
+    fields = _set([*texts, ("tools", _preset_tools(reader)), *_account(reader)])
     for key, check in _CHECKS.items():
         value = header.fields.get(key)
         wrong = None if value is None else check(value)
@@ -166,6 +168,24 @@ def _preset_tools(reader: FieldReader) -> list[str] | None:
     return tools
 
 
+def _account(reader: FieldReader) -> Iterator[tuple[str, Any]]:
+    """Yield the account: its name, the folder of the agent's settings and login, variables."""
+    given = reader.header.fields
+    for key in (ACCOUNT, HOME):
+        value = given.get(key)
+        if value is not None and not (isinstance(value, str) and _LINE.read(value)[1] is None):
+            reader.fault(key, "this must be a line of text")
+        yield key, value
+    home = given.get(HOME)
+    if isinstance(home, str) and not home.startswith(("/", "~")):
+        reader.fault(HOME, "this must be an absolute path, or begin with ~/")
+    variables = reader.header.written.get(ENV)
+    if variables is not None and _VARIABLES.read(variables)[1] is not None:
+        reader.fault(ENV, "this must have a name and a text in each line below it")
+    yield ENV, variables or None
+
+
+_LINE, _VARIABLES = rules.Text(None), rules.Variables(None)
 _CHECKS: dict[str, Check] = {
     "agent": lambda value: None if isinstance(value, str) and value else "this must be the name of an agent",
     "driver": lambda value: None if value in ("batch", "live") else "this must be batch or live",
@@ -192,7 +212,7 @@ def read_profile(reader: FieldReader) -> Fields:
 
 READERS = {PRESET: read_preset, PROFILE: read_profile}
 KNOWN_KEYS = {
-    PRESET: frozenset((NAME, *PRESET_KEYS, *OWN_KEYS, *NARROWING)),
+    PRESET: frozenset((NAME, *PRESET_KEYS, *OWN_KEYS, *ACCOUNT_KEYS, *NARROWING)),
     PROFILE: frozenset((NAME, *PROFILE_KEYS)),
 }
 
@@ -234,6 +254,7 @@ def set_up(preset: Preset) -> SetUp:
         system_prompt_path=SYSTEM_PROMPT if SYSTEM_PROMPT in texts else None,
         append_system_prompt_path=APPENDED if APPENDED in texts else None,
         nesting=preset.nesting or None,
+        account=preset.account,
         profile=profile,
     )
 

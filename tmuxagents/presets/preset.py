@@ -81,6 +81,17 @@ class Preset:
     permission: str | None = _field("permission")  # also a project's, which can only narrow
     api_key: str | None = _field("apiKey")  # never in an argument, never in a file of a run
 
+    home: str | None = _field(preset_fields.HOME)
+    variables: dict[str, str] | None = _field(preset_fields.ENV)  # as the key: in no file of a run
+
+    @property
+    def account(self) -> str | None:
+        """What the account is called that the child uses; None where it is that of the agent."""
+        if self.home is None and self.variables is None:
+            return None
+        named: str | None = self.fields.get(preset_fields.ACCOUNT)
+        return named or self.name
+
     @property
     def hides(self) -> str | None:
         """The user's file of the same name that this one hides."""

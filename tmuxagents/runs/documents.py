@@ -102,6 +102,7 @@ _OPTIONAL: _Fields = {
     "reopens": ("reopens", lambda value: value is True),
     "nesting": ("nesting", _whole),
     "profile": ("profile", _object),
+    "account": ("account", _text),
     "replayed": ("replayed", _whole),
     "task_name": ("taskName", _text),
     "agent_kind": ("agentKind", _text),
@@ -197,7 +198,7 @@ def result(  # noqa: PLR0913  (known only at the end)
         "v": 1,
         "runId": plan.run_id,
         "sessionId": plan.session_id,
-        **_told_by_some(state),
+        **_told_by_some(plan, state),
         "status": verdict.status,
         "reason": verdict.reason,
         "exitCode": verdict.exit_code,
@@ -221,9 +222,11 @@ def result(  # noqa: PLR0913  (known only at the end)
     }
 
 
-def _told_by_some(state: RunState, *, asks: bool = False) -> dict[str, Any]:
-    """Return the keys that are there only where an agent says something of the kind."""
+def _told_by_some(plan: Plan, state: RunState, *, asks: bool = False) -> dict[str, Any]:
+    """Return the keys that are there only where a plan or an agent says something of the kind."""
     told: dict[str, Any] = {"asks": state.asks} if asks and state.asks else {}
+    if plan.account is not None:
+        told["account"] = plan.account
     if state.child_session is not None:
         told["childSession"] = state.child_session
     if state.denied:
@@ -246,7 +249,7 @@ def run(  # noqa: PLR0913  (known only to the caller)
     how = standing.verdict
     output = state.text
     return {
-        **_told_by_some(state, asks=how is None),
+        **_told_by_some(plan, state, asks=how is None),
         **{_FIELDS[name][0]: getattr(plan, name) for name in _SHOWN},
         "status": standing.status,
         "reason": how.reason if how else None,

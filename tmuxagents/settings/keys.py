@@ -28,6 +28,7 @@ if TYPE_CHECKING:
     from tmuxagents.settings.rules import Rule
 
 SECTION = "subagents"
+DEFAULT_AGENT = "pi"
 # The first four are older than this project. Wrong values of them never had a warning, and have none now.
 NUMBERS = {
     "maxLinesPerWindow": Number(15, 1, told=False),
@@ -42,7 +43,7 @@ NUMBERS = {
 KEYS: dict[str, Rule] = {
     **NUMBERS,
     "defaultModel": Text(None),
-    "defaultAgent": Text("pi"),
+    "defaultAgent": Text(DEFAULT_AGENT),
     "driver": Choice("batch", "live"),
     "tmux.socket": Socket(None),
     "tmux.session": CurrentWord(None),
@@ -87,7 +88,7 @@ class Settings:
         self.project_presets = True
         self.project_profiles_full = False
         self.default_model: str | None = None
-        self.default_agent = "pi"
+        self.default_agent = DEFAULT_AGENT
         self.driver = "batch"
         self.tmux_socket: str | None = None
         self.tmux_session: str | None = None

@@ -123,13 +123,13 @@ def _is_key(value: Any) -> bool:
 
 
 def header_holds_key(text: bytes) -> bool:
-    """Say whether the header of a profile holds a key."""
+    """Say whether the header of a preset or profile holds a key, or variables that may be one."""
     header, _ = yaml.split(text.decode("utf-8", "replace"))
     try:
         fields = yaml.load(header or "").value
     except yaml.Malformed:
         return _KEY.search(header or "") is not None
-    return isinstance(fields, dict) and bool(fields.get("apiKey"))
+    return isinstance(fields, dict) and bool(fields.get("apiKey") or fields.get("env"))
 
 
 def extension(loaded: str, own: str, *, there: bool) -> Check:
