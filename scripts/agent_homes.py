@@ -7,7 +7,7 @@ are few and waits are short where a brand can be asked for that.
 from __future__ import annotations
 
 import json
-from dataclasses import dataclass, field
+from dataclasses import dataclass, field, replace
 from pathlib import Path
 from typing import Any
 
@@ -69,6 +69,12 @@ CLAUDE = {
     "IS_SANDBOX": "1",  # else root may not bypass permissions
 }
 CODEX = {"MOCK_KEY": KEY, "OPENAI_API_KEY": KEY, "CODEX_API_KEY": KEY}
+CLAUDE_ASKS_NOTHING = settings(  # before its screen opens: all that a person is asked once
+    hasCompletedOnboarding=True,
+    bypassPermissionsModeAccepted=True,
+    customApiKeyResponses={"approved": [KEY[-20:]], "rejected": []},
+    projects={"{home}/project": {"hasTrustDialogAccepted": True}},
+)
 OPENCODE = settings(
     share="disabled",
     autoupdate=False,
@@ -105,6 +111,7 @@ BRANDS = {
         "claude",
         "claude-sonnet-4-5",
         CLAUDE,
+        {".claude.json": CLAUDE_ASKS_NOTHING},
         batch=("-p", "--output-format=stream-json", "--verbose", "--permission-mode=bypassPermissions"),
     ),
     "codex": Brand(
@@ -179,6 +186,15 @@ BRANDS = {
         settings={"type": "acp"},
     ),
 }
+BRANDS |= {  # the same programs over ACP: tmuxagents knows their launch lines by these names
+    f"{name}-acp": replace(BRANDS[name], model=model, settings={"type": "acp"}, batch=())
+    for name, model in {
+        "gemini": "gemini-2.5-pro",
+        "qwen": "",
+        "opencode": f"mock/{MODEL}",
+        "copilot": "",
+    }.items()
+}
 
 
 LOCKS = Path(__file__).with_name("locks")
@@ -195,7 +211,7 @@ def furnish(brand: Brand, home: Path, url: str, *, limit: bool = False) -> dict[
     root = url.removesuffix("/v1")
 
     def filled(text: str) -> str:
-        return text.replace("{url}", root).replace("{model}", brand.model)
+        return text.replace("{url}", root).replace("{model}", brand.model).replace("{home}", str(home))
 
     for name, text in (brand.files | (brand.limit if limit else {})).items():
         path = home / name

@@ -71,6 +71,7 @@ class Choice:
 ASIDE = re.compile(  # opencode, Qwen Code, Claude Code over ACP
     "You are (?:a title generator|now acting as the managed memory)|.*\\nYou are naming ", re.DOTALL
 )
+SUGGESTION = "Reply with ONLY the suggestion"  # what a person may say next: Qwen Code, Claude Code over ACP
 LAST_WORD: Turn = {"text": "Done."}  # for scripts that end with calls: no conversation goes on for ever
 
 
@@ -81,7 +82,7 @@ def choose(scripts: dict[str, Any], model: str, messages: list[Json]) -> Choice:
     script would start again whenever somebody steers or an extension speaks (pi sends both as the user), and
     might never come to its end.
     """
-    if messages and ASIDE.match(text_of(messages[0])):
+    if is_aside(messages):
         return Choice("aside", 0, {"text": "A title"}, 0)
     named = marks(messages, r"#script:([\w-]+)")
     name = named[-1][1] if named else script_of(model, scripts)
@@ -100,6 +101,15 @@ def choose(scripts: dict[str, Any], model: str, messages: list[Json]) -> Choice:
     results = [text_of(message) for message in messages if message["role"] == "tool"]
     turn: Turn = filled(turns[number], results[-1].strip() if results else "")
     return Choice(name, number, turn, float(delays[-1][1]) if delays else 0)
+
+
+def is_aside(messages: list[Json]) -> bool:
+    """Say whether an agent asks something besides: a title, a suggestion, whether anybody is there."""
+    if not messages:
+        return False
+    first, last = text_of(messages[0]), text_of(messages[-1])
+    is_there = last == "Hi" and "official CLI for Claude" in first
+    return is_there or bool(ASIDE.match(first)) or SUGGESTION in last[-400:]
 
 
 def script_of(model: str, scripts: dict[str, Any]) -> str:

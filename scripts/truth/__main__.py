@@ -5,76 +5,100 @@ from __future__ import annotations
 import argparse
 import signal
 import sys
-from concurrent.futures import ThreadPoolExecutor
+from concurrent.futures import ThreadPoolExecutor, as_completed
 from pathlib import Path
 from typing import TYPE_CHECKING
 
 from scripts import agent_homes
 from scripts.mcp_agent_round import loopback_up
-from scripts.truth import store, table
+from scripts.truth import store, table, together
 from scripts.truth.cell import tried
-from scripts.truth.endings import ENDINGS, FULL
+from scripts.truth.endings import ENDINGS, out_of_reach
 
 if TYPE_CHECKING:
     from collections.abc import Sequence
 
-    from scripts.agent_homes import Brand
+    from scripts.truth.cell import Cell
     from scripts.truth.endings import Ending
 
 REPOSITORY = Path(__file__).parents[2]
-
-
-def has(brand: Brand, ending: Ending) -> bool:
-    """Say whether a brand has what an ending needs."""
-    return (ending.permission == FULL or brand.levels) and (not ending.limit or bool(brand.limit))
+PAGE = REPOSITORY / "docs" / "truth.md"
 
 
 def main(words: Sequence[str]) -> int:
     """Try all cells that are asked for; 1 if one is wrong."""
+    options = parsed(words)
+    if options.alone:
+        loopback_up()
+    signal.signal(signal.SIGTERM, signal.default_int_handler)
+    kept = options.programs.parent / "cache" / "truth.json"
+    done = {(cell.brand, cell.ending.name) for cell in store.kept(kept) if is_current(cell)}
+    wanted = [
+        (brand, one)
+        for brand in options.brands
+        for one in ENDINGS
+        if brand in agent_homes.BRANDS
+        and (one.quick or not options.quick)
+        and (not options.only or any(part in one.name for part in options.only))
+        and not out_of_reach(brand, one.name)
+        and not (options.missing and (brand, one.name) in done)
+    ]
+    wrong = try_all(wanted, options.jobs, options.programs, kept)
+    if store.TOGETHER in options.brands:
+        said = together.tried(options.programs)
+        print(together.line(said), flush=True)
+        store.keep(kept, [], said)
+        wrong += len(said["wrong"])
+    if options.doc:
+        cells = store.kept(kept, list(agent_homes.BRANDS))
+        PAGE.write_text(table.document(cells, store.together(kept)), encoding="utf-8")
+        wrong += sum(table.verdict(cell) == table.WRONG for cell in cells)
+    return 1 if wrong else 0
+
+
+def try_all(wanted: Sequence[tuple[str, Ending]], jobs: int, programs: Path, kept: Path) -> int:
+    """Try cells, and keep each as soon as it is known; return how many are wrong."""
+    cells: list[Cell] = []
+    with ThreadPoolExecutor(jobs) as pool:
+        tries = [pool.submit(tried, brand, one, programs) for brand, one in wanted]
+        try:
+            for one in as_completed(tries):
+                cells.append(one.result())
+                print(table.line(cells[-1]), flush=True)
+                store.keep(kept, cells[-1:])
+        except KeyboardInterrupt:  # those under way clean up after themselves
+            pool.shutdown(cancel_futures=True)
+            raise
+    print(table.counted(cells))
+    return sum(table.verdict(cell) == table.WRONG for cell in cells)
+
+
+def is_current(cell: Cell) -> bool:
+    """Say whether a cell need not be tried again: it is right, and of the version that is locked."""
+    return table.verdict(cell) != table.WRONG and cell.version == agent_homes.version(cell.brand)
+
+
+def parsed(words: Sequence[str]) -> argparse.Namespace:
+    """Read the command line."""
     parser = argparse.ArgumentParser(prog="scripts/try-agents", description=__doc__)
-    parser.add_argument("brands", nargs="*", metavar="BRAND", default=list(agent_homes.BRANDS))
+    brands = [*agent_homes.BRANDS, store.TOGETHER]
+    parser.add_argument("brands", nargs="*", metavar="BRAND", default=brands)
     parser.add_argument("--programs", type=Path, required=True, help=argparse.SUPPRESS)
     parser.add_argument("--alone", action="store_true", help=argparse.SUPPRESS)
     parser.add_argument("--quick", action="store_true", help="fewer endings")
     parser.add_argument(
         "--only", metavar="TEXT", action="append", help="only endings with this in their names"
     )
+    parser.add_argument("--missing", action="store_true", help="only what was not right before")
     parser.add_argument(
         "--doc", action="store_true", help="write docs/truth.md, too, with what was tried before"
     )
     parser.add_argument("--jobs", type=int, default=2, help="so many cells at a time")
     options = parser.parse_args(words)
-    if options.alone:
-        loopback_up()
-    endings = [
-        one
-        for one in ENDINGS
-        if (one.quick or not options.quick)
-        and (not options.only or any(part in one.name for part in options.only))
-    ]
-    cells = []
-    signal.signal(signal.SIGTERM, signal.default_int_handler)
-    with ThreadPoolExecutor(options.jobs) as pool:
-        tries = [
-            pool.submit(tried, brand, one, options.programs)
-            for brand in options.brands
-            for one in endings
-            if has(agent_homes.BRANDS[brand], one)
-        ]
-        try:
-            for one in tries:
-                cells.append(one.result())
-                print(table.line(cells[-1]), flush=True)
-        except KeyboardInterrupt:  # those under way clean up after themselves
-            pool.shutdown(cancel_futures=True)
-            raise
-    print(table.counted(cells))
-    kept = options.programs.parent / "cache" / "truth.json"
-    store.keep(kept, cells)
-    if options.doc:
-        page = REPOSITORY / "docs" / "truth.md"
-        page.write_text(table.document(store.kept(kept)), encoding="utf-8")
-    return 1 if any(table.verdict(cell) == table.WRONG for cell in cells) else 0
+    unknown = [name for name in options.brands if name not in brands]
+    if unknown:
+        parser.error(f"no brand is called {', '.join(unknown)}; there are: {', '.join(brands)}")
+    return options
 
 
 if __name__ == "__main__":

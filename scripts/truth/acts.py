@@ -1,11 +1,13 @@
-"""What is done to a run while a tool of its child runs."""
+"""What is done to a run while its child works or asks."""
 
 from __future__ import annotations
 
+import json
 import os
 import signal
-from typing import TYPE_CHECKING
+from typing import TYPE_CHECKING, Any
 
+from scripts.truth.lookout import command_of
 from tests.harness import eventually
 from tmuxagents.runs import directory
 from tmuxagents.system import process_table
@@ -18,32 +20,31 @@ if TYPE_CHECKING:
 
     Act = Callable[[Desk, str], object]
 
+Json = dict[str, Any]
+GATE, SECOND = "go", "Second."  # a file in the project, and the answer to what a person types
+_PATIENCE_S = 60.0
 
-def wait_for_tool(run_id: str) -> None:
+
+def wait_for_tool(run_id: str, *begins: str) -> None:
     """Wait until the shell command of the script runs in this run."""
+    wanted = list(begins or ("tail", "-f"))
 
-    def sleeps() -> bool:
+    def runs() -> bool:
         rows = [row for row in process_table.table(since=0) if row.marker == run_id]
-        return any(command_of(row.pid)[:2] == ["tail", "-f"] for row in rows)
+        return any(command_of(row.pid)[: len(wanted)] == wanted for row in rows)
 
-    eventually(sleeps, 40)
+    eventually(runs, _PATIENCE_S)
 
 
-def command_of(pid: int) -> list[str]:
-    """Return the command line of a process; nothing if it is gone."""
-    try:
-        with open(f"/proc/{pid}/cmdline", "rb") as file:
-            return [os.fsdecode(word) for word in file.read().split(b"\0")]
-    except OSError:
-        return []
+def events_of(folder: Path) -> list[Json]:
+    """Return the events of a run."""
+    lines, _ = directory.read_lines(f"{folder}/{directory.EVENTS}", 0)
+    return [json.loads(line) for line in lines if line]
 
 
 def child_of(folder: Path) -> int:
     """Return the child of a run."""
-    lines, _ = directory.read_lines(f"{folder}/{directory.EVENTS}", 0)
-    import json  # noqa: PLC0415
-
-    started = next(event for event in map(json.loads, filter(None, lines)) if event["type"] == "run_started")
+    started = next(event for event in events_of(folder) if event["type"] == "run_started")
     return int(started["pid"])
 
 
@@ -64,12 +65,80 @@ def close(desk: Desk, run_id: str) -> None:
     desk.tmux("kill-window", "-t", desk.windows()[run_id])
 
 
+def run_of(desk: Desk, run_id: str) -> Json:
+    """Return the run as poll tells it."""
+    found: Json = json.loads(desk("poll", "--json", run_id).stdout)["runs"][0]
+    return found
+
+
+def wait_for_question(desk: Desk, run_id: str) -> Json:
+    """Wait until the run asks something; return the question."""
+
+    def asks() -> list[Json]:
+        assert not (desk.folder(run_id) / directory.RESULT).exists(), "it ended without a question"
+        found: list[Json] = run_of(desk, run_id).get("asks") or []
+        return found
+
+    asked: Json = eventually(asks, _PATIENCE_S)[0]
+    assert asked["text"], f"a question without words: {asked}"
+    return asked
+
+
+def answered(answer: str) -> Act:
+    """Return what answers the question of a run."""
+
+    def act(desk: Desk, run_id: str) -> None:
+        wait_for_question(desk, run_id)
+        done = desk("answer", run_id, answer)
+        assert done.returncode == 0, f"answer: {done.stderr.strip()}"
+
+    return act
+
+
+def take_over(desk: Desk, run_id: str) -> None:
+    """Type a second task into the screen of a child that works, let it settle, and leave by Ctrl-C."""
+    wait_for_tool(run_id, "sleep", "0.25")
+    window = desk.windows()[run_id]
+
+    def screen() -> str:
+        return desk.tmux("capture-pane", "-p", "-t", window)
+
+    typed = f"And #say:{SECOND}"
+    desk.tmux("send-keys", "-t", window, "-l", typed)
+    eventually(lambda: typed in screen(), _PATIENCE_S)
+    desk.tmux("send-keys", "-t", window, "Enter")
+    (desk.home.project / GATE).touch()
+    eventually(lambda: run_of(desk, run_id).get("settled"), _PATIENCE_S)
+
+    def has_left() -> bool:
+        if run_id in desk.windows() and not (desk.folder(run_id) / directory.RESULT).exists():
+            desk.tmux("send-keys", "-t", window, "C-c")
+        return (desk.folder(run_id) / directory.RESULT).exists()
+
+    eventually(has_left, _PATIENCE_S)
+
+
+def in_a_tool(act: Act) -> Act:
+    """Return an act that waits until the child's tool runs."""
+
+    def both(desk: Desk, run_id: str) -> None:
+        wait_for_tool(run_id)
+        act(desk, run_id)
+
+    return both
+
+
+SAY_NOTHING = "say_nothing"
 ACTS: dict[str, Act] = {
-    "term": signal_group(signal.SIGTERM),
-    "int": signal_group(signal.SIGINT),
-    "kill": signal_group(signal.SIGKILL),
-    "stop": lambda desk, run_id: desk("stop", run_id),
-    "close": close,
-    "kill_wrapper": kill_wrapper,
+    "term": in_a_tool(signal_group(signal.SIGTERM)),
+    "int": in_a_tool(signal_group(signal.SIGINT)),
+    "kill": in_a_tool(signal_group(signal.SIGKILL)),
+    "stop": in_a_tool(lambda desk, run_id: desk("stop", run_id)),
+    "close": in_a_tool(close),
+    "kill_wrapper": in_a_tool(kill_wrapper),
+    "allow": answered("allow"),
+    "deny": answered("deny"),
+    SAY_NOTHING: wait_for_question,
+    "take_over": take_over,
 }
 LINGER = "linger"  # the program itself stays after its end

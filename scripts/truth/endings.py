@@ -8,13 +8,21 @@ from __future__ import annotations
 from dataclasses import dataclass, field
 from typing import TYPE_CHECKING
 
+from scripts import agent_homes
+from scripts.truth import acts
+from tmuxagents import agents
+from tmuxagents.agents import capabilities as can
+
 if TYPE_CHECKING:
     from collections.abc import Mapping
 
 HELLO = "Hello from the model server. All is well."
-FULL, READ_ONLY = "full", "read-only"
 # 300 KB that begin with dashes and have quotes, backslashes, and letters of two and four bytes
 LONG = "--help -p 'x' \"y\" \\n $HOME é 🦀\n" + "word " * 60_000
+SYSTEM = "You speak as the keeper of a lighthouse does."
+GATED = f"#bash:until [ -e {acts.GATE} ]; do sleep 0.25; done\n#say:First.\n"
+# What an ending needs of an agent
+ASKS, LIVE, SYSTEM_TEXT, LIMIT = "ask", "live", "system", "limit"
 
 
 @dataclass(frozen=True)
@@ -30,13 +38,19 @@ class Ending:
     files: Mapping[str, str | None] = field(
         default_factory=dict
     )  # in the project at the end; None: not there
-    permission: str = FULL
+    permission: str = can.FULL
     model: str = ""
     timeout: int = 45
     prompt: str = ""
     quick: bool = False
-    limit: bool = False  # at the agent's own limit of two turns, where it has one
+    needs: str = ""  # of the agent: ASKS, LIVE, SYSTEM_TEXT, LIMIT
+    denies: bool = False  # a tool may not do what it was called for
     remembers: bool = True  # a resumed session knows the first prompt
+
+    @property
+    def is_live(self) -> bool:
+        """Say whether the child has its own screen."""
+        return self.needs == LIVE
 
 
 def ending(name: str, script: str, *want: str, **more: object) -> Ending:
@@ -44,25 +58,54 @@ def ending(name: str, script: str, *want: str, **more: object) -> Ending:
     return Ending(name, script, frozenset(want), **more)  # type: ignore[arg-type]
 
 
+REFUSED_BY_US = "refused"
 COMPLETED = "completed/done"
 BROKEN = ("failed/signal", "failed/exit", "failed/unfinished", "failed/error")
 REFUSED = ("failed/error",)
 RETRIED = ("failed/error", "failed/timeout")  # some brands try again for longer than we wait
+DENIED = (COMPLETED, "aborted/stopped")  # some agents end their turn when somebody says no
+NOT_MADE = {"made": None}
+TOOLS = {"output": "Done: notes.txt says three.", "calls": 5, "files": {"notes.txt": "one\nthree\n"}}
 ENDINGS = [
     ending("answer", "text", COMPLETED, output=HELLO, quick=True),
     ending("long prompt", "text", COMPLETED, output=HELLO, prompt=LONG, quick=True),
-    ending(
-        "tools",
-        "tools",
-        COMPLETED,
-        output="Done: notes.txt says three.",
-        calls=5,
-        files={"notes.txt": "one\nthree\n"},
-        quick=True,
-    ),
+    ending("system prompt", "text", COMPLETED, output=HELLO, needs=SYSTEM_TEXT),
+    ending("tools", "tools", COMPLETED, **TOOLS, quick=True),
     ending("two at once", "readonly", COMPLETED, output="Nothing was changed.", calls=2),
     ending("failed tool", "toolfails", COMPLETED, output="The command failed, so I answer without.", calls=1),
-    ending("denied", "denied", COMPLETED, *BROKEN, permission=READ_ONLY, files={"made": None}, quick=True),
+    ending(
+        "denied",
+        "denied",
+        *(COMPLETED, *BROKEN),
+        permission=can.READ_ONLY,
+        denies=True,
+        files=NOT_MADE,
+        quick=True,
+    ),
+    ending(
+        "asks, allowed",
+        "writes",
+        COMPLETED,
+        needs=ASKS,
+        permission=can.ASK,
+        act="allow",
+        output="I have tried.",
+        calls=1,
+        files={"made": "made\n"},
+    ),
+    *(
+        ending(
+            f"asks, {name}",
+            "writes",
+            *DENIED,
+            needs=ASKS,
+            permission=can.ASK,
+            act=act,
+            denies=True,
+            files=NOT_MADE,
+        )
+        for name, act in (("denied", "deny"), ("no answer", "say_nothing"))
+    ),
     ending("refusal", "refusal", *REFUSED),
     ending("400", "err400", *REFUSED, remembers=False),
     ending("401", "err401", *REFUSED, quick=True, remembers=False),
@@ -80,13 +123,68 @@ ENDINGS = [
     ending("window closed", "busy", "aborted/closed", act="close"),
     ending("wrapper killed", "busy", "aborted/lost", act="kill_wrapper", quick=True),
     ending("timeout", "busy", "failed/timeout", timeout=25),
-    ending("limit", "tools", "failed/limit", limit=True),
+    ending("limit", "tools", "failed/limit", needs=LIMIT),
     ending("leaves a process", "nohup", COMPLETED, output="It runs in the background.", calls=1),
     ending("lingers", "text", COMPLETED, output=HELLO, act="linger", quick=True),
+    ending("live, answer", "text", COMPLETED, output=HELLO, needs=LIVE),
+    ending("live, tools", "tools", COMPLETED, **TOOLS, needs=LIVE),
+    ending("live, 401", "err401", *REFUSED, needs=LIVE, remembers=False),
+    ending("live, stop", "busy", "aborted/stopped", act="stop", needs=LIVE),
+    ending("live, window closed", "busy", "aborted/closed", act="close", needs=LIVE),
+    ending("live, KILL in a tool", "busy", *BROKEN, act="kill", needs=LIVE),
+    ending(
+        "live, a person types and leaves",
+        "text",
+        COMPLETED,
+        act="take_over",
+        prompt=GATED,
+        output=acts.SECOND,
+        needs=LIVE,
+    ),
 ]
 # What their streams do not tell: the answer reads like a whole one.
 UNTOLD: dict[str, tuple[str, ...]] = {
     "gemini": ("length", "refusal"),
     "qwen": ("length", "refusal"),
     "copilot": ("refusal",),
+    "gemini-acp": ("length", "refusal", "denied"),
+    "qwen-acp": ("length", "refusal"),
+    "opencode-acp": ("length", "refusal"),
+    "copilot-acp": ("length", "refusal"),
 }
+TELLS_LAST_CALL = ("opencode-acp",)  # its usage is that of the last call of a turn
+# What cannot be provoked at all, and why.
+_NO_FLAG = "its limits are flags of its own, and tmuxagents passes none"
+_NO_LIMIT = "it has no limit of its own"
+_OUT_OF_REACH: dict[str, dict[str, str]] = {
+    "limit": {
+        "claude": _NO_FLAG,
+        "copilot": _NO_FLAG,
+        "copilot-acp": _NO_FLAG,
+        "claude-acp": _NO_FLAG,
+        "opencode": "its `steps` only ask the model to come to an end",
+        "opencode-acp": "its `steps` only ask the model to come to an end",
+        "codex": _NO_LIMIT,
+        "codex-acp": _NO_LIMIT,
+        "pi": _NO_LIMIT,
+    },
+}
+
+
+def out_of_reach(brand: str, name: str) -> str | None:
+    """Return why an ending cannot be provoked with a brand; None if it can."""
+    return _OUT_OF_REACH.get(name, {}).get(brand)
+
+
+def refused(brand: str, ending: Ending) -> str | None:
+    """Return by which key tmuxagents has to refuse an ending: the agent has no such thing."""
+    agent = agents.find(brand, agent_homes.BRANDS[brand].settings.get("type"))
+    assert agent is not None
+    has = agent.capabilities()
+    if ending.permission != can.FULL and ending.permission not in has.permissions:
+        return "permission"
+    if ending.needs == LIVE and can.LIVE not in has.seats:
+        return "live"
+    if ending.needs == SYSTEM_TEXT and can.ADD not in has.system_prompt:
+        return "system prompt"
+    return None

@@ -2,10 +2,12 @@
 
 from __future__ import annotations
 
-from typing import TYPE_CHECKING
+from typing import TYPE_CHECKING, Any
+
+from scripts.truth import endings
 
 if TYPE_CHECKING:
-    from collections.abc import Sequence
+    from collections.abc import Mapping, Sequence
 
     from scripts.truth.cell import Cell
 
@@ -14,14 +16,14 @@ RIGHT, WRONG, UNTOLD = "right", "WRONG", "undetectable"
 
 def verdict(cell: Cell) -> str:
     """Return what became of a cell."""
-    if not cell.wrong:
-        return RIGHT
-    return UNTOLD if cell.is_untold else WRONG
+    if cell.wrong:
+        return WRONG
+    return UNTOLD if cell.untold else RIGHT
 
 
 def line(cell: Cell) -> str:
     """Return a cell as one line, and what is wrong below it."""
-    head = f"{cell.brand:<9} {cell.ending.name:<16} {verdict(cell):<12} {cell.ours:<24}"
+    head = f"{cell.brand:<12} {cell.ending.name:<30} {verdict(cell):<12} {cell.ours:<24}"
     said = f"{cell.claim} (exit {cell.exit})"
     more = [f"    {wrong}" for wrong in cell.wrong]
     return "\n".join([f"{head} {said:<44} then {cell.resumed:<16} {cell.seconds:5.1f} s", *more])
@@ -33,41 +35,88 @@ def counted(cells: Sequence[Cell]) -> str:
     return ", ".join(f"{words.count(word)} {word}" for word in (RIGHT, UNTOLD, WRONG))
 
 
-def document(cells: Sequence[Cell]) -> str:
+def document(cells: Sequence[Cell], together: Mapping[str, Any] | None) -> str:
     """Return docs/truth.md."""
     brands = list(dict.fromkeys(cell.brand for cell in cells))
-    endings = list(dict.fromkeys(cell.ending.name for cell in cells))
+    over_acp = [name for name in brands if name.endswith("-acp")]
+    own = [name for name in brands if name not in over_acp]
     found = {(cell.brand, cell.ending.name): cell for cell in cells}
-    rows = [
-        f"| {name} | " + " | ".join(shown(found.get((brand, name))) for brand in brands) + " |"
-        for name in endings
-    ]
-    tried = dict.fromkeys(f"{cell.brand} {cell.version} ({cell.at})" for cell in cells)
+    tried: dict[str, list[str]] = {}
+    for cell in cells:
+        tried.setdefault(f"{cell.brand} {cell.version}", []).append(cell.at)
+    versions = ", ".join(f"{name} ({_days(days)})" for name, days in tried.items())
     return f"""# The truth matrix
 
-Written by `scripts/try-agents --doc`: {", ".join(tried)}.
+Written by `scripts/try-agents --doc`: {versions}.
 
 `scripts/try-agents` runs each of these endings through tmuxagents with the real program, in a network of its
 own, against the project's own model server. What is true of an ending follows from what the model answered
 and from what was done to the process, never from the agent's words. Each cell has what tmuxagents says, and
 in italics what the agent itself said last, with its exit code or signal. Each run was then resumed, nothing
-was left running, the prompt reached the model to the byte, and the usage is what the model served.
+was left running, the prompt reached the model to the byte, the usage is what the model served, and no command
+line of any process held the prompt, a key or the text of a preset.
 
 In total: {counted(cells)}.
 
-| ending | {" | ".join(brands)} |
-|---|{"---|" * len(brands)}
-{chr(10).join(rows)}
+{_matrix(own, found)}
 
-*undetectable*: the stream of this agent reads like that of a whole answer, so nothing can tell. "-": not
-tried in this round, or the agent has no limit of its own that it can be given. An agent whose model never
-answered may keep no session; then the next run gets what was said in its prompt.
+Over ACP:
+
+{_matrix(over_acp, found)}
+
+*undetectable*: the stream of this agent reads like that of a whole answer, so nothing can tell; the note of
+the result says so. *refused*: the agent has no such thing, and tmuxagents says so before it makes anything.
+An agent whose model never answered may keep no session; then the next run gets what was said in its prompt.
+
+{_reasons(brands)}
+## Together
+
+{_told_of(together)}
 """
 
 
-def shown(cell: Cell | None) -> str:
+def _days(days: Sequence[str]) -> str:
+    return " to ".join(dict.fromkeys((min(days), max(days))))
+
+
+def _matrix(brands: Sequence[str], found: Mapping[tuple[str, str], Cell]) -> str:
+    names = [one.name for one in endings.ENDINGS if any((brand, one.name) in found for brand in brands)]
+    rows = [
+        f"| {name} | " + " | ".join(_shown(brand, name, found.get((brand, name))) for brand in brands) + " |"
+        for name in names
+    ]
+    return "\n".join([f"| ending | {' | '.join(brands)} |", f"|---|{'---|' * len(brands)}", *rows])
+
+
+def _shown(brand: str, name: str, cell: Cell | None) -> str:
     """Return a cell of the document."""
     if cell is None:
-        return "-"
+        return "*not applicable*" if endings.out_of_reach(brand, name) else "-"
+    if cell.ours == endings.REFUSED_BY_US and not cell.wrong:
+        return cell.ours
     mark = "" if verdict(cell) == RIGHT else f"**{verdict(cell)}**: "
     return f"{mark}{cell.ours.replace('/', ', ')} · *{cell.claim}, {cell.exit}*"
+
+
+def _reasons(brands: Sequence[str]) -> str:
+    """Say why some cells are not applicable."""
+    why: dict[tuple[str, str], list[str]] = {}
+    for one in endings.ENDINGS:
+        for brand in brands:
+            cause = endings.out_of_reach(brand, one.name)
+            if cause:
+                why.setdefault((one.name, cause), []).append(brand)
+    lines = [f"- *{name}* with {', '.join(whose)}: {cause}." for (name, cause), whose in why.items()]
+    return "\n".join(["Not applicable:", "", *lines, ""]) if lines else ""
+
+
+def _told_of(together: Mapping[str, Any] | None) -> str:
+    if together is None:
+        return "Not tried."
+    wrong = "; ".join(together["wrong"])
+    how = f"WRONG: {wrong}" if wrong else "all of it was right"
+    return (
+        f"One `run --tasks` with a child each of {', '.join(together['brands'])} ({together['at']}): a\n"
+        "window each, `poll`, `send` to each (refused where an agent takes no messages), `wait`, `output`\n"
+        f"and `resume`, as if they were one brand: {how}."
+    )

@@ -47,7 +47,7 @@ def test_an_ending_that_may_hide_a_cut_answer_says_so(tmp_path: Any) -> None:
         for brand in BRANDS
     }
     unsure = "its lines do not tell a cut or refused answer from a whole one"
-    assert notes == dict.fromkeys(BRANDS) | dict.fromkeys(("opencode", "qwen", "copilot"), unsure)
+    assert notes == dict.fromkeys(BRANDS) | dict.fromkeys(("opencode", "gemini", "qwen", "copilot"), unsure)
 
 
 def test_what_was_said_before_is_not_said_again(tmp_path: Any) -> None:
@@ -473,6 +473,32 @@ def test_a_cut_answer_of_codex_is_cut() -> None:
     assert child.ends()[:2] == ("failed", "length")
 
 
+def test_a_cut_answer_of_claude_is_cut() -> None:
+    child = Child()
+    child.opens()
+    child.answers(
+        error={"code": -32603, "message": "Claude's response exceeded the 100 output token maximum."}
+    )
+    assert child.ends()[:2] == ("failed", "length")
+
+
+def test_opencode_gets_the_rules_of_a_level_since_its_modes_forbid_nothing() -> None:
+    def rules(name: str, permission: str | None, *command: str) -> dict[str, Any]:
+        agent = agents.find(name, "acp")
+        assert agent is not None
+        told = {"agentCommand": list(command)} if command else {}
+        meta = {"runId": "run00001", "sessionId": "s", "agent": name, "task": "t", "cwd": "/", **told}
+        plan = documents.plan_of({**meta, "permission": permission})
+        said: dict[str, Any] = json.loads(agent.environment("/a", plan).get("OPENCODE_PERMISSION", "{}"))
+        return said
+
+    assert rules("opencode-acp", "read-only")["**"] == "deny"
+    assert rules("mine", "ask", "/usr/bin/opencode", "acp")["**"] == "ask"
+    assert rules("mine", "ask", "/usr/bin/opencode", "acp")["gre?"] == "allow"
+    assert rules("opencode-acp", "full") == {"**": "allow"}
+    assert rules("goose", "read-only") == {}
+
+
 def test_modes_mean_levels_by_their_names() -> None:
     modes = ["https://host/modes#agent", "https://host/modes#plan", "auto-edit", "YOLO"]
     found = [quirks.mode_of(level, modes) for level in ("read-only", "edit", "full", "ask")]
@@ -504,6 +530,9 @@ def test_a_command_line_is_known_or_the_name_itself() -> None:
     goose, other = agents.find("goose", "acp"), agents.find("mine", "acp")
     assert goose is not None
     assert other is not None
-    assert (goose.program, other.program) == ("goose", "mine")
+    gemini = agents.find("gemini-acp", "acp")
+    assert gemini is not None
+    assert (goose.program, other.program, gemini.program) == ("goose", "mine", "gemini")
+    assert [list(one.program_arguments) for one in (goose, other, gemini)] == [["acp"], [], ["--acp"]]
     assert agents.find("mine", "odd") is None
     assert agents.find("mine") is None

@@ -22,6 +22,7 @@ AGENTS = {
     "fails": {"type": "command", "command": ["sh", "-c", "echo half; echo the reason >&2; exit 3"]},
     "goose": {"type": "acp"},
     "deaf": {"type": "acp", "command": ["cat"]},
+    "gemini-acp": {"type": "acp"},
 }
 
 
@@ -74,11 +75,22 @@ def test_a_program_that_speaks_no_acp_has_not_completed(own: Desk) -> None:
     assert ending["status"] == "failed"
 
 
+def test_a_known_launch_line_is_used_whole(own: Desk) -> None:
+    program = own.home.folder / "bin" / "gemini"
+    program.parent.mkdir()
+    program.write_text('#!/bin/sh\necho "called with $*" >&2\nexit 3\n')
+    program.chmod(0o755)
+    own.home.environment["PATH"] = f"{program.parent}:{own.home.environment['PATH']}"
+    result(own, "gemini-acp")
+    (run_id,) = own.runs()
+    assert "called with --acp" in (own.folder(run_id) / "events.jsonl").read_text()
+
+
 def test_the_list_has_them_all(own: Desk) -> None:
     document = json.loads(own("agents", "--json").stdout)
     found = {one["name"]: one for one in document["agents"]}
     assert next(iter(found)) == "pi"
-    assert list(found)[-5:] == list(AGENTS)
+    assert list(found)[-len(AGENTS) :] == list(AGENTS)
     upper, goose = found["upper"], found["goose"]
     assert (upper["type"], upper["installed"], upper["evidence"], upper["seats"]) == (
         *("command", True, "exit", ["command"]),

@@ -157,6 +157,10 @@ if TYPE_CHECKING:
             """What a person does to get models, as a hint."""
 
         @property
+        def program_arguments(self) -> Sequence[str]:
+            """What always follows its program, unless the user's settings have a command."""
+
+        @property
         def program_variable(self) -> str:
             """The environment variable that names another program."""
 

@@ -22,6 +22,7 @@ class Brand:
 
     name: str
     program: str
+    program_arguments: Sequence[str] = ()
     how_to_install: str
     how_to_log_in: str
     tools: Sequence[str] = ()

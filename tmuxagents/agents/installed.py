@@ -75,7 +75,8 @@ def _program(
 ) -> tuple[Sequence[str], str | None]:
     """Return the words that start an agent, and the path of its program, if it is there."""
     named = environment.get(agent.program_variable)
-    words = [named] if named else settings.agent_commands.get(agent.name, [agent.program])
+    own = [named or agent.program, *agent.program_arguments]
+    words = own if named else settings.agent_commands.get(agent.name, own)
     return words, process.find_program(words[0], environment.get("PATH", ""))
 
 

@@ -99,7 +99,8 @@ class Start:
         if self._claim.plan.agent_command:  # what was found, and asked, when it was launched
             return list(self._claim.plan.agent_command)
         named = self._environment.get(agent.program_variable)
-        return [named] if named else self._settings.agent_commands.get(agent.name, [agent.program])
+        own = [named or agent.program, *agent.program_arguments]
+        return own if named else self._settings.agent_commands.get(agent.name, own)
 
     def _nesting(self) -> Mapping[str, str]:
         """Return what a child must know that may launch children, or is such a child's."""

@@ -6,10 +6,11 @@ Prompt, session, mode and model go over the protocol: nothing is added to the co
 from __future__ import annotations
 
 from tmuxagents.agents.brand import Brand
+from tmuxagents.agents.capabilities import EDIT
 
 TYPE_CHECKING = False
 if TYPE_CHECKING:
-    from collections.abc import Sequence
+    from collections.abc import Mapping
 
     from tmuxagents.agents.acp.talker import AcpTalker
     from tmuxagents.agents.base import Questions, Reader
@@ -40,13 +41,21 @@ class Acp(Brand):
 
     def __init__(self, name: str) -> None:
         self.name = name
-        self.launch: Sequence[str] = LAUNCH.get(name, (name,))
-        self.program = self.launch[0]
+        self.program, *self.program_arguments = LAUNCH.get(name, (name,))
         self.how_to_install = f"as its own documentation says; agents.{name}.command names its command line"
 
     def arguments(self, _plan: Plan, _run_dir: str) -> list[str]:
         """Return nothing: its command line is whole."""
         return []
+
+    def environment(self, _agent_dir: str, plan: Plan | None) -> Mapping[str, str]:
+        """Return the rules that opencode needs for a permission level: its modes forbid nothing."""
+        program = plan.agent_command[0] if plan and plan.agent_command else self.program
+        if plan is None or program.rpartition("/")[2] != "opencode":
+            return {}
+        from tmuxagents.agents.opencode import command as opencode  # noqa: PLC0415  (others need it not)
+
+        return opencode.permission(plan.permission or EDIT)
 
     def reader(self, plan: Plan, run_dir: str) -> Reader:
         """Return the talker, which reads as well."""

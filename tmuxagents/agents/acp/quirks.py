@@ -54,7 +54,7 @@ _BY_NAME = {
     "copilot": Quirks(
         errors="Error: ", note="Info: Operation cancelled", sums=True, cuts=True, usage=OF_SESSION
     ),
-    "gemini-cli": Quirks(note="[MODE_UPDATE]", late=True, names=True),
+    "gemini-cli": Quirks(note="[MODE_UPDATE]", late=True, names=True, cuts=True),
     "opencode": Quirks(cuts=True, usage=OF_CALL),
     "qwen-code": Quirks(cuts=True),
 }

@@ -31,7 +31,7 @@ _CLIENT = {
     "clientInfo": {"name": "tmuxagents", "version": "1"},
 }
 _UNKNOWN = {"code": -32601, "message": "Method not found"}
-_CUT = "max_output_tokens"  # in the words of codex-acp on an answer that was cut
+_CUTS = ("max_output_tokens", "output token maximum")  # how codex-acp and claude-acp word a cut answer
 _ENDS = {"end_turn": "stop", "max_tokens": "length", "max_turn_requests": "limit", "refusal": "error"}
 _REFUSED = "The model refused to answer."
 _CANCELLED = {"outcome": {"outcome": "cancelled"}}
@@ -209,7 +209,7 @@ class AcpTalker(Updates):
         self.error_message = failure
         reason = raw_json.word(result.get("stopReason")) or ""
         if failure is not None:
-            return Reading(told + self.finish("length" if _CUT in failure else "error"))
+            return Reading(told + self.finish("length" if any(map(failure.__contains__, _CUTS)) else "error"))
         if self.is_cancelling or (reason == "cancelled" and not self.was_refused):
             return Reading(told + self.finish("aborted", aborted=True))
         if self.was_refused:

@@ -58,8 +58,7 @@ class Opencode(Brand):
         own = {"OPENCODE_DISABLE_AUTOUPDATE": "1"}
         if plan is None or (plan.driver == LIVE and plan.permission is None and not plan.tools):
             return own  # a person is there to be asked
-        rules = _rules(plan.permission or "edit", plan.tools or ())
-        return {**own, "OPENCODE_PERMISSION": jsonline.encode(rules).decode().rstrip()}
+        return {**own, **permission(plan.permission or "edit", plan.tools or ())}
 
     def live(self) -> LiveAgent | None:
         """Return how it runs live."""
@@ -90,8 +89,15 @@ class Opencode(Brand):
 AGENT = Opencode()
 
 
+def permission(level: str, tools: Any = ()) -> dict[str, str]:
+    """Return the variable with the rules of a level; `tools`: the only ones allowed, if any are named."""
+    return {"OPENCODE_PERMISSION": jsonline.encode(_rules(level, tools)).decode().rstrip()}
+
+
 def _rules(level: str, tools: Any) -> dict[str, Any]:
-    """Return the rules of a level; `tools`: the only ones that are allowed, if any are named."""
+    if level == "ask":  # over ACP
+        own = {key: "ask" if rule == "deny" else rule for key, rule in _SAFE.items()}
+        return {_ALL: "ask", **{_key(tool): "allow" for tool in _READERS}, _READ: {"*": "allow", **own}}
     if not tools and level == "edit":
         return _UNASKED
     if not tools and level == "full":

@@ -28,6 +28,7 @@ class Pi:
 
     name = "pi"
     program = "pi"
+    program_arguments = ()
     home_variable = "PI_CODING_AGENT_DIR"
     keeps_sessions = False
     keeps_unanswered = True
