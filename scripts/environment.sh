@@ -136,7 +136,8 @@ python_ready() { [ -x "$environment_dir/venv/bin/python" ] || find_python >/dev/
 missing_tools() {
   local tool
   [ -n "$environment_checks" ] || return 0
-  for tool in git:git less:less ps:procps ssh-agent:openssh-client chromium:chromium; do
+  for tool in git:git less:less ps:procps ssh-agent:openssh-client /usr/sbin/sshd:openssh-server ip:iproute2 \
+    chromium:chromium; do
     command -v "${tool%:*}" >/dev/null || printf '%s\n' "${tool#*:}"
   done
 }

@@ -30,6 +30,7 @@ ORDER = (
         "launch",
         "attach",
         "views",
+        "machines",
         "layouts",
         "tools",
         "wrapper",

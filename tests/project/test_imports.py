@@ -26,6 +26,7 @@ LEVELS = (
     ("agents", "integrate", "registry", "render"),
     ("presets", "status"),
     ("attach", "launch", "views"),
+    ("machines",),
     ("layouts", "setup", "tools", "top", "upkeep", "wrapper"),
     ("companion", "mcp", "watcher"),
     ("cli",),

@@ -61,6 +61,14 @@ def user_home(environment: Mapping[str, str]) -> str:
     return environment.get("HOME") or os.path.expanduser("~")
 
 
+def config_dir(environment: Mapping[str, str]) -> str:
+    """Return the folder of what belongs to tmuxagents alone in the user's configuration."""
+    config = environment.get("XDG_CONFIG_HOME") or ""
+    if not config.startswith("/"):  # as above
+        config = f"{user_home(environment)}/.config"
+    return f"{config}/tmuxagents"
+
+
 def global_path(environment: Mapping[str, str]) -> str:
     """Return the path of the user's settings."""
     return f"{agent_dir(environment)}/settings.json"

@@ -1,0 +1,213 @@
+"""The OpenSSH client, with the user's own configuration: never a question, one connection a host.
+
+The first call to a host opens a connection, which stays for a while and carries the calls after it.
+
+Touches: ssh.
+"""
+
+from __future__ import annotations
+
+import os
+import selectors
+import shlex
+import stat
+import subprocess
+import time
+from typing import NamedTuple
+
+from tmuxagents.cpython import sha256
+from tmuxagents.errors import Unusable
+from tmuxagents.machines import refusals
+from tmuxagents.machines.refusals import Unreachable
+from tmuxagents.system import places
+
+TYPE_CHECKING = False
+if TYPE_CHECKING:
+    from collections.abc import Mapping, Sequence
+
+    from tmuxagents.machines.hosts import Host
+
+__all__ = ["FarAnswer", "Unreachable", "command", "control_path", "prefix", "refusal", "run", "run_line"]
+
+CONFIG = "TMUXAGENTS_SSH_CONFIG"  # another file than ~/.ssh/config
+MOST_BYTES = 32 * 1024 * 1024
+_MOST_SAID = 64 * 1024  # of stderr
+_PIECE = 256 * 1024
+_OURS_ALONE = 0o700
+_FAILED = 255  # ssh itself, or what it carried was killed by a signal
+_NOT_FOUND = (126, 127)
+# Silence for 15 s means that the link is dead. What the user forwards belongs to the user's own connections.
+_OPTIONS = (
+    *("BatchMode=yes", "ConnectTimeout=10", "ServerAliveInterval=5", "ServerAliveCountMax=3"),
+    *("ControlMaster=auto", "ControlPersist=120", "ClearAllForwardings=yes", "ForwardX11=no"),
+    *("RemoteCommand=none", "PermitLocalCommand=no", "LogLevel=ERROR"),
+)
+
+
+class FarAnswer(NamedTuple):
+    """The exit code and the output of a command over there."""
+
+    code: int
+    out: bytes
+    err: str
+
+
+def control_path(host: Host, environment: Mapping[str, str]) -> str:
+    """Return where the connection to a host has its socket: a short path, in a folder that is ours alone."""
+    base = environment.get("XDG_RUNTIME_DIR") or "/tmp"  # noqa: S108  (as tmux does)
+    folder = f"{base}/tmuxagents-{os.getuid()}"
+    try:
+        os.mkdir(folder, _OURS_ALONE)
+    except FileExistsError:
+        pass
+    except OSError as error:
+        raise _no_folder(folder, str(error.strerror)) from error
+    facts = os.lstat(folder)
+    if facts.st_uid != os.geteuid() or facts.st_mode != stat.S_IFDIR | _OURS_ALONE:
+        raise _no_folder(folder, "it is not yours alone")
+    told = (places.home(environment), environment.get(CONFIG, ""), host.name, host.destination)
+    name = sha256("\0".join(told).encode("utf-8", "surrogateescape"))[:16]
+    return f"{folder}/{name}"
+
+
+def _no_folder(folder: str, why: str) -> Unusable:
+    message = f"The folder of ssh connections, {folder}, is not used: {why}."
+    return Unusable(message, kind="no-permission", hint="set XDG_RUNTIME_DIR to a folder of yours alone")
+
+
+def prefix(host: Host, *, tty: bool = False, environment: Mapping[str, str]) -> list[str]:
+    """Return the words before the one that the far shell gets."""
+    file = environment.get(CONFIG)
+    options = [
+        word
+        for option in (*_OPTIONS, f"ControlPath={control_path(host, environment)}")
+        for word in ("-o", option)
+    ]
+    return ["ssh", *(("-F", file) if file else ()), *options, "-tt" if tty else "-T", host.destination]
+
+
+def command(
+    host: Host, argv: Sequence[str], *, tty: bool = False, environment: Mapping[str, str]
+) -> list[str]:
+    """Return the whole command that runs tmuxagents over there. Everybody can read it here and there."""
+    return [*prefix(host, tty=tty, environment=environment), shlex.join([*host.command, *argv])]
+
+
+def refusal(err: str, host: Host) -> Unusable:
+    """Return what ssh's own stderr means."""
+    return refusals.refusal(err, host.name, host.destination)
+
+
+def run(
+    host: Host,
+    argv: Sequence[str],
+    *,
+    input: bytes = b"",  # noqa: A002  (subprocess's word)
+    timeout: float,
+    environment: Mapping[str, str],
+) -> FarAnswer:
+    """Run tmuxagents over there and return what it says. Raises Unreachable or Unusable."""
+    answer = run_line(
+        host, shlex.join([*host.command, *argv]), input=input, timeout=timeout, environment=environment
+    )
+    if answer.code in _NOT_FOUND:
+        message = f"{host.name} has no tmuxagents at {host.command[0]} any more."
+        raise Unusable(message, kind="far-missing", hint=f"tmuxagents hosts add {host.name}")
+    return answer
+
+
+def run_line(
+    host: Host,
+    line: str,
+    *,
+    input: bytes = b"",  # noqa: A002  (as above)
+    timeout: float,
+    environment: Mapping[str, str],
+) -> FarAnswer:
+    """Let the far shell run a line. Raises Unreachable, or Unusable."""
+    words = [*prefix(host, environment=environment), line]
+    try:
+        client = subprocess.Popen(
+            words,
+            stdin=subprocess.PIPE,
+            stdout=subprocess.PIPE,
+            stderr=subprocess.PIPE,
+            bufsize=0,
+            cwd="/",
+            env=dict(environment),
+            start_new_session=True,  # Ctrl-C here is no reason to cut a connection that others use
+        )
+    except FileNotFoundError as error:
+        message = "There is no ssh on PATH."
+        raise Unusable(message, kind="ssh-missing", hint="install it: apt install openssh-client") from error
+    except OSError as error:
+        message = f"ssh cannot be started: {error.strerror}."
+        raise Unusable(message, kind="ssh-missing", hint="what is used up? ulimit -a") from error
+    try:
+        out, err = _talk(client, input, host, time.monotonic() + timeout)
+    finally:
+        if client.poll() is None:
+            client.kill()
+        client.wait()
+        for stream in (client.stdin, client.stdout, client.stderr):
+            if stream is not None:
+                stream.close()
+    said = err.decode("utf-8", "replace")
+    if client.returncode == _FAILED:
+        raise refusal(said, host)
+    return FarAnswer(client.returncode, out, said)
+
+
+def _talk(client: subprocess.Popen[bytes], text: bytes, host: Host, deadline: float) -> tuple[bytes, bytes]:
+    """Write the input and read both outputs until they end."""
+    assert client.stdin is not None
+    assert client.stdout is not None
+    assert client.stderr is not None
+    said = {client.stdout.fileno(): bytearray(), client.stderr.fileno(): bytearray()}
+    out, err = said.values()
+    asking = client.stdin.fileno()
+    left = memoryview(text)
+    with selectors.DefaultSelector() as waiting:
+        for handle in said:
+            waiting.register(handle, selectors.EVENT_READ)
+        os.set_blocking(asking, False)
+        waiting.register(asking, selectors.EVENT_WRITE)
+        while waiting.get_map():
+            ready = waiting.select(max(0.0, deadline - time.monotonic()))
+            if not ready and time.monotonic() >= deadline:
+                raise _silent(host)
+            for key, _ in ready:
+                if key.fd == asking:
+                    left = _written(asking, left)
+                    if not left:
+                        waiting.unregister(asking)
+                        client.stdin.close()
+                    continue
+                piece = os.read(key.fd, _PIECE)
+                said[key.fd] += piece
+                if not piece:
+                    waiting.unregister(key.fd)
+                if len(out) > MOST_BYTES:
+                    message = f"{host.name} says more than {MOST_BYTES // 2**20} MB."
+                    raise Unusable(message, kind="far-answer")
+                del err[:-_MOST_SAID]
+    try:
+        client.wait(max(0.1, deadline - time.monotonic()))
+    except subprocess.TimeoutExpired as error:
+        raise _silent(host) from error
+    return bytes(out), bytes(err)
+
+
+def _silent(host: Host) -> Unreachable:
+    message = f"{host.name} is unreachable: it does not answer in time."
+    return Unreachable(message, kind="unreachable", hint=f"try: ssh {host.destination} true")
+
+
+def _written(handle: int, text: memoryview) -> memoryview:
+    """Write what fits; return what is left, nothing if no more is read over there."""
+    try:
+        return text[os.write(handle, text[:_PIECE]) :] if text else text
+    except BlockingIOError:
+        return text
+    except BrokenPipeError:
+        return text[:0]
