@@ -103,19 +103,31 @@ def take_over(desk: Desk, run_id: str) -> None:
     def screen() -> str:
         return desk.tmux("capture-pane", "-p", "-t", window)
 
-    typed = f"And #say:{SECOND}"
-    desk.tmux("send-keys", "-t", window, "-l", typed)
-    eventually(lambda: typed in screen(), _PATIENCE_S)
-    desk.tmux("send-keys", "-t", window, "Enter")
-    (desk.home.project / GATE).touch()
-    eventually(lambda: run_of(desk, run_id).get("settled"), _PATIENCE_S)
+    def wait_until(what: str, check: Callable[[], Any]) -> None:
+        try:
+            eventually(check, _PATIENCE_S)
+        except AssertionError:
+            shown = " / ".join(filter(None, map(str.strip, screen().splitlines())))
+            raise AssertionError(f"{what}: {shown[-300:]}") from None
 
     def has_left() -> bool:
         if run_id in desk.windows() and not (desk.folder(run_id) / directory.RESULT).exists():
             desk.tmux("send-keys", "-t", window, "C-c")
         return (desk.folder(run_id) / directory.RESULT).exists()
 
-    eventually(has_left, _PATIENCE_S)
+    typed = f"And #say:{SECOND}"
+    desk.tmux("send-keys", "-t", window, "-l", typed)
+    wait_until("what is typed is not shown", lambda: typed in screen())
+    desk.tmux("send-keys", "-t", window, "Enter")
+    (desk.home.project / GATE).touch()
+    wait_until("it does not answer", lambda: SECOND in said_by(desk, run_id))
+    wait_until("it does not settle", lambda: run_of(desk, run_id).get("settled"))
+    wait_until("it does not leave", has_left)
+
+
+def said_by(desk: Desk, run_id: str) -> list[str]:
+    """Return the answers of a run."""
+    return [event["text"] for event in events_of(desk.folder(run_id)) if event["type"] == "assistant_text"]
 
 
 def in_a_tool(act: Act) -> Act:
@@ -128,7 +140,7 @@ def in_a_tool(act: Act) -> Act:
     return both
 
 
-SAY_NOTHING = "say_nothing"
+SAY_NOTHING, TAKE_OVER = "say_nothing", "take_over"
 ACTS: dict[str, Act] = {
     "term": in_a_tool(signal_group(signal.SIGTERM)),
     "int": in_a_tool(signal_group(signal.SIGINT)),
@@ -139,6 +151,6 @@ ACTS: dict[str, Act] = {
     "allow": answered("allow"),
     "deny": answered("deny"),
     SAY_NOTHING: wait_for_question,
-    "take_over": take_over,
+    TAKE_OVER: take_over,
 }
 LINGER = "linger"  # the program itself stays after its end

@@ -18,7 +18,7 @@ if TYPE_CHECKING:
     from scripts.truth.place import Place
 
 Json = dict[str, Any]
-MORE = "Go on. #script:text"
+MORE = f"Go on. #script:text #say:{endings.HELLO}"
 PRESET = "---\nname: keeper\ndescription: Keeps the light\nagent: {agent}\n---\n{text}\n"
 ASK_TIMEOUT_S = "3"
 USAGE_ERROR = 2
@@ -158,7 +158,9 @@ class Trial:
                 self.cell.wrong.append("the model was never asked")
             return
         first = "\n".join(text_of(message) for message in asked[0]["messages"] if message["role"] == "user")
-        if self.prompt not in first:
+        # Claude Code numbers the lines of a file, which is how its screen gets a prompt.
+        parts = self.prompt.splitlines() if self.ending.is_live else [self.prompt]
+        if not all(part in first for part in parts):
             self.cell.wrong.append(f"the prompt did not arrive whole: {len(first)} of {len(self.prompt)}")
         if self.ending.needs == endings.SYSTEM_TEXT and endings.SYSTEM not in json.dumps(
             asked[0]["messages"]
@@ -175,7 +177,10 @@ class Trial:
         allowed = [served(asked), served(self.place.log()), *self.untold]
         if self.cell.brand in endings.TELLS_LAST_CALL:
             allowed.append(served(asked[-1:]))
-        if told not in allowed and told != (0, 0):
+        is_part = (
+            self.ending.act == acts.TAKE_OVER and told[1] <= allowed[0][1]
+        )  # a person broke off the rest
+        if told not in allowed and told != (0, 0) and not is_part:
             self.cell.wrong.append(f"usage {told}, not {allowed[0]}")
 
     def judge_denial(self, run_id: str, result: Json) -> None:
@@ -206,17 +211,17 @@ class Trial:
         """Go on in the session; the model has to get what was said before."""
         ending, wrong, place = self.ending, self.cell.wrong, self.place
         place.seen += len(place.log())
-        done = self.desk("resume", run_id, MORE, "--batch", "--timeout", "45", *self.model(good=True))
+        done = self.desk("resume", run_id, MORE, "--batch", "--timeout", "120", *self.model(good=True))
         if done.returncode != 0:
             cause = done.stderr.strip().splitlines()[0] if done.stderr.strip() else "?"
             self.cell.resumed = f"no: {cause[:100]}"
             if ending.remembers:
                 wrong.append(f"resume: {cause[:200]}")
             return
-        if ending.remembers and "replaying" in done.stderr:
+        if ending.remembers and "replaying" in done.stderr and self.cell.brand not in endings.REPLAYED:
             wrong.append("resumed by a replay, not in the agent's own session")
         again = done.stdout.strip()
-        after = place.ended(again, 45)
+        after = place.ended(again, 120)
         self.cell.resumed = f"{after['status']}/{after['reason']}"
         # An agent that was killed, or whose model never answered, may have kept no session.
         may_forget = not ending.remembers or ending.act in ("kill", "kill_wrapper")

@@ -40,7 +40,7 @@ class Ending:
     )  # in the project at the end; None: not there
     permission: str = can.FULL
     model: str = ""
-    timeout: int = 45
+    timeout: int = 120  # a machine may be slow
     prompt: str = ""
     quick: bool = False
     needs: str = ""  # of the agent: ASKS, LIVE, SYSTEM_TEXT, LIMIT
@@ -132,6 +132,7 @@ ENDINGS = [
     ending("live, stop", "busy", "aborted/stopped", act="stop", needs=LIVE),
     ending("live, window closed", "busy", "aborted/closed", act="close", needs=LIVE),
     ending("live, KILL in a tool", "busy", *BROKEN, act="kill", needs=LIVE),
+    ending("live, wrapper killed", "busy", "aborted/lost", act="kill_wrapper", needs=LIVE),
     ending(
         "live, a person types and leaves",
         "text",
@@ -142,6 +143,7 @@ ENDINGS = [
         needs=LIVE,
     ),
 ]
+REPLAYED = ("gemini-acp",)  # its session is lost once it has been loaded, so we tell what was said before
 # What their streams do not tell: the answer reads like a whole one.
 UNTOLD: dict[str, tuple[str, ...]] = {
     "gemini": ("length", "refusal"),

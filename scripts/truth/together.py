@@ -8,6 +8,7 @@ from typing import TYPE_CHECKING, Any
 
 from scripts import agent_homes
 from scripts.truth import acts
+from scripts.truth.cell import MORE
 from scripts.truth.endings import COMPLETED, HELLO
 from scripts.truth.place import SECRETS, TASK, Place, opened
 from tests.harness import eventually
@@ -125,7 +126,7 @@ class Round:
         for name, run_id in self.ids.items():
             self.place.seen = len(self.place.log(0))
             model = agent_homes.BRANDS[name].model
-            done = self.desk("resume", run_id, "Go on. #script:text", "-m", model, "--timeout", "60")
+            done = self.desk("resume", run_id, MORE, "-m", model, "--timeout", "60")
             self.expect(done.returncode == 0 and "replaying" not in done.stderr, f"resume: {done.stderr}")
             again[name] = done.stdout.strip()
             after = self.place.ended(again[name], 60)

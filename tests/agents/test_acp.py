@@ -534,5 +534,6 @@ def test_a_command_line_is_known_or_the_name_itself() -> None:
     assert gemini is not None
     assert (goose.program, other.program, gemini.program) == ("goose", "mine", "gemini")
     assert [list(one.program_arguments) for one in (goose, other, gemini)] == [["acp"], [], ["--acp"]]
+    assert [one.keeps_sessions for one in (goose, other, gemini)] == [True, True, False]
     assert agents.find("mine", "odd") is None
     assert agents.find("mine") is None

@@ -222,6 +222,13 @@ def test_the_task_is_given_before_the_screen_opens_and_the_run_leaves_when_it_ma
     assert one.ended() == 0
 
 
+def test_the_app_server_hears_no_key_and_is_no_service_that_would_outlive_its_run(wrapper: Any) -> None:
+    one = wrapper()
+    one.hear("bridge_hello")
+    (server,) = map(int, Path(f"/proc/{one.child.pid}/task/{one.child.pid}/children").read_text().split())
+    assert os.getpgid(server) == server != os.getsid(server)
+
+
 def test_a_message_that_stops_breaks_off_the_turn(wrapper: Any) -> None:
     one = wrapper()
     one.order(order="task")

@@ -42,6 +42,8 @@ class Acp(Brand):
     def __init__(self, name: str) -> None:
         self.name = name
         self.program, *self.program_arguments = LAUNCH.get(name, (name,))
+        # Gemini CLI loads none in the minute in which it began, and has lost one that it tried to load twice.
+        self.keeps_sessions = self.program != "gemini"
         self.how_to_install = f"as its own documentation says; agents.{name}.command names its command line"
 
     def arguments(self, _plan: Plan, _run_dir: str) -> list[str]:

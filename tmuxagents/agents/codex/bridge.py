@@ -93,11 +93,14 @@ class CodexBridge:
             shutil.rmtree(self._folder, ignore_errors=True)
 
     def _connect(self) -> WebSocket:
-        """Start the app server in a session of its own, so that no key of the terminal is a signal for it."""
+        """Start the app server in a group of its own, so that no key of the terminal is a signal for it.
+
+        In a session of its own it would be a service, which outlives its run if we are killed.
+        """
         path = f"{self._folder}/socket"
         words = [*self._program, "app-server", "--listen", f"unix://{path}"]
         self._server = subprocess.Popen(
-            words, stdin=subprocess.DEVNULL, stdout=subprocess.DEVNULL, start_new_session=True
+            words, stdin=subprocess.DEVNULL, stdout=subprocess.DEVNULL, process_group=0
         )
         until = time.monotonic() + _SERVES_WITHIN_S
         while True:
