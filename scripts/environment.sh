@@ -7,6 +7,7 @@
 #   node/   a Node new enough for pi            pi/    the real pi
 #   bin/    pi and node, which run from an empty environment too
 #   agents/ other agents, where scripts/agents was called
+#   slurm/  Debian's packages of Slurm, unpacked, where scripts/try-slurm was called
 #   log/    what pip, npm and apt said          cache/ what they downloaded
 #
 # What is installed is locked in scripts/locks/, by version and hash: scripts/lock writes that again. No package is
@@ -61,7 +62,7 @@ environment_is_plain() { [ -z "$environment_fixed" ] && [ ! -e "$environment_dir
 
 # To be called under the exclusive lock, which goes last: it says that the folder is ours.
 environment_remove() {
-  rm -rf "${environment_dir:?}"/{venv,node,pi,agents,bin,log,cache,debian-packages}
+  rm -rf "${environment_dir:?}"/{venv,node,pi,agents,bin,log,cache,debian-packages,slurm}
   find "$environment_repo"/{tmuxagents,scripts} -type d -name __pycache__ -prune -exec rm -rf {} +
   rm -f "$environment_dir/lock"
   rmdir "$environment_dir" 2>/dev/null || true # it may hold what others put there

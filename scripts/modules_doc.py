@@ -25,6 +25,7 @@ ORDER = (
     *("", "text", "system", "settings", "runs", "tmux", "registry", "agents", "agents/pi", "integrate"),
     *(
         "render",
+        "slurm",
         "presets",
         "status",
         "launch",

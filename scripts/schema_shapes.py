@@ -14,8 +14,8 @@ Schema = dict[str, Any]
 # ---- words ------------------------------------------------------------------------------------------
 
 ACTIVE = "queued|running"
-_FAILED = "error|length|unfinished|exit|signal|timeout|loop|spawn|window|config|dependency|limit"
-REASONS = {"completed": "done", "failed": _FAILED, "aborted": "stopped|parent|closed|lost"}
+_FAILED = "error|length|unfinished|exit|signal|timeout|loop|spawn|window|config|dependency|limit|oom"
+REASONS = {"completed": "done", "failed": _FAILED, "aborted": "stopped|parent|closed|lost|preempted"}
 ENDED = "|".join(REASONS)
 KINDS: dict[tuple[int, ...], str] = {
     (2,): "usage|removed|empty-task|bad-tasks|bad-argument|bad-cwd|bad-file|unknown-preset|bad-preset|"

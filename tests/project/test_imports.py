@@ -23,7 +23,7 @@ LEVELS = (
     ("__init__", "cpython", "errors", "records", "text"),
     ("system",),
     ("runs", "settings", "tmux"),
-    ("agents", "integrate", "registry", "render"),
+    ("agents", "integrate", "registry", "render", "slurm"),
     ("presets", "status"),
     ("attach", "launch", "views"),
     ("machines",),

@@ -1,0 +1,195 @@
+"""A run as a job of Slurm: the script that it is, the states that Slurm names, the ending that each means.
+
+Slurm's word comes last: a result that the wrapper wrote counts before it, and so does a finished answer among
+the events. It counts only once the job has left COMPLETING, since until then its processes may live.
+
+Pure.
+"""
+
+from __future__ import annotations
+
+import re
+from typing import NamedTuple
+
+from tmuxagents.records import ABORTED, FAILED
+from tmuxagents.runs.endings import Cause
+
+TYPE_CHECKING = False
+if TYPE_CHECKING:
+    from collections.abc import Iterator
+
+PREFIX = "ta-"  # of a job's name; the rest is the run's id
+_WIDTHS = {"jobid": 20, "name": 40, "state": 24, "reason": 64, "exit_code": 12}
+COLUMNS = ",".join(f"{name}:{width}" for name, width in _WIDTHS.items())  # for squeue --Format
+
+_QUEUED = {"PENDING", "REQUEUED", "REQUEUE_FED", "REQUEUE_HOLD", "RESV_DEL_HOLD", "SPECIAL_EXIT"}
+_OVER = {
+    *("BOOT_FAIL", "CANCELLED", "COMPLETED", "DEADLINE", "FAILED", "LAUNCH_FAILED", "NODE_FAIL"),
+    *("OUT_OF_MEMORY", "PREEMPTED", "RECONFIG_FAIL", "REVOKED", "TIMEOUT"),
+}
+TIME_LIMIT = Cause(FAILED, "timeout", "Slurm ended the job at its time limit.")
+OUT_OF_MEMORY = Cause(FAILED, "oom", "The job needed more memory than Slurm gave it.")
+PREEMPTED = Cause(ABORTED, "preempted", "Slurm took the job off its node.")
+CANCELLED = Cause(ABORTED, "stopped", "The job was cancelled in Slurm.")
+_CAUSES = {
+    "TIMEOUT": TIME_LIMIT,
+    "DEADLINE": TIME_LIMIT,
+    "OUT_OF_MEMORY": OUT_OF_MEMORY,
+    "PREEMPTED": PREEMPTED,
+    "REVOKED": CANCELLED,
+    "CANCELLED": CANCELLED,
+    "NODE_FAIL": Cause(ABORTED, "lost", "Slurm lost the node of the job."),
+    "BOOT_FAIL": Cause(ABORTED, "lost", "Slurm could not boot the node of the job."),
+}
+_TIME_UP = "TimeLimit"
+_FIELD = re.compile(r"(?:^|\s)([A-Za-z:/]+)=(\S*)")
+_NO_TIME = ("", "None", "N/A", "Unknown")
+
+
+class Job(NamedTuple):
+    """What Slurm says of one job."""
+
+    id: str
+    name: str
+    state: str
+    reason: str  # why it waits, or why it ended
+    status: int = 0  # as wait() has it
+    preempted: bool = False
+
+    @property
+    def run_id(self) -> str | None:
+        """Return the run that it is for; None if it is not a run's."""
+        return self.name.removeprefix(PREFIX) if self.name.startswith(PREFIX) else None
+
+    @property
+    def is_queued(self) -> bool:
+        """Say whether it has no node yet."""
+        return self.state in _QUEUED
+
+    @property
+    def is_over(self) -> bool:
+        """Say whether nothing of it runs any more, as far as Slurm knows."""
+        return self.state in _OVER
+
+    @property
+    def cause(self) -> Cause | None:
+        """Return why Slurm ended it; None if it did not."""
+        return _CAUSES.get(self.state)
+
+    @property
+    def called_off(self) -> Cause | None:
+        """Return why Slurm is ending it right now; None if it is not.
+
+        While its processes still live its state says only COMPLETING, and the rest of the record says why.
+        """
+        if self.preempted:
+            return PREEMPTED
+        if self.reason == _TIME_UP:
+            return TIME_LIMIT
+        if self.is_queued:  # it ran, and was put back
+            return PREEMPTED
+        return self.cause or (CANCELLED if self.state == "COMPLETING" else None)
+
+    @property
+    def never_came(self) -> str:
+        """Return the message of a run whose job is over, and whose wrapper never came."""
+        signal, code = self.status & 0x7F, self.status >> 8
+        how = f"signal {signal}" if signal else f"exit code {code}"
+        return f"Slurm's job {self.id} ended without a wrapper ({self.state}, {self.reason}, {how})."
+
+
+def queue(text: str) -> Iterator[Job]:
+    """Yield the jobs of a table that squeue made with COLUMNS."""
+    for line in text.splitlines():
+        cells, start = [], 0
+        for width in _WIDTHS.values():
+            cells.append(line[start : start + width].strip())
+            start += width
+        if cells[0].isdigit():
+            status = int(cells[4]) if cells[4].isdigit() else 0
+            yield Job(cells[0], cells[1], cells[2], cells[3], status)
+
+
+def shown(text: str) -> Job | None:
+    """Return the job that `scontrol show job --oneliner` shows."""
+    fields: dict[str, str] = {}
+    for name, value in _FIELD.findall(text):
+        fields.setdefault(name, value)
+    if not fields.get("JobId", "").isdigit():
+        return None
+    preempted = fields.get("PreemptTime", "") not in _NO_TIME
+    return Job(
+        fields["JobId"],
+        fields.get("JobName", ""),
+        fields.get("JobState", ""),
+        fields.get("Reason", ""),
+        preempted=preempted,
+    )
+
+
+def waiting_words(reason: str) -> str:
+    """Return what a run waits for that is in Slurm's queue."""
+    return f"waits in Slurm's queue ({reason})" if reason not in _NO_TIME else "waits in Slurm's queue"
+
+
+# --- the job of a run -------------------------------------------------------------------------------------
+
+# What a person may not say: sbatch would start a run twice, or not at all, or nobody would find it again.
+_OURS = {
+    "array": "a run is one job",
+    "chdir": "the run's --cwd says where the child works",
+    "clusters": "its job must be in the queue that is asked",
+    "error": "the run directory has what the job prints",
+    "export": "the child gets the environment of the launch",
+    "export-file": "the child gets the environment of the launch",
+    "help": "it starts nothing",
+    "job-name": "the name leads back to the run",
+    "input": "the child's prompt is its input",
+    "output": "the run directory has what the job prints",
+    "parsable": "it is always given",
+    "requeue": "a run starts once",
+    "test-only": "it starts nothing",
+    "usage": "it starts nothing",
+    "version": "it starts nothing",
+    "wait": "`tmuxagents wait` does that",
+    "wrap": "the job is the run",
+}
+_SHORT = dict(
+    (
+        *(
+            ("a", "array"),
+            ("D", "chdir"),
+            ("M", "clusters"),
+            ("e", "error"),
+            ("h", "help"),
+            ("J", "job-name"),
+        ),
+        *(("i", "input"), ("o", "output"), ("V", "version"), ("W", "wait")),
+    )
+)
+_LEAST = 3  # letters of a long option that is cut short
+
+
+def option_fault(word: str) -> str | None:
+    """Return what is wrong with a word of the person's options for sbatch."""
+    if not word.isprintable():
+        return "has a control character"
+    name = word[2:].partition("=")[0] if word.startswith("--") else ""
+    if name:
+        ours = next((full for full in _OURS if full == name or _begins(full, name)), None)
+    else:
+        ours = _SHORT.get(word[1:2]) if word.startswith("-") else None
+    return None if ours is None else f"cannot be set: {_OURS[ours]}"
+
+
+def _begins(full: str, name: str) -> bool:
+    return len(name) >= _LEAST and full.startswith(name)
+
+
+def script(options: str, command: str) -> str:
+    """Return the job's script: the options as one line for sbatch, and the wrapper in the shell's place.
+
+    A gentle signal reaches only the first process of a batch job, so the wrapper must be that one.
+    """
+    line = f"#SBATCH {options}\n" if options else ""
+    return f"#!/bin/sh\n{line}exec {command}\n"
