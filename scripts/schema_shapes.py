@@ -22,7 +22,7 @@ KINDS: dict[tuple[int, ...], str] = {
     "unknown-profile|bad-profile|unknown-skill|no-model|unknown-model|ambiguous-model|unknown-agent|"
     "bad-settings|bad-layout|unknown-layout|unknown-tool|nested",
     (3,): "tmux-missing|tmux-old|tmux-unreachable|window|agent-missing|no-models|no-space|no-permission|"
-    "no-tty",
+    "no-tty|unreachable",
     (4,): "unknown-run|ambiguous-run|run-ended|run-running|run-busy|no-window|not-live|run-changed",
     (130, 143): "interrupted",
     (70,): "internal",

@@ -28,7 +28,7 @@ ROOT = Path(__file__).resolve().parents[1]
 PACKAGES = ("slurmctld", "slurmd", "slurm-client", "slurm-wlm-basic-plugins", "munge")
 DAEMONS = ("munged", "slurmctld", "slurmd")
 SLOTS, MEMORY_MB = 8, 4096  # of the node, whatever the machine has: the children of tests only wait
-KILL_WAIT_S = 6  # between TERM and KILL; Slurm's own default is 30
+KILL_WAIT_S = 10  # between TERM and KILL; Slurm's own default is 30
 _UP_S, _DOWN_S = 30.0, 10.0
 
 SLURM_CONF = """\

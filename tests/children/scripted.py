@@ -364,8 +364,17 @@ def hold_lock(_: str) -> None:
     fcntl.flock(held, fcntl.LOCK_EX)
 
 
+def eat(megabytes: str) -> None:
+    """`eat N`: have so much memory, a bit at a time."""
+    eaten = []
+    for _ in range(int(megabytes) // 10):
+        eaten.append(bytearray(b"x" * 10_000_000))
+        time.sleep(0.02)
+
+
 STEPS: dict[str, Callable[[str], object]] = {
     "begin": begin,
+    "eat": eat,
     "answer": answer,
     "tool": tool,
     "settle": settle,

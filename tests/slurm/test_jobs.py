@@ -70,13 +70,13 @@ def test_a_job_that_is_completing_is_not_over() -> None:
 
 SHOWN = (
     "JobId=2 JobName=ta-{run} UserId=root(0) GroupId=root(0) JobState={state} Reason={reason} "
-    "Dependency=(null) Requeue=0 Restarts=0 ExitCode=0:0 PreemptEligibleTime=2026-11-20T04:38:54 "
+    "Dependency=(null) Requeue={requeue} Restarts=0 ExitCode=0:0 PreemptEligibleTime=2026-11-20T04:38:54 "
     "PreemptTime={preempted} Comment=JobState=FAILED\n"
 )
 
 
-def shown(state: str, reason: str = "None", preempted: str = "None") -> Job:
-    job = jobs.shown(SHOWN.format(run=RUN, state=state, reason=reason, preempted=preempted))
+def shown(state: str, reason: str = "None", preempted: str = "None", requeue: int = 0) -> Job:
+    job = jobs.shown(SHOWN.format(run=RUN, state=state, reason=reason, preempted=preempted, requeue=requeue))
     assert job is not None
     return job
 
@@ -90,6 +90,7 @@ def shown(state: str, reason: str = "None", preempted: str = "None") -> Job:
         (shown("COMPLETING", "TimeLimit"), jobs.TIME_LIMIT),
         (shown("COMPLETING", preempted="2026-11-20T04:38:54"), jobs.PREEMPTED),
         (shown("REQUEUED"), jobs.PREEMPTED),
+        (shown("COMPLETING", requeue=1), jobs.PREEMPTED),
         (shown("OUT_OF_MEMORY", "OutOfMemory"), jobs.OUT_OF_MEMORY),
     ],
 )

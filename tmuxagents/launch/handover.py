@@ -1,10 +1,13 @@
-"""The launcher's environment on its way into the window: through two FIFOs in the run directory, no file.
+"""The launcher's environment on its way to the wrapper: through two FIFOs in the run directory, no file.
 
 The launcher opens both before the window is opened, so that a wrapper can tell a launcher that is slow (there
 is nothing to read yet) from one that is gone (end of file). The wrapper answers with one byte once it holds
 the lock and has its working directory; only then does the launcher say that the run is there.
 
-Touches: FIFOs of the run directory.
+A wrapper in a batch system begins when its launcher has long gone. So its run directory has all of this in a
+file, until the wrapper has the run, or the run is concluded without one.
+
+Touches: the run directory.
 """
 
 from __future__ import annotations
@@ -15,6 +18,7 @@ import select
 import time
 
 from tmuxagents.cpython import ignoring
+from tmuxagents.runs import directory
 from tmuxagents.text import jsonline
 
 TYPE_CHECKING = False
@@ -31,7 +35,7 @@ _LONGEST = 8 * 1024 * 1024  # the kernel takes 2 MB of environment at most
 class Handed:
     """What a launcher hands over."""
 
-    __slots__ = ("environment", "limits", "session", "umask", "window", "working_directory")
+    __slots__ = ("environment", "limits", "queued", "session", "umask", "window", "working_directory")
 
     def __init__(  # noqa: PLR0913  (all that a window needs to know)
         self,
@@ -39,9 +43,10 @@ class Handed:
         environment: Mapping[str, str],
         umask: int,
         limits: Mapping[str, list[int]],
-        working_directory: list[int],
+        working_directory: list[int] | None = None,
         window: str | None = None,
         session: str | None = None,
+        queued: bool = False,
     ) -> None:
         self.environment = environment
         self.umask = umask
@@ -51,6 +56,20 @@ class Handed:
         )
         self.window = window  # where in tmux we are: the launcher has heard it when the window was opened
         self.session = session
+        self.queued = queued  # in a batch system: the wrapper begins hours later, and on another machine
+
+
+def encode(handed: Handed) -> bytes:
+    """Return the text of what is handed over."""
+    return jsonline.encode({name: getattr(handed, name) for name in Handed.__slots__})
+
+
+def _decode(text: bytes) -> Handed | None:
+    try:
+        body: dict[str, Any] = jsonline.decode(text)
+        return Handed(**body)
+    except (ValueError, TypeError):
+        return None
 
 
 # --- the launcher's side ----------------------------------------------------------------------------------
@@ -73,7 +92,7 @@ class LauncherEnds:
 
     def hand_over(self, handed: Handed) -> None:
         """Provide everything that the wrapper takes."""
-        body = jsonline.encode({name: getattr(handed, name) for name in Handed.__slots__})
+        body = encode(handed)
         self._rest = memoryview(len(body).to_bytes(_LENGTH, "big") + body)
 
     def register(self, poll: select.poll) -> None:
@@ -143,13 +162,13 @@ def receive(run_dir: str, limit_s: float) -> Handed | None:
         text = _read_all(handle, time.monotonic() + limit_s)
     finally:
         os.close(handle)
-    if text is None:
-        return None
-    try:
-        body: dict[str, Any] = jsonline.decode(text)
-        return Handed(**body)
-    except (ValueError, TypeError):
-        return None
+    return None if text is None else _decode(text)
+
+
+def left(run_dir: str) -> Handed | None:
+    """Return what a launcher left in the run directory before it went; None if there is nothing."""
+    text = directory.read_bytes(f"{run_dir}/{directory.HANDED}", limit=_LONGEST)
+    return None if text is None else _decode(text)
 
 
 def _read_all(handle: int, deadline: float) -> bytes | None:

@@ -124,7 +124,7 @@ class Launcher:
         ours: handover.LauncherEnds | None = None
         try:
             with checks.claimed_name(self.caller, request):
-                self._make(prepared)
+                self.make(prepared)
             if self._leave is not None:
                 nesting.refuse_crowd(run_dir)
             warnings = [*self.warnings, *prepared.warnings, *self._remember(request, run_dir)]
@@ -139,16 +139,17 @@ class Launcher:
 
     def end_unopened(self, prepared: Prepared, cause: Cause) -> str:
         """Make a run that has ended before it had a window; return its directory."""
-        run_dir = self._make(prepared)
+        run_dir = self.make(prepared)
         conclude(run_dir, cause=cause, never_came=cause.message)
         lookup.with_registry(self.caller, lambda book: book.save(filter(None, [learn.row_of(run_dir)])))
         return run_dir
 
-    def _make(self, prepared: Prepared) -> str:
+    def make(self, prepared: Prepared, more: Mapping[str, bytes] | None = None) -> str:
+        """Make the run's directory, with `more` files than its plan has; return it."""
         before = prepared.request.continues
         now = round(before.moment(time.time()) if before else time.time(), 3)
         plan = prepared.plan.changed(created_at=now)  # a call may have prepared it long ago
-        run_dir = writing.create(self.caller.runs, plan, prepared.texts)
+        run_dir = writing.create(self.caller.runs, plan, {**prepared.texts, **(more or {})})
         watcher_lock.ensure(self.caller.home, self.environment)  # concludes the run if we die now
         return run_dir
 

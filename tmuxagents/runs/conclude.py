@@ -32,18 +32,19 @@ NEVER_OPENED = "The window was never opened."
 
 
 def conclude(
-    run_dir: str, *, cause: Cause | None = None, never_came: str | None = None
+    run_dir: str, *, cause: Cause | None = None, never_came: str | None = None, gone: bool = False
 ) -> dict[str, Any] | None:
     """Return the result of a run, written now if it has none; None if it lives or is not ours to conclude.
 
     `cause`: why its wrapper was ended on purpose. `never_came`: the message for a run whose wrapper did not
-    come in time (tmux's own words); without it such a run is left alone.
+    come in time (tmux's own words); without it such a run is left alone. `gone`: the machine that
+    it works on says that nothing of it is left there.
     """
     run_dir = os.path.normpath(run_dir)
     try:
         held = writing.lock(run_dir, 0.0)
         if held is None:  # maybe a leftover of a dead wrapper inherited the lock
-            facts, wrapper, state = _gather(run_dir)
+            facts, wrapper, state = _gather(run_dir, gone=gone)
             if facts.presence == records.GONE:
                 _end_leftovers(run_dir, wrapper, state)
             held = writing.lock(run_dir, LOCK_LIMIT_S)
@@ -52,13 +53,15 @@ def conclude(
     if held is None:
         return None
     try:
-        return _conclude_locked(run_dir, cause, never_came)
+        return _conclude_locked(run_dir, cause, never_came, gone=gone)
     finally:
         os.close(held)
 
 
-def _conclude_locked(run_dir: str, cause: Cause | None, never_came: str | None) -> dict[str, Any] | None:
-    facts, wrapper, state = _gather(run_dir)
+def _conclude_locked(
+    run_dir: str, cause: Cause | None, never_came: str | None, *, gone: bool
+) -> dict[str, Any] | None:
+    facts, wrapper, state = _gather(run_dir, gone=gone)
     plan = directory.read_plan(run_dir)
     if plan is None or facts.presence in (records.HERE, records.ELSEWHERE):
         return None
@@ -68,6 +71,7 @@ def _conclude_locked(run_dir: str, cause: Cause | None, never_came: str | None) 
         return None
     spared = _end_leftovers(run_dir, wrapper, state)
     writing.remove_half_written(run_dir)
+    writing.remove(run_dir, directory.HANDED)
     state.left_behind += [{"pid": s.pid, "comm": s.comm, "why": s.why} for s in spared]
     if facts.presence == records.NEVER_CAME:
         verdict = cause.verdict() if cause else Verdict(records.FAILED, "window", never_came)
@@ -83,9 +87,11 @@ def _conclude_locked(run_dir: str, cause: Cause | None, never_came: str | None) 
     return result
 
 
-def _gather(run_dir: str) -> tuple[records.Facts, dict[str, Any] | None, RunState]:
+def _gather(run_dir: str, *, gone: bool) -> tuple[records.Facts, dict[str, Any] | None, RunState]:
     """Gather what a directory says; only the process itself proves that the wrapper lives."""
     facts, wrapper, state = gather(run_dir)
+    if gone and facts.presence == records.ELSEWHERE:
+        facts.presence = records.NEVER_CAME if wrapper is None else records.GONE
     if facts.presence in (records.HERE, records.GONE):
         proven = process_table.wrapper_of(os.path.basename(run_dir), directory.identity_of(wrapper))
         facts.presence = records.GONE if proven is None else records.HERE

@@ -37,6 +37,8 @@ SESSION = "child-session.jsonl"
 WRAPPER = "wrapper.json"
 OUTPUT = "output.md"
 RESULT = "result.json"
+MACHINE = "machine.json"  # where a run works that does not work here
+HANDED = "handed.json"  # the environment of a run that begins without its launcher; the wrapper removes it
 ANNOUNCED = "announced"
 SEEN = "seen"
 LOCK = "run.lock"
@@ -145,6 +147,11 @@ def read_result(run_dir: str) -> dict[str, Any] | None:
 def read_wrapper(run_dir: str) -> dict[str, Any] | None:
     """Return what the wrapper wrote about itself."""
     return _document(read_bytes(f"{run_dir}/{WRAPPER}", limit=_BIGGEST_RECORD))
+
+
+def read_machine(run_dir: str) -> dict[str, Any] | None:
+    """Return where a run works; None if it works here."""
+    return _document(read_bytes(f"{run_dir}/{MACHINE}", limit=_BIGGEST_RECORD))
 
 
 def identity_of(wrapper: Mapping[str, Any] | None) -> Identity | None:

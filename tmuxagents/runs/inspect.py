@@ -101,6 +101,12 @@ class RunView(Record):
         return max(0.0, (self.ended_at or now) - self.state.started_at)
 
 
+def _waits_for(machine: dict[str, Any] | None, standing: Standing) -> str | None:
+    """Return what a run waits for that is queued on another machine, in that machine's words."""
+    words = (machine or {}).get("waiting")
+    return words if isinstance(words, str) and standing.status == records.QUEUED else None
+
+
 def last_sign(plan: Plan, wrapper: dict[str, Any] | None, state: RunState) -> float:
     """Return the moment of a run's last sign of life."""
     known = (state.last_event_at, (wrapper or {}).get("at"), plan.created_at)
@@ -147,7 +153,7 @@ class Follower:
             wrapper=reading.wrapper,
             result=facts.result if standing.verdict is not None else None,
             state=reading.state,
-            activity=reading.activity,
+            activity=reading.activity or _waits_for(reading.machine, standing),
             standing=standing,
             mark=self._mark(reading.folder) if lives else None,
             checkpoint=reading.checkpoint if lives else None,

@@ -32,7 +32,7 @@ _TOO_LONG = "[a line of events.jsonl above 8 MB is not read]"
 _TOO_MUCH = (
     "[events.jsonl is longer than anybody reads: what is beyond 1 GB, or 2,000,000 lines, is not read]"
 )
-_READ = (directory.EVENTS, directory.RESULT, directory.WRAPPER)
+_READ = (directory.EVENTS, directory.RESULT, directory.WRAPPER, directory.MACHINE)
 
 
 class RunReader:
@@ -43,7 +43,18 @@ class RunReader:
 
     __slots__ = (
         *("_checkpoint", "_early", "_events", "_lines", "_marks", "_narrator", "_offset", "_read_in"),
-        *("_result", "_since", "_started", "_tail", "_take", "activity", "folder", "state", "wrapper"),
+        *(
+            "_result",
+            "_since",
+            "_started",
+            "_tail",
+            "_take",
+            "activity",
+            "folder",
+            "machine",
+            "state",
+            "wrapper",
+        ),
     )
 
     def __init__(
@@ -52,6 +63,7 @@ class RunReader:
         self._take = take
         self._checkpoint = checkpoint
         self.wrapper: dict[str, Any] | None = None
+        self.machine: dict[str, Any] | None = None  # where it works, unless here
         self._result: dict[str, Any] | None = None
         self._marks: dict[str, Mark | None] = {}
         self.folder: Mark | None = None  # of the directory, before the last reading
@@ -84,7 +96,10 @@ class RunReader:
                 self._read_events(run_dir)
                 return Facts(presence=presence, started=self._started, result=None)
             wrapper = self._read_wrapper(run_dir)
-            where = presence or process.presence(directory.identity_of(wrapper))
+            if self._is_new(run_dir, directory.MACHINE):
+                self.machine = directory.read_machine(run_dir) or self.machine
+            here = presence or process.presence(directory.identity_of(wrapper))
+            where = here if self.machine is None else records.ELSEWHERE
             text, self._checkpoint = self._checkpoint, None
             if text is not None and where == records.HERE:
                 self._continue_from(text)

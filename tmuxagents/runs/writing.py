@@ -21,6 +21,7 @@ from tmuxagents.runs.directory import (
     ANNOUNCED,
     APPEND_SYSTEM_PROMPT,
     LOCK,
+    MACHINE,
     META,
     OUTPUT,
     PROMPT,
@@ -43,7 +44,7 @@ if TYPE_CHECKING:
 
     from tmuxagents.records import Plan
 
-_REPLACED = (META, PROMPT, WRAPPER, OUTPUT, RESULT)  # written beside their place, then put there
+_REPLACED = (MACHINE, META, PROMPT, WRAPPER, OUTPUT, RESULT)  # written beside their place, then put there
 RESERVE = 64 * 1024
 _OURS = 0o700
 _SET_UP = (META, SYSTEM_PROMPT, APPEND_SYSTEM_PROMPT)  # what decides how a child is set up

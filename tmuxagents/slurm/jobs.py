@@ -16,7 +16,7 @@ from tmuxagents.runs.endings import Cause
 
 TYPE_CHECKING = False
 if TYPE_CHECKING:
-    from collections.abc import Iterator
+    from collections.abc import Iterator, Mapping
 
 PREFIX = "ta-"  # of a job's name; the rest is the run's id
 _WIDTHS = {"jobid": 20, "name": 40, "state": 24, "reason": 64, "exit_code": 12}
@@ -55,6 +55,7 @@ class Job(NamedTuple):
     reason: str  # why it waits, or why it ended
     status: int = 0  # as wait() has it
     preempted: bool = False
+    requeue: bool = False  # which we forbid, but an operator may allow
 
     @property
     def run_id(self) -> str | None:
@@ -88,7 +89,8 @@ class Job(NamedTuple):
             return TIME_LIMIT
         if self.is_queued:  # it ran, and was put back
             return PREEMPTED
-        return self.cause or (CANCELLED if self.state == "COMPLETING" else None)
+        completing = PREEMPTED if self.requeue else CANCELLED
+        return self.cause or (completing if self.state == "COMPLETING" else None)
 
     @property
     def never_came(self) -> str:
@@ -124,12 +126,42 @@ def shown(text: str) -> Job | None:
         fields.get("JobState", ""),
         fields.get("Reason", ""),
         preempted=preempted,
+        requeue=fields.get("Requeue") == "1",
     )
 
 
 def waiting_words(reason: str) -> str:
     """Return what a run waits for that is in Slurm's queue."""
     return f"waits in Slurm's queue ({reason})" if reason not in _NO_TIME else "waits in Slurm's queue"
+
+
+# What Slurm's commands need, and what a job may know by its own environment: nothing secret. sbatch passes on
+# all that it has, through the files of Slurm's controller.
+_PASSED = ("PATH", "HOME", "USER", "LOGNAME", "SHELL", "LANG", "TZ", "TMPDIR", "LD_LIBRARY_PATH")
+_PASSED_FAMILIES = ("LC_", "SLURM_", "SBATCH_")
+_NOT_PASSED = ("SBATCH_ARRAY_INX", "SBATCH_WAIT", "SBATCH_EXPORT", "SLURM_EXPORT_ENV", "SBATCH_CLUSTERS")
+_OF_SHELLS = ("_", "PWD", "OLDPWD", "SHLVL")
+
+
+def for_slurm(environment: Mapping[str, str]) -> dict[str, str]:
+    """Return the environment of Slurm's commands, and so of a job."""
+    return {
+        name: value
+        for name, value in environment.items()
+        if (name in _PASSED or name.startswith(_PASSED_FAMILIES)) and name not in _NOT_PASSED
+    }
+
+
+def in_job(launcher: Mapping[str, str], job: Mapping[str, str]) -> dict[str, str]:
+    """Return the launcher's environment as it is in a job: with all that Slurm has set or changed there."""
+    given = for_slurm(launcher)
+    kept = {name: value for name, value in launcher.items() if not name.startswith("SLURM")}
+    own = {
+        name: value
+        for name, value in job.items()
+        if (given.get(name) != value or name.startswith("SLURM")) and name not in _OF_SHELLS
+    }
+    return {**kept, **own}
 
 
 # --- the job of a run -------------------------------------------------------------------------------------
@@ -184,6 +216,15 @@ def option_fault(word: str) -> str | None:
 
 def _begins(full: str, name: str) -> bool:
     return len(name) >= _LEAST and full.startswith(name)
+
+
+def words(run_id: str, *, log: str, partition: str | None) -> list[str]:
+    """Return the words of sbatch that are always ours. `log`: where Slurm's own complaints go."""
+    return [
+        *("--parsable", "--no-requeue", "--job-name", f"{PREFIX}{run_id}", "--chdir", "/"),
+        *("--output", "/dev/null" if "%" in log or "\\" in log else log, "--open-mode", "append"),
+        *(("--partition", partition) if partition else ()),
+    ]
 
 
 def script(options: str, command: str) -> str:

@@ -46,7 +46,7 @@ class Start:
         self._environment = own
         self._settings = in_force
         self._umask = handed.umask if handed else umask
-        self._limits = handed.limits if handed else limits
+        self._limits = handed.limits if handed and not handed.queued else limits
 
     def start(self, agent: Agent, live: Live | None, talk: Talk | None) -> tuple[int, tuple[int, int]] | None:
         """Start the child; return its pid and our ends of its stdout and stderr, None if it cannot be."""

@@ -69,14 +69,19 @@ def claim(run_dir: str) -> Claim:
         ) from error
     if directory.read_result(run_dir) is not None:
         raise _late(run_dir, "This run has ended already; nothing was started.")
-    handed = None
-    if handover.is_expected(run_dir):
+    handed = handover.left(run_dir)
+    if handed is None and handover.is_expected(run_dir):
         handed = handover.receive(run_dir, HANDOVER_LIMIT_S)
         if handed is None:
             raise _late(run_dir, "The launcher of this run is gone; nothing was started.")
     wrapper = documents.wrapper(process.myself(), _tmux(handed), time.time())
     if not writing.claim(run_dir, wrapper):
         raise _refusal("This run has a wrapper already; nothing was started.")
+    writing.remove(run_dir, directory.HANDED)
+    if handed is not None and handed.queued:
+        from tmuxagents.slurm import jobs  # noqa: PLC0415  (few runs are jobs)
+
+        handed.environment = jobs.in_job(handed.environment, os.environ)
     return Claim(run_dir, plan, wrapper, prompt, handed)
 
 

@@ -109,6 +109,7 @@ class WrapperRun:
         self._lingered = False
         self._slot: int | None = None
         self._answered = handed is None
+        self._queued = handed is not None and handed.queued
 
     def carry_out(self) -> int:
         """Start the child, watch it to its end, end what it left, write the result; return our status."""
@@ -121,11 +122,20 @@ class WrapperRun:
                 verdict = self._run_child(agent) if agent is not None else endings.NOT_SPAWNED.verdict()
         except Exception:  # noqa: BLE001  (our own fault must neither cost the result nor leave processes)
             verdict = self._after_our_fault()
+        if self._queued:
+            from tmuxagents.wrapper import job  # noqa: PLC0415  (few runs are jobs)
+
+            verdict = job.judged(verdict, self._environment)
         self._conclude(verdict)
         return 0 if verdict.status == records.COMPLETED else 1
 
     def _ensure_watcher(self) -> None:
-        """Start a watcher: it shows the run, and concludes it if we are killed."""
+        """Start a watcher: it shows the run, and concludes it if we are killed.
+
+        A job's are where its person is: one here would tell nobody, and outlive the job.
+        """
+        if self._queued:
+            return
         watcher_lock.ensure(os.path.dirname(os.path.dirname(self._run_dir)), self._environment)
 
     def _answer_launcher(self) -> None:

@@ -64,6 +64,8 @@ class Before:
         verdict = self._wait_for_others()
         if verdict is not None or self._stopped is not None:
             return verdict or self._stopped
+        if self._claim.handed is not None and self._claim.handed.queued:
+            return None  # it has waited for its turn already
         turn = Turn(Queue(folder), most, self._console, self._queued)
         has_one = turn.wait(self._claim.plan.run_id, self._is_stopped)
         self.slot = turn.slot

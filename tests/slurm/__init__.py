@@ -1,0 +1,1 @@
+"""Runs in a real Slurm: `python -m tests.slurm`, which scripts/try-slurm starts."""

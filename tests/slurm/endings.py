@@ -1,0 +1,252 @@
+"""How runs in Slurm end: each function provokes one ending and returns it."""
+
+from __future__ import annotations
+
+import os
+import shlex
+import signal
+import stat
+import time
+from contextlib import suppress
+from typing import TYPE_CHECKING
+
+import pytest
+
+from tests.harness import eventually
+from tests.slurm.ground import PATIENCE_S, SECRET
+from tmuxagents.errors import BadRequest
+from tmuxagents.machines import slurm
+from tmuxagents.runs import directory
+from tmuxagents.runs.inspect import inspect
+
+if TYPE_CHECKING:
+    from collections.abc import Callable
+
+    from tests.slurm.ground import Ground
+
+    Ending = Callable[[Ground], tuple[str, str]]
+
+STAYS = "begin\nfound double-fork\nsleep 300"
+
+
+def done(ground: Ground) -> tuple[str, str]:
+    """A child that works: it has the launch's environment and umask, and the job's variables."""
+    run = ground.launch(
+        'shell echo "$A_SECRET $SLURM_JOB_ID"; umask; touch made', "--comment", "it's two words"
+    )
+    ended = run.ended()
+    said = run.result()["output"].split()
+    assert said == ["0", SECRET, run.job, "0027"], said
+    assert "it's two words" in ground.lab.call("scontrol", "show", "job", run.job)
+    return ended
+
+
+def exits(ground: Ground) -> tuple[str, str]:
+    return ground.launch("begin\nexit 3").ended()
+
+
+def cancelled(ground: Ground) -> tuple[str, str]:
+    run = ground.launch(STAYS).at_work()
+    ground.lab.call("scancel", run.job)
+    return run.ended()
+
+
+def stopped(ground: Ground) -> tuple[str, str]:
+    run = ground.launch(STAYS).at_work()
+    slurm.stop(str(run.folder), ground.environment)
+    return run.ended()
+
+
+def cancelled_in_queue(ground: Ground) -> tuple[str, str]:
+    run = ground.launch("done never", "--begin=now+1hour")
+    ground.keep()
+
+    def waits() -> bool:
+        view = inspect(str(run.folder))
+        return (view.standing.status, view.doing) == ("queued", "waits in Slurm's queue (BeginTime)")
+
+    eventually(waits, PATIENCE_S)
+    handed = run.folder / directory.HANDED
+    assert stat.S_IMODE(handed.stat().st_mode) == 0o600
+    slurm.stop(str(run.folder), ground.environment)
+    return run.ended()
+
+
+def time_limit(ground: Ground) -> tuple[str, str]:
+    return ground.launch(STAYS, "--time=1", partition="urgent").ended(150)
+
+
+def out_of_memory(ground: Ground) -> tuple[str, str]:
+    return ground.launch("begin\neat 400", "--mem=120M").ended()
+
+
+def wrapper_killed(ground: Ground) -> tuple[str, str]:
+    run = ground.launch(STAYS).at_work()
+    os.kill(run.wrapper(), signal.SIGKILL)
+    return run.ended()
+
+
+def wrapper_killed_after_answer(ground: Ground) -> tuple[str, str]:
+    run = ground.launch("done well\nsleep 300")
+    run.wait_for("settled")
+    with suppress(ProcessLookupError):
+        os.kill(run.wrapper(), signal.SIGKILL)
+    return run.ended()
+
+
+def step_killed(ground: Ground) -> tuple[str, str]:
+    gate = ground.home.folder / "gate-step"
+    run = ground.launch(f"begin\ngate {gate}\ndone well")
+    run.wait_for("run_started")
+    os.kill(run.step(), signal.SIGKILL)
+    time.sleep(1)
+    gate.touch()
+    return run.ended()
+
+
+def requeued(ground: Ground) -> tuple[str, str]:
+    """An operator overrides --no-requeue: the job runs again, and finds that the run has a wrapper."""
+    run = ground.launch(STAYS).at_work()
+    ground.lab.call("scontrol", "update", f"jobid={run.job}", "requeue=1")
+    ground.lab.call("scontrol", "requeue", run.job)
+    return run.ended()
+
+
+def requeued_and_killed(ground: Ground) -> tuple[str, str]:
+    """The same, and the wrapper cannot write its result."""
+    run = ground.launch(STAYS).at_work()
+    wrapper = run.wrapper()
+    os.kill(wrapper, signal.SIGSTOP)
+    ground.lab.call("scontrol", "update", f"jobid={run.job}", "requeue=1")
+    ground.lab.call("scontrol", "requeue", run.job)
+    with suppress(ProcessLookupError):
+        os.kill(wrapper, signal.SIGKILL)
+    return run.ended()
+
+
+def launcher_killed(ground: Ground) -> tuple[str, str]:
+    """The launcher dies when sbatch has handed in the job, before that is written down."""
+    before = {run.run_id for run in ground.started}
+    folder = ground.home.folder / "deadly"
+    folder.mkdir()
+    sbatch = folder / "sbatch"
+    real = ground.lab.call("sh", "-c", "command -v sbatch").strip()
+    sbatch.write_text(f'#!/bin/sh\n{real} "$@" >/dev/null\nkill -9 $PPID\n')
+    sbatch.chmod(0o755)
+    child = os.fork()
+    if not child:
+        ground.environment["PATH"] = f"{folder}:{ground.environment['PATH']}"
+        ground.launch("done deadly-launch")
+        os._exit(0)
+    assert os.waitpid(child, 0)[1] == signal.SIGKILL
+    task = "done deadly-launch"
+    runs = (ground.home.state / "runs").iterdir()
+    orphans = [path for path in runs if path.name not in before and task in (path / "prompt.txt").read_text()]
+    assert len(orphans) == 1
+    return ground.run(str(orphans[0])).ended()
+
+
+def refused(ground: Ground) -> tuple[str, str]:
+    """Slurm refuses the job: a sentence, and a run that has ended."""
+    before = set((ground.home.state / "runs").iterdir())
+    with pytest.raises(BadRequest, match="partition"):
+        ground.launch("done never", partition="nowhere")
+    for path in set((ground.home.state / "runs").iterdir()) - before:
+        if "nowhere" in (path / directory.MACHINE).read_text():
+            return ground.run(str(path)).ended()
+    raise AssertionError("it left no run")
+
+
+def entered(ground: Ground) -> tuple[str, str]:
+    """Attach and its like reach the job: a command runs beside the child."""
+    gate = ground.home.folder / "gate-enter"
+    run = ground.launch(f"begin\ngate {gate}\ndone well")
+    run.wait_for("run_started")
+    for tty in (False, True):
+        argv = [
+            *(slurm.exec_prefix(str(run.folder), tty=tty) or []),
+            "sh",
+            "-c",
+            "echo in-$SLURM_JOB_ID; tty; true",
+        ]
+        said = ground.lab.call("script", "-qec", shlex.join(argv), "/dev/null", limit_s=20)
+        assert (f"in-{run.job}" in said, "not a tty" in said) == (True, not tty), said
+    gate.touch()
+    return run.ended()
+
+
+TOGETHER: dict[str, tuple[Ending, tuple[str, str]]] = {
+    "the time limit": (time_limit, ("failed", "timeout")),
+    "done": (done, ("completed", "done")),
+    "exits with 3": (exits, ("failed", "exit")),
+    "scancel": (cancelled, ("aborted", "stopped")),
+    "stop": (stopped, ("aborted", "stopped")),
+    "stop in the queue": (cancelled_in_queue, ("aborted", "stopped")),
+    "out of memory": (out_of_memory, ("failed", "oom")),
+    "wrapper killed": (wrapper_killed, ("aborted", "lost")),
+    "wrapper killed after the answer": (wrapper_killed_after_answer, ("completed", "done")),
+    "slurmstepd killed": (step_killed, ("completed", "done")),
+    "requeued by force": (requeued, ("aborted", "preempted")),
+    "requeued, wrapper killed": (requeued_and_killed, ("aborted", "preempted")),
+    "launcher killed": (launcher_killed, ("completed", "done")),
+    "refused": (refused, ("failed", "window")),
+    "a command beside the child": (entered, ("completed", "done")),
+}
+
+
+# --- alone: what disturbs the others ----------------------------------------------------------------------
+
+
+def controller_killed(ground: Ground) -> tuple[str, str]:
+    """Slurm gives no answer for a while: a run ends by itself, another works on, one waits; none is lost."""
+    gate, later = ground.home.folder / "gate-ctld", ground.home.folder / "gate-ctld-2"
+    ends = ground.launch(f"begin\ngate {gate}\ndone meanwhile")
+    works = ground.launch(f"begin\ngate {later}\ndone later")
+    waits = ground.launch("done never", "--begin=now+1hour")
+    for run in (ends, works):
+        run.wait_for("run_started")
+    ground.keep()
+    saved = ground.lab.folder / "state" / "job_state"  # what Slurm has not saved, it forgets
+    names = [run.run_id.encode() for run in (ends, works, waits)]
+    eventually(lambda: saved.exists() and all(map(saved.read_bytes().__contains__, names)), PATIENCE_S)
+    ground.lab.end("slurmctld", signal.SIGKILL)
+    eventually(lambda: ground.state().get("unreachableSince"), PATIENCE_S)
+    gate.touch()
+    assert ends.ended() == ("completed", "done")
+    assert [inspect(str(run.folder)).standing.status for run in (works, waits)] == ["running", "queued"]
+    ground.lab.start("slurmctld")
+    eventually(lambda: ground.state().get("unreachableSince", 0) is None, PATIENCE_S)
+    later.touch()
+    slurm.stop(str(waits.folder), ground.environment)
+    assert waits.ended() == ("aborted", "stopped")
+    return works.ended()
+
+
+def node_killed(ground: Ground) -> tuple[str, str]:
+    """The daemon of the node is killed and comes back."""
+    gate = ground.home.folder / "gate-slurmd"
+    run = ground.launch(f"begin\ngate {gate}\ndone well")
+    run.wait_for("run_started")
+    ground.lab.end("slurmd", signal.SIGKILL)
+    time.sleep(1)
+    ground.lab.start("slurmd")
+    gate.touch()
+    return run.ended()
+
+
+def preempted(ground: Ground) -> tuple[str, str]:
+    """A job of a partition that goes first needs the whole node."""
+    run = ground.launch(STAYS).at_work()
+    other = ground.lab.call(
+        *("sbatch", "--parsable", "--partition=urgent", "--exclusive", "--output=/dev/null", "--wrap=sleep 1")
+    ).strip()
+    ended = run.ended()
+    ground.lab.call("scancel", other)
+    return ended
+
+
+ALONE: dict[str, tuple[Ending, tuple[str, str]]] = {
+    "slurmctld killed": (controller_killed, ("completed", "done")),
+    "slurmd killed": (node_killed, ("completed", "done")),
+    "preempted": (preempted, ("aborted", "preempted")),
+}

@@ -1,0 +1,165 @@
+"""The keeper of runs in Slurm: says what they wait for, and concludes those whose job is over. Joins.
+
+One process for a state directory, by its lock. It asks Slurm for all jobs at once, often while things change
+and seldom while they do not. Slurm's silence means nothing for any run, and is only recorded.
+"""
+
+from __future__ import annotations
+
+import fcntl
+import os
+import time
+
+from tmuxagents.cpython import ignoring
+from tmuxagents.errors import Unusable
+from tmuxagents.machines import slurm
+from tmuxagents.runs import directory, writing
+from tmuxagents.runs.conclude import conclude
+from tmuxagents.slurm import commands, jobs
+from tmuxagents.text import jsonline
+
+TYPE_CHECKING = False
+if TYPE_CHECKING:
+    from collections.abc import Mapping
+    from typing import Any
+
+    from tmuxagents.slurm.jobs import Job
+
+FOLDER, LOCK, STATE = "machines", "slurm.lock", "slurm.json"
+_LOOK_S = 1.0  # for new runs and for results, in the run directories
+_ASK_S, _ASK_AT_MOST_S, _SLOWER = 2.0, 30.0, 1.5  # Slurm, which serves many
+_GRACE_S = 3.0  # the result may need a moment from the node's file system to ours
+_ABSENT_S = 20.0  # a job that Slurm does not know, again and again, is forgotten
+
+
+def keep(home: str, environment: Mapping[str, str]) -> None:
+    """Keep the runs of a state directory that are in Slurm until none is left; leave if another does."""
+    folder = f"{home}/{FOLDER}"
+    os.makedirs(folder, mode=0o700, exist_ok=True)
+    keeper = JobKeeper(home, environment)
+    while keeper.open_runs():
+        held = os.open(f"{folder}/{LOCK}", os.O_RDWR | os.O_CREAT | os.O_NOFOLLOW | os.O_CLOEXEC, 0o600)
+        try:
+            fcntl.flock(held, fcntl.LOCK_EX | fcntl.LOCK_NB)
+            keeper.run()
+        except BlockingIOError:
+            return
+        finally:
+            os.close(held)  # then look again: what begins from now on finds the lock free
+
+
+class JobKeeper:
+    """Keeps the runs of one state directory."""
+
+    def __init__(self, home: str, environment: Mapping[str, str]) -> None:
+        self._runs = f"{home}/runs"
+        self._state = f"{home}/{FOLDER}"
+        self._environment = environment
+        self._done: set[str] = set()  # ended, or no job of Slurm
+        self._since: dict[tuple[str, str], float] = {}  # (run, what is the matter) -> since when
+        self._unreachable_since: float | None = None
+        self._pause_s = _ASK_S
+
+    def run(self) -> None:
+        """Go round until no run is left."""
+        known: set[str] = set()
+        ask_at = time.monotonic()
+        while runs := self.open_runs():
+            now = time.monotonic()
+            if not runs.keys() <= known:
+                self._pause_s, ask_at = _ASK_S, min(ask_at, now + _ASK_S)
+            known = set(runs)
+            if now >= ask_at:
+                changed = self._round(runs)
+                self._pause_s = _ASK_S if changed else min(self._pause_s * _SLOWER, _ASK_AT_MOST_S)
+                ask_at = time.monotonic() + self._pause_s
+            time.sleep(_LOOK_S)
+
+    def open_runs(self) -> dict[str, dict[str, Any]]:
+        """Return the runs in Slurm that have no result, each with its marker."""
+        found = {}
+        with ignoring(FileNotFoundError):
+            for name in os.listdir(self._runs):
+                if name.startswith(".") or name in self._done:
+                    continue
+                marker = directory.read_machine(f"{self._runs}/{name}")
+                is_ours = marker is not None and marker.get("engine") == slurm.ENGINE
+                if marker is None or not is_ours or directory.read_result(f"{self._runs}/{name}") is not None:
+                    self._done.add(name)
+                else:
+                    found[name] = marker
+        return found
+
+    def _round(self, runs: Mapping[str, Mapping[str, Any]]) -> bool:
+        """Ask Slurm, and act on what it says; say whether anything has changed."""
+        try:
+            known = {job.run_id: job for job in commands.queue(self._environment)}
+        except Unusable as silence:
+            self._tell(silence.message)
+            return False
+        self._tell(None)
+        return True in {self._attend(name, marker, known.get(name)) for name, marker in runs.items()}
+
+    def _attend(self, name: str, marker: Mapping[str, Any], job: Job | None) -> bool:
+        """Bring one run up to date with its job; say whether anything has changed."""
+        run_dir = f"{self._runs}/{name}"
+        if marker.get("state") == slurm.SUBMITTING:
+            return self._confirm(run_dir, marker, job)
+        if job is None:
+            if self._lasts(name, "absent", _ABSENT_S):
+                conclude(run_dir, never_came="Slurm has forgotten the job.", gone=True)
+            return False
+        self._since.pop((name, "absent"), None)
+        if job.is_over:
+            if self._lasts(name, "over", _GRACE_S):
+                conclude(run_dir, cause=job.cause, never_came=job.never_came, gone=True)
+            return True
+        if job.is_queued and directory.read_wrapper(run_dir) is not None:
+            # It ran, and was put back into the queue: a run starts once.
+            conclude(run_dir, cause=jobs.PREEMPTED, gone=True)
+            with ignoring(Unusable):
+                commands.cancel(job.id, self._environment)
+            return True
+        words = jobs.waiting_words(job.reason) if job.is_queued else None
+        if words != marker.get("waiting"):
+            writing.replace(run_dir, directory.MACHINE, jsonline.encode({**marker, "waiting": words}))
+            return True
+        return False
+
+    def _confirm(self, run_dir: str, marker: Mapping[str, Any], job: Job | None) -> bool:
+        """Settle a run whose launcher has not written down its job: it is at work on that, or was killed."""
+        held = writing.lock(run_dir, 0.0, slurm.SUBMIT_LOCK)
+        if held is None:
+            return True
+        try:
+            marker = directory.read_machine(run_dir) or marker
+            if slurm.job_of(marker) is None and job is not None:
+                slurm.confirm(run_dir, marker, job.id)
+            elif slurm.job_of(marker) is None and self._lasts(
+                os.path.basename(run_dir), "submitting", _GRACE_S
+            ):
+                conclude(run_dir, never_came="The job was never handed in.", gone=True)
+        finally:
+            os.close(held)
+        return True
+
+    def _lasts(self, name: str, what: str, limit_s: float) -> bool:
+        """Say whether this has been the matter with a run for as long as that."""
+        now = time.monotonic()
+        return now - self._since.setdefault((name, what), now) >= limit_s
+
+    def _tell(self, silence: str | None) -> None:
+        """Write down since when Slurm has given no answer, and what it said instead."""
+        now = round(time.time(), 3)
+        if silence is None:
+            self._unreachable_since = None
+        elif self._unreachable_since is None:
+            self._unreachable_since = now
+        said = {
+            "v": 1,
+            "at": now,
+            "unreachableSince": self._unreachable_since,
+            "said": silence,
+        }
+        with ignoring(OSError):
+            writing.replace(self._state, STATE, jsonline.encode(said))

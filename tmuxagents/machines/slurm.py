@@ -1,0 +1,176 @@
+"""Runs as jobs of Slurm: hand one in exactly once, ask one to end, the words that lead into one. Joins.
+
+The home is shared: the run directory is the truth here as on the node, and its `machine.json` says which job
+is the run's. It is written before the job is handed in and after it. If a launcher dies in between,
+machines/keep finds the job by its name, or concludes the run.
+"""
+
+from __future__ import annotations
+
+import os
+import shlex
+import sys
+import time
+from typing import NamedTuple
+
+from tmuxagents.errors import BadRequest, NotPossible, TmuxAgentsError
+from tmuxagents.launch import checks, handover
+from tmuxagents.records import LIVE
+from tmuxagents.registry import learn, lookup
+from tmuxagents.runs import directory, writing
+from tmuxagents.runs.conclude import conclude
+from tmuxagents.runs.endings import STOPPED
+from tmuxagents.slurm import commands, jobs
+from tmuxagents.system import project
+from tmuxagents.text import jsonline
+
+TYPE_CHECKING = False
+if TYPE_CHECKING:
+    from collections.abc import Mapping, Sequence
+    from typing import Any
+
+    from tmuxagents.launch.launch import Launcher
+    from tmuxagents.launch.prepare import Prepared
+
+ENGINE = HOST = "slurm"
+SUBMITTING, SUBMITTED = "submitting", "submitted"
+LOG = "slurm.log"
+SUBMIT_LOCK = "submit.lock"  # held by who hands the job in, until sbatch has ended
+_BOOT = f"{os.path.dirname(os.path.dirname(os.path.abspath(__file__)))}/_wrap.py"
+
+
+class Wish(NamedTuple):
+    """What a person asks of Slurm: a partition, and sbatch's own options."""
+
+    partition: str | None = None
+    options: Sequence[str] = ()
+
+    def check(self) -> None:
+        """Refuse what would break a run."""
+        for word in self.options:
+            fault = jobs.option_fault(word)
+            if fault is not None:
+                message = f"The option {word.partition('=')[0]!r} for sbatch {fault}."
+                raise BadRequest(message, kind="bad-argument", hint="see docs/machines.md, Slurm", field="on")
+
+
+class Submitted(NamedTuple):
+    """A run that Slurm has. `job_id` is None if Slurm has not confirmed it; machines/keep finds out."""
+
+    run_dir: str
+    job_id: str | None
+    warnings: Sequence[str]
+
+
+def submit_run(launcher: Launcher, prepared: Prepared, wish: Wish) -> Submitted:
+    """Make a run and hand it in. If Slurm refuses it, the run has ended, and why is raised."""
+    wish.check()
+    request = prepared.request
+    if prepared.plan.driver == LIVE:
+        message = "A live run needs a window, and a job of Slurm has none."
+        raise BadRequest(message, kind="bad-argument", hint="leave out --live", field="on")
+    checks.check_cwd(request.cwd)
+    handed = handover.Handed(
+        environment={**launcher.environment, **prepared.variables},
+        umask=launcher.umask,
+        limits={},
+        queued=True,
+    )
+    marker = _marker(SUBMITTING, partition=wish.partition, options=list(wish.options))
+    files = {directory.HANDED: handover.encode(handed), directory.MACHINE: jsonline.encode(marker)}
+    with checks.claimed_name(launcher.caller, request):
+        run_dir = launcher.make(prepared, files)
+    project.link(request.project, run_dir)
+    warnings = [*launcher.warnings, *prepared.warnings]
+    job_id: str | None = None
+    try:
+        job_id = submit(run_dir, launcher.environment, anew=True)
+    except commands.SlurmSilent as silence:
+        if not _may_have_it(run_dir, silence):
+            raise
+        warnings.append(f"{silence.message} The run waits until Slurm says whether it has the job.")
+    except BaseException as error:
+        words = error.message if isinstance(error, TmuxAgentsError) else f"{type(error).__name__}."
+        conclude(run_dir, never_came=f"The job was never handed in. {words}", gone=True)
+        raise
+    finally:
+        row = learn.row_of(run_dir)
+        lookup.with_registry(launcher.caller, lambda book: book.save([row] if row else []))
+    return Submitted(run_dir, job_id, warnings)
+
+
+def _may_have_it(run_dir: str, silence: commands.SlurmSilent) -> bool:
+    """Say whether Slurm may have a job that it has not confirmed; if not, the run has ended."""
+    if silence.unclear:
+        return True
+    conclude(run_dir, never_came=f"The job was never handed in. {silence.message}", gone=True)
+    return False
+
+
+def submit(run_dir: str, environment: Mapping[str, str], *, anew: bool = False) -> str:
+    """Hand in the job of a run that was made for Slurm, unless it has one; return the job's id.
+
+    `anew`: the run was made just now, so there can be no job of it yet.
+    """
+    held = writing.lock(run_dir, 0.0, SUBMIT_LOCK)
+    if held is None:
+        raise NotPossible("The job of this run is being handed in right now.", kind="run-busy")
+    try:
+        marker = directory.read_machine(run_dir) or {}
+        known = job_of(marker)
+        if known is not None:
+            return known
+        run_id = os.path.basename(run_dir)
+        found = None if anew else next((j for j in commands.queue(environment) if j.run_id == run_id), None)
+        if found is not None:
+            return confirm(run_dir, marker, found.id)
+        words = jobs.words(run_id, log=f"{run_dir}/{LOG}", partition=marker.get("partition"))
+        wrapper = shlex.join([sys.executable, "-I", "-S", _BOOT, run_dir])
+        script = jobs.script(shlex.join(marker.get("options") or ()), wrapper)
+        return confirm(run_dir, marker, commands.submit(words, script, environment, held))
+    finally:
+        os.close(held)
+
+
+def confirm(run_dir: str, marker: Mapping[str, Any], job_id: str) -> str:
+    """Write down which job is the run's; return its id."""
+    told = {**marker, "state": SUBMITTED, "handle": {"job": job_id}, "at": round(time.time(), 3)}
+    writing.replace(run_dir, directory.MACHINE, jsonline.encode(told))
+    return job_id
+
+
+def job_of(marker: Mapping[str, Any]) -> str | None:
+    """Return the id of the job that a marker names."""
+    handle = marker.get("handle")
+    job_id = handle.get("job") if isinstance(handle, dict) else None
+    return job_id if isinstance(job_id, str) and job_id.isdigit() else None
+
+
+def stop(run_dir: str, environment: Mapping[str, str], *, hard: bool = False) -> None:
+    """Ask a run's job to end, as `stop` does on this machine. `hard`: for a wrapper that does not."""
+    job_id = job_of(directory.read_machine(run_dir) or {})
+    if job_id is None:
+        conclude(run_dir, cause=STOPPED, never_came=STOPPED.message, gone=True)
+    elif hard:
+        commands.cancel(job_id, environment)
+    else:
+        commands.ask_to_end(job_id, environment)
+
+
+def exec_prefix(run_dir: str, *, tty: bool = False) -> list[str] | None:
+    """Return the words before a command that make it run on the run's node; None if it has no job."""
+    job_id = job_of(directory.read_machine(run_dir) or {})
+    return None if job_id is None else commands.inside(job_id, tty=tty)
+
+
+def _marker(state: str, **more: Any) -> dict[str, Any]:
+    return {
+        "v": 1,
+        "engine": ENGINE,
+        "host": HOST,
+        "handle": None,
+        "state": state,
+        "at": round(time.time(), 3),
+        "waiting": None,
+        **more,
+    }

@@ -1,0 +1,139 @@
+"""Slurm's own commands, bounded in time: hand in a job, ask for jobs, ask one to end.
+
+Touches: Slurm.
+"""
+
+from __future__ import annotations
+
+import os
+import re
+import subprocess
+import time
+
+from tmuxagents.errors import BadRequest, Unusable
+from tmuxagents.slurm import jobs
+from tmuxagents.system import process
+from tmuxagents.text import safe
+
+TYPE_CHECKING = False
+if TYPE_CHECKING:
+    from collections.abc import Mapping, Sequence
+
+    from tmuxagents.slurm.jobs import Job
+
+_LIMIT_S = 15.0
+_SUBMIT_LIMIT_S = 90.0  # sbatch itself tries again for as long as a controller that is busy may take
+_QUESTION_LIMIT_S = 3.0  # of a wrapper that has a result to write
+_LONGEST = 300
+# What these say is of Slurm, not of the job that was asked for.
+_SILENT = re.compile(
+    r"unable to contact|timed out|connection refused|zero bytes|authentication|munge|"
+    r"no such file or directory|could not establish a configuration|transport",
+    re.IGNORECASE,
+)
+_OVER = re.compile(r"invalid job id|already comple", re.IGNORECASE)  # there is nothing to end any more
+
+
+class SlurmSilent(Unusable):
+    """Slurm gives no answer: nothing follows from it about any job. `unclear`: it may have heard us."""
+
+    unclear = True
+
+
+def submit(words: Sequence[str], script: str, environment: Mapping[str, str], held: int) -> str:
+    """Hand in a job and return its id. `held`: a lock that is held until sbatch has ended, too.
+
+    Raise BadRequest if Slurm refuses the job, SlurmSilent if it may or may not have it.
+    """
+    said = _call(["sbatch", *words], environment, limit_s=_SUBMIT_LIMIT_S, text=script, held=held)
+    job_id = said.partition(";")[0].strip()
+    if not job_id.isdigit():
+        raise SlurmSilent(f"sbatch gave no job id, but {safe.cut(said, _LONGEST)!r}.", kind="unreachable")
+    return job_id
+
+
+def queue(environment: Mapping[str, str]) -> list[Job]:
+    """Return all jobs of the user that Slurm still knows. Raise SlurmSilent."""
+    argv = ["squeue", "--noheader", "--states=all", f"--user={os.getuid()}", f"--Format={jobs.COLUMNS}"]
+    return list(jobs.queue(_call(argv, environment)))
+
+
+def own_job(environment: Mapping[str, str]) -> Job | None:
+    """Return the job that we are in; None if Slurm does not say."""
+    argv = ["scontrol", "show", "job", "--oneliner", environment.get("SLURM_JOB_ID", "")]
+    try:
+        return jobs.shown(_call(argv, environment, limit_s=_QUESTION_LIMIT_S))
+    except (BadRequest, Unusable):
+        return None
+
+
+def ask_to_end(job_id: str, environment: Mapping[str, str]) -> None:
+    """Ask a job to end: one that waits is cancelled, one that runs has its wrapper end the run."""
+    _call_off(["--state=PENDING", job_id], environment)
+    _call_off(["--state=RUNNING", "--batch", "--signal=TERM", job_id], environment)
+
+
+def cancel(job_id: str, environment: Mapping[str, str]) -> None:
+    """Cancel a job, whatever it does: the second way, for a wrapper that does not end."""
+    _call_off([job_id], environment)
+
+
+def _call_off(words: Sequence[str], environment: Mapping[str, str]) -> None:
+    try:
+        _call(["scancel", *words], environment)
+    except BadRequest as refusal:
+        if not _OVER.search(refusal.message):
+            raise
+
+
+def inside(job_id: str, *, tty: bool = False) -> list[str]:
+    """Return the words before a command that make it run where a job runs, beside the job."""
+    return ["srun", "--jobid", job_id, "--overlap", "--quiet", *(["--pty"] if tty else ["--unbuffered"])]
+
+
+def _call(
+    argv: Sequence[str],
+    environment: Mapping[str, str],
+    *,
+    limit_s: float = _LIMIT_S,
+    text: str = "",
+    held: int | None = None,
+) -> str:
+    surroundings = jobs.for_slurm(environment)
+    path = process.find_program(argv[0], surroundings.get("PATH", os.defpath))
+    if path is None:
+        hint = "load Slurm's module, or name its login host: --on slurm@HOST"
+        silence = SlurmSilent(f"Slurm's {argv[0]} is not in the PATH.", kind="unreachable", hint=hint)
+        silence.unclear = False
+        raise silence
+    begun = time.monotonic()
+    try:
+        done = subprocess.run(
+            [path, *argv[1:]],
+            env=surroundings,
+            input=text.encode("utf-8", "surrogateescape"),
+            capture_output=True,
+            timeout=limit_s,
+            pass_fds=[] if held is None else [held],
+            check=False,
+        )
+    except subprocess.TimeoutExpired as error:
+        passed = f"{time.monotonic() - begun:.0f} s"
+        raise SlurmSilent(f"Slurm's {argv[0]} gave no answer in {passed}.", kind="unreachable") from error
+    except OSError as error:
+        message = f"Slurm's {argv[0]} cannot be started ({error.strerror})."
+        raise SlurmSilent(message, kind="unreachable") from error
+    if not done.returncode:
+        return done.stdout.decode("utf-8", "replace")
+    said = done.stderr.decode("utf-8", "replace").strip()
+    raise _refusal(argv[0], said)
+
+
+def _refusal(program: str, said: str) -> BadRequest | SlurmSilent:
+    lines = [safe.line(line.partition("error: ")[2] or line) for line in said.splitlines()]
+    last = safe.cut(lines[-1] if lines else "it says nothing", _LONGEST).removesuffix(".")
+    if _SILENT.search(said) or not lines:
+        return SlurmSilent(f"Slurm cannot be reached: {last}.", kind="unreachable", hint="try sinfo")
+    return BadRequest(
+        f"Slurm's {program} refuses: {last}.", kind="bad-argument", hint="see sinfo and man sbatch"
+    )
