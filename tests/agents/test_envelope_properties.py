@@ -13,7 +13,7 @@ from tests.agents import recordings
 from tests.schema_examples import VALIDATORS
 from tmuxagents.agents.claude.live import LIVE
 from tmuxagents.agents.claude.talker import ClaudeTalker
-from tmuxagents.agents.qwen import QwenReader
+from tmuxagents.agents.qwen.reader import QwenReader
 from tmuxagents.records import Exit
 from tmuxagents.runs import endings, events, lifecycle
 

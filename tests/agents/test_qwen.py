@@ -9,9 +9,8 @@ import pytest
 from tests.agents import recordings
 from tests.agents.envelope_lines import INIT, RESULT, Played, ends, says, text, tool
 from tmuxagents.agents import AGENTS
-from tmuxagents.agents.capabilities import ASK, STREAM
 from tmuxagents.agents.envelope import EnvelopeReader
-from tmuxagents.agents.qwen import QwenReader
+from tmuxagents.agents.qwen.reader import QwenReader
 from tmuxagents.runs.documents import plan_of
 
 AGENT = AGENTS["qwen"]
@@ -132,16 +131,19 @@ def line(**changes: Any) -> list[str]:
 
 @pytest.mark.parametrize(
     ("permission", "mode"),
-    [(None, "auto-edit"), ("edit", "auto-edit"), ("read-only", "plan"), ("full", "yolo"), ("odd", "plan")],
+    [
+        *[(None, "auto-edit"), ("edit", "auto-edit"), ("read-only", "plan"), ("full", "yolo")],
+        *[("ask", "default"), ("odd", "plan")],
+    ],
 )
 def test_a_permission_is_an_approval_mode(permission: str | None, mode: str) -> None:
     assert f"--approval-mode={mode}" in line(permission=permission)
 
 
 def test_session_model_and_tools_are_flags() -> None:
-    assert line()[:2] == ["--output-format=stream-json", "--include-partial-messages"]
-    assert line()[2].startswith("--session-id=")
-    assert line(childSession="abc")[2] == "--resume=abc"
+    assert line()[:2] == ["--output-format=stream-json", "--input-format=stream-json"]
+    assert line()[3].startswith("--session-id=")
+    assert line(childSession="abc")[3] == "--resume=abc"
     assert "--model=m" in line(resolvedModel="m")
     assert not any(word.startswith("--model") for word in line(resolvedModel="m", modelSource="agent"))
     named = [word for word in line(tools=["read_file", "glob", "glob"]) if word.startswith("--core-tools")]
@@ -152,13 +154,16 @@ def test_it_starts_no_agents_and_no_servers() -> None:
     assert {"--exclude-tools=agent", "--allowed-mcp-server-names=none"} <= set(line())
 
 
+def test_the_model_may_ask_where_somebody_answers() -> None:
+    assert "--exclude-tools=ask_user_question" in line(permission="edit")
+    assert "--exclude-tools=ask_user_question" not in line(permission="ask")
+
+
 def test_what_it_can_do() -> None:
     has = AGENT.capabilities()
-    assert (has.seats[0], has.steer, list(has.system_prompt)) == (STREAM, False, [])
-    assert ASK not in has.permissions
+    assert list(has.system_prompt) == []
     assert set(has.tools.values()) == set(AGENT.tools)
     assert AGENT.key_variables("k", None) == {"OPENAI_API_KEY": "k"}
     assert AGENT.environment("/a", None) == {"QWEN_CODE_SUPPRESS_YOLO_WARNING": "1"}
     plan = plan_of({"baseline": {"input": 3}})
     assert vars(AGENT.reader(plan, "/r"))["_before"]["input"] == 3
-    assert AGENT.talker(plan, "/r") is None

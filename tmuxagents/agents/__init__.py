@@ -18,7 +18,7 @@ _MODULES = {
     "codex": "codex.command",
     "opencode": "opencode.command",
     "gemini": "gemini.command",
-    "qwen": "qwen",
+    "qwen": "qwen.command",
     "copilot": "copilot.command",
 }
 

@@ -14,7 +14,7 @@ from tmuxagents.agents import raw as raw_json
 from tmuxagents.agents.base import ACTIVE, NOTHING, Reading
 from tmuxagents.agents.brand import LineReader
 from tmuxagents.agents.claude.command import AGENT
-from tmuxagents.agents.claude.talker import about
+from tmuxagents.agents.envelope_asks import about
 from tmuxagents.runs import events
 from tmuxagents.text import jsonline
 

@@ -9,6 +9,7 @@ Pure.
 
 from __future__ import annotations
 
+from tmuxagents.agents import envelope_asks
 from tmuxagents.agents import raw as raw_json
 from tmuxagents.agents.base import ACTIVE, NOTHING, Ask, Reading
 from tmuxagents.agents.claude.reader import ClaudeReader
@@ -24,10 +25,6 @@ if TYPE_CHECKING:
     from tmuxagents.runs.events import Event
     from tmuxagents.runs.messages import InboxMessage
 
-ALLOW, DENY = "allow", "deny"
-_CHOICES = ((ALLOW, "Allow"), (DENY, "Deny"))
-_QUESTION = "AskUserQuestion"  # the tool by which the model itself asks
-_SHOWN = ("command", "file_path", "url", "path", "pattern", "plan")  # of a call: what it is about
 _STARTED = "started"
 _OVER = ("completed", "cancelled", "failed")
 
@@ -66,8 +63,7 @@ class ClaudeTalker(ClaudeReader):
         if message.kind == STOP:
             request = self._id(message.inbox_id)
             self._interrupts[request] = message
-            asked = {"subtype": "interrupt"}
-            return jsonline.encode({"type": "control_request", "request_id": request, "request": asked})
+            return envelope_asks.request(request, subtype="interrupt")
         later = {"priority": "later"} if message.kind == FOLLOW_UP else {}
         return self._say(message.text or "", message.inbox_id, message, **later)
 
@@ -90,9 +86,7 @@ class ClaudeTalker(ClaudeReader):
         _, request = self._asked.pop(ask_id, (None, None))
         if request is None:
             return NOTHING
-        told = _decision(request, answer, by)
-        response = {"subtype": "success", "request_id": ask_id, "response": told}
-        return Reading(reply=jsonline.encode({"type": "control_response", "response": response}))
+        return Reading(reply=envelope_asks.respond(ask_id, envelope_asks.decision(request, answer, by)))
 
     # --- lines ---
 
@@ -102,10 +96,9 @@ class ClaudeTalker(ClaudeReader):
         if known is None or not isinstance(request, dict):
             return ACTIVE
         if request.get("subtype") == "can_use_tool":
-            self._asked[known] = _ask(known, request), request
+            self._asked[known] = envelope_asks.question(known, request), request
             return ACTIVE
-        refused = {"subtype": "error", "request_id": known, "error": "Not supported."}
-        return Reading(reply=jsonline.encode({"type": "control_response", "response": refused}))
+        return Reading(reply=envelope_asks.refuse(known))
 
     def _withdrawn(self, raw: dict[str, Any], _now: float) -> Reading:
         """Forget a question that it no longer asks."""
@@ -152,53 +145,3 @@ class ClaudeTalker(ClaudeReader):
 
 def _sent(message: InboxMessage | None) -> list[Event]:
     return [] if message is None else [events.message_sent(message.inbox_id, message.kind, message.text)]
-
-
-# --- questions --------------------------------------------------------------------------------------------
-
-
-def _ask(known: str, request: dict[str, Any]) -> Ask:
-    """Return a question in our words."""
-    questions = _questions(_given(request))
-    if request.get("tool_name") == _QUESTION and len(questions) == 1:
-        text = raw_json.sentence(questions[0].get("question")) or "It asks."
-        return Ask(known, "question", text, [(label, label) for label in _labels(questions[0])])
-    return Ask(known, "permission", about(request.get("tool_name"), request.get("input")), _CHOICES)
-
-
-def about(tool: Any, given: Any) -> str:
-    """Return what a call is about, in a line."""
-    name, args = raw_json.word(tool) or "tool", given if isinstance(given, dict) else {}
-    said = [raw_json.sentence(args.get(key)) for key in _SHOWN]
-    said += [raw_json.sentence(one.get("question")) for one in _questions(args)]
-    words = " ".join(filter(None, said))
-    return f"{name}: {words}" if words else name
-
-
-def _decision(request: dict[str, Any], answer: str, by: str) -> dict[str, Any]:
-    """Return an answer in its words. A text that is neither says no, and why, or answers a question."""
-    given, questions = _given(request), _questions(_given(request))
-    if answer == DENY:
-        return {"behavior": "deny", "message": f"This was denied by {by}."}
-    if request.get("tool_name") == _QUESTION and questions and answer != ALLOW:
-        answers = {raw_json.text(one.get("question")) or "": answer for one in questions}
-        return {"behavior": "allow", "updatedInput": {**given, "answers": answers}}
-    if answer == ALLOW:
-        return {"behavior": "allow", "updatedInput": given}
-    return {"behavior": "deny", "message": answer}
-
-
-def _given(request: dict[str, Any]) -> dict[str, Any]:
-    given = request.get("input")
-    return given if isinstance(given, dict) else {}
-
-
-def _questions(given: dict[str, Any]) -> list[dict[str, Any]]:
-    listed = given.get("questions")
-    return [one for one in listed if isinstance(one, dict)] if isinstance(listed, list) else []
-
-
-def _labels(question: dict[str, Any]) -> list[str]:
-    options = question.get("options")
-    found = options if isinstance(options, list) else []
-    return [label for one in found if isinstance(one, dict) and (label := raw_json.word(one.get("label")))]

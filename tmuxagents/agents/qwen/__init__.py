@@ -1,0 +1,1 @@
+"""Qwen Code: its command line, its output, and the talk with it."""
