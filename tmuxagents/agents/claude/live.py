@@ -12,9 +12,9 @@ from __future__ import annotations
 
 from tmuxagents.agents import raw as raw_json
 from tmuxagents.agents.base import ACTIVE, NOTHING, Reading
-from tmuxagents.agents.brand import LineReader
 from tmuxagents.agents.claude.command import AGENT
 from tmuxagents.agents.envelope_asks import about
+from tmuxagents.agents.hooks.heard import FOLDER_VARIABLE, HookedReader, hook_command
 from tmuxagents.runs import events
 from tmuxagents.text import jsonline
 
@@ -26,10 +26,7 @@ if TYPE_CHECKING:
     from tmuxagents.records import Plan
     from tmuxagents.runs.events import Event
 
-_HERE = __file__.rpartition("/")[0]
-BRIDGE, HOOK = f"{_HERE}/bridge.py", f"{_HERE}/hook.py"
-PYTHON = "TMUXAGENTS_PYTHON"  # the variable in which the hooks find our Python
-FOLDER_VARIABLE = "TMUXAGENTS_BRIDGE"  # where the bridge finds its two FIFOs
+BRIDGE = f"{__file__.rpartition('/')[0]}/bridge.py"
 _HOOKS = (
     *("SessionStart", "UserPromptSubmit", "PreToolUse", "PostToolUse", "PostToolUseFailure"),
     *("PermissionRequest", "Notification", "Stop", "StopFailure", "SessionEnd"),
@@ -47,8 +44,8 @@ class ClaudeLive:
 
     def arguments(self, plan: Plan, run_dir: str) -> list[str]:
         """Return its flags."""
-        command = f'"${PYTHON}" -I -S "{HOOK}"'
-        hooks = {name: [{"hooks": [{"type": "command", "command": command}]}] for name in _HOOKS}
+        one = {"type": "command", "command": hook_command()}
+        hooks = {name: [{"hooks": [one]}] for name in _HOOKS}
         settings = jsonline.encode({"hooks": hooks}).decode().strip()
         line = [*AGENT.set_up(plan, run_dir), f"--settings={settings}"]
         prompt = f"{run_dir}/prompt.txt"
@@ -64,23 +61,12 @@ class ClaudeLive:
 LIVE = ClaudeLive()
 
 
-class ClaudeLiveReader(LineReader):
+class ClaudeLiveReader(HookedReader):
     """Reads what the hooks of one Claude Code say."""
 
     def __init__(self, sent: Callable[[int], Event | None]) -> None:
         super().__init__()
-        self._sent = sent
-        self.is_connected = False
-        self.has_begun = False
-        self.typed = False
-        self.has_left = False  # by a person
-        self.asks: tuple[str, str | None] | None = None
-        self.settlings = 0
-
-    def feed(self, line: bytes, now: float) -> Reading:
-        """Read one line."""
-        self.is_connected = True
-        return super().feed(line, now)
+        self.listen(sent)
 
     def kind(self, raw: Any) -> str:
         """Return the name of the hook, or the kind of a line of the bridge."""
@@ -123,34 +109,22 @@ class ClaudeLiveReader(LineReader):
     def _stop(self, raw: dict[str, Any], _now: float) -> Reading:
         answer = raw_json.text(raw.get("last_assistant_message"))
         self.error_message = None
-        return self._settle([events.assistant_text(answer)] if answer else [], "stop")
+        return self.settle([events.assistant_text(answer)] if answer else [], "stop")
 
     def _stop_failure(self, raw: dict[str, Any], _now: float) -> Reading:
         self.error_message = raw_json.sentence(raw.get("last_assistant_message"))
-        return self._settle([], "length" if raw.get("error") == "max_output_tokens" else "error")
+        return self.settle([], "length" if raw.get("error") == "max_output_tokens" else "error")
 
     def _notice(self, raw: dict[str, Any], _now: float) -> Reading:
         """Conclude from its idleness that a turn was broken off: no hook says so at once."""
         if self.settled or not self.has_begun or raw.get("notification_type") != "idle_prompt":
             return NOTHING
         self.error_message = _NOT_DONE
-        return self._settle([], "aborted")
-
-    def _settle(self, told: list[Event], stop_reason: str) -> Reading:
-        self.asks = None
-        self.settlings += 1
-        told = [*self.works_again(), *told, *self.finish(stop_reason, aborted=stop_reason == "aborted")]
-        told[-1].fields["attended"] = self.typed
-        return Reading(told, active=True)
+        return self.settle([], "aborted")
 
     def _end(self, raw: dict[str, Any], _now: float) -> Reading:
         self.has_left = raw.get("reason") in _BY_A_PERSON
         return NOTHING
-
-    def _taken(self, raw: dict[str, Any], _now: float) -> Reading:
-        number = raw_json.whole(raw.get("inboxId"))
-        sent = None if number is None else self._sent(number)
-        return Reading([] if sent is None else [*self.works_again(), sent], active=True)
 
     takes: ClassVar = {
         "SessionStart": _start,
@@ -163,7 +137,7 @@ class ClaudeLiveReader(LineReader):
         "Stop": _stop,
         "StopFailure": _stop_failure,
         "SessionEnd": _end,
-        "bridge_taken": _taken,
+        "bridge_taken": HookedReader.taken,
     }
 
 

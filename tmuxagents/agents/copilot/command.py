@@ -12,6 +12,7 @@ from tmuxagents.agents.copilot.reader import USAGE, CopilotReader
 
 TYPE_CHECKING = False
 if TYPE_CHECKING:
+    from tmuxagents.agents.base import LiveAgent
     from tmuxagents.agents.capabilities import Capabilities
     from tmuxagents.records import Plan
 
@@ -34,8 +35,12 @@ class Copilot(Brand):
 
     def arguments(self, plan: Plan, run_dir: str) -> list[str]:
         """Return the flags of a batch run. The task goes to stdin."""
-        line = ["--output-format", "json", "--usage-output-file", f"{run_dir}/{USAGE}"]
-        line += ["--no-ask-user", "--no-auto-update", *_ALLOWED[plan.permission or "edit"]]
+        driven = ["--output-format", "json", "--usage-output-file", f"{run_dir}/{USAGE}", "--no-ask-user"]
+        return [*driven, *self.set_up(plan)]
+
+    def set_up(self, plan: Plan) -> list[str]:
+        """Return the flags that a batch run and a live one share."""
+        line = ["--no-auto-update", *_ALLOWED[plan.permission or "edit"]]
         if plan.tools:
             line.append(f"--available-tools={','.join(plan.tools)}")
         if plan.resolved_model:
@@ -48,6 +53,12 @@ class Copilot(Brand):
         """Return that the level decides, and not a variable of the user's."""
         return {"COPILOT_ALLOW_ALL": "false", "COPILOT_AUTO_UPDATE": "false"}
 
+    def live(self) -> LiveAgent:
+        """Return how it runs live."""
+        from tmuxagents.agents.copilot import live  # noqa: PLC0415  (a batch child pays nothing for it)
+
+        return live.LIVE
+
     def reader(self, plan: Plan, _run_dir: str) -> CopilotReader:
         """Return a reader for one child."""
         return CopilotReader(plan.child_session or session_uuid(plan), plan.baseline or {})
@@ -57,6 +68,7 @@ class Copilot(Brand):
         from tmuxagents.agents import capabilities as can  # noqa: PLC0415  (no wrapper needs them)
 
         return can.USUAL.changed(
+            seats=(can.STREAM, can.LIVE),
             tools={"read": "view", "bash": "bash", "edit": "edit", "write": "create", "grep": "grep"}
             | {"find": "glob", "ls": "view"},
             reads_tools=True,

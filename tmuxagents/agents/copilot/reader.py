@@ -24,6 +24,7 @@ if TYPE_CHECKING:
 
 USAGE = "copilot-usage.json"  # in the run directory
 _TRIES_AGAIN = 2
+_FIGURES = ("input", "output", "cacheRead", "cacheWrite", "reasoning")
 _REFUSALS = range(1, 128)  # exit codes; later ones tell of a signal
 
 
@@ -49,6 +50,11 @@ class CopilotReader(LineReader):
         self._why: str | None = None  # of the last request that failed
         self._wordless = False  # the turn has an answer, and no message so far
         self._cut = 0  # turns in a row that ended so
+
+    @property
+    def is_cut(self) -> bool:
+        """Say whether the last answer was cut at each try."""
+        return self._cut >= _TRIES_AGAIN
 
     def feed(self, line: bytes, now: float) -> Reading:
         """Read one line. Those of a streaming text only show that it works."""
@@ -93,20 +99,20 @@ class CopilotReader(LineReader):
 
     def _called(self, raw: dict[str, Any], now: float) -> Reading:
         data = _data(raw)
-        call, error = raw_json.key(data.get("toolCallId")), _table(data.get("error"))
-        said = raw_json.text(_table(data.get("result")).get("content")) or ""
+        call, error = raw_json.key(data.get("toolCallId")), table(data.get("error"))
+        said = raw_json.text(table(data.get("result")).get("content")) or ""
         why = raw_json.text(error.get("message")) or ""
         if error.get("code") in ("denied", "rejected") and call in self.calls:
             tool, _ = self.calls.pop(call)
             return Reading([events.denied(call, tool, why)], active=True)
         failed = data.get("success") is not True or bool(
-            raw_json.whole(_table(data.get("shellExecution")).get("exitCode"))
+            raw_json.whole(table(data.get("shellExecution")).get("exitCode"))
         )
         return Reading(self.result(call, said or why, now, failed=failed), active=True)
 
     def _request_failed(self, raw: dict[str, Any], _now: float) -> Reading:
         said = raw_json.sentence(_data(raw).get("errorMessage"))
-        self._why = raw_json.sentence(_table(raw_json.parse((said or "").encode())).get("message")) or said
+        self._why = raw_json.sentence(table(raw_json.parse((said or "").encode())).get("message")) or said
         return ACTIVE
 
     def _retries(self, raw: dict[str, Any], _now: float) -> Reading:
@@ -129,7 +135,7 @@ class CopilotReader(LineReader):
             told.append(events.session_started(session, model=self.model))
         if self._failed or raw.get("exitCode") != 0:
             return Reading([*told, *self.finish("error")], active=True)
-        reason = "length" if self._cut >= _TRIES_AGAIN else "stop"
+        reason = "length" if self.is_cut else "stop"
         return Reading([*told, *self.finish(reason if self._idle else None)], active=True)
 
     takes: ClassVar[Mapping[str, Any]] = {
@@ -150,8 +156,8 @@ class CopilotReader(LineReader):
 
     def used(self, text: bytes) -> list[Event]:
         """Return what the run used, by the file that it writes at its end: its figures are the session's."""
-        models = _table((raw_json.parse(text) or {}).get("modelMetrics"))
-        figures = _usage([_table(_table(model).get("usage")) for model in models.values()], self._baseline)
+        models = table((raw_json.parse(text) or {}).get("modelMetrics"))
+        figures = _usage([table(table(model).get("usage")) for model in models.values()], self._baseline)
         return [events.usage(figures)] if figures["totalTokens"] else []
 
     def left(self, exit_code: int | None) -> list[Event]:
@@ -161,28 +167,35 @@ class CopilotReader(LineReader):
 
 
 def _data(raw: dict[str, Any]) -> dict[str, Any]:
-    return _table(raw.get("data"))
+    return table(raw.get("data"))
 
 
-def _table(value: Any) -> dict[str, Any]:
+def table(value: Any) -> dict[str, Any]:
+    """Return an object, an empty one for anything else."""
     return value if isinstance(value, dict) else {}
 
 
 def _usage(models: list[dict[str, Any]], baseline: Any) -> dict[str, Any]:
     """Return the figures of the run: those of all models, less what the session had used before."""
+    whole = figures_of(models)
+    own = {
+        key: max(0, whole[key] - int(raw_json.figure(baseline.get(key), integral=True))) for key in _FIGURES
+    }
+    return {**whole, **own, "totalTokens": sum(own.values()) - own["reasoning"], "basis": "session"}
+
+
+def figures_of(models: list[dict[str, Any]]) -> dict[str, Any]:
+    """Return figures in our words."""
 
     def told(key: str) -> int:
         return sum(int(raw_json.figure(model.get(key), integral=True)) for model in models)
 
     read, written = told("cacheReadTokens"), told("cacheWriteTokens")
-    whole = {
+    own = {
         "input": told("inputTokens") - read - written,
         "output": told("outputTokens"),
         "cacheRead": read,
         "cacheWrite": written,
         "reasoning": told("reasoningTokens"),
     }
-    before = {key: int(raw_json.figure(baseline.get(key), integral=True)) for key in whole}
-    own = {key: max(0, count - before[key]) for key, count in whole.items()}
-    total = sum(own.values()) - own["reasoning"]
-    return {**own, "totalTokens": total, "cost": 0, "costKind": "none", "basis": "session"}
+    return {**own, "totalTokens": sum(own.values()) - own["reasoning"], "cost": 0, "costKind": "none"}

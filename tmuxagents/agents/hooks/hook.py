@@ -1,6 +1,7 @@
-"""A hook of a live Claude Code: it gives our bridge what it is given, and prints what comes back.
+"""A hook of a live agent: it gives our bridge what it is given, and prints what comes back.
 
-Where the bridge is gone, it says nothing.
+Its one argument is the name of the event, for agents that do not say it in what they give. Where the bridge
+is gone, it says nothing.
 
 Touches: a socket.
 """
@@ -15,14 +16,14 @@ VARIABLE = "TMUXAGENTS_HOOKS"  # the bridge's socket
 _LIMIT_S = 20.0
 
 
-def main() -> None:
+def main(words: list[str]) -> None:
     """Serve one hook."""
     given = sys.stdin.buffer.read()
     try:
         with socket.socket(socket.AF_UNIX) as line:
             line.settimeout(_LIMIT_S)
             line.connect(os.environ[VARIABLE])
-            line.sendall(given)
+            line.sendall("".join(words).encode() + b"\n" + given)
             line.shutdown(socket.SHUT_WR)
             while piece := line.recv(65536):
                 sys.stdout.buffer.write(piece)
@@ -31,4 +32,4 @@ def main() -> None:
 
 
 if __name__ == "__main__":
-    main()
+    main(sys.argv[1:])

@@ -1,0 +1,66 @@
+"""Stands in for an agent with hooks on a terminal: it calls them and prints their answers.
+
+It finds its hooks as its brand does: in `--settings=JSON`, in the folder of `--plugin-dir=`, or in the file
+that QWEN_CODE_SYSTEM_DEFAULTS_PATH names. Each word after `--` is what one hook is given, as JSON.
+`wait:FILE` waits until a file is there, `log:FILE=LINE` appends a line to a file, `read` prints the lines of
+`--input-file=` so far, and `stay` waits for a signal.
+"""
+
+from __future__ import annotations
+
+import json
+import os
+import signal
+import subprocess
+import sys
+import time
+from pathlib import Path
+from typing import Any
+
+
+def flag(name: str) -> str:
+    """Return the value of a flag."""
+    return next((word.partition("=")[2] for word in sys.argv if word.startswith(f"{name}=")), "")
+
+
+def hooks() -> dict[str, Any]:
+    """Return its hooks."""
+    if flag("--plugin-dir"):
+        plugin = Path(flag("--plugin-dir"))
+        listed = json.loads((plugin / "plugin.json").read_text())["hooks"]
+        found = json.loads((plugin / listed).read_text())["hooks"]
+        return {name: one["bash"] for name, (one,) in found.items()}
+    path = os.environ.get("QWEN_CODE_SYSTEM_DEFAULTS_PATH")
+    settings = json.loads(Path(path).read_text() if path else flag("--settings"))
+    return {name: one["hooks"][0]["command"] for name, (one,) in settings["hooks"].items()}
+
+
+def main() -> None:
+    """Do as told."""
+    called = hooks()
+    at = sys.argv.index("--") + 1
+    words = [word for word in sys.argv[at:] if not word.startswith("--")]
+    for word in words:
+        kind, _, rest = word.partition(":")
+        if word == "stay":
+            signal.pause()
+        elif word == "read":
+            print(json.dumps(Path(flag("--input-file")).read_text().splitlines()), flush=True)
+        elif kind == "wait":
+            while not os.path.exists(rest):
+                time.sleep(0.01)
+        elif kind == "log":
+            path, _, line = rest.partition("=")
+            Path(path).parent.mkdir(parents=True, exist_ok=True)
+            with open(path, "a", encoding="utf-8") as file:
+                file.write(line + "\n")
+        else:
+            name = json.loads(word)["hook_event_name"]
+            done = subprocess.run(
+                called[name], shell=True, input=word.encode(), capture_output=True, check=True
+            )
+            print(json.dumps([name, done.stdout.decode()]), flush=True)
+
+
+if __name__ == "__main__":
+    main()

@@ -1,0 +1,119 @@
+"""The process in the window of a live Copilot CLI: `python -I -S bridge.py PROGRAM...`.
+
+It makes a plugin of hooks for it, gives the task in the answer to one of them, and passes on the lines that
+Copilot CLI adds to the log of its session.
+
+Joins.
+"""
+
+from __future__ import annotations
+
+import os
+import sys
+
+if __name__ == "__main__":
+    sys.path.append(__file__.rpartition("/tmuxagents/")[0])
+
+from tmuxagents.agents import raw as raw_json
+from tmuxagents.agents.copilot import live
+from tmuxagents.agents.hooks.bridge import PIECE, HookBridge, main
+from tmuxagents.agents.hooks.heard import hook_command
+from tmuxagents.cpython import ignoring
+from tmuxagents.runs import directory
+from tmuxagents.text import jsonline
+
+TYPE_CHECKING = False
+if TYPE_CHECKING:
+    from collections.abc import Mapping, Sequence
+    from typing import Any, ClassVar
+
+_PLUGIN = {
+    "name": "tmuxagents",
+    "version": "1.0.0",
+    "description": "Tells tmuxagents.",
+    "hooks": "hooks.json",
+}
+_HOOKS = (live.PROMPTED, live.AFTER_TOOL, live.STOP, live.LEFT)
+_HOOK_S = 20
+_SESSIONS = ("--session-id", "--resume")
+_DULL = (b'{"type":"system.message"',)  # its own system prompt
+
+
+class CopilotBridge(HookBridge):
+    """One Copilot CLI."""
+
+    stop, after_tool = live.STOP, live.AFTER_TOOL
+    begins: ClassVar[Sequence[str]] = (live.PROMPTED,)
+    ends: ClassVar[Sequence[str]] = ()  # the log says when it has settled
+    patience_ms = 250
+    _log: int | None = None
+    _path = ""
+    _rest = b""
+    _is_given = False
+
+    def set_up(self, program: Sequence[str]) -> list[str]:
+        """Return the command line with the plugin, which has its files in our folder."""
+        hooks = {name: [_command(name)] for name in _HOOKS}
+        for name, told in (("plugin.json", _PLUGIN), ("hooks.json", {"version": 1, "hooks": hooks})):
+            with open(f"{self.folder}/{name}", "wb") as file:
+                file.write(jsonline.encode(told))
+        home = os.environ.get("COPILOT_HOME") or os.path.expanduser("~/.copilot")
+        session = _session(program)
+        self._path = f"{home}/session-state/{session}/events.jsonl"
+        self.write(jsonline.encode({"type": "bridge_session", "session": session}))
+        if self._opens():  # a session that goes on: its past is known
+            os.lseek(self._log or 0, 0, os.SEEK_END)
+        return [*program, f"--plugin-dir={self.folder}"]
+
+    def _opens(self) -> bool:
+        """Open the log, as soon as it is there."""
+        if self._log is None:
+            with ignoring(FileNotFoundError):
+                self._log = os.open(self._path, os.O_RDONLY | os.O_CLOEXEC)
+        return self._log is not None
+
+    def news(self) -> None:
+        """Pass on what the log has more."""
+        while self._opens() and (piece := os.read(self._log or 0, PIECE)):
+            *lines, self._rest = (self._rest + piece).split(b"\n")
+            for line in lines:
+                self._note(line)
+                if not line.startswith(_DULL):
+                    self.write(line + b"\n")
+
+    def _note(self, line: bytes) -> None:
+        if live.settles(raw_json.parse(line) or {}):
+            self.rest()
+
+    def pass_on(self, _name: str, _said: bytes) -> None:
+        """Pass on nothing: the log has it, too."""
+
+    def heard(self, name: str, raw: dict[str, Any]) -> Mapping[str, Any] | None:
+        """Give the task in place of the sentence that stands for it."""
+        if name != live.PROMPTED or raw.get("prompt") != live.TASK or self._is_given:
+            return None
+        self._is_given = True
+        task = directory.read_bytes(f"{self.run_dir}/prompt.txt")
+        return None if task is None else {"modifiedPrompt": task.decode("utf-8", "replace")}
+
+    def answer(self, name: str, text: str) -> Mapping[str, Any]:
+        """Return the answer to a hook that takes a message."""
+        return {"decision": "block", "reason": text} if name == self.stop else {"additionalContext": text}
+
+
+def _command(name: str) -> dict[str, Any]:
+    return {"type": "command", "bash": hook_command(name), "timeoutSec": _HOOK_S}
+
+
+def _session(program: Sequence[str]) -> str:
+    """Return the session in a command line."""
+    words = list(program)
+    for at, word in enumerate(words):
+        name, _, value = word.partition("=")
+        if name in _SESSIONS:
+            return value or words[at + 1]
+    return ""
+
+
+if __name__ == "__main__":
+    sys.exit(main(CopilotBridge, sys.argv[1:]))

@@ -1,0 +1,215 @@
+"""The process in the window of a live agent that has hooks: `python -I -S BRAND/bridge.py PROGRAM...`.
+
+It starts the agent on its own terminal and hears its hooks. What they say goes to the wrapper; messages from
+the wrapper go in with the answer to a hook. It ends with the agent. A brand says how its agent finds the
+hooks, and what else it has to say.
+
+Joins.
+"""
+
+from __future__ import annotations
+
+import os
+import select
+import shutil
+import signal
+import socket
+import subprocess
+import sys
+import tempfile
+
+from tmuxagents.agents.hooks.heard import FOLDER_VARIABLE, PYTHON
+from tmuxagents.agents.hooks.hook import VARIABLE
+from tmuxagents.cpython import ignoring
+from tmuxagents.runs import directory
+from tmuxagents.runs.messages import FOLLOW_UP
+from tmuxagents.text import jsonline
+
+TYPE_CHECKING = False
+if TYPE_CHECKING:
+    from collections.abc import Mapping, Sequence
+    from typing import Any, ClassVar, NoReturn
+
+PIECE = 64 * 1024
+_SIGNALLED = 128
+_HOOK_S = 5.0  # for one hook to say what it has
+_TERM_S = 1.5
+
+
+class HookBridge:
+    """One agent, its hooks, and the wrapper."""
+
+    stop, after_tool = "Stop", "PostToolUse"  # the hooks that take messages
+    begins: ClassVar[Sequence[str]] = ("UserPromptSubmit", "PreToolUse")
+    ends: ClassVar[Sequence[str]] = ("Stop", "StopFailure")
+    patience_ms: int | None = None  # how long it may do without news
+
+    def __init__(self, run_dir: str) -> None:
+        self.run_dir = run_dir
+        self._told = os.open(f"{run_dir}/{directory.LIVE_EVENTS}", os.O_WRONLY | os.O_CLOEXEC)
+        orders = os.O_RDONLY | os.O_NONBLOCK | os.O_CLOEXEC
+        self._orders = os.open(f"{run_dir}/{directory.LIVE_ORDERS}", orders)
+        self._ordered = b""
+        self._queue: list[dict[str, Any]] = []  # messages that no hook has taken
+        self.works = True
+        self.settlings = 0
+        self.folder = tempfile.mkdtemp(prefix="tmuxagents-")
+        self._hooks = socket.socket(socket.AF_UNIX)
+        self._hooks.bind(f"{self.folder}/hooks")
+        self._hooks.listen(64)
+
+    def run(self, program: Sequence[str]) -> int:
+        """Serve until the agent has ended; return our exit code."""
+        os.environ |= {VARIABLE: f"{self.folder}/hooks", PYTHON: sys.executable}
+        child = None
+        try:
+            child = subprocess.Popen(self.set_up(program))
+            return self._serve(child)
+        finally:
+            _end(child)
+            shutil.rmtree(self.folder, ignore_errors=True)
+
+    # --- what a brand adds ---
+
+    def set_up(self, program: Sequence[str]) -> list[str]:
+        """Return the command line with all that leads the agent to its hooks."""
+        return list(program)
+
+    def inputs(self) -> Sequence[int]:
+        """Return the descriptors on which it says more."""
+        return ()
+
+    def news(self) -> None:
+        """Pass on what it says besides."""
+
+    def pass_on(self, name: str, said: bytes) -> None:
+        """Pass on what a hook was given."""
+        if name:
+            self.write(said + b"\n")
+
+    def answer(self, name: str, text: str) -> Mapping[str, Any]:
+        """Return the answer to a hook that takes a message."""
+        if name == self.stop:
+            return {"decision": "block", "reason": text}
+        said = {"hookEventName": name, "additionalContext": f"The user says: {text}"}
+        return {"hookSpecificOutput": said}
+
+    def obey(self, order: Mapping[str, Any]) -> None:
+        """Carry out an order that is not for a hook: the task, or a message to an agent at rest."""
+
+    # --- the work ---
+
+    def _serve(self, child: subprocess.Popen[bytes]) -> int:
+        ended = os.pidfd_open(child.pid)
+        poll = select.poll()
+        for handle in (ended, self._orders, self._hooks.fileno(), *self.inputs()):
+            poll.register(handle, select.POLLIN)
+        while True:
+            ready = {handle for handle, _ in poll.poll(self.patience_ms)}
+            self.news()
+            if self._hooks.fileno() in ready:  # first: its last words come before its end
+                with ignoring(OSError, ValueError):
+                    self._hear()
+            elif ended in ready:
+                code = child.wait()
+                self.news()
+                return code if code >= 0 else _SIGNALLED - code
+            if self._orders in ready and self._obey():
+                return 0
+
+    def _hear(self) -> None:
+        """Pass on what one hook says, and answer it."""
+        line, _ = self._hooks.accept()
+        with line:
+            line.settimeout(_HOOK_S)
+            pieces = []
+            while piece := line.recv(PIECE):
+                pieces.append(piece)
+            named, _, given = b"".join(pieces).partition(b"\n")
+            said = given.replace(b"\n", b" ")
+            raw = jsonline.decode(said.decode("utf-8", "replace"))
+            name = named.decode() or str(raw.get("hook_event_name") if isinstance(raw, dict) else "")
+            self.news()  # what it said before
+            taken = self._taken_at(name)
+            self.pass_on(name, said)
+            self.write(b"".join(_note(one) for one in taken))
+            told = self.heard(name, raw if isinstance(raw, dict) else {})
+            if taken:
+                told = self.answer(name, "\n\n".join(one["text"] for one in taken))
+            if told:
+                line.sendall(jsonline.encode(told))
+
+    def heard(self, _name: str, _raw: dict[str, Any]) -> Mapping[str, Any] | None:
+        """Return the answer to a hook that takes no message."""
+        return None
+
+    def _taken_at(self, name: str) -> list[dict[str, Any]]:
+        """Return the messages that go in with the answer to this hook."""
+        taken = []
+        if name in (self.stop, self.after_tool):
+            taken = [one for one in self._queue if name == self.stop or one["kind"] != FOLLOW_UP]
+        self._queue = [one for one in self._queue if one not in taken]
+        if name in self.begins:
+            self.works = True
+        elif name in self.ends and not taken:
+            self.rest()
+        return taken
+
+    def rest(self) -> None:
+        """Note that it has settled: no hook will take a message until it works again."""
+        self.works = False
+        self.settlings += 1
+        self._queue.clear()
+
+    def write(self, text: bytes) -> None:
+        """Tell the wrapper."""
+        while text:
+            text = text[os.write(self._told, text) :]
+
+    def _obey(self) -> bool:
+        """Carry out what was ordered; say whether it is time to leave."""
+        self._ordered += os.read(self._orders, PIECE)
+        *lines, self._ordered = self._ordered.split(b"\n")
+        leaves = False
+        for order in (jsonline.decode(line) for line in lines if line):
+            if order.get("order") == "say" and self.works:
+                self._queue.append(order)
+            else:
+                self.obey(order)
+            # Only if nothing has happened since: else the wrapper will hear of that, and decide anew.
+            leaves |= order.get("order") == "leave" and order.get("settlings") == self.settlings
+        return leaves
+
+
+def _note(message: Mapping[str, Any]) -> bytes:
+    return jsonline.encode({"type": "bridge_taken", "inboxId": message["inboxId"], "text": message["text"]})
+
+
+def _end(child: subprocess.Popen[bytes] | None) -> None:
+    """End the agent, if it has not ended, and wait for it.
+
+    A launcher may hand no signal on, so our whole group gets it.
+    """
+    signal.signal(signal.SIGTERM, signal.SIG_IGN)
+    for number in (signal.SIGTERM, signal.SIGKILL):
+        if child is None or child.poll() is not None:
+            return
+        if number == signal.SIGTERM and os.getpgrp() == os.getpid():
+            os.killpg(0, number)
+        else:
+            child.send_signal(number)
+        with ignoring(subprocess.TimeoutExpired):
+            child.wait(_TERM_S)
+
+
+def _leave(number: int, _frame: object) -> NoReturn:
+    raise SystemExit(_SIGNALLED + number)
+
+
+def main(kind: type[HookBridge], program: Sequence[str]) -> int:
+    """Serve one run; return our exit code."""
+    for number in (signal.SIGTERM, signal.SIGHUP):
+        signal.signal(number, _leave)
+    # A key for the agent; ignored, it would be so in the agent.
+    signal.signal(signal.SIGINT, lambda *_: None)
+    return kind(os.environ.pop(FOLDER_VARIABLE)).run(program)
