@@ -35,12 +35,12 @@ def test_what_a_brand_has_not_is_to_be_refused_or_told_why() -> None:
     named = {one.name: one for one in endings.ENDINGS}
     keys = {
         brand: [endings.refused(brand, named[name]) for name in ("denied", "asks, denied", "live, answer")]
-        for brand in ("pi", "claude", "qwen", "qwen-acp")
+        for brand in ("pi", "claude", "gemini", "qwen-acp")
     }
     assert keys == {
         "pi": ["permission", "permission", None],
         "claude": [None, None, None],
-        "qwen": [None, "permission", "live"],
+        "gemini": [None, "permission", "live"],
         "qwen-acp": [None, None, "live"],
     }
     assert endings.out_of_reach("codex", "limit")
