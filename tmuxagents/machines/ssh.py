@@ -34,7 +34,7 @@ MOST_BYTES = 32 * 1024 * 1024
 _MOST_SAID = 64 * 1024  # of stderr
 _PIECE = 256 * 1024
 _OURS_ALONE = 0o700
-_FAILED = 255  # ssh itself, or what it carried was killed by a signal
+FAILED = 255  # ssh itself, or what it carried was killed by a signal
 _NOT_FOUND = (126, 127)
 # Silence for 15 s means that the link is dead. What the user forwards belongs to the user's own connections.
 _OPTIONS = (
@@ -153,7 +153,7 @@ def run_line(
             if stream is not None:
                 stream.close()
     said = err.decode("utf-8", "replace")
-    if client.returncode == _FAILED:
+    if client.returncode == FAILED:
         raise refusal(said, host)
     return FarAnswer(client.returncode, out, said)
 

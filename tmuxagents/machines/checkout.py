@@ -1,0 +1,162 @@
+"""Over there: the private repository of a project, and a checkout for each run that began with its code.
+
+A checkout is a repository of its own, which only borrows the project's objects. So a child's branches,
+configuration and hooks concern no other run, and its `.git` lies in its folder. What we do ourselves goes
+through the private repository, never through the child's configuration.
+
+Touches: the disk, by git.
+"""
+
+from __future__ import annotations
+
+import contextlib
+import errno
+import os
+import shutil
+
+from tmuxagents.errors import Unusable
+from tmuxagents.machines import refs
+from tmuxagents.system import git, identity, places, removal
+
+TYPE_CHECKING = False
+if TYPE_CHECKING:
+    from collections.abc import Iterable, Mapping
+    from typing import NoReturn
+
+LONG_S = 600.0  # for what grows with a project
+_MAKING = ".making-"
+
+
+class Project:
+    """A project of another machine, as it lies here."""
+
+    def __init__(self, key: str, environment: Mapping[str, str]) -> None:
+        refs.check_key(key)
+        self._environment = environment
+        far = f"{places.own_home(environment)}/far"
+        self.key = key
+        self.repository = f"{far}/repositories/{key}.git"
+        self.checkouts = f"{far}/checkouts/{key}"
+        self.git = self.at(self.repository)
+
+    def at(self, repository: str, folder: str = "/", **more: str) -> git.Git:
+        """Return git for a repository here, without anybody's configuration."""
+        return git.Git(self._environment, folder=folder, alone=True, more={"GIT_DIR": repository, **more})
+
+    def checkout(self, run_id: str) -> str:
+        """Return the path of a run's checkout, whether there is one or not."""
+        refs.check_run(run_id)
+        return f"{self.checkouts}/{run_id}"
+
+    def receive(self, form: str) -> NoReturn:
+        """Become the git that takes what is sent to this project."""
+        if not os.path.isdir(f"{self.repository}/objects"):
+            self._make_repository(form)
+        self.git.become("receive-pack", self.repository)
+
+    def upload(self) -> NoReturn:
+        """Become the git that gives out what this project has."""
+        if not os.path.isdir(self.repository):
+            raise _missing(f"There is no repository {self.key}")
+        self.git.become("upload-pack", "--strict", self.repository)
+
+    def _make_repository(self, form: str) -> None:
+        git.refuse_old(self.git)
+        made = _name_to_make(self.repository)
+        words = ("init", "--quiet", "--bare", "--template=", f"--object-format={form}", made)
+        self.at(made).read(*words)
+        _put(made, self.repository)
+
+    def make_checkout(
+        self, run_id: str, commit: str, *, folder: str = "", author: tuple[str, str] | None = None
+    ) -> str:
+        """Make the checkout of a run, unless it is there; return the folder to work in."""
+        refs.check_commit(commit)
+        path = self.checkout(run_id)
+        if not os.path.isdir(path):
+            if self.git.ask("cat-file", "-e", f"{commit}^{{commit}}").code != 0:
+                raise _missing(f"Commit {commit[:12]} of {self.key} is not over there")
+            made = _name_to_make(path)
+            try:
+                self._fill(made, commit, author)
+                self.git.read("update-ref", f"{refs.BASE}/{run_id}", commit)
+                _put(made, path)
+            finally:
+                removal.remove(made)
+        self.git.ask("update-ref", "-d", f"{refs.SENT}/{run_id}")
+        cwd = os.path.normpath(f"{path}/{folder}")
+        if not f"{cwd}/".startswith(f"{path}/") or not os.path.isdir(cwd):
+            raise _missing(f"The checkout {path} has no folder {folder}")
+        return cwd
+
+    def _fill(self, folder: str, commit: str, author: tuple[str, str] | None) -> None:
+        form = next(form for form, length in refs.FORMATS.items() if length == len(commit))
+        own = self.at(f"{folder}/.git", GIT_WORK_TREE=folder)
+        own.read("init", "--quiet", "--template=", f"--object-format={form}", folder)
+        with open(f"{folder}/.git/objects/info/alternates", "wb") as file:
+            file.write(quoted(f"{self.repository}/objects") + b"\n")
+        with contextlib.suppress(FileNotFoundError):  # sent from a shallow clone: history ends there, too
+            shutil.copyfile(f"{self.repository}/shallow", f"{folder}/.git/shallow")
+        own.read("checkout", "--quiet", "--detach", commit, limit_s=LONG_S)
+        has_author = git.Git(self._environment).line("config", "user.email")
+        if author and all(author) and not has_author:
+            for name, value in zip(("user.name", "user.email"), author, strict=True):
+                own.read("config", name, value)
+
+    def names(self, *prefixes: str) -> dict[str, str]:
+        """Return refs below these, and the commit of each."""
+        lines = self.git.read("for-each-ref", "--format=%(objectname) %(refname)", *prefixes)
+        pairs = (os.fsdecode(line).split(" ", 1) for line in lines.splitlines())
+        return {name: commit for commit, name in pairs}
+
+    def confirm(self, run_id: str, commits: Iterable[str]) -> None:
+        """Note which commits of a run are known to have come back."""
+        back = {f"{refs.BACK}/{run_id}/{commit}": commit for commit in commits}
+        self.git.read("update-ref", "--stdin", given=refs.updates([], back)[1])
+
+    def remove(self, run_id: str) -> None:
+        """Remove a run's checkout and its refs, and the repository with the last of them. Raises OSError."""
+        path = self.checkout(run_id)
+        if os.path.islink(self.checkouts):
+            raise OSError(errno.ELOOP, "it is a link", self.checkouts)
+        removal.remove(path)
+        kinds = (refs.BASE, refs.SENT, refs.LEFT, refs.BACK)
+        gone = self.names(*(f"{kind}/{run_id}{end}" for kind in kinds for end in ("", ".branches")))
+        self.git.read("update-ref", "--stdin", given=refs.updates(gone, {})[0])
+        if self.names(refs.BASE, refs.SENT):
+            return
+        removal.remove(self.repository)
+        with contextlib.suppress(FileNotFoundError):
+            for name in os.listdir(self.checkouts):
+                if name.startswith(_MAKING):
+                    removal.remove(f"{self.checkouts}/{name}")
+        with contextlib.suppress(OSError):
+            os.rmdir(self.checkouts)
+
+
+def _name_to_make(path: str) -> str:
+    folder, name = os.path.split(path)
+    os.makedirs(folder, mode=0o700, exist_ok=True)
+    return f"{folder}/{_MAKING}{name}-{identity.secret()}"
+
+
+def _put(made: str, path: str) -> None:
+    """Give what is made its name, unless another process did the same meanwhile. Raises OSError."""
+    try:
+        os.rename(made, path)
+    except OSError as error:
+        if error.errno not in (errno.ENOTEMPTY, errno.EEXIST):
+            raise
+        removal.remove(made)
+
+
+def quoted(path: str) -> bytes:
+    """Return a path as git reads it in a list of folders with objects."""
+    text = os.fsencode(path)
+    if text.startswith(b'"') or b"\n" in text or b":" in text:
+        return b'"' + text.replace(b"\\", b"\\\\").replace(b'"', b'\\"').replace(b"\n", b"\\n") + b'"'
+    return text
+
+
+def _missing(words: str) -> Unusable:
+    return Unusable(f"{words}.", kind="no-code", hint="launch again: what is missing is sent again")

@@ -1,0 +1,198 @@
+"""Here: the code that goes to another machine, and what comes back.
+
+`look` decides before there is a run; `send` makes the checkout over there, once a run; `bring_back` fetches
+what the child left, as refs of its own. All three can be repeated after a link was cut. Branches, index,
+worktree and configuration here are never touched.
+
+Joins.
+"""
+
+from __future__ import annotations
+
+import os
+import shlex
+from typing import NamedTuple
+
+from tmuxagents.errors import BadRequest, Unusable
+from tmuxagents.machines import refs, ssh
+from tmuxagents.machines.refs import SENT, Code
+from tmuxagents.system import git
+from tmuxagents.system.git import Git
+from tmuxagents.text import jsonline
+
+TYPE_CHECKING = False
+if TYPE_CHECKING:
+    from collections.abc import Mapping
+    from typing import Any
+
+    from tmuxagents.machines.hosts import Host
+    from tmuxagents.machines.refs import Left
+
+_COUNT_S = 10.0
+_LEFT_WITH = "ssh left with "
+_OF_GIT = ("fatal: ", "error: ", "Please make sure you have", "and the repository exists")
+_LONG_S = 600.0
+_ELSEWHERE = "name a folder over there, which needs no checkout: --cwd DIR"
+
+
+class Looked(NamedTuple):
+    """What would be sent, and what a person should know about it."""
+
+    code: Code
+    warnings: list[str]
+
+
+def look(folder: str, environment: Mapping[str, str]) -> Looked | None:
+    """Return the code that a child of this folder needs, or refuse it; None outside of git projects."""
+    here = Git(environment, folder=folder)
+    top = here.ask("rev-parse", "--show-toplevel")
+    if top.code != 0:
+        if "not a git repository" in top.err or "must be run in a work tree" in top.err:
+            return None
+        raise Unusable(f"git refuses {folder}: {top.reason}.", kind="git-failed", hint=_ELSEWHERE)
+    git.refuse_old(here)
+    project = os.fsdecode(top.out.removesuffix(b"\n"))
+    commit = here.line("rev-parse", "--verify", "--quiet", "HEAD^{commit}")
+    if not commit:
+        raise _cannot(f"The project {project} has no commit yet.", "commit first")
+    if here.ask("config", "--get-regexp", r"^(extensions\.partialclone|remote\..*\.promisor)$").code == 0:
+        raise _cannot(f"The project {project} is a partial clone.", "fetch all of it, git fetch --refetch")
+    prefix = here.line("rev-parse", "--show-prefix") or ""
+    if prefix and here.line("cat-file", "-t", f"{commit}:{prefix.rstrip('/')}") != "tree":
+        raise _cannot(f"The last commit has no folder {prefix.rstrip('/')}.", "commit it")
+    repository = here.line("rev-parse", "--path-format=absolute", "--git-common-dir") or project
+    form = here.line("rev-parse", "--show-object-format") or "sha1"
+    author = (here.line("config", "user.name") or "", here.line("config", "user.email") or "")
+    code = Code(repository, refs.key(repository, form), form, commit, prefix, author)
+    return Looked(code, _warnings(Git(environment, folder=project), commit))
+
+
+def _cannot(message: str, first: str) -> BadRequest:
+    return BadRequest(
+        f"{message} So it cannot go to another machine.", kind="no-code", hint=f"{first}, or {_ELSEWHERE}"
+    )
+
+
+def _warnings(project: Git, commit: str) -> list[str]:
+    words = (
+        "status",
+        "--porcelain",
+        "-z",
+        "--no-renames",
+        "--ignore-submodules=all",
+        "--untracked-files=normal",
+    )
+    try:
+        count: int | None = project.read(*words, limit_s=_COUNT_S).count(b"\0")
+    except git.GitRefused:
+        count = None
+    attributes = (
+        "grep",
+        "--quiet",
+        "--fixed-strings",
+        "filter=lfs",
+        commit,
+        "--",
+        ":(glob)**/.gitattributes",
+    )
+    return refs.warnings(
+        count,
+        has_submodules=project.ask("cat-file", "-e", f"{commit}:.gitmodules").code == 0,
+        has_lfs=project.ask(*attributes).code == 0,
+    )
+
+
+def send(code: Code, run_id: str, host: Host, environment: Mapping[str, str]) -> str:
+    """Make the checkout of a run over there; return the folder to work in. Raises Unreachable, Unusable."""
+    refspec = f"+{code.commit}:{SENT}/{run_id}"
+    program = _program(host, "receive", code.form)
+    words = ("send-pack", "--quiet", "--force", f"--receive-pack={program}", f"there:{code.key}", refspec)
+    _over(host, environment, code.repository, *words)
+    request = {"do": "checkout", "key": code.key, "run": run_id, "commit": code.commit, "folder": code.folder}
+    answer = ask(host, request | {"author": code.author}, environment)
+    cwd = answer.get("cwd")
+    if not isinstance(cwd, str):
+        raise BadRequest(f"{host.name} made no checkout.", kind="no-code")
+    return cwd
+
+
+def bring_back(code: Code, run_id: str, host: Host, environment: Mapping[str, str]) -> Left:
+    """Fetch what a run left to refs of its own here. Raises Unreachable, Unusable."""
+    request = {"key": code.key, "run": run_id}
+    answer = ask(host, request | {"do": "leave", "checkout": code.checkout or run_id}, environment)
+    left = refs.parse_left(answer, run_id)
+    here = Git(environment, more={"GIT_DIR": code.repository})
+    missing = {
+        ref: commit
+        for ref, commit in left.refs.items()
+        if here.line("rev-parse", "-q", "--verify", ref) != commit
+    }
+    if missing:
+        program = _program(host, "upload")
+        words = (
+            "fetch-pack",
+            "--quiet",
+            "--no-progress",
+            f"--upload-pack={program}",
+            f"there:{code.key}",
+            *missing,
+        )
+        _over(host, environment, code.repository, *words)
+        old = here.read("for-each-ref", "--format=%(refname)", refs.LEFT).decode("utf-8", "replace").split()
+        gone = [ref for ref in old if refs.is_left_by(ref, run_id) and ref not in left.refs]
+        for lines in refs.updates(gone, missing):
+            here.read("update-ref", "--stdin", given=lines)
+    if left.refs:
+        ask(host, request | {"do": "confirm", "refs": left.refs}, environment)
+    return left
+
+
+def remove_checkout(code: Code, run_id: str, host: Host, environment: Mapping[str, str]) -> list[str]:
+    """Remove a run's checkout over there if all of it has come back; else return what only lies there."""
+    answer = ask(host, {"do": "remove", "key": code.key, "run": run_id}, environment)
+    return [str(path) for path in answer.get("kept") or []]
+
+
+def ask(host: Host, request: Mapping[str, Any], environment: Mapping[str, str]) -> dict[str, Any]:
+    """Ask another machine for something, see machines/far_code. Raises Unreachable, Unusable."""
+    given = jsonline.encode(request)
+    answer = ssh.run(host, ["_code", "do", "--json"], input=given, timeout=_LONG_S, environment=environment)
+    try:
+        document = jsonline.decode(answer.out)
+    except (ValueError, RecursionError):
+        document = None
+    if isinstance(document, dict) and "error" not in document:
+        return document
+    error = document.get("error") if isinstance(document, dict) else None
+    error = error if isinstance(error, dict) else {"message": refs.last_line(answer.err)}
+    message = f"{host.name}: {error.get('message')}"
+    hint = error.get("hint") or f"tmuxagents hosts check {host.name}"
+    raise Unusable(message, kind=str(error.get("kind") or "far-answer"), hint=str(hint))
+
+
+def _program(host: Host, *words: str) -> str:
+    return shlex.join([*host.command, "_code", *words])
+
+
+def _over(host: Host, environment: Mapping[str, str], repository: str, *words: str) -> None:
+    """Call git over the connection to a host: it calls ssh with a name and one more word."""
+    way = shlex.join(ssh.prefix(host, environment=environment))
+    and_tell = f'set -- $?; echo "{_LEFT_WITH}$1" >&2; exit "$1"'
+    more = {
+        "GIT_DIR": repository,
+        "GIT_ALLOW_PROTOCOL": "ssh",
+        "GIT_SSH_COMMAND": f'there() {{ {way} "$2"; {and_tell}; }}; there',
+        "GIT_SSH_VARIANT": "simple",
+    }
+    answer = Git(environment, more=more).ask(*words, limit_s=_LONG_S)
+    if answer.code == 0:
+        return
+    lines = answer.err.splitlines()
+    left_with = [line.removeprefix(_LEFT_WITH) for line in lines if line.startswith(_LEFT_WITH)]
+    said = [line for line in lines if line.strip() and not line.startswith((_LEFT_WITH, *_OF_GIT))]
+    if left_with == [str(ssh.FAILED)]:
+        raise ssh.refusal("\n".join(said), host)
+    if left_with and left_with[0] != "0" and said:
+        raise Unusable(f"{host.name}: {said[0]}", kind="no-code", hint=f"tmuxagents hosts check {host.name}")
+    message = f"git could not exchange code with {host.name}: {answer.reason}."
+    raise git.GitRefused(message, kind="git-failed", hint="what the child left stays over there")

@@ -1,0 +1,245 @@
+"""Over there: what a child left in its checkout, as commits of the project's repository.
+
+Its own commits, and on top of its HEAD one for what it has not committed and does not ignore. The checkout
+does not change, and nothing that the child has configured there is used: that one is made with another
+index, in the private repository, which only reads the child's objects.
+
+Touches: the disk, by git.
+"""
+
+from __future__ import annotations
+
+import os
+import re
+import tempfile
+
+from tmuxagents.errors import BadRequest
+from tmuxagents.machines import refs
+from tmuxagents.machines.checkout import LONG_S, quoted
+from tmuxagents.machines.refs import Left
+from tmuxagents.runs import directory
+from tmuxagents.system.git import GitRefused
+
+TYPE_CHECKING = False
+if TYPE_CHECKING:
+    from tmuxagents.machines.checkout import Project
+    from tmuxagents.system.git import Git
+
+LARGEST = 100 * 1024 * 1024  # bytes of a file that such a commit takes
+MOST = 1024 * 1024 * 1024  # bytes of all files that it takes
+_BRANCHES = 100
+_REFUSALS = 1000
+_GIT = b".git"
+_SUBMODULE = b"160000"
+_BY = {
+    f"GIT_{role}_{part}": value
+    for role in ("AUTHOR", "COMMITTER")
+    for part, value in (("NAME", "tmuxagents"), ("EMAIL", "tmuxagents@localhost"))
+}
+
+
+def gather(project: Project, checkout: str, run_id: str) -> Left:
+    """Make refs of what a run left; the same refs again if nothing has changed since. Raises GitRefused."""
+    work = _Work.of(project, checkout, run_id)
+    if work is None:
+        return Left({}, [], is_gone=True)
+    before = {ref: tip for ref, tip in project.names(refs.LEFT).items() if refs.is_left_by(ref, run_id)}
+    if work.tips != before:
+        work.take_objects()
+        for lines in refs.updates([ref for ref in before if ref not in work.tips], work.tips):
+            project.git.read("update-ref", "--stdin", given=lines)
+    return Left(work.tips, work.names())
+
+
+def remove_checkout(project: Project, checkout: str) -> list[str]:
+    """Remove a checkout if all of it has come back; else return what only lies there. Raises OSError."""
+    work = _Work.of(project, checkout, checkout)
+    if work is None and not os.path.isdir(project.repository):
+        return []
+    back = set(project.names(refs.BACK).values())
+    missing = [ref for ref, commit in work.tips.items() if commit not in back] + work.names() if work else []
+    if not missing:
+        project.remove(checkout)
+    return missing
+
+
+class _Work:
+    """A child's checkout, seen from the private repository."""
+
+    def __init__(self, project: Project, tree: str, base: str) -> None:
+        self.tips: dict[str, str] = {}
+        self._project, self._tree = project, tree
+        self._base = self._head = base
+        self._kept: set[bytes] = set()
+        self._branches: dict[str, str] = {}
+        self._refusals = 0
+        self._own = f"{tree}/.git"
+        objects = f"{self._own}/objects"
+        is_whole = all(os.path.isdir(path) and not os.path.islink(path) for path in (self._own, objects))
+        self._view = {"GIT_WORK_TREE": tree}
+        if is_whole:
+            self._view["GIT_ALTERNATE_OBJECT_DIRECTORIES"] = os.fsdecode(quoted(objects))
+        self._git = project.at(project.repository, tree, **self._view)
+        if is_whole:
+            self._read_own(project.at(self._own))
+        elif os.path.lexists(self._own):
+            self._kept.add(_GIT)
+
+    @classmethod
+    def of(cls, project: Project, checkout: str, run_id: str) -> _Work | None:
+        """Look at a checkout for a run; None if it is gone."""
+        refs.check_run(run_id)
+        tree = project.checkout(checkout)
+        if os.path.islink(tree) or not os.path.isdir(tree):
+            return None
+        base = project.names(f"{refs.BASE}/{checkout}").get(f"{refs.BASE}/{checkout}")
+        if base is None:
+            raise BadRequest(f"The checkout {tree} belongs to no run.", kind="no-code")
+        work = cls(project, tree, base)
+        commit = work.commit(run_id)
+        if work.has_more(commit):
+            work.tips[f"{refs.LEFT}/{run_id}"] = commit
+        for name, tip in work._branches.items():
+            if work.has_more(tip, commit):
+                work.tips[f"{refs.LEFT}/{run_id}.branches/{name}"] = tip
+        return work
+
+    def names(self) -> list[str]:
+        """Return the paths that no commit has."""
+        return sorted(os.fsdecode(path) for path in self._kept)
+
+    def _read_own(self, own: Git) -> None:
+        """Take HEAD, branches and stash from the child's repository: their names, and nothing is run."""
+        head = own.line("rev-parse", "--verify", "--quiet", "HEAD")
+        answer = own.ask("for-each-ref", "--format=%(objectname) %(refname)", "refs/heads", "refs/stash")
+        lines = [os.fsdecode(line).split(" ", 1) for line in answer.out.splitlines()]
+        found = {_named(name): commit for commit, name in lines[:_BRANCHES]}
+        for folder in ("rebase-merge", "rebase-apply"):  # broken off: its commits may be on no branch
+            text = directory.read_bytes(f"{self._own}/{folder}/orig-head", limit=100)
+            if text:
+                found["@rebased"] = text.decode("ascii", "replace").strip()
+        self._branches = {name: commit for name, commit in found.items() if self._is_commit(commit)}
+        if head and self._is_commit(head):
+            self._head = head
+        elif head:
+            self._kept.add(_GIT)
+        if answer.code != 0 or len(self._branches) < len(found) or len(lines) > _BRANCHES:
+            self._kept.add(_GIT)
+
+    def _is_commit(self, name: str) -> bool:
+        return self._git.ask("cat-file", "-e", f"{name}^{{commit}}").code == 0
+
+    def has_more(self, commit: str, *others: str) -> bool:
+        """Say whether a commit is new: not in the history of the base or of one of these."""
+        return bool(self._git.read("rev-list", "--max-count=1", commit, "--not", self._base, *others))
+
+    def take_objects(self) -> None:
+        """Copy what belongs to the tips, and not to the base, out of the child's repository."""
+        pack = f"{self._project.repository}/objects/pack/pack"
+        given = "".join(f"{line}\n" for line in (*self.tips.values(), f"^{self._base}")).encode()
+        words = ("pack-objects", "--revs", "--quiet", "--non-empty", pack)
+        if self.tips:
+            self._git.read(*words, given=given, limit_s=LONG_S)
+
+    def commit(self, run_id: str) -> str:
+        """Return a commit of all that lies in the checkout: HEAD, or a new one on top of it."""
+        with tempfile.TemporaryDirectory(prefix="tmuxagents-") as folder:
+            more = {**self._view, **_BY, "GIT_INDEX_FILE": f"{folder}/index"}
+            view = self._project.at(self._project.repository, self._tree, **more)
+            view.read("read-tree", self._head)
+            view.ask("update-index", "-q", "--ignore-submodules", "--refresh", limit_s=LONG_S)
+            gone, found = self._changes(view)
+            view.read(
+                *("update-index", "-z", "--force-remove", "--stdin"), given=b"".join(gone), limit_s=LONG_S
+            )
+            fitting = self._fitting(found)
+            self._take(view, fitting)
+            taken = set(view.read("ls-files", "-z").split(b"\0"))  # git ignores some names, and goes on
+            self._kept |= {path for path in fitting if path not in taken and self._is_there(path)}
+            tree = view.read("write-tree", limit_s=LONG_S).decode().strip()
+        if tree == self._git.line("rev-parse", f"{self._head}^{{tree}}"):
+            return self._head
+        form = "--format=%(tree) %(parent) %(objectname)"
+        for line in self._git.read("for-each-ref", form, refs.LEFT, refs.BACK).decode().splitlines():
+            if line.startswith(f"{tree} {self._head} "):
+                return line.rpartition(" ")[2]  # of the last time
+        words = f"What run {run_id} left uncommitted\n".encode()
+        made = view.read("commit-tree", tree, "-p", self._head, given=words)
+        return made.decode().strip()
+
+    def _changes(self, view: Git) -> tuple[list[bytes], list[bytes]]:
+        """Return the paths that are gone, each with a NUL, and those that are new or may have changed."""
+        entries = view.read("ls-files", "-z", "--stage").split(b"\0")
+        submodules = [entry.partition(b"\t")[2] for entry in entries if entry.startswith(_SUBMODULE)]
+        self._kept |= {path + b"/" for path in submodules if self._has_files(path)}
+        words = ("diff-files", "-z", "--name-status", "--no-renames", "--ignore-submodules=all")
+        parts = view.read(*words, limit_s=LONG_S).split(b"\0")
+        pairs = list(zip(parts[::2], parts[1::2], strict=False))
+        new = self._untracked(view)
+        self._kept |= {path for path in new if path.endswith(b"/")}  # repositories inside of it
+        found = [path for status, path in pairs if status != b"D"]
+        found += [path for path in new if path and not path.endswith(b"/")]
+        return [path + b"\0" for status, path in pairs if status == b"D"], found
+
+    def _untracked(self, view: Git) -> list[bytes]:
+        """Return what is new and not ignored; also the child's own list of what to ignore counts."""
+        exclude = f"{self._own}/info/exclude"
+        own = [f"--exclude-from={exclude}"] if os.path.isfile(exclude) else []
+        words = ("ls-files", "-z", "--others", "--exclude-standard", *own)
+        answer = view.ask(*words, limit_s=LONG_S)
+        if answer.code != 0:
+            raise GitRefused(f"git ls-files failed: {answer.reason}.", kind="git-failed")
+        self._kept |= {
+            os.fsencode(path) for path in re.findall("could not open directory '(.*)'", answer.err)
+        }
+        return answer.out.split(b"\0")
+
+    def _is_there(self, path: bytes) -> bool:
+        return os.path.lexists(os.fsencode(self._tree) + b"/" + path)
+
+    def _has_files(self, path: bytes) -> bool:
+        try:
+            return bool(os.listdir(os.fsencode(self._tree) + b"/" + path))
+        except OSError:
+            return False
+
+    def _fitting(self, paths: list[bytes]) -> list[bytes]:
+        """Return the paths whose files are not too large to be taken, the smallest first."""
+        root = os.fsencode(self._tree) + b"/"
+        sizes = {}
+        for path in paths:
+            try:
+                sizes[path] = os.lstat(root + path).st_size
+            except OSError:
+                sizes[path] = 0  # git says what it is
+        taken, total = [], 0
+        for path, size in sorted(sizes.items(), key=lambda pair: pair[1]):
+            total += size
+            if size > LARGEST or total > MOST:
+                self._kept.add(path)
+            else:
+                taken.append(path)
+        return taken
+
+    def _take(self, view: Git, paths: list[bytes]) -> None:
+        """Put files into the index; what git refuses, and what we may not read, is found by halves."""
+        if not paths:
+            return
+        words = ("update-index", "-z", "--add", "--remove", "--replace", "--stdin")
+        answer = view.ask(*words, given=b"".join(path + b"\0" for path in paths), limit_s=LONG_S)
+        if answer.code == 0:
+            return
+        self._refusals += 1
+        if "No space left" in answer.err or self._refusals > _REFUSALS:
+            raise GitRefused(f"git update-index failed: {answer.reason}.", kind="git-failed")
+        if len(paths) == 1:
+            self._kept.add(paths[0])
+            return
+        middle = len(paths) // 2
+        self._take(view, paths[:middle])
+        self._take(view, paths[middle:])
+
+
+def _named(ref: str) -> str:
+    """Return what a ref of the child's is called among those that it left."""
+    return "@stash" if ref == "refs/stash" else ref.removeprefix("refs/heads/")

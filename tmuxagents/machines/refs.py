@@ -1,0 +1,163 @@
+"""Code on its way to another machine and back: its names, records of it, and the words for people. Pure."""
+
+from __future__ import annotations
+
+import hashlib
+import re
+from typing import NamedTuple
+
+from tmuxagents.errors import BadRequest
+from tmuxagents.text import safe
+
+TYPE_CHECKING = False
+if TYPE_CHECKING:
+    from collections.abc import Iterable, Mapping
+    from typing import Any
+
+LEFT = "refs/tmuxagents"  # what a run left: RUN, and RUN.branches/NAME for its other branches; there and here
+BASE, SENT = "refs/base", "refs/sent"  # there alone: what a run began with; what was sent for it just now
+BACK = "refs/back"  # there alone: RUN/COMMIT, known to have come back
+FORMATS = {"sha1": 40, "sha256": 64}
+_KEY = re.compile(r"[a-z0-9][a-z0-9-]{0,40}-[0-9a-f]{16}")
+_RUN = re.compile(r"[0-9A-Za-z][0-9A-Za-z_-]{0,63}")
+_COMMIT = re.compile(r"[0-9a-f]{40}|[0-9a-f]{64}")
+_NAMED = 5  # paths in a sentence
+_SHOWN = 200
+
+
+class Code(NamedTuple):
+    """One commit of a project that goes to another machine."""
+
+    repository: str  # here: the folder that git calls the common directory
+    key: str  # the project's name there
+    form: str
+    commit: str
+    folder: str = ""  # of the project, in which the child works; ends with a slash
+    author: tuple[str, str] | None = None
+    checkout: str = ""  # the run that the checkout was made for: a resumed run works in it, too
+
+    def document(self) -> dict[str, Any]:
+        """Return what is recorded about it; `parse` reads it."""
+        return {name: value for name, value in self._asdict().items() if value}
+
+
+class Left(NamedTuple):
+    """What a run left over there: commits by ref, and what git could not take."""
+
+    refs: dict[str, str]
+    kept: list[str]  # paths that only lie in the checkout
+    is_gone: bool = False  # there is no checkout any more
+
+
+def parse(document: Mapping[str, Any]) -> Code:
+    """Return the code that is recorded. Raises BadRequest."""
+    found = {
+        name: document.get(name, "") for name in ("repository", "key", "form", "commit", "folder", "checkout")
+    }
+    if not all(isinstance(value, str) for value in found.values()):
+        raise _odd("record", "code")
+    check_key(found["key"])
+    check_commit(found["commit"])
+    return Code(**found, author=pair(document.get("author")))
+
+
+def key(repository: str, form: str) -> str:
+    """Return the name of a project over there: readable, and its own."""
+    parts = [part for part in repository.split("/") if part not in ("", ".git")] or ["project"]
+    name = re.sub(r"[^a-z0-9]+", "-", parts[-1].lower().removesuffix(".git")).strip("-")[:40].strip("-")
+    digest = hashlib.sha256(f"{form}:{repository}".encode("utf-8", "surrogateescape")).hexdigest()
+    return f"{name or 'project'}-{digest[:16]}"
+
+
+def check_key(text: str) -> None:
+    """Raise BadRequest for a text that no project is called by."""
+    if not _KEY.fullmatch(text):
+        raise _odd("project", text)
+
+
+def check_run(text: str) -> None:
+    """Raise BadRequest for a text that no run is called by."""
+    if not _RUN.fullmatch(text):
+        raise _odd("run", text)
+
+
+def check_commit(text: str) -> None:
+    """Raise BadRequest for a text that names no commit."""
+    if not _COMMIT.fullmatch(text):
+        raise _odd("commit", text)
+
+
+def _odd(what: str, text: str) -> BadRequest:
+    return BadRequest(f"{text[:80]!r} is the name of no {what}.", kind="usage")
+
+
+def pair(value: Any) -> tuple[str, str] | None:
+    """Return a list of two texts as that; None for any other value."""
+    texts = [one for one in value if isinstance(one, str)] if isinstance(value, list | tuple) else []
+    return (texts[0], texts[1]) if len(texts) == 2 else None  # noqa: PLR2004  (two)
+
+
+def is_left_by(ref: str, run_id: str) -> bool:
+    """Say whether a ref is among those that a run leaves."""
+    return ref == f"{LEFT}/{run_id}" or ref.startswith(f"{LEFT}/{run_id}.branches/")
+
+
+def parse_left(document: Mapping[str, Any], run_id: str) -> Left:
+    """Return what the other machine says that a run left: refs of this run alone. Raises BadRequest."""
+    refs, kept = document.get("refs"), document.get("kept")
+    if not isinstance(refs, dict) or not isinstance(kept, list):
+        raise _odd("answer", "code")
+    for ref, commit in refs.items():
+        check_commit(str(commit))
+        if not is_left_by(ref, run_id) or re.search(
+            r"[\x00-\x20\x7f~^:?*\[\\]|\.\.|@\{|//|/\.|\.lock(/|$)|[/.]$", ref
+        ):
+            raise _odd("ref", ref)
+    return Left(dict(refs), [str(path) for path in kept], document.get("isGone") is True)
+
+
+def updates(gone: Iterable[str], found: Mapping[str, str]) -> tuple[bytes, bytes]:
+    """Return the input of `git update-ref` in two steps: a branch may have become a folder of branches."""
+    removed = "".join(f"delete {ref}\n" for ref in gone)
+    made = "".join(f"update {ref} {commit}\n" for ref, commit in found.items())
+    return removed.encode(), made.encode()
+
+
+def warnings(uncommitted: int | None, *, has_submodules: bool, has_lfs: bool) -> list[str]:
+    """Return what a person should know before a child works elsewhere."""
+    found = []
+    if uncommitted is None:
+        found.append("The child works with the last commit; looking for uncommitted changes took too long.")
+    elif uncommitted:
+        files = "1 uncommitted file stays" if uncommitted == 1 else f"{uncommitted} uncommitted files stay"
+        found.append(f"{files} here: the child works with the last commit.")
+    if has_submodules:
+        found.append("The folders of submodules are empty over there.")
+    if has_lfs:
+        found.append("Files of Git LFS are pointers over there.")
+    return found
+
+
+def hints(run_id: str, left: Left) -> list[str]:
+    """Return what a person can do with what came back."""
+    if not left.refs:
+        return ["Nothing came back: the child left no commit and no change."]
+    ref = f"{LEFT}/{run_id}"
+    lines = []
+    if ref in left.refs:
+        lines = [f"git log {ref}", f"git diff HEAD...{ref}", f"git merge {ref}"]
+    others = sorted(other for other in left.refs if other != ref)
+    return lines + [f"git log {other}" for other in others]
+
+
+def last_line(text: str) -> str:
+    """Return the last line of what another machine said, as text that is safe to show."""
+    lines = [line for line in text.splitlines() if line.strip()] or ["It gave no reason."]
+    return safe.cut(safe.line(lines[-1].strip()), _SHOWN)
+
+
+def stays(paths: list[str]) -> str:
+    """Return the sentence about what lies only over there."""
+    named = ", ".join(paths[:_NAMED])
+    more = f" and {len(paths) - _NAMED} more" if len(paths) > _NAMED else ""
+    return f"What git could not take stays in the checkout over there: {named}{more}."
