@@ -175,7 +175,7 @@ class Trial:
         told = int(usage.get("input") or 0) + int(usage.get("cacheRead") or 0), int(usage.get("output") or 0)
         asked = self.place.requests()
         allowed = [served(asked), served(self.place.log()), *self.untold]
-        if self.cell.brand in endings.TELLS_LAST_CALL:
+        if self.ending.name in endings.TELLS_LAST_CALL.get(self.cell.brand, ()):
             allowed.append(served(asked[-1:]))
         is_part = (
             self.ending.act == acts.TAKE_OVER and told[1] <= allowed[0][1]

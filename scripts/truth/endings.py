@@ -122,7 +122,7 @@ ENDINGS = [
     ending("stop", "busy", "aborted/stopped", act="stop", quick=True),
     ending("window closed", "busy", "aborted/closed", act="close"),
     ending("wrapper killed", "busy", "aborted/lost", act="kill_wrapper", quick=True),
-    ending("timeout", "busy", "failed/timeout", timeout=25),
+    ending("timeout", "hang", "failed/timeout", timeout=25, remembers=False),
     ending("limit", "tools", "failed/limit", needs=LIMIT),
     ending("leaves a process", "nohup", COMPLETED, output="It runs in the background.", calls=1),
     ending("lingers", "text", COMPLETED, output=HELLO, act="linger", quick=True),
@@ -154,7 +154,8 @@ UNTOLD: dict[str, tuple[str, ...]] = {
     "opencode-acp": ("length", "refusal"),
     "copilot-acp": ("length", "refusal"),
 }
-TELLS_LAST_CALL = ("opencode-acp",)  # its usage is that of the last call of a turn
+# Whose usage is that of the last call alone: of a turn, or of several tries in silence.
+TELLS_LAST_CALL = {"opencode-acp": tuple(one.name for one in ENDINGS), "qwen-acp": ("length",)}
 # What cannot be provoked at all, and why.
 _NO_FLAG = "its limits are flags of its own, and tmuxagents passes none"
 _NO_LIMIT = "it has no limit of its own"

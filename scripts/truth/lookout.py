@@ -11,7 +11,7 @@ from typing import TYPE_CHECKING, Self
 if TYPE_CHECKING:
     from collections.abc import Mapping
 
-EVERY_S = 0.1
+EVERY_S = 0.3
 
 
 def command_of(pid: int) -> list[str]:

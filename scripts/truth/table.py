@@ -11,14 +11,16 @@ if TYPE_CHECKING:
 
     from scripts.truth.cell import Cell
 
-RIGHT, WRONG, UNTOLD = "right", "WRONG", "undetectable"
+RIGHT, REFUSED, UNTOLD, WRONG = "right", "refused", "undetectable", "WRONG"
 
 
 def verdict(cell: Cell) -> str:
     """Return what became of a cell."""
     if cell.wrong:
         return WRONG
-    return UNTOLD if cell.untold else RIGHT
+    if cell.untold:
+        return UNTOLD
+    return REFUSED if cell.ours == endings.REFUSED_BY_US else RIGHT
 
 
 def line(cell: Cell) -> str:
@@ -30,9 +32,9 @@ def line(cell: Cell) -> str:
 
 
 def counted(cells: Sequence[Cell]) -> str:
-    """Return how many cells are right, undetectable and wrong."""
+    """Return how many cells are right, rightly refused, undetectable and wrong."""
     words = [verdict(cell) for cell in cells]
-    return ", ".join(f"{words.count(word)} {word}" for word in (RIGHT, UNTOLD, WRONG))
+    return ", ".join(f"{words.count(word)} {word}" for word in (RIGHT, REFUSED, UNTOLD, WRONG))
 
 
 def document(cells: Sequence[Cell], together: Mapping[str, Any] | None) -> str:
@@ -92,8 +94,8 @@ def _shown(brand: str, name: str, cell: Cell | None) -> str:
     """Return a cell of the document."""
     if cell is None:
         return "*not applicable*" if endings.out_of_reach(brand, name) else "-"
-    if cell.ours == endings.REFUSED_BY_US and not cell.wrong:
-        return cell.ours
+    if verdict(cell) == REFUSED:
+        return REFUSED
     mark = "" if verdict(cell) == RIGHT else f"**{verdict(cell)}**: "
     return f"{mark}{cell.ours.replace('/', ', ')} · *{cell.claim}, {cell.exit}*"
 

@@ -76,10 +76,11 @@ def test_a_cell_is_wrong_whatever_its_stream_can_tell() -> None:
         version="0.24.4",
         at="2026-11-20",
     )
+    refused = replace(right, ours=endings.REFUSED_BY_US)
     untold, wrong = replace(right, untold=True), replace(right, untold=True, wrong=["output 'x'"])
     assert [table.verdict(one) for one in (right, untold, wrong)] == [table.RIGHT, table.UNTOLD, table.WRONG]
     assert table.line(wrong).splitlines()[1:] == ["    output 'x'"]
-    assert table.counted([right, wrong, untold]) == "1 right, 1 undetectable, 1 WRONG"
+    assert table.counted([right, wrong, untold, refused]) == "1 right, 1 refused, 1 undetectable, 1 WRONG"
     text = table.document([right, replace(right, brand="claude-acp"), untold], None)
     assert "qwen 0.24.4 (2026-11-20), claude-acp" in text
     assert "| answer | **undetectable**: completed, done · *result success, 0* |" in text
