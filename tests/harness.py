@@ -53,6 +53,14 @@ def eventually(check: Callable[[], Any], timeout: float = 20.0) -> Any:
         time.sleep(0.01)
 
 
+def stop(pid: int) -> None:
+    """Stop a process, and wait until it is: on a busy machine it works on for a while after the signal."""
+    os.kill(pid, signal.SIGSTOP)
+    stats = Path(f"/proc/{pid}/task").glob("*/stat")  # of each thread
+    for stat in stats:
+        eventually(lambda stat=stat: stat.read_text().rpartition(")")[2].split()[0] in "TtXZ")  # type: ignore[misc]
+
+
 def unread(handle: int) -> int:
     """Return how many bytes wait in a pipe."""
     return int(struct.unpack("i", fcntl.ioctl(handle, termios.FIONREAD, bytes(4)))[0])

@@ -9,7 +9,7 @@ import subprocess
 import time
 from typing import TYPE_CHECKING, Any
 
-from tests.harness import TmuxServer, eventually, printed
+from tests.harness import TmuxServer, eventually, printed, stop
 from tests.status.watchers import COMMAND
 from tests.terminal import Terminal
 from tmuxagents.runs import directory
@@ -115,8 +115,11 @@ class Room:
         return printed(done.stdout).strip()
 
     def clients(self, server: TmuxServer | None = None) -> dict[str, str]:
-        """Return who looks at which window: terminal -> window. The proof of everything here."""
-        words = ("list-clients", "-F", "#{client_name} #{window_id}")
+        """Return who looks at which window: terminal -> window. The proof of everything here.
+
+        A client in a view that still expects one is about to leave for it, and looks at "-" until then.
+        """
+        words = ("list-clients", "-F", "#{client_name} #{?#{@tmuxagents_expected},-,#{window_id}}")
         try:
             lines = server.run(*words) if server else self.tmux(*words)
         except subprocess.CalledProcessError:
@@ -187,7 +190,7 @@ def end_server(path: str) -> None:
 @contextlib.contextmanager
 def stopped(pid: int) -> Any:
     """Stop a process for a while."""
-    os.kill(pid, signal.SIGSTOP)
+    stop(pid)
     try:
         yield time.monotonic()
     finally:

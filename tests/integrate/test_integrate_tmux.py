@@ -18,7 +18,7 @@ from typing import TYPE_CHECKING, Any, Self
 import pyte
 import pytest
 
-from tests.harness import PATH, eventually, printed
+from tests.harness import PATH, eventually, printed, stop
 from tests.status.watchers import checked
 from tests.terminal import Screen
 from tmuxagents.integrate import tmux, tmux_texts
@@ -439,7 +439,7 @@ def test_a_server_that_does_not_answer_costs_a_warning(person: Person) -> None:
     person.start("-f", "/dev/null")
     pid = servers.listening(str(person.folder / "default"))
     assert pid
-    os.kill(pid, signal.SIGSTOP)
+    stop(pid)
     done = person.home.command("integrate", "tmux")
     assert (done.returncode, done.stdout) == (0, f"made {person.conf}\n")
     assert done.stderr.startswith(

@@ -19,7 +19,7 @@ from typing import TYPE_CHECKING
 
 import pytest
 
-from tests.harness import PATH, REPOSITORY, TmuxServer, eventually
+from tests.harness import PATH, REPOSITORY, TmuxServer, eventually, stop
 from tests.status.watchers import COMMAND, checked
 from tests.terminal import Terminal
 from tmuxagents.errors import Unusable
@@ -502,7 +502,7 @@ def test_on_a_disk_without_locks_nothing_is_made(desk: Desk, monkeypatch: pytest
 def test_a_stopped_server_is_told_of_within_its_limit_and_starts_nothing_late(desk: Desk) -> None:
     desk.launch("done first")
     pid = int(desk.tmux("display-message", "-p", "#{pid}"))
-    os.kill(pid, signal.SIGSTOP)
+    stop(pid)
     try:
         begun = time.monotonic()
         done = desk("launch", "--json", "pid started\ndone late")
@@ -603,7 +603,7 @@ def test_what_becomes_of_a_run_whose_window_goes(desk: Desk, how: str) -> None:
 def test_interrupted_while_it_waits_for_the_window_it_leaves_an_ended_run(desk: Desk) -> None:
     desk.launch("done first")
     pid = int(desk.tmux("display-message", "-p", "#{pid}"))
-    os.kill(pid, signal.SIGSTOP)
+    stop(pid)
     try:
         launch = desk.start("launch", "pid started\ndone late")
         eventually(lambda: len(desk.made()) == 2)

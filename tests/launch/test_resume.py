@@ -14,7 +14,7 @@ from typing import TYPE_CHECKING, Any
 import pytest
 
 from scripts import model_turns
-from tests.harness import REPOSITORY, eventually, real_pi
+from tests.harness import REPOSITORY, eventually, real_pi, stop
 from tests.status.watchers import checked
 from tmuxagents.runs import directory
 from tmuxagents.system import process
@@ -522,7 +522,7 @@ def test_who_is_killed_while_it_resumes_blocks_nobody(desk: Desk) -> None:
     with desk.start("resume", first, "x") as call:
         try:
             eventually(asked.exists)  # what the child offers; the session is held since before that
-            call.send_signal(signal.SIGSTOP)
+            stop(call.pid)
             error = refused(desk("resume", "--json", first, "y"))
             held = refused(desk("prune", "--json", first))
         finally:
@@ -544,7 +544,7 @@ def test_who_is_killed_while_it_resumes_blocks_nobody(desk: Desk) -> None:
 def test_a_session_is_held_until_the_wrapper_has_the_run(desk: Desk) -> None:
     first = ended(desk, "done one")
     server = int(desk.tmux("display-message", "-p", "#{pid}"))
-    os.kill(server, signal.SIGSTOP)
+    stop(server)
     try:
         call = desk.start("resume", "--json", first, "done two")
         second = eventually(lambda: next(iter(set(desk.made()) - {first}), None))

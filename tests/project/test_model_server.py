@@ -90,7 +90,6 @@ SCRIPTED = {
     "think": (["stop"], FINISHED),
     "tools": ([*["toolUse"] * 5, "stop"], FINISHED),
     "badtool": (["toolUse", "toolUse", "stop"], FINISHED),
-    "loop": ([*["toolUse"] * 40, "stop"], FINISHED),
     "length": (["length"], FINISHED),
     "err401": (["error"], FINISHED),
     "quota": (["error"], FINISHED),
@@ -133,6 +132,16 @@ def test_pi_counts_what_an_answer_costs(pi: RealPi) -> None:
     tokens = {key: answer["usage"][key] for key in ("input", "output", "cacheRead")}
     assert tokens == {"input": 600, "output": 200, "cacheRead": 400}
     assert answer["usage"]["cost"]["total"] == pytest.approx(0.00492)
+
+
+def test_a_turn_is_played_so_often_before_the_next() -> None:
+    talk: list[dict[str, Any]] = [{"role": "user", "content": "#script:loop"}]
+    turns = []
+    for _ in range(42):
+        turns.append(model_turns.choose(SCRIPTS, "mock-text", talk).turn)
+        talk.append({"role": "assistant", "tool_calls": turns[-1].get("calls")})
+    assert ["calls" in turn for turn in turns] == [True] * 40 + [False] * 2
+    assert turns[-1].get("then") == "hang"  # a parent may be late with its TERM
 
 
 def test_no_script_starts_again_when_somebody_speaks() -> None:

@@ -9,6 +9,7 @@ from typing import TYPE_CHECKING
 import pytest
 
 from tests.hands import TOOL, Live, soon
+from tests.harness import stop
 from tests.status.watchers import COMMAND, checked
 from tests.terminal import Terminal
 from tmuxagents.runs import inbox
@@ -99,7 +100,7 @@ def test_what_was_not_taken_is_not_said_to_be(live: Live) -> None:
     child = live.child(run_id)
     started = process.start_time(child)
     assert started is not None
-    os.kill(child, signal.SIGSTOP)
+    stop(child)
     sending = live.desk.start("send", "--json", run_id, "Hello?")
     try:
         soon((live.desk.folder(run_id) / inbox.INBOX).exists)

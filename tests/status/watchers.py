@@ -12,6 +12,7 @@ from typing import TYPE_CHECKING, Any
 
 import jsonschema
 
+from tests.harness import eventually
 from tmuxagents.cli.verbs import machine
 from tmuxagents.records import Identity
 from tmuxagents.registry import database
@@ -120,6 +121,8 @@ def sleeper(run: Run | None = None) -> Iterator[int]:
     """Lend a process that does nothing; one that looks like the wrapper of a run, if that is asked for."""
     with subprocess.Popen(["sleep", "100"] if run is None else idle_wrapper(run)) as sleeping:
         try:
+            # Popen returns while the program is being loaded; its command line, which proves it, comes later.
+            eventually(Path(f"/proc/{sleeping.pid}/cmdline").read_bytes)
             yield sleeping.pid
         finally:
             sleeping.kill()

@@ -20,7 +20,7 @@ from typing import TYPE_CHECKING, Any, Self
 import pytest
 
 from tests.apart import Apart, apart, become_somebody, mount_privately, running
-from tests.harness import REPOSITORY, eventually
+from tests.harness import REPOSITORY, eventually, stop
 from tmuxagents import records
 from tmuxagents.errors import Unusable
 from tmuxagents.records import Identity
@@ -99,8 +99,7 @@ def test_who_lives_is_here_and_who_died_is_gone(sleeper: subprocess.Popen[bytes]
 
 def test_a_stopped_process_lives(sleeper: subprocess.Popen[bytes]) -> None:
     identity = identity_of(sleeper.pid)
-    sleeper.send_signal(signal.SIGSTOP)
-    eventually(lambda: stat_fields(sleeper.pid)[0] == "T")
+    stop(sleeper.pid)
     assert process.presence(identity) == records.HERE
 
 
@@ -250,8 +249,7 @@ def test_a_signal_goes_to_exactly_the_process_that_is_meant(sleeper: subprocess.
 
 
 def test_several_signals_come_in_one_go(sleeper: subprocess.Popen[bytes]) -> None:
-    sleeper.send_signal(signal.SIGSTOP)
-    eventually(lambda: stat_fields(sleeper.pid)[0] == "T")
+    stop(sleeper.pid)
     assert process.send(sleeper.pid, started(sleeper.pid), signal.SIGTERM, signal.SIGCONT)
     assert sleeper.wait(10) == -signal.SIGTERM
 

@@ -13,7 +13,7 @@ import time
 from pathlib import Path
 from typing import TYPE_CHECKING, Any
 
-from tests.harness import TmuxServer, eventually, shows_messages
+from tests.harness import TmuxServer, eventually, shows_messages, stop
 from tests.terminal import Terminal
 from tmuxagents import tmux
 from tmuxagents.system import process
@@ -83,7 +83,10 @@ class Real:
 
     @stopped.setter
     def stopped(self, stopped: bool) -> None:
-        os.kill(self.pid, signal.SIGSTOP if stopped else signal.SIGCONT)
+        if stopped:
+            stop(self.pid)
+        else:
+            os.kill(self.pid, signal.SIGCONT)
 
     def stranger(self, name: str) -> str:
         return self.run(

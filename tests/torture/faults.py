@@ -20,7 +20,7 @@ from contextlib import closing, contextmanager
 from pathlib import Path
 from typing import TYPE_CHECKING
 
-from tests.harness import BOOT, alive, eventually, links_of
+from tests.harness import BOOT, alive, eventually, links_of, stop
 from tests.torture.fleet import CLOSED, LOST, NotProvoked, mount
 from tmuxagents.registry import database
 from tmuxagents.system import process
@@ -141,7 +141,7 @@ def _see_them_go(fleet: Fleet) -> None:
 
 def stop_watcher(fleet: Fleet) -> None:
     pid, started = fleet.watcher()
-    process.send(pid, started, signal.SIGSTOP)
+    stop(pid)
     fleet.open("a")
     fleet.well()  # nothing depends on it
     process.send(pid, started, signal.SIGCONT)
@@ -149,7 +149,7 @@ def stop_watcher(fleet: Fleet) -> None:
 
 def stop_server(fleet: Fleet) -> None:
     assert fleet.server is not None
-    process.send(fleet.server.pid, fleet.server.started, signal.SIGSTOP)
+    stop(fleet.server.pid)
     try:
         fleet.open("a")
         fleet.well()
@@ -379,7 +379,7 @@ def without_events(fleet: Fleet) -> None:
 
 def overflow_events(fleet: Fleet) -> None:
     pid, started = fleet.watcher()
-    process.send(pid, started, signal.SIGSTOP)
+    stop(pid)
     queue = int(Path("/proc/sys/fs/inotify/max_queued_events").read_text())
     paths = [fleet.folder(member) / "stderr.log" for member in fleet.members]
     for number in range(queue + 4000):  # in turn, so that the kernel cannot take two for one

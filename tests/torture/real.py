@@ -53,7 +53,7 @@ def signal_child(number: int) -> Callable[[Run], None]:
 
 
 R = RealEnding
-LOOPED = range(5, 41)  # pi may have asked on before our TERM reached it
+LOOPED = range(5, 42)  # pi asks on until our TERM reaches it; the 41st request is never answered
 REAL_ENDINGS = [
     row(
         1,

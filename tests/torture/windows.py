@@ -9,7 +9,7 @@ import signal
 import time
 from typing import TYPE_CHECKING
 
-from tests.harness import alive, eventually
+from tests.harness import alive, eventually, stop
 from tests.torture.endings import LINGER
 from tests.torture.scripted import WORK
 from tmuxagents.records import ABORTED, COMPLETED
@@ -76,7 +76,7 @@ def freeze(run: Run, server: TmuxServer) -> None:
 
 def stop_server(run: Run, server: TmuxServer) -> None:
     """Stop the server while the child talks more than a terminal holds, until the run has ended."""
-    process.send(server.pid, server.started, signal.SIGSTOP)
+    stop(server.pid)
     try:
         eventually(run.result)
     finally:

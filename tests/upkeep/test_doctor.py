@@ -16,7 +16,7 @@ from typing import TYPE_CHECKING, Any
 import pytest
 
 from tests.apart import NOBODY, apart, become_somebody, let_in, mount_privately, mount_tmpfs, set_dumpable
-from tests.harness import PATH, eventually, real_pi
+from tests.harness import PATH, eventually, real_pi, stop
 from tests.status.watchers import checked, registry_of, sleeper, told, wrapped_by
 from tmuxagents.registry import lookup
 from tmuxagents.runs import events, writing
@@ -199,7 +199,7 @@ def test_a_tmux_variable_whose_server_is_gone_is_told(machine: Machine) -> None:
 
 
 def test_a_server_that_does_not_answer_is_broken(machine: Machine, tmux_server: TmuxServer) -> None:
-    os.kill(tmux_server.pid, signal.SIGSTOP)
+    stop(tmux_server.pid)
     try:
         check = machine.only("server", TMUXAGENTS_SOCKET=str(tmux_server.socket))
     finally:

@@ -13,7 +13,7 @@ from typing import TYPE_CHECKING, Any
 import pytest
 
 from tests.apart import at_once
-from tests.harness import BOOT, Run, alive, eventually
+from tests.harness import BOOT, Run, alive, eventually, stop
 from tests.status.watchers import begun, checked, registry_of, sleeper, told, wrapped_by
 from tmuxagents import tmux
 from tmuxagents.errors import NoSuchRun, TmuxAgentsError
@@ -413,7 +413,7 @@ def test_a_server_that_does_not_answer_keeps_its_windows_and_nothing_else(
     home: Home, tmux_server: TmuxServer
 ) -> None:
     run = in_dead_window(home, tmux_server)
-    os.kill(tmux_server.pid, signal.SIGSTOP)
+    stop(tmux_server.pid)
     try:
         done = home.command("prune", run.run_id, "--json")
     finally:

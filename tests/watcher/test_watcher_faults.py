@@ -16,7 +16,7 @@ from typing import TYPE_CHECKING
 import pytest
 
 from tests.apart import apart
-from tests.harness import eventually
+from tests.harness import eventually, stop
 from tests.status.watchers import begun, command, counts, registry_of, told, wrapped_by
 from tests.watcher.lookouts import Lookout, end, record, settle, working
 from tmuxagents.runs import directory, events, logs, writing
@@ -50,10 +50,12 @@ def at_work(watched: Lookout, number: int, pid: int) -> list[Run]:
 
 def test_nothing_is_lost_when_the_queue_of_events_overflows(watched: Lookout) -> None:
     with subprocess.Popen(["sleep", "1000"]) as sleeper:
-        runs = at_work(watched, 40, sleeper.pid)
+        scout, *runs = at_work(watched, 41, sleeper.pid)
         pid, started = watched.start()
-        eventually(lambda: watched.has_saved(runs[-1], status="running"))
-        process.send(pid, started, signal.SIGSTOP)
+        eventually(lambda: watched.has_saved(scout, status="running"))
+        told(scout, events.assistant_text("heard"))  # a watcher saves rows, then listens, then reads on
+        eventually(lambda: watched.has_saved(scout, activity="heard"))
+        stop(pid)
         flood(runs, QUEUE + 4000)
         late = watched.home.run("x")
         for run in (*runs[:20], late):
@@ -66,7 +68,7 @@ def test_nothing_is_lost_when_the_queue_of_events_overflows(watched: Lookout) ->
     eventually(lambda: all(watched.has_saved(run, concluded=True, announced=True) for run in runs))
     seen = [watched.row(run).event_seq for run in runs]  # type: ignore[union-attr]
     assert seen == [len(run.events()) for run in runs]
-    eventually(lambda: "overflowed" in watched.log())  # its thread may still read the queue
+    eventually(lambda: "overflowed" in watched.log(), 60)  # its thread may still read the queue
     assert watched.watcher() == (pid, started)
 
 

@@ -12,7 +12,7 @@ from typing import TYPE_CHECKING, Any
 
 import pytest
 
-from tests.harness import Home, TmuxServer, alive, eventually, shows_messages
+from tests.harness import Home, TmuxServer, alive, eventually, shows_messages, stop
 from tests.status.watchers import registry_of, told, wrapped_by
 from tests.terminal import Terminal
 from tests.watcher.lookouts import Lookout, end, place_of, record, settle, shown, working
@@ -163,7 +163,7 @@ def test_a_stopped_server_delays_nobody_and_is_right_when_it_goes_on(
         watched.start()
         shows(tmux_server, "bg: 1 running / 1 total")
         shows(another, "bg: 1 running / 1 total")
-        process.send(tmux_server.pid, tmux_server.started, signal.SIGSTOP)
+        stop(tmux_server.pid)
         begun = time.monotonic()
         end(stuck, one)
         end(free, two)
@@ -185,7 +185,7 @@ def test_nothing_grows_while_a_server_is_silent_or_gone(
     with working(watched.home.run("x"), another):
         pid, _ = watched.start()
         shows(another, "bg: 1 running / 1 total")
-        process.send(tmux_server.pid, tmux_server.started, signal.SIGSTOP)
+        stop(tmux_server.pid)
         runs = [ended_on(watched, tmux_server, "completed") for _ in range(10)]
         settle(*runs)
         threads = len(os.listdir(f"/proc/{pid}/task"))
@@ -226,7 +226,7 @@ def naps(pid: int) -> int:
 
 
 def test_a_silent_server_does_not_keep_it(watched: Lookout, tmux_server: TmuxServer) -> None:
-    process.send(tmux_server.pid, tmux_server.started, signal.SIGSTOP)
+    stop(tmux_server.pid)
     ended_on(watched, tmux_server, "completed")
     pid, started = watched.start(**{watcher_lock.IDLE: "0.2"})
     assert process.wait_gone(pid, started, 20)

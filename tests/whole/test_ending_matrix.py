@@ -22,15 +22,17 @@ NAMES += [asked.name for asked in real.REAL_ENDINGS]
 
 
 @pytest.fixture(scope="session")
-def outcomes(models: ModelServer) -> dict[str, list[list[str]]]:
-    """Carry all rows out; give what was wrong, time by time."""
+def outcomes(models: ModelServer, request: pytest.FixtureRequest) -> dict[str, list[list[str]]]:
+    """Carry all chosen rows out; give what was wrong, time by time."""
+    params = [item.callspec.params for item in request.session.items if hasattr(item, "callspec")]
+    chosen = {found["name"] for found in params if "name" in found}
     cases = []
     for turn in range(TIMES):
         cases += [c for c in matrix.scripted_cases() if turn < HEAVY_TIMES or c.name not in scripted.HEAVY]
         if turn < PI_TIMES:
             cases += matrix.real_cases(models)
     with ThreadPoolExecutor(JOBS) as pool:
-        done = list(pool.map(matrix.Case.carry_out, cases))
+        done = list(pool.map(matrix.Case.carry_out, [case for case in cases if case.name in chosen]))
     gathered: dict[str, list[list[str]]] = {name: [] for name in NAMES}
     for outcome in done:
         gathered[outcome.case.name].append(outcome.wrong)
