@@ -96,7 +96,11 @@ class Ground:
 
     def there(self, found: Code) -> Project:
         """Return the project as it lies on the far machine."""
-        return Project(found.key, {"HOME": str(self.far), "PATH": PATH, "TMUXAGENTS_HOME": self.host.home})
+        return Project(
+            found.key,
+            self.host.home,
+            {"HOME": str(self.far), "PATH": PATH, "TMUXAGENTS_HOME": self.host.home},
+        )
 
     def state(self) -> dict[str, str]:
         """Return all that nobody may change here: branches, HEAD, index, configuration, files."""

@@ -16,24 +16,25 @@ import shutil
 
 from tmuxagents.errors import Unusable
 from tmuxagents.machines import refs
-from tmuxagents.system import git, identity, places, removal
+from tmuxagents.system import git, identity, removal
 
 TYPE_CHECKING = False
 if TYPE_CHECKING:
-    from collections.abc import Iterable, Mapping
+    from collections.abc import Iterable, Iterator, Mapping
     from typing import NoReturn
 
 LONG_S = 600.0  # for what grows with a project
 _MAKING = ".making-"
+_FAR = "far"  # in the state directory
 
 
 class Project:
     """A project of another machine, as it lies here."""
 
-    def __init__(self, key: str, environment: Mapping[str, str]) -> None:
+    def __init__(self, key: str, home: str, environment: Mapping[str, str]) -> None:
         refs.check_key(key)
         self._environment = environment
-        far = f"{places.own_home(environment)}/far"
+        far = f"{home}/{_FAR}"
         self.key = key
         self.repository = f"{far}/repositories/{key}.git"
         self.checkouts = f"{far}/checkouts/{key}"
@@ -120,6 +121,8 @@ class Project:
         if os.path.islink(self.checkouts):
             raise OSError(errno.ELOOP, "it is a link", self.checkouts)
         removal.remove(path)
+        if not os.path.isdir(self.repository):
+            return
         kinds = (refs.BASE, refs.SENT, refs.LEFT, refs.BACK)
         gone = self.names(*(f"{kind}/{run_id}{end}" for kind in kinds for end in ("", ".branches")))
         self.git.read("update-ref", "--stdin", given=refs.updates(gone, {})[0])
@@ -132,6 +135,22 @@ class Project:
                     removal.remove(f"{self.checkouts}/{name}")
         with contextlib.suppress(OSError):
             os.rmdir(self.checkouts)
+
+
+def list_checkouts(home: str, environment: Mapping[str, str]) -> Iterator[tuple[Project, str]]:
+    """Yield each checkout here: its project, and the run that it was made for."""
+    top = f"{home}/{_FAR}/checkouts"
+    for key in _names(top):
+        for run_id in _names(f"{top}/{key}"):
+            if refs.is_key(key) and refs.is_run(run_id):
+                yield Project(key, home, environment), run_id
+
+
+def _names(folder: str) -> list[str]:
+    try:
+        return sorted(os.listdir(folder))
+    except OSError:
+        return []
 
 
 def _name_to_make(path: str) -> str:

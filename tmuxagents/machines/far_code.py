@@ -5,6 +5,7 @@ from __future__ import annotations
 from tmuxagents.errors import BadRequest
 from tmuxagents.machines import leavings, refs
 from tmuxagents.machines.checkout import Project
+from tmuxagents.system import places
 
 TYPE_CHECKING = False
 if TYPE_CHECKING:
@@ -15,7 +16,7 @@ if TYPE_CHECKING:
 def answer(asked: Mapping[str, Any], environment: Mapping[str, str]) -> dict[str, Any]:
     """Do what is asked; return the answer. Each of these can be asked for again."""
     run_id = _text(asked, "run")
-    project = Project(_text(asked, "key"), environment)
+    project = Project(_text(asked, "key"), places.own_home(environment), environment)
     match asked.get("do"):
         case "checkout":
             folder, author = _text(asked, "folder"), refs.pair(asked.get("author"))
@@ -29,7 +30,10 @@ def answer(asked: Mapping[str, Any], environment: Mapping[str, str]) -> dict[str
             project.confirm(run_id, found.refs.values())
             return {}
         case "remove":
-            return {"kept": leavings.remove_checkout(project, run_id)}
+            kept = leavings.missing(project, run_id)
+            if not kept:
+                project.remove(run_id)
+            return {"kept": kept}
     raise BadRequest("This is no request for code.", kind="bad-argument")
 
 

@@ -51,16 +51,13 @@ def gather(project: Project, checkout: str, run_id: str) -> Left:
     return Left(work.tips, work.names())
 
 
-def remove_checkout(project: Project, checkout: str) -> list[str]:
-    """Remove a checkout if all of it has come back; else return what only lies there. Raises OSError."""
+def missing(project: Project, checkout: str) -> list[str]:
+    """Return what lies in a checkout and has not come back. Raises GitRefused."""
     work = _Work.of(project, checkout, checkout)
-    if work is None and not os.path.isdir(project.repository):
+    if work is None:
         return []
     back = set(project.names(refs.BACK).values())
-    missing = [ref for ref, commit in work.tips.items() if commit not in back] + work.names() if work else []
-    if not missing:
-        project.remove(checkout)
-    return missing
+    return [ref for ref, commit in work.tips.items() if commit not in back] + work.names()
 
 
 class _Work:

@@ -69,15 +69,25 @@ def key(repository: str, form: str) -> str:
     return f"{name or 'project'}-{digest[:16]}"
 
 
+def is_key(text: str) -> bool:
+    """Say whether a project can be called so."""
+    return _KEY.fullmatch(text) is not None
+
+
+def is_run(text: str) -> bool:
+    """Say whether a run can be called so."""
+    return _RUN.fullmatch(text) is not None
+
+
 def check_key(text: str) -> None:
     """Raise BadRequest for a text that no project is called by."""
-    if not _KEY.fullmatch(text):
+    if not is_key(text):
         raise _odd("project", text)
 
 
 def check_run(text: str) -> None:
     """Raise BadRequest for a text that no run is called by."""
-    if not _RUN.fullmatch(text):
+    if not is_run(text):
         raise _odd("run", text)
 
 
@@ -158,6 +168,10 @@ def last_line(text: str) -> str:
 
 def stays(paths: list[str]) -> str:
     """Return the sentence about what lies only over there."""
-    named = ", ".join(paths[:_NAMED])
+    return f"What git could not take stays in the checkout over there: {listed(paths)}."
+
+
+def listed(paths: list[str]) -> str:
+    """Return the first of these paths, and how many there are besides."""
     more = f" and {len(paths) - _NAMED} more" if len(paths) > _NAMED else ""
-    return f"What git could not take stays in the checkout over there: {named}{more}."
+    return f"{safe.line(', '.join(paths[:_NAMED]))}{more}"

@@ -7,6 +7,7 @@ import os
 import click
 
 from tmuxagents.cli import printing
+from tmuxagents.system import places
 
 _MOST_REQUEST = 1024 * 1024
 
@@ -24,7 +25,7 @@ def receive(*, form: str, key: str) -> None:
     """Be the git that takes what is sent."""
     from tmuxagents.machines.checkout import Project  # noqa: PLC0415  (each part has its own)
 
-    Project(key, os.environ).receive(form)
+    Project(key, places.own_home(os.environ), os.environ).receive(form)
 
 
 @code.command("upload")
@@ -33,7 +34,7 @@ def upload(*, key: str) -> None:
     """Be the git that gives out what is fetched."""
     from tmuxagents.machines.checkout import Project  # noqa: PLC0415
 
-    Project(key, os.environ).upload()
+    Project(key, places.own_home(os.environ), os.environ).upload()
 
 
 @code.command("do")
