@@ -135,6 +135,43 @@ def test_options_that_would_break_a_run_are_refused(word: str, fault: str | None
     assert jobs.option_fault(word) == fault
 
 
+LAUNCHER = {
+    "PATH": "/bin",
+    "A_KEY": "secret",
+    "LC_ALL": "C",
+    "SLURM_CONF": "/c",
+    "SLURM_JOB_ID": "1",
+    "SLURM_STEP_ID": "0",
+    "SBATCH_ARRAY_INX": "1-3",
+    "SBATCH_ACCOUNT": "a",
+}
+
+
+def test_slurm_gets_no_secret_and_nothing_that_multiplies_a_job() -> None:
+    given = jobs.for_slurm(LAUNCHER)
+    assert given == {name: LAUNCHER[name] for name in LAUNCHER if name not in ("A_KEY", "SBATCH_ARRAY_INX")}
+
+
+def test_a_child_in_a_job_has_the_launchers_environment_and_the_jobs() -> None:
+    job = jobs.for_slurm(LAUNCHER) | {
+        "SLURM_JOB_ID": "7",
+        "CUDA_VISIBLE_DEVICES": "0",
+        "PWD": "/",
+        "SHLVL": "1",
+    }
+    del job["SLURM_STEP_ID"]
+    child = jobs.in_job({**LAUNCHER, "PWD": "/here"}, {**job, "PATH": "/bin"})
+    assert (child["A_KEY"], child["SLURM_JOB_ID"], child["CUDA_VISIBLE_DEVICES"]) == ("secret", "7", "0")
+    assert (child["PWD"], child["SLURM_CONF"], child["PATH"]) == ("/here", "/c", "/bin")
+    assert not {"SLURM_STEP_ID", "SHLVL"} & set(child)
+
+
+def test_sbatch_is_told_what_no_option_may_change() -> None:
+    words = jobs.words(RUN, log="/l", partition="gpu")
+    assert {"--no-requeue", f"ta-{RUN}", "/l", "gpu"} <= set(words)
+    assert {"/dev/null"} <= set(jobs.words(RUN, log="/l%j", partition=None))
+
+
 def test_the_script_becomes_the_wrapper() -> None:
     assert jobs.script("", "python /x") == "#!/bin/sh\nexec python /x\n"
     assert jobs.script("--mem=1G", "python /x") == "#!/bin/sh\n#SBATCH --mem=1G\nexec python /x\n"

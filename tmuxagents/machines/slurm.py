@@ -85,26 +85,16 @@ def submit_run(launcher: Launcher, prepared: Prepared, wish: Wish) -> Submitted:
     job_id: str | None = None
     try:
         job_id = submit(run_dir, launcher.environment, anew=True)
-    except commands.SlurmSilent as silence:
-        if not _may_have_it(run_dir, silence):
-            raise
-        warnings.append(f"{silence.message} The run waits until Slurm says whether it has the job.")
     except BaseException as error:
         words = error.message if isinstance(error, TmuxAgentsError) else f"{type(error).__name__}."
-        conclude(run_dir, never_came=f"The job was never handed in. {words}", gone=True)
-        raise
+        if not (isinstance(error, commands.SlurmSilent) and error.heard):
+            conclude(run_dir, never_came=f"The job was never handed in. {words}", gone=True)
+            raise
+        warnings.append(f"{words} The run waits until Slurm says whether it has the job.")
     finally:
         row = learn.row_of(run_dir)
         lookup.with_registry(launcher.caller, lambda book: book.save([row] if row else []))
     return Submitted(run_dir, job_id, warnings)
-
-
-def _may_have_it(run_dir: str, silence: commands.SlurmSilent) -> bool:
-    """Say whether Slurm may have a job that it has not confirmed; if not, the run has ended."""
-    if silence.unclear:
-        return True
-    conclude(run_dir, never_came=f"The job was never handed in. {silence.message}", gone=True)
-    return False
 
 
 def submit(run_dir: str, environment: Mapping[str, str], *, anew: bool = False) -> str:

@@ -35,9 +35,11 @@ _OVER = re.compile(r"invalid job id|already comple", re.IGNORECASE)  # there is 
 
 
 class SlurmSilent(Unusable):
-    """Slurm gives no answer: nothing follows from it about any job. `unclear`: it may have heard us."""
+    """Slurm gives no answer: nothing follows from it about any job. `heard`: it may still have heard us."""
 
-    unclear = True
+    def __init__(self, message: str, *, hint: str | None = None, heard: bool = False) -> None:
+        super().__init__(message, kind="unreachable", hint=hint)
+        self.heard = heard
 
 
 def submit(words: Sequence[str], script: str, environment: Mapping[str, str], held: int) -> str:
@@ -48,7 +50,7 @@ def submit(words: Sequence[str], script: str, environment: Mapping[str, str], he
     said = _call(["sbatch", *words], environment, limit_s=_SUBMIT_LIMIT_S, text=script, held=held)
     job_id = said.partition(";")[0].strip()
     if not job_id.isdigit():
-        raise SlurmSilent(f"sbatch gave no job id, but {safe.cut(said, _LONGEST)!r}.", kind="unreachable")
+        raise SlurmSilent(f"sbatch gave no job id, but {safe.cut(said, _LONGEST)!r}.", heard=True)
     return job_id
 
 
@@ -103,9 +105,7 @@ def _call(
     path = process.find_program(argv[0], surroundings.get("PATH", os.defpath))
     if path is None:
         hint = "load Slurm's module, or name its login host: --on slurm@HOST"
-        silence = SlurmSilent(f"Slurm's {argv[0]} is not in the PATH.", kind="unreachable", hint=hint)
-        silence.unclear = False
-        raise silence
+        raise SlurmSilent(f"Slurm's {argv[0]} is not in the PATH.", hint=hint)
     begun = time.monotonic()
     try:
         done = subprocess.run(
@@ -119,10 +119,9 @@ def _call(
         )
     except subprocess.TimeoutExpired as error:
         passed = f"{time.monotonic() - begun:.0f} s"
-        raise SlurmSilent(f"Slurm's {argv[0]} gave no answer in {passed}.", kind="unreachable") from error
+        raise SlurmSilent(f"Slurm's {argv[0]} gave no answer in {passed}.", heard=True) from error
     except OSError as error:
-        message = f"Slurm's {argv[0]} cannot be started ({error.strerror})."
-        raise SlurmSilent(message, kind="unreachable") from error
+        raise SlurmSilent(f"Slurm's {argv[0]} cannot be started ({error.strerror}).") from error
     if not done.returncode:
         return done.stdout.decode("utf-8", "replace")
     said = done.stderr.decode("utf-8", "replace").strip()
@@ -133,7 +132,8 @@ def _refusal(program: str, said: str) -> BadRequest | SlurmSilent:
     lines = [safe.line(line.partition("error: ")[2] or line) for line in said.splitlines()]
     last = safe.cut(lines[-1] if lines else "it says nothing", _LONGEST).removesuffix(".")
     if _SILENT.search(said) or not lines:
-        return SlurmSilent(f"Slurm cannot be reached: {last}.", kind="unreachable", hint="try sinfo")
+        heard = "timed out" in said
+        return SlurmSilent(f"Slurm cannot be reached: {last}.", hint="try sinfo", heard=heard)
     return BadRequest(
         f"Slurm's {program} refuses: {last}.", kind="bad-argument", hint="see sinfo and man sbatch"
     )

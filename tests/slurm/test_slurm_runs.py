@@ -1,0 +1,150 @@
+"""Runs in Slurm where there is no Slurm: what is refused, left, recorded, and not concluded.
+
+What a real Slurm does with them, scripts/try-slurm tries.
+"""
+
+from __future__ import annotations
+
+import json
+import os
+import signal
+import subprocess
+import sys
+from pathlib import Path
+from typing import TYPE_CHECKING, Any
+
+import pytest
+
+from tests.harness import REPOSITORY, eventually
+from tmuxagents.errors import BadRequest, NotPossible, Unusable
+from tmuxagents.launch import handover
+from tmuxagents.launch.launch import Launcher
+from tmuxagents.launch.plan import LaunchRequest
+from tmuxagents.machines import slurm
+from tmuxagents.registry.lookup import Caller
+from tmuxagents.runs import directory, writing
+from tmuxagents.runs.conclude import conclude
+from tmuxagents.runs.inspect import inspect
+from tmuxagents.text import jsonline
+
+if TYPE_CHECKING:
+    from tests.harness import Home, Run
+
+KEEP = "import os; from tmuxagents.machines import keep; keep.keep(os.environ['TMUXAGENTS_HOME'], os.environ)"
+
+
+def queued(home: Home, script: str, **marker: Any) -> Run:
+    """Make a run as one that is in Slurm."""
+    run = home.run(script)
+    environment = {**home.environment, "CHILD_RECORD": str(home.record), "A_KEY": "k"}
+    handed = handover.Handed(environment=environment, umask=0o027, limits={}, queued=True)
+    writing.replace(str(run.folder), directory.HANDED, handover.encode(handed))
+    told = {"v": 1, "engine": "slurm", "state": "submitted", "handle": {"job": "7"}, **marker}
+    writing.replace(str(run.folder), directory.MACHINE, jsonline.encode(told))
+    return run
+
+
+def how(result: dict[str, Any] | None) -> tuple[str, str] | None:
+    return None if result is None else (result["status"], result["reason"])
+
+
+def test_a_wrapper_in_a_job_takes_the_environment_that_was_left_for_it(home: Home) -> None:
+    home.environment["TMUXAGENTS_PI"] = str(REPOSITORY / "tests" / "children" / "echo.py")
+    run = queued(home, "x")
+    home.be_watched()
+    run.start({"SLURM_JOB_ID": "7", "A_KEY": "of the job"}).wait()
+    seen = json.loads(Path(f"{home.record}.echo").read_text())["environment"]
+    assert (seen["A_KEY"], seen["SLURM_JOB_ID"]) == ("of the job", "7")
+    assert not (run.folder / directory.HANDED).exists()
+    assert home.watcher() is None, "a watcher in a job outlives it"
+    assert inspect(str(run.folder)).ended
+
+
+def test_a_run_in_slurm_is_not_judged_by_the_processes_here(home: Home) -> None:
+    run = queued(home, "begin\nsleep 60")
+    run.start()
+    run.wait_for("run_started")
+    assert run.wrapper is not None
+    run.signal(signal.SIGKILL)
+    run.wrapper.wait()
+    assert conclude(str(run.folder)) is None
+    assert inspect(str(run.folder)).standing.status == "running"
+    assert how(conclude(str(run.folder), gone=True)) == ("aborted", "lost")
+    assert run.left_over() == []
+
+
+def test_a_living_wrapper_is_not_concluded_whatever_slurm_says(home: Home) -> None:
+    run = queued(home, f"begin\ngate {home.folder}/gate\ndone well")
+    run.start()
+    run.wait_for("run_started")
+    assert conclude(str(run.folder), gone=True) is None
+    (home.folder / "gate").touch()
+    assert how(run.wait()) == ("completed", "done")
+
+
+def test_a_run_whose_job_never_began_leaves_no_secret(home: Home) -> None:
+    run = queued(home, "x", waiting="waits in Slurm's queue (Resources)")
+    view = inspect(str(run.folder))
+    assert (view.standing.status, view.doing) == ("queued", "waits in Slurm's queue (Resources)")
+    assert not view.is_due(view.plan.created_at or 0 + 1e6)
+    assert conclude(str(run.folder), never_came="The window was never opened.") is None
+    assert how(conclude(str(run.folder), never_came="No.", gone=True)) == ("failed", "window")
+    assert not (run.folder / directory.HANDED).exists()
+
+
+def test_a_slurm_that_does_not_answer_costs_no_run(home: Home) -> None:
+    run = queued(home, "x")
+    keeper = subprocess.Popen([sys.executable, "-P", "-c", KEEP], env=home.environment)
+    try:
+        state = home.state / "machines" / "slurm.json"
+        said = eventually(lambda: state.exists() and json.loads(state.read_text()))
+        assert said["unreachableSince"] is not None
+        assert "squeue is not in the PATH" in said["said"]
+        assert inspect(str(run.folder)).standing.status == "queued"
+        conclude(str(run.folder), never_came="No.", gone=True)
+        assert keeper.wait(20) == 0, "it has nothing to keep any more"
+    finally:
+        keeper.kill()
+        keeper.wait()
+
+
+def submit(home: Home, wish: slurm.Wish, **more: Any) -> slurm.Submitted:
+    launcher = Launcher(Caller(home.environment, str(home.project)), home.environment, umask=0o077)
+    project = str(home.project)
+    request = LaunchRequest("done x", project, project, model="mock/mock-text", **more)
+    return slurm.submit_run(launcher, launcher.prepare(request), wish)
+
+
+def test_without_slurm_the_run_ends_and_the_reason_is_said(home: Home) -> None:
+    home.be_unwatched()
+    with pytest.raises(Unusable, match="sbatch is not in the PATH") as refusal:
+        submit(home, slurm.Wish())
+    assert (refusal.value.exit_code, refusal.value.kind) == (3, "unreachable")
+    (folder,) = [path for path in (home.state / "runs").iterdir() if not path.name.startswith(".")]
+    assert how(directory.read_result(str(folder))) == ("failed", "window")
+    assert not (folder / directory.HANDED).exists()
+
+
+@pytest.mark.parametrize(
+    ("wish", "more", "said"),
+    [
+        (slurm.Wish(options=["--array=1-3"]), {}, "a run is one job"),
+        (slurm.Wish(), {"driver": "live"}, "needs a window"),
+    ],
+)
+def test_what_cannot_be_a_job_is_refused_before_anything_is_made(
+    home: Home, wish: slurm.Wish, more: dict[str, Any], said: str
+) -> None:
+    with pytest.raises(BadRequest, match=said):
+        submit(home, wish, **more)
+    assert not (home.state / "runs").exists()
+
+
+def test_a_job_is_handed_in_by_one_process_and_once(home: Home) -> None:
+    run = queued(home, "x")
+    assert slurm.submit(str(run.folder), home.environment) == "7"
+    held = writing.lock(str(run.folder), 0.0, slurm.SUBMIT_LOCK)
+    assert held is not None
+    with pytest.raises(NotPossible):
+        slurm.submit(str(run.folder), home.environment)
+    os.close(held)
