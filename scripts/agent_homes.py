@@ -102,6 +102,7 @@ CALM: dict[str, Any] = {
     "general": {"enableAutoUpdate": False, "enableAutoUpdateNotification": False, "disableAutoUpdate": True},
     "telemetry": {"enabled": False},
 }
+COPILOT_TRUSTS = settings(trusted_folders=["{home}/project"])  # else its screen asks a person first
 GEMINI = settings(security={"auth": {"selectedType": "gemini-api-key"}}, **CALM)
 QWEN = settings(security={"auth": {"selectedType": "openai"}}, **CALM)
 BRANDS = {
@@ -174,6 +175,7 @@ BRANDS = {
             "COPILOT_PROVIDER_WIRE_API": "completions",
             "COPILOT_PROVIDER_MAX_PROMPT_TOKENS": "1000000",  # else it refuses a long prompt itself
         },
+        files={".copilot/config.json": COPILOT_TRUSTS},
         batch=("--output-format=json", "--allow-all-tools"),
     ),
     "claude-acp": Brand("claude-acp", "claude-agent-acp", "", CLAUDE, settings={"type": "acp"}),

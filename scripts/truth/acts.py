@@ -5,6 +5,7 @@ from __future__ import annotations
 import json
 import os
 import signal
+from contextlib import suppress
 from typing import TYPE_CHECKING, Any
 
 from scripts.truth.lookout import command_of
@@ -22,7 +23,7 @@ if TYPE_CHECKING:
 
 Json = dict[str, Any]
 GATE, SECOND = "go", "Second."  # a file in the project, and the answer to what a person types
-_PATIENCE_S = 60.0
+_PATIENCE_S, _SHOWN_WITHIN_S = 60.0, 5.0
 
 
 def wait_for_tool(run_id: str, *begins: str) -> None:
@@ -116,8 +117,16 @@ def take_over(desk: Desk, run_id: str) -> None:
         return (desk.folder(run_id) / directory.RESULT).exists()
 
     typed = f"And #say:{SECOND}"
-    desk.tmux("send-keys", "-t", window, "-l", typed)
-    wait_until("what is typed is not shown", lambda: typed in screen())
+
+    def is_typed() -> bool:
+        """Type it, unless it is there: a screen that is still being drawn may lose keys."""
+        desk.tmux("send-keys", "-t", window, "C-u")
+        desk.tmux("send-keys", "-t", window, "-l", typed)
+        with suppress(AssertionError):
+            eventually(lambda: typed in screen(), _SHOWN_WITHIN_S)
+        return typed in screen()
+
+    wait_until("what is typed is not shown", is_typed)
     desk.tmux("send-keys", "-t", window, "Enter")
     (desk.home.project / GATE).touch()
     wait_until("it does not answer", lambda: SECOND in said_by(desk, run_id))

@@ -135,7 +135,7 @@ def opened(
                 left = place.leave()
                 wrong += [f"left at the end: {left}"] if left else []
                 wrong += [f"{what} is on a command line: {line}" for what, line in looks.told.items()]
-                wrong += [] if looks.seen else ["no command line was seen"]
+                wrong += [] if looks.seen or not place.desk.runs() else ["no command line was seen"]
     except Exception as error:  # noqa: BLE001  (a cell that cannot be tried is a wrong one)
         wrong.append(f"{type(error).__name__}: {error}"[:400])
     if wrong and os.environ.get("TRUTH_KEEP"):

@@ -82,8 +82,11 @@ class Round:
             return set(self.ids) == set(BRANDS)
 
         eventually(listed, _PATIENCE_S)
-        for run_id in self.ids.values():
-            acts.wait_for_tool(run_id, "sleep", "0.25")
+        for name, run_id in self.ids.items():
+            try:
+                acts.wait_for_tool(run_id, "sleep", "0.25")
+            except AssertionError:
+                raise AssertionError(f"{name} does not work: {acts.run_of(self.desk, run_id)}") from None
         windows = self.desk.windows()
         self.expect(set(windows) == set(self.ids.values()), f"windows {windows}")
         for name, run_id in self.ids.items():

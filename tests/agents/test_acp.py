@@ -464,6 +464,33 @@ def test_a_broken_turn_says_why() -> None:
         assert child.ends() == ("failed", "error", message)
 
 
+def test_copilot_says_that_it_tries_again_and_then_that_it_failed() -> None:
+    child = Child()
+    child.opens("Copilot")
+    child.text("Half of it")
+    child.text("Info: Response was interrupted due to a server error. Retrying...")
+    child.text("Info: Request failed due to a transient API error. Retrying...")
+    child.text("Half of it")
+    child.text("Error: Failed to get response: 500")
+    child.answers({"stopReason": "end_turn"})
+    assert (child.ends(), child.state.text) == (("failed", "error", "Failed to get response: 500"), None)
+    child = Child()
+    child.opens("Copilot")
+    child.text("Warning: 1 tool call(s) had no recorded result at resume.")
+    child.text("Half of it")
+    child.text("Info: Response was interrupted due to a server error. Retrying...")
+    child.text("Error: 500 means ")
+    child.text("that.")
+    child.answers({"stopReason": "end_turn"})
+    assert child.ends()[0] == "completed"
+    other = Child()
+    other.opens()
+    other.text("\n")
+    other.answers({"stopReason": "end_turn"})
+    assert other.ends()[0] == "completed"
+    assert child.state.text == "Error: 500 means that."
+
+
 def test_a_cut_answer_of_codex_is_cut() -> None:
     child = Child()
     child.opens()

@@ -37,11 +37,21 @@ _EXIT = re.compile(r"<shellId: \d+ completed with exit code (\d+)>\s*\Z")  # Cop
 class Quirks:
     """How one agent differs. The defaults are those of an agent that keeps to the protocol."""
 
-    __slots__ = ("errors", "has_names_in_ids", "note", "replays_late", "sums", "tells_cuts", "usage")
+    __slots__ = (
+        "again",
+        "errors",
+        "has_names_in_ids",
+        "notes",
+        "replays_late",
+        "sums",
+        "tells_cuts",
+        "usage",
+    )
 
     def __init__(self, **differs: Any) -> None:
-        self.errors: str | None = differs.get("errors")  # how a text begins that is an error, and no answer
-        self.note: str | None = differs.get("note")  # how a text begins that is the program's own
+        self.errors: str = differs.get("errors", "")  # how a text begins that is an error, and no answer
+        self.notes: re.Pattern[str] = re.compile(differs.get("notes", "(?!)"))  # texts of the program's own
+        self.again: str = differs.get("again", "")  # how a note begins after which the answer comes again
         self.replays_late = "late" in differs  # what was said before comes after the answer to session/load
         self.has_names_in_ids = "names" in differs  # NAME__ID
         self.sums = "sums" in differs  # figures of a prompt hold those of the prompts before it
@@ -52,9 +62,14 @@ class Quirks:
 KEEPS_TO_IT = Quirks()
 _BY_NAME = {
     "copilot": Quirks(
-        errors="Error: ", note="Info: Operation cancelled", sums=True, cuts=True, usage=OF_SESSION
+        errors="Error: ",
+        notes=r"Info: (Operation cancelled|Request failed|Response was interrupted)|Warning: \d+ tool call",
+        again="Info: Response was interrupted",
+        sums=True,
+        cuts=True,
+        usage=OF_SESSION,
     ),
-    "gemini-cli": Quirks(note="[MODE_UPDATE]", late=True, names=True, cuts=True),
+    "gemini-cli": Quirks(notes=r"\[MODE_UPDATE\]", late=True, names=True, cuts=True),
     "opencode": Quirks(cuts=True, usage=OF_CALL),
     "qwen-code": Quirks(cuts=True),
 }

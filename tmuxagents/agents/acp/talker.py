@@ -104,6 +104,7 @@ class AcpTalker(Updates):
     def _ask_prompt(self, text: str) -> bytes:
         self._in_turn, self.is_prompted, self.settled = True, True, False
         self.is_cancelling = self.is_broken = self.was_refused = False
+        self.last_error = None
         prompt = [{"type": "text", "text": text}]
         return self._ask("session/prompt", {"sessionId": self.session, "prompt": prompt}, self._prompted)
 
@@ -225,8 +226,8 @@ class AcpTalker(Updates):
             return (
                 quirks.inner_message(text) or raw_json.sentence(text) or "The agent reported a system error."
             )
-        if self.quirks.errors and not used and text.startswith(self.quirks.errors):
-            return raw_json.sentence(text.removeprefix(self.quirks.errors))
+        if self.last_error is not None and not used:
+            return raw_json.sentence(self.last_error)
         return _REFUSED if _object(answer.get("result")).get("stopReason") == "refusal" else None
 
     def _permission(self, raw: dict[str, Any], now: float) -> Reading:

@@ -38,6 +38,7 @@ class Updates(LineReader):
         self.is_replaying = False  # it tells what was said before this run
         self.is_cancelling = False
         self.is_broken = False  # the agent has told that its turn failed
+        self.last_error: str | None = None  # the last text of this turn, if it reads like an error
         self.was_refused = False  # the last thing of this turn is a call that was denied
         self.text: list[str] = []  # the pieces of the answer so far
         self._message: str | None = None  # the id of the message that they are of
@@ -79,13 +80,17 @@ class Updates(LineReader):
         told: list[Event] = []
         if isinstance(extra, dict) and isinstance(extra.get("usage"), dict):
             told = self.spent(extra["usage"])
-        if not text or (self.quirks.note and text.startswith(self.quirks.note)):
+        if not text or self.quirks.notes.match(text):
+            if text and self.quirks.again and text.startswith(self.quirks.again):
+                self.text.clear()
             return Reading(told, active=True)
         message = raw_json.key(update.get("messageId"))
         if message != self._message:
             told += self.flush()
         self._message = message
         self.text.append(text)
+        fails = bool(self.quirks.errors) and text.startswith(self.quirks.errors)
+        self.last_error = text.removeprefix(self.quirks.errors) if fails else None
         self.was_refused = False
         return Reading(told, active=True)
 
