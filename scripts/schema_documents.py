@@ -56,6 +56,7 @@ _TASK_DEFAULTS = {
         "description": "What the child may do without asking.",
         "enum": ["read-only", "edit", "full", "ask"],
     },
+    "on": {"description": "The other machine it runs on, by the name of a host.", **_TEXT},
     "model": _TEXT,
     "cwd": {"description": "Where the child works; relative to the file.", **_TEXT},
     "timeout": {

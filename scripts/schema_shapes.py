@@ -161,7 +161,7 @@ OUTCOME = keys(
     model="What the child says it uses.",
 )
 TOLD_BY_SOME = keys(
-    "childSession,account:word denied:ordinal denials asks",
+    "childSession,account,host:word unreachableSince:moment denied:ordinal denials asks",
     asks={
         "description": "Open questions of the child, for `answer`.",
         "type": "array",
@@ -171,6 +171,8 @@ TOLD_BY_SOME = keys(
             options={"type": "array", "items": record("id,text:text")},
         ),
     },
+    host="The other machine that it was launched on.",
+    unreachableSince="Since when that machine has not answered: a run goes on there.",
     account="What the preset calls the login that the child uses.",
     childSession="The id of the child's own session, where it has one.",
     denied="How many tool calls the child was not allowed.",

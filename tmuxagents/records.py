@@ -222,6 +222,7 @@ NEVER_CAME = "never came"  # no wrapper.json: the window was not opened yet, or 
 HERE = "here"  # it lives
 GONE = "gone"  # it was on this machine and is dead
 ELSEWHERE = "elsewhere"  # on another host or in another pid namespace: we cannot know
+MIRRORED = "mirrored"  # on another machine, from where an engine brings its files or its fate
 
 
 class ProcessRow:

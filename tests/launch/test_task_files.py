@@ -68,9 +68,8 @@ def test_concurrency_is_that_of_the_option_else_of_the_file(desk: Desk) -> None:
 def test_a_wrong_key_is_answered_with_the_right_ones(desk: Desk) -> None:
     done = desk("run", "--tasks", written(desk, [{"task": "x", "prompts": "y"}]))
     assert (done.returncode, done.stdout) == (2, "")
-    assert (
-        "the keys are preset, task, model, cwd, name, timeout, files, agent, permission, after" in done.stderr
-    )
+    keys = "preset, task, model, cwd, name, timeout, files, agent, permission, on, after"
+    assert f"the keys are {keys}" in done.stderr
     assert "tmuxagents schema tasks" in done.stderr
 
 

@@ -107,7 +107,7 @@ def test_a_bare_yaml_list() -> None:
             "bad-tasks",
             (
                 'defaults has an unknown key "colour"; '
-                "the keys are preset, model, cwd, timeout, files, agent, permission."
+                "the keys are preset, model, cwd, timeout, files, agent, permission, on."
             ),
         ),
         (
@@ -123,11 +123,7 @@ def test_a_bare_yaml_list() -> None:
         ),
         ("- {task: x, after: 5}", "bad-tasks", "tasks[0].after must be a name or a list of names."),
         ("- {task: x, after: [5]}", "bad-tasks", "tasks[0].after must be a name or a list of names."),
-        (
-            "- {task: x, on: box}",
-            "bad-tasks",
-            'tasks[0] has "on": children work on this machine only; leave it out.',
-        ),
+        ("- {task: x, on: 5}", "bad-tasks", "tasks[0].on must be a text."),
         ("- {task: x, step: 1}", "removed", '"step" was removed: give tasks names and use after.'),
         (
             "{chain: [{task: x}]}",

@@ -26,7 +26,7 @@ STILL_THERE = {"runs/conversation.py shortened", "views/board.py call_line"}
 STILL_THERE |= {
     f"machines/{name}" for name in ("keep.py keep", "slurm.py exec_prefix", "slurm.py submit_run")
 }
-STILL_THERE |= {"machines/slurm.py stop"}
+STILL_THERE |= {"launch/job.py stop"}
 
 
 class _Module:

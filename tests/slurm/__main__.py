@@ -21,7 +21,7 @@ from tests.harness import alive
 from tests.slurm.endings import ALONE, TOGETHER
 from tests.slurm.ground import SECRET, Ground
 from tmuxagents.errors import TmuxAgentsError
-from tmuxagents.machines import slurm
+from tmuxagents.launch import job
 from tmuxagents.runs import directory
 
 if TYPE_CHECKING:
@@ -62,7 +62,7 @@ def _is_output(path: Path) -> bool:
     return path.parent.parent.name == "runs" and path.name not in (
         directory.HANDED,
         directory.MACHINE,
-        slurm.LOG,
+        job.LOG,
     )
 
 
@@ -75,7 +75,7 @@ def _ground() -> Iterator[Ground]:
         finally:
             for run in ground.started:
                 with suppress(TmuxAgentsError, OSError, AssertionError):
-                    slurm.stop(str(run.folder), ground.environment, hard=True)
+                    job.stop(str(run.folder), ground.environment, hard=True)
             if ground.keeper is not None:
                 ground.keeper.kill()
                 ground.keeper.wait()

@@ -11,9 +11,9 @@ from pathlib import Path
 from typing import TYPE_CHECKING, Any
 
 from tests.harness import Home, eventually
+from tmuxagents.launch import job
 from tmuxagents.launch.launch import Launcher
 from tmuxagents.launch.plan import LaunchRequest
-from tmuxagents.machines import slurm
 from tmuxagents.registry.lookup import Caller
 from tmuxagents.runs import directory
 from tmuxagents.system import process_table
@@ -23,7 +23,7 @@ if TYPE_CHECKING:
 
 SECRET = "no-file-of-slurm-may-hold-this"
 PATIENCE_S = 60.0
-KEEP = "import os; from tmuxagents.machines import keep; keep.keep(os.environ['TMUXAGENTS_HOME'], os.environ)"
+KEEP = "import os; from tmuxagents.watcher import keep; keep.keep(os.environ['TMUXAGENTS_HOME'], os.environ)"
 
 
 class Ground:
@@ -54,7 +54,7 @@ class Ground:
         launcher = self.launcher()
         project = str(self.home.project)
         request = LaunchRequest(script, project, project, model="mock/mock-text", timeout=600)
-        given = slurm.submit_run(launcher, launcher.prepare(request), slurm.Wish(partition, options))
+        given = job.submit_run(launcher, launcher.prepare(request), job.Wish(partition, options))
         return self.run(given.run_dir)
 
     def launcher(self) -> Launcher:
@@ -68,7 +68,7 @@ class Ground:
     def state(self) -> dict[str, Any]:
         """Return what the keeper says of Slurm."""
         with suppress(OSError, ValueError):
-            found: dict[str, Any] = json.loads((self.home.state / "machines" / "slurm.json").read_text())
+            found: dict[str, Any] = json.loads((self.home.state / "machines" / "job.json").read_text())
             return found
         return {}
 
@@ -83,7 +83,7 @@ class Run:
 
     @property
     def job(self) -> str:
-        job_id = slurm.job_of(directory.read_machine(str(self.folder)) or {})
+        job_id = job.job_of(directory.read_machine(str(self.folder)) or {})
         assert job_id is not None, "Slurm has not confirmed it"
         return job_id
 

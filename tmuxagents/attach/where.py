@@ -58,15 +58,14 @@ def _find(run: RunView) -> RunTarget:
 def _recorded(run: RunView) -> tuple[tmux.ServerLife, str]:
     """Return the server and the window that the run's wrapper wrote down."""
     command = f"tmuxagents attach {_short(run)}"
-    if run.standing.foreign:
+    if run.standing.foreign and run.machine is None:
         host = safe.line(str((run.wrapper or {}).get("host")))
         message = f"Run {_short(run)} lives on another host ({host})."
         raise NotPossible(message, kind="no-window", hint=f"attach to it there: {command}")
-    if run.wrapper is None:
+    if run.wrapper is None and run.machine is None:
         message = f"Run {_short(run)} is being launched: its window is not there yet."
         raise NotPossible(message, kind="no-window", hint=f"once more in a moment: {command}")
-    place = run.wrapper.get("tmux")
-    place = place if isinstance(place, dict) else {}
+    place = run.place or {}
     socket, pid, started = (place.get(key) for key in ("socketPath", "serverPid", "serverStartTime"))
     window = place.get("window")
     if not (

@@ -53,7 +53,7 @@ HIDDEN = {
     "logs": "reading",
     "rm": "upkeep",
     **dict.fromkeys(("_wrap", "_watch"), "machine"),
-    "_code": "code",
+    **dict.fromkeys(("_far", "_code"), "far"),
     "_resource": "tools",
     "_newest": "layouts",
     **dict.fromkeys(("_follow", "_agents", "_profile"), "inside_pi"),

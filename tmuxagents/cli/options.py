@@ -49,7 +49,8 @@ _LAUNCH = (
         type=click.Choice(PERMISSIONS),
         help="What it may do without asking (default: what the agent has).",
     ),
-    click.option("--cwd", metavar="DIR", help="The working directory (default: here)."),
+    click.option("--on", metavar="HOST", help="Run it on another machine (tmuxagents hosts lists them)."),
+    click.option("--cwd", metavar="DIR", help="The working directory (default: here); with --on, there."),
     click.option("--name", metavar="NAME", help="A name for the run."),
     TIMEOUT,
     LIVE,
@@ -108,7 +109,8 @@ def here() -> str:
 def request(by: Launcher, task: str, *, base: str | None = None, mode: str, **wanted: Any) -> LaunchRequest:
     """Return the launch request. A relative `cwd` starts at `base`, by default the caller's folder."""
     start = base or here()
-    cwd = start if wanted["cwd"] is None else os.path.normpath(os.path.join(start, wanted["cwd"]))
+    is_here = wanted["cwd"] is None or wanted.get("on") is not None
+    cwd = start if is_here else os.path.normpath(os.path.join(start, wanted["cwd"]))
     return LaunchRequest(
         task=task,
         cwd=cwd,
@@ -127,6 +129,8 @@ def request(by: Launcher, task: str, *, base: str | None = None, mode: str, **wa
         driver=driver(live=wanted.get("live")),
         permission=wanted.get("permission"),
         needs_model=False,
+        on=wanted.get("on"),
+        far_cwd=wanted["cwd"],
     )
 
 

@@ -195,7 +195,11 @@ class Companion:
         """Read all runs once, and report news; if the parent has asked, answer in any case."""
         found = ensure_watcher(*lookup.with_registry(self._caller, self._ask), self._caller)
         total = found.counts["total"]
-        status = words.status_line(found.counts, found.waiting) if total or self._memory.runs else None
+        status = (
+            words.status_line(found.counts, found.waiting, unreachable=found.unreachable)
+            if total or self._memory.runs
+            else None
+        )
         told = [self._memory.tell(one.run) for one in reversed(found.rows) if one.run["runId"] in self._news]
         told += map(self._memory.lose, self._gone)
         active = lines.background((one.run for one in reversed(found.rows)), found.at)

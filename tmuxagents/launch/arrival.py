@@ -25,6 +25,7 @@ TYPE_CHECKING = False
 if TYPE_CHECKING:
     from collections.abc import Callable, Sequence
 
+    from tmuxagents.launch.far import FarArrival
     from tmuxagents.runs.endings import Cause
     from tmuxagents.runs.inspect import RunView
 
@@ -171,8 +172,11 @@ def give_up(
     return directory.read_wrapper(run_dir) is not None
 
 
-def heard(arrivals: Sequence[Arrival], limit_s: float) -> list[Arrival]:
+def heard(arrivals: Sequence[Arrival | FarArrival], limit_s: float) -> list[Arrival | FarArrival]:
     """Wait until any of these wrappers has answered or is given up; return those."""
-    limit_s = min([limit_s, *(one.due_in() for one in arrivals)])
-    answered = handover.answered([one.ours for one in arrivals], limit_s)
-    return [one for one in arrivals if one.hear(answered=one.ours in answered)]
+    here = [one for one in arrivals if isinstance(one, Arrival)]
+    if len(here) < len(arrivals):  # another machine has answered already
+        return [one for one in arrivals if one not in here]
+    limit_s = min([limit_s, *(one.due_in() for one in here)])
+    answered = handover.answered([one.ours for one in here], limit_s)
+    return [one for one in here if one.hear(answered=one.ours in answered)]

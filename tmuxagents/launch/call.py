@@ -26,6 +26,7 @@ if TYPE_CHECKING:
     from collections.abc import Callable, Mapping, Sequence
 
     from tmuxagents.launch.arrival import Arrival
+    from tmuxagents.launch.far import FarArrival
     from tmuxagents.launch.launch import Launcher
     from tmuxagents.launch.prepare import Prepared
 
@@ -43,7 +44,7 @@ class Task:
         self.run_id: str = prepared.plan.run_id
         self.run_dir = f"{runs}/{self.run_id}"
         self.ended = False
-        self.arrival: Arrival | None = None  # until its wrapper has answered
+        self.arrival: Arrival | FarArrival | None = None  # until its wrapper has answered
         self.window: str | None = None
         self.warnings: list[str] = []
 
@@ -137,7 +138,7 @@ class Call:
         if is_cancelled() and not self.cancelled:
             self._cancel()
 
-    def _arrivals(self) -> list[Arrival]:
+    def _arrivals(self) -> list[Arrival | FarArrival]:
         return [task.arrival for task in self.tasks if task.arrival is not None]
 
     def _next(self) -> Task | None:

@@ -31,6 +31,7 @@ if TYPE_CHECKING:
     from collections.abc import Callable, Iterator, Mapping, Sequence
 
     from tmuxagents.launch.arrival import Launched
+    from tmuxagents.launch.far import FarArrival
     from tmuxagents.launch.nesting import Leave
     from tmuxagents.launch.plan import InCall, LaunchRequest
     from tmuxagents.registry.database import Registry
@@ -39,6 +40,7 @@ if TYPE_CHECKING:
     from tmuxagents.settings.keys import Settings
 
 _BOOT = f"{os.path.dirname(os.path.dirname(os.path.abspath(__file__)))}/_wrap.py"
+HERE = "here"  # this machine, whatever a preset says
 _CURRENT = "current"  # the setting tmux.session: windows go where the caller is
 
 
@@ -68,10 +70,10 @@ class Launcher:
         self.preparing = Preparing(caller, environment, self.settings, project_presets=project_presets)
         self.warnings = [*self.settings.warnings, *([self.place.warning] if self.place.warning else [])]
 
-    def launch(self, request: LaunchRequest) -> Launched:
+    def launch(self, request: LaunchRequest, call: InCall | None = None) -> Launched:
         """Launch a run and return when its wrapper has it; raise where nothing could be started."""
         self.check_surroundings()
-        return self.start(self.prepare(request))
+        return self.start(self.prepare(request, call))
 
     def check_surroundings(self) -> None:
         """Refuse every run that the machine, or the caller's own run, does not allow."""
@@ -84,6 +86,11 @@ class Launcher:
         with self.explaining():
             if request.name is not None:  # a letter and its accent are one sign, however they were typed
                 request = request._replace(name=unicodedata.normalize("NFC", request.name))
+            request = self._placed(request)
+            if request.on is not None:
+                from tmuxagents.launch import far  # noqa: PLC0415  (most runs work here)
+
+                return far.prepare(self, request, call)
             plans.check(request)
             checks.check_cwd(request.cwd)
             prepared = self.preparing.prepare(request, self._surroundings(request, call))
@@ -92,6 +99,13 @@ class Launcher:
                     self.caller, lambda book: checks.refuse_namesake(book, self.caller, request)
                 )
         return prepared
+
+    def _placed(self, request: LaunchRequest) -> LaunchRequest:
+        """Return a request that says on which machine, as its preset does if the call does not."""
+        if request.on is None and request.preset is not None and not request.continues:
+            preset = self.preparing.chooser().choose(request.preset, cwd=request.cwd)
+            request = request._replace(on=preset.on)
+        return request._replace(on=None) if request.on == HERE else request
 
     @contextlib.contextmanager
     def explaining(self) -> Iterator[None]:
@@ -115,9 +129,13 @@ class Launcher:
         """Make the run, open its window and have its wrapper take it; where that fails, it is raised."""
         return self.begin(prepared).wait()
 
-    def begin(self, prepared: Prepared) -> Arrival:
+    def begin(self, prepared: Prepared) -> Arrival | FarArrival:
         """Make the run and open its window; where that fails, the run has ended, and why is raised."""
         request = prepared.request
+        if request.on is not None:
+            from tmuxagents.launch import far  # noqa: PLC0415  (as above)
+
+            return far.begin(self, prepared)
         checks.check_cwd(request.cwd)  # again: the tasks before this one may have taken their time
         there = os.stat(request.cwd)  # it may be replaced before the child enters it
         run_dir = f"{self.caller.runs}/{prepared.plan.run_id}"
@@ -207,7 +225,7 @@ class Launcher:
         name = place.safe_name(plan.name or plan.preset or "", plan.run_id[:8])
         argv = [sys.executable, "-I", "-S", _BOOT, run_dir]
         order = tmux.Order(plan.run_id, name=name, argv=argv, state=state, folder=plan.project or "/")
-        opened = server.windows.open(order, self._home(prepared.request))
+        opened = server.windows.open(order, self.home_of(prepared.request))
         ours.hand_over(
             handover.Handed(
                 environment={**self.environment, **prepared.variables},
@@ -220,7 +238,7 @@ class Launcher:
         )
         return opened
 
-    def _home(self, request: LaunchRequest) -> tmux.Home:
+    def home_of(self, request: LaunchRequest) -> tmux.Home:
         """Return where the window goes."""
         pane = self._current_pane()
         session = tmux.Tmux(self.place.socket).windows.session_of(pane) if pane else None

@@ -76,6 +76,12 @@ class LaunchRequest(NamedTuple):
     driver: str | None = None
     permission: str | None = None
     reopens: bool = False  # the child gets no prompt: a person continues its session
+    on: str | None = None  # another machine, by its name among the user's hosts
+    far_cwd: str | None = None  # the working directory there, as it was named
+    resumes: str | None = None  # the run there whose session it continues
+    retries: str | None = None  # the run there that it does again
+    session: str | None = None  # the session of either
+    blocks: Sequence[str] | None = None  # the files of a prompt that another machine has read already
 
 
 class InCall(NamedTuple):

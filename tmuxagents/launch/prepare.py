@@ -28,7 +28,7 @@ if TYPE_CHECKING:
     from tmuxagents.launch.launch import Launcher
     from tmuxagents.launch.nesting import Leave
     from tmuxagents.launch.plan import LaunchRequest, Target
-    from tmuxagents.presets.preset import Preset
+    from tmuxagents.presets.preset import Preset, PresetFile
     from tmuxagents.presets.survey import Chooser
     from tmuxagents.records import Plan
     from tmuxagents.registry.lookup import Caller
@@ -113,7 +113,9 @@ class Preparing:
             plan = plan.changed(tools=met.tools)
         variables, warnings = _keys(_keyed(request, preset), plan)
         blocks: list[str] = []
-        if request.files and not request.reopens:
+        if request.blocks is not None:
+            blocks = list(request.blocks)
+        elif request.files and not request.reopens:
             from tmuxagents.launch import prompt_files  # noqa: PLC0415  (most requests name no file)
 
             blocks = prompt_files.blocks(request.files, request.cwd, allow_outside=request.allow_outside)
@@ -162,6 +164,12 @@ class Preparing:
                 project_presets=self._project_presets,
             )
         return self._chooser
+
+    def take_preset(self, file: PresetFile) -> None:
+        """Let the only preset be one that another machine has sent."""
+        from tmuxagents.presets.survey import Chooser  # noqa: PLC0415  (as above)
+
+        self._chooser = Chooser(self._caller.folder, self._environment, self._settings, only=file)
 
     def left_out(self) -> list[str]:
         """Return warnings of presets that could not be read, if any were."""

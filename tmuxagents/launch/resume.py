@@ -31,6 +31,7 @@ if TYPE_CHECKING:
 
     from tmuxagents.launch.arrival import Launched
     from tmuxagents.launch.launch import Launcher
+    from tmuxagents.launch.plan import InCall
     from tmuxagents.presets.preset import Preset
     from tmuxagents.records import Plan, SetUp
     from tmuxagents.runs.inspect import RunView
@@ -57,11 +58,14 @@ class WantedRun(NamedTuple):
     replay: bool = False
     cwd: str | None = None
     driver: str | None = None
+    blocks: Sequence[str] | None = None  # files that another machine has read already
 
 
-def resume(launcher: Launcher, reference: str, wanted: WantedRun) -> tuple[str, Launched]:
+def resume(
+    launcher: Launcher, reference: str, wanted: WantedRun, call: InCall | None = None
+) -> tuple[str, Launched]:
     """Launch a run that continues a session; return in which way, and what was launched."""
-    return _go_on(launcher, reference, wanted)
+    return _go_on(launcher, reference, wanted, call=call)
 
 
 def reopen(launcher: Launcher, reference: str) -> tuple[str, Launched]:
@@ -69,7 +73,9 @@ def reopen(launcher: Launcher, reference: str) -> tuple[str, Launched]:
     return _go_on(launcher, reference, WantedRun(continued.REOPENED, driver=LIVE), reopens=True)
 
 
-def retry(launcher: Launcher, run_dir: str, wanted: WantedRun) -> tuple[str | None, Launched]:
+def retry(
+    launcher: Launcher, run_dir: str, wanted: WantedRun, call: InCall | None = None
+) -> tuple[str | None, Launched]:
     """Launch a new run like one that was; return in which way it continues a session, if it does.
 
     One that continued a session does so again, from where it began. What was said in the session since is
@@ -81,8 +87,12 @@ def retry(launcher: Launcher, run_dir: str, wanted: WantedRun) -> tuple[str | No
         message = f"Run {run.run_id} had no task: a person opened its session again."
         hint = f"tmuxagents attach --resume {run.run_id[:8]} opens it once more"
         raise BadRequest(message, kind="bad-argument", hint=hint)
+    if run.machine is not None:
+        from tmuxagents.launch import far  # noqa: PLC0415  (most runs work here)
+
+        return far.again(launcher, run, wanted._replace(task=plan.task), retries=True)
     if plan.resumes is not None:
-        return _go_on(launcher, run.run_id, wanted._replace(task=plan.task), again=run_dir)
+        return _go_on(launcher, run.run_id, wanted._replace(task=plan.task), again=run_dir, call=call)
     request = LaunchRequest(
         task=plan.task,
         cwd=plan.cwd,
@@ -103,21 +113,33 @@ def retry(launcher: Launcher, run_dir: str, wanted: WantedRun) -> tuple[str | No
     )
     name = plan.name if run.ended else None  # while that one lives, the name is its
     request, warnings = checks.keep_name(launcher.caller, request, name)
-    launched = launcher.launch(request)
+    launched = launcher.launch(request, call)
     launched.warnings[:0] = warnings
     return None, launched
 
 
-def _go_on(
-    launcher: Launcher, reference: str, wanted: WantedRun, *, again: str | None = None, reopens: bool = False
+def _go_on(  # noqa: PLR0913  (which session, and how it goes on)
+    launcher: Launcher,
+    reference: str,
+    wanted: WantedRun,
+    *,
+    again: str | None = None,
+    reopens: bool = False,
+    call: InCall | None = None,
 ) -> tuple[str, Launched]:
     """Launch a run in a session, which is held until the new run's wrapper has begun."""
     with sessions.held(reference, launcher.caller) as run_dirs:
+        newest = inspect(run_dirs[-1])
+        if newest.machine is not None:
+            from tmuxagents.launch import far  # noqa: PLC0415  (as above)
+
+            return far.again(launcher, newest, wanted, reopens=reopens)
         launcher.check_surroundings()
         turn = _Turn(run_dirs, launcher, wanted, again=again)
         if reopens:
             turn.refuse_replay()
-        launched = launcher.start(launcher.prepare(turn.request()._replace(reopens=reopens)))
+        request = turn.request()._replace(reopens=reopens, blocks=wanted.blocks)
+        launched = launcher.start(launcher.prepare(request, call))
     launched.warnings[:0] = turn.warnings
     return turn.how, launched
 

@@ -16,7 +16,7 @@ if TYPE_CHECKING:
     from typing import Any
 
 IN_LAYOUTS = ("preset", "task", "model", "cwd", "name", "timeout", "files")  # the keys of a task there
-KEYS = (*IN_LAYOUTS, "agent", "permission", "after")
+KEYS = (*IN_LAYOUTS, "agent", "permission", "on", "after")
 _OF_ONE = ("task", "name", "after")  # no defaults
 _OF_FILE = ("tasks", "defaults", "concurrency")
 REMOVED = {
@@ -26,12 +26,11 @@ REMOVED = {
     "confirmProjectAgents": "presets of a project need no confirmation",
     "step": "give tasks names and use after",
 }
-_LATER = {"on": "children work on this machine only; leave it out"}
 _DELEGATE = ("prompt", "profile", "resume")
 _DELEGATE_HINT = "tmuxagents call delegate_to_subagents takes prompt, profile and resume"
 _EXAMPLE = "like this: - {preset: repo-scout, task: Find the tests}; tmuxagents schema tasks has all keys"
 _DEEPEST = 5  # files of a task are a list in a mapping in a list in a mapping
-_TEXTS = ("preset", "task", "model", "cwd", "name", "agent", "permission")
+_TEXTS = ("preset", "task", "model", "cwd", "name", "agent", "permission", "on")
 # The order in which the first fault speaks for all.
 _ORDER = {"bad-tasks": 0, "bad-argument": 0, "empty-task": 0, "bad-cwd": 1, "removed": 2}
 
@@ -48,6 +47,7 @@ class Item(NamedTuple):
     files: Sequence[str] = ()
     agent: str | None = None
     permission: str | None = None
+    on: str | None = None
     after: Sequence[str] = ()
 
 
@@ -156,8 +156,6 @@ def _key_fault(key: Any, place: str, keys: Sequence[str]) -> Fault:
     field = f"{place}.{shown}" if place else shown
     if key in REMOVED:
         return Fault("removed", f'"{shown}" was removed: {REMOVED[key]}.', field=field)
-    if key in _LATER:
-        return Fault("bad-tasks", f'{place or "The file"} has "{shown}": {_LATER[key]}.', field=field)
     wrong = f'{place or "The file"} has an unknown key "{shown}"'
     return Fault("bad-tasks", f"{wrong}; the keys are {', '.join(keys)}.", field=field)
 

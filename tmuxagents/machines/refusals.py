@@ -17,6 +17,8 @@ _SHOWN = 200
 class Unreachable(Unusable):
     """The machine did not answer, or the connection to it broke: nothing is known of what is there."""
 
+    asked = True  # whether what was asked of it may have got there
+
 
 def refusal(err: str, name: str, destination: str | None = None) -> Unusable:
     """Return what ssh's stderr means for the host of this name."""

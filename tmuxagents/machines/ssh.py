@@ -98,17 +98,26 @@ def refusal(err: str, host: Host) -> Unusable:
     return refusals.refusal(err, host.name, host.destination)
 
 
-def run(
+def run(  # noqa: PLR0913  (what goes there, and how long it may take)
     host: Host,
     argv: Sequence[str],
     *,
     input: bytes = b"",  # noqa: A002  (subprocess's word)
     timeout: float,
     environment: Mapping[str, str],
+    greeting: bytes = b"",
 ) -> FarAnswer:
-    """Run tmuxagents over there and return what it says. Raises Unreachable or Unusable."""
+    """Run tmuxagents over there and return what it says. Raises Unreachable or Unusable.
+
+    `greeting`: what it says before it is given the input.
+    """
     answer = run_line(
-        host, shlex.join([*host.command, *argv]), input=input, timeout=timeout, environment=environment
+        host,
+        shlex.join([*host.command, *argv]),
+        input=input,
+        timeout=timeout,
+        environment=environment,
+        greeting=greeting,
     )
     if answer.code in _NOT_FOUND:
         message = f"{host.name} has no tmuxagents at {host.command[0]} any more."
@@ -116,15 +125,19 @@ def run(
     return answer
 
 
-def run_line(
+def run_line(  # noqa: PLR0913  (as above)
     host: Host,
     line: str,
     *,
     input: bytes = b"",  # noqa: A002  (as above)
     timeout: float,
     environment: Mapping[str, str],
+    greeting: bytes = b"",
 ) -> FarAnswer:
-    """Let the far shell run a line. Raises Unreachable, or Unusable."""
+    """Let the far shell run a line. Raises Unreachable, or Unusable.
+
+    `greeting`: what it prints before it gets the input; Unreachable says whether it did (`asked`).
+    """
     words = [*prefix(host, environment=environment), line]
     try:
         client = subprocess.Popen(
@@ -143,8 +156,12 @@ def run_line(
     except OSError as error:
         message = f"ssh cannot be started: {error.strerror}."
         raise Unusable(message, kind="ssh-missing", hint="what is used up? ulimit -a") from error
+    talk = _Talk(client, input, greeting)
     try:
-        out, err = _talk(client, input, host, time.monotonic() + timeout)
+        out, err = talk.carry_out(host, time.monotonic() + timeout)
+    except Unreachable as why:
+        why.asked = talk.asked
+        raise
     finally:
         if client.poll() is None:
             client.kill()
@@ -154,48 +171,75 @@ def run_line(
                 stream.close()
     said = err.decode("utf-8", "replace")
     if client.returncode == FAILED:
-        raise refusal(said, host)
+        refused = refusal(said, host)
+        if isinstance(refused, Unreachable):
+            refused.asked = talk.asked
+        raise refused
     return FarAnswer(client.returncode, out, said)
 
 
-def _talk(client: subprocess.Popen[bytes], text: bytes, host: Host, deadline: float) -> tuple[bytes, bytes]:
-    """Write the input and read both outputs until they end."""
-    assert client.stdin is not None
-    assert client.stdout is not None
-    assert client.stderr is not None
-    said = {client.stdout.fileno(): bytearray(), client.stderr.fileno(): bytearray()}
-    out, err = said.values()
-    asking = client.stdin.fileno()
-    left = memoryview(text)
-    with selectors.DefaultSelector() as waiting:
-        for handle in said:
-            waiting.register(handle, selectors.EVENT_READ)
-        os.set_blocking(asking, False)
-        waiting.register(asking, selectors.EVENT_WRITE)
-        while waiting.get_map():
-            ready = waiting.select(max(0.0, deadline - time.monotonic()))
-            if not ready and time.monotonic() >= deadline:
-                raise _silent(host)
-            for key, _ in ready:
-                if key.fd == asking:
-                    left = _written(asking, left)
-                    if not left:
-                        waiting.unregister(asking)
-                        client.stdin.close()
-                    continue
-                piece = os.read(key.fd, _PIECE)
-                said[key.fd] += piece
-                if not piece:
-                    waiting.unregister(key.fd)
-                if len(out) > MOST_BYTES:
-                    message = f"{host.name} says more than {MOST_BYTES // 2**20} MB."
-                    raise Unusable(message, kind="far-answer")
-                del err[:-_MOST_SAID]
-    try:
-        client.wait(max(0.1, deadline - time.monotonic()))
-    except subprocess.TimeoutExpired as error:
-        raise _silent(host) from error
-    return bytes(out), bytes(err)
+class _Talk:
+    """What goes to a far command and comes from it, until both its outputs end."""
+
+    def __init__(self, client: subprocess.Popen[bytes], text: bytes, greeting: bytes) -> None:
+        assert client.stdin is not None
+        assert client.stdout is not None
+        assert client.stderr is not None
+        self._client = client
+        self._asking = client.stdin.fileno()
+        self._out, self._err = client.stdout.fileno(), client.stderr.fileno()
+        self._said = {self._out: bytearray(), self._err: bytearray()}
+        self._left = memoryview(text)
+        self._greeting = greeting
+        self.asked = False  # whether it may have got some of the input
+
+    def carry_out(self, host: Host, deadline: float) -> tuple[bytes, bytes]:
+        """Write the input and read both outputs until they end."""
+        os.set_blocking(self._asking, False)
+        with selectors.DefaultSelector() as waiting:
+            for handle in self._said:
+                waiting.register(handle, selectors.EVENT_READ)
+            if not self._greeting:
+                self._ask(waiting)
+            while waiting.get_map():
+                ready = waiting.select(max(0.0, deadline - time.monotonic()))
+                if not ready and time.monotonic() >= deadline:
+                    raise _silent(host)
+                for key, _ in ready:
+                    if key.fd == self._asking:
+                        self._write(waiting)
+                    else:
+                        self._read(key.fd, waiting, host)
+        try:
+            self._client.wait(max(0.1, deadline - time.monotonic()))
+        except subprocess.TimeoutExpired as error:
+            raise _silent(host) from error
+        return bytes(self._said[self._out]), bytes(self._said[self._err])
+
+    def _ask(self, waiting: selectors.BaseSelector) -> None:
+        self.asked = True
+        waiting.register(self._asking, selectors.EVENT_WRITE)
+
+    def _write(self, waiting: selectors.BaseSelector) -> None:
+        self._left = _written(self._asking, self._left)
+        if not self._left:
+            waiting.unregister(self._asking)
+            assert self._client.stdin is not None
+            self._client.stdin.close()
+
+    def _read(self, handle: int, waiting: selectors.BaseSelector, host: Host) -> None:
+        said = self._said[handle]
+        piece = os.read(handle, _PIECE)
+        said += piece
+        if not piece:
+            waiting.unregister(handle)
+        if handle == self._err:
+            del said[:-_MOST_SAID]
+        elif len(said) > MOST_BYTES:
+            message = f"{host.name} says more than {MOST_BYTES // 2**20} MB."
+            raise Unusable(message, kind="far-answer")
+        if handle == self._out and not self.asked and said.startswith(self._greeting):
+            self._ask(waiting)
 
 
 def _silent(host: Host) -> Unreachable:

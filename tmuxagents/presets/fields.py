@@ -36,7 +36,7 @@ PROFILE_LISTS = ("tools", "excludeTools", "extensions", "extraArgs", "suggestedS
 PROFILE_KEYS = (*PROFILE_TEXTS, *PROFILE_FLAGS, *PROFILE_LISTS)
 PRESET_KEYS = (DESCRIPTION, "model", "tools")
 # Ours, and for presets of the user alone: a clone must not decide how a child is run.
-OWN_KEYS = ("agent", "driver", "timeout", "keepBackground", "nesting")
+OWN_KEYS = ("agent", "driver", "timeout", "keepBackground", "nesting", "on")
 ACCOUNT, HOME, ENV = "account", "home", "env"
 ACCOUNT_KEYS = (ACCOUNT, HOME, ENV)  # the same: whose login the child uses
 NARROWING = ("permission",)  # ours, and for any preset: a project's can only narrow
@@ -192,6 +192,7 @@ _CHECKS: dict[str, Check] = {
     "timeout": lambda value: (wrong := rules.time_limit_fault(value)) and f"this {wrong}",
     "permission": lambda value: None if value in PERMISSIONS else _WRONG_PERMISSION,
     "keepBackground": lambda value: None if isinstance(value, bool) else "this must be true or false",
+    "on": lambda value: None if isinstance(value, str) and value else "this must be the name of a host",
     "nesting": lambda value: None if type(value) is int and 1 <= value <= _MOST_NESTING else _WRONG_NESTING,
 }
 

@@ -48,6 +48,10 @@ class PresetFile:
         self.text = text
         self.hash = hash
 
+    def document(self) -> dict[str, str]:
+        """Return it for another machine."""
+        return {name: getattr(self, name) for name in self.__slots__}
+
 
 def _field(key: str) -> Any:
     """Return a property that reads a field; None where it is not set."""
@@ -58,7 +62,7 @@ class Preset:
     """How a child is set up: the fields of one file, and where they come from."""
 
     def __init__(self, file: PresetFile, name: str, fields: Fields) -> None:
-        self._file = file
+        self.file = file
         self.kind = file.kind
         self.source = file.source
         self.path = file.path
@@ -78,6 +82,7 @@ class Preset:
     timeout: float | None = _field("timeout")
     keep_background: bool | None = _field("keepBackground")
     nesting: int | None = _field("nesting")
+    on: str | None = _field("on")
     permission: str | None = _field("permission")  # also a project's, which can only narrow
     api_key: str | None = _field("apiKey")  # never in an argument, never in a file of a run
 
@@ -108,7 +113,7 @@ class Preset:
 
     def ready(self, fields: Fields, warnings: Sequence[str]) -> Preset:
         """Return the same preset as it is launched; this one stays as it was read."""
-        made = Preset(self._file, self.name, fields)
+        made = Preset(self.file, self.name, fields)
         made.hidden, made.hidden_by = self.hidden, self.hidden_by
         made.warnings, made.notes = list(warnings), self.notes
         return made

@@ -23,7 +23,7 @@ TYPE_CHECKING = False
 if TYPE_CHECKING:
     from collections.abc import Iterator, Mapping, Sequence
 
-    from tmuxagents.presets.preset import Preset
+    from tmuxagents.presets.preset import Preset, PresetFile
     from tmuxagents.presets.skills import Skill
     from tmuxagents.records import Plan
     from tmuxagents.settings.keys import Settings
@@ -55,11 +55,15 @@ class Chooser:
         settings: Settings,
         *,
         project_presets: bool = True,
+        only: PresetFile | None = None,
     ) -> None:
         self._folder = folder
         self._environment = environment
         self._settings = settings
         self._skills: dict[str, dict[str, Skill]] = {}
+        if only is not None:
+            self.survey = Survey(Catalogue([only], full_profiles=settings.project_profiles_full), [])
+            return
         self.survey = survey(folder, environment, settings, project_presets=project_presets)
 
     def choose(self, name: str, *, cwd: str | None = None) -> Preset:

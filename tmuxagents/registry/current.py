@@ -20,6 +20,9 @@ if TYPE_CHECKING:
     from tmuxagents.registry.database import Row
 
 
+MIRRORED = "mirrored"  # in place of a wrapper: the files alone say what the run is
+
+
 def pulse_of(wrapper: Mapping[str, Any] | None) -> str | None:
     """Return one word that identifies a wrapper; None if there is none, or it does not say who it is."""
     keys = ("bootId", "pidNamespace", "pid", "startTime")
@@ -43,7 +46,8 @@ class CurrentCheck:
         if row.concluded or row.mark is None or row.wrapper is None:
             return row.concluded
         # In this order: a wrapper that lives now has written everything that the mark then covers.
-        return self._lives(row.wrapper) and marks.of_run(f"{self._runs}/{row.run_id}") == row.mark
+        lives = row.wrapper == MIRRORED or self._lives(row.wrapper)
+        return lives and marks.of_run(f"{self._runs}/{row.run_id}") == row.mark
 
     def _lives(self, pulse: str) -> bool:
         self._here = self._here or f"{identity.boot_id()} {identity.pid_namespace()} "

@@ -13,12 +13,11 @@ from tmuxagents.registry.database import Row
 from tmuxagents.registry.rows import VOLATILE
 from tmuxagents.runs import directory, endings, inspect, lifecycle, words
 from tmuxagents.runs.events import is_figure
-from tmuxagents.system import process
+from tmuxagents.runs.reading import presence_of
 from tmuxagents.text import jsonline
 
 TYPE_CHECKING = False
 if TYPE_CHECKING:
-    from collections.abc import Mapping
     from typing import Any
 
     from tmuxagents.runs.inspect import RunView
@@ -38,7 +37,8 @@ def row_of(run_dir: str) -> Row | None:
     if plan is None:
         return None
     wrapper = directory.read_wrapper(run_dir)
-    presence = process.presence(directory.identity_of(wrapper))
+    machine = directory.read_machine(run_dir)
+    presence = presence_of(wrapper, machine)
     result = directory.read_result(run_dir)
     if result is None or presence == records.HERE:
         try:
@@ -56,6 +56,7 @@ def row_of(run_dir: str) -> Row | None:
             run_dir=run_dir,
             plan=plan,
             wrapper=wrapper,
+            machine=machine,
             result=result,
             state=state,
             activity=None,
@@ -98,8 +99,8 @@ def row(run: RunView) -> Row:
         launcher=plan.tmux_launcher,
         model=state.model or plan.resolved_model,
         cost=_figure(state.usage["cost"]),
-        host=_text((run.wrapper or {}).get("host")) if run.standing.foreign else None,
-        **_place(run.wrapper),
+        host=run.host or (_text((run.wrapper or {}).get("host")) if run.standing.foreign else None),
+        **_place(run),
         **_standing(run),
     )
 
@@ -125,7 +126,7 @@ def _activity(run: RunView) -> str | None:
 
 def _standing(run: RunView) -> dict[str, Any]:
     """Return the columns that let readers use the row without reading the run again (registry/current)."""
-    wrapper = current.pulse_of(run.wrapper)
+    wrapper = current.MIRRORED if run.machine is not None else current.pulse_of(run.wrapper)
     if run.mark is None or wrapper is None:
         return {}
     made = {"document": lambda: _document(run), "checkpoint": run.checkpoint}
@@ -148,7 +149,7 @@ def reported_state(run: RunView) -> tuple[Any, ...]:
     """Return the same of a run, without making its row."""
     live, state = run.standing.verdict is None, run.state
     asked = (state.attended, live and state.settled, live and state.needs_input)
-    return (run.standing.status, *asked, run.result is not None, _place(run.wrapper).get("server"))
+    return (run.standing.status, *asked, run.result is not None, _place(run).get("server"))
 
 
 def is_news(before: tuple[Any, ...], now: tuple[Any, ...]) -> bool:
@@ -181,9 +182,9 @@ def _changed_at(run: RunView) -> float:
     return max(written, _figure(run.ended_at) or 0.0)
 
 
-def _place(wrapper: Mapping[str, Any] | None) -> dict[str, str | None]:
-    tmux = (wrapper or {}).get("tmux")
-    if not isinstance(tmux, dict):
+def _place(run: RunView) -> dict[str, str | None]:
+    tmux = run.place
+    if tmux is None:
         return {}
     socket, pid, started = tmux.get("socketPath"), tmux.get("serverPid"), tmux.get("serverStartTime")
     known = isinstance(socket, str) and type(pid) is int and type(started) is int

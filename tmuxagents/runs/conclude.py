@@ -63,7 +63,7 @@ def _conclude_locked(
 ) -> dict[str, Any] | None:
     facts, wrapper, state = _gather(run_dir, gone=gone)
     plan = directory.read_plan(run_dir)
-    if plan is None or facts.presence in (records.HERE, records.ELSEWHERE):
+    if plan is None or facts.presence in (records.HERE, records.ELSEWHERE, records.MIRRORED):
         return None
     if facts.result is not None:
         return facts.result
@@ -90,7 +90,7 @@ def _conclude_locked(
 def _gather(run_dir: str, *, gone: bool) -> tuple[records.Facts, dict[str, Any] | None, RunState]:
     """Gather what a directory says; only the process itself proves that the wrapper lives."""
     facts, wrapper, state = gather(run_dir)
-    if gone and facts.presence == records.ELSEWHERE:
+    if gone and facts.presence == records.MIRRORED:
         facts.presence = records.NEVER_CAME if wrapper is None else records.GONE
     if facts.presence in (records.HERE, records.GONE):
         proven = process_table.wrapper_of(os.path.basename(run_dir), directory.identity_of(wrapper))

@@ -37,7 +37,7 @@ SESSION = "child-session.jsonl"
 WRAPPER = "wrapper.json"
 OUTPUT = "output.md"
 RESULT = "result.json"
-MACHINE = "machine.json"  # where a run works that does not work here
+MACHINE = "machine.json"  # here alone: the run works on another machine, and this is how it is reached
 HANDED = "handed.json"  # the environment of a run that begins without its launcher; the wrapper removes it
 ANNOUNCED = "announced"
 SEEN = "seen"
@@ -134,7 +134,10 @@ def read_plan(run_dir: str) -> Plan | None:
         text = seal.large_plan(run_dir)
     document = _document(text)
     plan = None if document is None else documents.plan_of(document)
-    return plan if plan is not None and plan.run_id == os.path.basename(run_dir) else None
+    if plan is None or plan.run_id != os.path.basename(run_dir):
+        return None
+    machine = read_machine(run_dir)
+    return plan if machine is None else documents.seen_from_here(plan, machine)
 
 
 def read_result(run_dir: str) -> dict[str, Any] | None:
@@ -150,8 +153,11 @@ def read_wrapper(run_dir: str) -> dict[str, Any] | None:
 
 
 def read_machine(run_dir: str) -> dict[str, Any] | None:
-    """Return where a run works; None if it works here."""
-    return _document(read_bytes(f"{run_dir}/{MACHINE}", limit=_BIGGEST_RECORD))
+    """Return where a run works that was launched on another machine; None for a run of this machine."""
+    path = f"{run_dir}/{MACHINE}"
+    if place_of(path) is None:
+        return None
+    return _document(read_bytes(path, limit=_BIGGEST_RECORD)) or {}  # damaged, it still says "not here"
 
 
 def identity_of(wrapper: Mapping[str, Any] | None) -> Identity | None:
@@ -222,6 +228,20 @@ def read_before(path: str, offset: int, size: int) -> bytes:
     begin = max(0, offset - size)
     try:
         return os.pread(opened[0], offset - begin, begin)
+    except OSError as error:
+        _unless_unknown(error)
+        return b""
+    finally:
+        os.close(opened[0])
+
+
+def read_from(path: str, offset: int, most: int) -> bytes:
+    """Return at most `most` bytes of our own file from an offset on. Raises OSError if that is unknown."""
+    opened = _open(path)
+    if opened is None:
+        return b""
+    try:
+        return os.pread(opened[0], most, offset)
     except OSError as error:
         _unless_unknown(error)
         return b""

@@ -135,6 +135,20 @@ def plan_of(document: Mapping[str, Any]) -> Plan:
     )
 
 
+def seen_from_here(plan: Plan, machine: Mapping[str, Any]) -> Plan:
+    """Return the plan of a run of another machine, with what counts here: its project, its window."""
+    here = _object(machine.get("here"))
+    if here is None:
+        return plan
+    return plan.changed(
+        project=_text(here.get("project")) or plan.project,
+        tmux_socket=_text(here.get("socket")),
+        tmux_session=_text(here.get("session")),
+        tmux_launcher=_text(here.get("launcher")),
+        after=_texts(here.get("after")),
+    )
+
+
 def meta(plan: Plan) -> Mapping[str, Any]:
     """Return the meta.json of a plan; if the plan was read from one, that very document."""
     if plan.written is not None:
@@ -244,11 +258,13 @@ def run(  # noqa: PLR0913  (known only to the caller)
     tmux: Mapping[str, Any] | None,
     elapsed_s: float,
     ended_at: float | None,
+    host: str | None = None,
 ) -> dict[str, Any]:
-    """Return the run document."""
+    """Return the run document. `host`: the other machine that it was launched on."""
     how = standing.verdict
     output = state.text
     return {
+        **({} if host is None else {"host": host}),
         **_told_by_some(plan, state, asks=how is None),
         **{_FIELDS[name][0]: getattr(plan, name) for name in _SHOWN},
         "status": standing.status,
@@ -286,13 +302,22 @@ def run(  # noqa: PLR0913  (known only to the caller)
         "tmux": {
             "socket": plan.tmux_socket,
             "session": (tmux or {}).get("session") or plan.tmux_session,
-            "window": None
-            if standing.status == records.QUEUED
-            else state.window or (tmux or {}).get("window"),
-            "pane": state.pane or (tmux or {}).get("pane"),
+            "window": _window(state, standing, tmux, host),
+            "pane": (None if host else state.pane) or (tmux or {}).get("pane"),
         },
         "elapsedSeconds": round(elapsed_s, 1),
     }
+
+
+def _window(
+    state: RunState, standing: Standing, tmux: Mapping[str, Any] | None, host: str | None
+) -> str | None:
+    """Return the window of a run in tmux here: the events of a far child name the one that it has there."""
+    if host is not None:
+        return _text((tmux or {}).get("window"))
+    if standing.status == records.QUEUED:
+        return None
+    return state.window or (tmux or {}).get("window")
 
 
 def error(problem: TmuxAgentsError, *, log: str | None = None) -> dict[str, Any]:

@@ -180,13 +180,13 @@ class Standing:
     def __init__(self, status: str, verdict: Verdict | None = None, *, foreign: bool = False) -> None:
         self.status = status
         self.verdict = verdict
-        self.foreign = foreign  # on another host: shown as recorded, never concluded from here
+        self.foreign = foreign  # on another machine: shown as recorded, never concluded from here
 
 
 def state_of(facts: Facts, state: RunState) -> Standing:
     """Return the state of a run: the one table, row by row (docs/run-directory.md)."""
-    if facts.presence in (records.HERE, records.ELSEWHERE):
-        foreign = facts.presence == records.ELSEWHERE
+    if facts.presence in (records.HERE, records.ELSEWHERE, records.MIRRORED):
+        foreign = facts.presence != records.HERE
         if foreign and facts.result is not None:
             return _recorded(facts.result, foreign=True)
         return Standing(records.RUNNING if facts.started else records.QUEUED, foreign=foreign)

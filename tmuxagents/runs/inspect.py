@@ -9,11 +9,11 @@ from tmuxagents.errors import NoSuchRun
 from tmuxagents.records import Record
 from tmuxagents.runs import directory, documents, endings, marks, slots
 from tmuxagents.runs.events import is_figure
-from tmuxagents.runs.reading import RunReader
+from tmuxagents.runs.reading import GOES_ON, RunReader
 
 TYPE_CHECKING = False
 if TYPE_CHECKING:
-    from collections.abc import Callable
+    from collections.abc import Callable, Mapping
     from typing import Any
 
     from tmuxagents.records import Plan
@@ -29,7 +29,8 @@ class RunView(Record):
     """One run and its current state."""
 
     __slots__ = (
-        *("activity", "checkpoint", "mark", "plan", "result", "run_dir", "standing", "state", "wrapper"),
+        *("activity", "checkpoint", "machine", "mark", "plan", "result", "run_dir", "standing", "state"),
+        "wrapper",
     )
 
     run_dir: str
@@ -39,6 +40,7 @@ class RunView(Record):
     state: RunState
     activity: str | None
     standing: Standing
+    machine: Mapping[str, Any] | None  # of a run that was launched on another one (docs/run-directory.md)
     mark: str | None  # nothing changes while its wrapper lives and its files have this mark
     checkpoint: Callable[[], str | None] | None  # makes the text from which the next reader can continue
 
@@ -62,10 +64,17 @@ class RunView(Record):
         return last_sign(self.plan, self.wrapper, self.state)
 
     @property
+    def host(self) -> str | None:
+        """Return the name of the machine that it was launched on, if not on this one."""
+        return None if self.machine is None else str(self.machine.get("host") or "?")
+
+    @property
     def doing(self) -> str | None:
         """Return what it is doing now, or what it waits for while it is queued."""
         if self.activity or self.standing.status != records.QUEUED:
             return self.activity
+        if self.machine is not None and isinstance(self.machine.get("waiting"), str):
+            return str(self.machine["waiting"])
         if self.state.position is not None:
             return slots.waiting_words(self.state.position)
         return slots.following_words(self.plan.after) if self.plan.after else None
@@ -80,17 +89,23 @@ class RunView(Record):
 
     def document(self, now: float) -> dict[str, Any]:
         """Return the run shape."""
-        tmux = self.wrapper.get("tmux") if self.wrapper else None
         return documents.run(
             self.plan,
             self.state,
             self.standing,
             run_dir=self.run_dir,
             activity=self.doing,
-            tmux=tmux if isinstance(tmux, dict) else None,
+            tmux=self.place,
+            host=self.host,
             elapsed_s=self.elapsed(now),
             ended_at=self.ended_at,
         )
+
+    @property
+    def place(self) -> Mapping[str, Any] | None:
+        """Return where in tmux its window is here, as recorded: the wrapper's, or that of a mirror."""
+        found = ((self.wrapper if self.machine is None else self.machine) or {}).get("tmux")
+        return found if isinstance(found, dict) else None
 
     def elapsed(self, now: float) -> float:
         """Return how long it has worked, in seconds."""
@@ -116,7 +131,7 @@ def last_sign(plan: Plan, wrapper: dict[str, Any] | None, state: RunState) -> fl
 class Follower:
     """One run, read again and again."""
 
-    __slots__ = ("_folder", "_reading", "plan", "run_dir")
+    __slots__ = ("_folder", "_planned", "_reading", "plan", "run_dir")
 
     def __init__(
         self,
@@ -130,6 +145,7 @@ class Follower:
             raise _unknown(run_dir)
         self.run_dir = run_dir
         self.plan = plan
+        self._planned: Mark | None = None  # the mark of a far run's plan when it was read
         self._folder: Mark | None = None  # the folder's mark when its plan was last known to be there
         self._reading = RunReader(take, checkpoint=checkpoint)
 
@@ -143,21 +159,31 @@ class Follower:
         facts = reading.facts(self.run_dir, presence)
         if facts.presence != records.HERE and directory.place_of(f"{self.run_dir}/{directory.META}") is None:
             raise _unknown(self.run_dir)  # removed while we read: what we did not find means nothing
+        if reading.machine is not None:
+            self._plan_again()
         lives = facts.presence == records.HERE
         if facts.result is not None and not lives:  # a result beside a living wrapper is not the wrapper's
             _take_from_result(reading.state, facts.result)
         standing = endings.state_of(facts, reading.state)
+        goes_on = facts.presence in GOES_ON and standing.verdict is None
         return RunView(
             run_dir=self.run_dir,
             plan=self.plan,
             wrapper=reading.wrapper,
+            machine=reading.machine,
             result=facts.result if standing.verdict is not None else None,
             state=reading.state,
             activity=reading.activity or _waits_for(reading.machine, standing),
             standing=standing,
-            mark=self._mark(reading.folder) if lives else None,
-            checkpoint=reading.checkpoint if lives else None,
+            mark=self._mark(reading.folder) if goes_on else None,
+            checkpoint=reading.checkpoint if goes_on else None,
         )
+
+    def _plan_again(self) -> None:
+        """Read the plan of a far run again if it has changed: the far machine decides what is left open."""
+        mark = marks.mark_of(f"{self.run_dir}/{directory.META}")
+        if mark != self._planned:
+            self.plan, self._planned = directory.read_plan(self.run_dir) or self.plan, mark
 
     def _mark(self, folder: Mark | None) -> str | None:
         """Return the mark of its files; None if that could deceive."""

@@ -17,7 +17,7 @@ from tmuxagents.system import process
 
 TYPE_CHECKING = False
 if TYPE_CHECKING:
-    from collections.abc import Callable
+    from collections.abc import Callable, Mapping
     from typing import Any
 
     from tmuxagents.runs.events import Event
@@ -35,6 +35,16 @@ _TOO_MUCH = (
 _READ = (directory.EVENTS, directory.RESULT, directory.WRAPPER, directory.MACHINE)
 
 
+GOES_ON = (records.HERE, records.MIRRORED)  # a reader may go on where another stopped
+
+
+def presence_of(wrapper: Mapping[str, Any] | None, machine: Mapping[str, Any] | None) -> str:
+    """Return where the wrapper of a run is: of one on another machine the processes here say nothing."""
+    if machine is not None:
+        return records.MIRRORED
+    return process.presence(directory.identity_of(wrapper))
+
+
 class RunReader:
     """Reads a run's directory again and again: no event twice, and no file that has not changed.
 
@@ -43,18 +53,8 @@ class RunReader:
 
     __slots__ = (
         *("_checkpoint", "_early", "_events", "_lines", "_marks", "_narrator", "_offset", "_read_in"),
-        *(
-            "_result",
-            "_since",
-            "_started",
-            "_tail",
-            "_take",
-            "activity",
-            "folder",
-            "machine",
-            "state",
-            "wrapper",
-        ),
+        *("_result", "_since", "_started", "_tail", "_take", "activity", "folder", "machine", "state"),
+        "wrapper",
     )
 
     def __init__(
@@ -63,7 +63,7 @@ class RunReader:
         self._take = take
         self._checkpoint = checkpoint
         self.wrapper: dict[str, Any] | None = None
-        self.machine: dict[str, Any] | None = None  # where it works, unless here
+        self.machine: dict[str, Any] | None = None  # of a run that works on another one
         self._result: dict[str, Any] | None = None
         self._marks: dict[str, Mark | None] = {}
         self.folder: Mark | None = None  # of the directory, before the last reading
@@ -95,19 +95,18 @@ class RunReader:
                 # Only events count now: a result beside a living wrapper is not the wrapper's.
                 self._read_events(run_dir)
                 return Facts(presence=presence, started=self._started, result=None)
-            wrapper = self._read_wrapper(run_dir)
             if self._is_new(run_dir, directory.MACHINE):
-                self.machine = directory.read_machine(run_dir) or self.machine
-            here = presence or process.presence(directory.identity_of(wrapper))
-            where = here if self.machine is None else records.ELSEWHERE
+                self.machine = directory.read_machine(run_dir)
+            wrapper = self._read_wrapper(run_dir)
+            where = presence or presence_of(wrapper, self.machine)
             text, self._checkpoint = self._checkpoint, None
-            if text is not None and where == records.HERE:
+            if text is not None and where in GOES_ON:
                 self._continue_from(text)
             self._read_events(run_dir)
             if self._is_new(run_dir, directory.RESULT):
                 self._result = directory.read_result(run_dir)
             result = self._result
-            if self._since is not None and where != records.HERE and result is None:
+            if self._since is not None and where not in GOES_ON and result is None:
                 self._begin_anew(None)
                 self._marks.clear()
                 continue

@@ -34,9 +34,9 @@ _MARKS = 44  # columns for all of these names; the rest is counted
 class SnapshotRow:
     """One run as a line of a snapshot: its document, and what else is shown of it."""
 
-    __slots__ = ("activity", "host", "quiet_s", "run", "short")
+    __slots__ = ("activity", "host", "quiet_s", "run", "short", "unreachable_s")
 
-    def __init__(
+    def __init__(  # noqa: PLR0913  (what is shown of a run besides its document)
         self,
         run: Mapping[str, Any],
         short: str,
@@ -44,12 +44,14 @@ class SnapshotRow:
         activity: str | None = None,
         host: str | None = None,
         quiet_s: float = 0.0,
+        unreachable_s: float | None = None,
     ) -> None:
         self.run = run
         self.short = short
         self.activity = activity  # what it is doing now, or what it waits for
         self.host = host  # the machine that it lives on, if not this one
         self.quiet_s = quiet_s  # how long a running child has said and done nothing new
+        self.unreachable_s = unreachable_s  # how long that machine has not answered
 
 
 # --- ids --------------------------------------------------------------------------------------------------
@@ -72,8 +74,11 @@ def title(name: Any, task: Any) -> str:
 def doing(shown: SnapshotRow) -> str | None:
     """Return what a run is doing, and how long it has been quiet: `npm test · quiet 45s`.
 
-    If a tool is running, that is how long it has been.
+    If a tool is running, that is how long it has been; the same of a machine that does not answer.
     """
+    if shown.unreachable_s is not None:
+        lost = f"{cell(shown.host)} unreachable for {figures.span(shown.unreachable_s)}"
+        return f"{lost}{_SEPARATOR}{shown.activity}" if shown.activity else lost
     if shown.quiet_s < QUIET_FROM_S:
         return shown.activity
     quiet = f"quiet {figures.span(shown.quiet_s)}"
@@ -101,21 +106,28 @@ def live_activity(activity: str | None, *, settled: bool, needs_input: bool) -> 
 # --- the status line --------------------------------------------------------------------------------------
 
 
-def status_line(counts: Mapping[str, int], waiting: int, whose: str = "bg") -> str:
+def status_line(counts: Mapping[str, int], waiting: int, whose: str = "bg", *, unreachable: int = 0) -> str:
     """Return the status text: always how many are running, the other counts if they are not zero.
 
-    `whose` says which runs are counted.
+    `whose` says which runs are counted, `unreachable` how many of them work on machines that do not answer.
     """
     parts = [f"{counts[records.RUNNING]} running"]
-    more = ((counts[records.QUEUED], "queued"), (waiting, "waiting"), (counts[records.FAILED], "failed"))
+    more = (
+        (counts[records.QUEUED], "queued"),
+        (unreachable, "unreachable"),
+        (waiting, "waiting"),
+        (counts[records.FAILED], "failed"),
+    )
     parts += [f"{count} {word}" for count, word in more if count]
     return f"{whose}: {', '.join(parts)} / {counts['total']} total"
 
 
-def status_text(counts: Mapping[str, int], waiting: int, *, last_end: float, now: float) -> str:
+def status_text(
+    counts: Mapping[str, int], waiting: int, *, last_end: float, now: float, unreachable: int = 0
+) -> str:
     """Return what a status line shows: nothing any more some time after the last end."""
     fades = fades_in(counts, last_end=last_end, now=now)
-    return status_line(counts, waiting) if fades is None or fades > 0 else ""
+    return status_line(counts, waiting, unreachable=unreachable) if fades is None or fades > 0 else ""
 
 
 def fades_in(counts: Mapping[str, int], *, last_end: float, now: float) -> float | None:

@@ -32,6 +32,7 @@ from tmuxagents.runs.directory import (
     WRAPPER,
     open_folder,
     place_of,
+    read_bytes,
     seal_of,
 )
 from tmuxagents.system.identity import secret
@@ -107,6 +108,16 @@ def seal_child(run_dir: str, wrapper: Mapping[str, Any], child: int, started: in
             write_all(handle, jsonline.encode(line))
         finally:
             os.close(handle)
+
+
+def take_plan(run_dir: str, text: bytes) -> None:
+    """Replace the plan of a run by that of the machine where it works, and its seal. Raises OSError."""
+    texts = {META: text}
+    for name in _SET_UP[1:]:
+        found = read_bytes(f"{run_dir}/{name}")
+        texts |= {} if found is None else {name: found}
+    _seal(run_dir, texts)
+    replace(run_dir, META, text)
 
 
 def unseal(run_dir: str) -> None:

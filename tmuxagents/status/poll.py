@@ -171,12 +171,18 @@ def counts_line(snapshot: Snapshot, environment: Mapping[str, str]) -> str:
     whose = (
         "bg all" if kind == "all" else "bg here" if kind == "project" and environment.get("TMUX") else "bg"
     )
-    return words.status_line(snapshot.counts, snapshot.waiting, whose)
+    return words.status_line(snapshot.counts, snapshot.waiting, whose, unreachable=snapshot.unreachable)
 
 
 def status_text(snapshot: Snapshot) -> str:
     """Return the text of the status line, which is empty some time after the last end."""
-    return words.status_text(snapshot.counts, snapshot.waiting, last_end=snapshot.last_end, now=snapshot.at)
+    return words.status_text(
+        snapshot.counts,
+        snapshot.waiting,
+        last_end=snapshot.last_end,
+        now=snapshot.at,
+        unreachable=snapshot.unreachable,
+    )
 
 
 def as_document(snapshot: Snapshot, caller: Caller, *, timed_out: bool = False) -> dict[str, Any]:

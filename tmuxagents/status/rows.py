@@ -24,6 +24,7 @@ def as_rows(
     documents: Mapping[str, dict[str, Any]] | None,
     alike: Mapping[str, Iterable[str]],
     at: float,
+    unreachable: Mapping[str, float],
 ) -> list[SnapshotRow]:
     """Return the rows of a snapshot. Without documents a run has only the members that its line needs."""
     return [
@@ -33,6 +34,7 @@ def as_rows(
             activity=None if row.status in records.ENDED else row.activity,
             host=row.host,
             quiet_s=_quiet(row, at),
+            unreachable_s=_unreachable(row, at, unreachable),
         )
         for row in rows
         if documents is None or row.run_id in documents
@@ -54,6 +56,12 @@ def _quiet(row: Row, at: float) -> float:
     """Return how long a child that works has said and done nothing new."""
     works = row.status == records.RUNNING and not (row.settled or row.needs_input)
     return max(0.0, at - row.last_event_at) if works and row.last_event_at is not None else 0.0
+
+
+def _unreachable(row: Row, at: float, unreachable: Mapping[str, float]) -> float | None:
+    """Return how long the machine of a run that has not ended has not answered."""
+    since = unreachable.get(row.host) if row.host is not None and row.status not in records.ENDED else None
+    return None if since is None else max(0.0, at - since)
 
 
 def elapsed(row: Row, at: float) -> float:

@@ -69,7 +69,8 @@ class Snapshot:
 
     __slots__ = (
         *("active", "at", "counts", "cursor", "elsewhere", "last_end", "needs_watcher", "query"),
-        *("is_cut", "json", "others", "registry_rows", "rows", "views", "waiting", "warnings"),
+        *("is_cut", "json", "lost", "others", "registry_rows", "rows", "unreachable", "views", "waiting"),
+        "warnings",
     )
 
     def __init__(self, query: Query) -> None:
@@ -77,6 +78,8 @@ class Snapshot:
         self.at = time.time()
         self.counts: dict[str, int] = {}
         self.waiting = 0  # live runs that need a person
+        self.lost: dict[str, float] = {}  # the machines that do not answer, and since when
+        self.unreachable = 0  # active runs there
         self.last_end = 0.0
         self.active: list[str] = []  # of the scope, newest first
         self.elsewhere = 0  # active runs outside of the scope
@@ -152,6 +155,10 @@ class SnapshotBuilder:
         self._read([row.run_id for row in unread if not self._is_current(row)])
         if snapshot.views:
             number = self._save(known, number)
+        if any(row.host is not None for row in snapshot.registry_rows.values()):
+            from tmuxagents.machines import link  # noqa: PLC0415  (most runs work here)
+
+            snapshot.lost = link.unreachable(caller.home)
         self._count(known, tally, whole)
         snapshot.cursor = registry.cursor(number, snapshot.at)
 
@@ -221,6 +228,7 @@ class SnapshotBuilder:
                     counted.replace(row, now)
             if is_ours and now is not None and now.status not in records.ENDED:
                 snapshot.active.append(run_id)
+                snapshot.unreachable += now.host in snapshot.lost
         snapshot.counts = {**tally.by_status, "total": sum(tally.by_status.values())}
         snapshot.waiting = tally.waiting
         snapshot.last_end = tally.last_end
@@ -260,7 +268,8 @@ class SnapshotBuilder:
         shown = [snapshot.registry_rows[run_id] for run_id in there]
         shown.sort(key=lambda row: (row.created_at, row.run_id), reverse=True)
         documents = None if snapshot.query.wanted == ROWS else self._documents(shown)
-        snapshot.rows = as_rows(shown, documents, self._registry.alike(there, words.SHORT_ID), snapshot.at)
+        alike = self._registry.alike(there, words.SHORT_ID)
+        snapshot.rows = as_rows(shown, documents, alike, snapshot.at, snapshot.lost)
         self._mark_polled([row for row in shown if row.status in records.ENDED], known)
         ended = (row for row in snapshot.registry_rows.values() if row.status in records.ENDED)
         snapshot.needs_watcher = snapshot.needs_watcher or any(
@@ -288,6 +297,11 @@ class SnapshotBuilder:
                 volatile = {VOLATILE: document[VOLATILE]}
                 snapshot.json[run_id] = jsonline.with_members(stored[run_id], volatile)
             document["runCount"] = count
+            if (since := snapshot.lost.get(document.get("host", ""))) and document[
+                "status"
+            ] not in records.ENDED:
+                document["unreachableSince"] = since
+                snapshot.json.pop(run_id, None)
         return documents
 
     def _mark_polled(self, ended: Iterable[Row], known: Mapping[str, Row]) -> None:
@@ -303,8 +317,11 @@ class SnapshotBuilder:
         """
         if row.host is None:
             return True
-        from tmuxagents.system import identity  # noqa: PLC0415  (few rows name a host)
+        from tmuxagents.runs import directory  # noqa: PLC0415  (few rows name a host)
+        from tmuxagents.system import identity  # noqa: PLC0415  (as above)
 
+        if directory.read_machine(f"{self._runs}/{row.run_id}") is not None:
+            return True
         if row.host != identity.host():
             return False
         from tmuxagents.registry import learn  # noqa: PLC0415  (as above)

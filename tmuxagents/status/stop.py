@@ -4,6 +4,7 @@ from __future__ import annotations
 
 import os
 import signal
+import time
 
 from tmuxagents import records
 from tmuxagents.errors import NotPossible, Unusable
@@ -23,6 +24,8 @@ if TYPE_CHECKING:
     from tmuxagents.runs.inspect import RunView
 
 DEAF_AFTER_S = 12.0
+MIRRORED_WITHIN_S = 10.0
+_LOOK_S = 0.05
 # As wrapper/signals.CAUSES reads them.
 _SIGNALS = {STOPPED: signal.SIGTERM, PARENT: signal.SIGINT}
 _NOTHING = 0  # no signal, but a check whether one could be sent
@@ -37,13 +40,37 @@ def stop(run_dirs: Sequence[str], cause: Cause = STOPPED) -> list[RunView]:
         refusal = why_not(run_dir)
         if refusal is not None:
             raise refusal
-    asked = {run_dir: _ask(run_dir, _SIGNALS[cause]) for run_dir in run_dirs}
-    return [_end(run_dir, identity, cause) for run_dir, identity in asked.items()]
+    far = [run_dir for run_dir in run_dirs if directory.read_machine(run_dir) is not None]
+    asked = {run_dir: _ask(run_dir, _SIGNALS[cause]) for run_dir in run_dirs if run_dir not in far}
+    ended = {run_dir: _end(run_dir, identity, cause) for run_dir, identity in asked.items()}
+    for run_dir in far:
+        ended[run_dir] = _stop_far(run_dir, cause)
+    return [ended[run_dir] for run_dir in run_dirs]
+
+
+def _stop_far(run_dir: str, cause: Cause) -> RunView:
+    """Stop a run on another machine and wait for its result; one that never got there ends here."""
+    from tmuxagents.machines import relay  # noqa: PLC0415  (most runs work here)
+
+    run = inspect(run_dir)
+    if run.ended:
+        return run
+    if (run.machine or {}).get("state") == "waiting":
+        conclude(run_dir, cause=cause, never_came=cause.message, gone=True)
+        return inspect(run_dir)
+    relay.carry_out(run, ["stop", run.run_id], os.environ)
+    deadline = time.monotonic() + MIRRORED_WITHIN_S
+    while not run.ended and time.monotonic() < deadline:
+        time.sleep(_LOOK_S)
+        run = inspect(run_dir)
+    return run
 
 
 def why_not(run_dir: str) -> TmuxAgentsError | None:
     """Return why a run cannot be stopped from here; None if it can be, or has ended."""
     run = inspect(run_dir)
+    if run.machine is not None:
+        return None
     said = directory.identity_of(run.wrapper)
     if run.ended or said is None:
         return None

@@ -32,6 +32,7 @@ if TYPE_CHECKING:
     from tmuxagents.status.snapshot import Snapshot
 
 LOOK_S = 0.05  # until there is a wrapper to wait for
+LOOK_FAR_S = 0.2  # for a run whose files come from another machine
 LOOK_ELSEWHERE_S = 1.0  # for a run on another host, or a live one, which a person may have taken over
 _LONGEST_S = 86400.0  # the kernel's counter of milliseconds is small
 
@@ -129,14 +130,17 @@ class WaitedRun:
         woken, self._woken = self._woken, False
         if woken and self._is_over():  # the usual case, and the caller waits for it
             return True
-        if self.handle is None:  # opened before the run is read, so that no end is missed
+        is_far = directory.read_machine(self.run_dir) is not None
+        if self.handle is None and not is_far:  # opened before the run is read, so that no end is missed
             wrapper = directory.identity_of(directory.read_wrapper(self.run_dir))
             if wrapper is not None and process.presence(wrapper) == records.HERE:
                 self.handle = process.open_handle(wrapper.pid, wrapper.start_time)
         if self._is_over():
             self.let_go()
             return True
-        if self.handle is None:
+        if is_far:
+            pause_s = LOOK_FAR_S
+        elif self.handle is None:
             pause_s = LOOK_ELSEWHERE_S if self.run is not None and self.run.standing.foreign else LOOK_S
         else:
             is_live = self.run is not None and self.run.plan.driver == records.LIVE

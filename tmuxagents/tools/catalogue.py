@@ -75,7 +75,10 @@ _PLAIN = {key: {"type": schema["type"]} for key, schema in _ONE.items()} | {
     "timeout": {"type": "number", "minimum": 1}
 }
 # Of agents that know such levels; a call with tasks leaves it to their presets.
-_PERMISSION = {"permission": _text(enum=["read-only", "edit", "full", "ask"])}
+_PERMISSION = {
+    "permission": _text(enum=["read-only", "edit", "full", "ask"]),
+    "on": _text("A host: another machine"),
+}
 
 TOOLS: tuple[Tool, ...] = (
     Tool(

@@ -36,7 +36,7 @@ if TYPE_CHECKING:
     from tmuxagents.registry.lookup import Caller
     from tmuxagents.tools.door import Door
 
-_OF_ONE = ("preset", "task", "model", "cwd", "name", "timeout", "permission")
+_OF_ONE = ("preset", "task", "model", "cwd", "name", "timeout", "permission", "on")
 
 
 def background_agent(arguments: Mapping[str, Any], door: Door, faults: Faults) -> Answer:
@@ -128,6 +128,8 @@ def _request(item: Mapping[str, Any], door: Door, mode: str) -> LaunchRequest:
         owner=door.caller.owner,
         timeout=item.get("timeout"),
         permission=item.get("permission"),
+        on=item.get("on") or None,
+        far_cwd=item.get("cwd") or None,
     )
 
 
@@ -152,7 +154,7 @@ def counts(caller: Caller) -> tuple[dict[str, int], str]:
     found, _ = lookup.with_registry(
         caller, lambda registry: SnapshotBuilder(registry, query, caller).snapshot
     )
-    return found.counts, words.status_line(found.counts, found.waiting)
+    return found.counts, words.status_line(found.counts, found.waiting, unreachable=found.unreachable)
 
 
 def background_agent_status(arguments: Mapping[str, Any], door: Door, faults: Faults) -> Answer:
@@ -182,7 +184,7 @@ def background_agent_status(arguments: Mapping[str, Any], door: Door, faults: Fa
         text = answers.one(found.rows[0], output.answer(run))
         lookup.mark_answered(caller, named if run.ended else ())
     else:
-        line = words.status_line(found.counts, found.waiting)
+        line = words.status_line(found.counts, found.waiting, unreachable=found.unreachable)
         text = answers.listed(found.rows, line, ended=ended, more=more, others=others)
     runs = [shown.run for shown in found.rows]
     if not named and not arguments.get("verbose"):

@@ -35,6 +35,7 @@ class Child:
             run_dir=task.run_dir,
             plan=task.prepared.plan,
             wrapper=None,
+            machine=None,
             result=None,
             state=RunState(),
             activity=None,

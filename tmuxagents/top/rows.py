@@ -52,7 +52,16 @@ class Entry:
         self.state = str(run["status"])
         if run["needsInput"] or run["settled"]:
             self.state = WAITING if run["needsInput"] else SETTLED
-        parts = (self.run_id, run["name"], run["preset"], self.state, run["task"], run["model"], run["cwd"])
+        parts = (
+            self.run_id,
+            run["name"],
+            run["preset"],
+            self.state,
+            run["task"],
+            run["model"],
+            run["cwd"],
+            host,
+        )
         self.haystack = " ".join(str(part) for part in parts if part).lower()
 
     @property
@@ -94,6 +103,9 @@ def activity(entry: Entry, now: float) -> str:
         said = _first_line(run["output"]) if good else cause.sentence(run["errorMessage"] or "")
         return said or ("" if good else safe.line(str(run["reason"] or "")))
     where = f"on {safe.line(entry.host)}" if entry.host is not None else ""
+    since = run.get("unreachableSince")
+    if isinstance(since, (int, float)):
+        where += f", unreachable for {figures.span(max(0.0, now - since))}"
     heard = run["lastEventAt"]
     quiet = now - heard if entry.state == records.RUNNING and isinstance(heard, (int, float)) else 0.0
     silence = f"quiet {figures.span(quiet)}" if quiet >= QUIET_S else ""

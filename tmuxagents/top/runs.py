@@ -61,6 +61,7 @@ class TopRuns:
             at=found.at,
             project=self.caller.project,
             elsewhere=found.elsewhere,
+            unreachable=found.unreachable,
             warnings=found.warnings,
         )
 

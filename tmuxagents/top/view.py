@@ -33,6 +33,7 @@ class Board(NamedTuple):
     at: float
     project: str
     elsewhere: int
+    unreachable: int = 0
     warnings: Sequence[str] = ()
 
 
@@ -138,7 +139,8 @@ class TopView:
         if board is None:
             return []
         whose = ALL if self.everywhere else HERE
-        left: Spans = [(STRONG, f" {words.status_line(board.counts, board.waiting, whose)}")]
+        counts = words.status_line(board.counts, board.waiting, whose, unreachable=board.unreachable)
+        left: Spans = [(STRONG, f" {counts}")]
         used = words.total([entry.run["usage"] for entry in board.entries])
         arrows = (("↑", used["input"]), ("↓", used["output"]))
         tokens = " ".join(f"{arrow}{figures.count(count)}" for arrow, count in arrows if count)

@@ -45,8 +45,9 @@ class Following:
 
     @property
     def counts(self) -> bool:
-        """Say whether a watcher stays for it: one of another host is left to the watcher there."""
-        foreign = self.run is not None and self.run.standing.foreign
+        """Say whether a watcher stays for it: what another host writes here is left to the watcher there."""
+        run = self.run
+        foreign = run is not None and run.standing.foreign and run.machine is None
         return not foreign and self._failures < GIVEN_UP
 
     @property

@@ -77,6 +77,7 @@ class Watcher:
         self._telling = Telling(self._folder, environment, self._screens, self._hooks)
         self._held = -1
         self._seen: tuple[str, int] | None = None  # the registry, and its last change that was looked at
+        self._lost: frozenset[str] = frozenset()  # machines that do not answer
         self._round_at = self._sweep_at = 0.0
         self._busy_at = time.monotonic()
 
@@ -182,8 +183,20 @@ class Watcher:
         why = self._tail.check()
         if why is not None:
             self._complain(f"{why}: changes are looked for instead")
+        self._look_after_mirrors()
         self._sweep_at = time.monotonic() + (SWEEP_DEAF_S if self._tail.deaf else SWEEP_S)
         return names | self._runs.unknown(self._book.use(self._open_rows))
+
+    def _look_after_mirrors(self) -> None:
+        """Start the mirror of each machine with active runs, should there be none."""
+        hosts = self._runs.hosts
+        self._lost = frozenset()
+        if hosts:
+            from tmuxagents.machines import link, mirrors  # noqa: PLC0415  (most runs work here)
+
+            for host in hosts:
+                mirrors.ensure(self._home, host, self._environment)
+            self._lost = frozenset(link.unreachable(self._home)) & hosts
 
     def _open_rows(self, book: Registry) -> list[Row]:
         """Return the rows of all runs that have not ended or were not announced, if there is any change."""
@@ -205,7 +218,7 @@ class Watcher:
         self._telling.show_standing(rows.values(), self._runs.waited)
         self._telling.tell(endings)
         if rows or endings or sweep or self._screens.has_faded():
-            self._book.use(lambda book: self._screens.update(book, self._telling.attention))
+            self._book.use(lambda book: self._screens.update(book, self._telling.attention, self._lost))
         found = self._screens.step()
         if found:
             self._telling.see_to_found(self._book.use(lambda book: _rows(book, found)), found)

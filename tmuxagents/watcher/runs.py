@@ -61,6 +61,12 @@ class Runs:
         return any(one.counts for one in self._live.values())
 
     @property
+    def hosts(self) -> set[str]:
+        """Return the other machines on which runs have not ended."""
+        runs = (one.run for one in self._live.values())
+        return {run.host for run in runs if run is not None and run.host is not None and not run.ended}
+
+    @property
     def speaking(self) -> bool:
         """Say whether any has to be looked at in each round."""
         return bool(self._speaking)
@@ -188,7 +194,7 @@ class Runs:
 
     def _end(self, name: str, one: Following, run: RunView) -> None:
         """Take its ending from the result, whichever process wrote it."""
-        foreign = run.standing.foreign  # told of by the watcher there
+        foreign = run.standing.foreign and run.machine is None  # told of by the watcher there
         if foreign or self._announce(one, run, good=run.standing.status == records.COMPLETED):
             self._drop(name)
             self._over.add(name)

@@ -18,7 +18,7 @@ from tmuxagents.tmux.servers import UNKNOWN
 
 TYPE_CHECKING = False
 if TYPE_CHECKING:
-    from collections.abc import Callable, Iterable, Sequence
+    from collections.abc import Callable, Collection, Iterable, Sequence
     from concurrent.futures import Future
 
     from tmuxagents.registry.database import Registry, Tally
@@ -68,8 +68,12 @@ class Screens:
         if screen is not None:
             screen.add(chore)
 
-    def update(self, book: Registry, attention: Attention) -> None:
-        """Have shown what the registry says now, and the failures that no person has looked at."""
+    def update(self, book: Registry, attention: Attention, lost: Collection[str] = ()) -> None:
+        """Have shown what the registry says now, and the failures that no person has looked at.
+
+        `lost`: the machines that do not answer.
+        """
+        rows = [row for row in book.open_rows() if row.host in lost] if lost else []
         now = time.monotonic()
         left = {server: [one for one in marks if one[0] > now] for server, marks in self._marks.items()}
         self._marks = {server: marks for server, marks in left.items() if marks}
@@ -78,7 +82,9 @@ class Screens:
             if screen is None or screen.has_ended():
                 continue
             words = [words for _, words in self._marks.get(server, ())]
-            view = _view(book.tally(Scope("server", server)), words, attention.marks(server))
+            scope = Scope("server", server)
+            unreachable = sum(scope.holds(row) for row in rows)
+            view = _view(book.tally(scope), words, attention.marks(server), unreachable)
             view.message = server in self._messages
             screen.want(view)
         self._messages.clear()
@@ -131,11 +137,13 @@ def server_of(key: str) -> tmux.ServerLife | None:
     return tmux.ServerLife(socket, int(pid), int(started))
 
 
-def _view(tally: Tally, marks: Sequence[str], lasting: Sequence[str]) -> View:
+def _view(tally: Tally, marks: Sequence[str], lasting: Sequence[str], unreachable: int) -> View:
     """Return what is shown: `marks` for a moment, `lasting` ones until they are looked at."""
     now = time.time()
     counts = {**tally.by_status, "total": sum(tally.by_status.values())}
-    plain = words.status_text(counts, tally.waiting, last_end=tally.last_end, now=now)
+    plain = words.status_text(
+        counts, tally.waiting, last_end=tally.last_end, now=now, unreachable=unreachable
+    )
     later = words.with_marks(lasting, plain)
     then: list[tuple[float, str]] = [(MARK_S + 1, later)] if marks else []
     fades = words.fades_in(counts, last_end=tally.last_end, now=now)

@@ -9,22 +9,20 @@ import errno
 import os
 
 from tmuxagents import records
-from tmuxagents.errors import NoSuchRun
-from tmuxagents.records import Verdict
+from tmuxagents.launch import before
 from tmuxagents.runs import directory, prompt, slots, writing
-from tmuxagents.runs.inspect import inspect
 from tmuxagents.system import process
 
 TYPE_CHECKING = False
 if TYPE_CHECKING:
     from collections.abc import Callable, Sequence
 
+    from tmuxagents.records import Verdict
     from tmuxagents.runs.inspect import RunView
     from tmuxagents.wrapper.signals import Console
 
 _LOOK_S = 1.0  # with a wrapper to wait on, too: it may be of another host
 _SOON_S = 0.05  # before it has one
-_SHOWN = 8
 
 
 class After:
@@ -40,24 +38,20 @@ class After:
         """Wait for all of them, or for a stop; return how this run ends if one of them did not complete."""
         for run_dir in self._run_dirs:
             while True:
-                try:
-                    run = inspect(run_dir)
-                except NoSuchRun:
-                    return _failed(run_dir, "which is gone")
-                if run.ended:
+                run, how = before.judge(run_dir)
+                if how is not None:
+                    return how
+                if run is None:
                     break
                 self._say(run)
                 self._pause(run)
                 if stopped():
                     return None
-            how = run.standing.verdict
-            if how is not None and how.status != records.COMPLETED:
-                return _failed(run_dir, f"which {_did(how)}")
         return None
 
     def outputs(self) -> list[str | None]:
         """Return what they answered, in the order in which they were named."""
-        return [_output(run_dir) for run_dir in self._run_dirs]
+        return [before.output(run_dir) for run_dir in self._run_dirs]
 
     def _say(self, run: RunView) -> None:
         if run.run_id == self._said:
@@ -73,17 +67,6 @@ class After:
         finally:
             if other is not None:
                 os.close(other)
-
-
-def _output(run_dir: str) -> str | None:
-    """Return what a run answered; where its file is gone, or is not ours any more, what its events say."""
-    text = directory.read_bytes(f"{run_dir}/{directory.OUTPUT}", limit=directory.BIGGEST_OUTPUT)
-    if text is not None:
-        return text.decode("utf-8", "replace")
-    try:
-        return inspect(run_dir).state.text
-    except NoSuchRun:
-        return None
 
 
 def _handle_of(run: RunView) -> int | None:
@@ -102,12 +85,3 @@ def write_prompt(run_dir: str, task: str, outputs: Sequence[str | None]) -> int:
     text = prompt.with_outputs(written.decode("utf-8", "surrogateescape"), task, outputs)
     writing.replace(run_dir, directory.PROMPT, text.encode("utf-8", "surrogateescape"))
     return directory.open_prompt(run_dir)
-
-
-def _did(how: Verdict) -> str:
-    return "was aborted" if how.status == records.ABORTED else f"failed ({how.reason})"
-
-
-def _failed(run_dir: str, what: str) -> Verdict:
-    name = os.path.basename(run_dir)[:_SHOWN]
-    return Verdict(records.FAILED, "dependency", f"Waited for {name}, {what}.")

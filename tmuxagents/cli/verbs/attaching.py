@@ -18,6 +18,8 @@ from tmuxagents.system import foreground, process
 
 TYPE_CHECKING = False
 if TYPE_CHECKING:
+    from typing import NoReturn
+
     from tmuxagents.attach.attach import Viewer
     from tmuxagents.attach.where import RunTarget
     from tmuxagents.registry.lookup import Caller
@@ -34,9 +36,10 @@ _COMMAND = "tmuxagents attach"
 @click.option(
     "--resume", "reopens", is_flag=True, help="Open the session of an ended RUN again, to go on with it."
 )
+@click.option("--there", is_flag=True, help="Of a run on another machine: show its window over there.")
 @click.option("--json", "as_json", is_flag=True, help="Print the run, once it is shown, as a JSON document.")
 def attach(  # noqa: PLR0913  (one parameter an option)
-    *, run: str | None, read_only: bool, onward: bool, back: bool, reopens: bool, as_json: bool
+    *, run: str | None, read_only: bool, onward: bool, back: bool, reopens: bool, there: bool, as_json: bool
 ) -> None:
     """Show the window of RUN on this terminal (default: the only live run; of several you choose).
 
@@ -64,10 +67,27 @@ def attach(  # noqa: PLR0913  (one parameter an option)
     if run_dir is None:
         return
     found = inspect(run_dir)
+    if there:
+        _show_there(found, caller, read_only=read_only)
     if reopens and found.ended:
         _reopen(found, caller, read_only=read_only, as_json=as_json)
     else:
         show(found, caller, read_only=read_only, as_json=as_json)
+
+
+def _show_there(run: RunView, caller: Caller, *, read_only: bool) -> NoReturn:
+    """Become the ssh that shows the window of a run on another machine."""
+    from tmuxagents.machines import relay, ssh  # noqa: PLC0415  (most runs work here)
+
+    if run.machine is None:
+        message = f"Run {words.short_id(run.run_id, ())} works on this machine."
+        raise BadRequest(message, kind="usage", hint="leave out --there")
+    if terminal() is None:
+        here(f"{_COMMAND} --there {words.short_id(run.run_id, ())}")
+    host = relay.host_of(run, os.environ)
+    seen.see(run.run_dir, caller)
+    verb = ["attach", *(["--read-only"] if read_only else []), run.run_id]
+    foreground.become(ssh.command(host, verb, tty=True, environment=os.environ), dict(os.environ))
 
 
 def _reopen(run: RunView, caller: Caller, *, read_only: bool, as_json: bool) -> None:

@@ -78,7 +78,7 @@ def lead(talk: ParentTalk, caller: Caller, environment: Mapping[str, str]) -> No
         return SnapshotBuilder(registry, query, caller).show([row.run_id for row in rows], rows)
 
     found, _ = with_registry(caller, newest)
-    head = words.status_line(found.counts, found.waiting)
+    head = words.status_line(found.counts, found.waiting, unreachable=found.unreachable)
     header, *rows = table.lines(found.rows, found.at) or [_NONE]
     if talk.alone or not rows:
         talk.say("\n".join([head, header, *rows]))

@@ -93,7 +93,7 @@ def requests_of(launcher: Launcher, file: str, *, mode: str, **wanted: Any) -> T
     made, after = [], []
     for item, (inside, others) in zip(found.items, task_files.dependencies(found.items), strict=True):
         own = {key: getattr(item, key) for key in ("preset", "model", "name", "files")}
-        own |= {key: getattr(item, key) or wanted[key] for key in ("agent", "permission", "timeout")}
+        own |= {key: getattr(item, key) or wanted[key] for key in ("agent", "permission", "on", "timeout")}
         own |= {"cwd": item.cwd if item.cwd is not None else wanted["cwd"]}
         own |= {"after": (*wanted["after"], *others)}
         where = base if item.cwd is not None else start

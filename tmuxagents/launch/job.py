@@ -2,7 +2,7 @@
 
 The home is shared: the run directory is the truth here as on the node, and its `machine.json` says which job
 is the run's. It is written before the job is handed in and after it. If a launcher dies in between,
-machines/keep finds the job by its name, or concludes the run.
+watcher/keep finds the job by its name, or concludes the run.
 """
 
 from __future__ import annotations
@@ -55,7 +55,7 @@ class Wish(NamedTuple):
 
 
 class Submitted(NamedTuple):
-    """A run that Slurm has. `job_id` is None if Slurm has not confirmed it; machines/keep finds out."""
+    """A run that Slurm has. `job_id` is None if Slurm has not confirmed it; watcher/keep finds out."""
 
     run_dir: str
     job_id: str | None

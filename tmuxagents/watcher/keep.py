@@ -12,7 +12,7 @@ import time
 
 from tmuxagents.cpython import ignoring
 from tmuxagents.errors import Unusable
-from tmuxagents.machines import slurm
+from tmuxagents.launch import job as handed
 from tmuxagents.runs import directory, writing
 from tmuxagents.runs.conclude import conclude
 from tmuxagents.slurm import commands, jobs
@@ -83,7 +83,7 @@ class JobKeeper:
                 if name.startswith(".") or name in self._done:
                     continue
                 marker = directory.read_machine(f"{self._runs}/{name}")
-                is_ours = marker is not None and marker.get("engine") == slurm.ENGINE
+                is_ours = marker is not None and marker.get("engine") == handed.ENGINE
                 if marker is None or not is_ours or directory.read_result(f"{self._runs}/{name}") is not None:
                     self._done.add(name)
                 else:
@@ -103,7 +103,7 @@ class JobKeeper:
     def _attend(self, name: str, marker: Mapping[str, Any], job: Job | None) -> bool:
         """Bring one run up to date with its job; say whether anything has changed."""
         run_dir = f"{self._runs}/{name}"
-        if marker.get("state") == slurm.SUBMITTING:
+        if marker.get("state") == handed.SUBMITTING:
             return self._confirm(run_dir, marker, job)
         if job is None:
             if self._lasts(name, "absent", _ABSENT_S):
@@ -128,14 +128,14 @@ class JobKeeper:
 
     def _confirm(self, run_dir: str, marker: Mapping[str, Any], job: Job | None) -> bool:
         """Settle a run whose launcher has not written down its job: it is at work on that, or was killed."""
-        held = writing.lock(run_dir, 0.0, slurm.SUBMIT_LOCK)
+        held = writing.lock(run_dir, 0.0, handed.SUBMIT_LOCK)
         if held is None:
             return True
         try:
             marker = directory.read_machine(run_dir) or marker
-            if slurm.job_of(marker) is None and job is not None:
-                slurm.confirm(run_dir, marker, job.id)
-            elif slurm.job_of(marker) is None and self._lasts(
+            if handed.job_of(marker) is None and job is not None:
+                handed.confirm(run_dir, marker, job.id)
+            elif handed.job_of(marker) is None and self._lasts(
                 os.path.basename(run_dir), "submitting", _GRACE_S
             ):
                 conclude(run_dir, never_came="The job was never handed in.", gone=True)

@@ -1,0 +1,144 @@
+"""The hidden verbs _far and _code: what two machines say to each other; the window of a far run. Joins."""
+
+from __future__ import annotations
+
+import os
+
+import click
+
+from tmuxagents.cli import printing
+from tmuxagents.errors import BadRequest
+from tmuxagents.registry import lookup
+from tmuxagents.system import places
+
+TYPE_CHECKING = False
+if TYPE_CHECKING:
+    from typing import Any
+
+_MOST_REQUEST = 64 * 1024 * 1024
+
+
+@click.group("_far", hidden=True)
+def far() -> None:
+    """Serve a tmuxagents on another machine, or mirror one."""
+
+
+@far.command("launch")
+@click.option("--json", "as_json", is_flag=True)
+def launch(*, as_json: bool) -> None:  # noqa: ARG001  (errors are printed as JSON)
+    """Launch the run that stdin asks for, once."""
+    from tmuxagents.launch import far_side  # noqa: PLC0415  (each part has its own)
+    from tmuxagents.machines import requests  # noqa: PLC0415
+    from tmuxagents.text import jsonline  # noqa: PLC0415
+
+    umask = os.umask(0o077)
+    printing.write(requests.HELLO)
+    asked = _asked()
+    printing.write(jsonline.encode(far_side.launch(asked, lookup.here(), dict(os.environ), umask=umask)))
+
+
+def _asked() -> dict[str, Any]:
+    """Return the request on stdin."""
+    from tmuxagents.text import jsonline  # noqa: PLC0415
+
+    try:
+        asked = jsonline.decode(printing.read(_MOST_REQUEST))
+    except ValueError as error:
+        raise BadRequest("The request is not whole.", kind="bad-argument") from error
+    if not isinstance(asked, dict):
+        raise BadRequest("The request is no object.", kind="bad-argument")
+    return asked
+
+
+@far.command("send")
+@click.argument("run")
+@click.option("--json", "as_json", is_flag=True)
+def send(*, run: str, as_json: bool) -> None:  # noqa: ARG001  (errors are printed as JSON)
+    """Send the message on stdin to a run."""
+    from tmuxagents.status.send import Sending  # noqa: PLC0415
+
+    asked = _asked()
+    message = Sending(lookup.find_run(run, lookup.here()))
+    message.send(str(asked.get("text")), str(asked.get("kind")))
+    printing.document({"v": 1, "number": message.number})
+
+
+@far.command("answer")
+@click.argument("run")
+@click.option("--json", "as_json", is_flag=True)
+def answer(*, run: str, as_json: bool) -> None:  # noqa: ARG001  (errors are printed as JSON)
+    """Give the answer on stdin to a run."""
+    from tmuxagents.status.answer import Answering  # noqa: PLC0415
+
+    asked = _asked()
+    answering = Answering(lookup.find_run(run, lookup.here()), by=str(asked.get("by")))
+    _, _, by = answering.answer([str(asked.get("ask")), str(asked.get("text"))])
+    printing.document({"v": 1, "by": by})
+
+
+@far.command("follow")
+def follow() -> None:
+    """Send what is new in the runs that stdin names."""
+    from tmuxagents.machines import follow as following  # noqa: PLC0415
+    from tmuxagents.system.lifeline import Lifeline  # noqa: PLC0415
+
+    following.serve(lookup.here().home, Lifeline(), printing.OUT)
+
+
+@far.command("mirror")
+@click.argument("host")
+def mirror(*, host: str) -> int:
+    """Mirror the runs of a host."""
+    from tmuxagents.system import watcher_lock  # noqa: PLC0415
+    from tmuxagents.watcher import mirror as mirroring  # noqa: PLC0415
+
+    home = lookup.here().home
+    watcher_lock.settle(home)
+    return mirroring.main(home, host, dict(os.environ))
+
+
+@far.command("window")
+@click.argument("run_dir")
+def window(*, run_dir: str) -> int:
+    """Show the mirror of a run, in its window here."""
+    from tmuxagents.cli import far_window  # noqa: PLC0415
+
+    return far_window.FarWindow(run_dir, dict(os.environ)).show()
+
+
+@click.group("_code", hidden=True)
+def code() -> None:
+    """Serve a tmuxagents that sends code to this machine."""
+    os.umask(0o077)
+
+
+@code.command("receive")
+@click.argument("form")
+@click.argument("key")
+def receive(*, form: str, key: str) -> None:
+    """Be the git that takes what is sent."""
+    from tmuxagents.machines.checkout import Project  # noqa: PLC0415  (each part has its own)
+
+    Project(key, places.own_home(os.environ), os.environ).receive(form)
+
+
+@code.command("upload")
+@click.argument("key")
+def upload(*, key: str) -> None:
+    """Be the git that gives out what is fetched."""
+    from tmuxagents.machines.checkout import Project  # noqa: PLC0415
+
+    Project(key, places.own_home(os.environ), os.environ).upload()
+
+
+@code.command("do")
+@click.option("--json", "as_json", is_flag=True)
+def do(*, as_json: bool) -> None:  # noqa: ARG001  (errors are printed as JSON)
+    """Do what stdin asks for."""
+    from tmuxagents.machines import far_code  # noqa: PLC0415
+    from tmuxagents.text import jsonline  # noqa: PLC0415
+
+    printing.write(jsonline.encode(far_code.answer(_asked(), os.environ)))
+
+
+VERBS = {"_far": far, "_code": code}

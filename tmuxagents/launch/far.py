@@ -1,0 +1,310 @@
+"""A run on another machine: its directory here, handing it over there, and the window that shows it. Joins.
+
+The run's id is chosen here, so that a hand-over that is repeated is the same run: the far machine makes its
+directory once. What was asked lies in the run's directory until the far machine has it.
+"""
+
+from __future__ import annotations
+
+import os
+import sys
+import time
+
+from tmuxagents import records, tmux
+from tmuxagents.errors import BadRequest, NotPossible, Unusable
+from tmuxagents.launch import before, checks, prompt_files
+from tmuxagents.launch import plan as plans
+from tmuxagents.launch.arrival import Launched
+from tmuxagents.launch.plan import LaunchRequest
+from tmuxagents.launch.prepare import Prepared, new_call
+from tmuxagents.machines import hosts, mirrors, relay, requests, ssh
+from tmuxagents.registry import learn, lookup
+from tmuxagents.runs import directory, prompt, writing
+from tmuxagents.runs.conclude import conclude
+from tmuxagents.runs.endings import Cause
+from tmuxagents.runs.inspect import inspect
+from tmuxagents.system import project
+from tmuxagents.text import jsonline
+from tmuxagents.tmux import place
+
+TYPE_CHECKING = False
+if TYPE_CHECKING:
+    from collections.abc import Mapping, Sequence
+    from typing import Any
+
+    from tmuxagents.launch.launch import Launcher
+    from tmuxagents.launch.plan import InCall
+    from tmuxagents.launch.resume import WantedRun
+    from tmuxagents.machines.hosts import Host
+    from tmuxagents.presets.preset import Preset
+    from tmuxagents.runs.inspect import RunView
+
+REQUEST = "request.json"  # in the run's directory, until the far machine has the run
+WAITING, SUBMITTING, SUBMITTED = "waiting", "submitting", "submitted"  # the states of machine.json
+_LIMIT_S = 60.0  # a far agent may have to be asked for its models first
+_HOME = "~"
+
+
+def prepare(launcher: Launcher, request: LaunchRequest, call: InCall | None = None) -> Prepared:
+    """Return what a run on another machine is going to be, or refuse it as far as that is known here."""
+    host = hosts.find_host(request.on or "", launcher.environment)
+    cwd = request.far_cwd or host.cwd or _HOME
+    plans.check(request._replace(cwd="/"))
+    if not cwd.startswith(("/", _HOME)) or ".." in cwd.split("/"):
+        message = f"--cwd is a path on {host.name}: it begins with / or ~, and has no '..'."
+        raise BadRequest(message, kind="bad-cwd", hint="as in --cwd ~/project", field="cwd")
+    preset = None
+    if request.preset is not None:
+        preset = launcher.preparing.chooser().choose(request.preset)
+        plans.check_preset(preset, request)
+        if preset.api_key is not None:
+            message = f"The key of profile {preset.name} stays here: credentials are never copied."
+            raise BadRequest(message, kind="bad-profile", hint=f"log in on {host.name}", field="preset")
+    if request.name is not None:
+        lookup.with_registry(
+            launcher.caller, lambda book: checks.refuse_namesake(book, launcher.caller, request)
+        )
+    sketched = launcher.sketch(request._replace(cwd=cwd), call or new_call())
+    asked = _asked(request, sketched.plan, cwd, preset, host)
+    here = {
+        "project": request.project,
+        "socket": sketched.plan.tmux_socket,
+        "session": sketched.plan.tmux_session,
+        "launcher": sketched.plan.tmux_launcher,
+        "after": list(request.after),
+    }
+    machine = requests.machine(
+        host.name,
+        host.engine,
+        state=WAITING if request.after else SUBMITTING,
+        at=time.time(),
+        here=here,
+    )
+    texts = {
+        **sketched.texts,
+        REQUEST: jsonline.encode(asked),
+        directory.MACHINE: jsonline.encode(machine),
+    }
+    plan = sketched.plan
+    if request.resumes is not None and request.session is not None:
+        plan = plan.changed(resumes=request.resumes, session_id=request.session)
+    return sketched._replace(request=request, plan=plan, texts=texts)
+
+
+def _asked(
+    request: LaunchRequest, plan: records.Plan, cwd: str, preset: Preset | None, host: Host
+) -> dict[str, Any]:
+    """Return what the far machine is asked for: the far settings fill in what nobody says here."""
+    blocks: list[str] = []
+    if request.files:
+        blocks = prompt_files.blocks(request.files, request.cwd, allow_outside=request.allow_outside)
+    return {
+        "v": 1,
+        "runId": plan.run_id,
+        "callId": plan.call_id,
+        "number": plan.task_index,
+        "task": request.task,
+        "cwd": cwd,
+        "files": [spec.document() for spec in request.files],
+        "blocks": blocks,
+        "preset": None if preset is None else preset.file.document(),
+        "agent": request.agent or (preset.agent if preset else None) or host.agent,
+        "mode": request.mode,
+        "model": request.model,
+        "name": request.name,
+        "owner": request.owner,
+        "timeout": request.timeout,
+        "keepBackground": request.keep_background,
+        "allowOutside": request.allow_outside,
+        "driver": request.driver,
+        "permission": request.permission,
+        "maxRunning": host.max_running,
+        "resumes": request.resumes,
+        "retries": request.retries,
+    }
+
+
+class FarArrival:
+    """A run that another machine has, or will be handed again: there is nothing left to wait for."""
+
+    __slots__ = ("_launched", "run_dir", "warnings")
+
+    def __init__(self, launched: Launched) -> None:
+        self.run_dir = launched.run.run_dir
+        self.warnings = launched.warnings
+        self._launched = launched
+
+    def wait(self) -> Launched:
+        """Return what was launched."""
+        return self._launched
+
+    launched = wait
+
+    def give_up(self, _message: str, _cause: object = None) -> bool:
+        """Say that the run is there: who gives it up stops it."""
+        return True
+
+
+def begin(launcher: Launcher, prepared: Prepared) -> FarArrival:
+    """Make the run here, hand it over, open the window that shows it. What is refused leaves nothing."""
+    request = prepared.request
+    host = hosts.find_host(request.on or "", launcher.environment)
+    with checks.claimed_name(launcher.caller, request):
+        run_dir = launcher.make(prepared)
+    warnings = [*launcher.warnings, *prepared.warnings]
+    try:
+        if not request.after:
+            held = writing.lock(run_dir, _LIMIT_S)  # else a mirror would hand it over, too
+            try:
+                warnings += submit(run_dir, host, launcher.environment)
+            finally:
+                if held is not None:
+                    os.close(held)
+        _register(launcher, run_dir)
+        project.link(request.project, run_dir)
+        opened = _open(launcher, prepared, run_dir)
+    except BaseException:
+        if (directory.read_machine(run_dir) or {}).get("state") != SUBMITTED:
+            writing.remove_unbegun(run_dir)
+        raise
+    mirrors.ensure(launcher.caller.home, host.name, launcher.environment)
+    launched = Launched(inspect(run_dir), opened.session_name, opened.window, warnings)
+    return FarArrival(launched)
+
+
+def _register(launcher: Launcher, run_dir: str) -> None:
+    row = learn.row_of(run_dir)
+    lookup.with_registry(launcher.caller, lambda book: book.save([row] if row else []))
+
+
+def _open(launcher: Launcher, prepared: Prepared, run_dir: str) -> tmux.Opened:
+    """Open the window that shows the mirror of a run, and write down where it is."""
+    plan, request = prepared.plan, prepared.request
+    name = place.safe_name(request.name or request.preset or "", plan.run_id[:8])
+    argv = [sys.executable, "-P", "-m", "tmuxagents", "_far", "window", run_dir]
+    state = inspect(run_dir).standing.status
+    order = tmux.Order(plan.run_id, name=name, argv=argv, state=state, folder=request.project or "/")
+    server = tmux.Tmux(launcher.place.socket, umask=launcher.umask)
+    opened = server.windows.open(order, launcher.home_of(request))
+    found = {
+        "socketPath": opened.server.socket,
+        "serverPid": opened.server.pid,
+        "serverStartTime": opened.server.start_time,
+        "session": opened.session_name,
+        "window": opened.window,
+        "pane": opened.pane,
+    }
+    change_machine(run_dir, {"tmux": found})
+    return opened
+
+
+def change_machine(run_dir: str, changes: Mapping[str, Any]) -> None:
+    """Change what is written down of where a run works. Raises OSError."""
+    before = directory.read_machine(run_dir) or {}
+    writing.replace(run_dir, directory.MACHINE, jsonline.encode({**before, **changes}))
+
+
+def submit(run_dir: str, host: Host, environment: Mapping[str, str]) -> Sequence[str]:
+    """Hand a run over, once or again: the far machine makes it once. Return warnings.
+
+    Raises where the far machine refuses it or was never asked. If the connection breaks after it was asked,
+    the run may be there: it is handed over again as soon as the host answers.
+    """
+    asked = directory.read_bytes(f"{run_dir}/{REQUEST}")
+    if asked is None:
+        raise Unusable("The request of this run is gone.", kind="window")
+    try:
+        answer = ssh.run(
+            host,
+            ["_far", "launch", "--json"],
+            input=asked,
+            greeting=requests.HELLO,
+            timeout=_LIMIT_S,
+            environment=environment,
+        )
+    except ssh.Unreachable as why:
+        if not why.asked:
+            raise
+        return [f"{why.message} The run is handed over again when {host.name} answers."]
+    receipt = relay.document(answer, host)
+    take_receipt(run_dir, receipt)
+    return [str(one) for one in receipt.get("warnings") or ()]
+
+
+def take_receipt(run_dir: str, receipt: Mapping[str, Any]) -> None:
+    """Write down that the far machine has a run, and its plan."""
+    handle = {"home": receipt.get("home"), "runDir": receipt.get("runDir")}
+    change_machine(run_dir, {"state": SUBMITTED, "handle": handle, "waiting": None})
+    writing.take_plan(run_dir, str(receipt.get("meta") or "").encode("utf-8", "surrogateescape"))
+    writing.remove(run_dir, REQUEST)
+
+
+def readiness(run_dir: str) -> tuple[bool, Cause | None]:
+    """Say whether a run that waits for others can be handed over, or why it ends before it begins."""
+    machine = directory.read_machine(run_dir) or {}
+    here = machine.get("here")
+    after = here.get("after") if isinstance(here, dict) else None
+    folders = [
+        f"{os.path.dirname(run_dir)}/{run_id}" for run_id in (after if isinstance(after, list) else [])
+    ]
+    for folder in folders:
+        run, how = before.judge(folder)
+        if how is not None:
+            return False, Cause(how.status, how.reason, str(how.error_message))
+        if run is not None:
+            return False, None
+    _fill_in(run_dir, [before.output(folder) for folder in folders])
+    return True, None
+
+
+def _fill_in(run_dir: str, outputs: Sequence[str | None]) -> None:
+    """Put what the runs before answered into the task."""
+    text = directory.read_bytes(f"{run_dir}/{REQUEST}")
+    asked = jsonline.decode(text) if text else None
+    if isinstance(asked, dict):
+        task = str(asked.get("task"))
+        changed = {**asked, "task": prompt.with_outputs(task, task, outputs)}
+        writing.replace(run_dir, REQUEST, jsonline.encode(changed))
+    change_machine(run_dir, {"state": SUBMITTING})
+
+
+def end_unsent(run_dir: str, cause: Cause) -> None:
+    """End a run that the far machine has not got, or has lost."""
+    conclude(run_dir, cause=cause, never_came=cause.message, gone=True)
+
+
+def again(
+    launcher: Launcher, run: RunView, wanted: WantedRun, *, retries: bool = False, reopens: bool = False
+) -> tuple[str, Launched]:
+    """Let the machine of a run continue its session, or do it once more; return which, and the new run."""
+    plan, host = run.plan, str(run.host)
+    if reopens:
+        message = f"The session is on {host}, and can be opened again only there."
+        hint = f"on {host}: tmuxagents attach --resume {run.run_id[:8]}"
+        raise NotPossible(message, kind="no-window", hint=hint)
+    if wanted.replay:
+        message = f"The session works on {host}, where no run is given it anew."
+        raise NotPossible(message, kind="run-busy", hint="leave out --replay")
+    folder = launcher.caller.folder
+    request = LaunchRequest(
+        task=wanted.task,
+        cwd=folder,
+        project=plan.project or launcher.caller.project,
+        model=wanted.model,
+        name=wanted.name,
+        owner=launcher.caller.owner,
+        timeout=wanted.timeout,
+        files=prompt_files.parse(wanted.files, folder) if wanted.files else (),
+        driver=wanted.driver,
+        needs_model=False,
+        on=host,
+        far_cwd=plan.cwd,
+        resumes=None if retries else run.run_id,
+        retries=run.run_id if retries else None,
+        session=plan.session_id,
+    )
+    request, warnings = checks.keep_name(launcher.caller, request, plan.name if run.ended else None)
+    launched = launcher.launch(request)
+    launched.warnings[:0] = warnings
+    way = "does run {} again" if retries else "continues the session of run {}"
+    return f"{way.format(run.run_id[:8])} on {host}", launched

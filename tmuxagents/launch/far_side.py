@@ -1,0 +1,144 @@
+"""Launch a run here for a tmuxagents on another machine: once, however often it is asked. Joins."""
+
+from __future__ import annotations
+
+import os
+
+from tmuxagents.errors import BadRequest, TmuxAgentsError, Unusable
+from tmuxagents.launch import checks
+from tmuxagents.launch.launch import HERE, Launcher
+from tmuxagents.launch.plan import InCall, LaunchRequest
+from tmuxagents.presets.preset import PresetFile
+from tmuxagents.records import is_run_id
+from tmuxagents.runs import directory, prompt, writing
+from tmuxagents.system import places, project
+
+TYPE_CHECKING = False
+if TYPE_CHECKING:
+    from collections.abc import Mapping
+    from typing import Any
+
+    from tmuxagents.registry.lookup import Caller
+
+_LOCK_S = 60.0
+_TEXTS = ("agent", "mode", "model", "name", "owner", "driver", "permission", "callId")
+
+
+def launch(
+    asked: Mapping[str, Any], caller: Caller, environment: Mapping[str, str], *, umask: int
+) -> dict[str, Any]:
+    """Launch the run that is asked for, unless it is here already; return what its mirror must know."""
+    run_id = asked.get("runId")
+    if asked.get("v") != 1 or not isinstance(run_id, str) or not is_run_id(run_id):
+        raise BadRequest("This is no request for a run.", kind="bad-argument")
+    run_dir = f"{caller.runs}/{run_id}"
+    os.makedirs(caller.runs, mode=0o700, exist_ok=True)
+    # The same may be asked twice at once. One lock for many runs: these files are never removed.
+    held = writing.lock(os.path.realpath(caller.home), _LOCK_S, f"far-{run_id[0]}.lock")
+    if held is None:
+        raise Unusable("Another launch takes too long.", kind="window", hint="try it again")
+    try:
+        known = directory.read_plan(run_dir) is not None
+        warnings = [] if known else _launch(asked, caller, environment, umask=umask)
+    finally:
+        os.close(held)
+    meta = directory.read_bytes(f"{run_dir}/{directory.META}", limit=64 * 1024 * 1024)
+    if meta is None:
+        raise Unusable(f"The run {run_id} has gone as soon as it was made.", kind="window")
+    return {
+        "v": 1,
+        "runId": run_id,
+        "home": caller.home,
+        "runDir": run_dir,
+        "meta": meta.decode("utf-8", "surrogateescape"),
+        "warnings": warnings,
+    }
+
+
+def _launch(
+    asked: Mapping[str, Any], caller: Caller, environment: Mapping[str, str], *, umask: int
+) -> list[str]:
+    """Launch it; return warnings. A run that was made is a run, whatever became of it."""
+    run_id = str(asked["runId"])
+    launcher = Launcher(caller, environment, umask=umask)
+    sent = asked.get("preset")
+    if isinstance(sent, dict):
+        launcher.preparing.take_preset(PresetFile(**{key: str(value) for key, value in sent.items()}))
+    number = asked.get("number")
+    call = InCall(run_id, str(asked.get("callId") or run_id), number if type(number) is int else 0)
+    request = _request(asked, environment, preset=_named(sent))
+    before = asked.get("resumes") or asked.get("retries")
+    if before is None:
+        checks.check_cwd(request.cwd)
+        launcher.check_surroundings()
+        prepared = launcher.prepare(request, call)
+    try:
+        if before is not None:
+            return _again(launcher, request, str(before), call, resumes=bool(asked.get("resumes")))
+        return launcher.start(prepared).warnings
+    except TmuxAgentsError as error:
+        if directory.read_plan(f"{caller.runs}/{run_id}") is None:
+            raise
+        return [error.message]
+
+
+def _again(
+    launcher: Launcher, request: LaunchRequest, before: str, call: InCall, *, resumes: bool
+) -> list[str]:
+    """Continue the session of a run here, or do the run again."""
+    from tmuxagents.launch import resume  # noqa: PLC0415  (most requests begin a session)
+
+    wanted = resume.WantedRun(
+        request.task,
+        model=request.model,
+        timeout=request.timeout,
+        name=request.name,
+        driver=request.driver,
+        blocks=request.blocks,
+    )
+    if resumes:
+        how, launched = resume.resume(launcher, before, wanted, call)
+        return [how, *launched.warnings]
+    _, launched = resume.retry(launcher, f"{launcher.caller.runs}/{before}", wanted._replace(task=""), call)
+    return launched.warnings
+
+
+def _named(sent: Any) -> str | None:
+    """Return the name in a preset file that was sent."""
+    from tmuxagents.text import yaml  # noqa: PLC0415  (few requests have a preset)
+
+    if not isinstance(sent, dict):
+        return None
+    name = yaml.parse(str(sent.get("text"))).fields.get("name")
+    return name if isinstance(name, str) else None
+
+
+def _request(
+    asked: Mapping[str, Any], environment: Mapping[str, str], *, preset: str | None
+) -> LaunchRequest:
+    texts = {key: value if isinstance(value := asked.get(key), str) else None for key in _TEXTS}
+    home = places.user_home(environment)
+    named = str(asked.get("cwd") or "~")
+    cwd = f"{home}{named[1:]}" if named == "~" or named.startswith("~/") else named
+    timeout = asked.get("timeout")
+    blocks = asked.get("blocks")
+    return LaunchRequest(
+        task=str(asked.get("task") or ""),
+        cwd=os.path.normpath(cwd),
+        project=project.project_of(os.path.normpath(cwd), home),
+        preset=preset,
+        agent=texts["agent"],
+        mode=texts["mode"] or "background",
+        model=texts["model"],
+        name=texts["name"],
+        owner=texts["owner"],
+        timeout=float(timeout) if isinstance(timeout, int | float) else None,
+        files=[prompt.read(value, field="files") for value in asked.get("files") or ()],
+        blocks=[str(block) for block in blocks] if isinstance(blocks, list) else [],
+        allow_outside=asked.get("allowOutside") is True,
+        keep_background=asked.get("keepBackground") is True,
+        driver=texts["driver"],
+        permission=texts["permission"],
+        needs_model=False,
+        on=HERE,
+    )

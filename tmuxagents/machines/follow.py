@@ -1,0 +1,171 @@
+"""The far end of a mirror: sends what is new in run directories here, for as long as someone reads it.
+
+It is asked in lines, `{"run": ID, "at": {"events.jsonl": 120}}`, and answers in frames: a JSON line, then as
+many bytes as that says. A file that only grows is sent from where the mirror is; any other whole, when it has
+changed. The result comes last, and only once no wrapper can write any more.
+
+Joins.
+"""
+
+from __future__ import annotations
+
+import os
+import select
+import time
+
+from tmuxagents import records
+from tmuxagents.machines.frames import APPENDED, PIECE, WHOLE
+from tmuxagents.records import is_run_id
+from tmuxagents.runs import directory
+from tmuxagents.runs.marks import mark_of
+from tmuxagents.runs.reading import presence_of
+from tmuxagents.system import watcher_lock
+from tmuxagents.text import jsonline
+
+TYPE_CHECKING = False
+if TYPE_CHECKING:
+    from collections.abc import Callable, Mapping
+    from typing import Any
+
+    from tmuxagents.runs.marks import Mark
+    from tmuxagents.system.lifeline import Lifeline
+
+ROUND_S = 0.05  # between two looks at runs that talk
+_IDLE_S = 0.25  # between two looks while none does
+_BEAT_S = 3.0
+_SWEEP_S = 1.0  # so often all files of a run are looked at, not its events alone
+_KEEP_S = 10.0  # so often a watcher is started here, should there be none
+_AT_ONCE = 64  # frames of one run in one round, so that one run does not hold up the others
+
+
+class FollowedRun:
+    """One run directory, and how much of it the mirror has."""
+
+    __slots__ = ("_at", "_inodes", "_marks", "_runs", "_wants_more", "run_dir", "run_id")
+
+    def __init__(self, runs: str, run_id: str, at: Mapping[str, Any]) -> None:
+        self.run_id = run_id
+        self.run_dir = f"{runs}/{run_id}"
+        self._at = {name: size for name in APPENDED if type(size := at.get(name)) is int}
+        self._inodes: dict[str, int] = {}
+        self._marks: dict[str, Mark | None] = {}
+        self._wants_more = True
+
+    def talks(self) -> bool:
+        """Say whether its events have grown, or more waits to be sent."""
+        mark = mark_of(f"{self.run_dir}/{directory.EVENTS}")
+        return self._wants_more or mark != self._marks.get(directory.EVENTS)
+
+    def send(self, send: Callable[[dict[str, Any], bytes], None]) -> bool:
+        """Send what is new; say whether that was all there will ever be."""
+        wrapper = directory.read_wrapper(self.run_dir)
+        presence = presence_of(wrapper, directory.read_machine(self.run_dir))
+        may_end = presence != records.HERE and directory.read_result(self.run_dir) is not None
+        result = directory.read_bytes(f"{self.run_dir}/{directory.RESULT}") if may_end else None
+        over = result is not None
+        if directory.place_of(self.run_dir) is None:
+            send({"run": self.run_id, "gone": True}, b"")
+            return True
+        left = _AT_ONCE
+        for name in APPENDED:
+            left = self._append(name, send, left)
+        self._wants_more = left <= 0
+        if self._wants_more:
+            return False
+        for name in WHOLE:
+            if over or name != directory.SESSION:  # it grows for as long as the child works
+                self._whole(name, send)
+        if result is not None:
+            send({"run": self.run_id, "file": directory.RESULT, "whole": True}, result)
+        return over
+
+    def _append(self, name: str, send: Callable[[dict[str, Any], bytes], None], left: int) -> int:
+        path = f"{self.run_dir}/{name}"
+        mark = mark_of(path)
+        self._marks[name] = mark
+        if mark is None:
+            return left
+        if mark[2] == 0 and name not in self._at:
+            send({"run": self.run_id, "file": name, "at": 0}, b"")
+        at, inode = self._at.get(name, 0), self._inodes.setdefault(name, mark[1])
+        if mark[2] < at or inode != mark[1]:  # a log was begun anew (runs/logs does so with a huge one)
+            at, self._inodes[name] = 0, mark[1]
+            send({"run": self.run_id, "file": name, "at": 0, "anew": True}, b"")
+        while at < mark[2] and left > 0:
+            text = directory.read_from(path, at, PIECE)
+            if not text:
+                break
+            send({"run": self.run_id, "file": name, "at": at}, text)
+            at, left = at + len(text), left - 1
+        self._at[name] = at
+        return left
+
+    def _whole(self, name: str, send: Callable[[dict[str, Any], bytes], None]) -> None:
+        path = f"{self.run_dir}/{name}"
+        mark = mark_of(path)
+        if mark == self._marks.get(name):
+            return
+        self._marks[name] = mark
+        text = directory.read_bytes(path) if mark is not None else None
+        if text is not None:
+            send({"run": self.run_id, "file": name, "whole": True}, text)
+
+
+def follow(home: str, lifeline: Lifeline, write: Callable[[bytes], None]) -> None:
+    """Send what is new of the runs that are asked for, until the reader has gone."""
+    runs: dict[str, FollowedRun] = {}
+    swept_at = beat_at = kept_at = 0.0
+
+    def send(head: dict[str, Any], text: bytes) -> None:
+        write(jsonline.encode({**head, "size": len(text)}) + text)
+
+    while not lifeline.gone:
+        now = time.monotonic()
+        if now >= kept_at + _KEEP_S:
+            watcher_lock.ensure(home)  # it concludes what is lost here
+            kept_at = now
+        sweeps = now >= swept_at + _SWEEP_S
+        swept_at = now if sweeps else swept_at
+        talking = [one for one in runs.values() if sweeps or one.talks()]
+        for one in talking:
+            if one.send(send):
+                del runs[one.run_id]
+        if now >= beat_at + _BEAT_S:
+            send({"beat": True}, b"")
+            beat_at = now
+        for asked in _asked(lifeline, ROUND_S if talking else _IDLE_S if not runs else ROUND_S):
+            run_id = asked.get("run")
+            if isinstance(run_id, str) and is_run_id(run_id):
+                at = asked.get("at")
+                runs[run_id] = FollowedRun(f"{home}/runs", run_id, at if isinstance(at, dict) else {})
+
+
+def _asked(lifeline: Lifeline, limit_s: float) -> list[dict[str, Any]]:
+    """Wait for what is asked next, but not longer than the limit."""
+    poll = select.poll()
+    poll.register(lifeline.handle, select.POLLIN)
+    if not poll.poll(round(limit_s * 1000)):
+        return []
+    found = []
+    for line in lifeline.lines():
+        try:
+            asked = jsonline.decode(line)
+        except ValueError:
+            continue
+        if isinstance(asked, dict):
+            found.append(asked)
+    return found
+
+
+def serve(home: str, lifeline: Lifeline, out: int) -> None:
+    """Follow runs for the mirror at the other end of our streams."""
+
+    def write(text: bytes) -> None:
+        view = memoryview(text)
+        while view:
+            view = view[os.write(out, view) :]
+
+    try:
+        follow(home, lifeline, write)
+    except BrokenPipeError:
+        return

@@ -1,0 +1,87 @@
+"""Whether a host answers: what its mirror has written down last. Every `poll` of a far run reads it.
+
+Touches: the state directory.
+"""
+
+from __future__ import annotations
+
+import fcntl
+import os
+import time
+
+from tmuxagents.cpython import ignoring
+from tmuxagents.runs import directory
+from tmuxagents.system.identity import secret
+from tmuxagents.text import jsonline
+
+TYPE_CHECKING = False
+if TYPE_CHECKING:
+    from collections.abc import Mapping
+    from typing import Any
+
+_MOST = 4096
+_FLAGS = os.O_RDWR | os.O_CREAT | os.O_NOFOLLOW | os.O_CLOEXEC
+
+
+def folder(home: str) -> str:
+    """Return the folder of what is known of other machines."""
+    return f"{home}/machines"
+
+
+def unreachable_since(home: str, host: str) -> float | None:
+    """Return since when a host has not answered; None if it answers, as far as anybody knows."""
+    since = read(home, host).get("unreachableSince")
+    return float(since) if isinstance(since, (int, float)) else None
+
+
+def unreachable(home: str) -> dict[str, float]:
+    """Return the hosts that do not answer, and since when."""
+    try:
+        names = os.listdir(folder(home))
+    except OSError:
+        return {}
+    hosts = [name.removesuffix(".json") for name in names if name.endswith(".json")]
+    found = {host: unreachable_since(home, host) for host in hosts}
+    return {host: since for host, since in found.items() if since is not None}
+
+
+def read(home: str, host: str) -> Mapping[str, Any]:
+    """Return what was written down of a host last."""
+    text = directory.read_bytes(f"{folder(home)}/{host}.json", limit=_MOST)
+    try:
+        found = jsonline.decode(text) if text else {}
+    except ValueError:
+        return {}
+    return found if isinstance(found, dict) else {}
+
+
+def write(home: str, host: str, *, heard_at: float | None, since: float | None, why: str | None) -> None:
+    """Write down whether a host answers. Best effort: the next change is written again."""
+    path = f"{folder(home)}/{host}.json"
+    making = f"{path}.{secret()}"
+    document = {"v": 1, "host": host, "lastHeard": heard_at, "unreachableSince": since, "why": why}
+    with ignoring(OSError):
+        os.makedirs(folder(home), mode=0o700, exist_ok=True)
+        handle = os.open(making, os.O_WRONLY | os.O_CREAT | os.O_EXCL | os.O_CLOEXEC, 0o600)
+        try:
+            os.write(handle, jsonline.encode(document))
+        finally:
+            os.close(handle)
+        os.replace(making, path)
+
+
+def take(home: str, host: str, limit_s: float = 0.0) -> int | None:
+    """Take the right to be the mirror of a host; None if another process has it. Raises OSError."""
+    os.makedirs(folder(home), mode=0o700, exist_ok=True)
+    deadline = time.monotonic() + limit_s
+    while True:
+        handle = os.open(f"{folder(home)}/{host}.lock", _FLAGS, 0o600)
+        try:
+            fcntl.flock(handle, fcntl.LOCK_EX | fcntl.LOCK_NB)
+        except BlockingIOError:
+            os.close(handle)
+        else:
+            return handle
+        if time.monotonic() >= deadline:
+            return None
+        time.sleep(0.05)

@@ -1,0 +1,342 @@
+"""The mirror of one host: copies the directories of its runs here while they work, and whatever they leave.
+
+One process and one ssh session for all runs of a host. It writes nothing but what the far machine has
+written, byte for byte; the result of a run comes last. A mirror that is killed loses nothing: the next one
+continues at the end of what is here. It also hands over runs that the host has not got yet, and says since
+when the host has not answered.
+
+Joins.
+"""
+
+from __future__ import annotations
+
+import os
+import selectors
+import subprocess
+import threading
+import time
+
+from tmuxagents.cpython import ignoring
+from tmuxagents.errors import TmuxAgentsError, Unusable
+from tmuxagents.launch import far
+from tmuxagents.machines import hosts, link, ssh
+from tmuxagents.machines.frames import APPENDED, PIECE, Broken, FrameReader
+from tmuxagents.records import is_run_id
+from tmuxagents.runs import directory, endings, writing
+from tmuxagents.runs.marks import is_settled, mark_of
+from tmuxagents.text import jsonline
+
+TYPE_CHECKING = False
+if TYPE_CHECKING:
+    from collections.abc import Mapping
+
+    from tmuxagents.machines.frames import Frame
+    from tmuxagents.machines.hosts import Host
+
+IDLE_S = 5.0  # a mirror without runs stays so long
+SILENT_S = 12.0  # a living link says something every 3 s
+_LOOK_S = 0.2  # between two looks for new runs
+_HAND_OVER_S = 1.0
+_FIRST_PAUSE_S, _LONGEST_PAUSE_S = 0.5, 30.0
+_HEARD_EVERY_S = 30.0
+_GONE = "The run is gone on {}."
+
+
+class Mirror:
+    """The runs of one host, as far as they are here."""
+
+    def __init__(self, home: str, host: Host, environment: Mapping[str, str]) -> None:
+        self._home = home
+        self._runs = f"{home}/runs"
+        self._host = host
+        self._environment = environment
+        self._open: set[str] = set()  # submitted, and not ended here
+        self._unsent: set[str] = set()
+        self._known: set[str] = set()  # every run that was looked at once
+        self._listed: object = None
+        self._asked: set[str] = set()  # of the far end, over this connection
+        self._client: subprocess.Popen[bytes] | None = None
+        self._reader = FrameReader()
+        self._heard_at: float | None = None  # by the clock on the wall
+        self._noted_at = self._heard_mono = 0.0
+        self._is_lost = False
+        self._why: str | None = None
+        self._pause_s = _FIRST_PAUSE_S
+        self._try_at = self._hand_over_at = 0.0
+        self._handing: threading.Thread | None = None
+
+    def keep(self) -> None:
+        """Mirror until no run of the host is left to be mirrored."""
+        idle_since = time.monotonic()
+        try:
+            while True:
+                self._look_for_runs()
+                self._hand_over()
+                now = time.monotonic()
+                if self._open or self._unsent or self._is_handing():
+                    idle_since = now
+                elif now - idle_since > IDLE_S:
+                    return
+                if self._client is None and self._open and now >= self._try_at:
+                    self._connect()
+                if self._client is None:
+                    time.sleep(_LOOK_S)
+                else:
+                    self._listen(_LOOK_S)
+        finally:
+            self._hang_up()
+
+    # --- which runs there are
+
+    def _look_for_runs(self) -> None:
+        mark = mark_of(self._runs)
+        if mark == self._listed:
+            return
+        names = {name for name in os.listdir(self._runs) if is_run_id(name)} - self._known
+        # A run that comes within the same tick of the clock does not show: it is looked for again.
+        self._listed = mark if mark is not None and is_settled(mark) else None
+        for name in names:
+            self._known.add(name)
+            self._take_in(name)
+
+    def _take_in(self, name: str) -> None:
+        run_dir = f"{self._runs}/{name}"
+        machine = directory.read_machine(run_dir)
+        if machine is None or machine.get("host") != self._host.name:
+            return
+        if directory.place_of(f"{run_dir}/{directory.RESULT}") is not None:
+            return
+        (self._open if machine.get("state") == far.SUBMITTED else self._unsent).add(name)
+
+    # --- runs that the host has not got yet
+
+    def _is_handing(self) -> bool:
+        return self._handing is not None and self._handing.is_alive()
+
+    def _hand_over(self) -> None:
+        now = time.monotonic()
+        if not self._unsent or self._is_handing() or now < self._hand_over_at:
+            return
+        self._hand_over_at = now + _HAND_OVER_S
+        self._handing = threading.Thread(
+            target=self._hand_over_all, args=(sorted(self._unsent),), daemon=True
+        )
+        self._handing.start()
+
+    def _hand_over_all(self, names: list[str]) -> None:
+        for name in names:
+            run_dir = f"{self._runs}/{name}"
+            try:
+                held = writing.lock(run_dir, 0.0)
+            except OSError:  # removed
+                self._unsent.discard(name)
+                continue
+            if held is None:
+                continue
+            try:
+                cause = self._hand_over_one(name, run_dir)
+            except ssh.Unreachable as why:
+                self._miss(why.message)
+                self._hand_over_at = time.monotonic() + self._pause_s
+                return
+            except OSError:
+                continue
+            finally:
+                os.close(held)
+            if cause is not None:
+                far.end_unsent(run_dir, cause)
+
+    def _hand_over_one(self, name: str, run_dir: str) -> endings.Cause | None:
+        """Hand one run over if it is ready, under its lock; return why it ends instead, if it does."""
+        if directory.read_result(run_dir) is not None:
+            self._unsent.discard(name)
+            return None
+        machine = directory.read_machine(run_dir) or {}
+        if machine.get("state") == far.WAITING:
+            is_ready, cause = far.readiness(run_dir)
+            if not is_ready:
+                return cause
+        if machine.get("state") != far.SUBMITTED:
+            try:
+                far.submit(run_dir, self._host, self._environment)
+            except ssh.Unreachable:
+                raise
+            except TmuxAgentsError as why:
+                return endings.misconfigured(why.message)
+        if (directory.read_machine(run_dir) or {}).get("state") == far.SUBMITTED:
+            self._open.add(name)
+            self._unsent.discard(name)
+        return None
+
+    # --- the connection
+
+    def _connect(self) -> None:
+        try:
+            words = ssh.command(self._host, ["_far", "follow"], environment=self._environment)
+            self._client = subprocess.Popen(
+                words,
+                stdin=subprocess.PIPE,
+                stdout=subprocess.PIPE,
+                stderr=subprocess.PIPE,
+                bufsize=0,
+                cwd="/",
+                env=dict(self._environment),
+                start_new_session=True,
+            )
+        except (OSError, TmuxAgentsError) as error:
+            self._lose(str(error))
+            return
+        self._reader = FrameReader()
+        self._asked.clear()
+        self._heard_mono = time.monotonic()
+        for stream in (self._client.stdin, self._client.stdout, self._client.stderr):
+            assert stream is not None
+            os.set_blocking(stream.fileno(), False)
+
+    def _listen(self, limit_s: float) -> None:
+        """Ask for what is new of the runs, and take in what comes."""
+        client = self._client
+        assert client is not None
+        assert client.stdout is not None
+        try:
+            self._ask(client)
+            with selectors.DefaultSelector() as waiting:
+                waiting.register(client.stdout, selectors.EVENT_READ)
+                ready = waiting.select(limit_s)
+            if not ready:
+                if time.monotonic() - self._heard_mono > SILENT_S:
+                    self._lose(f"{self._host.name} has said nothing for {SILENT_S:g} s.")
+                return
+            piece = os.read(client.stdout.fileno(), 4 * PIECE)
+            if not piece:
+                self._lose(None)
+                return
+            self._hear()
+            for frame in self._reader.take(piece):
+                self._take(frame)
+        except (Broken, _NotInStepError, BrokenPipeError) as why:
+            self._lose(str(why) or None)
+        except OSError as error:  # our own disk is full, say: it is tried again
+            self._lose(f"here: {error.strerror}")
+
+    def _ask(self, client: subprocess.Popen[bytes]) -> None:
+        assert client.stdin is not None
+        for name in sorted(self._open - self._asked):
+            run_dir = f"{self._runs}/{name}"
+            marks = {file: mark_of(f"{run_dir}/{file}") for file in APPENDED}
+            at = {file: mark[2] for file, mark in marks.items() if mark is not None}
+            line = jsonline.encode({"run": name, "at": at})
+            try:
+                if os.write(client.stdin.fileno(), line) < len(line):
+                    raise BrokenPipeError
+            except BlockingIOError:
+                return
+            self._asked.add(name)
+
+    def _hear(self) -> None:
+        now = time.time()
+        self._heard_at, self._heard_mono = now, time.monotonic()
+        self._pause_s = _FIRST_PAUSE_S
+        if self._is_lost or self._noted_at == 0.0 or now - self._noted_at > _HEARD_EVERY_S:
+            self._is_lost = False
+            self._noted_at = now
+            link.write(self._home, self._host.name, heard_at=now, since=None, why=None)
+
+    def _lose(self, why: str | None) -> None:
+        """Hang up after the link broke; the next try comes after a pause."""
+        said = self._hang_up()
+        if why is None:
+            why = ssh.refusal(said, self._host).message
+        self._miss(why)
+        self._try_at = time.monotonic() + self._pause_s
+        self._pause_s = min(2 * self._pause_s, _LONGEST_PAUSE_S)
+
+    def _miss(self, why: str) -> None:
+        """Write down that the host does not answer, unless that is known."""
+        if self._is_lost:
+            return
+        self._is_lost, self._why = True, why
+        since = self._heard_at or time.time()
+        link.write(self._home, self._host.name, heard_at=self._heard_at, since=since, why=why)
+
+    def _hang_up(self) -> str:
+        """End our end of the connection; return what ssh said."""
+        client, self._client = self._client, None
+        if client is None:
+            return ""
+        said = b""
+        if client.poll() is None:
+            client.terminate()
+        with ignoring(OSError, ValueError):
+            said = (client.stderr.read(65536) if client.stderr else b"") or b""
+        for stream in (client.stdin, client.stdout, client.stderr):
+            if stream is not None:
+                with ignoring(OSError):
+                    stream.close()
+        try:
+            client.wait(2.0)
+        except subprocess.TimeoutExpired:
+            client.kill()
+            client.wait()
+        return said.decode("utf-8", "replace")
+
+    # --- what comes
+
+    def _take(self, frame: Frame) -> None:
+        name = frame.run_id
+        if name is None or name not in self._open:
+            return
+        run_dir = f"{self._runs}/{name}"
+        if directory.place_of(run_dir) is None:  # removed here
+            self._open.discard(name)
+        elif frame.is_gone:
+            far.end_unsent(run_dir, endings.Cause("aborted", "lost", _GONE.format(self._host.name)))
+            self._open.discard(name)
+        elif frame.name is not None and frame.at is not None:
+            _append(run_dir, frame)
+        elif frame.name == directory.META:
+            writing.take_plan(run_dir, frame.text)
+        elif frame.name is not None:
+            writing.replace(run_dir, frame.name, frame.text)
+            if frame.name == directory.RESULT:
+                self._open.discard(name)
+
+
+class _NotInStepError(ValueError):
+    """A file here has another length than the far end believes."""
+
+
+def _append(run_dir: str, frame: Frame) -> None:
+    """Add bytes to a file that only grows; a file that was begun anew over there is begun anew here."""
+    flags = os.O_WRONLY | os.O_CREAT | os.O_NOFOLLOW | os.O_NONBLOCK | os.O_CLOEXEC
+    folder = directory.open_folder(run_dir)
+    try:
+        handle = os.open(str(frame.name), flags, 0o600, dir_fd=folder)
+    finally:
+        os.close(folder)
+    try:
+        if frame.is_new:
+            os.ftruncate(handle, 0)
+            return
+        if os.fstat(handle).st_size != frame.at:
+            raise _NotInStepError(f"{frame.name} is not as long as the other end believes")
+        os.lseek(handle, 0, os.SEEK_END)
+        writing.write_all(handle, frame.text)
+    finally:
+        os.close(handle)
+
+
+def main(home: str, name: str, environment: Mapping[str, str]) -> int:
+    """Be the mirror of a host, unless there is one."""
+    held = link.take(home, name)
+    if held is None:
+        return 0
+    try:
+        host = hosts.find_host(name, environment)
+        Mirror(home, host, environment).keep()
+    except Unusable as why:
+        link.write(home, name, heard_at=None, since=time.time(), why=why.message)
+        return why.exit_code
+    finally:
+        os.close(held)
+    return 0
