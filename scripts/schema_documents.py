@@ -30,7 +30,7 @@ _PRESET = keys(
     "provider,model,thinkingLevel,appendSystemPrompt,systemPrompt,description:text? apiKey:word? "
     "noTools,noExtensions,noSkills,noContextFiles:flag "
     "tools,excludeTools,extensions,extraArgs,suggestedSkills,loadSkills:[text] agent:word? "
-    "driver:batch|live? timeout:timeout? keepBackground:flag? nesting warnings:[word]",
+    "driver:batch|live? timeout:timeout? keepBackground:flag? nesting on:word? warnings:[word]",
     hash="Of the file's bytes, sha256.",
     hides="The user's own file of the same name that this one hides.",
     toolRule="How tools are chosen: nothing said, those in tools, all but excludeTools, none.",

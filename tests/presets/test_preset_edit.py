@@ -91,7 +91,7 @@ def test_the_keys_there_are_stand_in_the_hint() -> None:
         editing.assigned(["x=y"], "preset")
     assert caught.value.hint == (
         "KEY=VALUE, with one of account, agent, description, driver, env, home, keepBackground, model, "
-        "nesting, permission, timeout, tools"
+        "nesting, on, permission, timeout, tools"
     )
 
 

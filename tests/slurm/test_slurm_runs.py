@@ -17,10 +17,9 @@ import pytest
 
 from tests.harness import REPOSITORY, eventually
 from tmuxagents.errors import BadRequest, NotPossible, Unusable
-from tmuxagents.launch import handover
+from tmuxagents.launch import handover, job
 from tmuxagents.launch.launch import Launcher
 from tmuxagents.launch.plan import LaunchRequest
-from tmuxagents.machines import slurm
 from tmuxagents.registry.lookup import Caller
 from tmuxagents.runs import directory, writing
 from tmuxagents.runs.conclude import conclude
@@ -30,7 +29,7 @@ from tmuxagents.text import jsonline
 if TYPE_CHECKING:
     from tests.harness import Home, Run
 
-KEEP = "import os; from tmuxagents.machines import keep; keep.keep(os.environ['TMUXAGENTS_HOME'], os.environ)"
+KEEP = "import os; from tmuxagents.watcher import keep; keep.keep(os.environ['TMUXAGENTS_HOME'], os.environ)"
 
 
 def queued(home: Home, script: str, **marker: Any) -> Run:
@@ -108,17 +107,17 @@ def test_a_slurm_that_does_not_answer_costs_no_run(home: Home) -> None:
         keeper.wait()
 
 
-def submit(home: Home, wish: slurm.Wish, **more: Any) -> slurm.Submitted:
+def submit(home: Home, wish: job.Wish, **more: Any) -> job.Submitted:
     launcher = Launcher(Caller(home.environment, str(home.project)), home.environment, umask=0o077)
     project = str(home.project)
     request = LaunchRequest("done x", project, project, model="mock/mock-text", **more)
-    return slurm.submit_run(launcher, launcher.prepare(request), wish)
+    return job.submit_run(launcher, launcher.prepare(request), wish)
 
 
 def test_without_slurm_the_run_ends_and_the_reason_is_said(home: Home) -> None:
     home.be_unwatched()
     with pytest.raises(Unusable, match="sbatch is not in the PATH") as refusal:
-        submit(home, slurm.Wish())
+        submit(home, job.Wish())
     assert (refusal.value.exit_code, refusal.value.kind) == (3, "unreachable")
     (folder,) = [path for path in (home.state / "runs").iterdir() if not path.name.startswith(".")]
     assert how(directory.read_result(str(folder))) == ("failed", "window")
@@ -128,12 +127,12 @@ def test_without_slurm_the_run_ends_and_the_reason_is_said(home: Home) -> None:
 @pytest.mark.parametrize(
     ("wish", "more", "said"),
     [
-        (slurm.Wish(options=["--array=1-3"]), {}, "a run is one job"),
-        (slurm.Wish(), {"driver": "live"}, "needs a window"),
+        (job.Wish(options=["--array=1-3"]), {}, "a run is one job"),
+        (job.Wish(), {"driver": "live"}, "needs a window"),
     ],
 )
 def test_what_cannot_be_a_job_is_refused_before_anything_is_made(
-    home: Home, wish: slurm.Wish, more: dict[str, Any], said: str
+    home: Home, wish: job.Wish, more: dict[str, Any], said: str
 ) -> None:
     with pytest.raises(BadRequest, match=said):
         submit(home, wish, **more)
@@ -142,9 +141,9 @@ def test_what_cannot_be_a_job_is_refused_before_anything_is_made(
 
 def test_a_job_is_handed_in_by_one_process_and_once(home: Home) -> None:
     run = queued(home, "x")
-    assert slurm.submit(str(run.folder), home.environment) == "7"
-    held = writing.lock(str(run.folder), 0.0, slurm.SUBMIT_LOCK)
+    assert job.submit(str(run.folder), home.environment) == "7"
+    held = writing.lock(str(run.folder), 0.0, job.SUBMIT_LOCK)
     assert held is not None
     with pytest.raises(NotPossible):
-        slurm.submit(str(run.folder), home.environment)
+        job.submit(str(run.folder), home.environment)
     os.close(held)

@@ -33,6 +33,7 @@ _TEMPLATE = f"""---
 # permission: read-only
 # home: ~/.codex-work
 # driver: live
+# on: build-box
 # timeout: 10m
 # keepBackground: true
 # nesting: 1
