@@ -77,7 +77,7 @@ _PLAIN = {key: {"type": schema["type"]} for key, schema in _ONE.items()} | {
 # Of agents that know such levels; a call with tasks leaves it to their presets.
 _PERMISSION = {
     "permission": _text(enum=["read-only", "edit", "full", "ask"]),
-    "on": _text("A host: another machine"),
+    "on": _text("Another machine"),
 }
 
 TOOLS: tuple[Tool, ...] = (
@@ -175,7 +175,7 @@ TOOLS: tuple[Tool, ...] = (
         "answer_agent",
         "Answer agent",
         "Answer a child agent (subagent) that asks: allow, deny, an option of the question, or a text.",
-        _object(("runId", "answer"), runId=_RUN, answer=_text(), ask=_text("Of several questions")),
+        _object(("runId", "answer"), runId=_RUN, answer=_text(), ask=_text("Which question")),
     ),
 )
 # A valid call of each tool, for people and for refusals.
