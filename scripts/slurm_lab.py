@@ -56,7 +56,7 @@ MpiDefault=none
 ReturnToService=2
 SchedulerParameters=sched_min_interval=1000,batch_sched_delay=0
 MessageTimeout=10
-SlurmdTimeout=20
+SlurmdTimeout=10
 KillWait={kill_wait}
 PreemptType=preempt/partition_prio
 PreemptMode=CANCEL
@@ -123,7 +123,7 @@ class Lab:
         self._root = unpacked(ROOT / ".dev" / "slurm")
         self._kill_wait_s = kill_wait_s
         self._running: dict[str, subprocess.Popen[bytes]] = {}
-        self.node = f"lab{os.getpid()}"  # in the names of its cgroups, too
+        self.node = f"lab{secrets.token_hex(3)}"  # in the names of its cgroups, too
         self.limits_memory = os.geteuid() == 0 and (_MEMORY / "memory.limit_in_bytes").exists()
         self._plugins = next((self._root / "usr/lib").glob("*/slurm-wlm"))
         self.variables = {

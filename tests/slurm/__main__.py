@@ -17,7 +17,7 @@ from pathlib import Path
 from typing import TYPE_CHECKING
 
 from scripts.slurm_lab import Lab, NoSlurm
-from tests.harness import alive
+from tests.harness import Founded, alive
 from tests.slurm.endings import ALONE, TOGETHER
 from tests.slurm.ground import SECRET, Ground
 from tmuxagents.errors import TmuxAgentsError
@@ -47,7 +47,9 @@ def left(ground: Ground) -> list[str]:
     """Return all that must not be there at the end."""
     wrong = [f"run {run.run_id}: {run.starts()} children" for run in ground.started if run.starts() > 1]
     wrong += [f"run {run.run_id}: pids {run.children()}" for run in ground.started if run.children()]
-    wrong += [f"{what}: pid {int(pid)}" for what, pid in ground.home.recorded().items() if alive(pid)]
+    record = ground.home.record.read_text().splitlines() if ground.home.record.exists() else []
+    founded = [Founded(line.split(" ")[0]) for line in record]
+    wrong += [f"a process that a child founded: {int(pid)}" for pid in founded if alive(pid)]
     runs = ground.home.state / "runs"
     wrong += [str(path) for path in runs.glob(f"*/{directory.HANDED}")]
     for path in [*ground.lab.folder.rglob("*"), *ground.home.state.rglob("*")]:
@@ -82,6 +84,19 @@ def _ground() -> Iterator[Ground]:
             ground.home.end_all()
 
 
+def tried_all(names: list[str], at_once: int) -> tuple[list[bool], list[str]]:
+    """Try some endings in a Slurm of their own; return which were right, and all that must not be there."""
+    if not names:
+        return [], []
+    with _ground() as ground:
+        if not ground.lab.limits_memory and "out of memory" in names:
+            names.remove("out of memory")
+            print("--    out of memory: not tried: only root can limit memory, by cgroups of version 1")
+        with ThreadPoolExecutor(at_once) as pool:
+            good = list(pool.map(lambda name: tried(name, ground), names))
+        return good, left(ground)
+
+
 def main() -> int:
     """Try all endings that are asked for; 1 if one is wrong, 3 if Slurm cannot be started."""
     parser = argparse.ArgumentParser(prog="scripts/try-slurm", description=__doc__)
@@ -89,19 +104,17 @@ def main() -> int:
         "--only", metavar="TEXT", action="append", help="only endings with this in their names"
     )
     wanted = parser.parse_args().only or [""]
+    together, alone = (
+        [name for name in part if any(text in name for text in wanted)] for part in (TOGETHER, ALONE)
+    )
     try:
-        with _ground() as ground:
-            names = [name for name in TOGETHER if any(text in name for text in wanted)]
-            if not ground.lab.limits_memory and "out of memory" in names:
-                names.remove("out of memory")
-                print("--    out of memory: not tried: only root can limit memory, by cgroups of version 1")
-            with ThreadPoolExecutor(len(TOGETHER)) as pool:
-                good = list(pool.map(lambda name: tried(name, ground), names))
-            good += [tried(name, ground) for name in ALONE if any(text in name for text in wanted)]
-            wrong = left(ground)
+        with ThreadPoolExecutor(2) as pool:
+            rounds = [pool.submit(tried_all, together, len(TOGETHER)), pool.submit(tried_all, alone, 1)]
+            found = [one.result() for one in rounds]
     except NoSlurm as why:
         print(f"try-slurm: {why}", file=sys.stderr)
         return 3
+    good, wrong = found[0][0] + found[1][0], found[0][1] + found[1][1]
     for line in wrong:
         print(f"LEFT  {line}")
     print(f"{sum(good)} of {len(good)} endings are right, {len(wrong)} things are left.")

@@ -238,10 +238,30 @@ def preempted(ground: Ground) -> tuple[str, str]:
     """A job of a partition that goes first needs the whole node."""
     run = ground.launch(STAYS).at_work()
     other = ground.lab.call(
-        *("sbatch", "--parsable", "--partition=urgent", "--exclusive", "--output=/dev/null", "--wrap=sleep 1")
+        *(
+            "sbatch",
+            "--parsable",
+            "--partition=urgent",
+            "--exclusive",
+            "--output=/dev/null",
+            "--wrap=sleep 1",
+        )
     ).strip()
     ended = run.ended()
     ground.lab.call("scancel", other)
+    return ended
+
+
+def node_lost(ground: Ground) -> tuple[str, str]:
+    """All that the node has of the job dies at once, as with its power."""
+    run = ground.launch(STAYS).at_work()
+    step, wrapper = run.step(), run.wrapper()
+    ground.lab.end("slurmd", signal.SIGKILL)
+    for pid in (step, wrapper):
+        os.kill(pid, signal.SIGKILL)
+    ended = run.ended()
+    assert ground.lab.call("squeue", "-ht", "all", "-j", run.job, "-O", "state").strip() == "NODE_FAIL"
+    ground.lab.start("slurmd")
     return ended
 
 
@@ -249,4 +269,5 @@ ALONE: dict[str, tuple[Ending, tuple[str, str]]] = {
     "slurmctld killed": (controller_killed, ("completed", "done")),
     "slurmd killed": (node_killed, ("completed", "done")),
     "preempted": (preempted, ("aborted", "preempted")),
+    "the node is lost": (node_lost, ("aborted", "lost")),
 }
