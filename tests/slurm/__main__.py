@@ -23,6 +23,7 @@ from tests.slurm.ground import SECRET, Ground
 from tmuxagents.errors import TmuxAgentsError
 from tmuxagents.launch import job
 from tmuxagents.runs import directory
+from tmuxagents.slurm import runs
 
 if TYPE_CHECKING:
     from collections.abc import Iterator
@@ -77,7 +78,7 @@ def _ground() -> Iterator[Ground]:
         finally:
             for run in ground.started:
                 with suppress(TmuxAgentsError, OSError, AssertionError):
-                    job.stop(str(run.folder), ground.environment, hard=True)
+                    runs.stop(str(run.folder), ground.environment, hard=True)
             if ground.keeper is not None:
                 ground.keeper.kill()
                 ground.keeper.wait()

@@ -15,9 +15,9 @@ import pytest
 from tests.harness import eventually
 from tests.slurm.ground import PATIENCE_S, SECRET
 from tmuxagents.errors import BadRequest
-from tmuxagents.launch import job
 from tmuxagents.runs import directory
 from tmuxagents.runs.inspect import inspect
+from tmuxagents.slurm import runs
 
 if TYPE_CHECKING:
     from collections.abc import Callable
@@ -53,7 +53,7 @@ def cancelled(ground: Ground) -> tuple[str, str]:
 
 def stopped(ground: Ground) -> tuple[str, str]:
     run = ground.launch(STAYS).at_work()
-    job.stop(str(run.folder), ground.environment)
+    runs.stop(str(run.folder), ground.environment)
     return run.ended()
 
 
@@ -68,7 +68,7 @@ def cancelled_in_queue(ground: Ground) -> tuple[str, str]:
     eventually(waits, PATIENCE_S)
     handed = run.folder / directory.HANDED
     assert stat.S_IMODE(handed.stat().st_mode) == 0o600
-    job.stop(str(run.folder), ground.environment)
+    runs.stop(str(run.folder), ground.environment)
     return run.ended()
 
 
@@ -164,7 +164,7 @@ def entered(ground: Ground) -> tuple[str, str]:
     run.wait_for("run_started")
     for tty in (False, True):
         argv = [
-            *(job.exec_prefix(str(run.folder), tty=tty) or []),
+            *(runs.exec_prefix(str(run.folder), tty=tty) or []),
             "sh",
             "-c",
             "echo in-$SLURM_JOB_ID; tty; true",
@@ -217,7 +217,7 @@ def controller_killed(ground: Ground) -> tuple[str, str]:
     ground.lab.start("slurmctld")
     eventually(lambda: ground.state().get("unreachableSince", 0) is None, PATIENCE_S)
     later.touch()
-    job.stop(str(waits.folder), ground.environment)
+    runs.stop(str(waits.folder), ground.environment)
     assert waits.ended() == ("aborted", "stopped")
     return works.ended()
 

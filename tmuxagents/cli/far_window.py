@@ -14,10 +14,11 @@ import subprocess
 import time
 
 from tmuxagents.cpython import signal
-from tmuxagents.errors import NoSuchRun, TmuxAgentsError
+from tmuxagents.errors import NoSuchRun, NotPossible, TmuxAgentsError
 from tmuxagents.machines import link, relay, ssh
 from tmuxagents.runs import narration
 from tmuxagents.runs.inspect import Follower
+from tmuxagents.slurm import runs as jobs
 from tmuxagents.status import stop as stopping
 from tmuxagents.text import safe
 from tmuxagents.wrapper.terminal import CTRL_C, Terminal
@@ -59,7 +60,12 @@ class FarWindow:
         run = self._follower.look()
         host = safe.line(run.host or "?")
         self._window.head(run.plan, self._environment.get("HOME", ""))
-        self._window.note(f"works on {host}: Enter shows its window there")
+        is_job = (run.machine or {}).get("engine") == "slurm"
+        self._window.note(
+            "works in Slurm: Enter opens a shell beside it"
+            if is_job
+            else f"works on {host}: Enter shows its window there"
+        )
         try:
             while not run.ended:
                 self._look_at_link(run)
@@ -136,11 +142,20 @@ class FarWindow:
         except TmuxAgentsError as why:
             self._window.note(why.message)
 
+    def _way(self, run: RunView) -> list[str]:
+        """Return the command that leads to the run's own window; of a job of Slurm, to a shell beside it."""
+        if (run.machine or {}).get("engine") == "slurm":
+            prefix = jobs.exec_prefix(run.run_dir, tty=True)
+            if prefix is None:
+                raise NotPossible("It has no job yet.", kind="no-window")
+            return [*prefix, self._environment.get("SHELL") or "/bin/sh"]
+        host = relay.host_of(run, self._environment)
+        return ssh.command(host, ["attach", run.run_id], tty=True, environment=self._environment)
+
     def _go_through(self, run: RunView) -> None:
         """Show the run's own window, over there, until the person leaves it."""
         try:
-            host = relay.host_of(run, self._environment)
-            command = ssh.command(host, ["attach", run.run_id], tty=True, environment=self._environment)
+            command = self._way(run)
         except TmuxAgentsError as why:
             self._window.note(why.message)
             return

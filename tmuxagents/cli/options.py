@@ -49,7 +49,12 @@ _LAUNCH = (
         type=click.Choice(PERMISSIONS),
         help="What it may do without asking (default: what the agent has).",
     ),
-    click.option("--on", metavar="HOST", help="Run it on another machine (tmuxagents hosts lists them)."),
+    click.option(
+        "--on",
+        metavar="HOST",
+        help="Run it on another machine (see hosts), or in slurm[:PARTITION].",
+    ),
+    click.option("--sbatch", multiple=True, metavar="OPTION", help="With --on slurm: an option for sbatch."),
     click.option("--cwd", metavar="DIR", help="The working directory (default: here); with --on, there."),
     click.option("--name", metavar="NAME", help="A name for the run."),
     TIMEOUT,
@@ -109,8 +114,9 @@ def here() -> str:
 def request(by: Launcher, task: str, *, base: str | None = None, mode: str, **wanted: Any) -> LaunchRequest:
     """Return the launch request. A relative `cwd` starts at `base`, by default the caller's folder."""
     start = base or here()
-    is_here = wanted["cwd"] is None or wanted.get("on") is not None
-    cwd = start if is_here else os.path.normpath(os.path.join(start, wanted["cwd"]))
+    on = wanted.get("on")
+    is_there = on is not None and on.partition(":")[0] != "slurm"
+    cwd = start if wanted["cwd"] is None or is_there else os.path.normpath(os.path.join(start, wanted["cwd"]))
     return LaunchRequest(
         task=task,
         cwd=cwd,
@@ -130,6 +136,7 @@ def request(by: Launcher, task: str, *, base: str | None = None, mode: str, **wa
         permission=wanted.get("permission"),
         needs_model=False,
         on=wanted.get("on"),
+        sbatch=wanted.get("sbatch") or (),
         far_cwd=wanted["cwd"],
     )
 

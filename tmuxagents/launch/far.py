@@ -43,11 +43,28 @@ REQUEST = "request.json"  # in the run's directory, until the far machine has th
 WAITING, SUBMITTING, SUBMITTED = "waiting", "submitting", "submitted"  # the states of machine.json
 _LIMIT_S = 60.0  # a far agent may have to be asked for its models first
 _HOME = "~"
+_SLURM_AT = "slurm@"
+
+
+def _host(request: LaunchRequest, environment: Mapping[str, str]) -> Host:
+    """Return the host of a request; `slurm@HOST` is one, too, where the run goes into Slurm."""
+    named = request.on or ""
+    name = named.removeprefix(_SLURM_AT).partition(":")[0] if named.startswith(_SLURM_AT) else named
+    return hosts.find_host(name, environment)
+
+
+def _there(request: LaunchRequest) -> str | None:
+    """Return where the run goes over there: into Slurm, if that was said."""
+    named = request.on or ""
+    if not named.startswith(_SLURM_AT):
+        return None
+    partition = named.partition(":")[2]
+    return f"slurm:{partition}" if partition else "slurm"
 
 
 def prepare(launcher: Launcher, request: LaunchRequest, call: InCall | None = None) -> Prepared:
     """Return what a run on another machine is going to be, or refuse it as far as that is known here."""
-    host = hosts.find_host(request.on or "", launcher.environment)
+    host = _host(request, launcher.environment)
     cwd = request.far_cwd or host.cwd or _HOME
     plans.check(request._replace(cwd="/"))
     if not cwd.startswith(("/", _HOME)) or ".." in cwd.split("/"):
@@ -121,6 +138,8 @@ def _asked(
         "maxRunning": host.max_running,
         "resumes": request.resumes,
         "retries": request.retries,
+        "on": _there(request),
+        "sbatch": list(request.sbatch),
     }
 
 
@@ -148,7 +167,7 @@ class FarArrival:
 def begin(launcher: Launcher, prepared: Prepared) -> FarArrival:
     """Make the run here, hand it over, open the window that shows it. What is refused leaves nothing."""
     request = prepared.request
-    host = hosts.find_host(request.on or "", launcher.environment)
+    host = _host(request, launcher.environment)
     with checks.claimed_name(launcher.caller, request):
         run_dir = launcher.make(prepared)
     warnings = [*launcher.warnings, *prepared.warnings]
@@ -162,7 +181,7 @@ def begin(launcher: Launcher, prepared: Prepared) -> FarArrival:
                     os.close(held)
         _register(launcher, run_dir)
         project.link(request.project, run_dir)
-        opened = _open(launcher, prepared, run_dir)
+        opened = open_window(launcher, prepared, run_dir)
     except BaseException:
         if (directory.read_machine(run_dir) or {}).get("state") != SUBMITTED:
             writing.remove_unbegun(run_dir)
@@ -177,7 +196,7 @@ def _register(launcher: Launcher, run_dir: str) -> None:
     lookup.with_registry(launcher.caller, lambda book: book.save([row] if row else []))
 
 
-def _open(launcher: Launcher, prepared: Prepared, run_dir: str) -> tmux.Opened:
+def open_window(launcher: Launcher, prepared: Prepared, run_dir: str) -> tmux.Opened:
     """Open the window that shows the mirror of a run, and write down where it is."""
     plan, request = prepared.plan, prepared.request
     name = place.safe_name(request.name or request.preset or "", plan.run_id[:8])
@@ -194,14 +213,8 @@ def _open(launcher: Launcher, prepared: Prepared, run_dir: str) -> tmux.Opened:
         "window": opened.window,
         "pane": opened.pane,
     }
-    change_machine(run_dir, {"tmux": found})
+    writing.change_machine(run_dir, {"tmux": found})
     return opened
-
-
-def change_machine(run_dir: str, changes: Mapping[str, Any]) -> None:
-    """Change what is written down of where a run works. Raises OSError."""
-    before = directory.read_machine(run_dir) or {}
-    writing.replace(run_dir, directory.MACHINE, jsonline.encode({**before, **changes}))
 
 
 def submit(run_dir: str, host: Host, environment: Mapping[str, str]) -> Sequence[str]:
@@ -234,7 +247,7 @@ def submit(run_dir: str, host: Host, environment: Mapping[str, str]) -> Sequence
 def take_receipt(run_dir: str, receipt: Mapping[str, Any]) -> None:
     """Write down that the far machine has a run, and its plan."""
     handle = {"home": receipt.get("home"), "runDir": receipt.get("runDir")}
-    change_machine(run_dir, {"state": SUBMITTED, "handle": handle, "waiting": None})
+    writing.change_machine(run_dir, {"state": SUBMITTED, "handle": handle, "waiting": None})
     writing.take_plan(run_dir, str(receipt.get("meta") or "").encode("utf-8", "surrogateescape"))
     writing.remove(run_dir, REQUEST)
 
@@ -265,7 +278,7 @@ def _fill_in(run_dir: str, outputs: Sequence[str | None]) -> None:
         task = str(asked.get("task"))
         changed = {**asked, "task": prompt.with_outputs(task, task, outputs)}
         writing.replace(run_dir, REQUEST, jsonline.encode(changed))
-    change_machine(run_dir, {"state": SUBMITTING})
+    writing.change_machine(run_dir, {"state": SUBMITTING})
 
 
 def end_unsent(run_dir: str, cause: Cause) -> None:

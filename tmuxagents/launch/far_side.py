@@ -140,5 +140,6 @@ def _request(
         driver=texts["driver"],
         permission=texts["permission"],
         needs_model=False,
-        on=HERE,
+        on=asked["on"] if isinstance(asked.get("on"), str) else HERE,
+        sbatch=[str(word) for word in asked.get("sbatch") or ()],
     )

@@ -14,13 +14,16 @@ import time
 from typing import NamedTuple
 
 from tmuxagents.errors import BadRequest, NotPossible, TmuxAgentsError
-from tmuxagents.launch import checks, handover
+from tmuxagents.launch import checks, far, handover
+from tmuxagents.launch.arrival import Launched
+from tmuxagents.machines import mirrors
 from tmuxagents.records import LIVE
 from tmuxagents.registry import learn, lookup
 from tmuxagents.runs import directory, writing
 from tmuxagents.runs.conclude import conclude
-from tmuxagents.runs.endings import STOPPED
+from tmuxagents.runs.inspect import inspect
 from tmuxagents.slurm import commands, jobs
+from tmuxagents.slurm.runs import job_of
 from tmuxagents.system import project
 from tmuxagents.text import jsonline
 
@@ -60,6 +63,22 @@ class Submitted(NamedTuple):
     run_dir: str
     job_id: str | None
     warnings: Sequence[str]
+
+
+def is_here(on: str | None) -> bool:
+    """Say whether `--on` names this machine's own Slurm."""
+    return on is not None and on.partition(":")[0] == ENGINE
+
+
+def begin(launcher: Launcher, prepared: Prepared) -> far.FarArrival:
+    """Make a run, hand it in, and open the window that shows it."""
+    request = prepared.request
+    wish = Wish((request.on or "").partition(":")[2] or None, request.sbatch)
+    submitted = submit_run(launcher, prepared, wish)
+    opened = far.open_window(launcher, prepared, submitted.run_dir)
+    mirrors.ensure(launcher.caller.home, HOST, launcher.environment)
+    run = inspect(submitted.run_dir)
+    return far.FarArrival(Launched(run, opened.session_name, opened.window, list(submitted.warnings)))
 
 
 def submit_run(launcher: Launcher, prepared: Prepared, wish: Wish) -> Submitted:
@@ -113,44 +132,20 @@ def submit(run_dir: str, environment: Mapping[str, str], *, anew: bool = False) 
         run_id = os.path.basename(run_dir)
         found = None if anew else next((j for j in commands.queue(environment) if j.run_id == run_id), None)
         if found is not None:
-            return confirm(run_dir, marker, found.id)
+            return confirm(run_dir, found.id)
         words = jobs.words(run_id, log=f"{run_dir}/{LOG}", partition=marker.get("partition"))
         wrapper = shlex.join([sys.executable, "-I", "-S", _BOOT, run_dir])
         script = jobs.script(shlex.join(marker.get("options") or ()), wrapper)
-        return confirm(run_dir, marker, commands.submit(words, script, environment, held))
+        return confirm(run_dir, commands.submit(words, script, environment, held))
     finally:
         os.close(held)
 
 
-def confirm(run_dir: str, marker: Mapping[str, Any], job_id: str) -> str:
+def confirm(run_dir: str, job_id: str) -> str:
     """Write down which job is the run's; return its id."""
-    told = {**marker, "state": SUBMITTED, "handle": {"job": job_id}, "at": round(time.time(), 3)}
-    writing.replace(run_dir, directory.MACHINE, jsonline.encode(told))
+    told = {"state": SUBMITTED, "handle": {"job": job_id}, "at": round(time.time(), 3)}
+    writing.change_machine(run_dir, told)
     return job_id
-
-
-def job_of(marker: Mapping[str, Any]) -> str | None:
-    """Return the id of the job that a marker names."""
-    handle = marker.get("handle")
-    job_id = handle.get("job") if isinstance(handle, dict) else None
-    return job_id if isinstance(job_id, str) and job_id.isdigit() else None
-
-
-def stop(run_dir: str, environment: Mapping[str, str], *, hard: bool = False) -> None:
-    """Ask a run's job to end, as `stop` does on this machine. `hard`: for a wrapper that does not."""
-    job_id = job_of(directory.read_machine(run_dir) or {})
-    if job_id is None:
-        conclude(run_dir, cause=STOPPED, never_came=STOPPED.message, gone=True)
-    elif hard:
-        commands.cancel(job_id, environment)
-    else:
-        commands.ask_to_end(job_id, environment)
-
-
-def exec_prefix(run_dir: str, *, tty: bool = False) -> list[str] | None:
-    """Return the words before a command that make it run on the run's node; None if it has no job."""
-    job_id = job_of(directory.read_machine(run_dir) or {})
-    return None if job_id is None else commands.inside(job_id, tty=tty)
 
 
 def _marker(state: str, **more: Any) -> dict[str, Any]:

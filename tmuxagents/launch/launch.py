@@ -13,7 +13,7 @@ import time
 import unicodedata
 
 from tmuxagents import records, tmux
-from tmuxagents.errors import TmuxAgentsError
+from tmuxagents.errors import BadRequest, TmuxAgentsError
 from tmuxagents.launch import checks, handover, nesting
 from tmuxagents.launch import plan as plans
 from tmuxagents.launch.arrival import Arrival, give_up
@@ -88,9 +88,13 @@ class Launcher:
                 request = request._replace(name=unicodedata.normalize("NFC", request.name))
             request = self._placed(request)
             if request.on is not None:
-                from tmuxagents.launch import far  # noqa: PLC0415  (most runs work here)
+                from tmuxagents.launch import far, job  # noqa: PLC0415  (most runs work here)
 
-                return far.prepare(self, request, call)
+                if not job.is_here(request.on):
+                    return far.prepare(self, request, call)
+            if request.sbatch and request.on is None:
+                message = "--sbatch is for --on slurm."
+                raise BadRequest(message, kind="usage", hint="add --on slurm", field="sbatch")
             plans.check(request)
             checks.check_cwd(request.cwd)
             prepared = self.preparing.prepare(request, self._surroundings(request, call))
@@ -133,9 +137,9 @@ class Launcher:
         """Make the run and open its window; where that fails, the run has ended, and why is raised."""
         request = prepared.request
         if request.on is not None:
-            from tmuxagents.launch import far  # noqa: PLC0415  (as above)
+            from tmuxagents.launch import far, job  # noqa: PLC0415  (as above)
 
-            return far.begin(self, prepared)
+            return job.begin(self, prepared) if job.is_here(request.on) else far.begin(self, prepared)
         checks.check_cwd(request.cwd)  # again: the tasks before this one may have taken their time
         there = os.stat(request.cwd)  # it may be replaced before the child enters it
         run_dir = f"{self.caller.runs}/{prepared.plan.run_id}"
@@ -158,7 +162,7 @@ class Launcher:
     def end_unopened(self, prepared: Prepared, cause: Cause) -> str:
         """Make a run that has ended before it had a window; return its directory."""
         run_dir = self.make(prepared)
-        conclude(run_dir, cause=cause, never_came=cause.message)
+        conclude(run_dir, cause=cause, never_came=cause.message, gone=True)
         lookup.with_registry(self.caller, lambda book: book.save(filter(None, [learn.row_of(run_dir)])))
         return run_dir
 

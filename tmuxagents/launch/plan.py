@@ -77,6 +77,7 @@ class LaunchRequest(NamedTuple):
     permission: str | None = None
     reopens: bool = False  # the child gets no prompt: a person continues its session
     on: str | None = None  # another machine, by its name among the user's hosts
+    sbatch: Sequence[str] = ()  # options for Slurm, where it goes into that
     far_cwd: str | None = None  # the working directory there, as it was named
     resumes: str | None = None  # the run there whose session it continues
     retries: str | None = None  # the run there that it does again

@@ -41,7 +41,7 @@ _AT_ONCE = 64  # frames of one run in one round, so that one run does not hold u
 class FollowedRun:
     """One run directory, and how much of it the mirror has."""
 
-    __slots__ = ("_at", "_inodes", "_marks", "_runs", "_wants_more", "run_dir", "run_id")
+    __slots__ = ("_at", "_inodes", "_marks", "_waiting", "_wants_more", "run_dir", "run_id")
 
     def __init__(self, runs: str, run_id: str, at: Mapping[str, Any]) -> None:
         self.run_id = run_id
@@ -50,6 +50,7 @@ class FollowedRun:
         self._inodes: dict[str, int] = {}
         self._marks: dict[str, Mark | None] = {}
         self._wants_more = True
+        self._waiting: str | None = None  # in Slurm, what for
 
     def talks(self) -> bool:
         """Say whether its events have grown, or more waits to be sent."""
@@ -59,7 +60,12 @@ class FollowedRun:
     def send(self, send: Callable[[dict[str, Any], bytes], None]) -> bool:
         """Send what is new; say whether that was all there will ever be."""
         wrapper = directory.read_wrapper(self.run_dir)
-        presence = presence_of(wrapper, directory.read_machine(self.run_dir))
+        machine = directory.read_machine(self.run_dir)
+        presence = presence_of(wrapper, machine)
+        waiting = (machine or {}).get("waiting")
+        if waiting != self._waiting:
+            self._waiting = waiting
+            send({"run": self.run_id, "waiting": waiting}, b"")
         may_end = presence != records.HERE and directory.read_result(self.run_dir) is not None
         result = directory.read_bytes(f"{self.run_dir}/{directory.RESULT}") if may_end else None
         over = result is not None

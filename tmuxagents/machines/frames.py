@@ -29,7 +29,7 @@ class Broken(ValueError):
 class Frame:
     """A part of one file of one run, or a word about it."""
 
-    __slots__ = ("at", "is_gone", "is_new", "name", "run_id", "text")
+    __slots__ = ("at", "is_gone", "is_new", "name", "run_id", "text", "waiting")
 
     def __init__(self, head: dict[str, Any], text: bytes) -> None:
         self.run_id: str | None = head.get("run")  # None: a sign of life
@@ -37,6 +37,7 @@ class Frame:
         self.at: int | None = head.get("at")  # None: the file is whole
         self.is_new = head.get("anew") is True  # the file was begun anew
         self.is_gone = head.get("gone") is True  # there is no such run
+        self.waiting = str(head.get("waiting") or "") if "waiting" in head else None  # what the run waits for
         self.text = text
 
 

@@ -33,6 +33,7 @@ from tmuxagents.runs.directory import (
     open_folder,
     place_of,
     read_bytes,
+    read_machine,
     seal_of,
 )
 from tmuxagents.system.identity import secret
@@ -46,6 +47,7 @@ if TYPE_CHECKING:
     from tmuxagents.records import Plan
 
 _REPLACED = (MACHINE, META, PROMPT, WRAPPER, OUTPUT, RESULT)  # written beside their place, then put there
+_MACHINE_LOCK_S = 2.0  # who changes it takes a moment
 RESERVE = 64 * 1024
 _OURS = 0o700
 _SET_UP = (META, SYSTEM_PROMPT, APPEND_SYSTEM_PROMPT)  # what decides how a child is set up
@@ -118,6 +120,17 @@ def take_plan(run_dir: str, text: bytes) -> None:
         texts |= {} if found is None else {name: found}
     _seal(run_dir, texts)
     replace(run_dir, META, text)
+
+
+def change_machine(run_dir: str, changes: Mapping[str, Any]) -> None:
+    """Change what is written down of the machine where a run works. Raises OSError."""
+    held = lock(run_dir, _MACHINE_LOCK_S, f"{MACHINE}.lock")
+    try:
+        before = read_machine(run_dir) or {}
+        replace(run_dir, MACHINE, jsonline.encode({**before, **changes}))
+    finally:
+        if held is not None:
+            os.close(held)
 
 
 def unseal(run_dir: str) -> None:

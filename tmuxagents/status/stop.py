@@ -55,10 +55,16 @@ def _stop_far(run_dir: str, cause: Cause) -> RunView:
     run = inspect(run_dir)
     if run.ended:
         return run
-    if (run.machine or {}).get("state") == "waiting":
+    machine = run.machine or {}
+    if machine.get("state") == "waiting":
         conclude(run_dir, cause=cause, never_came=cause.message, gone=True)
         return inspect(run_dir)
-    relay.carry_out(run, ["stop", run.run_id], os.environ)
+    if machine.get("engine") == "slurm":
+        from tmuxagents.slurm import runs  # noqa: PLC0415  (as above)
+
+        runs.stop(run_dir, os.environ)
+    else:
+        relay.carry_out(run, ["stop", run.run_id], os.environ)
     deadline = time.monotonic() + MIRRORED_WITHIN_S
     while not run.ended and time.monotonic() < deadline:
         time.sleep(_LOOK_S)

@@ -57,7 +57,7 @@ def _list(items: Schema, *, least: int = 0, most: int | None = None, said: str |
 
 
 _PRESET = _text("Preset or profile, see list_subagent_profiles")
-_TASK = _text("What to do. The child knows nothing of this conversation")
+_TASK = _text("The child knows nothing of this conversation")
 _MODEL = _text("Must be a currently available model. Default: the preset's")
 _CWD = _text("Absolute path. Default: here")
 _NAME = _text("A name for the run: a-z, 0-9, _ and -")

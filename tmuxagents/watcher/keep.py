@@ -16,6 +16,7 @@ from tmuxagents.launch import job as handed
 from tmuxagents.runs import directory, writing
 from tmuxagents.runs.conclude import conclude
 from tmuxagents.slurm import commands, jobs
+from tmuxagents.slurm.runs import job_of
 from tmuxagents.text import jsonline
 
 TYPE_CHECKING = False
@@ -122,7 +123,7 @@ class JobKeeper:
             return True
         words = jobs.waiting_words(job.reason) if job.is_queued else None
         if words != marker.get("waiting"):
-            writing.replace(run_dir, directory.MACHINE, jsonline.encode({**marker, "waiting": words}))
+            writing.change_machine(run_dir, {"waiting": words})
             return True
         return False
 
@@ -133,11 +134,9 @@ class JobKeeper:
             return True
         try:
             marker = directory.read_machine(run_dir) or marker
-            if handed.job_of(marker) is None and job is not None:
-                handed.confirm(run_dir, marker, job.id)
-            elif handed.job_of(marker) is None and self._lasts(
-                os.path.basename(run_dir), "submitting", _GRACE_S
-            ):
+            if job_of(marker) is None and job is not None:
+                handed.confirm(run_dir, job.id)
+            elif job_of(marker) is None and self._lasts(os.path.basename(run_dir), "submitting", _GRACE_S):
                 conclude(run_dir, never_came="The job was never handed in.", gone=True)
         finally:
             os.close(held)

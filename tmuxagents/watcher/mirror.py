@@ -292,6 +292,8 @@ class Mirror:
         elif frame.is_gone:
             far.end_unsent(run_dir, endings.Cause("aborted", "lost", _GONE.format(self._host.name)))
             self._open.discard(name)
+        elif frame.waiting is not None:
+            writing.change_machine(run_dir, {"waiting": frame.waiting or None})
         elif frame.name is not None and frame.at is not None:
             _append(run_dir, frame)
         elif frame.name == directory.META:

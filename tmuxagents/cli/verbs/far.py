@@ -94,6 +94,11 @@ def mirror(*, host: str) -> int:
 
     home = lookup.here().home
     watcher_lock.settle(home)
+    if host == "slurm":
+        from tmuxagents.watcher import keep  # noqa: PLC0415
+
+        keep.keep(home, os.environ)
+        return 0
     return mirroring.main(home, host, dict(os.environ))
 
 
