@@ -43,7 +43,7 @@ _KEPT = frozenset(
         *("TMUXAGENTS_NOTIFY", "TMUXAGENTS_ON_END", "TMUXAGENTS_KEEP_WINDOWS", "TMUXAGENTS_KEEP_RUNS"),
     }
 )
-_KEPT_FAMILIES = ("LC_", "XDG_")
+_KEPT_FAMILIES = ("LC_", "XDG_", "SLURM_")
 
 
 def ensure(home: str, environment: Mapping[str, str] | None = None) -> bool:
