@@ -13,6 +13,7 @@ from scripts.truth.endings import COMPLETED, HELLO
 from scripts.truth.place import SECRETS, TASK, Place, opened
 from tests.harness import eventually
 from tmuxagents.agents import AGENTS
+from tmuxagents.runs import inbox
 
 if TYPE_CHECKING:
     import subprocess
@@ -21,6 +22,7 @@ if TYPE_CHECKING:
 Json = dict[str, Any]
 BRANDS = ("claude", "codex", "opencode", "pi")
 _PATIENCE_S = 90
+_WAITS = 12  # Codex gives a command 10 s, and then asks its model again
 
 
 def tried(programs: Path) -> Json:
@@ -43,6 +45,16 @@ def line(said: Json) -> str:
     return "\n".join([head, *(f"    {one}" for one in said["wrong"])])
 
 
+def takes_messages(name: str) -> bool:
+    """Say whether a brand takes messages in a batch run."""
+    return AGENTS[name].capabilities().steer
+
+
+def told(name: str) -> str:
+    """Return what a brand is sent."""
+    return f"{name} was told."
+
+
 class Round:
     """The round at one place."""
 
@@ -58,7 +70,6 @@ class Round:
         try:
             self.find_runs()
             self.talk()
-            (self.place.home.project / acts.GATE).touch()
             self.read(shown)
         finally:
             shown.kill()
@@ -68,7 +79,8 @@ class Round:
     def task(self, name: str) -> Json:
         """Return the task of a brand: it waits for the gate, then says its name, or what it was told."""
         brand = agent_homes.BRANDS[name]
-        waits = f"#bash:until [ -e {acts.GATE} ]; do sleep 0.25; done"
+        wait = f"#bash:until [ -e {acts.GATE} ]; do sleep 0.25; done"
+        waits = "\n".join(f"{wait}; : {number}" for number in range(_WAITS))
         more = {"permission": "full"} if brand.levels else {}
         task = f"{TASK}\n{waits}\n#say:I am {name}."
         return {"task": task, "name": name, "agent": name, "model": brand.model, "timeout": 120, **more}
@@ -86,7 +98,7 @@ class Round:
             try:
                 acts.wait_for_tool(run_id, "sleep", "0.25")
             except AssertionError:
-                raise AssertionError(f"{name} does not work: {acts.run_of(self.desk, run_id)}") from None
+                raise AssertionError(f"{name} does not wait at the gate") from None
         windows = self.desk.windows()
         self.expect(set(windows) == set(self.ids.values()), f"windows {windows}")
         for name, run_id in self.ids.items():
@@ -97,12 +109,18 @@ class Round:
 
     def talk(self) -> None:
         """Send a message to each; an agent that takes none is named."""
+        sent = {
+            name: self.desk.start("send", run_id, f"Also: #say:{told(name)}")
+            for name, run_id in self.ids.items()
+        }
         for name, run_id in self.ids.items():
-            done = self.desk("send", run_id, f"Also: #say:{name} was told.")
-            if AGENTS[name].capabilities().steer:
-                self.expect(done.returncode == 0, f"send to {name}: {done.stderr.strip()}")
-            else:
-                self.expect(done.returncode != 0 and bool(done.stderr), f"send to {name} was not refused")
+            if takes_messages(name):  # between two of its steps, so the first has to end
+                eventually((self.desk.folder(run_id) / inbox.INBOX).exists, _PATIENCE_S)
+        (self.place.home.project / acts.GATE).touch()
+        for name, send in sent.items():
+            _, words = send.communicate(timeout=_PATIENCE_S)
+            is_so = (send.returncode == 0) if takes_messages(name) else (send.returncode != 0 and bool(words))
+            self.expect(is_so, f"send to {name}: {send.returncode} {words.strip()}")
 
     def read(self, shown: subprocess.Popen[str]) -> None:
         """Wait for all, and read their answers one by one and at once."""
@@ -110,17 +128,19 @@ class Round:
         self.expect(done.returncode == 0, f"wait: {done.returncode} {done.stdout}")
         said, _ = shown.communicate(timeout=_PATIENCE_S)
         self.expect(shown.returncode == 0, f"run: {shown.returncode}")
-        answers = {}
         for name, run_id in self.ids.items():
             result = self.place.ended(run_id, _PATIENCE_S)
             how = f"{result['status']}/{result['reason']}"
             self.expect(how == COMPLETED, f"{name}: {how}: {result['errorMessage']}")
-            told = AGENTS[name].capabilities().steer
-            answers[name] = f"{name} was told." if told else f"I am {name}."
             output = self.desk("output", run_id).stdout
-            self.expect(answers[name] in output, f"output of {name}: {output[:200]!r}")
+            self.expect(
+                output.strip() in (told(name), f"I am {name}."), f"output of {name}: {output[:200]!r}"
+            )
+            self.expect(output.strip() in said, f"run shows {said[:600]!r}")
+            heard = any(told(name) in json.dumps(one["messages"]) for one in self.place.log(0))
+            self.expect(heard == takes_messages(name), f"the model of {name} heard the message: {heard}")
             self.expect(not self.place.left_of(run_id), f"left of {name}: {self.place.left_of(run_id)}")
-        places = [said.find(answer) for answer in answers.values()]
+        places = [said.find(f"] {name}: completed") for name in BRANDS]
         self.expect(-1 not in places and places == sorted(places), f"run shows {said[:600]!r}")
 
     def resume(self) -> None:
