@@ -44,7 +44,7 @@ def recorded(path: Path) -> list[int]:
 
 def all_gone(pids: list[int]) -> None:
     """Wait for those that were killed: the kernel takes a moment."""
-    assert eventually(lambda: not any(map(alive, pids)), 5)
+    assert eventually(lambda: not any(map(alive, pids)))
 
 
 # --- what they say ---
@@ -93,9 +93,9 @@ def test_what_cannot_be_started_does_not_answer(argv: list[str]) -> None:
 
 def test_several_are_asked_at_once() -> None:
     began = time.monotonic()
-    answers = ask.ask([sh(f"sleep 1; echo {number}") for number in range(6)])
+    answers = ask.ask([sh(f"sleep 2; echo {number}") for number in range(6)])
     assert answers == [b"%d\n" % number for number in range(6)]
-    assert time.monotonic() - began < 5
+    assert time.monotonic() - began < 11  # one after the other: 12
     assert ask.ask([sh("echo a"), sh("exec sleep 60", limit_s=0.2), Question(["/no"], {}, limit_s=1)]) == [
         b"a\n",
         None,
@@ -126,7 +126,7 @@ def test_a_program_that_says_nothing_is_given_up() -> None:
     began = time.monotonic()
     assert one(sh("sleep 60", limit_s=0.3)) is None
     assert one(sh("sleep 60", limit_s=0.3, enough=ends_with(b"x"))) is None
-    assert time.monotonic() - began < 10
+    assert time.monotonic() - began < LONG_S
 
 
 def test_a_program_that_says_too_much_is_given_up(monkeypatch: pytest.MonkeyPatch) -> None:

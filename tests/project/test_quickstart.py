@@ -322,7 +322,7 @@ def test_the_demo_model_lives_as_long_as_its_port_file(tmp_path: Path) -> None:
     with urllib.request.urlopen(url, timeout=10) as response:
         assert b"hello" in response.read()
     port_file.unlink()
-    eventually(lambda: not alive(pid), 5)
+    eventually(lambda: not alive(pid))
     with pytest.raises(urllib.error.URLError):
         urllib.request.urlopen(url, timeout=10)
 

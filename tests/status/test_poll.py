@@ -323,7 +323,7 @@ def test_waiting_is_over_after_the_timeout_and_stops_nothing(home: Home) -> None
     live = working(home)
     began = time.monotonic()
     found = command(home, "wait", live.run_id, "--timeout", "0.3", "--json")
-    assert 0.3 <= time.monotonic() - began < 5
+    assert 0.3 <= time.monotonic() - began < 30
     assert (found.returncode, found.stderr) == (124, "")
     assert (checked(found.stdout)["timedOut"], live.status()) == (True, "running")
     assert command(home, "poll", "--follow", "--timeout", "0").returncode == 124
@@ -396,7 +396,7 @@ def test_a_removed_run_is_waited_for_no_longer_and_did_not_complete(home: Home, 
     with subprocess.Popen(argv, cwd=home.project, env=home.environment, **pipes) as waiter:
         eventually(lambda: registry_knows(home, run))
         shutil.rmtree(run.folder)
-        said, warned = waiter.communicate(timeout=10)
+        said, warned = waiter.communicate(timeout=20)
     assert waiter.returncode == 1
     assert said.endswith("bg: 0 running / 0 total\n")
     assert f"the run {run.run_id} is gone" in warned
@@ -408,7 +408,7 @@ def test_waiting_is_interrupted_with_130(home: Home, more: tuple[str, ...]) -> N
     with started(home, "wait", run.run_id, *more) as waiter:
         eventually(lambda: pidfds(waiter.pid))
         waiter.send_signal(signal.SIGINT)
-        said, _ = waiter.communicate(timeout=10)
+        said, _ = waiter.communicate(timeout=20)
     assert waiter.returncode == 130
     if more:
         error = checked(said, "error")["error"]

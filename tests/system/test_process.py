@@ -290,7 +290,7 @@ def test_waiting_for_who_lives_takes_its_time_and_says_no(sleeper: subprocess.Po
     for limit in (0.0, 0.2):
         begun = time.monotonic()
         assert not process.wait_gone(sleeper.pid, start, limit)
-        assert limit - 0.01 <= time.monotonic() - begun < limit + 0.5
+        assert limit - 0.01 <= time.monotonic() - begun < limit + 10
 
 
 @pytest.mark.parametrize("limit", [None, 30])
@@ -299,11 +299,11 @@ def test_waiting_ends_when_the_process_does(limit: float | None) -> None:
         start = started(short.pid)
         begun = time.monotonic()
         assert process.wait_gone(short.pid, start, limit)  # it is a zombie: nobody has reaped it
-        assert 0.1 < time.monotonic() - begun < 2
+        assert 0.1 < time.monotonic() - begun < 15
         begun = time.monotonic()
         assert process.wait_gone(short.pid, start, limit)
         assert process.wait_gone(os.getpid(), started(os.getpid()) + 1, limit)
-        assert time.monotonic() - begun < 0.5
+        assert time.monotonic() - begun < 15
 
 
 def test_waiting_for_many_has_one_limit() -> None:
@@ -312,13 +312,13 @@ def test_waiting_for_many_has_one_limit() -> None:
         rows = [row for row in process_table.table(since=0) if row.pid in {one.pid for one in sleepers}]
         assert len(rows) == 4
         begun = time.monotonic()
-        process.wait_all_gone(rows, 0.2)
-        assert 0.19 <= time.monotonic() - begun < 0.7
+        process.wait_all_gone(rows, 1.0)
+        assert 0.99 <= time.monotonic() - begun < 3.9  # one after the other: 4
         for one in sleepers:
             one.kill()
         begun = time.monotonic()
-        process.wait_all_gone(rows, 10)
-        assert time.monotonic() - begun < 2
+        process.wait_all_gone(rows, 30)
+        assert time.monotonic() - begun < 15
 
 
 def test_a_group_is_signalled_whole_and_a_group_that_is_gone_is_no_error(tmp_path: Path) -> None:

@@ -161,7 +161,7 @@ def test_a_sockets_path_is_no_code(tmp_path: Path) -> None:
             odd.tmux.clients.back(person)
             odd.end_program(opened.window)
             assert odd.tmux.windows.arm_close(opened.window, run_id, 1)
-        eventually(lambda: odd.tmux.windows.all() == {}, 5)
+        eventually(lambda: odd.tmux.windows.all() == {})
         assert not list(tmp_path.rglob("marker"))
         assert not Path("/marker").exists()
     finally:

@@ -64,11 +64,11 @@ class Real:
 
     def vanish(self) -> None:
         self.run("kill-server")
-        assert process.wait_gone(self._server.pid, self._server.started, 5)
+        assert process.wait_gone(self._server.pid, self._server.started, 20)
 
     def restart(self) -> None:
         self.vanish()
-        eventually(self._started, 5)
+        eventually(self._started)
 
     def _started(self) -> bool:
         try:

@@ -388,7 +388,7 @@ def overflow_events(fleet: Fleet) -> None:
     process.send(pid, started, signal.SIGCONT)
     fleet.well()
     try:
-        eventually(lambda: _complains(fleet, "overflowed"), 10)
+        eventually(lambda: _complains(fleet, "overflowed"))
     except AssertionError:
         raise NotProvoked("the queue has not overflowed") from None
 

@@ -246,7 +246,7 @@ def _fault_of_launch(
         return None if made == {done.stdout.strip()} else f"it tells of {done.stdout!r} and made {made}"
     # Its own conclusion may have met the fault, too: then others conclude it. But nobody may be at work.
     with contextlib.suppress(AssertionError):
-        eventually(lambda: not made & set(fleet.living()), 5)
+        eventually(lambda: not made & set(fleet.living()))
     results = [directory.read_result(str(fleet.home.state / "runs" / run_id)) for run_id in made]
     ended = [result is None or result["reason"] == "window" for result in results]
     if all(ended) and not made & set(fleet.living()):

@@ -59,7 +59,7 @@ def hears(listening: Tail, *names: str) -> None:
         heard.update(listening.changed())
         return heard == set(names)
 
-    eventually(has, 5)
+    eventually(has)
     while rings(listening.soon, 0.2):  # making a file and writing it are two events
         assert listening.changed() <= set(names)
 

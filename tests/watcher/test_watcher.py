@@ -276,7 +276,7 @@ def test_killed_at_any_time_it_tells_of_each_run_once_and_the_status_is_right(
         seen = document(watched.home, "poll", "-A")["counts"]
         assert in_fact <= seen["completed"] <= sum(run.status() == "completed" for run in runs)
     watched.start()  # the last one may have been killed after the last wrapper went
-    eventually(lambda: shown(tmux_server).endswith("bg: 0 running / 8 total"), 10)
+    eventually(lambda: shown(tmux_server).endswith("bg: 0 running / 8 total"))
     settle(*runs)
     eventually(lambda: all(watched.has_saved(run, announced=True) for run in runs))
     lines = watched.announced()
@@ -296,7 +296,7 @@ def test_killed_while_the_last_run_works_the_status_is_right_soon_after_the_end(
     assert document(watched.home, "poll", "-A")["counts"] == counts(running=1)
     run.wait_gone()
     assert document(watched.home, "poll", "-A")["counts"] == counts(completed=1)
-    eventually(lambda: shown(tmux_server).endswith("bg: 0 running / 1 total"), 10)
+    eventually(lambda: shown(tmux_server).endswith("bg: 0 running / 1 total"))
 
 
 # --- there when needed, gone when not ---------------------------------------------------------------------
@@ -359,7 +359,7 @@ def test_no_run_is_unseen_that_begins_while_it_leaves(watched: Lookout) -> None:
         run = watched.home.run("x")
         record(run)
         watcher_lock.ensure(str(watched.home.state), quick)
-        eventually(lambda run=run: directory.is_announced(str(run.folder)), 10)  # type: ignore[misc]
+        eventually(lambda run=run: directory.is_announced(str(run.folder)))  # type: ignore[misc]
         found = watched.home.watcher()
         pids.add(found[0] if found else 0)
         time.sleep(dice.uniform(0.0, 0.09))

@@ -130,7 +130,7 @@ def test_where_watches_are_used_up_changes_are_looked_for_and_it_is_said_once(wa
                 for number in range(4):
                     for run in runs:
                         told(run, events.assistant_text(f"now {number}"))
-                    eventually(lambda words=f"now {number}": all_say(watched, runs, words), 8)  # type: ignore[misc]
+                    eventually(lambda words=f"now {number}": all_say(watched, runs, words))  # type: ignore[misc]
                 end(runs[2], third)
                 settle(runs[2])
                 eventually(lambda: "are looked for instead" in watched.log())
@@ -281,10 +281,10 @@ def test_a_registry_that_is_locked_for_long_delays_no_announcement(watched: Look
         locker = sqlite3.connect(registry_of(watched.home), isolation_level=None)
         locker.execute("BEGIN EXCLUSIVE")
         end(run, sleeper)
-        eventually(lambda: directory.is_announced(str(run.folder)), 10)
+        eventually(lambda: directory.is_announced(str(run.folder)))
         locker.execute("ROLLBACK")
         locker.close()
-        eventually(lambda: watched.has_saved(run, status="completed", announced=True), 15)
+        eventually(lambda: watched.has_saved(run, status="completed", announced=True))
 
 
 # --- odd runs ---------------------------------------------------------------------------------------------
@@ -336,7 +336,7 @@ def test_a_run_that_somebody_else_is_concluding_is_tried_again(watched: Lookout)
     assert not process.wait_gone(pid, started, 1)
     os.close(held)
     settle(stuck)
-    assert process.wait_gone(pid, started, 10)
+    assert process.wait_gone(pid, started, 20)
 
 
 def test_what_fails_again_and_again_is_given_up(watched: Lookout) -> None:

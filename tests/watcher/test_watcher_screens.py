@@ -74,7 +74,7 @@ def test_the_status_line_tells_what_works_what_ended_and_then_only_the_counts(
         shows(tmux_server, "✗ a(b) [fg=red]c ✓ scout bg: 0 running, 1 failed / 2 total")
         with working(third, tmux_server):
             shows(tmux_server, "✗ a(b) [fg=red]c bg: 1 running, 1 failed / 3 total")
-            assert 4.5 < time.monotonic() - begun < 15
+            assert 4.5 < time.monotonic() - begun < 60
     settle(third)
     text = f"■ {third.run_id[:8]} ✗ a(b) [fg=red]c bg: 0 running, 1 failed / 3 total"
     shows(tmux_server, text)
@@ -508,7 +508,7 @@ def test_on_end_is_run_once_with_its_words_and_ended_at_its_limit(watched: Looko
     settle(second)
     eventually(lambda: f"{second.run_id} failed" in watched.announced())
     assert alive(pid)
-    eventually(lambda: not alive(pid), 15)
+    eventually(lambda: not alive(pid))
     assert time.monotonic() - begun > 8
 
 
