@@ -291,7 +291,7 @@ DOCUMENTS: dict[str, tuple[str, Schema]] = {
         ),
     ),
     "inbox": (
-        "One line of inbox.jsonl: a message to a live child.",
+        "One line of inbox.jsonl: a message to a child.",
         record(
             f"v:version at:moment {MESSAGE}",
             MESSAGE_RULE,

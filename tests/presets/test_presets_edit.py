@@ -139,6 +139,10 @@ def test_fields_are_changed_by_flags(shelf: Shelf) -> None:
     changed = shelf.document("edit", "repo-scout", "-m", "a/b", "-t", "read", "--set", "timeout=90")
     assert (changed["model"], changed["tools"], changed["timeout"]) == ("a/b", ["read"], 90)
     assert changed == shelf.document("show", "repo-scout")
+    shelf("edit", "repo-scout", "--set", "timeout=5m")
+    assert shelf.document("edit", "repo-scout", "--set", "nesting=1")["timeout"] == 300
+    assert "\ntimeout: 5m\n" in path.read_text()
+    shelf("edit", "repo-scout", "--set", "nesting=")
     shelf("edit", "repo-scout", "--set", "model=", "--set", "timeout=")
     assert path.read_text() == EXAMPLE.replace("model: github-copilot/gpt-4o\n", "").replace(
         "read,grep,find,ls", "read"

@@ -206,6 +206,7 @@ def test_half_a_character_is_no_fault() -> None:
 
 @given(st.text(), st.integers(0, 40), st.integers(1, 9))
 @example("a" * 400, 8, 1)
+@example("abc", 2, 1)
 def test_head_and_tail_are_the_ends_of_a_text_of_any_length(text: str, limit: int, piece: int) -> None:
     whole = text.encode()
     pieces = [whole[at : at + piece] for at in range(0, len(whole), piece)]
@@ -214,8 +215,11 @@ def test_head_and_tail_are_the_ends_of_a_text_of_any_length(text: str, limit: in
     if len(whole) <= limit:
         assert found == text
         return
-    parts = re.fullmatch(r"(.*?)\n\[\.\.\. (\d+) bytes left out, elsewhere \.\.\.\]\n(.*)", found, re.DOTALL)
+    parts = re.fullmatch(
+        r"(.*?)\n\[\.\.\. (\d+) (bytes?) left out, elsewhere \.\.\.\]\n(.*)", found, re.DOTALL
+    )
     assert parts is not None
-    head, told, tail = parts.groups()
+    head, told, noun, tail = parts.groups()
+    assert noun == ("byte" if told == "1" else "bytes")
     assert (text.startswith(head), text.endswith(tail)) == (True, True)
     assert len((head + tail).encode()) == len(whole) - int(told) <= limit

@@ -49,6 +49,7 @@ def test_a_long_answer_is_cut_between_characters_and_says_where_the_rest_is() ->
     head, _, tail = text.rpartition("\n")
     assert tail == f"… {40_001 - 16_383} bytes more: tmuxagents output {ID}"
     assert head.endswith("ä")
+    assert answers.cut("a" * (answers.MOST_BYTES + 1), ID).endswith(f"… 1 byte more: tmuxagents output {ID}")
 
 
 def test_a_message_is_one_line_that_nothing_obeys() -> None:

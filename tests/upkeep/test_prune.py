@@ -391,6 +391,11 @@ def test_dead_windows_of_ended_runs_are_closed_and_no_others(home: Home, tmux_se
     before = tmux_server.run("list-windows", "-a", "-F", "#{window_id} #{@tmuxagents_run}")
     planned = pruned(home, "--dry-run")
     assert tmux_server.run("list-windows", "-a", "-F", "#{window_id} #{@tmuxagents_run}") == before
+    said = [
+        home.command("prune", "--dry-run", env=home.environment | {"TMUXAGENTS_OWNER": who}) for who in "ab"
+    ]
+    assert all(" 2 windows (2 of other parents)" in done.stdout for done in said)
+    assert " 2 windows" in home.command("prune", "--dry-run").stdout.splitlines()[-1]
     removed = pruned(home)
     assert removed == planned
     assert names(removed, "window") == {fine.run_id, bad.run_id}

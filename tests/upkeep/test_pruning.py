@@ -139,6 +139,7 @@ def test_how_long_ago(age: float | None, words: str) -> None:
     ("count", "words"),
     [
         (0, "0 bytes"),
+        (1, "1 byte"),
         (999, "999 bytes"),
         (1000, "1.0 KB"),
         (999_949, "999.9 KB"),
@@ -159,6 +160,8 @@ def test_the_total() -> None:
     ]
     assert prune_rules.total(things, dry_run=False) == "removed 2 runs, 1 link: 1.5 KB"
     assert prune_rules.total(things, dry_run=True) == "would remove 2 runs, 1 link: 1.5 KB"
+    theirs = [removed(prune_rules.WINDOW, of_others=of_others) for of_others in (True, False, True)]
+    assert prune_rules.total(theirs, dry_run=False) == "removed 3 windows (2 of other parents)"
     assert prune_rules.total([], dry_run=True) == "nothing to prune"
 
 

@@ -168,7 +168,8 @@ def change(draft: PresetFile, fields: Mapping[str, Any]) -> tuple[Preset, list[s
     # Read as one of the user's own, so that keys which a project's file may not set are kept.
     whole = PresetFile(kind=draft.kind, source=GLOBAL, path=draft.path, text=draft.text)
     before = editing.settled(whole)
-    now = {key: value for key, value in {**before.fields, **fields}.items() if value is not None}
+    given = {**before.fields, **editing.as_written(whole), **fields}
+    now = {key: value for key, value in given.items() if value is not None}
     lost = [note.words() for note in before.notes]
     draft.text = editing.compose(before.name, now, draft.kind)
     return rewrite(draft), lost

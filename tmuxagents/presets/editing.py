@@ -23,6 +23,7 @@ if TYPE_CHECKING:
 
 _NAME = re.compile("[a-zA-Z0-9_-]+")
 _PLAIN = (*preset_fields.PROFILE_FLAGS, "timeout", "keepBackground", "nesting", preset_fields.ENV)
+_KEPT = ("timeout",)  # a person's 5m stays 5m, though it is read as 300
 _TEMPLATE = f"""---
 {NAME}: {{name}}
 {DESCRIPTION}: What this preset is for
@@ -98,6 +99,12 @@ def flaws_of(draft: PresetFile) -> list[preset_fields.Flaw]:
     return read.flaws if isinstance(read, preset.BadPreset) else []
 
 
+def as_written(draft: PresetFile) -> dict[str, Any]:
+    """Return the fields of a file that keep their spelling when it is written again."""
+    written = yaml.parse(draft.text).fields
+    return {key: written[key] for key in _KEPT if key in written}
+
+
 def compose(name: str, fields: Mapping[str, Any], kind: str) -> str:
     """Return the text of a file with these fields."""
     body = (fields.get(BODY) or "").replace("\r\n", "\n").replace("\r", "\n").strip()
@@ -140,7 +147,7 @@ def _read(key: str, value: str, kind: str) -> Any:
     wrong = [flaw.message for flaw in (*reader.flaws, *reader.notes) if flaw.field == key]
     if wrong:
         raise BadRequest(f"{key}: {wrong[0]}", kind="bad-argument", field=key)
-    return read
+    return header.fields[key] if key in _KEPT else read
 
 
 _KEYS = {

@@ -1,4 +1,4 @@
-"""inbox.jsonl: messages to a live child, appended under the file's own lock and read by the run's wrapper.
+"""inbox.jsonl: messages to a child, appended under the file's own lock and read by the run's wrapper.
 
 Touches: the run directory.
 """

@@ -1,4 +1,4 @@
-"""The reply of a live child to one message, found in the run's events. Pure.
+"""The reply of a child to one message, found in the run's events. Pure.
 
 The events say when a message was taken, which may be long before the child reads it: it reads steering
 messages one by one after a turn, and follow-ups when it is done. So the order of turns decides to which

@@ -1,4 +1,4 @@
-"""Send a message to a live child, wait until it is taken and, on request, for the answer. Joins."""
+"""Send a message to a child, wait until it is taken and, on request, for the answer. Joins."""
 
 from __future__ import annotations
 

@@ -87,4 +87,5 @@ def head_and_tail(pieces: Iterable[bytes], limit: int, hint: str = "") -> str:
     if size <= limit:
         return kept.decode("utf-8", "replace")
     head, tail = (part.decode("utf-8", "ignore") for part in (kept[: limit - half], kept[len(kept) - half :]))
-    return f"{head}\n[... {size - size_of(head) - size_of(tail)} bytes left out{hint} ...]\n{tail}"
+    left_out = size - size_of(head) - size_of(tail)
+    return f"{head}\n[... {left_out} byte{'' if left_out == 1 else 's'} left out{hint} ...]\n{tail}"

@@ -35,7 +35,7 @@ _KEPT_FLAGS = frozenset({"active-pane", "ignore-size", "no-detach-on-destroy", "
 _LOOK_ONLY = "read-only,ignore-size"  # what `attach-session -r` stands for
 _SHELL_SAFE = frozenset("ABCDEFGHIJKLMNOPQRSTUVWXYZabcdefghijklmnopqrstuvwxyz0123456789_./:=@$%,+-")
 _SCRIPT_SAFE = _SHELL_SAFE | frozenset(' "#&;{}\\')
-_ARRIVES_WITHIN_S = 3.0
+_ARRIVES_WITHIN_S = 10.0
 _PAUSE_S = 0.01
 # What a terminal does that is handed over. tmux says in which session a client was detached. In the one that
 # the terminal was lent to, or a view of another run: it goes back. In another one, to which the person has

@@ -226,7 +226,8 @@ def cut(answer: str, run_id: str) -> str:
     if size <= MOST_BYTES:
         return answer
     head = safe.first_bytes(answer, MOST_BYTES)
-    return f"{head}\n… {size - safe.size_of(head)} bytes more: tmuxagents output {run_id}"
+    more = size - safe.size_of(head)
+    return f"{head}\n… {more} byte{'s' * (more != 1)} more: tmuxagents output {run_id}"
 
 
 def answered(run_id: str, question: str, by: str) -> str:

@@ -162,8 +162,8 @@ TOOLS: tuple[Tool, ...] = (
     Tool(
         "send_to_agent",
         "Send to agent",
-        "Say something to a live child agent (subagent) while it works. Batch children, the default, "
-        "cannot be spoken to.",
+        "Say something to a child agent (subagent) while it works. Live children can be spoken to, batch "
+        "children of most agents cannot.",
         _object(
             ("runId", "text"),
             runId=_RUN,

@@ -227,7 +227,7 @@ def stop_agent(arguments: Mapping[str, Any], door: Door, faults: Faults) -> Answ
 
 
 def send_to_agent(arguments: Mapping[str, Any], door: Door, faults: Faults) -> Answer:
-    """Send a message to a live child, and wait until the child has taken it."""
+    """Send a message to a child, and wait until the child has taken it."""
     faults.refuse()
     message = Sending(door.find(arguments["runId"]))
     run_id = message.send(arguments["text"], arguments.get("mode") or messages.STEER).run_id

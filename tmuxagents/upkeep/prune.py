@@ -84,7 +84,7 @@ def prune_named(references: Iterable[str], caller: Caller, *, dry_run: bool = Fa
         for run_dir in run_dirs:
             _remove(run_dir, stock, pruned)
     rows = [stock.rows[run_id] for run_id in pruned.run_ids if run_id in stock.rows]
-    remains.close_windows(rows, pruned)
+    remains.close_windows(rows, caller, pruned)
     remains.remove_links({row.project for row in rows}, caller, pruned, among=pruned.run_ids)
     checkouts.remove(stock, caller, pruned, among=pruned.run_ids)
     remains.forget(caller, pruned.run_ids, pruned)
@@ -118,7 +118,8 @@ def _prune_old(caller: Caller, settings: Settings, pruned: Pruned, *, windows: b
                 _remove(f"{caller.runs}/{run.run_id}", stock, pruned)
     gone = pruned.run_ids
     rows = stock.rows.values()
-    remains.close_windows([row for row in rows if row.run_id in gone or (windows and row.concluded)], pruned)
+    closed = [row for row in rows if row.run_id in gone or (windows and row.concluded)]
+    remains.close_windows(closed, caller, pruned)
     projects = {row.project for row in (*rows, *stock.stale)} | {caller.project}
     remains.remove_links(projects, caller, pruned)
     pruned.removed += [Removed(prune_rules.ROW, run_id=row.run_id) for row in stock.stale]

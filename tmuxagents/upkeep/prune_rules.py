@@ -73,6 +73,7 @@ class Removed:
     size: int = 0
     status: str | None = None  # of a run
     ended_at: float | None = None
+    of_others: bool = False  # its run belongs to another parent session, or to none
 
     def document(self) -> dict[str, Any]:
         """Return it as JSON has it."""
@@ -101,7 +102,13 @@ def line(removed: Removed, now: float, *, dry_run: bool) -> str:
 def total(removed: Sequence[Removed], *, dry_run: bool) -> str:
     """Return what all of it comes to."""
     counts = {kind: sum(one.what == kind for one in removed) for kind in _KINDS}
-    words = [f"{count} {_KINDS[kind]}{'s' * (count != 1)}" for kind, count in counts.items() if count]
+    others = {kind: sum(one.what == kind and one.of_others for one in removed) for kind in _KINDS}
+    words = [
+        f"{count} {_KINDS[kind]}{'s' * (count != 1)}"
+        + (f" ({others[kind]} of other parents)" if others[kind] else "")
+        for kind, count in counts.items()
+        if count
+    ]
     if not words:
         return "nothing to prune"
     bytes_ = sum(one.size for one in removed)  # windows and rows have none
@@ -118,4 +125,4 @@ def size(count: int) -> str:
     while round(figure, 1) >= _UNIT and len(units) > 1:
         figure /= _UNIT
         units.pop(0)
-    return f"{count} bytes" if units[0] == "bytes" else f"{figure:.1f} {units[0]}"
+    return f"{count} byte{'s' * (count != 1)}" if units[0] == "bytes" else f"{figure:.1f} {units[0]}"

@@ -94,13 +94,13 @@ def forget(caller: Caller, run_ids: Collection[str], pruned: Pruned) -> None:
 # --- windows ----------------------------------------------------------------------------------------------
 
 
-def close_windows(rows: Iterable[Row], pruned: Pruned) -> None:
+def close_windows(rows: Iterable[Row], caller: Caller, pruned: Pruned) -> None:
     """Close the windows of ended runs on live servers; a window that a person is looking at stays."""
-    by_server: dict[str, list[str]] = {}
+    by_server: dict[str, list[Row]] = {}
     for row in rows:
         if row.server is not None:
-            by_server.setdefault(row.server, []).append(row.run_id)
-    for server, run_ids in by_server.items():
+            by_server.setdefault(row.server, []).append(row)
+    for server, its in by_server.items():
         pid, started, socket = server.split(".", 2)
         # Exactly this server must still listen there.
         lives = process.start_time(int(pid)) == int(started)
@@ -109,12 +109,13 @@ def close_windows(rows: Iterable[Row], pruned: Pruned) -> None:
         try:
             windows = tmux.Tmux(socket).windows
             there = windows.all()
-            for run_id in run_ids:
-                window = there.get(run_id)
+            for row in its:
+                window = there.get(row.run_id)
                 if window is None or not window.dead or window.watched:
                     continue
-                if pruned.dry_run or windows.close_ended(window.window, run_id):
-                    pruned.removed.append(Removed(WINDOW, run_id, socket))
+                if pruned.dry_run or windows.close_ended(window.window, row.run_id):
+                    of_others = row.owner != caller.owner
+                    pruned.removed.append(Removed(WINDOW, row.run_id, socket, of_others=of_others))
         except tmux.NoServer:
             continue
         except Unusable as error:

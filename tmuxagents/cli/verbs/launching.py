@@ -226,7 +226,10 @@ TIMED_OUT = 124
 def send(  # noqa: PLR0913  (one parameter an option)
     *, run: str, text: str, kind: str, waits: bool, timeout: float | None, as_json: bool
 ) -> int:
-    """Say TEXT to the live child of RUN (- reads stdin). It is delivered once the child has taken it."""
+    """Say TEXT to the child of RUN (- reads stdin). It is delivered once the child has taken it.
+
+    Live runs take messages, and batch runs of some agents: see `tmuxagents agents`.
+    """
     from tmuxagents.cli.verbs import reading  # noqa: PLC0415  (a launch is to be quick)
     from tmuxagents.status import send as sending  # noqa: PLC0415
     from tmuxagents.tools import answers  # noqa: PLC0415

@@ -54,7 +54,7 @@ def _or_newest(runs: Sequence[str]) -> Sequence[str]:
 )
 @click.option("--json", "as_json", is_flag=True, help="Print the run as a JSON document.")
 def output(*, runs: Sequence[str], wait: bool, partial: bool, max_bytes: int | None, as_json: bool) -> int:
-    """Print the answer of RUN, or of a later run of its session (on a terminal, default: the newest run).
+    """Print the answer of RUN, or of the run that continued it last (on a terminal, default: the newest run).
 
     If the run failed, the first line says why, and the rest is unfinished. Several runs are printed one after
     the other, each below its status. Exits with 1 if a run failed, with 4 if one still works.

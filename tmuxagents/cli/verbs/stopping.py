@@ -17,6 +17,9 @@ from tmuxagents.tools import answers
 
 TYPE_CHECKING = False
 if TYPE_CHECKING:
+    from collections.abc import Iterable
+
+    from tmuxagents.runs.inspect import RunView
     from tmuxagents.status.snapshot import Snapshot
 
 
@@ -45,7 +48,10 @@ def stop(*, runs: tuple[str, ...], all_of_them: bool, others: bool, everywhere: 
         folders = _stoppable([f"{caller.runs}/{run_id}" for run_id in ids])
     else:
         folders = list(dict.fromkeys(lookup.find_run(reference, caller) for reference in runs))
-    over = {run.run_id for folder in folders if (run := inspect(folder)).ended}
+    before = [inspect(folder) for folder in folders]
+    over = {run.run_id for run in before if run.ended}
+    if runs:
+        _tell_owners([run for run in before if not run.ended], caller.owner)
     stopped = stopping.stop(folders)
     ids = [run.run_id for run in stopped]
     # Who stops a run knows how it ended; one that had finished before has an answer that is still unread.
@@ -56,6 +62,14 @@ def stop(*, runs: tuple[str, ...], all_of_them: bool, others: bool, everywhere: 
     else:
         lines = [words.stopped_line(row, was_over=row.run["runId"] in over) for row in found.rows]
         printing.lines(lines or ["nothing to stop"])
+
+
+def _tell_owners(stopped: Iterable[RunView], owner: str | None) -> None:
+    """Warn of runs that do not belong to the caller: it may have meant another run of that name."""
+    for run in stopped:
+        if run.plan.owner != owner:
+            whose = f"another parent session, {run.plan.owner}" if run.plan.owner else "no parent session"
+            printing.warn([f"{words.short_id(run.run_id, ())} belonged to {whose}"])
 
 
 def _own(found: Snapshot) -> list[str]:
