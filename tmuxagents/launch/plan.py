@@ -218,14 +218,15 @@ def _faults(request: LaunchRequest) -> Iterator[tuple[Fault, str | None]]:
         yield Fault("bad-argument", f"timeout {wrong}, not {request.timeout:.15g}", field="timeout"), None
 
 
-def receipt(plan: Plan, status: str) -> str:
-    """Return what was launched, for a person: what it is called, its preset, its model."""
+def receipt(plan: Plan, status: str, *, host: str | None = None) -> str:
+    """Return what was launched, for a person: what it is called, where it works, its preset, its model."""
     started = "Queued" if status == records.QUEUED else "Started"
     whose = " of this project" if plan.preset_source == "project" else ""
     preset = [f"preset {safe.line(plan.preset)}{whose}"] if plan.preset else []
     live = ["live"] if plan.driver == records.LIVE else []
     title = words.title(plan.name, plan.task)
     called = title if plan.name else f'"{title}"'
+    called += f" on {safe.line(host)}" if host is not None else ""
     return f"{started} {called} ({', '.join([*preset, *live, _model(plan)])})."
 
 
