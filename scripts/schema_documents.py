@@ -140,6 +140,16 @@ TYPES |= {
     ),
 }
 TYPES |= {
+    "_host": record(
+        "name:word engine:ssh|slurm destination:word command:[word]+ home:path version:word "
+        "maxRunning:ordinal? cwd:path? agent:word? lastHeard,unreachableSince:moment? ok:flag? checks:[_check]",
+        destination="What ssh is called with.",
+        command="tmuxagents there.",
+        home="The state directory there.",
+        version="Of tmuxagents there, with a hash of its files.",
+        lastHeard="When the machine answered the mirror of a run last.",
+        ok="Nothing is broken; null where nothing was examined.",
+    ),
     "_agent": record(
         "name:word type:acp|command? isDefault,installed:flag command:[text]? version:word? loggedIn:flag? "
         "warnings:[word] howToInstall,howToLogIn:word oldest,tested:word? "
@@ -265,6 +275,17 @@ DOCUMENTS: dict[str, tuple[str, Schema]] = {
     "agents": (
         "What agents prints: the supported agents and those of the user's settings, and what each can do.",
         record("v:version agents:[_agent] warnings:[word]"),
+    ),
+    "hosts": (
+        "What hosts prints: the machines that were listed, added or checked, or the one that was removed.",
+        either(
+            "removed",
+            record(
+                "v:version removed:word uninstalled:path?",
+                uninstalled="The folder there that was removed, too.",
+            ),
+            record("v:version hosts:[_host]"),
+        ),
     ),
     "models": (
         "What models prints: what an agent offers, in its own order.",

@@ -69,7 +69,7 @@ class Lab:
             "HOME": str(self.home),
             "USER": getpass.getuser(),
             "LOGNAME": getpass.getuser(),
-            "SHELL": "/bin/sh",
+            "SHELL": str(self.folder / "shell"),
             "LANG": "C.UTF-8",
             "TMUX_TMPDIR": str(self.folder / "tmux"),
             "PI_OFFLINE": "1",
@@ -153,6 +153,11 @@ class Lab:
         """Shut the far machine down and boot it again."""
         self.shut_down()
         self.boot()
+
+    @property
+    def is_down(self) -> bool:
+        """Say whether it was shut down."""
+        return self._first is None
 
     def far_processes(self) -> list[tuple[int, int]]:
         """Return pid and start time of what runs there, as this machine counts: by its HOME, or by sshd."""
@@ -323,6 +328,13 @@ class Lab:
             'exec "$SHELL"\n'
         )
         (self.folder / "enter.sh").chmod(0o755)
+        # A login shell that reads the user's own file alone: the system's leads to the system's programs.
+        shell = self.folder / "shell"
+        profile = '[ ! -f "$HOME/.profile" ] || . "$HOME/.profile"'
+        shell.write_text(
+            f'#!/bin/sh\nif [ "$1" = -lc ]; then {profile}; shift; set -- -c "$@"; fi\nexec /bin/sh "$@"\n'
+        )
+        shell.chmod(0o755)
         self.configure_sshd()
         self.trust()
 

@@ -322,6 +322,22 @@ COMMANDS = {
         models nope
         TMUXAGENTS_PI=/nowhere/pi models --refresh
     """,
+    "hosts": """
+        hosts --help
+        hosts
+        hosts list --help
+        hosts list --json
+        hosts add --help
+        hosts add
+        hosts add a/b --yes
+        hosts add box --max-running 0
+        hosts check --help
+        hosts check
+        hosts check nope
+        hosts remove --help
+        hosts remove nope --json
+        hosts nope
+    """,
     "layouts": """
         layouts --help
         layouts

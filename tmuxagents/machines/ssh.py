@@ -7,6 +7,7 @@ Touches: ssh.
 
 from __future__ import annotations
 
+import contextlib
 import os
 import selectors
 import shlex
@@ -27,7 +28,17 @@ if TYPE_CHECKING:
 
     from tmuxagents.machines.hosts import Host
 
-__all__ = ["FarAnswer", "Unreachable", "command", "control_path", "prefix", "refusal", "run", "run_line"]
+__all__ = [
+    "FarAnswer",
+    "Unreachable",
+    "close",
+    "command",
+    "control_path",
+    "prefix",
+    "refusal",
+    "run",
+    "run_line",
+]
 
 CONFIG = "TMUXAGENTS_SSH_CONFIG"  # another file than ~/.ssh/config
 MOST_BYTES = 32 * 1024 * 1024
@@ -91,6 +102,17 @@ def command(
 ) -> list[str]:
     """Return the whole command that runs tmuxagents over there. Everybody can read it here and there."""
     return [*prefix(host, tty=tty, environment=environment), shlex.join([*host.command, *argv])]
+
+
+def close(host: Host, environment: Mapping[str, str]) -> None:
+    """Close the connection to a host, if one is open."""
+    words = [*prefix(host, environment=environment)[:-2], "-O", "exit", host.destination]
+    with contextlib.suppress(OSError, subprocess.TimeoutExpired):
+        nothing = subprocess.DEVNULL
+        around = dict(environment)
+        subprocess.run(
+            words, stdin=nothing, stdout=nothing, stderr=nothing, env=around, check=False, timeout=5
+        )
 
 
 def refusal(err: str, host: Host) -> Unusable:

@@ -39,3 +39,8 @@ def prompts() -> dict[str, str]:
 def pi_extension() -> Path:
     """Return the file that pi is to load."""
     return _PACKAGE / "extensions" / "pi" / "index.ts"
+
+
+def far_script(name: str) -> str:
+    """Return one of the shell scripts that other machines run."""
+    return (_PACKAGE / "machines" / f"{name}.sh").read_text("utf-8")

@@ -4,16 +4,17 @@ from __future__ import annotations
 
 import json
 import re
-from typing import NamedTuple
 
-from tmuxagents.text import safe, yaml
+from tmuxagents.text import yaml
+from tmuxagents.text.checks import BROKEN, OK, WARNING, Check, broken, warning
 
 TYPE_CHECKING = False
 if TYPE_CHECKING:
     from collections.abc import Iterable
     from typing import Any
 
-OK, WARNING, BROKEN = "ok", "warning", "broken"
+__all__ = ["BROKEN", "OK", "WARNING", "Check", "broken", "warning"]  # of text/checks
+
 MEGABYTE = 1024 * 1024
 _LITTLE_SPACE = 100 * MEGABYTE
 _KEY_NAMES = frozenset(("apikey", "api-key", "x-api-key", "authorization"))
@@ -22,41 +23,12 @@ _KEY = re.compile(rf"(?i)[\"']?\b(?:{_NAMED})[\"']?\s*:\s*[\"']?([^\s\"',}}]+)")
 _REFERENCE = re.compile(r"!|.*\$\{?[A-Za-z_]", re.DOTALL)  # pi's: a command that says it, a variable
 _VERSION = re.compile(r"(\d{1,6})\.(\d{1,6})(?:\.\d{1,6})?")
 _SHOWN = 3
-_WIDTH = max(map(len, (OK, WARNING, BROKEN)))
 # What pi needs: the least version, what needs it, how to get it. fd has --no-require-git since 8.7.
 _PROGRAMS = {
     "node": ((22, 19), "pi itself", "install node 22.19 or newer"),
     "rg": ((0, 0), "pi's tool grep", "install it: apt install ripgrep"),
     "fd": ((8, 7), "pi's tool find", "install fd 8.7 or newer: https://github.com/sharkdp/fd/releases"),
 }
-
-
-class Check(NamedTuple):
-    """One thing that doctor examined. `hint`: what to do, where something is wrong."""
-
-    name: str
-    message: str
-    state: str = OK
-    hint: str | None = None
-
-    def document(self) -> dict[str, Any]:
-        """Return it as JSON has it."""
-        return {"name": self.name, "state": self.state, "message": self.message, "hint": self.hint}
-
-    def line(self) -> str:
-        """Return it as a line."""
-        words = f"{self.name}: {self.message.rstrip('.')}." + (f" Fix: {self.hint}" if self.hint else "")
-        return f"{self.state:<{_WIDTH}}  {safe.line(words)}"
-
-
-def warning(name: str, message: str, hint: str) -> Check:
-    """Return a check that found a problem with which runs still work."""
-    return Check(name, message, WARNING, hint)
-
-
-def broken(name: str, message: str, hint: str | None) -> Check:
-    """Return a check that found a problem with which no run works."""
-    return Check(name, message, BROKEN, hint or "see the message")
 
 
 def version(text: bytes | None) -> tuple[str, tuple[int, int]] | None:

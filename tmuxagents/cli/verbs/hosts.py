@@ -1,0 +1,294 @@
+"""The verb hosts: the machines that children can work on. List, add, check, remove. Joins."""
+
+from __future__ import annotations
+
+import os
+import time
+
+import click
+
+from tmuxagents.agents import AGENTS
+from tmuxagents.cli import asking, printing, values
+from tmuxagents.errors import BadRequest, NotPossible, TmuxAgentsError, Unusable
+from tmuxagents.machines import build, hosts, install, probe, ssh
+from tmuxagents.registry import lookup
+from tmuxagents.runs import directory, words
+from tmuxagents.text import figures, jsonline, safe
+from tmuxagents.text.checks import BROKEN, Check, broken, warning
+from tmuxagents.text.width import table
+
+TYPE_CHECKING = False
+if TYPE_CHECKING:
+    from collections.abc import Sequence
+    from typing import Any
+
+    from tmuxagents.machines.hosts import Host
+    from tmuxagents.machines.probe import Found
+
+_JSON = click.option("--json", "as_json", is_flag=True, help="Print a JSON document.")
+_HEADER = ("HOST", "ENGINE", "VERSION", "AGENT", "MAX", "HEARD", "DIRECTORY")
+_NONE = ("There are no hosts yet.", "hint: tmuxagents hosts add NAME, a name of your ssh configuration")
+_MOST = 4096
+
+
+def names(_context: click.Context, _argument: click.Parameter, beginning: str) -> list[str]:
+    """Return the names that begin so, for a shell that completes."""
+    return [name for name in hosts.read_hosts(os.environ) if name.startswith(beginning)]
+
+
+_NAME = click.argument("host", metavar="NAME", shell_complete=names)
+
+
+@click.group("hosts", invoke_without_command=True, epilog="Example: tmuxagents hosts add box")
+@_JSON
+@click.pass_context
+def hosts_verb(context: click.Context, *, as_json: bool) -> None:
+    """Look after other machines that children can work on, over ssh. Alone: list them."""
+    if context.invoked_subcommand is None:
+        _list(as_json=as_json, template=None)
+    elif as_json:
+        raise BadRequest("--json comes after the verb.", kind="usage")
+
+
+# --- list -------------------------------------------------------------------------------------------------
+
+
+@click.command("list", epilog="Example: tmuxagents hosts list --json")
+@values.FORMAT
+@_JSON
+def list_verb(*, template: str | None, as_json: bool) -> None:
+    """List the hosts. This asks no other machine: HEARD is when one has answered a run's mirror last."""
+    _list(as_json=as_json, template=template)
+
+
+def _list(*, as_json: bool, template: str | None) -> None:
+    found = [_document(host) for host in hosts.read_hosts(os.environ).values()]
+    if as_json:
+        printing.document({"v": 1, "hosts": found})
+    elif template is not None:
+        printing.formatted(template, found)
+    elif found:
+        printing.lines(table([_HEADER, *map(_row, found)], printing.width()))
+    else:
+        printing.lines(_NONE)
+
+
+def _heard(home: str, name: str) -> dict[str, Any]:
+    """Return when a host answered last, and since when it does not: what its mirror has written down."""
+    try:
+        told = jsonline.decode(directory.read_bytes(f"{home}/machines/{name}.json", limit=_MOST) or b"{}")
+    except (OSError, ValueError):
+        told = {}
+    read = {
+        key: told.get(key) if isinstance(told, dict) else None for key in ("lastHeard", "unreachableSince")
+    }
+    return {key: value if isinstance(value, (int, float)) else None for key, value in read.items()}
+
+
+def _row(one: dict[str, Any]) -> Sequence[str]:
+    since, heard = one["unreachableSince"], one["lastHeard"]
+    last = words.NONE if heard is None else f"{figures.age(time.time() - heard)} ago"
+    return (
+        one["name"],
+        one["engine"],
+        safe.line(one["version"]),
+        safe.line(one["agent"] or words.NONE),
+        words.NONE if one["maxRunning"] is None else str(one["maxRunning"]),
+        last if since is None else f"unreachable since {figures.age(time.time() - since)}",
+        safe.line(one["cwd"] or words.NONE),
+    )
+
+
+def _document(host: Host, checks: Sequence[Check] | None = None) -> dict[str, Any]:
+    """Return a host for programs: without checks, if nobody has looked at it now."""
+    return {
+        "name": host.name,
+        **hosts.document(host),
+        **_heard(lookup.here().home, host.name),
+        "ok": None if checks is None else not _is_broken(checks),
+        "checks": [one.document() for one in checks or ()],
+    }
+
+
+# --- add and check ----------------------------------------------------------------------------------------
+
+
+@click.command(epilog="Example: tmuxagents hosts add box --cwd ~/src/project --max-running 4")
+@_NAME
+@click.option("--engine", type=click.Choice(hosts.ENGINES), help="ssh, or slurm: jobs of the cluster there.")
+@click.option("--cwd", metavar="DIR", help="Where children work there if a launch does not say.")
+@click.option(
+    "--max-running", type=click.IntRange(min=1), metavar="N", help="How many may run there at once."
+)
+@click.option("--agent", metavar="NAME", help="Which agent works there if a launch does not say.")
+@click.option("-y", "--yes", is_flag=True, help="Install tmuxagents there without a question.")
+@_JSON
+def add(*, host: str, yes: bool, as_json: bool, **how: Any) -> None:
+    """Add the host NAME, as ssh knows it: look at it, and install this very tmuxagents there.
+
+    It goes into a folder of its own below ~/.local/share/tmuxagents/far there; nothing else is touched. For a
+    host that was added before, it keeps what is not named.
+    """
+    if not hosts.is_name(host):
+        message = f'"{safe.line(host)[:100]}" cannot be a host.'
+        hint = "a name of your ssh configuration, or user@host"
+        raise BadRequest(message, kind="bad-argument", hint=hint, field="host")
+    known = hosts.read_hosts(os.environ).get(host)
+    wanted = _wanted(host, known, how)
+    try:
+        added, checks = _added(wanted, yes=yes)
+    except BaseException:
+        if known is None:
+            ssh.close(wanted, os.environ)
+        raise
+    hosts.write_host(added, os.environ)
+    if as_json:
+        printing.document({"v": 1, "hosts": [_document(added, checks)]})
+    else:
+        printing.lines(check.line() for check in checks)
+        printing.lines([f"Added {added.name}: tmuxagents launch --on {added.name} TASK"])
+
+
+def _wanted(name: str, known: Host | None, how: dict[str, Any]) -> Host:
+    """Return the host as it is to be, without what only the machine can tell."""
+    before = known or hosts.Host(name, hosts.SSH, name, (), "", "")
+    given = {key: value for key, value in how.items() if value is not None}
+    return before._replace(version="", **given)
+
+
+def _added(host: Host, *, yes: bool) -> tuple[Host, list[Check]]:
+    """Return the host with what the machine has told, after an installation where there is none."""
+    found = _probe(host)
+    checks = probe.judge(host, found)
+    probe.refuse(checks)
+    added = host._replace(
+        command=(found.command,),
+        home=found.first("state"),
+        version=build.version(),
+        cwd=found.first("cwd") or None,
+    )
+    if found.is_installed:
+        return added, _with_agents(added, probe.judge(added, found))
+    _ask(host, found, yes=yes)
+    install.install(host, found, os.environ)
+    try:
+        installed = Check("tmuxagents", f"{added.version} at {found.command}")
+        return added, [*_with_agents(added, checks), installed]
+    except BaseException:
+        install.uninstall(added, os.environ, force=True)
+        raise
+
+
+def _with_agents(host: Host, checks: list[Check]) -> list[Check]:
+    """Return the checks with what tmuxagents there says of the agents; refuse an agent that it has not."""
+    there = install.read_agents(host, os.environ)
+    if host.agent is not None and host.agent not in [one["name"] for one in there]:
+        message = f"{host.name} has no agent {safe.line(host.agent)}."
+        raise Unusable(message, kind="far-agent", hint=f"it has {', '.join(one['name'] for one in there)}")
+    at = next(at for at, check in enumerate(checks) if check.name == "agent")
+    return [*checks[:at], *map(_agent, there), *checks[at + 1 :]]
+
+
+def _probe(host: Host) -> Found:
+    return probe.probe(host, {name: AGENTS[name].program for name in AGENTS}, os.environ)
+
+
+def _ask(host: Host, found: Found, *, yes: bool) -> None:
+    """Ask whether this version may be installed there."""
+    if yes:
+        return
+    folder = found.command.rpartition("/")[0]
+    question = f"Install tmuxagents {build.version()} on {host.name}, in {safe.line(folder)}?"
+    if not asking.is_possible():
+        raise BadRequest(question, kind="usage", hint="add --yes")
+    if not click.confirm(question, default=True, err=True):
+        raise asking.Cancelled
+
+
+def _agent(one: dict[str, Any]) -> Check:
+    """Return what tmuxagents there says of an agent."""
+    said = f"{one['name']} {one.get('version') or ''}".strip()
+    if one.get("loggedIn") is False:
+        return warning("agent", f"{said}, not logged in", "log in there, or choose another with --agent")
+    return Check("agent", f"{said}, logged in" if one.get("loggedIn") else said)
+
+
+@click.command(epilog="Example: tmuxagents hosts check box")
+@click.argument("host", metavar="[NAME]", required=False, shell_complete=names)
+@_JSON
+def check(*, host: str | None, as_json: bool) -> int:
+    """Look at the host NAME, or at each, again: a line for each thing. Exit with 1 if one is broken."""
+    known = (
+        list(hosts.read_hosts(os.environ).values()) if host is None else [hosts.find_host(host, os.environ)]
+    )
+    found = [(one, _examined(one)) for one in known]
+    if as_json:
+        printing.document({"v": 1, "hosts": [_document(one, checks) for one, checks in found]})
+    else:
+        for one, checks in found:
+            printing.lines([f"{one.name}:", *(f"  {line.line()}" for line in checks)])
+        if not found:
+            printing.lines(_NONE)
+    return int(any(_is_broken(checks) for _, checks in found))
+
+
+def _examined(host: Host) -> list[Check]:
+    try:
+        checks = probe.judge(host, _probe(host))
+        return checks if _is_broken(checks) else _with_agents(host, checks)
+    except TmuxAgentsError as error:
+        return [broken("connection", error.message, error.hint)]
+
+
+def _is_broken(checks: Sequence[Check]) -> bool:
+    return any(one.state == BROKEN for one in checks)
+
+
+# --- remove -----------------------------------------------------------------------------------------------
+
+
+@click.command(epilog="Example: tmuxagents hosts remove box --uninstall")
+@_NAME
+@click.option("--uninstall", is_flag=True, help="Also remove the tmuxagents that add has installed there.")
+@click.option("--force", is_flag=True, help="Also if runs there have not ended.")
+@_JSON
+def remove(*, host: str, uninstall: bool, force: bool, as_json: bool) -> None:
+    """Forget the host NAME. Its runs and its files there stay, but for --uninstall."""
+    found = hosts.find_host(host, os.environ)
+    left = [] if force else _unended(lookup.here().runs, found.name)
+    if left:
+        shown = ", ".join(run[: words.SHORT_ID] for run in left[:3])
+        more = f" and {len(left) - 3} more" if len(left) > 3 else ""  # noqa: PLR2004  (as shown)
+        message = f"Runs on {found.name} have not ended: {shown}{more}."
+        raise NotPossible(message, kind="still-active", hint="wait for them or stop them, or add --force")
+    gone = install.uninstall(found, os.environ, force=force) if uninstall else None
+    hosts.remove_host(found.name, os.environ)
+    ssh.close(found, os.environ)
+    if as_json:
+        printing.document({"v": 1, "removed": found.name, "uninstalled": gone})
+    else:
+        also = f", and {safe.line(gone)} there" if gone else ""
+        printing.lines([f"Removed {found.name}{also}."])
+
+
+def _unended(runs: str, host: str) -> list[str]:
+    """Return the runs on a host that have not ended, as far as this machine knows."""
+    try:
+        known = sorted(os.listdir(runs))
+    except OSError:
+        return []
+    found = []
+    for run in known:
+        text = directory.read_bytes(f"{runs}/{run}/machine.json", limit=_MOST)
+        try:
+            told = jsonline.decode(text) if text else {}
+        except ValueError:
+            told = {}
+        if isinstance(told, dict) and told.get("host") == host and not directory.read_result(f"{runs}/{run}"):
+            found.append(run)
+    return found
+
+
+for _verb in (list_verb, add, check, remove):
+    hosts_verb.add_command(_verb)
+VERBS = {"hosts": hosts_verb}

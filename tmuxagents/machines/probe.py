@@ -1,0 +1,239 @@
+"""What is on a far machine, asked by one script over one connection, and whether children can work there.
+
+Joins.
+"""
+
+from __future__ import annotations
+
+import shlex
+import time
+from typing import NamedTuple
+
+from tmuxagents.errors import Unusable
+from tmuxagents.machines import build, hosts, ssh
+from tmuxagents.system import identity, shipped
+from tmuxagents.text import figures, safe
+from tmuxagents.text.checks import BROKEN, Check, broken, warning
+from tmuxagents.tmux import runner
+
+TYPE_CHECKING = False
+if TYPE_CHECKING:
+    from collections.abc import Iterator, Mapping
+
+    from tmuxagents.machines.hosts import Host
+
+_LIMIT_S = 60.0
+_PYTHON = (3, 11)
+_NEEDED_KB = 60 * 1024  # what an installation takes, and the first runs
+_CLOCK_S = 10.0  # more is worth a warning
+_MOST_CLOCK_S = 600.0  # logins and TLS fail, and no age or order of runs is true any more
+_OTHERS_WRITE = (5, 8)  # in the letters of a mode, as drwxr-xr-x
+
+
+class Found(NamedTuple):
+    """The answers of a far machine: word -> what it said, in order.
+
+    `ahead`: its clock, in seconds. `programs`: of the agents that were looked for.
+    """
+
+    said: Mapping[str, list[str]]
+    ahead: float
+    programs: Mapping[str, str]
+
+    def first(self, word: str) -> str:
+        """Return the first answer to a question, empty without one."""
+        return (self.said.get(word) or [""])[0]
+
+    @property
+    def python(self) -> tuple[str, str]:
+        """Return version and path of the Python to use; the first one there if none is new enough."""
+        known = [answer.split(" ", 1) for answer in self.said.get("python", ()) if " " in answer]
+        new = [one for one in known if _figures(one[0]) >= _PYTHON]
+        version, path = (new or known or [["", ""]])[0]
+        return version, path
+
+    @property
+    def agents(self) -> dict[str, str]:
+        """Return the agents that are there, and their programs."""
+        return dict(answer.split(" ", 1) for answer in self.said.get("agent", ()))
+
+    @property
+    def command(self) -> str:
+        """Return where this version of tmuxagents lies, or is to lie."""
+        return f"{self.first('far')}/{build.version()}/tmuxagents"
+
+    @property
+    def is_installed(self) -> bool:
+        """Say whether this version is there, and works."""
+        return self.first("installed").startswith("tmuxagents")
+
+
+def probe(host: Host, programs: Mapping[str, str], environment: Mapping[str, str]) -> Found:
+    """Ask a machine. Raises Unreachable or Unusable if it does not answer."""
+    token = identity.secret()
+    agents = "\n".join(f"{name} {program}" for name, program in programs.items())
+    values = {"token": token, "version": build.version(), "agents": agents, "cwd": host.cwd or ""}
+    script = assigned(values) + shipped.far_script("probe")
+    began = time.time()
+    answer = ssh.run_line(host, "sh -s", input=script.encode(), timeout=_LIMIT_S, environment=environment)
+    lines = answer.out.decode("utf-8", "replace").split("\n")
+    if lines.count(token) != 2:  # noqa: PLR2004  (before and after)
+        said = safe.cut(safe.line((answer.err or answer.out.decode("utf-8", "replace")).strip()), 200)
+        message = f"{host.name} does not answer as a machine with a shell does: {said or 'it says nothing'}."
+        raise Unusable(message, kind="far-shell", hint=f"try: ssh {host.destination} sh -c true")
+    first = lines.index(token)
+    said_: dict[str, list[str]] = {}
+    for line in lines[first + 1 : lines.index(token, first + 1)]:
+        word, _, value = line.partition("\t")
+        if value:
+            said_.setdefault(word, []).append(value)
+    return Found(said_, _ahead(said_.get("clock", [""])[0], began, time.time()), programs)
+
+
+def _ahead(clock: str, began: float, ended: float) -> float:
+    """Return the least by which a far clock can differ: it says whole seconds, of a moment between."""
+    if not clock.isdigit():
+        return 0.0
+    least, most = int(clock) - ended, int(clock) + 1 - began
+    return least if least > 0 else min(most, 0.0)
+
+
+def assigned(values: Mapping[str, str]) -> str:
+    """Return values as the first lines of a shell script."""
+    return "".join(f"{name}={shlex.quote(value)}\n" for name, value in values.items())
+
+
+def judge(host: Host, found: Found) -> list[Check]:
+    """Return a check for each thing that was asked, in the order of importance; what is broken refuses."""
+    return [check for look in _LOOKS for check in look(host, found)]
+
+
+def refuse(checks: list[Check]) -> None:
+    """Raise the first check that is broken."""
+    for check in checks:
+        if check.state == BROKEN:
+            raise Unusable(check.message, kind=f"far-{check.name}", hint=check.hint)
+
+
+def _system(host: Host, found: Found) -> Iterator[Check]:
+    system = found.first("system")
+    if system != "Linux":
+        message = f"{host.name} runs {system or 'an unknown system'}; children work on Linux only."
+        yield broken("system", message, "add a machine with Linux")
+
+
+def _python(host: Host, found: Found) -> Iterator[Check]:
+    version, path = found.python
+    hint = "install one there, which needs no root: uv python install 3.12"
+    if not version:
+        yield broken("python", f"{host.name} has no Python, and tmuxagents needs 3.11 or newer.", hint)
+    elif _figures(version) < _PYTHON:
+        yield broken(
+            "python", f"{host.name} has Python {version} only, and tmuxagents needs 3.11 or newer.", hint
+        )
+    else:
+        yield Check("python", f"{version} at {path}")
+
+
+def _tmux(host: Host, found: Found) -> Iterator[Check]:
+    name, _, version = found.first("tmux").partition(" ")
+    if name != "tmux":
+        yield broken("tmux", f"{host.name} has no tmux on PATH.", "install it there: apt install tmux")
+        return
+    try:
+        runner.refuse_old(version, f"The tmux of {host.name}")
+    except Unusable as error:
+        yield broken("tmux", error.message, "install a newer one there")
+    else:
+        yield Check("tmux", version)
+
+
+def _git(host: Host, found: Found) -> Iterator[Check]:
+    if not found.first("git"):
+        message = f"{host.name} has no git, so children there work in folders that are there already"
+        yield warning("git", message, "install it there: apt install git")
+
+
+def _agents(host: Host, found: Found) -> Iterator[Check]:
+    there = found.agents
+    if not there:
+        hint = f"install one there and log in: {', '.join(found.programs)}"
+        yield broken("agent", f"{host.name} has no agent that tmuxagents knows.", hint)
+    elif host.agent is not None and host.agent in found.programs and host.agent not in there:
+        message = f"{host.name} has no {found.programs[host.agent]} on PATH; it has {', '.join(there)}."
+        yield broken("agent", message, "install it there, or choose another with --agent")
+    else:
+        yield Check("agent", ", ".join(there))
+
+
+def _clock(host: Host, found: Found) -> Iterator[Check]:
+    if abs(found.ahead) <= _CLOCK_S:
+        yield Check("clock", "right")
+        return
+    way = "ahead" if found.ahead > 0 else "behind"
+    message = f"The clock of {host.name} is {figures.span(abs(found.ahead) + 1)} {way} of this one's"
+    hint = "set it there: timedatectl set-ntp true"
+    if abs(found.ahead) <= _MOST_CLOCK_S:
+        yield warning("clock", message, hint)
+    else:
+        yield broken("clock", f"{message}.", hint)
+
+
+def _disk(host: Host, found: Found) -> Iterator[Check]:
+    for answer in found.said.get("readonly", ()):
+        message = f"You cannot write to {safe.line(answer)} on {host.name}."
+        yield broken("home", message, "set TMUXAGENTS_HOME and XDG_DATA_HOME there to folders of yours")
+    rooms = [one.split(" ", 1) for one in found.said.get("free", ()) if one.split(" ")[0].isdigit()]
+    if rooms:
+        free, folder = min((int(free), folder) for free, folder in rooms)
+        if free < _NEEDED_KB:
+            message = f"The disk of {host.name} is full: {free // 1024} MB are left at {safe.line(folder)}."
+            yield broken("disk", message, f"make room for {_NEEDED_KB // 1024} MB")
+        else:
+            yield Check("disk", f"{free // 1024} MB are free at {safe.line(folder)}")
+
+
+def _state(host: Host, found: Found) -> Iterator[Check]:
+    mode, _, owner = found.first("owner").partition(" ")
+    state = safe.line(found.first("state"))
+    hint = "set TMUXAGENTS_HOME there to a folder that is yours alone"
+    if mode and owner != found.first("user"):
+        yield broken("home", f"The state directory {state} of {host.name} belongs to user {owner}.", hint)
+    elif mode and any(mode[at : at + 1] == "w" for at in _OTHERS_WRITE):
+        message = f"The state directory {state} of {host.name} can be written by others."
+        yield broken("home", message, f"chmod go-w it there, or {hint}")
+
+
+def _cwd(host: Host, found: Found) -> Iterator[Check]:
+    if host.cwd and not found.first("cwd"):
+        yield broken(
+            "cwd", f"{host.name} has no folder {safe.line(host.cwd)}.", "make it there, or name another"
+        )
+
+
+def _slurm(host: Host, found: Found) -> Iterator[Check]:
+    if host.engine == hosts.SLURM:
+        path = found.first("sbatch")
+        hint = "is it a login node of the cluster?"
+        missing = broken("slurm", f"{host.name} has no sbatch on PATH.", hint)
+        yield Check("slurm", path) if path else missing
+
+
+def _installed(host: Host, found: Found) -> Iterator[Check]:
+    if host.version:
+        wanted = build.version()
+        hint = f"tmuxagents hosts add {host.name}"
+        if host.version != wanted:
+            message = f"{host.name} has tmuxagents {host.version}, and this is {wanted}; runs need the same."
+            yield broken("tmuxagents", message, hint)
+        elif not found.is_installed:
+            yield broken("tmuxagents", f"{host.name} has no tmuxagents at {host.command[0]} any more.", hint)
+        else:
+            yield Check("tmuxagents", f"{host.version} at {host.command[0]}")
+
+
+_LOOKS = (_system, _python, _tmux, _agents, _clock, _state, _disk, _cwd, _slurm, _git, _installed)
+
+
+def _figures(version: str) -> tuple[int, ...]:
+    return tuple(int(part) for part in version.split(".") if part.isdigit())[:2]

@@ -1,0 +1,42 @@
+"""One thing that was examined, as a record and as a line: a machine's disk, a far tmux. Pure."""
+
+from __future__ import annotations
+
+from typing import NamedTuple
+
+from tmuxagents.text import safe
+
+TYPE_CHECKING = False
+if TYPE_CHECKING:
+    from typing import Any
+
+OK, WARNING, BROKEN = "ok", "warning", "broken"
+_WIDTH = max(map(len, (OK, WARNING, BROKEN)))
+
+
+class Check(NamedTuple):
+    """One thing that was examined. `hint`: what to do, where something is wrong."""
+
+    name: str
+    message: str
+    state: str = OK
+    hint: str | None = None
+
+    def document(self) -> dict[str, Any]:
+        """Return it as JSON has it."""
+        return {"name": self.name, "state": self.state, "message": self.message, "hint": self.hint}
+
+    def line(self) -> str:
+        """Return it as a line."""
+        words = f"{self.name}: {self.message.rstrip('.')}." + (f" Fix: {self.hint}" if self.hint else "")
+        return f"{self.state:<{_WIDTH}}  {safe.line(words)}"
+
+
+def warning(name: str, message: str, hint: str) -> Check:
+    """Return a check that found a problem with which runs still work."""
+    return Check(name, message, WARNING, hint)
+
+
+def broken(name: str, message: str, hint: str | None) -> Check:
+    """Return a check that found a problem with which no run works."""
+    return Check(name, message, BROKEN, hint or "see the message")
