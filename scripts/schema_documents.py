@@ -142,7 +142,8 @@ TYPES |= {
 TYPES |= {
     "_host": record(
         "name:word engine:ssh|slurm destination:word command:[word]+ home:path version:word "
-        "maxRunning:ordinal? cwd:path? agent:word? lastHeard,unreachableSince:moment? ok:flag? checks:[_check]",
+        "maxRunning:ordinal? cwd:path? agent:word? lastHeard,unreachableSince:moment? ok:flag? "
+        "checks:[_check]",
         destination="What ssh is called with.",
         command="tmuxagents there.",
         home="The state directory there.",

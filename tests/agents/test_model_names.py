@@ -12,7 +12,7 @@ from hypothesis import strategies as st
 from tmuxagents.agents import installed as memory
 from tmuxagents.agents import models
 from tmuxagents.agents.models import WantedModel
-from tmuxagents.cli.verbs import models as models_verb
+from tmuxagents.cli.verbs import agents as models_verb
 from tmuxagents.errors import BadRequest
 
 AVAILABLE = [

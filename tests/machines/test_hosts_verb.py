@@ -366,6 +366,25 @@ def test_list_asks_nobody_and_says_since_when_one_is_away(near: NearDesk, known:
     assert near.hosts("list", "--format", "{{.name}} {{.lastHeard}}").stdout.split()[0] == "box"
 
 
+def test_doctor_has_a_line_for_each_host_and_asks_none(near: NearDesk, known: Host) -> None:
+    hosts.write_host(known._replace(name="right", version=build.version()), near.environment)
+    hosts.write_host(known._replace(name="away", version=build.version()), near.environment)
+    folder = near.home / ".local/state/tmuxagents/machines"
+    folder.mkdir(parents=True)
+    (folder / "right.json").write_text(json.dumps({"lastHeard": time.time() - 300}))
+    (folder / "away.json").write_text(json.dumps({"unreachableSince": time.time() - 3700}))
+    before = near.lab.connections()
+    said = subprocess.run([COMMAND, "doctor"], check=False, timeout=60, **near.options).stdout
+    lines = [line for line in said.splitlines() if " host: " in line]
+    old = f"box has tmuxagents 0.0.1-ab, and this is {build.version()}; runs need the same"
+    assert lines == [
+        f"warning  host: {old}. Fix: tmuxagents hosts add box",
+        f"ok       host: right: ssh, tmuxagents {build.version()}, heard 5m ago.",
+        "warning  host: away is unreachable since 1h. Fix: tmuxagents hosts check away",
+    ]
+    assert near.lab.connections() == before
+
+
 def test_a_host_with_runs_stays_unless_forced(near: NearDesk, known: Host) -> None:
     run = near.home / ".local/state/tmuxagents/runs/0123456789abcdef"
     run.mkdir(parents=True)

@@ -25,8 +25,8 @@ RIGHT = {
 }
 
 
-def found(changes: dict[str, list[str]] | None = None, ahead: float = 0.0) -> probe.Found:
-    return probe.Found(RIGHT | (changes or {}), ahead, PROGRAMS)
+def found(changes: dict[str, list[str]] | None = None, ahead: float = 0.0) -> probe.FarFacts:
+    return probe.FarFacts(RIGHT | (changes or {}), ahead, PROGRAMS)
 
 
 def test_where_all_is_right_nothing_is_refused() -> None:

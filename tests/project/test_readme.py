@@ -51,6 +51,8 @@ def command_lines() -> Iterator[tuple[str, str]]:
 
 
 COMMAND_LINES = sorted(set(command_lines()))
+# Programs of others, and what our pages do with them.
+OTHERS = {"git": ("diff", "log", "merge"), "ssh": ("box",)}
 
 
 def test_there_is_something_to_check() -> None:
@@ -68,6 +70,8 @@ def test_every_command_line_can_be_parsed(page: str, line: str, monkeypatch: pyt
         a_script(program, arguments)
     elif program == "pipx":
         an_installation(arguments)
+    elif program in OTHERS:
+        assert arguments[0] in OTHERS[program], f"{page} calls {program} in a way that nobody has tried"
     else:
         assert program == "tmuxagents", f"{page} shows a command that nobody checks"
         a_verb(arguments, monkeypatch)

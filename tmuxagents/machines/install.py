@@ -20,7 +20,7 @@ if TYPE_CHECKING:
     from typing import Any
 
     from tmuxagents.machines.hosts import Host
-    from tmuxagents.machines.probe import Found
+    from tmuxagents.machines.probe import FarFacts
 
 _LIMIT_S = 300.0
 _ASKING_S = 60.0
@@ -40,7 +40,7 @@ rmdir -- "$far" "${far%/*}" 2>/dev/null || :
 """
 
 
-def install(host: Host, found: Found, environment: Mapping[str, str]) -> None:
+def install(host: Host, found: FarFacts, environment: Mapping[str, str]) -> None:
     """Install it there. Raises Unusable, or Unreachable; then nothing of it is left there."""
     folder = found.command.rpartition("/")[0]
     base, _, version = folder.rpartition("/")

@@ -30,7 +30,7 @@ _MOST_CLOCK_S = 600.0  # logins and TLS fail, and no age or order of runs is tru
 _OTHERS_WRITE = (5, 8)  # in the letters of a mode, as drwxr-xr-x
 
 
-class Found(NamedTuple):
+class FarFacts(NamedTuple):
     """The answers of a far machine: word -> what it said, in order.
 
     `ahead`: its clock, in seconds. `programs`: of the agents that were looked for.
@@ -68,7 +68,7 @@ class Found(NamedTuple):
         return self.first("installed").startswith("tmuxagents")
 
 
-def probe(host: Host, programs: Mapping[str, str], environment: Mapping[str, str]) -> Found:
+def probe(host: Host, programs: Mapping[str, str], environment: Mapping[str, str]) -> FarFacts:
     """Ask a machine. Raises Unreachable or Unusable if it does not answer."""
     token = identity.secret()
     agents = "\n".join(f"{name} {program}" for name, program in programs.items())
@@ -87,7 +87,7 @@ def probe(host: Host, programs: Mapping[str, str], environment: Mapping[str, str
         word, _, value = line.partition("\t")
         if value:
             said_.setdefault(word, []).append(value)
-    return Found(said_, _ahead(said_.get("clock", [""])[0], began, time.time()), programs)
+    return FarFacts(said_, _ahead(said_.get("clock", [""])[0], began, time.time()), programs)
 
 
 def _ahead(clock: str, began: float, ended: float) -> float:
@@ -103,7 +103,7 @@ def assigned(values: Mapping[str, str]) -> str:
     return "".join(f"{name}={shlex.quote(value)}\n" for name, value in values.items())
 
 
-def judge(host: Host, found: Found) -> list[Check]:
+def judge(host: Host, found: FarFacts) -> list[Check]:
     """Return a check for each thing that was asked, in the order of importance; what is broken refuses."""
     return [check for look in _LOOKS for check in look(host, found)]
 
@@ -115,14 +115,14 @@ def refuse(checks: list[Check]) -> None:
             raise Unusable(check.message, kind=f"far-{check.name}", hint=check.hint)
 
 
-def _system(host: Host, found: Found) -> Iterator[Check]:
+def _system(host: Host, found: FarFacts) -> Iterator[Check]:
     system = found.first("system")
     if system != "Linux":
         message = f"{host.name} runs {system or 'an unknown system'}; children work on Linux only."
         yield broken("system", message, "add a machine with Linux")
 
 
-def _python(host: Host, found: Found) -> Iterator[Check]:
+def _python(host: Host, found: FarFacts) -> Iterator[Check]:
     version, path = found.python
     hint = "install one there, which needs no root: uv python install 3.12"
     if not version:
@@ -135,7 +135,7 @@ def _python(host: Host, found: Found) -> Iterator[Check]:
         yield Check("python", f"{version} at {path}")
 
 
-def _tmux(host: Host, found: Found) -> Iterator[Check]:
+def _tmux(host: Host, found: FarFacts) -> Iterator[Check]:
     name, _, version = found.first("tmux").partition(" ")
     if name != "tmux":
         yield broken("tmux", f"{host.name} has no tmux on PATH.", "install it there: apt install tmux")
@@ -148,13 +148,13 @@ def _tmux(host: Host, found: Found) -> Iterator[Check]:
         yield Check("tmux", version)
 
 
-def _git(host: Host, found: Found) -> Iterator[Check]:
+def _git(host: Host, found: FarFacts) -> Iterator[Check]:
     if not found.first("git"):
         message = f"{host.name} has no git, so children there work in folders that are there already"
         yield warning("git", message, "install it there: apt install git")
 
 
-def _agents(host: Host, found: Found) -> Iterator[Check]:
+def _agents(host: Host, found: FarFacts) -> Iterator[Check]:
     there = found.agents
     if not there:
         hint = f"install one there and log in: {', '.join(found.programs)}"
@@ -166,7 +166,7 @@ def _agents(host: Host, found: Found) -> Iterator[Check]:
         yield Check("agent", ", ".join(there))
 
 
-def _clock(host: Host, found: Found) -> Iterator[Check]:
+def _clock(host: Host, found: FarFacts) -> Iterator[Check]:
     if abs(found.ahead) <= _CLOCK_S:
         yield Check("clock", "right")
         return
@@ -179,7 +179,7 @@ def _clock(host: Host, found: Found) -> Iterator[Check]:
         yield broken("clock", f"{message}.", hint)
 
 
-def _disk(host: Host, found: Found) -> Iterator[Check]:
+def _disk(host: Host, found: FarFacts) -> Iterator[Check]:
     for answer in found.said.get("readonly", ()):
         message = f"You cannot write to {safe.line(answer)} on {host.name}."
         yield broken("home", message, "set TMUXAGENTS_HOME and XDG_DATA_HOME there to folders of yours")
@@ -193,7 +193,7 @@ def _disk(host: Host, found: Found) -> Iterator[Check]:
             yield Check("disk", f"{free // 1024} MB are free at {safe.line(folder)}")
 
 
-def _state(host: Host, found: Found) -> Iterator[Check]:
+def _state(host: Host, found: FarFacts) -> Iterator[Check]:
     mode, _, owner = found.first("owner").partition(" ")
     state = safe.line(found.first("state"))
     hint = "set TMUXAGENTS_HOME there to a folder that is yours alone"
@@ -204,14 +204,14 @@ def _state(host: Host, found: Found) -> Iterator[Check]:
         yield broken("home", message, f"chmod go-w it there, or {hint}")
 
 
-def _cwd(host: Host, found: Found) -> Iterator[Check]:
+def _cwd(host: Host, found: FarFacts) -> Iterator[Check]:
     if host.cwd and not found.first("cwd"):
         yield broken(
             "cwd", f"{host.name} has no folder {safe.line(host.cwd)}.", "make it there, or name another"
         )
 
 
-def _slurm(host: Host, found: Found) -> Iterator[Check]:
+def _slurm(host: Host, found: FarFacts) -> Iterator[Check]:
     if host.engine == hosts.SLURM:
         path = found.first("sbatch")
         hint = "is it a login node of the cluster?"
@@ -219,7 +219,7 @@ def _slurm(host: Host, found: Found) -> Iterator[Check]:
         yield Check("slurm", path) if path else missing
 
 
-def _installed(host: Host, found: Found) -> Iterator[Check]:
+def _installed(host: Host, found: FarFacts) -> Iterator[Check]:
     if host.version:
         wanted = build.version()
         hint = f"tmuxagents hosts add {host.name}"

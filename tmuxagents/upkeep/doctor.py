@@ -13,6 +13,7 @@ from typing import NamedTuple
 
 from tmuxagents import records, tmux
 from tmuxagents.errors import NoSuchRun, TmuxAgentsError, Unusable
+from tmuxagents.machines import build, hosts
 from tmuxagents.records import is_run_id
 from tmuxagents.registry import database
 from tmuxagents.runs import directory, leftovers, words
@@ -21,6 +22,7 @@ from tmuxagents.runs.leftovers import Whose
 from tmuxagents.settings import keys as rules
 from tmuxagents.settings import load
 from tmuxagents.system import process, process_table, watcher_lock
+from tmuxagents.text import figures
 from tmuxagents.upkeep import agent, checks, machine, remains
 from tmuxagents.upkeep.checks import Check
 
@@ -29,6 +31,7 @@ if TYPE_CHECKING:
     from collections.abc import Callable, Iterable, Mapping
     from typing import Any
 
+    from tmuxagents.machines.hosts import Host
     from tmuxagents.records import ProcessRow
     from tmuxagents.registry.lookup import Caller
     from tmuxagents.runs.inspect import RunView
@@ -87,6 +90,24 @@ def _open_runs(case: Case) -> list[RunView]:
     return found
 
 
+def known_hosts(case: Case) -> list[Check]:
+    """Check what is recorded of other machines; no network is asked."""
+    return [_host(case, one) for one in hosts.read_hosts(case.environment).values()]
+
+
+def _host(case: Case, host: Host) -> Check:
+    heard = hosts.read_heard(case.caller.home, host.name)
+    since, last = heard["unreachableSince"], heard["lastHeard"]
+    if host.version != (ours := build.version()):
+        message = f"{host.name} has tmuxagents {host.version}, and this is {ours}; runs need the same"
+        return checks.warning("host", message, f"tmuxagents hosts add {host.name}")
+    if since is not None:
+        message = f"{host.name} is unreachable since {figures.age(time.time() - since)}"
+        return checks.warning("host", message, f"tmuxagents hosts check {host.name}")
+    told = "" if last is None else f", heard {figures.age(time.time() - last)} ago"
+    return Check("host", f"{host.name}: {host.engine}, tmuxagents {host.version}{told}")
+
+
 def processes(case: Case) -> Check:
     """Check for processes that ended runs have left."""
     table = process_table.table(since=0)
@@ -132,6 +153,7 @@ LOOKS: tuple[tuple[str, Look, bool], ...] = (
     ("watcher", watcher, True),
     ("runs", runs, True),
     ("processes", processes, True),
+    ("host", known_hosts, True),
 )
 
 

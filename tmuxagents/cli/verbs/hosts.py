@@ -13,7 +13,7 @@ from tmuxagents.errors import BadRequest, NotPossible, TmuxAgentsError, Unusable
 from tmuxagents.machines import build, hosts, install, probe, ssh
 from tmuxagents.registry import lookup
 from tmuxagents.runs import directory, words
-from tmuxagents.text import figures, jsonline, safe
+from tmuxagents.text import figures, safe
 from tmuxagents.text.checks import BROKEN, Check, broken, warning
 from tmuxagents.text.width import table
 
@@ -23,12 +23,11 @@ if TYPE_CHECKING:
     from typing import Any
 
     from tmuxagents.machines.hosts import Host
-    from tmuxagents.machines.probe import Found
+    from tmuxagents.machines.probe import FarFacts
 
 _JSON = click.option("--json", "as_json", is_flag=True, help="Print a JSON document.")
 _HEADER = ("HOST", "ENGINE", "VERSION", "AGENT", "MAX", "HEARD", "DIRECTORY")
 _NONE = ("There are no hosts yet.", "hint: tmuxagents hosts add NAME, a name of your ssh configuration")
-_MOST = 4096
 
 
 def names(_context: click.Context, _argument: click.Parameter, beginning: str) -> list[str]:
@@ -73,18 +72,6 @@ def _list(*, as_json: bool, template: str | None) -> None:
         printing.lines(_NONE)
 
 
-def _heard(home: str, name: str) -> dict[str, Any]:
-    """Return when a host answered last, and since when it does not: what its mirror has written down."""
-    try:
-        told = jsonline.decode(directory.read_bytes(f"{home}/machines/{name}.json", limit=_MOST) or b"{}")
-    except (OSError, ValueError):
-        told = {}
-    read = {
-        key: told.get(key) if isinstance(told, dict) else None for key in ("lastHeard", "unreachableSince")
-    }
-    return {key: value if isinstance(value, (int, float)) else None for key, value in read.items()}
-
-
 def _row(one: dict[str, Any]) -> Sequence[str]:
     since, heard = one["unreachableSince"], one["lastHeard"]
     last = words.NONE if heard is None else f"{figures.age(time.time() - heard)} ago"
@@ -104,7 +91,7 @@ def _document(host: Host, checks: Sequence[Check] | None = None) -> dict[str, An
     return {
         "name": host.name,
         **hosts.document(host),
-        **_heard(lookup.here().home, host.name),
+        **hosts.read_heard(lookup.here().home, host.name),
         "ok": None if checks is None else not _is_broken(checks),
         "checks": [one.document() for one in checks or ()],
     }
@@ -189,11 +176,11 @@ def _with_agents(host: Host, checks: list[Check]) -> list[Check]:
     return [*checks[:at], *map(_agent, there), *checks[at + 1 :]]
 
 
-def _probe(host: Host) -> Found:
+def _probe(host: Host) -> FarFacts:
     return probe.probe(host, {name: AGENTS[name].program for name in AGENTS}, os.environ)
 
 
-def _ask(host: Host, found: Found, *, yes: bool) -> None:
+def _ask(host: Host, found: FarFacts, *, yes: bool) -> None:
     """Ask whether this version may be installed there."""
     if yes:
         return
@@ -277,16 +264,9 @@ def _unended(runs: str, host: str) -> list[str]:
         known = sorted(os.listdir(runs))
     except OSError:
         return []
-    found = []
-    for run in known:
-        text = directory.read_bytes(f"{runs}/{run}/machine.json", limit=_MOST)
-        try:
-            told = jsonline.decode(text) if text else {}
-        except ValueError:
-            told = {}
-        if isinstance(told, dict) and told.get("host") == host and not directory.read_result(f"{runs}/{run}"):
-            found.append(run)
-    return found
+    dirs = {run: f"{runs}/{run}" for run in known}
+    there = [run for run, path in dirs.items() if (directory.read_machine(path) or {}).get("host") == host]
+    return [run for run in there if directory.read_result(dirs[run]) is None]
 
 
 for _verb in (list_verb, add, check, remove):

@@ -1,4 +1,4 @@
-"""The verb stop. Joins."""
+"""Verbs that a child at work feels: stop and answer. Joins."""
 
 from __future__ import annotations
 
@@ -12,6 +12,7 @@ from tmuxagents.runs import words
 from tmuxagents.runs.inspect import inspect
 from tmuxagents.status import poll
 from tmuxagents.status import stop as stopping
+from tmuxagents.status.answer import Answering
 from tmuxagents.status.snapshot import take
 from tmuxagents.tools import answers
 
@@ -92,4 +93,27 @@ def _stoppable(folders: list[str]) -> list[str]:
     return [folder for folder in folders if folder not in refused]
 
 
-VERBS = {"stop": stop, "kill": stop, "cancel": stop}
+@click.command(epilog="Example: tmuxagents answer 01a1ee15 allow")
+@click.argument("run", metavar="RUN")
+@click.argument("said", nargs=-1, metavar="[ASK] ANSWER")
+@click.option("--json", "as_json", is_flag=True, help="Print a JSON document.")
+def answer(*, run: str, said: tuple[str, ...], as_json: bool) -> None:
+    """Answer the question of RUN with allow, deny, one of its options, or a text.
+
+    ASK is the id of the question, needed where RUN asks several things (poll RUN --json lists them).
+    """
+    if not said:
+        hint = f"allow, deny, an option or a text; tmuxagents output {run} prints what the run has answered"
+        raise BadRequest("The answer is missing.", kind="usage", hint=hint)
+    caller = lookup.here()
+    by = f"parent {caller.owner}" if caller.owner else "a person"
+    found, ask, who = Answering(lookup.find_run(run, caller), by=by).answer(said)
+    if as_json:
+        from tmuxagents.registry import sessions  # noqa: PLC0415
+
+        printing.document({"v": 1} | sessions.document(found, caller))
+        return
+    printing.lines([answers.answered(found.run_id, ask["text"], who)])
+
+
+VERBS = {"answer": answer, "stop": stop, "kill": stop, "cancel": stop}
