@@ -12,6 +12,7 @@ from tests.presets.shelf import EXAMPLE, Shelf
 from tests.status.watchers import COMMAND
 from tests.terminals import press_tab
 from tmuxagents.agents import AGENTS
+from tmuxagents.machines import hosts
 from tmuxagents.registry import database
 
 if TYPE_CHECKING:
@@ -38,6 +39,13 @@ def test_verbs_and_options_are_offered(home: Home) -> None:
     assert offered(home, "tmuxagents lay") == ["layouts"]
     assert offered(home, "tmuxagents poll --js") == ["--json"]
     assert offered(home, "tmuxagents layouts open gr") == ["grid"]
+
+
+def test_hosts_are_offered(home: Home) -> None:
+    for name in ("box", "me@other"):
+        hosts.write_host(hosts.Host(name, "ssh", name, ("/x",), "/y", "1"), home.environment)
+    assert offered(home, "tmuxagents hosts check ") == ["box", "me@other"]
+    assert offered(home, "tmuxagents hosts remove b") == ["box"]
 
 
 @pytest.mark.parametrize("shell", ["bash", "zsh", "fish"])

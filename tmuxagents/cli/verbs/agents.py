@@ -1,4 +1,4 @@
-"""The verbs agents and models: which agents there are, what each can do, and what models it can use. Joins."""
+"""The verbs agents and models: which agents there are, what each can do, which models it has. Joins."""
 
 from __future__ import annotations
 

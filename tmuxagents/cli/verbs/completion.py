@@ -165,6 +165,14 @@ def layouts(_context: click.Context, incomplete: str) -> list[CompletionItem]:
     return _fitting(((one.name, one.description) for one in shelf.layouts), incomplete)
 
 
+def hosts(_context: click.Context, incomplete: str) -> list[CompletionItem]:
+    """Return the hosts that a word could name."""
+    from tmuxagents.machines.hosts import read_hosts  # noqa: PLC0415  (only where a host is expected)
+
+    known = read_hosts(os.environ).values()
+    return _fitting(((one.name, one.engine) for one in known), incomplete)
+
+
 def _fitting(words: Iterable[tuple[str, str]], incomplete: str) -> list[CompletionItem]:
     return [
         CompletionItem(word, help=told) for word, told in dict(words).items() if word.startswith(incomplete)
@@ -181,6 +189,7 @@ _OFFERS: dict[str, Offer] = {
     "agent": agents,
     "name": names,
     "verbs": verbs,
+    "on": hosts,
 }
 
 

@@ -22,6 +22,8 @@ if TYPE_CHECKING:
     from collections.abc import Sequence
     from typing import Any
 
+    from click.shell_completion import CompletionItem
+
     from tmuxagents.machines.hosts import Host
     from tmuxagents.machines.probe import FarFacts
 
@@ -30,9 +32,11 @@ _HEADER = ("HOST", "ENGINE", "VERSION", "AGENT", "MAX", "HEARD", "DIRECTORY")
 _NONE = ("There are no hosts yet.", "hint: tmuxagents hosts add NAME, a name of your ssh configuration")
 
 
-def names(_context: click.Context, _argument: click.Parameter, beginning: str) -> list[str]:
-    """Return the names that begin so, for a shell that completes."""
-    return [name for name in hosts.read_hosts(os.environ) if name.startswith(beginning)]
+def names(context: click.Context, _argument: click.Parameter, beginning: str) -> list[CompletionItem]:
+    """Return the hosts that a word could name."""
+    from tmuxagents.cli.verbs import completion  # noqa: PLC0415  (for shells that ask)
+
+    return completion.hosts(context, beginning)
 
 
 _NAME = click.argument("host", metavar="NAME", shell_complete=names)
@@ -87,7 +91,7 @@ def _row(one: dict[str, Any]) -> Sequence[str]:
 
 
 def _document(host: Host, checks: Sequence[Check] | None = None) -> dict[str, Any]:
-    """Return a host for programs: without checks, if nobody has looked at it now."""
+    """Return a host for programs: without checks where it was not looked at now."""
     return {
         "name": host.name,
         **hosts.document(host),
