@@ -11,7 +11,7 @@ import re
 from typing import NamedTuple
 
 from tmuxagents.errors import BadRequest, Unusable
-from tmuxagents.runs import directory, writing
+from tmuxagents.runs import writing
 from tmuxagents.system import places
 from tmuxagents.text import jsonline, safe
 
@@ -26,8 +26,6 @@ FILE = "hosts.json"
 _LOCK = "hosts.lock"
 _LOCK_S = 5.0
 _LONGEST = 100
-_MOST = 4096
-_HEARD = ("lastHeard", "unreachableSince")
 # It becomes a word of ssh's command line and the name of a file. `:` and `slurm@` belong to `--on`.
 _NAME = re.compile(rf"(?!slurm(?:@|$))[A-Za-z0-9_][A-Za-z0-9._@-]{{0,{_LONGEST - 1}}}")
 
@@ -149,16 +147,6 @@ def _host(name: str, entry: Any) -> Host:
         cwd=entry.get("cwd"),
         agent=entry.get("agent"),
     )
-
-
-def read_heard(home: str, name: str) -> dict[str, float | None]:
-    """Return when a host answered last, and since when it does not: what its mirror has written down."""
-    try:
-        told = jsonline.decode(directory.read_bytes(f"{home}/machines/{name}.json", limit=_MOST) or b"{}")
-    except (OSError, ValueError):
-        told = {}
-    read = {key: told.get(key) if isinstance(told, dict) else None for key in _HEARD}
-    return {key: value if isinstance(value, (int, float)) else None for key, value in read.items()}
 
 
 def document(host: Host) -> dict[str, Any]:

@@ -55,6 +55,12 @@ def read(home: str, host: str) -> Mapping[str, Any]:
     return found if isinstance(found, dict) else {}
 
 
+def heard(home: str, host: str) -> tuple[float | None, float | None]:
+    """Return when a host answered last, and since when it does not."""
+    last = read(home, host).get("lastHeard")
+    return float(last) if isinstance(last, (int, float)) else None, unreachable_since(home, host)
+
+
 def write(home: str, host: str, *, heard_at: float | None, since: float | None, why: str | None) -> None:
     """Write down whether a host answers. Best effort: the next change is written again."""
     path = f"{folder(home)}/{host}.json"

@@ -13,7 +13,7 @@ from typing import NamedTuple
 
 from tmuxagents import records, tmux
 from tmuxagents.errors import NoSuchRun, TmuxAgentsError, Unusable
-from tmuxagents.machines import build, hosts
+from tmuxagents.machines import build, hosts, link
 from tmuxagents.records import is_run_id
 from tmuxagents.registry import database
 from tmuxagents.runs import directory, leftovers, words
@@ -96,8 +96,7 @@ def known_hosts(case: Case) -> list[Check]:
 
 
 def _host(case: Case, host: Host) -> Check:
-    heard = hosts.read_heard(case.caller.home, host.name)
-    since, last = heard["unreachableSince"], heard["lastHeard"]
+    last, since = link.heard(case.caller.home, host.name)
     if host.version != (ours := build.version()):
         message = f"{host.name} has tmuxagents {host.version}, and this is {ours}; runs need the same"
         return checks.warning("host", message, f"tmuxagents hosts add {host.name}")

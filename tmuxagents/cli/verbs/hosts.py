@@ -10,7 +10,7 @@ import click
 from tmuxagents.agents import AGENTS
 from tmuxagents.cli import asking, printing, values
 from tmuxagents.errors import BadRequest, NotPossible, TmuxAgentsError, Unusable
-from tmuxagents.machines import build, hosts, install, probe, ssh
+from tmuxagents.machines import build, hosts, install, link, probe, ssh
 from tmuxagents.registry import lookup
 from tmuxagents.runs import directory, words
 from tmuxagents.text import figures, safe
@@ -92,10 +92,12 @@ def _row(one: dict[str, Any]) -> Sequence[str]:
 
 def _document(host: Host, checks: Sequence[Check] | None = None) -> dict[str, Any]:
     """Return a host for programs: without checks where it was not looked at now."""
+    last, since = link.heard(lookup.here().home, host.name)
     return {
         "name": host.name,
         **hosts.document(host),
-        **hosts.read_heard(lookup.here().home, host.name),
+        "lastHeard": last,
+        "unreachableSince": since,
         "ok": None if checks is None else not _is_broken(checks),
         "checks": [one.document() for one in checks or ()],
     }
