@@ -43,6 +43,7 @@ REQUEST = "request.json"  # in the run's directory, until the far machine has th
 WAITING, SUBMITTING, SUBMITTED = "waiting", "submitting", "submitted"  # the states of machine.json
 _LIMIT_S = 60.0  # a far agent may have to be asked for its models first
 _HOME = "~"
+_UNCLEAR = ("internal", "far-answer")  # errors that do not say whether there is a run
 _SLURM_AT = "slurm@"
 
 
@@ -74,8 +75,10 @@ def prepare(launcher: Launcher, request: LaunchRequest, call: InCall | None = No
     if request.preset is not None:
         preset = launcher.preparing.chooser().choose(request.preset)
         plans.check_preset(preset, request)
-        if preset.api_key is not None:
-            message = f"The key of profile {preset.name} stays here: credentials are never copied."
+        if preset.api_key is not None or preset.account is not None:
+            message = (
+                f"The key or account of {preset.kind} {preset.name} stays here: logins are never copied."
+            )
             raise BadRequest(message, kind="bad-profile", hint=f"log in on {host.name}", field="preset")
     if request.name is not None:
         lookup.with_registry(
@@ -171,21 +174,20 @@ def begin(launcher: Launcher, prepared: Prepared) -> FarArrival:
     with checks.claimed_name(launcher.caller, request):
         run_dir = launcher.make(prepared)
     warnings = [*launcher.warnings, *prepared.warnings]
-    try:
-        if not request.after:
-            held = writing.lock(run_dir, _LIMIT_S)  # else a mirror would hand it over, too
-            try:
-                warnings += submit(run_dir, host, launcher.environment)
-            finally:
-                if held is not None:
-                    os.close(held)
-        _register(launcher, run_dir)
-        project.link(request.project, run_dir)
-        opened = open_window(launcher, prepared, run_dir)
-    except BaseException:
-        if (directory.read_machine(run_dir) or {}).get("state") != SUBMITTED:
-            writing.remove_unbegun(run_dir)
-        raise
+    if not request.after:
+        held = writing.lock(run_dir, _LIMIT_S)  # else a mirror would hand it over, too
+        try:
+            warnings += submit(run_dir, host, launcher.environment)
+        except BaseException as error:
+            if not getattr(error, "asked", False):  # else the far machine may have it
+                writing.remove_unbegun(run_dir)
+            raise
+        finally:
+            if held is not None:
+                os.close(held)
+    _register(launcher, run_dir)
+    project.link(request.project, run_dir)
+    opened = open_window(launcher, prepared, run_dir)
     mirrors.ensure(launcher.caller.home, host.name, launcher.environment)
     launched = Launched(inspect(run_dir), opened.session_name, opened.window, warnings)
     return FarArrival(launched)
@@ -227,21 +229,30 @@ def submit(run_dir: str, host: Host, environment: Mapping[str, str]) -> Sequence
     if asked is None:
         raise Unusable("The request of this run is gone.", kind="window")
     try:
-        answer = ssh.run(
-            host,
-            ["_far", "launch", "--json"],
-            input=asked,
-            greeting=requests.HELLO,
-            timeout=_LIMIT_S,
-            environment=environment,
-        )
+        receipt = _receipt(asked, host, environment)
     except ssh.Unreachable as why:
         if not why.asked:
             raise
         return [f"{why.message} The run is handed over again when {host.name} answers."]
-    receipt = relay.document(answer, host)
+    except Unusable as why:
+        if why.kind not in _UNCLEAR:
+            raise
+        receipt = _receipt(asked, host, environment)  # the run may have been made before that went wrong
     take_receipt(run_dir, receipt)
     return [str(one) for one in receipt.get("warnings") or ()]
+
+
+def _receipt(asked: bytes, host: Host, environment: Mapping[str, str]) -> dict[str, Any]:
+    """Ask the far machine for a run; return its receipt."""
+    answer = ssh.run(
+        host,
+        ["_far", "launch", "--json"],
+        input=asked,
+        greeting=requests.HELLO,
+        timeout=_LIMIT_S,
+        environment=environment,
+    )
+    return relay.document(answer, host)
 
 
 def take_receipt(run_dir: str, receipt: Mapping[str, Any]) -> None:

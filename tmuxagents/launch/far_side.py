@@ -60,6 +60,9 @@ def _launch(
 ) -> list[str]:
     """Launch it; return warnings. A run that was made is a run, whatever became of it."""
     run_id = str(asked["runId"])
+    most = asked.get("maxRunning")
+    if type(most) is int:
+        environment = {**environment, "TMUXAGENTS_MAX_RUNNING": str(most)}
     launcher = Launcher(caller, environment, umask=umask)
     sent = asked.get("preset")
     if isinstance(sent, dict):

@@ -184,6 +184,9 @@ def run_line(  # noqa: PLR0913  (as above)
     except Unreachable as why:
         why.asked = talk.asked
         raise
+    except KeyboardInterrupt as why:
+        why.asked = talk.asked  # type: ignore[attr-defined]
+        raise
     finally:
         if client.poll() is None:
             client.kill()
