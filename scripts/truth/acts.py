@@ -139,6 +139,25 @@ def said_by(desk: Desk, run_id: str) -> list[str]:
     return [event["text"] for event in events_of(desk.folder(run_id)) if event["type"] == "assistant_text"]
 
 
+def say_yes(desk: Desk, run_id: str) -> None:
+    """Press Enter at the question on the screen of a child: the first choice is yes."""
+
+    def waits() -> object:
+        assert not (desk.folder(run_id) / directory.RESULT).exists(), "it ended without a question"
+        return run_of(desk, run_id).get("needsInput")
+
+    asked = eventually(waits, _PATIENCE_S)
+    window = desk.windows()[run_id]
+
+    def is_answered() -> bool:
+        desk.tmux("send-keys", "-t", window, "Enter")
+        with suppress(AssertionError):
+            eventually(lambda: run_of(desk, run_id).get("needsInput") != asked, _SHOWN_WITHIN_S)
+        return bool(run_of(desk, run_id).get("needsInput") != asked)
+
+    eventually(is_answered, _PATIENCE_S)
+
+
 def in_a_tool(act: Act) -> Act:
     """Return an act that waits until the child's tool runs."""
 
@@ -160,6 +179,7 @@ ACTS: dict[str, Act] = {
     "allow": answered("allow"),
     "deny": answered("deny"),
     SAY_NOTHING: wait_for_question,
+    "say_yes": say_yes,
     TAKE_OVER: take_over,
 }
 LINGER = "linger"  # the program itself stays after its end
