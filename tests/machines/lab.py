@@ -24,6 +24,8 @@ from typing import TYPE_CHECKING, Any, Self
 
 from tests.harness import eventually
 from tests.machines.relay import Relay
+from tmuxagents.machines import build
+from tmuxagents.machines.hosts import Host
 from tmuxagents.system import process
 
 if TYPE_CHECKING:
@@ -207,6 +209,10 @@ class Lab:
         return [([], self._link), (["ip", "netns", "exec", self._space], f"{self._link}f")]
 
     # --- the near side
+
+    def host(self, command: str) -> Host:
+        """Return this machine as a host, with a program there that is this very tmuxagents."""
+        return Host(self.name, "ssh", self.name, (command,), str(self.state), build.version())
 
     @property
     def near(self) -> dict[str, str]:

@@ -385,6 +385,20 @@ def test_doctor_has_a_line_for_each_host_and_asks_none(near: NearDesk, known: Ho
     assert near.lab.connections() == before
 
 
+def test_nothing_is_launched_with_another_version_there(near: NearDesk, known: Host) -> None:
+    before = near.lab.connections()
+    words = [COMMAND, "launch", "--on", known.name, "Look around."]
+    said = subprocess.run(words, check=False, timeout=60, **near.options)
+    assert (said.returncode, said.stdout) == (3, "")
+    ours = build.version()
+    assert said.stderr.splitlines() == [
+        f"box has tmuxagents 0.0.1-ab, and this is {ours}; runs need the same.",
+        "hint: tmuxagents hosts add box",
+    ]
+    assert near.lab.connections() == before
+    assert list((near.home / ".local/state/tmuxagents").glob("runs/*")) == []
+
+
 def test_a_host_with_runs_stays_unless_forced(near: NearDesk, known: Host) -> None:
     run = near.home / ".local/state/tmuxagents/runs/0123456789abcdef"
     run.mkdir(parents=True)

@@ -17,7 +17,7 @@ from tmuxagents.launch import plan as plans
 from tmuxagents.launch.arrival import Launched
 from tmuxagents.launch.plan import LaunchRequest
 from tmuxagents.launch.prepare import Prepared, new_call
-from tmuxagents.machines import hosts, mirrors, relay, requests, ssh
+from tmuxagents.machines import build, hosts, mirrors, relay, requests, ssh
 from tmuxagents.registry import learn, lookup
 from tmuxagents.runs import directory, prompt, writing
 from tmuxagents.runs.conclude import conclude
@@ -51,7 +51,9 @@ def _host(request: LaunchRequest, environment: Mapping[str, str]) -> Host:
     """Return the host of a request; `slurm@HOST` is one, too, where the run goes into Slurm."""
     named = request.on or ""
     name = named.removeprefix(_SLURM_AT).partition(":")[0] if named.startswith(_SLURM_AT) else named
-    return hosts.find_host(name, environment)
+    found = hosts.find_host(name, environment)
+    build.refuse_other(found)
+    return found
 
 
 def _there(request: LaunchRequest) -> str | None:

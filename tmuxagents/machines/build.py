@@ -23,6 +23,8 @@ TYPE_CHECKING = False
 if TYPE_CHECKING:
     from collections.abc import Iterator
 
+    from tmuxagents.machines.hosts import Host
+
 _NAME = "tmuxagents-cli"
 _PACKAGE = Path(__file__).resolve().parent.parent
 _REQUIRED = re.compile(r"[A-Za-z0-9][A-Za-z0-9._-]*")
@@ -35,6 +37,13 @@ def version() -> str:
     """Return the version with a hash of all files, which tells source trees apart."""
     said = "\n".join(f"{name} {sha256(path.read_bytes())}" for name, path in sorted(_own_files().items()))
     return f"{__version__}-{sha256(said.encode('utf-8', 'surrogateescape'))[:_HASH]}"
+
+
+def refuse_other(host: Host) -> None:
+    """Raise Unusable unless a host has this very tmuxagents: both ends read and write the same files."""
+    if host.version != version():
+        message = f"{host.name} has tmuxagents {host.version}, and this is {version()}; runs need the same."
+        raise Unusable(message, kind="far-version", hint=f"tmuxagents hosts add {host.name}")
 
 
 def archive() -> bytes:

@@ -25,7 +25,7 @@ if TYPE_CHECKING:
 _LIMIT_S = 300.0
 _ASKING_S = 60.0
 _SHOWN = 200
-# What we may remove: a version's folder below a `far` of ours, by the program in it.
+# What we may remove: a version in a folder `far` that we have made, by the program in it.
 _OURS = re.compile(r"(/.+/tmuxagents/far/[0-9][0-9A-Za-z.+-]*-[0-9a-f]+)/tmuxagents")
 _ASKING = """
 TMUXAGENTS_HOME=$asked-$$ "$program" agents --json </dev/null

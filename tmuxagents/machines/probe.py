@@ -221,15 +221,14 @@ def _slurm(host: Host, found: FarFacts) -> Iterator[Check]:
 
 def _installed(host: Host, found: FarFacts) -> Iterator[Check]:
     if host.version:
-        wanted = build.version()
-        hint = f"tmuxagents hosts add {host.name}"
-        if host.version != wanted:
-            message = f"{host.name} has tmuxagents {host.version}, and this is {wanted}; runs need the same."
-            yield broken("tmuxagents", message, hint)
-        elif not found.is_installed:
-            yield broken("tmuxagents", f"{host.name} has no tmuxagents at {host.command[0]} any more.", hint)
-        else:
-            yield Check("tmuxagents", f"{host.version} at {host.command[0]}")
+        try:
+            build.refuse_other(host)
+        except Unusable as error:
+            yield broken("tmuxagents", error.message, error.hint)
+            return
+        message = f"{host.name} has no tmuxagents at {host.command[0]} any more."
+        missing = broken("tmuxagents", message, f"tmuxagents hosts add {host.name}")
+        yield Check("tmuxagents", f"{host.version} at {host.command[0]}") if found.is_installed else missing
 
 
 _LOOKS = (_system, _python, _tmux, _agents, _clock, _state, _disk, _cwd, _slurm, _git, _installed)

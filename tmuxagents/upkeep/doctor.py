@@ -97,9 +97,10 @@ def known_hosts(case: Case) -> list[Check]:
 
 def _host(case: Case, host: Host) -> Check:
     last, since = link.heard(case.caller.home, host.name)
-    if host.version != (ours := build.version()):
-        message = f"{host.name} has tmuxagents {host.version}, and this is {ours}; runs need the same"
-        return checks.warning("host", message, f"tmuxagents hosts add {host.name}")
+    try:
+        build.refuse_other(host)
+    except Unusable as error:
+        return checks.warning("host", error.message, str(error.hint))
     if since is not None:
         message = f"{host.name} is unreachable since {figures.age(time.time() - since)}"
         return checks.warning("host", message, f"tmuxagents hosts check {host.name}")
