@@ -282,12 +282,19 @@ class Lab:
 
 @contextlib.contextmanager
 def _free_ports(count: int) -> Iterator[list[int]]:
-    """Yield ports of the loopback device that nobody listens at, all different."""
+    """Yield ports of the loopback device that nobody listens at, all different.
+
+    A connection must not get one while its daemon is down, so they lie below those that connections get.
+    """
+    least = int(Path("/proc/sys/net/ipv4/ip_local_port_range").read_text().split()[0])
     with contextlib.ExitStack() as stack:
-        sockets = [stack.enter_context(socket.socket()) for _ in range(count)]
-        for one in sockets:
-            one.bind(("127.0.0.1", 0))
-        yield [one.getsockname()[1] for one in sockets]
+        found: list[int] = []
+        while len(found) < count:
+            one = stack.enter_context(socket.socket())
+            with contextlib.suppress(OSError):
+                one.bind(("127.0.0.1", 1024 + secrets.randbelow(least - 1024)))
+                found.append(one.getsockname()[1])
+        yield found
 
 
 def main() -> int:

@@ -69,7 +69,7 @@ class Ground:
     def state(self) -> dict[str, Any]:
         """Return what the keeper says of Slurm."""
         with suppress(OSError, ValueError):
-            found: dict[str, Any] = json.loads((self.home.state / "machines" / "job.json").read_text())
+            found: dict[str, Any] = json.loads((self.home.state / "machines" / "slurm.json").read_text())
             return found
         return {}
 
