@@ -20,10 +20,13 @@ ENDED = "|".join(REASONS)
 KINDS: dict[tuple[int, ...], str] = {
     (2,): "usage|removed|empty-task|bad-tasks|bad-argument|bad-cwd|bad-file|unknown-preset|bad-preset|"
     "unknown-profile|bad-profile|unknown-skill|no-model|unknown-model|ambiguous-model|unknown-agent|"
-    "bad-settings|bad-layout|unknown-layout|unknown-tool|nested",
+    "bad-settings|bad-layout|unknown-layout|unknown-tool|nested|agent-too-old|unknown-host|no-code",
     (3,): "tmux-missing|tmux-old|tmux-unreachable|window|agent-missing|no-models|no-space|no-permission|"
-    "no-tty|unreachable",
-    (4,): "unknown-run|ambiguous-run|run-ended|run-running|run-busy|no-window|not-live|run-changed",
+    "no-tty|unreachable|no-prompt|demo|file|bad-hosts|far-agent|far-answer|far-disk|far-install|far-missing|"
+    "far-old|far-shell|git-failed|git-missing|git-old|host-key-changed|host-key-unknown|login-refused|"
+    "no-archive|ssh-config|ssh-missing|code-failed",
+    (4,): "unknown-run|ambiguous-run|run-ended|run-running|run-busy|no-window|not-live|run-changed|"
+    "log-too-long|not-ours|still-active",
     (130, 143): "interrupted",
     (70,): "internal",
 }

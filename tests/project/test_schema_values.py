@@ -1,5 +1,7 @@
 """What the schemas refuse and what they take: documents that differ from an example in a small way."""
 
+import ast
+from pathlib import Path
 from typing import Any
 
 import pytest
@@ -8,6 +10,7 @@ from scripts import schema_shapes
 from tests import strategies
 from tests.schema_examples import EVENTS, FILES, GONE, VALIDATORS, changed, schema_of, valid
 
+ROOT = Path(__file__).parents[2]
 MILLISECONDS = 1794996000123
 ENDED = {"status": "failed", "reason": "timeout", "endedAt": 1794996600.2, "elapsedSeconds": 600.1}
 QUEUED = {
@@ -298,3 +301,18 @@ def test_each_ending_has_its_reasons(status: str) -> None:
         for reason in reasons.split("|"):
             document = changed(FILES["result.json"][0], {"status": status, "reason": reason})
             assert valid("result", document) == (owner == status), reason
+
+
+def test_each_kind_of_error_in_the_code_is_in_the_schema() -> None:
+    known = set("|".join(schema_shapes.KINDS.values()).split("|"))
+    named = {
+        keyword.value.value
+        for path in (ROOT / "tmuxagents").rglob("*.py")
+        for node in ast.walk(ast.parse(path.read_text("utf-8")))
+        if isinstance(node, ast.Call)
+        for keyword in node.keywords
+        if keyword.arg == "kind" and isinstance(keyword.value, ast.Constant)
+        if str(getattr(node.func, "id", ""))
+        in ("BadRequest", "BadConfig", "Unusable", "NotPossible", "NoSuchRun", "Fault")
+    }
+    assert named - known == set()

@@ -178,4 +178,4 @@ def quoted(path: str) -> bytes:
 
 
 def _missing(words: str) -> Unusable:
-    return Unusable(f"{words}.", kind="no-code", hint="launch again: what is missing is sent again")
+    return Unusable(f"{words}.", kind="code-failed", hint="launch again: what is missing is sent again")

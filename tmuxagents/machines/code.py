@@ -193,6 +193,7 @@ def _over(host: Host, environment: Mapping[str, str], repository: str, *words: s
     if left_with == [str(ssh.FAILED)]:
         raise ssh.refusal("\n".join(said), host)
     if left_with and left_with[0] != "0" and said:
-        raise Unusable(f"{host.name}: {said[0]}", kind="no-code", hint=f"tmuxagents hosts check {host.name}")
+        hint = f"tmuxagents hosts check {host.name}"
+        raise Unusable(f"{host.name}: {said[0]}", kind="code-failed", hint=hint)
     message = f"git could not exchange code with {host.name}: {answer.reason}."
     raise git.GitRefused(message, kind="git-failed", hint="what the child left stays over there")
