@@ -23,7 +23,7 @@ KINDS: dict[tuple[int, ...], str] = {
     "bad-settings|bad-layout|unknown-layout|unknown-tool|nested|agent-too-old|unknown-host|no-code",
     (3,): "tmux-missing|tmux-old|tmux-unreachable|window|agent-missing|no-models|no-space|no-permission|"
     "no-tty|unreachable|no-prompt|demo|file|bad-hosts|far-agent|far-answer|far-disk|far-install|far-missing|"
-    "far-old|far-shell|git-failed|git-missing|git-old|host-key-changed|host-key-unknown|login-refused|"
+    "far-version|far-shell|git-failed|git-missing|git-old|host-key-changed|host-key-unknown|login-refused|"
     "no-archive|ssh-config|ssh-missing|code-failed",
     (4,): "unknown-run|ambiguous-run|run-ended|run-running|run-busy|no-window|not-live|run-changed|"
     "log-too-long|not-ours|still-active",
