@@ -4,6 +4,7 @@ from __future__ import annotations
 
 import json
 import os
+import select
 import subprocess
 import sys
 from pathlib import Path
@@ -51,6 +52,7 @@ class Ends:
     def line(self) -> dict[str, Any]:
         """Return the next line that the wrapper hears."""
         while b"\n" not in self._rest:
+            assert select.select([self.told], [], [], 20)[0], "the bridge says nothing"
             self._rest += os.read(self.told, 4096)
         line, _, self._rest = self._rest.partition(b"\n")
         told = json.loads(line)

@@ -2,8 +2,8 @@
 
 It finds its hooks as its brand does: in `--settings=JSON`, in the folder of `--plugin-dir=`, or in the file
 that QWEN_CODE_SYSTEM_DEFAULTS_PATH names. Each word after `--` is what one hook is given, as JSON.
-`wait:FILE` waits until a file is there, `log:FILE=LINE` appends a line to a file, `read` prints the lines of
-`--input-file=` so far, and `stay` waits for a signal.
+`wait:FILE` waits until a file is there, `log:FILE=LINE` appends a line to a file, also of a flag,
+`read` prints the lines of `--input-file=` so far, `settings` its settings, and `stay` waits for a signal.
 """
 
 from __future__ import annotations
@@ -32,7 +32,9 @@ def hooks() -> dict[str, Any]:
         return {name: one["bash"] for name, (one,) in found.items()}
     path = os.environ.get("QWEN_CODE_SYSTEM_DEFAULTS_PATH")
     settings = json.loads(Path(path).read_text() if path else flag("--settings"))
-    return {name: one["hooks"][0]["command"] for name, (one,) in settings["hooks"].items()}
+    return {
+        name: listed[-1]["hooks"][0]["command"] for name, listed in settings["hooks"].items() if listed != [1]
+    }
 
 
 def main() -> None:
@@ -44,6 +46,8 @@ def main() -> None:
         kind, _, rest = word.partition(":")
         if word == "stay":
             signal.pause()
+        elif word == "settings":
+            print(Path(os.environ["QWEN_CODE_SYSTEM_DEFAULTS_PATH"]).read_text(), end="", flush=True)
         elif word == "read":
             print(json.dumps(Path(flag("--input-file")).read_text().splitlines()), flush=True)
         elif kind == "wait":
@@ -51,6 +55,7 @@ def main() -> None:
                 time.sleep(0.01)
         elif kind == "log":
             path, _, line = rest.partition("=")
+            path = flag(path) or path
             Path(path).parent.mkdir(parents=True, exist_ok=True)
             with open(path, "a", encoding="utf-8") as file:
                 file.write(line + "\n")

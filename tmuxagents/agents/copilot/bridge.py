@@ -16,9 +16,8 @@ if __name__ == "__main__":
 
 from tmuxagents.agents import raw as raw_json
 from tmuxagents.agents.copilot import live
-from tmuxagents.agents.hooks.bridge import PIECE, HookBridge, main
+from tmuxagents.agents.hooks.bridge import GrowingFile, HookBridge, main
 from tmuxagents.agents.hooks.heard import hook_command
-from tmuxagents.cpython import ignoring
 from tmuxagents.runs import directory
 from tmuxagents.text import jsonline
 
@@ -46,9 +45,7 @@ class CopilotBridge(HookBridge):
     begins: ClassVar[Sequence[str]] = (live.PROMPTED,)
     ends: ClassVar[Sequence[str]] = ()  # the log says when it has settled
     patience_ms = 250
-    _log: int | None = None
-    _path = ""
-    _rest = b""
+    _log: GrowingFile | None = None
     _is_given = False
 
     def set_up(self, program: Sequence[str]) -> list[str]:
@@ -59,31 +56,17 @@ class CopilotBridge(HookBridge):
                 file.write(jsonline.encode(told))
         home = os.environ.get("COPILOT_HOME") or os.path.expanduser("~/.copilot")
         session = _session(program)
-        self._path = f"{home}/session-state/{session}/events.jsonl"
         self.write(jsonline.encode({"type": "bridge_session", "session": session}))
-        if self._opens():  # a session that goes on: its past is known
-            os.lseek(self._log or 0, 0, os.SEEK_END)
+        self._log = GrowingFile(f"{home}/session-state/{session}/events.jsonl")
         return [*program, f"--plugin-dir={self.folder}"]
-
-    def _opens(self) -> bool:
-        """Open the log, as soon as it is there."""
-        if self._log is None:
-            with ignoring(FileNotFoundError):
-                self._log = os.open(self._path, os.O_RDONLY | os.O_CLOEXEC)
-        return self._log is not None
 
     def news(self) -> None:
         """Pass on what the log has more."""
-        while self._opens() and (piece := os.read(self._log or 0, PIECE)):
-            *lines, self._rest = (self._rest + piece).split(b"\n")
-            for line in lines:
-                self._note(line)
-                if not line.startswith(_DULL):
-                    self.write(line + b"\n")
-
-    def _note(self, line: bytes) -> None:
-        if live.settles(raw_json.parse(line) or {}):
-            self.rest()
+        for line in self._log.lines() if self._log else ():
+            if live.settles(raw_json.parse(line) or {}):
+                self.rest()
+            if not line.startswith(_DULL):
+                self.write(line + b"\n")
 
     def pass_on(self, _name: str, _said: bytes) -> None:
         """Pass on nothing: the log has it, too."""

@@ -4,8 +4,9 @@ What a user must know. `edit` lets it change files, not run commands: what a lev
 offered to the model, which may then say that it is done. So nothing is denied, and `completed` means only
 that the model's last answer is whole. `--skip-trust` is always given, since it refuses to work without a
 person in a folder that was never trusted: the project's own `.gemini` settings count. A prompt that starts
-with `/` is a command of its own, and `@path` in a prompt includes that file. It cannot run live: its hooks
-are to be had only in the user's own settings.
+with `/` is a command of its own, and `@path` in a prompt includes that file. It cannot run live: it takes
+hooks from the user's or the project's settings, and from a system file only if root owns it and all folders
+above it.
 """
 
 from __future__ import annotations

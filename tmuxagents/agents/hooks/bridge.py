@@ -27,7 +27,7 @@ from tmuxagents.text import jsonline
 
 TYPE_CHECKING = False
 if TYPE_CHECKING:
-    from collections.abc import Mapping, Sequence
+    from collections.abc import Iterator, Mapping, Sequence
     from typing import Any, ClassVar, NoReturn
 
 PIECE = 64 * 1024
@@ -50,7 +50,7 @@ class HookBridge:
         orders = os.O_RDONLY | os.O_NONBLOCK | os.O_CLOEXEC
         self._orders = os.open(f"{run_dir}/{directory.LIVE_ORDERS}", orders)
         self._ordered = b""
-        self._queue: list[dict[str, Any]] = []  # messages that no hook has taken
+        self.queue: list[dict[str, Any]] = []  # messages that no hook has taken
         self.works = True
         self.settlings = 0
         self.folder = tempfile.mkdtemp(prefix="tmuxagents-")
@@ -65,6 +65,9 @@ class HookBridge:
         try:
             child = subprocess.Popen(self.set_up(program))
             return self._serve(child)
+        except SystemExit:
+            self.news()  # what it said before it is ended
+            raise
         finally:
             _end(child)
             shutil.rmtree(self.folder, ignore_errors=True)
@@ -75,12 +78,8 @@ class HookBridge:
         """Return the command line with all that leads the agent to its hooks."""
         return list(program)
 
-    def inputs(self) -> Sequence[int]:
-        """Return the descriptors on which it says more."""
-        return ()
-
     def news(self) -> None:
-        """Pass on what it says besides."""
+        """Pass on what it says besides, if there is more."""
 
     def pass_on(self, name: str, said: bytes) -> None:
         """Pass on what a hook was given."""
@@ -102,7 +101,7 @@ class HookBridge:
     def _serve(self, child: subprocess.Popen[bytes]) -> int:
         ended = os.pidfd_open(child.pid)
         poll = select.poll()
-        for handle in (ended, self._orders, self._hooks.fileno(), *self.inputs()):
+        for handle in (ended, self._orders, self._hooks.fileno()):
             poll.register(handle, select.POLLIN)
         while True:
             ready = {handle for handle, _ in poll.poll(self.patience_ms)}
@@ -147,8 +146,8 @@ class HookBridge:
         """Return the messages that go in with the answer to this hook."""
         taken = []
         if name in (self.stop, self.after_tool):
-            taken = [one for one in self._queue if name == self.stop or one["kind"] != FOLLOW_UP]
-        self._queue = [one for one in self._queue if one not in taken]
+            taken = [one for one in self.queue if name == self.stop or one["kind"] != FOLLOW_UP]
+        self.queue = [one for one in self.queue if one not in taken]
         if name in self.begins:
             self.works = True
         elif name in self.ends and not taken:
@@ -159,7 +158,7 @@ class HookBridge:
         """Note that it has settled: no hook will take a message until it works again."""
         self.works = False
         self.settlings += 1
-        self._queue.clear()
+        self.queue.clear()
 
     def write(self, text: bytes) -> None:
         """Tell the wrapper."""
@@ -173,12 +172,35 @@ class HookBridge:
         leaves = False
         for order in (jsonline.decode(line) for line in lines if line):
             if order.get("order") == "say" and self.works:
-                self._queue.append(order)
+                self.queue.append(order)
             else:
                 self.obey(order)
             # Only if nothing has happened since: else the wrapper will hear of that, and decide anew.
             leaves |= order.get("order") == "leave" and order.get("settlings") == self.settlings
         return leaves
+
+
+class GrowingFile:
+    """What a file gets after we have begun to read it, line by line; it need not be there yet."""
+
+    def __init__(self, path: str) -> None:
+        self._path = path
+        self._file: int | None = None
+        self._rest = b""
+        if self._opens():  # what is in it is past
+            os.lseek(self._file or 0, 0, os.SEEK_END)
+
+    def _opens(self) -> bool:
+        if self._file is None:
+            with ignoring(FileNotFoundError):
+                self._file = os.open(self._path, os.O_RDONLY | os.O_CLOEXEC)
+        return self._file is not None
+
+    def lines(self) -> Iterator[bytes]:
+        """Yield the lines that are whole by now."""
+        while self._opens() and (piece := os.read(self._file or 0, PIECE)):
+            *lines, self._rest = (self._rest + piece).split(b"\n")
+            yield from lines
 
 
 def _note(message: Mapping[str, Any]) -> bytes:

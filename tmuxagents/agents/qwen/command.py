@@ -18,7 +18,7 @@ TYPE_CHECKING = False
 if TYPE_CHECKING:
     from collections.abc import Mapping
 
-    from tmuxagents.agents.base import Talker
+    from tmuxagents.agents.base import LiveAgent, Talker
     from tmuxagents.records import Plan
 
 _MODES = {
@@ -52,14 +52,18 @@ class Qwen(Brand):
 
     def arguments(self, plan: Plan, _run_dir: str) -> list[str]:
         """Return the flags of a batch run."""
+        driven = ["--output-format=stream-json", "--input-format=stream-json", "--include-partial-messages"]
+        return [*driven, *self.set_up(plan, asks_people=plan.permission == words.ASK)]
+
+    def set_up(self, plan: Plan, *, asks_people: bool) -> list[str]:
+        """Return the flags that a batch run and a live one share."""
         resumes = plan.child_session
-        line = ["--output-format=stream-json", "--input-format=stream-json", "--include-partial-messages"]
-        line.append(f"--resume={resumes}" if resumes else f"--session-id={session_uuid(plan)}")
+        line = [f"--resume={resumes}" if resumes else f"--session-id={session_uuid(plan)}"]
         line.append(f"--approval-mode={_MODES.get(plan.permission or words.EDIT, 'plan')}")
         if plan.resolved_model and plan.model_source != "agent":
             line.append(f"--model={plan.resolved_model}")
         line += [f"--core-tools={tool}" for tool in dict.fromkeys(plan.tools or ())]
-        never = _NEVER if plan.permission == words.ASK else (*_NEVER, *_OF_PEOPLE)
+        never = _NEVER if asks_people else (*_NEVER, *_OF_PEOPLE)
         line += [f"--exclude-tools={tool}" for tool in never]
         return [*line, "--allowed-mcp-server-names=none"]
 
@@ -81,10 +85,16 @@ class Qwen(Brand):
 
         return QwenTalker(plan.baseline, asks_people=plan.permission == words.ASK)
 
+    def live(self) -> LiveAgent:
+        """Return how it runs live."""
+        from tmuxagents.agents.qwen import live  # noqa: PLC0415  (a batch child pays nothing for it)
+
+        return live.LIVE
+
     def capabilities(self) -> words.Capabilities:
         """Return what it can do."""
         return words.USUAL.changed(
-            seats=(words.DUPLEX,),
+            seats=(words.DUPLEX, words.LIVE),
             permissions=words.PERMISSIONS,
             steer=True,
             tools=_TOOLS,

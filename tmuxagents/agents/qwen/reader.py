@@ -36,22 +36,22 @@ class QwenReader(EnvelopeReader):
 
     def usage(self, raw: dict[str, Any]) -> list[Event]:
         """Return what this turn used: the figures less those of the runs and turns before."""
-        told, before = _figures(raw.get("usage")), self._before
+        told, before = figures_of(raw.get("usage")), self._before
         self._before = {key: max(told[key], before[key]) for key in _FIGURES}
         self._calls_used = dict.fromkeys(_FIGURES, 0)
-        return _used({key: int(self._before[key] - before[key]) for key in _FIGURES})
+        return usage_of({key: int(self._before[key] - before[key]) for key in _FIGURES})
 
     def left(self, exit_code: int | None) -> list[Event]:
         """Return how a run ended that wrote no result: at a limit of its own, or not by itself."""
         if self.settled:
             return super().left(exit_code)
         self._texts.clear()  # the beginning of an answer
-        told = _used(self._calls_used)
+        told = usage_of(self._calls_used)
         return told + self.finish("limit") if exit_code in _LIMITS else told
 
     def _assistant(self, raw: dict[str, Any], now: float) -> Reading:
         message = raw.get("message")
-        for key, figure in _figures(message.get("usage") if isinstance(message, dict) else None).items():
+        for key, figure in figures_of(message.get("usage") if isinstance(message, dict) else None).items():
             self._calls_used[key] += figure
         return super()._assistant(raw, now)
 
@@ -73,7 +73,7 @@ class QwenReader(EnvelopeReader):
     takes: ClassVar = EnvelopeReader.takes | {"assistant": _assistant, "system:retry": _retry}
 
 
-def _figures(raw: Any) -> dict[str, int]:
+def figures_of(raw: Any) -> dict[str, int]:
     """Return figures in our words: its input holds what was read from a cache."""
     used = raw if isinstance(raw, dict) else {}
     names = ("input_tokens", "cache_read_input_tokens", "output_tokens")
@@ -81,7 +81,8 @@ def _figures(raw: Any) -> dict[str, int]:
     return {"input": max(0, both - cached), "cacheRead": cached, "output": output}
 
 
-def _used(figures: dict[str, int]) -> list[Event]:
+def usage_of(figures: dict[str, int], basis: str = words.OF_SESSION) -> list[Event]:
+    """Return the event of what was used, if that is anything."""
     total = sum(figures.values())
-    more = {"totalTokens": total, "costKind": words.NO_COST, "basis": words.OF_SESSION}
+    more = {"totalTokens": total, "costKind": words.NO_COST, "basis": basis}
     return [events.usage({**figures, **more})] if total else []

@@ -1,0 +1,131 @@
+"""The process in the window of a live Qwen Code: `python -I -S bridge.py PROGRAM...`.
+
+The hooks are in a file of its lowest settings (system defaults), beside those that the machine has there.
+What a turn ended with is passed on a moment later: the second output may come behind the hook, and one that
+failed may be called idle before it is called failed.
+
+Joins.
+"""
+
+from __future__ import annotations
+
+import os
+import sys
+import time
+
+if __name__ == "__main__":
+    sys.path.append(__file__.rpartition("/tmuxagents/")[0])
+
+from tmuxagents.agents.hooks.bridge import GrowingFile, HookBridge, main
+from tmuxagents.agents.hooks.heard import hook_command
+from tmuxagents.runs import directory
+from tmuxagents.text import jsonline
+
+TYPE_CHECKING = False
+if TYPE_CHECKING:
+    from collections.abc import Mapping, Sequence
+    from typing import Any, ClassVar
+
+_ENDS = ("Stop", "StopFailure")
+_BEGINS, _LEFT, _PROMPTED = "SessionStart", "SessionEnd", "UserPromptSubmit"
+_IDLE, _TOOL = "Notification", "PostToolUse"
+_DEFAULTS = "QWEN_CODE_SYSTEM_DEFAULTS_PATH"
+_SETTINGS, _OF_MACHINE = "QWEN_CODE_SYSTEM_SETTINGS_PATH", "/etc/qwen-code/settings.json"
+_HELD_S = 0.3
+# Node takes these for the end of a line.
+_LINE_ENDS = {"\u2028".encode(): b"\\u2028", "\u2029".encode(): b"\\u2029"}
+
+
+class QwenBridge(HookBridge):
+    """One Qwen Code."""
+
+    stop, after_tool = "", _TOOL
+    begins: ClassVar[Sequence[str]] = (_PROMPTED,)
+    ends: ClassVar[Sequence[str]] = ()
+    patience_ms = 250
+    _output: GrowingFile | None = None
+    _first: bytes | None = b""  # what it says before the second output does: only then it takes a task
+    _held: tuple[bytes, float] | None = None  # the end of a turn, and when it is passed on
+
+    def set_up(self, program: Sequence[str]) -> list[str]:
+        """Return the command line with both files; the settings are in a variable."""
+        self.works = False
+        own = _defaults()
+        hooks = own.get("hooks")
+        listed = hooks if isinstance(hooks, dict) else {}
+        one = [{"hooks": [{"type": "command", "command": hook_command()}]}]
+        ours = {
+            name: [*listed.get(name, ()), *one] for name in (*_ENDS, _BEGINS, _IDLE, _LEFT, _PROMPTED, _TOOL)
+        }
+        with open(f"{self.folder}/defaults.json", "wb") as file:
+            file.write(jsonline.encode({**own, "hooks": {**listed, **ours}}))
+        os.environ[_DEFAULTS] = f"{self.folder}/defaults.json"
+        open(f"{self.folder}/input", "wb").close()
+        self._output = GrowingFile(f"{self.folder}/output")
+        return [*program, f"--json-file={self.folder}/output", f"--input-file={self.folder}/input"]
+
+    def news(self) -> None:
+        """Pass on what the second output has more, and the end of a turn when it is time."""
+        for line in self._output.lines() if self._output else ():
+            self.write(line + b"\n" + (self._first or b""))
+            self._first = None
+        if self._held is not None and time.monotonic() >= self._held[1]:
+            self._let_go()
+
+    def _let_go(self) -> None:
+        """Pass on the end of a turn; what waits for it is said now."""
+        held, self._held = self._held, None
+        if held is not None:
+            self.write(held[0] + b"\n")
+            waiting = list(self.queue)
+            self.rest()
+            for order in waiting:
+                self._submit(order["inboxId"], order["text"])
+
+    def pass_on(self, name: str, said: bytes) -> None:
+        """Pass on what the second output does not have."""
+        is_idle = name == _IDLE and b'"idle_prompt"' in said and self.works and self._held is None
+        if name == _BEGINS:
+            if self._first is None:
+                self.write(said + b"\n")
+            else:
+                self._first = said + b"\n"
+        elif name in _ENDS or is_idle:
+            self._held = said, time.monotonic() + _HELD_S
+        elif name in (_LEFT, _PROMPTED):
+            self._let_go()
+            self.works = name == _PROMPTED
+            if name == _LEFT:
+                self.write(said + b"\n")
+
+    def obey(self, order: Mapping[str, Any]) -> None:
+        """Submit the task, or a message to a Qwen Code at rest."""
+        if order.get("order") == "task":
+            task = directory.read_bytes(f"{self.run_dir}/prompt.txt") or b""
+            self._submit(0, task.decode("utf-8", "replace"))
+        elif order.get("order") == "say":
+            self._submit(order["inboxId"], str(order["text"]))
+
+    def _submit(self, number: int, text: str) -> None:
+        line = jsonline.encode({"type": "submit", "text": text})
+        for end, escaped in _LINE_ENDS.items():
+            line = line.replace(end, escaped)
+        with open(f"{self.folder}/input", "ab") as file:
+            file.write(line)
+        self.write(jsonline.encode({"type": "bridge_says", "inboxId": number, "text": text}))
+
+
+def _defaults() -> dict[str, Any]:
+    """Return the settings that this machine has in that place."""
+    beside = os.path.dirname(os.environ.get(_SETTINGS) or _OF_MACHINE)
+    path = os.environ.get(_DEFAULTS) or f"{beside}/system-defaults.json"
+    text = directory.read_bytes(path)
+    try:
+        found = jsonline.decode(text.decode("utf-8", "replace")) if text else {}
+    except ValueError:
+        raise SystemExit(f"{path} is no plain JSON, so Qwen Code cannot run live here.") from None
+    return found if isinstance(found, dict) else {}
+
+
+if __name__ == "__main__":
+    sys.exit(main(QwenBridge, sys.argv[1:]))

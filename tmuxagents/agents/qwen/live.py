@@ -1,0 +1,162 @@
+"""A live Qwen Code: its own screen in the window, its second output and its hooks, through a bridge. Pure.
+
+The second output (`--json-file`) has the lines of a batch run, but not the end of a turn: that is a hook,
+`Stop` or `StopFailure`. If it waits for a person without one of them, its turn was broken off. Task and
+messages go in by `--input-file`, and as the answer to the hook after a tool.
+"""
+
+from __future__ import annotations
+
+from tmuxagents.agents import raw as raw_json
+from tmuxagents.agents.base import ACTIVE, NOTHING, Reading
+from tmuxagents.agents.envelope_asks import about
+from tmuxagents.agents.hooks.heard import FOLDER_VARIABLE, HookedReader
+from tmuxagents.agents.qwen.command import AGENT
+from tmuxagents.agents.qwen.reader import QwenReader, figures_of, usage_of
+from tmuxagents.runs import events
+
+TYPE_CHECKING = False
+if TYPE_CHECKING:
+    from collections.abc import Callable, Mapping
+    from typing import Any, ClassVar
+
+    from tmuxagents.records import Plan
+    from tmuxagents.runs.events import Event
+
+_NOT_ALLOWED = "A person did not allow it."
+
+
+class QwenLive:
+    """How Qwen Code runs live."""
+
+    folder_variable = FOLDER_VARIABLE
+    bridge: str | None = f"{__file__.rpartition('/')[0]}/bridge.py"
+
+    def arguments(self, plan: Plan, _run_dir: str) -> list[str]:
+        """Return its flags."""
+        return AGENT.set_up(plan, asks_people=True)
+
+    def reader(self, sent: Callable[[int], Event | None]) -> QwenLiveReader:
+        """Return a reader for one child. `sent` returns the message that has a number."""
+        return QwenLiveReader(sent)
+
+
+LIVE = QwenLive()
+
+
+class QwenLiveReader(HookedReader, QwenReader):
+    """Reads the second output of one Qwen Code, and its hooks."""
+
+    def __init__(self, sent: Callable[[int], Event | None]) -> None:
+        super().__init__()
+        self.listen(sent)
+        self._said: list[tuple[int, str]] = []  # our prompts that it has not taken up
+        self._open: dict[str, dict[str, Any]] = {}  # questions to a person
+
+    def kind(self, raw: Mapping[str, Any]) -> str:
+        """Return the name of a hook, or the kind of a line."""
+        return raw_json.word(raw.get("hook_event_name")) or super().kind(raw)
+
+    def left(self, _exit_code: int | None) -> list[Event]:
+        """Return nothing: its lines have told all."""
+        return []
+
+    def _assistant(self, raw: dict[str, Any], now: float) -> Reading:
+        message = raw.get("message")
+        used = usage_of(figures_of(message.get("usage") if isinstance(message, dict) else None), "call")
+        return Reading([*super()._assistant(raw, now).events, *used], active=True)
+
+    def _says(self, raw: dict[str, Any], _now: float) -> Reading:
+        number, text = raw_json.whole(raw.get("inboxId")), raw_json.text(raw.get("text"))
+        if number is not None and text is not None:
+            self._said.append((number, text))
+        return NOTHING
+
+    def _started(self, raw: dict[str, Any], _now: float) -> Reading:
+        self.model = raw_json.word(raw.get("model")) or self.model
+        return Reading(self._opened(raw))
+
+    def _prompt(self, raw: dict[str, Any], now: float) -> Reading:
+        """Read a line of the user's side: a prompt, or what tools gave."""
+        message = raw.get("message")
+        content = message.get("content") if isinstance(message, dict) else None
+        blocks = raw_json.blocks(content)
+        if not blocks or any(block.get("type") == "tool_result" for block in blocks):
+            return self._user(raw, now)
+        text = "\n".join(raw_json.texts(blocks, "text"))
+        self.has_begun = True
+        told = self.works_again()
+        for at, (number, said) in enumerate(self._said):
+            if said.strip() == text.strip():
+                del self._said[at]
+                sent = self._sent(number)
+                return Reading([*told, *([] if sent is None else [sent])], active=True)
+        self.typed = True
+        return Reading([*told, events.human_input(text)], active=True)
+
+    def _asks(self, raw: dict[str, Any], _now: float) -> Reading:
+        known, request = raw_json.key(raw.get("request_id")), raw.get("request")
+        if known is not None and isinstance(request, dict):
+            raw_json.remember(self._open, known, request)
+        return self._note_open()
+
+    def _answers(self, raw: dict[str, Any], _now: float) -> Reading:
+        """Read what a person answered on the screen."""
+        told, response = [], raw.get("response")
+        inner = response.get("response") if isinstance(response, dict) else None
+        request = (
+            self._open.pop(str(response.get("request_id")), None) if isinstance(response, dict) else None
+        )
+        if request is not None and isinstance(inner, dict) and inner.get("allowed") is False:
+            told = self.deny(request.get("tool_use_id"), request.get("tool_name"), _NOT_ALLOWED)
+        self._note_open()
+        return Reading(told, active=True)
+
+    def _note_open(self) -> Reading:
+        asked = next(iter(self._open.values()), None)
+        self.asks = None
+        if asked is not None:
+            self.asks = ("permission", about(asked.get("tool_name"), asked.get("input")))
+        return ACTIVE
+
+    def _over(self, told: list[Event], stop_reason: str) -> Reading:
+        self._open.clear()
+        return self.settle(told, stop_reason)
+
+    def _stop(self, _raw: dict[str, Any], _now: float) -> Reading:
+        self.error_message = None
+        return self._over(self._told_texts(), "stop")
+
+    def _stop_failure(self, raw: dict[str, Any], _now: float) -> Reading:
+        said = raw_json.text(raw.get("last_assistant_message")) or ""
+        if self._texts:  # it has said the error as if it were an answer
+            self._texts[-1] = self._texts[-1].removesuffix(said)
+        self.error_message = raw_json.sentence(raw.get("error_details")) or said or None
+        return self._over(self._told_texts(), "error")
+
+    def _notice(self, _raw: dict[str, Any], _now: float) -> Reading:
+        """Conclude from its idleness that a person has broken off the turn."""
+        if self.settled or not self.has_begun:
+            return NOTHING
+        self.typed = True
+        self._texts.clear()
+        self.error_message = None
+        return self._over([], "aborted")
+
+    def _end(self, raw: dict[str, Any], _now: float) -> Reading:
+        self.has_left = raw.get("reason") == "prompt_input_exit"
+        return NOTHING
+
+    takes: ClassVar = QwenReader.takes | {
+        "bridge_says": _says,
+        "bridge_taken": HookedReader.taken,
+        "SessionStart": _started,
+        "assistant": _assistant,
+        "user": _prompt,
+        "control_request": _asks,
+        "control_response": _answers,
+        "Stop": _stop,
+        "StopFailure": _stop_failure,
+        "Notification": _notice,
+        "SessionEnd": _end,
+    }
