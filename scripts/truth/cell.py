@@ -122,7 +122,8 @@ class Trial:
         """Check that what a brand has not is refused by its name and the key, before anything is made."""
         done, wrong = self.desk("launch", *words), self.cell.wrong
         self.cell.ours, self.cell.exit = endings.REFUSED_BY_US, str(done.returncode)
-        if done.returncode != USAGE_ERROR or self.cell.brand not in done.stderr or key not in done.stderr:
+        named = key == endings.MODEL or self.cell.brand in done.stderr
+        if done.returncode != USAGE_ERROR or not named or key not in done.stderr:
             wrong.append(f"{key} is not refused: {done.returncode} {done.stderr.strip()[:200]}")
         if self.desk.runs() or self.place.log():
             wrong.append("something was made")

@@ -58,7 +58,7 @@ def ending(name: str, script: str, *want: str, **more: object) -> Ending:
     return Ending(name, script, frozenset(want), **more)  # type: ignore[arg-type]
 
 
-REFUSED_BY_US = "refused"
+REFUSED_BY_US, MODEL = "refused", "model"
 COMPLETED = "completed/done"
 BROKEN = ("failed/signal", "failed/exit", "failed/unfinished", "failed/error")
 REFUSED = ("failed/error",)
@@ -197,6 +197,8 @@ def refused(brand: str, ending: Ending) -> str | None:
     has = agent.capabilities()
     if ending.permission != can.FULL and ending.permission not in has.permissions:
         return "permission"
+    if ending.model and has.lists_models:
+        return MODEL
     if ending.needs == LIVE and can.LIVE not in has.seats:
         return "live"
     if ending.needs == SYSTEM_TEXT and can.ADD not in has.system_prompt:

@@ -43,6 +43,7 @@ def test_what_a_brand_has_not_is_to_be_refused_or_told_why() -> None:
         "gemini": [None, "permission", "live"],
         "qwen-acp": [None, None, "live"],
     }
+    assert endings.refused("pi", named["unknown model"]) == endings.MODEL
     assert endings.out_of_reach("codex", "limit")
     assert endings.out_of_reach("qwen", "limit") is None
 
