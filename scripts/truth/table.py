@@ -43,13 +43,12 @@ def document(cells: Sequence[Cell], together: Mapping[str, Any] | None) -> str:
     over_acp = [name for name in brands if name.endswith("-acp")]
     own = [name for name in brands if name not in over_acp]
     found = {(cell.brand, cell.ending.name): cell for cell in cells}
-    tried: dict[str, list[str]] = {}
-    for cell in cells:
-        tried.setdefault(f"{cell.brand} {cell.version}", []).append(cell.at)
-    versions = ", ".join(f"{name} ({_days(days)})" for name, days in tried.items())
+    days = sorted({cell.at for cell in cells})
+    when = " to ".join(dict.fromkeys((days[0], days[-1])))
+    versions = ", ".join(dict.fromkeys(f"{cell.brand} {cell.version}" for cell in cells))
     return f"""# The truth matrix
 
-Written by `scripts/try-agents --doc`: {versions}.
+Written by `scripts/try-agents --doc`, {when}: {versions}.
 
 `scripts/try-agents` runs each of these endings through tmuxagents with the real program, in a network of its
 own, against the project's own model server. What is true of an ending follows from what the model answered
@@ -66,9 +65,10 @@ Over ACP:
 
 {_matrix(over_acp, found)}
 
-*undetectable*: the stream of this agent reads like that of a whole answer, so nothing can tell; the note of
-the result says so. *refused*: the agent has no such thing, and tmuxagents says so before it makes anything.
-An agent whose model never answered may keep no session; then the next run gets what was said in its prompt.
+*undetectable*: the stream of this agent reads like that of a whole answer, so nothing can tell; where an
+answer may be cut, the note of the result says so. *refused*: the agent has no such thing, and tmuxagents says so
+before it makes anything. An agent whose model never answered may keep no session; then the next run gets what
+was said in its prompt. So it does with Gemini CLI over ACP, which loses sessions that it loads.
 
 {_reasons(brands)}
 ## Together
@@ -77,17 +77,20 @@ An agent whose model never answered may keep no session; then the next run gets 
 """
 
 
-def _days(days: Sequence[str]) -> str:
-    return " to ".join(dict.fromkeys((min(days), max(days))))
-
-
 def _matrix(brands: Sequence[str], found: Mapping[tuple[str, str], Cell]) -> str:
-    names = [one.name for one in endings.ENDINGS if any((brand, one.name) in found for brand in brands)]
+    tried = [one.name for one in endings.ENDINGS if any((brand, one.name) in found for brand in brands)]
+    refused = [
+        name
+        for name in tried
+        if all((brand, name) in found and verdict(found[brand, name]) == REFUSED for brand in brands)
+    ]
+    names = [name for name in tried if name not in refused]
     rows = [
         f"| {name} | " + " | ".join(_shown(brand, name, found.get((brand, name))) for brand in brands) + " |"
         for name in names
     ]
-    return "\n".join([f"| ending | {' | '.join(brands)} |", f"|---|{'---|' * len(brands)}", *rows])
+    table = "\n".join([f"| ending | {' | '.join(brands)} |", f"|---|{'---|' * len(brands)}", *rows])
+    return f"{table}\n\nRefused with all of these: *{'*, *'.join(refused)}*." if refused else table
 
 
 def _shown(brand: str, name: str, cell: Cell | None) -> str:

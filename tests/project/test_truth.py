@@ -83,7 +83,7 @@ def test_a_cell_is_wrong_whatever_its_stream_can_tell() -> None:
     assert table.line(wrong).splitlines()[1:] == ["    output 'x'"]
     assert table.counted([right, wrong, untold, refused]) == "1 right, 1 refused, 1 undetectable, 1 WRONG"
     text = table.document([right, replace(right, brand="claude-acp"), untold], None)
-    assert "qwen 0.24.4 (2026-11-20), claude-acp" in text
+    assert "2026-11-20: qwen 0.24.4, claude-acp" in text
     assert "| answer | **undetectable**: completed, done · *result success, 0* |" in text
     assert "- *limit* with claude-acp: " in text
 
