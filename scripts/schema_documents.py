@@ -87,7 +87,7 @@ SHAPES["_task"] = {
     },
 }
 _TASKS = {"type": "array", "minItems": 1, "items": {"$ref": "#/$defs/_task"}}
-_EACH = "What comes for each live run."
+_EACH = "What comes for each active run."
 _WHERE = "where:file|server path:path name:word?"
 _WHERE_RULES = (when("where", "file", name="null"), when("where", "server", name="word"))
 _KEPT = (

@@ -460,7 +460,7 @@ def test_the_only_live_run_is_meant(room: Room, mine: TmuxServer) -> None:
     person = room.at_work(mine)
     done = room("attach", "--json", **inside(mine))
     error = checked(done.stdout, "error")["error"]
-    assert (done.returncode, error["kind"], error["message"]) == (4, "unknown-run", "No run is live here.")
+    assert (done.returncode, error["kind"], error["message"]) == (4, "unknown-run", "No run is active here.")
     assert "launch one" in error["hint"]
     ended = room.launch("done fine", **inside(mine))
     room.result(ended)
@@ -469,7 +469,7 @@ def test_the_only_live_run_is_meant(room: Room, mine: TmuxServer) -> None:
     room.looks_at(person, room.windows(mine)[run_id], mine)
     elsewhere = room("attach", "--json", **inside(mine), TMUXAGENTS_OWNER="somebody")
     error = checked(elsewhere.stdout, "error")["error"]
-    assert error["message"] == "No run is live here, but 1 elsewhere."
+    assert error["message"] == "No run is active here, but 1 elsewhere."
     assert "poll -A" in error["hint"]
 
 
@@ -483,7 +483,7 @@ def test_of_several_runs_none_is_guessed(room: Room, mine: TmuxServer) -> None:
         assert (done.returncode, error["kind"]) == (4, "ambiguous-run")
         assert error["candidates"] == runs[::-1]
     done = room("attach")
-    assert done.stderr == f"3 runs are live here.\nhint: name one: tmuxagents attach {runs[2][:8]}\n"
+    assert done.stderr == f"3 runs are active here.\nhint: name one: tmuxagents attach {runs[2][:8]}\n"
     assert room.clients(mine) == before
 
 
@@ -521,7 +521,7 @@ def test_a_terminal_that_cannot_be_drawn_on_gets_no_list(room: Room) -> None:
         room.launch()
     person = room.person("attach", TERM="dumb")
     assert person.left() == 4
-    person.shows("2 runs are live here.")
+    person.shows("2 runs are active here.")
 
 
 def test_next_goes_round_the_newest_first_and_passes_over_what_is_out_of_reach(

@@ -301,7 +301,7 @@ def test_a_name_belongs_to_one_live_run(desk: Desk) -> None:
     first = desk.launch("--name", "scout", WORKS)
     done = desk("launch", "--json", "--name", "scout", WORKS)
     assert checked(done.stdout, "error")["error"]["message"] == (
-        'A live run of this project has the name "scout" already.'
+        'An active run of this project has the name "scout" already.'
     )
     desk("stop", "scout")
     second = desk.launch("--name", "scout", "done x")
@@ -477,7 +477,7 @@ def test_retry_does_the_same_task_again(desk: Desk) -> None:
     assert json.loads(desk("retry", while_it_lives, "--json").stdout)["run"]["name"] is None
     desk.launch("--name", "scout", WORKS)
     after_another = desk("retry", first)
-    assert "another live run has the name scout by now: this one has none" in after_another.stderr
+    assert "another active run has the name scout by now: this one has none" in after_another.stderr
 
 
 # --- storms and faults ------------------------------------------------------------------------------------

@@ -375,7 +375,7 @@ def test_the_name_goes_on_unless_another_live_run_has_it(desk: Desk) -> None:
     found = receipt(desk, first, "done five")
     assert found["run"]["name"] is None
     taken, working = found["warnings"][-2:]
-    assert taken == "another live run has the name scout by now: this one has none"
+    assert taken == "another active run has the name scout by now: this one has none"
     assert working.startswith("scout already works in this directory")
     assert refused(desk("resume", "--json", "--name", "scout", first, "x"))["kind"] == "bad-argument"
 

@@ -275,7 +275,7 @@ def test_an_unknown_one_names_what_there_is(name: str, near: list[str]) -> None:
 def test_what_one_makes_is_told_line_by_line() -> None:
     assert catalogue.detail(parsed(WHOLE)) == [
         "mine: All that there is",
-        "  session mine, and a window for each live run",
+        "  session mine, and a window for each active run",
         "  launches repo-scout: Look around",
         "  window first (main-vertical)",
         "    a shell: vim",
@@ -287,7 +287,7 @@ def test_what_one_makes_is_told_line_by_line() -> None:
         "    transcript of finder",
         "  window window (tiled)",
         "    a shell",
-        "    the transcript of each live run, as they come and go",
+        "    the transcript of each active run, as they come and go",
         "",
         f"global: {PATH}",
     ]

@@ -194,11 +194,22 @@ def test_stop_asks_first_and_what_has_ended_is_not_stopped(home: Home) -> None:
             await person.press("n")
             assert screens.lines(app)[-1].startswith(" Enter attach  s stop")
             await person.press("m")
-            assert screens.lines(app)[-1] == " Only live runs take messages."
+            assert screens.lines(app)[-1] == f" Run {run.run_id} is a batch child, which cannot be spoken to."
             await person.press("down", "x")
             assert screens.lines(app)[-1] == " It has ended already."
 
         with_top(home, steps)
+
+
+@pytest.mark.parametrize("how", [{"driver": "live"}, {"agent": "claude"}])
+def test_who_takes_messages_gets_one(home: Home, how: dict[str, str]) -> None:
+    made(home, "works", **how)
+
+    async def steps(app: TopApp, person: Pilot[int]) -> None:
+        await person.press("m")
+        assert screens.lines(app)[-1].startswith(" message to works")
+
+    with_top(home, steps)
 
 
 def test_a_run_is_followed_while_it_works_and_when_it_ends(home: Home) -> None:

@@ -107,22 +107,22 @@ def find_viewer(environment: Mapping[str, str], terminal: str | None, *, hint: s
 
 
 def live_runs(caller: Caller) -> Snapshot:
-    """Return the live runs of the caller's scope; raise where there is none."""
+    """Return the active runs of the caller's scope; raise where there is none."""
     found = take(poll.query_of(caller, ()), caller)
     if found.rows:
         return found
     if found.elsewhere:
-        message = f"No run is live here, but {found.elsewhere} elsewhere."
+        message = f"No run is active here, but {found.elsewhere} elsewhere."
         raise NoSuchRun(message, kind="unknown-run", hint="name one: tmuxagents poll -A lists them")
     hint = "launch one, or name one that has ended: tmuxagents poll -a lists them"
-    raise NoSuchRun("No run is live here.", kind="unknown-run", hint=hint)
+    raise NoSuchRun("No run is active here.", kind="unknown-run", hint=hint)
 
 
 def ambiguous(found: Snapshot) -> NoSuchRun:
     """Return the error for who does not say which of several runs is meant, and cannot be asked."""
     ids = [str(shown.run["runId"]) for shown in found.rows]
     hint = f"name one: tmuxagents attach {found.rows[0].short}"
-    return NoSuchRun(f"{len(ids)} runs are live here.", kind="ambiguous-run", hint=hint, candidates=ids)
+    return NoSuchRun(f"{len(ids)} runs are active here.", kind="ambiguous-run", hint=hint, candidates=ids)
 
 
 # --- shown ------------------------------------------------------------------------------------------------

@@ -31,7 +31,7 @@ _QUESTION = "Attach to which run?"
 
 
 def to_choose(caller: Caller) -> list[SnapshotRow]:
-    """Return the live runs and the latest failures of the caller's scope, those first that need a person."""
+    """Return active runs and the latest failures of the caller's scope, those that need a person first."""
     order = rules.following(_order(caller), None)
     rows = {shown.run["runId"]: shown for shown in take(poll.named(order), caller).rows}
     return [rows[run_id] for run_id in order if run_id in rows]
@@ -60,7 +60,7 @@ def next_run(caller: Caller, viewer: Viewer) -> tuple[RunView, RunTarget]:
 
     One whose window cannot be reached is passed over.
     """
-    fault: NotPossible | Unusable = NoSuchRun("No run is live here any more.", kind="unknown-run")
+    fault: NotPossible | Unusable = NoSuchRun("No run is active here any more.", kind="unknown-run")
     for run_id in rules.following(_order(caller), viewer.seat.shown.run_id if viewer.seat else None):
         try:
             run = inspect(f"{caller.runs}/{run_id}")

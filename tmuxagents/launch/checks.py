@@ -118,7 +118,7 @@ _MOST_SHOWN = 3
 
 
 def refuse_namesake(book: Registry, caller: Caller, request: LaunchRequest) -> None:
-    """Refuse a name that a live run of the project has, or that means another run by its id."""
+    """Refuse a name that an active run of the project has, or that means another run by its id."""
     name = request.name or ""
     if len(name) >= lookup.SHORTEST_ID and could_begin_run_id(name) and book.beginning(name):
         message = f'The name "{name}" is the beginning of a run\'s id.'
@@ -129,14 +129,14 @@ def refuse_namesake(book: Registry, caller: Caller, request: LaunchRequest) -> N
 
 
 def keep_name(caller: Caller, request: LaunchRequest, name: str | None) -> tuple[LaunchRequest, list[str]]:
-    """Let a run have the name of the one that it follows, unless a live run has it; return a warning then."""
+    """Let a run have the name of the one it follows, unless an active run has it; return a warning then."""
     if request.name is not None or name is None:
         return request, []
     named = request._replace(name=name)
     try:
         lookup.with_registry(caller, lambda book: refuse_namesake(book, caller, named))
     except BadRequest:
-        return request, [f"another live run has the name {name} by now: this one has none"]
+        return request, [f"another active run has the name {name} by now: this one has none"]
     return named, []
 
 
@@ -172,7 +172,7 @@ def awaited(caller: Caller, after: Iterable[str]) -> set[str]:
 
 
 def others_at_work(book: Registry, caller: Caller, cwd: str, *, besides: Container[str]) -> Sequence[str]:
-    """Return what the other live runs in a directory are called, newest first."""
+    """Return what the other active runs in a directory are called, newest first."""
     there = [row for row in book.open_rows() if row.cwd == cwd and row.run_id not in besides]
     return [row.name or row.run_id[:SHORT_ID] for row in there if _live(row, caller, book)]
 
@@ -189,7 +189,7 @@ def warn_of_others(names: Sequence[str]) -> str:
 
 
 def _taken(request: LaunchRequest) -> BadRequest:
-    message = f'A live run of this project has the name "{request.name}" already.'
+    message = f'An active run of this project has the name "{request.name}" already.'
     hint = "choose another, or stop that one"
     return BadRequest(message, kind="bad-argument", hint=hint, field="name")
 

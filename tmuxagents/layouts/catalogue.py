@@ -86,7 +86,7 @@ def detail(layout: Layout) -> list[str]:
     """Return what a layout makes, a line a thing."""
     lines = [f"{layout.name}: {layout.description}" if layout.description else layout.name]
     lines.append(
-        f"  session {layout.session}" + (", and a window for each live run" if layout.each_run else "")
+        f"  session {layout.session}" + (", and a window for each active run" if layout.each_run else "")
     )
     for item in layout.launch:
         who = item.get("preset") or "a child"
@@ -95,7 +95,7 @@ def detail(layout: Layout) -> list[str]:
         lines.append(f"  window {window.name}" + (f" ({window.layout})" if window.layout else ""))
         lines += [f"    {_pane(pane)}" for pane in window.panes]
         if window.each_run:
-            lines.append("    the transcript of each live run, as they come and go")
+            lines.append("    the transcript of each active run, as they come and go")
     lines += ["", f"{layout.source}: {safe.line(layout.path)}"]
     if layout.hides:
         lines.append(f"hides {safe.line(layout.hides)}")

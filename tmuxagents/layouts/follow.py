@@ -1,4 +1,4 @@
-"""Keep the session of a layout up to date: a window or pane for each live run, and a view of the newest.
+"""Keep the session of a layout up to date: a window or pane for each active run, and a view of the newest.
 
 The `top` in that session does this, and nothing else: without it, what is there stays as it is.
 

@@ -22,7 +22,7 @@ SHIPPED, GLOBAL, PROJECT = "shipped", "global", "project"
 SOURCES = (SHIPPED, GLOBAL, PROJECT)  # the later ones come first
 TOP, TRANSCRIPT = "top", "transcript"
 NEWEST = "newest"
-PANE, WINDOW = "pane", "window"  # what there is one of for each live run
+PANE, WINDOW = "pane", "window"  # what there is one of for each active run
 BAD = "bad-layout"
 _DEEPEST = 6  # a list of commands, in a pane, in a list, in a window, in a list, in the whole
 _LONGEST_LINE = 160
@@ -51,7 +51,7 @@ class Pane:
 
 @dataclass(slots=True, kw_only=True)
 class Window:
-    """One window: its panes, and whether one more comes for each live run."""
+    """One window: its panes, and whether one more comes for each active run."""
 
     name: str
     panes: Sequence[Pane]
@@ -76,7 +76,7 @@ class Window:
 
 @dataclass(slots=True, kw_only=True)
 class Layout:
-    """A session: its windows, whether a window comes for each live run, and what is launched with it."""
+    """A session: its windows, whether a window comes for each active run, and what is launched with it."""
 
     name: str
     source: str
@@ -93,7 +93,7 @@ class Layout:
 
     @property
     def follows(self) -> bool:
-        """Say whether something comes for each live run."""
+        """Say whether something comes for each active run."""
         return self.each_run or any(window.each_run for window in self.windows)
 
     def document(self) -> dict[str, Any]:

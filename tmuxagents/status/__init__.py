@@ -1,1 +1,1 @@
-"""How runs are doing: poll and wait; and what is said to a live run: send and stop."""
+"""How runs are doing: poll and wait; and what is said to an active run: send and stop."""

@@ -42,7 +42,7 @@ class Sending:
         """Send it; return the run once its child has taken it, or raise."""
         check(text)
         run = self._follower.look()
-        _refuse(run)
+        refuse(run)
         if run.machine is not None:
             return self._send_there(run, text, kind)
         try:
@@ -111,7 +111,7 @@ def check(text: str) -> None:
         raise BadRequest(message, kind="bad-argument", hint="put the bulk into a file", field="text")
 
 
-def _refuse(run: RunView) -> None:
+def refuse(run: RunView) -> None:
     """Refuse a run whose child takes no messages."""
     short = words.short_id(run.run_id, ())
     if run.ended:

@@ -25,7 +25,7 @@ if TYPE_CHECKING:
     from tmuxagents.tmux.runner import Command
 
 OF = "@tmuxagents_layout_of"  # and whose
-EACH = "@tmuxagents_each"  # of a window, or of a session for windows: something comes for each live run
+EACH = "@tmuxagents_each"  # of a window, or of a session for windows: something comes for each active run
 BUILT = "@tmuxagents_built"  # of a session: all that its file tells of is there
 SHOWS = "@tmuxagents_shows"  # of a pane: the run that it came for
 TITLE = f"#{{?#{{{SHOWS}}}, #{{pane_title}} ,}}"  # of a pane, as `Tiles.title` sets it
@@ -246,7 +246,7 @@ class Tiles:
         return self._option(BUILT) == ["1"]
 
     def wants_windows(self) -> bool:
-        """Say whether a window is to come for each live run."""
+        """Say whether a window is to come for each active run."""
         return self._option(EACH) == ["window"]
 
     def linked(self) -> set[str]:
@@ -259,7 +259,7 @@ class Tiles:
         return self._server.holds(self._server.window(window), windows.tagged(window, run_id), act)
 
     def panes(self) -> tuple[str | None, dict[str, str]]:
-        """Return the window where a pane is to come for each live run, and the panes that have come.
+        """Return the window where a pane is to come for each active run, and the panes that have come.
 
         None: there is no such window now, or a person has zoomed into it and is not to be disturbed.
         """
@@ -271,7 +271,7 @@ class Tiles:
         return (rows[0] if rows else None), shown
 
     def wants_panes(self) -> bool:
-        """Say whether a pane is to come for each live run."""
+        """Say whether a pane is to come for each active run."""
         wanted = script.equal(f"#{{{EACH}}}", "pane")
         return bool(self._session.cmd("list-windows", "-f", wanted, "-F", "#{window_id}").stdout)
 

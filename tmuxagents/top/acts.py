@@ -6,9 +6,9 @@ import os
 import sys
 import threading
 
-from tmuxagents.errors import NoSuchRun
-from tmuxagents.records import LIVE
+from tmuxagents.errors import NoSuchRun, TmuxAgentsError
 from tmuxagents.runs.inspect import inspect
+from tmuxagents.status import send as sending
 from tmuxagents.system import foreground, process
 from tmuxagents.text import safe
 from tmuxagents.top import keys
@@ -126,8 +126,13 @@ def _attach(app: TopApp, entry: Entry) -> None:
 
 
 def _message(app: TopApp, entry: Entry) -> None:
-    if entry.ended or entry.run["driver"] != LIVE:
-        app.say("It has ended; R continues it." if entry.ended else "Only live runs take messages.")
+    if entry.ended:
+        app.say("It has ended; R continues it.")
+        return
+    try:
+        sending.refuse(inspect(f"{app.runs.caller.runs}/{entry.run_id}"))
+    except TmuxAgentsError as why:
+        app.say(why.message)
         return
 
     def send(text: str) -> None:

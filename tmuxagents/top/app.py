@@ -28,7 +28,7 @@ if TYPE_CHECKING:
     from tmuxagents.top.view import TopView
 
 _ROUND_S = 1.0
-_IDLE_ROUND_S = 2.0  # where nothing is live
+_IDLE_ROUND_S = 2.0  # where no run is active
 _SAID_S = 6.0  # how long a message stays
 _ENDING = (signal.SIGINT, signal.SIGTERM, signal.SIGHUP)
 
@@ -36,7 +36,7 @@ _ENDING = (signal.SIGINT, signal.SIGTERM, signal.SIGHUP)
 class TopApp(App[int]):
     """The whole screen.
 
-    `act` carries out what a key asks for; `keep` hears which runs are live, the oldest first.
+    `act` carries out what a key asks for; `keep` hears which runs are active, the oldest first.
     """
 
     CSS = panes.CSS

@@ -31,7 +31,7 @@ class Key(NamedTuple):
 GROUPS = {
     "the chosen run": (
         Key(("enter",), "Enter", ATTACH, "attach: show its window (of an ended run, its transcript)"),
-        Key(("m",), "m", MESSAGE, "send it a message (live runs)"),
+        Key(("m",), "m", MESSAGE, "send it a message"),
         Key(("s", "x"), "s x", STOP, "stop it, after a question"),
         Key(("r",), "r", RETRY, "retry: launch its task again (ended runs)"),
         Key(("R",), "R", RESUME, "resume: open its session again and go on (ended runs)"),

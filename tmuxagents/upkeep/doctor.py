@@ -64,8 +64,8 @@ def watcher(case: Case) -> Check:
     if there is not None:
         return Check("watcher", f"running, pid {there[0]}")
     if any(not run.ended and not run.standing.foreign for run in _open_runs(case)):
-        hint = "nothing to do: the next launch, or the end of a live run, starts it"
-        return checks.warning("watcher", "Not running while runs are live: the status line is old", hint)
+        hint = "nothing to do: the next launch, or the end of a run, starts it"
+        return checks.warning("watcher", "Not running while runs are active: the status line is old", hint)
     return Check("watcher", "idle; the next launch starts it")
 
 

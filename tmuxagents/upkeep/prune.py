@@ -1,7 +1,7 @@
 """Prune: named runs at once, or runs older than keepRuns, with all that they left behind.
 
-It touches no live run and none that is not concluded. A run disappears whole, under its lock: a reader finds
-either all of it or no such run.
+It touches no active run and none that is not concluded. A run disappears whole, under its lock: a reader
+finds either all of it or no such run.
 
 Joins.
 """
@@ -65,7 +65,7 @@ class Pruned:
 
 
 def prune_named(references: Iterable[str], caller: Caller, *, dry_run: bool = False) -> Pruned:
-    """Remove runs; if one of them lives, or a live run needs it, remove none and raise NotPossible."""
+    """Remove runs; if one of them lives, or an active run needs it, remove none and raise NotPossible."""
     pruned = Pruned(dry_run=dry_run)
     run_dirs = list(dict.fromkeys(lookup.find_run(reference, caller) for reference in references))
     stock = remains.look(caller)

@@ -39,7 +39,7 @@ class Past(NamedTuple):
 def expired(
     runs: Iterable[Past], *, keep_s: float | None, now: float, needed: Container[str] = ()
 ) -> list[Past]:
-    """Return the runs that are older than they are kept, oldest first. `needed`: live runs build on these.
+    """Return the runs that are older than they are kept, oldest first. `needed`: active runs build on these.
 
     A session goes as a whole: its later runs build on the earlier ones.
     """

@@ -41,7 +41,7 @@ _COMMAND = "tmuxagents attach"
 def attach(  # noqa: PLR0913  (one parameter an option)
     *, run: str | None, read_only: bool, onward: bool, back: bool, reopens: bool, there: bool, as_json: bool
 ) -> None:
-    """Show the window of RUN on this terminal (default: the only live run; of several you choose).
+    """Show the window of RUN on this terminal (default: the only active run; of several you choose).
 
     Your prefix key, then d (Ctrl-b d) leads back: to your shell or, inside tmux, to the pane you came from.
     If the run has ended and its window is gone, its transcript is shown.
@@ -172,7 +172,7 @@ def terminal() -> str | None:
 
 
 def _which(caller: Caller, *, may_ask: bool) -> str | None:
-    """Return the run directory of the only live run, or of the chosen one; None: the person leaves."""
+    """Return the run directory of the only active run, or of the chosen one; None: the person leaves."""
     is_person = may_ask and terminal() is not None and os.environ.get("TERM", "dumb") != "dumb"
     try:
         found = attaching.live_runs(caller)

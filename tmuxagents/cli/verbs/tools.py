@@ -129,7 +129,7 @@ def _with_children(line: dict[str, Any], width: int | None) -> dict[str, Any]:
     default=280.0,
     show_default="280s",
     metavar="TIME",
-    help="Answer a call that takes longer; its children work on.",
+    help="Answer a call that takes longer; its agents work on.",
 )
 def mcp(*, limit: float) -> None:
     """Serve the tools to an MCP client on stdin and stdout, until it leaves."""
