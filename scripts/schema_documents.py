@@ -30,7 +30,7 @@ _PRESET = keys(
     "provider,model,thinkingLevel,appendSystemPrompt,systemPrompt,description:text? apiKey:word? "
     "noTools,noExtensions,noSkills,noContextFiles:flag "
     "tools,excludeTools,extensions,extraArgs,suggestedSkills,loadSkills:[text] agent:word? "
-    "driver:batch|live? timeout:timeout? keepBackground:flag? nesting on:word? warnings:[word]",
+    "driver:batch|live? timeout:timeout? keepBackground:flag? nesting warnings:[word]",
     hash="Of the file's bytes, sha256.",
     hides="The user's own file of the same name that this one hides.",
     toolRule="How tools are chosen: nothing said, those in tools, all but excludeTools, none.",
@@ -38,9 +38,10 @@ _PRESET = keys(
     nesting={"type": ["integer", "null"], "minimum": 1, "maximum": 3},
 )
 _PRESET_OPTIONS = keys(
-    "account,home:word env:[word]",
+    "account,home:word env:[word] on:word?",
     account="What it calls the login that its children use.",
     env="The names of the variables that it gives them.",
+    on="The machine that its children work on.",
 )
 _PRESET_RULES = (
     when("toolRule", "only", tools={"minItems": 1}),
