@@ -164,7 +164,7 @@ OUTCOME = keys(
     model="What the child says it uses.",
 )
 TOLD_BY_SOME = keys(
-    "childSession,account,host:word unreachableSince:moment denied:ordinal denials asks",
+    "childSession,account,host:word unreachableSince:moment code denied:ordinal denials asks",
     asks={
         "description": "Open questions of the child, for `answer`.",
         "type": "array",
@@ -175,6 +175,14 @@ TOLD_BY_SOME = keys(
         ),
     },
     host="The other machine that it was launched on.",
+    code=record(
+        "refs:object kept:[word] isGone:flag",
+        optional=keys("problem:text", problem="Why what the child left did not come back."),
+        said="What the child left over there, where its project's code went along, once it has ended.",
+        refs="Commits of the project here, by ref.",
+        kept="Paths that git could not take; they lie in the checkout over there.",
+        isGone="The checkout over there is gone.",
+    ),
     unreachableSince="Since when that machine has not answered: a run goes on there.",
     account="What the preset calls the login that the child uses.",
     childSession="The id of the child's own session, where it has one.",

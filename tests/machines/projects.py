@@ -9,7 +9,7 @@ from pathlib import Path
 from typing import TYPE_CHECKING
 
 from tests.harness import PATH
-from tmuxagents.machines import code
+from tmuxagents.machines import code, leavings
 from tmuxagents.machines.checkout import Project
 from tmuxagents.machines.hosts import Host
 
@@ -91,8 +91,12 @@ class Ground:
         return code.bring_back(found, run_id, self.host, self.environment)
 
     def remove(self, found: Code, run_id: str = "run1") -> list[str]:
-        """Remove a run's checkout."""
-        return code.remove_checkout(found, run_id, self.host, self.environment)
+        """Remove a run's checkout over there if all of it has come back; else return what has not."""
+        project = self.there(found)
+        kept = leavings.missing(project, run_id)
+        if not kept:
+            project.remove(run_id)
+        return kept
 
     def there(self, found: Code) -> Project:
         """Return the project as it lies on the far machine."""

@@ -256,7 +256,7 @@ def test_commits_and_what_is_not_committed_come_back(ground: Ground) -> None:
     assert ground.git("ls-tree", "--name-only", REF).split("\n") == [".gitignore", "a", "b", "new"]
     assert "run1" in ground.git("log", "-1", "--format=%s", REF)
     ground.git("fsck", "--strict", "--no-dangling")
-    for command in refs.hints("run1", left):
+    for command in refs.hints("run1", left._asdict()):
         assert command.startswith("git ")
         ground.git(*command.split()[1:])
     assert (ground.project / "new").read_text() == "n"
@@ -275,9 +275,7 @@ def test_nothing_left_is_nothing_brought(ground: Ground) -> None:
     ground.git("checkout", "--quiet", "HEAD^", folder=cwd)  # it looked at an older commit: nothing new
     assert ground.bring(found) == refs.Left({}, [])
     assert ground.git("for-each-ref", "refs/tmuxagents") == ""
-    assert refs.hints("run1", refs.Left({}, [])) == [
-        "Nothing came back: the child left no commit and no change."
-    ]
+    assert refs.hints("run1", refs.Left({}, [])._asdict()) == ["The child left no commit and no change."]
 
 
 def test_bringing_again_is_the_same_and_fetches_nothing(ground: Ground) -> None:
@@ -305,7 +303,7 @@ def test_branches_and_the_stash_come_back(ground: Ground) -> None:
     branches = [f"{REF}.branches/{name}" for name in ("@stash", "fix", "other/deep")]
     assert sorted(left.refs) == branches
     assert ground.git("show", f"{branches[1]}:b") == "fix"
-    assert refs.hints("run1", left) == [f"git log {name}" for name in branches]
+    assert refs.hints("run1", left._asdict()) == [f"git log {name}" for name in branches]
     # A name that was a branch is a folder of branches now.
     ground.git("branch", "--quiet", "-m", "fix", "fix/one", folder=cwd)
     assert f"{REF}.branches/fix/one" in ground.bring(found).refs
@@ -386,7 +384,7 @@ def test_what_git_cannot_take_is_named_and_the_rest_comes(
     left = ground.bring(found)
     assert left.kept == ["git~1", "huge", "inner/"]
     assert ground.git("diff", "--name-only", "HEAD", REF) == "small"
-    assert refs.stays(left.kept) == (
+    assert refs.hints("run1", left._asdict())[-1] == (
         "What git could not take stays in the checkout over there: git~1, huge, inner/."
     )
     assert ground.remove(found) == left.kept
@@ -517,7 +515,7 @@ def test_no_link_is_one_sentence(ground: Ground) -> None:
     ground.commit(a="1")
     found, _ = ground.send()
     (ground.far / "cut").touch()
-    for act in (lambda: ground.send("run2"), lambda: ground.bring(found), lambda: ground.remove(found)):
+    for act in (lambda: ground.send("run2"), lambda: ground.bring(found)):
         with pytest.raises(Unreachable, match="box is unreachable: it does not answer"):
             act()
 
@@ -549,9 +547,8 @@ def test_a_far_folder_that_others_can_write_is_refused(ground: Ground) -> None:
 def test_a_commit_that_got_lost_there_is_said(ground: Ground) -> None:
     ground.commit(a="1")
     found = ground.look().code
-    request = {"do": "checkout", "run": "run1", **found.document(), "folder": ""}
     with pytest.raises(Unusable, match="is not over there"):
-        code.ask(ground.host, request, ground.environment)
+        ground.there(found).make_checkout("run1", found.commit)
     assert not Path(ground.there(found).checkouts).exists()
 
 

@@ -102,8 +102,29 @@ def test_what_stays_here_is_counted(uncommitted: int | None, words: list[str]) -
 
 
 def test_many_paths_are_named_in_part() -> None:
-    assert refs.stays(["a"]).endswith("over there: a.")
-    assert refs.stays([*"abcdefg"]).endswith("over there: a, b, c, d, e and 2 more.")
+    assert refs.listed(["a"]) == "a"
+    assert refs.listed([*"abcdefg"]) == "a, b, c, d, e and 2 more"
+
+
+@pytest.mark.parametrize(
+    ("back", "last"),
+    [
+        ({"refs": {}, "kept": []}, "The child left no commit and no change."),
+        (
+            {"refs": {}, "kept": [], "isGone": True},
+            "The checkout over there is gone, and with it what the child left.",
+        ),
+        ({"refs": {}, "problem": "No space."}, "What the child left did not come back: No space."),
+        ({"refs": {"refs/tmuxagents/run1": COMMIT}, "kept": []}, "git merge refs/tmuxagents/run1"),
+        (
+            {"refs": {"refs/tmuxagents/run1.branches/fix": COMMIT}, "kept": ["a\n"]},
+            "What git could not take stays in the checkout over there: a.",
+        ),
+        ({"refs": "odd", "kept": {}}, "The child left no commit and no change."),
+    ],
+)
+def test_what_came_back_is_said(back: dict[str, object], last: str) -> None:
+    assert refs.hints("run1", back)[-1] == last
 
 
 def test_the_last_line_is_the_reason() -> None:

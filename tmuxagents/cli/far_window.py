@@ -15,7 +15,7 @@ import time
 
 from tmuxagents.cpython import signal
 from tmuxagents.errors import NoSuchRun, NotPossible, TmuxAgentsError
-from tmuxagents.machines import link, relay, ssh
+from tmuxagents.machines import link, refs, relay, ssh
 from tmuxagents.runs import narration
 from tmuxagents.runs.inspect import Follower
 from tmuxagents.slurm import runs as jobs
@@ -77,6 +77,8 @@ class FarWindow:
             return 1
         how = run.standing.verdict
         if how is not None:
+            for line in refs.hints(run.run_id, run.code) if run.code else ():
+                self._window.note(line)
             self._window.close(how, run.elapsed(time.time()), run.state)
             self._paint(run)
             self._terminal.show(narration.title(f"{how.status} ({how.reason})"))

@@ -12,7 +12,7 @@ import time
 
 from tmuxagents import records, tmux
 from tmuxagents.errors import BadRequest, NotPossible, Unusable
-from tmuxagents.launch import before, checks, prompt_files
+from tmuxagents.launch import before, checks, far_code, prompt_files
 from tmuxagents.launch import plan as plans
 from tmuxagents.launch.arrival import Launched
 from tmuxagents.launch.plan import LaunchRequest
@@ -68,8 +68,10 @@ def _there(request: LaunchRequest) -> str | None:
 def prepare(launcher: Launcher, request: LaunchRequest, call: InCall | None = None) -> Prepared:
     """Return what a run on another machine is going to be, or refuse it as far as that is known here."""
     host = _host(request, launcher.environment)
-    cwd = request.far_cwd or host.cwd or _HOME
+    call = call or new_call()
     plans.check(request._replace(cwd="/"))
+    carried = far_code.plan(request, host, call.run_id, launcher.caller.runs, launcher.environment)
+    cwd = carried.cwd
     if not cwd.startswith(("/", _HOME)) or ".." in cwd.split("/"):
         message = f"--cwd is a path on {host.name}: it begins with / or ~, and has no '..'."
         raise BadRequest(message, kind="bad-cwd", hint="as in --cwd ~/project", field="cwd")
@@ -86,7 +88,7 @@ def prepare(launcher: Launcher, request: LaunchRequest, call: InCall | None = No
         lookup.with_registry(
             launcher.caller, lambda book: checks.refuse_namesake(book, launcher.caller, request)
         )
-    sketched = launcher.sketch(request._replace(cwd=cwd), call or new_call())
+    sketched = launcher.sketch(request._replace(cwd=cwd), call)
     asked = _asked(request, sketched.plan, cwd, preset, host)
     here = {
         "project": request.project,
@@ -102,6 +104,8 @@ def prepare(launcher: Launcher, request: LaunchRequest, call: InCall | None = No
         at=time.time(),
         here=here,
     )
+    if carried.document is not None:
+        machine["code"] = carried.document
     texts = {
         **sketched.texts,
         REQUEST: jsonline.encode(asked),
@@ -110,7 +114,8 @@ def prepare(launcher: Launcher, request: LaunchRequest, call: InCall | None = No
     plan = sketched.plan
     if request.resumes is not None and request.session is not None:
         plan = plan.changed(resumes=request.resumes, session_id=request.session)
-    return sketched._replace(request=request, plan=plan, texts=texts)
+    warnings = [*sketched.warnings, *carried.warnings]
+    return sketched._replace(request=request, plan=plan, texts=texts, warnings=warnings)
 
 
 def _asked(
@@ -230,6 +235,7 @@ def submit(run_dir: str, host: Host, environment: Mapping[str, str]) -> Sequence
     asked = directory.read_bytes(f"{run_dir}/{REQUEST}")
     if asked is None:
         raise Unusable("The request of this run is gone.", kind="window")
+    asked = far_code.send(run_dir, host, environment, asked)
     try:
         receipt = _receipt(asked, host, environment)
     except ssh.Unreachable as why:

@@ -37,7 +37,7 @@ class Project:
         far = f"{home}/{_FAR}"
         self.key = key
         self.repository = f"{far}/repositories/{key}.git"
-        self.checkouts = f"{far}/checkouts/{key}"
+        self.checkouts = os.path.dirname(refs.checkout_of(home, key, ""))
         self.git = self.at(self.repository)
 
     def at(self, repository: str, folder: str = "/", **more: str) -> git.Git:

@@ -109,7 +109,7 @@ def send(code: Code, run_id: str, host: Host, environment: Mapping[str, str]) ->
     words = ("send-pack", "--quiet", "--force", f"--receive-pack={program}", f"there:{code.key}", refspec)
     _over(host, environment, code.repository, *words)
     request = {"do": "checkout", "key": code.key, "run": run_id, "commit": code.commit, "folder": code.folder}
-    answer = ask(host, request | {"author": code.author}, environment)
+    answer = _ask(host, request | {"author": code.author}, environment)
     cwd = answer.get("cwd")
     if not isinstance(cwd, str):
         raise BadRequest(f"{host.name} made no checkout.", kind="no-code")
@@ -119,7 +119,7 @@ def send(code: Code, run_id: str, host: Host, environment: Mapping[str, str]) ->
 def bring_back(code: Code, run_id: str, host: Host, environment: Mapping[str, str]) -> Left:
     """Fetch what a run left to refs of its own here. Raises Unreachable, Unusable."""
     request = {"key": code.key, "run": run_id}
-    answer = ask(host, request | {"do": "leave", "checkout": code.checkout or run_id}, environment)
+    answer = _ask(host, request | {"do": "leave", "checkout": code.checkout or run_id}, environment)
     left = refs.parse_left(answer, run_id)
     here = Git(environment, more={"GIT_DIR": code.repository})
     missing = {
@@ -143,17 +143,11 @@ def bring_back(code: Code, run_id: str, host: Host, environment: Mapping[str, st
         for lines in refs.updates(gone, missing):
             here.read("update-ref", "--stdin", given=lines)
     if left.refs:
-        ask(host, request | {"do": "confirm", "refs": left.refs}, environment)
+        _ask(host, request | {"do": "confirm", "refs": left.refs}, environment)
     return left
 
 
-def remove_checkout(code: Code, run_id: str, host: Host, environment: Mapping[str, str]) -> list[str]:
-    """Remove a run's checkout over there if all of it has come back; else return what only lies there."""
-    answer = ask(host, {"do": "remove", "key": code.key, "run": run_id}, environment)
-    return [str(path) for path in answer.get("kept") or []]
-
-
-def ask(host: Host, request: Mapping[str, Any], environment: Mapping[str, str]) -> dict[str, Any]:
+def _ask(host: Host, request: Mapping[str, Any], environment: Mapping[str, str]) -> dict[str, Any]:
     """Ask another machine for something, see machines/far_code. Raises Unreachable, Unusable."""
     given = jsonline.encode(request)
     answer = ssh.run(host, ["_code", "do", "--json"], input=given, timeout=_LONG_S, environment=environment)

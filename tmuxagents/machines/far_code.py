@@ -29,11 +29,6 @@ def answer(asked: Mapping[str, Any], environment: Mapping[str, str]) -> dict[str
             found = refs.parse_left({"refs": asked.get("refs"), "kept": []}, run_id)
             project.confirm(run_id, found.refs.values())
             return {}
-        case "remove":
-            kept = leavings.missing(project, run_id)
-            if not kept:
-                project.remove(run_id)
-            return {"kept": kept}
     raise BadRequest("This is no request for code.", kind="bad-argument")
 
 

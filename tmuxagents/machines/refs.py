@@ -69,6 +69,11 @@ def key(repository: str, form: str) -> str:
     return f"{name or 'project'}-{digest[:16]}"
 
 
+def checkout_of(home: str, name: str, run_id: str) -> str:
+    """Return where the checkout of a run lies, below the state directory of its machine."""
+    return f"{home}/far/checkouts/{name}/{run_id}"
+
+
 def is_key(text: str) -> bool:
     """Say whether a project can be called so."""
     return _KEY.fullmatch(text) is not None
@@ -148,27 +153,30 @@ def warnings(uncommitted: int | None, *, has_submodules: bool, has_lfs: bool) ->
     return found
 
 
-def hints(run_id: str, left: Left) -> list[str]:
-    """Return what a person can do with what came back."""
-    if not left.refs:
-        return ["Nothing came back: the child left no commit and no change."]
+def hints(run_id: str, back: Mapping[str, Any]) -> list[str]:
+    """Return what a person should know of what came back, as recorded, and what can be done with it."""
     ref = f"{LEFT}/{run_id}"
-    lines = []
-    if ref in left.refs:
-        lines = [f"git log {ref}", f"git diff HEAD...{ref}", f"git merge {ref}"]
-    others = sorted(other for other in left.refs if other != ref)
-    return lines + [f"git log {other}" for other in others]
+    found, kept = back.get("refs"), back.get("kept")
+    names = sorted(found) if isinstance(found, dict) else []
+    lines = [f"git log {ref}", f"git diff HEAD...{ref}", f"git merge {ref}"] if ref in names else []
+    lines += [f"git log {other}" for other in names if other != ref]
+    if back.get("problem"):
+        lines.append(f"What the child left did not come back: {back['problem']}")
+    elif back.get("isGone"):
+        lines.append("The checkout over there is gone, and with it what the child left.")
+    elif not lines:
+        lines.append("The child left no commit and no change.")
+    if isinstance(kept, list) and kept:
+        lines.append(
+            f"What git could not take stays in the checkout over there: {listed([*map(str, kept)])}."
+        )
+    return lines
 
 
 def last_line(text: str) -> str:
     """Return the last line of what another machine said, as text that is safe to show."""
     lines = [line for line in text.splitlines() if line.strip()] or ["It gave no reason."]
     return safe.cut(safe.line(lines[-1].strip()), _SHOWN)
-
-
-def stays(paths: list[str]) -> str:
-    """Return the sentence about what lies only over there."""
-    return f"What git could not take stays in the checkout over there: {listed(paths)}."
 
 
 def listed(paths: list[str]) -> str:

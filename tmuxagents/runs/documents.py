@@ -259,12 +259,14 @@ def run(  # noqa: PLR0913  (known only to the caller)
     elapsed_s: float,
     ended_at: float | None,
     host: str | None = None,
+    code: Mapping[str, Any] | None = None,
 ) -> dict[str, Any]:
-    """Return the run document. `host`: the other machine that it was launched on."""
+    """Return the run document. `host`: the other machine that it was launched on; `code`: what came back."""
     how = standing.verdict
     output = state.text
     return {
         **({} if host is None else {"host": host}),
+        **({} if code is None else {"code": code}),
         **_told_by_some(plan, state, asks=how is None),
         **{_FIELDS[name][0]: getattr(plan, name) for name in _SHOWN},
         "status": standing.status,

@@ -97,9 +97,16 @@ class RunView(Record):
             activity=self.doing,
             tmux=self.place,
             host=self.host,
+            code=self.code,
             elapsed_s=self.elapsed(now),
             ended_at=self.ended_at,
         )
+
+    @property
+    def code(self) -> Mapping[str, Any] | None:
+        """Return what came back of the code that went with it to another machine, once it is back."""
+        found = (self.machine or {}).get("code")
+        return found.get("back") if isinstance(found, dict) and isinstance(found.get("back"), dict) else None
 
     @property
     def place(self) -> Mapping[str, Any] | None:

@@ -22,7 +22,7 @@ from tmuxagents.runs.events import is_figure
 from tmuxagents.runs.inspect import inspect
 from tmuxagents.runs.reading import gather
 from tmuxagents.system import process, removal
-from tmuxagents.upkeep import checkouts, prune_rules, remains
+from tmuxagents.upkeep import checkouts, elsewhere, prune_rules, remains
 from tmuxagents.upkeep.prune_rules import Past, Removed
 
 TYPE_CHECKING = False
@@ -36,6 +36,7 @@ if TYPE_CHECKING:
     from tmuxagents.upkeep.remains import Stock
 
 _BUSY_S = 0.2
+_OVER = (records.GONE, records.NEVER_CAME, records.MIRRORED)  # with a result
 _HELD_S = 1.0  # another process may hold it to see whether there is anything to conclude
 
 
@@ -69,8 +70,9 @@ def prune_named(references: Iterable[str], caller: Caller, *, dry_run: bool = Fa
     pruned = Pruned(dry_run=dry_run)
     run_dirs = list(dict.fromkeys(lookup.find_run(reference, caller) for reference in references))
     stock = remains.look(caller)
-    for run_dir in run_dirs:
-        _refuse(inspect(run_dir))
+    runs = [inspect(run_dir) for run_dir in run_dirs]
+    for run in runs:
+        _refuse(run)
     _refuse_needed(run_dirs, stock, caller)
     with contextlib.ExitStack() as locks:
         if not dry_run:
@@ -87,6 +89,7 @@ def prune_named(references: Iterable[str], caller: Caller, *, dry_run: bool = Fa
     remains.close_windows(rows, caller, pruned)
     remains.remove_links({row.project for row in rows}, caller, pruned, among=pruned.run_ids)
     checkouts.remove(stock, caller, pruned, among=pruned.run_ids)
+    elsewhere.prune(runs, pruned)
     remains.forget(caller, pruned.run_ids, pruned)
     return pruned
 
@@ -149,7 +152,7 @@ def _needed(stock: Stock, caller: Caller) -> dict[str, str]:
 
 def _refuse(run: RunView) -> None:
     """Refuse a run that must not be removed, or not yet."""
-    if run.standing.foreign:
+    if run.standing.foreign and run.machine is None:
         host = (run.wrapper or {}).get("host")
         message = f"Run {run.run_id} belongs to another host ({host}): it can only be pruned there."
         raise NotPossible(message, kind="run-busy", hint=f"run tmuxagents prune on {host}")
@@ -230,7 +233,7 @@ def _held(run_dir: str, pruned: Pruned) -> Iterator[bool]:
 
 def _is_over(run_dir: str) -> bool:
     facts, _, _ = gather(run_dir)
-    return facts.result is not None and facts.presence in (records.GONE, records.NEVER_CAME)
+    return facts.result is not None and facts.presence in _OVER
 
 
 def _remove(run_dir: str, stock: Stock, pruned: Pruned) -> None:

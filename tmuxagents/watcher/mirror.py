@@ -25,6 +25,7 @@ from tmuxagents.records import is_run_id
 from tmuxagents.runs import directory, endings, writing
 from tmuxagents.runs.marks import is_settled, mark_of
 from tmuxagents.text import jsonline
+from tmuxagents.watcher.bringing import Bringing
 
 TYPE_CHECKING = False
 if TYPE_CHECKING:
@@ -64,6 +65,7 @@ class Mirror:
         self._pause_s = _FIRST_PAUSE_S
         self._try_at = self._hand_over_at = 0.0
         self._handing: threading.Thread | None = None
+        self._bringing = Bringing(host, environment, self._miss)
 
     def keep(self) -> None:
         """Mirror until no run of the host is left to be mirrored."""
@@ -73,7 +75,7 @@ class Mirror:
                 self._look_for_runs()
                 self._hand_over()
                 now = time.monotonic()
-                if self._open or self._unsent or self._is_handing():
+                if self._open or self._unsent or self._is_handing() or self._bringing.is_busy():
                     idle_since = now
                 elif now - idle_since > IDLE_S:
                     return
@@ -298,10 +300,11 @@ class Mirror:
             _append(run_dir, frame)
         elif frame.name == directory.META:
             writing.take_plan(run_dir, frame.text)
+        elif frame.name == directory.RESULT:
+            self._bringing.end(run_dir, frame.text)
+            self._open.discard(name)
         elif frame.name is not None:
             writing.replace(run_dir, frame.name, frame.text)
-            if frame.name == directory.RESULT:
-                self._open.discard(name)
 
 
 class _NotInStepError(ValueError):

@@ -118,6 +118,10 @@ def print_ended(run: Mapping[str, Any], text: str | None) -> None:
     if run.get("denied"):
         printing.lines([ends.ending(run)], printing.ERR)
     print_answer(text)
+    if "code" in run:
+        from tmuxagents.machines import refs  # noqa: PLC0415  (most runs work here)
+
+        printing.lines(refs.hints(run["runId"], run["code"]), printing.ERR)
 
 
 @click.command(epilog="Example: tmuxagents transcript -f 01a1ee15")
