@@ -403,6 +403,9 @@ def test_a_host_with_runs_stays_unless_forced(near: NearDesk, known: Host) -> No
     run = near.home / ".local/state/tmuxagents/runs/0123456789abcdef"
     run.mkdir(parents=True)
     (run / "machine.json").write_text('{"v":1,"engine":"ssh","host":"box"}')
+    seal = run.parents[1] / "sealed" / run.name
+    seal.parent.mkdir()
+    seal.write_text('{"v":1,"files":{},"sizes":{},"far":true}')
     said = near.hosts("remove", "box")
     assert (said.returncode, said.stderr.splitlines()[0]) == (4, "Runs on box have not ended: 01234567.")
     assert list(hosts.read_hosts(near.environment)) == [known.name]

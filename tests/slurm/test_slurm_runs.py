@@ -40,6 +40,7 @@ def queued(home: Home, script: str, **marker: Any) -> Run:
     writing.replace(str(run.folder), directory.HANDED, handover.encode(handed))
     told = {"v": 1, "engine": "slurm", "state": "submitted", "handle": {"job": "7"}, **marker}
     writing.replace(str(run.folder), directory.MACHINE, jsonline.encode(told))
+    writing.take_plan(str(run.folder), (run.folder / directory.META).read_bytes())  # its seal says so, too
     return run
 
 

@@ -157,6 +157,9 @@ def read_machine(run_dir: str) -> dict[str, Any] | None:
     path = f"{run_dir}/{MACHINE}"
     if place_of(path) is None:
         return None
+    launched = (read_bytes(seal_of(run_dir), limit=_BIGGEST_RECORD) or b"").partition(b"\n")[0]
+    if (_document(launched) or {}).get("far") is not True:
+        return None  # a child has written it
     return _document(read_bytes(path, limit=_BIGGEST_RECORD)) or {}  # damaged, it still says "not here"
 
 

@@ -320,6 +320,8 @@ def _append(run_dir: str, frame: Frame) -> None:
     finally:
         os.close(folder)
     try:
+        if frame.at is None or frame.at + len(frame.text) > directory.MOST_BYTES:
+            return  # no reader reads on there, and another machine must not fill our disk
         if frame.is_new:
             os.ftruncate(handle, 0)
             return
