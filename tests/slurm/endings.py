@@ -12,6 +12,7 @@ from typing import TYPE_CHECKING
 
 import pytest
 
+from tests.desk import Desk
 from tests.harness import eventually
 from tests.slurm.ground import PATIENCE_S, SECRET
 from tmuxagents.errors import BadRequest
@@ -265,9 +266,35 @@ def node_lost(ground: Ground) -> tuple[str, str]:
     return ended
 
 
+def by_command(ground: Ground) -> tuple[str, str]:
+    """What a person types: launch, poll, stop, attach's window, and a keeper that nobody had to start."""
+    desk = Desk(ground.home, ground.home.folder / "tmux")
+    ground.home.environment |= ground.environment
+    ground.home.be_watched()
+    try:
+        quick = desk.launch("--on", "slurm", "--name", "quick", "done well")
+        waits = desk.launch("--on", "slurm:main", "--sbatch=--begin=now+1hour", "done never")
+        works = desk.launch("--on", "slurm", "begin\nsleep 300")
+        assert desk.result(quick)["output"] == "well"
+        eventually(lambda: "waits in Slurm's queue (BeginTime)" in desk("poll").stdout, PATIENCE_S)
+        assert set(desk.windows()) == {quick, waits, works}
+        eventually(lambda: directory.is_announced(str(desk.folder(quick))), PATIENCE_S)
+        for run_id in (waits, works):
+            assert desk("stop", run_id).stdout == f"{run_id[:8]} aborted (stopped)\n"
+        refused = desk("launch", "--on", "slurm", "--sbatch=--array=1-3", "x")
+        assert (refused.returncode, "a run is one job" in refused.stderr) == (2, True), refused.stderr
+        again = desk("retry", quick)
+        assert again.returncode == 0, again.stderr
+        return ground.run(str(desk.folder(again.stdout.strip()))).ended()
+    finally:
+        desk.leave()
+        ground.home.be_unwatched()
+
+
 ALONE: dict[str, tuple[Ending, tuple[str, str]]] = {
     "slurmctld killed": (controller_killed, ("completed", "done")),
     "slurmd killed": (node_killed, ("completed", "done")),
     "preempted": (preempted, ("aborted", "preempted")),
+    "by command": (by_command, ("completed", "done")),
     "the node is lost": (node_lost, ("aborted", "lost")),
 }

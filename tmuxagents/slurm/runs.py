@@ -29,6 +29,12 @@ def stop(run_dir: str, environment: Mapping[str, str], *, hard: bool = False) ->
         commands.cancel(job_id, environment)
     else:
         commands.ask_to_end(job_id, environment)
+        if directory.read_wrapper(run_dir) is None and _is_over(job_id, environment):
+            conclude(run_dir, cause=STOPPED, never_came=STOPPED.message, gone=True)
+
+
+def _is_over(job_id: str, environment: Mapping[str, str]) -> bool:
+    return any(job.id == job_id and job.is_over for job in commands.queue(environment))
 
 
 def exec_prefix(run_dir: str, *, tty: bool = False) -> list[str] | None:
