@@ -15,6 +15,7 @@ from tests.desk import Desk
 from tests.harness import Home, eventually
 from tests.machines.lab import NAME, Lab
 from tests.status.watchers import checked
+from tmuxagents.machines import build
 from tmuxagents.machines.hosts import Host, write_host
 from tmuxagents.runs import directory
 
@@ -38,7 +39,7 @@ class Near:
             agents.mkdir(parents=True, exist_ok=True)
             (agents / "settings.json").write_text(json.dumps(SETTINGS))
         program = Path(sys.executable).with_name("tmuxagents")
-        host = Host(NAME, "ssh", NAME, (str(program),), str(lab.state), "0")
+        host = Host(NAME, "ssh", NAME, (str(program),), str(lab.state), build.version())
         write_host(host, self.home.environment)
         self.git("init", "--quiet", "--initial-branch=main")
         self.git("config", "user.name", "Ada")
