@@ -35,7 +35,8 @@ SSHD = "/usr/sbin/sshd"  # by its whole path: it starts itself again for each co
 NAME = "box"
 _SYSTEM = ("/usr/local/bin", "/usr/bin", "/bin")
 _OWN = ("python", "tmux", "pi", "claude", "codex", "opencode", "gemini", "qwen", "copilot", "node", "pip")
-_ENTER = "ip netns exec {space} unshare --mount --uts --pid --fork --kill-child --mount-proc /bin/sh {start}"
+_WITH_US = ("setpriv", "--pdeathsig", "KILL")  # it ends if the tests are killed
+_ENTER = "ip netns exec {space} {with_us} unshare --mount --uts --pid --fork --kill-child --mount-proc"
 
 
 @functools.cache
@@ -110,7 +111,7 @@ class Lab:
     def boot(self) -> None:
         """Start the far machine, and wait until its sshd listens."""
         (self.folder / "boot_id").write_text(f"{_uuid()}\n")
-        sshd = [SSHD, "-D", "-f", str(self.folder / "sshd_config"), "-E", str(self.log)]
+        sshd = [*_WITH_US, SSHD, "-D", "-f", str(self.folder / "sshd_config"), "-E", str(self.log)]
         if self.spaces:
             start = self.folder / "start.sh"
             start.write_text(
@@ -118,7 +119,8 @@ class Lab:
                 f"mount --bind {self.folder}/boot_id /proc/sys/kernel/random/boot_id\n"
                 f"{' '.join(sshd)} & \nwait $!\n"
             )
-            sshd = _ENTER.format(space=self._space, start=start).split()
+            sshd = _ENTER.format(space=self._space, with_us=" ".join(_WITH_US)).split()
+            sshd += ["/bin/sh", str(start)]
         self._first = subprocess.Popen(
             sshd,
             stdin=subprocess.DEVNULL,

@@ -271,6 +271,21 @@ def test_agents_on_the_path_of_a_login_are_found(near: NearDesk) -> None:
     assert "agent: pi " in said.stdout
 
 
+@pytest.mark.parametrize("is_there", [True, False])
+def test_a_home_that_both_share_gets_two_state_directories(near: NearDesk, is_there: bool) -> None:  # noqa: FBT001
+    near.environment["TMUXAGENTS_HOME"] = str(near.lab.state)
+    if is_there:
+        near.lab.state.mkdir(parents=True, mode=0o700)
+    said = near.hosts("add", "box", "--yes")
+    assert said.returncode == 0, said.stderr
+    found = hosts.find_host("box", near.environment)
+    assert found.home == f"{near.lab.state}-far"
+    assert found.command[:-1] == ("env", f"TMUXAGENTS_HOME={found.home}")
+    assert not list(near.lab.home.rglob(".tmuxagents-*"))
+    assert near.hosts("check").returncode == 0
+    assert near.hosts("remove", "box", "--uninstall").returncode == 0
+
+
 # --- installations ----------------------------------------------------------------------------------------
 
 
@@ -291,7 +306,7 @@ def test_a_disk_that_gets_full_meanwhile_keeps_nothing(near: NearDesk) -> None:
         if lab.spaces:
             mount(lab, "6m")
         else:
-            lab.export({"TMUXAGENTS_NOTHING": "$(ulimit -f 100)"})
+            (lab.folder / "more.sh").write_text("ulimit -f 100\n")
         found = probe.probe(host, {"pi": "pi"}, near.environment)
         with pytest.raises(Unusable) as caught:
             install.install(host, found, near.environment)

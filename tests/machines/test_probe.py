@@ -35,7 +35,10 @@ def test_where_all_is_right_nothing_is_refused() -> None:
     assert {check.state for check in checks} == {OK}
     assert [check.name for check in checks] == ["python", "tmux", "agent", "clock", "disk"]
     assert found().python == ("3.12.1", "/opt/python")
-    assert found().command == f"/home/me/.local/share/tmuxagents/far/{build.version()}/tmuxagents"
+    program = f"/home/me/.local/share/tmuxagents/far/{build.version()}/tmuxagents"
+    assert found().command == (program,)
+    state = "TMUXAGENTS_HOME=/home/me/.local/state/tmuxagents"
+    assert found({"shared": ["yes"]}).command == ("env", state, program)
 
 
 @pytest.mark.parametrize(

@@ -42,7 +42,7 @@ rmdir -- "$far" "${far%/*}" 2>/dev/null || :
 
 def install(host: Host, found: FarFacts, environment: Mapping[str, str]) -> None:
     """Install it there. Raises Unusable, or Unreachable; then nothing of it is left there."""
-    folder = found.command.rpartition("/")[0]
+    folder = found.program.rpartition("/")[0]
     base, _, version = folder.rpartition("/")
     launcher = (
         f"#!/bin/sh\nPATH={shlex.quote(found.first('path'))}\nexport PATH\n"
@@ -67,7 +67,7 @@ def read_agents(host: Host, environment: Mapping[str, str]) -> list[dict[str, An
 
     What it keeps of the answers goes with them, so that the state directory there stays as it was.
     """
-    program = host.command[0]
+    program = host.command[-1]
     values = {"asked": f"{program.rpartition('/')[0]}/.asked", "program": program}
     script = probe.assigned(values) + _ASKING
     line = shlex.join(["sh", "-c", script])
@@ -83,9 +83,9 @@ def read_agents(host: Host, environment: Mapping[str, str]) -> list[dict[str, An
 
 def uninstall(host: Host, environment: Mapping[str, str], *, force: bool) -> str:
     """Remove a host's environment over there, and return its folder. Runs there may refuse it."""
-    ours = _OURS.fullmatch(host.command[0])
+    ours = _OURS.fullmatch(host.command[-1])
     if ours is None:
-        message = f"{host.command[0]} on {host.name} was not installed by hosts add, so it stays."
+        message = f"{host.command[-1]} on {host.name} was not installed by hosts add, so it stays."
         raise NotPossible(message, kind="not-ours", hint="leave --uninstall out")
     if not force and (active := _active(host, environment)):
         message = f"Runs on {host.name} have not ended: {active}."

@@ -5,13 +5,15 @@ Joins.
 
 from __future__ import annotations
 
+import contextlib
+import os
 import shlex
 import time
 from typing import NamedTuple
 
 from tmuxagents.errors import Unusable
 from tmuxagents.machines import build, hosts, ssh
-from tmuxagents.system import identity, shipped
+from tmuxagents.system import identity, places, shipped
 from tmuxagents.text import figures, safe
 from tmuxagents.text.checks import BROKEN, Check, broken, warning
 from tmuxagents.tmux import runner
@@ -58,9 +60,15 @@ class FarFacts(NamedTuple):
         return dict(answer.split(" ", 1) for answer in self.said.get("agent", ()))
 
     @property
-    def command(self) -> str:
+    def program(self) -> str:
         """Return where this version of tmuxagents lies, or is to lie."""
         return f"{self.first('far')}/{build.version()}/tmuxagents"
+
+    @property
+    def command(self) -> tuple[str, ...]:
+        """Return the words that start it, with a state directory of its own where the homes are shared."""
+        own = ("env", f"TMUXAGENTS_HOME={self.first('state')}") if self.first("shared") else ()
+        return (*own, self.program)
 
     @property
     def is_installed(self) -> bool:
@@ -72,10 +80,15 @@ def probe(host: Host, programs: Mapping[str, str], environment: Mapping[str, str
     """Ask a machine. Raises Unreachable or Unusable if it does not answer."""
     token = identity.secret()
     agents = "\n".join(f"{name} {program}" for name, program in programs.items())
+    state = os.path.realpath(places.home(environment))
+    above = state
+    while not os.path.isdir(above):
+        above = os.path.dirname(above)
     values = {"token": token, "version": build.version(), "agents": agents, "cwd": host.cwd or ""}
-    script = assigned(values) + shipped.far_script("probe")
+    script = assigned(values | {"below": state.removeprefix(above)}) + shipped.far_script("probe")
     began = time.time()
-    answer = ssh.run_line(host, "sh -s", input=script.encode(), timeout=_LIMIT_S, environment=environment)
+    with _left_at(f"{above}/.tmuxagents-{token}"):
+        answer = ssh.run_line(host, "sh -s", input=script.encode(), timeout=_LIMIT_S, environment=environment)
     lines = answer.out.decode("utf-8", "replace").split("\n")
     if lines.count(token) != 2:  # noqa: PLR2004  (before and after)
         said = safe.cut(safe.line((answer.err or answer.out.decode("utf-8", "replace")).strip()), 200)
@@ -88,6 +101,18 @@ def probe(host: Host, programs: Mapping[str, str], environment: Mapping[str, str
         if value:
             said_.setdefault(word, []).append(value)
     return FarFacts(said_, _ahead(said_.get("clock", [""])[0], began, time.time()), programs)
+
+
+@contextlib.contextmanager
+def _left_at(path: str) -> Iterator[None]:
+    """Leave a file for as long as a machine is asked: one that sees it shares our files."""
+    with contextlib.suppress(OSError):
+        os.close(os.open(path, os.O_WRONLY | os.O_CREAT | os.O_EXCL | os.O_CLOEXEC, 0o600))
+    try:
+        yield
+    finally:
+        with contextlib.suppress(OSError):
+            os.unlink(path)
 
 
 def _ahead(clock: str, began: float, ended: float) -> float:
@@ -226,9 +251,9 @@ def _installed(host: Host, found: FarFacts) -> Iterator[Check]:
         except Unusable as error:
             yield broken("tmuxagents", error.message, error.hint)
             return
-        message = f"{host.name} has no tmuxagents at {host.command[0]} any more."
+        message = f"{host.name} has no tmuxagents at {host.command[-1]} any more."
         missing = broken("tmuxagents", message, f"tmuxagents hosts add {host.name}")
-        yield Check("tmuxagents", f"{host.version} at {host.command[0]}") if found.is_installed else missing
+        yield Check("tmuxagents", f"{host.version} at {host.command[-1]}") if found.is_installed else missing
 
 
 _LOOKS = (_system, _python, _tmux, _agents, _clock, _state, _disk, _cwd, _slurm, _git, _installed)

@@ -1,7 +1,8 @@
 # What `hosts add` and `hosts check` ask a far machine: sh reads this from stdin. It prints lines of a word, a tab and
 # a value, between two lines with a token, since start files may print something, too. It changes nothing.
 #
-# Before it come: token, version, agents (lines "name program"), cwd.
+# Before it come: token, version, agents (lines "name program"), cwd, below (of the near state directory, the part that
+# is not there yet; above it lies a file .tmuxagents-$token).
 
 say() { printf '%s\t%s\n' "$1" "$2"; }
 
@@ -56,6 +57,12 @@ main() {
   data=${XDG_DATA_HOME:-}
   case $data in /*) ;; *) data=$HOME/.local/share ;; esac
   far=$data/tmuxagents/far
+  # A home that both machines share: runs there need a state directory of their own.
+  above=$(nearest "$state")
+  if [ -e "$above/.tmuxagents-$token" ] && [ "${state#"$above"}" = "$below" ]; then
+    state=$state-far
+    say shared yes
+  fi
   say state "$state"
   say far "$far"
   if [ -e "$state" ]; then say owner "$(ls -Ldn "$state" | awk '{print $1, $3}')"; fi

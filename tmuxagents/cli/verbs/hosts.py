@@ -155,7 +155,7 @@ def _added(host: Host, *, yes: bool) -> tuple[Host, list[Check]]:
     checks = probe.judge(host, found)
     probe.refuse(checks)
     added = host._replace(
-        command=(found.command,),
+        command=found.command,
         home=found.first("state"),
         version=build.version(),
         cwd=found.first("cwd") or None,
@@ -165,7 +165,7 @@ def _added(host: Host, *, yes: bool) -> tuple[Host, list[Check]]:
     _ask(host, found, yes=yes)
     install.install(host, found, os.environ)
     try:
-        installed = Check("tmuxagents", f"{added.version} at {found.command}")
+        installed = Check("tmuxagents", f"{added.version} at {found.program}")
         return added, [*_with_agents(added, checks), installed]
     except BaseException:
         install.uninstall(added, os.environ, force=True)
@@ -190,7 +190,7 @@ def _ask(host: Host, found: FarFacts, *, yes: bool) -> None:
     """Ask whether this version may be installed there."""
     if yes:
         return
-    folder = found.command.rpartition("/")[0]
+    folder = found.program.rpartition("/")[0]
     question = f"Install tmuxagents {build.version()} on {host.name}, in {safe.line(folder)}?"
     if not asking.is_possible():
         raise BadRequest(question, kind="usage", hint="add --yes")
