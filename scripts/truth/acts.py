@@ -142,19 +142,20 @@ def said_by(desk: Desk, run_id: str) -> list[str]:
 def say_yes(desk: Desk, run_id: str) -> None:
     """Press Enter at the question on the screen of a child: the first choice is yes."""
 
-    def waits() -> object:
-        assert not (desk.folder(run_id) / directory.RESULT).exists(), "it ended without a question"
-        return run_of(desk, run_id).get("needsInput")
-
-    asked = eventually(waits, _PATIENCE_S)
-    window = desk.windows()[run_id]
+    def asks() -> bool:
+        said = [
+            one for one in events_of(desk.folder(run_id)) if one["type"] in ("needs_input", "input_given")
+        ]
+        return bool(said) and (said[-1]["type"], said[-1]["kind"]) == ("needs_input", "permission")
 
     def is_answered() -> bool:
-        desk.tmux("send-keys", "-t", window, "Enter")
+        desk.tmux("send-keys", "-t", desk.windows()[run_id], "Enter")
         with suppress(AssertionError):
-            eventually(lambda: run_of(desk, run_id).get("needsInput") != asked, _SHOWN_WITHIN_S)
-        return bool(run_of(desk, run_id).get("needsInput") != asked)
+            eventually(lambda: not asks(), _SHOWN_WITHIN_S)
+        return not asks()
 
+    eventually(asks, _PATIENCE_S)
+    assert run_of(desk, run_id)["needsInput"], "poll does not say that it waits"
     eventually(is_answered, _PATIENCE_S)
 
 

@@ -178,6 +178,7 @@ _OUT_OF_REACH: dict[str, dict[str, str]] = {
         "claude-acp": _NO_FLAG,
         "opencode": "its `steps` only ask the model to come to an end",
         "opencode-acp": "its `steps` only ask the model to come to an end",
+        "qwen-acp": "over ACP it does not keep to its limit of turns",
         "codex": _NO_LIMIT,
         "codex-acp": _NO_LIMIT,
         "pi": _NO_LIMIT,

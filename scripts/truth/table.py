@@ -67,8 +67,8 @@ Over ACP:
 
 *undetectable*: the stream of this agent reads like that of a whole answer, so nothing can tell; where an
 answer may be cut, the note of the result says so. *refused*: the agent has no such thing, and tmuxagents
-says so before it makes anything. An agent whose model never answered may keep no session; then the next run gets what
-was said in its prompt. So it does with Gemini CLI over ACP, which loses sessions that it loads.
+says so before it makes anything. An agent whose model never answered may keep no session, and Gemini CLI
+over ACP loses those that it loads; then the next run gets what was said in its prompt.
 
 {_reasons(brands)}
 ## Together
