@@ -64,7 +64,7 @@ class Trial:
             TMUXAGENTS_ASK_TIMEOUT=ASK_TIMEOUT_S if self.ending.act == acts.SAY_NOTHING else "600",
         )
         self.prompt = f"{self.ending.prompt}#script:{self.ending.script} {TASK}"
-        # what an agent may tell now, since the run before told nothing
+        # what an agent may tell now, since the run before did not tell all
         self.untold: list[tuple[int, int]] = []
 
     def carry_out(self) -> None:
@@ -172,8 +172,7 @@ class Trial:
 
     def judge_usage(self, result: Json) -> None:
         """Compare the usage with what the model served, with or without what the agent asked besides."""
-        usage = result["usage"] or {}
-        told = int(usage.get("input") or 0) + int(usage.get("cacheRead") or 0), int(usage.get("output") or 0)
+        told = figures(result)
         asked = self.place.requests()
         allowed = [served(asked), served(self.place.log()), *self.untold]
         if self.ending.name in endings.TELLS_LAST_CALL.get(self.cell.brand, ()):
@@ -230,11 +229,17 @@ class Trial:
             return  # no session was kept, and the agent says so
         if self.cell.resumed != endings.COMPLETED or after["output"] != endings.HELLO:
             wrong.append(f"resumed: {self.cell.resumed}: {after['errorMessage'] or after['output']}")
-        if not (result["usage"] or {}).get("output"):
-            self.untold = [served(place.log(0))]
+        all_of_it, before = served(place.log(0)), figures(result)
+        self.untold = [(all_of_it[0] - before[0], all_of_it[1] - before[1])]
         talk = json.dumps([request["messages"] for request in place.requests()])
         if ending.remembers and TASK not in talk:
             wrong.append("the resumed session does not know the first prompt")
         if after["status"] == "completed":
             self.judge_usage(after)
         self.judge_remains(again)
+
+
+def figures(result: Json) -> tuple[int, int]:
+    """Return the tokens that a result tells: of the prompts, and of the answers."""
+    usage = result["usage"] or {}
+    return int(usage.get("input") or 0) + int(usage.get("cacheRead") or 0), int(usage.get("output") or 0)
