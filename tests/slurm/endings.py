@@ -6,16 +6,20 @@ import os
 import shlex
 import signal
 import stat
+import sys
 import time
 from contextlib import suppress
+from pathlib import Path
 from typing import TYPE_CHECKING
 
 import pytest
 
 from tests.desk import Desk
-from tests.harness import eventually
+from tests.harness import Home, eventually
+from tests.machines.lab import Lab as Box
 from tests.slurm.ground import PATIENCE_S, SECRET
 from tmuxagents.errors import BadRequest
+from tmuxagents.machines.hosts import write_host
 from tmuxagents.runs import directory
 from tmuxagents.runs.inspect import inspect
 from tmuxagents.slurm import runs
@@ -291,10 +295,38 @@ def by_command(ground: Ground) -> tuple[str, str]:
         ground.home.be_unwatched()
 
 
+def by_ssh(ground: Ground) -> tuple[str, str]:
+    """The Slurm of another machine, by ssh: what waits says why here, what ends ends here."""
+    near = Home(ground.home.folder / "near")
+    near.be_watched()
+    names = ("SLURM_CONF", "LD_LIBRARY_PATH", "TMUXAGENTS_PI", "TMUXAGENTS_DEFAULT_MODEL", "CHILD_RECORD")
+    with Box(spaces=False) as box:
+        slurm_bin = ground.environment["PATH"].partition(":")[0]
+        path = f"{slurm_bin}:{box.far_environment['PATH']}"
+        box.export({"PATH": path, **{name: ground.environment[name] for name in names}})
+        near.environment |= box.near
+        desk = Desk(near, near.folder / "tmux")
+        program = str(Path(sys.executable).with_name("tmuxagents"))
+        write_host(box.host(program), near.environment)
+        there = ("--on", f"slurm@{box.name}", "--cwd", "~")
+        try:
+            waits = desk.launch(*there, "--sbatch=--begin=now+1hour", "done never")
+            ends = desk.launch(*there, "done well")
+            assert desk.result(ends)["output"] == "well"
+            eventually(lambda: "waits in Slurm's queue (BeginTime)" in desk("poll").stdout, PATIENCE_S)
+            assert desk("stop", waits).stdout == f"{waits[:8]} aborted (stopped)\n"
+            result = desk.result(ends)
+            return str(result["status"]), str(result["reason"])
+        finally:
+            desk.leave()
+            near.end_all()
+
+
 ALONE: dict[str, tuple[Ending, tuple[str, str]]] = {
     "slurmctld killed": (controller_killed, ("completed", "done")),
     "slurmd killed": (node_killed, ("completed", "done")),
     "preempted": (preempted, ("aborted", "preempted")),
     "by command": (by_command, ("completed", "done")),
+    "by ssh": (by_ssh, ("completed", "done")),
     "the node is lost": (node_lost, ("aborted", "lost")),
 }

@@ -99,7 +99,7 @@ def test_a_slurm_that_does_not_answer_costs_no_run(home: Home) -> None:
         state = home.state / "machines" / "slurm.json"
         said = eventually(lambda: state.exists() and json.loads(state.read_text()))
         assert said["unreachableSince"] is not None
-        assert "squeue is not in the PATH" in said["said"]
+        assert "squeue is not in the PATH" in said["why"]
         assert inspect(str(run.folder)).standing.status == "queued"
         conclude(str(run.folder), never_came="No.", gone=True)
         assert keeper.wait(20) == 0, "it has nothing to keep any more"

@@ -6,18 +6,17 @@ and seldom while they do not. Slurm's silence means nothing for any run, and is 
 
 from __future__ import annotations
 
-import fcntl
 import os
 import time
 
 from tmuxagents.cpython import ignoring
 from tmuxagents.errors import Unusable
 from tmuxagents.launch import job as handed
+from tmuxagents.machines import link
 from tmuxagents.runs import directory, writing
 from tmuxagents.runs.conclude import conclude
 from tmuxagents.slurm import commands, jobs
 from tmuxagents.slurm.runs import job_of
-from tmuxagents.text import jsonline
 
 TYPE_CHECKING = False
 if TYPE_CHECKING:
@@ -26,7 +25,6 @@ if TYPE_CHECKING:
 
     from tmuxagents.slurm.jobs import Job
 
-FOLDER, LOCK, STATE = "machines", "slurm.lock", "slurm.json"
 _LOOK_S = 1.0  # for new runs and for results, in the run directories
 _ASK_S, _ASK_AT_MOST_S, _SLOWER = 2.0, 30.0, 1.5  # Slurm, which serves many
 _GRACE_S = 3.0  # the result may need a moment from the node's file system to ours
@@ -35,16 +33,13 @@ _ABSENT_S = 20.0  # a job that Slurm does not know, again and again, is forgotte
 
 def keep(home: str, environment: Mapping[str, str]) -> None:
     """Keep the runs of a state directory that are in Slurm until none is left; leave if another does."""
-    folder = f"{home}/{FOLDER}"
-    os.makedirs(folder, mode=0o700, exist_ok=True)
     keeper = JobKeeper(home, environment)
     while keeper.open_runs():
-        held = os.open(f"{folder}/{LOCK}", os.O_RDWR | os.O_CREAT | os.O_NOFOLLOW | os.O_CLOEXEC, 0o600)
-        try:
-            fcntl.flock(held, fcntl.LOCK_EX | fcntl.LOCK_NB)
-            keeper.run()
-        except BlockingIOError:
+        held = link.take(home, handed.HOST)
+        if held is None:
             return
+        try:
+            keeper.run()
         finally:
             os.close(held)  # then look again: what begins from now on finds the lock free
 
@@ -54,11 +49,13 @@ class JobKeeper:
 
     def __init__(self, home: str, environment: Mapping[str, str]) -> None:
         self._runs = f"{home}/runs"
-        self._state = f"{home}/{FOLDER}"
+        self._home = home
         self._environment = environment
         self._done: set[str] = set()  # ended, or no job of Slurm
         self._since: dict[tuple[str, str], float] = {}  # (run, what is the matter) -> since when
-        self._unreachable_since: float | None = None
+        self._unreachable_since = link.unreachable_since(home, handed.HOST)
+        heard_at = link.read(home, handed.HOST).get("lastHeard")
+        self._heard_at = heard_at if isinstance(heard_at, float) else None
         self._pause_s = _ASK_S
 
     def run(self) -> None:
@@ -148,17 +145,12 @@ class JobKeeper:
         return now - self._since.setdefault((name, what), now) >= limit_s
 
     def _tell(self, silence: str | None) -> None:
-        """Write down since when Slurm has given no answer, and what it said instead."""
+        """Write down whether Slurm answers, and since when it does not."""
         now = round(time.time(), 3)
         if silence is None:
-            self._unreachable_since = None
+            self._unreachable_since, self._heard_at = None, now
         elif self._unreachable_since is None:
             self._unreachable_since = now
-        said = {
-            "v": 1,
-            "at": now,
-            "unreachableSince": self._unreachable_since,
-            "said": silence,
-        }
-        with ignoring(OSError):
-            writing.replace(self._state, STATE, jsonline.encode(said))
+        link.write(
+            self._home, handed.HOST, heard_at=self._heard_at, since=self._unreachable_since, why=silence
+        )
