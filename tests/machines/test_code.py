@@ -188,6 +188,17 @@ def test_a_shallow_clone_goes(ground: Ground) -> None:
 
 def test_a_folder_outside_of_git_needs_no_code(ground: Ground) -> None:
     assert code.look(str(ground.here), ground.environment) is None
+    assert code.look(str(ground.bin), {**ground.environment, "PATH": "/nowhere"}) is None  # nor a git
+
+
+def test_a_home_directory_that_is_a_repository_is_no_project(ground: Ground) -> None:
+    ground.git("init", "--quiet", folder=ground.here)
+    ground.commit(folder=ground.project, a="1")
+    notes = ground.here / "notes"
+    notes.mkdir()
+    assert code.look(str(notes), ground.environment) is None
+    assert code.look(str(ground.here), ground.environment) is None
+    assert ground.look()
 
 
 def test_a_project_without_a_commit_is_refused(ground: Ground) -> None:

@@ -103,6 +103,10 @@ def test_a_child_works_in_a_checkout_and_its_work_comes_back(near: Near) -> None
     assert near.git("status", "--porcelain") == "M a"
     assert f"git diff HEAD...{ref}" in near.desk("output", run_id).stderr
     (shown,) = checked(near.desk("poll", run_id, "--json").stdout, "poll")["runs"]
+    answer = json.loads(
+        near.desk("call", "get_subagent_output", "-", input=json.dumps({"sessionId": run_id})).stdout
+    )
+    assert f"git merge {ref}" in json.dumps(answer), answer
     assert shown["code"] == {"refs": {ref: near.git("rev-parse", ref)}, "kept": [], "isGone": False}
 
 

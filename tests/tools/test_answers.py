@@ -61,3 +61,17 @@ def test_several_children_of_one_preset_are_told_apart_by_their_names() -> None:
     names = [f"part-{number}" for number in range(5)]
     text = answers.blocks([(run(name=name), None) for name in names])
     assert [line.split()[1] for line in text.splitlines() if line] == [f"{name}:" for name in names]
+
+
+def test_a_parent_learns_where_the_work_of_a_far_child_is() -> None:
+    ref = f"refs/tmuxagents/{ID}"
+    far = run(code={"refs": {ref: "1" * 40}, "kept": [], "isGone": False})
+    nothing = run(code={"refs": {}, "kept": [], "isGone": False})
+    assert answers.blocks([(far, "done"), (nothing, None)]).split("\n\n") == [
+        f"[1] scout: completed (run {ID})",
+        "done",
+        f"git log {ref}\ngit diff HEAD...{ref}\ngit merge {ref}",
+        f"[2] scout: completed (run {ID})",
+        "The child left no commit and no change.",
+    ]
+    assert answers.compact({"runs": [far]})["runs"][0]["code"] == far["code"]

@@ -16,8 +16,9 @@ from typing import NamedTuple
 from tmuxagents.errors import BadRequest, Unusable
 from tmuxagents.machines import refs, ssh
 from tmuxagents.machines.refs import SENT, Code
-from tmuxagents.system import git
+from tmuxagents.system import git, places
 from tmuxagents.system.git import Git
+from tmuxagents.system.project import upwards
 from tmuxagents.text import jsonline
 
 TYPE_CHECKING = False
@@ -44,6 +45,8 @@ class Looked(NamedTuple):
 
 def look(folder: str, environment: Mapping[str, str]) -> Looked | None:
     """Return the code that a child of this folder needs, or refuse it; None outside of git projects."""
+    if not any(os.path.lexists(f"{each}/.git") for each in upwards(folder, places.user_home(environment))):
+        return None  # also below a home directory that is a repository
     here = Git(environment, folder=folder)
     top = here.ask("rev-parse", "--show-toplevel")
     if top.code != 0:

@@ -10,6 +10,7 @@ from __future__ import annotations
 import json
 
 from tmuxagents import records
+from tmuxagents.machines import refs
 from tmuxagents.presets import describe
 from tmuxagents.presets import fields as preset_fields
 from tmuxagents.runs import documents, words
@@ -36,7 +37,7 @@ NO_PROFILES = (
 # The keys of a run that a parent's model gets: each word costs context.
 _TOLD = (
     *("runId", "sessionId", "name", "preset", "profileName", "status", "state", "reason", "errorMessage"),
-    *("activity", "model", "elapsedSeconds", "toolCount"),
+    *("activity", "model", "elapsedSeconds", "toolCount", "code"),
 )
 _MOST_OTHERS = 5
 _COUNTED = (records.QUEUED, records.RUNNING, *records.ENDED)
@@ -160,7 +161,13 @@ def one(shown: SnapshotRow, answer: str | None) -> str:
         said = None
     elif run["status"] != records.COMPLETED:
         said = "\n\n".join(part for part in (run["errorMessage"], said) if part)
-    return f"{row(shown)}\n\n{said}" if said else row(shown)
+    return with_work(f"{row(shown)}\n\n{said}" if said else row(shown), run)
+
+
+def with_work(text: str, run: Run) -> str:
+    """Return the answer of a run and, if its code came back from elsewhere, what can be done with it."""
+    lines = refs.hints(run["runId"], run["code"]) if "code" in run else ()
+    return "\n\n".join((text, "\n".join(lines))) if lines else text
 
 
 def not_found(reference: str) -> str:
@@ -195,7 +202,9 @@ MOST_BYTES = 16 * 1024
 
 def blocks(runs: Iterable[tuple[Mapping[str, Any], str | None]]) -> str:
     """Return the text for runs (their documents, and their whole answers)."""
-    return "\n\n".join(block(number, run, answer) for number, (run, answer) in enumerate(runs, 1))
+    return "\n\n".join(
+        with_work(block(number, run, answer), run) for number, (run, answer) in enumerate(runs, 1)
+    )
 
 
 def block(number: int, run: Mapping[str, Any], answer: str | None) -> str:

@@ -45,7 +45,7 @@ def get_subagent_output(arguments: Mapping[str, Any], door: Door, faults: Faults
     _mark([run], door)
     shape, name = _shape(run)
     head = _head(run, shape, said)
-    text = f"{head}\n\n{text}" if head else text
+    text = answers.with_work(f"{head}\n\n{text}" if head else text, shape)
     return Answer(text, output_details(shape, name, len(run_dirs), _most_lines(door)))
 
 
