@@ -40,6 +40,7 @@ def test_a_brand_without_a_thing_of_its_own_says_so() -> None:
         None,
     )
     assert (plain.key_variables("k", None), plain.environment("/a", None)) == ({}, {})
+    assert (plain.prompted("/r/text", {}), PI.prompted("/r/text", {})) == ({}, {})
     assert plain.session("text").problem == "does not belong to this agent"
     assert [plain.questions().is_old(version) for version in ("2.9.9", "2.10.0", "10")] == [
         True,

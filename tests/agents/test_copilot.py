@@ -256,3 +256,10 @@ def test_it_continues_a_session() -> None:
 def test_no_variable_of_the_user_allows_more() -> None:
     assert AGENT.environment("/a", plan("copilot"))["COPILOT_ALLOW_ALL"] == "false"
     assert AGENT.capabilities().usage == "session"
+
+
+def test_the_text_of_a_preset_is_beside_the_instructions_of_the_user() -> None:
+    name = "COPILOT_CUSTOM_INSTRUCTIONS_DIRS"
+    assert AGENT.prompted("/r/text.md", {}) == {name: "/r"}
+    assert AGENT.prompted("/r/text.md", {name: "/a,/b"}) == {name: "/a,/b,/r"}
+    assert AGENT.capabilities().system_prompt

@@ -11,6 +11,7 @@ from tests.agents import recordings
 from tests.agents.lines import Heard, plan
 from tmuxagents.agents import AGENTS
 from tmuxagents.agents.opencode.reader import OpencodeReader
+from tmuxagents.errors import Unusable
 
 AGENT = AGENTS["opencode"]
 RECORDED = recordings.of("opencode", "batch")
@@ -236,3 +237,13 @@ def test_questions_about_it_are_asked_in_peace() -> None:
     assert AGENT.capabilities().default_permission == "edit"
     assert AGENT.program_variable == "TMUXAGENTS_OPENCODE"
     assert isinstance(AGENT.reader(plan("opencode"), "/run"), OpencodeReader)
+
+
+def test_the_text_of_a_preset_is_one_more_file_of_instructions() -> None:
+    name = "OPENCODE_CONFIG_CONTENT"
+    assert json.loads(AGENT.prompted("/r/text.md", {})[name]) == {"instructions": ["/r/text.md"]}
+    own = json.dumps({"theme": "x", "instructions": ["a.md"]})
+    told = json.loads(AGENT.prompted("/r/text.md", {name: own})[name])
+    assert told == {"theme": "x", "instructions": ["a.md", "/r/text.md"]}
+    with pytest.raises(Unusable, match="no plain JSON"):
+        AGENT.prompted("/r/text.md", {name: "// words"})

@@ -9,6 +9,7 @@ import pytest
 from tests.agents import recordings
 from tests.agents.envelope_lines import INIT, RESULT, Played, ends, says, text, tool
 from tmuxagents.agents import AGENTS
+from tmuxagents.agents.capabilities import ADD
 from tmuxagents.agents.envelope import EnvelopeReader
 from tmuxagents.agents.qwen.reader import QwenReader
 from tmuxagents.runs.documents import plan_of
@@ -161,7 +162,8 @@ def test_the_model_may_ask_where_somebody_answers() -> None:
 
 def test_what_it_can_do() -> None:
     has = AGENT.capabilities()
-    assert list(has.system_prompt) == []
+    assert list(has.system_prompt) == [ADD]
+    assert AGENT.prompted("/r/text.md", {}) == {"QWEN_SYSTEM_IDENTITY_MD": "/r/text.md"}
     assert set(has.tools.values()) == set(AGENT.tools)
     assert AGENT.key_variables("k", None) == {"OPENAI_API_KEY": "k"}
     assert AGENT.environment("/a", None) == {"QWEN_CODE_SUPPRESS_YOLO_WARNING": "1"}

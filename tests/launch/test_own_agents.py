@@ -10,6 +10,7 @@ import pytest
 if TYPE_CHECKING:
     from tests.desk import Desk
 
+READS = ["sh", "-c", 'cat "$COPILOT_CUSTOM_INSTRUCTIONS_DIRS"/*.instructions.md >&2']
 SECRET = "a-secret-that-no-file-holds"
 AGENTS = {
     "upper": {"type": "command", "command": ["tr", "a-z", "A-Z"]},
@@ -29,7 +30,7 @@ AGENTS = {
 @pytest.fixture
 def own(desk: Desk) -> Desk:
     """A desk whose person has agents of their own."""
-    text = json.dumps({"subagents": {"agents": AGENTS}})
+    text = json.dumps({"subagents": {"agents": {**AGENTS, "copilot": {"command": READS}}}})
     (desk.home.agent_dir / "settings.json").write_text(text)
     return desk
 
@@ -54,6 +55,15 @@ def test_variables_of_an_agent_reach_it_and_no_file(own: Desk) -> None:
         if path.is_file():
             assert SECRET.encode() not in path.read_bytes(), path
     assert json.loads((own.folder(run_id) / "meta.json").read_text())["agentKind"] == "command"
+
+
+def test_the_text_of_a_preset_is_where_copilot_looks_for_instructions(own: Desk) -> None:
+    own("presets", "new", "brief", "-d", "Brief", "--prompt", "Be brief.")
+    own("run", "--agent", "copilot", "--preset", "brief", "hello")
+    (run_id,) = own.runs()
+    assert "Be brief." in (own.folder(run_id) / "stderr.log").read_text()
+    assert own("prune", run_id).returncode == 0
+    assert own.runs() == []
 
 
 def test_a_command_that_fails_says_why(own: Desk) -> None:

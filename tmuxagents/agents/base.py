@@ -177,6 +177,13 @@ if TYPE_CHECKING:
         def environment(self, agent_dir: str, plan: Plan | None) -> Mapping[str, str]:
             """Return the variables that this agent needs besides those of every child."""
 
+        @property
+        def prompt_link(self) -> str | None:
+            """The name that a text for its system prompt must have in its folder; None: any."""
+
+        def prompted(self, path: str, environment: Mapping[str, str]) -> Mapping[str, str]:
+            """Return the variables that add the text of a file to its system prompt; none if arguments do."""
+
         def questions(self) -> Questions:
             """Return the questions about itself; imported here, because no wrapper needs them."""
 

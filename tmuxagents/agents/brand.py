@@ -27,6 +27,7 @@ class Brand:
     how_to_log_in: str
     tools: Sequence[str] = ()
     home_variable = "HOME"  # names the folder of the agent's own settings and login
+    prompt_link: str | None = None  # the name that a text for its system prompt must have
     keeps_sessions = True
     keeps_unanswered = True
 
@@ -41,6 +42,10 @@ class Brand:
 
     def environment(self, _agent_dir: str, _plan: Plan | None) -> Mapping[str, str]:
         """Return no variables besides those of every child."""
+        return {}
+
+    def prompted(self, _path: str, _environment: Mapping[str, str]) -> Mapping[str, str]:
+        """Return no variables: a text for its system prompt goes another way, or is refused."""
         return {}
 
     def questions(self) -> Questions:

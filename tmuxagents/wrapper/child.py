@@ -8,7 +8,7 @@ from __future__ import annotations
 import os
 
 from tmuxagents.agents import environment
-from tmuxagents.cpython import signal
+from tmuxagents.cpython import ignoring, signal
 from tmuxagents.records import NEVER
 from tmuxagents.runs import events, leftovers, writing
 from tmuxagents.system import places, process
@@ -87,6 +87,12 @@ class Start:
     def _surroundings(self, agent: Agent, live: Live | None) -> dict[str, str]:
         plan = self._claim.plan
         own = agent.environment(places.agent_dir(self._environment), plan)
+        if plan.system_prompt_path:
+            text = os.path.join(self._claim.run_dir, plan.system_prompt_path)
+            if agent.prompt_link:
+                with ignoring(FileExistsError):
+                    os.symlink(plan.system_prompt_path, f"{self._claim.run_dir}/{agent.prompt_link}")
+            own = {**own, **agent.prompted(text, self._environment)}
         return environment.of_child(
             self._environment,
             run_id=plan.run_id,

@@ -2,7 +2,8 @@
 
 What a user must know. `edit` lets it change files below its folder and run commands that only read;
 `read-only` denies all commands and changes; `full` allows everything, also outside of its folder. It tells
-what it used when it has ended, and in tokens alone: there is no cost in money.
+what it used when it has ended, and in tokens alone: there is no cost in money. The text of a preset comes as
+custom instructions, beside the user's.
 """
 
 from __future__ import annotations
@@ -12,10 +13,13 @@ from tmuxagents.agents.copilot.reader import USAGE, CopilotReader
 
 TYPE_CHECKING = False
 if TYPE_CHECKING:
+    from collections.abc import Mapping
+
     from tmuxagents.agents.base import LiveAgent
     from tmuxagents.agents.capabilities import Capabilities
     from tmuxagents.records import Plan
 
+_FOLDERS = "COPILOT_CUSTOM_INSTRUCTIONS_DIRS"
 _ALLOWED = {
     "read-only": ("--deny-tool=write", "--deny-tool=shell"),
     "edit": ("--allow-tool=write",),
@@ -31,6 +35,7 @@ class Copilot(Brand):
     how_to_install = "npm install -g @github/copilot"
     how_to_log_in = "run: copilot login"
     home_variable = "COPILOT_HOME"
+    prompt_link = "preset.instructions.md"
     tools = ("view", "bash", "edit", "create", "grep", "glob")
 
     def arguments(self, plan: Plan, run_dir: str) -> list[str]:
@@ -53,6 +58,10 @@ class Copilot(Brand):
         """Return that the level decides, and not a variable of the user's."""
         return {"COPILOT_ALLOW_ALL": "false", "COPILOT_AUTO_UPDATE": "false"}
 
+    def prompted(self, path: str, environment: Mapping[str, str]) -> Mapping[str, str]:
+        """Return the run's folder as one more with instructions: only files of such a name count there."""
+        return {_FOLDERS: ",".join(filter(None, (environment.get(_FOLDERS), path.rpartition("/")[0])))}
+
     def live(self) -> LiveAgent:
         """Return how it runs live."""
         from tmuxagents.agents.copilot import live  # noqa: PLC0415  (a batch child pays nothing for it)
@@ -69,6 +78,7 @@ class Copilot(Brand):
 
         return can.USUAL.changed(
             seats=(can.STREAM, can.LIVE),
+            system_prompt=(can.ADD,),
             tools={"read": "view", "bash": "bash", "edit": "edit", "write": "create", "grep": "grep"}
             | {"find": "glob", "ls": "view"},
             reads_tools=True,

@@ -9,13 +9,16 @@ user's configuration that ask stay; a call that they stop ends the run (failed, 
 
 from __future__ import annotations
 
+from tmuxagents.agents import raw as raw_json
 from tmuxagents.agents.brand import Brand
 from tmuxagents.agents.opencode.reader import TOOLS, OpencodeReader
+from tmuxagents.errors import Unusable
 from tmuxagents.records import LIVE
 from tmuxagents.text import jsonline
 
 TYPE_CHECKING = False
 if TYPE_CHECKING:
+    from collections.abc import Mapping
     from typing import Any
 
     from tmuxagents.agents.base import LiveAgent
@@ -29,6 +32,7 @@ _READ, _OUTSIDE = "rea?", "external_director?"
 _SAFE = {"*.env": "deny", "*.env.*": "deny", "*.env.example": "allow"}
 _NOT_OUTSIDE = {"*": "deny", "*/opencode/tool-output/*": "allow"}  # there it keeps what a tool printed
 _UNASKED: dict[str, Any] = {_READ: _SAFE, _OUTSIDE: _NOT_OUTSIDE, "doom_loo?": "deny"}
+_CONTENT = "OPENCODE_CONFIG_CONTENT"
 _EDITS = ("edit", "write", "apply_patch")  # these have one permission
 _READERS = ("read", "glob", "grep", "webfetch", "websearch", "todowrite", "skill", "lsp")
 
@@ -60,6 +64,15 @@ class Opencode(Brand):
             return own  # a person is there to be asked
         return {**own, **permission(plan.permission or "edit", plan.tools or ())}
 
+    def prompted(self, path: str, environment: Mapping[str, str]) -> dict[str, str]:
+        """Return a configuration with one more file of instructions; those of the user's stay."""
+        own = raw_json.parse(environment.get(_CONTENT, "{}").encode())
+        if own is None:
+            raise Unusable(f"{_CONTENT} is no plain JSON, so no text can be added to it.", kind="no-prompt")
+        listed = own.get("instructions")
+        files = [*(listed if isinstance(listed, list) else ()), path]
+        return {_CONTENT: jsonline.encode({**own, "instructions": files}).decode().rstrip()}
+
     def live(self) -> LiveAgent | None:
         """Return how it runs live."""
         from tmuxagents.agents.opencode import live  # noqa: PLC0415  (a batch child pays nothing for it)
@@ -76,6 +89,7 @@ class Opencode(Brand):
 
         return can.USUAL.changed(
             seats=(can.STREAM, can.LIVE),
+            system_prompt=(can.ADD,),
             tools={tool: tool for tool in ("read", "bash", "edit", "write", "grep")}
             | {"find": "glob", "ls": "read"},
             reads_tools=True,

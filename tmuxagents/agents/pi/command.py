@@ -30,6 +30,7 @@ class Pi:
     program = "pi"
     program_arguments = ()
     home_variable = "PI_CODING_AGENT_DIR"
+    prompt_link = None
     keeps_sessions = False
     keeps_unanswered = True
     program_variable = "TMUXAGENTS_PI"
@@ -54,6 +55,10 @@ class Pi:
         """Return pi's own variables, for a run or without one."""
         own = {"PI_SUBAGENTS_CHILD": "1", "PI_CODING_AGENT_DIR": agent_dir}
         return {**own, INITIATOR: "agent"} if plan and _is_marked(plan) else own
+
+    def prompted(self, _path: str, _environment: Mapping[str, str]) -> dict[str, str]:
+        """Return no variables: its arguments name the files."""
+        return {}
 
     def key_variables(self, key: str, provider: str | None) -> dict[str, str]:
         """Return the variables that give the child an API key; more than one if its provider is known."""

@@ -4,6 +4,8 @@
   level is to ask. `read-only` is its plan mode: it runs commands that only read.
 - The settings of its folder apply, unless the user has switched on folder trust in Qwen Code. A prompt that
   begins with `/` is a command to it.
+- The text of a preset comes in place of the sentence that says who Qwen Code is; the rest of its own prompt
+  stays. Another text to add could only be on its command line.
 
 Pure.
 """
@@ -75,6 +77,10 @@ class Qwen(Brand):
         """Return what keeps its stderr to what matters."""
         return {"QWEN_CODE_SUPPRESS_YOLO_WARNING": "1"}
 
+    def prompted(self, path: str, _environment: Mapping[str, str]) -> Mapping[str, str]:
+        """Return the text as what says who it is, which is one sentence of its own prompt."""
+        return {"QWEN_SYSTEM_IDENTITY_MD": path}
+
     def reader(self, plan: Plan, _run_dir: str) -> QwenReader:
         """Return a reader for one child."""
         return QwenReader(plan.baseline)
@@ -97,6 +103,7 @@ class Qwen(Brand):
             seats=(words.DUPLEX, words.LIVE),
             permissions=words.PERMISSIONS,
             steer=True,
+            system_prompt=(words.ADD,),
             tools=_TOOLS,
             reads_tools=True,
             usage=words.OF_SESSION,
