@@ -17,6 +17,7 @@ import pytest
 
 from tests.harness import PATH, SCRIPTED, eventually, real_pi
 from tests.machines.lab import Lab
+from tests.terminal import Terminal
 from tmuxagents.errors import Unusable
 from tmuxagents.machines import build, hosts, install, probe, ssh
 from tmuxagents.machines.hosts import Host
@@ -110,6 +111,32 @@ def test_without_a_terminal_or_yes_nothing_is_installed(near: NearDesk) -> None:
     assert said.stderr.startswith(f"Install tmuxagents {build.version()} on box, in ")
     assert "--yes" in said.stderr
     assert near.far_files() == before
+
+
+@pytest.mark.parametrize(("answer", "code"), [("n\r", 0), ("\r", 0), ("\x03", 130)])
+def test_a_person_is_asked_before_anything_is_installed(near: NearDesk, answer: str, code: int) -> None:
+    before = near.far_files()
+    environment = {**near.environment, "TERM": "xterm"}
+    person = Terminal([COMMAND, "hosts", "add", "box"], environment, near.home)
+    try:
+        person.shows("? [Y/n]: ")
+        person.type(answer)
+        assert person.left() == code
+        agreed = answer == "\r"
+        assert ("Added box" in person.text, list(hosts.read_hosts(near.environment))) == (
+            agreed,
+            ["box"] * agreed,
+        )
+        assert (near.far_files() == before) != agreed
+    finally:
+        person.close()
+
+
+def test_what_cannot_be_noted_here_is_taken_back_there(near: NearDesk) -> None:
+    (near.home / ".config").write_text("in the way")
+    said = near.hosts("add", "box", "--yes")
+    assert said.returncode == 3, said
+    assert not (near.lab.home / ".local/share/tmuxagents").exists()
 
 
 # --- refusals ---------------------------------------------------------------------------------------------

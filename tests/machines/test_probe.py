@@ -5,7 +5,7 @@ from __future__ import annotations
 import pytest
 
 from tmuxagents.errors import Unusable
-from tmuxagents.machines import build, probe
+from tmuxagents.machines import build, install, probe
 from tmuxagents.machines.hosts import Host
 from tmuxagents.text.checks import BROKEN, OK, WARNING
 
@@ -116,3 +116,19 @@ def test_another_version_or_none_is_told() -> None:
         check.name: check for check in probe.judge(gone, found({"installed": ["tmuxagents, version 1"]}))
     }
     assert checks["tmuxagents"].state == OK
+
+
+@pytest.mark.parametrize(
+    ("text", "names"),
+    [
+        (b'{"agents":[{"name":"pi","installed":true},{"name":"qwen","installed":false}]}', ["pi"]),
+        (b'{"agents":[1,{"name":2,"installed":true},{"installed":true}]}', []),
+        (b'{"agents":{}}', None),
+        (b"[]", None),
+        (b"Welcome", None),
+        (b"[" * 100_000, None),
+    ],
+)
+def test_only_an_answer_about_agents_is_taken(text: bytes, names: list[str] | None) -> None:
+    found = install.parse_agents(text)
+    assert (None if found is None else [one["name"] for one in found]) == names

@@ -72,13 +72,25 @@ def read_agents(host: Host, environment: Mapping[str, str]) -> list[dict[str, An
     script = probe.assigned(values) + _ASKING
     line = shlex.join(["sh", "-c", script])
     answer = ssh.run_line(host, line, timeout=_ASKING_S, environment=environment)
-    try:
-        found = json.loads(answer.out)["agents"]
-    except (ValueError, KeyError, TypeError) as error:
+    found = parse_agents(answer.out)
+    if found is None:
         said = safe.cut(safe.line(answer.err.strip()), _SHOWN)
-        message = f"tmuxagents on {host.name} does not work: {said or 'it says nothing'}"
-        raise Unusable(message, kind="far-install", hint=f"try: ssh {host.destination}") from error
-    return [one for one in found if isinstance(one, dict) and one.get("installed")]
+        message = f"tmuxagents on {host.name} does not work: {said or 'it says nothing'}."
+        raise Unusable(message, kind="far-install", hint=f"try: ssh {host.destination}")
+    return found
+
+
+def parse_agents(text: bytes) -> list[dict[str, Any]] | None:
+    """Return the installed agents of what `agents --json` has printed; None if it is something else."""
+    try:
+        document = json.loads(text)
+    except (ValueError, RecursionError):
+        return None
+    found = document.get("agents") if isinstance(document, dict) else None
+    if not isinstance(found, list):
+        return None
+    named = [one for one in found if isinstance(one, dict) and isinstance(one.get("name"), str)]
+    return [one for one in named if one.get("installed")]
 
 
 def uninstall(host: Host, environment: Mapping[str, str], *, force: bool) -> str:

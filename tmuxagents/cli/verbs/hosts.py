@@ -4,6 +4,7 @@ from __future__ import annotations
 
 import os
 import time
+from concurrent.futures import ThreadPoolExecutor
 
 import click
 
@@ -28,6 +29,7 @@ if TYPE_CHECKING:
     from tmuxagents.machines.probe import FarFacts
 
 _JSON = click.option("--json", "as_json", is_flag=True, help="Print a JSON document.")
+_AT_ONCE = 8
 _HEADER = ("HOST", "ENGINE", "VERSION", "AGENT", "MAX", "HEARD", "DIRECTORY")
 _NONE = ("There are no hosts yet.", "hint: tmuxagents hosts add NAME, a name of your ssh configuration")
 
@@ -134,7 +136,6 @@ def add(*, host: str, yes: bool, as_json: bool, **how: Any) -> None:
         if known is None:
             ssh.close(wanted, os.environ)
         raise
-    hosts.write_host(added, os.environ)
     if as_json:
         printing.document({"v": 1, "hosts": [_document(added, checks)]})
     else:
@@ -150,7 +151,7 @@ def _wanted(name: str, known: Host | None, how: dict[str, Any]) -> Host:
 
 
 def _added(host: Host, *, yes: bool) -> tuple[Host, list[Check]]:
-    """Return the host with what the machine has told, after an installation where there is none."""
+    """Add the host with what the machine has told, after an installation where there is none."""
     found = _probe(host)
     checks = probe.judge(host, found)
     probe.refuse(checks)
@@ -160,16 +161,20 @@ def _added(host: Host, *, yes: bool) -> tuple[Host, list[Check]]:
         version=build.version(),
         cwd=found.first("cwd") or None,
     )
-    if found.is_installed:
-        return added, _with_agents(added, probe.judge(added, found))
-    _ask(host, found, yes=yes)
-    install.install(host, found, os.environ)
+    if not found.is_installed:
+        _ask(host, found, yes=yes)
+        if printing.is_terminal(printing.ERR):
+            printing.lines(["installing…"], printing.ERR)
+        install.install(host, found, os.environ)
     try:
         installed = Check("tmuxagents", f"{added.version} at {found.program}")
-        return added, [*_with_agents(added, checks), installed]
+        checks = [*_with_agents(added, checks), installed]
+        hosts.write_host(added, os.environ)
     except BaseException:
-        install.uninstall(added, os.environ, force=True)
+        if not found.is_installed:
+            install.uninstall(added, os.environ, force=True)
         raise
+    return added, checks
 
 
 def _with_agents(host: Host, checks: list[Check]) -> list[Check]:
@@ -214,7 +219,8 @@ def check(*, host: str | None, as_json: bool) -> int:
     known = (
         list(hosts.read_hosts(os.environ).values()) if host is None else [hosts.find_host(host, os.environ)]
     )
-    found = [(one, _examined(one)) for one in known]
+    with ThreadPoolExecutor(_AT_ONCE) as pool:  # one that does not answer takes its time
+        found = list(zip(known, pool.map(_examined, known), strict=True))
     if as_json:
         printing.document({"v": 1, "hosts": [_document(one, checks) for one, checks in found]})
     else:
