@@ -38,7 +38,7 @@ _PRESET = keys(
     nesting={"type": ["integer", "null"], "minimum": 1, "maximum": 3},
 )
 _PRESET_OPTIONS = keys(
-    "account,home:word env:[word] on:word?",
+    "account,home:word env:[word] on:word",
     account="What it calls the login that its children use.",
     env="The names of the variables that it gives them.",
     on="The machine that its children work on.",

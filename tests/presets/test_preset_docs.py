@@ -27,7 +27,7 @@ def test_an_example_is_read_without_a_word(text: str) -> None:
 
 
 def test_there_are_examples_of_each_kind() -> None:
-    assert (len(FILES), len(COMMANDS)) == (4, 10)
+    assert (len(FILES), len(COMMANDS)) == (5, 10)
 
 
 @pytest.mark.parametrize("line", COMMANDS)

@@ -22,11 +22,6 @@ THROUGH_A_PROTOCOL = {
 }
 # Only the conformance vectors ask for these. This list may shrink, and nothing may be added to it.
 STILL_THERE = {"runs/conversation.py shortened", "views/board.py call_line"}
-# The keeper and the engine of Slurm: scripts/try-slurm calls them, and `--on slurm` is to.
-STILL_THERE |= {
-    f"machines/{name}" for name in ("keep.py keep", "slurm.py exec_prefix", "slurm.py submit_run")
-}
-STILL_THERE |= {"launch/job.py stop"}
 
 
 class _Module:

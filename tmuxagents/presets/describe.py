@@ -135,7 +135,7 @@ def provenance(preset: Preset) -> list[str]:
 
 
 def document(preset: Preset) -> dict[str, Any]:
-    """Return a preset as JSON shows it: every key there, lists never null, the key masked."""
+    """Return a preset as JSON shows it: every key of the first version, lists never null, the key masked."""
     fields = preset.fields
     shape: dict[str, Any] = {
         "name": preset.name,
@@ -152,7 +152,7 @@ def document(preset: Preset) -> dict[str, Any]:
     shape |= {key: fields.get(key) for key in preset_fields.PROFILE_TEXTS}
     shape |= {key: fields.get(key, False) for key in preset_fields.PROFILE_FLAGS}
     shape |= {key: list(fields.get(key) or ()) for key in _LISTS}
-    shape |= {key: fields.get(key) for key in preset_fields.OWN_KEYS}
+    shape |= {key: fields.get(key) for key in preset_fields.OWN_KEYS if key != "on" or key in fields}
     shape |= {key: fields[key] for key in preset_fields.NARROWING if key in fields}
     shape |= {key: fields[key] for key in preset_fields.ACCOUNT_KEYS if key in fields}
     if preset.variables:  # names alone

@@ -162,8 +162,7 @@ TOOLS: tuple[Tool, ...] = (
     Tool(
         "send_to_agent",
         "Send to agent",
-        "Say something to a child agent (subagent) while it works. Live children can be spoken to, batch "
-        "children of most agents cannot.",
+        "Say something to a child agent (subagent) while it works. Most batch children cannot be spoken to.",
         _object(
             ("runId", "text"),
             runId=_RUN,
