@@ -228,7 +228,11 @@ EVENTS: dict[str, Schema] = {
     ),
     "input_given": record(
         "kind:word text:text?",
-        optional=keys("ask:word answer:text by:text", by="Who has answered: a person, a parent, the clock."),
+        optional=keys(
+            "ask:word answer:text? by:text",
+            answer="Null: it was not answered through tmuxagents.",
+            by="Who has answered: a person, a parent, the clock, a person on its screen, the child.",
+        ),
     ),
     "session_started": record("session:word model:word?", said="The child's own session."),
     "denied": record("callId:word? toolName:word why:text"),

@@ -50,7 +50,10 @@ def note(client: socket.socket, method: str, **params: object) -> None:
 
 def answer(client: socket.socket, asked: dict[str, object]) -> None:
     """Do what a request asks for."""
-    number, method, params = asked.get("id"), asked["method"], asked.get("params")
+    number, method, params = asked.get("id"), asked.get("method"), asked.get("params")
+    if method is None:  # the answer to our own request
+        note(client, "serverRequest/resolved", requestId=number)
+        note(client, "item/agentMessage", answered=asked.get("result"))
     refused = {"thread/start": "refuses", "turn/start": "refuses-turn"}.get(str(method)) == MODE
     if refused:
         say(client, id=number, error={"message": "not here"})
@@ -63,6 +66,10 @@ def answer(client: socket.socket, asked: dict[str, object]) -> None:
         note(client, "turn/started", turn={"id": "U"})
         content = params["input"] if isinstance(params, dict) else []
         note(client, "item/started", item={"type": "userMessage", "id": "u", "content": content})
+        if MODE == "asks":
+            for number in (7, 8):
+                params = {"threadId": "T", "itemId": f"i{number}", "command": "ls"}
+                say(client, id=number, method="item/commandExecution/requestApproval", params=params)
         if MODE == "goes":
             sys.exit(1)
     elif method in ("turn/steer", "turn/interrupt"):

@@ -4,6 +4,7 @@ It finds its hooks as its brand does: in `--settings=JSON`, in the folder of `--
 that QWEN_CODE_SYSTEM_DEFAULTS_PATH names. Each word after `--` is what one hook is given, as JSON.
 `wait:FILE` waits until a file is there, `log:FILE=LINE` appends a line to a file, also of a flag,
 `read` prints the lines of `--input-file=` so far, `settings` its settings, and `stay` waits for a signal.
+`asks:JSON` calls a hook and goes on, `refuse` ends the newest of those.
 """
 
 from __future__ import annotations
@@ -37,9 +38,30 @@ def hooks() -> dict[str, Any]:
     }
 
 
+def called_with(command: str, given: str) -> subprocess.Popen[bytes]:
+    """Start a hook as a shell would."""
+    process = subprocess.Popen(
+        command, shell=True, start_new_session=True, stdin=subprocess.PIPE, stdout=subprocess.PIPE
+    )
+    assert process.stdin is not None
+    process.stdin.write(given.encode())
+    process.stdin.close()
+    return process
+
+
+def hold(called: dict[str, Any], waiting: list[subprocess.Popen[bytes]], given: str) -> None:
+    """Call a hook and let it wait; without words, end the newest of those."""
+    if given:
+        waiting.append(called_with(called[json.loads(given)["hook_event_name"]], given))
+    else:
+        os.killpg(waiting[-1].pid, signal.SIGTERM)
+        waiting.pop().wait()
+
+
 def main() -> None:
     """Do as told."""
     called = hooks()
+    waiting: list[subprocess.Popen[bytes]] = []
     at = sys.argv.index("--") + 1
     words = [word for word in sys.argv[at:] if not word.startswith("--")]
     for word in words:
@@ -50,6 +72,8 @@ def main() -> None:
             print(Path(os.environ["QWEN_CODE_SYSTEM_DEFAULTS_PATH"]).read_text(), end="", flush=True)
         elif word == "read":
             print(json.dumps(Path(flag("--input-file")).read_text().splitlines()), flush=True)
+        elif kind in ("asks", "refuse"):
+            hold(called, waiting, rest)
         elif kind == "wait":
             while not os.path.exists(rest):
                 time.sleep(0.01)
@@ -65,6 +89,9 @@ def main() -> None:
                 called[name], shell=True, input=word.encode(), capture_output=True, check=True
             )
             print(json.dumps([name, done.stdout.decode()]), flush=True)
+    for process in waiting:
+        assert process.stdout is not None
+        print(json.dumps(["late", process.stdout.read().decode()]), flush=True)
 
 
 if __name__ == "__main__":

@@ -21,7 +21,7 @@ class Handler(BaseHTTPRequestHandler):
         asked = {"path": self.path, "body": body, "key": self.headers["Authorization"]}
         with Path(os.environ["REQUESTS"]).open("a") as file:
             file.write(json.dumps(asked) + "\n")
-        self.send_response(200)
+        self.send_response(404 if "/gone/" in self.path else 200)
         self.end_headers()
         self.wfile.write(b'{"id": "ses_1"}')
 

@@ -6,6 +6,7 @@ import json
 import signal
 import subprocess
 import sys
+from pathlib import Path
 from typing import TYPE_CHECKING, Any
 
 import pytest
@@ -17,7 +18,6 @@ from tmuxagents.runs.documents import plan_of
 
 if TYPE_CHECKING:
     from collections.abc import Iterator
-    from pathlib import Path
 
 STEER = {"order": "say", "inboxId": 1, "kind": "steer", "text": "Look here."}
 LATER = {"order": "say", "inboxId": 2, "kind": "followUp", "text": "And then?"}
@@ -66,6 +66,59 @@ def test_it_leaves_when_nothing_has_happened_since_it_settled(bridge: Ends) -> N
     assert [bridge.line()["hook_event_name"] for _ in range(2)] == ["UserPromptSubmit", "Stop"]
     bridge.order({"order": "leave", "settlings": 0}, STEER, {"order": "leave", "settlings": 1})
     assert bridge.end()[0] == 0
+
+
+def call(name: str, number: int, tool: str = "Edit") -> str:
+    """Return the words of a hook about a call."""
+    return hook(name, tool_use_id=f"c{number}", tool_name=tool, tool_input={"file_path": "/a"})
+
+
+def test_a_question_waits_for_an_answer_from_elsewhere(bridge: Ends) -> None:
+    asks = call("PermissionRequest", 1)
+    bridge.start(call("PreToolUse", 1), asks, asks, hook("Stop"))
+    bridge.line()
+    allowed = {"order": "answer", "ask": "1", "answer": "allow", "by": "a person"}
+    denied = {"order": "answer", "ask": "2", "answer": "Not there.", "by": "parent p"}
+    for order in (allowed, denied):
+        assert (bridge.line()["ask"], bridge.process and bridge.process.poll()) == (order["ask"], None)
+        bridge.order({**order, "ask": "9"}, order, order)
+        told = bridge.line()
+        assert told.pop("type") == "bridge_answer"
+        assert {"order": "answer", **told} == order
+    code, answers = bridge.end()
+    decisions = [json.loads(text)["hookSpecificOutput"]["decision"] for _, text in answers[1:3]]
+    assert (code, decisions) == (
+        0,
+        [
+            {"behavior": "allow", "updatedInput": {"file_path": "/a"}},
+            {"behavior": "deny", "message": "Not there."},
+        ],
+    )
+
+
+def test_a_question_is_closed_by_what_a_person_does_on_the_screen(bridge: Ends) -> None:
+    asks = "asks:" + call("PermissionRequest", 2)
+    first = bridge.folder / "first"
+    bridge.start(
+        *(call("PreToolUse", 1, "Read"), call("PreToolUse", 2), asks, f"wait:{first}"),
+        *(call("PostToolUse", 1, "Read"), call("PostToolUse", 2)),  # the second is what was asked about
+        *(asks, f"wait:{first}2", "refuse", f"wait:{first}3", asks, f"wait:{first}4", hook("Stop")),
+    )
+    names = [bridge.line().get("hook_event_name") for _ in range(3)]
+    assert names == ["PreToolUse", "PreToolUse", "PermissionRequest"]
+    first.touch()
+    told = [bridge.line() for _ in range(4)]
+    assert [one.get("tool_use_id") or one["ask"] for one in told[:3]] == ["c1", "c2", "1"]
+    assert (told[2]["type"], told[3]["ask"]) == ("bridge_closed", "2")
+    Path(f"{first}2").touch()
+    assert bridge.line() == {"type": "bridge_closed", "ask": "2"}
+    Path(f"{first}3").touch()
+    assert bridge.line()["ask"] == "3"
+    Path(f"{first}4").touch()
+    assert bridge.line()["hook_event_name"] == "Stop"
+    assert bridge.line() == {"type": "bridge_closed", "ask": "3"}
+    code, answers = bridge.end()
+    assert (code, [text for name, text in answers if name == "late"]) == (0, ["", ""])
 
 
 def test_it_ends_with_the_agent_and_as_the_agent_did(bridge: Ends) -> None:

@@ -122,8 +122,33 @@ def test_a_tool_and_what_it_gave_are_told() -> None:
 @pytest.mark.parametrize("after", ["PostToolUse", "PostToolUseFailure", "Stop", "UserPromptSubmit"])
 def test_a_question_waits_for_a_person_until_something_goes_on(after: str) -> None:
     asks = hook("PermissionRequest", tool_name="Edit", tool_input={"file_path": "/a"})
-    assert Heard(OURS, asks).reader.asks == ("permission", "Edit: /a")
-    assert Heard(OURS, asks, hook(after)).reader.asks is None
+    (ask,) = Heard(OURS, asks).reader.asks.open.values()
+    assert (ask.id, ask.kind, ask.text) == ("", "permission", "Edit: /a")
+    assert not Heard(OURS, asks, hook(after)).reader.asks.open
+
+
+def test_a_question_with_an_id_is_closed_by_the_bridge() -> None:
+    begins = [hook("PreToolUse", tool_use_id=one, tool_name="Edit") for one in ("c1", "c2")]
+    asks = hook("PermissionRequest", tool_name="Edit", tool_input={"file_path": "/a"}, ask="1")
+    done = hook("PostToolUse", tool_use_id="c1", tool_name="Edit")
+    still = Heard(OURS, *begins, asks, done)
+    (ask,) = still.reader.asks.open.values()
+    assert (ask.id, [one for one, _ in ask.options]) == ("1", ["allow", "deny"])
+    assert not Heard(OURS, asks, {"type": "bridge_closed", "ask": "1"}).reader.asks.open
+    answer = {"type": "bridge_answer", "ask": "1", "answer": "No, not there.", "by": "a person"}
+    denied = Heard(OURS, *begins, asks, answer, answer)
+    assert denied.told[-1] == {
+        "type": "denied",
+        "callId": "c2",
+        "toolName": "Edit",
+        "why": "denied by a person",
+    }
+    assert denied.kinds().count("denied") == 1
+    assert "denied" not in Heard(OURS, *begins, asks, {**answer, "answer": "allow"}).kinds()
+    asks = hook("PermissionRequest", tool_name="AskUserQuestion", ask="2")
+    asks["tool_input"] = {"questions": [{"question": "Which?", "options": [{"label": "Red"}]}]}
+    asked = Heard(OURS, asks, {**answer, "ask": "2", "answer": "Red"})
+    assert ("denied" in asked.kinds(), asked.reader.asks.given) == (False, {"2": ("Red", "a person")})
 
 
 def test_a_failure_is_one() -> None:

@@ -180,7 +180,7 @@ def test_several_questions_at_once_are_one_of_ours() -> None:
     talker, _ = begun()
     questions = [{"question": "Which?"}, {"question": "When?", "options": []}, {}]
     heard(talker, asks("AskUserQuestion", {"questions": questions}))
-    assert talker.asks[0].text.strip() == "AskUserQuestion: Which? When?"
+    assert (talker.asks[0].text or "").strip() == "AskUserQuestion: Which? When?"
     assert answered(talker, "Now")["updatedInput"]["answers"] == {"Which?": "Now", "When?": "Now", "": "Now"}
     heard(talker, asks("AskUserQuestion", {"questions": [{"options": None}]}))
     assert talker.asks[0].text == "It asks."

@@ -249,6 +249,20 @@ def test_a_session_that_is_opened_again_gets_no_task(wrapper: Any) -> None:
     assert one.ended() == 128 + signal.SIGTERM
 
 
+def test_an_answer_from_elsewhere_is_told_and_said_once(wrapper: Any) -> None:
+    one = wrapper(mode="asks")
+    one.order(order="task")
+    for ask, answer, decision in (("7", "allow", "accept"), ("8", "deny", "decline")):
+        one.hear("item/commandExecution/requestApproval")
+        for _ in range(2):  # the second comes too late
+            one.order(order="answer", ask=ask, answer=answer, by="a person")
+        told = {"type": "bridge_answer", "ask": ask, "answer": answer, "by": "a person"}
+        assert one.hear("bridge_answer") == told
+        assert one.hear("serverRequest/resolved")["params"]["requestId"] == int(ask)
+        assert one.hear("item/agentMessage")["params"]["answered"] == {"decision": decision}
+    assert not [line for line in one.heard if line.get("type") == "bridge_answer"]
+
+
 def test_a_person_closes_the_screen(wrapper: Any) -> None:
     one = wrapper(mode="closes")
     one.order(order="task")

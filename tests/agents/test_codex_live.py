@@ -72,14 +72,25 @@ def test_what_a_person_types_is_told_and_makes_the_run_theirs() -> None:
 def test_an_open_question_waits_for_a_person() -> None:
     change = {"type": "fileChange", "id": "c1", "changes": [{"path": "/a"}]}
     told = live(SESSION, BEGUN, note("item/started", item=change), ASKED)
-    assert told.reader.asks == ("permission", "Change /a")
+    (ask,) = told.reader.asks.open.values()
+    assert (ask.id, ask.kind, ask.text) == ("0", "permission", "Change /a")
     heard(told, note("serverRequest/resolved", requestId=0))
-    assert (told.reader.asks, told.reader.typed, told.said) == (None, False, [])
+    assert (told.reader.asks.open, told.reader.typed, told.said) == ({}, False, [])
+
+
+def test_what_is_denied_from_elsewhere_is_a_denial() -> None:
+    change = {"type": "fileChange", "id": "c1", "changes": [{"path": "/a"}]}
+    answer = {"type": "bridge_answer", "ask": "0", "answer": "deny", "by": "a person"}
+    told = live(SESSION, BEGUN, note("item/started", item=change), ASKED, answer, answer)
+    assert (told.reader.asks.open, told.reader.asks.given) == ({}, {"0": ("deny", "a person")})
+    heard(told, note("serverRequest/resolved", requestId=0))
+    heard(told, note("item/completed", item={**change, "status": "declined"}))
+    assert [one["why"] for one in told.all("denied")] == ["denied by a person"]
 
 
 def test_a_question_that_only_the_screen_knows_is_left_to_it() -> None:
     told = live(SESSION, BEGUN, {**note("account/chatgptAuthTokens/refresh"), "id": 3})
-    assert (told.reader.asks, told.said) == (None, [])
+    assert (told.reader.asks.open, told.said) == ({}, [])
 
 
 def test_an_interrupt_is_a_persons_unless_a_message_ordered_it() -> None:

@@ -61,7 +61,7 @@ def test_a_recording_comes_to_its_true_verdict(name: str) -> None:
     asked = []
     for line in recording.stdout.splitlines():
         child.raw(line)
-        asked += [child.live.asks[0]] if child.live.asks and child.live.asks[0] not in asked else []
+        asked += [ask.kind for ask in child.live.asks.open.values() if ask.kind not in asked]
     assert (child.how().status, asked, child.live.typed) == (
         wanted["status"],
         wanted["asked"],
@@ -106,7 +106,7 @@ def test_what_a_person_types_makes_the_run_attended() -> None:
 
 def test_an_answer_that_a_person_breaks_off_is_none() -> None:
     child = Child().begun().log("permission.requested", requestId="r").log("abort", reason="user_abort")
-    assert (child.live.asks, child.live.typed, child.state.settled_aborted) == (None, True, True)
+    assert (child.live.asks.open, child.live.typed, child.state.settled_aborted) == ({}, True, True)
     assert child.how().status == "aborted"
 
 
@@ -128,16 +128,16 @@ def test_questions_are_open_until_they_are_answered() -> None:
     about = {"kind": "write", "intention": "Create file", "fileName": "/a"}
     child.log("permission.requested", requestId="p", permissionRequest=about)
     child.log("user_input.requested", requestId="q", question="Which?")
-    assert child.live.asks == ("permission", "Create file: /a")
+    assert first_of(child) == ("permission", "Create file: /a")
     child.log("permission.completed", requestId="p")
-    assert child.live.asks == ("question", "Which?")
+    assert first_of(child) == ("question", "Which?")
     child.log("user_input.completed", requestId="q")
-    assert not child.live.asks
+    assert not child.live.asks.open
     child.log("elicitation.requested", requestId="e", message="Say.").log("permission.requested")
-    assert child.live.asks == ("question", "Say.")
+    assert first_of(child) == ("question", "Say.")
     child.log("permission.requested", requestId="x", permissionRequest={"kind": "mcp"})
     child.log("elicitation.completed", requestId="e")
-    assert child.live.asks == ("permission", "mcp")
+    assert first_of(child) == ("permission", "mcp")
 
 
 def test_each_call_tells_what_it_used() -> None:
@@ -188,3 +188,10 @@ def test_it_can_run_live() -> None:
     assert AGENT.live() is LIVE
     assert LIVE_SEAT in AGENT.capabilities().seats
     assert isinstance(LIVE.reader(SENT.get), CopilotLiveReader)
+
+
+def first_of(child: Child) -> tuple[str, str | None]:
+    """Return kind and text of the oldest open question, which only the screen can answer."""
+    ask = next(iter(child.live.asks.open.values()))
+    assert not ask.id
+    return ask.kind, ask.text

@@ -124,6 +124,26 @@ def test_the_screen_is_attached_to_the_session_and_what_the_server_reports_is_to
     assert kinds[2:] == ["session.status", "permission.asked", "bridge_alive", "session.idle"]
 
 
+def test_an_answer_goes_to_the_server_and_one_that_comes_too_late_is_not_told(place: Place) -> None:
+    place.told("bridge_session")
+    place.report("question.asked", id="q1", questions=[{}, {}])
+    place.told("question.asked")
+    answers = [("gone", "allow"), ("p1", "allow"), ("p2", "session"), ("p3", "deny"), ("p4", "Not now")]
+    for ask, answer in (*answers, ("q1", "Red"), ("q1", "deny")):
+        place.order(order="answer", ask=ask, answer=answer, by="a person")
+    asked = [(one["path"], one["body"]) for one in place.asked(8)[1:]]
+    assert asked == [
+        ("/permission/gone/reply", {"reply": "once"}),
+        ("/permission/p1/reply", {"reply": "once"}),
+        ("/permission/p2/reply", {"reply": "always"}),
+        ("/permission/p3/reply", {"reply": "reject", "message": "This was denied by a person."}),
+        ("/permission/p4/reply", {"reply": "reject", "message": "Not now"}),
+        ("/question/q1/reply", {"answers": [["Red"], ["Red"]]}),
+        ("/question/q1/reject", {}),
+    ]
+    assert [one["ask"] for one in place.told("bridge_answer", 6)] == ["p1", "p2", "p3", "p4", "q1", "q1"]
+
+
 def test_it_leaves_when_it_may_and_has_done_no_more(place: Place) -> None:
     place.told("bridge_session")
     place.report("session.status", status={"type": "idle"})

@@ -157,16 +157,28 @@ def test_questions_are_open_until_they_are_answered() -> None:
     reader: Any = child.reader  # its questions come and go
     tell(child, "permission.asked", id="p1", permission="bash", patterns=["ls", 7])
     tell(child, "question.asked", id="q1", questions=[{"question": "Which?"}])
-    assert reader.asks == ("permission", "bash: ls")
+    choices = ["allow", "session", "deny"]
+    assert first_of(reader) == ("p1", "permission", "bash: ls", choices)
     tell(child, "permission.replied", requestID="p1")
-    assert reader.asks == ("question", "Which?")
+    assert first_of(reader) == ("q1", "question", "Which?", [])
     tell(child, "question.rejected", requestID="q1")
-    assert not reader.asks
+    assert not reader.asks.open
     tell(child, "permission.asked", id="p2", permission="edit")
-    assert reader.asks == ("permission", "edit: ")
+    assert first_of(reader) == ("p2", "permission", "edit: ", choices)
     tell(child, "question.asked", id="q2")
     tell(child, "permission.replied", requestID="p2")
-    assert reader.asks == ("question", None)
+    assert first_of(reader) == ("q2", "question", None, [])
+    labels = [{"label": "Red"}, {"label": 5}, {"label": "Blue"}]
+    tell(child, "question.asked", id="q3", questions=[{"question": "Which?", "options": labels}])
+    child.line(type="bridge_answer", ask="q2", answer="x", by="a person")
+    assert first_of(reader) == ("q3", "question", "Which?", ["Red", "Blue"])
+    assert reader.asks.given == {"q2": ("x", "a person")}
+
+
+def first_of(reader: Any) -> tuple[Any, ...]:
+    """Return the oldest open question."""
+    ask = next(iter(reader.asks.open.values()))
+    return ask.id, ask.kind, ask.text, [one for one, _ in ask.options]
 
 
 def test_tools_are_told_once_and_thoughts_too() -> None:

@@ -25,6 +25,13 @@ def nothing_sent(_number: int) -> None:
     """Say that no message was sent."""
 
 
+def open_in(reader: Any) -> list[Any]:
+    """Return what a reader has open: id, kind, text and options."""
+    return [
+        (ask.id, ask.kind, ask.text, [one for one, _ in ask.options]) for ask in reader.asks.open.values()
+    ]
+
+
 def fed(*lines: dict[str, Any]) -> tuple[PiLiveReader, list[dict[str, Any]]]:
     """Read lines; return the reader and the documents of its events."""
     reader = PiLiveReader(nothing_sent)
@@ -117,9 +124,20 @@ def test_a_message_that_was_taken_is_told_where_it_was_also_if_a_whole_turn_is_r
 
 def test_a_question_waits_until_it_is_answered() -> None:
     asks = {"type": "bridge_asks", "kind": "confirm", "title": "May I?"}
-    assert fed(asks)[0].asks == ("confirm", "May I?")
-    assert fed(asks, {"type": "bridge_answered", "kind": "confirm"})[0].asks is None
-    assert fed({"type": "bridge_asks", "kind": 5, "title": {}})[0].asks == ("question", None)
+    assert open_in(fed(asks)[0]) == [("", "confirm", "May I?", ["allow", "deny"])]
+    assert not open_in(fed(asks, {"type": "bridge_answered", "kind": "confirm"})[0])
+    assert open_in(fed({"type": "bridge_asks", "kind": 5, "title": {}})[0]) == [("", "question", None, [])]
+    select = {
+        "type": "bridge_asks",
+        "kind": "select",
+        "title": "Which?",
+        "ask": "3",
+        "options": ["a", 5, "b"],
+    }
+    assert open_in(fed(select)[0]) == [("3", "select", "Which?", ["a", "b"])]
+    answer = {"type": "bridge_answer", "ask": "3", "answer": "a", "by": "a person"}
+    answered = fed(select, answer, {**answer, "answer": "b"})[0]
+    assert (open_in(answered), answered.asks.given) == ([], {"3": ("a", "a person")})
 
 
 def test_it_begins_again_and_settles_again() -> None:

@@ -78,7 +78,7 @@ def test_a_recording_comes_to_its_true_verdict(name: str) -> None:
     asked: list[str] = []
     for line in recording.stdout.splitlines():
         child.raw(line)
-        asked += [child.live.asks[0]] if child.live.asks and not asked else []
+        asked += [ask.kind for ask in child.live.asks.open.values() if not asked]
     assert (child.how().status, asked, child.live.typed) == (
         wanted["status"],
         wanted["asked"],
@@ -117,7 +117,7 @@ def test_a_message_is_told_when_it_is_taken_up() -> None:
 
 def test_a_turn_that_no_hook_ended_a_person_has_broken_off() -> None:
     child = Child(*ours("go"), says(text("We")), asks(), IDLE)
-    assert (child.live.asks, child.live.typed, child.state.settled_aborted) == (None, True, True)
+    assert (child.live.asks.open, child.live.typed, child.state.settled_aborted) == ({}, True, True)
     assert (child.how().status, child.told("assistant_text")) == ("aborted", [])
     assert Child(IDLE).told("settled") == []
     assert Child(*ours("go"), STOP, IDLE).state.settled_aborted is False
@@ -133,14 +133,28 @@ def test_a_failure_is_one_and_its_words_are_no_answer() -> None:
 
 def test_a_question_waits_for_a_person_and_a_no_is_a_denial() -> None:
     child = Child(*ours("go"), says(tool("c1", "edit")), asks(), asks("c2"))
-    assert child.live.asks == ("permission", "edit: /a")
+    first, second = child.live.asks.open.values()
+    assert (first.id, first.kind, first.text) == ("r-c1", "permission", "edit: /a")
+    assert (second.id, [one for one, _ in second.options]) == ("r-c2", ["allow", "deny"])
     child.raw(json.dumps(answers(allowed=False)).encode())
     assert [one["callId"] for one in child.told("denied")] == ["c1"]
-    assert child.live.asks is not None
+    assert list(child.live.asks.open) == ["r-c2"]
     child.raw(json.dumps(answers("c2", allowed=True)).encode())
-    assert not child.live.asks
+    assert not child.live.asks.open
     child.raw(json.dumps(ends("c1")).encode())
     assert (child.told("tool_result"), len(child.told("denied"))) == ([], 1)
+
+
+def test_an_answer_from_elsewhere_is_told_and_only_a_permission_takes_one() -> None:
+    answer = {"type": "bridge_answer", "ask": "r-c1", "answer": "deny", "by": "a person"}
+    child = Child(*ours("go"), says(tool("c1", "edit")), asks(), answer, answers(allowed=False), IDLE)
+    assert child.live.asks.given == {"r-c1": ("deny", "a person")}
+    assert (child.state.settled_aborted, child.live.typed) == (True, False)
+    assert [one["why"] for one in child.told("denied")] == ["denied by a person"]
+    asked = asks()
+    asked["request"] |= {"tool_name": "ask_user_question", "input": {"questions": [{"question": "Which?"}]}}
+    (ask,) = Child(*ours("go"), asked).live.asks.open.values()
+    assert (ask.id, ask.kind, ask.text) == ("", "question", "Which?")
 
 
 def test_each_call_tells_what_it_used() -> None:

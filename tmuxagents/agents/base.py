@@ -10,6 +10,7 @@ if TYPE_CHECKING:
     from collections.abc import Callable, Mapping, Sequence
     from typing import Any, Protocol
 
+    from tmuxagents.agents.brand import LiveAsks
     from tmuxagents.agents.capabilities import Capabilities
     from tmuxagents.records import Plan
     from tmuxagents.runs.events import Event
@@ -76,9 +77,7 @@ if TYPE_CHECKING:
         has_left: bool  # a person has pressed a key that leaves the child
         settlings: int  # how often it has settled
 
-        @property
-        def asks(self) -> tuple[str, str | None] | None:
-            """Return kind and text of an open question to a person."""
+        asks: LiveAsks  # its open questions to a person
 
     class LiveAgent(Protocol):
         """How an agent runs live: on the terminal of its window, with a bridge in it."""
@@ -204,15 +203,29 @@ if TYPE_CHECKING:
 
 
 class Ask:
-    """A question of a child: its id, its kind, what it asks, and the ids and words of its options."""
+    """A question of a child: its id, its kind, what it asks, and the ids and words of its options.
+
+    One without an id can be answered on the child's own screen alone.
+    """
 
     __slots__ = ("id", "kind", "options", "text")
 
-    def __init__(self, id: str, kind: str, text: str, options: Sequence[tuple[str, str]] = ()) -> None:  # noqa: A002
+    def __init__(
+        self,
+        id: str,  # noqa: A002
+        kind: str,
+        text: str | None,
+        options: Sequence[tuple[str, str]] = (),
+    ) -> None:
         self.id = id
         self.kind = kind
         self.text = text
         self.options = options
+
+    @property
+    def key(self) -> str:
+        """Return what tells it from other open questions."""
+        return self.id or f"\n{self.kind}\n{self.text}"
 
 
 class ChildSession:

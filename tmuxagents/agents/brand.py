@@ -3,7 +3,7 @@
 from __future__ import annotations
 
 from tmuxagents.agents import raw as raw_json
-from tmuxagents.agents.base import NOTHING, ChildSession, Reading
+from tmuxagents.agents.base import NOTHING, Ask, ChildSession, Reading
 from tmuxagents.runs import events
 
 TYPE_CHECKING = False
@@ -75,6 +75,25 @@ def session_uuid(plan: Plan) -> str:
     """Return the id that a new session of this run gets, as a UUID: always the same, and no other run's."""
     text = plan.run_id + plan.run_id[::-1]
     return f"{text[:8]}-{text[8:12]}-5{text[13:16]}-8{text[17:20]}-{text[20:32]}"
+
+
+class LiveAsks:
+    """The open questions of a live child, and the answers that its bridge has passed on."""
+
+    def __init__(self) -> None:
+        self.open: dict[str, Ask] = {}
+        self.given: dict[str, tuple[str, str]] = {}  # question: its answer, and who gave it
+
+    def ask(self, ask: Ask) -> None:
+        """Take a question."""
+        self.open[ask.key] = ask
+
+    def answered(self, raw: Mapping[str, Any]) -> Ask | None:
+        """Take the bridge's word that it has passed on an answer; return the question that it closes."""
+        ask = self.open.pop(raw_json.text(raw.get("ask")) or "", None)
+        if ask is not None:
+            self.given[ask.id] = raw_json.text(raw.get("answer")) or "", raw_json.text(raw.get("by")) or ""
+        return ask
 
 
 class LineReader:

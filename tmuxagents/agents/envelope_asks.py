@@ -10,7 +10,7 @@ TYPE_CHECKING = False
 if TYPE_CHECKING:
     from typing import Any
 
-ALLOW, DENY = "allow", "deny"
+ALLOW, DENY, PERMISSION = "allow", "deny", "permission"
 _CHOICES = ((ALLOW, "Allow"), (DENY, "Deny"))
 _QUESTIONS = ("AskUserQuestion", "ask_user_question")  # the tools by which the models themselves ask
 _SHOWN = ("command", "file_path", "url", "path", "pattern", "plan")  # of a call: what it is about
@@ -39,7 +39,7 @@ def question(known: str, asked: dict[str, Any]) -> Ask:
     if asked.get("tool_name") in _QUESTIONS and len(questions) == 1:
         text = raw_json.sentence(questions[0].get("question")) or "It asks."
         return Ask(known, "question", text, [(label, label) for label in _labels(questions[0])])
-    return Ask(known, "permission", about(asked.get("tool_name"), asked.get("input")), _CHOICES)
+    return Ask(known, PERMISSION, about(asked.get("tool_name"), asked.get("input")), _CHOICES)
 
 
 def about(tool: Any, given: Any) -> str:

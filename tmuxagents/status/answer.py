@@ -83,8 +83,11 @@ def _chosen(run: RunView, said: Sequence[str]) -> tuple[dict[str, Any], str]:
     asks = run.state.asks
     if not asks:
         where = f"tmuxagents attach {short}"
-        hint = f"what its own screen asks is answered there: {where}" if run.state.needs_input else None
-        raise NotPossible(f"Run {run.run_id} asks nothing.", kind="run-busy", hint=hint, field="runId")
+        message, hint = f"Run {run.run_id} asks nothing.", None
+        if run.state.needs_input:
+            message = f"Only the own screen of run {run.run_id} can close what it asks."
+            hint = f"answer it there: {where}"
+        raise NotPossible(message, kind="run-busy", hint=hint, field="runId")
     named = {ask["ask"]: ask for ask in asks}
     if len(said) > 1 and said[0] in named:
         return named[said[0]], _option(named[said[0]], " ".join(said[1:]))

@@ -14,18 +14,17 @@ import signal
 from tmuxagents.runs import events
 from tmuxagents.runs.inbox import Inbox
 from tmuxagents.runs.messages import ANSWER
+from tmuxagents.wrapper.questions import CLOCK, DENY, OpenQuestions
 from tmuxagents.wrapper.watch import ChildWatch
 
 TYPE_CHECKING = False
 if TYPE_CHECKING:
-    from tmuxagents.agents.base import Ask, Talker
+    from tmuxagents.agents.base import Talker
     from tmuxagents.runs.messages import InboxMessage
     from tmuxagents.wrapper.claim import Claim
     from tmuxagents.wrapper.watch import WatchParts
 
 LOOK_EVERY_S = 2.0  # into the inbox, should no signal have come
-_CLOCK = "the clock"  # what answers a question that gets no other answer
-DENY = "deny"
 
 
 class ChildInput:
@@ -90,8 +89,9 @@ class DuplexWatch(ChildWatch):
         self._input = stdin
         self._inbox = inbox
         self._unsaid: list[InboxMessage] = []  # what the child could not take yet
-        self._asked: dict[str, tuple[Ask, float]] = {}  # reported questions, and when
-        self._ask_limit_s = ask_limit_s
+        self._questions = OpenQuestions(
+            self._recorder, self._guards, limit_s=ask_limit_s, elsewhere="the child"
+        )
         self._looked_at = 0.0
         self._streams.reply = self._input.write
 
@@ -101,9 +101,7 @@ class DuplexWatch(ChildWatch):
         return (*super()._descriptors(resting=resting), self._input.waiting)
 
     def _step_at(self) -> float:
-        due = [super()._step_at(), self._looked_at + LOOK_EVERY_S]
-        due += [at + self._ask_limit_s for _, at in self._asked.values()]
-        return min(due)
+        return min(super()._step_at(), self._looked_at + LOOK_EVERY_S, self._questions.overdue_at())
 
     def _note_settling(self, now: float) -> None:
         """Take in what has just been read: a child with open questions or unread messages is not done."""
@@ -119,19 +117,7 @@ class DuplexWatch(ChildWatch):
 
     def _note_asks(self, now: float) -> None:
         """Report new questions, and those that have gone without our answer."""
-        asks = {ask.id: ask for ask in self._talker.asks}
-        for one in [one for one in self._asked if one not in asks]:
-            ask, _ = self._asked.pop(one)
-            self._recorder.event(events.input_given(ask.kind, ask=one, answer=None, by="the child"))
-        for one, ask in asks.items():
-            if one not in self._asked:
-                self._asked[one] = ask, now
-                asked = events.needs_input(ask.kind, ask.text, ask=one, options=ask.options)
-                self._recorder.event(asked)
-        if self._asked:
-            self._guards.stand(now)
-        else:
-            self._guards.go_on(now)
+        self._questions.note(self._talker.asks, now)
         self._guarded_until = self._guards.deadline()
 
     # --- what we do about it ---
@@ -144,8 +130,8 @@ class DuplexWatch(ChildWatch):
         self._input.flush()
         if now >= self._looked_at + LOOK_EVERY_S:
             self._look(now)
-        for one in [one for one, (_, at) in self._asked.items() if now >= at + self._ask_limit_s]:
-            self._answer(one, DENY, _CLOCK, now)
+        for one in self._questions.overdue(now):
+            self._answer(one, DENY, CLOCK, now)
         super()._decide(now)
 
     def _look(self, now: float) -> None:
@@ -171,11 +157,10 @@ class DuplexWatch(ChildWatch):
 
     def _answer(self, one: str, answer: str, by: str, now: float) -> None:
         """Answer an open question; one that is closed by now needs no answer."""
-        ask, _ = self._asked.pop(one or next(iter(self._asked), ""), (None, 0.0))
+        ask = self._questions.close(one, answer, by)
         if ask is None:
             return
         reading = self._talker.answer(ask.id, answer, by)
-        self._recorder.event(events.input_given(ask.kind, ask=ask.id, answer=answer, by=by))
         for event in reading.events:
             self._recorder.event(event)
         self._input.write(reading.reply)

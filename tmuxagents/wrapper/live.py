@@ -16,7 +16,7 @@ import sys
 from tmuxagents.runs import endings, events
 from tmuxagents.runs.directory import LIVE_EVENTS, LIVE_ORDERS
 from tmuxagents.runs.inbox import Inbox
-from tmuxagents.runs.messages import STOP
+from tmuxagents.runs.messages import ANSWER, STOP
 from tmuxagents.system import process
 from tmuxagents.text import jsonline
 from tmuxagents.wrapper.live_watch import LiveWatch
@@ -46,7 +46,7 @@ class Live:
     When the child settles in a person's hands, `slot` is given back and `ring` is called.
     """
 
-    def __init__(
+    def __init__(  # noqa: PLR0913  (what a run has that a live one needs)
         self,
         claim: Claim,
         agent: LiveAgent,
@@ -54,6 +54,7 @@ class Live:
         *,
         slot: int | None,
         ring: Callable[[], None],
+        ask_limit_s: float,
     ) -> None:
         self._agent = agent
         self._terminal = terminal
@@ -61,7 +62,8 @@ class Live:
         self._ring = ring
         self._bridge = Bridge(claim.run_dir)
         has_task = not claim.plan.reopens
-        self._talk = BridgeTalk(self._bridge, Inbox(claim.run_dir), has_task=has_task)
+        inbox = Inbox(claim.run_dir)
+        self._talk = BridgeTalk(self._bridge, inbox, has_task=has_task, ask_limit_s=ask_limit_s)
         self._reader = agent.reader(self._talk.taken)
         self.variables = {agent.folder_variable: claim.run_dir}
 
@@ -130,11 +132,13 @@ _TAKEN_WITHIN_S = 11.0  # a second more than the bridge waits
 class BridgeTalk:
     """The orders to one bridge, and what of them has been taken."""
 
-    def __init__(self, bridge: Bridge, inbox: Inbox, *, has_task: bool) -> None:
+    def __init__(self, bridge: Bridge, inbox: Inbox, *, has_task: bool, ask_limit_s: float) -> None:
         self._bridge = bridge
         self._inbox = inbox
         self.has_task = has_task
+        self.ask_limit_s = ask_limit_s  # after it a question is denied, unless a person has the child
         self._is_begun = False
+        self._answered: set[str] = set()  # questions
         # number -> message, and until when its taking is waited for
         self._ordered: dict[int, tuple[InboxMessage, float]] = {}
 
@@ -164,9 +168,18 @@ class BridgeTalk:
         ):  # what it cannot take yet stays in the inbox
             return
         for message in self._inbox.fresh():
+            if message.kind == ANSWER:
+                self.answer(message.ask or "", message.text or "", message.by or "a parent")
+                continue
             self._ordered[message.inbox_id] = message, now + _TAKEN_WITHIN_S
             what = {"inboxId": message.inbox_id, "kind": message.kind, "text": message.text}
             self._bridge.order({"order": "abort" if message.kind == STOP else "say", **what})
+
+    def answer(self, ask: str, answer: str, by: str) -> None:
+        """Pass on an answer to a question, once."""
+        if ask not in self._answered:
+            self._answered.add(ask)
+            self._bridge.order({"order": "answer", "ask": ask, "answer": answer, "by": by})
 
     def taken(self, number: int) -> Event | None:
         """Take note of what has been taken; return what there is to tell."""

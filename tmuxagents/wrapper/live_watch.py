@@ -7,9 +7,11 @@ from __future__ import annotations
 
 import signal
 
+from tmuxagents.agents.base import Ask
 from tmuxagents.records import NEVER
 from tmuxagents.runs import events, lifecycle
 from tmuxagents.system import process
+from tmuxagents.wrapper.questions import CLOCK, DENY, OpenQuestions
 from tmuxagents.wrapper.signals import CAUSES
 from tmuxagents.wrapper.watch import ChildWatch
 
@@ -25,6 +27,8 @@ if TYPE_CHECKING:
 BEGIN_WITHIN_S = 10.0  # what has not begun by then waits for a person: a login, a key, a question
 LEAVE_WITHIN_S = 5.0
 LOOK_EVERY_S = 2.0  # into the inbox, should nobody have told of it
+_NOT_BEGUN = Ask("", "start", "It has not begun: it may wait for a login, a key or an answer.")
+_PERSON = "a person on its screen"
 
 
 class LiveWatch(ChildWatch):
@@ -49,7 +53,9 @@ class LiveWatch(ChildWatch):
         self._begin_by: float | None = begun_at + BEGIN_WITHIN_S if talk.has_task else None
         self._is_opened_for_them = not talk.has_task
         self._looked_at = begun_at
-        self._asked: tuple[str, str | None] | None = None
+        self._questions = OpenQuestions(
+            self._recorder, self._guards, limit_s=talk.ask_limit_s, elsewhere=_PERSON
+        )
         self._is_theirs = False
         self._left_at: float | None = None
 
@@ -65,7 +71,8 @@ class LiveWatch(ChildWatch):
         due = [self._recorder.show_at, self._ladder.next_at()]
         if not self._ladder.begun:
             due.append(self._looked_at + LOOK_EVERY_S)
-            due += [at for at in (self._begin_by,) if at is not None and self._asked is None]
+            due += [at for at in (self._begin_by,) if at is not None and not self._questions]
+            due += [] if self._is_theirs else [self._questions.overdue_at()]
             due.append(self._guards.deadline() if self._settled_at is None else self._leave_by())
         return min(due)
 
@@ -102,20 +109,12 @@ class LiveWatch(ChildWatch):
             self._recorder.event(events.settled(aborted=state.settled_aborted, attended=True))
 
     def _note_asking(self, now: float) -> None:
-        asks = self._live.asks
+        asks = list(self._live.asks.open.values())
         if self._live.has_begun:
             self._begin_by = None
-        elif asks is None and self._begin_by is not None and now >= self._begin_by:
-            asks = ("start", "It has not begun: it may wait for a login, a key or an answer.")
-        if asks == self._asked:
-            return
-        if self._asked is not None:
-            self._recorder.event(events.input_given(self._asked[0]))
-            self._guards.go_on(now)
-        if asks is not None:
-            self._recorder.event(events.needs_input(*asks))
-            self._guards.stand(now)
-        self._asked = asks
+        elif not asks and self._begin_by is not None and now >= self._begin_by:
+            asks = [_NOT_BEGUN]
+        self._questions.note(asks, now, self._live.asks.given)
 
     # --- what we do about it ---
 
@@ -144,6 +143,9 @@ class LiveWatch(ChildWatch):
         if now >= self._looked_at + LOOK_EVERY_S:
             self._look(now)
         self._note_asking(now)
+        if not self._is_theirs:  # a person who sits there takes their time
+            for one in self._questions.overdue(now):
+                self._talk.answer(one, DENY, CLOCK)
         if self._settled_at is not None:
             self._settle(now)
         elif (cause := self._guards.check(now, self._hear_now)) is not None:

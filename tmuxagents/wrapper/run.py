@@ -219,7 +219,8 @@ class WrapperRun:
             return None
         from tmuxagents.wrapper.live import Live  # noqa: PLC0415  (a batch run pays nothing for it)
 
-        return Live(self._claim, how, self._terminal, slot=self._slot, ring=self._ring)
+        limit = self._settings.numbers["askTimeout"]
+        return Live(self._claim, how, self._terminal, slot=self._slot, ring=self._ring, ask_limit_s=limit)
 
     def _guards(self) -> Guards:
         numbers = self._settings.numbers

@@ -1,16 +1,113 @@
 """The process in the window of a live Claude Code: `python -I -S bridge.py PROGRAM...`.
 
-Claude Code has its hooks in its command line. Joins.
+Claude Code has its hooks in its command line. The hook of a permission waits for our answer, while a person
+may answer on the screen: then Claude Code ends the hook, or goes on with the call. Joins.
 """
 
 from __future__ import annotations
 
+import select
 import sys
 
 if __name__ == "__main__":
     sys.path.append(__file__.rpartition("/tmuxagents/")[0])
 
+from tmuxagents.agents.envelope_asks import decision
 from tmuxagents.agents.hooks.bridge import HookBridge, main
+from tmuxagents.agents.hooks.hook import PATIENT
+from tmuxagents.cpython import ignoring
+from tmuxagents.text import jsonline
+
+TYPE_CHECKING = False
+if TYPE_CHECKING:
+    import socket
+    from collections.abc import Iterable, Mapping
+    from typing import Any
+
+_DONE = ("PostToolUse", "PostToolUseFailure")
+_CLOSES = ("UserPromptSubmit", "Stop", "StopFailure")  # every question
+
+
+class HeldHook:
+    """A hook that waits for an answer; `before`: the calls that it is not about, and that were open then."""
+
+    def __init__(self, line: socket.socket, asked: dict[str, Any], before: set[str]) -> None:
+        self.line = line
+        self.asked = asked
+        self.before = before
+
+
+class ClaudeBridge(HookBridge):
+    """The bridge, with questions that can be answered from elsewhere."""
+
+    def __init__(self, run_dir: str) -> None:
+        super().__init__(run_dir)
+        self._held: dict[str, HeldHook] = {}
+        self._count = 0
+        self._calls: dict[str, str] = {}  # open ones: their tools
+
+    def pass_on(self, name: str, said: bytes) -> None:
+        """Pass on what a hook was given; a question gets an id first."""
+        if name != PATIENT:
+            super().pass_on(name, said)
+
+    def heard(self, name: str, raw: dict[str, Any]) -> None:
+        """Keep the hook of a question; close what a person answered, once the call or the turn is over."""
+        call = str(raw.get("tool_use_id"))
+        if name == PATIENT:
+            self._ask(raw)
+        elif name == "PreToolUse":
+            self._calls[call] = str(raw.get("tool_name"))
+        elif name in _DONE:
+            self._calls.pop(call, None)
+            self._close(one for one, held in self._held.items() if call not in held.before)
+        elif name in _CLOSES:
+            self._calls.clear()
+            self._close(self._held)
+
+    def _ask(self, raw: dict[str, Any]) -> None:
+        self._count += 1
+        known, tool = str(self._count), raw.get("tool_name")
+        own = next((call for call in reversed(self._calls) if self._calls[call] == tool), None)
+        line = self.line.dup()
+        asked = {**raw, "input": raw.get("tool_input")}
+        self._held[known] = HeldHook(line, asked, self._calls.keys() - {own})
+        self.poll.register(line, 0)  # only that it has gone
+        self.write(jsonline.encode({**raw, "ask": known}))
+
+    def news(self) -> None:
+        """Close the questions whose hooks Claude Code has ended: a person refused on the screen."""
+        if not self._held:
+            return
+        poll = select.poll()
+        for held in self._held.values():
+            poll.register(held.line, 0)
+        gone = {handle for handle, _ in poll.poll(0)}
+        self._close(one for one, held in self._held.items() if held.line.fileno() in gone)
+
+    def _close(self, ids: Iterable[str]) -> None:
+        for one in list(ids):
+            self._drop(one)
+            self.write(jsonline.encode({"type": "bridge_closed", "ask": one}))
+
+    def _drop(self, one: str) -> None:
+        line = self._held.pop(one).line
+        self.poll.unregister(line)
+        line.close()
+
+    def obey(self, order: Mapping[str, Any]) -> None:
+        """Answer a question. What a person answers on the screen in this moment counts instead."""
+        one = order.get("ask") if order.get("order") == "answer" else None
+        held = self._held.get(str(one))
+        if held is None:
+            return
+        said = {"hookEventName": PATIENT, "decision": decision(held.asked, order["answer"], order["by"])}
+        with ignoring(OSError):
+            held.line.sendall(jsonline.encode({"hookSpecificOutput": said}))
+        told = {key: order[key] for key in ("ask", "answer", "by")}
+        self.write(jsonline.encode({"type": "bridge_answer", **told}))
+        self._drop(str(one))
+
 
 if __name__ == "__main__":
-    sys.exit(main(HookBridge, sys.argv[1:]))
+    sys.exit(main(ClaudeBridge, sys.argv[1:]))

@@ -13,8 +13,9 @@ from __future__ import annotations
 from tmuxagents.agents import raw as raw_json
 from tmuxagents.agents.base import ACTIVE, NOTHING, Reading
 from tmuxagents.agents.claude.command import AGENT
-from tmuxagents.agents.envelope_asks import about
+from tmuxagents.agents.envelope_asks import ALLOW, PERMISSION, question
 from tmuxagents.agents.hooks.heard import FOLDER_VARIABLE, HookedReader, hook_command
+from tmuxagents.agents.hooks.hook import PATIENT
 from tmuxagents.runs import events
 from tmuxagents.text import jsonline
 
@@ -29,8 +30,9 @@ if TYPE_CHECKING:
 BRIDGE = f"{__file__.rpartition('/')[0]}/bridge.py"
 _HOOKS = (
     *("SessionStart", "UserPromptSubmit", "PreToolUse", "PostToolUse", "PostToolUseFailure"),
-    *("PermissionRequest", "Notification", "Stop", "StopFailure", "SessionEnd"),
+    *("Notification", "Stop", "StopFailure", "SessionEnd"),
 )
+_ASKS_S = 7 * 24 * 3600  # so long a question may wait for our answer
 _TASK = "Do the task in this file: @"
 _BY_A_PERSON = ("prompt_input_exit", "logout", "clear")  # why a session ended
 _NOT_DONE = "The child did not end its turn."
@@ -45,7 +47,9 @@ class ClaudeLive:
     def arguments(self, plan: Plan, run_dir: str) -> list[str]:
         """Return its flags."""
         one = {"type": "command", "command": hook_command()}
-        hooks = {name: [{"hooks": [one]}] for name in _HOOKS}
+        hooks: dict[str, Any] = {name: [{"hooks": [one]}] for name in _HOOKS}
+        asks = {"type": "command", "command": hook_command(PATIENT), "timeout": _ASKS_S}
+        hooks[PATIENT] = [{"hooks": [asks]}]
         settings = jsonline.encode({"hooks": hooks}).decode().strip()
         line = [*AGENT.set_up(plan, run_dir), f"--settings={settings}"]
         prompt = f"{run_dir}/prompt.txt"
@@ -67,6 +71,7 @@ class ClaudeLiveReader(HookedReader):
     def __init__(self, sent: Callable[[int], Event | None]) -> None:
         super().__init__()
         self.listen(sent)
+        self._asking: dict[str, str] = {}  # question: the tool that may not be used yet
 
     def kind(self, raw: Any) -> str:
         """Return the name of the hook, or the kind of a line of the bridge."""
@@ -80,7 +85,8 @@ class ClaudeLiveReader(HookedReader):
     def _prompt(self, raw: dict[str, Any], _now: float) -> Reading:
         text = raw_json.text(raw.get("prompt")) or ""
         is_ours = text.startswith(_TASK) and not self.has_begun
-        self.has_begun, self.asks = True, None
+        self.has_begun = True
+        self.asks.open.clear()
         told = self.works_again()
         if not is_ours:
             self.typed = True
@@ -99,12 +105,28 @@ class ClaudeLiveReader(HookedReader):
         return self._ended(raw, raw_json.text(raw.get("error")) or "", now, failed=True)
 
     def _ended(self, raw: dict[str, Any], text: str, now: float, *, failed: bool) -> Reading:
-        self.asks = None
+        self.asks.open = {key: ask for key, ask in self.asks.open.items() if ask.id}
         return Reading(self.result(raw.get("tool_use_id"), text, now, failed=failed), active=True)
 
     def _ask(self, raw: dict[str, Any], _now: float) -> Reading:
-        self.asks = ("permission", about(raw.get("tool_name"), raw.get("tool_input")))
+        """Take a question. The bridge gives it an id, and says when it is closed."""
+        ask = question(raw_json.text(raw.get("ask")) or "", {**raw, "input": raw.get("tool_input")})
+        self.asks.ask(ask)
+        self._asking[ask.id] = raw_json.word(raw.get("tool_name")) or "tool"
         return ACTIVE
+
+    def _asks_no_longer(self, raw: dict[str, Any], _now: float) -> Reading:
+        self.asks.open.pop(raw_json.text(raw.get("ask")) or "", None)
+        return ACTIVE
+
+    def _answered(self, raw: dict[str, Any], _now: float) -> Reading:
+        """Report what our answer denies: no hook does."""
+        ask = self.asks.answered(raw)
+        if ask is None or ask.kind != PERMISSION or raw.get("answer") == ALLOW:
+            return ACTIVE
+        tool = self._asking[ask.id]
+        call = next((known for known, (name, _) in reversed(self.calls.items()) if name == tool), None)
+        return Reading([events.denied(call, tool, f"denied by {self.asks.given[ask.id][1]}")], active=True)
 
     def _stop(self, raw: dict[str, Any], _now: float) -> Reading:
         answer = raw_json.text(raw.get("last_assistant_message"))
@@ -138,6 +160,8 @@ class ClaudeLiveReader(HookedReader):
         "StopFailure": _stop_failure,
         "SessionEnd": _end,
         "bridge_taken": HookedReader.taken,
+        "bridge_answer": _answered,
+        "bridge_closed": _asks_no_longer,
     }
 
 

@@ -188,8 +188,16 @@ class CodexBridge:
         elif what == "say":
             message = InboxMessage(order["inboxId"], order.get("kind") or STEER, order.get("text"))
             self._say(self._talker.say(message))
+        elif what == "answer":
+            self._answer(order["ask"], order["answer"], order["by"])
         # Only if nothing has happened since: else the wrapper will hear of that, and decide anew.
         return what == "leave" and order.get("settlings") == self._settlings and self._talker.is_idle
+
+    def _answer(self, ask: str, answer: str, by: str) -> None:
+        """Answer a question that is still open. The app server takes the first answer, and tells all."""
+        if ask in self._talker.questions:
+            self._tell({"type": "bridge_answer", "ask": ask, "answer": answer, "by": by})
+            self._say(self._talker.answer(ask, answer, by).reply)
 
     def _abort(self, number: int) -> None:
         if self._talker.turn is None:  # nothing to break off

@@ -11,6 +11,7 @@ from __future__ import annotations
 
 from tmuxagents.agents import raw as raw_json
 from tmuxagents.agents.base import NOTHING, Reading
+from tmuxagents.agents.brand import LiveAsks
 from tmuxagents.agents.codex.thread import ThreadReader, as_object, params_of
 from tmuxagents.runs import events
 from tmuxagents.runs.messages import STOP
@@ -57,17 +58,14 @@ class CodexLiveReader(ThreadReader):
         self.typed = False
         self.has_left = False
         self.settlings = 0
-
-    @property
-    def asks(self) -> tuple[str, str | None] | None:
-        """Return kind and text of the oldest open question."""
-        asked = next(iter(self.questions.values()), None)
-        return None if asked is None else (asked.ask.kind, asked.ask.text)
+        self.asks = LiveAsks()
 
     def feed(self, line: bytes, now: float) -> Reading:
         """Read one line."""
         self.is_connected = True
-        return super().feed(line, now)
+        told = super().feed(line, now)
+        self.asks.open = {known: asked.ask for known, asked in self.questions.items()}
+        return told
 
     def kind(self, raw: Mapping[str, Any]) -> str:
         """Return the type of a line of the bridge, else what the app server's line is."""
@@ -112,6 +110,14 @@ class CodexLiveReader(ThreadReader):
         self._stops |= sent.fields.get("kind") == STOP
         return Reading([sent])
 
+    def _answered(self, raw: dict[str, Any], _now: float) -> Reading:
+        """Note who has answered. What is refused so is told as a denial once its item ends."""
+        ask = self.asks.answered(raw)
+        asked = self.questions.pop(ask.id, None) if ask else None
+        if ask is not None and asked is not None and asked.refuses(self.asks.given[ask.id][0]):
+            self.refused[asked.item] = self.asks.given[ask.id][1]
+        return NOTHING
+
     def _person(self, _raw: dict[str, Any], _now: float) -> Reading:
         self.has_left = True
         return NOTHING
@@ -125,6 +131,7 @@ class CodexLiveReader(ThreadReader):
         "item/started": _item_begun,
         "bridge_session": _session,
         "bridge_taken": _taken,
+        "bridge_answer": _answered,
         "bridge_person": _person,
         "bridge_refused": _refused,
     }

@@ -9,7 +9,7 @@ messages given: with the answer to the hook after a tool, or when it would stop.
 from __future__ import annotations
 
 from tmuxagents.agents import raw as raw_json
-from tmuxagents.agents.base import ACTIVE, NOTHING, Reading
+from tmuxagents.agents.base import ACTIVE, NOTHING, Ask, Reading
 from tmuxagents.agents.copilot.command import AGENT
 from tmuxagents.agents.copilot.reader import CopilotReader, figures_of, table
 from tmuxagents.agents.hooks.heard import FOLDER_VARIABLE, HookedReader
@@ -64,7 +64,6 @@ class CopilotLiveReader(HookedReader, CopilotReader):
     def __init__(self, sent: Callable[[int], Event | None]) -> None:
         super().__init__()
         self.listen(sent)
-        self._open: dict[str, tuple[str, str | None]] = {}  # questions to a person
         self._said = {TASK}  # what comes as a prompt and is no person's
         self._has_hooks = False
 
@@ -108,7 +107,6 @@ class CopilotLiveReader(HookedReader, CopilotReader):
 
     def _aborted(self, _raw: dict[str, Any], _now: float) -> Reading:
         self.typed = True  # only a key does that
-        self._open.clear()
         self.error_message = None
         return self.settle([], "aborted")
 
@@ -127,10 +125,9 @@ class CopilotLiveReader(HookedReader, CopilotReader):
         if known is None:
             return ACTIVE
         if how == _ANSWERED:
-            self._open.pop(known, None)
+            self.asks.open.pop(known, None)
         else:
-            raw_json.remember(self._open, known, _question(kind, data))
-        self.asks = next(iter(self._open.values()), None)
+            raw_json.remember(self.asks.open, known, _question(kind, data))
         return ACTIVE
 
     def _given(self, raw: dict[str, Any], now: float) -> Reading:
@@ -154,13 +151,14 @@ class CopilotLiveReader(HookedReader, CopilotReader):
     }
 
 
-def _question(kind: str, data: dict[str, Any]) -> tuple[str, str | None]:
-    """Return kind and text of a question."""
+def _question(kind: str, data: dict[str, Any]) -> Ask:
+    """Return a question, which only its own screen can answer."""
     if kind != "permission":
-        return "question", raw_json.sentence(data.get("question")) or raw_json.sentence(data.get("message"))
+        text = raw_json.sentence(data.get("question")) or raw_json.sentence(data.get("message"))
+        return Ask("", "question", text)
     asked = table(data.get("permissionRequest"))
     said = [
         raw_json.sentence(asked.get(key))
         for key in ("intention", "fullCommandText", "fileName", "path", "url")
     ]
-    return "permission", ": ".join(filter(None, said)) or raw_json.word(asked.get("kind"))
+    return Ask("", "permission", ": ".join(filter(None, said)) or raw_json.word(asked.get("kind")))

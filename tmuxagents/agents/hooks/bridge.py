@@ -57,6 +57,8 @@ class HookBridge:
         self._hooks = socket.socket(socket.AF_UNIX)
         self._hooks.bind(f"{self.folder}/hooks")
         self._hooks.listen(64)
+        self.line = self._hooks  # that of the hook which is heard
+        self.poll = select.poll()
 
     def run(self, program: Sequence[str]) -> int:
         """Serve until the agent has ended; return our exit code."""
@@ -100,11 +102,10 @@ class HookBridge:
 
     def _serve(self, child: subprocess.Popen[bytes]) -> int:
         ended = os.pidfd_open(child.pid)
-        poll = select.poll()
         for handle in (ended, self._orders, self._hooks.fileno()):
-            poll.register(handle, select.POLLIN)
+            self.poll.register(handle, select.POLLIN)
         while True:
-            ready = {handle for handle, _ in poll.poll(self.patience_ms)}
+            ready = {handle for handle, _ in self.poll.poll(self.patience_ms)}
             self.news()
             if self._hooks.fileno() in ready:  # first: its last words come before its end
                 with ignoring(OSError, ValueError):
@@ -120,6 +121,7 @@ class HookBridge:
         """Pass on what one hook says, and answer it."""
         line, _ = self._hooks.accept()
         with line:
+            self.line = line
             line.settimeout(_HOOK_S)
             pieces = []
             while piece := line.recv(PIECE):

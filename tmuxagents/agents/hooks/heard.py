@@ -4,7 +4,7 @@ from __future__ import annotations
 
 from tmuxagents.agents import raw as raw_json
 from tmuxagents.agents.base import Reading
-from tmuxagents.agents.brand import LineReader
+from tmuxagents.agents.brand import LineReader, LiveAsks
 
 TYPE_CHECKING = False
 if TYPE_CHECKING:
@@ -34,7 +34,7 @@ class HookedReader(LineReader):
         self.has_begun = False
         self.typed = False
         self.has_left = False  # by a person
-        self.asks: tuple[str, str | None] | None = None
+        self.asks = LiveAsks()
         self.settlings = 0
 
     def feed(self, line: bytes, now: float) -> Reading:
@@ -44,7 +44,7 @@ class HookedReader(LineReader):
 
     def settle(self, told: list[Event], stop_reason: str) -> Reading:
         """Report the end of a turn."""
-        self.asks = None
+        self.asks.open.clear()
         self.settlings += 1
         told = [*self.works_again(), *told, *self.finish(stop_reason, aborted=stop_reason == "aborted")]
         told[-1].fields["attended"] = self.typed

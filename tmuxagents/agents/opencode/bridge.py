@@ -11,6 +11,7 @@ from __future__ import annotations
 
 import base64
 import contextlib
+import http
 import http.client
 import json
 import os
@@ -30,6 +31,8 @@ _LISTENS = b"listening on http://"
 _ANSWER_S, _GRACE_S = 60.0, 2.0
 _TOLD = ("message.updated", "message.part.updated", "session.status", "session.idle", "session.error")
 _ASKING = ("permission.", "question.")
+_DENY, _REFUSES = "deny", "reject"
+_REPLIES = {"allow": "once", "session": "always"}
 _ALIVE_S = 1.0  # how often it is reported at most that a text grows
 
 
@@ -106,16 +109,20 @@ class OpencodeBridge:
         self._busy = False
         self._leaving = False
         self._alive_at = 0.0
+        self._asked: dict[str, int] = {}  # questions: how many things each asks
         screen = [*program, "attach", f"http://{self._server.address}", "-s", self._session]
         self.tell({"type": "bridge_session", "sessionID": self._session, "model": model})
         self._screen = subprocess.Popen(screen, env=self._server.environment)
 
     def tell(self, line: dict[str, Any]) -> None:
         """Tell the wrapper one thing."""
-        text = json.dumps(line, ensure_ascii=False).encode("utf-8", "replace") + b"\n"
         with self._lock:
-            while text:
-                text = text[os.write(self._told, text) :]
+            self._write(line)
+
+    def _write(self, line: dict[str, Any]) -> None:
+        text = json.dumps(line, ensure_ascii=False).encode("utf-8", "replace") + b"\n"
+        while text:
+            text = text[os.write(self._told, text) :]
 
     def run(self) -> int:
         """Pass everything on until the screen is left; return our exit status."""
@@ -145,6 +152,8 @@ class OpencodeBridge:
             self._busy = properties.get("status", {}).get("type") != "idle"
         elif kind == "session.idle":
             self._settlings += 1
+        elif kind == "question.asked":
+            self._asked[str(properties.get("id"))] = len(properties.get("questions") or ())
 
     def _obey(self) -> None:
         with open(self._orders, "rb", closefd=False) as orders:
@@ -159,12 +168,32 @@ class OpencodeBridge:
                 self._say(0, prompt.read())
         elif what == "say":
             self._say(order["inboxId"], str(order["text"]))
+        elif what == "answer":
+            self._answer(order["ask"], order["answer"], order["by"])
         elif what == "abort":
             self._server.request("POST", f"/session/{self._session}/abort").close()
             self.tell({"type": "bridge_taken", "inboxId": order["inboxId"]})
         elif what == "leave" and order["settlings"] == self._settlings and not self._busy:
             self._leaving = True
             self._screen.terminate()
+
+    def _answer(self, ask: str, answer: str, by: str) -> None:
+        """Answer a question. The server takes the first answer; what is open no longer, it refuses."""
+        count = self._asked.get(ask)
+        body: dict[str, Any] = {}
+        if count is None:
+            path, body = f"/permission/{ask}/reply", {"reply": _REPLIES.get(answer, _REFUSES)}
+            if body["reply"] == _REFUSES:  # without words it would end the turn
+                body["message"] = f"This was denied by {by}." if answer == _DENY else answer
+        elif answer == _DENY:
+            path = f"/question/{ask}/reject"
+        else:
+            path, body = f"/question/{ask}/reply", {"answers": [[answer]] * count}
+        with self._lock:  # before what it leads to is reported
+            with self._server.request("POST", path, body) as answered:
+                is_taken = answered.status == http.HTTPStatus.OK
+            if is_taken:
+                self._write({"type": "bridge_answer", "ask": ask, "answer": answer, "by": by})
 
     def _say(self, number: int, text: str) -> None:
         self.tell({"type": "bridge_says", "inboxId": number, "text": text})

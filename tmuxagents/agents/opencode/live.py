@@ -7,7 +7,8 @@ run is a person's from their first prompt, or from the answer that they broke of
 from __future__ import annotations
 
 from tmuxagents.agents import raw as raw_json
-from tmuxagents.agents.base import ACTIVE, NOTHING, Reading
+from tmuxagents.agents.base import ACTIVE, NOTHING, Ask, Reading
+from tmuxagents.agents.brand import LiveAsks
 from tmuxagents.agents.opencode.reader import OpencodeReader, table
 from tmuxagents.runs import events
 
@@ -26,6 +27,11 @@ _SAID = {
     "text": "text",
     "reasoning": "reasoning",
 }
+_CHOICES = (
+    ("allow", "Allow it once"),
+    ("session", "Allow it for the rest of the session"),
+    ("deny", "Deny it"),
+)
 _OVER = ("completed", "error")  # states of a tool
 
 
@@ -58,12 +64,11 @@ class OpencodeLiveReader(OpencodeReader):
         self.has_begun = False
         self.typed = False
         self.has_left = False
-        self.asks: tuple[str, str | None] | None = None
+        self.asks = LiveAsks()
         self.settlings = 0
         self._said: list[tuple[int, str]] = []  # by us, and not in the session so far
         self._prompts: dict[str, None] = {}  # ids of messages that are no answers
         self._told: dict[str, None] = {}  # ids of parts
-        self._open: dict[str, tuple[str, str | None]] = {}  # questions
         self._reason: str | None = None  # of the last answer
         self._is_stopped = False  # by us
 
@@ -181,15 +186,15 @@ class OpencodeLiveReader(OpencodeReader):
         asked = _of(raw)
         known = raw_json.key(asked.get("id"))
         if known is not None:
-            raw_json.remember(self._open, known, _question(asked))
-        return self._note_open()
+            raw_json.remember(self.asks.open, known, _question(known, asked))
+        return ACTIVE
 
     def _asks_no_longer(self, raw: dict[str, Any], _now: float) -> Reading:
-        self._open.pop(raw_json.key(_of(raw).get("requestID")) or "", None)
-        return self._note_open()
+        self.asks.open.pop(raw_json.key(_of(raw).get("requestID")) or "", None)
+        return ACTIVE
 
-    def _note_open(self) -> Reading:
-        self.asks = next(iter(self._open.values()), None)
+    def _answered(self, raw: dict[str, Any], _now: float) -> Reading:
+        self.asks.answered(raw)
         return ACTIVE
 
     takes: ClassVar[Mapping[str, Any]] = {
@@ -197,6 +202,7 @@ class OpencodeLiveReader(OpencodeReader):
         "bridge_session": _begun,
         "bridge_says": _says,
         "bridge_taken": _taken,
+        "bridge_answer": _answered,
         "bridge_person": _person,
         "bridge_alive": _alive,
         "message.updated": _message,
@@ -220,13 +226,16 @@ def _is_whole(kind: str, part: dict[str, Any]) -> bool:
     return kind not in ("text", "reasoning") or "time" not in part or "end" in table(part.get("time"))
 
 
-def _question(asked: dict[str, Any]) -> tuple[str, str | None]:
-    """Return kind and text of a question."""
+def _question(known: str, asked: dict[str, Any]) -> Ask:
+    """Return a question in our words."""
     permission = raw_json.word(asked.get("permission"))
     if permission is None:
         questions = asked.get("questions")
-        first = table(questions[0]) if isinstance(questions, list) and questions else {}
-        return "question", raw_json.sentence(first.get("question"))
+        listed = [table(one) for one in questions] if isinstance(questions, list) else []
+        text = "\n".join(filter(None, (raw_json.sentence(one.get("question")) for one in listed)))
+        labels = raw_json.blocks(listed[0].get("options")) if len(listed) == 1 else []
+        options = [(label, label) for one in labels if (label := raw_json.word(one.get("label")))]
+        return Ask(known, "question", text or None, options)
     patterns = asked.get("patterns")
     words = [one for one in patterns if isinstance(one, str)] if isinstance(patterns, list) else []
-    return "permission", raw_json.sentence(f"{permission}: {', '.join(words)}")
+    return Ask(known, "permission", raw_json.sentence(f"{permission}: {', '.join(words)}"), _CHOICES)

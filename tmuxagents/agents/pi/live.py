@@ -9,7 +9,8 @@ Pure.
 from __future__ import annotations
 
 from tmuxagents.agents import raw as raw_json
-from tmuxagents.agents.base import NOTHING, Reading
+from tmuxagents.agents.base import NOTHING, Ask, Reading
+from tmuxagents.agents.brand import LiveAsks
 from tmuxagents.agents.pi.command import AGENT
 from tmuxagents.agents.pi.reader import PiReader
 from tmuxagents.runs import events
@@ -24,6 +25,7 @@ if TYPE_CHECKING:
     from tmuxagents.runs.events import Event
 
 BRIDGE = f"{__file__.rpartition('/agents/')[0]}/extensions/bridge/index.ts"
+_CHOICES = {"confirm": (("allow", "Yes"), ("deny", "No"))}
 FOLDER_VARIABLE = "TMUXAGENTS_BRIDGE"  # where the bridge finds its two FIFOs
 
 
@@ -60,7 +62,7 @@ class PiLiveReader(PiReader):
         self.typed = False  # a person has typed: the run is attended
         self.has_left = False  # a person has pressed a key that leaves pi
         self.gone = False  # pi is exiting
-        self.asks: tuple[str, str | None] | None = None  # kind and text of an open question
+        self.asks = LiveAsks()
         self.settlings = 0
 
     def feed(self, line: bytes, now: float) -> Reading:
@@ -93,11 +95,18 @@ class PiLiveReader(PiReader):
         return NOTHING if sent is None else Reading([sent])
 
     def _asks(self, raw: dict[str, Any], _now: float) -> Reading:
-        self.asks = (raw_json.word(raw.get("kind")) or "question", raw_json.sentence(raw.get("title")))
+        """Take a question of an extension. One with an id can be answered by the bridge, too."""
+        known, kind = raw_json.key(raw.get("ask")) or "", raw_json.word(raw.get("kind")) or "question"
+        options = [(one, one) for one in map(raw_json.word, _listed(raw.get("options"))) if one]
+        self.asks.ask(Ask(known, kind, raw_json.sentence(raw.get("title")), _CHOICES.get(kind, options)))
         return NOTHING
 
     def _no_longer_asks(self, _raw: dict[str, Any], _now: float) -> Reading:
-        self.asks = None
+        self.asks.open.clear()  # it tells of one at a time
+        return NOTHING
+
+    def _was_answered(self, raw: dict[str, Any], _now: float) -> Reading:
+        self.asks.answered(raw)
         return NOTHING
 
     def _shutdown(self, raw: dict[str, Any], _now: float) -> Reading:
@@ -122,5 +131,10 @@ class PiLiveReader(PiReader):
         "bridge_taken": _taken,
         "bridge_asks": _asks,
         "bridge_answered": _no_longer_asks,
+        "bridge_answer": _was_answered,
         "bridge_shutdown": _shutdown,
     }
+
+
+def _listed(value: Any) -> list[Any]:
+    return value if isinstance(value, list) else []

@@ -16,6 +16,7 @@ import time
 if __name__ == "__main__":
     sys.path.append(__file__.rpartition("/tmuxagents/")[0])
 
+from tmuxagents.agents.envelope_asks import ALLOW
 from tmuxagents.agents.hooks.bridge import GrowingFile, HookBridge, main
 from tmuxagents.agents.hooks.heard import hook_command
 from tmuxagents.runs import directory
@@ -105,14 +106,22 @@ class QwenBridge(HookBridge):
             self._submit(0, task.decode("utf-8", "replace"))
         elif order.get("order") == "say":
             self._submit(order["inboxId"], str(order["text"]))
+        elif order.get("order") == "answer":
+            told = {key: order[key] for key in ("ask", "answer", "by")}
+            self.write(jsonline.encode({"type": "bridge_answer", **told}))
+            allowed = order["answer"] == ALLOW
+            self._input({"type": "confirmation_response", "request_id": order["ask"], "allowed": allowed})
 
     def _submit(self, number: int, text: str) -> None:
-        line = jsonline.encode({"type": "submit", "text": text})
+        self._input({"type": "submit", "text": text})
+        self.write(jsonline.encode({"type": "bridge_says", "inboxId": number, "text": text}))
+
+    def _input(self, said: dict[str, Any]) -> None:
+        line = jsonline.encode(said)
         for end, escaped in _LINE_ENDS.items():
             line = line.replace(end, escaped)
         with open(f"{self.folder}/input", "ab") as file:
             file.write(line)
-        self.write(jsonline.encode({"type": "bridge_says", "inboxId": number, "text": text}))
 
 
 def _defaults() -> dict[str, Any]:

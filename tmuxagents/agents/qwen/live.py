@@ -8,8 +8,8 @@ messages go in by `--input-file`, and as the answer to the hook after a tool.
 from __future__ import annotations
 
 from tmuxagents.agents import raw as raw_json
-from tmuxagents.agents.base import ACTIVE, NOTHING, Reading
-from tmuxagents.agents.envelope_asks import about
+from tmuxagents.agents.base import ACTIVE, NOTHING, Ask, Reading
+from tmuxagents.agents.envelope_asks import ALLOW, PERMISSION, question
 from tmuxagents.agents.hooks.heard import FOLDER_VARIABLE, HookedReader
 from tmuxagents.agents.qwen.command import AGENT
 from tmuxagents.agents.qwen.reader import QwenReader, figures_of, usage_of
@@ -52,6 +52,7 @@ class QwenLiveReader(HookedReader, QwenReader):
         self.listen(sent)
         self._said: list[tuple[int, str]] = []  # our prompts that it has not taken up
         self._open: dict[str, dict[str, Any]] = {}  # questions to a person
+        self._is_denied = False  # by us, since the last prompt
 
     def kind(self, raw: Mapping[str, Any]) -> str:
         """Return the name of a hook, or the kind of a line."""
@@ -84,7 +85,7 @@ class QwenLiveReader(HookedReader, QwenReader):
         if not blocks or any(block.get("type") == "tool_result" for block in blocks):
             return self._user(raw, now)
         text = "\n".join(raw_json.texts(blocks, "text"))
-        self.has_begun = True
+        self.has_begun, self._is_denied = True, False
         told = self.works_again()
         for at, (number, said) in enumerate(self._said):
             if said.strip() == text.strip():
@@ -98,26 +99,32 @@ class QwenLiveReader(HookedReader, QwenReader):
         known, request = raw_json.key(raw.get("request_id")), raw.get("request")
         if known is not None and isinstance(request, dict):
             raw_json.remember(self._open, known, request)
-        return self._note_open()
+            ask = question(known, request)
+            # Its second output takes a yes or a no, and no words.
+            self.asks.open[known] = ask if ask.kind == PERMISSION else Ask("", ask.kind, ask.text)
+        return ACTIVE
+
+    def _answered(self, raw: dict[str, Any], _now: float) -> Reading:
+        """Report what our answer denies. Its turn ends with that, and by no person."""
+        ask = self.asks.answered(raw)
+        request = self._open.pop(ask.id, None) if ask else None
+        if ask is None or request is None or raw.get("answer") == ALLOW:
+            return ACTIVE
+        self._is_denied = True
+        why = f"denied by {self.asks.given[ask.id][1]}"
+        return Reading(self.deny(request.get("tool_use_id"), request.get("tool_name"), why), active=True)
 
     def _answers(self, raw: dict[str, Any], _now: float) -> Reading:
         """Read what a person answered on the screen."""
         told, response = [], raw.get("response")
-        inner = response.get("response") if isinstance(response, dict) else None
-        request = (
-            self._open.pop(str(response.get("request_id")), None) if isinstance(response, dict) else None
-        )
+        if not isinstance(response, dict):
+            return ACTIVE
+        inner, known = response.get("response"), str(response.get("request_id"))
+        request = self._open.pop(known, None)
         if request is not None and isinstance(inner, dict) and inner.get("allowed") is False:
             told = self.deny(request.get("tool_use_id"), request.get("tool_name"), _NOT_ALLOWED)
-        self._note_open()
+        self.asks.open.pop(known, None)
         return Reading(told, active=True)
-
-    def _note_open(self) -> Reading:
-        asked = next(iter(self._open.values()), None)
-        self.asks = None
-        if asked is not None:
-            self.asks = ("permission", about(asked.get("tool_name"), asked.get("input")))
-        return ACTIVE
 
     def _over(self, told: list[Event], stop_reason: str) -> Reading:
         self._open.clear()
@@ -138,7 +145,7 @@ class QwenLiveReader(HookedReader, QwenReader):
         """Conclude from its idleness that a person has broken off the turn."""
         if self.settled or not self.has_begun:
             return NOTHING
-        self.typed = True
+        self.typed |= not self._is_denied
         self._texts.clear()
         self.error_message = None
         return self._over([], "aborted")
@@ -155,6 +162,7 @@ class QwenLiveReader(HookedReader, QwenReader):
         "user": _prompt,
         "control_request": _asks,
         "control_response": _answers,
+        "bridge_answer": _answered,
         "Stop": _stop,
         "StopFailure": _stop_failure,
         "Notification": _notice,

@@ -12,11 +12,21 @@ type Fields = Record<string, any>;
 interface Context {
 	mode: string;
 	cwd: string;
-	ui: { onTerminalInput(handler: (data: string) => undefined): () => void };
+	ui: Dialogs & { onTerminalInput(handler: (data: string) => undefined): () => void };
 	sessionManager: { getSessionId(): string };
 	isIdle(): boolean;
 	abort(): void;
 	shutdown(): void;
+}
+
+type Dialog = (title: string, more?: any, options?: Fields) => Promise<unknown>;
+type Dialogs = Record<"select" | "confirm" | "input", Dialog>;
+
+interface Question {
+	ask: string;
+	kind: keyof Dialogs;
+	options: string[];
+	close(value: unknown): void;
 }
 
 interface Pi {
@@ -43,6 +53,8 @@ interface State {
 	left: boolean; // a person has pressed a key that leaves pi
 	said?: string; // by a person, to an idle pi: reported when the turn begins
 	asking: boolean;
+	asked: number;
+	question?: Question; // the dialog that is open, if it can be answered from elsewhere, too
 	compacting: boolean;
 }
 
@@ -83,7 +95,9 @@ function connect(state: State, context: Context): void {
 	orders.on("data", (piece: unknown) => {
 		const lines = (rest + String(piece)).split("\n");
 		rest = lines.pop() ?? "";
-		state.orders.push(...lines.filter(Boolean).map((line) => JSON.parse(line)));
+		const orders: Fields[] = lines.filter(Boolean).map((line) => JSON.parse(line));
+		orders.filter((order) => order.order === "answer").forEach((order) => answer(state, order));
+		state.orders.push(...orders.filter((order) => order.order !== "answer"));
 		carryOut(state);
 	});
 	orders.unref();
@@ -121,6 +135,37 @@ function taken(state: State): void {
 function abort(state: State, inboxId: number): void {
 	state.context?.abort();
 	tell(state, { type: "bridge_taken", inboxId });
+}
+
+// All extensions have the same dialogs. Each of ours ends with the first answer: a person's, or an order.
+function share(state: State, ui: Dialogs): void {
+	for (const kind of ["select", "confirm", "input"] as const) {
+		const original = ui[kind] as Dialog & { shared?: boolean };
+		if (typeof original !== "function" || original.shared) continue;
+		const shared: Dialog = async (title, more, options) => {
+			if (state.question) return original(title, more, options);
+			const closing = new AbortController();
+			const signals = [closing.signal, ...(options?.signal ? [options.signal as AbortSignal] : [])];
+			const ask = String((state.asked += 1));
+			state.question = { ask, kind, options: kind === "select" ? more : [], close: (value) => closing.abort({ value }) };
+			try {
+				const said = await original(title, more, { ...options, signal: AbortSignal.any(signals) });
+				return closing.signal.aborted ? closing.signal.reason.value : said;
+			} finally {
+				state.question = undefined;
+			}
+		};
+		ui[kind] = Object.assign(shared, { shared: true });
+	}
+}
+
+function answer(state: State, order: Fields): void {
+	const question = state.question;
+	if (!question || question.ask !== order.ask) return; // answered by now
+	tell(state, { type: "bridge_answer", ask: order.ask, answer: order.answer, by: order.by });
+	if (question.kind === "confirm") question.close(order.answer === "allow");
+	else if (question.kind === "select") question.close(question.options.find((option) => option === order.answer));
+	else question.close(order.answer === "deny" ? undefined : order.answer);
 }
 
 // Only if nothing has happened since the wrapper decided that pi is done: else it will hear of that, and decide anew.
@@ -182,6 +227,7 @@ export default function (pi: Pi) {
 		typed: false,
 		left: false,
 		asking: false,
+		asked: 0,
 		compacting: false,
 	});
 
@@ -190,6 +236,7 @@ export default function (pi: Pi) {
 		state.pi = pi;
 		state.context = context;
 		context.ui.onTerminalInput((data) => void pressed(state, data));
+		share(state, context.ui);
 		if (state.events === undefined) connect(state, context);
 	});
 	pi.on("session_shutdown", (event) => {
@@ -200,7 +247,9 @@ export default function (pi: Pi) {
 	pi.on("input", (event) => heard(state, event));
 	pi.on("ui_prompt_start", (event) => {
 		state.asking = true;
-		tell(state, { type: "bridge_asks", kind: event.kind, title: event.title ?? null });
+		const shared = state.question?.kind === event.kind ? state.question : undefined;
+		const more = shared ? { ask: shared.ask, options: shared.options } : {};
+		tell(state, { type: "bridge_asks", kind: event.kind, title: event.title ?? null, ...more });
 	});
 	pi.on("ui_prompt_end", (event) => {
 		state.asking = false;
