@@ -85,6 +85,23 @@ def test_a_checkout_without_a_run_goes_when_it_is_not_young(far: Far) -> None:
     assert not cwd.exists()
 
 
+def test_what_was_broken_off_goes_when_it_is_not_young(far: Far) -> None:
+    code, cwd = far.ground.send(ONE)
+    repository, checkouts = Path(far.ground.there(code).repository), cwd.parent
+    cwd.rename(checkouts / ".making-x")  # as if it had been killed there
+    (repository.parent / ".making-y").mkdir()
+    unfinished = [checkouts / ".making-x", repository.parent / ".making-y"]
+    assert far.prune() == ([], [])
+    for path in unfinished:
+        os.utime(path, (time.time() - HOURS,) * 2)
+    assert sorted(far.prune()[0]) == sorted(map(str, unfinished))
+    assert far.prune() == ([], [])  # something may just be sent to it
+    for path in (repository, *(repository / name for name in ("objects", "objects/pack", "refs/sent"))):
+        os.utime(path, (time.time() - HOURS,) * 2)
+    assert far.prune() == ([str(repository)], [])
+    assert not repository.exists()
+
+
 def test_a_checkout_that_a_later_run_works_in_stays(far: Far) -> None:
     _, cwd, _ = far.begin(ONE)
     ended(far.home, age=0.1, cwd=f"{cwd}/sub", runId=OTHER)  # it was resumed

@@ -129,11 +129,7 @@ class Project:
         if self.names(refs.BASE, refs.SENT):
             return
         removal.remove(self.repository)
-        with contextlib.suppress(FileNotFoundError):
-            for name in os.listdir(self.checkouts):
-                if name.startswith(_MAKING):
-                    removal.remove(f"{self.checkouts}/{name}")
-        with contextlib.suppress(OSError):
+        with contextlib.suppress(OSError):  # something unfinished, say (list_unfinished)
             os.rmdir(self.checkouts)
 
 
@@ -144,6 +140,17 @@ def list_checkouts(home: str, environment: Mapping[str, str]) -> Iterator[tuple[
         for run_id in _names(f"{top}/{key}"):
             if refs.is_key(key) and refs.is_run(run_id):
                 yield Project(key, home, environment), run_id
+
+
+def list_unfinished(home: str) -> Iterator[str]:
+    """Yield what broken-off launches have left: half-made folders, repositories without a checkout."""
+    top, keys = f"{home}/{_FAR}", _names(f"{home}/{_FAR}/checkouts")
+    for folder in (f"{top}/repositories", *(f"{top}/checkouts/{key}" for key in keys)):
+        yield from (f"{folder}/{name}" for name in _names(folder) if name.startswith(_MAKING))
+    for name in _names(f"{top}/repositories"):
+        key = name.removesuffix(".git")
+        if refs.is_key(key) and not _names(f"{top}/checkouts/{key}"):
+            yield f"{top}/repositories/{name}"
 
 
 def _names(folder: str) -> list[str]:

@@ -193,4 +193,4 @@ def _over(host: Host, environment: Mapping[str, str], repository: str, *words: s
         hint = f"tmuxagents hosts check {host.name}"
         raise Unusable(f"{host.name}: {said[0]}", kind="code-failed", hint=hint)
     message = f"git could not exchange code with {host.name}: {answer.reason}."
-    raise git.GitRefused(message, kind="git-failed", hint="what the child left stays over there")
+    raise git.GitRefused(message, kind="git-failed", hint=f"tmuxagents hosts check {host.name}")

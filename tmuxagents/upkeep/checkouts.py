@@ -5,12 +5,13 @@ Joins.
 
 from __future__ import annotations
 
+import math
 import os
 import time
 
 from tmuxagents.errors import TmuxAgentsError
 from tmuxagents.machines import leavings, refs
-from tmuxagents.machines.checkout import list_checkouts
+from tmuxagents.machines.checkout import list_checkouts, list_unfinished
 from tmuxagents.system import removal
 from tmuxagents.upkeep.prune_rules import LEFTOVER, Removed
 from tmuxagents.upkeep.remains import OLD_S
@@ -22,6 +23,8 @@ if TYPE_CHECKING:
     from tmuxagents.registry.lookup import Caller
     from tmuxagents.upkeep.prune import Pruned
     from tmuxagents.upkeep.remains import Stock
+
+_GROWING = ("/objects", "/objects/pack", "/refs/sent")  # of a repository, while something is sent
 
 
 def remove(stock: Stock, caller: Caller, pruned: Pruned, *, among: Collection[str] | None = None) -> None:
@@ -50,9 +53,27 @@ def remove(stock: Stock, caller: Caller, pruned: Pruned, *, among: Collection[st
         else:
             pruned.removed.append(Removed(LEFTOVER, path=path, size=size))
 
+    if among is None:
+        _remove_unfinished(caller, pruned)
+
+
+def _remove_unfinished(caller: Caller, pruned: Pruned) -> None:
+    for path in list_unfinished(caller.home):
+        if min(_age(f"{path}{part}") for part in ("", *_GROWING)) < OLD_S:
+            continue
+        size = removal.size(path)
+        try:
+            if not pruned.dry_run:
+                removal.remove(path)
+        except OSError as error:
+            pruned.warnings.append(f"{path} could not be removed: {error.strerror}")
+        else:
+            pruned.removed.append(Removed(LEFTOVER, path=path, size=size))
+
 
 def _age(path: str) -> float:
+    """Return how long ago a folder has changed; one that is not there has not changed for ever."""
     try:
         return time.time() - os.lstat(path).st_mtime
     except OSError:
-        return 0.0
+        return math.inf
