@@ -169,7 +169,7 @@ UNTOLD: dict[str, tuple[str, ...]] = {
 TELLS_LAST_CALL = {"opencode-acp": tuple(one.name for one in ENDINGS), "qwen-acp": ("length",)}
 # What cannot be provoked at all, and why.
 _NO_FLAG = "its limits are flags of its own, and tmuxagents passes none"
-_NO_LIMIT = "it has no limit of its own"
+_NO_LIMIT = "its settings know no limit of turns"
 _OUT_OF_REACH: dict[str, dict[str, str]] = {
     "limit": {
         "claude": _NO_FLAG,
