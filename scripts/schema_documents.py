@@ -38,7 +38,8 @@ _PRESET = keys(
     nesting={"type": ["integer", "null"], "minimum": 1, "maximum": 3},
 )
 _PRESET_OPTIONS = keys(
-    "account,home:word env:[word] on:word",
+    "account,home,from:word env:[word] on:word",
+    **{"from": "The brand whose own agent file it is."},
     account="What it calls the login that its children use.",
     env="The names of the variables that it gives them.",
     on="The machine that its children work on.",
@@ -247,14 +248,15 @@ DOCUMENTS: dict[str, tuple[str, Schema]] = {
                 tmux=record("socket,session:word?"),
             ),
             optional=keys(
-                "profile:object account:word reopens:flag replayed:count nesting agentKind:acp|command "
-                "permission:read-only|edit|full|ask childSession:word baseline:object",
+                "profile:object account,presetFrom:word reopens:flag replayed:count nesting "
+                "agentKind:acp|command permission:read-only|edit|full|ask childSession:word baseline:object",
                 agentKind="How an agent is spoken to that the user's settings define.",
                 permission="What the child may do; without it, what the agent allows by itself.",
                 childSession="The session of the agent's own that the child continues.",
                 baseline="What that session had used before, where the agent counts the whole session.",
                 profile="What a profile adds to the command line.",
                 account="What the preset calls the login that the child uses.",
+                presetFrom="The brand whose own agent file the preset is.",
                 reopens="A person goes on with the session: the child gets no prompt.",
                 replayed="Characters of the transcript in the prompt, if any.",
                 nesting=shape("count")

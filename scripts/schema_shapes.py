@@ -164,7 +164,7 @@ OUTCOME = keys(
     model="What the child says it uses.",
 )
 TOLD_BY_SOME = keys(
-    "childSession,account,host:word unreachableSince:moment code denied:ordinal denials asks",
+    "childSession,account,presetFrom,host:word unreachableSince:moment code denied:ordinal denials asks",
     asks={
         "description": "Open questions of the child, for `answer`.",
         "type": "array",
@@ -184,6 +184,7 @@ TOLD_BY_SOME = keys(
         isGone="The checkout over there is gone.",
     ),
     unreachableSince="Since when that machine has not answered: a run goes on there.",
+    presetFrom="The brand whose own agent file the preset is.",
     account="What the preset calls the login that the child uses.",
     childSession="The id of the child's own session, where it has one.",
     denied="How many tool calls the child was not allowed.",

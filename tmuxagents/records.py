@@ -75,16 +75,9 @@ class SetUp(Record):
     """What a preset or profile decides of a plan. Texts of system prompts are files beside it."""
 
     __slots__ = (
-        *(
-            "account",
-            "append_system_prompt_path",
-            "nesting",
-            "preset",
-            "preset_hash",
-            "preset_hides",
-            "preset_kind",
-        ),
-        *("preset_path", "preset_source", "profile", "system_prompt", "system_prompt_path", "tools"),
+        *("account", "append_system_prompt_path", "nesting", "preset", "preset_from", "preset_hash"),
+        *("preset_hides", "preset_kind", "preset_path", "preset_source", "profile"),
+        *("system_prompt", "system_prompt_path", "tools"),
     )
 
     preset: str | None
@@ -93,6 +86,7 @@ class SetUp(Record):
     preset_path: str | None
     preset_hash: str | None
     preset_hides: str | None
+    preset_from: str | None  # the brand whose own agent file it is
     tools: Sequence[str]
     system_prompt: str | None
     system_prompt_path: str | None

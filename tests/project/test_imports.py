@@ -57,6 +57,7 @@ PURE = {
     "json",
     "math",
     "re",
+    "tomllib",
     "typing",
     "unicodedata",
     "yaml",

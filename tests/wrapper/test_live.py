@@ -232,7 +232,7 @@ def test_who_waits_for_a_person_says_so_and_its_clock_stands(live: Live, tmux_se
     assert (asked["kind"], asked["text"]) == ("confirm", "Go on?")
     assert live.run(run_id)["needsInput"]
     assert "waiting" in live.desk("statusline").stdout
-    assert "live, waits for a person" in live.desk("poll").stdout
+    assert "asks: Go on?" in live.desk("poll").stdout
     soon(lambda: time.time() > asked["at"] + 8.5)  # longer than it may work
     live.press(run_id, "Enter")
     assert live.how(run_id) == ("completed", "done")

@@ -10,6 +10,7 @@ if TYPE_CHECKING:
     from collections.abc import Callable, Mapping, Sequence
     from typing import Any, Protocol
 
+    from tmuxagents.agents.agent_files import AgentFiles
     from tmuxagents.agents.brand import LiveAsks
     from tmuxagents.agents.capabilities import Capabilities
     from tmuxagents.records import Plan
@@ -198,15 +199,15 @@ if TYPE_CHECKING:
         def capabilities(self) -> Capabilities:
             """Return what it can do; imported here, because no wrapper needs them."""
 
+        def agent_files(self) -> AgentFiles | None:
+            """Return what its own agent files mean; None if it has none."""
+
         def talker(self, plan: Plan, run_dir: str) -> Talker | None:
             """Return what talks to one child of a batch run; None if it takes only its prompt."""
 
 
 class Ask:
-    """A question of a child: its id, its kind, what it asks, and the ids and words of its options.
-
-    One without an id can be answered on the child's own screen alone.
-    """
+    """A question of a child: its id, its kind, what it asks, and the ids and words of its options."""
 
     __slots__ = ("id", "kind", "options", "text")
 
@@ -217,7 +218,7 @@ class Ask:
         text: str | None,
         options: Sequence[tuple[str, str]] = (),
     ) -> None:
-        self.id = id
+        self.id = id  # empty: it can be answered on the child's own screen alone
         self.kind = kind
         self.text = text
         self.options = options

@@ -11,6 +11,7 @@ if TYPE_CHECKING:
     from collections.abc import Callable, Mapping, Sequence
     from typing import Any, ClassVar
 
+    from tmuxagents.agents.agent_files import AgentFiles
     from tmuxagents.agents.base import LiveAgent, Oversized, Questions, Talker
     from tmuxagents.agents.capabilities import Capabilities
     from tmuxagents.records import Plan
@@ -60,6 +61,10 @@ class Brand:
 
     def talker(self, _plan: Plan, _run_dir: str) -> Talker | None:
         """Return None: it takes only its prompt."""
+        return None
+
+    def agent_files(self) -> AgentFiles | None:
+        """Return None: it has no agent files."""
         return None
 
     def session(self, _text: str) -> ChildSession:

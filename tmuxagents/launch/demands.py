@@ -33,7 +33,8 @@ def meet(name: str, has: Capabilities, request: LaunchRequest, preset: Preset | 
     faults += _permission_faults(name, has, given)
     tools = list(preset.tools or ()) if preset else []
     mapped = [has.tools.get(tool, tool) for tool in tools]
-    faults += _tool_faults(name, has, tools)
+    own = preset is None or preset.of is None or preset.of.agent == name
+    faults += _tool_faults(name, has, tools, reads=has.reads_tools and (own or not has.tools))
     faults += _other_faults(name, has, request, preset)
     if faults:
         hint = f"leave it out, or choose another agent: tmuxagents agents shows what {name} can do"
@@ -68,8 +69,9 @@ def _permission_faults(name: str, has: Capabilities, given: str | None) -> Itera
     yield Fault("bad-argument", message, field="permission")
 
 
-def _tool_faults(name: str, has: Capabilities, tools: Sequence[str]) -> Iterator[Fault]:
-    if has.reads_tools:
+def _tool_faults(name: str, has: Capabilities, tools: Sequence[str], *, reads: bool) -> Iterator[Fault]:
+    """Yield tools that it has not; `reads`: it also takes names that only it and the user know."""
+    if reads:
         return
     if tools and not has.tools:
         message = f"The agent {name} cannot be restricted to a list of tools; use permission instead."

@@ -4,11 +4,12 @@ from __future__ import annotations
 
 import os
 
+from tmuxagents.agents import AGENTS
 from tmuxagents.errors import BadRequest, TmuxAgentsError, Unusable
 from tmuxagents.launch import checks
 from tmuxagents.launch.launch import HERE, Launcher
 from tmuxagents.launch.plan import InCall, LaunchRequest
-from tmuxagents.presets.preset import PresetFile
+from tmuxagents.presets.preset import SENT, PresetFile
 from tmuxagents.records import is_run_id
 from tmuxagents.runs import directory, prompt, writing
 from tmuxagents.system import places, project
@@ -66,7 +67,10 @@ def _launch(
     launcher = Launcher(caller, environment, umask=umask)
     sent = asked.get("preset")
     if isinstance(sent, dict):
-        launcher.preparing.take_preset(PresetFile(**{key: str(value) for key, value in sent.items()}))
+        whose = AGENTS.get(str(sent.get("of")))
+        about: dict[str, Any] = {key: str(sent.get(key)) for key in SENT}
+        file = PresetFile(**about, of=whose.agent_files() if whose else None)
+        launcher.preparing.take_preset(file)
     number = asked.get("number")
     call = InCall(run_id, str(asked.get("callId") or run_id), number if type(number) is int else 0)
     request = _request(asked, environment, preset=_named(sent))

@@ -41,6 +41,7 @@ NO_PRESET = SetUp(
     nesting=None,
     profile=None,
     account=None,
+    preset_from=None,
 )
 DEFAULT_TIMEOUT_S = 600.0
 ARTIFACTS = {
@@ -222,6 +223,8 @@ def receipt(plan: Plan, status: str, *, host: str | None = None) -> str:
     """Return what was launched, for a person: what it is called, where it works, its preset, its model."""
     started = "Queued" if status == records.QUEUED else "Started"
     whose = " of this project" if plan.preset_source == "project" else ""
+    if plan.preset_from:
+        whose = f" from {fields.whose(plan.preset_from, plan.preset_source)}"
     preset = [f"preset {safe.line(plan.preset)}{whose}"] if plan.preset else []
     live = ["live"] if plan.driver == records.LIVE else []
     title = words.title(plan.name, plan.task)

@@ -103,7 +103,7 @@ class Preparing:
         """Return what a run is going to be, or refuse it."""
         preset = None
         if request.preset is not None:
-            preset = self.chooser().choose(request.preset, cwd=request.cwd)
+            preset = self.chooser().choose(request.preset, cwd=request.cwd).for_agent(request.agent)
             plans.check_preset(preset, request)
         request = self._filled_in(request, preset)
         model = self._model(request, preset)

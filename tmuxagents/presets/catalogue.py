@@ -50,7 +50,9 @@ class Catalogue:
         # The last of one folder counts, as a later folder counts before an earlier one.
         self.presets.reverse()
         self.presets.sort(key=lambda preset: (preset.name, preset.rank))
-        self.warnings = [bad.warning() for bad in self.bad]
+        # Many agent files of a brand cannot be presets: only the list of presets warns of these.
+        self.warnings = [bad.warning() for bad in self.bad if bad.of is None]
+        self.unread = [bad.warning() for bad in self.bad if bad.of is not None]
         for name in self.names():
             self.warnings += _hide([preset for preset in self.presets if preset.name == name])
 
@@ -122,7 +124,7 @@ def hiding(preset: Preset) -> str | None:
 
 
 def _stem(path: str) -> str:
-    return path.rpartition("/")[2].removesuffix(".md")
+    return path.rpartition("/")[2].partition(".")[0]
 
 
 def _bad(bad: BadPreset) -> BadConfig:

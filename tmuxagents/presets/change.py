@@ -77,7 +77,7 @@ class PresetShelf:
     def place(self, name: str, *, kind: str, source: str) -> PresetFile:
         """Return where a new file goes, without a text; raise BadRequest for a name that it cannot have."""
         editing.refuse_name(name)
-        if self.named(name):
+        if any(one.of is None for one in self.named(name)):
             raise editing.exists(name)
         folder = disk.global_folder(self._environment, kind)
         if source == PROJECT:
@@ -106,6 +106,9 @@ class PresetShelf:
             raise self.survey.catalogue.unknown(wanted)
 
     def _file(self, path: str) -> Checked:
+        for one in self._files():
+            if one.of is not None and os.path.realpath(one.path) == os.path.realpath(path):
+                return self._read(one)
         kind, source = self._place_of(path)
         try:
             file = disk.read_file(path, kind, source)
@@ -157,6 +160,7 @@ def create(draft: PresetFile) -> Preset:
 
 def text_of(one: Preset | BadPreset | PresetFile) -> PresetFile:
     """Return a file as it is now, to be changed."""
+    _refuse_foreign(one)
     try:
         return disk.read_file(one.path, one.kind, one.source)
     except disk.RefusedFile as error:
@@ -187,9 +191,18 @@ def rewrite(draft: PresetFile) -> Preset:
 
 def remove(files: list[Preset | BadPreset]) -> list[str]:
     """Remove files; return their paths."""
-    for one in files:
+    ours = [one for one in files if one.of is None]
+    if not ours:
+        _refuse_foreign(files[0])
+    for one in ours:
         disk.remove(one.path)
-    return [one.path for one in files]
+    return [one.path for one in ours]
+
+
+def _refuse_foreign(one: Preset | BadPreset | PresetFile) -> None:
+    if one.of is not None:
+        message = f"{one.path} is an agent file of {one.of.title}, which tmuxagents only reads."
+        raise BadRequest(message, kind="bad-argument", hint="change it there, or make a preset of that name")
 
 
 def refusal(checked: Sequence[Checked]) -> BadConfig | None:

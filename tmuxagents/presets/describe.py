@@ -117,7 +117,8 @@ def table(presets: Sequence[Preset], columns: int) -> list[str]:
 
 
 def _row(preset: Preset) -> tuple[str, ...]:
-    source = f"{preset.source} (hidden)" if preset.hidden_by else preset.source
+    source = f"{preset.source}, {preset.of.agent}" if preset.of else preset.source
+    source += " (hidden)" if preset.hidden_by else ""
     about = preset.fields.get(DESCRIPTION) or ""
     said = (preset.name, preset.kind, source, preset.model or "", words(preset), about)
     cells = [safe.line(cell) or "-" for cell in said]
@@ -127,6 +128,7 @@ def _row(preset: Preset) -> tuple[str, ...]:
 def provenance(preset: Preset) -> list[str]:
     """Return where a preset comes from, in lines below its fields."""
     lines = [f"File: {preset.path} ({preset.source}, sha256 {preset.hash})"]
+    lines += [f"From: {preset_fields.whose(preset.whose, preset.source)}"] if preset.whose else []
     lines += [f"Hides: {preset.hides}"] if preset.hides else []
     return lines + ([f"Hidden by: {preset.hidden_by}"] if preset.hidden_by else [])
 
@@ -154,6 +156,7 @@ def document(preset: Preset) -> dict[str, Any]:
     shape |= {key: list(fields.get(key) or ()) for key in _LISTS}
     shape |= {key: fields.get(key) for key in preset_fields.OWN_KEYS if key != "on" or key in fields}
     shape |= {key: fields[key] for key in preset_fields.NARROWING if key in fields}
+    shape |= {"from": preset.whose} if preset.whose else {}
     shape |= {key: fields[key] for key in preset_fields.ACCOUNT_KEYS if key in fields}
     if preset.variables:  # names alone
         shape[preset_fields.ENV] = list(preset.variables)

@@ -12,6 +12,7 @@ import contextlib
 import errno
 import os
 import stat
+from typing import NamedTuple
 
 from tmuxagents.cpython import sha256
 from tmuxagents.presets.preset import PresetFile
@@ -19,7 +20,10 @@ from tmuxagents.system import places, project
 
 TYPE_CHECKING = False
 if TYPE_CHECKING:
-    from collections.abc import Iterator, Mapping
+    from collections.abc import Iterable, Iterator, Mapping, Sequence
+    from typing import Any
+
+    from tmuxagents.agents.agent_files import AgentFiles
 
 LIMIT = 64 * 1024
 MOST_FILES = 256  # of one folder
@@ -47,14 +51,36 @@ class Found:
         self.refused: list[RefusedFile] = []
 
 
-def read_all(folder: str, environment: Mapping[str, str], *, with_project: bool = True) -> Found:
-    """Read the files that can be named in a folder."""
+class ForeignFiles(NamedTuple):
+    """The agent files of one brand: what they mean, the user's folders, and its place in the setting."""
+
+    files: AgentFiles
+    own: Sequence[str]
+    place: int
+
+
+def read_all(
+    folder: str,
+    environment: Mapping[str, str],
+    *,
+    with_project: bool = True,
+    foreign: Iterable[ForeignFiles] = (),
+) -> Found:
+    """Read the files that can be named in a folder; `foreign`: those of brands, too."""
     found = Found()
     for kind, name in FOLDERS:
-        _read_folder(found, kind, "global", global_folder(environment, kind))
-        place = _nearest(found, folder, environment, name) if with_project else None
+        _read_folder(found, PresetFile(kind=kind, source="global", path=global_folder(environment, kind)))
+        place = _nearest(found, folder, environment, f".pi/{name}", _SUFFIX) if with_project else None
         if place is not None:
-            _read_folder(found, kind, "project", place)
+            _read_folder(found, PresetFile(kind=kind, source="project", path=place))
+    for one in foreign:
+        about: dict[str, Any] = {"kind": FOLDERS[0][0], "of": one.files, "place": one.place}
+        for path in one.own:
+            _read_folder(found, PresetFile(source="global", path=path, **about))
+        for name in one.files.project if with_project else ():
+            place = _nearest(found, folder, environment, name, one.files.suffix)
+            if place is not None and place not in one.own:
+                _read_folder(found, PresetFile(source="project", path=place, **about))
     return found
 
 
@@ -78,7 +104,8 @@ def read_file(path: str, kind: str, source: str) -> PresetFile:
         except RefusedFile as error:
             raise RefusedFile("", f"its folder: {error.why}") from error
         with opened_folder(real) as handle:
-            return _file(kind, source, f"{folder}/{name}", _read(handle, real, name))
+            like = PresetFile(kind=kind, source=source, path=path)
+            return _file(like, f"{folder}/{name}", _read(handle, real, name))
     except (RefusedFile, OSError, ValueError) as error:
         raise RefusedFile(path, _why(error)) from error
 
@@ -86,15 +113,15 @@ def read_file(path: str, kind: str, source: str) -> PresetFile:
 # --- folders ----------------------------------------------------------------------------------------------
 
 
-def _nearest(found: Found, folder: str, environment: Mapping[str, str], name: str) -> str | None:
+def _nearest(found: Found, folder: str, environment: Mapping[str, str], name: str, suffix: str) -> str | None:
     """Return the nearest folder of a project that holds any file; those that are not ours are passed over.
 
     A folder without files is passed over, too: runs are linked in `.pi/subagents`, wherever they were begun.
     """
     for above in project.upwards(folder, places.user_home(environment)):
-        place = f"{above}/.pi/{name}"
+        place = f"{above}/{name}"
         try:
-            if not _names(place):
+            if not _names(place, suffix):
                 continue
             refuse_outside(above, place)
             _check_ours(os.stat(os.path.dirname(place)))
@@ -115,27 +142,28 @@ def refuse_outside(above: str, place: str) -> None:
         raise RefusedFile(place, "it is a symbolic link that leaves the project")
 
 
-def _names(place: str) -> list[str]:
+def _names(place: str, suffix: str) -> list[str]:
     """Return the names of the preset files in a folder, in order; not those of folders."""
     with os.scandir(place) as entries:
         return sorted(
             entry.name
             for entry in entries
-            if entry.name.endswith(_SUFFIX) and not entry.is_dir(follow_symlinks=False)
+            if entry.name.endswith(suffix) and not entry.is_dir(follow_symlinks=False)
         )
 
 
-def _read_folder(found: Found, kind: str, source: str, place: str) -> None:
-    """Read all files of a folder; one that is not there has none."""
+def _read_folder(found: Found, like: PresetFile) -> None:
+    """Read all files of a folder, `like` which they are; one that is not there has none."""
+    place = like.path
     try:
-        names = _names(place)
+        names = _names(place, like.of.suffix if like.of else _SUFFIX)
         real = os.path.realpath(place, strict=True)
         _check_ours(os.stat(os.path.dirname(place)))  # or others could put another folder in its place
         with opened_folder(real) as handle:
             for name in names[:MOST_FILES]:
                 path = f"{place}/{name}"
                 try:
-                    found.files.append(_file(kind, source, path, _read(handle, real, name)))
+                    found.files.append(_file(like, path, _read(handle, real, name)))
                 except (RefusedFile, OSError, ValueError) as error:
                     found.refused.append(RefusedFile(path, _why(error)))
         for name in names[MOST_FILES : MOST_FILES + 1]:
@@ -158,9 +186,9 @@ def opened_folder(real: str) -> Iterator[int]:
         os.close(handle)
 
 
-def _file(kind: str, source: str, path: str, raw: bytes) -> PresetFile:
-    digest = sha256(raw)[:_HASH_LENGTH]
-    return PresetFile(kind=kind, source=source, path=path, text=raw.decode("utf-8"), hash=digest)
+def _file(like: PresetFile, path: str, raw: bytes) -> PresetFile:
+    about: dict[str, Any] = {"kind": like.kind, "source": like.source, "of": like.of, "place": like.place}
+    return PresetFile(**about, path=path, text=raw.decode("utf-8"), hash=sha256(raw)[:_HASH_LENGTH])
 
 
 # --- files ------------------------------------------------------------------------------------------------

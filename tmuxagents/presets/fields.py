@@ -218,6 +218,11 @@ KNOWN_KEYS = {
 }
 
 
+def whose(title: str, source: str | None) -> str:
+    """Say where a preset comes from."""
+    return f"{title}'s agents" + (" of this project" if source == PROJECT else "")
+
+
 SYSTEM_PROMPT, APPENDED = "system-prompt.md", "append-system-prompt.md"
 # Of a profile; the rest has its own keys in a plan, or its own file, or must not be stored.
 _FLAG_FIELDS = (
@@ -256,6 +261,7 @@ def set_up(preset: Preset) -> SetUp:
         append_system_prompt_path=APPENDED if APPENDED in texts else None,
         nesting=preset.nesting or None,
         account=preset.account,
+        preset_from=preset.whose,
         profile=profile,
     )
 

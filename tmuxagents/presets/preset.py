@@ -16,13 +16,14 @@ if TYPE_CHECKING:
     from collections.abc import Sequence
     from typing import Any
 
+    from tmuxagents.agents.agent_files import AgentFiles
     from tmuxagents.presets.fields import FieldReader, Fields
+    from tmuxagents.text.yaml import Frontmatter
 
 
 LONGEST_NAME = 100
 _AWKWARD_NAME = re.compile(r"^-|[\s/\\:]")  # on a command line: an option, two words, a path, a scope
 _LOUD = re.compile(r"[\x00-\x1f\x7f-\x9f\u2028\u2029\ud800-\udfff]")
-# Of several with one name the lowest rank counts.
 _RANKS = {
     (source, kind): rank
     for rank, (source, kind) in enumerate(
@@ -36,12 +37,27 @@ _REFUSED = (
 )
 
 
+SENT = ("kind", "source", "path", "text", "hash")  # to another machine
+
+
 class PresetFile:
     """A file that was read or will be written: its path, its text, and the hash of its bytes."""
 
-    __slots__ = ("hash", "kind", "path", "source", "text")
+    __slots__ = ("hash", "kind", "of", "path", "place", "source", "text")
 
-    def __init__(self, *, kind: str, source: str, path: str, text: str, hash: str = "") -> None:  # noqa: A002
+    def __init__(  # noqa: PLR0913  (what is known of a file)
+        self,
+        *,
+        kind: str,
+        source: str,
+        path: str,
+        text: str = "",
+        hash: str = "",  # noqa: A002
+        of: AgentFiles | None = None,
+        place: int = 0,
+    ) -> None:
+        self.of = of  # whose own agent file it is; None: it is ours
+        self.place = place  # of that agent in the user's setting
         self.kind = kind
         self.source = source
         self.path = path
@@ -50,7 +66,15 @@ class PresetFile:
 
     def document(self) -> dict[str, str]:
         """Return it for another machine."""
-        return {name: getattr(self, name) for name in self.__slots__}
+        told = {name: getattr(self, name) for name in SENT}
+        return told if self.of is None else {**told, "of": self.of.agent}
+
+    @property
+    def rank(self) -> int:
+        """Of several with one name the lowest rank counts: ours, then a project's."""
+        if self.of is None:
+            return _RANKS[self.source, self.kind]
+        return len(_RANKS) + 2 * self.place + (self.source == GLOBAL)
 
 
 def _field(key: str) -> Any:
@@ -69,7 +93,8 @@ class Preset:
         self.hash = file.hash
         self.name = name
         self.fields = fields
-        self.rank = _RANKS[file.source, file.kind]  # the lower one wins
+        self.rank = file.rank  # the lower one wins
+        self.of = file.of
         self.hidden: Preset | None = None  # the user's own of the same name, behind this one
         self.hidden_by: str | None = None
         self.warnings: list[str] = []
@@ -103,6 +128,11 @@ class Preset:
         return self.hidden.path if self.hidden else None
 
     @property
+    def whose(self) -> str | None:
+        """Whose own agent file it is, as people call the brand; None: it is our own preset."""
+        return self.of.title if self.of else None
+
+    @property
     def model(self) -> str | None:
         """The model that is wanted, with its provider if the file names that apart."""
         model: str | None = self.fields.get("model")
@@ -110,6 +140,15 @@ class Preset:
         if model is None or provider is None or model.startswith(f"{provider}/"):
             return model
         return f"{provider}/{model}"
+
+    def for_agent(self, agent: str | None) -> Preset:
+        """Return it for a run that names an agent: another one than its own gets no model of it."""
+        model = self.fields.get("model")
+        if self.of is None or agent in (None, self.of.agent) or model is None:
+            return self
+        fields = {key: value for key, value in self.fields.items() if key != "model"}
+        told = f"preset {self.name}: the model {model} is one of {self.of.title}, and {agent} gets its own"
+        return self.ready(fields, [*self.warnings, told])
 
     def ready(self, fields: Fields, warnings: Sequence[str]) -> Preset:
         """Return the same preset as it is launched; this one stays as it was read."""
@@ -131,7 +170,8 @@ class BadPreset:
         self.path = file.path
         self.name = name
         self.flaws = list(flaws)
-        self.rank = _RANKS[file.source, file.kind]
+        self.rank = file.rank
+        self.of = file.of
 
     def warning(self) -> str:
         """Return it as one line."""
@@ -149,10 +189,18 @@ def parse(file: PresetFile, *, full_profiles: bool = False) -> Preset | BadPrese
     """
     from tmuxagents.text import yaml  # noqa: PLC0415  (a launch without a preset parses none)
 
+    foreign: list[Flaw] = []
     try:
-        header = yaml.parse(file.text)
+        if file.of is None:
+            header: Frontmatter | None = yaml.parse(file.text)
+        else:
+            from tmuxagents.presets import foreign as others  # noqa: PLC0415  (only the user's setting has them)
+
+            header, foreign = others.header_of(file.text, file.path, file.of)
     except yaml.Malformed as error:
         return BadPreset(file, None, [Flaw(error.reason, line=error.line, field=error.field)])
+    if header is None:
+        return None
     if yaml.is_unclosed(file.text):
         return BadPreset(file, None, [Flaw("the header is not closed: a line `---` is missing", line=1)])
     name = header.fields.get(NAME)
@@ -163,9 +211,11 @@ def parse(file: PresetFile, *, full_profiles: bool = False) -> Preset | BadPrese
     _check_name(reader, name)
     preset = Preset(file, name, fields)
     dropped = _restrict(preset, reader, full_profiles=full_profiles) if file.source == PROJECT else set()
-    flaws = [flaw for flaw in reader.flaws if flaw.field not in dropped]
+    flaws = [*foreign, *(flaw for flaw in reader.flaws if flaw.field not in dropped)]
     if flaws:
         return BadPreset(file, name, flaws)
+    if file.of is not None:
+        fields["agent"] = file.of.agent
     _note_unknown(preset, reader)
     return preset
 

@@ -10,7 +10,7 @@ from __future__ import annotations
 
 import os
 
-from tmuxagents.agents import find
+from tmuxagents.agents import AGENTS, find
 from tmuxagents.agents.pi import command
 from tmuxagents.errors import BadRequest
 from tmuxagents.presets import catalogue, describe, disk, skills
@@ -100,10 +100,32 @@ def survey(
 ) -> Survey:
     """Read all preset and profile files that count in a folder."""
     with_project = project_presets and settings.project_presets
-    found = disk.read_all(folder, environment, with_project=with_project)
+    foreign, unknown = _foreign(environment, settings) if settings.presets_from else ([], [])
+    found = disk.read_all(folder, environment, with_project=with_project, foreign=foreign)
     skipped = {one.path: str(one) for one in found.refused}
     catalogue = Catalogue(found.files, full_profiles=settings.project_profiles_full, skipped=skipped)
+    catalogue.warnings += unknown
     return Survey(catalogue, found.refused)
+
+
+def _foreign(environment: Mapping[str, str], settings: Settings) -> tuple[list[disk.ForeignFiles], list[str]]:
+    """Return the brands whose own agent files are presets, too, by the user's setting; and warnings."""
+    having = {name: files for name in AGENTS if (files := AGENTS[name].agent_files()) is not None}
+    found, unknown = [], []
+    for place, name in enumerate(settings.presets_from):
+        files = having.get(name)
+        if files is None:
+            unknown.append(f"presetsFrom: no agent {name} has agent files ({', '.join(having)} have)")
+            continue
+        variable, home = AGENTS[name].home_variable, places.user_home(environment)
+        if not files.own.startswith("."):
+            home += f"/.{name}"
+        if variable != "HOME":
+            home = environment.get(variable) or home
+        home = os.path.expanduser(settings.agent_homes.get(name) or home)
+        own = [f"{home}/{one}" for one in files.own.split(",")]
+        found.append(disk.ForeignFiles(files, own, place))
+    return found, unknown
 
 
 def key_variables(preset: Preset, plan: Plan) -> tuple[Mapping[str, str], list[str]]:

@@ -103,6 +103,7 @@ _OPTIONAL: _Fields = {
     "nesting": ("nesting", _whole),
     "profile": ("profile", _object),
     "account": ("account", _text),
+    "preset_from": ("presetFrom", _text),
     "replayed": ("replayed", _whole),
     "task_name": ("taskName", _text),
     "agent_kind": ("agentKind", _text),
@@ -241,6 +242,8 @@ def _told_by_some(plan: Plan, state: RunState, *, asks: bool = False) -> dict[st
     told: dict[str, Any] = {"asks": state.asks} if asks and state.asks else {}
     if plan.account is not None:
         told["account"] = plan.account
+    if plan.preset_from is not None:
+        told["presetFrom"] = plan.preset_from
     if state.child_session is not None:
         told["childSession"] = state.child_session
     if state.denied:

@@ -14,6 +14,7 @@ from tmuxagents.settings.rules import (
     CurrentWord,
     Duration,
     Flag,
+    Names,
     Number,
     Socket,
     Text,
@@ -49,6 +50,7 @@ KEYS: dict[str, Rule] = {
     "tmux.session": CurrentWord(None),
     "projectPresets": Flag(True),  # noqa: FBT003  (the default of a flag)
     "projectProfiles": Choice("safe", "full"),
+    "presetsFrom": Names(None),
     "keepBackground": Flag(False),  # noqa: FBT003
     "keepRuns": Age("30d"),
     "agents.pi.command": Argv(None),
@@ -61,7 +63,12 @@ PROJECT_KEYS = (
     *("maxLinesPerWindow", "commandPreviewWidth", "extend_timeout_debounce", "looping_tool_count"),
     *("timeout", "defaultModel", "maxConcurrency", "keepWindows"),
 )
-GLOBAL_ONLY = ("onEnd", "onAttention", "projectProfiles")  # what these allow is written down, not passed on
+GLOBAL_ONLY = (
+    "onEnd",
+    "onAttention",
+    "projectProfiles",
+    "presetsFrom",
+)  # what these allow is written down, not passed on
 _VARIABLES = {
     "tmux.socket": "TMUXAGENTS_SOCKET",
     "tmux.session": "TMUXAGENTS_SESSION",
@@ -87,6 +94,7 @@ class Settings:
         self.keep_background = False
         self.project_presets = True
         self.project_profiles_full = False
+        self.presets_from: list[str] = []  # agents whose own files are presets, too
         self.default_model: str | None = None
         self.default_agent = DEFAULT_AGENT
         self.driver = "batch"
@@ -249,6 +257,7 @@ def _take(settings: Settings) -> None:
     settings.keep_background = values["keepBackground"]
     settings.project_presets = values["projectPresets"]
     settings.project_profiles_full = values["projectProfiles"] == "full"
+    settings.presets_from = values["presetsFrom"] or []
     settings.default_model = values["defaultModel"]
     settings.default_agent = values["defaultAgent"]
     settings.driver = values["driver"]

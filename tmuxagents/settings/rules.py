@@ -212,6 +212,20 @@ class Argv(Rule):
         return isinstance(word, str) and "\0" not in word
 
 
+class Names(Rule):
+    """A list of names."""
+
+    def literal(self, text: str) -> Any:
+        """Return the names that a person typed with commas between them."""
+        return [name.strip() for name in text.split(",") if name.strip()]
+
+    def read(self, value: Any) -> tuple[Any, str | None]:
+        """Return the names, each once."""
+        if isinstance(value, list) and all(isinstance(name, str) and name.isidentifier() for name in value):
+            return list(dict.fromkeys(value)), None
+        return self.bad('a list of names, as ["claude", "opencode"]')
+
+
 class Age(Rule):
     """How old something may become, as `30d`, or `all`. What cannot be read loses nothing: it is `all`."""
 

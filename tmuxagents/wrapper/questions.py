@@ -1,4 +1,4 @@
-"""The open questions of one child: its events tell of them, and its clocks stand meanwhile. Joins."""
+"""The open questions of one child: its events tell of them, and its clocks pause meanwhile. Joins."""
 
 from __future__ import annotations
 
@@ -20,7 +20,7 @@ CLOCK = "the clock"  # what answers a question that gets no other answer
 class OpenQuestions:
     """What is asked now. A question that nobody answers within `limit_s` is overdue.
 
-    `elsewhere`: who has answered what was not answered through us.
+    `elsewhere`: who else gives answers.
     """
 
     def __init__(self, recorder: Recorder, guards: Guards, *, limit_s: float, elsewhere: str) -> None:

@@ -22,6 +22,7 @@ TYPE_CHECKING = False
 if TYPE_CHECKING:
     from collections.abc import Mapping
 
+    from tmuxagents.agents.agent_files import AgentFiles
     from tmuxagents.agents.base import LiveAgent, Talker
     from tmuxagents.records import Plan
 
@@ -31,6 +32,7 @@ _MODES = {
     words.FULL: "bypassPermissions",
     words.ASK: "default",
 }
+_MEANS = {mode: level for level, mode in _MODES.items()}
 _READING = ("Read", "Grep", "Glob")
 _NEVER = ("Task", "Agent", "Workflow", "CronCreate", "ScheduleWakeup", "ListAgents", "SendMessage")
 # What may be named besides the tools that are ours, too.
@@ -103,6 +105,21 @@ class Claude(Brand):
         from tmuxagents.agents.claude import live  # noqa: PLC0415  (a batch child pays nothing for it)
 
         return live.LIVE
+
+    def agent_files(self) -> AgentFiles:
+        """Return what its own agent files mean."""
+        from tmuxagents.agents import agent_files  # noqa: PLC0415  (only presets ask)
+
+        return agent_files.USUAL.changed(
+            agent=self.name,
+            title="Claude Code",
+            project=(".claude/agents",),
+            tools={"read": ("read",), "bash": ("bash",), "edit": ("edit",), "multiedit": ("edit",)}
+            | {"write": ("write",), "grep": ("grep",), "glob": ("find",), "ls": ("ls",)},
+            own_tools=("WebFetch", "WebSearch", "TodoWrite", "NotebookEdit"),
+            permission=("permissionMode", {"plan": words.READ_ONLY, **_MEANS}),
+            harmless=("color", "background"),
+        )
 
     def capabilities(self) -> words.Capabilities:
         """Return what it can do."""

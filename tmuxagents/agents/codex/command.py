@@ -22,6 +22,7 @@ TYPE_CHECKING = False
 if TYPE_CHECKING:
     from collections.abc import Mapping, Sequence
 
+    from tmuxagents.agents.agent_files import AgentFiles
     from tmuxagents.agents.base import LiveAgent, Reader
     from tmuxagents.agents.capabilities import Capabilities
     from tmuxagents.agents.codex.app_server import AppServer
@@ -34,6 +35,7 @@ _SANDBOXES = {
     FULL: ("danger-full-access", "never"),
     ASK: ("workspace-write", "untrusted"),
 }
+_LEVELS = [(level, _SANDBOXES[level]) for level in (READ_ONLY, EDIT, FULL)]
 _NO_SANDBOX = "--dangerously-bypass-approvals-and-sandbox"
 
 
@@ -73,6 +75,20 @@ class Codex(Brand):
         from tmuxagents.agents.codex import live  # noqa: PLC0415  (a batch child pays nothing for it)
 
         return live.LIVE
+
+    def agent_files(self) -> AgentFiles:
+        """Return what its own agent files mean."""
+        from tmuxagents.agents import agent_files  # noqa: PLC0415  (only presets ask)
+
+        return agent_files.USUAL.changed(
+            agent=self.name,
+            title="Codex",
+            project=(".codex/agents",),
+            suffix=agent_files.TOML,
+            body="developer_instructions",
+            permission=("sandbox_mode", {sandbox: level for level, (sandbox, _) in _LEVELS}),
+            harmless=("nickname_candidates",),
+        )
 
     def capabilities(self) -> Capabilities:
         """Return what it can do."""

@@ -111,7 +111,7 @@ class CodexLiveReader(ThreadReader):
         return Reading([sent])
 
     def _answered(self, raw: dict[str, Any], _now: float) -> Reading:
-        """Note who has answered. What is refused so is told as a denial once its item ends."""
+        """Note the answer and its author. A refusal becomes a denial once its item ends."""
         ask = self.asks.answered(raw)
         asked = self.questions.pop(ask.id, None) if ask else None
         if ask is not None and asked is not None and asked.refuses(self.asks.given[ask.id][0]):

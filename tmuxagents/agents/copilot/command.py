@@ -15,6 +15,7 @@ TYPE_CHECKING = False
 if TYPE_CHECKING:
     from collections.abc import Mapping
 
+    from tmuxagents.agents.agent_files import AgentFiles
     from tmuxagents.agents.base import LiveAgent
     from tmuxagents.agents.capabilities import Capabilities
     from tmuxagents.records import Plan
@@ -71,6 +72,22 @@ class Copilot(Brand):
     def reader(self, plan: Plan, _run_dir: str) -> CopilotReader:
         """Return a reader for one child."""
         return CopilotReader(plan.child_session or session_uuid(plan), plan.baseline or {})
+
+    def agent_files(self) -> AgentFiles:
+        """Return what its own agent files mean."""
+        from tmuxagents.agents import agent_files  # noqa: PLC0415  (only presets ask)
+
+        return agent_files.USUAL.changed(
+            agent=self.name,
+            title="Copilot CLI",
+            project=(".github/agents",),
+            titled=False,
+            tools=dict.fromkeys(("execute", "shell", "bash", "powershell"), ("bash",))
+            | dict.fromkeys(("read", "view", "notebookread"), ("read", "ls"))
+            | dict.fromkeys(("edit", "multiedit", "write", "create", "notebookedit"), ("edit", "write"))
+            | {"search": ("grep", "find"), "grep": ("grep",), "glob": ("find",)},
+            harmless=("target", "infer", "user-invocable", "disable-model-invocation"),
+        )
 
     def capabilities(self) -> Capabilities:
         """Return what it can do."""

@@ -16,6 +16,7 @@ from tmuxagents.agents.gemini.reader import TOOLS, GeminiReader
 
 TYPE_CHECKING = False
 if TYPE_CHECKING:
+    from tmuxagents.agents.agent_files import AgentFiles
     from tmuxagents.agents.capabilities import Capabilities
     from tmuxagents.records import Plan
 
@@ -46,6 +47,20 @@ class Gemini(Brand):
     def reader(self, _plan: Plan, _run_dir: str) -> GeminiReader:
         """Return a reader for one child."""
         return GeminiReader()
+
+    def agent_files(self) -> AgentFiles:
+        """Return what its own agent files mean."""
+        from tmuxagents.agents import agent_files  # noqa: PLC0415  (only presets ask)
+
+        return agent_files.USUAL.changed(
+            agent=self.name,
+            title="Gemini CLI",
+            own=".gemini/agents",
+            project=(".gemini/agents",),
+            tools={"read_file": ("read",), "run_shell_command": ("bash",), "replace": ("edit",)}
+            | {"write_file": ("write",), "grep_search": ("grep",), "search_file_content": ("grep",)}
+            | {"glob": ("find",), "list_directory": ("ls",)},
+        )
 
     def capabilities(self) -> Capabilities:
         """Return what it can do."""

@@ -21,6 +21,7 @@ if TYPE_CHECKING:
     from collections.abc import Mapping
     from typing import Any
 
+    from tmuxagents.agents.agent_files import AgentFiles
     from tmuxagents.agents.base import LiveAgent
     from tmuxagents.agents.capabilities import Capabilities
     from tmuxagents.records import Plan
@@ -82,6 +83,23 @@ class Opencode(Brand):
     def reader(self, _plan: Plan, _run_dir: str) -> OpencodeReader:
         """Return a reader for one child."""
         return OpencodeReader()
+
+    def agent_files(self) -> AgentFiles:
+        """Return what its own agent files mean."""
+        from tmuxagents.agents import agent_files  # noqa: PLC0415  (only presets ask)
+
+        return agent_files.USUAL.changed(
+            agent=self.name,
+            title="opencode",
+            own=".config/opencode/agent,.config/opencode/agents",
+            project=(".opencode/agent", ".opencode/agents"),
+            titled=False,
+            tools={one: (one,) for one in ("read", "bash", "edit", "write", "grep")}
+            | {"glob": ("find",), "list": ("ls",), "patch": ("edit",)},
+            own_tools=("webfetch", "websearch", "todowrite", "skill", "lsp"),
+            switches=True,
+            harmless=("color", "mode", "hidden"),
+        )
 
     def capabilities(self) -> Capabilities:
         """Return what it can do."""

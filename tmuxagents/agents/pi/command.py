@@ -51,6 +51,9 @@ class Pi:
             line += ["-e", CHILD_EXTENSION]
         return [*line, *arguments(_fields(plan, inside))]
 
+    def agent_files(self) -> None:
+        """Return None: its presets are ours."""
+
     def environment(self, agent_dir: str, plan: Plan | None) -> dict[str, str]:
         """Return pi's own variables, for a run or without one."""
         own = {"PI_SUBAGENTS_CHILD": "1", "PI_CODING_AGENT_DIR": agent_dir}

@@ -20,6 +20,7 @@ TYPE_CHECKING = False
 if TYPE_CHECKING:
     from collections.abc import Mapping
 
+    from tmuxagents.agents.agent_files import AgentFiles
     from tmuxagents.agents.base import LiveAgent, Talker
     from tmuxagents.records import Plan
 
@@ -96,6 +97,21 @@ class Qwen(Brand):
         from tmuxagents.agents.qwen import live  # noqa: PLC0415  (a batch child pays nothing for it)
 
         return live.LIVE
+
+    def agent_files(self) -> AgentFiles:
+        """Return what its own agent files mean."""
+        from tmuxagents.agents import agent_files  # noqa: PLC0415  (only presets ask)
+
+        return agent_files.USUAL.changed(
+            agent=self.name,
+            title="Qwen Code",
+            own=".qwen/agents",
+            project=(".qwen/agents",),
+            tools={its: (ours,) for ours, its in _TOOLS.items() if ours != "ls"}
+            | {"list_directory": ("ls",)},
+            own_tools=("web_fetch", "todo_write"),
+            permission=("approvalMode", {mode: level for level, mode in _MODES.items()}),
+        )
 
     def capabilities(self) -> words.Capabilities:
         """Return what it can do."""

@@ -174,7 +174,7 @@ def edit(*, name: str, in_editor: bool, **how: Any) -> None:
 def rm(*, name: str, yes: bool, as_json: bool) -> None:
     """Remove the preset NAME: the user's file and the project's (global:NAME, project:NAME: that one)."""
     found = _named(name)
-    printing.lines((safe.line(one.path) for one in found), printing.ERR)
+    printing.lines((safe.line(one.path) for one in found if one.of is None), printing.ERR)
     question = f'Remove the preset "{safe.line(name)}"?'
     if not yes:
         if not asking.is_possible():
@@ -247,7 +247,11 @@ def list_(*, as_json: bool, template: str | None) -> None:
 def _list(*, as_json: bool, template: str | None) -> None:
     survey = _survey()
     hiding = list(filter(None, map(catalogue.hiding, survey.presets)))
-    warnings = [*(warning for preset in survey.presets for warning in preset.warnings), *hiding]
+    warnings = [
+        *survey.catalogue.unread,
+        *(warning for preset in survey.presets for warning in preset.warnings),
+        *hiding,
+    ]
     printing.warn(warnings)
     shapes = [describe.document(preset) for preset in survey.presets] if as_json or template else []
     if template is not None:

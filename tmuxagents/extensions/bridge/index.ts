@@ -137,7 +137,7 @@ function abort(state: State, inboxId: number): void {
 	tell(state, { type: "bridge_taken", inboxId });
 }
 
-// All extensions have the same dialogs. Each of ours ends with the first answer: a person's, or an order.
+// All extensions have the same dialogs. Each ends with the first answer: a person's, or that of an order.
 function share(state: State, ui: Dialogs): void {
 	for (const kind of ["select", "confirm", "input"] as const) {
 		const original = ui[kind] as Dialog & { shared?: boolean };

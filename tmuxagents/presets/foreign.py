@@ -1,0 +1,136 @@
+"""A brand's own agent file as the header of a preset. What no key of a preset means is a fault. Pure.
+
+Names of tools that all agents have become ours; those of tools that the brand alone has stay.
+"""
+
+from __future__ import annotations
+
+import re
+
+from tmuxagents.agents import agent_files
+from tmuxagents.presets.fields import DESCRIPTION, NAME, Flaw
+from tmuxagents.text import yaml
+
+TYPE_CHECKING = False
+if TYPE_CHECKING:
+    from collections.abc import Iterable, Iterator, Mapping
+    from typing import Any
+
+    from tmuxagents.agents.agent_files import AgentFiles
+
+_MODEL, _TOOLS, _PERMISSION = "model", "tools", "permission"
+_INHERITED = "inherit"
+_ALL = "*"
+_NOTHING = "a preset has nothing that means this: remove it, or write a preset of your own"
+
+
+def stem(path: str) -> str:
+    """Return the name of a file without its endings."""
+    return path.rpartition("/")[2].partition(".")[0]
+
+
+def header_of(text: str, path: str, files: AgentFiles) -> tuple[yaml.Frontmatter | None, list[Flaw]]:
+    """Return the header of a preset, and what is wrong; None for a file that is no agent."""
+    said = _toml(text) if files.suffix == agent_files.TOML else yaml.parse(text)
+    if not said.fields or (files.titled and not isinstance(said.fields.get(NAME), str)):
+        return None, []
+    reading = _Reading(said, files)
+    fields = dict(reading.fields())
+    fields[NAME] = said.fields[NAME] if files.titled else stem(path)
+    body = said.body if files.body is None else str(said.fields.get(files.body) or "").strip()
+    written = {key: said.written.get(key, value) if key in _KEPT else value for key, value in fields.items()}
+    return yaml.Frontmatter(fields, written, said.lines, body), reading.flaws
+
+
+_KEPT = (NAME, DESCRIPTION, _MODEL)
+
+
+class _Reading:
+    """Reads one header in the brand's words."""
+
+    def __init__(self, said: yaml.Frontmatter, files: AgentFiles) -> None:
+        self._said = said
+        self._files = files
+        self.flaws: list[Flaw] = []
+
+    def fields(self) -> Iterator[tuple[str, Any]]:
+        """Yield the fields of the preset."""
+        files = self._files
+        mode = files.permission[0] if files.permission else None
+        for key, value in self._said.fields.items():
+            if value is None or key in (*files.harmless, NAME, files.body):
+                continue
+            if key == DESCRIPTION or (key == _MODEL and value != _INHERITED):
+                yield key, value
+            elif key == mode and files.permission:
+                yield from self._permission(key, value, files.permission[1])
+            elif key in (_TOOLS, _PERMISSION) and files.switches:
+                continue
+            elif key == _TOOLS:
+                yield from self._tools(value)
+            elif key != _MODEL:
+                self._fault(key, _NOTHING)
+        if files.switches:
+            yield from self._switched()
+
+    def _fault(self, key: str, message: str) -> None:
+        self.flaws.append(Flaw(message, line=self._said.lines.get(key), field=key))
+
+    def _permission(self, key: str, value: Any, modes: Mapping[str, str]) -> Iterator[tuple[str, Any]]:
+        if isinstance(value, str) and value in modes:
+            yield _PERMISSION, modes[value]
+        else:
+            self._fault(key, f"no permission level means {str(value)[:40]!r}; known are {', '.join(modes)}")
+
+    def _tools(self, value: Any) -> Iterator[tuple[str, Any]]:
+        listed = value.split(",") if isinstance(value, str) else value
+        if not isinstance(listed, list) or not all(isinstance(one, str) for one in listed):
+            self._fault(_TOOLS, "this must be a list of words")
+            return
+        names = [one.strip() for one in listed if one.strip()]
+        if _ALL not in names:
+            yield _TOOLS, self._named(names)
+
+    def _named(self, names: Iterable[str]) -> list[str]:
+        """Return tools by our names, in their order."""
+        found: list[str] = []
+        for name in names:
+            ours = self._files.tools.get(name.lower())
+            if ours is None and name not in self._files.own_tools:
+                self._fault(_TOOLS, f"{name[:40]!r} is no tool that a child of tmuxagents can be given")
+            found += ours if ours is not None else [name]
+        return list(dict.fromkeys(found))
+
+    def _switched(self) -> Iterator[tuple[str, Any]]:
+        """Yield the tools that are left, if any is switched off."""
+        every = [*self._files.tools, *self._files.own_tools]
+        left = dict.fromkeys(every, True)
+        for key, values in ((_TOOLS, (True, False)), (_PERMISSION, ("allow", "deny"))):
+            rules = self._said.fields.get(key) or {}
+            if not isinstance(rules, dict) or not all(one in values for one in rules.values()):
+                self._fault(key, f"this must say {' or '.join(map(str, values)).lower()} of each tool")
+                continue
+            for pattern, value in rules.items():
+                meant = re.compile(re.escape(pattern).replace(r"\*", ".*"))
+                left |= dict.fromkeys(filter(meant.fullmatch, every), value == values[0])
+        if not all(left.values()):
+            yield _TOOLS, self._named(one for one in every if left[one])
+
+
+def _toml(text: str) -> yaml.Frontmatter:
+    """Read a file that is all header; raise Malformed."""
+    import tomllib  # noqa: PLC0415  (one brand has such files)
+
+    try:
+        fields = tomllib.loads(text.removeprefix("\ufeff"))
+    except (tomllib.TOMLDecodeError, RecursionError) as error:
+        raise yaml.Malformed(f"it cannot be read as TOML: {error}"[:200]) from error
+    lines = {key: _line_of(key, text) for key in fields}
+    return yaml.Frontmatter(fields, {key: str(value) for key, value in fields.items()}, lines, "")
+
+
+def _line_of(key: str, text: str) -> int:
+    """Return the line in which a key is given a value, as it is written usually."""
+    rows = text.splitlines()
+    begins = (key, f"[{key}")
+    return next((number for number, row in enumerate(rows, 1) if row.strip().startswith(begins)), 1)
