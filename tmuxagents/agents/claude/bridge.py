@@ -1,7 +1,7 @@
 """The process in the window of a live Claude Code: `python -I -S bridge.py PROGRAM...`.
 
 Claude Code has its hooks in its command line. The hook of a permission waits for our answer, while a person
-may answer on the screen: then Claude Code ends the hook, or goes on with the call. Joins.
+may answer on the screen: then Claude Code ends the hook, or carries the call out. Joins.
 """
 
 from __future__ import annotations
@@ -14,7 +14,7 @@ if __name__ == "__main__":
 
 from tmuxagents.agents.envelope_asks import decision
 from tmuxagents.agents.hooks.bridge import HookBridge, main
-from tmuxagents.agents.hooks.hook import PATIENT
+from tmuxagents.agents.hooks.heard import PATIENT
 from tmuxagents.cpython import ignoring
 from tmuxagents.text import jsonline
 

@@ -14,8 +14,7 @@ from tmuxagents.agents import raw as raw_json
 from tmuxagents.agents.base import ACTIVE, NOTHING, Reading
 from tmuxagents.agents.claude.command import AGENT
 from tmuxagents.agents.envelope_asks import ALLOW, PERMISSION, question
-from tmuxagents.agents.hooks.heard import FOLDER_VARIABLE, HookedReader, hook_command
-from tmuxagents.agents.hooks.hook import PATIENT
+from tmuxagents.agents.hooks.heard import FOLDER_VARIABLE, PATIENT, HookedReader, hook_command
 from tmuxagents.runs import events
 from tmuxagents.text import jsonline
 

@@ -16,6 +16,7 @@ if TYPE_CHECKING:
 
 HOOK = f"{__file__.rpartition('/')[0]}/hook.py"
 PYTHON = "TMUXAGENTS_PYTHON"  # the variable in which the hooks find our Python
+PATIENT = "PermissionRequest"  # the hook that waits as long as a question is open (see hook.py)
 FOLDER_VARIABLE = "TMUXAGENTS_BRIDGE"  # where the bridge finds its two FIFOs
 
 

@@ -13,7 +13,7 @@ import socket
 import sys
 
 VARIABLE = "TMUXAGENTS_HOOKS"  # the bridge's socket
-PATIENT = "PermissionRequest"  # an event whose answer takes its time: the agent ends the hook if need be
+_PATIENT = "PermissionRequest"  # an event whose answer takes its time: the agent ends the hook if need be
 _LIMIT_S = 20.0
 
 
@@ -26,7 +26,7 @@ def main(words: list[str]) -> None:
             line.connect(os.environ[VARIABLE])
             line.sendall("".join(words).encode() + b"\n" + given)
             line.shutdown(socket.SHUT_WR)
-            line.settimeout(None if words == [PATIENT] else _LIMIT_S)
+            line.settimeout(None if words == [_PATIENT] else _LIMIT_S)
             while piece := line.recv(65536):
                 sys.stdout.buffer.write(piece)
     except (OSError, KeyError):
