@@ -77,7 +77,6 @@ if TYPE_CHECKING:
         typed: bool  # a person has typed: the run is attended
         has_left: bool  # a person has pressed a key that leaves the child
         settlings: int  # how often it has settled
-
         asks: LiveAsks  # its open questions to a person
 
     class LiveAgent(Protocol):
@@ -209,24 +208,20 @@ if TYPE_CHECKING:
 class Ask:
     """A question of a child: its id, its kind, what it asks, and the ids and words of its options."""
 
-    __slots__ = ("id", "kind", "options", "text")
+    __slots__ = ("id", "key", "kind", "options", "text")
 
     def __init__(
         self,
-        id: str,  # noqa: A002
+        id: str,
         kind: str,
         text: str | None,
-        options: Sequence[tuple[str, str]] = (),
+        options: Sequence[tuple[str, str]] = (),  # noqa: A002
     ) -> None:
         self.id = id  # empty: it can be answered on the child's own screen alone
         self.kind = kind
         self.text = text
         self.options = options
-
-    @property
-    def key(self) -> str:
-        """Return what tells it from other open questions."""
-        return self.id or f"\n{self.kind}\n{self.text}"
+        self.key = id or f"\n{kind}\n{text}"  # tells it from other open questions
 
 
 class ChildSession:
