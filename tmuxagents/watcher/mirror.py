@@ -17,7 +17,7 @@ import threading
 import time
 
 from tmuxagents.cpython import ignoring
-from tmuxagents.errors import TmuxAgentsError, Unusable
+from tmuxagents.errors import TmuxAgentsError
 from tmuxagents.launch import far
 from tmuxagents.machines import hosts, link, ssh
 from tmuxagents.machines.frames import APPENDED, PIECE, Broken, FrameReader
@@ -60,6 +60,7 @@ class Mirror:
         self._reader = FrameReader()
         self._heard_at: float | None = None  # by the clock on the wall
         self._noted_at = self._heard_mono = 0.0
+        self._losses = 0  # of connections, since something was heard
         self._is_lost = False
         self._why: str | None = None
         self._pause_s = _FIRST_PAUSE_S
@@ -207,6 +208,7 @@ class Mirror:
                 ready = waiting.select(limit_s)
             if not ready:
                 if time.monotonic() - self._heard_mono > SILENT_S:
+                    self._losses += 1
                     self._lose(f"{self._host.name} has said nothing for {SILENT_S:g} s.")
                 return
             piece = os.read(client.stdout.fileno(), 4 * PIECE)
@@ -238,7 +240,7 @@ class Mirror:
     def _hear(self) -> None:
         now = time.time()
         self._heard_at, self._heard_mono = now, time.monotonic()
-        self._pause_s = _FIRST_PAUSE_S
+        self._pause_s, self._losses = _FIRST_PAUSE_S, 0
         if self._is_lost or self._noted_at == 0.0 or now - self._noted_at > _HEARD_EVERY_S:
             self._is_lost = False
             self._noted_at = now
@@ -249,7 +251,9 @@ class Mirror:
         said = self._hang_up()
         if why is None:
             why = ssh.refusal(said, self._host).message
-        self._miss(why)
+        self._losses += 1
+        if self._losses > 1:  # a connection may end, and the next one come at once
+            self._miss(why)
         self._try_at = time.monotonic() + self._pause_s
         self._pause_s = min(2 * self._pause_s, _LONGEST_PAUSE_S)
 
@@ -341,8 +345,9 @@ def main(home: str, name: str, environment: Mapping[str, str]) -> int:
     try:
         host = hosts.find_host(name, environment)
         Mirror(home, host, environment).keep()
-    except Unusable as why:
+    except TmuxAgentsError as why:  # the host was removed, say: it is looked for again, but not all the time
         link.write(home, name, heard_at=None, since=time.time(), why=why.message)
+        time.sleep(_LONGEST_PAUSE_S)
         return why.exit_code
     finally:
         os.close(held)
