@@ -17,6 +17,8 @@ if TYPE_CHECKING:
     from tmuxagents.runs.events import Event
     from tmuxagents.runs.messages import InboxMessage
 
+    Options = Sequence[tuple[str, str]]  # of a question: ids and words
+
     class Reader(Protocol):
         """Reads the stdout of one child."""
 
@@ -210,13 +212,7 @@ class Ask:
 
     __slots__ = ("id", "key", "kind", "options", "text")
 
-    def __init__(
-        self,
-        id: str,
-        kind: str,
-        text: str | None,
-        options: Sequence[tuple[str, str]] = (),  # noqa: A002
-    ) -> None:
+    def __init__(self, id: str, kind: str, text: str | None, options: Options = ()) -> None:  # noqa: A002
         self.id = id  # empty: it can be answered on the child's own screen alone
         self.kind = kind
         self.text = text
