@@ -109,6 +109,17 @@ def step_killed(ground: Ground) -> tuple[str, str]:
     return run.ended()
 
 
+def step_and_wrapper_killed(ground: Ground) -> tuple[str, str]:
+    """Slurm does not notice, and would show the job as running for ever."""
+    run = ground.launch(STAYS).at_work()
+    step, wrapper = run.step(), run.wrapper()
+    for pid in (step, wrapper):
+        os.kill(pid, signal.SIGKILL)
+    ended = run.ended()
+    eventually(lambda: run.job not in ground.lab.call("squeue", "-h", "-o", "%A").split(), PATIENCE_S)
+    return ended
+
+
 def requeued(ground: Ground) -> tuple[str, str]:
     """An operator overrides --no-requeue: the job runs again, and finds that the run has a wrapper."""
     run = ground.launch(STAYS).at_work()
@@ -191,6 +202,7 @@ TOGETHER: dict[str, tuple[Ending, tuple[str, str]]] = {
     "wrapper killed": (wrapper_killed, ("aborted", "lost")),
     "wrapper killed after the answer": (wrapper_killed_after_answer, ("completed", "done")),
     "slurmstepd killed": (step_killed, ("completed", "done")),
+    "slurmstepd and wrapper killed": (step_and_wrapper_killed, ("aborted", "lost")),
     "requeued by force": (requeued, ("aborted", "preempted")),
     "requeued, wrapper killed": (requeued_and_killed, ("aborted", "preempted")),
     "launcher killed": (launcher_killed, ("completed", "done")),

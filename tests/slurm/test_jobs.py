@@ -41,6 +41,7 @@ def test_a_queue_is_read_by_its_columns() -> None:
         True,
         False,
     )
+    assert (waiting.is_running, running.is_running) == (False, True)
 
 
 @pytest.mark.parametrize(

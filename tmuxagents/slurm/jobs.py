@@ -68,6 +68,11 @@ class Job(NamedTuple):
         return self.state in _QUEUED
 
     @property
+    def is_running(self) -> bool:
+        """Say whether it works, as far as Slurm knows, and Slurm does not mean to end it."""
+        return self.state == "RUNNING"
+
+    @property
     def is_over(self) -> bool:
         """Say whether nothing of it runs any more, as far as Slurm knows."""
         return self.state in _OVER

@@ -9,6 +9,7 @@ from __future__ import annotations
 import os
 import time
 
+from tmuxagents import records
 from tmuxagents.cpython import ignoring
 from tmuxagents.errors import Unusable
 from tmuxagents.launch import job as handed
@@ -17,17 +18,20 @@ from tmuxagents.runs import directory, writing
 from tmuxagents.runs.conclude import conclude
 from tmuxagents.slurm import commands, jobs
 from tmuxagents.slurm.runs import job_of
+from tmuxagents.system import process
 
 TYPE_CHECKING = False
 if TYPE_CHECKING:
     from collections.abc import Mapping
     from typing import Any
 
+    from tmuxagents.runs.endings import Cause
     from tmuxagents.slurm.jobs import Job
 
 _LOOK_S = 1.0  # for new runs and for results, in the run directories
 _ASK_S, _ASK_AT_MOST_S, _SLOWER = 2.0, 30.0, 1.5  # Slurm, which serves many
 _GRACE_S = 3.0  # the result may need a moment from the node's file system to ours
+_DEAD_S = 10.0  # Slurm may know better why a wrapper was killed
 _ABSENT_S = 20.0  # a job that Slurm does not know, again and again, is forgotten
 
 
@@ -108,21 +112,33 @@ class JobKeeper:
                 conclude(run_dir, never_came="Slurm has forgotten the job.", gone=True)
             return False
         self._since.pop((name, "absent"), None)
+        return self._compare(run_dir, marker, job)
+
+    def _compare(self, run_dir: str, marker: Mapping[str, Any], job: Job) -> bool:
+        """Act on what Slurm says of the job of a run; say whether anything has changed."""
+        name = os.path.basename(run_dir)
         if job.is_over:
             if self._lasts(name, "over", _GRACE_S):
                 conclude(run_dir, cause=job.cause, never_came=job.never_came, gone=True)
             return True
-        if job.is_queued and directory.read_wrapper(run_dir) is not None:
-            # It ran, and was put back into the queue: a run starts once.
-            conclude(run_dir, cause=jobs.PREEMPTED, gone=True)
-            with ignoring(Unusable):
-                commands.cancel(job.id, self._environment)
-            return True
+        wrapper = directory.identity_of(directory.read_wrapper(run_dir))
+        if job.is_queued and wrapper is not None:  # it ran, and was put back: a run starts once
+            return self._call_off(run_dir, job, jobs.PREEMPTED)
+        if job.is_running and process.presence(wrapper) == records.GONE:
+            # Killed together with Slurm's own process beside it, so Slurm has not noticed.
+            return self._lasts(name, "dead", _DEAD_S) and self._call_off(run_dir, job, None)
         words = jobs.waiting_words(job.reason) if job.is_queued else None
         if words != marker.get("waiting"):
             writing.change_machine(run_dir, {"waiting": words})
             return True
         return False
+
+    def _call_off(self, run_dir: str, job: Job, cause: Cause | None) -> bool:
+        """Conclude a run whose job has nothing to do any more, and cancel the job."""
+        conclude(run_dir, cause=cause, gone=True)
+        with ignoring(Unusable):
+            commands.cancel(job.id, self._environment)
+        return True
 
     def _confirm(self, run_dir: str, marker: Mapping[str, Any], job: Job | None) -> bool:
         """Settle a run whose launcher has not written down its job: it is at work on that, or was killed."""
