@@ -188,12 +188,13 @@ class Trial:
         ending, said = self.ending, self.place.events(run_id)
         if ending.denies and result["status"] == "completed":
             failed = [event for event in said if event["type"] == "tool_result" and event["isError"]]
-            if not (result.get("denied") or (failed and ending.needs != endings.ASKS)):
+            if not (result.get("denied") or (failed and not ending.is_answered)):
                 self.cell.untold = ending.name in endings.UNTOLD.get(self.cell.brand, ())
                 if not self.cell.untold:
                     self.cell.wrong.append("nothing says that the tool was refused")
-        if ending.needs != endings.ASKS:
+        if not ending.is_answered:
             return
+        said = [event for event in said if event.get("kind") != "start"]  # a screen that comes late
         asked = [event for event in said if event["type"] == "needs_input"]
         given = [event for event in said if event["type"] == "input_given"]
         if not asked or {one.get("ask") for one in asked} != {one.get("ask") for one in given}:

@@ -48,6 +48,11 @@ class Ending:
     remembers: bool = True  # a resumed session knows the first prompt
 
     @property
+    def is_answered(self) -> bool:
+        """Say whether it asks something, and somebody else than a person at its screen answers."""
+        return self.act in ("allow", "deny", acts.SAY_NOTHING)
+
+    @property
     def is_live(self) -> bool:
         """Say whether the child has its own screen."""
         return self.needs == LIVE
@@ -139,6 +144,27 @@ ENDINGS = [
         output="I have tried.",
         calls=1,
         files={"made": "made\n"},
+    ),
+    ending(
+        "live, asks, allowed",
+        "writes",
+        COMPLETED,
+        needs=LIVE,
+        permission=can.ASK,
+        act="allow",
+        output="I have tried.",
+        calls=1,
+        files={"made": "made\n"},
+    ),
+    ending(
+        "live, asks, denied",
+        "writes",
+        *DENIED,
+        needs=LIVE,
+        permission=can.ASK,
+        act="deny",
+        denies=True,
+        files=NOT_MADE,
     ),
     ending("live, stop", "busy", "aborted/stopped", act="stop", needs=LIVE),
     ending("live, window closed", "busy", "aborted/closed", act="close", needs=LIVE),

@@ -149,7 +149,7 @@ def test_an_answer_from_elsewhere_is_told_and_only_a_permission_takes_one() -> N
     answer = {"type": "bridge_answer", "ask": "r-c1", "answer": "deny", "by": "a person"}
     child = Child(*ours("go"), says(tool("c1", "edit")), asks(), answer, answers(allowed=False), IDLE)
     assert child.live.asks.given == {"r-c1": ("deny", "a person")}
-    assert (child.state.settled_aborted, child.live.typed) == (True, False)
+    assert (child.state.stop_reason, child.live.typed) == ("refused", False)
     assert [one["why"] for one in child.told("denied")] == ["denied by a person"]
     asked = asks()
     asked["request"] |= {"tool_name": "ask_user_question", "input": {"questions": [{"question": "Which?"}]}}

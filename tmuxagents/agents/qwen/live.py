@@ -142,13 +142,13 @@ class QwenLiveReader(HookedReader, QwenReader):
         return self._over(self._told_texts(), "error")
 
     def _notice(self, _raw: dict[str, Any], _now: float) -> Reading:
-        """Conclude from its idleness that a person has broken off the turn."""
+        """Conclude from its idleness that the turn was broken off: by our denial, else by a person."""
         if self.settled or not self.has_begun:
             return NOTHING
         self.typed |= not self._is_denied
         self._texts.clear()
         self.error_message = None
-        return self._over([], "aborted")
+        return self._over([], "refused" if self._is_denied else "aborted")
 
     def _end(self, raw: dict[str, Any], _now: float) -> Reading:
         self.has_left = raw.get("reason") == "prompt_input_exit"
