@@ -2,8 +2,10 @@
 
 from __future__ import annotations
 
+import contextlib
 import json
 import os
+import signal
 import subprocess
 import sys
 from pathlib import Path
@@ -74,6 +76,17 @@ class Near:
         """Return what is written down of where a run works."""
         return dict(directory.read_machine(str(self.desk.folder(run_id))) or {})
 
+    def mirrors(self) -> list[int]:
+        """Return the processes that mirror runs to this home."""
+        ours = f"TMUXAGENTS_HOME={self.home.state}".encode()
+        found = []
+        for name in filter(str.isdigit, os.listdir("/proc")):
+            with contextlib.suppress(OSError):
+                words = Path(f"/proc/{name}/cmdline").read_bytes().split(b"\0")
+                is_ours = ours in Path(f"/proc/{name}/environ").read_bytes().split(b"\0")
+                found += [int(name)] if is_ours and b"mirror" in words else []
+        return found
+
 
 @pytest.fixture(scope="module")
 def lab() -> Iterator[Lab]:
@@ -136,6 +149,22 @@ def test_a_run_ends_here_only_when_its_work_is_here(near: Near) -> None:
     assert near.ended(run_id)["status"] == "completed"
     assert near.git("diff", "--name-only", f"HEAD...refs/tmuxagents/{run_id}") == "b\nc"
     assert (near.desk.folder(run_id) / directory.RESULT).read_bytes() == far.read_bytes()
+
+
+def test_a_mirror_that_is_killed_meanwhile_loses_nothing(near: Near) -> None:
+    run_id = near.launch("head -c 3000000 /dev/urandom > big")
+    far = near.lab.state / "runs" / run_id / directory.RESULT
+    eventually(far.exists, 30)
+    near.lab.slow(20, "4mbit")  # 3 MB take 6 s
+    for _ in range(3):
+        for pid in near.mirrors():
+            os.kill(pid, signal.SIGKILL)
+        eventually(near.mirrors)  # the watcher starts another
+        assert not (near.desk.folder(run_id) / directory.RESULT).exists()
+    near.lab.mend()
+    assert near.ended(run_id)["status"] == "completed"
+    assert near.git("cat-file", "-s", f"refs/tmuxagents/{run_id}:big") == "3000000"
+    near.git("fsck", "--no-dangling")
 
 
 def test_what_cannot_come_back_is_said_and_the_run_ends(near: Near) -> None:
