@@ -16,10 +16,11 @@ import time
 from tmuxagents.cpython import signal
 from tmuxagents.errors import NoSuchRun, NotPossible, TmuxAgentsError
 from tmuxagents.machines import link, refs, relay, ssh
-from tmuxagents.runs import narration
+from tmuxagents.runs import directory, narration
 from tmuxagents.runs.inspect import Follower
 from tmuxagents.slurm import runs as jobs
 from tmuxagents.status import stop as stopping
+from tmuxagents.system import watcher_lock
 from tmuxagents.text import safe
 from tmuxagents.wrapper.terminal import CTRL_C, Terminal
 from tmuxagents.wrapper.window import StoryWindow
@@ -33,10 +34,18 @@ if TYPE_CHECKING:
 
 _LOOK_S, _IDLE_S = 0.1, 0.4
 _QUIET_AFTER_S = 3.0
-_LINK_EVERY_S = 1.0
+_LINK_EVERY_S, _WATCHER_EVERY_S = 1.0, 5.0
 _CONFIRM_S = 3.0
 _READ_S = 0.3  # two keys in one paste are no answer
 _KEYS = (b"\r", b"\n")
+
+
+def environment(run_dir: str) -> dict[str, str]:
+    """Return what leads ssh to the machine of a run: the tmux server, whose child we are, may lack it."""
+    here = (directory.read_machine(run_dir) or {}).get("here")
+    found = here.get("environment") if isinstance(here, dict) else None
+    kept = found if isinstance(found, dict) else {}
+    return {name: str(value) for name, value in kept.items() if name != "TMUXAGENTS_ROLE"}
 
 
 class FarWindow:
@@ -50,6 +59,7 @@ class FarWindow:
         self._asked_at: float | None = None
         self._heard_at = time.monotonic()
         self._link_at = 0.0
+        self._watcher_at = time.monotonic() + _WATCHER_EVERY_S
         self._since: float | None = None
         self._title: str | None = None
 
@@ -106,6 +116,9 @@ class FarWindow:
         if now < self._link_at:
             return
         self._link_at = now + _LINK_EVERY_S
+        if now >= self._watcher_at:  # it starts mirrors; no wrapper here starts it
+            self._watcher_at = now + _WATCHER_EVERY_S
+            watcher_lock.ensure(self._environment["TMUXAGENTS_HOME"])
         since = link.unreachable_since(self._environment["TMUXAGENTS_HOME"], run.host or "")
         if (since is None) != (self._since is None):
             at = "" if since is None else time.strftime("%H:%M:%S", time.localtime(since))

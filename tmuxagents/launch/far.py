@@ -23,7 +23,7 @@ from tmuxagents.runs import directory, prompt, writing
 from tmuxagents.runs.conclude import conclude
 from tmuxagents.runs.endings import Cause
 from tmuxagents.runs.inspect import inspect
-from tmuxagents.system import project
+from tmuxagents.system import project, watcher_lock
 from tmuxagents.text import jsonline
 from tmuxagents.tmux import place
 
@@ -96,6 +96,7 @@ def prepare(launcher: Launcher, request: LaunchRequest, call: InCall | None = No
         "session": sketched.plan.tmux_session,
         "launcher": sketched.plan.tmux_launcher,
         "after": list(request.after),
+        "environment": watcher_lock.surroundings(launcher.caller.home, launcher.environment),
     }
     machine = requests.machine(
         host.name,
@@ -184,7 +185,8 @@ def begin(launcher: Launcher, prepared: Prepared) -> FarArrival:
     if not request.after:
         held = writing.lock(run_dir, _LIMIT_S)  # else a mirror would hand it over, too
         try:
-            warnings += submit(run_dir, host, launcher.environment)
+            if not is_submitted(run_dir):  # the mirror may have been first
+                warnings += submit(run_dir, host, launcher.environment)
         except BaseException as error:
             if not getattr(error, "asked", False):  # else the far machine may have it
                 writing.remove_unbegun(run_dir)
@@ -224,6 +226,11 @@ def open_window(launcher: Launcher, prepared: Prepared, run_dir: str) -> tmux.Op
     }
     writing.change_machine(run_dir, {"tmux": found})
     return opened
+
+
+def is_submitted(run_dir: str) -> bool:
+    """Say whether the far machine has a run, as far as is known here."""
+    return (directory.read_machine(run_dir) or {}).get("state") == SUBMITTED
 
 
 def submit(run_dir: str, host: Host, environment: Mapping[str, str]) -> Sequence[str]:

@@ -195,7 +195,7 @@ def run_line(  # noqa: PLR0913  (as above)
             if stream is not None:
                 stream.close()
     said = err.decode("utf-8", "replace")
-    if client.returncode == FAILED:
+    if client.returncode == FAILED or client.returncode < 0:  # somebody has killed our ssh
         refused = refusal(said, host)
         if isinstance(refused, Unreachable):
             refused.asked = talk.asked

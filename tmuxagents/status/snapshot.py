@@ -155,10 +155,12 @@ class SnapshotBuilder:
         self._read([row.run_id for row in unread if not self._is_current(row)])
         if snapshot.views:
             number = self._save(known, number)
-        if any(row.host is not None for row in snapshot.registry_rows.values()):
+        there = [row for row in snapshot.registry_rows.values() if row.host is not None]
+        if any(row.status not in records.ENDED for row in there):
             from tmuxagents.machines import link  # noqa: PLC0415  (most runs work here)
 
             snapshot.lost = link.unreachable(caller.home)
+            snapshot.needs_watcher = True  # it starts mirrors; no wrapper here starts it
         self._count(known, tally, whole)
         snapshot.cursor = registry.cursor(number, snapshot.at)
 

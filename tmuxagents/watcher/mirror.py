@@ -166,7 +166,7 @@ class Mirror:
                 raise
             except TmuxAgentsError as why:
                 return endings.misconfigured(why.message)
-        if (directory.read_machine(run_dir) or {}).get("state") == far.SUBMITTED:
+        if far.is_submitted(run_dir):
             self._open.add(name)
             self._unsent.discard(name)
         return None

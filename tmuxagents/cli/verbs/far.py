@@ -108,6 +108,7 @@ def window(*, run_dir: str) -> int:
     """Show the mirror of a run, in its window here."""
     from tmuxagents.cli import far_window  # noqa: PLC0415
 
+    os.environ.update(far_window.environment(run_dir))
     return far_window.FarWindow(run_dir, dict(os.environ)).show()
 
 
