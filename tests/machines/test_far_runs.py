@@ -1,4 +1,4 @@
-"""Runs on another machine, over a real sshd: what is seen here, and what people and other runs do with them."""
+"""Runs on another machine, over a real sshd: what is seen here, and what people and runs do with them."""
 
 from __future__ import annotations
 

@@ -44,6 +44,7 @@ CONFIG = "TMUXAGENTS_SSH_CONFIG"  # another file than ~/.ssh/config
 MOST_BYTES = 32 * 1024 * 1024
 _MOST_SAID = 64 * 1024  # of stderr
 _PIECE = 256 * 1024
+_LOOK_S = 1.0
 _OURS_ALONE = 0o700
 FAILED = 255  # ssh itself, or what it carried was killed by a signal
 _NOT_FOUND = (126, 127)
@@ -195,7 +196,7 @@ def run_line(  # noqa: PLR0913  (as above)
             if stream is not None:
                 stream.close()
     said = err.decode("utf-8", "replace")
-    if client.returncode == FAILED or client.returncode < 0:  # somebody has killed our ssh
+    if client.returncode == FAILED or client.returncode < 0:  # our ssh was killed
         refused = refusal(said, host)
         if isinstance(refused, Unreachable):
             refused.asked = talk.asked
@@ -227,7 +228,9 @@ class _Talk:
             if not self._greeting:
                 self._ask(waiting)
             while waiting.get_map():
-                ready = waiting.select(max(0.0, deadline - time.monotonic()))
+                ready = waiting.select(min(_LOOK_S, max(0.0, deadline - time.monotonic())))
+                if not ready and (self._client.poll() or 0) < 0:
+                    break  # it was killed; the connection that it shared may hold its streams open
                 if not ready and time.monotonic() >= deadline:
                     raise _silent(host)
                 for key, _ in ready:
