@@ -78,6 +78,7 @@ class Pair:
         agent_dir = lab.home / ".pi/agent"
         agent_dir.mkdir(parents=True)
         (lab.home / "work").mkdir()
+        self.record.touch()
         if self._real is not None:
             argv = [
                 sys.executable,
