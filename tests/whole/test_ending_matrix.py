@@ -12,7 +12,7 @@ from tests.torture import matrix, real, scripted, windows
 if TYPE_CHECKING:
     from tests.harness import ModelServer
 
-TIMES = 20
+TIMES = 10
 HEAVY_TIMES = 4
 PI_TIMES = 3
 JOBS = 12
