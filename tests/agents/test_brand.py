@@ -88,3 +88,23 @@ def test_pi_has_its_own_answers() -> None:
     reader = PI.reader()
     reader.note_late(1.0)
     assert (list(reader.overheard(b"x")), reader.ended(0)) == ([], [])
+
+
+@pytest.mark.parametrize(
+    ("lines", "message"),
+    [
+        ((b"A warning.", b"", b"No such session."), "No such session."),
+        ((b"error: unexpected argument", b"Usage: x", b"Error: again"), "Error: again"),
+        ((b"error: unexpected argument", b"Usage: x"), "error: unexpected argument"),
+        ((), None),
+    ],
+)
+def test_an_end_without_a_line_is_explained_by_its_last_words(
+    lines: tuple[bytes, ...], message: str | None
+) -> None:
+    for reader, sentence in ((Reader(), message), (Reader(), "Ours.")):
+        for line in lines:
+            assert reader.overheard(line) == ()
+        reader.error_message = None if sentence == message else sentence
+        reader.finish("config")
+        assert reader.error_message == sentence

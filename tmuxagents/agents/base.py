@@ -49,6 +49,9 @@ if TYPE_CHECKING:
             `text`: what `file` holds.
             """
 
+        def used(self, text: bytes) -> Sequence[Event]:
+            """Return what the run used, if `file` came late."""
+
     class Talker(Reader, Protocol):
         """Reads a child whose stdin stays open, and words what is said to it."""
 

@@ -119,6 +119,7 @@ class LineReader:
         self.model: str | None = None
         self.error_message: str | None = None
         self.left_out = False
+        self._heard = "", False  # on stderr: the words, and whether they name an error
         self.is_torn = False  # the last line is the beginning of a JSON object
         self.calls: dict[str, tuple[str, float]] = {}  # open tool calls: id -> tool, and when it was reported
 
@@ -150,8 +151,12 @@ class LineReader:
     def note_late(self, _now: float) -> None:
         """Do nothing: its output is read at once."""
 
-    def overheard(self, _line: bytes) -> Sequence[Event]:
-        """Return nothing: what it says on stderr is for people."""
+    def overheard(self, line: bytes) -> Sequence[Event]:
+        """Keep what explains an end without a line: its last words on stderr, or those that name an error."""
+        said = line.decode("utf-8", "replace").strip()
+        is_error = said[:5].lower() == "error"
+        if said and (is_error or not self._heard[1]):
+            self._heard = said, is_error
         return ()
 
     def ended(self, exit_code: int | None, text: bytes | None = None) -> list[Event]:
@@ -202,6 +207,8 @@ class LineReader:
         None.
         """
         self.settled = True
+        if stop_reason == "config" and self.error_message is None:
+            self.error_message = raw_json.sentence(self._heard[0]) or None
         unsure = stop_reason == "stop" and not self.tells_cuts
         ended = events.turn_end(stop_reason, evidence="lines" if unsure else None)
         return [ended, events.settled(aborted=aborted)]

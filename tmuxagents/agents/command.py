@@ -99,6 +99,10 @@ class TextReader:
     def note_late(self, _now: float) -> None:
         """Do nothing: it reports no duration."""
 
+    def used(self, _text: bytes) -> list[Event]:
+        """Return nothing: it does not say."""
+        return []
+
     def ended(self, exit_code: int | None, _text: bytes | None = None) -> list[Event]:
         """Return the answer and, if it exited with 0, that this is the end of it."""
         text = "\n".join(self._lines) + (_CUT if self.left_out else "")

@@ -193,10 +193,14 @@ class WrapperRun:
             # We print no line after it: the window has shown it all, in the child's own way.
             self._recorder.flush(time.monotonic(), last=True)
             live.take_back()
+        if watch.lacks_usage:  # what is left may be the agent itself, and the child was its launcher
+            end_left(self._scope, self._recorder, hard=ladder.killed)
+            watch.note_written()
         if ending is not None:
             self._recorder.event(events.child_exited(ending.exit_code, ending.signal))
         self._recorder.flush(time.monotonic())  # should we be killed while leftovers take their time
-        end_left(self._scope, self._recorder, hard=ladder.killed)
+        if not watch.lacks_usage:
+            end_left(self._scope, self._recorder, hard=ladder.killed)
         self._lingered = ladder.begun and ladder.cause is None
         cause = (
             hang_up(self._claim.wrapper["tmux"]) if ladder.cause is endings.WINDOW_CLOSED else ladder.cause

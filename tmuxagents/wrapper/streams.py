@@ -71,6 +71,7 @@ class Streams:
         "_recorder",
         "_stderr_lines",
         "_stdout_lines",
+        "lacks_usage",
         "reply",
         "stderr",
         "stdout",
@@ -85,6 +86,7 @@ class Streams:
         guards: Guards,
         looped: Callable[[Cause, float], None],
     ) -> None:
+        self.lacks_usage = False  # it has ended without the file that says what it used
         self.stdout: int | None = pipes[0]  # None: every process that had it has closed it
         self.stderr: int | None = pipes[1]
         self._pace = _Pace(_room(pipes[0]) if reader.paces else 0)
@@ -128,13 +130,24 @@ class Streams:
 
     def note_end(self, exit_code: int | None) -> None:
         """Tell what the exit of the child adds, after all it said."""
-        text, name = None, self._reader.file
-        if name is not None:
-            with ignoring(OSError):
-                text = directory.read_bytes(f"{self._recorder.run_dir}/{name}", limit=LINE_LIMIT)
-        for event in self._reader.ended(exit_code, text):
+        told = self._reader.ended(exit_code, self._written())
+        self.lacks_usage = self._reader.file is not None and not any(one.type == "usage" for one in told)
+        for event in told:
             self._recorder.event(event)
         self._recorder.note_reader(self._reader)
+
+    def note_written(self) -> None:
+        """Tell what its processes wrote while they were ended: the child may have been a launcher."""
+        if self.lacks_usage:
+            for event in self._reader.used(self._written() or b""):
+                self._recorder.event(event)
+
+    def _written(self) -> bytes | None:
+        """Return the file that the child writes at its end, if it is one of those and has."""
+        with ignoring(OSError):
+            if self._reader.file is not None:
+                return directory.read_bytes(f"{self._recorder.run_dir}/{self._reader.file}", limit=LINE_LIMIT)
+        return None
 
     def _hear(self, pipe: int, now: float, amount: int) -> bool:
         """Record up to a number of bytes; say whether that was the end."""

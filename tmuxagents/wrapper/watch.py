@@ -66,6 +66,15 @@ class ChildWatch:
         self._poll = select.poll()
         self._polled: tuple[int | None, ...] = ()
 
+    @property
+    def lacks_usage(self) -> bool:
+        """Say whether the child has ended without the file that says what it used."""
+        return self._streams.lacks_usage
+
+    def note_written(self) -> None:
+        """Tell what its processes wrote while they were ended."""
+        self._streams.note_written()
+
     def run(self) -> Exit | None:
         """Watch until the child is reaped and all it wrote is read; return how it left.
 

@@ -93,7 +93,7 @@ class ItemReader(LineReader):
     def overheard(self, line: bytes) -> list[Event]:
         """Report a call that the permission refused: without a question, it is no item at all."""
         if _ROUTER not in line or b"ejected" not in line:
-            return []
+            return list(super().overheard(line))
         _, _, why = safe.line(line.decode("utf-8", "replace")).partition(_SAYS)
         if why.rstrip('")} \\').endswith(_BY_ANSWER):
             return []

@@ -82,6 +82,10 @@ class PiReader:
         """Return nothing, as above."""
         return []
 
+    def used(self, _text: bytes) -> list[Event]:
+        """Return nothing, as above."""
+        return []
+
     def _plain(self, line: bytes, now: float) -> Reading:
         """Read a line that is not JSON; it may be text without a newline, followed by an event."""
         at = line.find(b'{"type":"')
