@@ -44,10 +44,7 @@ if TYPE_CHECKING:
             """Return what a line of its stderr says besides; every line is an event by itself."""
 
         def ended(self, exit_code: int | None, text: bytes | None = None) -> Sequence[Event]:
-            """Return what its exit adds, once all it wrote is read; `exit_code` None: a signal killed it.
-
-            `text`: what `file` holds.
-            """
+            """Return what its exit adds; `exit_code` None: a signal killed it; `text`: what `file` holds."""
 
         def used(self, text: bytes) -> Sequence[Event]:
             """Return what the run used, if `file` came late."""
