@@ -1,9 +1,11 @@
-"""The frames of a mirror: which files of a run are copied and how, and cutting a stream into them. Joins."""
+"""The frames of a mirror: which files of a run are copied, a stream cut into frames, a frame written. Joins."""
 
 from __future__ import annotations
 
+import os
+
 from tmuxagents.records import is_run_id
-from tmuxagents.runs import directory
+from tmuxagents.runs import directory, writing
 from tmuxagents.text import jsonline
 
 TYPE_CHECKING = False
@@ -86,3 +88,29 @@ def _head(line: bytes) -> dict[str, Any]:
     if head["size"] > _MOST[name]:
         raise Broken("a frame is too large")
     return head
+
+
+class NotInStep(ValueError):
+    """A file here has another length than the far end believes."""
+
+
+def append(run_dir: str, frame: Frame) -> None:
+    """Add bytes to a file that only grows; a file that was begun anew over there is begun anew here."""
+    flags = os.O_WRONLY | os.O_CREAT | os.O_NOFOLLOW | os.O_NONBLOCK | os.O_CLOEXEC
+    folder = directory.open_folder(run_dir)
+    try:
+        handle = os.open(str(frame.name), flags, 0o600, dir_fd=folder)
+    finally:
+        os.close(folder)
+    try:
+        if frame.at is None or frame.at + len(frame.text) > directory.MOST_BYTES:
+            return  # no reader reads on there, and another machine must not fill our disk
+        if frame.is_new:
+            os.ftruncate(handle, 0)
+            return
+        if os.fstat(handle).st_size != frame.at:
+            raise NotInStep(f"{frame.name} is not as long as the other end believes")
+        os.lseek(handle, 0, os.SEEK_END)
+        writing.write_all(handle, frame.text)
+    finally:
+        os.close(handle)

@@ -19,8 +19,8 @@ import time
 from tmuxagents.cpython import ignoring
 from tmuxagents.errors import TmuxAgentsError
 from tmuxagents.launch import far
-from tmuxagents.machines import hosts, link, ssh
-from tmuxagents.machines.frames import APPENDED, PIECE, Broken, FrameReader
+from tmuxagents.machines import frames, hosts, link, ssh
+from tmuxagents.machines.frames import APPENDED, PIECE, Broken, FrameReader, NotInStep
 from tmuxagents.records import is_run_id
 from tmuxagents.runs import directory, endings, writing
 from tmuxagents.runs.marks import is_settled, mark_of
@@ -218,7 +218,7 @@ class Mirror:
             self._hear()
             for frame in self._reader.take(piece):
                 self._take(frame)
-        except (Broken, _NotInStepError, BrokenPipeError) as why:
+        except (Broken, NotInStep, BrokenPipeError) as why:
             self._lose(str(why) or None)
         except OSError as error:  # our own disk is full, say: it is tried again
             self._lose(f"here: {error.strerror}")
@@ -301,7 +301,7 @@ class Mirror:
         elif frame.waiting is not None:
             writing.change_machine(run_dir, {"waiting": frame.waiting or None})
         elif frame.name is not None and frame.at is not None:
-            _append(run_dir, frame)
+            frames.append(run_dir, frame)
         elif frame.name == directory.META:
             writing.take_plan(run_dir, frame.text)
         elif frame.name == directory.RESULT:
@@ -309,32 +309,6 @@ class Mirror:
             self._open.discard(name)
         elif frame.name is not None:
             writing.replace(run_dir, frame.name, frame.text)
-
-
-class _NotInStepError(ValueError):
-    """A file here has another length than the far end believes."""
-
-
-def _append(run_dir: str, frame: Frame) -> None:
-    """Add bytes to a file that only grows; a file that was begun anew over there is begun anew here."""
-    flags = os.O_WRONLY | os.O_CREAT | os.O_NOFOLLOW | os.O_NONBLOCK | os.O_CLOEXEC
-    folder = directory.open_folder(run_dir)
-    try:
-        handle = os.open(str(frame.name), flags, 0o600, dir_fd=folder)
-    finally:
-        os.close(folder)
-    try:
-        if frame.at is None or frame.at + len(frame.text) > directory.MOST_BYTES:
-            return  # no reader reads on there, and another machine must not fill our disk
-        if frame.is_new:
-            os.ftruncate(handle, 0)
-            return
-        if os.fstat(handle).st_size != frame.at:
-            raise _NotInStepError(f"{frame.name} is not as long as the other end believes")
-        os.lseek(handle, 0, os.SEEK_END)
-        writing.write_all(handle, frame.text)
-    finally:
-        os.close(handle)
 
 
 def main(home: str, name: str, environment: Mapping[str, str]) -> int:
