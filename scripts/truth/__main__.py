@@ -13,7 +13,7 @@ from scripts import agent_homes
 from scripts.mcp_agent_round import loopback_up
 from scripts.truth import store, table, together
 from scripts.truth.cell import tried
-from scripts.truth.endings import ENDINGS, out_of_reach
+from scripts.truth.endings import ENDINGS, REFUSED_BY_US, out_of_reach, refused
 
 if TYPE_CHECKING:
     from collections.abc import Sequence
@@ -74,8 +74,13 @@ def try_all(wanted: Sequence[tuple[str, Ending]], jobs: int, programs: Path, kep
 
 
 def is_current(cell: Cell) -> bool:
-    """Say whether a cell need not be tried again: it is right, and of the version that is locked."""
-    return table.verdict(cell) != table.WRONG and cell.version == agent_homes.version(cell.brand)
+    """Say whether a cell need not be tried again: right, and of what the agent is and can do now."""
+    is_refused = refused(cell.brand, cell.ending) is not None
+    return (
+        table.verdict(cell) != table.WRONG
+        and is_refused == (cell.ours == REFUSED_BY_US)
+        and cell.version == agent_homes.version(cell.brand)
+    )
 
 
 def parsed(words: Sequence[str]) -> argparse.Namespace:
