@@ -72,6 +72,7 @@ ASIDE = re.compile(  # opencode, Qwen Code, Claude Code over ACP
     "You are (?:a title generator|now acting as the managed memory)|.*\\nYou are naming ", re.DOTALL
 )
 SUGGESTION = "Reply with ONLY the suggestion"  # what a person may say next: Qwen Code, Claude Code over ACP
+MEANWHILE = "The user sent a new message while you were working:\n"
 LAST_WORD: Turn = {"text": "Done."}  # for scripts that end with calls: no conversation goes on for ever
 
 
@@ -133,9 +134,14 @@ def marks(messages: list[Json], pattern: str) -> list[tuple[int, str]]:
     return [
         (at, found.strip())
         for at, message in enumerate(messages)
-        if message["role"] == "user"
-        for found in re.findall(pattern, text_of(message))
+        for found in re.findall(pattern, said_by_user(message))
     ]
+
+
+def said_by_user(message: Json) -> str:
+    """Return what the user says in a message; Claude Code puts words of theirs into a tool's result, too."""
+    text = text_of(message)
+    return text if message["role"] == "user" else text.partition(MEANWHILE)[2]
 
 
 def text_of(message: Json) -> str:

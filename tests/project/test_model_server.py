@@ -155,6 +155,14 @@ def test_no_script_starts_again_when_somebody_speaks() -> None:
     assert choices[-1].turn["text"] == "bye"
 
 
+def test_words_that_came_with_the_result_of_a_tool_are_the_users() -> None:
+    said = f"done\n<system-reminder>\n{model_turns.MEANWHILE}Also: #say:Second.\n</system-reminder>"
+    messages = [{"role": "user", "content": "#say:First."}, {"role": "tool", "content": said}]
+    assert model_turns.choose(SCRIPTS, "mock-text", messages).turn["text"] == "Second."
+    messages[1]["content"] = "#say:Third."
+    assert model_turns.choose(SCRIPTS, "mock-text", messages).turn["text"] == "First."
+
+
 def test_a_script_can_say_and_use_what_the_last_call_returned() -> None:
     turns = [
         {"calls": [{"bash": {"command": "ls"}}]},
