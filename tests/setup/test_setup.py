@@ -47,6 +47,10 @@ def settings_of(desk: Desk) -> Path:
 
 def test_a_person_answers_each_step(newcomer: Desk, person: Terminal) -> None:
     before = written(newcomer)
+    person.shows("An agent (Enter: pi)")
+    person.type("codex\r")
+    person.shows("codex is not installed; there are pi, claude")
+    person.type("\r")
     person.shows("Enter changes nothing")
     person.type("nonsense\r")
     person.shows("nonsense")
@@ -70,7 +74,42 @@ def test_a_person_answers_each_step(newcomer: Desk, person: Terminal) -> None:
     }
 
 
+def test_another_agent_leads_on(newcomer: Desk) -> None:
+    skipped = [word for step in ("status", "keys", "parents", "preset") for word in ("--skip", step)]
+    person = Terminal([*COMMAND, "setup", *skipped], newcomer.home.environment, newcomer.home.project)
+    person.shows("An agent (Enter: pi)")
+    person.type("claude\r")
+    person.shows(f"defaultAgent is now claude ({settings_of(newcomer)})")
+    person.shows("claude cannot be asked for its models: a name is taken as it is")
+    person.type("opus\r")
+    person.shows("Ready")
+    assert person.left() == 0
+    person.close()
+    chosen = {"defaultAgent": "claude", "defaultModel": "opus"}
+    assert json.loads(settings_of(newcomer).read_text()) == {"subagents": chosen}
+
+
+def test_an_agent_that_is_there_takes_the_place_of_one_that_is_not(newcomer: Desk) -> None:
+    done = newcomer("setup", "--yes", variables={"TMUXAGENTS_PI": "/nowhere/pi"})
+    assert (done.returncode, done.stderr) == (0, "")
+    assert "pi: it is not installed" in done.stdout
+    assert f"defaultAgent is now claude ({settings_of(newcomer)})" in done.stdout
+    skipped = newcomer(
+        "setup",
+        "--yes",
+        "--skip",
+        "agent",
+        variables={"TMUXAGENTS_PI": "/nowhere/pi", "TMUXAGENTS_DEFAULT_AGENT": "pi"},
+    )
+    assert (skipped.returncode, "install pi, or make another agent the default" in skipped.stdout) == (
+        3,
+        True,
+    )
+
+
 def test_a_person_may_leave_at_any_step(newcomer: Desk, person: Terminal) -> None:
+    person.shows("An agent (Enter: pi)")
+    person.type("\r")
     person.shows("Enter changes nothing")
     person.type("\x03")
     assert person.left() == 130
@@ -83,7 +122,7 @@ def test_a_first_preset_is_the_persons_own(newcomer: Desk) -> None:
     editor.write_text(f'#!/bin/sh\ncat {text} >"$1"\n')
     editor.chmod(0o755)
     newcomer.home.environment["EDITOR"] = str(editor)
-    skipped = [word for step in ("model", "status", "keys", "parents") for word in ("--skip", step)]
+    skipped = [word for step in ("agent", "model", "status", "keys", "parents") for word in ("--skip", step)]
     person = Terminal([*COMMAND, "setup", *skipped], newcomer.home.environment, newcomer.home.project)
     person.shows("you have none")
     person.type("y\r")
@@ -110,7 +149,8 @@ def test_yes_takes_what_is_suggested_and_a_second_time_finds_it_done(newcomer: D
 
 
 def test_without_an_agent_it_says_what_is_missing(newcomer: Desk) -> None:
-    done = newcomer("setup", "--yes", variables={"TMUXAGENTS_PI": "/nowhere/pi"})
+    nowhere = {"TMUXAGENTS_PI": "/nowhere/pi", "TMUXAGENTS_CLAUDE": "/nowhere/claude"}
+    done = newcomer("setup", "--yes", variables=nowhere)
     assert done.returncode == 3
     assert "The agent pi is not installed: there is no /nowhere/pi." in done.stdout
     assert "Not ready yet" in done.stdout

@@ -8,7 +8,7 @@ from collections import Counter
 
 import click
 
-from tmuxagents.agents import installed, resolve
+from tmuxagents.agents import installed, overview, resolve
 from tmuxagents.cli import group, printing
 from tmuxagents.cli.verbs import integrate, presets
 from tmuxagents.errors import TmuxAgentsError, Unusable
@@ -23,10 +23,11 @@ from tmuxagents.text import safe
 TYPE_CHECKING = False
 if TYPE_CHECKING:
     from collections.abc import Callable, Collection, Mapping, Sequence
+    from typing import Any
 
     from tmuxagents.integrate.plan import Integration
 
-STEPS = ("model", "status", "keys", "parents", "preset")
+STEPS = ("agent", "model", "status", "keys", "parents", "preset")
 _NOT_READY = 3
 _SHOWN = 3  # models of a provider
 
@@ -39,15 +40,21 @@ class Walk:
         self._skipped = skipped
         self._settings = load.load(os.environ, None)
         self._agent = self._settings.default_agent
-        self._has_pi = False  # whether it was found, wherever the settings say it is
+        self._found: dict[str, dict[str, Any]] = {}  # installed agents, wherever the settings say they are
 
     def walk(self) -> int:
         """Go through all steps; return the exit code."""
         printing.warn(self._settings.warnings)
-        models = self._agents()
-        if models is None:
-            self._title("Not ready yet", "install it, then call setup again")
+        self._look_for_agents()
+        if not self._found:
+            self._title("Not ready yet", "install an agent, then call setup again")
             return _NOT_READY
+        if "agent" not in self._skipped:
+            self._choose_agent()
+        if self._agent not in self._found:
+            self._title("Not ready yet", f"install {self._agent}, or make another agent the default")
+            return _NOT_READY
+        models = self._offered()
         acts: Sequence[Callable[[], object]] = (
             lambda: self._model(models),
             self._status,
@@ -55,10 +62,10 @@ class Walk:
             self._parents,
             self._preset,
         )
-        for step, act in zip(STEPS, acts, strict=True):
+        for step, act in zip(STEPS[1:], acts, strict=True):
             if step not in self._skipped:
                 act()
-        if not models:
+        if models == []:
             self._title("Not ready yet", "tmuxagents doctor says what is missing; call setup again at will")
             return _NOT_READY
         self._title("Ready", 'try it: tmuxagents run "What is this project about?"')
@@ -66,31 +73,61 @@ class Walk:
 
     # --- the steps
 
-    def _agents(self) -> list[str] | None:
-        """Say which agent is installed; return the models that it offers, None without an agent."""
-        try:
-            known = installed.known(self._agent, os.environ, self._settings, refresh=True)
-        except TmuxAgentsError as error:
-            self._title("Agent", error.message, f"hint: {error.hint}")
-            return None
-        self._has_pi = self._agent == "pi"
-        program = f"{self._agent} {known.version or 'of an unknown version'}: {' '.join(known.command)}"
-        counts = Counter(model.partition("/")[0] for model in known.ids or ())
-        offered = ", ".join(f"{count} of {provider}" for provider, count in counts.items())
-        missing = f"it offers no models: start {self._agent} and type /login"
-        self._title("Agent", program, f"models: {offered}" if offered else missing, *known.warnings)
-        return known.ids or []
+    def _look_for_agents(self) -> None:
+        """Say which agents are installed, and where the others come from."""
+        known = overview.documents(os.environ, self._settings, refresh=True)
+        self._found = {one["name"]: one for one in known if one["installed"]}
+        if not self._found:
+            wanted = next(one for one in known if one["name"] == self._agent)
+            self._title("Agents", *wanted["warnings"], f"hint: install it: {wanted['howToInstall']}")
+            return
+        lines = [line for one in self._found.values() for line in (_agent_line(one), *one["warnings"])]
+        others = [one["name"] for one in known if not one["installed"]]
+        self._title("Agents", *lines, *([f"not installed: {', '.join(others)}"] if others else []))
 
-    def _model(self, models: list[str]) -> None:
+    def _choose_agent(self) -> None:
+        """Let a person choose the default agent; one that is not installed is replaced by one that is."""
+        is_there = self._agent in self._found
+        first = self._agent if is_there else next(iter(self._found))
+        if len(self._found) == 1 and is_there:
+            return
+        said = "children use it unless a launch or a preset names another"
+        self._title("Default agent", f"{self._agent}: {said if is_there else 'it is not installed'}")
+        chosen = first
+        while not self._yes and (answer := self._asked(f"An agent (Enter: {first})")):
+            if answer in self._found:
+                chosen = answer
+                break
+            self._say(f"{answer} is not installed; there are {', '.join(self._found)}")
+        if chosen != self._agent:
+            path = SettingsFiles(os.environ, None).put("defaultAgent", chosen, "global")
+            self._say(f"defaultAgent is now {chosen} ({path})")
+            self._settings = load.load(os.environ, None)
+            self._agent = chosen
+
+    def _offered(self) -> list[str] | None:
+        """Say which models the default agent offers; None where it cannot be asked."""
+        known = installed.known(self._agent, os.environ, self._settings)
+        if known.ids is None:
+            return None
+        counts = Counter(model.partition("/")[0] for model in known.ids)
+        offered = ", ".join(f"{count} of {provider}" for provider, count in counts.items())
+        missing = f"it offers no models: {self._found[self._agent]['howToLogIn']}"
+        self._say(f"models: {offered}" if offered else missing)
+        return known.ids
+
+    def _model(self, models: list[str] | None) -> None:
         chosen = self._settings.default_model
-        if not models:
+        if models == []:
             return
         self._title("Default model", chosen or f"none: children use the one that {self._agent} would use")
         if self._yes:
             return
-        others = [model for model in models if model != chosen]
+        others = [model for model in models or () if model != chosen]
         shown, more = others[: 2 * _SHOWN], len(others) - 2 * _SHOWN
         self._say(*shown, *([f"and {more} more: tmuxagents models"] if more > 0 else []))
+        if models is None:
+            self._say(f"{self._agent} cannot be asked for its models: a name is taken as it is")
         while answer := self._asked("A model, or a part of its name (Enter changes nothing)"):
             try:
                 found = resolve.resolve(answer, self._agent, os.environ, self._settings)
@@ -117,7 +154,7 @@ class Walk:
 
     def _parents(self) -> None:
         path = os.environ.get("PATH", "")
-        if self._has_pi or process.find_program("pi", path) is not None:
+        if "pi" in self._found or process.find_program("pi", path) is not None:
             self._title("pi", "as a parent: tools, a footer, notices and commands to delegate to children")
             self._offer(
                 "Let pi delegate?",
@@ -183,6 +220,15 @@ class Walk:
 
     def _say(self, *lines: str) -> None:
         printing.lines(f"  {safe.line(line)}" for line in lines)
+
+
+def _agent_line(one: Mapping[str, Any]) -> str:
+    """Return an installed agent with its version and its login, as far as it is known."""
+    login = {True: "logged in", False: "not logged in", None: "its login is not known"}[one["loggedIn"]]
+    if one["loggedIn"] is not True:
+        login += f": {one['howToLogIn']}"
+    version = one["version"] or "of an unknown version"
+    return f"{one['name']} {version}: {' '.join(one['command'])} ({login})"
 
 
 # --- the demo ---

@@ -62,10 +62,10 @@ def prune_verb(*, runs: tuple[str, ...], dry_run: bool, as_json: bool) -> None:
     "skipped",
     multiple=True,
     metavar="STEP",
-    help="Skip a step: model, status, keys, parents or preset.",
+    help="Skip a step: agent, model, status, keys, parents or preset.",
 )
 def setup(*, yes: bool, skipped: tuple[str, ...]) -> int:
-    """Set up agent, default model, status line, keys, parents and a first preset; skip what you like."""
+    """Set up default agent and model, status line, keys, parents and a first preset; skip what you like."""
     from tmuxagents.cli import set_up  # noqa: PLC0415  (doctor and prune need none of it)
 
     unknown = [step for step in skipped if step not in set_up.STEPS]
