@@ -140,6 +140,17 @@ def test_questions_are_open_until_they_are_answered() -> None:
     assert first_of(child) == ("permission", "mcp")
 
 
+def test_an_answer_that_was_cut_at_each_try_is_none() -> None:
+    child = Child().begun()
+    for _ in range(2):
+        child.log("session.usage_record", usage={"outputTokens": 9}).log("assistant.turn_end")
+        child.log("assistant.turn_start")
+    child.log("session.usage_record").says("This breaks off in the mid").hooked("agentStop")
+    assert child.state.stop_reason == "length"
+    child.log("user.message", content="again").log("session.usage_record").says("Whole.").hooked("agentStop")
+    assert child.how().status == "completed"
+
+
 def test_each_call_tells_what_it_used() -> None:
     usage = {"inputTokens": 100, "cacheReadTokens": 30, "outputTokens": 7}
     (told,) = Child().begun().log("session.usage_record", usage=usage).told("usage")

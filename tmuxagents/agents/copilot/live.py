@@ -82,7 +82,7 @@ class CopilotLiveReader(HookedReader, CopilotReader):
     def _prompt(self, raw: dict[str, Any], _now: float) -> Reading:
         text = raw_json.text(table(raw.get("data")).get("content")) or ""
         is_ours = text in self._said and not (text == TASK and self.has_begun)
-        self.has_begun = True
+        self.has_begun, self.cut = True, 0
         told = self.works_again()
         if not is_ours:
             self.typed = True
@@ -115,6 +115,7 @@ class CopilotLiveReader(HookedReader, CopilotReader):
         return self.settle([], "error")
 
     def _used(self, raw: dict[str, Any], _now: float) -> Reading:
+        self.wordless = True  # until the answer comes
         figures = {**figures_of([table(table(raw.get("data")).get("usage"))]), "basis": "call"}
         return Reading([events.usage(figures)] if figures["totalTokens"] else [], active=True)
 

@@ -48,13 +48,13 @@ class CopilotReader(LineReader):
         self._idle = False  # its work is done, and was not broken off
         self._failed = False
         self._why: str | None = None  # of the last request that failed
-        self._wordless = False  # the turn has an answer, and no message so far
-        self._cut = 0  # turns in a row that ended so
+        self.wordless = False  # the turn has an answer, and no message so far
+        self.cut = 0  # turns in a row that ended so
 
     @property
     def is_cut(self) -> bool:
         """Say whether the last answer was cut at each try."""
-        return self._cut >= _TRIES_AGAIN
+        return self.cut >= _TRIES_AGAIN
 
     def feed(self, line: bytes, now: float) -> Reading:
         """Read one line. Those of a streaming text only show that it works."""
@@ -66,16 +66,16 @@ class CopilotReader(LineReader):
         return Reading(told, active=True)
 
     def _turn(self, _raw: dict[str, Any], _now: float) -> Reading:
-        self._failed = self._idle = self._wordless = False
+        self._failed = self._idle = self.wordless = False
         self.error_message = None
         return Reading(self.works_again(), active=True)
 
     def _answered(self, raw: dict[str, Any], _now: float) -> Reading:
-        self._wordless = _data(raw).get("outcome") == "success"
+        self.wordless = _data(raw).get("outcome") == "success"
         return ACTIVE
 
     def _turn_over(self, _raw: dict[str, Any], _now: float) -> Reading:
-        self._cut += self._wordless
+        self.cut += self.wordless
         return ACTIVE
 
     def _text(self, raw: dict[str, Any], _now: float) -> Reading:
@@ -83,8 +83,8 @@ class CopilotReader(LineReader):
         if data.get("parentToolCallId"):  # of a sub-agent
             return ACTIVE
         self.model = raw_json.word(data.get("model")) or self.model
-        self._wordless = False
-        self._cut = 0 if data.get("toolRequests") else self._cut
+        self.wordless = False
+        self.cut = 0 if data.get("toolRequests") else self.cut
         text = raw_json.text(data.get("content"))
         return Reading([events.assistant_text(text)] if text else [], active=True)
 
