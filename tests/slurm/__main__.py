@@ -79,9 +79,7 @@ def _ground() -> Iterator[Ground]:
             for run in ground.started:
                 with suppress(TmuxAgentsError, OSError, AssertionError):
                     runs.stop(str(run.folder), ground.environment, hard=True)
-            if ground.keeper is not None:
-                ground.keeper.kill()
-                ground.keeper.wait()
+            ground.leave_alone()
             ground.home.end_all()
 
 

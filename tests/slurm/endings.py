@@ -270,15 +270,18 @@ def preempted(ground: Ground) -> tuple[str, str]:
 
 
 def node_lost(ground: Ground) -> tuple[str, str]:
-    """All that the node has of the job dies at once, as with its power."""
+    """All that the node has of the job dies at once, as with its power. The keeper comes when Slurm knows."""
     run = ground.launch(STAYS).at_work()
     step, wrapper = run.step(), run.wrapper()
+    ground.leave_alone()
     ground.lab.end("slurmd", signal.SIGKILL)
     for pid in (step, wrapper):
         os.kill(pid, signal.SIGKILL)
-    ended = run.ended()
-    assert ground.lab.call("squeue", "-ht", "all", "-j", run.job, "-O", "state").strip() == "NODE_FAIL"
+    state = ("squeue", "-ht", "all", "-j", run.job, "-O", "state")
+    eventually(lambda: ground.lab.call(*state).strip() == "NODE_FAIL", 2 * PATIENCE_S)
     ground.lab.start("slurmd")
+    ended = run.ended()
+    assert run.result()["errorMessage"] == "Slurm lost the node of the job."
     return ended
 
 
@@ -338,7 +341,7 @@ ALONE: dict[str, tuple[Ending, tuple[str, str]]] = {
     "slurmctld killed": (controller_killed, ("completed", "done")),
     "slurmd killed": (node_killed, ("completed", "done")),
     "preempted": (preempted, ("aborted", "preempted")),
+    "the node is lost": (node_lost, ("aborted", "lost")),
     "by command": (by_command, ("completed", "done")),
     "by ssh": (by_ssh, ("completed", "done")),
-    "the node is lost": (node_lost, ("aborted", "lost")),
 }

@@ -50,6 +50,12 @@ class Ground:
         if self.keeper is None or self.keeper.poll() is not None:
             self.keeper = subprocess.Popen([sys.executable, "-P", "-c", KEEP], env=self.environment)
 
+    def leave_alone(self) -> None:
+        """End the keeper."""
+        if self.keeper is not None:
+            self.keeper.kill()
+            self.keeper.wait()
+
     def launch(self, script: str, *options: str, partition: str | None = None) -> Run:
         """Hand in a run."""
         launcher = self.launcher()
