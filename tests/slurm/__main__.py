@@ -19,7 +19,7 @@ from typing import TYPE_CHECKING
 from scripts.slurm_lab import Lab, NoSlurm
 from tests.harness import Founded, alive
 from tests.slurm.endings import ALONE, TOGETHER
-from tests.slurm.ground import SECRET, Ground
+from tests.slurm.ground import SECRET, Ground, quiet
 from tmuxagents.errors import TmuxAgentsError
 from tmuxagents.launch import job
 from tmuxagents.runs import directory
@@ -80,7 +80,7 @@ def _ground() -> Iterator[Ground]:
                 with suppress(TmuxAgentsError, OSError, AssertionError):
                     runs.stop(str(run.folder), ground.environment, hard=True)
             ground.leave_alone()
-            ground.home.end_all()
+            quiet(ground.home)
 
 
 def tried_all(names: list[str], at_once: int) -> tuple[list[bool], list[str]]:

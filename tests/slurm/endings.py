@@ -17,7 +17,7 @@ import pytest
 from tests.desk import Desk
 from tests.harness import Home, eventually
 from tests.machines.lab import Lab as Box
-from tests.slurm.ground import PATIENCE_S, SECRET
+from tests.slurm.ground import PATIENCE_S, SECRET, quiet
 from tmuxagents.errors import BadRequest
 from tmuxagents.machines.hosts import write_host
 from tmuxagents.runs import directory
@@ -334,7 +334,7 @@ def by_ssh(ground: Ground) -> tuple[str, str]:
             return str(result["status"]), str(result["reason"])
         finally:
             desk.leave()
-            near.end_all()
+            quiet(near)
 
 
 ALONE: dict[str, tuple[Ending, tuple[str, str]]] = {

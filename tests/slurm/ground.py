@@ -3,6 +3,7 @@
 from __future__ import annotations
 
 import json
+import os
 import subprocess
 import sys
 import time
@@ -14,6 +15,7 @@ from tests.harness import Home, eventually
 from tmuxagents.launch import job
 from tmuxagents.launch.launch import Launcher
 from tmuxagents.launch.plan import LaunchRequest
+from tmuxagents.machines import link
 from tmuxagents.registry.lookup import Caller
 from tmuxagents.runs import directory
 from tmuxagents.slurm import runs
@@ -78,6 +80,15 @@ class Ground:
             found: dict[str, Any] = json.loads((self.home.state / "machines" / "slurm.json").read_text())
             return found
         return {}
+
+
+def quiet(home: Home) -> None:
+    """End the watcher of a home, and wait until no keeper and no mirror is at work in it."""
+    home.end_all()
+    for lock in (home.state / "machines").glob("*.lock"):
+        held = link.take(str(home.state), lock.stem, PATIENCE_S)
+        assert held is not None, f"{lock} is held"
+        os.close(held)
 
 
 class Run:
