@@ -1,4 +1,4 @@
-"""The frames of a mirror: files of a run that are copied, a stream cut into frames, a frame written. Joins."""
+"""The frames of a mirror: files that are copied, a stream cut into frames, a frame written. Joins."""
 
 from __future__ import annotations
 
