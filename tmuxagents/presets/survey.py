@@ -145,10 +145,13 @@ def key_variables(preset: Preset, plan: Plan) -> tuple[Mapping[str, str], list[s
 
 
 def tools_of(preset: Preset, settings: Settings) -> Sequence[str]:
-    """Return the tools that a preset's child has by itself, as far as they are known."""
+    """Return the tools that a preset's child has by itself, if they are known, by its names and ours."""
     name = preset.fields.get("agent") or settings.default_agent
     agent = find(name, settings.agent_kinds.get(name))
-    return agent.tools if agent is not None else ()
+    if agent is None or not agent.tools:
+        return ()
+    own = preset.of.own_tools if preset.of else ()
+    return list(dict.fromkeys((*agent.tools, *agent.capabilities().tools, *own)))
 
 
 def unknown_tools(preset: Preset, known: Sequence[str]) -> Iterator[str]:
