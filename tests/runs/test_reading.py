@@ -180,7 +180,7 @@ def test_transcript_follows_to_the_end(home: Home) -> None:
     run.wait_for("assistant_text")
     lines = home.command("transcript", "-f", run.run_id).stdout.splitlines()
     assert lines[-5:-3] == ["first", "second"]
-    assert re.fullmatch(r"Completed after \ds", lines[-3])
+    assert re.fullmatch(r"Completed after \d+s", lines[-3])
     assert lines[-2:] == ["", "1 run · ↑20 ↓10 · $0.002"]
 
 

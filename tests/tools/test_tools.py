@@ -16,6 +16,8 @@ from tests.status.watchers import COMMAND, checked, counts
 from tests.tools.parents import FAILS, WORKS, Answer, Parent
 
 if TYPE_CHECKING:
+    from pathlib import Path
+
     from tests.desk import Desk
     from tests.harness import ModelServer
 
@@ -299,10 +301,10 @@ def test_a_signal_ends_the_children_of_the_call_alone(parent: Parent, number: si
 # --- the background ---------------------------------------------------------------------------------------
 
 
-def test_a_background_run_from_its_start_to_its_answer(parent: Parent) -> None:
-    done = parent(
-        "background_agent", **one("begin\nanswer toolUse I look.\nsleep 2\nanswer stop Found.\nsettle")
-    )
+def test_a_background_run_from_its_start_to_its_answer(parent: Parent, tmp_path: Path) -> None:
+    gate = tmp_path / "gate"
+    task = f"begin\nanswer toolUse I look.\ngate {gate}\nanswer stop Found.\nsettle"
+    done = parent("background_agent", **one(task))
     run_id = done.details["run"]["runId"]
     assert done.text == f"Started scout in the background: run {run_id}. bg: 1 running / 1 total"
     assert done.details["counts"] == counts(running=1)
@@ -314,6 +316,7 @@ def test_a_background_run_from_its_start_to_its_answer(parent: Parent) -> None:
     assert row.startswith(f"{run_id} scout running ")
     assert row.endswith("s I look.")
     assert parent("background_agent_status", runId=run_id[:8]).text.startswith(f"{run_id} scout running ")
+    gate.touch()
     parent.desk.result(run_id)
     eventually(lambda: parent("background_agent_status").runs == [])
     nothing = parent("background_agent_status")

@@ -179,15 +179,10 @@ class Companion:
                 leaves_at = leaves_at if found.active else min(leaves_at, now + LINGERS_S)
                 if now >= leaves_at:
                     return
-                self._wait_for(found.active, waiting)
+                for run_id in set(found.active) - self._waited_for:  # for its end, too
+                    self._waited_for.add(run_id)
+                    waiting.add(f"{self._caller.runs}/{run_id}")
                 nudged = _pause(waiting, min(leaves_at, now + _round(found)), parent)
-
-    def _wait_for(self, active: list[str], waiting: Waiting) -> None:
-        """Wait for the ends of these, too. A run that had already ended for the parent is only read."""
-        for run_id in active:
-            if run_id not in self._waited_for:
-                self._waited_for.add(run_id)
-                waiting.add(f"{self._caller.runs}/{run_id}")
 
     # --- looked at ----------------------------------------------------------------------------------------
 

@@ -87,7 +87,9 @@ class Registry:
         rows = list(rows)
         with self._database.writing():
             before = self.last_change()
-            self._database.write(schema.UPSERT, map(_values, rows))
+            self._database.write(
+                schema.UPSERT, ({key: plain(getattr(row, key)) for key in GIVEN} for row in rows)
+            )
             self._database.write(schema.KEEP_DOCUMENT, filter(None, map(_document, rows)))
             self._database.write(schema.KEEP_CHECKPOINT, filter(None, map(_checkpoint, rows)))
             return before, self.last_change()
@@ -290,10 +292,6 @@ class Registry:
             start = since.at if since is not None else NEVER
             where = f"({registry_rows.ACTIVE} OR changed_at >= ?) AND {scope.where}"
             return self._rows(where, (start, *scope.values), "ORDER BY change"), cursor != "0"
-
-
-def _values(row: Row) -> dict[str, Any]:
-    return {column: plain(getattr(row, column)) for column in GIVEN}
 
 
 def _document(row: Row) -> dict[str, Any] | None:

@@ -57,14 +57,10 @@ class Child:
             if not os.path.isdir(self._task.run_dir):
                 return False
             self._follower = Follower(self._task.run_dir, self._take)
-        elif not (self._follower.has_news() or self._has_gone()):
-            return False
+        elif not (self._follower.has_news() or (self._task.ended and not self.run.ended)):
+            return False  # an end that the call has seen may be news as well: a dead wrapper changes no file
         before, self.run = self.run, self._follower.look()
         return _stamp(before) != _stamp(self.run)
-
-    def _has_gone(self) -> bool:
-        """Say whether the call has seen an end that we have not: a dead wrapper changes no file."""
-        return self._task.ended and not self.run.ended
 
     def settle(self) -> bool:
         """Read the run for the last time, with or without news; say whether it has changed."""

@@ -47,7 +47,7 @@ def preview(tool: str, args: Any, place: Place) -> str:
         return name
     shown = _SHOWN.get(name)
     if shown is None:
-        return _generic(name, known, place)
+        return f"{name} {_cut(_json(known), len(name) + 1, place)}" if known else name
     return f"{_LABELS.get(name, name)} → {shown(known, place)}"
 
 
@@ -199,10 +199,6 @@ def _todos_edited(args: Args, _place: Place) -> str:
 
 def _only(key: str, otherwise: str = UNKNOWN) -> Callable[[Args, Place], str]:
     return lambda args, _place: _text(args, key) or otherwise
-
-
-def _generic(name: str, args: Args, place: Place) -> str:
-    return f"{name} {_cut(_json(args), len(name) + 1, place)}" if args else name
 
 
 def _json(value: Any) -> str:

@@ -8,12 +8,15 @@ from __future__ import annotations
 import contextlib
 import os
 import signal
+import time
 
 import click
 
+from tmuxagents import records
 from tmuxagents.cli import boundary, group, printing, values
 from tmuxagents.cli.interrupts import SignalInterrupts
 from tmuxagents.cli.verbs import tasks
+from tmuxagents.errors import NoSuchRun
 from tmuxagents.mcp import resources
 from tmuxagents.registry import lookup
 from tmuxagents.text import jsonline
@@ -23,7 +26,7 @@ from tmuxagents.tools.catalogue import TOOLS
 
 TYPE_CHECKING = False
 if TYPE_CHECKING:
-    from collections.abc import Callable
+    from collections.abc import Callable, Mapping
     from typing import Any
 
     from tmuxagents.tools.door import Answer
@@ -117,9 +120,28 @@ def _with_children(line: dict[str, Any], width: int | None) -> dict[str, Any]:
     """Return a line with how its children look in this many columns, for a parent that draws them."""
     if width is None:
         return line
-    from tmuxagents.companion import shown  # noqa: PLC0415  (for such a parent alone)
+    from tmuxagents.companion import lines  # noqa: PLC0415  (for such a parent alone)
 
-    return {**line, "children": shown.children(line, lookup.here().runs, width)}
+    details = line["details"]
+    runs = details.get("windows") or (details.get("runs") if "mode" in details else None) or ()
+    return {**line, "children": [lines.child(run, time.time()) | {"rows": _rows(run, width)} for run in runs]}
+
+
+def _rows(run: Mapping[str, Any], width: int) -> list[list[tuple[str, str]]]:
+    """Return what a run did that has ended, for a parent that opens it."""
+    if (run.get("state") or run["status"]) not in records.ENDED:
+        return []
+    from tmuxagents.render import reading, rows  # noqa: PLC0415  (for such a parent alone)
+
+    try:
+        reader = reading.StoryReader(f"{lookup.here().runs}/{run['runId']}")
+        reader.look()
+    except NoSuchRun:  # its files were removed meanwhile
+        return []
+    return rows.all_rows(reader.story.blocks[1:], width)[-_MOST_ROWS:]  # without what the line says already
+
+
+_MOST_ROWS = 120  # of a run that is opened
 
 
 @click.command("mcp", epilog="Example: claude mcp add tmuxagents -- tmuxagents mcp")
