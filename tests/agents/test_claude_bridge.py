@@ -43,6 +43,18 @@ def test_what_a_hook_is_given_is_told_as_one_line(bridge: Ends) -> None:
     assert bridge.end() == (0, [["SessionStart", ""], ["SessionEnd", ""]])
 
 
+def test_what_calls_used_comes_out_of_the_transcript(bridge: Ends) -> None:
+    transcript = bridge.folder / "transcript.jsonl"
+    transcript.write_text('{"type":"assistant","usage":{}}\n')  # of an earlier run
+    lines = [{"type": "user"}, {"type": "assistant"}, {"type": "assistant", "usage": {"a": 1}}]
+    logs = [f"log:{transcript}={json.dumps(line, separators=(',', ':'))}" for line in lines]
+    bridge.start(hook("SessionStart", transcript_path=str(transcript)), *logs, hook("Stop"))
+    assert bridge.line()["hook_event_name"] == "SessionStart"
+    assert bridge.line() == lines[2]
+    assert bridge.line()["hook_event_name"] == "Stop"
+    assert bridge.end()[0] == 0
+
+
 def test_a_message_goes_in_after_a_tool_and_a_follow_up_when_it_would_stop(bridge: Ends) -> None:
     gate = bridge.folder / "gate"
     begins = hook("UserPromptSubmit", prompt="go")

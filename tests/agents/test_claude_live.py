@@ -173,6 +173,19 @@ def test_a_person_who_leaves_before_its_end_has_stopped_it() -> None:
     assert not Heard(OURS, hook("SessionEnd", reason="other")).reader.has_left
 
 
+def test_each_call_of_the_model_is_counted_once() -> None:
+    used = {"input_tokens": 9, "output_tokens": 2, "cache_read_input_tokens": 4}
+    line = {"type": "assistant", "message": {"id": "m1", "stop_reason": "end_turn", "usage": used}}
+    begun = {"type": "assistant", "message": {"id": "m2", "stop_reason": None, "usage": used}}
+    empty = {"type": "assistant", "message": {"id": "m3", "stop_reason": "end_turn"}}
+    heard = Heard(OURS, line, line, begun, empty, STOP, {"type": "assistant", "message": 7})
+    (told,) = [one for one in heard.told if one["type"] == "usage"]
+    assert (told["input"], told["cacheRead"], told["output"], told["totalTokens"]) == (9, 4, 2, 15)
+    assert (told["basis"], told["costKind"]) == ("run", "none")
+    late = Heard(OURS, STOP, line)  # the transcript may come behind the hook
+    assert (late.state.settled, late.state.usage["input"]) == (True, 9)
+
+
 def test_a_message_that_was_taken_is_told_before_what_it_leads_to() -> None:
     taken = {"type": "bridge_taken", "inboxId": 1}
     assert Heard(OURS, STOP, taken, STOP).kinds()[3:6] == ["resumed", "message_sent", "assistant_text"]

@@ -13,7 +13,7 @@ if __name__ == "__main__":
     sys.path.append(__file__.rpartition("/tmuxagents/")[0])
 
 from tmuxagents.agents.envelope_asks import decision
-from tmuxagents.agents.hooks.bridge import HookBridge, main
+from tmuxagents.agents.hooks.bridge import GrowingFile, HookBridge, main
 from tmuxagents.agents.hooks.heard import PATIENT
 from tmuxagents.cpython import ignoring
 from tmuxagents.text import jsonline
@@ -24,6 +24,7 @@ if TYPE_CHECKING:
     from collections.abc import Iterable, Mapping
     from typing import Any
 
+_ANSWER, _USAGE = b'"type":"assistant"', b'"usage":'
 _DONE = ("PostToolUse", "PostToolUseFailure")
 _CLOSES = ("UserPromptSubmit", "Stop", "StopFailure")  # every question
 
@@ -40,6 +41,9 @@ class HeldHook:
 class ClaudeBridge(HookBridge):
     """The bridge, with questions that can be answered from elsewhere."""
 
+    patience_ms = 1000
+    _transcript: GrowingFile | None = None
+
     def __init__(self, run_dir: str) -> None:
         super().__init__(run_dir)
         self._held: dict[str, HeldHook] = {}
@@ -53,6 +57,9 @@ class ClaudeBridge(HookBridge):
 
     def heard(self, name: str, raw: dict[str, Any]) -> None:
         """Keep the hook of a question; close what a person answered, once the call or the turn is over."""
+        path = raw.get("transcript_path")
+        if self._transcript is None and isinstance(path, str):
+            self._transcript = GrowingFile(path)
         call = str(raw.get("tool_use_id"))
         if name == PATIENT:
             self._ask(raw)
@@ -75,8 +82,15 @@ class ClaudeBridge(HookBridge):
         self.poll.register(line, 0)  # only that it has gone
         self.write(jsonline.encode({**raw, "ask": known}))
 
+    def ended(self) -> None:
+        """Pass on what its calls used: the transcript may come behind the hook."""
+        for line in self._transcript.lines() if self._transcript else ():
+            if _ANSWER in line and _USAGE in line:
+                self.write(line + b"\n")
+
     def news(self) -> None:
-        """Close the questions whose hooks Claude Code has ended: a person refused on the screen."""
+        """Pass on what its calls used; close the questions whose hooks it has ended: a person said no."""
+        self.ended()
         if not self._held:
             return
         poll = select.poll()

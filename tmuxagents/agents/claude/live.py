@@ -3,7 +3,7 @@
 The hooks are in `--settings`, and each sends what it is given to our bridge. Claude Code takes a first
 prompt only on its command line, so that has one sentence which includes the prompt's file. Messages go in by
 hooks, too: after the next tool, or when it would stop; one that comes while it rests is not taken. What it
-used, and what it was not allowed, no hook says.
+used is in its transcript; what a person did not allow, no hook says.
 
 Pure.
 """
@@ -12,7 +12,9 @@ from __future__ import annotations
 
 from tmuxagents.agents import raw as raw_json
 from tmuxagents.agents.base import ACTIVE, NOTHING, Reading
+from tmuxagents.agents.capabilities import NO_COST, OF_RUN
 from tmuxagents.agents.claude.command import AGENT
+from tmuxagents.agents.claude.reader import figures_of
 from tmuxagents.agents.envelope_asks import ALLOW, PERMISSION, question
 from tmuxagents.agents.hooks.heard import FOLDER_VARIABLE, PATIENT, HookedReader, hook_command
 from tmuxagents.runs import events
@@ -71,6 +73,7 @@ class ClaudeLiveReader(HookedReader):
         super().__init__()
         self.listen(sent)
         self._asking: dict[str, str] = {}  # question: the tool that may not be used yet
+        self._counted: dict[str, None] = {}  # answers whose usage is known
 
     def kind(self, raw: Any) -> str:
         """Return the name of the hook, or the kind of a line of the bridge."""
@@ -80,6 +83,22 @@ class ClaudeLiveReader(HookedReader):
         session = raw_json.key(raw.get("session_id"))
         self.model = raw_json.word(raw.get("model")) or self.model
         return Reading([] if session is None else [events.session_started(session, model=self.model)])
+
+    def _used(self, raw: dict[str, Any], _now: float) -> Reading:
+        """Report what one call of the model used: the transcript has a line for each block of its answer."""
+        said = raw.get("message")
+        message = said if isinstance(said, dict) else {}
+        known = raw_json.key(message.get("id"))
+        if known is None or known in self._counted or message.get("stop_reason") is None:
+            return NOTHING
+        raw_json.remember(self._counted, known, None)
+        figures = figures_of(message.get("usage"))
+        total = sum(figures.values())
+        # That of a run: it may come behind the end of the turn, and is no work.
+        told = events.usage(
+            {**figures, "totalTokens": total, "cost": 0, "costKind": NO_COST, "basis": OF_RUN}
+        )
+        return Reading([told] if total else [])
 
     def _prompt(self, raw: dict[str, Any], _now: float) -> Reading:
         text = raw_json.text(raw.get("prompt")) or ""
@@ -148,6 +167,7 @@ class ClaudeLiveReader(HookedReader):
         return NOTHING
 
     takes: ClassVar = {
+        "assistant": _used,
         "SessionStart": _start,
         "UserPromptSubmit": _prompt,
         "PreToolUse": _call,

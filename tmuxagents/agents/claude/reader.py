@@ -50,7 +50,7 @@ class ClaudeReader(EnvelopeReader):
     def usage(self, raw: dict[str, Any]) -> list[Event]:
         """Return the tokens and the cost of the turn."""
         self._calls_used = dict.fromkeys(_FIGURES, 0)
-        return self._used(_figures(raw.get("usage")), self._cost_of(raw))
+        return self._used(figures_of(raw.get("usage")), self._cost_of(raw))
 
     def left(self, exit_code: int | None) -> list[Event]:
         """Return what a turn used that has not ended; its cost is not known."""
@@ -94,7 +94,7 @@ class ClaudeReader(EnvelopeReader):
             return ACTIVE
         kind = event.get("type")
         if kind == "message_delta":
-            for key, figure in _figures(event.get("usage")).items():
+            for key, figure in figures_of(event.get("usage")).items():
                 self._calls_used[key] += figure
         if raw.get("parent_tool_use_id") is not None:
             return ACTIVE
@@ -119,7 +119,7 @@ class ClaudeReader(EnvelopeReader):
     }
 
 
-def _figures(raw: Any) -> dict[str, int]:
+def figures_of(raw: Any) -> dict[str, int]:
     """Return the figures of a usage in our words."""
     used = raw if isinstance(raw, dict) else {}
     return {key: int(raw_json.figure(used.get(name), integral=True)) for key, name in _FIGURES.items()}

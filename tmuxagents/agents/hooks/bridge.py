@@ -66,10 +66,14 @@ class HookBridge:
         child = None
         try:
             child = subprocess.Popen(self.set_up(program))
-            return self._serve(child)
+            code = self._serve(child)
         except SystemExit:
             self.news()  # what it said before it is ended
             raise
+        else:
+            _end(child)
+            self.ended()
+            return code
         finally:
             _end(child)
             shutil.rmtree(self.folder, ignore_errors=True)
@@ -82,6 +86,9 @@ class HookBridge:
 
     def news(self) -> None:
         """Pass on what it says besides, if there is more."""
+
+    def ended(self) -> None:
+        """Pass on what it wrote at its end."""
 
     def pass_on(self, name: str, said: bytes) -> None:
         """Pass on what a hook was given."""
