@@ -224,9 +224,13 @@ class Lab:
         for pid in self.steps():  # of a slurmd that was killed
             with contextlib.suppress(OSError):
                 os.kill(pid, signal.SIGKILL)
-        for folder, _, _ in os.walk(_MEMORY / f"slurm_{self.node}", topdown=False):
-            with contextlib.suppress(OSError):
-                os.rmdir(folder)
+        group = _MEMORY / f"slurm_{self.node}"
+        deadline = time.monotonic() + _DOWN_S
+        while group.exists() and time.monotonic() < deadline:  # what is in it may still be ending
+            for folder, _, _ in os.walk(group, topdown=False):
+                with contextlib.suppress(OSError):
+                    os.rmdir(folder)
+            time.sleep(0.05)
 
     def steps(self) -> list[int]:
         """Return the pids of the slurmstepd of this Slurm."""

@@ -156,18 +156,18 @@ def launcher_killed(ground: Ground) -> tuple[str, str]:
         os._exit(0)
     assert os.waitpid(child, 0)[1] == signal.SIGKILL
     task = "done deadly-launch"
-    runs = (ground.home.state / "runs").iterdir()
-    orphans = [path for path in runs if path.name not in before and task in (path / "prompt.txt").read_text()]
+    runs = [path for path in (ground.home.state / "runs").glob("[0-9a-f]*") if path.name not in before]
+    orphans = [path for path in runs if task in (path / "prompt.txt").read_text()]
     assert len(orphans) == 1
     return ground.run(str(orphans[0])).ended()
 
 
 def refused(ground: Ground) -> tuple[str, str]:
     """Slurm refuses the job: a sentence, and a run that has ended."""
-    before = set((ground.home.state / "runs").iterdir())
+    before = set((ground.home.state / "runs").glob("[0-9a-f]*"))
     with pytest.raises(BadRequest, match="partition"):
         ground.launch("done never", partition="nowhere")
-    for path in set((ground.home.state / "runs").iterdir()) - before:
+    for path in set((ground.home.state / "runs").glob("[0-9a-f]*")) - before:
         if "nowhere" in (path / directory.MACHINE).read_text():
             return ground.run(str(path)).ended()
     raise AssertionError("it left no run")
