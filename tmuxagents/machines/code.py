@@ -14,7 +14,7 @@ import shlex
 from typing import NamedTuple
 
 from tmuxagents.errors import BadRequest, Unusable
-from tmuxagents.machines import refs, ssh
+from tmuxagents.machines import refs, relay, ssh
 from tmuxagents.machines.refs import SENT, Code
 from tmuxagents.system import git, places
 from tmuxagents.system.git import Git
@@ -154,17 +154,7 @@ def _ask(host: Host, request: Mapping[str, Any], environment: Mapping[str, str])
     """Ask another machine for something, see machines/far_code. Raises Unreachable, Unusable."""
     given = jsonline.encode(request)
     answer = ssh.run(host, ["_code", "do", "--json"], input=given, timeout=_LONG_S, environment=environment)
-    try:
-        document = jsonline.decode(answer.out)
-    except (ValueError, RecursionError):
-        document = None
-    if isinstance(document, dict) and "error" not in document:
-        return document
-    error = document.get("error") if isinstance(document, dict) else None
-    error = error if isinstance(error, dict) else {"message": refs.last_line(answer.err)}
-    message = f"{host.name}: {error.get('message')}"
-    hint = error.get("hint") or f"tmuxagents hosts check {host.name}"
-    raise Unusable(message, kind=str(error.get("kind") or "far-answer"), hint=str(hint))
+    return relay.document(answer, host)
 
 
 def _program(host: Host, *words: str) -> str:
