@@ -14,7 +14,7 @@ from tmuxagents.machines import leavings, refs
 from tmuxagents.machines.checkout import list_checkouts, list_unfinished
 from tmuxagents.system import removal
 from tmuxagents.upkeep.prune_rules import LEFTOVER, Removed
-from tmuxagents.upkeep.remains import OLD_S
+from tmuxagents.upkeep.remains import OLD_S, remove_leftover
 
 TYPE_CHECKING = False
 if TYPE_CHECKING:
@@ -61,14 +61,7 @@ def _remove_unfinished(caller: Caller, pruned: Pruned) -> None:
     for path in list_unfinished(caller.home):
         if min(_age(f"{path}{part}") for part in ("", *_GROWING)) < OLD_S:
             continue
-        size = removal.size(path)
-        try:
-            if not pruned.dry_run:
-                removal.remove(path)
-        except OSError as error:
-            pruned.warnings.append(f"{path} could not be removed: {error.strerror}")
-        else:
-            pruned.removed.append(Removed(LEFTOVER, path=path, size=size))
+        remove_leftover(path, pruned)
 
 
 def _age(path: str) -> float:

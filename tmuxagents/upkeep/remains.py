@@ -153,14 +153,19 @@ def remove_links(
 def remove_leftovers(stock: Stock, caller: Caller, pruned: Pruned, *, keep_s: float | None) -> None:
     """Remove what killed launches, wrappers and prunes left behind, and old logs."""
     for path in _leftovers(stock, caller, pruned, keep_s=keep_s):
-        size = removal.size(path)
-        try:
-            if not pruned.dry_run:
-                removal.remove(path)
-        except OSError as error:
-            pruned.warnings.append(f"{path} could not be removed: {error.strerror}")
-        else:
-            pruned.removed.append(Removed(LEFTOVER, path=path, size=size))
+        remove_leftover(path, pruned)
+
+
+def remove_leftover(path: str, pruned: Pruned) -> None:
+    """Remove what has no owner any more, and record that; a failure is a warning."""
+    size = removal.size(path)
+    try:
+        if not pruned.dry_run:
+            removal.remove(path)
+    except OSError as error:
+        pruned.warnings.append(f"{path} could not be removed: {error.strerror}")
+    else:
+        pruned.removed.append(Removed(LEFTOVER, path=path, size=size))
 
 
 def _leftovers(stock: Stock, caller: Caller, pruned: Pruned, *, keep_s: float | None) -> Iterator[str]:
