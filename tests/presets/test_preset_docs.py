@@ -27,7 +27,7 @@ def test_an_example_is_read_without_a_word(text: str) -> None:
 
 
 def test_there_are_examples_of_each_kind() -> None:
-    assert (len(FILES), len(COMMANDS)) == (5, 10)
+    assert (len(FILES), len(COMMANDS)) == (5, 13)
 
 
 @pytest.mark.parametrize("line", COMMANDS)
@@ -64,4 +64,4 @@ def test_what_it_says_about_no_tools_is_so() -> None:
 
 
 def test_it_is_never_called_a_sandbox() -> None:
-    assert "sandbox" not in DOCS.lower()
+    assert "sandbox" not in DOCS.lower().replace("`sandbox_mode`", "")  # a key of Codex's
