@@ -10,7 +10,8 @@ import pytest
 from tests.presets.shelf import Shelf
 from tests.status.watchers import checked
 from tmuxagents.agents import AGENTS
-from tmuxagents.presets import preset
+from tmuxagents.presets import describe, preset
+from tmuxagents.presets.catalogue import Catalogue
 from tmuxagents.presets.preset import BadPreset, Preset, PresetFile
 
 if TYPE_CHECKING:
@@ -113,6 +114,39 @@ def test_a_file_that_is_no_agent_is_none() -> None:
     assert read("claude", "# Read me\n") is None
     assert read("claude", f"---\ndescription: d\n{BODY}") is None
     assert read("opencode", "Only text.\n") is None
+
+
+def test_ours_comes_first_then_the_order_of_the_setting_and_each_says_whose_it_is() -> None:
+    def file(brand: str | None, source: str, place: int = 0) -> PresetFile:
+        files = AGENTS[brand].agent_files() if brand else None
+        path = f"/{brand}-{source}/reviewer.md"
+        text = f"{NAMED}model: m\n{BODY}"
+        return PresetFile(kind="preset", source=source, path=path, text=text, of=files, place=place)
+
+    files = [
+        file("claude", "global", 1),
+        file("gemini", "global"),
+        file("gemini", "project"),
+        file(None, "global"),
+    ]
+    found = Catalogue(files).presets
+    assert [one.path.split("/")[1] for one in found] == [
+        *("None-global", "gemini-project", "gemini-global", "claude-global"),
+    ]
+    ours, theirs = found[0], found[1]
+    assert (ours.whose, theirs.whose) == (None, "Gemini CLI")
+    assert ("from" in describe.document(ours), describe.document(theirs)["from"]) == (False, "Gemini CLI")
+    assert "From: Gemini CLI's agents of this project" in describe.provenance(theirs)
+    assert "project, gemini (hidden)" in "\n".join(describe.table(found, 200))
+    assert ("of" in ours.file.document(), theirs.file.document()["of"]) == (False, "gemini")
+    assert [ours.for_agent("pi").model, theirs.for_agent(None).model, theirs.for_agent("gemini").model] == [
+        "m"
+    ] * 3
+    other = theirs.for_agent("codex")
+    assert (other.model, other.warnings[0].startswith("preset reviewer: the model m is one of")) == (
+        None,
+        True,
+    )
 
 
 # --- the installed command ----------------------------------------------------------------------------------
