@@ -10,8 +10,10 @@ from tests import plans
 from tmuxagents.agents import find
 from tmuxagents.agents.base import Oversized
 from tmuxagents.agents.brand import Brand, LineReader, session_uuid
+from tmuxagents.agents.command import TextReader
 from tmuxagents.agents.pi.command import AGENT as PI
 from tmuxagents.agents.pi.questions import CAPABILITIES
+from tmuxagents.agents.pi.reader import PiReader
 from tmuxagents.agents.version_question import of
 from tmuxagents.launch.plan import LaunchRequest
 from tmuxagents.runs.documents import plan_of
@@ -41,6 +43,7 @@ def test_a_brand_without_a_thing_of_its_own_says_so() -> None:
     )
     assert (plain.key_variables("k", None), plain.environment("/a", None)) == ({}, {})
     assert (plain.prompted("/r/text", {}), PI.prompted("/r/text", {})) == ({}, {})
+    assert (TextReader().used(b"{}"), PiReader().used(b"{}")) == ([], [])
     assert plain.session("text").problem == "does not belong to this agent"
     assert [plain.questions().is_old(version) for version in ("2.9.9", "2.10.0", "10")] == [
         True,

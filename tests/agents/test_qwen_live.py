@@ -113,6 +113,8 @@ def test_a_message_is_told_when_it_is_taken_up() -> None:
     child = Child(*ours("go"), STOP, ours("more ", 1)[0], prompt("more"), says(text("Yes.")), STOP)
     assert (child.live.typed, len(child.told("message_sent")), child.live.settlings) == (False, 1, 2)
     assert Child(*ours("go"), {"type": "bridge_taken", "inboxId": 1}).told("message_sent")
+    both = Child(ours("go")[0], ours("more", 1)[0], prompt("more"), prompt("go"))
+    assert (both.live.typed, len(both.told("message_sent"))) == (False, 1)
 
 
 def test_a_turn_that_no_hook_ended_a_person_has_broken_off() -> None:
