@@ -125,8 +125,3 @@ def test_many_paths_are_named_in_part() -> None:
 )
 def test_what_came_back_is_said(back: dict[str, object], last: str) -> None:
     assert refs.hints("run1", back)[-1] == last
-
-
-def test_the_last_line_is_the_reason() -> None:
-    assert refs.last_line("one\n  two \n\n") == "two"
-    assert refs.last_line(" \n") == "It gave no reason."

@@ -21,7 +21,6 @@ _KEY = re.compile(r"[a-z0-9][a-z0-9-]{0,40}-[0-9a-f]{16}")
 _RUN = re.compile(r"[0-9A-Za-z][0-9A-Za-z_-]{0,63}")
 _COMMIT = re.compile(r"[0-9a-f]{40}|[0-9a-f]{64}")
 _NAMED = 5  # paths in a sentence
-_SHOWN = 200
 
 
 class Code(NamedTuple):
@@ -172,12 +171,6 @@ def hints(run_id: str, back: Mapping[str, Any]) -> list[str]:
             f"What git could not take stays in the checkout over there: {listed([*map(str, kept)])}."
         )
     return lines
-
-
-def last_line(text: str) -> str:
-    """Return the last line of what another machine said, as text that is safe to show."""
-    lines = [line for line in text.splitlines() if line.strip()] or ["It gave no reason."]
-    return safe.cut(safe.line(lines[-1].strip()), _SHOWN)
 
 
 def listed(paths: list[str]) -> str:
