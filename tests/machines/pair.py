@@ -235,6 +235,18 @@ class Pair:
         """Return the mirrors here; what one starts looks like it for a moment."""
         return self.near_processes(f"_far mirror {NAME}")
 
+    def ssh(self) -> list[tuple[int, int]]:
+        """Return the clients of ssh here, and the masters of their connections, which hide their environment."""
+        sockets = [str(path) for path in self.lab.masters()]
+        found = self.near_processes("ControlPersist")
+        for name in filter(str.isdigit, os.listdir("/proc")):
+            with contextlib.suppress(OSError):
+                said = Path(f"/proc/{name}/cmdline").read_text(errors="replace")
+                started = process.start_time(int(name)) if said.startswith("ssh: ") else None
+                if started is not None and any(one in said for one in sockets):
+                    found.append((int(name), started))
+        return found
+
     def watcher(self) -> tuple[int, int]:
         """Return the watcher here."""
         found: tuple[int, int] = eventually(self.home.watcher, LONG_S)

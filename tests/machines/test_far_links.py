@@ -61,7 +61,7 @@ def test_what_is_killed_here_is_taken_up_where_it_was(pair: Pair, whom: str) -> 
         eventually(pair.mirrors, LONG_S)
         pair.kill(pair.mirrors())
     else:
-        pair.kill(pair.near_processes("ControlPersist"))
+        pair.kill(pair.ssh())
     gate.touch()
     eventually(lambda: '"more"' in (pair.far_dir(run_id) / "events.jsonl").read_text(), LONG_S)
     if "watcher" in whom:

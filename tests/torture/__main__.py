@@ -12,14 +12,14 @@ from pathlib import Path
 from typing import TYPE_CHECKING
 
 from tests.harness import ModelServer
-from tests.torture import attaches, fuzz, matrix, memory, scale, scripted, walls
+from tests.torture import attaches, far, fuzz, matrix, memory, scale, scripted, walls
 
 if TYPE_CHECKING:
     from collections.abc import Callable, Iterable, Iterator
 
     from tests.torture.matrix import Case, Outcome
 
-PARTS = ("endings", "faults", "calls", "races", "storms", "attaches", "scale", "walls", "figures")
+PARTS = ("endings", "faults", "calls", "races", "storms", "attaches", "scale", "walls", "machines", "figures")
 
 
 def parse_options() -> argparse.Namespace:
@@ -35,6 +35,7 @@ def parse_options() -> argparse.Namespace:
     parser.add_argument("--runs", type=int, default=50, help="over how many live runs (default 50)")
     parser.add_argument("--races", type=int, default=5, help="how many races of 200 runs (default 5)")
     parser.add_argument("--storms", type=int, default=3, help="how many storms on the queue (default 3)")
+    parser.add_argument("--far", type=int, default=200, help="how many far runs (default 200)")
     parser.add_argument("--jobs", type=int, default=12, help="how many endings side by side (default 12)")
     parser.add_argument("--seed", type=int, default=int(time.time()), help="of chance; told in the table")
     parser.add_argument("--fuzz", type=float, metavar="MINUTES", help="only hostile input, for so long")
@@ -95,6 +96,11 @@ def attacks(_: argparse.Namespace, __: ModelServer) -> Iterator[Case]:
     return walls.cases()
 
 
+def machines(options: argparse.Namespace, _: ModelServer) -> Iterator[Case]:
+    """Yield runs on another machine to which everything happens."""
+    yield from far.cases(min(options.far, 12) if options.quick else options.far, options.seed)
+
+
 # part -> what yields its cases, and how many of them are carried out side by side
 CASES: dict[str, tuple[Callable[[argparse.Namespace, ModelServer], Iterator[Case]], int]] = {
     "endings": (endings, 0),  # as --jobs says
@@ -105,6 +111,7 @@ CASES: dict[str, tuple[Callable[[argparse.Namespace, ModelServer], Iterator[Case
     "attaches": (looks, 1),
     "scale": (sizes, 1),
     "walls": (attacks, 4),
+    "machines": (machines, 1),
 }
 
 
@@ -126,7 +133,7 @@ def main() -> int:
             )
         ]
     failed = report(outcomes)
-    print(*attaches.FIGURES, *scale.FIGURES, sep="\n")
+    print(*attaches.FIGURES, *scale.FIGURES, *far.FIGURES, sep="\n")
     if "figures" in wanted and not options.quick:
         print(*memory.figures(), sep="\n")
     minutes = (time.monotonic() - begun) / 60
