@@ -236,7 +236,7 @@ class Pair:
         return self.near_processes(f"_far mirror {NAME}")
 
     def ssh(self) -> list[tuple[int, int]]:
-        """Return the clients of ssh here, and the masters of their connections, which hide their environment."""
+        """Return the clients of ssh here, and the masters of their connections, which hide what they are."""
         sockets = [str(path) for path in self.lab.masters()]
         found = self.near_processes("ControlPersist")
         for name in filter(str.isdigit, os.listdir("/proc")):

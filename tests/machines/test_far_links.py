@@ -9,6 +9,7 @@ import pytest
 
 from tests.harness import eventually
 from tests.machines.pair import LONG_S, waiting
+from tests.terminals import stopped
 
 if TYPE_CHECKING:
     from tests.machines.pair import Pair
@@ -117,3 +118,13 @@ def test_a_run_that_is_gone_over_there_has_ended(pair: Pair) -> None:
     assert pair.how(run_id) == LOST
     assert pair.result(run_id)["errorMessage"] == "The run is gone on box."
     gate.touch()
+
+
+def test_a_run_that_can_have_no_window_here_works_all_the_same(pair: Pair) -> None:
+    first, gate = pair.at_gate()
+    with stopped(int(pair.desk.tmux("display-message", "-p", "#{pid}"))):
+        done = pair("launch", "--on", "box", "done fine")
+    assert (done.returncode, "It has no window here: tmux at " in done.stderr) == (0, True), done.stderr
+    assert pair.how(done.stdout.strip()) == DONE
+    gate.touch()
+    assert pair.how(first) == DONE

@@ -25,8 +25,7 @@ TYPE_CHECKING = False
 if TYPE_CHECKING:
     from collections.abc import Callable, Mapping, Sequence
 
-    from tmuxagents.launch.arrival import Arrival
-    from tmuxagents.launch.far import FarArrival
+    from tmuxagents.launch.arrival import Arrival, FarArrival
     from tmuxagents.launch.launch import Launcher
     from tmuxagents.launch.prepare import Prepared
 

@@ -11,10 +11,10 @@ import sys
 import time
 
 from tmuxagents import records, tmux
-from tmuxagents.errors import BadRequest, NotPossible, Unusable
+from tmuxagents.errors import BadRequest, NotPossible, TmuxAgentsError, Unusable
 from tmuxagents.launch import before, checks, far_code, prompt_files
 from tmuxagents.launch import plan as plans
-from tmuxagents.launch.arrival import Launched
+from tmuxagents.launch.arrival import FarArrival, Launched
 from tmuxagents.launch.plan import LaunchRequest
 from tmuxagents.launch.prepare import Prepared, new_call
 from tmuxagents.machines import build, hosts, mirrors, relay, requests, ssh
@@ -154,27 +154,6 @@ def _asked(
     }
 
 
-class FarArrival:
-    """A run that another machine has, or will be handed again: there is nothing left to wait for."""
-
-    __slots__ = ("_launched", "run_dir", "warnings")
-
-    def __init__(self, launched: Launched) -> None:
-        self.run_dir = launched.run.run_dir
-        self.warnings = launched.warnings
-        self._launched = launched
-
-    def wait(self) -> Launched:
-        """Return what was launched."""
-        return self._launched
-
-    launched = wait
-
-    def give_up(self, _message: str, _cause: object = None) -> bool:
-        """Say that the run is there: who gives it up stops it."""
-        return True
-
-
 def begin(launcher: Launcher, prepared: Prepared) -> FarArrival:
     """Make the run here, hand it over, open the window that shows it. What is refused leaves nothing."""
     request = prepared.request
@@ -196,10 +175,8 @@ def begin(launcher: Launcher, prepared: Prepared) -> FarArrival:
                 os.close(held)
     _register(launcher, run_dir)
     project.link(request.project, run_dir)
-    opened = open_window(launcher, prepared, run_dir)
     mirrors.ensure(launcher.caller.home, host.name, launcher.environment)
-    launched = Launched(inspect(run_dir), opened.session_name, opened.window, warnings)
-    return FarArrival(launched)
+    return arrival(launcher, prepared, run_dir, warnings)
 
 
 def _register(launcher: Launcher, run_dir: str) -> None:
@@ -207,7 +184,16 @@ def _register(launcher: Launcher, run_dir: str) -> None:
     lookup.with_registry(launcher.caller, lambda book: book.save([row] if row else []))
 
 
-def open_window(launcher: Launcher, prepared: Prepared, run_dir: str) -> tmux.Opened:
+def arrival(launcher: Launcher, prepared: Prepared, run_dir: str, warnings: Sequence[str]) -> FarArrival:
+    """Return a run that is there by now, with a window here if there can be one: it works without."""
+    try:
+        session, window = _open_window(launcher, prepared, run_dir)
+    except TmuxAgentsError as why:
+        session, window, warnings = None, None, [*warnings, f"It has no window here: {why.message}"]
+    return FarArrival(Launched(inspect(run_dir), session, window, [*warnings]))
+
+
+def _open_window(launcher: Launcher, prepared: Prepared, run_dir: str) -> tuple[str, str]:
     """Open the window that shows the mirror of a run, and write down where it is."""
     plan, request = prepared.plan, prepared.request
     name = place.safe_name(request.name or request.preset or "", plan.run_id[:8])
@@ -225,7 +211,7 @@ def open_window(launcher: Launcher, prepared: Prepared, run_dir: str) -> tmux.Op
         "pane": opened.pane,
     }
     writing.change_machine(run_dir, {"tmux": found})
-    return opened
+    return opened.session_name, opened.window
 
 
 def is_submitted(run_dir: str) -> bool:

@@ -15,13 +15,11 @@ from typing import NamedTuple
 
 from tmuxagents.errors import BadRequest, NotPossible, TmuxAgentsError
 from tmuxagents.launch import checks, far, handover
-from tmuxagents.launch.arrival import Launched
 from tmuxagents.machines import mirrors
 from tmuxagents.records import LIVE
 from tmuxagents.registry import learn, lookup
 from tmuxagents.runs import directory, writing
 from tmuxagents.runs.conclude import conclude
-from tmuxagents.runs.inspect import inspect
 from tmuxagents.slurm import commands, jobs
 from tmuxagents.slurm.runs import job_of
 from tmuxagents.system import project
@@ -32,6 +30,7 @@ if TYPE_CHECKING:
     from collections.abc import Mapping, Sequence
     from typing import Any
 
+    from tmuxagents.launch.arrival import FarArrival
     from tmuxagents.launch.launch import Launcher
     from tmuxagents.launch.prepare import Prepared
 
@@ -70,15 +69,13 @@ def is_here(on: str | None) -> bool:
     return on is not None and on.partition(":")[0] == ENGINE
 
 
-def begin(launcher: Launcher, prepared: Prepared) -> far.FarArrival:
+def begin(launcher: Launcher, prepared: Prepared) -> FarArrival:
     """Make a run, hand it in, and open the window that shows it."""
     request = prepared.request
     wish = Wish((request.on or "").partition(":")[2] or None, request.sbatch)
     submitted = submit_run(launcher, prepared, wish)
-    opened = far.open_window(launcher, prepared, submitted.run_dir)
     mirrors.ensure(launcher.caller.home, HOST, launcher.environment)
-    run = inspect(submitted.run_dir)
-    return far.FarArrival(Launched(run, opened.session_name, opened.window, list(submitted.warnings)))
+    return far.arrival(launcher, prepared, submitted.run_dir, submitted.warnings)
 
 
 def submit_run(launcher: Launcher, prepared: Prepared, wish: Wish) -> Submitted:

@@ -30,8 +30,7 @@ TYPE_CHECKING = False
 if TYPE_CHECKING:
     from collections.abc import Callable, Iterator, Mapping, Sequence
 
-    from tmuxagents.launch.arrival import Launched
-    from tmuxagents.launch.far import FarArrival
+    from tmuxagents.launch.arrival import FarArrival, Launched
     from tmuxagents.launch.nesting import Leave
     from tmuxagents.launch.plan import InCall, LaunchRequest
     from tmuxagents.registry.database import Registry
