@@ -13,6 +13,7 @@ import os
 import time
 
 from tmuxagents import records
+from tmuxagents.cpython import ignoring
 from tmuxagents.records import Spared, Verdict
 from tmuxagents.runs import directory, documents, endings, leftovers, seal, writing
 from tmuxagents.runs.inspect import last_sign
@@ -71,7 +72,8 @@ def _conclude_locked(
         return None
     spared = _end_leftovers(run_dir, wrapper, state)
     writing.remove_half_written(run_dir)
-    writing.remove(run_dir, directory.HANDED)
+    with ignoring(OSError):
+        writing.remove(run_dir, directory.HANDED)
     state.left_behind += [{"pid": s.pid, "comm": s.comm, "why": s.why} for s in spared]
     if facts.presence == records.NEVER_CAME:
         verdict = cause.verdict() if cause else Verdict(records.FAILED, "window", never_came)

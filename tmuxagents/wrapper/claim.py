@@ -77,8 +77,9 @@ def claim(run_dir: str) -> Claim:
     wrapper = documents.wrapper(process.myself(), _tmux(handed), time.time())
     if not writing.claim(run_dir, wrapper):
         raise _refusal("This run has a wrapper already; nothing was started.")
-    writing.remove(run_dir, directory.HANDED)
     if handed is not None and handed.queued:
+        with ignoring(OSError):  # who concludes the run tries it again
+            writing.remove(run_dir, directory.HANDED)
         from tmuxagents.slurm import jobs  # noqa: PLC0415  (few runs are jobs)
 
         handed.environment = jobs.in_job(handed.environment, os.environ)
