@@ -5,6 +5,7 @@ from __future__ import annotations
 import json
 import os
 import signal
+import time
 from contextlib import suppress
 from typing import TYPE_CHECKING, Any
 
@@ -24,6 +25,7 @@ if TYPE_CHECKING:
 Json = dict[str, Any]
 GATE, SECOND = "go", "Second."  # a file in the project, and the answer to what a person types
 _PATIENCE_S, _SHOWN_WITHIN_S = 60.0, 5.0
+_PRESSES_EACH_S, _SILENT_S = 0.4, 2.0
 
 
 def wait_for_tool(run_id: str, *begins: str) -> None:
@@ -114,6 +116,8 @@ def take_over(desk: Desk, run_id: str) -> None:
     def has_left() -> bool:
         if run_id in desk.windows() and not (desk.folder(run_id) / directory.RESULT).exists():
             desk.tmux("send-keys", "-t", window, "C-c")
+        with suppress(AssertionError):  # at a person's pace
+            eventually((desk.folder(run_id) / directory.RESULT).exists, _PRESSES_EACH_S)
         return (desk.folder(run_id) / directory.RESULT).exists()
 
     typed = f"And #say:{SECOND}"
@@ -132,8 +136,14 @@ def take_over(desk: Desk, run_id: str) -> None:
         eventually(lambda: run_of(desk, run_id).get("attended"), _SHOWN_WITHIN_S)
     (desk.home.project / GATE).touch()
     wait_until("it does not answer", lambda: SECOND in said_by(desk, run_id))
-    wait_until("it does not settle", lambda: run_of(desk, run_id).get("settled"))
+    wait_until("it does not settle", lambda: rests(desk, run_id))
     wait_until("it does not leave", has_left)
+
+
+def rests(desk: Desk, run_id: str) -> bool:
+    """Say whether a run has settled, and is silent: Copilot CLI may go on because a shell has ended."""
+    last = events_of(desk.folder(run_id))[-1]["at"]
+    return bool(run_of(desk, run_id).get("settled")) and time.time() - last > _SILENT_S
 
 
 def said_by(desk: Desk, run_id: str) -> list[str]:
