@@ -1,0 +1,70 @@
+"""What another machine answers, as the error that it is here."""
+
+from __future__ import annotations
+
+from typing import Any
+
+import pytest
+
+from tmuxagents.errors import BadConfig, BadRequest, NoSuchRun, NotPossible, TmuxAgentsError, Unusable
+from tmuxagents.machines import requests
+
+
+def error(**body: Any) -> TmuxAgentsError:
+    return requests.error_of({"error": body}, "box")
+
+
+@pytest.mark.parametrize(
+    ("body", "kind"),
+    [
+        ({"exit": 2, "kind": "bad-cwd"}, BadRequest),
+        ({"exit": 3, "kind": "window"}, Unusable),
+        ({"exit": NotPossible.exit_code, "kind": "run-busy"}, NotPossible),
+        ({"exit": 99, "kind": "new"}, Unusable),
+        ({"exit": "3", "kind": None}, Unusable),
+        ({"exit": 3, "kind": "unknown-run"}, NoSuchRun),
+        ({"exit": 3, "kind": "ambiguous-run"}, NoSuchRun),
+        ({"exit": 3, "kind": "bad-profile"}, BadConfig),
+    ],
+)
+def test_an_error_is_of_the_same_kind_here(body: dict[str, Any], kind: type[TmuxAgentsError]) -> None:
+    found = error(message="No.", **body)
+    assert type(found) is kind
+    assert found.message == "box: No."
+    assert found.kind == (body["kind"] or "internal")
+
+
+def test_hint_faults_and_candidates_come_along() -> None:
+    faults = [{"kind": "bad-model", "message": "No model.", "field": "model"}, "odd", None]
+    found = error(exit=2, kind="bad-model", message="No.", hint="try x", faults=faults, candidates=["x", 1])
+    assert (found.hint, list(found.candidates)) == ("try x", ["x", "1"])
+    assert [(one.kind, one.message, one.field) for one in found.faults] == [
+        ("bad-model", "No model.", "model")
+    ]
+
+
+@pytest.mark.parametrize("document", [{}, {"error": None}, {"error": []}, {"error": {}}])
+def test_an_odd_answer_is_an_error_all_the_same(document: dict[str, Any]) -> None:
+    found = requests.error_of(document, "box")
+    assert (type(found), found.kind, found.message) == (Unusable, "internal", "box: It gave no reason.")
+    assert found.hint is None
+    assert list(found.candidates) == []
+
+
+def test_a_hint_that_is_no_text_is_none() -> None:
+    assert error(exit=2, kind="x", message="No.", hint=["x"]).hint is None
+
+
+def test_where_a_run_works_is_one_document() -> None:
+    found = requests.machine("box", "ssh", state="submitting", at=1.23456, here={"after": []})
+    assert found == {
+        "v": 1,
+        "host": "box",
+        "engine": "ssh",
+        "state": "submitting",
+        "handle": None,
+        "waiting": None,
+        "here": {"after": []},
+        "tmux": None,
+        "at": 1.235,
+    }
