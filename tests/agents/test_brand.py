@@ -111,3 +111,7 @@ def test_an_end_without_a_line_is_explained_by_its_last_words(
         reader.error_message = None if sentence == message else sentence
         reader.finish("config")
         assert reader.error_message == sentence
+
+
+def test_a_brand_without_agent_files_has_none() -> None:
+    assert Plain().agent_files() is None

@@ -267,3 +267,12 @@ def test_any_other_task_is_taken_and_delivered_to_the_byte(task: str) -> None:
 def test_no_task_is_taken_for_something_else(task: str) -> None:
     assert planned(task=task)["task"] == task
     assert plan.prompt_bytes(task) == task.encode()
+
+
+def test_a_receipt_names_the_machine_and_whose_preset_it_is() -> None:
+    meta = planned(name="a")
+    assert plan.receipt(plan_of(meta), "running", host="box") == "Started a on box (pi's default model)."
+    meta |= {"preset": "scout", "presetSource": "project", "presetFrom": "claude"}
+    said = plan.receipt(plan_of(meta), "running")
+    assert said.startswith("Started a (preset scout from ")
+    assert "claude's agents of this project" in said

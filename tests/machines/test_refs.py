@@ -125,3 +125,12 @@ def test_many_paths_are_named_in_part() -> None:
 )
 def test_what_came_back_is_said(back: dict[str, object], last: str) -> None:
     assert refs.hints("run1", back)[-1] == last
+
+
+def test_a_checkout_has_its_place() -> None:
+    assert refs.checkout_of("/s", "p-0123456789abcdef", "ab") == "/s/far/checkouts/p-0123456789abcdef/ab"
+
+
+def test_an_update_removes_first() -> None:
+    removed, made = refs.updates(["refs/a"], {"refs/a/b": COMMIT})
+    assert (removed, made) == (b"delete refs/a\n", f"update refs/a/b {COMMIT}\n".encode())

@@ -175,3 +175,9 @@ def test_a_name_that_something_has_is_refused_with_what_to_type() -> None:
         'There is a preset "scout" already.',
         "tmuxagents presets edit scout",
     )
+
+
+def test_a_duration_keeps_its_spelling() -> None:
+    text = "---\nname: p\ndescription: d\ntimeout: 5m\n---\n"
+    assert editing.as_written(draft(text)) == {"timeout": "5m"}
+    assert editing.as_written(draft("---\nname: p\n---\n")) == {}

@@ -46,7 +46,7 @@ def test_a_detail_of_everything() -> None:
         "  apiKey:            sk-1****6789\n"
         '  extraArgs:         ["a,b","é"]'
     )
-    assert "systemPrompt:      Two\nlines\n" in describe.detail("p", found.fields)
+    assert "systemPrompt:      Two\nlines\n" in describe.detail("p", found.fields, "preset")
 
 
 def test_a_detail_tells_of_tools_what_is_in_force() -> None:
@@ -191,3 +191,11 @@ def test_tools_and_their_rule_in_a_document() -> None:
     assert told("tools: a") == ("only", ["a"], [])
     assert told("tools: []") == ("none", [], [])
     assert told("excludeTools: a") == ("except", [], ["a"])
+
+
+def test_an_account_is_shown_by_names_alone() -> None:
+    found = preset("account: work\nhome: ~/.work\nenv: {A_TOKEN: secret}")
+    assert "secret" not in describe.detail("p", found.fields, "preset")
+    assert "A_TOKEN" in describe.detail("p", found.fields, "preset")
+    document = describe.document(found)
+    assert (document["account"], document["home"], document["env"]) == ("work", "~/.work", ["A_TOKEN"])

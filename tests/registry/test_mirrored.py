@@ -23,7 +23,7 @@ from tmuxagents.text import jsonline
 if TYPE_CHECKING:
     from tests.harness import Home, Run
 
-HERE = {"project": None, "socket": None, "session": None, "launcher": None, "after": []}
+HERE: dict[str, object] = {"project": None, "socket": None, "session": None, "launcher": None, "after": []}
 RESULT = {
     "v": 1,
     "status": "aborted",

@@ -295,3 +295,32 @@ def test_an_error_is_as_the_document_shows_it() -> None:
 def test_a_bug_of_ours_names_its_log() -> None:
     document = documents.error(TmuxAgentsError("Something went wrong.", kind="internal"), log="/x.log")
     assert (document["error"]["log"], document["error"]["exit"]) == ("/x.log", 70)
+
+
+def test_the_plan_of_a_far_run_has_what_counts_here() -> None:
+    plan = documents.plan_of(META)
+    assert documents.seen_from_here(plan, {}) is plan
+    here = {"project": "/here", "socket": "/s", "session": "agents", "launcher": "1.2./s", "after": ["a"]}
+    seen = documents.seen_from_here(plan, {"here": here})
+    assert (seen.project, seen.tmux_socket, seen.tmux_session) == ("/here", "/s", "agents")
+    assert (seen.tmux_launcher, seen.after, seen.cwd) == ("1.2./s", ["a"], plan.cwd)
+    assert documents.meta(seen) == META
+    assert documents.seen_from_here(plan, {"here": {}}).project == plan.project
+
+
+@pytest.mark.parametrize("tmux", [{"window": "@7", "pane": "%8"}, None])
+def test_a_far_run_is_shown_in_its_window_here(tmux: dict[str, Any] | None) -> None:
+    plan = documents.plan_of({**META, "account": "work", "presetFrom": "claude"})
+    found = documents.run(
+        plan,
+        state(STARTED),
+        Standing(records.RUNNING, foreign=True),
+        run_dir="/r",
+        activity=None,
+        tmux=tmux,
+        elapsed_s=1.0,
+        ended_at=None,
+        host="box",
+    )
+    assert (found["host"], found["account"], found["presetFrom"]) == ("box", "work", "claude")
+    assert (found["tmux"]["window"], found["tmux"]["pane"]) == (("@7", "%8") if tmux else (None, None))

@@ -12,7 +12,7 @@ from hypothesis import strategies as st
 
 from tests import strategies
 from tmuxagents.settings import keys
-from tmuxagents.settings.rules import Choice, Flag, Number, Rule, Windows
+from tmuxagents.settings.rules import Choice, Flag, Names, Number, Rule, Windows
 
 if TYPE_CHECKING:
     from tmuxagents.settings.keys import Settings
@@ -630,3 +630,7 @@ def test_a_rule_for_any_text_takes_it_as_it_is() -> None:
     rule = Rule(None)
     assert rule.literal(" x ") == " x "
     assert rule.read(" x ") == (" x ", None)
+
+
+def test_names_are_typed_with_commas() -> None:
+    assert Names(None).literal(" claude , codex,,") == ["claude", "codex"]

@@ -114,3 +114,12 @@ def test_a_long_text_keeps_head_and_tail_and_names_the_command_that_prints_it() 
     assert f"[... 4608 bytes left out; tmuxagents output {ID} prints all ...]" in said
     assert len(said) < 500
     assert ends.cut("x" * 400, ID, 400) == "x" * 400
+
+
+@pytest.mark.parametrize(
+    ("activity", "said"),
+    [("npm test", "box unreachable for 1m 30s · npm test"), (None, "box unreachable for 1m 30s")],
+)
+def test_a_run_whose_machine_is_silent_says_so(activity: str | None, said: str) -> None:
+    shown = SnapshotRow({}, "01a1ee15", activity=activity, host="box", unreachable_s=90.0, quiet_s=80.0)
+    assert words.doing(shown) == said

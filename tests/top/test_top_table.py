@@ -73,6 +73,12 @@ def test_a_column_that_is_empty_takes_no_room() -> None:
         (entry(), "●", "running", "Reading a.ts"),
         (entry(lastEventAt=NOW - 75), "●", "running", "quiet 1m 15s  Reading a.ts"),
         (entry(lastEventAt=None, activity=None), "●", "running", ""),
+        (
+            entry(host="box", unreachableSince=NOW - 90, activity=None),
+            "●",
+            "running",
+            "on box, unreachable for 1m 30s",
+        ),
         (entry(host="elsewhere"), "●", "running", "on elsewhere  Reading a.ts"),
         (entry(status="queued", startedAt=None, activity="waits for 01a1"), "…", "queued", "waits for 01a1"),
         (entry(needsInput=True), "?", "waiting", "Reading a.ts"),
