@@ -46,7 +46,7 @@ def test_a_detail_of_everything() -> None:
         "  apiKey:            sk-1****6789\n"
         '  extraArgs:         ["a,b","é"]'
     )
-    assert "systemPrompt:      Two\nlines\n" in describe.detail("p", found.fields, "preset")
+    assert "systemPrompt:      Two\nlines\n" in describe.detail("p", found.fields)
 
 
 def test_a_detail_tells_of_tools_what_is_in_force() -> None:
