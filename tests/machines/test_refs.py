@@ -134,3 +134,11 @@ def test_a_checkout_has_its_place() -> None:
 def test_an_update_removes_first() -> None:
     removed, made = refs.updates(["refs/a"], {"refs/a/b": COMMIT})
     assert (removed, made) == (b"delete refs/a\n", f"update refs/a/b {COMMIT}\n".encode())
+
+
+def test_odd_names_of_projects_and_runs_are_refused() -> None:
+    assert (refs.is_key("p-0123456789abcdef"), refs.is_key("../p")) == (True, False)
+    assert (refs.is_run("0123456789abcdef"), refs.is_run("a/b")) == (True, False)
+    refs.check_run("0123456789abcdef")
+    with pytest.raises(BadRequest):
+        refs.check_run("a b")
