@@ -40,6 +40,8 @@ def main() -> None:
         ((mirror, _),) = pair.mirrors()
         print(f"connections now: {len(pair.lab.masters())}")
         print(f"mirror while all wait: {_cpu(mirror):.2f} % of a core")
+        windows = [pid for pid, _ in pair.near_processes("_far window")]
+        print(f"{len(windows)} windows while all wait: {_cpu(*windows):.2f} % of a core")
         _poll(pair, f"poll with {runs} far runs")
         gate.touch()
         with ThreadPoolExecutor(1) as pool:
@@ -75,11 +77,11 @@ def _launch(pair: Pair, runs: int, script: str, *options: str) -> list[str]:
         return list(pool.map(launch, range(runs)))
 
 
-def _cpu(pid: int) -> float:
-    """Return what a process uses, in percent of a core."""
-    before, begun = _ticks(pid), time.monotonic()
+def _cpu(*pids: int) -> float:
+    """Return what processes use, in percent of a core."""
+    before, begun = sum(map(_ticks, pids)), time.monotonic()
     time.sleep(MEASURED_S)
-    return (_ticks(pid) - before) / _TICKS / (time.monotonic() - begun) * 100
+    return (sum(map(_ticks, pids)) - before) / _TICKS / (time.monotonic() - begun) * 100
 
 
 def _ticks(pid: int) -> int:
@@ -108,12 +110,16 @@ def _behind(pair: Pair, runs: Sequence[str]) -> list[float]:
 
 def _poll(pair: Pair, what: str) -> None:
     eventually(lambda: pair("poll").returncode == 0)
-    times = []
+    times, before = [], os.times()
     for _ in range(POLLS):
         begun = time.monotonic()
         pair("poll")
         times.append((time.monotonic() - begun) * 1000)
-    print(f"{what}: median {statistics.median(times):.0f} ms, slowest {max(times):.0f} ms")
+    after = os.times()
+    used = (
+        after.children_user + after.children_system - before.children_user - before.children_system
+    ) / POLLS
+    print(f"{what}: median {statistics.median(times):.0f} ms, {used * 1000:.0f} ms of them at work")
 
 
 if __name__ == "__main__":
