@@ -93,7 +93,7 @@ def test_a_ticket_that_cannot_be_removed_costs_the_run_nothing(home: Home, every
     "fault",
     [
         *("listdir:1:EIO", "flock:2:ENOLCK", "pipe2:3:EMFILE"),  # while it waits for its turn
-        *("stat:2:EIO", "stat:4:EIO"),  # before it holds the run as a whole
+        *("stat:5:EIO", "stat:8:EIO"),  # before it holds the run as a whole
     ],
 )
 def test_a_wrapper_that_cannot_go_on_before_the_start_says_so(home: Home, tmp_path: Path, fault: str) -> None:
@@ -121,7 +121,7 @@ def test_a_wrapper_without_descriptors_says_so_too(home: Home, most: int) -> Non
 
 
 def test_a_wrapper_that_cannot_begin_gives_the_terminal_back(home: Home) -> None:
-    run = home.run("done x").start({faults.VARIABLE: "stat:2:EIO"})
+    run = home.run("done x").start({faults.VARIABLE: "stat:5:EIO"})
     assert run.wrapper is not None
     assert run.wrapper.wait(30) == 3
     assert run.master is not None

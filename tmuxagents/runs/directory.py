@@ -154,13 +154,13 @@ def read_wrapper(run_dir: str) -> dict[str, Any] | None:
 
 def read_machine(run_dir: str) -> dict[str, Any] | None:
     """Return where a run works that was launched on another machine; None for a run of this machine."""
-    text = read_bytes(f"{run_dir}/{MACHINE}", limit=_BIGGEST_RECORD)
-    if text is None:
+    path = f"{run_dir}/{MACHINE}"
+    if place_of(path) is None:  # so for almost every run, and a look is all that it costs
         return None
     launched = (read_bytes(seal_of(run_dir), limit=_BIGGEST_RECORD) or b"").partition(b"\n")[0]
     if (_document(launched) or {}).get("far") is not True:
         return None  # a child has written it
-    return _document(text) or {}  # damaged, it still says "not here"
+    return _document(read_bytes(path, limit=_BIGGEST_RECORD)) or {}  # damaged, it still says "not here"
 
 
 def identity_of(wrapper: Mapping[str, Any] | None) -> Identity | None:
