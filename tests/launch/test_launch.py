@@ -271,16 +271,16 @@ def test_a_tmux_that_is_too_old_makes_nothing(desk: Desk, says: str, kind: str) 
 
 
 def test_where_there_can_be_no_socket_nothing_is_made(desk: Desk) -> None:
-    base = desk.home.folder / "places"
+    base = desk.home.folder / "p"  # the name of a socket is short
     (base / ("x" * 150)).mkdir(parents=True)
     (base / "file").touch()
-    (base / "open" / f"tmux-{os.getuid()}").mkdir(parents=True)
-    (base / "open" / f"tmux-{os.getuid()}").chmod(0o777)
+    (base / "o" / f"tmux-{os.getuid()}").mkdir(parents=True)
+    (base / "o" / f"tmux-{os.getuid()}").chmod(0o777)
     for variables, words in (
         ({"TMUX_TMPDIR": f"{base}/{'x' * 150}"}, "File name too long."),
         ({"TMUXAGENTS_SOCKET": "/" + "y" * 107}, "File name too long."),
         ({"TMUX_TMPDIR": f"{base}/file"}, "There can be no tmux socket at"),
-        ({"TMUX_TMPDIR": f"{base}/open"}, "Others could put a tmux socket into"),
+        ({"TMUX_TMPDIR": f"{base}/o"}, "Others could put a tmux socket into"),
     ):
         done = desk("launch", "--json", "x", variables=variables)
         error = checked(done.stdout, "error")["error"]
