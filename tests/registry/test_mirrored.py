@@ -4,6 +4,7 @@ from __future__ import annotations
 
 import os
 import shutil
+import threading
 from typing import TYPE_CHECKING
 
 import pytest
@@ -133,3 +134,20 @@ def test_what_is_known_of_a_host_may_be_damaged(home: Home) -> None:
         assert link.unreachable(str(home.state)) == {}
     shutil.rmtree(folder)
     assert link.unreachable(str(home.state)) == {}
+
+
+def test_a_reader_never_takes_it_for_a_run_of_this_machine(far: Run) -> None:
+    meta, over = (far.folder / directory.META).read_bytes(), threading.Event()
+
+    def take_in() -> None:
+        while not over.is_set():
+            writing.take_plan(str(far.folder), meta)
+            writing.change_machine(str(far.folder), {"waiting": None})
+
+    writer = threading.Thread(target=take_in)
+    writer.start()
+    try:
+        assert [inspect(str(far.folder)).host for _ in range(300)] == ["box"] * 300
+    finally:
+        over.set()
+        writer.join()

@@ -68,7 +68,7 @@ def create(runs: str, plan: Plan, texts: Mapping[str, bytes]) -> str:
         made = {**texts, META: jsonline.encode(documents.meta(plan))}
         for name, text in made.items():
             _write_new(f"{making}/{name}", text)
-        _seal(path, made, far=MACHINE in made)  # first: a large plan counts only if its seal knows it
+        _seal(path, made)  # first: a large plan counts only if its seal knows it
         os.rename(making, path)
     except BaseException:
         _remove_made(making)
@@ -89,19 +89,24 @@ def remove_unbegun(run_dir: str) -> None:
     unseal(run_dir)
 
 
-def _seal(run_dir: str, texts: Mapping[str, bytes], *, far: bool = False) -> None:
-    """Write down, outside of the directory, what its plan and system prompts are known by.
+def _seal(run_dir: str, texts: Mapping[str, bytes]) -> None:
+    """Write down, outside of the directory, what its plan and system prompts are known by."""
+    path = seal_of(run_dir)
+    os.makedirs(os.path.dirname(path), mode=0o700, exist_ok=True)
+    unseal(run_dir)  # of a run of this name that was removed by hand
+    _write_new(path, _sealing(texts, far=MACHINE in texts))
+
+
+def _sealing(texts: Mapping[str, bytes], *, far: bool) -> bytes:
+    """Return the text of a seal.
 
     `far`: it was launched on another machine. A child that writes a machine.json for itself gains nothing.
     """
     found = {name: texts[name] for name in _SET_UP if name in texts}
     known = {name: sha256(text) for name, text in found.items()}
     sizes = {name: len(text) for name, text in found.items()}
-    path = seal_of(run_dir)
-    os.makedirs(os.path.dirname(path), mode=0o700, exist_ok=True)
-    unseal(run_dir)  # of a run of this name that was removed by hand
     whole = {"v": 1, "files": known, "sizes": sizes}
-    _write_new(path, jsonline.encode({**whole, "far": True} if far else whole))
+    return jsonline.encode({**whole, "far": True} if far else whole)
 
 
 def seal_child(run_dir: str, wrapper: Mapping[str, Any], child: int, started: int | None) -> None:
@@ -122,7 +127,9 @@ def take_plan(run_dir: str, text: bytes) -> None:
     for name in _SET_UP[1:]:
         found = read_bytes(f"{run_dir}/{name}")
         texts |= {} if found is None else {name: found}
-    _seal(run_dir, texts, far=True)
+    # In one step: a reader that finds no seal would take the run for one of this machine.
+    folder, name = os.path.split(seal_of(run_dir))
+    replace(folder, name, _sealing(texts, far=True))
     replace(run_dir, META, text)
 
 
@@ -130,8 +137,9 @@ def change_machine(run_dir: str, changes: Mapping[str, Any]) -> None:
     """Change what is written down of the machine where a run works. Raises OSError."""
     held = lock(run_dir, _MACHINE_LOCK_S, f"{MACHINE}.lock")
     try:
-        before = read_machine(run_dir) or {}
-        replace(run_dir, MACHINE, jsonline.encode({**before, **changes}))
+        before = read_machine(run_dir)
+        if before is not None:
+            replace(run_dir, MACHINE, jsonline.encode({**before, **changes}))
     finally:
         if held is not None:
             os.close(held)

@@ -303,7 +303,9 @@ class Mirror:
         elif frame.name is not None and frame.at is not None:
             frames.append(run_dir, frame)
         elif frame.name == directory.META:
-            writing.take_plan(run_dir, frame.text)
+            # Most often the launcher has had it already.
+            if frame.text != directory.read_bytes(f"{run_dir}/{directory.META}"):
+                writing.take_plan(run_dir, frame.text)
         elif frame.name == directory.RESULT:
             self._bringing.end(run_dir, frame.text)
             self._open.discard(name)
