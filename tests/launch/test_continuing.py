@@ -164,3 +164,24 @@ def test_an_odd_id_of_a_session_is_not_passed_on(odd: str) -> None:
     state.child_session = odd
     session = continued.kept_session(plan_of(planned(None)), state, keeps_unanswered=True)
     assert "cannot be used" in str(session.problem)
+
+
+@pytest.mark.parametrize(
+    ("machine", "place"),
+    [
+        (None, {"on": "here"}),
+        ({"engine": "slurm"}, {"on": "slurm", "sbatch": ()}),
+        (
+            {"engine": "slurm", "partition": "gpu", "options": ["--mem=1"]},
+            {"on": "slurm:gpu", "sbatch": ("--mem=1",)},
+        ),
+    ],
+)
+def test_what_follows_a_job_is_a_job(machine: dict[str, Any] | None, place: dict[str, Any]) -> None:
+    assert not continued.is_there(machine)
+    assert continued.place(machine) == place
+
+
+@pytest.mark.parametrize("machine", [{"engine": "ssh", "host": "box"}, {}])
+def test_the_session_of_a_far_run_goes_on_there(machine: dict[str, Any]) -> None:
+    assert continued.is_there(machine)

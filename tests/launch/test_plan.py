@@ -271,7 +271,9 @@ def test_no_task_is_taken_for_something_else(task: str) -> None:
 
 def test_a_receipt_names_the_machine_and_whose_preset_it_is() -> None:
     meta = planned(name="a")
-    assert plan.receipt(plan_of(meta), "running", host="box") == "Started a on box (pi's default model)."
+    assert plan.receipt(plan_of(meta), "queued", host="box") == "Queued a on box."  # there it is decided
+    known = {**meta, "resolvedModel": "p/m"}
+    assert plan.receipt(plan_of(known), "running", host="box") == "Started a on box (model p/m)."
     meta |= {"preset": "scout", "presetSource": "project", "presetFrom": "claude"}
     said = plan.receipt(plan_of(meta), "running")
     assert said.startswith("Started a (preset scout from ")

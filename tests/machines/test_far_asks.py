@@ -68,6 +68,9 @@ def test_a_preset_of_ones_own_may_name_a_machine_and_one_of_a_project_may_not(pa
         (folder / f"{name}.md").write_text(text.format(name))
     mine = pair("launch", "-p", "mine", "done there").stdout.strip()
     assert (pair.how(mine), pair.run(mine)["host"], pair.run(mine)["preset"]) == (DONE, "box", "mine")
+    again = pair("retry", mine)  # its prompt came here after the plan
+    assert again.returncode == 0, again.stderr
+    assert pair.how(again.stdout.split()[-1]) == DONE
     assert pair.differing(mine) == []
     done = pair("launch", "-p", "theirs", "done here")
     assert "on" in done.stderr

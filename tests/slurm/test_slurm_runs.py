@@ -17,7 +17,7 @@ import pytest
 
 from tests.harness import REPOSITORY, eventually
 from tmuxagents.errors import BadRequest, NotPossible, Unusable
-from tmuxagents.launch import handover, job
+from tmuxagents.launch import handover, job, resume
 from tmuxagents.launch.launch import Launcher
 from tmuxagents.launch.plan import LaunchRequest
 from tmuxagents.registry.lookup import Caller
@@ -30,6 +30,8 @@ if TYPE_CHECKING:
     from tests.harness import Home, Run
 
 KEEP = "import os; from tmuxagents.watcher import keep; keep.keep(os.environ['TMUXAGENTS_HOME'], os.environ)"
+
+RESULT = {"v": 1, "status": "completed", "reason": "done", "startedAt": 1.0, "durationMs": 1, "output": "x"}
 
 
 def queued(home: Home, script: str, **marker: Any) -> Run:
@@ -148,3 +150,20 @@ def test_a_job_is_handed_in_by_one_process_and_once(home: Home) -> None:
     with pytest.raises(NotPossible):
         job.submit(str(run.folder), home.environment)
     os.close(held)
+
+
+@pytest.mark.parametrize("again", ["retry", "resume"])
+def test_what_follows_a_job_is_a_job(home: Home, again: str) -> None:
+    home.be_unwatched()
+    run = queued(home, "done x", partition="main", options=["--mem=1"])
+    writing.write_result(str(run.folder), {**RESULT, "runId": run.folder.name, "sessionId": run.folder.name})
+    launcher = Launcher(Caller(home.environment, str(home.project)), home.environment, umask=0o077)
+    act = resume.retry if again == "retry" else resume.resume
+    named = str(run.folder) if again == "retry" else run.folder.name
+    with pytest.raises(Unusable, match="sbatch is not in the PATH"):
+        act(launcher, named, resume.WantedRun("more"))
+    others = [path for path in (home.state / "runs").iterdir() if path.name[0] != "."]
+    (other,) = [path for path in others if path != run.folder]
+    marker = directory.read_machine(str(other))
+    assert marker is not None
+    assert (marker["partition"], marker["options"]) == ("main", ["--mem=1"])

@@ -12,7 +12,7 @@ import time
 
 from tmuxagents import records, tmux
 from tmuxagents.errors import BadRequest, NotPossible, TmuxAgentsError, Unusable
-from tmuxagents.launch import before, checks, far_code, prompt_files
+from tmuxagents.launch import before, checks, continued, far_code, prompt_files
 from tmuxagents.launch import plan as plans
 from tmuxagents.launch.arrival import FarArrival, Launched
 from tmuxagents.launch.plan import LaunchRequest
@@ -315,6 +315,7 @@ def again(
         task=wanted.task,
         cwd=folder,
         project=plan.project or launcher.caller.project,
+        preset=continued.preset(plan) if retries else None,  # it may be unknown there
         model=wanted.model,
         name=wanted.name,
         owner=launcher.caller.owner,

@@ -7,8 +7,8 @@ import os
 from tmuxagents.agents import AGENTS
 from tmuxagents.errors import BadRequest, TmuxAgentsError, Unusable
 from tmuxagents.launch import checks
-from tmuxagents.launch.launch import HERE, Launcher
-from tmuxagents.launch.plan import InCall, LaunchRequest
+from tmuxagents.launch.launch import Launcher
+from tmuxagents.launch.plan import HERE, InCall, LaunchRequest
 from tmuxagents.presets.preset import SENT, PresetFile
 from tmuxagents.records import is_run_id
 from tmuxagents.runs import directory, prompt, writing

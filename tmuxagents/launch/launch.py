@@ -17,7 +17,7 @@ from tmuxagents.errors import BadRequest, TmuxAgentsError
 from tmuxagents.launch import checks, handover, nesting
 from tmuxagents.launch import plan as plans
 from tmuxagents.launch.arrival import Arrival, give_up
-from tmuxagents.launch.plan import Target
+from tmuxagents.launch.plan import HERE, Target
 from tmuxagents.launch.prepare import PlanSurroundings, Prepared, Preparing, new_call
 from tmuxagents.registry import learn, lookup
 from tmuxagents.runs import directory, writing
@@ -39,7 +39,6 @@ if TYPE_CHECKING:
     from tmuxagents.settings.keys import Settings
 
 _BOOT = f"{os.path.dirname(os.path.dirname(os.path.abspath(__file__)))}/_wrap.py"
-HERE = "here"  # this machine, whatever a preset says
 _CURRENT = "current"  # the setting tmux.session: windows go where the caller is
 
 

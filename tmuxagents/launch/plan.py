@@ -44,6 +44,7 @@ NO_PRESET = SetUp(
     preset_from=None,
 )
 DEFAULT_TIMEOUT_S = 600.0
+HERE = "here"  # as a machine: this one, whatever a preset says
 ARTIFACTS = {
     "events": "events.jsonl",
     "stdout": "stdout.log",
@@ -230,7 +231,9 @@ def receipt(plan: Plan, status: str, *, host: str | None = None) -> str:
     title = words.title(plan.name, plan.task)
     called = title if plan.name else f'"{title}"'
     called += f" on {safe.line(host)}" if host is not None else ""
-    return f"{started} {called} ({', '.join([*preset, *live, _model(plan)])})."
+    is_open = host is not None and plan.resolved_model is None  # that machine decides, once it has the run
+    known = ", ".join([*preset, *live, *([] if is_open else [_model(plan)])])
+    return f"{started} {called} ({known})." if known else f"{started} {called}."
 
 
 def _model(plan: Plan) -> str:

@@ -82,15 +82,15 @@ def retry(
     not told to its child; a warning says so. `wanted` has no task: it is that of the run.
     """
     run = inspect(run_dir)
+    if continued.is_there(run.machine):
+        from tmuxagents.launch import far  # noqa: PLC0415  (most runs work here)
+
+        return far.again(launcher, run, wanted._replace(task=run.plan.task), retries=True)
     plan = launched_with(run).plan or run.plan
     if plan.reopens:
         message = f"Run {run.run_id} had no task: a person opened its session again."
         hint = f"tmuxagents attach --resume {run.run_id[:8]} opens it once more"
         raise BadRequest(message, kind="bad-argument", hint=hint)
-    if run.machine is not None:
-        from tmuxagents.launch import far  # noqa: PLC0415  (most runs work here)
-
-        return far.again(launcher, run, wanted._replace(task=plan.task), retries=True)
     if plan.resumes is not None:
         return _go_on(launcher, run.run_id, wanted._replace(task=plan.task), again=run_dir, call=call)
     request = LaunchRequest(
@@ -110,6 +110,7 @@ def retry(
         keep_background=plan.keep_background,
         driver=wanted.driver or (LIVE if plan.driver == LIVE else BATCH),
         permission=plan.permission,
+        **continued.place(run.machine),
     )
     name = plan.name if run.ended else None  # while that one lives, the name is its
     request, warnings = checks.keep_name(launcher.caller, request, name)
@@ -130,7 +131,7 @@ def _go_on(  # noqa: PLR0913  (which session, and how it goes on)
     """Launch a run in a session, which is held until the new run's wrapper has begun."""
     with sessions.held(reference, launcher.caller) as run_dirs:
         newest = inspect(run_dirs[-1])
-        if newest.machine is not None:
+        if continued.is_there(newest.machine):
             from tmuxagents.launch import far  # noqa: PLC0415  (as above)
 
             return far.again(launcher, newest, wanted, reopens=reopens)
@@ -138,7 +139,8 @@ def _go_on(  # noqa: PLR0913  (which session, and how it goes on)
         turn = _Turn(run_dirs, launcher, wanted, again=again)
         if reopens:
             turn.refuse_replay()
-        request = turn.request()._replace(reopens=reopens, blocks=wanted.blocks)
+        place = {} if reopens else continued.place(newest.machine)
+        request = turn.request()._replace(reopens=reopens, blocks=wanted.blocks, **place)
         launched = launcher.start(launcher.prepare(request, call))
     launched.warnings[:0] = turn.warnings
     return turn.how, launched
