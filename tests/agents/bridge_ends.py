@@ -10,7 +10,7 @@ import sys
 from pathlib import Path
 from typing import TYPE_CHECKING, Any
 
-from tmuxagents.runs.directory import LIVE_EVENTS, LIVE_ORDERS
+from tmuxagents.runs.directory import LIVE_EVENTS, LIVE_FILES, LIVE_ORDERS
 
 if TYPE_CHECKING:
     from collections.abc import Iterator
@@ -64,6 +64,7 @@ class Ends:
         assert self.process is not None
         out, _ = self.process.communicate(timeout=30)
         assert not list(self.folder.glob("tmuxagents-*"))
+        assert not (self.folder / LIVE_FILES).exists()
         return self.process.returncode, [json.loads(line) for line in out.splitlines()]
 
     def used(self) -> Iterator[Ends]:

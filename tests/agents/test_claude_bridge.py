@@ -4,6 +4,7 @@ from __future__ import annotations
 
 import json
 import signal
+import stat
 import subprocess
 import sys
 from pathlib import Path
@@ -14,6 +15,7 @@ import pytest
 from tests.agents.bridge_ends import Ends
 from tmuxagents.agents.claude.live import BRIDGE, LIVE
 from tmuxagents.agents.hooks.heard import HOOK
+from tmuxagents.runs.directory import LIVE_FILES
 from tmuxagents.runs.documents import plan_of
 
 if TYPE_CHECKING:
@@ -41,6 +43,17 @@ def test_what_a_hook_is_given_is_told_as_one_line(bridge: Ends) -> None:
     assert bridge.line() == {"hook_event_name": "SessionStart", "session_id": "s1"}
     assert bridge.line() == {"hook_event_name": "SessionEnd", "reason": "other"}
     assert bridge.end() == (0, [["SessionStart", ""], ["SessionEnd", ""]])
+
+
+def test_a_long_path_of_a_run_is_none_too_many_for_a_socket(tmp_path: Path) -> None:
+    folder = tmp_path.joinpath(*["d" * 60] * 3)
+    folder.mkdir(parents=True)
+    arguments = LIVE.arguments(plan_of({"runId": "01a1ee15069b4c1f"}), str(folder))
+    (settings,) = [word for word in arguments if word.startswith("--settings=")]
+    for ends in Ends(folder, BRIDGE, settings).used():
+        ends.start(hook("SessionStart", session_id="s1"))
+        assert ends.line()["session_id"] == "s1"
+        assert ends.end() == (0, [["SessionStart", ""]])
 
 
 def test_what_calls_used_comes_out_of_the_transcript(bridge: Ends) -> None:
@@ -142,6 +155,7 @@ def test_it_ends_with_the_agent_and_as_the_agent_did(bridge: Ends) -> None:
 def test_a_signal_ends_both(bridge: Ends, number: signal.Signals) -> None:
     bridge.start(hook("SessionStart"), "stay")
     bridge.line()
+    assert stat.S_IMODE((bridge.folder / LIVE_FILES).stat().st_mode) == 0o700
     assert bridge.process is not None
     bridge.process.send_signal(signal.SIGINT)  # a key of the agent's
     bridge.process.send_signal(number)

@@ -473,7 +473,10 @@ def test_what_killed_launches_wrappers_and_prunes_left_goes_when_it_is_old(home:
     run = ended(home, age=1)
     for name in ("orders.fifo", "answer.fifo"):
         os.mkfifo(run.folder / name)
-    go += [hidden, aged(empty, 2), aged(run.folder / "orders.fifo", 2)]
+    passing = run.folder / "live"
+    passing.mkdir()
+    (passing / "input").write_text("x")
+    go += [hidden, aged(empty, 2), aged(run.folder / "orders.fifo", 2), aged(passing, 2)]
     stay += [young, run.folder / "answer.fifo", run.folder]
     assert leftovers(home, "--dry-run") == {str(path) for path in go}
     assert all(path.exists() for path in (*go, *stay))

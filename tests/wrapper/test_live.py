@@ -124,6 +124,18 @@ def test_ended_from_outside_it_is_told_like_in_batch(live: Live) -> None:
     assert "The child was killed by SIGKILL." in (live.desk.folder(kill) / "transcript.log").read_text()
 
 
+def test_a_bridge_that_is_killed_leaves_nothing_of_its_own(live: Live) -> None:
+    program = live.desk.home.folder / "claude"
+    program.write_text('#!/bin/sh\n[ "$1" = --version ] && echo 2.1.328 || exec sleep 300\n')
+    program.chmod(0o700)
+    run_id = live.launch("--agent", "claude", "Do it.", variables={"TMUXAGENTS_CLAUDE": str(program)})
+    between = live.desk.folder(run_id) / directory.LIVE_FILES
+    soon((between / "hooks").is_socket)
+    os.kill(live.child(run_id), signal.SIGKILL)
+    assert live.how(run_id) == ("failed", "signal")
+    assert not between.exists()
+
+
 def test_the_end_of_the_server_is_told_as_that(live: Live) -> None:
     (works,), (settled,) = live.working(1), live.theirs(1)
     live.desk.tmux("kill-server")

@@ -25,6 +25,7 @@ if TYPE_CHECKING:
     from tmuxagents.records import Plan
 
 LIVE_EVENTS, LIVE_ORDERS = "live-events.fifo", "live-orders.fifo"
+LIVE_FILES = "live"  # a folder: what a live agent with hooks and its bridge have between them
 META = "meta.json"
 PROMPT = "prompt.txt"
 SYSTEM_PROMPT = "system-prompt.md"

@@ -29,7 +29,11 @@ if TYPE_CHECKING:
 PATIENCE_S = 2.0
 OLD_S = 3600.0  # a stray file of this age belongs to no process: a launch takes seconds
 _ASIDE = (".new-", ".displaced-")
-_PIPES = (handover.ORDERS, handover.ANSWER, directory.LIVE_EVENTS, directory.LIVE_ORDERS)
+# What a run has only until it is over.
+_PASSING = (
+    *(handover.ORDERS, handover.ANSWER),
+    *(directory.LIVE_EVENTS, directory.LIVE_ORDERS, directory.LIVE_FILES),
+)
 _UNUSED = ("registry.db.broken", "registry.db.new")
 
 
@@ -180,8 +184,8 @@ def _leftovers(stock: Stock, caller: Caller, pruned: Pruned, *, keep_s: float | 
             yield path
     yield from (path for path in stock.nameless if _is_older(path, since) and not _has_wrapper(path))
     over = [row.run_id for row in stock.rows.values() if row.concluded and row.run_id not in pruned.run_ids]
-    pipes = (f"{caller.runs}/{run_id}/{name}" for run_id in over for name in _PIPES)
-    yield from (path for path in pipes if _is_older(path, since))
+    passing = (f"{caller.runs}/{run_id}/{name}" for run_id in over for name in _PASSING)
+    yield from (path for path in passing if _is_older(path, since))
     host = files.of_host(caller.home, process.host())
     unused = [f"{host}/{name}" for name in sorted(_names(host)) if name.startswith(_UNUSED)]
     logs = [f"{host}/logs/{name}" for name in sorted(_names(f"{host}/logs"))]

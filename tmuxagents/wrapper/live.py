@@ -14,10 +14,10 @@ import signal
 import sys
 
 from tmuxagents.runs import endings, events
-from tmuxagents.runs.directory import LIVE_EVENTS, LIVE_ORDERS
+from tmuxagents.runs.directory import LIVE_EVENTS, LIVE_FILES, LIVE_ORDERS
 from tmuxagents.runs.inbox import Inbox
 from tmuxagents.runs.messages import ANSWER, STOP
-from tmuxagents.system import process
+from tmuxagents.system import process, removal
 from tmuxagents.text import jsonline
 from tmuxagents.wrapper.live_watch import LiveWatch
 
@@ -65,6 +65,7 @@ class Live:
         inbox = Inbox(claim.run_dir)
         self._talk = BridgeTalk(self._bridge, inbox, has_task=has_task, ask_limit_s=ask_limit_s)
         self._reader = agent.reader(self._talk.taken)
+        self._files = f"{claim.run_dir}/{LIVE_FILES}"
         self.variables = {agent.folder_variable: claim.run_dir}
 
     def borrow(self) -> bool:
@@ -109,6 +110,11 @@ class Live:
         """Have the terminal again."""
         self._bridge.forget_names()
         self._terminal.take_back()
+
+    def remove_files(self) -> None:
+        """Remove what a killed bridge has left, once the agent has ended, too."""
+        with contextlib.suppress(OSError):
+            removal.remove(self._files)
 
     def verdict(
         self,

@@ -207,6 +207,7 @@ class WrapperRun:
         )
         how = ending or Exit(None)
         if live is not None:
+            live.remove_files()
             return live.verdict(self._recorder.state, how, cause=cause, lingered=self._lingered)
         return endings.verdict(
             self._recorder.state,

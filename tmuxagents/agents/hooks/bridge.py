@@ -11,18 +11,17 @@ from __future__ import annotations
 
 import os
 import select
-import shutil
 import signal
 import socket
 import subprocess
 import sys
-import tempfile
 
 from tmuxagents.agents.hooks.heard import FOLDER_VARIABLE, PYTHON
-from tmuxagents.agents.hooks.hook import VARIABLE
+from tmuxagents.agents.hooks.hook import VARIABLE, address_of
 from tmuxagents.cpython import ignoring
 from tmuxagents.runs import directory
 from tmuxagents.runs.messages import FOLLOW_UP
+from tmuxagents.system import removal
 from tmuxagents.text import jsonline
 
 TYPE_CHECKING = False
@@ -53,9 +52,10 @@ class HookBridge:
         self.queue: list[dict[str, Any]] = []  # messages that no hook has taken
         self.works = True
         self.settlings = 0
-        self.folder = tempfile.mkdtemp(prefix="tmuxagents-")
+        self.folder = f"{run_dir}/{directory.LIVE_FILES}"
+        os.mkdir(self.folder, 0o700)
         self._hooks = socket.socket(socket.AF_UNIX)
-        self._hooks.bind(f"{self.folder}/hooks")
+        self._hooks.bind(address_of(f"{self.folder}/hooks"))
         self._hooks.listen(64)
         self.line = self._hooks  # that of the hook which is heard
         self.poll = select.poll()
@@ -76,7 +76,8 @@ class HookBridge:
             return code
         finally:
             _end(child)
-            shutil.rmtree(self.folder, ignore_errors=True)
+            with ignoring(OSError):  # the wrapper tries it again
+                removal.remove(self.folder)
 
     # --- what a brand adds ---
 
