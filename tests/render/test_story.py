@@ -144,6 +144,11 @@ def right(left: str, times: str, width: int = 60) -> str:
         ([events.left_behind(pid=7, comm="tmux", why="serves")], ["· Left running: tmux (7): serves"]),
         ([events.needs_input("confirm", "Go on?")], ["? Waits for a person: Go on?"]),
         ([events.needs_input("select", None)], ["? Waits for a person: select"]),
+        ([events.denied(None, "bash", "no")], ["· Denied: bash: no"]),
+        (
+            [call(1, "bash", command="a"), call(2, "bash", command="b"), events.denied("call1", "bash", "no")],
+            [right("✗ $ a", "0:02"), "· Denied: bash: no", right("▸ $ b", "0:01")],
+        ),
         ([events.human_input("and\nthis")], ["\u203a Typed: and", "  this"]),
         ([events.message_sent(1, "steer", "stay")], ["\u203a Sent: stay"]),
         ([events.usage({}), events.settled(aborted=False), Event("from_the_future", {})], []),

@@ -85,6 +85,8 @@ def test_a_column_that_is_empty_takes_no_room() -> None:
         (entry(settled=True, lastEventAt=1.0), "○", "settled", "Reading a.ts"),
         (over(output="\n## What I *did*\nMuch."), "✓", "completed", "What I did"),
         (over(output=None), "✓", "completed", ""),
+        (over(denied=2), "✓", "completed", "2 denied: Fine."),
+        (over(denied=1, output=None), "✓", "completed", "1 denied"),
         (over(status="failed", errorMessage='429: {"message":"Quota."}'), "✗", "failed", "Quota (429)"),
         (over(status="failed", reason="timeout"), "✗", "failed", "timeout"),
         (over(status="aborted", reason="stopped", errorMessage="Stopped."), "■", "aborted", "Stopped."),

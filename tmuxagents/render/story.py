@@ -227,7 +227,12 @@ class Story:
         self._add(block)
 
     def _denied(self, event: Event) -> None:
-        tool = safe.line(_str(event.fields.get("toolName")))
+        tool, call = safe.line(_str(event.fields.get("toolName"))), narration.named_call(event.fields)
+        found = None if call is None else self._open.answered(call, tool)
+        if found is not None:  # it is over, and gets no result
+            block: Block = found[1]
+            block.at, block.state = event.at, BAD
+            self._add(block)
         self.note(f"Denied: {tool}: {_str(event.fields.get('why'))}", event.at)
 
     def _sent(self, event: Event) -> None:

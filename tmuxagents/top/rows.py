@@ -101,6 +101,8 @@ def activity(entry: Entry, now: float) -> str:
     if entry.ended:
         good = entry.state == records.COMPLETED
         said = _first_line(run["output"]) if good else cause.sentence(run["errorMessage"] or "")
+        if good and run.get("denied"):  # it does not read as plain success
+            said = ": ".join(filter(None, (words.denied(run["denied"]), said)))
         return said or ("" if good else safe.line(str(run["reason"] or "")))
     where = f"on {safe.line(entry.host)}" if entry.host is not None else ""
     since = run.get("unreachableSince")
