@@ -401,7 +401,7 @@ def test_list_asks_nobody_and_says_since_when_one_is_away(near: NearDesk, known:
     heard = {"lastHeard": time.time() - 7200, "unreachableSince": time.time() - 3700}
     (folder / f"{known.name}.json").write_text(json.dumps(heard))
     near.environment["PATH"] = str(near.home)  # there is no ssh
-    assert "unreachable since 1h" in near.hosts("list").stdout
+    assert "unreachable for 1h" in near.hosts("list").stdout
     (one,) = json.loads(near.hosts("list", "--json").stdout)["hosts"]
     assert {key: one[key] for key in heard} == heard
     (folder / f"{known.name}.json").write_text("[nonsense")
@@ -422,7 +422,7 @@ def test_doctor_has_a_line_for_each_host_and_asks_none(near: NearDesk, known: Ho
     assert lines == [
         f"warning  host: {old}. Fix: tmuxagents hosts add box",
         f"ok       host: right: ssh, tmuxagents {build.version()}, heard 5m ago.",
-        "warning  host: away is unreachable since 1h. Fix: tmuxagents hosts check away",
+        "warning  host: away has been unreachable for 1h. Fix: tmuxagents hosts check away",
     ]
     assert near.lab.connections() == before
 

@@ -123,7 +123,7 @@ class FarWindow:
         if (since is None) != (self._since is None):
             at = "" if since is None else time.strftime("%H:%M:%S", time.localtime(since))
             host = safe.line(run.host or "?")
-            self._window.note(f"{host} is unreachable since {at}" if since else f"{host} answers again")
+            self._window.note(f"{host} has been unreachable since {at}" if since else f"{host} answers again")
         self._since = since
 
     def _answer_keys(self, run: RunView) -> None:

@@ -102,7 +102,7 @@ def _host(case: Case, host: Host) -> Check:
     except Unusable as error:
         return checks.warning("host", error.message, str(error.hint))
     if since is not None:
-        message = f"{host.name} is unreachable since {figures.age(time.time() - since)}"
+        message = f"{host.name} has been unreachable for {figures.age(time.time() - since)}"
         return checks.warning("host", message, f"tmuxagents hosts check {host.name}")
     told = "" if last is None else f", heard {figures.age(time.time() - last)} ago"
     return Check("host", f"{host.name}: {host.engine}, tmuxagents {host.version}{told}")

@@ -87,7 +87,7 @@ def _row(one: dict[str, Any]) -> Sequence[str]:
         safe.line(one["version"]),
         safe.line(one["agent"] or words.NONE),
         words.NONE if one["maxRunning"] is None else str(one["maxRunning"]),
-        last if since is None else f"unreachable since {figures.age(time.time() - since)}",
+        last if since is None else f"unreachable for {figures.age(time.time() - since)}",
         safe.line(one["cwd"] or words.NONE),
     )
 
