@@ -17,8 +17,9 @@ from tests.status.watchers import registry_of, told, wrapped_by
 from tests.terminal import Terminal
 from tests.watcher.lookouts import Lookout, end, place_of, record, settle, shown, working
 from tmuxagents import tmux
-from tmuxagents.runs import events, writing
+from tmuxagents.runs import directory, events, writing
 from tmuxagents.system import process, watcher_lock
+from tmuxagents.text import jsonline
 
 if TYPE_CHECKING:
     from collections.abc import Iterator
@@ -287,11 +288,13 @@ def test_counts_are_never_wrong_though_the_registry_is_removed(
 class Windowed:
     """A run with a tagged window on a server, and a process that stands for its wrapper."""
 
-    def __init__(self, watched: Lookout, server: TmuxServer, *, begins: bool = True, **plan: Any) -> None:
+    def __init__(
+        self, watched: Lookout, server: TmuxServer, *, begins: bool = True, says: str = "running", **plan: Any
+    ) -> None:
         self.run = watched.home.run("x", **plan)
         self.server = server
         edge = tmux.Tmux(str(server.socket))
-        order = tmux.Order(self.run.run_id, name="x", argv=SHELL, state="running")
+        order = tmux.Order(self.run.run_id, name="x", argv=SHELL, state=says)
         self.opened = edge.windows.open(order, tmux.Home(["agents-app"], owner="0" * 16))
         self.window = self.opened.window
         place = place_of(server) | {"window": self.window, "pane": self.opened.pane}
@@ -373,6 +376,18 @@ def test_a_window_says_so_as_long_as_its_run_waits_for_its_turn(
     watched.start()  # what it did not see itself it puts right as well
     eventually(lambda: (follows.state(), asks.state()) == ("running", "running"))
     assert begins.state() == "running"  # it waits for nothing: it is about to begin
+
+
+def test_a_window_of_a_job_that_waited_for_slurm_says_that_it_works(
+    watched: Lookout, tmux_server: TmuxServer
+) -> None:
+    job = Windowed(watched, tmux_server, begins=False, says="queued")
+    marker = {"v": 1, "engine": "slurm", "state": "submitted", "handle": {"job": "7"}}
+    writing.replace(str(job.run.folder), directory.MACHINE, jsonline.encode(marker))
+    writing.take_plan(str(job.run.folder), (job.run.folder / directory.META).read_bytes())
+    watched.start()
+    job.begin()
+    eventually(lambda: job.state() == "running")
 
 
 def test_a_window_that_is_looked_at_is_not_closed(
