@@ -146,7 +146,11 @@ def right(left: str, times: str, width: int = 60) -> str:
         ([events.needs_input("select", None)], ["? Waits for a person: select"]),
         ([events.denied(None, "bash", "no")], ["· Denied: bash: no"]),
         (
-            [call(1, "bash", command="a"), call(2, "bash", command="b"), events.denied("call1", "bash", "no")],
+            [
+                call(1, "bash", command="a"),
+                call(2, "bash", command="b"),
+                events.denied("call1", "bash", "no"),
+            ],
             [right("✗ $ a", "0:02"), "· Denied: bash: no", right("▸ $ b", "0:01")],
         ),
         ([events.human_input("and\nthis")], ["\u203a Typed: and", "  this"]),

@@ -299,6 +299,7 @@ class Windowed:
         self.window = self.opened.window
         place = place_of(server) | {"window": self.window, "pane": self.opened.pane}
         pane_pid = server.run("display-message", "-p", "-t", self.window, "#{pane_pid}")
+        self.place = place
         wrapped_by(self.run, int(pane_pid), tmux=place)
         self.wrapper = int(pane_pid)
         if begins:
@@ -378,14 +379,17 @@ def test_a_window_says_so_as_long_as_its_run_waits_for_its_turn(
     assert begins.state() == "running"  # it waits for nothing: it is about to begin
 
 
-def test_a_window_of_a_job_that_waited_for_slurm_says_that_it_works(
+def test_a_window_of_a_job_that_never_waited_for_slurm_says_that_it_works(
     watched: Lookout, tmux_server: TmuxServer
 ) -> None:
+    watched.start()
+    asks = Windowed(watched, tmux_server)
+    told(asks.run, events.Event("needs_input", {"kind": "confirm", "text": "?"}))
+    eventually(lambda: asks.state() == "waiting")  # the watcher knows the windows there are by now
     job = Windowed(watched, tmux_server, begins=False, says="queued")
-    marker = {"v": 1, "engine": "slurm", "state": "submitted", "handle": {"job": "7"}}
+    marker = {"v": 1, "engine": "slurm", "state": "submitted", "handle": {"job": "7"}, "tmux": job.place}
     writing.replace(str(job.run.folder), directory.MACHINE, jsonline.encode(marker))
     writing.take_plan(str(job.run.folder), (job.run.folder / directory.META).read_bytes())
-    watched.start()
     job.begin()
     eventually(lambda: job.state() == "running")
 

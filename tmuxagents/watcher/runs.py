@@ -163,7 +163,7 @@ class Runs:
                 self._announce(one, run, good=run.state.stop_reason == "stop")
             if (row := one.news(run, all_of_it=all_of_it)) is not None:
                 self._rows[name] = row
-            if run.plan.after or run.state.position is not None:
+            if run.plan.after or run.state.position is not None or run.machine is not None:
                 self.waited.add(name)
 
     def _begin(self, name: str) -> Following | None:
