@@ -218,6 +218,12 @@ GONE = "gone"  # it was on this machine and is dead
 ELSEWHERE = "elsewhere"  # on another host or in another pid namespace: we cannot know
 MIRRORED = "mirrored"  # on another machine, from where an engine brings its files or its fate
 
+SLURM = "slurm"  # in place of a host and as an engine: the Slurm of this machine
+# How far a run has come on its way to another machine, or into Slurm: the states of machine.json.
+WAITING = "waiting"  # for other runs
+SUBMITTING = "submitting"  # it may be there by now
+SUBMITTED = "submitted"
+
 
 class ProcessRow:
     """One living process, as far as rule S needs it."""

@@ -18,6 +18,7 @@ from tmuxagents.launch.arrival import FarArrival, Launched
 from tmuxagents.launch.plan import LaunchRequest
 from tmuxagents.launch.prepare import Prepared, new_call
 from tmuxagents.machines import build, hosts, mirrors, relay, requests, ssh
+from tmuxagents.records import SUBMITTED, SUBMITTING, WAITING
 from tmuxagents.registry import learn, lookup
 from tmuxagents.runs import directory, prompt, writing
 from tmuxagents.runs.conclude import conclude
@@ -40,7 +41,6 @@ if TYPE_CHECKING:
     from tmuxagents.runs.inspect import RunView
 
 REQUEST = "request.json"  # in the run's directory, until the far machine has the run
-WAITING, SUBMITTING, SUBMITTED = "waiting", "submitting", "submitted"  # the states of machine.json
 _LIMIT_S = 60.0  # a far agent may have to be asked for its models first
 _HOME = "~"
 _UNCLEAR = ("internal", "far-answer")  # errors that do not say whether there is a run
@@ -56,13 +56,13 @@ def _host(request: LaunchRequest, environment: Mapping[str, str]) -> Host:
     return found
 
 
-def _there(request: LaunchRequest) -> str | None:
-    """Return where the run goes over there: into Slurm, if that was said."""
+def _there(request: LaunchRequest, host: Host) -> str | None:
+    """Return where the run goes over there: into Slurm, if that was said, or if the host was added so."""
     named = request.on or ""
     if not named.startswith(_SLURM_AT):
-        return None
+        return records.SLURM if host.engine == hosts.SLURM else None
     partition = named.partition(":")[2]
-    return f"slurm:{partition}" if partition else "slurm"
+    return f"{records.SLURM}:{partition}" if partition else records.SLURM
 
 
 def prepare(launcher: Launcher, request: LaunchRequest, call: InCall | None = None) -> Prepared:
@@ -100,7 +100,7 @@ def prepare(launcher: Launcher, request: LaunchRequest, call: InCall | None = No
     }
     machine = requests.machine(
         host.name,
-        host.engine,
+        hosts.SSH,  # also if it is a job over there: from here, its machine is all that is asked
         state=WAITING if request.after else SUBMITTING,
         at=time.time(),
         here=here,
@@ -149,7 +149,7 @@ def _asked(
         "maxRunning": host.max_running,
         "resumes": request.resumes,
         "retries": request.retries,
-        "on": _there(request),
+        "on": _there(request, host),
         "sbatch": list(request.sbatch),
     }
 

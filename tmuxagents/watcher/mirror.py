@@ -16,6 +16,7 @@ import subprocess
 import threading
 import time
 
+from tmuxagents import records
 from tmuxagents.cpython import ignoring
 from tmuxagents.errors import TmuxAgentsError
 from tmuxagents.launch import far
@@ -109,7 +110,7 @@ class Mirror:
             return
         if directory.place_of(f"{run_dir}/{directory.RESULT}") is not None:
             return
-        (self._open if machine.get("state") == far.SUBMITTED else self._unsent).add(name)
+        (self._open if machine.get("state") == records.SUBMITTED else self._unsent).add(name)
 
     # --- runs that the host has not got yet
 
@@ -155,11 +156,11 @@ class Mirror:
             self._unsent.discard(name)
             return None
         machine = directory.read_machine(run_dir) or {}
-        if machine.get("state") == far.WAITING:
+        if machine.get("state") == records.WAITING:
             is_ready, cause = far.readiness(run_dir)
             if not is_ready:
                 return cause
-        if machine.get("state") != far.SUBMITTED:
+        if machine.get("state") != records.SUBMITTED:
             try:
                 far.submit(run_dir, self._host, self._environment)
             except ssh.Unreachable:
