@@ -49,6 +49,19 @@ def test_the_set_up_of_a_session_is_the_recorded_one_and_nothing_else() -> None:
 
 
 @pytest.mark.parametrize(
+    ("machine", "place"),
+    [
+        (None, {"on": "here"}),  # whatever its preset says by now
+        ({"host": "slurm"}, {"on": "slurm", "sbatch": ()}),
+        ({"partition": "gpu", "options": ["--time=5"]}, {"on": "slurm:gpu", "sbatch": ("--time=5",)}),
+        ({"partition": None, "options": "odd"}, {"on": "slurm", "sbatch": ()}),
+    ],
+)
+def test_a_session_goes_on_where_it_was(machine: dict[str, Any] | None, place: dict[str, Any]) -> None:
+    assert continued.place(machine) == place
+
+
+@pytest.mark.parametrize(
     ("text", "tools", "reason", "earlier", "keeps", "kept"),
     [
         (None, 0, "error", None, False, False),
@@ -164,24 +177,3 @@ def test_an_odd_id_of_a_session_is_not_passed_on(odd: str) -> None:
     state.child_session = odd
     session = continued.kept_session(plan_of(planned(None)), state, keeps_unanswered=True)
     assert "cannot be used" in str(session.problem)
-
-
-@pytest.mark.parametrize(
-    ("machine", "place"),
-    [
-        (None, {"on": "here"}),
-        ({"engine": "slurm"}, {"on": "slurm", "sbatch": ()}),
-        (
-            {"engine": "slurm", "partition": "gpu", "options": ["--mem=1"]},
-            {"on": "slurm:gpu", "sbatch": ("--mem=1",)},
-        ),
-    ],
-)
-def test_what_follows_a_job_is_a_job(machine: dict[str, Any] | None, place: dict[str, Any]) -> None:
-    assert not continued.is_there(machine)
-    assert continued.place(machine) == place
-
-
-@pytest.mark.parametrize("machine", [{"engine": "ssh", "host": "box"}, {}])
-def test_the_session_of_a_far_run_goes_on_there(machine: dict[str, Any]) -> None:
-    assert continued.is_there(machine)

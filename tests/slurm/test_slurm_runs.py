@@ -10,6 +10,7 @@ import os
 import signal
 import subprocess
 import sys
+import threading
 from pathlib import Path
 from typing import TYPE_CHECKING, Any
 
@@ -21,26 +22,35 @@ from tmuxagents.launch import handover, job, resume
 from tmuxagents.launch.launch import Launcher
 from tmuxagents.launch.plan import LaunchRequest
 from tmuxagents.registry.lookup import Caller
-from tmuxagents.runs import directory, writing
+from tmuxagents.runs import directory, inbox, writing
 from tmuxagents.runs.conclude import conclude
 from tmuxagents.runs.inspect import inspect
+from tmuxagents.status.send import Sending
 from tmuxagents.text import jsonline
+from tmuxagents.upkeep import prune
 
 if TYPE_CHECKING:
+    from collections.abc import Callable
+
     from tests.harness import Home, Run
 
 KEEP = "import os; from tmuxagents.watcher import keep; keep.keep(os.environ['TMUXAGENTS_HOME'], os.environ)"
 
-RESULT = {"v": 1, "status": "completed", "reason": "done", "startedAt": 1.0, "durationMs": 1, "output": "x"}
 
-
-def queued(home: Home, script: str, **marker: Any) -> Run:
+def queued(home: Home, script: str, *, plan: dict[str, Any] | None = None, **marker: Any) -> Run:
     """Make a run as one that is in Slurm."""
-    run = home.run(script)
+    run = home.run(script, **(plan or {}))
     environment = {**home.environment, "CHILD_RECORD": str(home.record), "A_KEY": "k"}
     handed = handover.Handed(environment=environment, umask=0o027, limits={}, queued=True)
     writing.replace(str(run.folder), directory.HANDED, handover.encode(handed))
-    told = {"v": 1, "engine": "slurm", "state": "submitted", "handle": {"job": "7"}, **marker}
+    told = {
+        "v": 1,
+        "engine": "slurm",
+        "host": "slurm",
+        "state": "submitted",
+        "handle": {"job": "7"},
+        **marker,
+    }
     writing.replace(str(run.folder), directory.MACHINE, jsonline.encode(told))
     writing.take_plan(str(run.folder), (run.folder / directory.META).read_bytes())  # its seal says so, too
     return run
@@ -110,8 +120,83 @@ def test_a_slurm_that_does_not_answer_costs_no_run(home: Home) -> None:
         keeper.wait()
 
 
+def caller(home: Home, folder: Path | None = None) -> Caller:
+    return Caller(home.environment, str(folder or home.project))
+
+
+def newest(home: Home) -> Path:
+    runs = [path for path in (home.state / "runs").iterdir() if not path.name.startswith(".")]
+    return max(runs, key=lambda path: inspect(str(path)).plan.created_at or 0)
+
+
+def again(launcher: Launcher, run: Run) -> None:
+    resume.retry(launcher, str(run.folder), resume.WantedRun(""))
+
+
+def onward(launcher: Launcher, run: Run) -> None:
+    resume.resume(launcher, run.run_id, resume.WantedRun("done two"))
+
+
+@pytest.mark.parametrize("go_on", [again, onward])
+def test_a_run_in_slurm_goes_on_there_as_any_run_does_here(
+    home: Home, go_on: Callable[[Launcher, Run], None]
+) -> None:
+    run = queued(home, "done one", partition="gpu", options=["--time=5"], plan={"keepBackground": True})
+    home.be_watched()
+    run.start().wait()
+    elsewhere = home.folder / "elsewhere"
+    elsewhere.mkdir()
+    launcher = Launcher(caller(home, elsewhere), home.environment, umask=0o077)
+    with pytest.raises(Unusable, match="sbatch is not in the PATH"):
+        go_on(launcher, run)
+    found, before = inspect(str(newest(home))), inspect(str(run.folder))
+    assert found.run_id != run.run_id
+    assert (found.plan.cwd, found.plan.keep_background) == (str(home.project), True)
+    assert found.machine is not None
+    assert (found.machine["partition"], found.machine["options"]) == ("gpu", ["--time=5"])
+    assert (found.plan.session_id == before.plan.session_id) == (go_on is onward)
+    assert found.plan.resumes == (run.run_id if go_on is onward else None)
+
+
+@pytest.mark.parametrize(
+    ("marker", "is_far"),
+    [({}, False), ({"engine": "ssh", "host": "box"}, True), ({"engine": "ssh", "host": None}, True)],
+)
+def test_another_machine_has_a_run_unless_it_is_in_our_slurm(
+    home: Home, marker: dict[str, Any], *, is_far: bool
+) -> None:
+    assert inspect(str(queued(home, "x", **marker).folder)).is_far == is_far
+    assert not inspect(str(home.run("x").folder)).is_far
+
+
+def test_a_message_to_a_run_in_slurm_goes_into_its_inbox(home: Home) -> None:
+    run = queued(home, "x", plan={"driver": "live"})
+    said: list[str] = []
+
+    def say() -> None:
+        try:
+            Sending(str(run.folder)).send("go on", "steer")
+        except NotPossible as why:
+            said.append(why.kind)
+
+    saying = threading.Thread(target=say)
+    saying.start()
+    eventually(lambda: said or (run.folder / inbox.INBOX).exists())
+    conclude(str(run.folder), never_came="No.", gone=True)
+    saying.join()
+    assert said == ["run-ended"]
+    assert "go on" in (run.folder / inbox.INBOX).read_text()
+
+
+def test_a_run_in_slurm_is_removed_without_another_machine(home: Home) -> None:
+    run = queued(home, "x")
+    conclude(str(run.folder), never_came="No.", gone=True)
+    pruned = prune.prune_named([run.run_id], caller(home))
+    assert (pruned.warnings, run.folder.exists()) == ([], False)
+
+
 def submit(home: Home, wish: job.Wish, **more: Any) -> job.Submitted:
-    launcher = Launcher(Caller(home.environment, str(home.project)), home.environment, umask=0o077)
+    launcher = Launcher(caller(home), home.environment, umask=0o077)
     project = str(home.project)
     request = LaunchRequest("done x", project, project, model="mock/mock-text", **more)
     return job.submit_run(launcher, launcher.prepare(request), wish)
@@ -150,20 +235,3 @@ def test_a_job_is_handed_in_by_one_process_and_once(home: Home) -> None:
     with pytest.raises(NotPossible):
         job.submit(str(run.folder), home.environment)
     os.close(held)
-
-
-@pytest.mark.parametrize("again", ["retry", "resume"])
-def test_what_follows_a_job_is_a_job(home: Home, again: str) -> None:
-    home.be_unwatched()
-    run = queued(home, "done x", partition="main", options=["--mem=1"])
-    writing.write_result(str(run.folder), {**RESULT, "runId": run.folder.name, "sessionId": run.folder.name})
-    launcher = Launcher(Caller(home.environment, str(home.project)), home.environment, umask=0o077)
-    act = resume.retry if again == "retry" else resume.resume
-    named = str(run.folder) if again == "retry" else run.folder.name
-    with pytest.raises(Unusable, match="sbatch is not in the PATH"):
-        act(launcher, named, resume.WantedRun("more"))
-    others = [path for path in (home.state / "runs").iterdir() if path.name[0] != "."]
-    (other,) = [path for path in others if path != run.folder]
-    marker = directory.read_machine(str(other))
-    assert marker is not None
-    assert (marker["partition"], marker["options"]) == ("main", ["--mem=1"])

@@ -12,7 +12,7 @@ from typing import NamedTuple
 from tmuxagents.agents.base import ChildSession
 from tmuxagents.agents.models import OWN, Resolved
 from tmuxagents.launch.plan import HERE
-from tmuxagents.records import SetUp
+from tmuxagents.records import SLURM, SetUp
 from tmuxagents.runs.events import is_figure
 
 TYPE_CHECKING = False
@@ -26,7 +26,6 @@ if TYPE_CHECKING:
 
 _TICK_S = 0.001  # the precision of moments in a plan
 _SHORT = 8
-_SLURM = "slurm"  # as an engine, and as `--on` names it
 
 ASKED = "--replay was given"
 REOPENED = "(opened again by a person)"  # the task of a run that gets none
@@ -55,6 +54,17 @@ class Continued(NamedTuple):
     def moment(self, now: float) -> float:
         """Return when the new run was created: after the one it continues, even if the clock was set back."""
         return max(now, self.created_at + _TICK_S)
+
+
+def place(machine: Mapping[str, Any] | None) -> dict[str, Any]:
+    """Return where a run whose files are here goes on, or is done again: where it was itself."""
+    if machine is None:
+        return {"on": HERE}
+    partition, options = machine.get("partition"), machine.get("options")
+    return {
+        "on": f"{SLURM}:{partition}" if partition else SLURM,
+        "sbatch": tuple(map(str, options)) if isinstance(options, list) else (),
+    }
 
 
 def set_up(plan: Plan) -> SetUp:
@@ -125,16 +135,3 @@ def changed(run_id: str, names: Iterable[str]) -> str:
 def file_problem(run_id: str, what: str) -> str:
     """Say what is wrong with the session file of a run."""
     return f"the session file of run {run_id[:_SHORT]} {what}"
-
-
-def is_there(machine: Mapping[str, Any] | None) -> bool:
-    """Say whether another machine has the session of a run. Jobs of Slurm share our home."""
-    return machine is not None and machine.get("engine") != _SLURM
-
-
-def place(machine: Mapping[str, Any] | None) -> dict[str, Any]:
-    """Return where the next run works: in Slurm if this one was a job there, else on this machine."""
-    if machine is None or machine.get("engine") != _SLURM:
-        return {"on": HERE}
-    partition, options = machine.get("partition"), machine.get("options")
-    return {"on": f"{_SLURM}:{partition}" if partition else _SLURM, "sbatch": tuple(options or ())}

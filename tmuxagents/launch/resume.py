@@ -82,7 +82,7 @@ def retry(
     not told to its child; a warning says so. `wanted` has no task: it is that of the run.
     """
     run = inspect(run_dir)
-    if continued.is_there(run.machine):
+    if run.is_far:
         from tmuxagents.launch import far  # noqa: PLC0415  (most runs work here)
 
         return far.again(launcher, run, wanted._replace(task=run.plan.task), retries=True)
@@ -131,7 +131,7 @@ def _go_on(  # noqa: PLR0913  (which session, and how it goes on)
     """Launch a run in a session, which is held until the new run's wrapper has begun."""
     with sessions.held(reference, launcher.caller) as run_dirs:
         newest = inspect(run_dirs[-1])
-        if continued.is_there(newest.machine):
+        if newest.is_far:
             from tmuxagents.launch import far  # noqa: PLC0415  (as above)
 
             return far.again(launcher, newest, wanted, reopens=reopens)

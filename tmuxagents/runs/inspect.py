@@ -69,6 +69,11 @@ class RunView(Record):
         return None if self.machine is None else str(self.machine.get("host") or "?")
 
     @property
+    def is_far(self) -> bool:
+        """Say whether another machine has it: of a job of Slurm all files are here."""
+        return self.host not in (None, records.SLURM)
+
+    @property
     def doing(self) -> str | None:
         """Return what it is doing now, or what it waits for while it is queued."""
         if self.activity or self.standing.status != records.QUEUED:

@@ -42,7 +42,7 @@ class Answering:
         ask, answer = _chosen(run, said)
         self._ask = ask["ask"]
         send.check(answer)
-        if run.machine is not None:
+        if run.is_far:
             return run, ask, self._answer_there(run, answer)
         try:
             inbox.append(self._run_dir, messages.ANSWER, answer, ask=self._ask, by=self._by)

@@ -43,7 +43,7 @@ class Sending:
         check(text)
         run = self._follower.look()
         refuse(run)
-        if run.machine is not None:
+        if run.is_far:
             return self._send_there(run, text, kind)
         try:
             self._reply.number = inbox.append(self._run_dir, kind, text)

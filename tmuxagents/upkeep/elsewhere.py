@@ -20,7 +20,7 @@ _GONE = "unknown-run"
 def prune(runs: Iterable[RunView], pruned: Pruned) -> None:
     """Let their machines remove these runs, with their checkouts; what stays there is a warning."""
     for run in runs:
-        if run.host is None or pruned.dry_run:
+        if not run.is_far or pruned.dry_run:
             continue
         try:
             there = relay.carry_out(run, ["prune", run.run_id], os.environ)

@@ -79,8 +79,8 @@ def _show_there(run: RunView, caller: Caller, *, read_only: bool) -> NoReturn:
     """Become the ssh that shows the window of a run on another machine."""
     from tmuxagents.machines import relay, ssh  # noqa: PLC0415  (most runs work here)
 
-    if run.machine is None:
-        message = f"Run {words.short_id(run.run_id, ())} works on this machine."
+    if not run.is_far:
+        message = f"Run {words.short_id(run.run_id, ())} has no window on another machine."
         raise BadRequest(message, kind="usage", hint="leave out --there")
     if terminal() is None:
         here(f"{_COMMAND} --there {words.short_id(run.run_id, ())}")
