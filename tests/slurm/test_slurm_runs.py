@@ -17,7 +17,7 @@ from typing import TYPE_CHECKING, Any
 import pytest
 
 from tests.harness import REPOSITORY, eventually
-from tmuxagents.errors import BadRequest, NotPossible, Unusable
+from tmuxagents.errors import BadRequest, NotPossible, TmuxAgentsError, Unusable
 from tmuxagents.launch import handover, job, resume
 from tmuxagents.launch.launch import Launcher
 from tmuxagents.launch.plan import LaunchRequest
@@ -25,6 +25,7 @@ from tmuxagents.registry.lookup import Caller
 from tmuxagents.runs import directory, inbox, writing
 from tmuxagents.runs.conclude import conclude
 from tmuxagents.runs.inspect import inspect
+from tmuxagents.status import stop as stopping
 from tmuxagents.status.send import Sending
 from tmuxagents.text import jsonline
 from tmuxagents.upkeep import prune
@@ -186,6 +187,14 @@ def test_a_message_to_a_run_in_slurm_goes_into_its_inbox(home: Home) -> None:
     saying.join()
     assert said == ["run-ended"]
     assert "go on" in (run.folder / inbox.INBOX).read_text()
+
+
+def test_a_machine_that_cannot_be_asked_keeps_no_other_run_alive(home: Home) -> None:
+    away, waits = queued(home, "x", engine="ssh", host="nowhere"), queued(home, "x", state="waiting")
+    with pytest.raises(TmuxAgentsError, match="nowhere"):
+        stopping.stop([str(away.folder), str(waits.folder)])
+    assert how(waits.result()) == ("aborted", "stopped")
+    assert away.result() is None
 
 
 def test_a_run_in_slurm_is_removed_without_another_machine(home: Home) -> None:

@@ -70,11 +70,10 @@ class FarWindow:
         run = self._follower.look()
         host = safe.line(run.host or "?")
         self._window.head(run.plan, self._environment.get("HOME", ""))
-        is_job = (run.machine or {}).get("engine") == "slurm"
         self._window.note(
-            "works in Slurm: Enter opens a shell beside it"
-            if is_job
-            else f"works on {host}: Enter shows its window there"
+            f"works on {host}: Enter shows its window there"
+            if run.is_far
+            else "works in Slurm: Enter opens a shell beside it"
         )
         try:
             while not run.ended:
@@ -159,7 +158,7 @@ class FarWindow:
 
     def _way(self, run: RunView) -> list[str]:
         """Return the command that leads to the run's own window; of a job of Slurm, to a shell beside it."""
-        if (run.machine or {}).get("engine") == "slurm":
+        if not run.is_far:
             prefix = jobs.exec_prefix(run.run_dir, tty=True)
             if prefix is None:
                 raise NotPossible("It has no job yet.", kind="no-window")

@@ -115,7 +115,7 @@ def request(by: Launcher, task: str, *, base: str | None = None, mode: str, **wa
     """Return the launch request. A relative `cwd` starts at `base`, by default the caller's folder."""
     start = base or here()
     on = wanted.get("on")
-    is_there = on is not None and on.partition(":")[0] != "slurm"
+    is_there = on is not None and on.partition(":")[0] != records.SLURM
     cwd = start if wanted["cwd"] is None or is_there else os.path.normpath(os.path.join(start, wanted["cwd"]))
     return LaunchRequest(
         task=task,

@@ -16,7 +16,7 @@ from typing import NamedTuple
 from tmuxagents.errors import BadRequest, NotPossible, TmuxAgentsError
 from tmuxagents.launch import checks, far, handover
 from tmuxagents.machines import mirrors
-from tmuxagents.records import LIVE
+from tmuxagents.records import LIVE, SLURM, SUBMITTED, SUBMITTING
 from tmuxagents.registry import learn, lookup
 from tmuxagents.runs import directory, writing
 from tmuxagents.runs.conclude import conclude
@@ -34,8 +34,6 @@ if TYPE_CHECKING:
     from tmuxagents.launch.launch import Launcher
     from tmuxagents.launch.prepare import Prepared
 
-ENGINE = HOST = "slurm"
-SUBMITTING, SUBMITTED = "submitting", "submitted"
 LOG = "slurm.log"
 SUBMIT_LOCK = "submit.lock"  # held by who hands the job in, until sbatch has ended
 _BOOT = f"{os.path.dirname(os.path.dirname(os.path.abspath(__file__)))}/_wrap.py"
@@ -66,7 +64,7 @@ class Submitted(NamedTuple):
 
 def is_here(on: str | None) -> bool:
     """Say whether `--on` names this machine's own Slurm."""
-    return on is not None and on.partition(":")[0] == ENGINE
+    return on is not None and on.partition(":")[0] == SLURM
 
 
 def begin(launcher: Launcher, prepared: Prepared) -> FarArrival:
@@ -74,7 +72,7 @@ def begin(launcher: Launcher, prepared: Prepared) -> FarArrival:
     request = prepared.request
     wish = Wish((request.on or "").partition(":")[2] or None, request.sbatch)
     submitted = submit_run(launcher, prepared, wish)
-    mirrors.ensure(launcher.caller.home, HOST, launcher.environment)
+    mirrors.ensure(launcher.caller.home, SLURM, launcher.environment)
     return far.arrival(launcher, prepared, submitted.run_dir, submitted.warnings)
 
 
@@ -148,8 +146,8 @@ def confirm(run_dir: str, job_id: str) -> str:
 def _marker(state: str, **more: Any) -> dict[str, Any]:
     return {
         "v": 1,
-        "engine": ENGINE,
-        "host": HOST,
+        "engine": SLURM,
+        "host": SLURM,
         "handle": None,
         "state": state,
         "at": round(time.time(), 3),

@@ -4,6 +4,7 @@ from __future__ import annotations
 
 from tmuxagents.errors import NotPossible, Unusable
 from tmuxagents.machines import hosts, requests, ssh
+from tmuxagents.records import SUBMITTED
 from tmuxagents.text import jsonline, safe
 
 TYPE_CHECKING = False
@@ -23,7 +24,7 @@ def host_of(run: RunView, environment: Mapping[str, str]) -> Host:
     """Return the host that has a run; refuse a run that was not handed over yet."""
     machine = run.machine or {}
     host = hosts.find_host(str(machine.get("host")), environment)
-    if machine.get("state") != "submitted":
+    if machine.get("state") != SUBMITTED:
         message = f"Run {run.run_id} was not handed over to {host.name} yet."
         raise NotPossible(message, kind="run-busy", hint=f"tmuxagents wait {run.run_id[:8]}", field="runId")
     return host

@@ -7,7 +7,7 @@ import signal
 import time
 
 from tmuxagents import records
-from tmuxagents.errors import NotPossible, Unusable
+from tmuxagents.errors import NotPossible, TmuxAgentsError, Unusable
 from tmuxagents.runs import directory
 from tmuxagents.runs.conclude import conclude
 from tmuxagents.runs.endings import PARENT, STOPPED
@@ -18,7 +18,6 @@ TYPE_CHECKING = False
 if TYPE_CHECKING:
     from collections.abc import Sequence
 
-    from tmuxagents.errors import TmuxAgentsError
     from tmuxagents.records import Identity
     from tmuxagents.runs.endings import Cause
     from tmuxagents.runs.inspect import RunView
@@ -43,29 +42,42 @@ def stop(run_dirs: Sequence[str], cause: Cause = STOPPED) -> list[RunView]:
     far = [run_dir for run_dir in run_dirs if directory.read_machine(run_dir) is not None]
     asked = {run_dir: _ask(run_dir, _SIGNALS[cause]) for run_dir in run_dirs if run_dir not in far}
     ended = {run_dir: _end(run_dir, identity, cause) for run_dir, identity in asked.items()}
+    refusals: list[TmuxAgentsError] = []
     for run_dir in far:
-        ended[run_dir] = _stop_far(run_dir, cause)
+        try:
+            _ask_far(run_dir, cause)
+        except TmuxAgentsError as why:  # a machine that does not answer keeps no other run alive
+            refusals.append(why)
+    if refusals:
+        raise refusals[0]
+    ended |= {run_dir: _end_far(run_dir) for run_dir in far}
     return [ended[run_dir] for run_dir in run_dirs]
 
 
-def _stop_far(run_dir: str, cause: Cause) -> RunView:
-    """Stop a run on another machine and wait for its result; one that never got there ends here."""
-    from tmuxagents.machines import relay  # noqa: PLC0415  (most runs work here)
-
+def _ask_far(run_dir: str, cause: Cause) -> None:
+    """Have a run stopped where it works; one that never got there ends here."""
     run = inspect(run_dir)
     if run.ended:
-        return run
-    machine = run.machine or {}
-    if machine.get("state") == "waiting":
+        return
+    if (run.machine or {}).get("state") == records.WAITING:
         conclude(run_dir, cause=cause, never_came=cause.message, gone=True)
-        return inspect(run_dir)
-    if machine.get("engine") == "slurm":
+        run = inspect(run_dir)
+        if (run.machine or {}).get("state") != records.SUBMITTED:  # else a mirror was quicker
+            return
+    if run.is_far:
+        from tmuxagents.machines import relay  # noqa: PLC0415  (most runs work here)
+
+        relay.carry_out(run, ["stop", run.run_id], os.environ)
+    else:
         from tmuxagents.slurm import runs  # noqa: PLC0415  (as above)
 
         runs.stop(run_dir, os.environ)
-    else:
-        relay.carry_out(run, ["stop", run.run_id], os.environ)
+
+
+def _end_far(run_dir: str) -> RunView:
+    """Wait until the result of a run that was stopped elsewhere is here."""
     deadline = time.monotonic() + MIRRORED_WITHIN_S
+    run = inspect(run_dir)
     while not run.ended and time.monotonic() < deadline:
         time.sleep(_LOOK_S)
         run = inspect(run_dir)

@@ -39,7 +39,7 @@ def keep(home: str, environment: Mapping[str, str]) -> None:
     """Keep the runs of a state directory that are in Slurm until none is left; leave if another does."""
     keeper = JobKeeper(home, environment)
     while keeper.open_runs():
-        held = link.take(home, handed.HOST)
+        held = link.take(home, records.SLURM)
         if held is None:
             return
         try:
@@ -57,9 +57,7 @@ class JobKeeper:
         self._environment = environment
         self._done: set[str] = set()  # ended, or no job of Slurm
         self._since: dict[tuple[str, str], float] = {}  # (run, what is the matter) -> since when
-        self._unreachable_since = link.unreachable_since(home, handed.HOST)
-        heard_at = link.read(home, handed.HOST).get("lastHeard")
-        self._heard_at = heard_at if isinstance(heard_at, float) else None
+        self._heard_at, self._unreachable_since = link.heard(home, records.SLURM)
         self._pause_s = _ASK_S
 
     def run(self) -> None:
@@ -85,7 +83,7 @@ class JobKeeper:
                 if name.startswith(".") or name in self._done:
                     continue
                 marker = directory.read_machine(f"{self._runs}/{name}")
-                is_ours = marker is not None and marker.get("engine") == handed.ENGINE
+                is_ours = marker is not None and marker.get("engine") == records.SLURM
                 if marker is None or not is_ours or directory.read_result(f"{self._runs}/{name}") is not None:
                     self._done.add(name)
                 else:
@@ -105,7 +103,7 @@ class JobKeeper:
     def _attend(self, name: str, marker: Mapping[str, Any], job: Job | None) -> bool:
         """Bring one run up to date with its job; say whether anything has changed."""
         run_dir = f"{self._runs}/{name}"
-        if marker.get("state") == handed.SUBMITTING:
+        if marker.get("state") == records.SUBMITTING:
             return self._confirm(run_dir, marker, job)
         if job is None:
             if self._lasts(name, "absent", _ABSENT_S):
@@ -168,5 +166,5 @@ class JobKeeper:
         elif self._unreachable_since is None:
             self._unreachable_since = now
         link.write(
-            self._home, handed.HOST, heard_at=self._heard_at, since=self._unreachable_since, why=silence
+            self._home, records.SLURM, heard_at=self._heard_at, since=self._unreachable_since, why=silence
         )

@@ -8,6 +8,7 @@ import click
 
 from tmuxagents.cli import printing
 from tmuxagents.errors import BadRequest
+from tmuxagents.records import SLURM
 from tmuxagents.registry import lookup
 from tmuxagents.system import places
 
@@ -94,7 +95,7 @@ def mirror(*, host: str) -> int:
 
     home = lookup.here().home
     watcher_lock.settle(home)
-    if host == "slurm":
+    if host == SLURM:
         from tmuxagents.watcher import keep  # noqa: PLC0415
 
         keep.keep(home, os.environ)

@@ -137,8 +137,8 @@ def tell(launched: Launched, caller: Caller, *, as_json: bool, how: str | None =
     printing.lines([how] if how else [], printing.ERR)
     called = plan.name if plan.name and plan.name.isascii() else words.short_id(run_id, ())
     made = launched.run
-    is_there = made.machine is not None and made.machine.get("state") == "submitted"
-    status = records.RUNNING if is_there and made.host != "slurm" else made.standing.status
+    is_there = made.is_far and (made.machine or {}).get("state") == records.SUBMITTED
+    status = records.RUNNING if is_there else made.standing.status
     started = plans.receipt(plan, status, host=made.host)
     printing.lines([started, f"Watch it: tmuxagents attach {called}"], printing.ERR)
     printing.lines([run_id])
