@@ -80,11 +80,12 @@ def test_stop_and_retry_and_resume(pair: Pair) -> None:
     assert pair.how(retried) == DONE
     assert pair.run(retried)["host"] == "box"
     assert pair.differing(retried) == []
-    done = pair("resume", retried, "done more")
+    done = pair("resume", retried, "done more", variables={"TMUXAGENTS_OWNER": "parent-1"})
     assert done.returncode == 0, done.stderr
     resumed = done.stdout.split()[-1]
     assert pair.how(resumed) == DONE
-    assert (pair.run(resumed)["host"], pair.run(resumed)["resumes"]) == ("box", retried)
+    found = pair.run(resumed)
+    assert (found["host"], found["resumes"], found["owner"]) == ("box", retried, "parent-1")
     assert pair.differing(resumed) == []
     assert pair("stop", resumed).returncode == 0  # it has ended
 

@@ -72,6 +72,7 @@ def test_what_is_not_whole_yet_is_waited_for() -> None:
         (framed(b"x"), "names no file"),
         (framed(run=RUN, file="machine.json"), "not mirrored"),
         (framed(run=RUN, file="../x"), "not mirrored"),
+        (framed(run=RUN, file=["events.jsonl"]), "not mirrored"),
         (framed(file="events.jsonl", at=0), "not mirrored"),
         (framed(run=RUN, file="events.jsonl"), "no place"),
         (framed(run=RUN, file="result.json", at=0), "no place"),

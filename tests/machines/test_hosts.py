@@ -101,6 +101,13 @@ def test_a_damaged_file_is_told(environment: dict[str, str], tmp_path: Path, tex
         ),
         *(("command", [1]), ("command", "x"), ("home", ""), ("version", None), ("maxRunning", 0)),
         *(("maxRunning", True), ("cwd", 1), ("agent", [])),
+        *(
+            ("command", ["a\0b"]),
+            ("command", ["\ud800"]),
+            ("home", "/\0"),
+            ("cwd", "\0"),
+            ("agent", "\ud800"),
+        ),
     ],
 )
 def test_a_host_with_one_thing_wrong_is_refused(key: str, value: Any) -> None:

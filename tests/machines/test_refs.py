@@ -70,6 +70,7 @@ def test_an_odd_answer_is_refused(document: dict[str, object]) -> None:
         *("refs/tmuxagents/run1.branches/", "refs/tmuxagents/run1.branches/x\n", "--force"),
         *("refs/tmuxagents/run1.branches/a//b", "refs/tmuxagents/run1.branches/.a"),
         *("refs/tmuxagents/run1.branches/a.lock", "refs/tmuxagents/run1.branches/a@{1}"),
+        *("refs/tmuxagents/run1.branches/\ud800", "refs/tmuxagents/run1.branches/\udfff"),
     ],
 )
 def test_a_far_machine_cannot_name_other_refs(ref: str) -> None:
@@ -134,6 +135,7 @@ def test_a_checkout_has_its_place() -> None:
 def test_an_update_removes_first() -> None:
     removed, made = refs.updates(["refs/a"], {"refs/a/b": COMMIT})
     assert (removed, made) == (b"delete refs/a\n", f"update refs/a/b {COMMIT}\n".encode())
+    assert refs.updates(["refs/\udcff"], {})[0] == b"delete refs/\xff\n"  # git's names are bytes
 
 
 def test_odd_names_of_projects_and_runs_are_refused() -> None:

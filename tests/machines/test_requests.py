@@ -51,6 +51,13 @@ def test_an_odd_answer_is_an_error_all_the_same(document: dict[str, Any]) -> Non
     assert list(found.candidates) == []
 
 
+def test_what_is_no_list_or_no_text_is_left_out() -> None:
+    found = error(exit=2, kind="x", message="No.", faults=5, candidates={"a": 1})
+    assert (found.candidates, [one.message for one in found.faults]) == ([], ["box: No."])
+    found = error(exit=2, kind="x", message="No.", faults=[{"kind": "x", "message": "No.", "field": [1]}])
+    assert [one.field for one in found.faults] == [None]
+
+
 def test_a_hint_that_is_no_text_is_none() -> None:
     assert error(exit=2, kind="x", message="No.", hint=["x"]).hint is None
 

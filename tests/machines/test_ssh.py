@@ -96,6 +96,15 @@ def test_an_answer_without_an_end_is_cut(lab: Lab, monkeypatch: pytest.MonkeyPat
         ssh.run_line(HOST, "cat /dev/zero", timeout=20, environment=environment(lab))
 
 
+@pytest.mark.parametrize("stream", [1, 2])
+def test_an_answer_that_drips_is_cut_in_time(lab: Lab, stream: int) -> None:
+    begun = time.monotonic()
+    line = f"while sleep 0.05; do echo x >&{stream}; done"
+    with pytest.raises(ssh.Unreachable, match="does not answer in time"):
+        ssh.run_line(HOST, line, timeout=2, environment=environment(lab))
+    assert time.monotonic() - begun < 15
+
+
 def test_a_closed_door_is_told_at_once(lab: Lab) -> None:
     os.rename(lab.folder / "authorized_keys", lab.folder / "kept")
     try:

@@ -128,6 +128,8 @@ def test_a_wait_is_told_with_the_reason_of_slurm() -> None:
         ("--array=1-3", "cannot be set: a run is one job"),
         ("--arr", "cannot be set: a run is one job"),
         ("-a1-3", "cannot be set: a run is one job"),
+        ("-QHa1-3", "cannot be set: a run is one job"),
+        *(("-QH", None), ("-koff", None)),
         ("--job-name=x", "cannot be set: the name leads back to the run"),
         ("a\nb", "has a control character"),
     ],

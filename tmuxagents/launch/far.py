@@ -92,6 +92,7 @@ def prepare(launcher: Launcher, request: LaunchRequest, call: InCall | None = No
     asked = _asked(request, sketched.plan, cwd, preset, host)
     here = {
         "project": request.project,
+        "owner": sketched.plan.owner,
         "socket": sketched.plan.tmux_socket,
         "session": sketched.plan.tmux_session,
         "launcher": sketched.plan.tmux_launcher,
@@ -107,11 +108,7 @@ def prepare(launcher: Launcher, request: LaunchRequest, call: InCall | None = No
     )
     if carried.document is not None:
         machine["code"] = carried.document
-    texts = {
-        **sketched.texts,
-        REQUEST: jsonline.encode(asked),
-        directory.MACHINE: jsonline.encode(machine),
-    }
+    texts = {**sketched.texts, REQUEST: jsonline.encode(asked), directory.MACHINE: jsonline.encode(machine)}
     plan = sketched.plan
     if request.resumes is not None and request.session is not None:
         plan = plan.changed(resumes=request.resumes, session_id=request.session)
@@ -239,8 +236,8 @@ def submit(run_dir: str, host: Host, environment: Mapping[str, str]) -> Sequence
         if why.kind not in _UNCLEAR:
             raise
         receipt = _receipt(asked, host, environment)  # the run may have been made before that went wrong
-    take_receipt(run_dir, receipt)
-    return [str(one) for one in receipt.get("warnings") or ()]
+    take_receipt(run_dir, receipt, host)
+    return [str(one) for one in requests.many(receipt.get("warnings"))]
 
 
 def _receipt(asked: bytes, host: Host, environment: Mapping[str, str]) -> dict[str, Any]:
@@ -256,11 +253,19 @@ def _receipt(asked: bytes, host: Host, environment: Mapping[str, str]) -> dict[s
     return relay.document(answer, host)
 
 
-def take_receipt(run_dir: str, receipt: Mapping[str, Any]) -> None:
-    """Write down that the far machine has a run, and its plan."""
+def take_receipt(run_dir: str, receipt: Mapping[str, Any], host: Host) -> None:
+    """Write down that the far machine has a run, and its plan. Raises Unusable for what is no receipt."""
+    meta = receipt.get("meta")
+    try:
+        text = meta.encode("utf-8", "surrogateescape") if isinstance(meta, str) else b""
+    except UnicodeEncodeError:
+        text = b""
+    if not directory.is_plan(run_dir, text):
+        message = f"{host.name} answered with no plan of this run."
+        raise Unusable(message, kind="far-answer", hint=f"tmuxagents hosts check {host.name}")
     handle = {"home": receipt.get("home"), "runDir": receipt.get("runDir")}
     writing.change_machine(run_dir, {"state": SUBMITTED, "handle": handle, "waiting": None})
-    writing.take_plan(run_dir, str(receipt.get("meta") or "").encode("utf-8", "surrogateescape"))
+    writing.take_plan(run_dir, text)
     writing.remove(run_dir, REQUEST)
 
 

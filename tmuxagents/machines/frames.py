@@ -81,7 +81,7 @@ def _head(line: bytes) -> dict[str, Any]:
         if head["size"]:
             raise Broken("a frame names no file")
         return head
-    if name not in _MOST or run_id is None:
+    if not isinstance(name, str) or name not in _MOST or run_id is None:
         raise Broken("a frame names a file that is not mirrored")
     if (at is None) == (name in APPENDED) or not (at is None or (type(at) is int and at >= 0)):
         raise Broken("a frame has no place in its file")

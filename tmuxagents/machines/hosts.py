@@ -125,11 +125,9 @@ def _host(name: str, entry: Any) -> Host:
     if not is_name(name) or not isinstance(entry, dict):
         raise ValueError(f'"{safe.line(name)[:_LONGEST]}" is no host')
     command, most = entry.get("command"), entry.get("maxRunning")
-    right = {key: isinstance(entry.get(key), str) and entry[key] for key in ("home", "version")}
-    right |= {key: isinstance(entry.get(key), str | None) for key in ("cwd", "agent")}
-    right["command"] = (
-        isinstance(command, list) and command and all(isinstance(word, str) for word in command)
-    )
+    right = {key: entry.get(key) and _is_text(entry[key]) for key in ("home", "version")}
+    right |= {key: entry.get(key) is None or _is_text(entry[key]) for key in ("cwd", "agent")}
+    right["command"] = isinstance(command, list) and command and all(map(_is_text, command))
     right["destination"] = isinstance(entry.get("destination"), str) and is_name(entry["destination"])
     right["engine"] = entry.get("engine") in ENGINES
     right["maxRunning"] = most is None or (type(most) is int and most >= 1)
@@ -147,6 +145,17 @@ def _host(name: str, entry: Any) -> Host:
         cwd=entry.get("cwd"),
         agent=entry.get("agent"),
     )
+
+
+def _is_text(value: Any) -> bool:
+    """Say whether a value is a text that a command line can have."""
+    if not isinstance(value, str) or "\0" in value:
+        return False
+    try:
+        os.fsencode(value)
+    except UnicodeEncodeError:
+        return False
+    return True
 
 
 def document(host: Host) -> dict[str, Any]:

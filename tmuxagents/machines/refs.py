@@ -125,7 +125,7 @@ def parse_left(document: Mapping[str, Any], run_id: str) -> Left:
     for ref, commit in refs.items():
         check_commit(str(commit))
         if not is_left_by(ref, run_id) or re.search(
-            r"[\x00-\x20\x7f~^:?*\[\\]|\.\.|@\{|//|/\.|\.lock(/|$)|[/.]$", ref
+            r"[\x00-\x20\x7f~^:?*\[\\\ud800-\udc7f\udd00-\udfff]|\.\.|@\{|//|/\.|\.lock(/|$)|[/.]$", ref
         ):
             raise _odd("ref", ref)
     return Left(dict(refs), [str(path) for path in kept], document.get("isGone") is True)
@@ -135,7 +135,7 @@ def updates(gone: Iterable[str], found: Mapping[str, str]) -> tuple[bytes, bytes
     """Return the input of `git update-ref` in two steps: a branch may have become a folder of branches."""
     removed = "".join(f"delete {ref}\n" for ref in gone)
     made = "".join(f"update {ref} {commit}\n" for ref, commit in found.items())
-    return removed.encode(), made.encode()
+    return removed.encode("utf-8", "surrogateescape"), made.encode("utf-8", "surrogateescape")
 
 
 def warnings(uncommitted: int | None, *, has_submodules: bool, has_lfs: bool) -> list[str]:

@@ -31,17 +31,26 @@ def error_of(document: Mapping[str, Any], host: str) -> TmuxAgentsError:
     message = str(body.get("message") or "It gave no reason.")
     hint = body.get("hint")
     faults = [
-        Fault(str(one.get("kind")), str(one.get("message")), field=one.get("field"))
-        for one in body.get("faults") or ()
+        Fault(str(one.get("kind")), str(one.get("message")), field=_text(one.get("field")))
+        for one in many(body.get("faults"))
         if isinstance(one, dict)
     ]
     return made(
         f"{host}: {message}",
         kind=kind,
-        hint=hint if isinstance(hint, str) else None,
+        hint=_text(hint),
         faults=faults,
-        candidates=[str(one) for one in body.get("candidates") or ()],
+        candidates=[str(one) for one in many(body.get("candidates"))],
     )
+
+
+def _text(value: Any) -> str | None:
+    return value if isinstance(value, str) else None
+
+
+def many(value: Any) -> list[Any]:
+    """Return a list in an answer; nothing for a value of another kind."""
+    return value if isinstance(value, list) else []
 
 
 def machine(  # noqa: PLR0913  (the fields of a document)

@@ -231,7 +231,8 @@ class _Talk:
                 ready = waiting.select(min(_LOOK_S, max(0.0, deadline - time.monotonic())))
                 if not ready and (self._client.poll() or 0) < 0:
                     break  # it was killed; the connection that it shared may hold its streams open
-                if not ready and time.monotonic() >= deadline:
+                takes = any(key.fd == self._asking for key, _ in ready)  # a slow link is given its time
+                if not takes and time.monotonic() >= deadline:
                     raise _silent(host)
                 for key, _ in ready:
                     if key.fd == self._asking:

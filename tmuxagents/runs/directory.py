@@ -141,10 +141,22 @@ def read_plan(run_dir: str) -> Plan | None:
     return plan if machine is None else documents.seen_from_here(plan, machine)
 
 
+def is_plan(run_dir: str, text: bytes) -> bool:
+    """Say whether a text is a plan of the run in this directory: another machine may send anything."""
+    document = _document(text)
+    return document is not None and documents.plan_of(document).run_id == os.path.basename(run_dir)
+
+
 def read_result(run_dir: str) -> dict[str, Any] | None:
     """Return the result if there is one that can be read."""
-    result = _document(read_bytes(f"{run_dir}/{RESULT}", limit=_BIGGEST_RECORD)) or {}
-    sound = result.get("status") in records.ENDED and isinstance(result.get("reason"), str)
+    return result_of(read_bytes(f"{run_dir}/{RESULT}", limit=_BIGGEST_RECORD))
+
+
+def result_of(text: bytes | None) -> dict[str, Any] | None:
+    """Return the result that a text is; None if it cannot be read as one."""
+    result = (_document(text) if len(text or b"") <= _BIGGEST_RECORD else None) or {}
+    reason = result.get("reason")
+    sound = result.get("status") in records.ENDED and isinstance(reason, str) and reason.isprintable()
     return result if sound else None
 
 

@@ -137,12 +137,13 @@ def plan_of(document: Mapping[str, Any]) -> Plan:
 
 
 def seen_from_here(plan: Plan, machine: Mapping[str, Any]) -> Plan:
-    """Return the plan of a run of another machine, with what counts here: its project, its window."""
+    """Return the plan of a run of another machine, with what counts here: project, owner, window."""
     here = _object(machine.get("here"))
     if here is None:
         return plan
     return plan.changed(
         project=_text(here.get("project")) or plan.project,
+        owner=_text(here.get("owner")) if "owner" in here else plan.owner,
         tmux_socket=_text(here.get("socket")),
         tmux_session=_text(here.get("session")),
         tmux_launcher=_text(here.get("launcher")),

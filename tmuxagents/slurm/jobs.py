@@ -204,6 +204,7 @@ _SHORT = dict(
         *(("i", "input"), ("o", "output"), ("V", "version"), ("W", "wait")),
     )
 )
+_FLAGS = "HOQsuv"  # short options without a value: others may follow in the same word
 _LEAST = 3  # letters of a long option that is cut short
 
 
@@ -215,7 +216,7 @@ def option_fault(word: str) -> str | None:
     if name:
         ours = next((full for full in _OURS if full == name or _begins(full, name)), None)
     else:
-        ours = _SHORT.get(word[1:2]) if word.startswith("-") else None
+        ours = _SHORT.get(word[1:].lstrip(_FLAGS)[:1]) if word.startswith("-") else None
     return None if ours is None else f"cannot be set: {_OURS[ours]}"
 
 

@@ -41,7 +41,7 @@ _LOOK_S = 0.2  # between two looks for new runs
 _HAND_OVER_S = 1.0
 _FIRST_PAUSE_S, _LONGEST_PAUSE_S = 0.5, 30.0
 _HEARD_EVERY_S = 30.0
-_GONE = "The run is gone on {}."
+_GONE, _ODD = "The run is gone on {}.", "{} has sent no result that can be read."
 
 
 class Mirror:
@@ -303,15 +303,23 @@ class Mirror:
             writing.change_machine(run_dir, {"waiting": frame.waiting or None})
         elif frame.name is not None and frame.at is not None:
             frames.append(run_dir, frame)
-        elif frame.name == directory.META:
-            # Most often the launcher has had it already.
-            if frame.text != directory.read_bytes(f"{run_dir}/{directory.META}"):
+        elif frame.name is not None:
+            self._take_whole(run_dir, name, frame)
+
+    def _take_whole(self, run_dir: str, name: str, frame: Frame) -> None:
+        if frame.name == directory.META:
+            # Most often the launcher has had it already. A child there may have damaged it.
+            known = directory.read_bytes(f"{run_dir}/{directory.META}")
+            if frame.text != known and directory.is_plan(run_dir, frame.text):
                 writing.take_plan(run_dir, frame.text)
         elif frame.name == directory.RESULT:
-            self._bringing.end(run_dir, frame.text)
+            if directory.result_of(frame.text) is None:
+                far.end_unsent(run_dir, endings.Cause("aborted", "lost", _ODD.format(self._host.name)))
+            else:
+                self._bringing.end(run_dir, frame.text)
             self._open.discard(name)
-        elif frame.name is not None:
-            writing.replace(run_dir, frame.name, frame.text)
+        else:
+            writing.replace(run_dir, str(frame.name), frame.text)
 
 
 def main(home: str, name: str, environment: Mapping[str, str]) -> int:
