@@ -290,6 +290,16 @@ def test_who_looks_at_what(real: Real) -> None:
     assert real.tmux.clients.at("/dev/pts/9999") is None
 
 
+def test_the_terminal_of_a_dead_pane_may_be_another_one_by_now(real: Real) -> None:
+    opened = real.tmux.windows.open(an_order(new_run()), home())
+    real.attach(opened.session)
+    tty = real.tty_of(opened.pane)
+    real.end_program(opened.window)
+    assert real.tty_of(opened.pane) == tty  # tmux goes on to name it
+    assert real.tmux.clients.at(tty) is None
+    assert real.tmux.clients.at(opened.pane) is not None
+
+
 def test_what_is_known_of_who_looks(real: Real) -> None:
     run_id = new_run()
     opened = real.tmux.windows.open(an_order(run_id), home())

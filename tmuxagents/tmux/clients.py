@@ -89,11 +89,12 @@ class Clients:
     def at(self, pane: str) -> Client | None:
         """Return the client at which a person types in a pane: the latest of its session, None if none.
 
-        The pane by its id, or by its terminal's path.
+        The pane by its id, or by its terminal's path: that of a dead pane may be another terminal's by now.
         """
-        is_tty = pane.startswith("/")
-        word = script.a_client(pane) if is_tty else script.an_id(pane, "%")
-        here = script.equal("#{pane_tty}" if is_tty else "#{pane_id}", word)
+        if pane.startswith("/"):
+            here = script.both(script.equal("#{pane_tty}", script.a_client(pane)), "#{?pane_dead,,x}")
+        else:
+            here = script.equal("#{pane_id}", script.an_id(pane, "%"))
         rows = ["list-panes", "-a", "-f", here, "-F", "session #{session_id}"]
         lines = self._server.ask(rows, ["list-clients", "-F", _ROW])
         sessions = {line.split(" ")[1] for line in lines if line.startswith("session ")}
