@@ -92,9 +92,11 @@ def test_without_the_c_module_of_signals_the_package_takes_its_place() -> None:
     assert asked("print(cpython.signal.__name__)", before=hidden) == "signal"
 
 
-def test_a_hash_is_that_of_the_package() -> None:
-    text = bytes(range(256)) * 999
+@pytest.mark.parametrize("times", [0, 999, 4095, 4096])  # from a megabyte on, the package itself is asked
+def test_a_hash_is_that_of_the_package(times: int) -> None:
+    text = bytes(range(256)) * times
     assert cpython.sha256(text) == hashlib.sha256(text).hexdigest()
+    assert asked(f"cpython.sha256(bytes({len(text)})); print('hashlib' in sys.modules)") == str(times == 4096)
 
 
 def test_without_the_c_module_of_hashes_the_package_takes_its_place() -> None:

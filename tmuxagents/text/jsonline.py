@@ -35,6 +35,7 @@ _ENOUGH = 2 * _BOTTOM  # the length of that many brackets
 _MOST_DIGITS = 10**300
 _BLANK = " \t\n\r"
 _DENSE_FROM, _MOST_PARTS = 256 * 1024, 300_000
+_SEPARATORS = (b"[", b"{", b",")
 
 
 def encode(document: Mapping[str, Any], *, before: str = "{") -> bytes:
@@ -98,13 +99,15 @@ def is_dense(text: bytes) -> bool:
     """Say whether decoding a text would take many times its length in memory: it has too many parts."""
     if len(text) < _DENSE_FROM:
         return False
+    if text.count(b'"') <= 4 * _MOST_PARTS and sum(map(text.count, _SEPARATORS)) <= _MOST_PARTS:
+        return False  # few, even if those inside of strings count
     bare = text.replace(b"\\\\", b"").replace(b'\\"', b"")  # then each quote begins or ends a string
     if bare.count(b'"') > 4 * _MOST_PARTS:
         return True
     import re  # noqa: PLC0415  (few texts are that long)
 
     outside = re.sub(rb'"[^"]*"', b"", bare)
-    return sum(outside.count(mark) for mark in (b"[", b"{", b",")) > _MOST_PARTS
+    return sum(map(outside.count, _SEPARATORS)) > _MOST_PARTS
 
 
 def decode_first(text: str) -> Any:
