@@ -14,7 +14,8 @@ if TYPE_CHECKING:
 GAP = "  "
 ELLIPSIS = "…"
 _NO_COLUMN = ("Mn", "Me", "Cf")
-_JOINED_JAMO = (range(0x1160, 0x1200), range(0xD7B0, 0xD800))  # letters that are drawn into the one before
+_JAMO, _AFTER_JAMO = "\u1160", "\u1200"  # letters that are drawn into the one before
+_MORE_JAMO, _AFTER_MORE_JAMO = "\ud7b0", "\ud800"
 _JOINER, _AS_EMOJI = "\u200d", "\ufe0f"
 _SKIN_TONES = "\U0001f3fb\U0001f3fc\U0001f3fd\U0001f3fe\U0001f3ff"
 
@@ -30,7 +31,8 @@ def clusters(text: str) -> Iterator[tuple[int, int]]:
 
     base, wide, joins = "", 0, False
     for at, sign in enumerate(text):
-        kind, is_part = category(sign), any(ord(sign) in letters for letters in _JOINED_JAMO)
+        kind = category(sign)
+        is_part = _JAMO <= sign < _AFTER_JAMO or _MORE_JAMO <= sign < _AFTER_MORE_JAMO
         if base and kind[0] == "S" and not sign.isascii():
             is_part = joins or (sign in _SKIN_TONES and category(base) == "So")
         if sign == _AS_EMOJI and wide == 1:
@@ -45,16 +47,16 @@ def clusters(text: str) -> Iterator[tuple[int, int]]:
 
 def fit(text: str, width: int, ellipsis: str = ELLIPSIS) -> str:
     """Return a text of at most `width` columns, ending in the ellipsis if something was cut."""
-    if columns(text) <= width:
-        return text
     room = width - len(ellipsis)
     if text.isascii():
-        return text[: max(0, room)].rstrip() + ellipsis
+        return text if len(text) <= width else text[: max(0, room)].rstrip() + ellipsis
     kept = taken = 0
     for end, wide in clusters(text):
         taken += wide
+        if taken > width:  # a long text is not read to its end
+            return text[:kept].rstrip() + ellipsis
         kept = end if taken <= room else kept
-    return text[:kept].rstrip() + ellipsis
+    return text
 
 
 def padded(cells: Sequence[str]) -> list[str]:
