@@ -6,6 +6,7 @@ docs/architecture.md says them in words.
 from __future__ import annotations
 
 import ast
+import functools
 import re
 from collections import Counter
 from pathlib import Path
@@ -13,11 +14,11 @@ from typing import TYPE_CHECKING
 
 import pytest
 
-if TYPE_CHECKING:
-    from collections.abc import Callable, Iterable, Iterator
+from tests.project.sources import FILES, PACKAGE, ROOT, nodes, tree
 
-ROOT = Path(__file__).parents[2]
-PACKAGE = ROOT / "tmuxagents"
+if TYPE_CHECKING:
+    from collections.abc import Callable, Iterable
+
 # Each may import what stands before it, and itself; those of one line know nothing of each other.
 LEVELS = (
     ("__init__", "cpython", "errors", "records", "text"),
@@ -69,8 +70,7 @@ PURE_TOO = {  # the codec and the hash in C, without the packages around them
 DOORS_OF_PYTHON = {"open", "print", "input", "exec", "eval", "compile", "breakpoint", "__import__"}
 MOST_LINES, MOST_FILES, MOST_OF_A_FUNCTION = 350, 22, 50
 
-FILES = sorted(str(path.relative_to(PACKAGE)) for path in PACKAGE.rglob("*.py"))
-TREES = {file: ast.parse((PACKAGE / file).read_text("utf-8")) for file in FILES}
+_NAMES = frozenset(FILES)
 KIND = re.compile(r"(?:^|\s)(Pure|Joins|Touches: [^.\n]+)\.$")
 
 
@@ -83,34 +83,38 @@ def level(name: str) -> int:
     return next(number for number, names in enumerate(LEVELS) if name in names)
 
 
-def imports(file: str) -> Iterator[tuple[str, list[str]]]:
-    """Yield (library, path inside it) of each import: lazy ones and those for type checkers, too."""
-    for node in ast.walk(TREES[file]):
+@functools.cache
+def imports(file: str) -> list[tuple[str, list[str]]]:
+    """Return (library, path inside it) of each import: lazy ones and those for type checkers, too."""
+    found: list[tuple[str, list[str]]] = []
+    for node in nodes(file):
         if isinstance(node, ast.ImportFrom):
             assert node.level == 0, f"{file}:{node.lineno} imports by a relative name"
             library, *path = str(node.module).split(".")
-            yield from ((library, [*path, alias.name]) for alias in node.names)
+            found += ((library, [*path, alias.name]) for alias in node.names)
         elif isinstance(node, ast.Import):
-            yield from ((alias.name.split(".")[0], alias.name.split(".")[1:]) for alias in node.names)
+            found += ((alias.name.split(".")[0], alias.name.split(".")[1:]) for alias in node.names)
+    return found
 
 
+@functools.cache
 def kind(file: str) -> str | None:
     """Return what a module says of itself: at the end of its first paragraph, or as its last."""
-    paragraphs = (ast.get_docstring(TREES[file]) or "").split("\n\n")
+    paragraphs = (ast.get_docstring(tree(file)) or "").split("\n\n")
     found = [KIND.search(paragraph) for paragraph in (paragraphs[0], paragraphs[-1])]
     return next((match[1] for match in found if match), None)
 
 
 def is_a_list(file: str) -> bool:
     """Say whether a file only says what its folder is."""
-    return file.endswith("__init__.py") and len(TREES[file].body) == 1
+    return file.endswith("__init__.py") and len(tree(file).body) == 1
 
 
 def module(path: list[str]) -> str | None:
     """Return the file that an import from the package means."""
     for end in (len(path), len(path) - 1):
         for name in (f"{'/'.join(path[:end])}.py", "/".join([*path[:end], "__init__.py"])):
-            if name in TREES:
+            if name in _NAMES:
                 return name
     return None
 
@@ -146,7 +150,7 @@ def test_what_is_pure_knows_nothing_of_the_world() -> None:
     def rule(file: str) -> set[str]:
         libraries = {library for library, _ in imports(file)}
         wrong = libraries - PURE - PURE_TOO.get(file, set()) - {"tmuxagents"}
-        names = {node.id for node in ast.walk(TREES[file]) if isinstance(node, ast.Name)}
+        names = {node.id for node in nodes(file) if isinstance(node, ast.Name)}
         wrong |= names & DOORS_OF_PYTHON
         others = {name for name in ours(file) if not is_a_list(name) and kind(name) != "Pure"}
         return wrong | (others - PURE_TOO.get(file, set()))
@@ -178,7 +182,7 @@ def test_nothing_private_crosses_a_module() -> None:
 def test_files_and_functions_can_be_read_at_once() -> None:
     def rule(file: str) -> set[str]:
         wrong = {"the file"} if len((PACKAGE / file).read_text("utf-8").splitlines()) > MOST_LINES else set()
-        for node in ast.walk(TREES[file]):
+        for node in nodes(file):
             if isinstance(node, ast.FunctionDef):
                 body = node.body[1:] if ast.get_docstring(node) else node.body
                 lines = (body[-1].end_lineno or 0) - body[0].lineno + 1 if body else 0
@@ -226,13 +230,13 @@ def defines(file: str, name: str) -> bool:
 
 @pytest.mark.parametrize("file", ["__init__.py", "records.py", "errors.py"])
 def test_the_foundation_imports_nothing_at_run_time(file: str) -> None:
-    taken = [node for node in TREES[file].body if isinstance(node, ast.Import | ast.ImportFrom)]
+    taken = [node for node in tree(file).body if isinstance(node, ast.Import | ast.ImportFrom)]
     assert [ast.unparse(node) for node in taken] in ([], ["from __future__ import annotations"])
 
 
 def swallows_all(file: str) -> bool:
     """Say whether a module catches all errors somewhere and raises none of them again."""
-    handlers = [node for node in ast.walk(TREES[file]) if isinstance(node, ast.ExceptHandler)]
+    handlers = [node for node in nodes(file) if isinstance(node, ast.ExceptHandler)]
     total = [node for node in handlers if node.type is None or ast.unparse(node.type).endswith("Exception")]
     return any(not any(isinstance(inner, ast.Raise) for inner in ast.walk(node)) for node in total)
 
@@ -260,8 +264,8 @@ def test_only_runs_documents_reads_a_plan_by_its_keys() -> None:
 def test_a_public_class_name_exists_once() -> None:
     names = Counter(
         node.name
-        for tree in TREES.values()
-        for node in ast.walk(tree)
+        for file in FILES
+        for node in nodes(file)
         if isinstance(node, ast.ClassDef) and not node.name.startswith("_")
     )
     assert {name for name, count in names.items() if count > 1} == set()

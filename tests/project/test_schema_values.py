@@ -1,16 +1,15 @@
 """What the schemas refuse and what they take: documents that differ from an example in a small way."""
 
 import ast
-from pathlib import Path
 from typing import Any
 
 import pytest
 
 from scripts import schema_shapes
 from tests import strategies
+from tests.project import sources
 from tests.schema_examples import EVENTS, FILES, GONE, VALIDATORS, changed, schema_of, valid
 
-ROOT = Path(__file__).parents[2]
 MILLISECONDS = 1794996000123
 ENDED = {"status": "failed", "reason": "timeout", "endedAt": 1794996600.2, "elapsedSeconds": 600.1}
 QUEUED = {
@@ -307,8 +306,8 @@ def test_each_kind_of_error_in_the_code_is_in_the_schema() -> None:
     known = set("|".join(schema_shapes.KINDS.values()).split("|"))
     named = {
         keyword.value.value
-        for path in (ROOT / "tmuxagents").rglob("*.py")
-        for node in ast.walk(ast.parse(path.read_text("utf-8")))
+        for file in sources.FILES
+        for node in sources.nodes(file)
         if isinstance(node, ast.Call)
         for keyword in node.keywords
         if keyword.arg == "kind" and isinstance(keyword.value, ast.Constant)

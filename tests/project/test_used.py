@@ -5,7 +5,8 @@ from __future__ import annotations
 import ast
 from pathlib import Path
 
-PACKAGE = Path(__file__).parents[2] / "tmuxagents"
+from tests.project.sources import FILES, nodes, tree
+
 # What a library calls by its name.
 CALLED_BY_OTHERS = {
     "cli/group.py Verbs.format_commands",
@@ -24,25 +25,28 @@ THROUGH_A_PROTOCOL = {
 STILL_THERE = {"runs/conversation.py shortened", "views/board.py call_line"}
 
 
+def dotted(file: str) -> str:
+    """Return the name by which a module is imported."""
+    return ".".join(["tmuxagents", *Path(file).with_suffix("").parts]).removesuffix(".__init__")
+
+
 class _Module:
     """The names that one module defines, and those that it uses."""
 
-    def __init__(self, path: Path, modules: set[str]) -> None:
-        self.file = str(path.relative_to(PACKAGE))
-        words = ["tmuxagents", *Path(self.file).with_suffix("").parts]
-        self.name = ".".join(words).removesuffix(".__init__")
-        self.tree = ast.parse(path.read_text("utf-8"))
+    def __init__(self, file: str, modules: set[str]) -> None:
+        self.file = file
+        self.name = dotted(file)
         self.attributes: set[str] = set()
         self.used: set[str] = set()
         modules_here: dict[str, set[str]] = {}
-        for node in ast.walk(self.tree):
+        for node in nodes(self.file):
             if isinstance(node, ast.ImportFrom):
                 for alias in node.names:
                     whole = f"{node.module}.{alias.name}"
                     self.used.add(whole)
                     if whole in modules:
                         modules_here.setdefault(alias.asname or alias.name, set()).add(whole)
-        for node in ast.walk(self.tree):
+        for node in nodes(self.file):
             if isinstance(node, ast.Name):
                 self.used.add(f"{self.name}.{node.id}")
             elif isinstance(node, ast.Attribute):
@@ -57,7 +61,7 @@ class _Module:
     def defined(self) -> dict[str, str]:
         """Return file and name of each public thing -> its whole name, or `.name` for a method."""
         found = {}
-        for node in self.tree.body:
+        for node in tree(self.file).body:
             if isinstance(node, ast.FunctionDef | ast.ClassDef):
                 if not node.name.startswith("_") and not node.decorator_list:  # those of a verb are click's
                     found[f"{self.file} {node.name}"] = f"{self.name}.{node.name}"
@@ -69,12 +73,8 @@ class _Module:
 
 def unused() -> set[str]:
     """Return what no line of the package names: functions and classes by module, methods by name alone."""
-    paths = sorted(PACKAGE.rglob("*.py"))
-    names = {
-        ".".join(["tmuxagents", *path.relative_to(PACKAGE).with_suffix("").parts]).removesuffix(".__init__")
-        for path in paths
-    }
-    read = [_Module(path, names) for path in paths]
+    names = set(map(dotted, FILES))
+    read = [_Module(file, names) for file in FILES]
     used = {name for module in read for name in module.used}
     used |= {f".{name}" for module in read for name in module.attributes}
     return {thing for module in read for thing, name in module.defined().items() if name not in used}

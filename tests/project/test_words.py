@@ -6,14 +6,16 @@ They are looked for in docs, and in the docstrings, comments and messages of the
 from __future__ import annotations
 
 import ast
-import io
 import re
-import tokenize
-from pathlib import Path
+from typing import TYPE_CHECKING
 
 import pytest
 
-ROOT = Path(__file__).parents[2]
+from tests.project.sources import PACKAGE, ROOT, nodes
+
+if TYPE_CHECKING:
+    from pathlib import Path
+
 PHRASES = re.compile(
     r"\b(?:whoever|somebody|so many(?!\w)|of ours\b|of theirs|of yours that|behind us"
     r"|who (?:has|have|had|asks|asked|looks|waits|was|is to|reads)"
@@ -32,15 +34,11 @@ GENERATED = {"docs/modules.md", "docs/tools.md"}  # out of docstrings and the ca
 
 def words(path: Path) -> list[tuple[int, str]]:
     """Return the prose of a file by line: comments and strings of a module, all of any other file."""
-    text = path.read_text("utf-8")
+    lines = list(enumerate(path.read_text("utf-8").splitlines(), 1))
     if path.suffix != ".py":
-        return list(enumerate(text.splitlines(), 1))
-    found = [
-        (token.start[0], token.string)
-        for token in tokenize.generate_tokens(io.StringIO(text).readline)
-        if token.type == tokenize.COMMENT
-    ]
-    for node in ast.walk(ast.parse(text)):
+        return lines
+    found = [(number, line.partition("#")[2]) for number, line in lines if "#" in line]
+    for node in nodes(str(path.relative_to(PACKAGE))):
         if isinstance(node, ast.Constant) and isinstance(node.value, str):
             found += enumerate(node.value.splitlines(), node.lineno)
     return found
