@@ -1,6 +1,7 @@
 """The shipped schemas, the example documents, and small differences from them."""
 
 import copy
+import functools
 import json
 from pathlib import Path
 from typing import Any
@@ -35,6 +36,12 @@ EVENTS = {event["type"]: event for event in FILES["events.jsonl"]}
 
 def valid(name: str, document: object) -> bool:
     return VALIDATORS[name].is_valid(document)
+
+
+@functools.cache  # properties write the same lines again and again
+def validate_event(line: bytes) -> None:
+    """Fail for a line of an event log that the schema refuses."""
+    VALIDATORS["event"].validate(json.loads(line))
 
 
 def changed(document: Any, changes: dict[str, Any]) -> Any:

@@ -10,7 +10,7 @@ from hypothesis import strategies as st
 
 from tests import strategies
 from tests.agents.codex_lines import RUN_DIR, plan, recorded, talker
-from tests.schema_examples import VALIDATORS
+from tests.schema_examples import validate_event
 from tmuxagents.agents.codex.app_server import AppServer
 from tmuxagents.agents.codex.command import AGENT
 from tmuxagents.agents.codex.live import CodexLiveReader
@@ -93,7 +93,7 @@ def endure(seat: str, raws: Sequence[Any]) -> None:
         json.loads(reply)
     for event in [*told, *reader.ended(0)]:
         event.seq = 1
-        VALIDATORS["event"].validate(json.loads(events.encode(event)))
+        validate_event(events.encode(event))
         lifecycle.apply(state, event)
     state.error_message = reader.error_message
     how = endings.verdict(state, Exit(0), cause=None, lingered=False)

@@ -10,7 +10,7 @@ from hypothesis import strategies as st
 
 from tests import strategies
 from tests.agents import recordings
-from tests.schema_examples import VALIDATORS
+from tests.schema_examples import validate_event
 from tmuxagents.agents.claude.live import LIVE
 from tmuxagents.agents.claude.talker import ClaudeTalker
 from tmuxagents.agents.qwen.reader import QwenReader
@@ -83,7 +83,7 @@ def endure(maker: str, raws: Sequence[Any]) -> None:
         event.seq = 1
         line = events.encode(event)
         assert events.decode(line) is not None
-        VALIDATORS["event"].validate(json.loads(line))
+        validate_event(line)
         lifecycle.apply(state, event)
     state.error_message = reader.error_message
     how = endings.verdict(state, Exit(0), cause=None, lingered=False)

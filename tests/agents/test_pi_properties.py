@@ -23,7 +23,7 @@ from tests.agents.pi_lines import (
     line,
     play,
 )
-from tests.schema_examples import FILES, VALIDATORS
+from tests.schema_examples import FILES, VALIDATORS, validate_event
 from tmuxagents.agents.base import LINE_LIMIT, Oversized
 from tmuxagents.records import Exit
 from tmuxagents.runs import documents, endings, events, narration
@@ -54,7 +54,7 @@ def endure(lines: Iterable[bytes | Oversized]) -> None:
         event.seq = 1
         line_ = events.encode(event)
         assert events.decode(line_) is not None
-        VALIDATORS["event"].validate(json.loads(line_))
+        validate_event(line_)
         narration.entry(event, narrator.phrase(event))
     for words in played.plain:
         narration.plain_output(words)
