@@ -1,4 +1,4 @@
-"""The ending matrix, each row several times and side by side (scripts/torture does it as often as one likes)."""
+"""The ending matrix, each row several times and side by side (scripts/torture does it oftener)."""
 
 from __future__ import annotations
 
