@@ -10,7 +10,7 @@ import json
 from typing import TYPE_CHECKING, Any
 
 from tmuxagents.agents.base import LineSplitter
-from tmuxagents.runs.messages import FOLLOW_UP, STEER, STOP, InboxMessage
+from tmuxagents.runs.events import FOLLOW_UP, STEER, STOP, InboxMessage
 
 if TYPE_CHECKING:
     from collections.abc import Callable, Sequence

@@ -8,7 +8,7 @@ from pathlib import Path
 from typing import Any
 
 from scripts.conforming.words import replaced
-from tmuxagents.launch import prompt_files
+from tmuxagents.launch import prepare
 from tmuxagents.presets import disk
 from tmuxagents.presets.catalogue import Catalogue
 from tmuxagents.presets.fields import GLOBAL, PROFILE, PROJECT
@@ -52,7 +52,7 @@ def files(given: Given, root: str) -> str:
     for name, text in (given.get("files") or {}).items():
         _write(project, name, text)
     cwd = os.path.join(project, given.get("cwd") or "")
-    blocks = prompt_files.blocks([_spec(one) for one in given.get("spec") or []], cwd)
+    blocks = prepare.file_blocks([_spec(one) for one in given.get("spec") or []], cwd)
     return prompt.compose(given["prompt"], blocks=blocks).replace(root, ROOT)
 
 

@@ -6,8 +6,7 @@ from typing import Any
 
 from scripts.conforming.words import HOME, refuse
 from tmuxagents.agents.pi import command as pi_command
-from tmuxagents.companion import profile_command
-from tmuxagents.presets import describe, disk, editing, preset, skills
+from tmuxagents.presets import catalogue, describe, disk, editing, preset
 from tmuxagents.presets.fields import GLOBAL, PROFILE, PROJECT
 from tmuxagents.presets.preset import PresetFile
 from tmuxagents.text import yaml
@@ -58,10 +57,11 @@ def resolved_skills(given: Given) -> Given:
     """Return a profile with paths and texts for the names of its skills."""
     found = (given.get("skills") or {}).items()
     files = (
-        skills.SkillFile(each["path"], name, is_declared=True, text=each["content"]) for name, each in found
+        catalogue.SkillFile(each["path"], name, is_declared=True, text=each["content"])
+        for name, each in found
     )
-    known = skills.index(files)
-    return skills.resolve(given["profile"], known)
+    known = catalogue.index_skills(files)
+    return catalogue.resolve_skills(given["profile"], known)
 
 
 def summary(given: Given) -> str:
@@ -84,7 +84,7 @@ def text(given: Given) -> str:
 
 def command(given: Given) -> Given:
     """Return what is said and asked; what a person answers to each question stands in the case."""
-    answer = profile_command.answer(given["args"], _known(given.get("profiles") or {}))
+    answer = editing.profile_answer(given["args"], _known(given.get("profiles") or {}))
     notes = [answer.note] if answer.note else []
     if given.get("confirm") and answer.afterwards:
         notes.append(answer.afterwards)
@@ -106,4 +106,4 @@ def _known(texts: dict[str, dict[str, str]]) -> dict[str, Given]:
 
 def completions(given: Given) -> list[str] | None:
     """Return how a line could go on."""
-    return profile_command.completions(given["prefix"], given.get("profiles") or [])
+    return editing.profile_completions(given["prefix"], given.get("profiles") or [])

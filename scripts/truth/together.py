@@ -13,7 +13,7 @@ from scripts.truth.endings import COMPLETED, HELLO
 from scripts.truth.place import SECRETS, TASK, Place, opened
 from tests.harness import eventually
 from tmuxagents.agents import AGENTS
-from tmuxagents.runs import inbox
+from tmuxagents.runs import logs
 
 if TYPE_CHECKING:
     import subprocess
@@ -115,7 +115,7 @@ class Round:
         }
         for name, run_id in self.ids.items():
             if takes_messages(name):  # between two of its steps, so the first has to end
-                eventually((self.desk.folder(run_id) / inbox.INBOX).exists, _PATIENCE_S)
+                eventually((self.desk.folder(run_id) / logs.INBOX).exists, _PATIENCE_S)
         (self.place.home.project / acts.GATE).touch()
         for name, send in sent.items():
             _, words = send.communicate(timeout=_PATIENCE_S)

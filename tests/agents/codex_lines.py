@@ -12,8 +12,8 @@ from tmuxagents.agents.codex.command import AGENT
 from tmuxagents.records import Exit
 from tmuxagents.runs import endings, events, lifecycle
 from tmuxagents.runs.documents import plan_of
+from tmuxagents.runs.events import FOLLOW_UP, STEER, STOP, InboxMessage
 from tmuxagents.runs.lifecycle import RunState
-from tmuxagents.runs.messages import FOLLOW_UP, STEER, STOP, InboxMessage
 
 if TYPE_CHECKING:
     from tmuxagents.agents.base import Reading

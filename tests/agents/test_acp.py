@@ -14,7 +14,7 @@ from tmuxagents.agents.acp import quirks
 from tmuxagents.agents.acp.talker import AcpTalker
 from tmuxagents.records import Exit
 from tmuxagents.runs import documents, endings, events, lifecycle
-from tmuxagents.runs.messages import FOLLOW_UP, STOP, InboxMessage
+from tmuxagents.runs.events import FOLLOW_UP, STOP, InboxMessage
 
 BRANDS = ("claude", "codex", "opencode", "gemini", "qwen", "copilot")
 ALL = {f"{brand}/{name}": one for brand in BRANDS for name, one in recordings.of(brand, "acp").items()}

@@ -9,12 +9,11 @@ import pytest
 from tests import plans
 from tmuxagents.agents import find
 from tmuxagents.agents.base import Oversized
-from tmuxagents.agents.brand import Brand, LineReader, session_uuid
+from tmuxagents.agents.brand import Brand, LineReader, session_uuid, version_question_of
 from tmuxagents.agents.command import TextReader
 from tmuxagents.agents.pi.command import AGENT as PI
 from tmuxagents.agents.pi.questions import CAPABILITIES
 from tmuxagents.agents.pi.reader import PiReader
-from tmuxagents.agents.version_question import of
 from tmuxagents.launch.plan import LaunchRequest
 from tmuxagents.runs.documents import plan_of
 
@@ -55,7 +54,7 @@ def test_a_brand_without_a_thing_of_its_own_says_so() -> None:
 
 
 def test_a_version_is_all_that_it_is_asked() -> None:
-    asked = of(CAPABILITIES)
+    asked = version_question_of(CAPABILITIES)
     assert (asked.own_model(b"{}", b""), asked.models(b"[]"), asked.listing(b"a b")) == (None, None, None)
 
 

@@ -10,7 +10,7 @@ import pytest
 from tests.agents import recordings
 from tmuxagents.agents import AGENTS
 from tmuxagents.agents.capabilities import LIVE as LIVE_SEAT
-from tmuxagents.agents.claude.live import LIVE
+from tmuxagents.agents.claude.command import LIVE
 from tmuxagents.records import Exit
 from tmuxagents.runs import endings, events, lifecycle
 from tmuxagents.runs.documents import plan_of

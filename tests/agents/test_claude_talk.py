@@ -8,8 +8,8 @@ from typing import Any
 import pytest
 
 from tests.agents.envelope_lines import INIT, RESULT, says, text
-from tmuxagents.agents.claude.talker import ClaudeTalker
-from tmuxagents.runs.messages import FOLLOW_UP, STEER, STOP, InboxMessage
+from tmuxagents.agents.claude.reader import ClaudeTalker
+from tmuxagents.runs.events import FOLLOW_UP, STEER, STOP, InboxMessage
 
 RUN = "run00001"
 

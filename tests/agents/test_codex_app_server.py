@@ -20,7 +20,7 @@ from tests.agents.codex_lines import (
     talker,
 )
 from tmuxagents.agents.base import LINE_LIMIT
-from tmuxagents.runs.messages import FOLLOW_UP, STEER, STOP, InboxMessage
+from tmuxagents.runs.events import FOLLOW_UP, STEER, STOP, InboxMessage
 
 NAMES = sorted(path.name.removesuffix(".meta.json") for path in SAMPLES.glob("appserver_*.meta.json"))
 STATUS = {"stop": "completed", "error": "failed", "aborted": "aborted"}

@@ -15,7 +15,7 @@ from typing import TYPE_CHECKING, Any
 
 import pytest
 
-from tmuxagents.agents.codex.live import FOLDER_VARIABLE, LIVE
+from tmuxagents.agents.codex.app_server import FOLDER_VARIABLE, LIVE
 from tmuxagents.agents.codex.websocket import WebSocket
 
 if TYPE_CHECKING:

@@ -9,8 +9,8 @@ from typing import Any
 import pytest
 
 from tests.agents.codex_lines import Played, meta, plan, recorded, served
+from tmuxagents.agents.codex.app_server import LIVE, CodexLiveReader
 from tmuxagents.agents.codex.command import AGENT
-from tmuxagents.agents.codex.live import LIVE, CodexLiveReader
 from tmuxagents.records import Exit
 from tmuxagents.runs import endings, events
 

@@ -11,9 +11,8 @@ from hypothesis import strategies as st
 from tests import strategies
 from tests.agents.codex_lines import RUN_DIR, plan, recorded, talker
 from tests.schema_examples import validate_event
-from tmuxagents.agents.codex.app_server import AppServer
+from tmuxagents.agents.codex.app_server import AppServer, CodexLiveReader
 from tmuxagents.agents.codex.command import AGENT
-from tmuxagents.agents.codex.live import CodexLiveReader
 from tmuxagents.records import Exit
 from tmuxagents.runs import endings, events, lifecycle
 

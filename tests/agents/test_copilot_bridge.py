@@ -8,7 +8,7 @@ from typing import TYPE_CHECKING, Any
 import pytest
 
 from tests.agents.bridge_ends import Ends
-from tmuxagents.agents.copilot.live import LIVE, TASK
+from tmuxagents.agents.copilot.command import LIVE, TASK
 
 if TYPE_CHECKING:
     from collections.abc import Iterator

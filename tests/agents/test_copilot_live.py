@@ -10,7 +10,7 @@ from tests.agents import recordings
 from tests.agents.lines import Heard, plan
 from tmuxagents.agents import AGENTS
 from tmuxagents.agents.capabilities import LIVE as LIVE_SEAT
-from tmuxagents.agents.copilot.live import LIVE, TASK, CopilotLiveReader, settles
+from tmuxagents.agents.copilot.command import LIVE, TASK, CopilotLiveReader, settles
 from tmuxagents.records import Exit
 from tmuxagents.runs import endings, events
 

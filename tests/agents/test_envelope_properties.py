@@ -11,8 +11,8 @@ from hypothesis import strategies as st
 from tests import strategies
 from tests.agents import recordings
 from tests.schema_examples import validate_event
-from tmuxagents.agents.claude.live import LIVE
-from tmuxagents.agents.claude.talker import ClaudeTalker
+from tmuxagents.agents.claude.command import LIVE
+from tmuxagents.agents.claude.reader import ClaudeTalker
 from tmuxagents.agents.qwen.reader import QwenReader
 from tmuxagents.records import Exit
 from tmuxagents.runs import endings, events, lifecycle

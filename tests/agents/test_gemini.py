@@ -10,7 +10,7 @@ from tests.agents import recordings
 from tests.agents.lines import Heard, plan
 from tmuxagents.agents import AGENTS
 from tmuxagents.agents.brand import session_uuid
-from tmuxagents.agents.gemini.reader import GeminiReader
+from tmuxagents.agents.gemini.command import GeminiReader
 
 AGENT = AGENTS["gemini"]
 RECORDED = recordings.of("gemini", "batch")

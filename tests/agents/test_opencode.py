@@ -10,7 +10,7 @@ import pytest
 from tests.agents import recordings
 from tests.agents.lines import Heard, plan
 from tmuxagents.agents import AGENTS
-from tmuxagents.agents.opencode.reader import OpencodeReader
+from tmuxagents.agents.opencode.command import OpencodeReader
 from tmuxagents.errors import Unusable
 
 AGENT = AGENTS["opencode"]

@@ -10,7 +10,7 @@ from hypothesis import given
 from hypothesis import strategies as st
 
 from tmuxagents.agents import AGENTS
-from tmuxagents.agents.pi import session
+from tmuxagents.agents.pi import live
 
 HEADER = {"type": "session", "version": 3, "id": "s1", "timestamp": "t", "cwd": "/home/dev/app"}
 
@@ -38,17 +38,17 @@ def test_a_whole_file_is_taken_as_it_is() -> None:
 
 def test_a_last_line_that_was_torn_off_is_left_out() -> None:
     torn = text(*TALK, entry("d", "c", text="long" * 9))[:-20]
-    assert session.read(torn).text == text(*TALK)
-    assert session.read(text(*TALK) + "\0" * 512).text == text(*TALK)
+    assert live.read_session(torn).text == text(*TALK)
+    assert live.read_session(text(*TALK) + "\0" * 512).text == text(*TALK)
 
 
 def test_a_last_line_that_lacks_only_its_newline_is_kept() -> None:
-    assert session.read(text(*TALK).removesuffix("\n")).text == text(*TALK)
+    assert live.read_session(text(*TALK).removesuffix("\n")).text == text(*TALK)
 
 
 @given(st.integers(min_value=0, max_value=len(text(*TALK))))
 def test_a_file_cut_anywhere_is_refused_or_its_whole_lines_are_kept(at: int) -> None:
-    found = session.read(text(*TALK)[:at])
+    found = live.read_session(text(*TALK)[:at])
     if found.problem is None:
         assert text(*TALK).startswith(found.text)
         assert len(found.text.splitlines()) >= len(text(*TALK)[:at].split("\n")) - 1
@@ -85,11 +85,11 @@ BROKEN = "is incomplete: a part of the conversation is missing"
 def test_a_file_that_pi_would_not_wholly_go_on_with_is_told_from_one_it_would(
     content: str, problem: str
 ) -> None:
-    found = session.read(content)
+    found = live.read_session(content)
     assert (found.problem, found.text) == (problem, "")
 
 
 def test_an_entry_without_a_name_and_a_branch_that_was_left_do_not_matter() -> None:
     left = entry("x", "lost")
     content = text(*TALK[:3], left, {"type": "usage"}, TALK[3])
-    assert session.read(content).problem is None
+    assert live.read_session(content).problem is None

@@ -8,7 +8,7 @@ from typing import TYPE_CHECKING, Any
 import pytest
 
 from tests.agents.bridge_ends import Ends
-from tmuxagents.agents.qwen.live import LIVE
+from tmuxagents.agents.qwen.command import LIVE
 
 if TYPE_CHECKING:
     from collections.abc import Iterator

@@ -12,7 +12,7 @@ from tests.agents.envelope_lines import ends, says, text, tool
 from tests.agents.lines import Heard, plan
 from tmuxagents.agents import AGENTS
 from tmuxagents.agents.capabilities import LIVE as LIVE_SEAT
-from tmuxagents.agents.qwen.live import LIVE, QwenLiveReader
+from tmuxagents.agents.qwen.command import LIVE, QwenLiveReader
 from tmuxagents.records import Exit
 from tmuxagents.runs import endings, events
 

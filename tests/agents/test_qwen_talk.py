@@ -11,9 +11,9 @@ from tests.agents import recordings
 from tests.agents.envelope_lines import INIT, RESULT, ends, says, text, tool
 from tmuxagents.agents import AGENTS
 from tmuxagents.agents.capabilities import ASK, DUPLEX
-from tmuxagents.agents.qwen.talker import QwenTalker
+from tmuxagents.agents.qwen.reader import QwenTalker
 from tmuxagents.runs.documents import plan_of
-from tmuxagents.runs.messages import FOLLOW_UP, STEER, STOP, InboxMessage
+from tmuxagents.runs.events import FOLLOW_UP, STEER, STOP, InboxMessage
 
 if TYPE_CHECKING:
     from tmuxagents.runs.events import Event

@@ -4,7 +4,7 @@ from __future__ import annotations
 
 import pytest
 
-from tmuxagents.attach import screen
+from tmuxagents.attach import choose
 
 
 @pytest.mark.parametrize(
@@ -23,4 +23,4 @@ from tmuxagents.attach import screen
     ],
 )
 def test_keys_are_known_by_what_a_terminal_sends(typed_: bytes, names: list[str]) -> None:
-    assert [*screen.keys(typed_)] == names
+    assert [*choose.keys(typed_)] == names

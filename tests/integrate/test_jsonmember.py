@@ -10,8 +10,8 @@ import pytest
 from hypothesis import given
 from hypothesis import strategies as st
 
-from tmuxagents.integrate import json_member
-from tmuxagents.integrate.json_member import CannotEdit
+from tmuxagents.integrate import own_text
+from tmuxagents.integrate.own_text import CannotEdit
 
 GROUP, NAME = "mcpServers", "tmuxagents"
 OURS = {"command": "/usr/bin/tmuxagents", "args": ["mcp"]}
@@ -43,31 +43,31 @@ def texts(draw: st.DrawFn) -> str:
 
 @given(texts())
 def test_what_is_put_in_is_in_it_and_taking_it_out_gives_back_every_byte(text: str) -> None:
-    new = json_member.put(text, GROUP, NAME, OURS)
+    new = own_text.put_member(text, GROUP, NAME, OURS)
     before = json.loads(text)
     assert json.loads(new) == {**before, GROUP: {**before.get(GROUP, {}), NAME: OURS}}
-    assert json_member.get(new, GROUP, NAME) == OURS
-    assert json_member.take(new, GROUP, NAME) == text
+    assert own_text.get_member(new, GROUP, NAME) == OURS
+    assert own_text.take_member(new, GROUP, NAME) == text
 
 
 @given(texts(), VALUES)
 def test_what_is_put_in_twice_takes_the_place_of_the_first(text: str, other: Any) -> None:
-    once = json_member.put(text, GROUP, NAME, other)
-    twice = json_member.put(once, GROUP, NAME, OURS)
-    assert json_member.get(twice, GROUP, NAME) == OURS
-    assert json_member.take(twice, GROUP, NAME) == text
+    once = own_text.put_member(text, GROUP, NAME, other)
+    twice = own_text.put_member(once, GROUP, NAME, OURS)
+    assert own_text.get_member(twice, GROUP, NAME) == OURS
+    assert own_text.take_member(twice, GROUP, NAME) == text
 
 
 @given(texts())
 def test_where_it_is_not_there_is_nothing_to_take(text: str) -> None:
-    assert json_member.get(text, GROUP, NAME) is None
-    assert json_member.take(text, GROUP, NAME) == text
+    assert own_text.get_member(text, GROUP, NAME) is None
+    assert own_text.take_member(text, GROUP, NAME) == text
 
 
 @given(texts())
 def test_what_another_program_has_written_anew_loses_our_member_and_no_other(text: str) -> None:
-    anew = json.dumps(json.loads(json_member.put(text, GROUP, NAME, OURS)), indent=2)
-    left = json.loads(json_member.take(anew, GROUP, NAME) or "{}")
+    anew = json.dumps(json.loads(own_text.put_member(text, GROUP, NAME, OURS)), indent=2)
+    left = json.loads(own_text.take_member(anew, GROUP, NAME) or "{}")
     before = json.loads(text)
     assert left in (before, {key: value for key, value in before.items() if key != GROUP})
     assert left.get(GROUP) or not before.get(GROUP)
@@ -76,27 +76,28 @@ def test_what_another_program_has_written_anew_loses_our_member_and_no_other(tex
 @given(st.text(max_size=30))
 def test_no_text_breaks_it(text: str) -> None:
     with contextlib.suppress(CannotEdit):
-        assert NAME in json_member.put(text, GROUP, NAME, OURS)
+        assert NAME in own_text.put_member(text, GROUP, NAME, OURS)
 
 
 def test_a_file_of_our_own_goes_whole() -> None:
-    text = json_member.made(GROUP, NAME, OURS)
+    text = own_text.made_member(GROUP, NAME, OURS)
     assert json.loads(text) == {GROUP: {NAME: OURS}}
-    assert json_member.take(text, GROUP, NAME) is None
-    assert json_member.take(text + "\n", GROUP, NAME) == "{\n  \n}\n\n"  # somebody has touched it
+    assert own_text.take_member(text, GROUP, NAME) is None
+    assert own_text.take_member(text + "\n", GROUP, NAME) == "{\n  \n}\n\n"  # somebody has touched it
 
 
 def test_it_looks_as_the_person_writes() -> None:
     text = '{\n    "a": 1,\n    "mcpServers": {\n        "other": {"command": "x"}\n    }\n}\n'
-    assert json_member.put(text, GROUP, NAME, OURS) == (
+    assert own_text.put_member(text, GROUP, NAME, OURS) == (
         '{\n    "a": 1,\n    "mcpServers": {\n        "other": {"command": "x"},\n'
         '        "tmuxagents": {\n            "command": "/usr/bin/tmuxagents",\n'
         '            "args": [\n                "mcp"\n            ]\n        }\n    }\n}\n'
     )
     assert (
-        json_member.put('\ufeff{"mcpServers":{}}', GROUP, NAME, 1) == '\ufeff{"mcpServers":{"tmuxagents": 1}}'
+        own_text.put_member('\ufeff{"mcpServers":{}}', GROUP, NAME, 1)
+        == '\ufeff{"mcpServers":{"tmuxagents": 1}}'
     )
-    assert json_member.put("{}", GROUP, NAME, 1) == '{"mcpServers": {"tmuxagents": 1 }}'
+    assert own_text.put_member("{}", GROUP, NAME, 1) == '{"mcpServers": {"tmuxagents": 1 }}'
 
 
 @pytest.mark.parametrize(
@@ -113,9 +114,9 @@ def test_it_looks_as_the_person_writes() -> None:
 )
 def test_what_cannot_be_changed_is_refused_in_a_sentence(text: str, why: str) -> None:
     for change in (
-        lambda: json_member.get(text, GROUP, NAME),
-        lambda: json_member.put(text, GROUP, NAME, 1),
-        lambda: json_member.take(text, GROUP, NAME),
+        lambda: own_text.get_member(text, GROUP, NAME),
+        lambda: own_text.put_member(text, GROUP, NAME, 1),
+        lambda: own_text.take_member(text, GROUP, NAME),
     ):
         with pytest.raises(CannotEdit) as raised:
             change()

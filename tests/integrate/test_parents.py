@@ -9,8 +9,8 @@ import pytest
 from hypothesis import given
 from hypothesis import strategies as st
 
-from tmuxagents.integrate import parent_config
-from tmuxagents.integrate.parent_config import CLAUDE, CODEX
+from tmuxagents.integrate import parents
+from tmuxagents.integrate.parents import CLAUDE, CODEX
 
 
 @pytest.mark.parametrize(
@@ -26,19 +26,19 @@ from tmuxagents.integrate.parent_config import CLAUDE, CODEX
 def test_where_a_persons_parents_look(
     target: str, environment: dict[str, str], config: str, skill: str
 ) -> None:
-    place = parent_config.of_user(target, environment, "/h", "/b/tmuxagents")
+    place = parents.of_user(target, environment, "/h", "/b/tmuxagents")
     assert (place.config, place.skill, place.private) == (config, skill, True)
 
 
 def test_what_a_project_shares_has_no_path_of_one_machine() -> None:
     for target, config in ((CLAUDE, "/p/.mcp.json"), (CODEX, "/p/.codex/config.toml")):
-        place = parent_config.of_project(target, "/p")
+        place = parents.of_project(target, "/p")
         assert (place.config, place.command, place.private) == (config, "tmuxagents", False)
 
 
 @given(st.text(st.characters(exclude_categories=["Cs"]), max_size=20))
 def test_toml_says_what_was_meant(command: str) -> None:
-    found = tomllib.loads("\n".join(parent_config.toml_lines(command)))["mcp_servers"]["tmuxagents"]
+    found = tomllib.loads("\n".join(parents.toml_lines(command)))["mcp_servers"]["tmuxagents"]
     assert (found["command"], found["args"], found["tool_timeout_sec"]) == (command, ["mcp"], 300)
     assert {"TMUX", "TMUXAGENTS_HOME", "PI_SUBAGENTS_CHILD"} <= set(found["env_vars"])
 
@@ -57,5 +57,5 @@ def test_toml_says_what_was_meant(command: str) -> None:
     ],
 )
 def test_which_entry_is_ours(changes: dict[str, Any], ours: bool) -> None:  # noqa: FBT001
-    assert parent_config.is_ours(parent_config.entry("/b/tmuxagents") | changes) is ours
-    assert parent_config.is_ours("tmuxagents") is False
+    assert parents.is_ours(parents.entry("/b/tmuxagents") | changes) is ours
+    assert parents.is_ours("tmuxagents") is False

@@ -6,7 +6,7 @@ import tomllib
 
 import pytest
 
-from tmuxagents.integrate import parent_config
+from tmuxagents.integrate import parents
 
 OURS = b'[mcp_servers.tmuxagents]\ncommand = "x"\nargs = [\n  "mcp",\n]\n'
 
@@ -25,5 +25,5 @@ OURS = b'[mcp_servers.tmuxagents]\ncommand = "x"\nargs = [\n  "mcp",\n]\n'
     ],
 )
 def test_only_the_table_goes(before: bytes, after: bytes) -> None:
-    assert parent_config.without(before, "mcp_servers.tmuxagents") == after
+    assert parents.without(before, "mcp_servers.tmuxagents") == after
     tomllib.loads(after.decode())

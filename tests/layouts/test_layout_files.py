@@ -9,7 +9,7 @@ from typing import Any
 import pytest
 
 from tmuxagents.errors import BadConfig, BadRequest, Fault
-from tmuxagents.layouts import catalogue, layout
+from tmuxagents.layouts import layout
 
 PATH = "/layouts/mine.yaml"
 WHOLE = """
@@ -232,13 +232,13 @@ def one(source: str, name: str = "mine") -> layout.Layout:
     return layout.parse(text, name=name, source=source, path=f"/{source}/{name}.yaml")
 
 
-def bad(source: str, name: str = "mine") -> catalogue.Bad:
+def bad(source: str, name: str = "mine") -> layout.Bad:
     error = layout.bad("/b", [Fault("bad-layout", "/b, line 3: no.")])
-    return catalogue.Bad(name, source=source, path=f"/{source}/{name}.yaml", error=error)
+    return layout.Bad(name, source=source, path=f"/{source}/{name}.yaml", error=error)
 
 
 def test_the_project_comes_before_the_user_and_the_user_before_what_is_shipped() -> None:
-    shelf = catalogue.Shelf([one("shipped"), one("project"), one("global")])
+    shelf = layout.Shelf([one("shipped"), one("project"), one("global")])
     assert shelf.choose("mine").source == "project"
     assert [shelf.choose(f"{source}:mine").source for source in layout.SOURCES] == [*layout.SOURCES]
     assert [(one.source, one.hides, one.hidden_by) for one in shelf.layouts] == [
@@ -246,14 +246,14 @@ def test_the_project_comes_before_the_user_and_the_user_before_what_is_shipped()
         ("global", None, "/project/mine.yaml"),
         ("shipped", None, "/project/mine.yaml"),
     ]
-    assert catalogue.hiding(shelf.choose("mine")) == "layout mine: the project's file hides /global/mine.yaml"
-    assert catalogue.detail(shelf.choose("mine"))[-1] == "hides /global/mine.yaml"
-    assert catalogue.hiding(shelf.choose("global:mine")) is None
-    assert catalogue.table(shelf.layouts, 60)[2].split() == ["mine", "global", "(hidden)", "-"]
+    assert layout.hiding(shelf.choose("mine")) == "layout mine: the project's file hides /global/mine.yaml"
+    assert layout.detail(shelf.choose("mine"))[-1] == "hides /global/mine.yaml"
+    assert layout.hiding(shelf.choose("global:mine")) is None
+    assert layout.table(shelf.layouts, 60)[2].split() == ["mine", "global", "(hidden)", "-"]
 
 
 def test_a_bad_file_is_an_error_only_where_it_is_meant() -> None:
-    shelf = catalogue.Shelf([bad("project"), one("shipped"), one("shipped", "other")])
+    shelf = layout.Shelf([bad("project"), one("shipped"), one("shipped", "other")])
     assert (shelf.choose("other").name, shelf.choose("shipped:mine").source) == ("other", "shipped")
     assert shelf.warnings == ["/b, line 3: no."]
     with pytest.raises(BadConfig, match="line 3"):
@@ -265,7 +265,7 @@ def test_a_bad_file_is_an_error_only_where_it_is_meant() -> None:
 )
 def test_an_unknown_one_names_what_there_is(name: str, near: list[str]) -> None:
     with pytest.raises(BadRequest) as raised:
-        catalogue.Shelf([one("shipped")]).choose(name)
+        layout.Shelf([one("shipped")]).choose(name)
     error: Any = raised.value
     assert (error.kind, error.exit_code) == ("unknown-layout", 2)
     assert error.message == f'Unknown layout: "{name}". Available layouts: mine'
@@ -273,7 +273,7 @@ def test_an_unknown_one_names_what_there_is(name: str, near: list[str]) -> None:
 
 
 def test_what_one_makes_is_told_line_by_line() -> None:
-    assert catalogue.detail(parsed(WHOLE)) == [
+    assert layout.detail(parsed(WHOLE)) == [
         "mine: All that there is",
         "  session mine, and a window for each active run",
         "  launches repo-scout: Look around",

@@ -24,7 +24,7 @@ from tests.machines.lab import NAME, Lab
 from tests.status.watchers import COMMAND
 from tests.terminal import Terminal
 from tmuxagents.machines import build, hosts, link
-from tmuxagents.machines.frames import APPENDED, WHOLE
+from tmuxagents.machines.follow import APPENDED, WHOLE
 from tmuxagents.runs import directory
 from tmuxagents.system import process
 

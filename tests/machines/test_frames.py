@@ -6,8 +6,8 @@ from typing import Any
 
 import pytest
 
-from tmuxagents.machines import frames
-from tmuxagents.machines.frames import Broken, Frame, FrameReader
+from tmuxagents.machines import follow
+from tmuxagents.machines.follow import Broken, Frame, FrameReader
 from tmuxagents.text import jsonline
 
 RUN = "0123456789abcdef"
@@ -78,7 +78,7 @@ def test_what_is_not_whole_yet_is_waited_for() -> None:
         (framed(run=RUN, file="result.json", at=0), "no place"),
         (framed(run=RUN, file="events.jsonl", at=-1), "no place"),
         (framed(run=RUN, file="events.jsonl", at=True), "no place"),
-        (framed(run=RUN, file="events.jsonl", at=0, size=frames.PIECE + 1), "too large"),
+        (framed(run=RUN, file="events.jsonl", at=0, size=follow.PIECE + 1), "too large"),
         (framed(run=RUN, file="result.json", size=64 * 1024 * 1024 + 1), "too large"),
     ],
 )
@@ -88,5 +88,5 @@ def test_what_could_do_harm_is_refused(stream: bytes, why: str) -> None:
 
 
 def test_each_file_is_copied_in_one_way() -> None:
-    assert not set(frames.APPENDED) & set(frames.WHOLE)
-    assert not {"machine.json", "run.lock", "announced", "handed.json"} & {*frames.APPENDED, *frames.WHOLE}
+    assert not set(follow.APPENDED) & set(follow.WHOLE)
+    assert not {"machine.json", "run.lock", "announced", "handed.json"} & {*follow.APPENDED, *follow.WHOLE}

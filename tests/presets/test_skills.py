@@ -7,22 +7,22 @@ from typing import Any
 import pytest
 
 from tmuxagents.errors import BadRequest
-from tmuxagents.presets import skills
+from tmuxagents.presets import catalogue
 
 
-def file(path: str, text: str | None, *, is_declared: bool = True) -> skills.SkillFile:
-    return skills.SkillFile(path, path.rsplit("/", 2)[-2], is_declared, text)
+def file(path: str, text: str | None, *, is_declared: bool = True) -> catalogue.SkillFile:
+    return catalogue.SkillFile(path, path.rsplit("/", 2)[-2], is_declared, text)
 
 
-def indexed(*files: skills.SkillFile) -> list[tuple[str, str, str | None]]:
-    return [(name, skill.path, skill.body) for name, skill in skills.index(files).items()]
+def indexed(*files: catalogue.SkillFile) -> list[tuple[str, str, str | None]]:
+    return [(name, skill.path, skill.body) for name, skill in catalogue.index_skills(files).items()]
 
 
 # --- where ---
 
 
 def test_skills_are_looked_for_from_the_child_up_to_its_project_then_with_the_user() -> None:
-    found = skills.folders(cwd="/w/p/a/b", project="/w/p", agent_dir="/h/.pi/agent", home="/h")
+    found = catalogue.skill_folders(cwd="/w/p/a/b", project="/w/p", agent_dir="/h/.pi/agent", home="/h")
     assert found == [
         ("/w/p/a/b/.pi/skills", "/w/p"),
         ("/w/p/a/b/.agents/skills", "/w/p"),
@@ -44,11 +44,11 @@ def test_skills_are_looked_for_from_the_child_up_to_its_project_then_with_the_us
     ],
 )
 def test_a_child_that_works_elsewhere_has_its_own_folder(cwd: str, project: str, near: list[Any]) -> None:
-    assert skills.folders(cwd=cwd, project=project, agent_dir="/a", home="/h")[:-2] == near
+    assert catalogue.skill_folders(cwd=cwd, project=project, agent_dir="/a", home="/h")[:-2] == near
 
 
 def test_up_to_the_root() -> None:
-    found = skills.folders(cwd="/x", project="/", agent_dir="/a", home="/h")
+    found = catalogue.skill_folders(cwd="/x", project="/", agent_dir="/a", home="/h")
     assert [folder for folder, _ in found[:4]] == [
         *("/x/.pi/skills", "/x/.agents/skills", "/.pi/skills", "/.agents/skills")
     ]
@@ -103,7 +103,7 @@ def test_one_that_cannot_be_read_hides_none_that_can() -> None:
 
 # --- what a profile makes of them ---
 
-KNOWN = skills.index(
+KNOWN = catalogue.index_skills(
     [
         file("/s/a/SKILL.md", "A"),
         file("/s/b/SKILL.md", "B"),
@@ -123,7 +123,7 @@ KNOWN = skills.index(
     ],
 )
 def test_skills_are_looked_for_only_if_a_profile_names_any(fields: dict[str, Any], *, wanted: bool) -> None:
-    assert skills.are_wanted(fields) is wanted
+    assert catalogue.skills_are_wanted(fields) is wanted
 
 
 @pytest.mark.parametrize(
@@ -139,17 +139,17 @@ def test_skills_are_looked_for_only_if_a_profile_names_any(fields: dict[str, Any
 )
 def test_resolving(fields: dict[str, Any], resolved: dict[str, Any]) -> None:
     before = dict(fields)
-    assert skills.resolve(fields, KNOWN) == resolved
+    assert catalogue.resolve_skills(fields, KNOWN) == resolved
     assert fields == before
 
 
 @pytest.mark.parametrize("key", ["suggestedSkills", "loadSkills"])
 def test_unknown_and_unreadable_skills_are_refused(key: str) -> None:
     with pytest.raises(BadRequest) as unknown:
-        skills.resolve({key: ["a", "x", "x", "no"]}, KNOWN)
+        catalogue.resolve_skills({key: ["a", "x", "x", "no"]}, KNOWN)
     assert unknown.value.message == 'Unknown skills: "x". Available skills: a, b, none, no'
     with pytest.raises(BadRequest) as unreadable:
-        skills.resolve({key: ["a", "no"]}, KNOWN)
+        catalogue.resolve_skills({key: ["a", "no"]}, KNOWN)
     assert unreadable.value.message == 'Could not read skill "no": /s/no/SKILL.md'
     assert {unknown.value.kind, unreadable.value.kind} == {"unknown-skill"}
 
@@ -157,4 +157,4 @@ def test_unknown_and_unreadable_skills_are_refused(key: str) -> None:
 def test_a_profile_that_names_no_skills_stays_as_it_is() -> None:
     profiles: list[dict[str, Any]] = [{}, {"loadSkills": []}, {"suggestedSkills": [], "model": "m"}]
     for fields in profiles:
-        assert skills.resolve(fields, {}) == fields
+        assert catalogue.resolve_skills(fields, {}) == fields

@@ -14,7 +14,7 @@ from tests.apart import Apart
 from tests.harness import eventually
 from tests.registry.registers import ALL, A, B, C, assert_counts_are_true, ended, row, saved
 from tmuxagents import records
-from tmuxagents.registry import database, making
+from tmuxagents.registry import database, schema
 from tmuxagents.registry.database import Row, Scope
 
 if TYPE_CHECKING:
@@ -175,7 +175,7 @@ def test_each_database_has_a_name_of_its_own(path: str) -> None:
         assert first.name() == first.cursor(7, 0).split(".")[0]
         assert first.name() != second.name()
         name = first.name()
-        making.remove(path)
+        schema.remove(path)
         assert first.name() != name
 
 

@@ -18,7 +18,7 @@ from tests.damage import emptied, garbage
 from tests.harness import eventually
 from tests.registry.registers import ALL, A, B, C, assert_counts_are_true, ended, row, saved, state
 from tmuxagents.errors import Unusable
-from tmuxagents.registry import database, making, rows, schema
+from tmuxagents.registry import database, rows, schema
 from tmuxagents.registry.database import Damaged, Unfit
 
 if TYPE_CHECKING:
@@ -235,13 +235,13 @@ def test_a_damaged_file_is_told_set_aside_and_made_anew(path: str, damage: Calla
     broken = contents(path)
     with pytest.raises(Damaged) as found, database.open_file(path) as book:
         state(book)
-    aside = making.set_aside(path, found.value.identity, 1)
+    aside = schema.set_aside(path, found.value.identity, 1)
     assert contents(aside) == broken or damage in (with_a_foreign_word, with_broken_text)
     with database.open_file(path) as book:
         assert book.ids() == set()
         book.save([row()])
     # Somebody else who found the same damage comes later: the new one stays.
-    making.set_aside(path, found.value.identity, 1)
+    schema.set_aside(path, found.value.identity, 1)
     assert count(path) == 1
 
 

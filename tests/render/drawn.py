@@ -4,7 +4,7 @@ from __future__ import annotations
 
 from typing import TYPE_CHECKING
 
-from tmuxagents.render import markdown_rows, rows, styles
+from tmuxagents.render import flow, rows, styles
 from tmuxagents.render.story import Story
 
 if TYPE_CHECKING:
@@ -27,7 +27,7 @@ def marked(row: Row) -> str:
 
 def markdown(text: str, width: int = 40) -> list[str]:
     """Return markdown as plain rows."""
-    return plain(markdown_rows.rows(text, width))
+    return plain(flow.markdown_rows(text, width))
 
 
 def told(*events: Event) -> list[Block]:

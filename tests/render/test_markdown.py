@@ -9,7 +9,7 @@ from hypothesis import given
 from hypothesis import strategies as st
 
 from tests.render.drawn import markdown, marked
-from tmuxagents.render import markdown_rows, styles
+from tmuxagents.render import flow, styles
 
 
 @pytest.mark.parametrize(
@@ -105,7 +105,7 @@ def test_a_table(text: str, width: int, rows: list[str]) -> None:
 
 def test_how_it_looks() -> None:
     text = "# A `b`\n- **c**\n\n> d\n\n```\ne\n```\n\n|f|\n|-|\n|g|"
-    assert [marked(row) for row in markdown_rows.rows(text, 40) if row] == [
+    assert [marked(row) for row in flow.markdown_rows(text, 40) if row] == [
         *("<bold magenta>A <bold magenta cyan>b", "<cyan>•<> <bold>c", "<dim>│ <>d", "<>  <cyan>e"),
         *("<bold>f", "<dim>─", "<>g"),
     ]
@@ -118,7 +118,7 @@ def test_lists_and_quotes_of_any_depth_end_as_text() -> None:
 
 @given(st.text("a日 \n#*-`>|1.:[]", max_size=80), st.integers(20, 60))
 def test_no_row_is_wider_than_its_place(text: str, width: int) -> None:
-    assert all(styles.width_of(row) <= width for row in markdown_rows.rows(text, width))
+    assert all(styles.width_of(row) <= width for row in flow.markdown_rows(text, width))
 
 
 @pytest.mark.parametrize(
@@ -126,5 +126,5 @@ def test_no_row_is_wider_than_its_place(text: str, width: int) -> None:
 )
 def test_no_text_takes_long(part: str) -> None:
     started = time.process_time()
-    markdown_rows.rows(part * (16_000 // len(part)), 80)
+    flow.markdown_rows(part * (16_000 // len(part)), 80)
     assert time.process_time() - started < 2

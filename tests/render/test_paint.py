@@ -8,7 +8,7 @@ import pyte
 import pytest
 
 from tmuxagents.render import calls
-from tmuxagents.render.paint import Painter, worth_showing
+from tmuxagents.render.rows import Painter, worth_showing
 from tmuxagents.render.story import NOTE, Block, Story
 from tmuxagents.runs import events
 

@@ -33,11 +33,11 @@ from tests.runs.steps import (
 )
 from tmuxagents.agents.base import LineSplitter
 from tmuxagents.records import Exit
-from tmuxagents.runs import checkpoint, events, lifecycle
-from tmuxagents.runs.checkpoint import Checkpoint
+from tmuxagents.runs import events, lifecycle, reading
 from tmuxagents.runs.events import Event
 from tmuxagents.runs.lifecycle import RunState
 from tmuxagents.runs.narration import Narrator
+from tmuxagents.runs.reading import Checkpoint
 
 if TYPE_CHECKING:
     from collections.abc import Iterable
@@ -78,14 +78,14 @@ class Fold:
             activity=self.activity,
             calls=self.narrator.open_calls,
         )
-        return checkpoint.encode(point)
+        return reading.encode_checkpoint(point)
 
     def all(self) -> dict[str, Any]:
         return {**seen(self.state), "does": self.activity, "calls": self.narrator.open_calls}
 
     @classmethod
     def gone_on(cls, text: str) -> Fold:
-        point = checkpoint.decode(text)
+        point = reading.decode_checkpoint(text)
         assert point is not None
         fold = cls()
         fold.state, fold.activity = point.state, point.activity
@@ -197,7 +197,7 @@ def test_each_field_is_read_back_as_it_was() -> None:
         fold.narrator.take_up([("c1", "read", "a"), (None, "bash", None)])
         text = fold.text(tail=b"\xff\x80\n")
         assert text is not None
-        point = checkpoint.decode(text)
+        point = reading.decode_checkpoint(text)
         assert point is not None
         assert Fold.gone_on(text).all() == fold.all()
         assert (point.mark, point.offset, point.tail) == (MARK, 3000, b"\xff\x80\n")
@@ -239,7 +239,7 @@ def test_what_is_too_long_gets_no_checkpoint_until_it_is_over(log: list[Event]) 
 def whole() -> str:
     text = Fold().take(map(events.encode, script(*ANSWERED, RESUMED, CALL, EXITED))).text()
     assert text is not None
-    assert checkpoint.decode(text) is not None
+    assert reading.decode_checkpoint(text) is not None
     return text
 
 
@@ -247,22 +247,22 @@ def whole() -> str:
     "text", ["", "{", "[]", "null", "4", '4 "x"', "{}", "4 00000000 {}", "[" * 5000, "\ud800"]
 )
 def test_garbage_is_no_checkpoint(text: str) -> None:
-    assert checkpoint.decode(text) is None
+    assert reading.decode_checkpoint(text) is None
 
 
 def test_a_torn_one_is_none() -> None:
     text = whole()
-    assert not any(checkpoint.decode(text[:cut]) for cut in range(len(text)))
+    assert not any(reading.decode_checkpoint(text[:cut]) for cut in range(len(text)))
 
 
 def test_that_of_another_version_is_none() -> None:
     version, _, rest = whole().partition(" ")
     for other in ("", "3", "6", f"0{version}", f"{version}.0"):
-        assert checkpoint.decode(f"{other} {rest}") is None
+        assert reading.decode_checkpoint(f"{other} {rest}") is None
 
 
 def test_a_change_of_any_letter_makes_it_none() -> None:
     text = whole()
     for at, letter in enumerate(text):
         for other in ("x" if letter != "x" else "y", "0" if letter != "0" else "1", "\u0100", "\ud800", ""):
-            assert checkpoint.decode(text[:at] + other + text[at + 1 :]) is None
+            assert reading.decode_checkpoint(text[:at] + other + text[at + 1 :]) is None

@@ -9,8 +9,8 @@ import pytest
 
 from tmuxagents.agents import installed
 from tmuxagents.errors import BadRequest
-from tmuxagents.settings import agent_keys, keys
-from tmuxagents.setup import changes
+from tmuxagents.settings import keys
+from tmuxagents.setup import config
 
 if TYPE_CHECKING:
     from tmuxagents.settings.keys import Settings
@@ -66,18 +66,18 @@ def test_a_wrong_value_is_one_warning(key: str, value: Any, wanted: str) -> None
 
 
 def test_a_person_types_them() -> None:
-    assert changes.value_of("agents.goose.type", ["acp"]) == "acp"
-    assert changes.value_of("agents.goose.command", ["goose", "acp"]) == ["goose", "acp"]
-    assert changes.value_of("agents.goose.env", ['{"A": "b"}']) == {"A": "b"}
+    assert config.value_of("agents.goose.type", ["acp"]) == "acp"
+    assert config.value_of("agents.goose.command", ["goose", "acp"]) == ["goose", "acp"]
+    assert config.value_of("agents.goose.env", ['{"A": "b"}']) == {"A": "b"}
     with pytest.raises(BadRequest, match="must be an object of names and texts"):
-        changes.value_of("agents.goose.env", ["A=b"])
+        config.value_of("agents.goose.env", ["A=b"])
     with pytest.raises(BadRequest, match="There is no setting"):
-        changes.value_of("agents.goose.odd", ["x"])
+        config.value_of("agents.goose.odd", ["x"])
 
 
 def test_an_unknown_key_of_an_agent_is_odd_and_changes_nothing() -> None:
     text = json.dumps({"subagents": {"agents": {"goose": {"odd": 1}}}})
-    assert list(changes.oddities(text)) != []
+    assert list(config.oddities(text)) != []
     assert keys.resolve({}, global_text=text).warnings == []
-    assert agent_keys.rule_of("agents.type") is None
-    assert agent_keys.rule_of("other.goose.type") is None
+    assert keys.agent_rule_of("agents.type") is None
+    assert keys.agent_rule_of("other.goose.type") is None

@@ -8,9 +8,9 @@ from typing import Any
 import pytest
 
 from tmuxagents.errors import BadRequest
-from tmuxagents.integrate.json_member import CannotEdit
+from tmuxagents.integrate.own_text import CannotEdit
 from tmuxagents.settings import keys
-from tmuxagents.setup import changes
+from tmuxagents.setup import config
 
 pytestmark = pytest.mark.pure
 
@@ -46,7 +46,7 @@ NESTED = (
     ],
 )
 def test_a_setting_is_put_where_it_is_read(text: str | None, key: str, value: Any, expected: str) -> None:
-    edited = changes.put(text, key, value)
+    edited = config.put(text, key, value)
     assert edited == expected
     settings = keys.resolve({}, global_text=edited)
     assert settings.values[key] == value
@@ -58,11 +58,11 @@ def test_a_setting_is_put_where_it_is_read(text: str | None, key: str, value: An
     ("key", "value"), [("keepBackground", True), ("onEnd", ["a", "b"]), ("keepRuns", "3d")]
 )
 def test_what_was_put_in_is_taken_out_to_the_byte(text: str, key: str, value: Any) -> None:
-    assert changes.take(changes.put(text, key, value), key) == text
+    assert config.take(config.put(text, key, value), key) == text
 
 
 def test_nothing_remains_of_a_file_that_held_nothing_else() -> None:
-    assert changes.take(changes.put(None, "timeout", 9), "timeout") is None
+    assert config.take(config.put(None, "timeout", 9), "timeout") is None
 
 
 @pytest.mark.parametrize(
@@ -76,7 +76,7 @@ def test_nothing_remains_of_a_file_that_held_nothing_else() -> None:
     ],
 )
 def test_a_setting_is_taken_out_wherever_it_is(key: str, gone: str) -> None:
-    assert changes.take(NESTED, key) == NESTED.replace(gone, "")
+    assert config.take(NESTED, key) == NESTED.replace(gone, "")
 
 
 @pytest.mark.parametrize(
@@ -91,7 +91,7 @@ def test_a_setting_is_taken_out_wherever_it_is(key: str, gone: str) -> None:
 )
 def test_a_file_that_nobody_can_be_sure_of_is_left_alone(text: str) -> None:
     with pytest.raises(CannotEdit):
-        changes.put(text, "timeout", 9)
+        config.put(text, "timeout", 9)
 
 
 @pytest.mark.parametrize(
@@ -113,7 +113,7 @@ def test_a_file_that_nobody_can_be_sure_of_is_left_alone(text: str) -> None:
     ],
 )
 def test_what_somebody_types_is_a_value(key: str, words: list[str], value: Any) -> None:
-    found = changes.value_of(key, words)
+    found = config.value_of(key, words)
     assert (found, type(found)) == (value, type(value))
 
 
@@ -135,7 +135,7 @@ def test_what_somebody_types_is_a_value(key: str, words: list[str], value: Any) 
 )
 def test_a_value_that_would_not_count_is_refused(key: str, words: list[str], message: str) -> None:
     with pytest.raises(BadRequest) as refused:
-        changes.value_of(key, words)
+        config.value_of(key, words)
     assert refused.value.message == message
 
 
@@ -143,7 +143,7 @@ def test_an_unknown_setting_names_the_nearest_or_where_to_look() -> None:
     hints = []
     for key in ("defaultmodel", "agents.pi", "xyzzy"):
         with pytest.raises(BadRequest) as refused:
-            changes.rule_of(key)
+            config.rule_of(key)
         hints.append(refused.value.hint)
     assert hints == [
         "did you mean defaultModel?",
@@ -155,23 +155,23 @@ def test_an_unknown_setting_names_the_nearest_or_where_to_look() -> None:
 @pytest.mark.parametrize("key", keys.KEYS)
 def test_a_project_sets_what_it_may(key: str) -> None:
     if key in keys.PROJECT_KEYS:
-        changes.refuse_in_project(key)
+        config.refuse_in_project(key)
         return
     with pytest.raises(BadRequest, match=f"A project may not set {key}"):
-        changes.refuse_in_project(key)
+        config.refuse_in_project(key)
 
 
 def test_keys_that_nobody_reads_are_named() -> None:
     text = json.dumps({"subagents": {"timout": 1, "timeout": 2, "tmux": {"sesion": 1}, "agents": {"x": {}}}})
-    assert list(changes.oddities(text)) == [
+    assert list(config.oddities(text)) == [
         'There is no setting "timout": did you mean timeout?',
         'There is no setting "tmux.sesion": did you mean tmux.session?',
     ]
-    assert list(changes.oddities("{")) == []
+    assert list(config.oddities("{")) == []
 
 
 @pytest.mark.parametrize(
     ("value", "text"), [(None, ""), ("a b", "a b"), (1.5, "1.5"), (False, "false"), (["é"], '["é"]')]
 )
 def test_a_value_is_shown_as_it_is_typed(value: Any, text: str) -> None:
-    assert changes.shown(value) == text
+    assert config.shown(value) == text

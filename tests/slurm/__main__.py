@@ -23,7 +23,7 @@ from tests.slurm.ground import SECRET, Ground, quiet
 from tmuxagents.errors import TmuxAgentsError
 from tmuxagents.launch import job
 from tmuxagents.runs import directory
-from tmuxagents.slurm import runs
+from tmuxagents.slurm import commands
 
 if TYPE_CHECKING:
     from collections.abc import Iterator
@@ -78,7 +78,7 @@ def _ground() -> Iterator[Ground]:
         finally:
             for run in ground.started:
                 with suppress(TmuxAgentsError, OSError, AssertionError):
-                    runs.stop(str(run.folder), ground.environment, hard=True)
+                    commands.stop_job(str(run.folder), ground.environment, hard=True)
             ground.leave_alone()
             quiet(ground.home)
 

@@ -22,7 +22,7 @@ from tmuxagents.errors import BadRequest
 from tmuxagents.machines.hosts import write_host
 from tmuxagents.runs import directory
 from tmuxagents.runs.inspect import inspect
-from tmuxagents.slurm import runs
+from tmuxagents.slurm import commands
 
 if TYPE_CHECKING:
     from collections.abc import Callable
@@ -58,7 +58,7 @@ def cancelled(ground: Ground) -> tuple[str, str]:
 
 def stopped(ground: Ground) -> tuple[str, str]:
     run = ground.launch(STAYS).at_work()
-    runs.stop(str(run.folder), ground.environment)
+    commands.stop_job(str(run.folder), ground.environment)
     return run.ended()
 
 
@@ -73,7 +73,7 @@ def cancelled_in_queue(ground: Ground) -> tuple[str, str]:
     eventually(waits, PATIENCE_S)
     handed = run.folder / directory.HANDED
     assert stat.S_IMODE(handed.stat().st_mode) == 0o600
-    runs.stop(str(run.folder), ground.environment)
+    commands.stop_job(str(run.folder), ground.environment)
     return run.ended()
 
 
@@ -180,7 +180,7 @@ def entered(ground: Ground) -> tuple[str, str]:
     run.wait_for("run_started")
     for tty in (False, True):
         argv = [
-            *(runs.exec_prefix(str(run.folder), tty=tty) or []),
+            *(commands.exec_prefix(str(run.folder), tty=tty) or []),
             "sh",
             "-c",
             "echo in-$SLURM_JOB_ID; tty; true",
@@ -234,7 +234,7 @@ def controller_killed(ground: Ground) -> tuple[str, str]:
     ground.lab.start("slurmctld")
     eventually(lambda: ground.state().get("unreachableSince", 0) is None, PATIENCE_S)
     later.touch()
-    runs.stop(str(waits.folder), ground.environment)
+    commands.stop_job(str(waits.folder), ground.environment)
     assert waits.ended() == ("aborted", "stopped")
     return works.ended()
 

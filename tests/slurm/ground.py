@@ -18,7 +18,7 @@ from tmuxagents.launch.plan import LaunchRequest
 from tmuxagents.machines import link
 from tmuxagents.registry.lookup import Caller
 from tmuxagents.runs import directory
-from tmuxagents.slurm import runs
+from tmuxagents.slurm import commands
 from tmuxagents.system import process_table
 
 if TYPE_CHECKING:
@@ -101,7 +101,7 @@ class Run:
 
     @property
     def job(self) -> str:
-        job_id = runs.job_of(directory.read_machine(str(self.folder)) or {})
+        job_id = commands.job_of(directory.read_machine(str(self.folder)) or {})
         assert job_id is not None, "Slurm has not confirmed it"
         return job_id
 

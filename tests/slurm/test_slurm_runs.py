@@ -22,7 +22,7 @@ from tmuxagents.launch import handover, job, resume
 from tmuxagents.launch.launch import Launcher
 from tmuxagents.launch.plan import LaunchRequest
 from tmuxagents.registry.lookup import Caller
-from tmuxagents.runs import directory, inbox, writing
+from tmuxagents.runs import directory, logs, writing
 from tmuxagents.runs.conclude import conclude
 from tmuxagents.runs.inspect import inspect
 from tmuxagents.status import stop as stopping
@@ -182,11 +182,11 @@ def test_a_message_to_a_run_in_slurm_goes_into_its_inbox(home: Home) -> None:
 
     saying = threading.Thread(target=say)
     saying.start()
-    eventually(lambda: said or (run.folder / inbox.INBOX).exists())
+    eventually(lambda: said or (run.folder / logs.INBOX).exists())
     conclude(str(run.folder), never_came="No.", gone=True)
     saying.join()
     assert said == ["run-ended"]
-    assert "go on" in (run.folder / inbox.INBOX).read_text()
+    assert "go on" in (run.folder / logs.INBOX).read_text()
 
 
 def test_a_machine_that_cannot_be_asked_keeps_no_other_run_alive(home: Home) -> None:

@@ -17,8 +17,8 @@ from tests.watcher.lookouts import Lookout
 from tmuxagents.registry import database, learn, lookup
 from tmuxagents.registry.database import Scope
 from tmuxagents.runs import directory, events, inspect, marks, writing
-from tmuxagents.runs.checkpoint import Checkpoint, decode, encode
 from tmuxagents.runs.conclude import conclude
+from tmuxagents.runs.reading import Checkpoint, decode_checkpoint, encode_checkpoint
 from tmuxagents.status.snapshot import Query, take
 from tmuxagents.system import process
 
@@ -61,13 +61,13 @@ def lying(text: str) -> str:
 
 
 def decoded(text: str) -> Checkpoint:
-    point = decode(text)
+    point = decode_checkpoint(text)
     assert point is not None
     return point
 
 
 def encoded(point: Checkpoint) -> str:
-    text = encode(point)
+    text = encode_checkpoint(point)
     assert text is not None
     return text
 

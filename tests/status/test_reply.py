@@ -7,7 +7,7 @@ from typing import TYPE_CHECKING
 import pytest
 
 from tmuxagents.runs import events
-from tmuxagents.status.reply import ReplyFinder
+from tmuxagents.status.send import ReplyFinder
 
 if TYPE_CHECKING:
     from tmuxagents.runs.events import Event

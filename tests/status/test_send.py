@@ -12,7 +12,7 @@ from tests.hands import TOOL, Live, soon
 from tests.harness import stop
 from tests.status.watchers import COMMAND, checked
 from tests.terminal import Terminal
-from tmuxagents.runs import inbox
+from tmuxagents.runs import logs
 from tmuxagents.system import process
 
 if TYPE_CHECKING:
@@ -56,7 +56,7 @@ def test_a_parent_sends_twice_waits_and_reads(live: Live, models: ModelServer) -
     assert not planted.exists()
     sent = [(event["inboxId"], event["kind"], event["text"]) for event in live.events(run_id, "message_sent")]
     assert sent == [(1, "steer", odd), (2, "followUp", long)]
-    for line in (live.desk.folder(run_id) / inbox.INBOX).read_text().splitlines():
+    for line in (live.desk.folder(run_id) / logs.INBOX).read_text().splitlines():
         checked(line, "inbox")
     assert live.result(run_id)["status"] == "completed"
     assert refused(live.desk("send", "--json", run_id, "more")) == ("run-ended", 4)
@@ -103,7 +103,7 @@ def test_what_was_not_taken_is_not_said_to_be(live: Live) -> None:
     stop(child)
     sending = live.desk.start("send", "--json", run_id, "Hello?")
     try:
-        soon((live.desk.folder(run_id) / inbox.INBOX).exists)
+        soon((live.desk.folder(run_id) / logs.INBOX).exists)
         os.kill(live.wrapper(run_id), signal.SIGKILL)
         out, _ = sending.communicate(timeout=60)
     finally:

@@ -11,7 +11,7 @@ import pytest
 
 from tests.apart import apart, become_somebody
 from tmuxagents import records
-from tmuxagents.launch import prompt_files as joined
+from tmuxagents.launch import prepare
 from tmuxagents.runs.prompt import FileSpec
 from tmuxagents.system import prompt_file
 
@@ -38,7 +38,7 @@ def read(path: Path | str, within: Path | None = None) -> tuple[str | None, str]
 
 
 def blocks(project: Path, *paths: str, **options: Any) -> list[str]:
-    return joined.blocks([FileSpec(path) for path in paths], str(project), **options)
+    return prepare.file_blocks([FileSpec(path) for path in paths], str(project), **options)
 
 
 # --- text, and what is none ---
@@ -200,14 +200,14 @@ def test_a_file_that_has_the_whole_word_as_its_name_is_meant(project: Path) -> N
     (project / "a").write_text("1\n2\n")
     (project / "a:1-1").write_text("whole")
     (project / "a:tail=1").symlink_to("nowhere")
-    specs = joined.parse(["a:1-1", "a:2-", "a:tail=1", f"{project}/a:head=1"], str(project))
+    specs = prepare.parse(["a:1-1", "a:2-", "a:tail=1", f"{project}/a:head=1"], str(project))
     assert [each.document() for each in specs] == [
         "a:1-1",
         {"path": "a", "start": 2},
         "a:tail=1",
         {"path": f"{project}/a", "head": 1},
     ]
-    assert joined.blocks(specs, str(project)) == [
+    assert prepare.file_blocks(specs, str(project)) == [
         "=== a:1-1 ===\nwhole",
         "=== a ===\n2",
         "[file not found: a:tail=1]",

@@ -13,8 +13,8 @@ from jsonschema import Draft202012Validator
 from scripts import tools_doc
 from tests.schema_examples import VALIDATORS
 from tmuxagents.errors import BadRequest, Fault, NotPossible
-from tmuxagents.launch import faults as launch_faults
-from tmuxagents.launch.faults import Faults
+from tmuxagents.launch import demands
+from tmuxagents.launch.demands import Faults
 from tmuxagents.tools import catalogue, check
 from tmuxagents.tools.catalogue import BY_NAME
 
@@ -251,7 +251,7 @@ def test_a_huge_call_has_a_small_refusal() -> None:
 def test_all_that_is_wrong_is_told_in_the_order_of_its_kind() -> None:
     faults = check.faults(BY_NAME["delegate_to_subagents"], {"chain": [], "tasks": [{"name": ""}]})
     faults.add(Fault("unknown-preset", "preset", field="tasks[0].profile"))
-    faults.add(Fault("bad-profile", "tools", field="profile"), group=launch_faults.TOOLS)
+    faults.add(Fault("bad-profile", "tools", field="profile"), group=demands.TOOLS)
     faults.add(Fault("no-model", "model"))
     faults.add_refusal(BadRequest("cwd", kind="bad-cwd", field="cwd"), "tasks[0]")
     faults.add_refusal(

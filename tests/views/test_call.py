@@ -7,7 +7,7 @@ from typing import Any
 import pytest
 
 from tmuxagents.status import table
-from tmuxagents.views import call
+from tmuxagents.views import lines as call
 from tmuxagents.views.lines import TEXT, TOOL, LastLine
 
 USAGE = {"input": 10, "output": 5, "cacheRead": 0, "cacheWrite": 0, "totalTokens": 15, "cost": 0.001}
@@ -53,23 +53,23 @@ FAILED: dict[str, Any] = {"status": "failed", "reason": "error", "errorMessage":
     ],
 )
 def test_a_title_says_how_a_child_is(one: call.ChildView, title: str) -> None:
-    assert text(call.title(one)) == title
+    assert text(call.call_title(one)) == title
 
 
 def test_only_what_went_wrong_is_red() -> None:
-    assert {colour for colour, _ in call.title(child(**FAILED))} == {"31", "", "2"}
-    assert "31" not in {colour for colour, _ in call.title(child(status="aborted", reason="stopped"))}
+    assert {colour for colour, _ in call.call_title(child(**FAILED))} == {"31", "", "2"}
+    assert "31" not in {colour for colour, _ in call.call_title(child(status="aborted", reason="stopped"))}
 
 
 def test_a_child_that_works_shows_its_last_lines_and_one_that_ended_none() -> None:
     lines = (("→ edit → a.py +2/-1", TOOL), ("Now the tests.", TEXT))
-    assert [text(line) for line in call.picture([child("one", *lines)], 10)] == [
+    assert [text(line) for line in call.call_picture([child("one", *lines)], 10)] == [
         "● one  1m 05s of 10m",
         "  → edit → a.py +2/-1",
         "  Now the tests.",
     ]
-    assert {"32", "31"} <= {colour for colour, _ in call.picture([child("one", *lines)], 10)[1]}
-    assert len(call.picture([child("one", *lines, status="completed")], 10)) == 1
+    assert {"32", "31"} <= {colour for colour, _ in call.call_picture([child("one", *lines)], 10)[1]}
+    assert len(call.call_picture([child("one", *lines, status="completed")], 10)) == 1
 
 
 CHILDREN = [
@@ -81,7 +81,7 @@ CHILDREN = [
 
 
 def test_several_children_have_blocks_below_a_summary() -> None:
-    assert [text(line) for line in call.picture(CHILDREN, 9)] == [
+    assert [text(line) for line in call.call_picture(CHILDREN, 9)] == [
         "4 runs: 3 running, 1 completed · ↑10 ↓5 · $0.001",
         "● one  1m 05s of 10m · ↑10 ↓5 · $0.001",
         "  first",
@@ -95,7 +95,7 @@ def test_several_children_have_blocks_below_a_summary() -> None:
 
 
 def test_where_blocks_do_not_fit_each_child_has_a_line() -> None:
-    head, *rows = (text(line) for line in call.picture(CHILDREN, 8))
+    head, *rows = (text(line) for line in call.call_picture(CHILDREN, 8))
     assert head.startswith("4 runs: ")
     assert rows == [
         "● one  1m 05s of 10m · ↑10 ↓5 · $0.001  second",
@@ -107,17 +107,17 @@ def test_where_blocks_do_not_fit_each_child_has_a_line() -> None:
 
 @pytest.mark.parametrize("height", [1, 2, 3, 4])
 def test_where_not_even_lines_fit_the_rest_is_counted(height: int) -> None:
-    shown = [text(line) for line in call.picture(CHILDREN, height)]
+    shown = [text(line) for line in call.call_picture(CHILDREN, height)]
     assert len(shown) == max(2, height)
     assert shown[-1] == f"… {4 - max(0, height - 2)} more"
 
 
 def test_of_a_child_alone_the_title_and_the_last_lines_stay() -> None:
     alone = child("one", *((str(number), TEXT) for number in range(9)))
-    assert [text(line) for line in call.picture([alone], 3)] == ["● one  1m 05s of 10m", "  7", "  8"]
+    assert [text(line) for line in call.call_picture([alone], 3)] == ["● one  1m 05s of 10m", "  7", "  8"]
 
 
 def test_a_line_is_cut_with_its_colours() -> None:
-    line = call.title(child("漢字" * 5, **FAILED))
+    line = call.call_title(child("漢字" * 5, **FAILED))
     assert table.painted(line, 8) == "\x1b[31m✗\x1b[0m 漢字…"
     assert table.painted(line, 1) == "\x1b[31m✗\x1b[0m"

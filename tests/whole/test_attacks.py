@@ -24,7 +24,7 @@ from tests.status.watchers import COMMAND
 from tests.torture.siege import OTHER_USER
 from tests.torture.walls import attempts
 from tmuxagents import __main__ as way_in
-from tmuxagents.attach import where
+from tmuxagents.attach import attach
 from tmuxagents.cli import HIDDEN, VERBS
 from tmuxagents.cli.group import tmuxagents
 from tmuxagents.errors import NotPossible
@@ -525,10 +525,10 @@ def test_a_forged_place_leads_attach_to_no_window_but_the_runs_own(desk: Desk, p
         }[place]
         forge(path, tmux=said | forged)
         with pytest.raises(NotPossible) as refused:
-            where.find_window(inspect(str(desk.folder(run_id))))
+            attach.find_window(inspect(str(desk.folder(run_id))))
         assert refused.value.kind == "no-window"
     forge(path, tmux=said)
-    target, _ = where.find_window(inspect(str(desk.folder(run_id))))
+    target, _ = attach.find_window(inspect(str(desk.folder(run_id))))
     assert target is not None
     assert target.window.window == desk.windows()[run_id]
 

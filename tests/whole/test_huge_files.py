@@ -19,9 +19,9 @@ from tests.status.watchers import COMMAND, command, told
 from tests.torture.memory import status_kb
 from tests.watcher.lookouts import Lookout, end, settle, working
 from tmuxagents.errors import NotPossible
-from tmuxagents.runs import directory, events, inbox, inspect, output, reading, writing
+from tmuxagents.runs import directory, events, inspect, logs, output, reading, writing
 from tmuxagents.runs.conclude import conclude
-from tmuxagents.runs.messages import STEER, InboxMessage
+from tmuxagents.runs.events import STEER, InboxMessage
 
 if TYPE_CHECKING:
     from collections.abc import Callable
@@ -37,7 +37,7 @@ QUICK_S = 5.0
 FILES = (
     *(
         directory.EVENTS,
-        inbox.INBOX,
+        logs.INBOX,
         directory.OUTPUT,
         directory.TRANSCRIPT,
         directory.META,
@@ -173,7 +173,7 @@ def test_a_live_run_costs_those_beside_it_nothing(
             costs_nothing(home, "poll", "--json")
         costs_nothing(home, "wait", other.run_id)
         costs_nothing(home, "output", "hostile", codes=(0, 4))  # 4: no answer yet
-        for name in (inbox.INBOX, directory.TRANSCRIPT):
+        for name in (logs.INBOX, directory.TRANSCRIPT):
             way(run.folder / name)
         codes = (0,) if way is put_fifo else (4,)
         for line in ("events hostile", "transcript hostile", "transcript --json hostile"):
@@ -271,7 +271,7 @@ def test_a_watcher_beside_huge_files_stays_small_and_tells_of_the_others(home: H
     with working(hostile), working(run) as sleeper:
         pid, _ = lookout.start()
         eventually(lambda: lookout.has_saved(run, status="running"))
-        for name in (directory.EVENTS, directory.RESULT, directory.TRANSCRIPT, inbox.INBOX):
+        for name in (directory.EVENTS, directory.RESULT, directory.TRANSCRIPT, logs.INBOX):
             make_long(hostile.folder / name)
         end(run, sleeper)
         settle(run)
@@ -288,7 +288,7 @@ def test_a_wrapper_whose_files_are_huge_ends_its_run_as_ever(home: Home) -> None
         directory.TRANSCRIPT,
         directory.STDOUT,
         directory.STDERR,
-        inbox.INBOX,
+        logs.INBOX,
         directory.WRAPPER,
     ):
         make_long(run.folder / name)
@@ -394,15 +394,15 @@ def test_a_large_plan_counts_if_it_is_the_sealed_one(desk: Desk) -> None:
 
 
 def test_a_huge_inbox_is_not_read_and_takes_no_message(tmp_path: Path) -> None:
-    assert inbox.append(str(tmp_path), STEER, "one") == 1
-    make_long(tmp_path / inbox.INBOX)
+    assert logs.append_message(str(tmp_path), STEER, "one") == 1
+    make_long(tmp_path / logs.INBOX)
 
     def looks() -> int:
-        box = inbox.Inbox(str(tmp_path))
+        box = logs.Inbox(str(tmp_path))
         assert [message.text for message in box.fresh()] == ["one"]
         assert box.fresh() == []
         with pytest.raises(OSError, match="more than 64 MB"):
-            inbox.append(str(tmp_path), STEER, "two")
+            logs.append_message(str(tmp_path), STEER, "two")
         return status_kb(os.getpid(), "VmHWM")
 
     begun = status_kb(os.getpid(), "VmRSS")
@@ -411,8 +411,8 @@ def test_a_huge_inbox_is_not_read_and_takes_no_message(tmp_path: Path) -> None:
 
 def test_a_full_inbox_is_taken_in_pieces_and_in_order(tmp_path: Path) -> None:
     for number in range(5):
-        inbox.append(str(tmp_path), STEER, f"{number}" * 600_000)
-    box = inbox.Inbox(str(tmp_path))
+        logs.append_message(str(tmp_path), STEER, f"{number}" * 600_000)
+    box = logs.Inbox(str(tmp_path))
     found: list[InboxMessage] = []
     while messages := box.fresh():
         assert len(messages) <= 3

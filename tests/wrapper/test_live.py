@@ -13,7 +13,7 @@ import pytest
 from tests.hands import SLEEPS, TOOL, Live, soon
 from tests.harness import TmuxServer, alive
 from tests.status.watchers import checked
-from tmuxagents.runs import directory, inbox, messages
+from tmuxagents.runs import directory, events, logs
 from tmuxagents.runs.inspect import inspect
 from tmuxagents.system import process
 
@@ -212,7 +212,7 @@ def test_a_settled_run_of_a_person_is_completed_whatever_ends_it(live: Live) -> 
     other = live.launch("#say:Other.")  # they have given their slots back
     assert live.how(other) == ("completed", "done")
     for run_id in runs:  # that breaks off what they do, and they do nothing
-        inbox.append(str(live.desk.folder(run_id)), messages.STOP, None)
+        logs.append_message(str(live.desk.folder(run_id)), events.STOP, None)
     soon(lambda: all(live.events(run_id, "message_sent") for run_id in runs))
     assert all(live.run(run_id)["settled"] for run_id in runs)
     os.kill(live.child(kill), signal.SIGKILL)

@@ -13,9 +13,9 @@ from typing import TYPE_CHECKING
 import pytest
 
 from tests.harness import REPOSITORY
-from tmuxagents.runs import inbox, messages
+from tmuxagents.runs import events, logs
 from tmuxagents.runs.directory import LIVE_EVENTS, LIVE_ORDERS
-from tmuxagents.runs.inbox import Inbox
+from tmuxagents.runs.logs import Inbox
 from tmuxagents.wrapper.live import Bridge
 
 if TYPE_CHECKING:
@@ -45,14 +45,14 @@ def test_a_message_is_read_once_and_to_the_letter(tmp_path: Path) -> None:
     text = 'é 🎉 "quotes" $(x) `y`\n\ttwo lines\x7f\u2028'
     box = Inbox(str(tmp_path))
     assert box.fresh() == []
-    assert inbox.append(str(tmp_path), messages.STEER, text) == 1
-    assert inbox.append(str(tmp_path), messages.STOP, None) == 2
+    assert logs.append_message(str(tmp_path), events.STEER, text) == 1
+    assert logs.append_message(str(tmp_path), events.STOP, None) == 2
     assert [(one.inbox_id, one.kind, one.text) for one in box.fresh()] == [
         (1, "steer", text),
         (2, "stop", None),
     ]
     assert box.fresh() == []
-    assert stat.S_IMODE((tmp_path / inbox.INBOX).stat().st_mode) == 0o600
+    assert stat.S_IMODE((tmp_path / logs.INBOX).stat().st_mode) == 0o600
 
 
 def test_many_senders_get_numbers_of_their_own(tmp_path: Path) -> None:
@@ -75,37 +75,37 @@ def test_what_is_no_message_is_passed_over(tmp_path: Path) -> None:
         b'{"inboxId":2,"kind":"steer","text":null}',
         b"\xff\xfe",
     ]
-    (tmp_path / inbox.INBOX).write_bytes(b"\n".join(odd) + b"\n" + b'{"inboxId":7,"kind":"steer","te')
+    (tmp_path / logs.INBOX).write_bytes(b"\n".join(odd) + b"\n" + b'{"inboxId":7,"kind":"steer","te')
     box = Inbox(str(tmp_path))
     assert box.fresh() == []
-    assert inbox.append(str(tmp_path), messages.FOLLOW_UP, "whole") == 1
+    assert logs.append_message(str(tmp_path), events.FOLLOW_UP, "whole") == 1
     assert [one.text for one in box.fresh()] == ["whole"]
 
 
 def test_a_file_that_was_begun_anew_is_read_from_its_beginning(tmp_path: Path) -> None:
     box = Inbox(str(tmp_path))
-    inbox.append(str(tmp_path), messages.STEER, "a long one, before")
+    logs.append_message(str(tmp_path), events.STEER, "a long one, before")
     assert len(box.fresh()) == 1
-    (tmp_path / inbox.INBOX).rename(tmp_path / "aside")
+    (tmp_path / logs.INBOX).rename(tmp_path / "aside")
     assert box.fresh() == []
-    inbox.append(str(tmp_path), messages.STEER, "b")
+    logs.append_message(str(tmp_path), events.STEER, "b")
     assert [one.text for one in box.fresh()] == ["b"]
 
 
 def test_who_keeps_the_lock_keeps_nobody_for_ever(tmp_path: Path, monkeypatch: pytest.MonkeyPatch) -> None:
-    inbox.append(str(tmp_path), messages.STEER, "a")
-    monkeypatch.setattr(inbox, "_LOCK_LIMIT_S", 0.05)
-    with (tmp_path / inbox.INBOX).open() as held:
+    logs.append_message(str(tmp_path), events.STEER, "a")
+    monkeypatch.setattr(logs, "_LOCK_LIMIT_S", 0.05)
+    with (tmp_path / logs.INBOX).open() as held:
         fcntl.flock(held, fcntl.LOCK_EX)
         with pytest.raises(BlockingIOError):
-            inbox.append(str(tmp_path), messages.STEER, "b")
-    assert inbox.append(str(tmp_path), messages.STEER, "c") == 2
+            logs.append_message(str(tmp_path), events.STEER, "b")
+    assert logs.append_message(str(tmp_path), events.STEER, "c") == 2
 
 
 def test_nobody_is_written_to_through_a_link(tmp_path: Path) -> None:
-    (tmp_path / inbox.INBOX).symlink_to(tmp_path / "elsewhere")
+    (tmp_path / logs.INBOX).symlink_to(tmp_path / "elsewhere")
     with pytest.raises(OSError, match="symbolic links"):
-        inbox.append(str(tmp_path), messages.STEER, "x")
+        logs.append_message(str(tmp_path), events.STEER, "x")
     assert not (tmp_path / "elsewhere").exists()
 
 

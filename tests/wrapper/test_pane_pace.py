@@ -19,8 +19,7 @@ from tmuxagents.runs.documents import plan_of
 from tmuxagents.text.width import columns
 from tmuxagents.wrapper import recorder as recording
 from tmuxagents.wrapper.recorder import Recorder
-from tmuxagents.wrapper.terminal import Terminal
-from tmuxagents.wrapper.window import StoryWindow
+from tmuxagents.wrapper.terminal import StoryWindow, Terminal
 
 if TYPE_CHECKING:
     from collections.abc import Iterator, Mapping

@@ -16,8 +16,7 @@ from tmuxagents.runs.documents import plan_of
 from tmuxagents.wrapper.guards import Guards
 from tmuxagents.wrapper.recorder import Recorder
 from tmuxagents.wrapper.streams import EVERY_S, Streams
-from tmuxagents.wrapper.terminal import Terminal
-from tmuxagents.wrapper.window import StoryWindow
+from tmuxagents.wrapper.terminal import StoryWindow, Terminal
 
 if TYPE_CHECKING:
     from collections.abc import Iterator

@@ -10,12 +10,10 @@ if TYPE_CHECKING:
     from collections.abc import Callable, Mapping, Sequence
     from typing import Any, Protocol
 
-    from tmuxagents.agents.agent_files import AgentFiles
-    from tmuxagents.agents.brand import LiveAsks
+    from tmuxagents.agents.brand import AgentFiles, LiveAsks
     from tmuxagents.agents.capabilities import Capabilities
     from tmuxagents.records import Plan
-    from tmuxagents.runs.events import Event
-    from tmuxagents.runs.messages import InboxMessage
+    from tmuxagents.runs.events import Event, InboxMessage
 
     Options = Sequence[tuple[str, str]]  # of a question: ids and words
 

@@ -1,9 +1,17 @@
-"""What the modules of all agents but pi share: their questions, ids, and the reading of JSON lines. Pure."""
+"""What the modules of all agents but pi share: their questions, ids, and the reading of JSON lines. Pure.
+
+A brand's own agent files: where they lie, and what their keys mean (see presets/foreign).
+
+The one question to an installed agent that lists no models: which version it is.
+"""
 
 from __future__ import annotations
 
+import re
+
 from tmuxagents.agents import raw as raw_json
 from tmuxagents.agents.base import NOTHING, Ask, ChildSession, Reading
+from tmuxagents.records import Record
 from tmuxagents.runs import events
 
 TYPE_CHECKING = False
@@ -11,11 +19,106 @@ if TYPE_CHECKING:
     from collections.abc import Callable, Mapping, Sequence
     from typing import Any, ClassVar
 
-    from tmuxagents.agents.agent_files import AgentFiles
     from tmuxagents.agents.base import LiveAgent, Oversized, Questions, Talker
     from tmuxagents.agents.capabilities import Capabilities
     from tmuxagents.records import Plan
     from tmuxagents.runs.events import Event
+
+
+_RELEASE = re.compile(r"(?<![\w.])v?(\d{1,6}(?:\.\d{1,6}){1,2}(?:[-+][0-9A-Za-z.+-]{1,40})?)(?!\w|\.\w)")
+_LONGEST = 512
+
+
+def version_question_of(capabilities: Capabilities) -> VersionQuestion:
+    """Return the question to an agent."""
+    return VersionQuestion(capabilities.oldest)
+
+
+class VersionQuestion:
+    """Asks for a version alone."""
+
+    SETTINGS = FOLDER_SETTINGS = ""  # nothing is read of its own settings
+    FILES: tuple[str, ...] = ()
+    QUIET: dict[str, str] = {}  # noqa: RUF012  (a constant)
+    VERSION: tuple[str, ...] = ("--version",)
+    MODELS: tuple[str, ...] = ()  # it cannot be asked for its models
+    REQUEST = b""
+    LISTING: tuple[str, ...] = ()
+
+    def __init__(self, oldest: str | None) -> None:
+        self.OLDEST = _figures(oldest or "0")
+
+    def own_model(self, _settings: bytes, _of_folder: bytes) -> str | None:
+        """Return None: its settings are not read."""
+        return None
+
+    def version(self, text: bytes) -> str | None:
+        """Return the version in an answer."""
+        found = _RELEASE.search(text[:_LONGEST].decode("utf-8", "replace"))
+        return found[1] if found else None
+
+    def is_old(self, release: str) -> bool:
+        """Say whether a version is older than the oldest that is known to work."""
+        return _figures(release) < self.OLDEST
+
+    def models(self, _line: bytes) -> list[dict[str, Any]] | None:
+        """Return None: it lists none."""
+        return None
+
+    def listing(self, _text: bytes) -> list[dict[str, Any]] | None:
+        """Return None, as above."""
+        return None
+
+
+class NoQuestion(VersionQuestion):
+    """Asks nothing: the program is the user's own command, which is not called without need."""
+
+    VERSION: tuple[str, ...] = ()
+
+
+def _figures(release: str) -> tuple[int, ...]:
+    return tuple(int(figure) for figure in re.findall(r"\d+", release)[:3])
+
+
+MARKDOWN, TOML = ".md", ".toml"
+
+
+class AgentFiles(Record):
+    """The agent files of one brand."""
+
+    __slots__ = (
+        *("agent", "body", "harmless", "own", "own_tools", "permission", "project", "suffix", "switches"),
+        *("title", "titled", "tools"),
+    )
+
+    agent: str
+    title: str  # as people call the brand
+    own: str  # the user's folders, in the agent's own one, by a comma
+    project: Sequence[str]  # a project's folders
+    suffix: str
+    titled: bool  # a file has the name that it says; else that of the file
+    body: str | None  # the key of the prompt; None: the text below the header
+    tools: Mapping[str, Sequence[str]]  # its name of a tool, in small letters -> ours
+    own_tools: Sequence[str]  # tools that it alone has
+    switches: bool  # tools are switched off one by one
+    permission: tuple[str, Mapping[str, str]] | None  # the key of its mode, and modes -> ours
+    harmless: Sequence[str]  # keys that change nothing of what a child may do, or how it works
+
+
+USUAL = AgentFiles(
+    agent="",
+    title="",
+    own="agents",
+    project=(),
+    suffix=MARKDOWN,
+    titled=True,
+    body=None,
+    tools={},
+    own_tools=(),
+    switches=False,
+    permission=None,
+    harmless=("color",),
+)
 
 
 class Brand:
@@ -51,9 +154,7 @@ class Brand:
 
     def questions(self) -> Questions:
         """Return the questions about itself: its version alone."""
-        from tmuxagents.agents import version_question  # noqa: PLC0415  (no wrapper asks)
-
-        return version_question.of(self.capabilities())
+        return version_question_of(self.capabilities())
 
     def live(self) -> LiveAgent | None:
         """Return None: it cannot run live."""

@@ -42,9 +42,9 @@ class Command(Brand):
 
     def questions(self) -> Questions:
         """Return no questions."""
-        from tmuxagents.agents import version_question  # noqa: PLC0415  (no wrapper asks)
+        from tmuxagents.agents import brand  # noqa: PLC0415  (no wrapper asks)
 
-        return version_question.NoQuestion(None)
+        return brand.NoQuestion(None)
 
     def capabilities(self) -> Capabilities:
         """Return what a command can do: take a prompt, answer, and exit."""

@@ -15,15 +15,14 @@ import time
 
 from tmuxagents.cpython import signal
 from tmuxagents.errors import NoSuchRun, NotPossible, TmuxAgentsError
-from tmuxagents.machines import link, refs, relay, ssh
+from tmuxagents.machines import link, refs, requests, ssh
 from tmuxagents.runs import directory, narration
 from tmuxagents.runs.inspect import Follower
-from tmuxagents.slurm import runs as jobs
+from tmuxagents.slurm import commands
 from tmuxagents.status import stop as stopping
 from tmuxagents.system import watcher_lock
 from tmuxagents.text import safe
-from tmuxagents.wrapper.terminal import CTRL_C, Terminal
-from tmuxagents.wrapper.window import StoryWindow
+from tmuxagents.wrapper.terminal import CTRL_C, StoryWindow, Terminal
 
 TYPE_CHECKING = False
 if TYPE_CHECKING:
@@ -159,11 +158,11 @@ class FarWindow:
     def _way(self, run: RunView) -> list[str]:
         """Return the command that leads to the run's own window; of a job of Slurm, to a shell beside it."""
         if not run.is_far:
-            prefix = jobs.exec_prefix(run.run_dir, tty=True)
+            prefix = commands.exec_prefix(run.run_dir, tty=True)
             if prefix is None:
                 raise NotPossible("It has no job yet.", kind="no-window")
             return [*prefix, self._environment.get("SHELL") or "/bin/sh"]
-        host = relay.host_of(run, self._environment)
+        host = requests.host_of(run, self._environment)
         return ssh.command(host, ["attach", run.run_id], tty=True, environment=self._environment)
 
     def _go_through(self, run: RunView) -> None:

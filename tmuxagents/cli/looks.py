@@ -68,9 +68,9 @@ def poll(*, runs: Sequence[str], since: str | None, everywhere: bool, others: bo
     if cursor is not None:
         return _changes(polling.changes(caller, asked, cursor), as_json=how["as_json"])
     if how["watches"]:
-        from tmuxagents.cli import picture  # noqa: PLC0415  (only for this option)
+        from tmuxagents.cli import rendered  # noqa: PLC0415  (only for this option)
 
-        return picture.watch(lambda: _lines(take(ask(), caller)))
+        return rendered.watch_picture(lambda: _lines(take(ask(), caller)))
     _print(take(asked, caller), caller, **how)
     return 0
 

@@ -1,23 +1,36 @@
-"""Runs rendered: in colours and as wide as the terminal of a person, or as one page of HTML. Joins."""
+"""Runs rendered: in colours and as wide as the terminal of a person, or as one page of HTML. Joins.
+
+Lines at the bottom of a terminal, redrawn in place (`run`, `poll --watch`).
+
+Searching the transcripts of runs for a word.
+"""
 
 from __future__ import annotations
 
 import contextlib
+import math
 import os
 import time
 
 from tmuxagents.cli import printing
-from tmuxagents.errors import Unusable
-from tmuxagents.render import calls, markdown_rows, styles
-from tmuxagents.render.paint import Painter, worth_showing
+from tmuxagents.errors import NotPossible, Unusable
+from tmuxagents.registry.lookup import with_registry
+from tmuxagents.render import calls, flow, styles
 from tmuxagents.render.reading import StoryReader
-from tmuxagents.text import safe
+from tmuxagents.render.rows import Painter, worth_showing
+from tmuxagents.runs import output, words
+from tmuxagents.status import poll
+from tmuxagents.text import jsonline, safe
+from tmuxagents.text.width import columns
 
 TYPE_CHECKING = False
 if TYPE_CHECKING:
-    from collections.abc import Iterable, Sequence
+    from collections.abc import Callable, Iterable, Iterator, Sequence
 
+    from tmuxagents.registry.lookup import Caller
+    from tmuxagents.registry.rows import Row
     from tmuxagents.render.story import Block
+
 
 _LOOK_EVERY_S = 0.1
 
@@ -25,7 +38,7 @@ _LOOK_EVERY_S = 0.1
 def answer(text: str) -> str:
     """Return an answer, which is markdown, as a terminal shows it."""
     return styles.format_rows(
-        markdown_rows.rows(safe.text(text), printing.width()), colour=styles.is_coloured(os.environ)
+        flow.markdown_rows(safe.text(text), printing.width()), colour=styles.is_coloured(os.environ)
     )
 
 
@@ -103,3 +116,111 @@ def _read(folder: str) -> tuple[str, str, str, Sequence[Block]]:
     name = run.plan.name or run.run_id[:8]
     blocks = [*reader.story.blocks, *reader.story.open]
     return run.run_id, safe.line(name), run.standing.status, blocks
+
+
+_ROWS = 24  # of a terminal that does not know its size
+_ROUND_S = 1.0  # of a list that is watched
+
+
+class Picture:
+    """Some lines of a terminal. They must be narrower than it; what is printed above them scrolls away."""
+
+    def __init__(self, stream: int) -> None:
+        self._stream = stream
+        self._drawn: list[str] = []
+
+    def size(self) -> tuple[int, int]:
+        """Return columns and rows of the terminal."""
+        try:
+            size = os.get_terminal_size(self._stream)
+        except OSError:
+            return words.WIDTH, _ROWS
+        return size.columns or words.WIDTH, size.lines or _ROWS
+
+    def draw(self, lines: Sequence[str], above: str = "") -> None:
+        """Draw lines in place of the former ones; print `above` before them."""
+        if list(lines) == self._drawn and not above:
+            return
+        wide, _ = self.size()
+        # A terminal that became narrower has broken the former lines.
+        height = sum(max(1, math.ceil(columns(safe.text(line)) / wide)) for line in self._drawn)
+        up = f"\x1b[{height}A" if height else ""
+        text = "".join(f"\x1b[2K{line}\n" for line in lines)
+        self._drawn = list(lines)
+        with contextlib.suppress(OSError):  # a lost connection stops nothing
+            clear = "\x1b[0J"
+            written = f"{up}\r{clear if above else ''}{above}{text}{clear}"
+            printing.write(written.encode("utf-8", "replace"), self._stream)
+
+
+def watch_picture(look: Callable[[], list[str]]) -> int:
+    """Draw what `look` returns every second, until Ctrl-C."""
+    from tmuxagents.errors import BadRequest  # noqa: PLC0415
+
+    if not printing.is_terminal() or os.environ.get("TERM") == "dumb":
+        raise BadRequest(
+            "--watch needs a terminal.", kind="usage", hint="--follow prints each change as a line"
+        )
+    picture = Picture(printing.OUT)
+    try:
+        while True:
+            _, rows = picture.size()
+            picture.draw(look()[: rows - 1])
+            time.sleep(_ROUND_S)
+    except KeyboardInterrupt:
+        return 0
+
+
+_FOUND = "1;31"
+
+
+def search(
+    caller: Caller, word: str, run_dirs: Sequence[str] | None, *, everywhere: bool, as_json: bool
+) -> int:
+    """Print each line of transcripts that contains a word; return 1 if there is none.
+
+    `run_dirs`: the runs to search; None: all of the caller's. Capitals count only if the word has any.
+    """
+    scope = poll.query_of(caller, (), everywhere=everywhere).scope
+    if run_dirs is not None:
+        scope = poll.named(map(os.path.basename, run_dirs)).scope
+    rows, _ = with_registry(caller, lambda registry: registry.rows(scope))
+    paints, is_terminal = printing.paints(), printing.is_terminal()
+    found = False
+    for row in reversed(rows):
+        name = f"{words.short_id(row.run_id, ())} {words.title(row.name, row.task)}"
+        for line in _matches(caller, row, word):
+            found = True
+            if as_json:
+                match = {"v": 1, "type": "match", "runId": row.run_id, "name": row.name, "line": line}
+                printing.write(jsonline.encode(match))
+                continue
+            shown = safe.line(line) if is_terminal else line
+            printing.lines([f"{name}: {_marked(shown, word) if paints else shown}"])
+    return 0 if found else 1
+
+
+def _matches(caller: Caller, row: Row, word: str) -> Iterator[str]:
+    run_dir = f"{caller.runs}/{row.run_id}"
+    if not os.path.isdir(run_dir):
+        return
+    is_exact = word != word.lower()
+    try:
+        for raw in output.transcript_lines(run_dir, follow=False):
+            line = raw.decode("utf-8", "replace")
+            if word in (line if is_exact else line.lower()):
+                yield line
+    except NotPossible as problem:  # a transcript that was not read to its end
+        printing.warn([problem.message])
+
+
+def _marked(line: str, word: str) -> str:
+    """Return a line with each place of the word in colour."""
+    text = line if word != word.lower() else line.lower()
+    if len(text) != len(line):  # a letter whose small form is longer
+        return line
+    found, at = "", 0
+    while (place := text.find(word, at)) >= 0:
+        found += f"{line[at:place]}\x1b[{_FOUND}m{line[place : place + len(word)]}\x1b[0m"
+        at = place + len(word)
+    return found + line[at:]

@@ -8,16 +8,16 @@ from collections import Counter
 
 import click
 
-from tmuxagents.agents import installed, overview, resolve
+from tmuxagents.agents import installed, resolve
 from tmuxagents.cli import group, printing
 from tmuxagents.cli.verbs import integrate, presets
 from tmuxagents.errors import TmuxAgentsError, Unusable
-from tmuxagents.integrate import parent_config, parents, pi, plan, tmux, tmux_texts
+from tmuxagents.integrate import parents, pi, plan, tmux, tmux_texts
 from tmuxagents.presets import survey
 from tmuxagents.registry import lookup
 from tmuxagents.settings import load
 from tmuxagents.setup.config import SettingsFiles
-from tmuxagents.system import places, process, shipped
+from tmuxagents.system import places, process
 from tmuxagents.text import safe
 
 TYPE_CHECKING = False
@@ -75,7 +75,7 @@ class Walk:
 
     def _look_for_agents(self) -> None:
         """Say which agents are installed, and where the others come from."""
-        known = overview.documents(os.environ, self._settings, refresh=True)
+        known = resolve.agent_documents(os.environ, self._settings, refresh=True)
         self._found = {one["name"]: one for one in known if one["installed"]}
         if not self._found:
             wanted = next(one for one in known if one["name"] == self._agent)
@@ -162,7 +162,7 @@ class Walk:
                 pi.carry_out,
                 suggested=True,
             )
-        for target, name in parent_config.NAMES.items():
+        for target, name in parents.NAMES.items():
             if process.find_program(target, path) is not None:
                 where = parents.place(target, os.environ, None)
                 self._title(name, "as a parent: the tools over MCP, and a skill")
@@ -242,7 +242,7 @@ def demo_command(environment: Mapping[str, str], *, clean: bool) -> list[str]:
     if bash is None:
         raise Unusable("The demo needs bash.", kind="demo", hint="install it: apt-get install bash")
     folder = environment.get("TMUXAGENTS_DEMO_DIR") or f"{places.home(environment)}-demo"
-    argv = [bash, str(shipped.demo()), os.path.abspath(folder), sys.executable]
+    argv = [bash, str(places.shipped_demo()), os.path.abspath(folder), sys.executable]
     if clean:
         return [*argv, "", "--clean"]
     program, *more = installed.command(_AGENT, environment, load.load(environment, None))

@@ -1,23 +1,236 @@
 """Make tmuxagents known to Claude Code or Codex, and unknown again: server and skill. Joins.
 
 Everything is read before anything is changed.
+
+The configuration of Claude Code and Codex: where it is, with our MCP server and without.
+
+It is JSON or TOML. If another program has rewritten a TOML file and our marks are lost, our tables are
+found by their headers. A header can also be inside a long text, so the text before and the text after a
+change are parsed and compared.
 """
 
 from __future__ import annotations
 
+import json
 import os
+import re
 import sys
+import tomllib
+from typing import NamedTuple
 
 from tmuxagents.errors import BadConfig
-from tmuxagents.integrate import disk, own_text, parent_config
-from tmuxagents.integrate.json_member import CannotEdit
-from tmuxagents.integrate.parent_config import SERVER, ParentPlace
+from tmuxagents.integrate import disk, own_text
+from tmuxagents.integrate.own_text import DONE, NOTHING, TAKEN, CannotEdit, Edited
 from tmuxagents.integrate.plan import FILE, Integration, Step, file_step
-from tmuxagents.system import places, process, shipped
+from tmuxagents.system import places, process
 
 TYPE_CHECKING = False
 if TYPE_CHECKING:
     from collections.abc import Mapping
+    from typing import Any
+
+
+CLAUDE, CODEX = "claude", "codex"
+NAMES = {CLAUDE: "Claude Code", CODEX: "Codex"}
+SERVER = "tmuxagents"  # the name of the server, the skill and our program
+JSON_GROUP, TOML_GROUP = "mcpServers", "mcp_servers"
+LONGEST_CALL_S = 300  # our server answers each call before that
+# Codex hands a server little of its own environment; these go along where they are set.
+_FORWARDED = (
+    *("TMUX", "TMUX_TMPDIR", "XDG_STATE_HOME", "XDG_CONFIG_HOME", "SSH_AUTH_SOCK"),
+    *("PI_AGENT_DIR", "PI_CODING_AGENT_DIR", "PI_SUBAGENTS_CHILD"),
+    *("TMUXAGENTS_HOME", "TMUXAGENTS_OWNER", "TMUXAGENTS_PI", "TMUXAGENTS_SOCKET", "TMUXAGENTS_SESSION"),
+    *("TMUXAGENTS_DEFAULT_MODEL", "TMUXAGENTS_MAX_RUNNING", "TMUXAGENTS_NESTING", "TMUXAGENTS_ROOT"),
+)
+# What our entry may hold: what we write, and what the parents themselves add to it.
+_KNOWN_KEYS = {"type", "command", "args", "env", "env_vars", "tool_timeout_sec", "enabled", "tools"}
+
+
+class ParentPlace(NamedTuple):
+    """Where a parent looks. `command` starts our program; `private`: not for other users."""
+
+    target: str
+    config: str
+    skill: str
+    command: str
+    private: bool
+
+
+def of_user(target: str, environment: Mapping[str, str], home: str, command: str) -> ParentPlace:
+    """Return where a parent looks for what one person has set up for all their projects."""
+    name = "CODEX_HOME" if target == CODEX else "CLAUDE_CONFIG_DIR"
+    folder = environment.get(name, "").rstrip("/") if environment.get(name, "").startswith("/") else None
+    if target == CODEX:
+        config, skills = f"{folder or home + '/.codex'}/config.toml", f"{home}/.agents/skills"
+    else:
+        config, skills = f"{folder or home}/.claude.json", f"{folder or home + '/.claude'}/skills"
+    return ParentPlace(target, config, f"{skills}/{SERVER}", command, private=True)
+
+
+def of_project(target: str, project: str) -> ParentPlace:
+    """Return where a parent looks for what everyone in a project shares. It holds no path of one machine."""
+    config, skills = (".codex/config.toml", ".agents") if target == CODEX else (".mcp.json", ".claude")
+    return ParentPlace(
+        target, f"{project}/{config}", f"{project}/{skills}/skills/{SERVER}", SERVER, private=False
+    )
+
+
+# --- what is written --------------------------------------------------------------------------------------
+
+
+def entry(command: str) -> dict[str, Any]:
+    """Return our server as a JSON configuration has it."""
+    return {"type": "stdio", "command": command, "args": ["mcp"]}
+
+
+def is_ours(value: Any) -> bool:
+    """Say whether this is a server entry that we wrote, or one that says the same."""
+    if not isinstance(value, dict) or set(value) - _KNOWN_KEYS:
+        return False
+    command = value.get("command")
+    plain = value.get("args") == ["mcp"] and not value.get("env") and value.get("type", "stdio") == "stdio"
+    return plain and isinstance(command, str) and command.rpartition("/")[2] == SERVER
+
+
+def toml_lines(command: str) -> list[str]:
+    """Return our server as the lines of a TOML configuration."""
+    return [
+        f"[{TOML_GROUP}.{SERVER}]",
+        f"command = {_toml(command)}",
+        'args = ["mcp"]',
+        f"env_vars = [{', '.join(map(_toml, _FORWARDED))}]",
+        f"tool_timeout_sec = {LONGEST_CALL_S}",
+    ]
+
+
+def _toml(text: str) -> str:
+    # JSON's strings are TOML's, but for one character.
+    return json.dumps(text, ensure_ascii=False).replace("\x7f", "\\u007f")
+
+
+def put_server(before: bytes | None, where: ParentPlace) -> Edited:
+    """Return a configuration with our server in it. Raises CannotEdit."""
+    there = _server(before, where)
+    if there is not None and not is_ours(there):
+        return Edited(TAKEN, before)
+    if there is not None and there["command"] == where.command:  # any other change in it was made on purpose
+        return Edited(NOTHING, before)
+    if where.target == CODEX:
+        rest = before if before is None or there is None else _without_server(before)
+        return _checked(rest or b"", own_text.put_block(rest, toml_lines(where.command)))
+    ours = entry(where.command)
+    if before is None:
+        return Edited(DONE, own_text.made_member(JSON_GROUP, SERVER, ours).encode())
+    return Edited(DONE, own_text.put_member(_text(before), JSON_GROUP, SERVER, ours).encode())
+
+
+def take_server(before: bytes | None, where: ParentPlace) -> Edited:
+    """Return a configuration without our server. Raises CannotEdit."""
+    there = _server(before, where)
+    if before is None or there is None:
+        return Edited(NOTHING, before)
+    if not is_ours(there):
+        return Edited(TAKEN, before)
+    if where.target == CODEX:
+        return Edited(DONE, _without_server(before))
+    after = own_text.take_member(_text(before), JSON_GROUP, SERVER)
+    return Edited(DONE, None if after is None else after.encode())
+
+
+def _server(content: bytes | None, where: ParentPlace) -> Any:
+    """Return the server of our name in a configuration, None if there is none."""
+    if content is None:
+        return None
+    if where.target == CODEX:
+        return _servers(content).get(SERVER)
+    return own_text.get_member(_text(content), JSON_GROUP, SERVER)
+
+
+def _text(content: bytes) -> str:
+    try:
+        return content.decode()
+    except UnicodeDecodeError as error:
+        raise CannotEdit("it is not UTF-8 text") from error
+
+
+# --- TOML -------------------------------------------------------------------------------------------------
+
+
+def _without_server(before: bytes) -> bytes | None:
+    """Take out our block; if another program has rewritten the file, the tables of our server."""
+    after = own_text.take_block(before).text
+    if after is not None and not _is_without(after, before):
+        after = without(before, f"{TOML_GROUP}.{SERVER}")
+        if not _is_without(after, before):
+            raise CannotEdit(f'"{SERVER}" cannot be taken out of it; do it by hand')
+        after = after if after.strip() else None
+    return after
+
+
+def _is_without(after: bytes, before: bytes) -> bool:
+    """Say whether a text no longer has our server, and otherwise means the same."""
+    try:
+        return SERVER not in _servers(after) and _rest(after) == _rest(before)
+    except CannotEdit:
+        return False
+
+
+def _checked(before: bytes, edited: Edited) -> Edited:
+    """Return an edited file if it otherwise means the same as before. Raises CannotEdit."""
+    try:
+        same = edited.text is None or _rest(edited.text) == _rest(before)
+    except CannotEdit as why:
+        raise CannotEdit(f'"{TOML_GROUP}" in it cannot be added to') from why
+    if not same:
+        raise CannotEdit("it would mean something else with our lines in it")
+    return edited
+
+
+def _rest(text: bytes) -> dict[str, Any]:
+    """Return what a configuration says besides our server."""
+    servers = {name: server for name, server in _servers(text).items() if name != SERVER}
+    return {**_parsed(text), TOML_GROUP: servers}
+
+
+def _servers(text: bytes) -> dict[str, Any]:
+    servers = _parsed(text).get(TOML_GROUP, {})
+    if not isinstance(servers, dict):
+        raise CannotEdit(f'"{TOML_GROUP}" in it is not a table')
+    return servers
+
+
+def _parsed(text: bytes) -> dict[str, Any]:
+    try:
+        return tomllib.loads(_text(text))
+    except tomllib.TOMLDecodeError as error:
+        raise CannotEdit(f"it is not TOML: {str(error).lower()}") from error
+
+
+_MARK = re.compile(rb"# (>>>|<<<) tmuxagents\b.*")
+
+
+def without(text: bytes, name: str) -> bytes:
+    """Return a text without a table, those inside it, and our marks."""
+    own, inside = f"[{name}]".encode(), f"[{name}.".encode()
+    kept: list[bytes] = []
+    pending: list[bytes] = []  # blank lines and comments in a removed table may belong to the next one
+    goes = False
+    for line in text.splitlines(keepends=True):
+        plain = line.strip()
+        if _MARK.fullmatch(plain):
+            continue
+        if plain.startswith(b"["):
+            goes = plain.startswith((own, inside))
+            kept += [] if goes else pending
+            pending = []
+        if not goes:
+            kept.append(line)
+        elif not plain or plain.startswith(b"#"):
+            pending.append(line)
+        else:
+            pending = []
+    return b"".join(kept)
+
 
 _SKILL, _PROMPTS = "SKILL.md", "prompts"
 
@@ -25,12 +238,12 @@ _SKILL, _PROMPTS = "SKILL.md", "prompts"
 def place(target: str, environment: Mapping[str, str], project: str | None) -> ParentPlace:
     """Return where a parent looks: for this user, or with `project` for everyone who works there."""
     if project is not None:
-        return parent_config.of_project(target, project)
+        return of_project(target, project)
     # How this program is started from anywhere, by a path that outlives upgrades if there is one.
     found = process.find_program(SERVER, environment.get("PATH", ""))
     beside = os.path.join(os.path.dirname(sys.executable), SERVER)
     command = os.path.abspath(found) if found else beside if os.path.exists(beside) else SERVER
-    return parent_config.of_user(target, environment, os.path.abspath(places.user_home(environment)), command)
+    return of_user(target, environment, os.path.abspath(places.user_home(environment)), command)
 
 
 def plan(where: ParentPlace, *, uninstall: bool, with_tools: bool = True) -> Integration:
@@ -49,8 +262,10 @@ def plan(where: ParentPlace, *, uninstall: bool, with_tools: bool = True) -> Int
         found.steps.append(_config_step(where, uninstall=False))
         beside = disk.missing(os.path.dirname(where.config))
     folders = (min(max(0, above), 9), min(beside, 9))
-    found.steps.append(_put(f"{where.skill}/{_SKILL}", shipped.skill(), folders if any(folders) else ()))
-    found.steps += [_put(f"{prompts}/{name}.md", text) for name, text in shipped.prompts().items()]
+    found.steps.append(
+        _put(f"{where.skill}/{_SKILL}", places.shipped_skill(), folders if any(folders) else ())
+    )
+    found.steps += [_put(f"{prompts}/{name}.md", text) for name, text in places.shipped_prompts().items()]
     return found
 
 
@@ -61,7 +276,7 @@ def _put(path: str, text: str, folders: tuple[int, ...] = ()) -> Step:
 
 def _config_step(where: ParentPlace, *, uninstall: bool) -> Step:
     before = disk.read(where.config)
-    edit = parent_config.take if uninstall else parent_config.put
+    edit = take_server if uninstall else put_server
     try:
         return file_step(where.config, before, edit(before, where))
     except CannotEdit as why:

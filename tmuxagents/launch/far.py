@@ -12,12 +12,13 @@ import time
 
 from tmuxagents import records, tmux
 from tmuxagents.errors import BadRequest, NotPossible, TmuxAgentsError, Unusable
-from tmuxagents.launch import before, checks, continued, far_code, prompt_files
+from tmuxagents.launch import before, checks, continued, far_code
 from tmuxagents.launch import plan as plans
+from tmuxagents.launch import prepare as prompt_files
 from tmuxagents.launch.arrival import FarArrival, Launched
 from tmuxagents.launch.plan import LaunchRequest
 from tmuxagents.launch.prepare import Prepared, new_call
-from tmuxagents.machines import build, hosts, mirrors, relay, requests, ssh
+from tmuxagents.machines import build, hosts, link, requests, ssh
 from tmuxagents.records import SUBMITTED, SUBMITTING, WAITING
 from tmuxagents.registry import learn, lookup
 from tmuxagents.runs import directory, prompt, writing
@@ -122,7 +123,7 @@ def _asked(
     """Return what the far machine is asked for: the far settings fill in what nobody says here."""
     blocks: list[str] = []
     if request.files:
-        blocks = prompt_files.blocks(request.files, request.cwd, allow_outside=request.allow_outside)
+        blocks = prompt_files.file_blocks(request.files, request.cwd, allow_outside=request.allow_outside)
     return {
         "v": 1,
         "runId": plan.run_id,
@@ -172,7 +173,7 @@ def begin(launcher: Launcher, prepared: Prepared) -> FarArrival:
                 os.close(held)
     _register(launcher, run_dir)
     project.link(request.project, run_dir)
-    mirrors.ensure(launcher.caller.home, host.name, launcher.environment)
+    link.ensure_mirror(launcher.caller.home, host.name, launcher.environment)
     return arrival(launcher, prepared, run_dir, warnings)
 
 
@@ -250,7 +251,7 @@ def _receipt(asked: bytes, host: Host, environment: Mapping[str, str]) -> dict[s
         timeout=_LIMIT_S,
         environment=environment,
     )
-    return relay.document(answer, host)
+    return requests.document(answer, host)
 
 
 def take_receipt(run_dir: str, receipt: Mapping[str, Any], host: Host) -> None:

@@ -15,13 +15,13 @@ from typing import NamedTuple
 
 from tmuxagents.errors import BadRequest, NotPossible, TmuxAgentsError
 from tmuxagents.launch import checks, far, handover
-from tmuxagents.machines import mirrors
+from tmuxagents.machines import link
 from tmuxagents.records import LIVE, SLURM, SUBMITTED, SUBMITTING
 from tmuxagents.registry import learn, lookup
 from tmuxagents.runs import directory, writing
 from tmuxagents.runs.conclude import conclude
 from tmuxagents.slurm import commands, jobs
-from tmuxagents.slurm.runs import job_of
+from tmuxagents.slurm.commands import job_of
 from tmuxagents.system import project
 from tmuxagents.text import jsonline
 
@@ -72,7 +72,7 @@ def begin(launcher: Launcher, prepared: Prepared) -> FarArrival:
     request = prepared.request
     wish = Wish((request.on or "").partition(":")[2] or None, request.sbatch)
     submitted = submit_run(launcher, prepared, wish)
-    mirrors.ensure(launcher.caller.home, SLURM, launcher.environment)
+    link.ensure_mirror(launcher.caller.home, SLURM, launcher.environment)
     return far.arrival(launcher, prepared, submitted.run_dir, submitted.warnings)
 
 

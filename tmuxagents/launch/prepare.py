@@ -2,6 +2,8 @@
 
 Nothing is written here. What is refused here was never a run.
 
+The files of a prompt: what was asked for, found where the child works, and put into words.
+
 Joins.
 """
 
@@ -13,26 +15,51 @@ from typing import NamedTuple
 
 from tmuxagents.agents import installed, resolve
 from tmuxagents.errors import BadRequest
-from tmuxagents.launch import demands, nesting
+from tmuxagents.launch import checks, demands
 from tmuxagents.launch import plan as plans
-from tmuxagents.launch.faults import Faults
+from tmuxagents.launch.demands import Faults
 from tmuxagents.launch.plan import InCall
 from tmuxagents.runs import directory, prompt
+from tmuxagents.system import prompt_file
 
 TYPE_CHECKING = False
 if TYPE_CHECKING:
-    from collections.abc import Mapping, Sequence
+    from collections.abc import Iterable, Mapping, Sequence
 
     from tmuxagents.agents.models import Resolved
+    from tmuxagents.launch.checks import Leave
     from tmuxagents.launch.demands import Met
     from tmuxagents.launch.launch import Launcher
-    from tmuxagents.launch.nesting import Leave
     from tmuxagents.launch.plan import LaunchRequest, Target
     from tmuxagents.presets.preset import Preset, PresetFile
     from tmuxagents.presets.survey import Chooser
     from tmuxagents.records import Plan
     from tmuxagents.registry.lookup import Caller
+    from tmuxagents.runs.prompt import FileSpec
     from tmuxagents.settings.keys import Settings
+
+
+def parse(words: Iterable[str], cwd: str) -> list[FileSpec]:
+    """Read the `--file` options of a command line; a file that is called like the whole word is meant."""
+    return [
+        prompt.parse(word, is_file=prompt_file.is_there(_absolute(word, cwd)), field="--file")
+        for word in words
+    ]
+
+
+def file_blocks(specs: Sequence[FileSpec], cwd: str, *, allow_outside: bool = False) -> list[str]:
+    """Return one block a file; a file that cannot be had says so in its place and fails nothing."""
+    folder = prompt_file.resolve(cwd)
+
+    def may(resolved: str) -> bool:
+        return prompt.may_be_read(resolved, folder, allow_outside=allow_outside)
+
+    found = [prompt_file.read(_absolute(spec.path, cwd), limit=prompt.FILE_LIMIT, may=may) for spec in specs]
+    return [prompt.file_block(spec, text) for spec, text in zip(specs, found, strict=True)]
+
+
+def _absolute(path: str, cwd: str) -> str:
+    return path if path.startswith("/") else f"{cwd}/{path}"
 
 
 class Prepared(NamedTuple):
@@ -64,7 +91,7 @@ class PlanSurroundings(NamedTuple):
     ) -> Plan:
         """Return the plan of a run."""
         set_up = plans.set_up_of(request, preset)
-        set_up, root = nesting.bounded(self.call.run_id, set_up, self.leave)
+        set_up, root = checks.bounded(self.call.run_id, set_up, self.leave)
         return plans.plan_run(
             request,
             call=self.call,
@@ -116,9 +143,7 @@ class Preparing:
         if request.blocks is not None:
             blocks = list(request.blocks)
         elif request.files and not request.reopens:
-            from tmuxagents.launch import prompt_files  # noqa: PLC0415  (most requests name no file)
-
-            blocks = prompt_files.blocks(request.files, request.cwd, allow_outside=request.allow_outside)
+            blocks = file_blocks(request.files, request.cwd, allow_outside=request.allow_outside)
         warnings = [
             *(preset.warnings if preset else []),
             *model.warnings,

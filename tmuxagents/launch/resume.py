@@ -15,7 +15,7 @@ from tmuxagents import records
 from tmuxagents.agents import find
 from tmuxagents.agents.base import ChildSession
 from tmuxagents.errors import BadRequest, NoSuchRun, NotPossible
-from tmuxagents.launch import checks, continued, prompt_files
+from tmuxagents.launch import checks, continued, prepare
 from tmuxagents.launch.continued import Continued
 from tmuxagents.launch.plan import LaunchRequest
 from tmuxagents.presets import disk
@@ -209,7 +209,7 @@ class _Turn:
         """Return the request for it."""
         plan, wanted = self._plan, self._wanted
         cwd = self._cwd()
-        specs: Sequence[FileSpec] = prompt_files.parse(wanted.files, cwd)
+        specs: Sequence[FileSpec] = prepare.parse(wanted.files, cwd)
         if self._again:
             specs = [prompt.read(value, field="files") for value in plan.files]
         request = LaunchRequest(

@@ -14,7 +14,7 @@ import shlex
 from typing import NamedTuple
 
 from tmuxagents.errors import BadRequest, Unusable
-from tmuxagents.machines import refs, relay, ssh
+from tmuxagents.machines import refs, requests, ssh
 from tmuxagents.machines.refs import SENT, Code
 from tmuxagents.system import git, places
 from tmuxagents.system.git import Git
@@ -151,10 +151,10 @@ def bring_back(code: Code, run_id: str, host: Host, environment: Mapping[str, st
 
 
 def _ask(host: Host, request: Mapping[str, Any], environment: Mapping[str, str]) -> dict[str, Any]:
-    """Ask another machine for something, see machines/far_code. Raises Unreachable, Unusable."""
+    """Ask another machine for something, see machines/leavings. Raises Unreachable, Unusable."""
     given = jsonline.encode(request)
     answer = ssh.run(host, ["_code", "do", "--json"], input=given, timeout=_LONG_S, environment=environment)
-    return relay.document(answer, host)
+    return requests.document(answer, host)
 
 
 def _program(host: Host, *words: str) -> str:

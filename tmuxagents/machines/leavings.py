@@ -1,10 +1,10 @@
-"""Over there: what a child left in its checkout, as commits of the project's repository.
+"""Over there: what a child left in its checkout, as commits of the project's repository. Joins.
 
 Its own commits, and on top of its HEAD one for what it has not committed and does not ignore. The checkout
 does not change, and nothing that the child has configured there is used: that one is made with another
 index, in the private repository, which only reads the child's objects.
 
-Touches: the disk, by git.
+Over there: what the machine that sent the code asks for.
 """
 
 from __future__ import annotations
@@ -15,15 +15,19 @@ import tempfile
 
 from tmuxagents.errors import BadRequest
 from tmuxagents.machines import refs
-from tmuxagents.machines.checkout import LONG_S, quoted
+from tmuxagents.machines.checkout import LONG_S, Project, quoted
 from tmuxagents.machines.refs import Left
 from tmuxagents.runs import directory
+from tmuxagents.system import places
 from tmuxagents.system.git import GitRefused
 
 TYPE_CHECKING = False
 if TYPE_CHECKING:
-    from tmuxagents.machines.checkout import Project
+    from collections.abc import Mapping
+    from typing import Any
+
     from tmuxagents.system.git import Git
+
 
 LARGEST = 100 * 1024 * 1024  # bytes of a file that such a commit takes
 MOST = 1024 * 1024 * 1024  # bytes of all files that it takes
@@ -240,3 +244,29 @@ class _Work:
 def _named(ref: str) -> str:
     """Return what a ref of the child's is called among those that it left."""
     return "@stash" if ref == "refs/stash" else ref.removeprefix("refs/heads/")
+
+
+def answer_about_code(asked: Mapping[str, Any], environment: Mapping[str, str]) -> dict[str, Any]:
+    """Do what is asked; return the answer. Each of these can be asked for again."""
+    run_id = _text(asked, "run")
+    project = Project(_text(asked, "key"), places.own_home(environment), environment)
+    match asked.get("do"):
+        case "checkout":
+            folder, author = _text(asked, "folder"), refs.pair(asked.get("author"))
+            cwd = project.make_checkout(run_id, _text(asked, "commit"), folder=folder, author=author)
+            return {"cwd": cwd}
+        case "leave":
+            left = gather(project, _text(asked, "checkout"), run_id)
+            return {"refs": left.refs, "kept": left.kept, "isGone": left.is_gone}
+        case "confirm":
+            found = refs.parse_left({"refs": asked.get("refs"), "kept": []}, run_id)
+            project.confirm(run_id, found.refs.values())
+            return {}
+    raise BadRequest("This is no request for code.", kind="bad-argument")
+
+
+def _text(asked: Mapping[str, Any], name: str) -> str:
+    value = asked.get(name)
+    if not isinstance(value, str):
+        raise BadRequest(f"The request has no {name}.", kind="bad-argument")
+    return value

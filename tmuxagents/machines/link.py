@@ -1,16 +1,20 @@
 """Whether a host answers: what its mirror has written down last. Every `poll` of a far run reads it.
 
-Touches: the state directory.
+Starting the mirror of a host where there is none.
+
+Touches: the state directory, processes.
 """
 
 from __future__ import annotations
 
 import fcntl
 import os
+import sys
 import time
 
 from tmuxagents.cpython import ignoring
 from tmuxagents.runs import directory
+from tmuxagents.system import process, watcher_lock
 from tmuxagents.system.identity import secret
 from tmuxagents.text import jsonline
 
@@ -18,6 +22,7 @@ TYPE_CHECKING = False
 if TYPE_CHECKING:
     from collections.abc import Mapping
     from typing import Any
+
 
 _MOST = 4096
 _FLAGS = os.O_RDWR | os.O_CREAT | os.O_NOFOLLOW | os.O_CLOEXEC
@@ -91,3 +96,31 @@ def take(home: str, host: str, limit_s: float = 0.0) -> int | None:
         if time.monotonic() >= deadline:
             return None
         time.sleep(0.05)
+
+
+_AWAY = '"$@" &'  # sh goes at once, and the mirror is nobody's child
+
+
+def ensure_mirror(home: str, host: str, environment: Mapping[str, str]) -> bool:
+    """Start the mirror of a host unless one works; say whether one was started. It is not waited for."""
+    try:
+        held = take(home, host)
+        if held is None:
+            return False
+        os.close(held)
+        _start(home, host, environment)
+    except OSError:
+        return False
+    return True
+
+
+def _start(home: str, host: str, environment: Mapping[str, str]) -> None:
+    around = {**watcher_lock.surroundings(home, environment), "TMUXAGENTS_ROLE": "mirror"}
+    command = ["/bin/sh", "-c", _AWAY, "sh", sys.executable, "-P", "-m", "tmuxagents", "_far", "mirror", host]
+    nothing = os.open(os.devnull, os.O_RDWR | os.O_CLOEXEC)
+    try:
+        shell = process.spawn(command[0], command, around, streams=(nothing, nothing, nothing))
+    finally:
+        os.close(nothing)
+    with ignoring(ChildProcessError):
+        os.waitpid(shell, 0)

@@ -1,10 +1,24 @@
-"""Resources: the answers, transcripts and results of runs, by address. Joins."""
+"""Resources: the answers, transcripts and results of runs, by address. Joins.
+
+What a client hears without asking: ends of its background runs, and changes of resources that it follows.
+
+A client gets one log message when a background run of its own ends (or a live run first settles). With a
+handshake it comes at once, at the level that the client has set; without one it comes when a request asks
+for log messages. Subscriptions belong to a session (`resources/subscribe`), or in the protocol without
+sessions to a stream (`subscriptions/listen`): both report a run's resources once the run has ended.
+"""
 
 from __future__ import annotations
 
+import contextlib
+import os
+import time
+from typing import NamedTuple
+
 from tmuxagents import records
-from tmuxagents.errors import BadRequest, NotPossible
-from tmuxagents.launch import nesting
+from tmuxagents.errors import BadRequest, NotPossible, TmuxAgentsError
+from tmuxagents.launch import checks
+from tmuxagents.mcp import protocol
 from tmuxagents.registry import lookup
 from tmuxagents.runs import output
 from tmuxagents.runs.inspect import inspect
@@ -14,10 +28,13 @@ from tmuxagents.text import jsonline, safe
 
 TYPE_CHECKING = False
 if TYPE_CHECKING:
-    from collections.abc import Mapping
+    from collections.abc import Callable, Iterable, Iterator, Mapping
     from typing import Any
 
+    from tmuxagents.mcp.protocol import Message, Request
     from tmuxagents.registry.lookup import Caller
+    from tmuxagents.status.wait import Waiting
+
 
 SCHEME = "tmuxagents://runs/"
 MOST_RUNS = 20
@@ -27,7 +44,7 @@ _KINDS = {"output": "text/markdown", "transcript": "text/plain", "result": "appl
 
 def listed(caller: Caller, environment: Mapping[str, str]) -> list[dict[str, Any]]:
     """Return the resources of the caller's latest runs, the newest first."""
-    nesting.check(environment, caller.runs)
+    checks.check_nesting(environment, caller.runs)
     scope = poll.query_of(caller, ()).scope
     rows, _ = lookup.with_registry(caller, lambda book: list(book.rows(scope, limit=MOST_RUNS)))
     return [
@@ -46,7 +63,7 @@ def listed(caller: Caller, environment: Mapping[str, str]) -> list[dict[str, Any
 
 def read(address: str, caller: Caller, environment: Mapping[str, str]) -> list[dict[str, Any]]:
     """Return the content of an address, or refuse it."""
-    nesting.check(environment, caller.runs)
+    checks.check_nesting(environment, caller.runs)
     run_dir, kind = locate(address, caller)
     run = inspect(run_dir)
     if kind == "output":
@@ -75,3 +92,165 @@ def locate(address: str, caller: Caller) -> tuple[str, str]:
         message = f'There is no resource "{shown}": an address is {SCHEME}RUN/{"|".join(_KINDS)}.'
         raise BadRequest(message, kind="bad-argument", field="uri")
     return lookup.find_run(reference, caller), kind
+
+
+LOOK_S = 1.0
+_DEFAULT = "info"  # until the client says otherwise
+_MOST_KEPT = 200
+_MOST_FOLLOWED = 100  # addresses of one client
+_LEVELS = {records.COMPLETED: "info", records.ABORTED: "notice", records.FAILED: "warning"}
+_TOLD = ("runId", "name", "preset", "status", "reason", "errorMessage", "elapsedSeconds")
+_SESSION = None  # the key of the subscriptions of a session; those of a stream have the id of its request
+
+
+class _Stream(NamedTuple):
+    """What one subscription covers: addresses with their runs, and whether the list of resources."""
+
+    runs: dict[str, str]
+    has_list: bool
+
+
+class Notices:
+    """The runs that one client follows, and the messages about them. `locate`: address -> run directory."""
+
+    def __init__(self, locate: Callable[[str], str]) -> None:
+        self._locate = locate
+        self._waiting: Waiting | None = None  # imported only once a run is followed
+        self._launched: set[str] = set()  # the client's own background runs
+        self._followed: set[str] = set()
+        self._over: set[str] = set()
+        self._streams: dict[Any, _Stream] = {}
+        self._kept: list[tuple[str, dict[str, Any]]] = []
+        self._level: str | None = None
+
+    def hear(self, request: Request) -> list[Message]:
+        """Apply what a request says about log messages; return those to send before its answer."""
+        if not request.is_stateless:
+            if request.method == "initialize":
+                self._streams[_SESSION] = _Stream({}, has_list=True)
+            self._level = request.level or self._level or _DEFAULT
+            return self._due(self._level)
+        return self._due(request.level) if request.level else []
+
+    def subscribe(self, request: Request) -> list[Message]:
+        """Apply a request about subscriptions; return its answer, if it gets one, and what is due at once."""
+        if request.method == protocol.LISTEN:
+            return self._listen(request)
+        session = self._streams.setdefault(_SESSION, _Stream({}, has_list=True))
+        address = request.params.get("uri")
+        if request.method == protocol.UNSUBSCRIBE:
+            session.runs.pop(str(address), None)
+            return [protocol.result(request, {})]
+        try:
+            session.runs.update(self._found([address], len(session.runs)))
+        except (TmuxAgentsError, protocol.Refused) as refused:
+            return [protocol.error(request.id, protocol.NO_RESOURCE, str(refused), {"uri": address})]
+        run_id = session.runs[str(address)]
+        told = protocol.notified(protocol.UPDATED, {"uri": str(address)})
+        return [protocol.result(request, {}), *([told] if run_id in self._over else [])]
+
+    def _listen(self, request: Request) -> list[Message]:
+        wanted = request.params.get("notifications")
+        wanted = wanted if isinstance(wanted, dict) else {}
+        addresses = wanted.get("resourceSubscriptions") or []
+        if not isinstance(addresses, list):
+            words = "resourceSubscriptions must be a list of addresses."
+            return [protocol.error(request.id, protocol.BAD_PARAMS, words)]
+        try:
+            runs = self._found(addresses, sum(len(stream.runs) for stream in self._streams.values()))
+        except (TmuxAgentsError, protocol.Refused) as refused:
+            return [protocol.error(request.id, protocol.BAD_PARAMS, str(refused))]
+        stream = _Stream(runs, has_list=wanted.get("resourcesListChanged") is True)
+        self._streams[request.id] = stream
+        honored: dict[str, Any] = {"resourceSubscriptions": list(runs)} if runs else {}
+        honored |= {"resourcesListChanged": True} if stream.has_list else {}
+        over = [address for address, run_id in runs.items() if run_id in self._over]
+        told: list[tuple[str, Message]] = [(protocol.ACKNOWLEDGED, {"notifications": honored})]
+        told += [(protocol.UPDATED, {"uri": address}) for address in over]
+        return [protocol.notified(method, params, request.id) for method, params in told]
+
+    def _found(self, addresses: Iterable[Any], open_: int) -> dict[str, str]:
+        """Return the run of each address, and follow it. Raises TmuxAgentsError or Refused."""
+        found: dict[str, str] = {}
+        for address in addresses:
+            if open_ + len(found) >= _MOST_FOLLOWED:
+                raise protocol.Refused(f"At most {_MOST_FOLLOWED} resources can be followed.")
+            run_dir = self._locate(str(address))
+            found[str(address)] = os.path.basename(run_dir)
+            self._follow(run_dir)
+        return found
+
+    def drop(self, request_id: Any) -> None:
+        """End a stream that the client has cancelled."""
+        if request_id is not _SESSION:
+            self._streams.pop(request_id, None)
+
+    def watch(self, document: Mapping[str, Any]) -> None:
+        """Follow the background run that a call has started, if any."""
+        run = document["details"].get("run")
+        if not document["isError"] and isinstance(run, dict):
+            self._launched.add(run["runId"])
+            self._follow(run["runDir"])
+
+    def _follow(self, run_dir: str) -> None:
+        from tmuxagents.status.wait import Waiting  # noqa: PLC0415  (as above)
+
+        if os.path.basename(run_dir) not in self._followed:
+            self._followed.add(os.path.basename(run_dir))
+            self._waiting = self._waiting or Waiting()
+            self._waiting.add(run_dir)
+
+    def pause(self) -> float | None:
+        """Return the time until the next check in seconds; None if no run is followed."""
+        return LOOK_S if self._waiting is not None and self._waiting.left else None
+
+    def news(self) -> list[Message]:
+        """Check the runs; return the messages to send."""
+        if self._waiting is None or not self._waiting.left:
+            return []
+        self._waiting.pause(time.monotonic())
+        over = [*self._waiting.done(), *self._settled()]
+        for run_dir in over:
+            self._over.add(os.path.basename(run_dir))
+            if os.path.basename(run_dir) in self._launched:
+                self._keep(run_dir)
+        told = self._changes(map(os.path.basename, over))
+        return [*(self._due(self._level) if self._level else []), *told]
+
+    def _changes(self, run_ids: Iterable[str]) -> list[Message]:
+        """Return the notifications about the resources of runs that have ended, for all subscriptions."""
+        ended = set(run_ids)
+        told = []
+        for stream_id, stream in self._streams.items():
+            changed = [address for address, run_id in stream.runs.items() if run_id in ended]
+            told += [protocol.notified(protocol.UPDATED, {"uri": address}, stream_id) for address in changed]
+            if stream.has_list and ended:
+                told.append(protocol.notified(protocol.LIST_CHANGED, {}, stream_id))
+        return told
+
+    def _settled(self) -> Iterator[str]:
+        """Yield the live runs that have settled: they are announced although they continue."""
+        from tmuxagents.runs import directory  # noqa: PLC0415  (as above)
+
+        assert self._waiting is not None
+        for one in [one for one in self._waiting.left if directory.is_announced(one.run_dir)]:
+            one.let_go()
+            self._waiting.left.remove(one)
+            yield one.run_dir
+
+    def _keep(self, run_dir: str) -> None:
+        from tmuxagents.errors import NoSuchRun  # noqa: PLC0415
+        from tmuxagents.runs.inspect import inspect  # noqa: PLC0415  (as above)
+
+        with contextlib.suppress(NoSuchRun):  # the run was removed meanwhile
+            run = inspect(run_dir).document(time.time())
+            how = run["status"] if run["status"] in records.ENDED else "has answered"
+            reason = f" ({run['reason']})" if run["status"] in (records.FAILED, records.ABORTED) else ""
+            text = f"{run['name'] or run['preset'] or 'agent'} {run['runId']} {how}{reason}"
+            told = (_LEVELS.get(run["status"], "info"), {"text": text, **{key: run[key] for key in _TOLD}})
+            self._kept = [*self._kept, told][-_MOST_KEPT:]
+
+    def _due(self, wanted: str) -> list[Message]:
+        kept, self._kept = self._kept, []
+        least = protocol.LEVELS.index(wanted)
+        return [protocol.logged(level, data) for level, data in kept if protocol.LEVELS.index(level) >= least]

@@ -17,7 +17,7 @@ import time
 
 from tmuxagents.mcp import calls, protocol
 from tmuxagents.mcp.calls import still_working
-from tmuxagents.mcp.notices import Notices
+from tmuxagents.mcp.resources import Notices
 from tmuxagents.text import jsonline
 
 TYPE_CHECKING = False

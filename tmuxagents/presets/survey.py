@@ -13,7 +13,7 @@ import os
 from tmuxagents.agents import AGENTS, find
 from tmuxagents.agents.pi import command
 from tmuxagents.errors import BadRequest
-from tmuxagents.presets import catalogue, describe, disk, skills
+from tmuxagents.presets import catalogue, describe, disk
 from tmuxagents.presets import fields as preset_fields
 from tmuxagents.presets.catalogue import Catalogue
 from tmuxagents.presets.fields import PROFILE
@@ -23,8 +23,8 @@ TYPE_CHECKING = False
 if TYPE_CHECKING:
     from collections.abc import Iterator, Mapping, Sequence
 
+    from tmuxagents.presets.catalogue import Skill
     from tmuxagents.presets.preset import Preset, PresetFile
-    from tmuxagents.presets.skills import Skill
     from tmuxagents.records import Plan
     from tmuxagents.settings.keys import Settings
 
@@ -86,12 +86,12 @@ class Chooser:
                 faults[0].message, kind=faults[0].kind, faults=faults, hint=f"correct {chosen.path}"
             )
         fields = command.apply_exclusions(chosen.fields, known)
-        if chosen.kind == PROFILE and skills.are_wanted(fields):
+        if chosen.kind == PROFILE and catalogue.skills_are_wanted(fields):
             folder = cwd or self._folder
             if folder not in self._skills:
                 home = places.user_home(self._environment)
                 self._skills[folder] = discover(folder, project.project_of(folder, home), self._environment)
-            fields = skills.resolve(fields, self._skills[folder])
+            fields = catalogue.resolve_skills(fields, self._skills[folder])
         return chosen.ready(fields, warnings)
 
 
@@ -163,13 +163,13 @@ def unknown_tools(preset: Preset, known: Sequence[str]) -> Iterator[str]:
 
 def discover(cwd: str, project: str, environment: Mapping[str, str]) -> dict[str, Skill]:
     """Return the skills by name: the nearest first, then the user's own."""
-    folders = skills.folders(
+    folders = catalogue.skill_folders(
         cwd=cwd,
         project=project,
         agent_dir=places.agent_dir(environment),
         home=places.user_home(environment),
     )
-    return skills.index(file for folder, within in folders for file in scan(folder, within))
+    return catalogue.index_skills(file for folder, within in folders for file in scan(folder, within))
 
 
 DECLARED = "SKILL.md"
@@ -179,7 +179,7 @@ _MOST_FOLDERS = 2000
 _NOT_SEARCHED = ("node_modules",)
 
 
-def scan(folder: str, within: str | None = None) -> Iterator[skills.SkillFile]:
+def scan(folder: str, within: str | None = None) -> Iterator[catalogue.SkillFile]:
     """Yield the files of a skills folder, by name; a folder that is not there has none.
 
     Links may lead anywhere, but for texts: those lie `within` that folder, if one is named.
@@ -206,7 +206,7 @@ def scan(folder: str, within: str | None = None) -> Iterator[skills.SkillFile]:
             waiting[:0] = [(path, depth + 1) for path in inside if os.path.isdir(path)]
 
 
-def _read(folder: str, name: str, within: str | None) -> skills.SkillFile:
+def _read(folder: str, name: str, within: str | None) -> catalogue.SkillFile:
     bounds = None if within is None else prompt_file.resolve(within)
 
     def may(real: str) -> bool:
@@ -217,7 +217,7 @@ def _read(folder: str, name: str, within: str | None) -> skills.SkillFile:
     found = prompt_file.read(f"{folder}/{name}", limit=MOST_BYTES, may=may)
     text = found.text if found.problem is None else None
     path, folder = f"{folder}/{name}", os.path.basename(folder)
-    return skills.SkillFile(path, folder, is_declared=name == DECLARED, text=text)
+    return catalogue.SkillFile(path, folder, is_declared=name == DECLARED, text=text)
 
 
 def _is_ours(path: str) -> bool:

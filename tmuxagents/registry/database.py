@@ -1,7 +1,7 @@
 """The registry: SQLite, a cache of the run directories. Every caller must be able to do without it.
 
 Here is the database itself. What one can ask it is in registry/registry, its words are in registry/rows and
-registry/schema, its file is made and moved in registry/making. A file that is damaged raises `Damaged` and
+registry/schema, its file is made and moved in registry/schema. A file that is damaged raises `Damaged` and
 may be set aside, since all of it can be read again from the run directories; one that cannot be used now, or
 was written by a newer program, raises `Unfit` and is left alone.
 
@@ -83,17 +83,17 @@ class Database:
 
     def _open(self) -> sqlite3.Connection:
         if self._path is None:
-            from tmuxagents.registry import making  # noqa: PLC0415  (only without a file)
+            from tmuxagents.registry import schema  # noqa: PLC0415  (only without a file)
 
             connection = sqlite3.connect(":memory:", isolation_level=None)
-            making.found(connection, self._name)
+            schema.found(connection, self._name)
             return connection
         for _ in range(_TRIES):
             self.identity = sqlite.identity(self._path)
             if self.identity is None:
-                from tmuxagents.registry import making  # noqa: PLC0415  (once in a registry's life)
+                from tmuxagents.registry import schema  # noqa: PLC0415  (once in a registry's life)
 
-                making.make(self._path, self._patience_s)
+                schema.make(self._path, self._patience_s)
                 continue
             connection = _connect(self._path, self.identity, self._patience_s)
             if sqlite.identity(self._path) == self.identity:
@@ -231,9 +231,9 @@ def _check_version(connection: sqlite3.Connection) -> None:
     if version > VERSION:
         raise Unfit("it was written by a newer tmuxagents")
     if version != VERSION:
-        from tmuxagents.registry import making  # noqa: PLC0415  (once in a registry's life)
+        from tmuxagents.registry import schema  # noqa: PLC0415  (once in a registry's life)
 
-        making.migrate(connection, VERSION)
+        schema.migrate(connection, VERSION)
 
 
 def one(connection: sqlite3.Connection, question: str) -> Any:

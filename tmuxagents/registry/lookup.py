@@ -147,10 +147,10 @@ def _ask_file(path: str, caller: Caller, ask: Callable[[Registry], T], *, last: 
 
 def set_aside(path: str, damage: database.Damaged) -> str:
     """Move a damaged registry out of the way; return a sentence about it for people."""
-    from tmuxagents.registry import making  # noqa: PLC0415  (hardly ever is one damaged)
+    from tmuxagents.registry import schema  # noqa: PLC0415  (hardly ever is one damaged)
 
     try:
-        aside = making.set_aside(path, damage.identity, PATIENCE_S)
+        aside = schema.set_aside(path, damage.identity, PATIENCE_S)
     except database.Unfit as why:
         return f"the registry is damaged ({damage}) and cannot be set aside ({why})"
     return (

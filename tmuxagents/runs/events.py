@@ -1,6 +1,8 @@
 """Events: what a child did, in one shape for every agent, and their codec of one JSON line each. Pure.
 
 Unknown types and fields survive decoding. Nothing here decides what an event means for the run.
+
+Messages to a child while it works: their kinds, and one of them as the inbox holds it.
 """
 
 from __future__ import annotations
@@ -12,6 +14,7 @@ TYPE_CHECKING = False
 if TYPE_CHECKING:
     from collections.abc import Sequence
     from typing import Any
+
 
 RESULT_TEXT_LIMIT = 500
 RESULT_TAIL_LIMIT = 1500
@@ -216,3 +219,23 @@ def left_behind(*, pid: int, comm: str, why: str) -> Event:
 def child_exited(exit_code: int | None, signal: str | None) -> Event:
     """Build: the child's process is over."""
     return Event("child_exited", {"exitCode": exit_code, "signal": signal})
+
+
+STEER, FOLLOW_UP, STOP = "steer", "followUp", "stop"
+INBOX_ANSWER = "answer"  # to a question of the child
+INBOX_KINDS = (STEER, FOLLOW_UP, STOP, INBOX_ANSWER)
+
+
+class InboxMessage:
+    """One message. `text` is None if the kind says it all; an answer has its question and who gave it."""
+
+    __slots__ = ("ask", "by", "inbox_id", "kind", "text")
+
+    def __init__(
+        self, inbox_id: int, kind: str, text: str | None, *, ask: str | None = None, by: str | None = None
+    ) -> None:
+        self.inbox_id = inbox_id
+        self.kind = kind
+        self.text = text
+        self.ask = ask
+        self.by = by

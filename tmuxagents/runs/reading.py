@@ -1,19 +1,27 @@
-"""Read a run's directory, once or again and again, and nothing twice. Writes nothing.
+"""Read a run's directory, once or again and again, and nothing twice. Writes nothing. Joins.
 
-While the wrapper lives, reading may continue from another process's checkpoint (runs/checkpoint). Once the
+While the wrapper lives, reading may continue from another process's checkpoint (runs/reading). Once the
 wrapper is gone, the whole log is read again, unless a result says how the run ended.
 
-Joins.
+A checkpoint: the state after the first part of a run's events, as one text for the next reader.
+
+A checksum covers the text: one that is damaged, or of another version, is ignored, and the events are folded
+from the first. runs/reading checks which file a checkpoint belongs to. No ending is ever concluded
+from one.
 """
 
 from __future__ import annotations
 
+import binascii
+
 from tmuxagents import records
-from tmuxagents.records import Facts
+from tmuxagents.records import Exit, Facts, Record
 from tmuxagents.runs import directory, events, lifecycle
+from tmuxagents.runs.lifecycle import RunState
 from tmuxagents.runs.marks import mark_of
 from tmuxagents.runs.narration import Narrator
 from tmuxagents.system import process
+from tmuxagents.text import jsonline
 
 TYPE_CHECKING = False
 if TYPE_CHECKING:
@@ -21,8 +29,65 @@ if TYPE_CHECKING:
     from typing import Any
 
     from tmuxagents.runs.events import Event
-    from tmuxagents.runs.lifecycle import RunState
     from tmuxagents.runs.marks import Mark
+    from tmuxagents.runs.narration import Call
+
+
+_VERSION = 5  # raised when events add up to something else than before, or when the text has other fields
+_LONGEST = 64 * 1024  # bytes
+
+
+class Checkpoint(Record):
+    """What a reader needs to continue."""
+
+    __slots__ = ("activity", "calls", "lines", "mark", "offset", "state", "tail")
+
+    mark: tuple[int, int, int, int]  # of the events file
+    offset: int
+    lines: int  # how many come before the offset
+    tail: bytes  # the last bytes before the offset
+    state: RunState
+    activity: str | None
+    calls: list[Call]  # those without a result so far
+
+
+def encode_checkpoint(point: Checkpoint) -> str | None:
+    """Return the text of a checkpoint; None if it would be too long, or would read back differently."""
+    state = {name: getattr(point.state, name) for name in RunState.__slots__}
+    texts = (point.state.text, point.state.finished_text, point.activity)
+    if sum(len(text) for text in texts if text) > _LONGEST:
+        return None
+    ending = point.state.exit
+    fields = point.fields() | {
+        "tail": point.tail.decode("latin-1"),
+        "calls": [list(call) for call in point.calls],
+        "mark": list(point.mark),
+        "state": state | {"exit": None if ending is None else [ending.exit_code, ending.signal]},
+    }
+    line = jsonline.encode(fields)
+    # Halves of characters are escaped: two of them side by side would be read as a whole character.
+    return None if len(line) > _LONGEST or b"\\ud" in line else _head(line) + line.decode()
+
+
+def decode_checkpoint(text: str) -> Checkpoint | None:
+    """Return the checkpoint that a text says; None if it is damaged or of another version."""
+    head, brace, rest = str(text).partition("{")  # a damaged registry may hold anything
+    line = (brace + rest).encode("utf-8", "replace")
+    if head != _head(line):
+        return None
+    fields = jsonline.decode(line)
+    fields["state"], told = RunState(), fields["state"]
+    for name, value in told.items():
+        setattr(fields["state"], name, value)
+    fields["state"].exit = None if told["exit"] is None else Exit(*told["exit"])
+    fields["tail"] = fields["tail"].encode("latin-1")
+    fields["mark"], fields["calls"] = tuple(fields["mark"]), [tuple(call) for call in fields["calls"]]
+    return Checkpoint(**fields)
+
+
+def _head(line: bytes) -> str:
+    return f"{_VERSION} {binascii.crc32(line):08x} "
+
 
 _SLICE = 1024 * 1024  # of a log of any size, so much is in memory at once
 _HEAD = 4
@@ -117,9 +182,7 @@ class RunReader:
 
     def _continue_from(self, text: str) -> None:
         """Take up a checkpoint; `_read_events` checks whether it is one of these events."""
-        from tmuxagents.runs import checkpoint  # noqa: PLC0415  (few readers have one)
-
-        point = checkpoint.decode(text)
+        point = decode_checkpoint(text)
         if point is not None:
             self.state, self.activity = point.state, point.activity
             self._narrator.take_up(point.calls)
@@ -132,9 +195,8 @@ class RunReader:
         mark = self.events_mark()
         if mark is None or mark[:2] != self._events or not self._started:
             return None
-        from tmuxagents.runs import checkpoint  # noqa: PLC0415  (only what saves a row needs it)
 
-        point = checkpoint.Checkpoint(
+        point = Checkpoint(
             mark=mark,
             offset=self._offset,
             lines=self._lines,
@@ -143,7 +205,7 @@ class RunReader:
             activity=self.activity,
             calls=self._narrator.open_calls,
         )
-        return checkpoint.encode(point)
+        return encode_checkpoint(point)
 
     def events_mark(self) -> Mark | None:
         """Return the mark of the events that were read; None if there are none."""

@@ -2,11 +2,12 @@
 
 Environment over project over global over default. A project may set display and limits, nothing else: a clone
 must not decide what runs. A bad value is the default and one warning; it never stops anything.
+
+Settings of one agent, `agents.NAME.KEY`: they come from the user's own settings alone.
 """
 
 from __future__ import annotations
 
-from tmuxagents.settings import agent_keys
 from tmuxagents.settings.rules import (
     Age,
     Argv,
@@ -16,17 +17,65 @@ from tmuxagents.settings.rules import (
     Flag,
     Names,
     Number,
+    OptionalChoice,
     Socket,
     Text,
+    Variables,
     Windows,
 )
 
 TYPE_CHECKING = False
 if TYPE_CHECKING:
-    from collections.abc import Mapping
+    from collections.abc import Iterator, Mapping
     from typing import Any
 
     from tmuxagents.settings.rules import Rule
+
+
+AGENT_PREFIX = "agents."
+AGENT_TYPES = (
+    "acp",
+    "command",
+)  # of agents that the user defines; each needs a command, or a known launch line
+COMMAND, TYPE, ENV, HOME = "command", "type", "env", "home"
+_RULES: dict[str, Rule] = {
+    COMMAND: Argv(None),
+    TYPE: OptionalChoice(*AGENT_TYPES),
+    ENV: Variables(None),
+    HOME: Text(None),
+}
+
+
+def agent_rule_of(key: str) -> Rule | None:
+    """Return the rule of a key; None if there is no such key."""
+    agent, _, name = key.removeprefix(AGENT_PREFIX).rpartition(".")
+    return _RULES.get(name) if key.startswith(AGENT_PREFIX) and agent else None
+
+
+def flatten_agents(agents: Mapping[str, Any]) -> Iterator[tuple[str, Any]]:
+    """Yield the settings of agents as dotted keys."""
+    for name, agent in agents.items():
+        if isinstance(agent, dict) and agent:
+            yield from ((f"{AGENT_PREFIX}{name}.{key}", value) for key, value in agent.items())
+        else:
+            yield f"{AGENT_PREFIX}{name}.{COMMAND}", None if agent is None or agent == {} else False
+
+
+def hidden_agents(key: str, value: Any) -> Any:
+    """Return a value as it may be shown."""
+    rule = agent_rule_of(key)
+    return dict.fromkeys(value, rule.hidden) if isinstance(rule, Variables) and value else value
+
+
+def by_agent(values: Mapping[str, Any], name: str) -> dict[str, Any]:
+    """Return what a key says for each agent for which it is set."""
+    ending = f".{name}"
+    return {
+        key.removeprefix(AGENT_PREFIX).removesuffix(ending): value
+        for key, value in values.items()
+        if key.startswith(AGENT_PREFIX) and key.endswith(ending) and value
+    }
+
 
 SECTION = "subagents"
 DEFAULT_AGENT = "pi"
@@ -125,7 +174,7 @@ def resolve(
         _decide(settings, key, rule, _sources_of(key, environment, project, user), named)
     _cap_concurrency(settings, environment, user, named)
     for key in user:
-        own = None if key in KEYS else agent_keys.rule_of(key)
+        own = None if key in KEYS else agent_rule_of(key)
         if own is not None:
             _decide(settings, key, own, {"global": user[key]}, named)
     _take(settings)
@@ -142,7 +191,7 @@ def preview_width(settings: Settings, columns: int | None) -> int:
 def rows(settings: Settings) -> list[tuple[str, Any, str]]:
     """Return key, value and source of every setting, in the order of the table."""
     sources = {key: settings.sources[key] if key in settings.chosen else "default" for key in settings.values}
-    return [(key, agent_keys.hidden(key, value), sources[key]) for key, value in settings.values.items()]
+    return [(key, hidden_agents(key, value), sources[key]) for key, value in settings.values.items()]
 
 
 def variable_of(key: str) -> str:
@@ -186,7 +235,7 @@ def _flat(section: dict[str, Any]) -> dict[str, Any]:
         if key == "tmux" and isinstance(value, dict):
             flat.update((f"tmux.{inner}", known) for inner, known in value.items())
         elif key == "agents" and isinstance(value, dict):
-            flat.update(agent_keys.flat(value))
+            flat.update(flatten_agents(value))
         else:
             flat[key] = value
     return flat
@@ -268,7 +317,7 @@ def _take(settings: Settings) -> None:
     settings.notify = values["notify"]
     settings.keep_runs_s = Age.seconds(values["keepRuns"])
     settings.keep_windows_s, settings.close_failed = Windows.meaning(values["keepWindows"])
-    settings.agent_commands = agent_keys.by_agent(values, agent_keys.COMMAND)
-    settings.agent_kinds = agent_keys.by_agent(values, agent_keys.TYPE)
-    settings.agent_homes = agent_keys.by_agent(values, agent_keys.HOME)
-    settings.agent_variables = agent_keys.by_agent(values, agent_keys.ENV)
+    settings.agent_commands = by_agent(values, COMMAND)
+    settings.agent_kinds = by_agent(values, TYPE)
+    settings.agent_homes = by_agent(values, HOME)
+    settings.agent_variables = by_agent(values, ENV)

@@ -1,6 +1,6 @@
-"""Slurm's own commands, bounded in time: hand in a job, ask for jobs, ask one to end.
+"""Slurm's own commands, bounded in time: hand in a job, ask for jobs, ask one to end. Joins.
 
-Touches: Slurm.
+A run that is a job of Slurm: which job, asking it to end, a program beside it.
 """
 
 from __future__ import annotations
@@ -11,6 +11,9 @@ import subprocess
 import time
 
 from tmuxagents.errors import BadRequest, Unusable
+from tmuxagents.runs import directory
+from tmuxagents.runs.conclude import conclude
+from tmuxagents.runs.endings import STOPPED
 from tmuxagents.slurm import jobs
 from tmuxagents.system import process
 from tmuxagents.text import safe
@@ -18,8 +21,10 @@ from tmuxagents.text import safe
 TYPE_CHECKING = False
 if TYPE_CHECKING:
     from collections.abc import Mapping, Sequence
+    from typing import Any
 
     from tmuxagents.slurm.jobs import Job
+
 
 _LIMIT_S = 15.0
 _SUBMIT_LIMIT_S = 90.0  # sbatch itself tries again for as long as a controller that is busy may take
@@ -137,3 +142,33 @@ def _refusal(program: str, said: str) -> BadRequest | SlurmSilent:
     return BadRequest(
         f"Slurm's {program} refuses: {last}.", kind="bad-argument", hint="see sinfo and man sbatch"
     )
+
+
+def job_of(marker: Mapping[str, Any]) -> str | None:
+    """Return the id of the job that a marker names."""
+    handle = marker.get("handle")
+    job_id = handle.get("job") if isinstance(handle, dict) else None
+    return job_id if isinstance(job_id, str) and job_id.isdigit() else None
+
+
+def stop_job(run_dir: str, environment: Mapping[str, str], *, hard: bool = False) -> None:
+    """Ask a run's job to end, as `stop` does on this machine. `hard`: for a wrapper that does not."""
+    job_id = job_of(directory.read_machine(run_dir) or {})
+    if job_id is None:
+        conclude(run_dir, cause=STOPPED, never_came=STOPPED.message, gone=True)
+    elif hard:
+        cancel(job_id, environment)
+    else:
+        ask_to_end(job_id, environment)
+        if directory.read_wrapper(run_dir) is None and _is_over(job_id, environment):
+            conclude(run_dir, cause=STOPPED, never_came=STOPPED.message, gone=True)
+
+
+def _is_over(job_id: str, environment: Mapping[str, str]) -> bool:
+    return any(job.id == job_id and job.is_over for job in queue(environment))
+
+
+def exec_prefix(run_dir: str, *, tty: bool = False) -> list[str] | None:
+    """Return the words before a command that make it run on the run's node; None if it has no job."""
+    job_id = job_of(directory.read_machine(run_dir) or {})
+    return None if job_id is None else inside(job_id, tty=tty)

@@ -1,4 +1,13 @@
-"""Send a message to a child, wait until it is taken and, on request, for the answer. Joins."""
+"""Send a message to a child, wait until it is taken and, on request, for the answer. Joins.
+
+The reply of a child to one message, found in the run's events.
+
+The events say when a message was taken, which may be long before the child reads it: it reads steering
+messages one by one after a turn, and follow-ups when it is done. So the order of turns decides to which
+message a text replies.
+
+Answer a question of a child, and wait until its wrapper has passed the answer on.
+"""
 
 from __future__ import annotations
 
@@ -10,15 +19,74 @@ import time
 from tmuxagents import records
 from tmuxagents.errors import BadRequest, NotPossible, Unusable
 from tmuxagents.records import LIVE
-from tmuxagents.runs import directory, inbox, words
+from tmuxagents.runs import directory, events, logs, words
 from tmuxagents.runs.inspect import Follower
-from tmuxagents.status.reply import ReplyFinder
 from tmuxagents.system import process, process_table
-from tmuxagents.text import jsonline
+from tmuxagents.text import jsonline, safe
 
 TYPE_CHECKING = False
 if TYPE_CHECKING:
+    from collections.abc import Sequence
+    from typing import Any
+
+    from tmuxagents.runs.events import Event
     from tmuxagents.runs.inspect import RunView
+
+
+_FOLLOW_UP, _STOP = "followUp", "stop"
+
+
+class ReplyFinder:
+    """Folds events. `number`: of the message, given as soon as it is known."""
+
+    def __init__(self) -> None:
+        self.number: int | None = None
+        self.text: str | None = None
+        self.is_taken = False
+        self.is_over = False  # no later text belongs to the reply
+        self.is_finished = False
+        self._is_idle = False
+        self._steering: list[int | None] = []  # taken and not read yet; None is a person's
+        self._following: list[int | None] = []
+        self._read: list[int | None] = []  # what the child is answering now
+
+    def take(self, event: Event) -> None:
+        """Fold one event."""
+        if self.is_over:
+            return
+        if event.type in ("message_sent", "human_input"):
+            self._queue(event.fields.get("inboxId"), event.fields.get("kind"))
+        elif event.type == "assistant_text":
+            if self.is_taken and (self.number in self._read or self.text is None):
+                self.text = event.fields.get("text") or self.text
+        elif event.type == "turn_end":
+            self._end_turn(finished=event.fields.get("stopReason") == "stop")
+        elif event.type == "settled":
+            self.is_over, self._is_idle = self.is_taken, True
+            self._steering, self._following, self._read = [], [], []
+
+    def _queue(self, number: int | None, kind: object) -> None:
+        if kind == _STOP:
+            return
+        self.is_taken = self.is_taken or (number is not None and number == self.number)
+        if self._is_idle:
+            self._read.append(number)
+        elif kind == _FOLLOW_UP:
+            self._following.append(number)
+        else:
+            self._steering.append(number)
+        self._is_idle = False
+
+    def _end_turn(self, *, finished: bool) -> None:
+        if self.is_taken:
+            self.is_finished = finished
+            self.is_over = finished and self.number in self._read
+        if finished:
+            self._read = []
+        queue = self._steering or (self._following if finished else [])
+        if queue:
+            self._read.append(queue.pop(0))
+
 
 TAKEN_WITHIN_S = 13.0  # a little longer than the wrapper waits for it
 LONGEST = 1024 * 1024
@@ -46,7 +114,7 @@ class Sending:
         if run.is_far:
             return self._send_there(run, text, kind)
         try:
-            self._reply.number = inbox.append(self._run_dir, kind, text)
+            self._reply.number = logs.append_message(self._run_dir, kind, text)
         except OSError as error:
             full = error.errno in (errno.ENOSPC, errno.EDQUOT)
             message = f"The message cannot be written: {error.strerror}."
@@ -64,10 +132,10 @@ class Sending:
 
     def _send_there(self, run: RunView, text: str, kind: str) -> RunView:
         """Let the machine of a run send it; the events that tell of it come here a moment later."""
-        from tmuxagents.machines import relay  # noqa: PLC0415  (most runs work here)
+        from tmuxagents.machines import requests  # noqa: PLC0415  (most runs work here)
 
         asked = jsonline.encode({"text": text, "kind": kind})
-        told = relay.carry_out(run, ["_far", "send", run.run_id], os.environ, text=asked)
+        told = requests.carry_out(run, ["_far", "send", run.run_id], os.environ, text=asked)
         self._reply.number = told.get("number")
         deadline = time.monotonic() + TAKEN_WITHIN_S
         while not self._reply.is_taken and not run.ended and time.monotonic() < deadline:
@@ -156,3 +224,85 @@ def _not_taken(run: RunView) -> NotPossible:
         why, hint = "it may still take it", f"tmuxagents events {short} tells if it does"
     message = f"The child of run {run.run_id} has not taken the message within {TAKEN_WITHIN_S:g} s: {why}."
     return NotPossible(message, kind="run-busy", hint=hint, field="runId")
+
+
+class Answering:
+    """One answer to one run. `by`: who answers, for the run's events."""
+
+    def __init__(self, run_dir: str, *, by: str) -> None:
+        self._run_dir = run_dir
+        self._by = by
+        self._ask = ""
+        self._given: str | None = None  # by whom it was answered
+        self._follower = Follower(run_dir, self._take)
+
+    def answer(self, said: Sequence[str]) -> tuple[RunView, dict[str, Any], str]:
+        """Give an answer; return the run, the question and by whom it was answered.
+
+        `said`: `allow`, `deny`, an option or a text, behind the id of the question if there are several.
+        """
+        run = self._follower.look()
+        ask, answer = _chosen(run, said)
+        self._ask = ask["ask"]
+        check(answer)
+        if run.is_far:
+            return run, ask, self._answer_there(run, answer)
+        try:
+            logs.append_message(self._run_dir, events.INBOX_ANSWER, answer, ask=self._ask, by=self._by)
+        except OSError as error:
+            full = error.errno in (errno.ENOSPC, errno.EDQUOT)
+            message = f"The answer cannot be written: {error.strerror}."
+            raise Unusable(message, kind="no-space" if full else "no-permission") from error
+        wake(run)
+        deadline = time.monotonic() + TAKEN_WITHIN_S
+        while self._given is None:
+            if run.ended:
+                raise NotPossible(f"Run {run.run_id} has ended before it got the answer.", kind="run-ended")
+            if time.monotonic() >= deadline:
+                message = f"The child of run {run.run_id} has not taken the answer in time."
+                raise NotPossible(message, kind="run-busy", hint=f"tmuxagents poll {run.run_id[:8]}")
+            time.sleep(_LOOK_S)
+            run = self._follower.look()
+        return run, ask, self._given
+
+    def _answer_there(self, run: RunView, answer: str) -> str:
+        """Let the machine of a run give the answer; return by whom it was answered."""
+        from tmuxagents.machines import requests  # noqa: PLC0415  (most runs work here)
+
+        asked = jsonline.encode({"ask": self._ask, "text": answer, "by": self._by})
+        told = requests.carry_out(run, ["_far", "answer", run.run_id], os.environ, text=asked)
+        return str(told.get("by"))
+
+    def _take(self, event: Event) -> None:
+        if event.type == "input_given" and self._ask and event.fields.get("ask") == self._ask:
+            self._given = str(event.fields.get("by"))
+
+
+def _chosen(run: RunView, said: Sequence[str]) -> tuple[dict[str, Any], str]:
+    """Return the question that is meant, and the answer by the id of an option where it names one."""
+    short = words.short_id(run.run_id, ())
+    if run.ended:
+        raise NotPossible(f"Run {run.run_id} has ended: it asks nothing.", kind="run-ended", field="runId")
+    asks = run.state.asks
+    if not asks:
+        where = f"tmuxagents attach {short}"
+        message, hint = f"Run {run.run_id} asks nothing.", None
+        if run.state.needs_input:
+            message = f"Only the own screen of run {run.run_id} can close what it asks."
+            hint = f"answer it there: {where}"
+        raise NotPossible(message, kind="run-busy", hint=hint, field="runId")
+    named = {ask["ask"]: ask for ask in asks}
+    if len(said) > 1 and said[0] in named:
+        return named[said[0]], _option(named[said[0]], " ".join(said[1:]))
+    if len(asks) > 1:
+        hint = "name one: " + "; ".join(f"{ask['ask']} ({safe.line(ask['text'][:60])})" for ask in asks)
+        raise BadRequest(f"Run {run.run_id} asks {len(asks)} things.", kind="bad-argument", hint=hint)
+    return asks[0], _option(asks[0], " ".join(said))
+
+
+def _option(ask: dict[str, Any], answer: str) -> str:
+    """Return an option's id for its id or words; any other answer as it is."""
+    for option in ask["options"]:
+        if answer.lower() in (option["id"].lower(), option["text"].lower()):
+            return str(option["id"])
+    return answer.lower() if answer.lower() in ("allow", "deny") else answer

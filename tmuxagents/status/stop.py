@@ -65,13 +65,13 @@ def _ask_far(run_dir: str, cause: Cause) -> None:
         if (run.machine or {}).get("state") != records.SUBMITTED:  # else a mirror was quicker
             return
     if run.is_far:
-        from tmuxagents.machines import relay  # noqa: PLC0415  (most runs work here)
+        from tmuxagents.machines import requests  # noqa: PLC0415  (most runs work here)
 
-        relay.carry_out(run, ["stop", run.run_id], os.environ)
+        requests.carry_out(run, ["stop", run.run_id], os.environ)
     else:
-        from tmuxagents.slurm import runs  # noqa: PLC0415  (as above)
+        from tmuxagents.slurm import commands  # noqa: PLC0415  (as above)
 
-        runs.stop(run_dir, os.environ)
+        commands.stop_job(run_dir, os.environ)
 
 
 def _end_far(run_dir: str) -> RunView:

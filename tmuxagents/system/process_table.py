@@ -2,7 +2,9 @@
 
 What a process is said to be in a run's files proves nothing: here it is asked what it is itself.
 
-Touches: /proc.
+Whether the kernel has killed a process here for want of memory: the counters of our control groups.
+
+Touches: /proc, /proc and the control groups.
 """
 
 from __future__ import annotations
@@ -11,7 +13,9 @@ import os
 import time
 
 from tmuxagents import records
+from tmuxagents.cpython import ignoring
 from tmuxagents.records import Identity, ProcessRow
+from tmuxagents.system import identity
 from tmuxagents.system.identity import (
     is_dead,
     means_gone,
@@ -29,6 +33,7 @@ if TYPE_CHECKING:
     from typing import TypeVar
 
     T = TypeVar("T")
+
 
 MARKER = b"TMUXAGENTS_RUN="
 ROLE = b"TMUXAGENTS_ROLE="
@@ -234,3 +239,25 @@ def _socket(path: str) -> bytes | None:
     except OSError:
         return None
     return target[8:-1].encode() if target.startswith("socket:[") else None
+
+
+_ROOT = "/sys/fs/cgroup"
+
+
+def was_short() -> bool:
+    """Say whether any process of our own group was killed because the group, or the machine, had no more."""
+    with ignoring(OSError):
+        for line in identity.read("/proc/self/cgroup").decode("utf-8", "replace").splitlines():
+            _, controllers, path = line.split(":", 2)
+            if "memory" in controllers.split(","):
+                file = f"{_ROOT}/memory{path}/memory.oom_control"
+            elif not controllers:
+                file = f"{_ROOT}{path}/memory.events"
+            else:
+                continue
+            with ignoring(OSError):
+                for fact in identity.read(file).decode().splitlines():
+                    name, _, count = fact.partition(" ")
+                    if name == "oom_kill" and count.strip() not in ("", "0"):
+                        return True
+    return False

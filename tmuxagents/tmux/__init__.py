@@ -13,9 +13,9 @@ from __future__ import annotations
 
 from tmuxagents.tmux import servers
 from tmuxagents.tmux.opening import Home, Opened, Order
-from tmuxagents.tmux.options import Options
 from tmuxagents.tmux.runner import Denied, NoServer, Runner, TmuxRefused, Unanswered, client_version
 from tmuxagents.tmux.servers import (
+    Options,
     ServerLife,
     TmuxCaller,
     caller,
@@ -34,8 +34,8 @@ if TYPE_CHECKING:
 
     from tmuxagents.tmux.clients import Clients
     from tmuxagents.tmux.library import BoundedServer
-    from tmuxagents.tmux.options import Keys
     from tmuxagents.tmux.place import ChosenServer
+    from tmuxagents.tmux.servers import Keys
     from tmuxagents.tmux.sessions import Sessions
 
 __all__ = [
@@ -96,7 +96,7 @@ class Tmux:
     @property
     def keys(self) -> Keys:
         """Return what there is to do with keys."""
-        from tmuxagents.tmux.options import Keys  # noqa: PLC0415  (as above)
+        from tmuxagents.tmux.servers import Keys  # noqa: PLC0415  (as above)
 
         return Keys(self._runner)
 

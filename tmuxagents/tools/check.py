@@ -11,7 +11,7 @@ import difflib
 import json
 
 from tmuxagents.errors import BadRequest, Fault
-from tmuxagents.launch.faults import MOST_FAULTS, Faults
+from tmuxagents.launch.demands import MOST_FAULTS, Faults
 from tmuxagents.runs import prompt
 from tmuxagents.text import safe
 

@@ -13,8 +13,7 @@ from tmuxagents.agents import models
 from tmuxagents.agents.pi import command
 from tmuxagents.errors import BadConfig, BadRequest, Fault, NotPossible, TmuxAgentsError, Unusable
 from tmuxagents.launch import call as calls
-from tmuxagents.launch import checks, continued, plan, resume
-from tmuxagents.launch import faults as launch_faults
+from tmuxagents.launch import checks, continued, demands, plan, resume
 from tmuxagents.launch.continued import Continued
 from tmuxagents.launch.plan import LaunchRequest
 from tmuxagents.launch.prepare import Batch
@@ -39,7 +38,7 @@ if TYPE_CHECKING:
     from typing import Any
 
     from tmuxagents.launch.call import Task
-    from tmuxagents.launch.faults import Faults
+    from tmuxagents.launch.demands import Faults
     from tmuxagents.launch.launch import Launcher
     from tmuxagents.launch.plan import InCall
     from tmuxagents.launch.prepare import Prepared
@@ -260,7 +259,7 @@ class Assignment:
         except (BadRequest, NotPossible) as refusal:
             for fault in refusal.faults:
                 own = Fault(fault.kind, fault.message, field=f"{self._place}.resume")
-                faults.add(own, group=launch_faults.RESUME)
+                faults.add(own, group=demands.RESUME)
 
     def _continued(self, reference: str, caller: Caller, held: ExitStack, taken: set[str]) -> Continued:
         run_dirs = retrieval.find(reference, caller, sessions.unknown_resume, field="resume")
@@ -300,8 +299,8 @@ class Assignment:
         self.fields = chosen.fields
         field = f"{self._place}.profile" if self._task.get("profile") else "profile"
         conflicts = (
-            (command.tool_conflict, launch_faults.TOOLS),
-            (command.skill_conflict, launch_faults.SKILLS),
+            (command.tool_conflict, demands.TOOLS),
+            (command.skill_conflict, demands.SKILLS),
         )
         for conflict, group in conflicts if chosen.kind == "profile" else ():
             message = conflict(chosen.fields, chosen.name)

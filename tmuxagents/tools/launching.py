@@ -14,7 +14,7 @@ from tmuxagents.launch import call as calls
 from tmuxagents.launch.plan import LaunchRequest
 from tmuxagents.launch.prepare import Batch
 from tmuxagents.registry import lookup
-from tmuxagents.runs import messages, output, words
+from tmuxagents.runs import events, output, words
 from tmuxagents.runs.inspect import inspect
 from tmuxagents.status import poll
 from tmuxagents.status.send import Sending
@@ -30,7 +30,7 @@ if TYPE_CHECKING:
     from collections.abc import Mapping
     from typing import Any
 
-    from tmuxagents.launch.faults import Faults
+    from tmuxagents.launch.demands import Faults
     from tmuxagents.launch.prepare import Prepared
     from tmuxagents.registry.database import Registry
     from tmuxagents.registry.lookup import Caller
@@ -230,7 +230,7 @@ def send_to_agent(arguments: Mapping[str, Any], door: Door, faults: Faults) -> A
     """Send a message to a child, and wait until the child has taken it."""
     faults.refuse()
     message = Sending(door.find(arguments["runId"]))
-    run_id = message.send(arguments["text"], arguments.get("mode") or messages.STEER).run_id
+    run_id = message.send(arguments["text"], arguments.get("mode") or events.STEER).run_id
     found = take(poll.named([run_id]), door.caller)
     details = {"run": found.rows[0].run, "delivered": True}
     return Answer(answers.delivered(run_id), details, found.warnings)
@@ -238,7 +238,7 @@ def send_to_agent(arguments: Mapping[str, Any], door: Door, faults: Faults) -> A
 
 def answer_agent(arguments: Mapping[str, Any], door: Door, faults: Faults) -> Answer:
     """Answer a question of a child, and wait until the child has the answer."""
-    from tmuxagents.status.answer import Answering  # noqa: PLC0415  (few children ask)
+    from tmuxagents.status.send import Answering  # noqa: PLC0415  (few children ask)
 
     faults.refuse()
     said = [word for word in (arguments.get("ask"), arguments["answer"]) if word]

@@ -26,7 +26,7 @@ if TYPE_CHECKING:
     from collections.abc import Callable, Iterable, Mapping, Sequence
     from typing import Any
 
-    from tmuxagents.launch.faults import Faults
+    from tmuxagents.launch.demands import Faults
     from tmuxagents.records import Plan
     from tmuxagents.registry.database import Registry, Row
     from tmuxagents.registry.lookup import Caller

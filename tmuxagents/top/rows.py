@@ -3,7 +3,7 @@
 from __future__ import annotations
 
 from tmuxagents import records
-from tmuxagents.render import markdown_rows
+from tmuxagents.render import flow
 from tmuxagents.runs import words
 from tmuxagents.text import cause, figures, safe
 from tmuxagents.text.width import columns, fit
@@ -116,7 +116,7 @@ def activity(entry: Entry, now: float) -> str:
 
 def _first_line(answer: str | None) -> str:
     """Return the first line of an answer, without its marks."""
-    drawn = markdown_rows.rows(safe.text((answer or "")[:_BEGINNING]), _BEGINNING)
+    drawn = flow.markdown_rows(safe.text((answer or "")[:_BEGINNING]), _BEGINNING)
     lines = ("".join(text for _, text in row).strip() for row in drawn)
     return next((line for line in lines if line), "")
 

@@ -13,7 +13,7 @@ import stat
 import tempfile
 
 from tmuxagents import tmux
-from tmuxagents.registry import making, sqlite
+from tmuxagents.registry import schema, sqlite
 from tmuxagents.system import process, removal
 from tmuxagents.upkeep import checks
 from tmuxagents.upkeep.checks import Check
@@ -144,13 +144,13 @@ def try_out(folder: str) -> Iterator[str]:
 
 def check_locks(folder: str) -> None:
     """Raise Unusable unless a second lock on one file is refused."""
-    with making.alone(f"{folder}/{sqlite.NAME}", 1.0):
+    with schema.alone(f"{folder}/{sqlite.NAME}", 1.0):
         pass
 
 
 def has_wal(folder: str) -> bool:
     """Say whether SQLite can keep its log beside a database here."""
-    return making.has_wal(f"{folder}/{sqlite.NAME}")
+    return schema.has_wal(f"{folder}/{sqlite.NAME}")
 
 
 def room(folder: str) -> tuple[int, int | None]:

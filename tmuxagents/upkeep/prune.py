@@ -22,7 +22,7 @@ from tmuxagents.runs.events import is_figure
 from tmuxagents.runs.inspect import inspect
 from tmuxagents.runs.reading import gather
 from tmuxagents.system import process, removal
-from tmuxagents.upkeep import checkouts, elsewhere, prune_rules, remains
+from tmuxagents.upkeep import prune_rules, remains
 from tmuxagents.upkeep.prune_rules import Past, Removed
 
 TYPE_CHECKING = False
@@ -88,8 +88,8 @@ def prune_named(references: Iterable[str], caller: Caller, *, dry_run: bool = Fa
     rows = [stock.rows[run_id] for run_id in pruned.run_ids if run_id in stock.rows]
     remains.close_windows(rows, caller, pruned)
     remains.remove_links({row.project for row in rows}, caller, pruned, among=pruned.run_ids)
-    checkouts.remove(stock, caller, pruned, among=pruned.run_ids)
-    elsewhere.prune(runs, pruned)
+    remains.remove_checkouts(stock, caller, pruned, among=pruned.run_ids)
+    remains.prune_elsewhere(runs, pruned)
     remains.forget(caller, pruned.run_ids, pruned)
     return pruned
 
@@ -128,7 +128,7 @@ def _prune_old(caller: Caller, settings: Settings, pruned: Pruned, *, windows: b
     pruned.removed += [Removed(prune_rules.ROW, run_id=row.run_id) for row in stock.stale]
     remains.forget(caller, gone | {row.run_id for row in stock.stale}, pruned)
     remains.remove_leftovers(stock, caller, pruned, keep_s=keep_s)
-    checkouts.remove(stock, caller, pruned)
+    remains.remove_checkouts(stock, caller, pruned)
     return pruned
 
 

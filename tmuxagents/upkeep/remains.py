@@ -1,15 +1,23 @@
 """What runs leave behind besides their directories: windows, links, rows of the registry, stray files.
 
+Checkouts that other machines had made here, of runs that are gone: removed once their work has come back.
+
+A run that is removed here and works on another machine: it is removed there, too.
+
 Joins.
 """
 
 from __future__ import annotations
 
+import math
 import os
+import time
 
 from tmuxagents import records, tmux
-from tmuxagents.errors import Unusable
+from tmuxagents.errors import TmuxAgentsError, Unusable
 from tmuxagents.launch import handover
+from tmuxagents.machines import leavings, refs, requests
+from tmuxagents.machines.checkout import list_checkouts, list_unfinished
 from tmuxagents.records import is_run_id
 from tmuxagents.registry import database, learn
 from tmuxagents.runs import directory
@@ -24,7 +32,9 @@ if TYPE_CHECKING:
 
     from tmuxagents.registry.database import Row
     from tmuxagents.registry.lookup import Caller
+    from tmuxagents.runs.inspect import RunView
     from tmuxagents.upkeep.prune import Pruned
+
 
 PATIENCE_S = 2.0
 OLD_S = 3600.0  # a stray file of this age belongs to no process: a launch takes seconds
@@ -203,3 +213,70 @@ def _is_older(path: str, moment: float) -> bool:
 def _has_wrapper(run_dir: str) -> bool:
     presence = process.presence(directory.identity_of(directory.read_wrapper(run_dir)))
     return presence not in (records.GONE, records.NEVER_CAME)
+
+
+_GROWING = ("/objects", "/objects/pack", "/refs/sent")  # of a repository, while something is sent
+
+
+def remove_checkouts(
+    stock: Stock, caller: Caller, pruned: Pruned, *, among: Collection[str] | None = None
+) -> None:
+    """Remove checkouts in which no run works any more; `among`: only of these runs, and young ones, too."""
+    gone = pruned.run_ids
+    used = [row.cwd for row in stock.rows.values() if row.cwd and row.run_id not in gone]
+    for origin, run_id in list_checkouts(caller.home, os.environ):
+        path = origin.checkout(run_id)
+        if any(f"{cwd}/".startswith(f"{path}/") for cwd in used):
+            continue
+        # A young one may be that of a run which is about to begin.
+        if run_id not in among if among is not None else _age(path) < OLD_S:
+            continue
+        try:
+            kept = leavings.missing(origin, run_id)
+            if kept:
+                pruned.warnings.append(f"the checkout {path} stays: {refs.listed(kept)} has not come back")
+                continue
+            size = removal.size(path)
+            if not pruned.dry_run:
+                origin.remove(run_id)
+        except OSError as error:
+            pruned.warnings.append(f"{path} could not be removed: {error.strerror}")
+        except TmuxAgentsError as error:
+            pruned.warnings.append(f"the checkout {path} stays: {error.message}")
+        else:
+            pruned.removed.append(Removed(LEFTOVER, path=path, size=size))
+
+    if among is None:
+        _remove_unfinished(caller, pruned)
+
+
+def _remove_unfinished(caller: Caller, pruned: Pruned) -> None:
+    for path in list_unfinished(caller.home):
+        if min(_age(f"{path}{part}") for part in ("", *_GROWING)) < OLD_S:
+            continue
+        remove_leftover(path, pruned)
+
+
+def _age(path: str) -> float:
+    """Return how long ago a folder has changed; one that is not there has not changed for ever."""
+    try:
+        return time.time() - os.lstat(path).st_mtime
+    except OSError:
+        return math.inf
+
+
+_GONE = "unknown-run"
+
+
+def prune_elsewhere(runs: Iterable[RunView], pruned: Pruned) -> None:
+    """Let their machines remove these runs, with their checkouts; what stays there is a warning."""
+    for run in runs:
+        if not run.is_far or pruned.dry_run:
+            continue
+        try:
+            there = requests.carry_out(run, ["prune", run.run_id], os.environ)
+        except TmuxAgentsError as why:
+            if why.kind != _GONE:
+                pruned.warnings.append(f"run {run.run_id} stays on {run.host}: {why.message}")
+        else:
+            pruned.warnings += [f"{run.host}: {warning}" for warning in there.get("warnings") or ()]

@@ -17,7 +17,7 @@ from tmuxagents.machines import link
 from tmuxagents.runs import directory, writing
 from tmuxagents.runs.conclude import conclude
 from tmuxagents.slurm import commands, jobs
-from tmuxagents.slurm.runs import job_of
+from tmuxagents.slurm.commands import job_of
 from tmuxagents.system import process
 
 TYPE_CHECKING = False

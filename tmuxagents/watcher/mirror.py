@@ -20,8 +20,8 @@ from tmuxagents import records
 from tmuxagents.cpython import ignoring
 from tmuxagents.errors import TmuxAgentsError
 from tmuxagents.launch import far
-from tmuxagents.machines import frames, hosts, link, ssh
-from tmuxagents.machines.frames import APPENDED, PIECE, Broken, FrameReader, NotInStep
+from tmuxagents.machines import follow, hosts, link, ssh
+from tmuxagents.machines.follow import APPENDED, PIECE, Broken, FrameReader, NotInStep
 from tmuxagents.records import is_run_id
 from tmuxagents.runs import directory, endings, writing
 from tmuxagents.runs.marks import is_settled, mark_of
@@ -32,7 +32,7 @@ TYPE_CHECKING = False
 if TYPE_CHECKING:
     from collections.abc import Mapping
 
-    from tmuxagents.machines.frames import Frame
+    from tmuxagents.machines.follow import Frame
     from tmuxagents.machines.hosts import Host
 
 IDLE_S = 5.0  # a mirror without runs stays so long
@@ -302,7 +302,7 @@ class Mirror:
         elif frame.waiting is not None:
             writing.change_machine(run_dir, {"waiting": frame.waiting or None})
         elif frame.name is not None and frame.at is not None:
-            frames.append(run_dir, frame)
+            follow.append_piece(run_dir, frame)
         elif frame.name is not None:
             self._take_whole(run_dir, name, frame)
 

@@ -24,8 +24,7 @@ from tmuxagents.tmux import place
 from tmuxagents.watcher.runs import Runs
 from tmuxagents.watcher.screens import Screens
 from tmuxagents.watcher.tail import Tail
-from tmuxagents.watcher.telling import Hooks, Telling
-from tmuxagents.watcher.waiting import Sleeper
+from tmuxagents.watcher.telling import Hooks, Sleeper, Telling
 
 TYPE_CHECKING = False
 if TYPE_CHECKING:
@@ -192,10 +191,10 @@ class Watcher:
         hosts = self._runs.hosts
         self._lost = frozenset()
         if hosts:
-            from tmuxagents.machines import link, mirrors  # noqa: PLC0415  (most runs work here)
+            from tmuxagents.machines import link  # noqa: PLC0415  (most runs work here)
 
             for host in hosts:
-                mirrors.ensure(self._home, host, self._environment)
+                link.ensure_mirror(self._home, host, self._environment)
             self._lost = frozenset(link.unreachable(self._home)) & hosts
 
     def _open_rows(self, book: Registry) -> list[Row]:

@@ -23,7 +23,7 @@ if TYPE_CHECKING:
 
     from tmuxagents.registry.database import Row
     from tmuxagents.runs.inspect import RunView
-    from tmuxagents.watcher.waiting import Sleeper
+    from tmuxagents.watcher.telling import Sleeper
 
 _CONCLUDED_AT_ONCE = 4  # each may take seconds: what is left of a run gets its time to leave
 

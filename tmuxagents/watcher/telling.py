@@ -1,12 +1,18 @@
-"""Tell people: marks of runs that wait, have ended or failed unseen; hooks, notifications. Joins."""
+"""Tell people: marks of runs that wait, have ended or failed unseen; hooks, notifications. Joins.
+
+Lets a watcher sleep until files change, wrappers end, or work in other threads is done.
+"""
 
 from __future__ import annotations
 
 import functools
+import math
 import os
+import select
 import signal
 import time
 from concurrent.futures import ThreadPoolExecutor
+from typing import NamedTuple
 
 from tmuxagents import records
 from tmuxagents.attach import seen
@@ -22,9 +28,11 @@ if TYPE_CHECKING:
     from concurrent.futures import Future
 
     from tmuxagents import tmux
+    from tmuxagents.records import Identity
     from tmuxagents.registry.database import Row
     from tmuxagents.watcher.runs import Ending
     from tmuxagents.watcher.screens import Screens
+
 
 WAITING = "waiting"  # for a person: what its window says while that is so
 _MARKED = ("status", "message", "desktop")  # settings of `notify` that put a mark into the status line
@@ -235,3 +243,60 @@ def carry_out(argv: list[str], environment: Mapping[str, str], limit_s: float = 
         process.wait_gone(child, started, _GRACE_S)
         process.send_group(child, signal.SIGKILL)
     os.waitpid(child, 0)
+
+
+class Woken(NamedTuple):
+    """What ended a wait. `gone`: the runs whose wrappers are; `urgent`: no time for the rest of a round."""
+
+    gone: set[str]
+    urgent: bool
+
+
+class Sleeper:
+    """One poll() over everything a watcher waits for. `patient`: a handle that can wait a round."""
+
+    def __init__(self, patient: int, urgent: Iterable[int]) -> None:
+        self._poll = select.poll()
+        self._patient = patient
+        self._wrappers: dict[int, str] = {}  # pidfd -> run
+        self._handles: dict[str, int] = {}
+        self.done = os.eventfd(0, os.EFD_NONBLOCK | os.EFD_CLOEXEC)
+        for handle in (patient, self.done, *urgent):
+            self._poll.register(handle, select.POLLIN)
+
+    def wake(self) -> None:
+        """End the wait, from whatever thread."""
+        os.eventfd_write(self.done, 1)
+
+    def hold(self, run: str, wrapper: Identity) -> bool:
+        """Wait on a run's wrapper, too; say whether it lives."""
+        handle = process.open_handle(wrapper.pid, wrapper.start_time)
+        if handle is None:
+            return False
+        self._wrappers[handle] = run
+        self._handles[run] = handle
+        self._poll.register(handle, select.POLLIN)
+        return True
+
+    def holds(self, run: str) -> bool:
+        """Say whether a run's wrapper is waited on, and so lives."""
+        return run in self._handles
+
+    def let_go(self, run: str) -> None:
+        """Wait on a run's wrapper no longer."""
+        handle = self._handles.pop(run, None)
+        if handle is not None:
+            del self._wrappers[handle]
+            self._poll.unregister(handle)
+            os.close(handle)
+
+    def wait(self, limit_s: float, *, patiently: bool = False) -> Woken:
+        """Wait, at most so long; `patiently`: only for what is urgent."""
+        self._poll.modify(self._patient, 0 if patiently else select.POLLIN)
+        fired = {handle for handle, _ in self._poll.poll(math.ceil(max(0.0, limit_s) * 1000))}
+        if self.done in fired:
+            os.eventfd_read(self.done)
+        gone = {self._wrappers[handle] for handle in fired if handle in self._wrappers}
+        for run in gone:
+            self.let_go(run)
+        return Woken(gone, urgent=bool(fired - {self._patient}))

@@ -7,7 +7,7 @@ from __future__ import annotations
 
 from tmuxagents.records import COMPLETED, Exit, Verdict
 from tmuxagents.slurm import commands, jobs
-from tmuxagents.system import memory
+from tmuxagents.system import process_table
 
 TYPE_CHECKING = False
 if TYPE_CHECKING:
@@ -22,6 +22,6 @@ def judged(verdict: Verdict, environment: Mapping[str, str]) -> Verdict:
         return verdict
     job = commands.own_job(environment)
     cause = job.called_off if job is not None else None
-    if cause is None and verdict.signal == "SIGKILL" and memory.was_short():
+    if cause is None and verdict.signal == "SIGKILL" and process_table.was_short():
         cause = jobs.OUT_OF_MEMORY
     return cause.verdict(Exit(verdict.exit_code, verdict.signal)) if cause is not None else verdict

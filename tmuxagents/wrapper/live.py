@@ -15,8 +15,8 @@ import sys
 
 from tmuxagents.runs import endings, events
 from tmuxagents.runs.directory import LIVE_EVENTS, LIVE_FILES, LIVE_ORDERS
-from tmuxagents.runs.inbox import Inbox
-from tmuxagents.runs.messages import ANSWER, STOP
+from tmuxagents.runs.events import INBOX_ANSWER, STOP
+from tmuxagents.runs.logs import Inbox
 from tmuxagents.system import process, removal
 from tmuxagents.text import jsonline
 from tmuxagents.wrapper.live_watch import LiveWatch
@@ -29,9 +29,8 @@ if TYPE_CHECKING:
     from tmuxagents.agents.base import LiveAgent
     from tmuxagents.records import Exit, Plan, Verdict
     from tmuxagents.runs.endings import Cause
-    from tmuxagents.runs.events import Event
+    from tmuxagents.runs.events import Event, InboxMessage
     from tmuxagents.runs.lifecycle import RunState
-    from tmuxagents.runs.messages import InboxMessage
     from tmuxagents.wrapper.claim import Claim
     from tmuxagents.wrapper.terminal import Terminal
     from tmuxagents.wrapper.watch import WatchParts
@@ -174,7 +173,7 @@ class BridgeTalk:
         ):  # what it cannot take yet stays in the inbox
             return
         for message in self._inbox.fresh():
-            if message.kind == ANSWER:
+            if message.kind == INBOX_ANSWER:
                 self.answer(message.ask or "", message.text or "", message.by or "a parent")
                 continue
             self._ordered[message.inbox_id] = message, now + _TAKEN_WITHIN_S

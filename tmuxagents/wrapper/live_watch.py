@@ -11,7 +11,7 @@ from tmuxagents.agents.base import Ask
 from tmuxagents.records import NEVER
 from tmuxagents.runs import events, lifecycle
 from tmuxagents.system import process
-from tmuxagents.wrapper.questions import CLOCK, DENY, OpenQuestions
+from tmuxagents.wrapper.duplex import CLOCK, DENY, OpenQuestions
 from tmuxagents.wrapper.signals import CAUSES
 from tmuxagents.wrapper.watch import ChildWatch
 

@@ -21,7 +21,7 @@ if TYPE_CHECKING:
     from tmuxagents.agents.base import Reader
     from tmuxagents.records import Plan, Verdict
     from tmuxagents.runs.events import Event
-    from tmuxagents.wrapper.window import StoryWindow
+    from tmuxagents.wrapper.terminal import StoryWindow
 
 SHOW_EVERY_S = 0.2  # the pane; each time costs tmux as much as many lines do
 _SOON_S = 0.05  # what is due by then is shown now, and so needs no wake-up of its own

@@ -23,14 +23,13 @@ from tmuxagents.system import places, process, watcher_lock
 from tmuxagents.text import safe
 from tmuxagents.wrapper import claim as claiming
 from tmuxagents.wrapper.child import Ladder, Start, end_left
+from tmuxagents.wrapper.claim import Result, write_unbegun
 from tmuxagents.wrapper.guards import Guards
 from tmuxagents.wrapper.recorder import Recorder
-from tmuxagents.wrapper.result import Result, write_unbegun
 from tmuxagents.wrapper.signals import Console, Signals, hang_up
-from tmuxagents.wrapper.terminal import Terminal
+from tmuxagents.wrapper.terminal import StoryWindow, Terminal
 from tmuxagents.wrapper.waits import Before, enter_cwd, still_there
 from tmuxagents.wrapper.watch import ChildWatch, WatchParts
-from tmuxagents.wrapper.window import StoryWindow
 
 TYPE_CHECKING = False
 if TYPE_CHECKING:

@@ -71,9 +71,9 @@ class Acp(Brand):
 
     def questions(self) -> Questions:
         """Return no questions."""
-        from tmuxagents.agents import version_question  # noqa: PLC0415  (no wrapper asks)
+        from tmuxagents.agents import brand  # noqa: PLC0415  (no wrapper asks)
 
-        return version_question.NoQuestion(None)
+        return brand.NoQuestion(None)
 
     def capabilities(self) -> Capabilities:
         """Return what the protocol can do; what an agent lacks of it ends the run before its prompt."""

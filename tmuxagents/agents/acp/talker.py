@@ -12,7 +12,7 @@ from tmuxagents.agents.acp.updates import Updates
 from tmuxagents.agents.base import NOTHING, Ask, Reading
 from tmuxagents.agents.capabilities import EDIT, READ_ONLY
 from tmuxagents.runs import events
-from tmuxagents.runs.messages import STOP
+from tmuxagents.runs.events import STOP
 from tmuxagents.text import jsonline
 
 TYPE_CHECKING = False
@@ -21,8 +21,7 @@ if TYPE_CHECKING:
     from typing import Any, ClassVar
 
     from tmuxagents.records import Plan
-    from tmuxagents.runs.events import Event
-    from tmuxagents.runs.messages import InboxMessage
+    from tmuxagents.runs.events import Event, InboxMessage
 
 VERSION = 1
 _CLIENT = {

@@ -21,11 +21,11 @@ import time
 if __name__ == "__main__":
     sys.path.append(__file__.rpartition("/tmuxagents/")[0])
 
+from tmuxagents.agents.codex.app_server import FOLDER_VARIABLE
 from tmuxagents.agents.codex.command import AGENT
-from tmuxagents.agents.codex.live import FOLDER_VARIABLE
 from tmuxagents.agents.codex.websocket import WebSocket
 from tmuxagents.runs import directory
-from tmuxagents.runs.messages import STEER, STOP, InboxMessage
+from tmuxagents.runs.events import STEER, STOP, InboxMessage
 from tmuxagents.text import jsonline
 
 TYPE_CHECKING = False

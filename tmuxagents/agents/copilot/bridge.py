@@ -15,7 +15,7 @@ if __name__ == "__main__":
     sys.path.append(__file__.rpartition("/tmuxagents/")[0])
 
 from tmuxagents.agents import raw as raw_json
-from tmuxagents.agents.copilot import live
+from tmuxagents.agents.copilot import command
 from tmuxagents.agents.hooks.bridge import GrowingFile, HookBridge, main
 from tmuxagents.agents.hooks.heard import hook_command
 from tmuxagents.runs import directory
@@ -32,7 +32,7 @@ _PLUGIN = {
     "description": "Tells tmuxagents.",
     "hooks": "hooks.json",
 }
-_HOOKS = (live.PROMPTED, live.AFTER_TOOL, live.STOP, live.LEFT)
+_HOOKS = (command.PROMPTED, command.AFTER_TOOL, command.STOP, command.LEFT)
 _HOOK_S = 20
 _SESSIONS = ("--session-id", "--resume")
 _DULL = (b'{"type":"system.message"',)  # its own system prompt
@@ -41,8 +41,8 @@ _DULL = (b'{"type":"system.message"',)  # its own system prompt
 class CopilotBridge(HookBridge):
     """One Copilot CLI."""
 
-    stop, after_tool = live.STOP, live.AFTER_TOOL
-    begins: ClassVar[Sequence[str]] = (live.PROMPTED,)
+    stop, after_tool = command.STOP, command.AFTER_TOOL
+    begins: ClassVar[Sequence[str]] = (command.PROMPTED,)
     ends: ClassVar[Sequence[str]] = ()  # the log says when it has settled
     patience_ms = 250
     _log: GrowingFile | None = None
@@ -63,7 +63,7 @@ class CopilotBridge(HookBridge):
     def news(self) -> None:
         """Pass on what the log has more."""
         for line in self._log.lines() if self._log else ():
-            if live.settles(raw_json.parse(line) or {}):
+            if command.settles(raw_json.parse(line) or {}):
                 self.rest()
             if not line.startswith(_DULL):
                 self.write(line + b"\n")
@@ -73,7 +73,7 @@ class CopilotBridge(HookBridge):
 
     def heard(self, name: str, raw: dict[str, Any]) -> Mapping[str, Any] | None:
         """Give the task in place of the sentence that stands for it."""
-        if name != live.PROMPTED or raw.get("prompt") != live.TASK or self._is_given:
+        if name != command.PROMPTED or raw.get("prompt") != command.TASK or self._is_given:
             return None
         self._is_given = True
         task = directory.read_bytes(f"{self.run_dir}/prompt.txt")

@@ -4,21 +4,177 @@ What a user must know. `edit` lets it change files below its folder and run comm
 `read-only` denies all commands and changes; `full` allows everything, also outside of its folder. It tells
 what it used when it has ended, and in tokens alone: there is no cost in money. The text of a preset comes as
 custom instructions, beside the user's.
+
+A live Copilot CLI: its own screen in the window, and the log of its session, through a bridge.
+
+It logs what it prints in a batch run, and its hooks besides: the last of a turn is `agentStop`. The hooks are
+a plugin in the folder of the bridge, named on the command line, so nothing of the user's changes. A first
+prompt can only be on the command line: that has a sentence, which a hook replaces by the task. So are
+messages given: with the answer to the hook after a tool, or when it would stop.
 """
 
 from __future__ import annotations
 
+from tmuxagents.agents import raw as raw_json
+from tmuxagents.agents.base import ACTIVE, NOTHING, Ask, Reading
 from tmuxagents.agents.brand import Brand, session_uuid
-from tmuxagents.agents.copilot.reader import USAGE, CopilotReader
+from tmuxagents.agents.copilot.reader import USAGE, CopilotReader, figures_of, table
+from tmuxagents.agents.hooks.heard import FOLDER_VARIABLE, HookedReader
+from tmuxagents.runs import events
 
 TYPE_CHECKING = False
 if TYPE_CHECKING:
-    from collections.abc import Mapping
+    from collections.abc import Callable, Mapping
+    from typing import Any, ClassVar
 
-    from tmuxagents.agents.agent_files import AgentFiles
     from tmuxagents.agents.base import LiveAgent
+    from tmuxagents.agents.brand import AgentFiles
     from tmuxagents.agents.capabilities import Capabilities
     from tmuxagents.records import Plan
+    from tmuxagents.runs.events import Event
+
+
+TASK = "Do the task that tmuxagents hands over."
+STOP, AFTER_TOOL, PROMPTED, LEFT = "agentStop", "postToolUse", "userPromptSubmitted", "sessionEnd"
+_NO_HOOKS = "Copilot CLI ran no hook, so the task did not reach it: are hooks switched off?"
+_ASKED, _ANSWERED = ("requested", "completed")
+_QUESTIONS = ("permission", "user_input", "elicitation")
+
+
+class CopilotLive:
+    """How Copilot CLI runs live."""
+
+    folder_variable = FOLDER_VARIABLE
+    bridge: str | None = f"{__file__.rpartition('/')[0]}/bridge.py"
+
+    def arguments(self, plan: Plan, _run_dir: str) -> list[str]:
+        """Return its flags."""
+        return [*AGENT.set_up(plan), *([] if plan.reopens else [f"--interactive={TASK}"])]
+
+    def reader(self, sent: Callable[[int], Event | None]) -> CopilotLiveReader:
+        """Return a reader for one child. `sent` returns the message that has a number."""
+        return CopilotLiveReader(sent)
+
+
+LIVE = CopilotLive()
+
+
+def settles(raw: Mapping[str, Any]) -> bool:
+    """Say whether a line of the log ends a turn."""
+    kind, data = raw.get("type"), table(raw.get("data"))
+    if kind != "hook.end":
+        return kind in ("abort", "session.error")
+    return data.get("hookType") == STOP and table(data.get("output")).get("decision") != "block"
+
+
+class CopilotLiveReader(HookedReader, CopilotReader):
+    """Reads the log of one Copilot CLI."""
+
+    file: str | None = None
+
+    def __init__(self, sent: Callable[[int], Event | None]) -> None:
+        super().__init__()
+        self.listen(sent)
+        self._said = {TASK}  # what comes as a prompt and is no person's
+        self._has_hooks = False
+
+    def left(self, _exit_code: int | None) -> list[Event]:
+        """Return nothing: the log has told all."""
+        return []
+
+    def _started(self, raw: dict[str, Any], _now: float) -> Reading:
+        self.model = raw_json.word(table(raw.get("data")).get("selectedModel")) or self.model
+        return Reading([events.session_started(self._session, model=self.model)] if self._session else [])
+
+    def _opens(self, raw: dict[str, Any], _now: float) -> Reading:
+        self._session = raw_json.key(raw.get("session")) or ""
+        return NOTHING
+
+    def _prompt(self, raw: dict[str, Any], _now: float) -> Reading:
+        text = raw_json.text(table(raw.get("data")).get("content")) or ""
+        is_ours = text in self._said and not (text == TASK and self.has_begun)
+        self.has_begun, self.cut = True, 0
+        told = self.works_again()
+        if not is_ours:
+            self.typed = True
+            return Reading([*told, events.human_input(text)], active=True)
+        self._said.discard(text)
+        if self._has_hooks:
+            return Reading(told, active=True)
+        self.error_message = _NO_HOOKS
+        return self.settle([], "config")
+
+    def _hook(self, raw: dict[str, Any], _now: float) -> Reading:
+        self._has_hooks = True
+        data = table(raw.get("data"))
+        if data.get("hookType") == LEFT:
+            self.has_left = table(data.get("input")).get("reason") == "user_exit"
+        return ACTIVE
+
+    def _hooked(self, raw: dict[str, Any], _now: float) -> Reading:
+        if not settles(raw):
+            return ACTIVE
+        return self.settle([], "length" if self.is_cut else "stop")
+
+    def _aborted(self, _raw: dict[str, Any], _now: float) -> Reading:
+        self.typed = True  # only a key does that
+        self.error_message = None
+        return self.settle([], "aborted")
+
+    def _broke(self, raw: dict[str, Any], now: float) -> Reading:
+        self._error(raw, now)
+        return self.settle([], "error")
+
+    def _used(self, raw: dict[str, Any], _now: float) -> Reading:
+        self.wordless = True  # until the answer comes
+        figures = {**figures_of([table(table(raw.get("data")).get("usage"))]), "basis": "call"}
+        return Reading([events.usage(figures)] if figures["totalTokens"] else [], active=True)
+
+    def _asks(self, raw: dict[str, Any], _now: float) -> Reading:
+        kind, _, how = (raw_json.word(raw.get("type")) or "").partition(".")
+        data = table(raw.get("data"))
+        known = raw_json.key(data.get("requestId"))
+        if known is None:
+            return ACTIVE
+        if how == _ANSWERED:
+            self.asks.open.pop(known, None)
+        else:
+            raw_json.remember(self.asks.open, known, _question(kind, data))
+        return ACTIVE
+
+    def _given(self, raw: dict[str, Any], now: float) -> Reading:
+        text = raw_json.text(raw.get("text"))
+        if text is not None:
+            self._said.add(text)
+        return self.taken(raw, now)
+
+    takes: ClassVar[Mapping[str, Any]] = {
+        **CopilotReader.takes,
+        **dict.fromkeys(("session.start", "session.resume"), _started),
+        **dict.fromkeys((f"{kind}.{how}" for kind in _QUESTIONS for how in (_ASKED, _ANSWERED)), _asks),
+        "bridge_session": _opens,
+        "user.message": _prompt,
+        "hook.start": _hook,
+        "hook.end": _hooked,
+        "abort": _aborted,
+        "session.error": _broke,
+        "session.usage_record": _used,
+        "bridge_taken": _given,
+    }
+
+
+def _question(kind: str, data: dict[str, Any]) -> Ask:
+    """Return a question, which only its own screen can answer."""
+    if kind != "permission":
+        text = raw_json.sentence(data.get("question")) or raw_json.sentence(data.get("message"))
+        return Ask("", "question", text)
+    asked = table(data.get("permissionRequest"))
+    said = [
+        raw_json.sentence(asked.get(key))
+        for key in ("intention", "fullCommandText", "fileName", "path", "url")
+    ]
+    return Ask("", "permission", ": ".join(filter(None, said)) or raw_json.word(asked.get("kind")))
+
 
 _FOLDERS = "COPILOT_CUSTOM_INSTRUCTIONS_DIRS"
 _ALLOWED = {
@@ -65,9 +221,7 @@ class Copilot(Brand):
 
     def live(self) -> LiveAgent:
         """Return how it runs live."""
-        from tmuxagents.agents.copilot import live  # noqa: PLC0415  (a batch child pays nothing for it)
-
-        return live.LIVE
+        return LIVE
 
     def reader(self, plan: Plan, _run_dir: str) -> CopilotReader:
         """Return a reader for one child."""
@@ -75,9 +229,9 @@ class Copilot(Brand):
 
     def agent_files(self) -> AgentFiles:
         """Return what its own agent files mean."""
-        from tmuxagents.agents import agent_files  # noqa: PLC0415  (only presets ask)
+        from tmuxagents.agents import brand  # noqa: PLC0415  (only presets ask)
 
-        return agent_files.USUAL.changed(
+        return brand.USUAL.changed(
             agent=self.name,
             title="Copilot CLI",
             project=(".github/agents",),

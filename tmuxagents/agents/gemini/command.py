@@ -7,18 +7,184 @@ person in a folder that was never trusted: the project's own `.gemini` settings 
 with `/` is a command of its own, and `@path` in a prompt includes that file. It cannot run live: it takes
 hooks from the user's or the project's settings, and from a system file only if root owns it and all folders
 above it.
+
+Read the lines of `gemini --output-format stream-json` as normalised events.
+
+`result` says how a turn ended; it says success also where an `error` line before it told of a loop, an empty
+answer or a hook that blocked. It exits with 0 after signals, without a result, and with an HTTP status modulo
+256 after errors of the API. Nothing takes back the words of an answer that broke off and was asked for again.
+It tells the exit code of a shell command only if the command printed nothing: else that it failed is known by
+its last words, if they are of the usual ones.
 """
 
 from __future__ import annotations
 
-from tmuxagents.agents.brand import Brand, session_uuid
-from tmuxagents.agents.gemini.reader import TOOLS, GeminiReader
+import re
+
+from tmuxagents.agents import raw as raw_json
+from tmuxagents.agents.base import ACTIVE, Reading
+from tmuxagents.agents.brand import Brand, LineReader, session_uuid
+from tmuxagents.runs import events
 
 TYPE_CHECKING = False
 if TYPE_CHECKING:
-    from tmuxagents.agents.agent_files import AgentFiles
+    from collections.abc import Mapping
+    from typing import Any, ClassVar
+
+    from tmuxagents.agents.brand import AgentFiles
     from tmuxagents.agents.capabilities import Capabilities
     from tmuxagents.records import Plan
+    from tmuxagents.runs.events import Event
+
+
+_LIMIT_CODE, _CONFIG_CODES = 53, (41, 42, 52)  # of a login, of what it was given, of its settings
+_REFUSED, _NOT_OFFERED = "policy_violation", "tool_not_registered"
+_SHELL = "run_shell_command"
+TOOLS = ("read_file", _SHELL, "replace", "write_file", "grep_search", "glob", "list_directory", "web_fetch")
+_FAILED = re.compile(  # the end of what a command printed, or what it shows in place of that
+    r"^Command (exited with code|terminated by signal): .+\Z"
+    r"|^\S+: .*: (No such file or directory|Permission denied)\Z|: (command )?not found\Z",
+    re.MULTILINE,
+)
+
+
+class GeminiReader(LineReader):
+    """Reads one Gemini CLI. An answer comes in pieces, which end with a line of another kind."""
+
+    tells_cuts = False
+
+    def __init__(self) -> None:
+        super().__init__()
+        self._answer: list[str] = []
+        self._piece_at = 0.0
+        self._trouble: str | None = None  # why it stopped in the middle, as far as it has said so
+
+    def _init(self, raw: dict[str, Any], _now: float) -> Reading:
+        self.model = raw_json.word(raw.get("model"))
+        session = raw_json.key(raw.get("session_id"))
+        return Reading([events.session_started(session, model=self.model)] if session else [], active=True)
+
+    def _message(self, raw: dict[str, Any], _now: float) -> Reading:
+        text = raw_json.text(raw.get("content"))
+        if raw.get("role") != "assistant" or not text:
+            return ACTIVE
+        self._trouble = None
+        at, before = _seconds(raw.get("timestamp")), self._piece_at
+        self._piece_at = at
+        told = self._said() if self._answer and _begins_anew(self._answer[-1], text, at - before) else []
+        self._answer.append(text)
+        return Reading([*self.works_again(), *told], active=True)
+
+    def _said(self) -> list[Event]:
+        """Return the answer so far, and begin another."""
+        text = "".join(self._answer)
+        self._answer = []
+        return [events.assistant_text(text)] if text.strip() else []
+
+    def _tool_use(self, raw: dict[str, Any], now: float) -> Reading:
+        self._trouble = None
+        told = self._said()
+        told += self.call(raw.get("tool_id"), raw.get("tool_name"), raw.get("parameters"), now)
+        return Reading([*self.works_again(), *told], active=True)
+
+    def _tool_result(self, raw: dict[str, Any], now: float) -> Reading:
+        error, call = _table(raw.get("error")), raw.get("tool_id")
+        why, known = raw_json.text(error.get("message")) or "", raw_json.key(call) or ""
+        said = raw_json.text(raw.get("output")) or why
+        tool, _ = self.calls.get(known, ("", 0.0))
+        kind = error.get("type")
+        if tool and (kind == _REFUSED or (kind == _NOT_OFFERED and tool in TOOLS)):
+            del self.calls[known]
+            return Reading([events.denied(known, tool, why or said)], active=True)
+        failed = raw.get("status") == "error" or (tool == _SHELL and _FAILED.search(said) is not None)
+        return Reading(self.result(call, said, now, failed=failed), active=True)
+
+    def _error(self, raw: dict[str, Any], _now: float) -> Reading:
+        self._trouble = raw_json.sentence(raw.get("message")) or "It stopped without an answer."
+        return ACTIVE
+
+    def _result(self, raw: dict[str, Any], _now: float) -> Reading:
+        told = self._said()
+        figures = _usage(raw.get("stats"))
+        if figures["totalTokens"]:
+            told.append(events.usage(figures))
+        if raw.get("status") == "success" and self._trouble is None:
+            return Reading([*told, *self.finish("stop")], active=True)
+        error = _table(raw.get("error"))
+        self.error_message = _clean(raw_json.sentence(error.get("message"))) or self._trouble
+        why = _reason(error.get("type"), self.error_message or "")
+        return Reading([*told, *self.finish(why)], active=True)
+
+    takes: ClassVar[Mapping[str, Any]] = {
+        "init": _init,
+        "message": _message,
+        "tool_use": _tool_use,
+        "tool_result": _tool_result,
+        "error": _error,
+        "result": _result,
+    }
+
+    def left(self, exit_code: int | None) -> list[Event]:
+        """Return what its own exit codes say where no result does."""
+        if self.settled:
+            return []
+        if exit_code == _LIMIT_CODE:
+            return self.finish("limit")
+        return self.finish("config") if exit_code in _CONFIG_CODES else []
+
+
+def _begins_anew(before: str, text: str, pause_s: float) -> bool:
+    """Say whether a piece is the beginning of another try: nothing takes back the words of a broken answer.
+
+    Before another try it waits for a second. An answer that breaks off in a sentence, pauses that long, and
+    then has a capital is two: both are kept, and the second is the answer.
+    """
+    last = before.rstrip()[-1:]
+    return pause_s >= 1.0 and (last.isalnum() or last == ",") and text[:1].isupper()
+
+
+def _seconds(timestamp: Any) -> float:
+    """Return the seconds in a day of a timestamp such as 2026-11-19T12:11:45.947Z; 0 for any other value."""
+    try:
+        hours, minutes, seconds = str(timestamp)[11:23].split(":")
+        return int(hours) * 3600 + int(minutes) * 60 + float(seconds)
+    except ValueError:
+        return 0.0
+
+
+def _usage(stats: Any) -> dict[str, Any]:
+    """Return the figures of the run: its `input` holds nothing from a cache; thoughts are in its total."""
+    table = _table(stats)
+
+    def told(key: str) -> int:
+        return int(raw_json.figure(table.get(key), integral=True))
+
+    thoughts = max(0, told("total_tokens") - told("input_tokens") - told("output_tokens"))
+    figures = {"input": told("input"), "output": told("output_tokens"), "cacheRead": told("cached")}
+    total = sum(figures.values()) + thoughts
+    own = {"reasoning": thoughts, "costKind": "none", "basis": "run"}
+    return {**figures, "cacheWrite": 0, "totalTokens": total, "cost": 0, **own}
+
+
+def _reason(kind: Any, said: str) -> str:
+    """Return why it ended without an answer."""
+    if kind == "FatalTurnLimitedError" or said.startswith(("Maximum session turns", "Loop detected")):
+        return "limit"
+    return "length" if "exceeded the token limit" in said else "error"
+
+
+def _clean(said: str | None) -> str | None:
+    """Return the words of the API in a message such as [API Error: {"error":{"message":"no such key"}}]."""
+    if said is None or not said.startswith("[API Error: "):
+        return said
+    inner = said.removeprefix("[API Error: ").partition("]\n")[0].removesuffix("]")
+    error = _table((raw_json.parse(inner.encode()) or {}).get("error"))
+    return raw_json.sentence(error.get("message")) or inner
+
+
+def _table(value: Any) -> dict[str, Any]:
+    return value if isinstance(value, dict) else {}
+
 
 _MODES = {"read-only": "default", "edit": "auto_edit", "full": "yolo"}
 
@@ -50,9 +216,9 @@ class Gemini(Brand):
 
     def agent_files(self) -> AgentFiles:
         """Return what its own agent files mean."""
-        from tmuxagents.agents import agent_files  # noqa: PLC0415  (only presets ask)
+        from tmuxagents.agents import brand  # noqa: PLC0415  (only presets ask)
 
-        return agent_files.USUAL.changed(
+        return brand.USUAL.changed(
             agent=self.name,
             title="Gemini CLI",
             own=".gemini/agents",

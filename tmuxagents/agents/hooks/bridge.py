@@ -20,7 +20,7 @@ from tmuxagents.agents.hooks.heard import FOLDER_VARIABLE, PYTHON
 from tmuxagents.agents.hooks.hook import VARIABLE, address_of
 from tmuxagents.cpython import ignoring
 from tmuxagents.runs import directory
-from tmuxagents.runs.messages import FOLLOW_UP
+from tmuxagents.runs.events import FOLLOW_UP
 from tmuxagents.system import removal
 from tmuxagents.text import jsonline
 

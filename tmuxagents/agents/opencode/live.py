@@ -9,7 +9,7 @@ from __future__ import annotations
 from tmuxagents.agents import raw as raw_json
 from tmuxagents.agents.base import ACTIVE, NOTHING, Ask, Reading
 from tmuxagents.agents.brand import LiveAsks
-from tmuxagents.agents.opencode.reader import OpencodeReader, table
+from tmuxagents.agents.opencode.command import OpencodeReader, table
 from tmuxagents.runs import events
 
 TYPE_CHECKING = False

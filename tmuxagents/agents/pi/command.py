@@ -87,9 +87,9 @@ class Pi:
 
     def session(self, text: str) -> ChildSession:
         """Read a session file, for a child that continues it."""
-        from tmuxagents.agents.pi import session  # noqa: PLC0415  (as above)
+        from tmuxagents.agents.pi import live  # noqa: PLC0415  (as above)
 
-        return session.read(text)
+        return live.read_session(text)
 
     def capabilities(self) -> Capabilities:
         """Return what pi can do."""

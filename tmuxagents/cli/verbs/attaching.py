@@ -7,7 +7,7 @@ import os
 import click
 
 from tmuxagents.attach import attach as attaching
-from tmuxagents.attach import choose, rules, seen, where
+from tmuxagents.attach import choose, rules, seen
 from tmuxagents.cli import printing
 from tmuxagents.errors import BadRequest, NoSuchRun
 from tmuxagents.records import BATCH
@@ -20,8 +20,7 @@ TYPE_CHECKING = False
 if TYPE_CHECKING:
     from typing import NoReturn
 
-    from tmuxagents.attach.attach import Viewer
-    from tmuxagents.attach.where import RunTarget
+    from tmuxagents.attach.attach import RunTarget, Viewer
     from tmuxagents.registry.lookup import Caller
     from tmuxagents.runs.inspect import RunView
 
@@ -77,14 +76,14 @@ def attach(  # noqa: PLR0913  (one parameter an option)
 
 def _show_there(run: RunView, caller: Caller, *, read_only: bool) -> NoReturn:
     """Become the ssh that shows the window of a run on another machine."""
-    from tmuxagents.machines import relay, ssh  # noqa: PLC0415  (most runs work here)
+    from tmuxagents.machines import requests, ssh  # noqa: PLC0415  (most runs work here)
 
     if not run.is_far:
         message = f"Run {words.short_id(run.run_id, ())} has no window on another machine."
         raise BadRequest(message, kind="usage", hint="leave out --there")
     if terminal() is None:
         here(f"{_COMMAND} --there {words.short_id(run.run_id, ())}")
-    host = relay.host_of(run, os.environ)
+    host = requests.host_of(run, os.environ)
     seen.see(run.run_dir, caller)
     verb = ["attach", *(["--read-only"] if read_only else []), run.run_id]
     foreground.become(ssh.command(host, verb, tty=True, environment=os.environ), dict(os.environ))
@@ -117,7 +116,7 @@ def show(
     as_json: bool = False,
 ) -> None:
     """Show a run's window, or, where it has gone with its run, the transcript."""
-    target, warnings = where.find_window(run)
+    target, warnings = attaching.find_window(run)
     printing.warn(warnings)
     if target is not None:
         viewer = viewer or here(f"{_COMMAND} {words.short_id(run.run_id, ())}")
@@ -141,7 +140,7 @@ def _show(run: RunView, target: RunTarget, viewer: Viewer, *, read_only: bool) -
 
 def way_to(run: RunView, viewer: Viewer) -> list[str] | None:
     """Show a run's window to a client of tmux; return the program to which others lend their terminal."""
-    target, warnings = where.find_window(run)
+    target, warnings = attaching.find_window(run)
     printing.warn(warnings)
     return None if target is None else _step(run, target, viewer, read_only=False)
 

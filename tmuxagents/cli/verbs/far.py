@@ -69,7 +69,7 @@ def send(*, run: str, as_json: bool) -> None:  # noqa: ARG001  (errors are print
 @click.option("--json", "as_json", is_flag=True)
 def answer(*, run: str, as_json: bool) -> None:  # noqa: ARG001  (errors are printed as JSON)
     """Give the answer on stdin to a run."""
-    from tmuxagents.status.answer import Answering  # noqa: PLC0415
+    from tmuxagents.status.send import Answering  # noqa: PLC0415
 
     asked = _asked()
     answering = Answering(lookup.find_run(run, lookup.here()), by=str(asked.get("by")))
@@ -81,7 +81,7 @@ def answer(*, run: str, as_json: bool) -> None:  # noqa: ARG001  (errors are pri
 def follow() -> None:
     """Send what is new in the runs that stdin names."""
     from tmuxagents.machines import follow as following  # noqa: PLC0415
-    from tmuxagents.system.lifeline import Lifeline  # noqa: PLC0415
+    from tmuxagents.system.foreground import Lifeline  # noqa: PLC0415
 
     following.serve(lookup.here().home, Lifeline(), printing.OUT)
 
@@ -142,10 +142,10 @@ def upload(*, key: str) -> None:
 @click.option("--json", "as_json", is_flag=True)
 def do(*, as_json: bool) -> None:  # noqa: ARG001  (errors are printed as JSON)
     """Do what stdin asks for."""
-    from tmuxagents.machines import far_code  # noqa: PLC0415
+    from tmuxagents.machines import leavings  # noqa: PLC0415
     from tmuxagents.text import jsonline  # noqa: PLC0415
 
-    printing.write(jsonline.encode(far_code.answer(_asked(), os.environ)))
+    printing.write(jsonline.encode(leavings.answer_about_code(_asked(), os.environ)))
 
 
 VERBS = {"_far": far, "_code": code}

@@ -1,39 +1,213 @@
 """The hidden verbs behind our extension of pi: _follow, _agents, _profile. Joins.
 
 The extension keeps stdin open, shows what these verbs print, and asks the person what they ask.
+
+A talk with a person through the program that started us (JSON lines), and what /profile says in it.
 """
 
 from __future__ import annotations
 
+import json
 import os
 
 import click
 
-from tmuxagents.attach import attach, where
+from tmuxagents.attach import attach
 from tmuxagents.cli import printing
 from tmuxagents.cli.verbs import follow as following
-from tmuxagents.cli.verbs import talk
-from tmuxagents.cli.verbs.talk import ERROR, WARNING, ParentTalk
 from tmuxagents.companion import follow as companion_follow
 from tmuxagents.errors import TmuxAgentsError
+from tmuxagents.presets import change, describe, editing, survey
+from tmuxagents.presets.fields import GLOBAL, PROFILE
 from tmuxagents.registry import lookup
 from tmuxagents.registry.lookup import with_registry
 from tmuxagents.runs import output, words
 from tmuxagents.runs.inspect import inspect
+from tmuxagents.settings import load
 from tmuxagents.status import table
 from tmuxagents.status.snapshot import SnapshotBuilder
 from tmuxagents.status.stop import stop
-from tmuxagents.text import jsonline
+from tmuxagents.system.foreground import Lifeline
+from tmuxagents.text import jsonline, safe
 from tmuxagents.tools import answers
 
 TYPE_CHECKING = False
 if TYPE_CHECKING:
-    from collections.abc import Mapping
+    from collections.abc import Iterable, Mapping
+    from typing import Any
 
+    from tmuxagents.presets.editing import ProfileAnswer
     from tmuxagents.registry.database import Registry
     from tmuxagents.registry.lookup import Caller
     from tmuxagents.runs.inspect import RunView
     from tmuxagents.status.snapshot import Snapshot
+
+
+INFO, WARNING, ERROR = "info", "warning", "error"
+
+
+class PersonLeft(click.exceptions.Exit):
+    """The person has left the talk, or there is nobody; nothing was changed."""
+
+    def __init__(self) -> None:
+        super().__init__(0)
+
+
+class ParentTalk:
+    """One talk. `alone`: there is nobody to ask, and what is said goes wherever that program puts it."""
+
+    def __init__(self, *, alone: bool = False) -> None:
+        self.alone = alone
+        self._partner = Lifeline()
+
+    def say(self, text: str, level: str = INFO) -> None:
+        """Tell something."""
+        printing.write(jsonline.encode({"say": safe.text(text), "level": level}))
+
+    def select(self, title: str, options: Iterable[str]) -> str | None:
+        """Ask for one of some lines, given as they are to be shown; None: for none of them."""
+        answer = self._ask("select", title, options=[safe.text(option) for option in options])
+        return answer if isinstance(answer, str) else None
+
+    def confirm(self, title: str, text: str) -> bool:
+        """Ask whether to go on."""
+        return self._ask("confirm", title, text=text) is True
+
+    def edit(self, title: str, text: str) -> str | None:
+        """Let a person edit a text; None if they did not keep it."""
+        answer = self._ask("editor", title, text=text)
+        return answer if isinstance(answer, str) else None
+
+    def input(self, title: str, text: str | None = None) -> str | None:
+        """Ask for a line; None: they have left."""
+        answer = self._ask("input", title, text=text)
+        return answer if isinstance(answer, str) else None
+
+    def cancelled(self) -> PersonLeft:
+        """Say that nothing was changed; return what to raise."""
+        self.say(editing.PROFILE_CANCELLED)
+        return PersonLeft()
+
+    def _ask(self, kind: str, title: str, **more: Any) -> Any:
+        if self.alone:
+            self.say("There is nobody here to ask.", ERROR)
+            raise PersonLeft
+        printing.write(jsonline.encode({"ask": kind, "title": safe.line(title), **more}))
+        line = self._partner.line()
+        if line is None:
+            raise PersonLeft
+        try:
+            answer = json.loads(line)
+        except ValueError:
+            return None
+        return answer.get("answer") if isinstance(answer, dict) else None
+
+
+_SAVE, _DISCARD, _AGAIN = "Save", "Discard", "Edit again"
+_EMPTY = "(none)"
+
+
+def completions() -> list[str]:
+    """Return all verbs and names that could be typed."""
+    return editing.profile_completions("", _profiles()) or []
+
+
+def _profiles() -> dict[str, Mapping[str, Any]]:
+    settings = load.load(os.environ, lookup.here().project)
+    found = survey.survey(lookup.folder() or "/", os.environ, settings).presets
+    return {one.name: one.fields for one in found if one.hidden_by is None}
+
+
+def lead_talk(talk: ParentTalk, line: str) -> None:
+    """Carry out the words after /profile, and answer."""
+    answer = editing.profile_answer(line, _profiles())
+    if answer.note is not None:
+        level, text = answer.note
+        talk.say(text, level)
+    if answer.act is None or answer.name is None:
+        return
+    try:
+        _ACTS[answer.act](talk, answer)
+    except TmuxAgentsError as problem:
+        talk.say(problem.message, ERROR)
+
+
+def _shelf() -> change.PresetShelf:
+    return change.PresetShelf(
+        lookup.folder() or "/", os.environ, load.load(os.environ, lookup.here().project)
+    )
+
+
+def _create(talk: ParentTalk, answer: ProfileAnswer) -> None:
+    name, shelf = str(answer.name), _shelf()
+    answers = describe.ask_for_preset(PROFILE, name, GLOBAL, _InTalk(talk))
+    if answers is None:
+        raise talk.cancelled()
+    draft = shelf.place(name, kind=PROFILE, source=answers.source)
+    draft.text = editing.compose(name, answers.fields, PROFILE)
+    talk.say(editing.profile_saved(change.create(draft)))
+
+
+def _edit(talk: ParentTalk, answer: ProfileAnswer) -> None:
+    """Let the file that counts be edited as a text, until it is good."""
+    draft = change.text_of(_shelf().named(str(answer.name))[0])
+    text: str | None = draft.text
+    before = draft.text
+    while True:
+        text = talk.edit(draft.path, text or "")
+        if text is None or text == before:
+            raise talk.cancelled()
+        draft.text = text
+        flaws = editing.flaws_of(draft)
+        if not flaws:
+            break
+        talk.say("\n".join(flaw.words() for flaw in flaws), ERROR)
+    talk.say(editing.profile_saved(change.rewrite(draft)))
+
+
+def _delete(talk: ParentTalk, answer: ProfileAnswer) -> None:
+    """Remove all files of a name, after a confirmation."""
+    if answer.question is None or answer.afterwards is None:
+        return
+    if not talk.confirm(*answer.question):
+        return  # a no is no news
+    change.remove(_shelf().named(str(answer.name)))
+    level, text = answer.afterwards
+    talk.say(text, level)
+
+
+_ACTS = {editing.CREATE: _create, editing.EDIT: _edit, editing.DELETE: _delete}
+
+
+class _InTalk:
+    """The wizard's questions, put to the person in the talk."""
+
+    def __init__(self, talk: ParentTalk) -> None:
+        self._talk = talk
+
+    def text(self, question: str) -> str:
+        """Ask for a line, which may be empty."""
+        return self._given(self._talk.input(question)).strip()
+
+    def choice(self, question: str, choices: tuple[str, ...], default: str) -> str:
+        """Ask for one of some words; the default comes first."""
+        words = [default, *(word for word in choices if word != default)]
+        chosen = self._given(self._talk.select(question, [word or _EMPTY for word in words]))
+        return "" if chosen == _EMPTY and "" in choices else chosen
+
+    def prompt(self, question: str) -> str:
+        """Ask for a text of any length."""
+        return self._given(self._talk.edit(question, "")).strip()
+
+    def agrees(self, question: str, text: str) -> bool:
+        """Show a text, and ask whether it is right."""
+        return self._talk.confirm(question, text)
+
+    def _given(self, answer: str | None) -> str:
+        if answer is None:
+            raise self._talk.cancelled()
+        return answer
+
 
 _ALONE = click.option("--alone", is_flag=True, help="No person can answer.")
 
@@ -59,9 +233,9 @@ def agents(*, alone: bool) -> None:
 def profile(*, line: str, only_words: bool, alone: bool) -> None:
     """Carry out what a person typed after /profile."""
     if only_words:
-        printing.write(jsonline.encode({"words": talk.completions()}))
+        printing.write(jsonline.encode({"words": completions()}))
     else:
-        talk.lead(ParentTalk(alone=alone), line)
+        lead_talk(ParentTalk(alone=alone), line)
 
 
 ATTACH, OUTPUT, STOP = "attach", "output", "stop"
@@ -108,7 +282,7 @@ def lead(talk: ParentTalk, caller: Caller, environment: Mapping[str, str]) -> No
 def _attach(talk: ParentTalk, run: RunView, environment: Mapping[str, str]) -> None:
     """Switch the person's tmux client to the run's window. A pi outside of tmux keeps its terminal."""
     command = f"tmuxagents attach {words.short_id(run.run_id, ())}"
-    target, _ = where.find_window(run)
+    target, _ = attach.find_window(run)
     if target is None:
         talk.say(f"Its window is gone. In another terminal: {command}", WARNING)
         return

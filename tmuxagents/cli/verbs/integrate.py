@@ -8,7 +8,7 @@ import sys
 import click
 
 from tmuxagents.cli import group, printing
-from tmuxagents.integrate import parent_config, parents, pi, plan, tmux, tmux_texts
+from tmuxagents.integrate import parents, pi, plan, tmux, tmux_texts
 from tmuxagents.registry import lookup
 from tmuxagents.settings import load
 from tmuxagents.system import process
@@ -27,7 +27,7 @@ _JSON = click.option("--json", "as_json", is_flag=True, help="Print a JSON docum
 
 
 def _verb(target: str) -> click.Command:
-    name = parent_config.NAMES[target]
+    name = parents.NAMES[target]
 
     @click.command(target, epilog=_EPILOG.format(target))
     @click.option(
@@ -58,7 +58,7 @@ def _missing(target: str, name: str) -> list[str]:
     return [f"{name} is not installed: there is no {target} on PATH; this counts once it is"]
 
 
-COMMANDS = [_verb(target) for target in parent_config.NAMES]
+COMMANDS = [_verb(target) for target in parents.NAMES]
 
 
 @click.command("pi", epilog="Example: tmuxagents integrate pi --dry-run")

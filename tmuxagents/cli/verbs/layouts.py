@@ -8,10 +8,10 @@ import click
 
 from tmuxagents import tmux
 from tmuxagents.attach import attach
-from tmuxagents.cli import group, options, printing, values
+from tmuxagents.cli import group, options, printing
 from tmuxagents.cli.verbs import attaching
 from tmuxagents.errors import BadRequest, Unusable
-from tmuxagents.layouts import catalogue
+from tmuxagents.layouts import layout as catalogue
 from tmuxagents.layouts import opening as layouts_opening
 from tmuxagents.registry import lookup
 from tmuxagents.settings import load
@@ -26,8 +26,7 @@ if TYPE_CHECKING:
 
     from tmuxagents.launch.plan import LaunchRequest
     from tmuxagents.launch.prepare import Prepared
-    from tmuxagents.layouts.catalogue import Shelf
-    from tmuxagents.layouts.layout import Layout
+    from tmuxagents.layouts.layout import Layout, Shelf
     from tmuxagents.tmux.sessions import LayoutSession
 
 _JSON = click.option("--json", "as_json", is_flag=True, help="Print a JSON document.")
@@ -52,7 +51,7 @@ def layouts_verb(context: click.Context, *, as_json: bool) -> None:
 
 
 @layouts_verb.command("list", epilog="Example: tmuxagents layouts list")
-@values.FORMAT
+@options.FORMAT
 @_JSON
 def list_(*, as_json: bool, template: str | None) -> None:
     """List all layouts: those that ship with tmuxagents, yours, and the project's."""
@@ -165,12 +164,12 @@ def _request(launcher: Any, item: Any) -> LaunchRequest:
 @click.command("_newest", hidden=True)
 def newest_verb() -> None:
     """Show the transcript of the newest run, and go on to the next one."""
-    from tmuxagents.layouts import follow  # noqa: PLC0415
+    from tmuxagents.layouts import opening as layouts_opening  # noqa: PLC0415
 
     def begin(run_id: str | None) -> None:
         printing.write(_CLEAR + (b"" if run_id else b"No run has been launched here yet.\n"))
 
-    follow.follow(lookup.here(), begin)
+    layouts_opening.follow(lookup.here(), begin)
 
 
 VERBS = {"layouts": layouts_verb, "_newest": newest_verb}

@@ -10,10 +10,10 @@ import os
 
 import click
 
-from tmuxagents.cli import asking, printing, values
+from tmuxagents.cli import asking, options, printing
 from tmuxagents.cli.verbs import tasks
 from tmuxagents.errors import BadRequest
-from tmuxagents.presets import catalogue, change, describe, editing, wizard
+from tmuxagents.presets import catalogue, change, describe, editing
 from tmuxagents.presets import survey as reading
 from tmuxagents.presets.fields import BODY, DESCRIPTION, GLOBAL, PRESET, PROFILE, PROJECT
 from tmuxagents.registry import lookup
@@ -138,7 +138,7 @@ def new(*, name: str, is_profile: bool, in_project: bool, in_editor: bool, asks:
     if not (fields or in_editor or asking.is_possible()):
         raise _without_terminal()
     if asks:
-        answers = wizard.ask(kind, name, draft.source, asking.OnTerminal())
+        answers = describe.ask_for_preset(kind, name, draft.source, asking.OnTerminal())
         if answers is None:
             raise asking.Cancelled
         draft, fields = shelf.place(name, kind=kind, source=answers.source), answers.fields | fields
@@ -237,7 +237,7 @@ def _survey() -> Survey:
 
 
 @presets.command("list", epilog="Example: tmuxagents presets list")
-@values.FORMAT
+@options.FORMAT
 @_JSON
 def list_(*, as_json: bool, template: str | None) -> None:
     """List all presets, also those that are hidden by another of the same name."""

@@ -153,10 +153,10 @@ def transcript(  # noqa: PLR0913  (a parameter for each option)
     _check_options(follow=follow, last=last, times=times, word=word, whole=whole, as_json=as_json)
     caller = lookup.here()
     if word is not None:
-        from tmuxagents.cli import search  # noqa: PLC0415  (only for this option)
+        from tmuxagents.cli import rendered  # noqa: PLC0415  (only for this option)
 
         found = None if run is None else sessions.find(run, caller)
-        return search.search(caller, word, found, everywhere=everywhere, as_json=as_json)
+        return rendered.search(caller, word, found, everywhere=everywhere, as_json=as_json)
     run_dirs = sessions.find(_or_newest([] if run is None else [run])[0], caller)
     see(run_dirs[-1], caller)
     if as_json:

@@ -12,7 +12,7 @@ from tmuxagents.runs import words
 from tmuxagents.runs.inspect import inspect
 from tmuxagents.status import poll
 from tmuxagents.status import stop as stopping
-from tmuxagents.status.answer import Answering
+from tmuxagents.status.send import Answering
 from tmuxagents.status.snapshot import take
 from tmuxagents.tools import answers
 

@@ -13,7 +13,8 @@ import time
 import click
 
 from tmuxagents import records
-from tmuxagents.cli import boundary, group, printing, values
+from tmuxagents.cli import boundary, group, printing
+from tmuxagents.cli import options as values
 from tmuxagents.cli.interrupts import SignalInterrupts
 from tmuxagents.cli.verbs import tasks
 from tmuxagents.errors import NoSuchRun
@@ -120,11 +121,14 @@ def _with_children(line: dict[str, Any], width: int | None) -> dict[str, Any]:
     """Return a line with how its children look in this many columns, for a parent that draws them."""
     if width is None:
         return line
-    from tmuxagents.companion import lines  # noqa: PLC0415  (for such a parent alone)
+    from tmuxagents.companion import follow  # noqa: PLC0415  (for such a parent alone)
 
     details = line["details"]
     runs = details.get("windows") or (details.get("runs") if "mode" in details else None) or ()
-    return {**line, "children": [lines.child(run, time.time()) | {"rows": _rows(run, width)} for run in runs]}
+    return {
+        **line,
+        "children": [follow.child_line(run, time.time()) | {"rows": _rows(run, width)} for run in runs],
+    }
 
 
 def _rows(run: Mapping[str, Any], width: int) -> list[list[tuple[str, str]]]:

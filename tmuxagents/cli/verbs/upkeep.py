@@ -12,7 +12,7 @@ from tmuxagents.errors import BadConfig, BadRequest
 from tmuxagents.registry import lookup
 from tmuxagents.runs import words
 from tmuxagents.settings import keys, load
-from tmuxagents.setup import changes
+from tmuxagents.setup import config as changes
 from tmuxagents.setup.config import SettingsFiles
 from tmuxagents.text import safe
 from tmuxagents.text.width import table

@@ -6,7 +6,8 @@ import os
 
 import click
 
-from tmuxagents.cli import looks, printing, quick, values
+from tmuxagents.cli import looks, printing, quick
+from tmuxagents.cli import options as values
 from tmuxagents.errors import Unusable
 from tmuxagents.registry import lookup
 
@@ -81,9 +82,9 @@ def top_verb(*, ended: bool, everywhere: bool, keeps: bool) -> None:
     caller = lookup.here()
     keep = None
     if keeps:
-        from tmuxagents.layouts import follow  # noqa: PLC0415  (in the pane of a layout)
+        from tmuxagents.layouts import opening  # noqa: PLC0415  (in the pane of a layout)
 
-        keeper = follow.keeper(os.environ, caller.folder)
+        keeper = opening.keeper(os.environ, caller.folder)
         keep = keeper.keep if keeper is not None else None
     shown = view.TopView(ended=ended, everywhere=everywhere)
     raise SystemExit(app.TopApp(shown, runs.TopRuns(caller), acts.act, keep).show())
