@@ -1,4 +1,4 @@
-#!/usr/bin/env python3
+#!/usr/bin/env -S python3 -S
 """A child that really runs: it speaks pi's JSON mode and does what its prompt says, one step a line.
 
 Stdlib only and quick to start. Processes that it founds are written to $CHILD_RECORD, so that a test can ask
@@ -11,7 +11,6 @@ import fcntl
 import json
 import os
 import signal
-import subprocess
 import sys
 import time
 
@@ -113,6 +112,8 @@ def record(pid: int, what: str) -> None:
 
 def found(what: str) -> None:
     """`found KIND`: start a process that would outlive us."""
+    import subprocess  # noqa: PLC0415  (a fifth of the start of each child)
+
     quiet: dict[str, Any] = {
         "stdin": subprocess.DEVNULL,
         "stdout": subprocess.DEVNULL,
@@ -148,6 +149,8 @@ def found(what: str) -> None:
 
 def service(what: str) -> None:
     """`service tmux|ssh-agent`: found one that others may use."""
+    import subprocess  # noqa: PLC0415  (a fifth of the start of each child)
+
     socket = f"{os.environ['CHILD_RECORD']}.{what}"
     if what == "tmux-apart":
         apart = ["unshare", "-rn", "tmux", "-f", "/dev/null", "-S", socket]
@@ -305,6 +308,8 @@ def become_nobody(_: str) -> None:
 def remove(name: str) -> None:
     folder = os.path.dirname(os.readlink("/proc/self/fd/0"))
     if name == "everything":
+        import subprocess  # noqa: PLC0415  (a fifth of the start of each child)
+
         subprocess.run(["rm", "-rf", folder], check=True)
     else:
         os.unlink(f"{folder}/{name}")
@@ -328,6 +333,8 @@ def gate(path: str) -> None:
 
 def shell(line: str) -> None:
     """`shell LINE`: a whole run that carries out a command and answers with its exit code and its words."""
+    import subprocess  # noqa: PLC0415  (a fifth of the start of each child)
+
     told = subprocess.run(
         line, shell=True, stdin=subprocess.DEVNULL, capture_output=True, text=True, check=False
     )
