@@ -13,6 +13,7 @@ from typing import TYPE_CHECKING, Any
 from tests.harness import eventually
 from tests.status.watchers import COMMAND
 from tmuxagents.runs import directory
+from tmuxagents.runs.inspect import inspect
 from tmuxagents.system import process
 
 if TYPE_CHECKING:
@@ -62,9 +63,10 @@ class Desk:
         return [run_id for run_id in self.runs() if not run_id.startswith(".")]
 
     def result(self, run_id: str) -> dict[str, Any]:
-        """Wait for the result of a run."""
-        read = lambda: directory.read_result(str(self.folder(run_id)))  # noqa: E731
-        found: dict[str, Any] = eventually(read, 30)
+        """Wait for the result of a run, and until its wrapper has left: before that it has not ended."""
+        folder = str(self.folder(run_id))
+        found: dict[str, Any] = eventually(lambda: directory.read_result(folder), 30)
+        eventually(lambda: inspect(folder).ended)
         return found
 
     def wait_for(self, run_id: str, word: str) -> None:

@@ -24,7 +24,7 @@ from pathlib import Path
 from typing import TYPE_CHECKING, Any, Self
 
 from scripts import model_turns
-from tests import plans
+from tests import plans, warm
 from tmuxagents.launch import plan
 from tmuxagents.runs import directory, documents, writing
 from tmuxagents.runs.inspect import inspect
@@ -148,13 +148,15 @@ class Home:
             process.wait_gone(*found, 5)
         return False
 
-    def command(self, *arguments: str, **more: Any) -> subprocess.CompletedProcess[str]:
-        """Run the installed command in the project's folder."""
-        argv = [str(Path(sys.executable).with_name("tmuxagents")), *arguments]
-        options: dict[str, Any] = {"cwd": self.project, "env": self.environment, "timeout": 90}
-        if "input" not in more:
-            options["stdin"] = subprocess.DEVNULL
-        return subprocess.run(argv, capture_output=True, text=True, check=False, **(options | more))
+    def command(self, *arguments: str, cold: bool = False, **more: Any) -> subprocess.CompletedProcess[str]:
+        """Run the installed command in the project's folder; cold: as a program that is started for it."""
+        options: dict[str, Any] = {"cwd": self.project, "env": self.environment, "timeout": 90} | more
+        if warm.takes(options) and not cold:
+            return warm.run(*arguments, **options)
+        if "input" not in options:
+            options.setdefault("stdin", subprocess.DEVNULL)
+        argv = [warm.COMMAND, *arguments]
+        return subprocess.run(argv, capture_output=True, text=True, check=False, **options)
 
     def recorded(self) -> dict[str, Founded]:
         """Return the processes that scripted children founded: what -> pid."""

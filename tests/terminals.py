@@ -13,6 +13,7 @@ from tests.harness import TmuxServer, eventually, printed, stop
 from tests.status.watchers import COMMAND
 from tests.terminal import Terminal
 from tmuxagents.runs import directory
+from tmuxagents.runs.inspect import inspect
 from tmuxagents.system import process
 from tmuxagents.tmux import servers
 
@@ -60,6 +61,7 @@ class Room:
     def result(self, run_id: str) -> dict[str, Any]:
         """Wait until a run has ended."""
         found: dict[str, Any] = eventually(lambda: directory.read_result(self.run_dir(run_id)))
+        eventually(lambda: inspect(self.run_dir(run_id)).ended)
         return found
 
     # --- people ---

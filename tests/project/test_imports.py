@@ -9,6 +9,7 @@ import ast
 import functools
 import re
 from collections import Counter
+from graphlib import TopologicalSorter
 from pathlib import Path
 from typing import TYPE_CHECKING
 
@@ -119,6 +120,40 @@ def module(path: list[str]) -> str | None:
     return None
 
 
+def at_import(body: Iterable[ast.AST]) -> Iterator[ast.Import | ast.ImportFrom]:
+    """Yield the imports that a module carries out when it is imported itself."""
+    for node in body:
+        if isinstance(node, ast.Import | ast.ImportFrom):
+            yield node
+        elif isinstance(node, ast.If) and isinstance(node.test, ast.Name) and node.test.id == "TYPE_CHECKING":
+            yield from at_import(node.orelse)
+        elif not isinstance(node, ast.FunctionDef | ast.AsyncFunctionDef | ast.Lambda):
+            yield from at_import(ast.iter_child_nodes(node))
+
+
+def imported_first(file: str) -> set[str]:
+    """Return the files whose import ends before that of a file; packages around it have only begun."""
+    nodes = list(at_import(TREES[file].body))
+    names = [
+        [*str(node.module).split("."), one.name]
+        for node in nodes
+        if isinstance(node, ast.ImportFrom)
+        for one in node.names
+    ]
+    names += [one.name.split(".") for node in nodes if isinstance(node, ast.Import) for one in node.names]
+    found = set()
+    for library, *path in names:
+        meant = module(path) if library == "tmuxagents" else None
+        if meant is not None:
+            found |= {meant} | (packages(meant) - packages(file))
+    return found
+
+
+def packages(file: str) -> set[str]:
+    """Return the packages that a file is in, or is."""
+    return {str(folder / "__init__.py") for folder in Path(file).parents}
+
+
 def breaking(rule: Callable[[str], set[str]], files: Iterable[str] = FILES) -> dict[str, set[str]]:
     """Return the files that break a rule, each with what breaks it."""
     return {file: wrong for file in files if (wrong := rule(file))}
@@ -132,6 +167,12 @@ def test_imports_point_down() -> None:
         return {other for other in others if level(other) >= level(own)}
 
     assert breaking(rule) == {}
+
+
+def test_any_module_may_be_imported_first() -> None:
+    """Else a verb might work beside others (tests/warm.py), and not by itself."""
+    order = TopologicalSorter({file: imported_first(file) for file in FILES})
+    assert len(list(order.static_order())) == len(FILES)  # a circle would raise
 
 
 def test_each_library_stays_with_its_owner() -> None:

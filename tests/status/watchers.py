@@ -31,15 +31,7 @@ Done = subprocess.CompletedProcess[str]
 
 def command(home: Home, *arguments: str, **variables: str) -> Done:
     """Run a verb in the project's folder."""
-    return subprocess.run(
-        [*COMMAND, *arguments],
-        cwd=home.project,
-        env=home.environment | variables,
-        capture_output=True,
-        text=True,
-        check=False,
-        timeout=60,
-    )
+    return home.command(*arguments, env=home.environment | variables, timeout=60)
 
 
 class Started(subprocess.Popen[str]):
