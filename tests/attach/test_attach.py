@@ -8,6 +8,7 @@ import signal
 import subprocess
 import sys
 import time
+from concurrent.futures import ThreadPoolExecutor
 from typing import TYPE_CHECKING
 
 import pytest
@@ -22,7 +23,7 @@ if TYPE_CHECKING:
     from tests.harness import TmuxServer
 
 NOTICE = "read-only transcript: `send` and typing need --live\n"
-ATTACHES = 100
+ATTACHES = 24  # as often as it takes to come to each run from each other one; torture has the large numbers
 
 
 def everything_set(server: TmuxServer) -> list[str]:
@@ -96,16 +97,12 @@ def test_a_pane_that_does_not_know_that_it_is_one_gets_no_tmux_inside_it(
     assert list(room.clients(mine)) == [person.name]
 
 
-@pytest.mark.parametrize("stream", ["stdin", "stdout", "both"])
-def test_without_a_terminal_there_is_an_exact_hint(room: Room, stream: str) -> None:
+def test_without_a_terminal_there_is_an_exact_hint(room: Room) -> None:
     run_id = room.launch()
-    redirected = {"stdin": "<&-", "stdout": ">out", "both": "</dev/null >out"}[stream]
-    person = room.sit_down("sh", "-c", f'"$0" attach {run_id} {redirected}', *COMMAND)
-    assert person.left() == 3
-    assert (
-        person.text
-        == f"A window needs a terminal to be shown on.\nhint: in a terminal: tmuxagents attach {run_id[:8]}\n"
-    )
+    hint = f"A window needs a terminal to be shown on.\nhint: in a terminal: tmuxagents attach {run_id[:8]}\n"
+    for redirected in ("<&-", ">out", "</dev/null >out"):
+        person = room.sit_down("sh", "-c", f'"$0" attach {run_id} {redirected}', *COMMAND)
+        assert (person.left(), person.text) == (3, hint)
     error = checked(room("attach", "--json").stdout, "error")["error"]
     assert (error["kind"], error["exit"]) == ("no-tty", 3)
     assert room.clients() == {}
@@ -487,17 +484,14 @@ def test_of_several_runs_none_is_guessed(room: Room, mine: TmuxServer) -> None:
     assert room.clients(mine) == before
 
 
-@pytest.mark.parametrize(
-    ("typed", "chosen"), [("\r", 2), ("\x1b[B\r", 1), ("n0\r", 0), ("x\x7f\x1bOB\x1bOB\x1bOA\r", 1)]
-)
-def test_a_person_chooses_from_a_list(room: Room, typed: str, chosen: int) -> None:
+def test_a_person_chooses_from_a_list(room: Room) -> None:
     runs = [room.launch(WORKS, "--name", f"n{number}") for number in range(3)]
     person = room.person("attach", TERM="xterm")
     person.shows("Esc leaves")
     places = [person.text.find(f"n{number}") for number in (2, 1, 0)]
     assert -1 < places[0] < places[1] < places[2]
-    person.type(typed)
-    room.looks_at(person, room.windows()[runs[chosen]])
+    person.type("x\x7f\x1bOB\x1bOB\x1bOA\r")  # test_keys and test_chooser have the other keys
+    room.looks_at(person, room.windows()[runs[1]])
 
 
 @pytest.mark.parametrize(("typed", "code"), [("\x1b", 0), ("\x03", 130)])
@@ -592,32 +586,35 @@ def test_where_nobody_could_see_it_nothing_is_launched(room: Room, mine: TmuxSer
 # --- what cannot be reached -------------------------------------------------------------------------------
 
 
-@pytest.mark.parametrize("where", ["inside", "outside", "other server"])
-def test_a_stopped_server_is_told_of_in_time_and_nothing_moves_later(
-    room: Room, mine: TmuxServer, where: str
-) -> None:
-    run_id = room.launch(**(inside(mine) if where == "inside" else {}))
+def test_a_stopped_server_is_told_of_in_time_and_nothing_moves_later(room: Room, mine: TmuxServer) -> None:
+    """All who wait for a stopped server wait at once: inside of it, outside of tmux, and on another one."""
+    another = room.another("another")
+    near, far, over = room.launch(**inside(mine)), room.launch(), room.launch("done fine")
+    room.result(over)
     room.at_work(mine)
-    before = room.clients(mine)
-    here = {} if where == "outside" else inside(mine)
-    pid = mine.pid if where == "inside" else int(room.tmux("display-message", "-p", "#{pid}"))
-    with stopped(pid) as since:
-        if where == "outside":
-            person = room.person("attach", "--json", run_id)
-            assert person.left() == 3
-            said = person.text
-        else:
-            done = room("attach", "--json", run_id, **here)
-            assert done.returncode == 3
-            said = done.stdout
+    room.at_work(another)
+    before = room.clients(mine), room.clients(another)
+    places = {near: inside(mine), far: inside(another)}
+    own_pid = int(room.tmux("display-message", "-p", "#{pid}"))
+    with stopped(mine.pid) as since, stopped(own_pid), ThreadPoolExecutor() as threads:
+        person = room.person("attach", "--json", far)
+        calls = [threads.submit(room, "attach", "--json", run, **here) for run, here in places.items()]
+        read = threads.submit(room, "attach", over)
+        refused = [call.result() for call in calls]
+        assert ([done.returncode for done in refused], person.left()) == ([3, 3], 3)
         assert time.monotonic() - since < 9.9  # the limit of one call, not of two
-        error = checked(said, "error")["error"]
-        assert (error["kind"], "did not answer within 5 s" in error["message"]) == ("tmux-unreachable", True)
+        for said in (refused[0].stdout, refused[1].stdout, person.text):
+            error = checked(said, "error")["error"]
+            assert error["kind"] == "tmux-unreachable"
+            assert "did not answer within 5 s" in error["message"]
         assert room("poll").returncode == 0
-        eventually(lambda: time.monotonic() - since > (10 if where == "inside" else 0))
-    assert room.clients(mine) == before
-    assert (room.views(mine), room.views(mine if where == "inside" else None)) == ([], [])
-    if where != "outside":
+        assert read.result().returncode == 0  # what an ended run has left is there still
+        assert read.result().stderr == f"warning: tmux at {room.own} did not answer within 5 s.\n"
+        assert "fine\nCompleted after" in read.result().stdout
+        eventually(lambda: time.monotonic() - since > 10)
+    assert (room.clients(mine), room.clients(another)) == before
+    assert [room.views(server) for server in (mine, another, None)] == [[], [], []]
+    for run_id, here in places.items():
         assert room("attach", run_id, **here).returncode == 0
 
 
@@ -657,34 +654,26 @@ def test_another_server_on_the_same_socket_is_not_mistaken(room: Room) -> None:
     moved.rename(room.own)
 
 
-@pytest.mark.parametrize(
-    "how", ["tag removed", "pane taken away", "tag on another window", "outside of tmux"]
-)
-def test_a_live_run_whose_window_is_not_there_is_said_to_run(room: Room, mine: TmuxServer, how: str) -> None:
+def test_a_live_run_whose_window_is_not_there_is_said_to_run(room: Room, mine: TmuxServer) -> None:
     person = room.at_work(mine)
     before = room.clients(mine)
-    if how == "outside of tmux":
-        run = room.home.run(WORKS).start()
-        run.wait_for("run_started")
-        run_id = run.run_id
-    else:
-        run_id = room.launch(**inside(mine))
-        window = room.windows(mine)[run_id]
-        keeper = mine.run(
-            "new-window", "-d", "-P", "-F", "#{window_id}", "-t", "agents-project:", "sleep 600"
-        )
-        if how == "pane taken away":
-            mine.run("join-pane", "-d", "-s", f"{window}.0", "-t", f"{keeper}.0")
-        else:
-            mine.run("set-option", "-wu", "-t", window, "@tmuxagents_run")
-        if how == "tag on another window":
-            mine.run("set-option", "-w", "-t", keeper, "@tmuxagents_run", run_id)
-    done = room("attach", "--json", run_id, **inside(mine))
-    error = checked(done.stdout, "error")["error"]
-    assert (error["kind"], error["exit"]) == ("no-window", 4)
-    assert error["message"].startswith(f"Run {run_id[:8]} is running, its window cannot be reached: ")
-    assert error["hint"] == f"tmuxagents transcript -f {run_id[:8]} shows what it does"
-    assert room.clients(mine) == before == {person.name: before[person.name]}
+    outside = room.home.run(WORKS).start()
+    outside.wait_for("run_started")
+    runs = untagged, elsewhere, without_pane = [room.launch(**inside(mine)) for _ in range(3)]
+    windows = room.windows(mine)
+    new = ("new-window", "-d", "-P", "-F", "#{window_id}", "-t", "agents-project:", "sleep 600")
+    keeper, other_keeper = mine.run(*new), mine.run(*new)
+    for run_id in (untagged, elsewhere):
+        mine.run("set-option", "-wu", "-t", windows[run_id], "@tmuxagents_run")
+    mine.run("set-option", "-w", "-t", keeper, "@tmuxagents_run", elsewhere)
+    mine.run("join-pane", "-d", "-s", f"{windows[without_pane]}.0", "-t", f"{other_keeper}.0")
+    for run_id in (*runs, outside.run_id):
+        done = room("attach", "--json", run_id, **inside(mine))
+        error = checked(done.stdout, "error")["error"]
+        assert (error["kind"], error["exit"]) == ("no-window", 4)
+        assert error["message"].startswith(f"Run {run_id[:8]} is running, its window cannot be reached: ")
+        assert error["hint"] == f"tmuxagents transcript -f {run_id[:8]} shows what it does"
+        assert room.clients(mine) == before == {person.name: before[person.name]}
 
 
 def test_a_run_of_another_host_is_looked_at_there(room: Room) -> None:
@@ -747,12 +736,12 @@ def test_a_persons_pager_is_their_own_line_of_shell_and_no_text_of_a_run_is(room
     assert not marker.exists()
 
 
-@pytest.mark.parametrize("pager", ["", " ", "cat", "/nowhere/pager -x", "nosuchpager"])
-def test_without_a_pager_it_is_printed(room: Room, pager: str) -> None:
+def test_without_a_pager_it_is_printed(room: Room) -> None:
     run_id = ended(room)
-    person = room.person("attach", run_id, PAGER=pager)
-    assert person.left() == 0
-    assert "fine\nCompleted after" in person.text
+    for pager in ("", "cat", "/nowhere/pager -x", "nosuchpager"):
+        person = room.person("attach", run_id, PAGER=pager)
+        assert person.left() == 0
+        assert "fine\nCompleted after" in person.text
 
 
 def test_less_is_the_pager_of_who_names_none(room: Room) -> None:
@@ -775,16 +764,6 @@ def test_a_pager_may_be_left_early(room: Room) -> None:
     person = room.person("attach", run_id, PAGER="head -c 3; exit 1")
     assert person.left() == 0
     assert person.text == "Run"
-
-
-def test_the_transcript_of_an_ended_run_is_there_while_its_server_is_stopped(room: Room) -> None:
-    run_id = room.launch("done fine")
-    room.result(run_id)
-    with stopped(int(room.tmux("display-message", "-p", "#{pid}"))):
-        done = room("attach", run_id)
-    assert done.returncode == 0
-    assert done.stderr == f"warning: tmux at {room.own} did not answer within 5 s.\n"
-    assert "fine\nCompleted after" in done.stdout
 
 
 def test_a_stale_id_after_a_restart_is_never_shown(room: Room, mine: TmuxServer) -> None:
