@@ -18,7 +18,7 @@ import pytest
 from tests.project.sources import FILES, PACKAGE, ROOT, nodes, tree
 
 if TYPE_CHECKING:
-    from collections.abc import Callable, Iterable
+    from collections.abc import Callable, Iterable, Iterator
 
 # Each may import what stands before it, and itself; those of one line know nothing of each other.
 LEVELS = (
@@ -87,14 +87,19 @@ def level(name: str) -> int:
 @functools.cache
 def imports(file: str) -> list[tuple[str, list[str]]]:
     """Return (library, path inside it) of each import: lazy ones and those for type checkers, too."""
+    found = [node for node in nodes(file) if isinstance(node, ast.Import | ast.ImportFrom)]
+    assert not [node for node in found if getattr(node, "level", 0)], f"{file} imports by a relative name"
+    return named(found)
+
+
+def named(statements: Iterable[ast.Import | ast.ImportFrom]) -> list[tuple[str, list[str]]]:
+    """Return (library, path inside it) of all that statements import."""
     found: list[tuple[str, list[str]]] = []
-    for node in nodes(file):
-        if isinstance(node, ast.ImportFrom):
-            assert node.level == 0, f"{file}:{node.lineno} imports by a relative name"
-            library, *path = str(node.module).split(".")
-            found += ((library, [*path, alias.name]) for alias in node.names)
-        elif isinstance(node, ast.Import):
-            found += ((alias.name.split(".")[0], alias.name.split(".")[1:]) for alias in node.names)
+    for node in statements:
+        prefix = f"{node.module}." if isinstance(node, ast.ImportFrom) else ""
+        for alias in node.names:
+            library, *path = f"{prefix}{alias.name}".split(".")
+            found.append((library, path))
     return found
 
 
@@ -133,16 +138,8 @@ def at_import(body: Iterable[ast.AST]) -> Iterator[ast.Import | ast.ImportFrom]:
 
 def imported_first(file: str) -> set[str]:
     """Return the files whose import ends before that of a file; packages around it have only begun."""
-    nodes = list(at_import(TREES[file].body))
-    names = [
-        [*str(node.module).split("."), one.name]
-        for node in nodes
-        if isinstance(node, ast.ImportFrom)
-        for one in node.names
-    ]
-    names += [one.name.split(".") for node in nodes if isinstance(node, ast.Import) for one in node.names]
     found = set()
-    for library, *path in names:
+    for library, path in named(at_import(tree(file).body)):
         meant = module(path) if library == "tmuxagents" else None
         if meant is not None:
             found |= {meant} | (packages(meant) - packages(file))

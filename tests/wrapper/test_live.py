@@ -37,7 +37,7 @@ def live(desk: Desk, models: ModelServer) -> Iterator[Live]:
 def test_nobodys_run_works_in_its_window_and_ends_by_itself(live: Live, models: ModelServer) -> None:
     planted = live.desk.home.folder / "planted"
     task = f'- @odd --flag \'"$(touch {planted})" é 🎉\n/quit\n#bash:echo seen\n#say:All done.'
-    done = live.desk("launch", "--live", "--json", "--", task)
+    done = live.desk("launch", "--live", "--json", "--", task, umask=0o022)
     run = checked(done.stdout, "receipt")["run"]
     assert run["driver"] == "live"
     result = live.result(run["runId"])
@@ -59,16 +59,18 @@ def test_nobodys_run_works_in_its_window_and_ends_by_itself(live: Live, models: 
     assert "To resume this session" not in live.screen(run["runId"])
     assert '"type":"message_end"' in (live.desk.folder(run["runId"]) / "stdout.log").read_text()
     assert not [path for path in live.desk.folder(run["runId"]).iterdir() if path.is_fifo()]
+    is_whole_and_its_persons_alone(live, run["runId"])
 
 
-@pytest.mark.parametrize("how", ["--live", "--batch"])
-def test_what_a_child_leaves_in_its_run_is_its_persons_alone_and_all_that_is_named_is_there(
-    live: Live, how: str
-) -> None:
-    run_id = live.desk.launch(how, "-m", "mock/mock-text", "#say:fine\nplease", umask=0o022)
+def test_what_a_batch_child_leaves_is_its_persons_alone_too(live: Live) -> None:
+    run_id = live.desk.launch("--batch", "-m", "mock/mock-text", "#say:fine\nplease", umask=0o022)
     result = live.result(run_id)
-    folder = live.desk.folder(run_id)
     assert (result["status"], result["output"]) == ("completed", "fine")
+    is_whole_and_its_persons_alone(live, run_id)
+
+
+def is_whole_and_its_persons_alone(live: Live, run_id: str) -> None:
+    folder = live.desk.folder(run_id)
     assert (folder.stat().st_mode & 0o777, (folder / "stderr.log").read_bytes()) == (0o700, b"")
     assert '"type":"session"' in (folder / "child-session.jsonl").read_text()
     assert {path.name for path in folder.iterdir() if path.stat().st_mode & 0o777 != 0o600} == set()
@@ -262,6 +264,11 @@ def test_who_waits_for_a_person_says_so_and_its_clock_stands(live: Live, tmux_se
 
 
 def test_who_decides_whether_it_is_live(live: Live) -> None:
+    """It is decided at the launch: the child need not work for it."""
+    program = live.desk.home.folder / "pi"
+    program.write_text("#!/bin/sh\nexit 1\n")
+    program.chmod(0o700)
+    live.desk.home.environment["TMUXAGENTS_PI"] = str(program)
     presets = live.desk.home.agent_dir / "subagents"
     presets.mkdir()
     (presets / "talker.md").write_text("---\nname: talker\ndescription: Talks\ndriver: live\n---\nTalk.\n")

@@ -73,7 +73,7 @@ def test_an_answer_from_elsewhere_closes_the_dialog_and_so_does_a_persons(live: 
 
 
 def test_the_clock_denies_what_nobody_answers_unless_a_person_has_the_child(live: Live) -> None:
-    variables = {"TMUXAGENTS_ASK_TIMEOUT": "2"}
+    variables = {"TMUXAGENTS_ASK_TIMEOUT": "1"}
     alone = live.launch("#say:Thanks.", variables=variables)
     theirs = live.launch("#say:Thanks.", variables=variables | {"TMUXAGENTS_ASK_TIMEOUT": "30"})
     assert live.how(alone) == ("completed", "done")
