@@ -347,11 +347,11 @@ MODULES = {
     "agents.pi": "command long_lines reader",
     "launch": "handover",
     "runs": "directory documents endings events leftovers lifecycle logs marks narration slots writing",
-    "settings": "agent_keys keys load rules",
+    "settings": "keys load rules",
     "system": "identity places process process_table watcher_lock",
     "text": "cause figures jsonline safe width",
-    "render": "calls flow inline markdown markdown_rows paint rows story styles",
-    "wrapper": "child claim guards recorder result run signals streams terminal waits watch window",
+    "render": "calls flow inline markdown rows story styles",
+    "wrapper": "child claim guards recorder run signals streams terminal waits watch",
 }
 
 
