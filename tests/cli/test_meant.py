@@ -7,7 +7,7 @@ from typing import TYPE_CHECKING
 import pytest
 
 from tmuxagents.cli import boundary, group, meant
-from tmuxagents.system import places
+from tmuxagents.system import shipped
 
 if TYPE_CHECKING:
     from tests.harness import Home
@@ -177,4 +177,4 @@ def test_a_role_in_the_place_of_an_agent_leads_to_presets(home: Home) -> None:
 
 def test_the_skill_is_printed(home: Home) -> None:
     done = home.command("skill")
-    assert (done.returncode, done.stdout) == (0, places.shipped_skill())
+    assert (done.returncode, done.stdout) == (0, shipped.skill())

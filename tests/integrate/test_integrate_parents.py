@@ -14,7 +14,7 @@ import pytest
 from tests.status.watchers import checked
 from tmuxagents.errors import BadConfig
 from tmuxagents.integrate import parents
-from tmuxagents.system import places
+from tmuxagents.system import shipped
 
 if TYPE_CHECKING:
     from pathlib import Path
@@ -118,9 +118,9 @@ def test_all_of_it_is_undone_to_the_byte(person: Person, parent: str, before: by
     assert (os.path.basename(entry["command"]), entry["args"]) == ("tmuxagents", ["mcp"])
     assert os.access(entry["command"], os.X_OK)
     skill = (person.folder / SKILL[parent] / "SKILL.md").read_text("utf-8")
-    assert skill.startswith(places.shipped_skill())
+    assert skill.startswith(shipped.skill())
     assert sorted(os.listdir(person.folder / SKILL[parent] / "prompts")) == [
-        f"{name}.md" for name in places.shipped_prompts()
+        f"{name}.md" for name in shipped.prompts()
     ]
     there = person.tree()
     assert person.do(parent) == []

@@ -9,7 +9,7 @@ from pathlib import Path
 from typing import TYPE_CHECKING
 
 from tests.harness import real_pi
-from tmuxagents.system import places
+from tmuxagents.system import shipped
 
 if TYPE_CHECKING:
     from tests.desk import Desk
@@ -20,7 +20,7 @@ ANSWER = "Hello from the model server. All is well."
 
 
 def blocks(kind: str) -> list[str]:
-    return re.findall(rf"^```{kind}\n(.*?)^```$", places.shipped_skill(), re.MULTILINE | re.DOTALL)
+    return re.findall(rf"^```{kind}\n(.*?)^```$", shipped.skill(), re.MULTILINE | re.DOTALL)
 
 
 def test_what_the_skill_tells_a_parent_to_type_works(desk: Desk, models: ModelServer) -> None:

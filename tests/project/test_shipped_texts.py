@@ -6,10 +6,10 @@ import re
 
 import pytest
 
-from tmuxagents.system import places
+from tmuxagents.system import shipped
 from tmuxagents.text import yaml
 
-SKILL, PROMPTS = places.shipped_skill(), places.shipped_prompts()
+SKILL, PROMPTS = shipped.skill(), shipped.prompts()
 TEXTS = {"SKILL.md": SKILL, **PROMPTS}
 ROLES = re.compile(r"\b(scout|planner|reviewer|worker|chain)s?\b", re.IGNORECASE)
 

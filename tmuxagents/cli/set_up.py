@@ -17,7 +17,7 @@ from tmuxagents.presets import survey
 from tmuxagents.registry import lookup
 from tmuxagents.settings import load
 from tmuxagents.setup.config import SettingsFiles
-from tmuxagents.system import places, process
+from tmuxagents.system import places, process, shipped
 from tmuxagents.text import safe
 
 TYPE_CHECKING = False
@@ -242,7 +242,7 @@ def demo_command(environment: Mapping[str, str], *, clean: bool) -> list[str]:
     if bash is None:
         raise Unusable("The demo needs bash.", kind="demo", hint="install it: apt-get install bash")
     folder = environment.get("TMUXAGENTS_DEMO_DIR") or f"{places.home(environment)}-demo"
-    argv = [bash, str(places.shipped_demo()), os.path.abspath(folder), sys.executable]
+    argv = [bash, str(shipped.demo()), os.path.abspath(folder), sys.executable]
     if clean:
         return [*argv, "", "--clean"]
     program, *more = installed.command(_AGENT, environment, load.load(environment, None))

@@ -22,7 +22,7 @@ from tmuxagents.errors import BadConfig
 from tmuxagents.integrate import disk, own_text
 from tmuxagents.integrate.own_text import DONE, NOTHING, TAKEN, CannotEdit, Edited
 from tmuxagents.integrate.plan import FILE, Integration, Step, file_step
-from tmuxagents.system import places, process
+from tmuxagents.system import places, process, shipped
 
 TYPE_CHECKING = False
 if TYPE_CHECKING:
@@ -262,10 +262,8 @@ def plan(where: ParentPlace, *, uninstall: bool, with_tools: bool = True) -> Int
         found.steps.append(_config_step(where, uninstall=False))
         beside = disk.missing(os.path.dirname(where.config))
     folders = (min(max(0, above), 9), min(beside, 9))
-    found.steps.append(
-        _put(f"{where.skill}/{_SKILL}", places.shipped_skill(), folders if any(folders) else ())
-    )
-    found.steps += [_put(f"{prompts}/{name}.md", text) for name, text in places.shipped_prompts().items()]
+    found.steps.append(_put(f"{where.skill}/{_SKILL}", shipped.skill(), folders if any(folders) else ()))
+    found.steps += [_put(f"{prompts}/{name}.md", text) for name, text in shipped.prompts().items()]
     return found
 
 

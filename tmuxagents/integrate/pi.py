@@ -12,7 +12,7 @@ import sys
 
 from tmuxagents.integrate import disk, own_text
 from tmuxagents.integrate.plan import Integration, file_step
-from tmuxagents.system import places
+from tmuxagents.system import places, shipped
 
 TYPE_CHECKING = False
 if TYPE_CHECKING:
@@ -79,7 +79,7 @@ def plan(environment: Mapping[str, str], *, uninstall: bool, with_tools: bool = 
     if uninstall:
         edited = own_text.take_file(before)
     else:
-        command, extension = (sys.executable, *_COMMAND), str(places.shipped_pi_extension())
+        command, extension = (sys.executable, *_COMMAND), str(shipped.pi_extension())
         content = text(path, extension=extension, command=command, tools=with_tools)
         folders = (min(9, disk.missing(os.path.dirname(path))),)
         edited = own_text.put_file(before, content, folders, own_text.SCRIPT)

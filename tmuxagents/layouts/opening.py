@@ -24,7 +24,7 @@ from tmuxagents.records import is_name
 from tmuxagents.registry import lookup
 from tmuxagents.runs import words
 from tmuxagents.status import poll
-from tmuxagents.system import foreground, places
+from tmuxagents.system import foreground, places, shipped
 from tmuxagents.tmux import place, sessions
 
 TYPE_CHECKING = False
@@ -188,7 +188,7 @@ def _files(project: str, environment: Mapping[str, str]) -> Iterator[tuple[str, 
     """Yield source and path of all layout files: those that ship with us, the user's, the project's."""
     own = f"{project}/.pi/{_FOLDER}"
     users = f"{places.agent_dir(environment)}/{_FOLDER}"
-    folders = {layout.SHIPPED: str(places.shipped_layouts()), layout.GLOBAL: users}
+    folders = {layout.SHIPPED: str(shipped.layouts()), layout.GLOBAL: users}
     # A project's must really lie there, whatever links a clone holds.
     if f"{os.path.realpath(own)}/".startswith(f"{os.path.realpath(project).rstrip('/')}/"):
         folders[layout.PROJECT] = own

@@ -23,7 +23,7 @@ from tmuxagents import __version__
 from tmuxagents.cpython import sha256
 from tmuxagents.errors import NotPossible, Unusable
 from tmuxagents.machines import probe, ssh
-from tmuxagents.system import places
+from tmuxagents.system import shipped
 from tmuxagents.text import safe
 
 TYPE_CHECKING = False
@@ -151,7 +151,7 @@ def install(host: Host, found: FarFacts, environment: Mapping[str, str]) -> None
         f'exec {shlex.quote(f"{folder}/bin/python")} -P -m tmuxagents "$@"\n'
     )
     values = {"python": found.python[1], "base": base, "version": version, "launcher": launcher}
-    line = shlex.join(["sh", "-c", probe.assigned(values) + places.shipped_far_script("install")])
+    line = shlex.join(["sh", "-c", probe.assigned(values) + shipped.far_script("install")])
     answer = ssh.run_line(host, line, input=archive(), timeout=_LIMIT_S, environment=environment)
     if answer.code == 0:
         return

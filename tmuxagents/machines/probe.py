@@ -13,7 +13,7 @@ from typing import NamedTuple
 
 from tmuxagents.errors import Unusable
 from tmuxagents.machines import build, hosts, ssh
-from tmuxagents.system import identity, places
+from tmuxagents.system import identity, places, shipped
 from tmuxagents.text import figures, safe
 from tmuxagents.text.checks import BROKEN, Check, broken, warning
 from tmuxagents.tmux import runner
@@ -85,7 +85,7 @@ def probe(host: Host, programs: Mapping[str, str], environment: Mapping[str, str
     while not os.path.isdir(above):
         above = os.path.dirname(above)
     values = {"token": token, "version": build.version(), "agents": agents, "cwd": host.cwd or ""}
-    script = assigned(values | {"below": state.removeprefix(above)}) + places.shipped_far_script("probe")
+    script = assigned(values | {"below": state.removeprefix(above)}) + shipped.far_script("probe")
     began = time.time()
     with _left_at(f"{above}/.tmuxagents-{token}"):
         answer = ssh.run_line(host, "sh -s", input=script.encode(), timeout=_LIMIT_S, environment=environment)

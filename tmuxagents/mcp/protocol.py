@@ -258,10 +258,9 @@ _PLACE = "$ARGUMENTS"  # stands for the task in a prompt
 
 def _prompts() -> dict[str, tuple[dict[str, Any], str]]:
     """Return the fields and the text of each prompt."""
-    from tmuxagents.system import places  # noqa: PLC0415  (few clients ask for prompts)
     from tmuxagents.text import yaml  # noqa: PLC0415
 
-    found = {name: yaml.parse(text) for name, text in places.shipped_prompts().items()}
+    found = {name: yaml.parse(text) for name, text in shipped.prompts().items()}
     return {name: (one.fields, one.body.strip()) for name, one in found.items()}
 
 

@@ -2,9 +2,7 @@
 
 Also who could have written there: the state directory must be ours alone, a settings file ours or root's.
 
-Files that ship with the package, found from a wheel and from a source checkout alike.
-
-Touches: the environment and its folders, the package's own files.
+Touches: the environment and its folders.
 """
 
 from __future__ import annotations
@@ -12,14 +10,12 @@ from __future__ import annotations
 import errno
 import os
 import stat
-from pathlib import Path
 
 TYPE_CHECKING = False
 if TYPE_CHECKING:
     from collections.abc import Iterator, Mapping
 
     from tmuxagents.errors import Unusable
-
 
 _NO_FILE = "it is no regular file"
 _LIMIT = 1024 * 1024
@@ -273,42 +269,3 @@ def _is_private(group: int) -> bool:
         return False
     alone = user.pw_gid == group and ours.gr_name == user.pw_name
     return alone and set(ours.gr_mem) <= {user.pw_name}
-
-
-_PACKAGE = Path(__file__).resolve().parent.parent
-
-
-def shipped_layouts() -> Path:
-    """Return the folder of the shipped layouts.
-
-    The wheel carries it inside the package; an editable install has it beside the package.
-    """
-    inside = _PACKAGE / "layouts" / "shipped"
-    return inside if inside.is_dir() else _PACKAGE.parent / "layouts"
-
-
-def shipped_demo() -> Path:
-    """Return the program that shows the demo, beside all that it needs."""
-    inside = _PACKAGE / "setup" / "shipped" / "scripts"
-    return (inside if inside.is_dir() else _PACKAGE.parent / "scripts") / "demo_run"
-
-
-def shipped_skill() -> str:
-    """Return the text of the skill that teaches a parent to delegate from the shell."""
-    return (_PACKAGE / "skills" / "tmuxagents" / "SKILL.md").read_text("utf-8")
-
-
-def shipped_prompts() -> dict[str, str]:
-    """Return the workflow prompts: name -> text."""
-    files = sorted((_PACKAGE / "prompts").glob("*.md"))
-    return {file.stem: file.read_text("utf-8") for file in files}
-
-
-def shipped_pi_extension() -> Path:
-    """Return the file that pi is to load."""
-    return _PACKAGE / "extensions" / "pi" / "index.ts"
-
-
-def shipped_far_script(name: str) -> str:
-    """Return one of the shell scripts that other machines run."""
-    return (_PACKAGE / "machines" / f"{name}.sh").read_text("utf-8")

@@ -15,7 +15,7 @@ from tmuxagents.presets import disk as presets_disk
 from tmuxagents.presets import survey as preset_files
 from tmuxagents.settings import keys as rules
 from tmuxagents.system import places as files
-from tmuxagents.system import process, project
+from tmuxagents.system import process, project, shipped
 from tmuxagents.upkeep import checks
 from tmuxagents.upkeep.checks import Check
 
@@ -102,7 +102,7 @@ def extension(case: Case) -> Iterator[Check]:
     """Check which of our extensions pi loads, if it was integrated."""
     loaded = pi.extension_of(disk.read(pi.path_of(case.environment)))
     if loaded is not None:
-        yield checks.extension(loaded, str(files.shipped_pi_extension()), there=os.path.exists(loaded))
+        yield checks.extension(loaded, str(shipped.pi_extension()), there=os.path.exists(loaded))
 
 
 def tools(case: Case) -> list[Check]:

@@ -10,7 +10,7 @@ import click
 
 from tmuxagents.cli import group, printing
 from tmuxagents.errors import BadRequest
-from tmuxagents.system import places, watcher_lock
+from tmuxagents.system import places, shipped, watcher_lock
 from tmuxagents.wrapper import become_wrapper
 
 
@@ -42,7 +42,7 @@ def schema(*, name: str) -> None:
 @click.command(epilog="Example: tmuxagents skill")
 def skill() -> None:
     """Print the skill that teaches an agent to delegate from a shell."""
-    printing.write(places.shipped_skill().encode())
+    printing.write(shipped.skill().encode())
 
 
 @click.command(hidden=True)
