@@ -258,6 +258,7 @@ _PLACE = "$ARGUMENTS"  # stands for the task in a prompt
 
 def _prompts() -> dict[str, tuple[dict[str, Any], str]]:
     """Return the fields and the text of each prompt."""
+    from tmuxagents.system import shipped  # noqa: PLC0415  (few clients ask for prompts)
     from tmuxagents.text import yaml  # noqa: PLC0415
 
     found = {name: yaml.parse(text) for name, text in shipped.prompts().items()}
