@@ -9,8 +9,8 @@ from hypothesis import given
 from hypothesis import strategies as st
 
 from tests.presets.preset_files import preset
-from tmuxagents.launch import checks, continued
-from tmuxagents.launch.checks import Leave
+from tmuxagents.launch import continued, nesting
+from tmuxagents.launch.nesting import Leave
 from tmuxagents.launch.plan import NO_PRESET
 from tmuxagents.presets import fields
 from tmuxagents.runs.documents import plan_of
@@ -20,7 +20,7 @@ TOP, RUN = "01a1ee15069b4c1f", "01a1ee15069b4c20"
 
 def bounded(run_id: str, wanted: int | None, given_: Leave | None) -> tuple[int | None, str | None]:
     """Return the levels and the root of a plan whose preset wants so many levels."""
-    set_up, root = checks.bounded(run_id, NO_PRESET.changed(nesting=wanted), given_)
+    set_up, root = nesting.bounded(run_id, NO_PRESET.changed(nesting=wanted), given_)
     return set_up.nesting, root
 
 
@@ -50,16 +50,14 @@ PLAN = {"nesting": 2, "root": TOP}
 def test_a_child_passes_on_one_level_less_than_both_its_plan_and_its_environment_say(
     said: str, plan: dict[str, Any], depth: int | None
 ) -> None:
-    given_ = checks.nesting_leave(
-        {"TMUXAGENTS_NESTING": said, "TMUXAGENTS_ROOT": "of no account"}, plan_of(plan)
-    )
+    given_ = nesting.leave({"TMUXAGENTS_NESTING": said, "TMUXAGENTS_ROOT": "of no account"}, plan_of(plan))
     assert (given_ and (given_.root, given_.depth)) == (None if depth is None else (TOP, depth))
-    assert checks.nesting_leave({}, plan_of(plan)) is None
+    assert nesting.leave({}, plan_of(plan)) is None
 
 
 def test_who_is_marked_is_a_child() -> None:
     marks: tuple[dict[str, str], ...] = ({}, {"PI_SUBAGENTS_CHILD": "0"}, {"PI_SUBAGENTS_CHILD": "1"})
-    assert [checks.is_child(mark) for mark in marks] == [False, False, True]
+    assert [nesting.is_child(mark) for mark in marks] == [False, False, True]
 
 
 def test_a_preset_opens_it_and_a_parent_bounds_it() -> None:
@@ -76,7 +74,7 @@ def test_whatever_presets_say_no_generation_has_more_than_the_one_before(top: in
     before, root = bounded(TOP, top, None)
     for wanted in below:
         plan = plan_of({"nesting": before, "root": root})
-        given_ = checks.nesting_leave(checks.nesting_variables(plan, home="/h", socket=None), plan)
+        given_ = nesting.leave(nesting.variables(plan, home="/h", socket=None), plan)
         if before == 0:
             assert given_ is None
             return
@@ -88,14 +86,12 @@ def test_whatever_presets_say_no_generation_has_more_than_the_one_before(top: in
 
 
 def test_who_may_launch_is_told_where_and_who_may_not_is_told_that() -> None:
-    assert checks.nesting_variables(plan_of({"root": None}), home="/h", socket="/s") == {}
+    assert nesting.variables(plan_of({"root": None}), home="/h", socket="/s") == {}
     own = {"TMUXAGENTS_NESTING": "2", "TMUXAGENTS_ROOT": TOP, "TMUXAGENTS_HOME": "/h"}
-    assert checks.nesting_variables(plan_of(PLAN), home="/h", socket=None) == own
-    assert checks.nesting_variables(plan_of(PLAN), home="/h", socket="/s") == own | {
-        "TMUXAGENTS_SOCKET": "/s"
-    }
+    assert nesting.variables(plan_of(PLAN), home="/h", socket=None) == own
+    assert nesting.variables(plan_of(PLAN), home="/h", socket="/s") == own | {"TMUXAGENTS_SOCKET": "/s"}
     leaf = {"TMUXAGENTS_NESTING": "0", "TMUXAGENTS_ROOT": TOP}
-    assert checks.nesting_variables(plan_of(PLAN | {"nesting": 0}), home="/h", socket="/s") == leaf
+    assert nesting.variables(plan_of(PLAN | {"nesting": 0}), home="/h", socket="/s") == leaf
 
 
 def test_it_stands_in_the_plan_and_in_those_of_its_session() -> None:

@@ -49,7 +49,7 @@ def of_child(
     nesting: Mapping[str, str] | None = None,
     pane: Mapping[str, str] | None = None,
 ) -> dict[str, str]:
-    """Return the child's environment; `agent`: the agent's own variables, `nesting`: those of launch/checks.
+    """Return the child's environment; `agent`: the agent's own variables, `nesting`: those of launch/nesting.
 
     `pane`: the environment of the window that a live child has.
     """

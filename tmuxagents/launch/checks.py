@@ -2,12 +2,6 @@
 
 Each check raises, and nothing exists yet. All are cheap: a few looks, no process where a server answers.
 
-Children that may launch children: which, how deep, and how many may share one root.
-
-Only a preset of the user's allows it (`nesting`). What a child's environment says counts only downwards: the
-plan of its run has the most that it may. It is a rule for agents that keep to rules, no sandbox:
-docs/presets.md says what it does not keep out.
-
 Joins.
 """
 
@@ -16,9 +10,9 @@ from __future__ import annotations
 import contextlib
 import os
 
-from tmuxagents import records, tmux
+from tmuxagents import tmux
 from tmuxagents.errors import BadRequest, NoSuchRun, Unusable
-from tmuxagents.records import could_begin_run_id, is_run_id
+from tmuxagents.records import could_begin_run_id
 from tmuxagents.registry import database, lookup
 from tmuxagents.runs import directory, slots, writing
 from tmuxagents.runs.inspect import inspect
@@ -31,13 +25,11 @@ if TYPE_CHECKING:
     from collections.abc import Container, Iterable, Iterator, Mapping, Sequence
 
     from tmuxagents.launch.plan import LaunchRequest
-    from tmuxagents.records import Plan, SetUp
     from tmuxagents.registry.database import Registry, Row
     from tmuxagents.registry.lookup import Caller
     from tmuxagents.runs.inspect import RunView
     from tmuxagents.settings.keys import Settings
     from tmuxagents.tmux.place import ChosenServer
-
 
 MOST_WAITING = 200
 _LEAST_BYTES = 1024 * 1024
@@ -211,132 +203,3 @@ def _live(row: Row, caller: Caller, book: Registry) -> RunView | None:
     except NoSuchRun:  # it went a moment ago
         return None
     return None if run.ended else run
-
-
-CHILD, RUN = "PI_SUBAGENTS_CHILD", "TMUXAGENTS_RUN"
-DEPTH, ROOT = "TMUXAGENTS_NESTING", "TMUXAGENTS_ROOT"
-MOST_RUNS = 16  # of one root, itself included
-MOST_LEVELS = 3
-
-
-class Leave:
-    """What a child that may launch children passes on to them: their root, and how deep they may go."""
-
-    __slots__ = ("depth", "root")
-
-    def __init__(self, root: str, depth: int) -> None:
-        self.root = root
-        self.depth = depth
-
-
-def is_child(environment: Mapping[str, str]) -> bool:
-    """Say whether a child is calling: one of a run, or of another program that marks its children so."""
-    return environment.get(CHILD) == "1"
-
-
-def depth_of(set_up: SetUp) -> int:
-    """Return how many levels of children a run may have below it, by its plan."""
-    depth = set_up.nesting
-    return depth if depth is not None and 0 <= depth <= MOST_LEVELS else 0
-
-
-def nesting_leave(environment: Mapping[str, str], plan: Plan) -> Leave | None:
-    """Return what a child passes on, by its environment and the plan of its run; None if it may not."""
-    said = environment.get(DEPTH, "")
-    depth = min(int(said), depth_of(plan)) if said.isascii() and said.isdigit() and len(said) == 1 else 0
-    return Leave(plan.root, depth - 1) if depth >= 1 and plan.root else None
-
-
-def bounded(run_id: str, set_up: SetUp, given: Leave | None) -> tuple[SetUp, str | None]:
-    """Return the set-up with the levels of children that are left, and the run's root.
-
-    The set-up says what the run's own preset wants, `given` what the child that launches may pass on.
-    """
-    wanted = depth_of(set_up)
-    if given is not None:
-        return set_up.changed(nesting=min(wanted, given.depth) if wanted else given.depth), given.root
-    return set_up, run_id if wanted else None
-
-
-def nesting_variables(plan: Plan, *, home: str, socket: str | None) -> dict[str, str]:
-    """Return what a child's environment gets of it: where it may launch also the state directory and server.
-
-    Its children are then counted where it is itself, and open beside it.
-    """
-    root, depth = plan.root, depth_of(plan)
-    if not root:
-        return {}
-    where = {"TMUXAGENTS_HOME": home, **({"TMUXAGENTS_SOCKET": socket} if socket else {})}
-    return {DEPTH: str(depth), ROOT: root, **(where if depth else {})}
-
-
-_DAY_S = 86_400  # a clock may be set back meanwhile
-
-
-def check_nesting(environment: Mapping[str, str], runs: str) -> Leave | None:
-    """Return what a child passes on to its children, None if no child calls; raise if it may not launch."""
-    if not is_child(environment):
-        return None
-    given = _leave(environment, runs)
-    if given is None:
-        hint = "do the work yourself, or say in your answer what should be delegated"
-        raise BadRequest("A child agent may not launch agents of its own.", kind="nested", hint=hint)
-    if _count(given.root, runs) >= MOST_RUNS:
-        raise _crowded(given.root)
-    return given
-
-
-def refuse_crowd(run_dir: str) -> None:
-    """Remove a run that was just made, and raise, if it is one more than may share its root.
-
-    Who launches writes first and counts then: of several at once the last to count sees all.
-    """
-    root = _root_of(run_dir)
-    runs, run_id = os.path.split(run_dir)
-    if root not in (None, run_id) and _count(str(root), runs) > MOST_RUNS:
-        writing.remove_unbegun(run_dir)
-        raise _crowded(str(root))
-
-
-def _crowded(root: str) -> BadRequest:
-    message = f"{MOST_RUNS} runs descend from run {root[:8]} already, which is the most."
-    hint = "do the rest yourself, or say in your answer what should be delegated"
-    return BadRequest(message, kind="nested", hint=hint)
-
-
-def _leave(environment: Mapping[str, str], runs: str) -> Leave | None:
-    """Return what a child passes on. The run that it names must be the one that it works in."""
-    run_id = environment.get(RUN, "")
-    if not is_run_id(run_id):
-        return None
-    run_dir = f"{runs}/{run_id}"
-    wrapper = directory.identity_of(directory.read_wrapper(run_dir))
-    if wrapper is None or process.presence(wrapper) != records.HERE:
-        return None
-
-    if not process.descends_from(wrapper.pid, wrapper.start_time):
-        return None
-    plan = directory.read_plan(run_dir)
-    return nesting_leave(environment, plan) if plan else None
-
-
-def _root_of(run_dir: str) -> str | None:
-    """Return the run that a run descends from, itself if it is the top; None where none has children."""
-    plan = directory.read_plan(run_dir)
-    return plan.root or None if plan else None
-
-
-def _count(root: str, runs: str) -> int:
-    """Return how many runs share a root, ended ones too. Those that are older than it are not read."""
-    top = directory.read_plan(f"{runs}/{root}")
-    since = top.created_at - _DAY_S if top and top.created_at is not None else 0.0
-    with os.scandir(runs) as entries:
-        young = [entry.path for entry in entries if is_run_id(entry.name) and _changed_at(entry) >= since]
-    return sum(_root_of(path) == root for path in young)
-
-
-def _changed_at(entry: os.DirEntry[str]) -> float:
-    try:
-        return entry.stat(follow_symlinks=False).st_mtime
-    except OSError:  # removed this moment
-        return 0.0

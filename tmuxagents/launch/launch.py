@@ -14,7 +14,7 @@ import unicodedata
 
 from tmuxagents import records, tmux
 from tmuxagents.errors import BadRequest, TmuxAgentsError
-from tmuxagents.launch import checks, handover
+from tmuxagents.launch import checks, handover, nesting
 from tmuxagents.launch import plan as plans
 from tmuxagents.launch.arrival import Arrival, give_up
 from tmuxagents.launch.plan import HERE, Target
@@ -31,7 +31,7 @@ if TYPE_CHECKING:
     from collections.abc import Callable, Iterator, Mapping, Sequence
 
     from tmuxagents.launch.arrival import FarArrival, Launched
-    from tmuxagents.launch.checks import Leave
+    from tmuxagents.launch.nesting import Leave
     from tmuxagents.launch.plan import InCall, LaunchRequest
     from tmuxagents.registry.database import Registry
     from tmuxagents.registry.lookup import Caller
@@ -76,7 +76,7 @@ class Launcher:
     def check_surroundings(self) -> None:
         """Refuse every run that the machine, or the caller's own run, does not allow."""
         with self.explaining():
-            self._leave = checks.check_nesting(self.environment, self.caller.runs)
+            self._leave = nesting.check(self.environment, self.caller.runs)
             checks.check_machine(self.caller, self.place, self.environment, self.settings)
 
     def prepare(self, request: LaunchRequest, call: InCall | None = None) -> Prepared:
@@ -146,7 +146,7 @@ class Launcher:
             with checks.claimed_name(self.caller, request):
                 self.make(prepared)
             if self._leave is not None:
-                checks.refuse_crowd(run_dir)
+                nesting.refuse_crowd(run_dir)
             warnings = [*self.warnings, *prepared.warnings, *self._remember(request, run_dir)]
             project.link(request.project, run_dir)
             ours = handover.LauncherEnds(run_dir)

@@ -15,7 +15,7 @@ from typing import NamedTuple
 
 from tmuxagents.agents import installed, resolve
 from tmuxagents.errors import BadRequest
-from tmuxagents.launch import checks, demands
+from tmuxagents.launch import demands, nesting
 from tmuxagents.launch import plan as plans
 from tmuxagents.launch.demands import Faults
 from tmuxagents.launch.plan import InCall
@@ -27,9 +27,9 @@ if TYPE_CHECKING:
     from collections.abc import Iterable, Mapping, Sequence
 
     from tmuxagents.agents.models import Resolved
-    from tmuxagents.launch.checks import Leave
     from tmuxagents.launch.demands import Met
     from tmuxagents.launch.launch import Launcher
+    from tmuxagents.launch.nesting import Leave
     from tmuxagents.launch.plan import LaunchRequest, Target
     from tmuxagents.presets.preset import Preset, PresetFile
     from tmuxagents.presets.survey import Chooser
@@ -91,7 +91,7 @@ class PlanSurroundings(NamedTuple):
     ) -> Plan:
         """Return the plan of a run."""
         set_up = plans.set_up_of(request, preset)
-        set_up, root = checks.bounded(self.call.run_id, set_up, self.leave)
+        set_up, root = nesting.bounded(self.call.run_id, set_up, self.leave)
         return plans.plan_run(
             request,
             call=self.call,

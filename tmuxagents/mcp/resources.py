@@ -17,7 +17,7 @@ from typing import NamedTuple
 
 from tmuxagents import records
 from tmuxagents.errors import BadRequest, NotPossible, TmuxAgentsError
-from tmuxagents.launch import checks
+from tmuxagents.launch import nesting
 from tmuxagents.mcp import protocol
 from tmuxagents.registry import lookup
 from tmuxagents.runs import output
@@ -44,7 +44,7 @@ _KINDS = {"output": "text/markdown", "transcript": "text/plain", "result": "appl
 
 def listed(caller: Caller, environment: Mapping[str, str]) -> list[dict[str, Any]]:
     """Return the resources of the caller's latest runs, the newest first."""
-    checks.check_nesting(environment, caller.runs)
+    nesting.check(environment, caller.runs)
     scope = poll.query_of(caller, ()).scope
     rows, _ = lookup.with_registry(caller, lambda book: list(book.rows(scope, limit=MOST_RUNS)))
     return [
@@ -63,7 +63,7 @@ def listed(caller: Caller, environment: Mapping[str, str]) -> list[dict[str, Any
 
 def read(address: str, caller: Caller, environment: Mapping[str, str]) -> list[dict[str, Any]]:
     """Return the content of an address, or refuse it."""
-    checks.check_nesting(environment, caller.runs)
+    nesting.check(environment, caller.runs)
     run_dir, kind = locate(address, caller)
     run = inspect(run_dir)
     if kind == "output":

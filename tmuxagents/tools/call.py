@@ -10,7 +10,7 @@ from __future__ import annotations
 import difflib
 
 from tmuxagents.errors import BadRequest
-from tmuxagents.launch import checks
+from tmuxagents.launch import nesting
 from tmuxagents.settings import load
 from tmuxagents.text import safe
 from tmuxagents.tools import catalogue, check
@@ -30,7 +30,7 @@ _NAMED = 12  # candidates in a hint
 def refusal(caller: Caller, environment: Mapping[str, str]) -> BadRequest | None:
     """Return the refusal for a caller that may not use the tools, as most children may not; else None."""
     try:
-        checks.check_nesting(environment, caller.runs)
+        nesting.check(environment, caller.runs)
     except BadRequest as nested:
         return nested
     return None
@@ -38,7 +38,7 @@ def refusal(caller: Caller, environment: Mapping[str, str]) -> BadRequest | None
 
 def check_name(name: str, caller: Caller, environment: Mapping[str, str]) -> None:
     """Refuse an unknown tool, and every tool to a child that may not launch children."""
-    checks.check_nesting(environment, caller.runs)
+    nesting.check(environment, caller.runs)
     if name in catalogue.BY_NAME:
         return
     shown = safe.cut(safe.line(name), 40)

@@ -113,10 +113,10 @@ class Start:
         claim = self._claim
         if claim.plan.root is None:
             return {}
-        from tmuxagents.launch import checks  # noqa: PLC0415  (few runs are)
+        from tmuxagents.launch import nesting  # noqa: PLC0415  (few runs are)
 
         home = os.path.dirname(os.path.dirname(claim.run_dir))
-        return checks.nesting_variables(claim.plan, home=home, socket=claim.wrapper["tmux"]["socketPath"])
+        return nesting.variables(claim.plan, home=home, socket=claim.wrapper["tmux"]["socketPath"])
 
     def told(self, child: int) -> dict[str, Any]:
         """Return the event of a started child, and record the child in the seal."""
