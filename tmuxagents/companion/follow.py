@@ -29,7 +29,7 @@ if TYPE_CHECKING:
     from tmuxagents.registry.database import Registry
     from tmuxagents.registry.lookup import Caller
     from tmuxagents.status.snapshot import Snapshot
-    from tmuxagents.system.foreground import Lifeline
+    from tmuxagents.system.lifeline import Lifeline
 
     Row = list[tuple[str, str]]  # (style, text), the styles of render/styles
 

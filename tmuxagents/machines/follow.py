@@ -29,7 +29,7 @@ if TYPE_CHECKING:
     from typing import Any
 
     from tmuxagents.runs.marks import Mark
-    from tmuxagents.system.foreground import Lifeline
+    from tmuxagents.system.lifeline import Lifeline
 
 
 APPENDED = (directory.EVENTS, directory.STDOUT, directory.STDERR, directory.TRANSCRIPT)  # they only grow

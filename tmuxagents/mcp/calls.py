@@ -118,7 +118,7 @@ class Subcall:
         stdin, caller = _holding(content), os.getpid()
 
         def be_asked() -> None:
-            # Blocked until cli/interrupts handles them: a signal during the start could be lost.
+            # Blocked until system/lifeline handles them: a signal during the start could be lost.
             signal.pthread_sigmask(signal.SIG_BLOCK, [signal.SIGINT, signal.SIGUSR1])
             _libc.prctl(_PR_SET_PDEATHSIG, int(signal.SIGINT), 0, 0, 0)
             if os.getppid() != caller:

@@ -1,15 +1,12 @@
 """The person's terminal, lent to another program: a pager, one that writes beside us, or one in our place.
 
-The program that started us, at the other end of stdin: what it writes, and that it has gone.
-
-Touches: the person's terminal, stdin of our caller.
+Touches: the person's terminal.
 """
 
 from __future__ import annotations
 
 import contextlib
 import os
-import select
 import signal
 import subprocess
 
@@ -102,42 +99,3 @@ class Beside:
         """End it."""
         self._process.terminate()
         self._process.wait()
-
-
-_PIECE = 65536
-
-
-class Lifeline:
-    """A descriptor whose other end another program holds. Its output arrives in lines."""
-
-    def __init__(self, handle: int = 0) -> None:
-        self.handle = handle
-        self.gone = False
-        self._begun = b""
-
-    def line(self) -> bytes | None:
-        """Wait for a whole line; None if none will come any more."""
-        while b"\n" not in self._begun and not self.gone:
-            self._read()
-        line, found, self._begun = self._begun.partition(b"\n")
-        return line if found else None
-
-    def speaks(self) -> bool:
-        """Say whether there is something to read now, be it that he has gone."""
-        poll = select.poll()
-        poll.register(self.handle, select.POLLIN)
-        return bool(poll.poll(0))
-
-    def lines(self) -> Iterator[bytes]:
-        """Read once, where there is something to read, and yield the lines that are whole."""
-        self._read()
-        *whole, self._begun = self._begun.split(b"\n")
-        yield from whole
-
-    def _read(self) -> None:
-        try:
-            piece = os.read(self.handle, _PIECE)
-        except OSError:
-            piece = b""
-        self._begun += piece
-        self.gone = not piece

@@ -81,7 +81,7 @@ def answer(*, run: str, as_json: bool) -> None:  # noqa: ARG001  (errors are pri
 def follow() -> None:
     """Send what is new in the runs that stdin names."""
     from tmuxagents.machines import follow as following  # noqa: PLC0415
-    from tmuxagents.system.foreground import Lifeline  # noqa: PLC0415
+    from tmuxagents.system.lifeline import Lifeline  # noqa: PLC0415
 
     following.serve(lookup.here().home, Lifeline(), printing.OUT)
 

@@ -11,7 +11,7 @@ import time
 from tmuxagents.cli import printing
 from tmuxagents.companion import follow as companion_follow
 from tmuxagents.registry import lookup
-from tmuxagents.system.foreground import Lifeline
+from tmuxagents.system.lifeline import Lifeline
 from tmuxagents.text import jsonline
 
 TYPE_CHECKING = False

@@ -27,7 +27,7 @@ from tmuxagents.settings import load
 from tmuxagents.status import table
 from tmuxagents.status.snapshot import SnapshotBuilder
 from tmuxagents.status.stop import stop
-from tmuxagents.system.foreground import Lifeline
+from tmuxagents.system.lifeline import Lifeline
 from tmuxagents.text import jsonline, safe
 from tmuxagents.tools import answers
 

@@ -19,7 +19,6 @@ import time
 import click
 
 from tmuxagents.cli import options, printing
-from tmuxagents.cli.interrupts import SignalInterrupts
 from tmuxagents.cli.rendered import Picture
 from tmuxagents.cli.verbs import attaching, launching, reading, tasks
 from tmuxagents.errors import TmuxAgentsError
@@ -33,6 +32,7 @@ from tmuxagents.settings import keys as setting_rules
 from tmuxagents.status import ends, poll, table
 from tmuxagents.status.snapshot import take
 from tmuxagents.system import foreground
+from tmuxagents.system.lifeline import SignalInterrupts
 from tmuxagents.views import lines as call_view
 from tmuxagents.views.lines import TEXT, TOOL, LastLines
 from tmuxagents.views.previews import Place

@@ -15,11 +15,11 @@ import click
 from tmuxagents import records
 from tmuxagents.cli import boundary, group, printing
 from tmuxagents.cli import options as values
-from tmuxagents.cli.interrupts import SignalInterrupts
 from tmuxagents.cli.verbs import tasks
 from tmuxagents.errors import NoSuchRun
 from tmuxagents.mcp import resources
 from tmuxagents.registry import lookup
+from tmuxagents.system.lifeline import SignalInterrupts
 from tmuxagents.text import jsonline
 from tmuxagents.tools import answers, check
 from tmuxagents.tools import call as catalogue

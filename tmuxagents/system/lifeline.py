@@ -1,14 +1,60 @@
-"""Ctrl-C and TERM during a call: a descriptor to wait on, and whether one of them came. Joins."""
+"""What the program that started us tells us: lines on stdin, that it has gone, and signals.
+
+It imports little, because the companion of a parent keeps running beside it.
+
+Touches: stdin, signals.
+"""
 
 from __future__ import annotations
 
 import contextlib
 import os
-import signal
+import select
+
+from tmuxagents.cpython import signal
 
 TYPE_CHECKING = False
 if TYPE_CHECKING:
+    from collections.abc import Iterator
     from typing import Self
+
+_PIECE = 65536
+
+
+class Lifeline:
+    """A descriptor whose other end another program holds. Its output arrives in lines."""
+
+    def __init__(self, handle: int = 0) -> None:
+        self.handle = handle
+        self.gone = False
+        self._begun = b""
+
+    def line(self) -> bytes | None:
+        """Wait for a whole line; None if none will come any more."""
+        while b"\n" not in self._begun and not self.gone:
+            self._read()
+        line, found, self._begun = self._begun.partition(b"\n")
+        return line if found else None
+
+    def speaks(self) -> bool:
+        """Say whether there is something to read now, or it has gone."""
+        poll = select.poll()
+        poll.register(self.handle, select.POLLIN)
+        return bool(poll.poll(0))
+
+    def lines(self) -> Iterator[bytes]:
+        """Read once, where there is something to read, and yield the lines that are whole."""
+        self._read()
+        *whole, self._begun = self._begun.split(b"\n")
+        yield from whole
+
+    def _read(self) -> None:
+        try:
+            piece = os.read(self.handle, _PIECE)
+        except OSError:
+            piece = b""
+        self._begun += piece
+        self.gone = not piece
 
 
 class SignalInterrupts:
