@@ -12,15 +12,13 @@ import sys
 import time
 from typing import TYPE_CHECKING, Any
 
-import jsonschema
 import pytest
 
 from tests.harness import REPOSITORY, alive, eventually, real_pi
-from tests.status.watchers import COMMAND, checked, command, document
+from tests.status.watchers import COMMAND, checked, command, document, validator
 from tmuxagents.agents import installed
 from tmuxagents.agents import resolve as agents_resolve
 from tmuxagents.agents.pi import questions
-from tmuxagents.cli.verbs import machine
 from tmuxagents.errors import BadRequest, TmuxAgentsError, Unusable
 from tmuxagents.runs import writing
 from tmuxagents.settings import keys, load
@@ -403,7 +401,7 @@ def test_an_agent_that_does_not_tell_is_believed_unchecked_with_a_warning(agent:
 
 def document_with_warnings(home: Home) -> dict[str, Any]:
     found: dict[str, Any] = json.loads(command(home, "models", "--json").stdout)
-    jsonschema.validate(found, json.loads(machine.text("models")))
+    validator("models").validate(found)
     return found
 
 

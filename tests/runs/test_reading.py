@@ -15,6 +15,7 @@ from typing import TYPE_CHECKING, Any
 import jsonschema
 import pytest
 
+from tests.status.watchers import validator
 from tmuxagents import cli
 from tmuxagents.cli.verbs import machine
 
@@ -77,7 +78,7 @@ def test_output_waits(home: Home) -> None:
 def test_output_as_json_is_the_run(home: Home) -> None:
     run = ended(home, f"done {'x' * 9000}", name="scout")
     document = json.loads(home.command("output", "scout", "--json").stdout)
-    jsonschema.validate(document, json.loads(machine.text("run")))
+    validator("run").validate(document)
     assert (document["output"], document["outputBytes"]) == ("x" * 4096, 9000)
     assert (document["runId"], document["status"], document["reason"]) == (run.run_id, "completed", "done")
 
@@ -163,7 +164,7 @@ def test_a_run_is_told_with_how_many_its_session_has(home: Home) -> None:
     assert json.loads(home.command("output", "--json", first.run_id).stdout)["runCount"] == 1
     ended(home, "done two", sessionId=first.run_id)
     document = json.loads(home.command("output", "--json", first.run_id).stdout)
-    jsonschema.validate(document, json.loads(machine.text("run")))
+    validator("run").validate(document)
     assert (document["output"], document["sessionId"], document["runCount"]) == ("two", first.run_id, 2)
 
 
@@ -255,7 +256,7 @@ def test_a_refusal_is_one_sentence_with_a_hint(
     assert message in (None, sentence)
     asked = home.command(*arguments, "--json")
     error = json.loads(asked.stdout)
-    jsonschema.validate(error, json.loads(machine.text("error")))
+    validator("error").validate(error)
     assert (asked.returncode, asked.stderr) == (code, "")
     assert (error["error"]["kind"], error["error"]["message"]) == (kind, sentence)
 

@@ -3,6 +3,7 @@
 from __future__ import annotations
 
 import contextlib
+import functools
 import json
 import subprocess
 import sys
@@ -10,7 +11,7 @@ import time
 from pathlib import Path
 from typing import TYPE_CHECKING, Any
 
-import jsonschema
+from jsonschema import Draft202012Validator
 
 from tests.harness import eventually
 from tmuxagents.cli.verbs import machine
@@ -61,10 +62,18 @@ def document(home: Home, *arguments: str, kind: str = "poll", **variables: str) 
 def checked(text: str, kind: str = "poll") -> dict[str, Any]:
     """Return a document of a kind, and fail if it is none."""
     found: dict[str, Any] = json.loads(text)
-    jsonschema.validate(found, json.loads(machine.text(kind)))
+    validator(kind).validate(found)
     for run in found.get("runs", ()):
-        jsonschema.validate(run, json.loads(machine.text("run")))
+        validator("run").validate(run)
     return found
+
+
+@functools.cache  # to check a schema itself, and to find what it names, takes longer than to ask it
+def validator(kind: str) -> Draft202012Validator:
+    """Return what checks documents of a kind by their schema, as it is shipped."""
+    schema = json.loads(machine.text(kind))
+    Draft202012Validator.check_schema(schema)
+    return Draft202012Validator(schema)
 
 
 def counts(**some: int) -> dict[str, int]:
