@@ -38,7 +38,7 @@ ORDER = (
         "upkeep",
         "watcher",
     ),
-    *("mcp", "companion", "cli", "cli/verbs"),
+    *("mcp", "cli", "cli/verbs"),
 )
 KIND = re.compile(r"\s*\b(Pure|Joins|Touches: [^.\n]+)\.$")
 

@@ -7,8 +7,8 @@ from typing import Any
 import pytest
 
 from tests.schema_examples import FILES, VALIDATORS
-from tmuxagents.companion import follow
-from tmuxagents.companion.follow import CHANGED, LAUNCHED, Memory
+from tmuxagents import companion
+from tmuxagents.companion import CHANGED, LAUNCHED, Memory
 
 RUN: dict[str, Any] = {**FILES["run.json"][0], "name": "lookout"}
 ID = RUN["runId"]
@@ -133,7 +133,7 @@ def test_a_malformed_entry_is_passed_over(bad: object) -> None:
     ],
 )
 def test_a_notice_says_in_a_line_how_it_ended(changes: dict[str, Any], text: str, level: str) -> None:
-    notice = follow.describe(run(**changes))
+    notice = companion.describe(run(**changes))
     assert (notice["text"], notice["level"]) == (text, level)
     assert ID in notice["message"]
     assert "\n" not in notice["message"]

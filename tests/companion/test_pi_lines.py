@@ -6,7 +6,7 @@ from typing import Any
 
 import pytest
 
-from tmuxagents.companion import follow
+from tmuxagents import companion
 
 USAGE = {"input": 8900, "output": 1900, "cost": 0.06}
 
@@ -56,7 +56,7 @@ def run(**changes: Any) -> dict[str, Any]:
     ],
 )
 def test_a_child_is_a_line_with_its_cause(changes: dict[str, Any], shown: tuple[str, ...]) -> None:
-    found = follow.child_line(run(**changes), 0.0)
+    found = companion.child_line(run(**changes), 0.0)
     assert tuple(found.values()) == shown
 
 
@@ -64,12 +64,12 @@ def test_a_child_is_a_line_with_its_cause(changes: dict[str, Any], shown: tuple[
 def test_a_window_of_a_delegated_task_is_one_too(ended: int | None, lasted: str) -> None:
     window = {"name": "n", "runId": "0" * 16, "status": "error", "state": "aborted", "toolCount": 0}
     window |= {"startedAt": 100_000, "completedAt": ended, "errorMessage": None}
-    assert follow.child_line(window, 105.0)["facts"] == f"aborted · {lasted}"
+    assert companion.child_line(window, 105.0)["facts"] == f"aborted · {lasted}"
 
 
 def test_the_background_has_a_line_for_each_active_run() -> None:
     runs = [run(), run(status="completed"), run(name="asks", needsInput=True, activity=None)]
-    first, second = follow.background_line(runs, 0.0)
+    first, second = companion.background_line(runs, 0.0)
     assert first == [
         ("cyan", "● "),
         ("bold", "finder"),

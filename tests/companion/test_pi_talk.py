@@ -11,7 +11,7 @@ import pytest
 
 from tests.status.watchers import COMMAND, checked
 from tests.tools.parents import WORKS, Parent
-from tmuxagents.companion import follow
+from tmuxagents import companion
 from tmuxagents.registry import database
 from tmuxagents.registry.database import Scope
 
@@ -178,7 +178,7 @@ def test_what_the_follower_says_is_what_its_schema_says(parent: Parent) -> None:
     desk = parent.desk
     old = desk.launch("-p", "scout", "--name", "old", "done Seen.", variables=OWNER)
     desk.result(old)
-    entry = {"customType": follow.LAUNCHED, "data": {"runId": old, "status": "running"}}
+    entry = {"customType": companion.LAUNCHED, "data": {"runId": old, "status": "running"}}
     following = subprocess.Popen(
         [*COMMAND, "_follow"],
         cwd=desk.home.project,
@@ -201,5 +201,5 @@ def test_the_follower_stays_small(desk: Desk) -> None:
         argv, env=desk.home.environment, stdin=subprocess.DEVNULL, capture_output=True, text=True, check=True
     )
     imported = {line.rpartition("|")[2].strip() for line in done.stderr.splitlines()}
-    assert "tmuxagents.companion.follow" in imported
+    assert "tmuxagents.companion" in imported
     assert not imported & {"click", "libtmux", "watchdog", "asyncio", "subprocess", "yaml"}

@@ -28,7 +28,7 @@ LEVELS = (
     ("agents", "integrate", "machines", "registry", "render", "slurm"),
     ("presets", "status"),
     ("attach", "launch", "views"),
-    ("layouts", "setup", "tools", "top", "upkeep", "wrapper"),
+    ("layouts", "tools", "top", "upkeep", "wrapper"),
     ("companion", "mcp", "watcher"),
     ("cli",),
     ("__main__", "_watch", "_wrap"),

@@ -9,8 +9,8 @@ import pytest
 
 from tmuxagents.agents import installed
 from tmuxagents.errors import BadRequest
+from tmuxagents.integrate import config
 from tmuxagents.settings import keys
-from tmuxagents.setup import config
 
 if TYPE_CHECKING:
     from tmuxagents.settings.keys import Settings

@@ -8,6 +8,8 @@ from __future__ import annotations
 
 import os
 
+from tmuxagents.cli import printing
+
 TYPE_CHECKING = False
 if TYPE_CHECKING:
     from collections.abc import Callable, Sequence
@@ -78,9 +80,9 @@ def answer(arguments: Sequence[str]) -> int | None:
 
 def _verb(name: str) -> Callable[..., int]:
     if name == "_follow":
-        from tmuxagents.cli.verbs.follow import follow  # noqa: PLC0415  (it keeps running, and should stay small)
+        from tmuxagents import companion  # noqa: PLC0415  (it keeps running, and should stay small)
 
-        return follow
+        return lambda **_: companion.follow(printing.write)
     from tmuxagents.cli import looks  # noqa: PLC0415  (only for these verbs)
 
     if name in ("wait", "statusline"):

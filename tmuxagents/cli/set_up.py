@@ -13,10 +13,10 @@ from tmuxagents.cli import group, printing
 from tmuxagents.cli.verbs import integrate, presets
 from tmuxagents.errors import TmuxAgentsError, Unusable
 from tmuxagents.integrate import parents, pi, plan, tmux, tmux_texts
+from tmuxagents.integrate.config import SettingsFiles
 from tmuxagents.presets import survey
 from tmuxagents.registry import lookup
 from tmuxagents.settings import load
-from tmuxagents.setup.config import SettingsFiles
 from tmuxagents.system import places, process, shipped
 from tmuxagents.text import safe
 

@@ -7,11 +7,10 @@ Touches: stdin, signals.
 
 from __future__ import annotations
 
-import contextlib
 import os
 import select
 
-from tmuxagents.cpython import signal
+from tmuxagents.cpython import ignoring, signal
 
 TYPE_CHECKING = False
 if TYPE_CHECKING:
@@ -98,6 +97,6 @@ class SignalInterrupts:
 
     def came(self) -> bool:
         """Say whether the call must be cancelled."""
-        with contextlib.suppress(BlockingIOError):
+        with ignoring(BlockingIOError):
             os.read(self.handle, 64)
         return self.number != 0

@@ -12,10 +12,9 @@ import os
 
 import click
 
+from tmuxagents import companion
 from tmuxagents.attach import attach
 from tmuxagents.cli import printing
-from tmuxagents.cli.verbs import follow as following
-from tmuxagents.companion import follow as companion_follow
 from tmuxagents.errors import TmuxAgentsError
 from tmuxagents.presets import change, describe, editing, survey
 from tmuxagents.presets.fields import GLOBAL, PROFILE
@@ -213,10 +212,10 @@ _ALONE = click.option("--alone", is_flag=True, help="No person can answer.")
 
 
 @click.command(hidden=True)
-@click.option("--json", "as_json", is_flag=True, help="It is JSON anyway.")
-def follow(**options: bool) -> int:
+@click.option("--json", is_flag=True, expose_value=False, help="It is JSON anyway.")
+def follow() -> int:
     """Watch the background runs of the session whose entries come on stdin, and report what is new."""
-    return following.follow(**options)
+    return companion.follow(printing.write)
 
 
 @click.command(hidden=True)
@@ -247,7 +246,7 @@ def lead(talk: ParentTalk, caller: Caller, environment: Mapping[str, str]) -> No
     """Show the runs, let the person choose one, and attach to it, print its answer or stop it."""
 
     def newest(registry: Registry) -> Snapshot:
-        query = companion_follow.everything(caller)
+        query = companion.everything(caller)
         rows = registry.rows(query.scope, limit=_MOST)
         return SnapshotBuilder(registry, query, caller).show([row.run_id for row in rows], rows)
 

@@ -121,13 +121,13 @@ def _with_children(line: dict[str, Any], width: int | None) -> dict[str, Any]:
     """Return a line with how its children look in this many columns, for a parent that draws them."""
     if width is None:
         return line
-    from tmuxagents.companion import follow  # noqa: PLC0415  (for such a parent alone)
+    from tmuxagents import companion  # noqa: PLC0415  (for such a parent alone)
 
     details = line["details"]
     runs = details.get("windows") or (details.get("runs") if "mode" in details else None) or ()
     return {
         **line,
-        "children": [follow.child_line(run, time.time()) | {"rows": _rows(run, width)} for run in runs],
+        "children": [companion.child_line(run, time.time()) | {"rows": _rows(run, width)} for run in runs],
     }
 
 

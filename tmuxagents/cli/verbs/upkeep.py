@@ -9,11 +9,11 @@ import click
 from tmuxagents import __version__
 from tmuxagents.cli import asking, group, printing
 from tmuxagents.errors import BadConfig, BadRequest
+from tmuxagents.integrate import config as changes
+from tmuxagents.integrate.config import SettingsFiles
 from tmuxagents.registry import lookup
 from tmuxagents.runs import words
 from tmuxagents.settings import keys, load
-from tmuxagents.setup import config as changes
-from tmuxagents.setup.config import SettingsFiles
 from tmuxagents.text import safe
 from tmuxagents.text.width import table
 from tmuxagents.upkeep import doctor, prune, prune_rules

@@ -8,9 +8,9 @@ from typing import Any
 import pytest
 
 from tmuxagents.errors import BadRequest
+from tmuxagents.integrate import config
 from tmuxagents.integrate.own_text import CannotEdit
 from tmuxagents.settings import keys
-from tmuxagents.setup import config
 
 pytestmark = pytest.mark.pure
 

@@ -1,6 +1,6 @@
-"""The settings of a person or a project: shown with their sources, and written into their files. Joins.
+"""The settings in pi's files, of a person or a project: shown with their sources, put in and taken out.
 
-One setting in the text of a settings file: put in, taken out, judged. All other bytes stay.
+All other bytes of the files stay. Joins.
 """
 
 from __future__ import annotations
@@ -25,92 +25,6 @@ if TYPE_CHECKING:
     from tmuxagents.settings.rules import Rule
 
 
-def rule_of(key: str) -> Rule:
-    """Return the rule of a setting; an unknown one names the nearest."""
-    if key in keys.KEYS:
-        return keys.KEYS[key]
-    rule = keys.agent_rule_of(key)
-    if rule is not None:
-        return rule
-    near = difflib.get_close_matches(key, keys.KEYS, n=1, cutoff=0.5)
-    hint = f"did you mean {near[0]}?" if near else "tmuxagents config list names them all"
-    raise BadRequest(f'There is no setting "{key[:60]}".', kind="usage", hint=hint, candidates=near)
-
-
-def value_of(key: str, words: Sequence[str]) -> Any:
-    """Return the value that a person typed for a setting, or raise BadRequest."""
-    rule = rule_of(key)
-    if isinstance(rule, Argv):
-        value: Any = list(words)
-        if len(words) == 1 and words[0].startswith("["):
-            value = _parsed(words[0])
-    elif len(words) == 1:
-        value = rule.literal(words[0])
-    else:
-        raise BadRequest(f"{key} takes one value, not {len(words)}.", kind="usage", hint="quote it")
-    _, complaint = rule.read(value)
-    if complaint is not None:
-        wanted = complaint.partition(";")[0]
-        raise BadRequest(f"{key} {wanted}.", kind="bad-argument", hint="nothing was changed", field=key)
-    return value
-
-
-def _parsed(text: str) -> Any:
-    try:
-        return json.loads(text)
-    except (ValueError, RecursionError):
-        return text
-
-
-def refuse_in_project(key: str) -> None:
-    """Refuse a setting that a project may not make."""
-    if key not in keys.PROJECT_KEYS:
-        hint = "leave out --project, to set it for yourself"
-        raise BadRequest(f"A project may not set {key}.", kind="bad-argument", hint=hint, field=key)
-
-
-def put(text: str | None, key: str, value: Any) -> str:
-    """Return a file's text with this setting. Raises json_member.CannotEdit."""
-    if text is None or not text.strip():
-        return own_text.made_member(keys.SECTION, key, value)
-    changed = False
-    for path in _places(key):
-        edited = own_text.put_member_at(text, path, value)
-        text, changed = edited or text, changed or edited is not None
-    return text if changed else own_text.put_member(text, keys.SECTION, key, value)
-
-
-def take(text: str, key: str) -> str | None:
-    """Return a file's text without this setting, None where nothing else was in it. Raises CannotEdit."""
-    flat, nested = _places(key)
-    if nested != flat:
-        text = own_text.take_member_at(text, nested) or text
-    return own_text.take_member(text, keys.SECTION, key)
-
-
-def _places(key: str) -> tuple[tuple[str, ...], tuple[str, ...]]:
-    """Return the two ways of writing a setting: `tmux.session` is a member of its own, or one of `tmux`."""
-    group, dot, rest = key.partition(".")
-    parts = (group, *rest.rsplit(".", 1)) if dot else (key,)
-    return (keys.SECTION, key), (keys.SECTION, *parts)
-
-
-def oddities(text: str) -> Iterator[str]:
-    """Yield a sentence about each unknown key of our section in a file's text."""
-    for key in keys.names_in(text):
-        try:
-            rule_of(key)
-        except BadRequest as unknown:
-            yield f"{unknown.message.rstrip('.')}: {unknown.hint}"
-
-
-def shown(value: Any) -> str:
-    """Return a value as a person would type it."""
-    if value is None:
-        return ""
-    return value if isinstance(value, str) else json.dumps(value, ensure_ascii=False)
-
-
 class Sourced(NamedTuple):
     """One setting in force, and what says so: a file, a variable, or nothing but the default."""
 
@@ -133,14 +47,13 @@ class SettingsFiles:
     def in_force(self) -> tuple[list[Sourced], list[str]]:
         """Return all settings with their sources, and warnings."""
         settings: Settings = load.load(self._environment, self._project)
-        found = [self._sourced(*row) for row in keys.rows(settings)]
+        found = []
+        for key, value, source in keys.rows(settings):
+            where = keys.variable_of(key) if source == "environment" else self._paths.get(source)
+            found.append(Sourced(key, value, source, where))
         path = self._paths["global"]
         odd = (f"{path}: {one}" for one in oddities(places.read_named(path).text or ""))
         return found, [*settings.warnings, *odd]
-
-    def _sourced(self, key: str, value: Any, source: str) -> Sourced:
-        where = keys.variable_of(key) if source == "environment" else self._paths.get(source)
-        return Sourced(key, value, source, where)
 
     def put(self, key: str, value: Any, source: str) -> str:
         """Write a setting into a file; return the file's path."""
@@ -192,3 +105,95 @@ class SettingsFiles:
             disk.make(os.path.dirname(path), private=source == "global")
             disk.replace(path, before, after, private=source == "global")
         return path
+
+
+# --- one setting, as a person types it ---
+
+
+def rule_of(key: str) -> Rule:
+    """Return the rule of a setting; an unknown one names the nearest."""
+    if key in keys.KEYS:
+        return keys.KEYS[key]
+    rule = keys.agent_rule_of(key)
+    if rule is not None:
+        return rule
+    near = difflib.get_close_matches(key, keys.KEYS, n=1, cutoff=0.5)
+    hint = f"did you mean {near[0]}?" if near else "tmuxagents config list names them all"
+    raise BadRequest(f'There is no setting "{key[:60]}".', kind="usage", hint=hint, candidates=near)
+
+
+def value_of(key: str, words: Sequence[str]) -> Any:
+    """Return the value that a person typed for a setting, or raise BadRequest."""
+    rule = rule_of(key)
+    if isinstance(rule, Argv):
+        value: Any = list(words)
+        if len(words) == 1 and words[0].startswith("["):
+            value = _parsed(words[0])
+    elif len(words) == 1:
+        value = rule.literal(words[0])
+    else:
+        raise BadRequest(f"{key} takes one value, not {len(words)}.", kind="usage", hint="quote it")
+    _, complaint = rule.read(value)
+    if complaint is not None:
+        wanted = complaint.partition(";")[0]
+        raise BadRequest(f"{key} {wanted}.", kind="bad-argument", hint="nothing was changed", field=key)
+    return value
+
+
+def _parsed(text: str) -> Any:
+    try:
+        return json.loads(text)
+    except (ValueError, RecursionError):
+        return text
+
+
+def refuse_in_project(key: str) -> None:
+    """Refuse a setting that a project may not make."""
+    if key not in keys.PROJECT_KEYS:
+        hint = "leave out --project, to set it for yourself"
+        raise BadRequest(f"A project may not set {key}.", kind="bad-argument", hint=hint, field=key)
+
+
+def oddities(text: str) -> Iterator[str]:
+    """Yield a sentence about each unknown key of our section in a file's text."""
+    for key in keys.names_in(text):
+        try:
+            rule_of(key)
+        except BadRequest as unknown:
+            yield f"{unknown.message.rstrip('.')}: {unknown.hint}"
+
+
+def shown(value: Any) -> str:
+    """Return a value as a person would type it."""
+    if value is None:
+        return ""
+    return value if isinstance(value, str) else json.dumps(value, ensure_ascii=False)
+
+
+# --- one setting in the text of a file ---
+
+
+def put(text: str | None, key: str, value: Any) -> str:
+    """Return a file's text with this setting. Raises json_member.CannotEdit."""
+    if text is None or not text.strip():
+        return own_text.made_member(keys.SECTION, key, value)
+    changed = False
+    for path in _places(key):
+        edited = own_text.put_member_at(text, path, value)
+        text, changed = edited or text, changed or edited is not None
+    return text if changed else own_text.put_member(text, keys.SECTION, key, value)
+
+
+def take(text: str, key: str) -> str | None:
+    """Return a file's text without this setting, None where nothing else was in it. Raises CannotEdit."""
+    flat, nested = _places(key)
+    if nested != flat:
+        text = own_text.take_member_at(text, nested) or text
+    return own_text.take_member(text, keys.SECTION, key)
+
+
+def _places(key: str) -> tuple[tuple[str, ...], tuple[str, ...]]:
+    """Return the two ways of writing a setting: `tmux.session` is a member of its own, or one of `tmux`."""
+    group, dot, rest = key.partition(".")
+    parts = (group, *rest.rsplit(".", 1)) if dot else (key,)
+    return (keys.SECTION, key), (keys.SECTION, *parts)
