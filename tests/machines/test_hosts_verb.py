@@ -19,7 +19,7 @@ from tests.harness import PATH, SCRIPTED, eventually, real_pi
 from tests.machines.lab import Lab
 from tests.terminal import Terminal
 from tmuxagents.errors import Unusable
-from tmuxagents.machines import build, hosts, probe, ssh
+from tmuxagents.machines import build, hosts, install, probe, ssh
 from tmuxagents.machines.hosts import Host
 
 if TYPE_CHECKING:
@@ -336,7 +336,7 @@ def test_a_disk_that_gets_full_meanwhile_keeps_nothing(near: NearDesk) -> None:
             (lab.folder / "more.sh").write_text("ulimit -f 100\n")
         found = probe.probe(host, {"pi": "pi"}, near.environment)
         with pytest.raises(Unusable) as caught:
-            build.install(host, found, near.environment)
+            install.install(host, found, near.environment)
         ssh.close(host, near.environment)
         assert caught.value.kind == ("far-disk" if lab.spaces else "far-install")
         assert near.far_files() == before

@@ -5,7 +5,7 @@ from __future__ import annotations
 import pytest
 
 from tmuxagents.errors import Unusable
-from tmuxagents.machines import build, probe
+from tmuxagents.machines import build, install, probe
 from tmuxagents.machines.hosts import Host
 from tmuxagents.text.checks import BROKEN, OK, WARNING
 
@@ -130,5 +130,5 @@ def test_another_version_or_none_is_told() -> None:
     ],
 )
 def test_only_an_answer_about_agents_is_taken(text: bytes, names: list[str] | None) -> None:
-    found = build.parse_agents(text)
+    found = install.parse_agents(text)
     assert (None if found is None else [one["name"] for one in found]) == names

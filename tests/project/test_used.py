@@ -10,8 +10,8 @@ from tests.project.sources import FILES, nodes, tree
 # What a library calls by its name.
 CALLED_BY_OTHERS = {
     "cli/group.py Verbs.format_commands",
-    "cli/options.py DurationType.convert",
-    "cli/options.py _Statuses.convert",
+    "cli/values.py DurationType.convert",
+    "cli/values.py _Statuses.convert",
     "watcher/tail.py _Ears.dispatch",
     "watcher/tail.py _Doubts.emit",
 }

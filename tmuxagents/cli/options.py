@@ -1,23 +1,18 @@
-"""Options that several verbs share, and the launch request that they make. Joins.
-
-The kinds of values that options take, durations and status words; the option --format.
-"""
+"""Options that several verbs share, and the launch request that they make. Joins."""
 
 from __future__ import annotations
 
-import contextlib
 import os
 
 import click
 
 from tmuxagents import records
-from tmuxagents.cli import group, printing
+from tmuxagents.cli import group, printing, values
 from tmuxagents.errors import BadRequest
 from tmuxagents.launch.launch import Launcher
 from tmuxagents.launch.plan import LaunchRequest
 from tmuxagents.presets.fields import PERMISSIONS
 from tmuxagents.registry import lookup
-from tmuxagents.text import figures
 
 TYPE_CHECKING = False
 if TYPE_CHECKING:
@@ -27,62 +22,10 @@ if TYPE_CHECKING:
     from tmuxagents.runs.prompt import FileSpec
 
 
-class DurationType(click.ParamType):  # type: ignore[type-arg, unused-ignore]  # generic from click 8.3 on
-    """A duration in seconds, written as 90s, 5m, 1h30m, or as a figure."""
-
-    name = "duration"
-
-    def __init__(self, least: float = 0) -> None:
-        self._least = least
-
-    def convert(self, value: Any, param: click.Parameter | None, ctx: click.Context | None) -> float:
-        """Return it in seconds."""
-        if isinstance(value, float):
-            return value
-        seconds = figures.parse_duration(value)
-        if seconds is None:
-            with contextlib.suppress(ValueError):
-                seconds = float(value)
-        if seconds is None or not seconds >= 0:
-            self.fail(f"{value!r} is not a duration: write it like {figures.DURATIONS}.", param, ctx)
-        if seconds < self._least:
-            self.fail(f"{value!r} is less than {figures.exact(self._least)}.", param, ctx)
-        return seconds
-
-
-class _Statuses(click.ParamType):  # type: ignore[type-arg, unused-ignore]  # generic from click 8.3 on
-    """One or several status words, with commas between them."""
-
-    name = "statuses"
-
-    def convert(
-        self, value: Any, param: click.Parameter | None, ctx: click.Context | None
-    ) -> tuple[str, ...]:
-        """Return them as a tuple."""
-        words = value if isinstance(value, tuple) else tuple(value.split(","))
-        for word in words:
-            if word not in records.STATUSES:
-                self.fail(f"{word!r} is not one of {', '.join(records.STATUSES)}.", param, ctx)
-        return words
-
-    def shell_complete(self, ctx: click.Context, param: click.Parameter, incomplete: str) -> list[Any]:  # noqa: ARG002  (click's signature)
-        """Offer the status words."""
-        from click.shell_completion import CompletionItem  # noqa: PLC0415  (only for a shell that asks)
-
-        return [CompletionItem(word) for word in records.STATUSES if word.startswith(incomplete)]
-
-
-DURATION = DurationType()
-STATUSES = _Statuses()
-FORMAT = click.option(
-    "--format", "template", metavar="TEMPLATE", help="Print a line for each by a template, as '{{.name}}'."
-)
-
-
 JSON = click.option("--json", "as_json", is_flag=True, help="Print a JSON document.")
 MODEL = click.option("-m", "--model", metavar="MODEL", help="The model to use.")
 TIMEOUT = click.option(
-    "--timeout", type=DURATION, metavar="TIME", help="How long it may work: 90s, 5m, 1h30m."
+    "--timeout", type=values.DURATION, metavar="TIME", help="How long it may work: 90s, 5m, 1h30m."
 )
 TASKS = click.option(
     "--tasks", "tasks_file", metavar="FILE", help="Run the tasks of a JSON or YAML file (- is stdin)."
@@ -206,6 +149,6 @@ def driver(*, live: bool | None) -> str | None:
 def _file_specs(files: Sequence[str], cwd: str) -> Sequence[FileSpec]:
     if not files:
         return ()
-    from tmuxagents.launch import prepare  # noqa: PLC0415  (needed only for --file)
+    from tmuxagents.launch import prompt_files  # noqa: PLC0415  (needed only for --file)
 
-    return prepare.parse(files, cwd)
+    return prompt_files.parse(files, cwd)

@@ -130,7 +130,7 @@ def plan_run(  # noqa: PLR0913  (all that decides something of a run)
     root: str | None = None,
     model: Resolved | None = None,
 ) -> Plan:
-    """Return the plan of a run whose request was checked. `root`: see launch/checks."""
+    """Return the plan of a run whose request was checked. `root`: see launch/nesting."""
     before = request.continues
     return Plan(
         **set_up.fields(),

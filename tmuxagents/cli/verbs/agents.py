@@ -8,7 +8,7 @@ import click
 
 from tmuxagents.agents import installed
 from tmuxagents.agents import resolve as available
-from tmuxagents.cli import options, printing
+from tmuxagents.cli import printing, values
 from tmuxagents.errors import Unusable
 from tmuxagents.registry import lookup
 from tmuxagents.runs import words
@@ -28,7 +28,7 @@ _LOGIN = {None: words.NONE, True: "yes", False: "no"}
 
 @click.command("agents", epilog="Example: tmuxagents agents --json")
 @click.option("--refresh", is_flag=True, help="Ask the agents now, even if nothing has changed.")
-@options.FORMAT
+@values.FORMAT
 @click.option("--json", "as_json", is_flag=True, help="Print a JSON document.")
 def agents_verb(*, refresh: bool, template: str | None, as_json: bool) -> int:
     """List the agents that can do tasks: installed or not, tested versions, and what each can do.
@@ -85,7 +85,7 @@ def _row(one: Mapping[str, Any]) -> Sequence[str]:
 @click.command("models", epilog="Example: tmuxagents models --json")
 @click.option("--agent", metavar="NAME", help="The agent to ask (default: the setting defaultAgent).")
 @click.option("--refresh", is_flag=True, help="Ask the agent now, even if nothing has changed.")
-@options.FORMAT
+@values.FORMAT
 @click.option("--json", "as_json", is_flag=True, help="Print a JSON document.")
 def models_verb(*, agent: str | None, refresh: bool, template: str | None, as_json: bool) -> int:
     """List the models that an agent can use, in the agent's own order."""

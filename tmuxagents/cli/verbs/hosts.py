@@ -9,9 +9,9 @@ from concurrent.futures import ThreadPoolExecutor
 import click
 
 from tmuxagents.agents import AGENTS
-from tmuxagents.cli import asking, options, printing
+from tmuxagents.cli import asking, printing, values
 from tmuxagents.errors import BadRequest, NotPossible, TmuxAgentsError, Unusable
-from tmuxagents.machines import build, hosts, link, probe, ssh
+from tmuxagents.machines import build, hosts, install, link, probe, ssh
 from tmuxagents.registry import lookup
 from tmuxagents.runs import directory, words
 from tmuxagents.text import figures, safe
@@ -59,7 +59,7 @@ def hosts_verb(context: click.Context, *, as_json: bool) -> None:
 
 
 @click.command("list", epilog="Example: tmuxagents hosts list --json")
-@options.FORMAT
+@values.FORMAT
 @_JSON
 def list_verb(*, template: str | None, as_json: bool) -> None:
     """List the hosts. This asks no other machine: HEARD is when one has answered a run's mirror last."""
@@ -165,21 +165,21 @@ def _added(host: Host, *, yes: bool) -> tuple[Host, list[Check]]:
         _ask(host, found, yes=yes)
         if printing.is_terminal(printing.ERR):
             printing.lines(["installing…"], printing.ERR)
-        build.install(host, found, os.environ)
+        install.install(host, found, os.environ)
     try:
         installed = Check("tmuxagents", f"{added.version} at {found.program}")
         checks = [*_with_agents(added, checks), installed]
         hosts.write_host(added, os.environ)
     except BaseException:
         if not found.is_installed:
-            build.uninstall(added, os.environ, force=True)
+            install.uninstall(added, os.environ, force=True)
         raise
     return added, checks
 
 
 def _with_agents(host: Host, checks: list[Check]) -> list[Check]:
     """Return the checks with what tmuxagents there says of the agents; refuse an agent that it has not."""
-    there = build.read_agents(host, os.environ)
+    there = install.read_agents(host, os.environ)
     if host.agent is not None and host.agent not in [one["name"] for one in there]:
         message = f"{host.name} has no agent {safe.line(host.agent)}."
         raise Unusable(message, kind="far-agent", hint=f"it has {', '.join(one['name'] for one in there)}")
@@ -260,7 +260,7 @@ def remove(*, host: str, uninstall: bool, force: bool, as_json: bool) -> None:
         more = f" and {len(left) - 3} more" if len(left) > 3 else ""  # noqa: PLR2004  (as shown)
         message = f"Runs on {found.name} have not ended: {shown}{more}."
         raise NotPossible(message, kind="still-active", hint="wait for them or stop them, or add --force")
-    gone = build.uninstall(found, os.environ, force=force) if uninstall else None
+    gone = install.uninstall(found, os.environ, force=force) if uninstall else None
     hosts.remove_host(found.name, os.environ)
     ssh.close(found, os.environ)
     if as_json:

@@ -7,7 +7,7 @@ import os
 import click
 
 from tmuxagents import records
-from tmuxagents.cli import options, printing
+from tmuxagents.cli import options, printing, values
 from tmuxagents.cli.verbs import tasks
 from tmuxagents.errors import BadRequest
 from tmuxagents.launch import plan as plans
@@ -225,7 +225,7 @@ TIMED_OUT = 124
 )
 @click.option("--follow-up", "kind", flag_value=events.FOLLOW_UP, help="When it is done with what it does.")
 @click.option("--wait", "waits", is_flag=True, help="Wait for the reply to it, and print that.")
-@click.option("--timeout", type=options.DURATION, metavar="TIME", help="With --wait: wait no longer.")
+@click.option("--timeout", type=values.DURATION, metavar="TIME", help="With --wait: wait no longer.")
 @options.JSON
 def send(  # noqa: PLR0913  (one parameter an option)
     *, run: str, text: str, kind: str, waits: bool, timeout: float | None, as_json: bool

@@ -8,7 +8,7 @@ import click
 
 from tmuxagents import tmux
 from tmuxagents.attach import attach
-from tmuxagents.cli import group, options, printing
+from tmuxagents.cli import group, options, printing, values
 from tmuxagents.cli.verbs import attaching
 from tmuxagents.errors import BadRequest, Unusable
 from tmuxagents.layouts import layout as catalogue
@@ -51,7 +51,7 @@ def layouts_verb(context: click.Context, *, as_json: bool) -> None:
 
 
 @layouts_verb.command("list", epilog="Example: tmuxagents layouts list")
-@options.FORMAT
+@values.FORMAT
 @_JSON
 def list_(*, as_json: bool, template: str | None) -> None:
     """List all layouts: those that ship with tmuxagents, yours, and the project's."""

@@ -10,7 +10,7 @@ import os
 
 import click
 
-from tmuxagents.cli import asking, options, printing
+from tmuxagents.cli import asking, printing, values
 from tmuxagents.cli.verbs import tasks
 from tmuxagents.errors import BadRequest
 from tmuxagents.presets import catalogue, change, describe, editing
@@ -237,7 +237,7 @@ def _survey() -> Survey:
 
 
 @presets.command("list", epilog="Example: tmuxagents presets list")
-@options.FORMAT
+@values.FORMAT
 @_JSON
 def list_(*, as_json: bool, template: str | None) -> None:
     """List all presets, also those that are hidden by another of the same name."""

@@ -13,8 +13,7 @@ import time
 import click
 
 from tmuxagents import records
-from tmuxagents.cli import boundary, group, printing
-from tmuxagents.cli import options as values
+from tmuxagents.cli import boundary, group, printing, values
 from tmuxagents.cli.verbs import tasks
 from tmuxagents.errors import NoSuchRun
 from tmuxagents.mcp import resources

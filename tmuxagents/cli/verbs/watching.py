@@ -6,8 +6,7 @@ import os
 
 import click
 
-from tmuxagents.cli import looks, printing, quick
-from tmuxagents.cli import options as values
+from tmuxagents.cli import looks, printing, quick, values
 from tmuxagents.errors import Unusable
 from tmuxagents.registry import lookup
 

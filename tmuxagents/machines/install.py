@@ -1,0 +1,124 @@
+"""This very version of tmuxagents on a far machine: a private environment, whole or not at all.
+
+Joins.
+"""
+
+from __future__ import annotations
+
+import json
+import re
+import shlex
+
+from tmuxagents.errors import NotPossible, Unusable
+from tmuxagents.machines import build, probe, ssh
+from tmuxagents.system import shipped
+from tmuxagents.text import safe
+
+TYPE_CHECKING = False
+if TYPE_CHECKING:
+    from collections.abc import Mapping
+    from typing import Any
+
+    from tmuxagents.machines.hosts import Host
+    from tmuxagents.machines.probe import FarFacts
+
+_LIMIT_S = 300.0
+_ASKING_S = 60.0
+_SHOWN = 200
+# What we may remove: a version in a folder `far` that we have made, by the program in it.
+_OURS = re.compile(r"(/.+/tmuxagents/far/[0-9][0-9A-Za-z.+-]*-[0-9a-f]+)/tmuxagents")
+_ASKING = """
+TMUXAGENTS_HOME=$asked-$$ "$program" agents --json </dev/null
+code=$?
+rm -rf -- "$asked-$$"
+exit $code
+"""
+_REMOVING = """
+rm -rf -- "$folder" || exit
+far=${folder%/*}
+rmdir -- "$far" "${far%/*}" 2>/dev/null || :
+"""
+
+
+def install(host: Host, found: FarFacts, environment: Mapping[str, str]) -> None:
+    """Install it there. Raises Unusable, or Unreachable; then nothing of it is left there."""
+    folder = found.program.rpartition("/")[0]
+    base, _, version = folder.rpartition("/")
+    launcher = (
+        f"#!/bin/sh\nPATH={shlex.quote(found.first('path'))}\nexport PATH\n"
+        f'exec {shlex.quote(f"{folder}/bin/python")} -P -m tmuxagents "$@"\n'
+    )
+    values = {"python": found.python[1], "base": base, "version": version, "launcher": launcher}
+    line = shlex.join(["sh", "-c", probe.assigned(values) + shipped.far_script("install")])
+    answer = ssh.run_line(host, line, input=build.archive(), timeout=_LIMIT_S, environment=environment)
+    if answer.code == 0:
+        return
+    if "No space left on device" in answer.err:
+        message = f"The disk of {host.name} is full: tmuxagents does not fit."
+        raise Unusable(message, kind="far-disk", hint="make room there; nothing was left")
+    lines = [one.strip() for one in answer.err.splitlines() if one.strip()]
+    said = safe.cut(safe.line(lines[-1]).rstrip("."), _SHOWN) if lines else f"it ended with {answer.code}"
+    message = f"tmuxagents cannot be installed on {host.name}: {said}."
+    raise Unusable(message, kind="far-install", hint=f"try: ssh {host.destination}")
+
+
+def read_agents(host: Host, environment: Mapping[str, str]) -> list[dict[str, Any]]:
+    """Return what tmuxagents over there says of the agents: versions, and where it can tell logins.
+
+    What it keeps of the answers goes with them, so that the state directory there stays as it was.
+    """
+    program = host.command[-1]
+    values = {"asked": f"{program.rpartition('/')[0]}/.asked", "program": program}
+    script = probe.assigned(values) + _ASKING
+    line = shlex.join(["sh", "-c", script])
+    answer = ssh.run_line(host, line, timeout=_ASKING_S, environment=environment)
+    found = parse_agents(answer.out)
+    if found is None:
+        said = safe.cut(safe.line(answer.err.strip()), _SHOWN)
+        message = f"tmuxagents on {host.name} does not work: {said or 'it says nothing'}."
+        raise Unusable(message, kind="far-install", hint=f"try: ssh {host.destination}")
+    return found
+
+
+def parse_agents(text: bytes) -> list[dict[str, Any]] | None:
+    """Return the installed agents of what `agents --json` has printed; None if it is something else."""
+    try:
+        document = json.loads(text)
+    except (ValueError, RecursionError):
+        return None
+    found = document.get("agents") if isinstance(document, dict) else None
+    if not isinstance(found, list):
+        return None
+    named = [one for one in found if isinstance(one, dict) and isinstance(one.get("name"), str)]
+    return [one for one in named if one.get("installed")]
+
+
+def uninstall(host: Host, environment: Mapping[str, str], *, force: bool) -> str:
+    """Remove a host's environment over there, and return its folder. Runs there may refuse it."""
+    ours = _OURS.fullmatch(host.command[-1])
+    if ours is None:
+        message = f"{host.command[-1]} on {host.name} was not installed by hosts add, so it stays."
+        raise NotPossible(message, kind="not-ours", hint="leave --uninstall out")
+    if not force and (active := _active(host, environment)):
+        message = f"Runs on {host.name} have not ended: {active}."
+        raise NotPossible(message, kind="still-active", hint="wait for them, or add --force")
+    script = probe.assigned({"folder": ours[1]}) + _REMOVING
+    answer = ssh.run_line(host, shlex.join(["sh", "-c", script]), timeout=_ASKING_S, environment=environment)
+    if answer.code != 0:
+        said = safe.cut(safe.line(answer.err.strip()), _SHOWN)
+        raise Unusable(f"{ours[1]} on {host.name} is not removed: {said}", kind="far-install")
+    return ours[1]
+
+
+def _active(host: Host, environment: Mapping[str, str]) -> int:
+    """Return how many runs over there have not ended, also those of other machines."""
+    try:
+        answer = ssh.run(
+            host, ["poll", "-A", "--others", "--json"], timeout=_ASKING_S, environment=environment
+        )
+        counts = json.loads(answer.out)["counts"]
+        return int(counts["queued"]) + int(counts["running"])
+    except ssh.Unreachable:
+        raise
+    except (Unusable, ValueError, KeyError, TypeError):
+        return 0  # it is damaged or gone: no run can rely on it
