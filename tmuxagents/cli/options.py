@@ -149,6 +149,6 @@ def driver(*, live: bool | None) -> str | None:
 def _file_specs(files: Sequence[str], cwd: str) -> Sequence[FileSpec]:
     if not files:
         return ()
-    from tmuxagents.launch import prompt_files  # noqa: PLC0415  (needed only for --file)
+    from tmuxagents.launch import prepare  # noqa: PLC0415  (needed only for --file)
 
-    return prompt_files.parse(files, cwd)
+    return prepare.parse(files, cwd)
