@@ -14,6 +14,7 @@ import os
 import posix
 import signal
 import time
+from functools import partial
 
 TYPE_CHECKING = False
 if TYPE_CHECKING:
@@ -47,20 +48,17 @@ def install(environment: MutableMapping[str, str]) -> None:
             raise SystemExit(_refusal(words))
         if operation == CLOCK:
             _shift_clock(words, int(every), effect, log)
-        else:
-            _break(words, operation, int(every), effect, log)
+            continue
+        number = getattr(errno, effect, None)
+        if operation not in OPERATIONS or (number is None and effect != KILL):
+            raise SystemExit(_refusal(words))
+        module, name = OPERATIONS[operation]
+        tell = partial(_tell, log, words)
+        setattr(module, name, _failing(getattr(module, name), int(every), number, tell))
 
 
 def _refusal(words: str) -> str:
     return f"tmuxagents: {VARIABLE} knows no fault {words!r}; write it as write:17:ENOSPC"
-
-
-def _break(words: str, operation: str, every: int, effect: str, log: str | None) -> None:
-    number = getattr(errno, effect, None)
-    if operation not in OPERATIONS or (number is None and effect != KILL):
-        raise SystemExit(_refusal(words))
-    module, name = OPERATIONS[operation]
-    setattr(module, name, _failing(getattr(module, name), every, number, lambda: _tell(log, words)))
 
 
 def _failing(

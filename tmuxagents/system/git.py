@@ -119,20 +119,16 @@ class Git:
     def environment(self) -> dict[str, str]:
         """Return the environment of a call: it keeps the repository's own programs from being started."""
         if self._quiet is None:
-            self._quiet = _settings(_SETTINGS | self._programs())
+            words = ["git", "config", "--list", "--show-scope", "--name-only", "-z"]
+            answer = _call(words, self.folder, self._environment | _settings(_SETTINGS), b"", LIMIT_S)
+            parts = answer.out.split(b"\0")
+            programs = {
+                os.fsdecode(name): "false" if name.endswith(b".required") else ""
+                for scope, name in zip(parts[::2], parts[1::2], strict=False)
+                if scope in _OWN and _PROGRAMS.fullmatch(name)
+            }
+            self._quiet = _settings(_SETTINGS | programs)
         return self._environment | self._quiet
-
-    def _programs(self) -> dict[str, str]:
-        """Return the programs that the repository's own configuration names, switched off."""
-        words = ["git", "config", "--list", "--show-scope", "--name-only", "-z"]
-        answer = _call(words, self.folder, self._environment | _settings(_SETTINGS), b"", LIMIT_S)
-        parts = answer.out.split(b"\0")
-        pairs = zip(parts[::2], parts[1::2], strict=False)
-        return {
-            os.fsdecode(name): "false" if name.endswith(b".required") else ""
-            for scope, name in pairs
-            if scope in _OWN and _PROGRAMS.fullmatch(name)
-        }
 
 
 def _environment(given: Mapping[str, str], *, alone: bool) -> dict[str, str]:
@@ -162,7 +158,11 @@ def _call(
                 argv, stdin=put, stdout=out, stderr=err, cwd=folder, env=environment, start_new_session=True
             )
         except OSError as error:
-            raise _not_started(error, folder) from error
+            if isinstance(error, FileNotFoundError) and os.path.isdir(folder):
+                hint = "install it: apt install git"
+                raise Unusable("There is no git on PATH.", kind="git-missing", hint=hint) from error
+            message = f"git cannot be started in {folder}: {error.strerror}."
+            raise Unusable(message, kind="git-failed") from error
         try:
             code = process.wait(limit_s)
         except subprocess.TimeoutExpired as error:
@@ -178,12 +178,6 @@ def _call(
 def _all(file: IO[bytes]) -> bytes:
     file.seek(0)
     return file.read()
-
-
-def _not_started(error: OSError, folder: str) -> Unusable:
-    if isinstance(error, FileNotFoundError) and os.path.isdir(folder):
-        return Unusable("There is no git on PATH.", kind="git-missing", hint="install it: apt install git")
-    return Unusable(f"git cannot be started in {folder}: {error.strerror}.", kind="git-failed")
 
 
 def refuse_old(git: Git) -> None:

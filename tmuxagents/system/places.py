@@ -1,4 +1,4 @@
-"""The environment: folders by XDG and by pi's variables, and the texts of settings files. Parses nothing.
+"""Where things lie, by the environment, and whether we can trust what lies there; and the files we ship.
 
 Also who could have written there: the state directory must be ours alone, a settings file ours or root's.
 
@@ -15,7 +15,6 @@ TYPE_CHECKING = False
 if TYPE_CHECKING:
     from collections.abc import Iterator, Mapping
 
-    from tmuxagents.errors import Unusable
 
 _NO_FILE = "it is no regular file"
 _LIMIT = 1024 * 1024
@@ -107,8 +106,18 @@ def refuse_foreign_run(run_dir: str) -> None:
 def _refuse_foreign(what: str, start: str, parts: list[str]) -> None:
     for path, facts, is_end in _way(start, parts):
         why = _why_foreign(facts, is_end=is_end)
-        if why is not None:
-            raise _foreign(what, path, facts, why)
+        if why is None:
+            continue
+        from tmuxagents.errors import Unusable  # noqa: PLC0415  (only to refuse)
+
+        hint = "set TMUXAGENTS_HOME to a folder that is yours alone"
+        if facts.st_uid == os.geteuid():
+            hint = f"chmod go-w {path}, if you trust what is in it"
+        elif os.geteuid() == 0:
+            hint = f"work as that user, or {hint}"
+        culprit = "it" if what.endswith(f" {path}") else path
+        message = f"The {what} is not used, since {culprit} {why}."
+        raise Unusable(message, kind="no-permission", hint=hint)
 
 
 def _way(current: str, parts: list[str]) -> Iterator[tuple[str, os.stat_result, bool]]:
@@ -172,21 +181,11 @@ def _name_of(owner: int) -> str:
         return f"user {owner}"
 
 
-def _foreign(what: str, path: str, facts: os.stat_result, why: str) -> Unusable:
-    from tmuxagents.errors import Unusable  # noqa: PLC0415  (as above)
-
-    hint = "set TMUXAGENTS_HOME to a folder that is yours alone"
-    if facts.st_uid == os.geteuid():
-        hint = f"chmod go-w {path}, if you trust what is in it"
-    elif os.geteuid() == 0:
-        hint = f"work as that user, or {hint}"
-    culprit = "it" if what.endswith(f" {path}") else path
-    message = f"The {what} is not used, since {culprit} {why}."
-    return Unusable(message, kind="no-permission", hint=hint)
+# --- settings files, and opening what others may have left ------------------------------------------------
 
 
 class SettingsFile:
-    """What a settings file says, or why nobody should believe it; neither where there is none."""
+    """What a settings file says, or why it is not to be believed; neither where there is none."""
 
     __slots__ = ("refused", "text")
 
@@ -203,10 +202,11 @@ def read_named(path: str) -> SettingsFile:
         missing = error.errno in (errno.ENOENT, errno.ENOTDIR)
         return SettingsFile(refused=None if missing else error.strerror)
     try:
-        facts = os.fstat(handle)
-        refused = _why_not(facts, os.stat(os.path.dirname(path) or "."))
-        if refused:
-            return SettingsFile(refused=refused)
+        file, folder = os.fstat(handle), os.stat(os.path.dirname(path) or ".")
+        if file.st_size > _LIMIT:
+            return SettingsFile(refused="it is larger than 1 MB")
+        if not (only_we_write(file) and only_we_write(folder)):
+            return SettingsFile(refused="others can write it or its folder")
         return SettingsFile(os.read(handle, _LIMIT).decode("utf-8", "replace"))
     except OSError as error:
         return SettingsFile(refused=error.strerror)
@@ -215,10 +215,10 @@ def read_named(path: str) -> SettingsFile:
 
 
 def open_regular(path: str, *, folder: int | None = None, links: bool = True) -> int:
-    """Open a file to read it, and nothing else: what is no regular file is not even opened. Raises OSError.
+    """Open a regular file to read it. Anything else is not even opened, but refused. Raises OSError.
 
-    Opening a device can do things, and a link may lead to one. So it is found first and looked at, and what
-    was looked at is opened, whatever lies at the path by then.
+    To open a device can do things, and a link may lead to one. So the file is found and examined first, and
+    it is the examined one that is opened, whatever lies at the path by then.
     """
     follow = 0 if links else os.O_NOFOLLOW
     found = os.open(path, os.O_PATH | os.O_CLOEXEC | follow, dir_fd=folder)
@@ -229,26 +229,13 @@ def open_regular(path: str, *, folder: int | None = None, links: bool = True) ->
         try:
             return os.open(f"/proc/self/fd/{found}", _READ)
         except FileNotFoundError:  # there is no /proc here
-            return _opened_again(path, facts, _READ | follow, folder)
+            handle = os.open(path, _READ | follow, dir_fd=folder)
+        if not os.path.samestat(os.fstat(handle), facts):
+            os.close(handle)
+            raise OSError(errno.EINVAL, _NO_FILE, path)
+        return handle
     finally:
         os.close(found)
-
-
-def _opened_again(path: str, facts: os.stat_result, flags: int, folder: int | None) -> int:
-    """Open what was looked at by its path, if that still is there."""
-    handle = os.open(path, flags, dir_fd=folder)
-    if not os.path.samestat(os.fstat(handle), facts):
-        os.close(handle)
-        raise OSError(errno.EINVAL, _NO_FILE, path)
-    return handle
-
-
-def _why_not(file: os.stat_result, folder: os.stat_result) -> str | None:
-    if file.st_size > _LIMIT:
-        return "it is larger than 1 MB"
-    if not (only_we_write(file) and only_we_write(folder)):
-        return "others can write it or its folder"
-    return None
 
 
 def only_we_write(facts: os.stat_result) -> bool:

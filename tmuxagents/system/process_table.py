@@ -1,10 +1,8 @@
-"""All living processes, as rows: who is whose child, and which run's mark each carries. Linux: /proc.
+"""All living processes as rows, with parent, run mark and role; and whether the kernel ended one for memory.
 
-What a process is said to be in a run's files proves nothing: here it is asked what it is itself.
+A run's files may lie about a process, so each process is examined itself.
 
-Whether the kernel has killed a process here for want of memory: the counters of our control groups.
-
-Touches: /proc, /proc and the control groups.
+Touches: /proc and the control groups.
 """
 
 from __future__ import annotations
@@ -55,8 +53,19 @@ def table(*, since: int) -> list[ProcessRow]:
     Environment and sockets, the dear part, are read only of those that can matter to a run that began at
     `since` (clock ticks): of our user, and not older.
     """
-    rows = (_whole(int(name), since) for name in _asked(os.listdir, "/proc") if name.isdigit())
-    return [row for row in rows if row is not None]
+    rows = []
+    for pid in map(int, filter(str.isdigit, _asked(os.listdir, "/proc"))):
+        row = _row(pid)
+        if row is None:
+            continue
+        rows.append(row)
+        if row.uid == os.getuid() and row.start_time >= since:
+            row.marker, said = _marks(pid)
+            # Any process can set the variable of a role: a watcher must be one, and a hook a watcher's child.
+            if said in (WATCHER, HOOK) and _watches(pid if said == WATCHER else row.ppid):
+                row.role = said
+            row.listens = row.session == pid and _listens(pid)
+    return rows
 
 
 def wrapper_of(run_id: str, said: Identity | None) -> Identity | None:
@@ -122,15 +131,6 @@ def _asked(ask: Callable[[str], T], path: str) -> T:
     return ask(path)
 
 
-def _whole(pid: int, since: int) -> ProcessRow | None:
-    row = _row(pid)
-    if row is not None and row.uid == os.getuid() and row.start_time >= since:
-        row.marker, said = _marks(pid)
-        row.role = _role(row, said)
-        row.listens = row.session == pid and _listens(pid)
-    return row
-
-
 def _row(pid: int) -> ProcessRow | None:
     try:
         text = _asked(read, f"/proc/{pid}/stat")
@@ -172,13 +172,6 @@ def _marks(pid: int) -> tuple[str | None, str | None]:
     return marker, role
 
 
-def _role(row: ProcessRow, said: str | None) -> str | None:
-    """Return the role that a process says it has, if it is what it says: anybody can set a variable."""
-    if said == WATCHER:
-        return WATCHER if _watches(row.pid) else None
-    return HOOK if said == HOOK and _watches(row.ppid) else None
-
-
 def _watches(pid: int) -> bool:
     """Say whether a process is a watcher: our interpreter, and a watcher's command line."""
     try:
@@ -206,7 +199,7 @@ def _environment(pid: int) -> bytes:
 
 
 def _is_starting(pid: int) -> bool:
-    """Say whether a process has memory and no environment yet; an empty one is somewhere, too.
+    """Say whether a process has memory and no environment yet; also an empty environment has a place.
 
     A thread of the kernel has no memory, and never gets one.
     """
@@ -240,6 +233,8 @@ def _socket(path: str) -> bytes | None:
         return None
     return target[8:-1].encode() if target.startswith("socket:[") else None
 
+
+# --- memory -----------------------------------------------------------------------------------------------
 
 _ROOT = "/sys/fs/cgroup"
 

@@ -10,6 +10,8 @@ from __future__ import annotations
 
 import os
 
+from tmuxagents.cpython import ignoring
+
 TYPE_CHECKING = False
 if TYPE_CHECKING:
     from collections.abc import Iterator
@@ -123,20 +125,14 @@ def _links_folder(project: str, *, making: bool = False) -> int | None:
         above = folder
         try:
             if making:
-                _make(above, part)
+                with ignoring(FileExistsError):
+                    os.mkdir(part, dir_fd=above)
             folder = os.open(part, flags | os.O_NOFOLLOW, dir_fd=above)
         except OSError:
             return None
         finally:
             os.close(above)
     return folder
-
-
-def _make(above: int, name: str) -> None:
-    try:
-        os.mkdir(name, dir_fd=above)
-    except FileExistsError:
-        return
 
 
 def _ignore_all(folder: int) -> None:

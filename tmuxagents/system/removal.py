@@ -12,10 +12,6 @@ import time
 
 from tmuxagents.system import identity
 
-TYPE_CHECKING = False
-if TYPE_CHECKING:
-    from collections.abc import Iterator
-
 HIDDEN = ".removing-"  # what is being removed is called so, where runs lie
 _LIMIT_S = 60.0
 _FOLDER = os.O_DIRECTORY | os.O_NOFOLLOW | os.O_CLOEXEC
@@ -36,18 +32,14 @@ def size(path: str) -> int:
         if not os.path.isdir(path) or os.path.islink(path):
             return facts.st_size
     while folders:
-        for entry in _entries(folders.pop()):
-            with contextlib.suppress(OSError):
-                if entry.is_dir(follow_symlinks=False):
-                    folders.append(entry.path)
-                elif entry.is_file(follow_symlinks=False):
-                    count += entry.stat(follow_symlinks=False).st_size
+        with contextlib.suppress(OSError), os.scandir(folders.pop()) as entries:
+            for entry in entries:
+                with contextlib.suppress(OSError):
+                    if entry.is_dir(follow_symlinks=False):
+                        folders.append(entry.path)
+                    elif entry.is_file(follow_symlinks=False):
+                        count += entry.stat(follow_symlinks=False).st_size
     return count
-
-
-def _entries(folder: str) -> Iterator[os.DirEntry[str]]:
-    with contextlib.suppress(OSError), os.scandir(folder) as entries:
-        yield from entries
 
 
 def remove(path: str) -> None:
@@ -86,7 +78,9 @@ def _clear(name: str, top: int) -> None:
     try:
         for each in os.listdir(inner):
             if not _unlink(each, inner):
-                _move_up(each, inner, top)
+                with contextlib.suppress(FileNotFoundError):
+                    os.close(_open(each, inner))  # without rights to a folder, moving it fails, too
+                    os.rename(each, identity.secret(), src_dir_fd=inner, dst_dir_fd=top)
     finally:
         os.close(inner)
     with contextlib.suppress(FileNotFoundError):
@@ -102,12 +96,6 @@ def _unlink(name: str, folder: int) -> bool:
     except IsADirectoryError:
         return False
     return True
-
-
-def _move_up(name: str, inner: int, top: int) -> None:
-    with contextlib.suppress(FileNotFoundError):
-        os.close(_open(name, inner))  # without rights to a folder, moving it fails, too
-        os.rename(name, identity.secret(), src_dir_fd=inner, dst_dir_fd=top)
 
 
 def _open(path: str, folder: int | None = None) -> int:

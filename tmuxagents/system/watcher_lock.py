@@ -1,7 +1,7 @@
-"""The watcher's lock: who watches over a state directory, and starting one where nobody does.
+"""The watcher's lock: which process watches a state directory, and how a missing watcher is started.
 
-Light, since every wrapper imports it. A process that finds it free takes it and hands it to the watcher,
-so it is held without a gap: a hundred that look at once start one watcher.
+Light, since every wrapper imports it. A process that finds the lock free takes it and hands it to the new
+watcher, so it is held without a gap: a hundred processes that look at once start one watcher.
 
 Touches: the watcher's lock.
 """
@@ -101,7 +101,11 @@ def take(home: str, limit_s: float = 0.0) -> int | None:
     path = f"{_folder(home)}/{LOCK}"
     deadline = time.monotonic() + limit_s
     while True:
-        handle = _open(path)
+        try:
+            handle = os.open(path, _FLAGS, 0o600)
+        except FileNotFoundError:
+            os.makedirs(os.path.dirname(path), mode=0o700, exist_ok=True)
+            handle = os.open(path, _FLAGS, 0o600)
         if _lock(handle):
             if _is_at(handle, path):
                 return handle
@@ -111,14 +115,6 @@ def take(home: str, limit_s: float = 0.0) -> int | None:
         else:
             time.sleep(0.01)
         os.close(handle)
-
-
-def _open(path: str) -> int:
-    try:
-        return os.open(path, _FLAGS, 0o600)
-    except FileNotFoundError:
-        os.makedirs(os.path.dirname(path), mode=0o700, exist_ok=True)
-        return os.open(path, _FLAGS, 0o600)
 
 
 def _lock(handle: int) -> bool:

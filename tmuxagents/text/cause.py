@@ -27,7 +27,12 @@ def sentence(message: str) -> str:
         return _IN_WORDS[message]
     flat = safe.line(message[:_LONGEST])
     at = flat.find("{")
-    said = _said(flat[at:]) if at >= 0 else None
+    if at < 0:
+        return flat
+    try:
+        said = _message(jsonline.decode(flat[at:]), 0)
+    except (ValueError, RecursionError):
+        said = _torn(flat[at:])
     if said is None:
         return flat
     words = safe.line(said).rstrip(".")
@@ -37,14 +42,6 @@ def sentence(message: str) -> str:
     told = [sign for sign in signs if sign != code and sign.lower() not in _NOISE]
     text = f"{before}: {words}" if told else words
     return f"{text} ({code})" if code and not told and code not in words else text
-
-
-def _said(text: str) -> str | None:
-    """Return the message in a JSON text, whole or cut off; None if there is none."""
-    try:
-        return _message(jsonline.decode(text), 0)
-    except (ValueError, RecursionError):
-        return _torn(text)
 
 
 def _message(value: Any, depth: int) -> str | None:

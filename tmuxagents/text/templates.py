@@ -50,12 +50,10 @@ class Template:
                         f'there is no field "{name}"', list(value) if isinstance(value, dict) else ()
                     )
                 value = value[key]
-            found += [_encoded(value) if as_json or not isinstance(value, str) else value, after]
+            if as_json or not isinstance(value, str):
+                value = "" if value is None else jsonline.encode({"": value}).decode()[4:-2]
+            found += [value, after]
         return "".join(found)
-
-
-def _encoded(value: Any) -> str:
-    return "" if value is None else jsonline.encode({"": value}).decode()[4:-2]
 
 
 def _unescaped(text: str) -> str:
