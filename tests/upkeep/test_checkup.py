@@ -4,13 +4,13 @@ from __future__ import annotations
 
 import pytest
 
+from tmuxagents.text.checks import OK, Check, broken, warning
 from tmuxagents.upkeep import checks
-from tmuxagents.upkeep.checks import Check
 
 
 def states(check: Check) -> tuple[str, bool]:
     """Return its state, and whether it says what to do: exactly where something is wrong."""
-    assert (check.state == checks.OK) == (check.hint is None)
+    assert (check.state == OK) == (check.hint is None)
     assert check.document() == {
         "name": check.name,
         "state": check.state,
@@ -90,10 +90,8 @@ def test_settings_that_were_changed_are_told_with_their_source() -> None:
 
 def test_a_check_is_one_inert_line() -> None:
     assert Check("tmux", "it is\n\x1b[31mthere.").line() == "ok       tmux: it is there."
-    assert checks.warning("fd", "It is old", "get another").line() == (
-        "warning  fd: It is old. Fix: get another"
-    )
-    assert checks.broken("x", "No", None).line() == "broken   x: No. Fix: see the message"
+    assert warning("fd", "It is old", "get another").line() == ("warning  fd: It is old. Fix: get another")
+    assert broken("x", "No", None).line() == "broken   x: No. Fix: see the message"
 
 
 @pytest.mark.parametrize(

@@ -1,4 +1,4 @@
-"""What the machine can do, tried out for real, and nothing left of the trial."""
+"""What the looks can do, tried out for real, and nothing left of the trial."""
 
 from __future__ import annotations
 
@@ -13,7 +13,7 @@ import pytest
 from tests.apart import apart, become_somebody, mount_privately, mount_tmpfs
 from tests.harness import REPOSITORY
 from tmuxagents.errors import Unusable
-from tmuxagents.upkeep import machine
+from tmuxagents.upkeep import looks
 
 if TYPE_CHECKING:
     from pathlib import Path
@@ -22,34 +22,34 @@ pytestmark = pytest.mark.usefixtures("nothing_hangs")
 
 
 def test_on_a_healthy_machine_everything_works_and_nothing_stays(tmp_path: Path) -> None:
-    with machine.try_out(str(tmp_path)) as folder:
-        machine.check_locks(folder)
-        assert machine.has_wal(folder)
+    with looks.try_out(str(tmp_path)) as folder:
+        looks.check_locks(folder)
+        assert looks.has_wal(folder)
         assert os.listdir(folder)
     assert list(tmp_path.iterdir()) == []
-    assert machine.try_inotify(str(tmp_path)) is None
+    assert looks.try_inotify(str(tmp_path)) is None
 
 
 def test_the_nearest_folder_that_is_there(tmp_path: Path) -> None:
-    assert machine.existing(str(tmp_path)) == str(tmp_path)
-    assert machine.existing(f"{tmp_path}/a/b") == str(tmp_path)
+    assert looks.existing(str(tmp_path)) == str(tmp_path)
+    assert looks.existing(f"{tmp_path}/a/b") == str(tmp_path)
     (tmp_path / "file").touch()
     (tmp_path / "link").symlink_to("/nonexistent")
     for name in ("file", "file/below", "link", "link/below"):
         with pytest.raises(NotADirectoryError):
-            machine.existing(f"{tmp_path}/{name}")
+            looks.existing(f"{tmp_path}/{name}")
 
 
 def test_without_locks_that_is_said(tmp_path: Path, monkeypatch: pytest.MonkeyPatch) -> None:
     monkeypatch.setattr(fcntl, "flock", lambda *_: None)  # as file systems do that pretend
-    with machine.try_out(str(tmp_path)) as folder, pytest.raises(Unusable, match="no locks"):
-        machine.check_locks(folder)
+    with looks.try_out(str(tmp_path)) as folder, pytest.raises(Unusable, match="no locks"):
+        looks.check_locks(folder)
 
 
 def test_where_we_may_not_write_nothing_can_be_tried(tmp_path: Path) -> None:
     def act() -> str:
         become_somebody()
-        with pytest.raises(OSError, match="denied") as raised, machine.try_out(str(tmp_path)):
+        with pytest.raises(OSError, match="denied") as raised, looks.try_out(str(tmp_path)):
             pass
         return str(raised.value.filename)
 
@@ -61,7 +61,7 @@ def test_room_is_what_the_disk_has(tmp_path: Path) -> None:
     def act() -> tuple[int, int | None]:
         mount_privately()
         mount_tmpfs(tmp_path, "64k")
-        return machine.room(str(tmp_path))
+        return looks.room(str(tmp_path))
 
     free, files = apart(act)
     assert 0 < free <= 65536
@@ -73,9 +73,7 @@ def test_room_is_what_the_disk_has(tmp_path: Path) -> None:
     [("max_inotify_instances", "max_user_instances"), ("max_inotify_watches", "max_user_watches")],
 )
 def test_where_all_of_inotify_is_used_that_is_said(tmp_path: Path, name: str, limit: str) -> None:
-    code = (
-        f"from tmuxagents.upkeep import machine as selftest; print(selftest.try_inotify({str(tmp_path)!r}))"
-    )
+    code = f"from tmuxagents.upkeep import looks as selftest; print(selftest.try_inotify({str(tmp_path)!r}))"
     shell = f'echo 0 > /proc/sys/user/{name} && exec "$0" -c "$1"'
     done = subprocess.run(
         ["unshare", "-Ur", "sh", "-c", shell, sys.executable, code],
@@ -89,4 +87,4 @@ def test_where_all_of_inotify_is_used_that_is_said(tmp_path: Path, name: str, li
 
 
 def test_a_limit_that_nobody_tells_is_unknown() -> None:
-    assert machine.limit("nosuch") is None
+    assert looks.limit("nosuch") is None

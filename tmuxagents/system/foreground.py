@@ -1,4 +1,4 @@
-"""The person's terminal, lent to another program; and the program at the other end of our stdin.
+"""The person's terminal, lent to another program: a pager, one that writes beside us, or one in our place.
 
 Touches: the person's terminal.
 """

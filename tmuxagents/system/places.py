@@ -1,6 +1,6 @@
-"""Where things lie, by the environment, and whether we can trust what lies there; and the files we ship.
+"""Where things lie, by the environment, and which of them other users could have written. Parses nothing.
 
-Also who could have written there: the state directory must be ours alone, a settings file ours or root's.
+The state directory must be ours alone, a settings file ours or root's.
 
 Touches: the environment and its folders.
 """

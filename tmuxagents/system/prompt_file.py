@@ -40,7 +40,7 @@ def read(path: str, *, limit: int, may: Callable[[str], bool]) -> FileText:
     except ValueError:  # a NUL, or half a character: no file has such a name
         return FileText(problem=records.MISSING)
     except OSError as error:
-        if not may(resolve(path)):  # of what is outside, nothing is told, not even whether it exists
+        if not may(resolve(path)):  # outside, not even the existence of a file is disclosed
             return FileText(problem=records.OUTSIDE)
         return FileText(problem=records.MISSING if error.errno in _NOTHING_THERE else records.UNREADABLE)
     try:

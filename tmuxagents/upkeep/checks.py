@@ -1,4 +1,4 @@
-"""The checks of doctor as records and lines; which versions suffice; which texts hold a key. Pure."""
+"""What doctor says of what it found: which versions suffice, how much room, which texts hold a key. Pure."""
 
 from __future__ import annotations
 
@@ -6,14 +6,12 @@ import json
 import re
 
 from tmuxagents.text import yaml
-from tmuxagents.text.checks import BROKEN, OK, WARNING, Check, broken, warning
+from tmuxagents.text.checks import BROKEN, WARNING, Check, broken, warning
 
 TYPE_CHECKING = False
 if TYPE_CHECKING:
     from collections.abc import Iterable
     from typing import Any
-
-__all__ = ["BROKEN", "OK", "WARNING", "Check", "broken", "warning"]  # of text/checks
 
 MEGABYTE = 1024 * 1024
 _LITTLE_SPACE = 100 * MEGABYTE

@@ -1,6 +1,6 @@
-"""Examine the machine, the agent, a person's files and the runs, all at once; repair nothing. Joins.
+"""Doctor: examine the machine, the agent, a person's files and the runs, all at once; repair nothing. Joins.
 
-The checks of runs are here: registry, watcher, lost runs, processes left behind.
+The checks of runs and hosts are here, the others in upkeep/looks.
 """
 
 from __future__ import annotations
@@ -23,15 +23,14 @@ from tmuxagents.settings import keys as rules
 from tmuxagents.settings import load
 from tmuxagents.system import process, process_table, watcher_lock
 from tmuxagents.text import figures
-from tmuxagents.upkeep import agent, checks, machine, remains
-from tmuxagents.upkeep.checks import Check
+from tmuxagents.text.checks import BROKEN, Check, broken, warning
+from tmuxagents.upkeep import checks, looks, remains
 
 TYPE_CHECKING = False
 if TYPE_CHECKING:
-    from collections.abc import Callable, Iterable, Mapping
+    from collections.abc import Callable, Iterable, Iterator, Mapping
     from typing import Any
 
-    from tmuxagents.machines.hosts import Host
     from tmuxagents.records import ProcessRow
     from tmuxagents.registry.lookup import Caller
     from tmuxagents.runs.inspect import RunView
@@ -40,121 +39,6 @@ if TYPE_CHECKING:
     Look = Callable[["Case"], Check | Iterable[Check]]
 
 _PATIENCE_S = 1.0
-
-
-def registry_file(case: Case) -> Check:
-    """Check whether the registry can be used."""
-    path = database.path_of(case.caller.home)
-    if not os.path.exists(path):
-        return Check("registry", "none yet; the first launch makes it")
-    try:
-        with database.open_file(path, _PATIENCE_S) as book:
-            return Check("registry", f"{path} (runs: {len(book.ids())})")
-    except database.Damaged as why:
-        hint = "nothing to do: the next poll makes it again from the run directories"
-        return checks.warning("registry", f"{path} is damaged ({why})", hint)
-    except database.Unfit as why:
-        hint = "nothing to do: results are still correct, only slower"
-        return checks.warning("registry", f"{path} is not used ({why})", hint)
-
-
-def watcher(case: Case) -> Check:
-    """Check whether the watcher runs, where it has something to do."""
-    there = watcher_lock.holder(case.caller.home)
-    if there is not None:
-        return Check("watcher", f"running, pid {there[0]}")
-    if any(not run.ended and not run.standing.foreign for run in _open_runs(case)):
-        hint = "nothing to do: the next launch, or the end of a run, starts it"
-        return checks.warning("watcher", "Not running while runs are active: the status line is old", hint)
-    return Check("watcher", "idle; the next launch starts it")
-
-
-def runs(case: Case) -> Check:
-    """Check for lost runs that are not concluded."""
-    there = _open_runs(case)
-    due = [run.run_id[: words.SHORT_ID] for run in there if run.is_due(time.time())]
-    if due:
-        return checks.warning(
-            "runs", f"Lost and not concluded: {checks.some(due)}", f"tmuxagents stop {' '.join(due)}"
-        )
-    return Check("runs", f"none is lost (live: {len(there)})")
-
-
-def _open_runs(case: Case) -> list[RunView]:
-    """Return the runs that have no result yet."""
-    found = []
-    for run_id, row in remains.look(case.caller).rows.items():
-        if not row.concluded:
-            with contextlib.suppress(NoSuchRun):  # removed meanwhile
-                found.append(runs_.inspect(f"{case.caller.runs}/{run_id}"))
-    return found
-
-
-def known_hosts(case: Case) -> list[Check]:
-    """Check what is recorded of other machines; no network is asked."""
-    return [_host(case, one) for one in hosts.read_hosts(case.environment).values()]
-
-
-def _host(case: Case, host: Host) -> Check:
-    last, since = link.heard(case.caller.home, host.name)
-    try:
-        build.refuse_other(host)
-    except Unusable as error:
-        return checks.warning("host", error.message, str(error.hint))
-    if since is not None:
-        message = f"{host.name} has been unreachable for {figures.age(time.time() - since)}"
-        return checks.warning("host", message, f"tmuxagents hosts check {host.name}")
-    told = "" if last is None else f", heard {figures.age(time.time() - last)} ago"
-    return Check("host", f"{host.name}: {host.engine}, tmuxagents {host.version}{told}")
-
-
-def processes(case: Case) -> Check:
-    """Check for processes that ended runs have left."""
-    table = process_table.table(since=0)
-    marked = sorted({row.marker for row in table if row.marker and is_run_id(row.marker)})
-    left: list[ProcessRow] = []
-    for run_id in marked:
-        run_dir = f"{case.caller.runs}/{run_id}"
-        result = directory.read_result(run_dir)
-        here = process.presence(directory.identity_of(directory.read_wrapper(run_dir))) == records.HERE
-        if result is None or here:
-            continue
-        spared = {one.get("pid") for one in result.get("leftBehind") or () if isinstance(one, dict)} | {
-            os.getpid()
-        }
-        ended = leftovers.sort_out(table, Whose(run_id=run_id, uid=os.getuid())).ended
-        left += [row for row in ended if row.pid not in spared]
-    if left:
-        hint = f"look at them, then kill {' '.join(str(row.pid) for row in left)}"
-        named = (f"{row.comm} ({row.pid})" for row in left)
-        return checks.warning("processes", f"Ended runs have left {checks.some(named)}", hint)
-    return Check("processes", "ended runs have left none")
-
-
-# In the order in which they are shown. Each is bounded; none waits for another. Those marked `True` use the
-# state home: if that is not ours alone, they are left out, and `state` says why.
-LOOKS: tuple[tuple[str, Look, bool], ...] = (
-    ("tmux", machine.program, False),
-    ("server", machine.server, False),
-    ("access", machine.access, True),
-    ("state", machine.state, False),
-    ("disk", machine.disk, True),
-    ("proc", machine.proc, False),
-    ("inotify", machine.inotify, True),
-    ("agent", agent.agent, True),
-    ("agents", agent.others, True),
-    ("node", agent.node, False),
-    ("rg", agent.tools, False),
-    ("pi", agent.extension, False),
-    ("presets", agent.presets, False),
-    ("keys", agent.keys, False),
-    ("settings", agent.settings, False),
-    ("registry", registry_file, True),
-    ("watcher", watcher, True),
-    ("runs", runs, True),
-    ("processes", processes, True),
-    ("host", known_hosts, True),
-)
 
 
 class Case:
@@ -185,7 +69,7 @@ class Examined(NamedTuple):
     @property
     def ok(self) -> bool:
         """Say whether nothing is broken."""
-        return not any(check.state == checks.BROKEN for check in self.checks)
+        return not any(check.state == BROKEN for check in self.checks)
 
     def document(self, version: str) -> dict[str, Any]:
         """Return the document."""
@@ -205,11 +89,10 @@ def examine(case: Case) -> Examined:
         ours = bool(case.caller.home)
     except Unusable:
         ours = False
-    looks = [(name, look) for name, look, in_state in LOOKS if ours or not in_state]
-    with ThreadPoolExecutor(len(looks)) as pool:
-        found = [
-            check for one in pool.map(lambda one: _guarded(one[0], one[1], case), looks) for check in one
-        ]
+    wanted = [(name, look) for name, look, in_state in LOOKS if ours or not in_state]
+    with ThreadPoolExecutor(len(wanted)) as pool:
+        parts = pool.map(lambda one: _guarded(one[0], one[1], case), wanted)
+        found = [check for part in parts for check in part]
     return Examined(time.time(), found, rules.rows(case.settings))
 
 
@@ -219,7 +102,123 @@ def _guarded(name: str, look: Look, case: Case) -> list[Check]:
         found = look(case)
         return [found] if isinstance(found, Check) else list(found)
     except TmuxAgentsError as error:
-        return [checks.broken(name, error.message, error.hint)]
+        return [broken(name, error.message, error.hint)]
     except OSError as error:
         where = f"{error.filename}: " if error.filename else ""
-        return [checks.broken(name, f"{where}{error.strerror}", "is this program kept from it by a sandbox?")]
+        return [broken(name, f"{where}{error.strerror}", "is this program kept from it by a sandbox?")]
+
+
+# --- the checks of runs -----------------------------------------------------------------------------------
+
+
+def registry_file(case: Case) -> Check:
+    """Check whether the registry can be used."""
+    path = database.path_of(case.caller.home)
+    if not os.path.exists(path):
+        return Check("registry", "none yet; the first launch makes it")
+    try:
+        with database.open_file(path, _PATIENCE_S) as book:
+            return Check("registry", f"{path} (runs: {len(book.ids())})")
+    except database.Damaged as why:
+        hint = "nothing to do: the next poll makes it again from the run directories"
+        return warning("registry", f"{path} is damaged ({why})", hint)
+    except database.Unfit as why:
+        hint = "nothing to do: results are still correct, only slower"
+        return warning("registry", f"{path} is not used ({why})", hint)
+
+
+def watcher(case: Case) -> Check:
+    """Check whether the watcher runs, where it has something to do."""
+    there = watcher_lock.holder(case.caller.home)
+    if there is not None:
+        return Check("watcher", f"running, pid {there[0]}")
+    if any(not run.ended and not run.standing.foreign for run in _open_runs(case)):
+        hint = "nothing to do: the next launch, or the end of a run, starts it"
+        return warning("watcher", "Not running while runs are active: the status line is old", hint)
+    return Check("watcher", "idle; the next launch starts it")
+
+
+def runs(case: Case) -> Check:
+    """Check for lost runs that are not concluded."""
+    there = _open_runs(case)
+    due = [run.run_id[: words.SHORT_ID] for run in there if run.is_due(time.time())]
+    if due:
+        return warning(
+            "runs", f"Lost and not concluded: {checks.some(due)}", f"tmuxagents stop {' '.join(due)}"
+        )
+    return Check("runs", f"none is lost (live: {len(there)})")
+
+
+def _open_runs(case: Case) -> list[RunView]:
+    """Return the runs that have no result yet."""
+    found = []
+    for run_id, row in remains.look(case.caller).rows.items():
+        if not row.concluded:
+            with contextlib.suppress(NoSuchRun):  # removed meanwhile
+                found.append(runs_.inspect(f"{case.caller.runs}/{run_id}"))
+    return found
+
+
+def known_hosts(case: Case) -> Iterator[Check]:
+    """Check what is recorded of other machines; no network is asked."""
+    for host in hosts.read_hosts(case.environment).values():
+        last, since = link.heard(case.caller.home, host.name)
+        try:
+            build.refuse_other(host)
+        except Unusable as error:
+            yield warning("host", error.message, str(error.hint))
+            continue
+        if since is not None:
+            message = f"{host.name} has been unreachable for {figures.age(time.time() - since)}"
+            yield warning("host", message, f"tmuxagents hosts check {host.name}")
+            continue
+        told = "" if last is None else f", heard {figures.age(time.time() - last)} ago"
+        yield Check("host", f"{host.name}: {host.engine}, tmuxagents {host.version}{told}")
+
+
+def processes(case: Case) -> Check:
+    """Check for processes that ended runs have left."""
+    table = process_table.table(since=0)
+    marked = sorted({row.marker for row in table if row.marker and is_run_id(row.marker)})
+    left: list[ProcessRow] = []
+    for run_id in marked:
+        run_dir = f"{case.caller.runs}/{run_id}"
+        result = directory.read_result(run_dir)
+        here = process.presence(directory.identity_of(directory.read_wrapper(run_dir))) == records.HERE
+        if result is None or here:
+            continue
+        spared = {one.get("pid") for one in result.get("leftBehind") or () if isinstance(one, dict)}
+        spared.add(os.getpid())
+        ended = leftovers.sort_out(table, Whose(run_id=run_id, uid=os.getuid())).ended
+        left += [row for row in ended if row.pid not in spared]
+    if left:
+        hint = f"look at them, then kill {' '.join(str(row.pid) for row in left)}"
+        named = (f"{row.comm} ({row.pid})" for row in left)
+        return warning("processes", f"Ended runs have left {checks.some(named)}", hint)
+    return Check("processes", "ended runs have left none")
+
+
+# In the order in which they are shown. Each is bounded; none waits for another. Those marked `True` use the
+# state home: if that is not ours alone, they are left out, and `state` says why.
+LOOKS: tuple[tuple[str, Look, bool], ...] = (
+    ("tmux", looks.tmux_program, False),
+    ("server", looks.server, False),
+    ("access", looks.access, True),
+    ("state", looks.state, False),
+    ("disk", looks.space, True),
+    ("proc", looks.proc, False),
+    ("inotify", looks.inotify, True),
+    ("agent", looks.agent, True),
+    ("agents", looks.others, True),
+    ("node", looks.node, False),
+    ("rg", looks.tools, False),
+    ("pi", looks.extension, False),
+    ("presets", looks.presets, False),
+    ("keys", looks.keys, False),
+    ("settings", looks.settings, False),
+    ("registry", registry_file, True),
+    ("watcher", watcher, True),
+    ("runs", runs, True),
+    ("processes", processes, True),
+    ("host", known_hosts, True),
+)

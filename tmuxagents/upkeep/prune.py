@@ -129,6 +129,7 @@ def _prune_old(caller: Caller, settings: Settings, pruned: Pruned, *, windows: b
     remains.forget(caller, gone | {row.run_id for row in stock.stale}, pruned)
     remains.remove_leftovers(stock, caller, pruned, keep_s=keep_s)
     remains.remove_checkouts(stock, caller, pruned)
+    remains.remove_unfinished(caller, pruned)
     return pruned
 
 

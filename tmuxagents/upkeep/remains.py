@@ -1,8 +1,7 @@
-"""What runs leave behind besides their directories: windows, links, rows of the registry, stray files.
+"""What runs leave behind besides their directories: windows, links, rows of the registry, strays, checkouts.
 
-Checkouts that other machines had made here, of runs that are gone: removed once their work has come back.
-
-A run that is removed here and works on another machine: it is removed there, too.
+A checkout that another machine had made here goes once its work has come back. A run that is removed here and
+works on another machine is removed there, too.
 
 Joins.
 """
@@ -215,6 +214,8 @@ def _has_wrapper(run_dir: str) -> bool:
     return presence not in (records.GONE, records.NEVER_CAME)
 
 
+# --- checkouts and runs of other machines -----------------------------------------------------------------
+
 _GROWING = ("/objects", "/objects/pack", "/refs/sent")  # of a repository, while something is sent
 
 
@@ -246,15 +247,12 @@ def remove_checkouts(
         else:
             pruned.removed.append(Removed(LEFTOVER, path=path, size=size))
 
-    if among is None:
-        _remove_unfinished(caller, pruned)
 
-
-def _remove_unfinished(caller: Caller, pruned: Pruned) -> None:
+def remove_unfinished(caller: Caller, pruned: Pruned) -> None:
+    """Remove repositories in which nothing has been received for long."""
     for path in list_unfinished(caller.home):
-        if min(_age(f"{path}{part}") for part in ("", *_GROWING)) < OLD_S:
-            continue
-        remove_leftover(path, pruned)
+        if min(_age(f"{path}{part}") for part in ("", *_GROWING)) >= OLD_S:
+            remove_leftover(path, pruned)
 
 
 def _age(path: str) -> float:
@@ -265,9 +263,6 @@ def _age(path: str) -> float:
         return math.inf
 
 
-_GONE = "unknown-run"
-
-
 def prune_elsewhere(runs: Iterable[RunView], pruned: Pruned) -> None:
     """Let their machines remove these runs, with their checkouts; what stays there is a warning."""
     for run in runs:
@@ -276,7 +271,7 @@ def prune_elsewhere(runs: Iterable[RunView], pruned: Pruned) -> None:
         try:
             there = requests.carry_out(run, ["prune", run.run_id], os.environ)
         except TmuxAgentsError as why:
-            if why.kind != _GONE:
+            if why.kind != "unknown-run":
                 pruned.warnings.append(f"run {run.run_id} stays on {run.host}: {why.message}")
         else:
             pruned.warnings += [f"{run.host}: {warning}" for warning in there.get("warnings") or ()]
