@@ -34,7 +34,7 @@ def header_of(text: str, path: str, files: AgentFiles) -> tuple[yaml.Frontmatter
     said = _toml(text) if files.suffix == brand.TOML else yaml.parse(text)
     if not said.fields or (files.titled and not isinstance(said.fields.get(NAME), str)):
         return None, []
-    reading = _Reading(said, files)
+    reading = _HeaderReader(said, files)
     fields = dict(reading.fields())
     fields[NAME] = said.fields[NAME] if files.titled else stem(path)
     body = said.body if files.body is None else str(said.fields.get(files.body) or "").strip()
@@ -45,7 +45,7 @@ def header_of(text: str, path: str, files: AgentFiles) -> tuple[yaml.Frontmatter
 _KEPT = (NAME, DESCRIPTION, _MODEL)
 
 
-class _Reading:
+class _HeaderReader:
     """Reads one header in the brand's words."""
 
     def __init__(self, said: yaml.Frontmatter, files: AgentFiles) -> None:

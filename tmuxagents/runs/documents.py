@@ -298,32 +298,34 @@ def run(  # noqa: PLR0913  (known only to the caller)
         "leftBehind": state.left_behind,
         "note": how.note if how else None,
         "runDir": run_dir,
-        "artifacts": {
-            "meta": "meta.json",
-            "prompt": "prompt.txt",
-            "systemPrompt": plan.system_prompt_path,
-            "appendSystemPrompt": plan.append_system_prompt_path,
-            **{key: plan.artifacts.get(key) for key in _ARTIFACTS},
-        },
-        "tmux": {
-            "socket": plan.tmux_socket,
-            "session": (tmux or {}).get("session") or plan.tmux_session,
-            "window": _window(state, standing, tmux, host),
-            "pane": (None if host else state.pane) or (tmux or {}).get("pane"),
-        },
+        "artifacts": _artifacts(plan),
+        "tmux": _place(plan, state, standing, tmux or {}, is_far=host is not None),
         "elapsedSeconds": round(elapsed_s, 1),
     }
 
 
-def _window(
-    state: RunState, standing: Standing, tmux: Mapping[str, Any] | None, host: str | None
-) -> str | None:
-    """Return the window of a run in tmux here: the events of a far child name the one that it has there."""
-    if host is not None:
-        return _text((tmux or {}).get("window"))
-    if standing.status == records.QUEUED:
-        return None
-    return state.window or (tmux or {}).get("window")
+def _artifacts(plan: Plan) -> dict[str, Any]:
+    return {
+        "meta": "meta.json",
+        "prompt": "prompt.txt",
+        "systemPrompt": plan.system_prompt_path,
+        "appendSystemPrompt": plan.append_system_prompt_path,
+        **{key: plan.artifacts.get(key) for key in _ARTIFACTS},
+    }
+
+
+def _place(
+    plan: Plan, state: RunState, standing: Standing, tmux: Mapping[str, Any], *, is_far: bool
+) -> dict[str, Any]:
+    """Return where in tmux a run is here: the events of a far child name the window that it has there."""
+    window, pane = tmux.get("window"), tmux.get("pane")
+    if is_far:
+        window = _text(window)
+    else:
+        window = None if standing.status == records.QUEUED else state.window or window
+        pane = state.pane or pane
+    session = tmux.get("session") or plan.tmux_session
+    return {"socket": plan.tmux_socket, "session": session, "window": window, "pane": pane}
 
 
 def error(problem: TmuxAgentsError, *, log: str | None = None) -> dict[str, Any]:
