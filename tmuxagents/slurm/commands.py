@@ -1,6 +1,6 @@
 """Slurm's own commands, bounded in time: hand in a job, ask for jobs, ask one to end. Joins.
 
-A run that is a job of Slurm: which job, asking it to end, a program beside it.
+A run that is a job of Slurm: what ended it, which job, asking it to end, a program beside it.
 """
 
 from __future__ import annotations
@@ -11,11 +11,12 @@ import subprocess
 import time
 
 from tmuxagents.errors import BadRequest, Unusable
+from tmuxagents.records import COMPLETED, Exit
 from tmuxagents.runs import directory
 from tmuxagents.runs.conclude import conclude
 from tmuxagents.runs.endings import STOPPED
 from tmuxagents.slurm import jobs
-from tmuxagents.system import process
+from tmuxagents.system import process, process_table
 from tmuxagents.text import safe
 
 TYPE_CHECKING = False
@@ -23,6 +24,7 @@ if TYPE_CHECKING:
     from collections.abc import Mapping, Sequence
     from typing import Any
 
+    from tmuxagents.records import Verdict
     from tmuxagents.slurm.jobs import Job
 
 
@@ -36,6 +38,7 @@ _SILENT = re.compile(
     r"no such file or directory|could not establish a configuration|transport",
     re.IGNORECASE,
 )
+_OURS = ("timeout", "loop", "parent", "config", "dependency", "spawn")  # decided by us, whatever Slurm does
 _OVER = re.compile(r"invalid job id|already comple", re.IGNORECASE)  # there is nothing to end any more
 
 
@@ -63,15 +66,6 @@ def queue(environment: Mapping[str, str]) -> list[Job]:
     """Return all jobs of the user that Slurm still knows. Raise SlurmSilent."""
     argv = ["squeue", "--noheader", "--states=all", f"--user={os.getuid()}", f"--Format={jobs.COLUMNS}"]
     return list(jobs.queue(_call(argv, environment)))
-
-
-def own_job(environment: Mapping[str, str]) -> Job | None:
-    """Return the job that we are in; None if Slurm does not say."""
-    argv = ["scontrol", "show", "job", "--oneliner", environment.get("SLURM_JOB_ID", "")]
-    try:
-        return jobs.shown(_call(argv, environment, limit_s=_QUESTION_LIMIT_S))
-    except (BadRequest, Unusable):
-        return None
 
 
 def ask_to_end(job_id: str, environment: Mapping[str, str]) -> None:
@@ -142,6 +136,28 @@ def _refusal(program: str, said: str) -> BadRequest | SlurmSilent:
     return BadRequest(
         f"Slurm's {program} refuses: {last}.", kind="bad-argument", hint="see sinfo and man sbatch"
     )
+
+
+# --- the run of a job -------------------------------------------------------------------------------------
+
+
+def judged(verdict: Verdict, environment: Mapping[str, str]) -> Verdict:
+    """Return the ending of the run whose job we are in, with Slurm's reason for it, if there is one.
+
+    Slurm signals the child as it does the wrapper, so the child's own ending does not say that Slurm wanted
+    it. Slurm soon forgets a job.
+    """
+    if verdict.status == COMPLETED or verdict.reason in _OURS:
+        return verdict
+    argv = ["scontrol", "show", "job", "--oneliner", environment.get("SLURM_JOB_ID", "")]
+    try:
+        job = jobs.shown(_call(argv, environment, limit_s=_QUESTION_LIMIT_S))
+    except (BadRequest, Unusable):
+        job = None
+    cause = job.called_off if job is not None else None
+    if cause is None and verdict.signal == "SIGKILL" and process_table.was_short():
+        cause = jobs.OUT_OF_MEMORY
+    return cause.verdict(Exit(verdict.exit_code, verdict.signal)) if cause is not None else verdict
 
 
 def job_of(marker: Mapping[str, Any]) -> str | None:

@@ -178,8 +178,9 @@ class Result:
                 self._recorder.hint(f"The result cannot be written ({error.strerror}); trying again.")
                 self._recorder.flush(time.monotonic(), last=True)
                 told = True
-            if self._asked_to_leave():
-                return
+            time.sleep(_RETRY_S)
+            if {signal.SIGTERM, signal.SIGINT, signal.SIGHUP} & self._signals.caught():
+                return  # asked to leave even without a result: its events say most
 
     def _try(self, result: dict[str, Any]) -> OSError | None:
         """Write it whole, with the disk that was kept for it, or at last without the answer in it."""
@@ -220,16 +221,9 @@ class Result:
         text = self._recorder.state.text
         try:
             if text is None:
-                writing.remove(
-                    self._run_dir, directory.OUTPUT
-                )  # one that lies there is not the child's answer
+                writing.remove(self._run_dir, directory.OUTPUT)  # it would not be the child's answer
             else:
                 writing.replace(self._run_dir, directory.OUTPUT, text.encode("utf-8", "replace"))
         except OSError:
             return False
         return True
-
-    def _asked_to_leave(self) -> bool:
-        """Wait a moment; say whether a signal wants us gone even without a result (its events say most)."""
-        time.sleep(_RETRY_S)
-        return bool({signal.SIGTERM, signal.SIGINT, signal.SIGHUP} & self._signals.caught())

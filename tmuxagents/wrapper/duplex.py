@@ -1,9 +1,7 @@
 """The watch over a batch child whose stdin stays open: messages, replies and answers go in while it works.
 
 The child is done when it has settled and nothing that was said to it is left to do: then its stdin is closed,
-and it has the same grace to exit as any other.
-
-The open questions of one child: its events tell of them, and its clocks pause meanwhile.
+and it has the same grace to exit as any other. While a question of a child is open, its clocks pause.
 
 Joins.
 """
@@ -128,17 +126,13 @@ class ChildInput:
         except OSError:  # the child has closed its end
             self._rest = b""
         if self._closes:
-            self._close()
+            os.close(self._handle)
+            self._handle = None
 
     def close(self) -> None:
         """Say that nothing more will come, once all that waits is written."""
         self._closes = True
         self.flush()
-
-    def _close(self) -> None:
-        handle, self._handle = self._handle, None
-        if handle is not None:
-            os.close(handle)
 
 
 class DuplexWatch(ChildWatch):
@@ -237,7 +231,8 @@ class Talk:
     def __init__(self, talker: Talker, claim: Claim, *, ask_limit_s: float) -> None:
         self.talker = talker
         self._run_dir = claim.run_dir
-        self._prompt = _whole(claim.prompt)
+        with open(claim.prompt, "rb", closefd=False) as prompt:
+            self._prompt = prompt.read().decode("utf-8", "replace")
         self._ask_limit_s = ask_limit_s
         self._stdin = -1
 
@@ -251,11 +246,3 @@ class Talk:
         stdin = ChildInput(self._stdin)
         stdin.write(self.talker.begin(self._prompt))
         return DuplexWatch(parts, self.talker, stdin, Inbox(self._run_dir), ask_limit_s=self._ask_limit_s)
-
-
-def _whole(handle: int) -> str:
-    """Return the whole prompt from its open file."""
-    pieces = []
-    while piece := os.read(handle, 1024 * 1024):
-        pieces.append(piece)
-    return b"".join(pieces).decode("utf-8", "replace")

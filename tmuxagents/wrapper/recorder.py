@@ -218,16 +218,14 @@ class Recorder:
         if not directory.is_whole(self.run_dir, self._place):
             gone = writing.restore(self.run_dir, self._plan, self._wrapper, self._place)
             self._place = directory.place_of(self.run_dir)
-        told = not gone and self._events.is_in_place()
-        if not told or not self._transcript.is_in_place():
-            self._find_logs_again(told=told)
-
-    def _find_logs_again(self, *, told: bool) -> None:
-        """Go on at the end of the logs that are there, begin the others. `told`: the events are there."""
+        has_events = not gone and self._events.is_in_place()
+        if has_events and self._transcript.is_in_place():
+            return
+        # Go on at the end of the logs that are there, begin the others.
         self._is_cut = True
         for log in (self._events, self._transcript, self.stdout, self.stderr):
             log.reopen()
-        if not told:
+        if not has_events:
             self._events.append(self._first_line)
 
     @property

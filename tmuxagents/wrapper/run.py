@@ -122,9 +122,9 @@ class WrapperRun:
         except Exception:  # noqa: BLE001  (our own fault must neither cost the result nor leave processes)
             verdict = self._after_our_fault()
         if self._queued:
-            from tmuxagents.wrapper import job  # noqa: PLC0415  (few runs are jobs)
+            from tmuxagents.slurm import commands  # noqa: PLC0415  (few runs are jobs)
 
-            verdict = job.judged(verdict, self._environment)
+            verdict = commands.judged(verdict, self._environment)
         self._conclude(verdict)
         return 0 if verdict.status == records.COMPLETED else 1
 

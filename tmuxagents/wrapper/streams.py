@@ -89,7 +89,11 @@ class Streams:
         self.lacks_usage = False  # it has ended without the file that says what it used
         self.stdout: int | None = pipes[0]  # None: every process that had it has closed it
         self.stderr: int | None = pipes[1]
-        self._pace = _Pace(_room(pipes[0]) if reader.paces else 0)
+        room = 0  # how much the pipe takes: of an unprivileged user with many of them, two pages
+        if reader.paces:
+            with ignoring(OSError):  # it is no pipe
+                room = fcntl.fcntl(pipes[0], fcntl.F_GETPIPE_SZ)
+        self._pace = _Pace(room)
         self._stdout_lines = LineSplitter()
         self._stderr_lines = LineSplitter()
         self._reader = reader
@@ -223,11 +227,3 @@ def _pieces(pipe: int, amount: int) -> Iterator[bytes]:
 def _held(descriptor: int) -> int:
     """Return how many bytes a pipe holds now."""
     return int.from_bytes(fcntl.ioctl(descriptor, termios.FIONREAD, b"\0\0\0\0"), sys.byteorder)
-
-
-def _room(pipe: int) -> int:
-    """Return how much a pipe takes: of an unprivileged user with many of them, two pages."""
-    try:
-        return fcntl.fcntl(pipe, fcntl.F_GETPIPE_SZ)
-    except OSError:
-        return 0  # it is no pipe

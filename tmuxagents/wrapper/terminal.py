@@ -156,13 +156,9 @@ class Terminal:
         except OSError:
             typed = b""
         if not typed:
-            self._forget_keys()
-        return typed
-
-    def _forget_keys(self) -> None:
-        if self.keys is not None:
             os.close(self.keys)
             self.keys = None
+        return typed
 
     # --- lent to a program ---
 
@@ -240,7 +236,8 @@ class StoryWindow:
     )
 
     def __init__(self, terminal: Terminal, environment: Mapping[str, str]) -> None:
-        colour = styles.is_coloured({"TERM": os.environ.get("TERM", ""), **_no_colour(environment)})
+        seen = {"TERM": os.environ.get("TERM", ""), "NO_COLOR": environment.get("NO_COLOR", "")}
+        colour = styles.is_coloured(seen)
         self.terminal = terminal
         self._story = Story(_KEPT_LINES)
         self._painter = Painter(colour=colour)
@@ -333,7 +330,3 @@ class StoryWindow:
         for event in self._noted:
             self._story.take(event)
         self._noted.clear()
-
-
-def _no_colour(environment: Mapping[str, str]) -> dict[str, str]:
-    return {"NO_COLOR": environment["NO_COLOR"]} if "NO_COLOR" in environment else {}

@@ -5,20 +5,27 @@ Joins.
 
 from __future__ import annotations
 
+import errno
 import os
 import time
 
-from tmuxagents.runs import endings, events, slots
+from tmuxagents import records
+from tmuxagents.runs import directory, endings, events, slots, writing
 from tmuxagents.runs.slots import Queue
+from tmuxagents.system import process
 from tmuxagents.wrapper.signals import CAUSES, hang_up
 
 TYPE_CHECKING = False
 if TYPE_CHECKING:
-    from collections.abc import Callable
+    from collections.abc import Callable, Sequence
 
     from tmuxagents.records import Verdict
+    from tmuxagents.runs.inspect import RunView
     from tmuxagents.wrapper.claim import Claim
     from tmuxagents.wrapper.signals import Console
+
+_LOOK_S = 1.0  # with a wrapper to wait on, too: it may be of another host
+_SOON_S = 0.05  # before it has one
 
 
 def enter_cwd(claim: Claim) -> Verdict | None:
@@ -45,7 +52,10 @@ def still_there(claim: Claim) -> Verdict | None:
 
 
 class Before:
-    """The waits of one run. `queued` is called when it has to wait."""
+    """The waits of one run. `queued` is called when it has to wait.
+
+    `slot` stays open until the wrapper leaves or closes it.
+    """
 
     def __init__(self, claim: Claim, console: Console, queued: Callable[[], None]) -> None:
         self._claim = claim
@@ -62,29 +72,78 @@ class Before:
         if self._is_stopped():
             return self._stopped
         verdict = self._wait_for_others()
-        if verdict is not None or self._stopped is not None:
-            return verdict or self._stopped
+        if verdict is not None:
+            return verdict
         if self._claim.handed is not None and self._claim.handed.queued:
             return None  # it has waited for its turn already
-        turn = Turn(Queue(folder), most, self._console, self._queued)
-        has_one = turn.wait(self._claim.plan.run_id, self._is_stopped)
-        self.slot = turn.slot
-        return None if has_one else self._stopped
+        return self._wait_for_slot(Queue(folder), most)
 
     def _wait_for_others(self) -> Verdict | None:
-        claim = self._claim
-        others = claim.plan.after
-        if not others:
+        """Wait for the runs before this one, then put what they answered into its prompt."""
+        plan = self._claim.plan
+        if not plan.after:
             return None
-        from tmuxagents.wrapper import after as waits  # noqa: PLC0415  (few runs wait for others)
+        from tmuxagents.launch import before  # noqa: PLC0415  (few runs wait for others)
 
-        runs = os.path.dirname(claim.run_dir)
-        run_dirs = [f"{runs}/{os.path.basename(other)}" for other in others]
-        after = waits.After(run_dirs, self._console, self._queued)
-        verdict = after.wait(self._is_stopped)
-        if verdict is None and self._stopped is None:
-            claim.replace_prompt(waits.write_prompt(claim.run_dir, claim.plan.task, after.outputs()))
-        return verdict
+        runs = os.path.dirname(self._claim.run_dir)
+        run_dirs = [f"{runs}/{os.path.basename(other)}" for other in plan.after]
+        told: str | None = None
+        for run_dir in run_dirs:
+            run, verdict = before.judge(run_dir)
+            while run is not None:
+                if run.run_id != told:
+                    told = run.run_id
+                    self._tell(slots.following_words([told]))
+                self._wait_for(run)
+                if self._is_stopped():
+                    return self._stopped
+                run, verdict = before.judge(run_dir)
+            if verdict is not None:
+                return verdict
+        _fill_prompt(self._claim, [before.output(run_dir) for run_dir in run_dirs])
+        return None
+
+    def _wait_for(self, run: RunView) -> None:
+        """Wait a moment, or until the wrapper of another run ends."""
+        identity = directory.identity_of(run.wrapper)
+        handle = None
+        if identity is not None and process.presence(identity) == records.HERE:
+            handle = process.open_handle(identity.pid, identity.start_time)
+        try:
+            self._console.wait(_LOOK_S if handle is not None else _SOON_S, handle)
+        finally:
+            if handle is not None:
+                os.close(handle)
+
+    def _wait_for_slot(self, queue: Queue, most: int) -> Verdict | None:
+        name = slots.ticket_name(time.time_ns(), self._claim.plan.run_id)
+        ticket, begun = queue.draw(name), time.monotonic()
+        told: int | None = None
+        try:
+            while True:
+                older = slots.before(name, queue.tickets())
+                while older and not queue.is_held(older[0]):
+                    older.pop(0)  # dead ones at the front do not count
+                position = len(older)
+                if position == 0:
+                    self.slot = queue.take(most)
+                if self.slot is not None:
+                    return None
+                waited_s = time.monotonic() - begun
+                if waited_s >= slots.RUSH_S and position != told:
+                    told = position
+                    self._console.recorder.event(events.queued(position))
+                    self._tell(slots.waiting_words(position))
+                self._console.wait(slots.pause_s(position, waited_s))
+                if self._is_stopped():
+                    return self._stopped
+        finally:
+            queue.give_back(name, ticket)
+
+    def _tell(self, words: str) -> None:
+        """Say what the run waits for, in its window and to its launcher."""
+        self._console.announce(words)
+        self._queued()
 
     def _is_stopped(self) -> bool:
         """Say whether a stop came, by key or signal."""
@@ -99,44 +158,13 @@ class Before:
         return self._stopped is not None
 
 
-class Turn:
-    """The wait of one run for a slot. `slot` stays open until the wrapper leaves or closes it."""
+def _fill_prompt(claim: Claim, outputs: Sequence[str | None]) -> None:
+    """Put what the runs before answered into the prompt."""
+    from tmuxagents.runs import prompt  # noqa: PLC0415  (few runs wait for others)
 
-    def __init__(self, slots: Queue, most: int, console: Console, queued: Callable[[], None]) -> None:
-        self._slots = slots
-        self._most = most
-        self._console = console
-        self._queued = queued
-        self._position: int | None = None
-        self.slot: int | None = None
-
-    def wait(self, run_id: str, stopped: Callable[[], bool]) -> bool:
-        """Wait for a slot; say whether the run got one (else it was stopped meanwhile)."""
-        name = slots.ticket_name(time.time_ns(), run_id)
-        ticket, begun = self._slots.draw(name), time.monotonic()
-        try:
-            while True:
-                older = slots.before(name, self._slots.tickets())
-                while older and not self._slots.is_held(older[0]):
-                    older.pop(0)  # dead ones at the front do not count
-                position = len(older)
-                if position == 0:
-                    self.slot = self._slots.take(self._most)
-                if self.slot is not None:
-                    return True
-                waited_s = time.monotonic() - begun
-                if waited_s >= slots.RUSH_S:
-                    self._say(position)
-                self._console.wait(slots.pause_s(position, waited_s))
-                if stopped():
-                    return False
-        finally:
-            self._slots.give_back(name, ticket)
-
-    def _say(self, position: int) -> None:
-        if position == self._position:
-            return
-        self._position = position
-        self._console.recorder.event(events.queued(position))
-        self._console.announce(slots.waiting_words(position))
-        self._queued()
+    written = directory.read_bytes(f"{claim.run_dir}/{directory.PROMPT}")
+    if written is None:
+        raise OSError(errno.EINVAL, "no file that can be read", directory.PROMPT)
+    text = prompt.with_outputs(written.decode("utf-8", "surrogateescape"), claim.plan.task, outputs)
+    writing.replace(claim.run_dir, directory.PROMPT, text.encode("utf-8", "surrogateescape"))
+    claim.replace_prompt(directory.open_prompt(claim.run_dir))
