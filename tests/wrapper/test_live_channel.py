@@ -24,9 +24,10 @@ if TYPE_CHECKING:
 
 pytestmark = pytest.mark.usefixtures("nothing_hangs")
 
-APPEND = (
-    'import sys; from tmuxagents.runs import inbox; exec(\'inbox.append(sys.argv[1], "steer", "x");\' * 50)'
-)
+APPEND = """import sys
+from tmuxagents.runs import logs
+for _ in range(50):
+    logs.append_message(sys.argv[1], "steer", "x")"""
 
 
 @pytest.fixture
