@@ -27,7 +27,7 @@ def installed(tmp_path_factory: pytest.TempPathFactory) -> Path:
     (wheel,) = folder.glob("*.whl")
     with zipfile.ZipFile(wheel) as file:
         file.extractall(folder / "site")
-    assert (folder / "site" / "tmuxagents" / "setup" / "shipped" / "scripts" / "demo_run").exists()
+    assert (folder / "site" / "tmuxagents" / "demo" / "scripts" / "demo_run").exists()
     return folder / "site"
 
 

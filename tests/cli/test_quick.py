@@ -8,7 +8,7 @@ import click
 import pytest
 
 from tmuxagents.cli import quick
-from tmuxagents.cli.verbs import watching
+from tmuxagents.cli.verbs import overseeing
 
 if TYPE_CHECKING:
     from collections.abc import Sequence
@@ -16,7 +16,7 @@ if TYPE_CHECKING:
 
 def by_click(arguments: Sequence[str]) -> dict[str, Any] | None:
     """Return what click makes of a command line; None where it refuses it, or prints its help."""
-    command = watching.VERBS[arguments[0]]
+    command = overseeing.VERBS[arguments[0]]
     try:
         with command.make_context(arguments[0], list(arguments[1:])) as context:
             return context.params

@@ -4,7 +4,7 @@ from __future__ import annotations
 
 import pytest
 
-from tmuxagents.cli.replaying import ReplayClock
+from tmuxagents.cli.verbs.replay import ReplayClock
 
 MOMENTS = [100.0, 101.0, 105.0]
 

@@ -17,7 +17,7 @@ import pytest
 
 from tests.status.watchers import validator
 from tmuxagents import cli
-from tmuxagents.cli.verbs import machine
+from tmuxagents.cli.verbs import explaining
 
 if TYPE_CHECKING:
     from tests.harness import Home, Run
@@ -293,7 +293,7 @@ def test_last_is_the_owners(home: Home) -> None:
 
 
 def test_every_schema_is_printed(home: Home) -> None:
-    for name in machine.names():
+    for name in explaining.schema_names():
         document = json.loads(home.command("schema", name).stdout)
         jsonschema.Draft202012Validator.check_schema(document)
 
@@ -327,7 +327,7 @@ def test_our_own_bug_is_one_line_and_a_log(
     home: Home, monkeypatch: pytest.MonkeyPatch, capfd: pytest.CaptureFixture[str]
 ) -> None:
     monkeypatch.setenv("TMUXAGENTS_HOME", str(home.state))
-    monkeypatch.setattr(machine, "text", lambda _name: 1 / 0)
+    monkeypatch.setattr(explaining, "schema_text", lambda _name: 1 / 0)
     with pytest.raises(SystemExit) as left:
         cli.main(["schema", "run"])
     line, hint = capfd.readouterr().err.splitlines()

@@ -14,7 +14,7 @@ from typing import TYPE_CHECKING, Any
 from jsonschema import Draft202012Validator
 
 from tests.harness import eventually
-from tmuxagents.cli.verbs import machine
+from tmuxagents.cli.verbs import explaining
 from tmuxagents.records import Identity
 from tmuxagents.registry import database
 from tmuxagents.runs import directory, documents, events, writing
@@ -71,7 +71,7 @@ def checked(text: str, kind: str = "poll") -> dict[str, Any]:
 @functools.cache  # to check a schema itself, and to find what it names, takes longer than to ask it
 def validator(kind: str) -> Draft202012Validator:
     """Return what checks documents of a kind by their schema, as it is shipped."""
-    schema = json.loads(machine.text(kind))
+    schema = json.loads(explaining.schema_text(kind))
     Draft202012Validator.check_schema(schema)
     return Draft202012Validator(schema)
 

@@ -9,7 +9,7 @@ from typing import TYPE_CHECKING, Any
 
 import jsonschema
 
-from tmuxagents.cli.verbs import machine
+from tmuxagents.cli.verbs import explaining
 from tmuxagents.runs import directory
 from tmuxagents.runs.inspect import inspect
 
@@ -21,7 +21,7 @@ _MOST_EVENTS = 300  # of a flood, the first are like the rest
 
 @cache
 def _validator(name: str) -> Any:
-    return jsonschema.Draft202012Validator(json.loads(machine.text(name)))
+    return jsonschema.Draft202012Validator(json.loads(explaining.schema_text(name)))
 
 
 def faults(run_dir: Path) -> list[str]:

@@ -42,7 +42,7 @@ cli.main(sys.argv[1:])"""
         ("output RUN", set()),
         ("events RUN", set()),
         ("stop RUN", set()),
-        ("schema run", {"pathlib", "tempfile"}),  # the data of a package, by its proper way
+        ("schema run", {"pathlib"}),
         ("tools", set()),
         ("--help", set()),
         ("models", set()),

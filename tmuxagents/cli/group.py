@@ -75,9 +75,9 @@ class Verbs(click.Group):
         for part in command.commands.values() if isinstance(command, click.Group) else ():
             part.short_help = part.short_help or (part.help or "").partition("\n\n")[0]  # click cuts its own
         if completing():
-            from tmuxagents.cli.verbs import completion  # noqa: PLC0415  (for shells that ask)
+            from tmuxagents.cli.verbs import explaining  # noqa: PLC0415  (for shells that ask)
 
-            completion.offer(command)
+            explaining.offer(command)
         return command
 
     def resolve_command(
@@ -153,9 +153,8 @@ def tmuxagents(context: click.Context) -> Any:
     if context.meta.get(_JSON):
         hint = "as in: tmuxagents --json poll"
         raise BadRequest("--json needs a verb.", kind="usage", hint=hint)
-    is_screen = printing.is_terminal(printing.IN) and printing.is_terminal()
-    if is_screen and os.environ.get("TERM", "dumb") != "dumb":
-        return context.invoke(importlib.import_module("tmuxagents.cli.verbs.watching").VERBS["top"])
+    if printing.has_person() and os.environ.get("TERM", "dumb") != "dumb":
+        return context.invoke(importlib.import_module("tmuxagents.cli.verbs.overseeing").VERBS["top"])
     printing.lines([context.get_help()])
     return None
 
@@ -165,9 +164,9 @@ def run(arguments: Sequence[str] | None = None) -> None:
     argv = list(sys.argv[1:] if arguments is None else arguments)
     try:
         if completing():
-            from tmuxagents.cli.verbs import completion  # noqa: PLC0415  (for shells that ask)
+            from tmuxagents.cli.verbs import explaining  # noqa: PLC0415  (for shells that ask)
 
-            sys.exit(completion.answer(tmuxagents))
+            sys.exit(explaining.answer(tmuxagents))
         # Standalone mode would turn Ctrl-C into exit code 1 and print errors in click's way.
         code = tmuxagents.main(args=argv, prog_name="tmuxagents", standalone_mode=False)
         if sys.stdout is not None:

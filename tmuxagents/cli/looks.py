@@ -1,4 +1,4 @@
-"""The bodies of `poll`, `wait` and `statusline`, called by cli/quick, or by click through cli/verbs/watching.
+"""The bodies of `poll`, `wait` and `statusline`: cli/quick calls them, or click by cli/verbs/overseeing.
 
 It imports little: programs call these verbs often.
 

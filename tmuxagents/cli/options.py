@@ -1,4 +1,4 @@
-"""Options that several verbs share, and the launch request that they make. Joins."""
+"""Options of the verbs that launch, and the launch request that they make. Joins."""
 
 from __future__ import annotations
 
@@ -22,7 +22,6 @@ if TYPE_CHECKING:
     from tmuxagents.runs.prompt import FileSpec
 
 
-JSON = click.option("--json", "as_json", is_flag=True, help="Print a JSON document.")
 MODEL = click.option("-m", "--model", metavar="MODEL", help="The model to use.")
 TIMEOUT = click.option(
     "--timeout", type=values.DURATION, metavar="TIME", help="How long it may work: 90s, 5m, 1h30m."

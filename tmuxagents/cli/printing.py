@@ -80,6 +80,11 @@ def is_terminal(stream: int = OUT) -> bool:
     return os.isatty(stream)
 
 
+def has_person() -> bool:
+    """Say whether a person types and reads here: stdin and stdout are terminals."""
+    return is_terminal(IN) and is_terminal(OUT)
+
+
 def give_up() -> None:
     """Point the streams at /dev/null: Python would write to them again at its exit, and complain."""
     try:

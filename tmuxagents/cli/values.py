@@ -1,4 +1,7 @@
-"""The kinds of values that options take, durations and status words; the option --format. Joins."""
+"""What verbs share that launch nothing, too: kinds of values, --format and --json, and texts as arguments.
+
+Joins.
+"""
 
 from __future__ import annotations
 
@@ -7,11 +10,18 @@ import contextlib
 import click
 
 from tmuxagents import records
+from tmuxagents.cli import HIDDEN, VERBS, meant, printing
+from tmuxagents.errors import BadRequest
 from tmuxagents.text import figures
 
 TYPE_CHECKING = False
 if TYPE_CHECKING:
+    from collections.abc import Sequence
     from typing import Any
+
+
+STDIN = "-"
+_LONGEST = 16 * 1024 * 1024  # of a text
 
 
 class DurationType(click.ParamType):  # type: ignore[type-arg, unused-ignore]  # generic from click 8.3 on
@@ -64,3 +74,86 @@ STATUSES = _Statuses()
 FORMAT = click.option(
     "--format", "template", metavar="TEMPLATE", help="Print a line for each by a template, as '{{.name}}'."
 )
+JSON = click.option("--json", "as_json", is_flag=True, help="Print a JSON document.")
+
+
+# --- the task ---
+
+
+def refuse_odd_task(words: Sequence[str], after: Sequence[str]) -> None:
+    """Refuse a task that cannot be meant: a verb, a file, or one that needs a run which it does not name."""
+    odd = meant.task(" ".join(words), has_previous=bool(after), known=(*VERBS, *HIDDEN))
+    if odd is not None:
+        message, hint = odd
+        raise BadRequest(message, kind="bad-argument", hint=hint, field="task")
+
+
+def read_task(words: Sequence[str], file: str | None) -> str:
+    """Return the task from where it was given."""
+    if len(words) > 1:
+        message = f"There are {len(words)} arguments where one task is expected."
+        hint = f"quote the task: {_call('do this and that')}{_several()}"
+        raise BadRequest(message, kind="usage", hint=hint)
+    if words and file is not None:
+        message = "The task is given twice: as an argument, and by --task-file."
+        raise BadRequest(message, kind="usage", hint="leave one of them out")
+    source = file if file is not None else next(iter(words), None)
+    if source is None:
+        return _written_task()
+    return read_text(source) if file is None else read_content(source)
+
+
+def read_text(text: str) -> str:
+    """Return a text that was given as an argument; for -, what stdin holds."""
+    return read_content(STDIN) if text == STDIN else text
+
+
+def read_content(file: str, field: str = "task-file") -> str:
+    """Return the text of a file, or of stdin. `field`: the option that names it."""
+    if file == STDIN:
+        return _decoded(printing.read(_LONGEST + 1), "stdin")
+    return _decoded(_bytes_of(file, field), file)
+
+
+def _written_task() -> str:
+    """Let a person write the task."""
+    if not printing.has_person():
+        hint = f"give it: {_call('the task')}, or - to read it from stdin{_several()}"
+        raise BadRequest("There is no task.", kind="empty-task", hint=hint)
+
+    from tmuxagents.cli import asking  # noqa: PLC0415  (most tasks are given)
+
+    return asking.edited("") or ""
+
+
+def _several() -> str:
+    """Return how the verb that was called takes several tasks, if it does."""
+    return "; several tasks: --tasks FILE" if "tasks_file" in click.get_current_context().params else ""
+
+
+def _call(task: str) -> str:
+    """Return the verb that was called with such a task."""
+    context = click.get_current_context()
+    names = ["tmuxagents", context.info_name or "", *(["RUN"] if "run" in context.params else [])]
+    return f'{" ".join(names)} "{task}"'
+
+
+def _bytes_of(path: str, field: str) -> bytes:
+    try:
+        with open(path, "rb") as file:
+            return file.read(_LONGEST + 1)
+    except OSError as error:
+        message = f"The file {path} cannot be read: {error.strerror}."
+        hint = f"give --{field} a file that you can read, or - to read it from stdin"
+        raise BadRequest(message, kind="bad-file", hint=hint, field=field) from error
+
+
+def _decoded(text: bytes, source: str) -> str:
+    if len(text) > _LONGEST:
+        message = f"What {source} holds is longer than {_LONGEST // 1024 // 1024} MB."
+        raise BadRequest(message, kind="bad-argument", hint="put the bulk into a file", field="task")
+    try:
+        return text.decode("utf-8")
+    except UnicodeDecodeError as error:
+        message = f"What {source} holds is not valid UTF-8 (byte {error.start + 1})."
+        raise BadRequest(message, kind="bad-argument", hint="save it as UTF-8", field="task") from error

@@ -21,13 +21,18 @@ def layouts() -> Path:
 
 def demo() -> Path:
     """Return the program that shows the demo, beside all that it needs."""
-    inside = _PACKAGE / "setup" / "shipped" / "scripts"
+    inside = _PACKAGE / "demo" / "scripts"
     return (inside if inside.is_dir() else _PACKAGE.parent / "scripts") / "demo_run"
 
 
 def skill() -> str:
     """Return the text of the skill that teaches a parent to delegate from the shell."""
     return (_PACKAGE / "skills" / "tmuxagents" / "SKILL.md").read_text("utf-8")
+
+
+def schemas() -> Path:
+    """Return the folder of the JSON Schemas."""
+    return _PACKAGE / "schemas"
 
 
 def prompts() -> dict[str, str]:

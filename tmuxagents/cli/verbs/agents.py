@@ -29,7 +29,7 @@ _LOGIN = {None: words.NONE, True: "yes", False: "no"}
 @click.command("agents", epilog="Example: tmuxagents agents --json")
 @click.option("--refresh", is_flag=True, help="Ask the agents now, even if nothing has changed.")
 @values.FORMAT
-@click.option("--json", "as_json", is_flag=True, help="Print a JSON document.")
+@values.JSON
 def agents_verb(*, refresh: bool, template: str | None, as_json: bool) -> int:
     """List the agents that can do tasks: installed or not, tested versions, and what each can do.
 
@@ -86,7 +86,7 @@ def _row(one: Mapping[str, Any]) -> Sequence[str]:
 @click.option("--agent", metavar="NAME", help="The agent to ask (default: the setting defaultAgent).")
 @click.option("--refresh", is_flag=True, help="Ask the agent now, even if nothing has changed.")
 @values.FORMAT
-@click.option("--json", "as_json", is_flag=True, help="Print a JSON document.")
+@values.JSON
 def models_verb(*, agent: str | None, refresh: bool, template: str | None, as_json: bool) -> int:
     """List the models that an agent can use, in the agent's own order."""
     settings = load.load(os.environ, lookup.here().project)

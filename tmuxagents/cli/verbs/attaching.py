@@ -159,7 +159,7 @@ def outside() -> dict[str, str]:
 
 def terminal() -> str | None:
     """Return the path of the terminal that a person sits at. Both ways: an agent may inherit stdin alone."""
-    if not (printing.is_terminal(printing.IN) and printing.is_terminal(printing.OUT)):
+    if not printing.has_person():
         return None
     try:
         return os.ttyname(printing.IN)

@@ -28,7 +28,6 @@ if TYPE_CHECKING:
     from tmuxagents.machines.hosts import Host
     from tmuxagents.machines.probe import FarFacts
 
-_JSON = click.option("--json", "as_json", is_flag=True, help="Print a JSON document.")
 _AT_ONCE = 8
 _HEADER = ("HOST", "ENGINE", "VERSION", "AGENT", "MAX", "HEARD", "DIRECTORY")
 _NONE = ("There are no hosts yet.", "hint: tmuxagents hosts add NAME, a name of your ssh configuration")
@@ -36,21 +35,21 @@ _NONE = ("There are no hosts yet.", "hint: tmuxagents hosts add NAME, a name of 
 
 def names(context: click.Context, _argument: click.Parameter, beginning: str) -> list[CompletionItem]:
     """Return the hosts that a word could name."""
-    from tmuxagents.cli.verbs import completion  # noqa: PLC0415  (for shells that ask)
+    from tmuxagents.cli.verbs import explaining  # noqa: PLC0415  (for shells that ask)
 
-    return completion.hosts(context, beginning)
+    return explaining.hosts(context, beginning)
 
 
 _NAME = click.argument("host", metavar="NAME", shell_complete=names)
 
 
 @click.group("hosts", invoke_without_command=True, epilog="Example: tmuxagents hosts add box")
-@_JSON
+@values.JSON
 @click.pass_context
 def hosts_verb(context: click.Context, *, as_json: bool) -> None:
     """Look after other machines that children can work on, over ssh. Alone: list them."""
     if context.invoked_subcommand is None:
-        _list(as_json=as_json, template=None)
+        context.invoke(list_verb, as_json=as_json)
     elif as_json:
         raise BadRequest("--json comes after the verb.", kind="usage")
 
@@ -60,13 +59,9 @@ def hosts_verb(context: click.Context, *, as_json: bool) -> None:
 
 @click.command("list", epilog="Example: tmuxagents hosts list --json")
 @values.FORMAT
-@_JSON
+@values.JSON
 def list_verb(*, template: str | None, as_json: bool) -> None:
     """List the hosts. This asks no other machine: HEARD is when one has answered a run's mirror last."""
-    _list(as_json=as_json, template=template)
-
-
-def _list(*, as_json: bool, template: str | None) -> None:
     found = [_document(host) for host in hosts.read_hosts(os.environ).values()]
     if as_json:
         printing.document({"v": 1, "hosts": found})
@@ -117,7 +112,7 @@ def _document(host: Host, checks: Sequence[Check] | None = None) -> dict[str, An
 )
 @click.option("--agent", metavar="NAME", help="Which agent works there if a launch does not say.")
 @click.option("-y", "--yes", is_flag=True, help="Install tmuxagents there without a question.")
-@_JSON
+@values.JSON
 def add(*, host: str, yes: bool, as_json: bool, **how: Any) -> None:
     """Add the host NAME, as ssh knows it: look at it, and install this very tmuxagents there.
 
@@ -213,7 +208,7 @@ def _agent(one: dict[str, Any]) -> Check:
 
 @click.command(epilog="Example: tmuxagents hosts check box")
 @click.argument("host", metavar="[NAME]", required=False, shell_complete=names)
-@_JSON
+@values.JSON
 def check(*, host: str | None, as_json: bool) -> int:
     """Look at the host NAME, or at each, again: a line for each thing. Exit with 1 if one is broken."""
     known = (
@@ -250,7 +245,7 @@ def _is_broken(checks: Sequence[Check]) -> bool:
 @_NAME
 @click.option("--uninstall", is_flag=True, help="Also remove the tmuxagents that add has installed there.")
 @click.option("--force", is_flag=True, help="Also if runs there have not ended.")
-@_JSON
+@values.JSON
 def remove(*, host: str, uninstall: bool, force: bool, as_json: bool) -> None:
     """Forget the host NAME. Its runs and its files there stay, but for --uninstall."""
     found = hosts.find_host(host, os.environ)

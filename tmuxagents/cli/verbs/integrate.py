@@ -7,7 +7,7 @@ import sys
 
 import click
 
-from tmuxagents.cli import group, printing
+from tmuxagents.cli import group, printing, values
 from tmuxagents.integrate import parents, pi, plan, tmux, tmux_texts
 from tmuxagents.registry import lookup
 from tmuxagents.settings import load
@@ -23,7 +23,6 @@ _UNINSTALL = click.option(
     "--uninstall", is_flag=True, help="Take it out again, and give back what was there."
 )
 _DRY_RUN = click.option("--dry-run", is_flag=True, help="Print what would be changed, and change nothing.")
-_JSON = click.option("--json", "as_json", is_flag=True, help="Print a JSON document.")
 
 
 def _verb(target: str) -> click.Command:
@@ -36,7 +35,7 @@ def _verb(target: str) -> click.Command:
     @click.option("--no-tools", is_flag=True, help="Only the skill; the tools cost context in each request.")
     @_UNINSTALL
     @_DRY_RUN
-    @_JSON
+    @values.JSON
     def verb(*, in_project: bool, no_tools: bool, uninstall: bool, dry_run: bool, as_json: bool) -> None:
         project = lookup.here().project if in_project else None
         where = parents.place(target, os.environ, project)
@@ -69,7 +68,7 @@ COMMANDS = [_verb(target) for target in parents.NAMES]
 )
 @_UNINSTALL
 @_DRY_RUN
-@_JSON
+@values.JSON
 def pi_verb(*, no_tools: bool, uninstall: bool, dry_run: bool, as_json: bool) -> None:
     """Let pi delegate: the tools, a footer, notices, /agents, /profile, and a skill."""
     found = pi.plan(os.environ, uninstall=uninstall, with_tools=not no_tools)
@@ -93,7 +92,7 @@ def integrate() -> None:
 )
 @_UNINSTALL
 @_DRY_RUN
-@_JSON
+@values.JSON
 def tmux_verb(*, keys: str | None, uninstall: bool, dry_run: bool, as_json: bool) -> None:
     """Show the runs in tmux: counts in its status line, and the status of each window's run.
 

@@ -1,4 +1,4 @@
-"""Verbs that give a child something to do: launch, retry, resume, send. Joins."""
+"""Verbs that start a child in the background: launch, retry, resume. Joins."""
 
 from __future__ import annotations
 
@@ -8,11 +8,10 @@ import click
 
 from tmuxagents import records
 from tmuxagents.cli import options, printing, values
-from tmuxagents.cli.verbs import tasks
 from tmuxagents.errors import BadRequest
 from tmuxagents.launch import plan as plans
 from tmuxagents.registry import lookup
-from tmuxagents.runs import events, words
+from tmuxagents.runs import words
 
 TYPE_CHECKING = False
 if TYPE_CHECKING:
@@ -29,7 +28,7 @@ if TYPE_CHECKING:
 @options.launching
 @options.TASKS
 @options.ATTACH
-@options.JSON
+@values.JSON
 def launch(
     *,
     task: tuple[str, ...],
@@ -51,8 +50,8 @@ def launch(
     if tasks_file is not None:
         _launch_all(launcher, requests_of(launcher, tasks_file, mode="background", **wanted), as_json=as_json)
         return
-    tasks.refuse_odd(task, wanted["after"])
-    request = options.request(launcher, tasks.read(task, task_file), mode="background", **wanted)
+    values.refuse_odd_task(task, wanted["after"])
+    request = options.request(launcher, values.read_task(task, task_file), mode="background", **wanted)
     launched = launcher.launch(request)
     tell(launched, launcher.caller, as_json=as_json)
     if attaches:
@@ -87,10 +86,10 @@ def requests_of(launcher: Launcher, file: str, *, mode: str, **wanted: Any) -> T
     """Return the requests of a tasks file. Options apply to the tasks that do not override them."""
     from tmuxagents.launch import tasks as task_files  # noqa: PLC0415  (YAML)
 
-    source = "stdin" if file == tasks.STDIN else file
-    found = task_files.parse(tasks.content(file, "tasks"), source)
+    source = "stdin" if file == values.STDIN else file
+    found = task_files.parse(values.read_content(file, "tasks"), source)
     start = options.here()
-    base = start if file == tasks.STDIN else os.path.dirname(os.path.join(start, file))
+    base = start if file == values.STDIN else os.path.dirname(os.path.join(start, file))
     made, after = [], []
     for item, (inside, others) in zip(found.items, task_files.dependencies(found.items), strict=True):
         own = {key: getattr(item, key) for key in ("preset", "model", "name", "files")}
@@ -149,7 +148,7 @@ def tell(launched: Launched, caller: Caller, *, as_json: bool, how: str | None =
 @options.MODEL
 @options.TIMEOUT
 @options.LIVE
-@options.JSON
+@values.JSON
 def retry(*, run: str, model: str | None, timeout: float | None, live: bool | None, as_json: bool) -> None:
     """Launch a new run with the task, preset and directory of RUN; one that was resumed is resumed again."""
     from tmuxagents.launch import resume as resuming  # noqa: PLC0415  (a launch is to be quick)
@@ -179,7 +178,7 @@ _FILE = click.option(
     "--replay", is_flag=True, help="Tell what was said before in the prompt, in a new child session."
 )
 @click.option("--cwd", metavar="DIR", help="With --replay: where the child works (default: as before).")
-@options.JSON
+@values.JSON
 def resume(  # noqa: PLR0913  (one parameter an option)
     *,
     run: str,
@@ -201,7 +200,7 @@ def resume(  # noqa: PLR0913  (one parameter an option)
         raise BadRequest("--cwd is only for --replay.", kind="usage", hint=hint, field="cwd")
     launcher = options.launcher()
     wanted = resuming.WantedRun(
-        tasks.read(task, None),
+        values.read_task(task, None),
         model=model,
         timeout=timeout,
         driver=options.driver(live=live),
@@ -214,48 +213,4 @@ def resume(  # noqa: PLR0913  (one parameter an option)
     tell(launched, launcher.caller, as_json=as_json, how=how)
 
 
-TIMED_OUT = 124
-
-
-@click.command(epilog='Example: tmuxagents send 01a1ee15 "Look into src/ only."')
-@click.argument("run", metavar="RUN")
-@click.argument("text", metavar="TEXT")
-@click.option(
-    "--steer", "kind", flag_value=events.STEER, default=True, help="Between two of its steps (the default)."
-)
-@click.option("--follow-up", "kind", flag_value=events.FOLLOW_UP, help="When it is done with what it does.")
-@click.option("--wait", "waits", is_flag=True, help="Wait for the reply to it, and print that.")
-@click.option("--timeout", type=values.DURATION, metavar="TIME", help="With --wait: wait no longer.")
-@options.JSON
-def send(  # noqa: PLR0913  (one parameter an option)
-    *, run: str, text: str, kind: str, waits: bool, timeout: float | None, as_json: bool
-) -> int:
-    """Say TEXT to the child of RUN (- reads stdin). It is delivered once the child has taken it.
-
-    Live runs take messages, and batch runs of some agents: see `tmuxagents agents`.
-    """
-    from tmuxagents.cli.verbs import reading  # noqa: PLC0415  (a launch is to be quick)
-    from tmuxagents.status import send as sending  # noqa: PLC0415
-    from tmuxagents.tools import answers  # noqa: PLC0415
-
-    if timeout is not None and not waits:
-        raise BadRequest("--timeout says how to wait.", kind="usage", hint="add --wait")
-    caller = lookup.here()
-    message = sending.Sending(lookup.find_run(run, caller))
-    found = message.send(tasks.content(text) if text == tasks.STDIN else text, kind)
-    later = message.wait(timeout) if waits else found
-    if as_json:
-        from tmuxagents.registry import sessions  # noqa: PLC0415
-
-        printing.document({"v": 1} | sessions.document(later or found, caller))
-    elif not waits:
-        printing.lines([answers.delivered(found.run_id)])
-    elif later is not None:
-        printing.lines([] if message.reply else ["no reply"], printing.ERR)
-        reading.print_answer(message.reply)
-    if later is None:
-        return TIMED_OUT
-    return 0 if not waits or message.went_well(later) else 1
-
-
-VERBS = {"launch": launch, "retry": retry, "resume": resume, "send": send}
+VERBS = {"launch": launch, "retry": retry, "resume": resume}

@@ -29,37 +29,32 @@ if TYPE_CHECKING:
     from tmuxagents.layouts.layout import Layout, Shelf
     from tmuxagents.tmux.sessions import LayoutSession
 
-_JSON = click.option("--json", "as_json", is_flag=True, help="Print a JSON document.")
 _CLEAR = b"\x1b[H\x1b[2J\x1b[3J"
 
 
 def _names(context: click.Context, _parameter: click.Parameter, incomplete: str) -> list[CompletionItem]:
-    from tmuxagents.cli.verbs import completion  # noqa: PLC0415  (for shells that ask)
+    from tmuxagents.cli.verbs import explaining  # noqa: PLC0415  (for shells that ask)
 
-    return completion.layouts(context, incomplete)
+    return explaining.layouts(context, incomplete)
 
 
 @click.group("layouts", invoke_without_command=True, epilog="Example: tmuxagents layouts open dashboard")
-@_JSON
+@values.JSON
 @click.pass_context
 def layouts_verb(context: click.Context, *, as_json: bool) -> None:
     """Show runs in sessions of tmux that are laid out by a file. Alone: list the layouts."""
     if context.invoked_subcommand is None:
-        _list(as_json=as_json, template=None)
+        context.invoke(list_, as_json=as_json)
     elif as_json:
         raise BadRequest("--json comes after the verb.", kind="usage")
 
 
 @layouts_verb.command("list", epilog="Example: tmuxagents layouts list")
 @values.FORMAT
-@_JSON
+@values.JSON
 def list_(*, as_json: bool, template: str | None) -> None:
     """List all layouts: those that ship with tmuxagents, yours, and the project's."""
-    _list(as_json=as_json, template=template)
-
-
-def _list(*, as_json: bool, template: str | None) -> None:
-    shelf = layouts_opening.survey(lookup.here(), os.environ)
+    shelf = _survey()
     hiding = list(filter(None, map(catalogue.hiding, shelf.layouts)))
     printing.warn([*shelf.warnings, *hiding])
     found = [one.document() for one in shelf.layouts]
@@ -73,7 +68,7 @@ def _list(*, as_json: bool, template: str | None) -> None:
 
 @layouts_verb.command("show", epilog="Example: tmuxagents layouts show global:dashboard")
 @click.argument("name", shell_complete=_names)
-@_JSON
+@values.JSON
 def show(*, name: str, as_json: bool) -> None:
     """Show what NAME makes (also shipped:NAME, global:NAME or project:NAME), and which file says so."""
     found = _survey().choose(name)
@@ -90,7 +85,7 @@ def _survey() -> Shelf:
 @layouts_verb.command("open", params=[group.SOCKET], epilog="Example: tmuxagents layouts open grid")
 @click.argument("name", default="default", shell_complete=_names)
 @click.option("-d", "--detached", is_flag=True, help="Only make the session; show it to nobody.")
-@_JSON
+@values.JSON
 def open_(*, name: str, detached: bool, as_json: bool) -> None:
     """Open the session of a layout (default: default), or the one that is open already, and show it here."""
     caller = lookup.here()

@@ -11,7 +11,6 @@ import os
 import click
 
 from tmuxagents.cli import asking, printing, values
-from tmuxagents.cli.verbs import tasks
 from tmuxagents.errors import BadRequest
 from tmuxagents.presets import catalogue, change, describe, editing
 from tmuxagents.presets import survey as reading
@@ -39,7 +38,6 @@ def names(_context: click.Context, _argument: click.Parameter, beginning: str) -
 
 
 _NAME = click.argument("name", shell_complete=names)
-_JSON = click.option("--json", "as_json", is_flag=True, help="Print a JSON document.")
 _FIELDS = (
     click.option("-d", "--description", metavar="TEXT", help="What it is for."),
     click.option("-m", "--model", metavar="MODEL", help="The agent's model."),
@@ -85,7 +83,7 @@ def _given(kind: str, how: dict[str, Any]) -> dict[str, Any]:
     given = [f"{key}={how[key]}" for key in shorthands if how[key] is not None]
     fields = editing.assigned([*given, *how["assignments"]], kind)
     if how["prompt"] is not None:
-        fields[BODY] = tasks.content(tasks.STDIN) if how["prompt"] == tasks.STDIN else how["prompt"]
+        fields[BODY] = values.read_text(how["prompt"])
     return fields
 
 
@@ -128,7 +126,7 @@ def _edit(draft: PresetFile) -> None:
 @click.option("--editor", "in_editor", is_flag=True, help="Open it in $EDITOR (on a terminal: anyway).")
 @click.option("--ask", "asks", is_flag=True, help="Ask for each field on this terminal.")
 @_with_fields
-@_JSON
+@values.JSON
 def new(*, name: str, is_profile: bool, in_project: bool, in_editor: bool, asks: bool, **how: Any) -> None:
     """Make the preset NAME: in $EDITOR, by flags, or by questions."""
     kind = PROFILE if is_profile else PRESET
@@ -152,7 +150,7 @@ def new(*, name: str, is_profile: bool, in_project: bool, in_editor: bool, asks:
 @_NAME
 @click.option("--editor", "in_editor", is_flag=True, help="Open it in $EDITOR (on a terminal: anyway).")
 @_with_fields
-@_JSON
+@values.JSON
 def edit(*, name: str, in_editor: bool, **how: Any) -> None:
     """Change the preset NAME (also global:NAME or project:NAME): by flags, or in $EDITOR."""
     draft = change.text_of(_named(name)[0])
@@ -170,7 +168,7 @@ def edit(*, name: str, in_editor: bool, **how: Any) -> None:
 @click.command(epilog="Example: tmuxagents presets rm writer")
 @_NAME
 @click.option("-y", "--yes", is_flag=True, help="Do not ask.")
-@_JSON
+@values.JSON
 def rm(*, name: str, yes: bool, as_json: bool) -> None:
     """Remove the preset NAME: the user's file and the project's (global:NAME, project:NAME: that one)."""
     found = _named(name)
@@ -219,12 +217,12 @@ class PresetVerbs(click.Group):
     invoke_without_command=True,
     epilog="Example: tmuxagents presets show repo-scout",
 )
-@_JSON
+@values.JSON
 @click.pass_context
 def presets(context: click.Context, *, as_json: bool) -> None:
     """Look at presets and profiles: files that name how a child is set up. Alone: list them."""
     if context.invoked_subcommand is None:
-        _list(as_json=as_json, template=None)
+        context.invoke(list_, as_json=as_json)
     elif as_json:
         raise BadRequest("--json comes after the verb.", kind="usage")
 
@@ -238,13 +236,9 @@ def _survey() -> Survey:
 
 @presets.command("list", epilog="Example: tmuxagents presets list")
 @values.FORMAT
-@_JSON
+@values.JSON
 def list_(*, as_json: bool, template: str | None) -> None:
     """List all presets, also those that are hidden by another of the same name."""
-    _list(as_json=as_json, template=template)
-
-
-def _list(*, as_json: bool, template: str | None) -> None:
     survey = _survey()
     hiding = list(filter(None, map(catalogue.hiding, survey.presets)))
     warnings = [
@@ -266,7 +260,7 @@ def _list(*, as_json: bool, template: str | None) -> None:
 
 @presets.command(epilog="Example: tmuxagents presets show global:repo-scout")
 @_NAME
-@_JSON
+@values.JSON
 def show(*, name: str, as_json: bool) -> None:
     """Show what NAME (also global:NAME or project:NAME) sets, and which file says so."""
     survey = _survey()
@@ -282,7 +276,7 @@ def show(*, name: str, as_json: bool) -> None:
 
 @presets.command(epilog="Example: tmuxagents presets check .pi/subagents/repo-scout.md")
 @click.argument("wanted", nargs=-1, metavar="[FILE|NAME]...", shell_complete=names)
-@_JSON
+@values.JSON
 def check(*, wanted: tuple[str, ...], as_json: bool) -> None:
     """Check preset and profile files, all or those named: exit code 2 if one of them is bad."""
     folder, settings = _here()

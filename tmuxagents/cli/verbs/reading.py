@@ -1,4 +1,4 @@
-"""The verbs that read what runs wrote: output, transcript, replay, export, events. Joins."""
+"""The verbs that read what runs wrote: output, transcript, export, events. Joins."""
 
 from __future__ import annotations
 
@@ -233,28 +233,8 @@ def export(*, runs: tuple[str, ...], path: str | None) -> None:
         rendered.write_page(path, page)
 
 
-@click.command(epilog="Example: tmuxagents replay finder --speed 4")
-@click.argument("run", default=lookup.LAST)
-@click.option(
-    "--speed",
-    type=click.FloatRange(min=1 / 64, max=4096),
-    default=1.0,
-    metavar="N",
-    help="Play it N times as fast.",
-)
-def replay(*, run: str, speed: float) -> None:
-    """Play back what RUN said and did, at its own speed.
-
-    Space pauses, s goes to the next step, + and - change the speed, q leaves.
-    """
-    from tmuxagents.cli import replaying  # noqa: PLC0415  (only here)
-
-    replaying.replay(lookup.find_run(run, lookup.here()), speed)
-
-
 VERBS = {
     "export": export,
-    "replay": replay,
     "output": output,
     **dict.fromkeys(("transcript", "logs"), transcript),
     "events": events,

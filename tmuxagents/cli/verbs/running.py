@@ -18,9 +18,9 @@ import time
 
 import click
 
-from tmuxagents.cli import options, printing
+from tmuxagents.cli import options, printing, values
 from tmuxagents.cli.rendered import Picture
-from tmuxagents.cli.verbs import attaching, launching, reading, tasks
+from tmuxagents.cli.verbs import attaching, launching, reading
 from tmuxagents.errors import TmuxAgentsError
 from tmuxagents.launch.call import Call
 from tmuxagents.launch.prepare import prepare
@@ -200,7 +200,7 @@ SINGLE, PARALLEL = "single", "parallel"
     help="Keep head and tail of longer answers (default: 4000 bytes each of several, on a terminal all).",
 )
 @options.ATTACH
-@options.JSON
+@values.JSON
 def run(  # noqa: PLR0913  (one parameter an option)
     *,
     task: tuple[str, ...],
@@ -220,8 +220,8 @@ def run(  # noqa: PLR0913  (one parameter an option)
     viewer = attaching.here("tmuxagents run --attach, or leave out --attach") if attaches else None
     launcher = options.launcher(project_presets=not wanted.pop("no_project_presets"))
     if tasks_file is None:
-        tasks.refuse_odd(task, wanted["after"])
-        text = tasks.read(task, task_file)
+        values.refuse_odd_task(task, wanted["after"])
+        text = values.read_task(task, task_file)
         asked = launching.TaskRequests([options.request(launcher, text, mode=SINGLE, **wanted)], [], None)
     else:
         asked = launching.requests_of(launcher, tasks_file, mode=PARALLEL, **wanted)

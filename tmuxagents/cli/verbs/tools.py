@@ -14,7 +14,6 @@ import click
 
 from tmuxagents import records
 from tmuxagents.cli import boundary, group, printing, values
-from tmuxagents.cli.verbs import tasks
 from tmuxagents.errors import NoSuchRun
 from tmuxagents.mcp import resources
 from tmuxagents.registry import lookup
@@ -34,7 +33,7 @@ if TYPE_CHECKING:
 
 @click.command("tools", epilog="Example: tmuxagents tools --json")
 @values.FORMAT
-@click.option("--json", "as_json", is_flag=True, help="Print a JSON document.")
+@values.JSON
 def tools_verb(*, template: str | None, as_json: bool) -> None:
     """List the tools for parent agents: what `call`, MCP and the integrations offer."""
     found = catalogue.document(lookup.here(), os.environ)
@@ -89,8 +88,7 @@ def _carry_out(
     """Return the answer, and whether the arguments ask for whole documents."""
     caller = lookup.here()
     catalogue.check_name(tool, caller, os.environ)
-    text = tasks.content(arguments) if arguments == tasks.STDIN else arguments
-    given = check.read(text, tool)
+    given = check.read(values.read_text(arguments), tool)
     interrupts.listen()
     from tmuxagents.tools.door import Door  # noqa: PLC0415  (what is refused needs none of it)
 
@@ -163,8 +161,8 @@ def mcp(*, limit: float) -> None:
     printing.check_in()
     socket = group.socket()
     offered = catalogue.refusal(lookup.here(), os.environ) is None
-    options = ["-L", socket] if socket else []
-    Server(printing.IN, printing.OUT, offered=offered, limit_s=limit, options=options).serve()
+    chosen = ["-L", socket] if socket else []
+    Server(printing.IN, printing.OUT, offered=offered, limit_s=limit, options=chosen).serve()
 
 
 @click.command("_resource")

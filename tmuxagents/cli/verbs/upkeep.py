@@ -1,4 +1,4 @@
-"""Verbs that look after the machine: setup, demo, config, doctor, prune. Joins."""
+"""Verbs that look after the machine: doctor, prune, config. Joins."""
 
 from __future__ import annotations
 
@@ -7,7 +7,7 @@ import os
 import click
 
 from tmuxagents import __version__
-from tmuxagents.cli import asking, group, printing
+from tmuxagents.cli import asking, group, printing, values
 from tmuxagents.errors import BadConfig, BadRequest
 from tmuxagents.integrate import config as changes
 from tmuxagents.integrate.config import SettingsFiles
@@ -20,7 +20,7 @@ from tmuxagents.upkeep import doctor, prune, prune_rules
 
 
 @click.command("doctor", epilog="Example: tmuxagents doctor || tmuxagents doctor --json > report.json")
-@click.option("--json", "as_json", is_flag=True, help="Print a JSON document.")
+@values.JSON
 def doctor_verb(*, as_json: bool) -> int:
     """Check machine, agent, project and runs: a line each, with what to do. Exit with 1 if one is broken."""
     folder = lookup.folder() or "/"
@@ -36,7 +36,7 @@ def doctor_verb(*, as_json: bool) -> int:
 @click.command("prune", epilog="Example: tmuxagents prune --dry-run")
 @click.argument("runs", nargs=-1, metavar="[RUN]...")
 @click.option("--dry-run", is_flag=True, help="Print what would be removed, and remove nothing.")
-@click.option("--json", "as_json", is_flag=True, help="Print a JSON document.")
+@values.JSON
 def prune_verb(*, runs: tuple[str, ...], dry_run: bool, as_json: bool) -> None:
     """Remove each RUN, or else what is older than keepRuns says, and the windows of runs that have ended."""
     caller = lookup.here()
@@ -55,43 +55,9 @@ def prune_verb(*, runs: tuple[str, ...], dry_run: bool, as_json: bool) -> None:
     printing.lines(map(safe.line, [*lines, prune_rules.total(pruned.removed, dry_run=dry_run)]))
 
 
-@click.command("setup", epilog="Example: tmuxagents setup --skip keys")
-@click.option("-y", "--yes", is_flag=True, help="Take what each step suggests, and ask nothing.")
-@click.option(
-    "--skip",
-    "skipped",
-    multiple=True,
-    metavar="STEP",
-    help="Skip a step: agent, model, status, keys, parents or preset.",
-)
-def setup(*, yes: bool, skipped: tuple[str, ...]) -> int:
-    """Set up default agent and model, status line, keys, parents and a first preset; skip what you like."""
-    from tmuxagents.cli import set_up  # noqa: PLC0415  (doctor and prune need none of it)
-
-    unknown = [step for step in skipped if step not in set_up.STEPS]
-    if unknown:
-        hint = f"steps: {', '.join(set_up.STEPS)}"
-        raise BadRequest(f'There is no step "{unknown[0]}".', kind="usage", hint=hint, field="skip")
-    if not yes and not (printing.is_terminal(printing.IN) and printing.is_terminal()):
-        hint = "with --yes it takes what each step suggests"
-        raise BadRequest("setup needs a terminal.", kind="usage", hint=hint)
-    return set_up.Walk(yes=yes, skipped=skipped).walk()
-
-
-@click.command("demo", epilog="Example: tmuxagents demo --clean")
-@click.option("--clean", is_flag=True, help="Take everything away that the demo has made.")
-def demo(*, clean: bool) -> None:
-    """Show three agents at work on a sample project, with a demo model that needs no key."""
-    from tmuxagents.cli.set_up import demo_command  # noqa: PLC0415  (doctor and prune need none of it)
-
-    argv = demo_command(os.environ, clean=clean)
-    os.execv(argv[0], argv)  # noqa: S606  (bash by its path, and our own script)
-
-
 # --- settings ---------------------------------------------------------------------------------------------
 
 _WIDE = 10_000  # columns: a path is cut on a terminal alone
-_JSON = click.option("--json", "as_json", is_flag=True, help="Print a JSON document.")
 _PROJECT = click.option(
     "--project", "in_project", is_flag=True, help="In the settings of this project, not in your own."
 )
@@ -105,7 +71,7 @@ _KEY = click.argument("key", metavar="KEY", shell_complete=_complete_key)
 
 
 @click.group("config", invoke_without_command=True, epilog="Example: tmuxagents config set timeout 900")
-@_JSON
+@values.JSON
 @click.pass_context
 def config(context: click.Context, *, as_json: bool) -> None:
     """Show and change settings. Alone: list them."""
@@ -114,7 +80,7 @@ def config(context: click.Context, *, as_json: bool) -> None:
 
 
 @config.command("list", epilog="Example: tmuxagents config list")
-@_JSON
+@values.JSON
 def list_settings(*, as_json: bool) -> None:
     """List all settings in force, and where each comes from."""
     _tell_settings(None, as_json=as_json)
@@ -122,7 +88,7 @@ def list_settings(*, as_json: bool) -> None:
 
 @config.command("get", epilog="Example: tmuxagents config get timeout")
 @_KEY
-@_JSON
+@values.JSON
 def get_setting(*, key: str, as_json: bool) -> None:
     """Print the value of KEY that is in force."""
     changes.rule_of(key)
@@ -172,7 +138,7 @@ def unset_setting(*, key: str, in_project: bool) -> None:
 @_PROJECT
 def edit_settings(*, in_project: bool) -> None:
     """Open your settings file in $EDITOR, and check it when you return."""
-    if not (printing.is_terminal(printing.IN) and printing.is_terminal()):
+    if not printing.has_person():
         hint = "tmuxagents config set KEY VALUE needs none"
         raise BadRequest("config edit needs a terminal.", kind="usage", hint=hint)
     files, source = _settings_files(in_project=in_project)
@@ -209,8 +175,6 @@ def _tell_change(what: str, path: str, key: str, source: str) -> None:
 
 
 VERBS = {
-    "setup": setup,
-    "demo": demo,
     "config": config,
     "doctor": doctor_verb,
     "prune": prune_verb,

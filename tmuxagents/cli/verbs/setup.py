@@ -1,4 +1,7 @@
-"""The demo, and the steps of setup: each says what is there, suggests one thing, may be skipped. Joins."""
+"""The verbs setup and demo. Each step of setup says what is there, suggests one thing, and may be skipped.
+
+Joins.
+"""
 
 from __future__ import annotations
 
@@ -11,7 +14,7 @@ import click
 from tmuxagents.agents import installed, resolve
 from tmuxagents.cli import group, printing
 from tmuxagents.cli.verbs import integrate, presets
-from tmuxagents.errors import TmuxAgentsError, Unusable
+from tmuxagents.errors import BadRequest, TmuxAgentsError, Unusable
 from tmuxagents.integrate import parents, pi, plan, tmux, tmux_texts
 from tmuxagents.integrate.config import SettingsFiles
 from tmuxagents.presets import survey
@@ -30,6 +33,27 @@ if TYPE_CHECKING:
 STEPS = ("agent", "model", "status", "keys", "parents", "preset")
 _NOT_READY = 3
 _SHOWN = 3  # models of a provider
+
+
+@click.command("setup", epilog="Example: tmuxagents setup --skip keys")
+@click.option("-y", "--yes", is_flag=True, help="Take what each step suggests, and ask nothing.")
+@click.option(
+    "--skip",
+    "skipped",
+    multiple=True,
+    metavar="STEP",
+    help="Skip a step: agent, model, status, keys, parents or preset.",
+)
+def setup(*, yes: bool, skipped: tuple[str, ...]) -> int:
+    """Set up default agent and model, status line, keys, parents and a first preset; skip what you like."""
+    unknown = [step for step in skipped if step not in STEPS]
+    if unknown:
+        hint = f"steps: {', '.join(STEPS)}"
+        raise BadRequest(f'There is no step "{unknown[0]}".', kind="usage", hint=hint, field="skip")
+    if not yes and not printing.has_person():
+        hint = "with --yes it takes what each step suggests"
+        raise BadRequest("setup needs a terminal.", kind="usage", hint=hint)
+    return Walk(yes=yes, skipped=skipped).walk()
 
 
 class Walk:
@@ -236,7 +260,15 @@ def _agent_line(one: Mapping[str, Any]) -> str:
 _AGENT = "pi"
 
 
-def demo_command(environment: Mapping[str, str], *, clean: bool) -> list[str]:
+@click.command("demo", epilog="Example: tmuxagents demo --clean")
+@click.option("--clean", is_flag=True, help="Take everything away that the demo has made.")
+def demo(*, clean: bool) -> None:
+    """Show three agents at work on a sample project, with a demo model that needs no key."""
+    argv = _demo_command(os.environ, clean=clean)
+    os.execv(argv[0], argv)  # noqa: S606  (bash by its path, and our own script)
+
+
+def _demo_command(environment: Mapping[str, str], *, clean: bool) -> list[str]:
     """Return the command that shows the demo, or takes it away. Raises Unusable if something is missing."""
     bash = process.find_program("bash", environment.get("PATH", ""))
     if bash is None:
@@ -252,3 +284,6 @@ def demo_command(environment: Mapping[str, str], *, clean: bool) -> list[str]:
         )
         raise Unusable(message, kind="demo", hint="name the program in TMUXAGENTS_PI")
     return [*argv, program]
+
+
+VERBS = {"setup": setup, "demo": demo}

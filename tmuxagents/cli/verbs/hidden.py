@@ -1,4 +1,7 @@
-"""The hidden verbs _far and _code: what two machines say to each other; the window of a far run. Joins."""
+"""Hidden verbs, by which our processes start each other: _wrap and _watch; _far and _code on other machines.
+
+Joins.
+"""
 
 from __future__ import annotations
 
@@ -10,13 +13,30 @@ from tmuxagents.cli import printing
 from tmuxagents.errors import BadRequest
 from tmuxagents.records import SLURM
 from tmuxagents.registry import lookup
-from tmuxagents.system import places
+from tmuxagents.system import places, watcher_lock
+from tmuxagents.wrapper import become_wrapper
 
 TYPE_CHECKING = False
 if TYPE_CHECKING:
     from typing import Any
 
 _MOST_REQUEST = 64 * 1024 * 1024
+
+
+@click.command(hidden=True)
+@click.argument("run_dir")
+def wrap(*, run_dir: str) -> None:
+    """Run the wrapper of a run directory in this terminal (started by launch, not by people)."""
+    become_wrapper(run_dir)
+
+
+@click.command(hidden=True)
+def watch() -> None:
+    """Watch over all runs, unless a watcher already does (started by launch and wrappers, not by people)."""
+    watcher_lock.become(places.own_home(os.environ), os.environ)
+
+
+# --- between two machines ---
 
 
 @click.group("_far", hidden=True)
@@ -90,7 +110,6 @@ def follow() -> None:
 @click.argument("host")
 def mirror(*, host: str) -> int:
     """Mirror the runs of a host."""
-    from tmuxagents.system import watcher_lock  # noqa: PLC0415
     from tmuxagents.watcher import mirror as mirroring  # noqa: PLC0415
 
     home = lookup.here().home
@@ -148,4 +167,4 @@ def do(*, as_json: bool) -> None:  # noqa: ARG001  (errors are printed as JSON)
     printing.write(jsonline.encode(leavings.answer_about_code(_asked(), os.environ)))
 
 
-VERBS = {"_far": far, "_code": code}
+VERBS = {"_wrap": wrap, "_watch": watch, "_far": far, "_code": code}

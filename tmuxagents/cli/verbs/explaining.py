@@ -1,15 +1,20 @@
-"""The verb completion, and the answers to a shell that asks for completions. Joins."""
+"""Verbs that explain the others, and documents: help, schema, skill; and completion, for a shell that asks.
+
+Joins.
+"""
 
 from __future__ import annotations
 
+import difflib
 import os
 
 import click
 from click.shell_completion import CompletionItem, get_completion_class
 
-from tmuxagents.cli import printing
-from tmuxagents.errors import TmuxAgentsError
+from tmuxagents.cli import group, printing
+from tmuxagents.errors import BadRequest, TmuxAgentsError
 from tmuxagents.records import ENDED
+from tmuxagents.system import shipped
 from tmuxagents.text import safe
 
 TYPE_CHECKING = False
@@ -24,6 +29,56 @@ _MOST = 50
 _LONGEST = 60
 # bash puts an offered word onto the command line without quotes; these letters are plain in every shell.
 _LETTERS = frozenset("abcdefghijklmnopqrstuvwxyzABCDEFGHIJKLMNOPQRSTUVWXYZ0123456789_-.@/+")
+
+
+@click.command("help", epilog="Example: tmuxagents help presets new")
+@click.argument("verbs", nargs=-1, metavar="[VERB]...")
+def explain(*, verbs: tuple[str, ...]) -> None:
+    """Explain VERB, or list all verbs."""
+    context = click.get_current_context().find_root()
+    for name in verbs:
+        parent = context.command
+        command = parent.get_command(context, name) if isinstance(parent, click.Group) else None
+        if command is None and context.parent is None:
+            raise group.unknown(name)
+        if command is None:
+            hint = f"see {context.command_path} --help"
+            raise BadRequest(f'{context.command_path} has no verb "{name}".', kind="usage", hint=hint)
+        context = click.Context(command, info_name=name, parent=context)
+    printing.lines([context.get_help()])
+
+
+@click.command(epilog="Example: tmuxagents schema result")
+@click.argument("name")
+@click.option("--json", is_flag=True, expose_value=False, help="It is JSON anyway.")
+def schema(*, name: str) -> None:
+    """Print the JSON Schema of the document NAME."""
+    printing.write(schema_text(name).encode())
+
+
+def schema_names() -> list[str]:
+    """Return the documents that have a schema."""
+    return sorted(file.stem for file in shipped.schemas().glob("*.json"))
+
+
+def schema_text(name: str) -> str:
+    """Return one schema."""
+    known = schema_names()
+    if name not in known:
+        near = difflib.get_close_matches(name, known, n=3)
+        message = f'There is no schema "{name[:40]}". Schemas: {", ".join(known)}'
+        hint = f"did you mean {near[0]}?" if near else None
+        raise BadRequest(message, kind="bad-argument", hint=hint, field="name", candidates=near)
+    return (shipped.schemas() / f"{name}.json").read_text("utf-8")
+
+
+@click.command(epilog="Example: tmuxagents skill")
+def skill() -> None:
+    """Print the skill that teaches an agent to delegate from a shell."""
+    printing.write(shipped.skill().encode())
+
+
+# --- completion ---
 
 
 @click.command("completion", epilog='Example: eval "$(tmuxagents completion bash)"')
@@ -129,9 +184,7 @@ def names(context: click.Context, incomplete: str) -> list[CompletionItem]:
     """Return the schemas that a word could name; other names are a person's own."""
     if context.info_name != "schema":
         return []
-    from tmuxagents.cli.verbs import machine  # noqa: PLC0415  (only where a schema is expected)
-
-    return _fitting(((name, "") for name in machine.names()), incomplete)
+    return _fitting(((name, "") for name in schema_names()), incomplete)
 
 
 def verbs(context: click.Context, incomplete: str) -> list[CompletionItem]:
@@ -201,4 +254,4 @@ def offer(command: click.Command) -> None:
             parameter.shell_complete = wanted  # type: ignore[method-assign, assignment]
 
 
-VERBS = {"completion": completion}
+VERBS = {"help": explain, "schema": schema, "skill": skill, "completion": completion}
