@@ -124,8 +124,8 @@ class Fleet:
         return "\n".join(steps)
 
     def command(self, *arguments: str, **variables: str) -> subprocess.CompletedProcess[str]:
-        """Run the installed command as somebody in the project."""
-        return self.home.command(*arguments, env=self.home.environment | variables, timeout=120)
+        """Run the installed command as somebody in the project: too seldom to keep one warm for it."""
+        return self.home.command(*arguments, cold=True, env=self.home.environment | variables, timeout=120)
 
     def launch(self, *, variables: dict[str, str] | None = None) -> None:
         """Launch all runs; return when each of their children waits at its gate: half of them at each."""
