@@ -1,9 +1,9 @@
 """The registry: SQLite, a cache of the run directories. Every caller must be able to do without it.
 
 Here is the database itself. What one can ask it is in registry/registry, its words are in registry/rows and
-registry/schema, its file is made and moved in registry/schema. A file that is damaged raises `Damaged` and
-may be set aside, since all of it can be read again from the run directories; one that cannot be used now, or
-was written by a newer program, raises `Unfit` and is left alone.
+registry/schema, its file is made and moved in registry/schema.
+
+`sqlite3`, the package around `_sqlite3`, adds dates, which the registry does not store, and 1.5 ms.
 
 Touches: SQLite.
 """
@@ -12,12 +12,11 @@ from __future__ import annotations
 
 import os
 
+from tmuxagents import cpython
 from tmuxagents.cpython import ignoring
-from tmuxagents.registry import sqlite
 from tmuxagents.registry.registry import Registry, Tally
 from tmuxagents.registry.rows import BLANK, VERSION, Row, Scope, plain, server_key
-from tmuxagents.registry.sqlite import Damaged, Identity, Unfit, path_of, sqlite3
-from tmuxagents.system.identity import boot_id
+from tmuxagents.system.identity import boot_id, host
 
 TYPE_CHECKING = False
 if TYPE_CHECKING:
@@ -36,8 +35,14 @@ __all__ = [  # what others take from here
     "open_memory",
     "path_of",
     "server_key",
+    "sqlite3",
 ]
 
+cpython.prepare_sqlite()
+
+import _sqlite3 as sqlite3  # noqa: E402  (prepared first)
+
+NAME = "registry.db"
 PATIENCE_S = 10.0
 _TRIES = 5
 _HOW = "mode=rw"  # SQLite would make an empty file in the place of one just removed
@@ -50,6 +55,39 @@ _NOT_THE_FILE = frozenset(
         *(sqlite3.SQLITE_CANTOPEN, sqlite3.SQLITE_PROTOCOL, sqlite3.SQLITE_NOLFS, sqlite3.SQLITE_AUTH),
     )
 )
+
+Identity = tuple[int, int]
+
+
+class Unfit(Exception):
+    """The registry cannot be used now, or not by us, as one of a newer program; it is left as it is."""
+
+
+class Damaged(Exception):
+    """The registry's file is no database, or not our own; `identity` is that file.
+
+    It may be set aside, since all of it can be read again from the run directories.
+    """
+
+    def __init__(self, why: str, identity: Identity | None) -> None:
+        super().__init__(why)
+        self.identity = identity
+
+
+def path_of(home: str) -> str:
+    """Return the path of this machine's registry in a state directory."""
+    return f"{home}/hosts/{host()}/{NAME}"
+
+
+def identity_of(path: str) -> Identity | None:
+    """Return device and inode of a file, None if there is none."""
+    try:
+        facts = os.stat(path)
+    except FileNotFoundError:
+        return None
+    except OSError as error:
+        raise Unfit(str(error.strerror)) from error
+    return facts.st_dev, facts.st_ino
 
 
 def open_file(path: str, patience_s: float = PATIENCE_S) -> Registry:
@@ -89,24 +127,46 @@ class Database:
             schema.found(connection, self._name)
             return connection
         for _ in range(_TRIES):
-            self.identity = sqlite.identity(self._path)
+            self.identity = identity_of(self._path)
             if self.identity is None:
                 from tmuxagents.registry import schema  # noqa: PLC0415  (once in a registry's life)
 
                 schema.make(self._path, self._patience_s)
                 continue
-            connection = _connect(self._path, self.identity, self._patience_s)
-            if sqlite.identity(self._path) == self.identity:
+            connection = self._connect(self._path)
+            if identity_of(self._path) == self.identity:
                 return connection
             connection.close()
         raise Unfit("it is replaced again and again")
+
+    def _connect(self, path: str) -> sqlite3.Connection:
+        try:
+            connection = connect(path, self._patience_s)
+            try:
+                version = one(connection, "PRAGMA user_version")
+                self.refuse_newer(version)
+                if version != VERSION:
+                    from tmuxagents.registry import schema  # noqa: PLC0415  (once in a registry's life)
+
+                    schema.migrate(connection, VERSION)
+                # A restart of the machine may lose the last commits and their numbers: so the id changes.
+                boot = boot_id()
+                if one(connection, "SELECT boot FROM book") != boot:
+                    values = (os.urandom(4).hex(), boot, boot)
+                    connection.execute("UPDATE book SET id = ?, boot = ? WHERE boot <> ?", values)
+            except BaseException:
+                connection.close()
+                raise
+        except sqlite3.Error as error:
+            raise translated(error, self.identity) from error
+        return connection
 
     def follow(self) -> sqlite3.Connection:
         """Return the connection, anew if another file lies at its path.
 
         Into one that was removed one can write for days.
         """
-        if self._path is not None and sqlite.identity(self._path) != self.identity:
+        if self._path is not None and identity_of(self._path) != self.identity:
             self._connection.close()
             self._connection = self._open()
         return self._connection
@@ -119,6 +179,16 @@ class Database:
         """Write several things, or none of them."""
         # IMMEDIATE: a transaction that reads first and then wants to write fails, however patient it is.
         return Transaction(self, "BEGIN IMMEDIATE")
+
+    def damage(self, why: str) -> Damaged:
+        """Return the error about a file that holds what it should not."""
+        return Damaged(why, self.identity)
+
+    @staticmethod
+    def refuse_newer(version: int) -> None:
+        """Raise Unfit if a newer program has taken the registry over."""
+        if version > VERSION:
+            raise Unfit("it was written by a newer tmuxagents")
 
     @property
     def is_busy(self) -> bool:
@@ -206,34 +276,6 @@ def connect(path: str, patience_s: float) -> sqlite3.Connection:
         connection.close()
         raise
     return connection
-
-
-def _connect(path: str, identity: Identity, patience_s: float) -> sqlite3.Connection:
-    try:
-        connection = connect(path, patience_s)
-        try:
-            _check_version(connection)
-            # A restart of the machine may lose the last commits, and their numbers: the id changes with it.
-            boot = boot_id()
-            if one(connection, "SELECT boot FROM book") != boot:
-                values = (os.urandom(4).hex(), boot, boot)
-                connection.execute("UPDATE book SET id = ?, boot = ? WHERE boot <> ?", values)
-        except BaseException:
-            connection.close()
-            raise
-    except sqlite3.Error as error:
-        raise translated(error, identity) from error
-    return connection
-
-
-def _check_version(connection: sqlite3.Connection) -> None:
-    version = one(connection, "PRAGMA user_version")
-    if version > VERSION:
-        raise Unfit("it was written by a newer tmuxagents")
-    if version != VERSION:
-        from tmuxagents.registry import schema  # noqa: PLC0415  (once in a registry's life)
-
-        schema.migrate(connection, VERSION)
 
 
 def one(connection: sqlite3.Connection, question: str) -> Any:

@@ -9,7 +9,6 @@ from tmuxagents import records
 from tmuxagents.records import NEVER
 from tmuxagents.registry import rows as registry_rows
 from tmuxagents.registry.rows import GIVEN, Row, Scope, plain
-from tmuxagents.registry.sqlite import Damaged, Unfit
 
 TYPE_CHECKING = False
 if TYPE_CHECKING:
@@ -71,8 +70,7 @@ class Registry:
     def is_still(self, name: str) -> bool:
         """Say whether it is the one of this name. Raise Unfit if a newer program has taken it over."""
         ((now, version),) = self._database.ask("SELECT id, user_version FROM book, pragma_user_version")
-        if version > registry_rows.VERSION:
-            raise Unfit("it was written by a newer tmuxagents")
+        self._database.refuse_newer(version)
         return bool(now == name)
 
     # --- told
@@ -139,7 +137,7 @@ class Registry:
         found = self._database.ask(f"{registry_rows.ROWS} WHERE {where} {tail}", values)
         rows = [Row.of(each) for each in found]
         if not all(row.status in records.STATUSES for row in rows):
-            raise Damaged("it holds what nobody wrote", self._database.identity)
+            raise self._database.damage("it holds what nobody wrote")
         return rows
 
     def rows(self, scope: Scope, *, limit: int | None = None) -> list[Row]:

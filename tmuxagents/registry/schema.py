@@ -18,8 +18,8 @@ import time
 
 from tmuxagents.errors import Unusable
 from tmuxagents.registry import database
+from tmuxagents.registry.database import Identity, Unfit, identity_of, sqlite3
 from tmuxagents.registry.rows import COLUMNS, FOUND, GIVEN, STANDING, VERSION
-from tmuxagents.registry.sqlite import Identity, Unfit, identity, sqlite3
 from tmuxagents.system.identity import boot_id
 
 TYPE_CHECKING = False
@@ -176,7 +176,7 @@ def make(path: str, patience_s: float) -> None:
     """Make an empty registry, aside, and put it in its place: nobody ever sees half of one."""
     new = f"{path}.new"
     with alone(path, patience_s):
-        if identity(path) is not None:
+        if identity_of(path) is not None:
             return
         try:
             if not _made(new, "WAL"):  # not every file system has what it needs
@@ -287,7 +287,7 @@ def set_aside(path: str, damaged: Identity | None, limit_s: float) -> str:
     aside = f"{path}.broken"
     with alone(path, limit_s):
         try:
-            if damaged is not None and identity(path) == damaged:
+            if damaged is not None and identity_of(path) == damaged:
                 # The database last: without its side files it is an older state, they without it are nothing.
                 for side in (*_SIDE_FILES, ""):
                     with contextlib.suppress(FileNotFoundError):

@@ -20,7 +20,7 @@ from tmuxagents.integrate import disk, pi
 from tmuxagents.presets import catalogue
 from tmuxagents.presets import disk as presets_disk
 from tmuxagents.presets import survey as preset_files
-from tmuxagents.registry import schema, sqlite
+from tmuxagents.registry import database, schema
 from tmuxagents.settings import keys as rules
 from tmuxagents.system import places as files
 from tmuxagents.system import process, project, removal, shipped
@@ -159,13 +159,13 @@ def try_out(folder: str) -> Iterator[str]:
 
 def check_locks(folder: str) -> None:
     """Raise Unusable unless a second lock on one file is refused."""
-    with schema.alone(f"{folder}/{sqlite.NAME}", 1.0):
+    with schema.alone(f"{folder}/{database.NAME}", 1.0):
         pass
 
 
 def has_wal(folder: str) -> bool:
     """Say whether SQLite can keep its log beside a database here."""
-    return schema.has_wal(f"{folder}/{sqlite.NAME}")
+    return schema.has_wal(f"{folder}/{database.NAME}")
 
 
 def room(folder: str) -> tuple[int, int | None]:
