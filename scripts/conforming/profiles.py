@@ -84,7 +84,7 @@ def text(given: Given) -> str:
 
 def command(given: Given) -> Given:
     """Return what is said and asked; what a person answers to each question stands in the case."""
-    answer = editing.profile_answer(given["args"], _known(given.get("profiles") or {}))
+    answer = describe.profile_answer(given["args"], _known(given.get("profiles") or {}))
     notes = [answer.note] if answer.note else []
     if given.get("confirm") and answer.afterwards:
         notes.append(answer.afterwards)
@@ -106,4 +106,4 @@ def _known(texts: dict[str, dict[str, str]]) -> dict[str, Given]:
 
 def completions(given: Given) -> list[str] | None:
     """Return how a line could go on."""
-    return editing.profile_completions(given["prefix"], given.get("profiles") or [])
+    return describe.profile_completions(given["prefix"], given.get("profiles") or [])

@@ -7,7 +7,7 @@ from typing import Any
 import pytest
 
 from tests.presets.preset_files import preset, profile
-from tmuxagents.presets import editing
+from tmuxagents.presets import describe
 
 KNOWN: dict[str, dict[str, Any]] = {"a": {"model": "m"}, "b": {}}
 
@@ -15,12 +15,12 @@ KNOWN: dict[str, dict[str, Any]] = {"a": {"model": "m"}, "b": {}}
 @pytest.mark.parametrize("line", ["", "list", "ls", "list a", "  "])
 def test_all_are_listed(line: str) -> None:
     text = "Subagent profiles:\n  profile: a, model=m\n  profile: b"
-    assert editing.profile_answer(line, KNOWN).note == ("info", text)
+    assert describe.profile_answer(line, KNOWN).note == ("info", text)
 
 
 @pytest.mark.parametrize("line", ["show a", "a", "a b"])
 def test_one_is_shown(line: str) -> None:
-    assert editing.profile_answer(line, KNOWN).note == ("info", "Profile: a\n  model:             m")
+    assert describe.profile_answer(line, KNOWN).note == ("info", "Profile: a\n  model:             m")
 
 
 @pytest.mark.parametrize(
@@ -38,18 +38,18 @@ def test_one_is_shown(line: str) -> None:
     ],
 )
 def test_what_cannot_be_done_is_said(line: str, note: tuple[str, str]) -> None:
-    answer = editing.profile_answer(line, KNOWN)
+    answer = describe.profile_answer(line, KNOWN)
     assert (answer.note, answer.act, answer.question) == (note, None, None)
 
 
 def test_who_removes_is_asked_first_and_then_told_that_there_was_none() -> None:
-    answer = editing.profile_answer("remove x", KNOWN)
+    answer = describe.profile_answer("remove x", KNOWN)
     assert answer.question == ("Delete profile?", 'Delete subagent profile "x"?')
     assert (answer.note, answer.afterwards) == (None, ("error", 'Profile "x" not found.'))
 
 
 def test_without_profiles_none_is_available() -> None:
-    assert editing.profile_answer("show x", {}).note == ("error", 'Profile "x" not found. Available: (none)')
+    assert describe.profile_answer("show x", {}).note == ("error", 'Profile "x" not found. Available: (none)')
 
 
 @pytest.mark.parametrize(
@@ -63,18 +63,18 @@ def test_without_profiles_none_is_available() -> None:
     ],
 )
 def test_what_is_to_be_done(line: str, act: str, name: str) -> None:
-    answer = editing.profile_answer(line, KNOWN)
+    answer = describe.profile_answer(line, KNOWN)
     assert (answer.note, answer.act, answer.name) == (None, act, name)
     assert (answer.question is not None) == (act == "delete")
 
 
 def test_what_begins_so_is_offered() -> None:
-    assert editing.profile_completions("e", KNOWN) == ["edit"]
-    assert editing.profile_completions("a", KNOWN) == ["a"]
-    assert editing.profile_completions("z", KNOWN) is None
+    assert describe.profile_completions("e", KNOWN) == ["edit"]
+    assert describe.profile_completions("a", KNOWN) == ["a"]
+    assert describe.profile_completions("z", KNOWN) is None
 
 
 def test_what_was_saved_is_said() -> None:
-    assert editing.profile_saved(preset()) == 'Preset "scout" saved to global subagents.'
+    assert describe.profile_saved(preset()) == 'Preset "scout" saved to global subagents.'
     expected = 'Profile "p" saved to project agent-profiles.'
-    assert editing.profile_saved(profile(source="project")) == expected
+    assert describe.profile_saved(profile(source="project")) == expected

@@ -6,7 +6,7 @@ from typing import Any
 
 import pytest
 
-from tmuxagents.presets import describe
+from tmuxagents.presets import editing
 
 PRESET = ("Scope", "Description", "Model", "System prompt", "Tools")
 PROFILE = ("Scope", "Provider", "Model", "System prompt", "Text appended", "Thinking", "Tools")
@@ -77,7 +77,7 @@ def test_each_answer_becomes_a_field(
     kind: str, answers: tuple[str, ...], asked: tuple[str, ...], fields: dict[str, Any]
 ) -> None:
     script = Script(*answers)
-    assert describe.ask_for_preset(kind, "x", "project", script) == describe.Answers("project", fields)
+    assert editing.ask_for_preset(kind, "x", "project", script) == editing.Answers("project", fields)
     assert len(script.asked) == len(asked) + 1
     assert all(question.startswith(start) for question, start in zip(script.asked, asked, strict=False))
     assert script.asked[-1] == "Save?"
@@ -85,4 +85,4 @@ def test_each_answer_becomes_a_field(
 
 
 def test_answers_that_are_not_to_be_saved_are_none() -> None:
-    assert describe.ask_for_preset("profile", "x", "global", Script(*[""] * 9, agrees=False)) is None
+    assert editing.ask_for_preset("profile", "x", "global", Script(*[""] * 9, agrees=False)) is None

@@ -1,11 +1,8 @@
-"""All presets and profiles that can be named in a folder, and the choice of one by its name. Pure.
+"""The presets, profiles and skills that can be named in a folder, and which of them a name means. Pure.
 
-A project's file counts before one of the user, then a preset before a profile. Nothing is hidden silently.
-
-Skills by name: where they are looked for, which file a name means, and what a profile makes of them.
-
-A profile names them in `suggestedSkills` (the child learns their paths) and `loadSkills` (their text goes
-into its system prompt). That skills must not lie outside is checked with the flags, see agents/pi/command.
+A project's preset counts before one of the user, then a preset before a profile. Nothing is hidden silently.
+A profile names skills in `suggestedSkills` (the child learns their paths) and `loadSkills` (their text goes
+into its system prompt). The flags' check refuses skills that lie outside, see agents/pi/command.
 """
 
 from __future__ import annotations
@@ -34,7 +31,7 @@ _TASK = "-p names a preset; the task is an argument: tmuxagents launch TASK, or 
 class Catalogue:
     """All presets and profiles that can be named somewhere, the winner of a name before those it hides.
 
-    `skipped`: files and folders that nobody should believe, by path, and the line that says why.
+    `skipped`: files and folders that are not to be trusted, by path, with the line that says why.
     """
 
     def __init__(
@@ -81,16 +78,9 @@ class Catalogue:
 
     def unknown(self, wanted: str, word: str = PRESET) -> BadRequest:
         """Return the refusal of a name that nothing has."""
-        names = self.names()
-        message = f'Unknown {word}: "{wanted}". Available {word}s: {", ".join(names) or "(none)"}'
-        return BadRequest(message, kind=f"unknown-{word}", field=word, **self._near(wanted))
-
-    def _near(self, wanted: str) -> dict[str, Any]:
-        """Return hint and candidates for a name that nothing has."""
-        source, name = scoped(wanted)
-        near = difflib.get_close_matches(name[:LONGEST_NAME], self.names(), n=_NEAR)
-        elsewhere = source is not None and name in self.names()
-        if elsewhere:
+        names, (source, name) = self.names(), scoped(wanted)
+        near = difflib.get_close_matches(name[:LONGEST_NAME], names, n=_NEAR)
+        if source is not None and name in names:
             near, hint = [name], f"there is one that is not {source}: {name}"
         else:
             asked = f"Did you mean {near[0]}?" if near else None
@@ -99,7 +89,8 @@ class Catalogue:
             folders = [line for path, line in self._skipped.items() if not path.endswith(".md")]
             default = asked or (_TASK if " " in name else "tmuxagents presets list shows what there is")
             hint = next(iter([*files, *folders]), default)
-        return {"hint": hint, "candidates": near}
+        message = f'Unknown {word}: "{wanted}". Available {word}s: {", ".join(names) or "(none)"}'
+        return BadRequest(message, kind=f"unknown-{word}", field=word, hint=hint, candidates=near)
 
 
 def scoped(wanted: str) -> tuple[str | None, str]:
@@ -140,6 +131,8 @@ def _bad(bad: BadPreset) -> BadConfig:
     return BadConfig(bad.warning(), kind=kind, faults=faults, hint=f"correct the file{other}")
 
 
+# --- skills -----------------------------------------------------------------------------------------------
+
 SUGGESTED, LOADED, APPENDED = "suggestedSkills", "loadSkills", "appendSystemPrompt"
 _FOLDERS = (".pi/skills", ".agents/skills")
 _LOADED = '<loaded_skill name="{}">\n{}\n</loaded_skill>'
@@ -165,8 +158,8 @@ class SkillFile(NamedTuple):
 def skill_folders(*, cwd: str, project: str, agent_dir: str, home: str) -> list[tuple[str, str | None]]:
     """Return where skills are looked for, and within which folder their texts have to lie.
 
-    Of two with one name the first counts: from the child's folder up to its project, then what the user has
-    for all projects, who may keep them anywhere.
+    Of two with one name the first counts: from the child's folder up to its project, then the user's own for
+    all projects, which may lie anywhere.
     """
     near = [cwd]
     while near[-1] != project and paths.is_inside(near[-1], project):
@@ -213,18 +206,7 @@ def skills_are_wanted(fields: Mapping[str, Any]) -> bool:
 def resolve_skills(fields: Mapping[str, Any], known: Mapping[str, Skill]) -> dict[str, Any]:
     """Return a profile's fields with the paths of suggested and the texts of loaded skills, or BadRequest."""
     suggested, loaded = fields.get(SUGGESTED) or [], fields.get(LOADED) or []
-    _refuse_unknown([*suggested, *loaded], known)
-    done = {key: value for key, value in fields.items() if key != LOADED or not value}
-    if suggested:
-        done[SUGGESTED] = [known[name].path for name in suggested]
-    bodies = [_LOADED.format(name, body) for name in dict.fromkeys(loaded) if (body := known[name].body)]
-    if bodies:
-        done[APPENDED] = "\n\n".join([fields.get(APPENDED) or "", *bodies])
-    return done
-
-
-def _refuse_unknown(names: Iterable[str], known: Mapping[str, Skill]) -> None:
-    wanted = list(dict.fromkeys(names))
+    wanted = list(dict.fromkeys([*suggested, *loaded]))
     unknown = [name for name in wanted if name not in known]
     if unknown:
         asked, there = ", ".join(f'"{name}"' for name in unknown), ", ".join(known) or "(none)"
@@ -232,6 +214,12 @@ def _refuse_unknown(names: Iterable[str], known: Mapping[str, Skill]) -> None:
     for name in wanted:
         if known[name].body is None:
             message = f'Could not read skill "{name}": {known[name].path}'
-            raise BadRequest(
-                message, kind="unknown-skill", hint="a regular UTF-8 file of your own, up to 256 KB"
-            )
+            hint = "a regular UTF-8 file of your own, up to 256 KB"
+            raise BadRequest(message, kind="unknown-skill", hint=hint)
+    done = {key: value for key, value in fields.items() if key != LOADED or not value}
+    if suggested:
+        done[SUGGESTED] = [known[name].path for name in suggested]
+    bodies = [_LOADED.format(name, body) for name in dict.fromkeys(loaded) if (body := known[name].body)]
+    if bodies:
+        done[APPENDED] = "\n\n".join([fields.get(APPENDED) or "", *bodies])
+    return done

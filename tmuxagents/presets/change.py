@@ -19,7 +19,7 @@ from tmuxagents.system import project
 
 TYPE_CHECKING = False
 if TYPE_CHECKING:
-    from collections.abc import Iterator, Mapping, Sequence
+    from collections.abc import Mapping, Sequence
     from typing import Any
 
     from tmuxagents.presets.preset import Preset
@@ -91,19 +91,19 @@ class PresetShelf:
 
     def check(self, wanted: Sequence[str]) -> list[Checked]:
         """Check the named files, or all; raise BadRequest for a name that no file has."""
-        if wanted:
-            return [checked for one in wanted for checked in self._one(one)]
-        skipped = self.survey.refused
-        refused = [Checked(one.path, *self._place_of(one.path), flaws=[Flaw(one.why)]) for one in skipped]
-        return refused + [self._read(one) for one in self._files()]
-
-    def _one(self, wanted: str) -> Iterator[Checked]:
-        if named := self.named(wanted):
-            yield from map(self._read, named)
-        elif "/" in wanted or wanted.endswith(".md"):
-            yield self._file(os.path.join(self._folder, wanted))
-        else:
-            raise self.survey.catalogue.unknown(wanted)
+        found: list[Checked] = []
+        for one in wanted:
+            if named := self.named(one):
+                found += map(self._read, named)
+            elif "/" in one or one.endswith(".md"):
+                found.append(self._file(os.path.join(self._folder, one)))
+            else:
+                raise self.survey.catalogue.unknown(one)
+        if not wanted:
+            for file in self.survey.refused:
+                found.append(Checked(file.path, *self._place_of(file.path), flaws=[Flaw(file.why)]))
+            found += map(self._read, self._files())
+        return found
 
     def _file(self, path: str) -> Checked:
         for one in self._files():

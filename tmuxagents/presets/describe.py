@@ -1,9 +1,7 @@
-"""Presets and profiles for people: one line, all fields, a table, a document; which tools a child keeps.
+"""Presets and profiles for people: as a line, all fields, a table, a document; and the answers of `/profile`.
 
 No key is shown whole. The tools are compared to say that a project's preset allows more than the user's of
 the same name.
-
-The questions about a new preset or profile, in a fixed order. An empty answer leaves a field out.
 
 Pure.
 """
@@ -14,33 +12,18 @@ import json
 from typing import NamedTuple
 
 from tmuxagents.presets import fields as preset_fields
-from tmuxagents.presets.fields import BODY, DESCRIPTION, GLOBAL, PRESET, PROFILE, PROJECT, THINKING_LEVELS
+from tmuxagents.presets import preset as preset_rules
+from tmuxagents.presets.fields import BODY, DESCRIPTION, PRESET, PROFILE
 from tmuxagents.text import safe, width
 
 TYPE_CHECKING = False
 if TYPE_CHECKING:
-    from collections.abc import Callable, Iterator, Mapping, Sequence
-    from typing import Any, Protocol
+    from collections.abc import Iterable, Iterator, Mapping, Sequence
+    from typing import Any
 
     from tmuxagents.presets.preset import Preset
 
-    class Asker(Protocol):
-        """Asks a person the questions; each raises if the person leaves."""
-
-        def text(self, question: str) -> str:
-            """Ask for a line, which may be empty."""
-
-        def choice(self, question: str, choices: tuple[str, ...], default: str) -> str:
-            """Ask for one of some words; an empty one leaves the field out."""
-
-        def prompt(self, question: str) -> str:
-            """Ask for a text of any length."""
-
-        def agrees(self, question: str, text: str) -> bool:
-            """Show a text, and ask whether it is right."""
-
-    Step = Callable[[Asker], dict[str, Any]]
-
+    Profiles = Mapping[str, Mapping[str, Any]]  # name -> fields
 
 _COLUMN = 19
 _MASK = "****"
@@ -72,30 +55,23 @@ def mask(key: str) -> str:
 
 def summary(name: str, fields: Mapping[str, Any]) -> str:
     """Return one line on a profile."""
-    return ", ".join((f"profile: {name}", *_summary_parts(fields)))
-
-
-def _summary_parts(fields: Mapping[str, Any]) -> Iterator[str]:
-    if fields.get("model"):
-        yield f"model={fields['model']}"
-    elif fields.get("provider"):
-        yield f"provider={fields['provider']}"
+    parts = [f"profile: {name}"]
+    parts += [f"{key}={fields[key]}" for key in ("model", "provider") if fields.get(key)][:1]
     if fields.get("thinkingLevel"):
-        yield f"thinking={fields['thinkingLevel']}"
+        parts.append(f"thinking={fields['thinkingLevel']}")
     if fields.get(BODY):
-        yield "custom-system-prompt"
+        parts.append("custom-system-prompt")
     if fields.get("appendSystemPrompt"):
-        yield "appended-system-prompt"
-    lists: tuple[str, ...] = ("tools", "excludeTools", "suggestedSkills", "loadSkills")
+        parts.append("appended-system-prompt")
     if fields.get("noTools"):
-        yield "no-tools"
-        lists = lists[2:]
+        parts.append("no-tools")
     elif fields.get("tools") is not None:
-        yield f"tools=[{','.join(fields['tools'])}]"
-        lists = lists[2:]
-    for key in lists:
-        if fields.get(key):
-            yield f"{key}=[{','.join(fields[key])}]"
+        parts.append(f"tools=[{','.join(fields['tools'])}]")
+    elif fields.get("excludeTools"):
+        parts.append(f"excludeTools=[{','.join(fields['excludeTools'])}]")
+    skills = ("suggestedSkills", "loadSkills")
+    parts += [f"{key}=[{','.join(fields[key])}]" for key in skills if fields.get(key)]
+    return ", ".join(parts)
 
 
 def detail(name: str, fields: Mapping[str, Any], kind: str = PROFILE, *, aligned: bool = False) -> str:
@@ -184,6 +160,8 @@ def document(preset: Preset) -> dict[str, Any]:
     return shape | {"warnings": preset.warnings}
 
 
+# --- which tools a child keeps ----------------------------------------------------------------------------
+
 DEFAULT, ONLY, EXCEPT, NONE = "default", "only", "except", "none"
 RULES = (DEFAULT, ONLY, EXCEPT, NONE)
 
@@ -252,79 +230,89 @@ def words(preset: Preset) -> str:
     return ",".join(preset.tools or ()) if found.rule == ONLY else found.rule
 
 
-# By the answer: the fields that it sets, each to a value or by a further question for a list.
-_WAYS: dict[str, dict[str, dict[str, bool | str]]] = {
-    "Tools": {
-        "none": {"noTools": True},
-        "allowlist": {"tools": "Only these"},
-        "blacklist": {"excludeTools": "All but these"},
-    },
-    "Extensions": {"remove": {"noExtensions": True}, "add": {"extensions": "Paths"}},
-    "Skills": {
-        "remove": {"noSkills": True},
-        "add": {"suggestedSkills": "Suggested skills", "loadSkills": "Skills to load"},
-    },
+# --- /profile ---------------------------------------------------------------------------------------------
+
+INFO, WARNING, ERROR = "info", "warning", "error"
+PROFILE_COMPLETED = LIST, SHOW, CREATE, EDIT, DELETE = "list", "show", "create", "edit", "delete"
+_VERBS = {
+    **dict.fromkeys(("", "ls"), LIST),
+    "new": CREATE,
+    **dict.fromkeys(("rm", "remove"), DELETE),
+    **{verb: verb for verb in PROFILE_COMPLETED},
 }
-
-
-class Answers(NamedTuple):
-    """The answers: global or project, and the fields."""
-
-    source: str
-    fields: dict[str, Any]
-
-
-def ask_for_preset(kind: str, name: str, source: str, asker: Asker) -> Answers | None:
-    """Ask for all fields and show them; return None if they are not to be saved."""
-    answers = Answers(asker.choice("Scope", (GLOBAL, PROJECT), source), {})
-    for step in _STEPS[kind]:
-        answers.fields.update({key: value for key, value in step(asker).items() if value})
-    shown = safe.text(detail(name, answers.fields, kind))
-    return answers if asker.agrees("Save?", shown) else None
-
-
-def _list(asker: Asker, question: str) -> list[str]:
-    answer = asker.text(f"{question} (with commas between)")
-    return [word.strip() for word in answer.split(",") if word.strip()]
-
-
-def _description(asker: Asker) -> dict[str, Any]:
-    answer = ""
-    while not answer:  # the one field besides the name that a preset must have
-        answer = asker.text("Description")
-    return {DESCRIPTION: answer}
-
-
-def _text(key: str, question: str) -> Step:
-    return lambda asker: {key: asker.text(question)}
-
-
-def _prompt(key: str, question: str) -> Step:
-    return lambda asker: {key: asker.prompt(question)}
-
-
-def _one_of(question: str) -> Step:
-    def step(asker: Asker) -> dict[str, Any]:
-        ways = _WAYS[question]
-        chosen = ways.get(asker.choice(question, ("", *ways), ""), {})
-        return {key: how if how is True else _list(asker, str(how)) for key, how in chosen.items()}
-
-    return step
-
-
-_STEPS: dict[str, tuple[Step, ...]] = {
-    PRESET: (
-        _description,
-        _text("model", "Model"),
-        _prompt(BODY, "System prompt"),
-        lambda asker: {"tools": _list(asker, "Tools")},
-    ),
-    PROFILE: (
-        _text("provider", "Provider"),
-        _text("model", "Model"),
-        _prompt(BODY, "System prompt"),
-        _prompt("appendSystemPrompt", "Text appended to the system prompt"),
-        lambda asker: {"thinkingLevel": asker.choice("Thinking", ("", *THINKING_LEVELS), "")},
-        *(_one_of("Tools"), _one_of("Extensions"), _one_of("Skills")),
-    ),
+PROFILE_USAGE = "Usage: /profile [list|show <name>|create <name>|edit <name>|delete <name>]"
+_USAGES = {
+    **{verb: f"Usage: /profile {verb} <name>" for verb in (SHOW, EDIT, DELETE)},
+    CREATE: "Usage: /profile create <name>  (alphanumeric, hyphens, underscores)",
 }
+PROFILE_CANCELLED = "Cancelled."
+_FOLDERS = {PRESET: "subagents", PROFILE: "agent-profiles"}
+_NOTHING = "No subagent profiles found. Add .md files to ~/.pi/agent/agent-profiles/ or use /profile create."
+_DELETE_TITLE = "Delete profile?"
+
+
+class ProfileAnswer(NamedTuple):
+    """A note to show at once; or an act with its question before it and the note after it."""
+
+    note: tuple[str, str] | None = None
+    act: str | None = None
+    name: str | None = None
+    question: tuple[str, str] | None = None
+    afterwards: tuple[str, str] | None = None
+
+
+def profile_answer(line: str, profiles: Profiles) -> ProfileAnswer:
+    """Return the answer to the words after `/profile`."""
+    word, *names = line.split()[:2] or [""]
+    verb = _VERBS.get(word)
+    if verb == LIST:
+        return ProfileAnswer((INFO, profile_listing(profiles)))
+    if verb is None:
+        return _show(word, profiles) if word in profiles else ProfileAnswer((WARNING, PROFILE_USAGE))
+    if not names:
+        return ProfileAnswer((WARNING, _USAGES[verb]))
+    name = names[0]
+    if verb == SHOW:
+        return _show(name, profiles)
+    if verb == DELETE:  # the question comes first, also for a profile that is not there
+        done = (INFO, f'Profile "{name}" deleted.')
+        after = done if name in profiles else (ERROR, f'Profile "{name}" not found.')
+        return ProfileAnswer(None, DELETE, name, (_DELETE_TITLE, f'Delete subagent profile "{name}"?'), after)
+    return _change(verb, name, profiles)
+
+
+def profile_completions(prefix: str, names: Iterable[str]) -> list[str] | None:
+    """Return the verbs and names that begin so; None if there are none."""
+    return [word for word in (*PROFILE_COMPLETED, *names) if word.startswith(prefix)] or None
+
+
+def profile_saved(preset: Preset) -> str:
+    """Return the note on a file that was written."""
+    return f'{preset.kind.capitalize()} "{preset.name}" saved to {preset.source} {_FOLDERS[preset.kind]}.'
+
+
+def profile_listing(profiles: Profiles) -> str:
+    """Return all profiles, a line each."""
+    if not profiles:
+        return _NOTHING
+    summaries = (summary(name, fields) for name, fields in profiles.items())
+    return "\n  ".join(("Subagent profiles:", *summaries))
+
+
+def _show(name: str, profiles: Profiles) -> ProfileAnswer:
+    if name not in profiles:
+        available = ", ".join(profiles) or "(none)"
+        return ProfileAnswer((ERROR, f'Profile "{name}" not found. Available: {available}'))
+    return ProfileAnswer((INFO, detail(name, profiles[name])))
+
+
+def _change(verb: str, name: str, profiles: Profiles) -> ProfileAnswer:
+    if verb == EDIT and name not in profiles:
+        message = f'Profile "{name}" not found. Use /profile create {name} to create it.'
+        return ProfileAnswer((ERROR, message))
+    if verb == CREATE and not preset_rules.is_new_name(name):
+        return ProfileAnswer((WARNING, _USAGES[CREATE]))
+    if verb == CREATE and name in profiles:
+        message = f'Profile "{name}" already exists. Use /profile edit {name} to modify it.'
+        return ProfileAnswer((WARNING, message))
+    return ProfileAnswer(act=verb, name=name)

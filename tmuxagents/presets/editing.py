@@ -1,10 +1,8 @@
-"""Change a preset or profile as text: allowed names, what `KEY=VALUE` sets, and the file that results. Pure.
+"""How a person makes or changes a preset: questions, templates, `KEY=VALUE`, and the text that results.
 
 A text that is written here is read back the same, word for word.
 
-The `/profile` command of a parent (`/profile show X`): what it answers, and what it does.
-
-Nothing is done here: the answer names the act, and what to ask before it.
+Pure.
 """
 
 from __future__ import annotations
@@ -16,21 +14,34 @@ from typing import NamedTuple
 from tmuxagents.errors import BadConfig, BadRequest, Fault
 from tmuxagents.presets import describe, preset
 from tmuxagents.presets import fields as preset_fields
-from tmuxagents.presets.fields import BODY, DESCRIPTION, NAME, PRESET, PROFILE
+from tmuxagents.presets.fields import BODY, DESCRIPTION, GLOBAL, NAME, PRESET, PROFILE, PROJECT
 from tmuxagents.text import safe, yaml
 
 TYPE_CHECKING = False
 if TYPE_CHECKING:
     from collections.abc import Iterable, Mapping
-    from typing import Any
+    from typing import Any, Protocol
 
     from tmuxagents.presets.preset import Preset, PresetFile
 
-    Profiles = Mapping[str, Mapping[str, Any]]  # name -> fields
+    class Asker(Protocol):
+        """Asks a person the questions; each raises if the person leaves."""
+
+        def text(self, question: str) -> str:
+            """Ask for a line, which may be empty."""
+
+        def choice(self, question: str, choices: tuple[str, ...], default: str) -> str:
+            """Ask for one of some words; an empty one leaves the field out."""
+
+        def prompt(self, question: str) -> str:
+            """Ask for a text of any length."""
+
+        def agrees(self, question: str, text: str) -> bool:
+            """Show a text, and ask whether it is right."""
 
 
-_NAME = re.compile("[a-zA-Z0-9_-]+")
 _PLAIN = (*preset_fields.PROFILE_FLAGS, "timeout", "keepBackground", "nesting", preset_fields.ENV)
+_TOOLS, _THINKING, _APPENDED = "tools", "thinkingLevel", "appendSystemPrompt"
 _KEPT = ("timeout",)  # a person's 5m stays 5m, though it is read as 300
 _TEMPLATE = f"""---
 {NAME}: {{name}}
@@ -59,14 +70,9 @@ The agent's system prompt. Without a text here it keeps its own.
 """
 
 
-def is_name(name: str) -> bool:
-    """Say whether a new file can have this name."""
-    return bool(_NAME.fullmatch(name)) and len(name) <= preset.LONGEST_NAME
-
-
 def refuse_name(name: str) -> None:
     """Raise BadRequest for a name that a new file cannot have."""
-    if not is_name(name):
+    if not preset.is_new_name(name):
         message = f'A preset cannot have the name "{safe.line(name[:40])}".'
         hint = f"use letters, digits, - and _, at most {preset.LONGEST_NAME}"
         raise BadRequest(message, kind="bad-argument", field=NAME, hint=hint)
@@ -202,87 +208,76 @@ def _quoted(value: str) -> str:
     return _UNPRINTABLE.sub(lambda found: f"\\u{ord(found.group()):04x}", quoted)
 
 
-INFO, WARNING, ERROR = "info", "warning", "error"
-PROFILE_COMPLETED = LIST, SHOW, CREATE, EDIT, DELETE = "list", "show", "create", "edit", "delete"
-_VERBS = {
-    **dict.fromkeys(("", "ls"), LIST),
-    "new": CREATE,
-    **dict.fromkeys(("rm", "remove"), DELETE),
-    **{verb: verb for verb in PROFILE_COMPLETED},
+# --- questions --------------------------------------------------------------------------------------------
+
+# In their order. Without a key, the answer decides which fields are set, or asked for next: see _WAYS.
+_QUESTIONS: dict[str, tuple[tuple[str, str], ...]] = {
+    PRESET: ((DESCRIPTION, "Description"), ("model", "Model"), (BODY, "System prompt"), (_TOOLS, "Tools")),
+    PROFILE: (
+        ("provider", "Provider"),
+        ("model", "Model"),
+        (BODY, "System prompt"),
+        (_APPENDED, "Text appended to the system prompt"),
+        (_THINKING, "Thinking"),
+        *(("", "Tools"), ("", "Extensions"), ("", "Skills")),
+    ),
 }
-PROFILE_USAGE = "Usage: /profile [list|show <name>|create <name>|edit <name>|delete <name>]"
-_USAGES = {
-    **{verb: f"Usage: /profile {verb} <name>" for verb in (SHOW, EDIT, DELETE)},
-    CREATE: "Usage: /profile create <name>  (alphanumeric, hyphens, underscores)",
+# By question and answer: the fields that it sets, each to a value or by a further question for a list.
+_WAYS: dict[str, dict[str, dict[str, bool | str]]] = {
+    "Tools": {
+        "none": {"noTools": True},
+        "allowlist": {"tools": "Only these"},
+        "blacklist": {"excludeTools": "All but these"},
+    },
+    "Extensions": {"remove": {"noExtensions": True}, "add": {"extensions": "Paths"}},
+    "Skills": {
+        "remove": {"noSkills": True},
+        "add": {"suggestedSkills": "Suggested skills", "loadSkills": "Skills to load"},
+    },
 }
-PROFILE_CANCELLED = "Cancelled."
-_FOLDERS = {PRESET: "subagents", PROFILE: "agent-profiles"}
-_NOTHING = "No subagent profiles found. Add .md files to ~/.pi/agent/agent-profiles/ or use /profile create."
-_DELETE_TITLE = "Delete profile?"
 
 
-class ProfileAnswer(NamedTuple):
-    """A note to show at once; or an act with its question before it and the note after it."""
+class Answers(NamedTuple):
+    """The answers: global or project, and the fields."""
 
-    note: tuple[str, str] | None = None
-    act: str | None = None
-    name: str | None = None
-    question: tuple[str, str] | None = None
-    afterwards: tuple[str, str] | None = None
+    source: str
+    fields: dict[str, Any]
 
 
-def profile_answer(line: str, profiles: Profiles) -> ProfileAnswer:
-    """Return the answer to the words after `/profile`."""
-    word, *names = line.split()[:2] or [""]
-    verb = _VERBS.get(word)
-    if verb == LIST:
-        return ProfileAnswer((INFO, profile_listing(profiles)))
-    if verb is None:
-        return _show(word, profiles) if word in profiles else ProfileAnswer((WARNING, PROFILE_USAGE))
-    if not names:
-        return ProfileAnswer((WARNING, _USAGES[verb]))
-    name = names[0]
-    if verb == SHOW:
-        return _show(name, profiles)
-    if verb == DELETE:  # the question comes first, also for a profile that is not there
-        done = (INFO, f'Profile "{name}" deleted.')
-        after = done if name in profiles else (ERROR, f'Profile "{name}" not found.')
-        return ProfileAnswer(None, DELETE, name, (_DELETE_TITLE, f'Delete subagent profile "{name}"?'), after)
-    return _change(verb, name, profiles)
+def ask_for_preset(kind: str, name: str, source: str, asker: Asker) -> Answers | None:
+    """Ask for all fields and show them; return None if they are not to be saved.
+
+    An empty answer leaves its field out.
+    """
+    answers = Answers(asker.choice("Scope", (GLOBAL, PROJECT), source), {})
+    for key, question in _QUESTIONS[kind]:
+        given = _ask(asker, key, question) if key else _ask_way(asker, question)
+        answers.fields.update({field: value for field, value in given.items() if value})
+    shown = safe.text(describe.detail(name, answers.fields, kind))
+    return answers if asker.agrees("Save?", shown) else None
 
 
-def profile_completions(prefix: str, names: Iterable[str]) -> list[str] | None:
-    """Return the verbs and names that begin so; None if there are none."""
-    return [word for word in (*PROFILE_COMPLETED, *names) if word.startswith(prefix)] or None
+def _ask(asker: Asker, key: str, question: str) -> dict[str, Any]:
+    """Ask for one field."""
+    if key == _TOOLS:
+        return {key: _ask_for_list(asker, question)}
+    if key == _THINKING:
+        return {key: asker.choice(question, ("", *preset_fields.THINKING_LEVELS), "")}
+    if key in (BODY, _APPENDED):
+        return {key: asker.prompt(question)}
+    answer = asker.text(question)
+    while not answer and key == DESCRIPTION:  # the one field besides the name that a preset must have
+        answer = asker.text(question)
+    return {key: answer}
 
 
-def profile_saved(preset: Preset) -> str:
-    """Return the note on a file that was written."""
-    return f'{preset.kind.capitalize()} "{preset.name}" saved to {preset.source} {_FOLDERS[preset.kind]}.'
+def _ask_way(asker: Asker, question: str) -> dict[str, Any]:
+    """Ask for one of several ways, and for the lists that it needs."""
+    ways = _WAYS[question]
+    chosen = ways.get(asker.choice(question, ("", *ways), ""), {})
+    return {key: how if how is True else _ask_for_list(asker, str(how)) for key, how in chosen.items()}
 
 
-def profile_listing(profiles: Profiles) -> str:
-    """Return all profiles, a line each."""
-    if not profiles:
-        return _NOTHING
-    summaries = (describe.summary(name, fields) for name, fields in profiles.items())
-    return "\n  ".join(("Subagent profiles:", *summaries))
-
-
-def _show(name: str, profiles: Profiles) -> ProfileAnswer:
-    if name not in profiles:
-        available = ", ".join(profiles) or "(none)"
-        return ProfileAnswer((ERROR, f'Profile "{name}" not found. Available: {available}'))
-    return ProfileAnswer((INFO, describe.detail(name, profiles[name])))
-
-
-def _change(verb: str, name: str, profiles: Profiles) -> ProfileAnswer:
-    if verb == EDIT and name not in profiles:
-        message = f'Profile "{name}" not found. Use /profile create {name} to create it.'
-        return ProfileAnswer((ERROR, message))
-    if verb == CREATE and not is_name(name):
-        return ProfileAnswer((WARNING, _USAGES[CREATE]))
-    if verb == CREATE and name in profiles:
-        message = f'Profile "{name}" already exists. Use /profile edit {name} to modify it.'
-        return ProfileAnswer((WARNING, message))
-    return ProfileAnswer(act=verb, name=name)
+def _ask_for_list(asker: Asker, question: str) -> list[str]:
+    answer = asker.text(f"{question} (with commas between)")
+    return [word.strip() for word in answer.split(",") if word.strip()]

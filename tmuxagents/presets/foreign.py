@@ -13,7 +13,7 @@ from tmuxagents.text import yaml
 
 TYPE_CHECKING = False
 if TYPE_CHECKING:
-    from collections.abc import Iterable, Iterator, Mapping
+    from collections.abc import Iterable, Iterator
     from typing import Any
 
     from tmuxagents.agents.brand import AgentFiles
@@ -63,7 +63,12 @@ class _HeaderReader:
             if key == DESCRIPTION or (key == _MODEL and value != _INHERITED):
                 yield key, value
             elif key == mode and files.permission:
-                yield from self._permission(key, value, files.permission[1])
+                modes = files.permission[1]
+                if isinstance(value, str) and value in modes:
+                    yield _PERMISSION, modes[value]
+                else:
+                    known = ", ".join(modes)
+                    self._fault(key, f"no permission level means {str(value)[:40]!r}; known are {known}")
             elif key in (_TOOLS, _PERMISSION) and files.switches:
                 continue
             elif key == _TOOLS:
@@ -75,12 +80,6 @@ class _HeaderReader:
 
     def _fault(self, key: str, message: str) -> None:
         self.flaws.append(Flaw(message, line=self._said.lines.get(key), field=key))
-
-    def _permission(self, key: str, value: Any, modes: Mapping[str, str]) -> Iterator[tuple[str, Any]]:
-        if isinstance(value, str) and value in modes:
-            yield _PERMISSION, modes[value]
-        else:
-            self._fault(key, f"no permission level means {str(value)[:40]!r}; known are {', '.join(modes)}")
 
     def _tools(self, value: Any) -> Iterator[tuple[str, Any]]:
         listed = value.split(",") if isinstance(value, str) else value

@@ -22,6 +22,7 @@ if TYPE_CHECKING:
 
 
 LONGEST_NAME = 100
+_NEW_NAME = re.compile("[a-zA-Z0-9_-]+")
 _AWKWARD_NAME = re.compile(r"^-|[\s/\\:]")  # on a command line: an option, two words, a path, a scope
 _LOUD = re.compile(r"[\x00-\x1f\x7f-\x9f\u2028\u2029\ud800-\udfff]")
 _RANKS = {
@@ -177,6 +178,11 @@ class BadPreset:
         """Return it as one line."""
         flaws = "; ".join(flaw.words() for flaw in self.flaws)
         return f"Failed to load {self.kind} from {self.path}: {flaws}"
+
+
+def is_new_name(name: str) -> bool:
+    """Say whether a new file can have this name."""
+    return bool(_NEW_NAME.fullmatch(name)) and len(name) <= LONGEST_NAME
 
 
 # --- one file ---------------------------------------------------------------------------------------------

@@ -172,6 +172,8 @@ def discover(cwd: str, project: str, environment: Mapping[str, str]) -> dict[str
     return catalogue.index_skills(file for folder, within in folders for file in scan(folder, within))
 
 
+# --- skills -----------------------------------------------------------------------------------------------
+
 DECLARED = "SKILL.md"
 MOST_BYTES = 256 * 1024
 _DEEPEST = 8

@@ -35,7 +35,7 @@ if TYPE_CHECKING:
     from collections.abc import Iterable, Mapping
     from typing import Any
 
-    from tmuxagents.presets.editing import ProfileAnswer
+    from tmuxagents.presets.describe import ProfileAnswer
     from tmuxagents.registry.database import Registry
     from tmuxagents.registry.lookup import Caller
     from tmuxagents.runs.inspect import RunView
@@ -84,7 +84,7 @@ class ParentTalk:
 
     def cancelled(self) -> PersonLeft:
         """Say that nothing was changed; return what to raise."""
-        self.say(editing.PROFILE_CANCELLED)
+        self.say(describe.PROFILE_CANCELLED)
         return PersonLeft()
 
     def _ask(self, kind: str, title: str, **more: Any) -> Any:
@@ -108,7 +108,7 @@ _EMPTY = "(none)"
 
 def completions() -> list[str]:
     """Return all verbs and names that could be typed."""
-    return editing.profile_completions("", _profiles()) or []
+    return describe.profile_completions("", _profiles()) or []
 
 
 def _profiles() -> dict[str, Mapping[str, Any]]:
@@ -119,7 +119,7 @@ def _profiles() -> dict[str, Mapping[str, Any]]:
 
 def lead_talk(talk: ParentTalk, line: str) -> None:
     """Carry out the words after /profile, and answer."""
-    answer = editing.profile_answer(line, _profiles())
+    answer = describe.profile_answer(line, _profiles())
     if answer.note is not None:
         level, text = answer.note
         talk.say(text, level)
@@ -139,12 +139,12 @@ def _shelf() -> change.PresetShelf:
 
 def _create(talk: ParentTalk, answer: ProfileAnswer) -> None:
     name, shelf = str(answer.name), _shelf()
-    answers = describe.ask_for_preset(PROFILE, name, GLOBAL, _InTalk(talk))
+    answers = editing.ask_for_preset(PROFILE, name, GLOBAL, _InTalk(talk))
     if answers is None:
         raise talk.cancelled()
     draft = shelf.place(name, kind=PROFILE, source=answers.source)
     draft.text = editing.compose(name, answers.fields, PROFILE)
-    talk.say(editing.profile_saved(change.create(draft)))
+    talk.say(describe.profile_saved(change.create(draft)))
 
 
 def _edit(talk: ParentTalk, answer: ProfileAnswer) -> None:
@@ -161,7 +161,7 @@ def _edit(talk: ParentTalk, answer: ProfileAnswer) -> None:
         if not flaws:
             break
         talk.say("\n".join(flaw.words() for flaw in flaws), ERROR)
-    talk.say(editing.profile_saved(change.rewrite(draft)))
+    talk.say(describe.profile_saved(change.rewrite(draft)))
 
 
 def _delete(talk: ParentTalk, answer: ProfileAnswer) -> None:
@@ -175,7 +175,7 @@ def _delete(talk: ParentTalk, answer: ProfileAnswer) -> None:
     talk.say(text, level)
 
 
-_ACTS = {editing.CREATE: _create, editing.EDIT: _edit, editing.DELETE: _delete}
+_ACTS = {describe.CREATE: _create, describe.EDIT: _edit, describe.DELETE: _delete}
 
 
 class _InTalk:

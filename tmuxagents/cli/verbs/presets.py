@@ -136,7 +136,7 @@ def new(*, name: str, is_profile: bool, in_project: bool, in_editor: bool, asks:
     if not (fields or in_editor or asking.is_possible()):
         raise _without_terminal()
     if asks:
-        answers = describe.ask_for_preset(kind, name, draft.source, asking.OnTerminal())
+        answers = editing.ask_for_preset(kind, name, draft.source, asking.OnTerminal())
         if answers is None:
             raise asking.Cancelled
         draft, fields = shelf.place(name, kind=kind, source=answers.source), answers.fields | fields
