@@ -2,7 +2,10 @@
 
 from __future__ import annotations
 
+import ast
+import inspect
 import json
+import textwrap
 from typing import TYPE_CHECKING, Any
 
 from tmuxagents.records import Exit
@@ -18,6 +21,14 @@ def plan(agent: str, **fields: Any) -> Plan:
     """Return the plan of a run."""
     told = {"runId": "0123456789ab", "sessionId": "0123456789ab", "agent": agent, "task": "t", "cwd": "/w"}
     return documents.plan_of({**told, "sessionPath": "child-session.jsonl", **fields})
+
+
+def kinds_of(reader: type) -> list[str]:
+    """Return the kinds of lines that a reader knows: the cases of each `take` that it has."""
+    takes = [vars(one)["take"] for one in reader.__mro__ if "take" in vars(one)]
+    trees = [ast.parse(textwrap.dedent(inspect.getsource(take))) for take in takes]
+    patterns = [node.value for tree in trees for node in ast.walk(tree) if isinstance(node, ast.MatchValue)]
+    return [str(kind.value) for kind in patterns if isinstance(kind, ast.Constant)]
 
 
 class Heard:

@@ -2,14 +2,13 @@
 
 from __future__ import annotations
 
-from typing import ClassVar
-
 import pytest
 
 from tests import plans
 from tmuxagents.agents import find
-from tmuxagents.agents.base import Oversized
-from tmuxagents.agents.brand import Brand, LineReader, session_uuid, version_question_of
+from tmuxagents.agents.base import FOLDER_VARIABLE, Agent, Oversized
+from tmuxagents.agents.brand import LineReader, session_uuid
+from tmuxagents.agents.capabilities import VersionQuestion
 from tmuxagents.agents.command import TextReader
 from tmuxagents.agents.pi.command import AGENT as PI
 from tmuxagents.agents.pi.questions import CAPABILITIES
@@ -21,16 +20,12 @@ pytestmark = pytest.mark.pure
 PLAN = plan_of(plans.document(LaunchRequest(task="x", cwd="/p", project="/p"), run_id="01a1ee15069b4c1f"))
 
 
-class Plain(Brand):
+class Plain(Agent):
     name = "plain"
     program = "plain"
 
     def capabilities(self) -> object:  # type: ignore[override]
         return CAPABILITIES.changed(oldest="2.10")
-
-
-class Reader(LineReader):
-    takes: ClassVar = {}
 
 
 def test_a_brand_without_a_thing_of_its_own_says_so() -> None:
@@ -49,12 +44,10 @@ def test_a_brand_without_a_thing_of_its_own_says_so() -> None:
         False,
         False,
     ]
-    with pytest.raises(NotImplementedError):
-        Brand().capabilities()
 
 
 def test_a_version_is_all_that_it_is_asked() -> None:
-    asked = version_question_of(CAPABILITIES)
+    asked = VersionQuestion(CAPABILITIES.oldest)
     assert (asked.own_model(b"{}", b""), asked.models(b"[]"), asked.listing(b"a b")) == (None, None, None)
 
 
@@ -64,15 +57,15 @@ def test_a_new_session_has_the_id_of_its_run_and_of_no_other() -> None:
 
 
 def test_a_line_that_cannot_be_read_whole_is_left_out_of_the_record() -> None:
-    reader = Reader()
+    reader = LineReader()
     deep = b'{"a":' + b"[" * 2000 + b"]" * 2000 + b"}"
     assert (reader.feed(deep, 0.0).active, reader.left_out) == (True, True)
-    other = Reader()
+    other = LineReader()
     assert (other.feed_oversized(Oversized(b"{", b"}", 9), 0.0).active, other.left_out) == (True, True)
 
 
 def test_a_torn_line_takes_a_settling_back() -> None:
-    reader = Reader()
+    reader = LineReader()
     reader.finish("stop")
     reader.feed(b'{"type":"res', 0.0)
     assert [event.type for event in reader.ended(0)] == ["resumed", "turn_end", "settled"]
@@ -85,7 +78,7 @@ def test_pi_has_its_own_answers() -> None:
     assert PI.capabilities() is CAPABILITIES
     live, questions = PI.live(), PI.questions()
     assert live is not None
-    assert (live.folder_variable, questions.VERSION) == ("TMUXAGENTS_BRIDGE", ("--version",))
+    assert (FOLDER_VARIABLE, questions.VERSION) == ("TMUXAGENTS_BRIDGE", ("--version",))
     assert PI.session("").problem is not None
     reader = PI.reader()
     reader.note_late(1.0)
@@ -104,7 +97,7 @@ def test_pi_has_its_own_answers() -> None:
 def test_an_end_without_a_line_is_explained_by_its_last_words(
     lines: tuple[bytes, ...], message: str | None
 ) -> None:
-    for reader, sentence in ((Reader(), message), (Reader(), "Ours.")):
+    for reader, sentence in ((LineReader(), message), (LineReader(), "Ours.")):
         for line in lines:
             assert reader.overheard(line) == ()
         reader.error_message = None if sentence == message else sentence

@@ -15,7 +15,8 @@ from typing import TYPE_CHECKING, Any
 
 import pytest
 
-from tmuxagents.agents.codex.app_server import FOLDER_VARIABLE, LIVE
+from tmuxagents.agents.base import FOLDER_VARIABLE
+from tmuxagents.agents.codex.app_server import LIVE
 from tmuxagents.agents.codex.websocket import WebSocket
 
 if TYPE_CHECKING:
@@ -137,7 +138,7 @@ class Wrapper:
         self._events, self._orders = handles
         self._rest = b""
         environment = {"PATH": os.environ["PATH"], FOLDER_VARIABLE: str(self.folder), "STAND_IN": mode}
-        words = [sys.executable, "-I", "-S", LIVE.bridge, sys.executable, str(STAND_IN)]
+        words = [sys.executable, "-I", "-S", str(LIVE.bridge), sys.executable, str(STAND_IN)]
         self.child = subprocess.Popen(
             words,
             env={**environment, "TMPDIR": str(folder)},

@@ -128,4 +128,4 @@ def test_the_bridge_starts_the_program_of_the_user() -> None:
     assert AGENT.live() is LIVE
     assert LIVE.arguments(plan(), "/runs/x") == []
     assert isinstance(LIVE.reader(lambda _number: None), CodexLiveReader)
-    assert LIVE.bridge.endswith("/agents/codex/bridge.py")
+    assert str(LIVE.bridge).endswith("/agents/codex/bridge.py")

@@ -48,7 +48,7 @@ def test_a_command_is_asked_nothing_and_can_little() -> None:
     assert agent is not None
     assert agent.questions().VERSION == ()
     assert (agent.capabilities().evidence, agent.capabilities().permissions) == ("exit", ())
-    assert reader().overheard(b"a warning") == []
+    assert reader().overheard(b"a warning") == ()
 
 
 def test_nothing_said_and_exit_0_is_done() -> None:

@@ -8,7 +8,7 @@ from typing import Any
 import pytest
 
 from tests.agents import recordings
-from tests.agents.lines import Heard, plan
+from tests.agents.lines import Heard, kinds_of, plan
 from tmuxagents.agents import AGENTS
 from tmuxagents.agents.brand import session_uuid
 from tmuxagents.agents.copilot.reader import USAGE, CopilotReader
@@ -166,7 +166,7 @@ def test_pieces_of_a_text_show_that_it_works() -> None:
 
 def test_odd_lines_are_borne() -> None:
     child = Heard(CopilotReader())
-    for kind in CopilotReader.takes:
+    for kind in kinds_of(CopilotReader):
         child.line(type=kind, data=[], exitCode=[])
     assert child.state.child_session is None
     assert child.exit(0, b"{").status == "failed"

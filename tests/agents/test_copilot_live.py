@@ -7,7 +7,7 @@ from typing import Any
 import pytest
 
 from tests.agents import recordings
-from tests.agents.lines import Heard, plan
+from tests.agents.lines import Heard, kinds_of, plan
 from tmuxagents.agents import AGENTS
 from tmuxagents.agents.capabilities import LIVE as LIVE_SEAT
 from tmuxagents.agents.copilot.command import LIVE, TASK, CopilotLiveReader, settles
@@ -173,7 +173,7 @@ def test_the_last_of_a_turn_is_known() -> None:
 
 def test_odd_lines_are_borne() -> None:
     child = Child()
-    for kind in CopilotLiveReader.takes:
+    for kind in kinds_of(CopilotLiveReader):
         child.line(type=kind, data=[], inboxId="x")
     child.raw(b"words")
     assert child.live.is_connected

@@ -8,7 +8,7 @@ from typing import TYPE_CHECKING, Any
 import pytest
 
 from tests.agents import recordings
-from tests.agents.lines import Heard, plan
+from tests.agents.lines import Heard, kinds_of, plan
 from tmuxagents.agents import AGENTS
 from tmuxagents.agents.opencode.live import LIVE, OpencodeLiveReader
 from tmuxagents.runs import events
@@ -222,7 +222,7 @@ def test_a_stop_that_was_carried_out_is_told() -> None:
 
 def test_odd_lines_are_borne() -> None:
     child = Heard(OpencodeLiveReader(SENT.get))
-    for kind in OpencodeLiveReader.takes:
+    for kind in kinds_of(OpencodeLiveReader):
         child.line(type=kind, properties=[], inboxId="x", sessionID=None)
     tell(child, "message.updated", info={"role": "user", "id": "u1"})
     part(child, "file", "p9", "u1")

@@ -9,7 +9,7 @@ import pytest
 
 from tests.agents import recordings
 from tests.agents.envelope_lines import ends, says, text, tool
-from tests.agents.lines import Heard, plan
+from tests.agents.lines import Heard, kinds_of, plan
 from tmuxagents.agents import AGENTS
 from tmuxagents.agents.capabilities import LIVE as LIVE_SEAT
 from tmuxagents.agents.qwen.command import LIVE, QwenLiveReader
@@ -173,7 +173,7 @@ def test_who_leaves_has_left() -> None:
 
 def test_odd_lines_are_borne() -> None:
     child = Child({"type": "user", "message": 7}, {"type": "user", "message": {"content": []}})
-    for kind in QwenLiveReader.takes:
+    for kind in kinds_of(QwenLiveReader):
         name, _, subtype = kind.partition(":")
         child.raw(json.dumps({"type": name, "subtype": subtype, "hook_event_name": None}).encode())
     child.raw(b"words")

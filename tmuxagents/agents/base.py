@@ -1,6 +1,6 @@
-"""What every agent's module needs: the protocols, and lines from chunks of bytes. Pure.
+"""What every agent is: how it is called, read, talked to, and run live; and lines from chunks of bytes. Pure.
 
-PURE like all of `agents/`: bytes in, records out.
+The classes hold what most agents do; each brand says what is different with it.
 """
 
 from __future__ import annotations
@@ -10,91 +10,13 @@ if TYPE_CHECKING:
     from collections.abc import Callable, Mapping, Sequence
     from typing import Any, Protocol
 
-    from tmuxagents.agents.brand import AgentFiles, LiveAsks
-    from tmuxagents.agents.capabilities import Capabilities
+    from tmuxagents.agents.brand import LiveReader
+    from tmuxagents.agents.capabilities import AgentFiles, Capabilities
     from tmuxagents.records import Plan
     from tmuxagents.runs.events import Event, InboxMessage
 
     Options = Sequence[tuple[str, str]]  # of a question: ids and words
-
-    class Reader(Protocol):
-        """Reads the stdout of one child."""
-
-        settled: bool  # the child is done for now
-        model: str | None  # as the child reports it
-        error_message: str | None  # of its last answer
-        left_out: bool  # an answer was too long to keep
-        snapshots: tuple[bytes, ...]  # beginnings of lines that are streaming snapshots: not logged
-        exit_counts: bool  # after a finished answer, an exit code other than 0 is a failure
-        paces: bool  # it may be heard late: no child of this kind loses what is read late
-        file: str | None  # of the run directory: the child writes it at its end, and it is read then
-
-        def feed(self, line: bytes, now: float) -> Reading:
-            """Read one line; `now` is monotonic."""
-
-        def feed_oversized(self, line: Oversized, now: float) -> Reading:
-            """Read the two ends of a line that was too long to keep."""
-
-        def note_late(self, now: float) -> None:
-            """Note that lines read at this (monotonic) time may have been printed a moment before."""
-
-        def overheard(self, line: bytes) -> Sequence[Event]:
-            """Return what a line of its stderr says besides; every line is an event by itself."""
-
-        def ended(self, exit_code: int | None, text: bytes | None = None) -> Sequence[Event]:
-            """Return what its exit adds; `exit_code` None: a signal killed it; `text`: what `file` holds."""
-
-        def used(self, text: bytes) -> Sequence[Event]:
-            """Return what the run used, if `file` came late."""
-
-    class Talker(Reader, Protocol):
-        """Reads a child whose stdin stays open, and words what is said to it."""
-
-        acknowledges: bool  # it reports itself which messages the child has taken
-
-        @property
-        def asks(self) -> Sequence[Ask]:
-            """Return the open questions, the oldest first."""
-
-        def begin(self, prompt: str) -> bytes:
-            """Return the first words: a greeting, the session, or the prompt."""
-
-        def say(self, message: InboxMessage) -> bytes | None:
-            """Return the words of a message or an interrupt; None while the child cannot take it."""
-
-        def answer(self, ask_id: str, answer: str, by: str) -> Reading:
-            """Answer a question: with `allow`, `deny`, the id of an option, or a text."""
-
-        @property
-        def is_idle(self) -> bool:
-            """Say whether no turn runs and nothing that was said is left to do."""
-
-    class LiveReader(Reader, Protocol):
-        """Reads the lines of the bridge in a live child."""
-
-        is_connected: bool  # the bridge has spoken
-        has_begun: bool  # the child has begun to work
-        typed: bool  # a person has typed: the run is attended
-        has_left: bool  # a person has pressed a key that leaves the child
-        settlings: int  # how often it has settled
-        asks: LiveAsks  # its open questions to a person
-
-    class LiveAgent(Protocol):
-        """How an agent runs live: on the terminal of its window, with a bridge in it."""
-
-        @property
-        def folder_variable(self) -> str:
-            """The variable that tells the bridge where its run is."""
-
-        @property
-        def bridge(self) -> str | None:
-            """Our program that is started with the agent's command line; None: the agent itself is."""
-
-        def arguments(self, plan: Plan, run_dir: str) -> list[str]:
-            """Return the arguments of the program."""
-
-        def reader(self, sent: Callable[[int], Event | None]) -> LiveReader:
-            """Return a reader for one child. `sent` returns the message that has a number."""
+    Sent = Callable[[int], Event | None]  # returns the message that has a number
 
     class Questions(Protocol):
         """The questions to an installed agent about itself, and the parsers of its answers."""
@@ -124,85 +46,155 @@ if TYPE_CHECKING:
         def listing(self, text: bytes) -> list[dict[str, Any]] | None:
             """Return the models of a listing; None for any other text."""
 
-    class Agent(Protocol):
-        """An agent: how to call it, and how to read its output."""
 
-        @property
-        def name(self) -> str:
-            """Its name in `meta.json`."""
+class Agent:
+    """An agent: how to call it, and how to read its output."""
 
-        @property
-        def program(self) -> str:
-            """Its program on PATH."""
+    name: str  # in `meta.json`
+    program: str  # on PATH
+    program_arguments: Sequence[str] = ()  # follow its program, unless the user's settings have a command
+    how_to_install: str
+    how_to_log_in: str  # what a person does to get models
+    tools: Sequence[str] = ()  # built-in, in its own order
+    home_variable = "HOME"  # names the folder of its own settings and login
+    prompt_link: str | None = None  # the name that a text for its system prompt must have
+    keeps_sessions = True  # and continues one by its id
+    keeps_unanswered = True  # also a new session in which the model has not answered
 
-        @property
-        def home_variable(self) -> str:
-            """The variable that names the folder of its own settings and login."""
+    @property
+    def program_variable(self) -> str:
+        """Return the environment variable that names another program."""
+        return f"TMUXAGENTS_{self.name.upper()}"
 
-        @property
-        def keeps_unanswered(self) -> bool:
-            """Whether it keeps also a new session in which the model has not answered."""
+    def key_variables(self, _key: str, _provider: str | None) -> Mapping[str, str]:
+        """Return the variables that give it an API key; none: a key is the business of its own login."""
+        return {}
 
-        @property
-        def keeps_sessions(self) -> bool:
-            """Say whether it keeps its sessions itself, and continues one by its id."""
+    def arguments(self, _plan: Plan, _run_dir: str) -> Sequence[str]:
+        """Return the arguments of the program: no text of the task; none: its command line is whole."""
+        return []
 
-        @property
-        def how_to_install(self) -> str:
-            """The command line that installs it."""
+    def environment(self, _agent_dir: str, _plan: Plan | None) -> Mapping[str, str]:
+        """Return the variables that it needs besides those of every child."""
+        return {}
 
-        @property
-        def how_to_log_in(self) -> str:
-            """What a person does to get models, as a hint."""
+    def prompted(self, _path: str, _environment: Mapping[str, str]) -> Mapping[str, str]:
+        """Return the variables that add the text of a file to its system prompt; none if arguments do."""
+        return {}
 
-        @property
-        def program_arguments(self) -> Sequence[str]:
-            """What always follows its program, unless the user's settings have a command."""
+    def questions(self) -> Questions:
+        """Return the questions about itself: its version alone."""
+        from tmuxagents.agents.capabilities import VersionQuestion  # noqa: PLC0415  (no wrapper asks)
 
-        @property
-        def program_variable(self) -> str:
-            """The environment variable that names another program."""
+        return VersionQuestion(self.capabilities().oldest)
 
-        @property
-        def tools(self) -> Sequence[str]:
-            """Its built-in tools, in its own order."""
+    def live(self) -> LiveAgent | None:
+        """Return how it runs live; None: it cannot."""
+        return None
 
-        def key_variables(self, key: str, provider: str | None) -> Mapping[str, str]:
-            """Return the variables that give it an API key; only a general one if the provider is unknown."""
+    def talker(self, _plan: Plan, _run_dir: str) -> Talker | None:
+        """Return what talks to one child of a batch run; None: it takes only its prompt."""
+        return None
 
-        def arguments(self, plan: Plan, run_dir: str) -> Sequence[str]:
-            """Return the arguments of the program: no text of the task."""
+    def agent_files(self) -> AgentFiles | None:
+        """Return what its own agent files mean; None: it has none, or ours."""
+        return None
 
-        def environment(self, agent_dir: str, plan: Plan | None) -> Mapping[str, str]:
-            """Return the variables that this agent needs besides those of every child."""
+    def session(self, _text: str) -> ChildSession:
+        """Read its own session file, for a child that continues it; most have none."""
+        return ChildSession(problem="does not belong to this agent")
 
-        @property
-        def prompt_link(self) -> str | None:
-            """The name that a text for its system prompt must have in its folder; None: any."""
-
-        def prompted(self, path: str, environment: Mapping[str, str]) -> Mapping[str, str]:
-            """Return the variables that add the text of a file to its system prompt; none if arguments do."""
-
-        def questions(self) -> Questions:
-            """Return the questions about itself; imported here, because no wrapper needs them."""
+    if TYPE_CHECKING:
 
         def reader(self, plan: Plan, run_dir: str) -> Reader:
             """Return a reader for one child."""
 
-        def live(self) -> LiveAgent | None:
-            """Return how it runs live; None if it cannot."""
-
-        def session(self, text: str) -> ChildSession:
-            """Read its own session file, for a child that continues it."""
-
         def capabilities(self) -> Capabilities:
-            """Return what it can do; imported here, because no wrapper needs them."""
+            """Return what it can do."""
 
-        def agent_files(self) -> AgentFiles | None:
-            """Return what its own agent files mean; None if it has none."""
 
-        def talker(self, plan: Plan, run_dir: str) -> Talker | None:
-            """Return what talks to one child of a batch run; None if it takes only its prompt."""
+FOLDER_VARIABLE = "TMUXAGENTS_BRIDGE"  # tells a bridge the folder of its run, which has its two FIFOs
+
+
+class LiveAgent:
+    """How an agent runs live: on the terminal of its window, with a bridge in it."""
+
+    __slots__ = ("arguments", "bridge", "reader")
+
+    def __init__(
+        self,
+        arguments: Callable[[Plan, str], list[str]],
+        reader: Callable[[Sent], LiveReader],
+        bridge: str | None,
+    ) -> None:
+        self.arguments = arguments  # of the program, for a plan and its run directory
+        self.reader = reader
+        self.bridge = bridge  # our program that gets its command line; None: the agent itself is started
+
+
+class Reader:
+    """Reads the stdout of one child."""
+
+    snapshots: tuple[bytes, ...] = ()  # beginnings of lines that are streaming snapshots: not logged
+    exit_counts = True  # after a finished answer, an exit code other than 0 is a failure
+    paces = False  # it may be heard late: no child of this kind loses what is read late
+    file: str | None = None  # of the run directory: the child writes it at its end, and it is read then
+
+    def __init__(self) -> None:
+        self.settled = False  # the child is done for now
+        self.model: str | None = None  # as the child reports it
+        self.error_message: str | None = None  # of its last answer
+        self.left_out = False  # an answer was too long to keep
+
+    if TYPE_CHECKING:
+
+        def feed(self, line: bytes, now: float) -> Reading:
+            """Read one line; `now` is monotonic."""
+
+    def feed_oversized(self, _line: Oversized, _now: float) -> Reading:
+        """Read the two ends of a line that was too long to keep: a tool's output, or a text that is cut."""
+        self.left_out = True
+        return ACTIVE
+
+    def note_late(self, _now: float) -> None:
+        """Note that lines read at this (monotonic) time may have been printed a moment before."""
+
+    def overheard(self, _line: bytes) -> Sequence[Event]:
+        """Return what a line of its stderr says besides; every line is an event by itself."""
+        return ()
+
+    def ended(self, _exit_code: int | None, _text: bytes | None = None) -> Sequence[Event]:
+        """Return what its exit adds (exit code None: a signal killed it), and the text of its `file`."""
+        return []
+
+    def used(self, _text: bytes) -> Sequence[Event]:
+        """Return what the run used, by the file that the child writes at its end."""
+        return []
+
+
+class Talker(Reader):
+    """Reads a child whose stdin stays open, and words what is said to it."""
+
+    acknowledges = False  # it reports itself which messages the child has taken
+
+    if TYPE_CHECKING:
+
+        @property
+        def asks(self) -> Sequence[Ask]:
+            """Return the open questions, the oldest first."""
+
+        @property
+        def is_idle(self) -> bool:
+            """Say whether no turn runs and nothing that was said is left to do."""
+
+        def begin(self, prompt: str) -> bytes:
+            """Return the first words: a greeting, the session, or the prompt."""
+
+        def say(self, message: InboxMessage) -> bytes | None:
+            """Return the words of a message or an interrupt; None while the child cannot take it."""
+
+        def answer(self, ask_id: str, answer: str, by: str) -> Reading:
+            """Answer a question: with `allow`, `deny`, the id of an option, or a text."""
 
 
 class Ask:

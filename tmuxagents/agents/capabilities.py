@@ -1,12 +1,18 @@
-"""What an agent can do, as data; what it cannot is refused before a run is made (launch/demands). Pure."""
+"""What an agent is known for, as data: what it can do, its own agent files, its version. Pure.
+
+What it cannot do is refused before a run is made (launch/demands).
+"""
 
 from __future__ import annotations
+
+import re
 
 from tmuxagents.records import Record
 
 TYPE_CHECKING = False
 if TYPE_CHECKING:
     from collections.abc import Mapping, Sequence
+    from typing import Any
 
 # Seats: how a child is driven.
 STREAM = "stream"  # one prompt on stdin, lines on stdout
@@ -78,3 +84,93 @@ USUAL = Capabilities(
     oldest=None,
     tested=None,
 )
+
+
+# --- its own agent files ---
+
+MARKDOWN, TOML = ".md", ".toml"
+
+
+class AgentFiles(Record):
+    """A brand's own agent files: where they lie, and what their keys mean (presets/foreign)."""
+
+    __slots__ = (
+        *("agent", "body", "harmless", "own", "own_tools", "permission", "project", "suffix", "switches"),
+        *("title", "titled", "tools"),
+    )
+
+    agent: str
+    title: str  # as people call the brand
+    own: str  # the user's folders, in the agent's own one, by a comma
+    project: Sequence[str]  # a project's folders
+    suffix: str
+    titled: bool  # a file has the name that it says; else that of the file
+    body: str | None  # the key of the prompt; None: the text below the header
+    tools: Mapping[str, Sequence[str]]  # its name of a tool, in small letters -> ours
+    own_tools: Sequence[str]  # tools that it alone has
+    switches: bool  # tools are switched off one by one
+    permission: tuple[str, Mapping[str, str]] | None  # the key of its mode, and modes -> ours
+    harmless: Sequence[str]  # keys that change nothing of what a child may do, or how it works
+
+
+USUAL_FILES = AgentFiles(
+    agent="",
+    title="",
+    own="agents",
+    project=(),
+    suffix=MARKDOWN,
+    titled=True,
+    body=None,
+    tools={},
+    own_tools=(),
+    switches=False,
+    permission=None,
+    harmless=("color",),
+)
+
+
+# --- its version ---
+
+_RELEASE = r"(?<![\w.])v?(\d{1,6}(?:\.\d{1,6}){1,2}(?:[-+][0-9A-Za-z.+-]{1,40})?)(?!\w|\.\w)"
+_LONGEST = 512
+
+
+class VersionQuestion:
+    """The one question to an agent that lists no models: which version it is."""
+
+    SETTINGS = FOLDER_SETTINGS = ""  # nothing is read of its own settings
+    FILES: tuple[str, ...] = ()
+    QUIET: dict[str, str] = {}  # noqa: RUF012  (a constant)
+    MODELS: tuple[str, ...] = ()  # it cannot be asked for its models
+    REQUEST = b""
+    LISTING: tuple[str, ...] = ()
+
+    def __init__(self, oldest: str | None) -> None:
+        self.OLDEST = _figures(oldest or "0")
+        # A command of the user's has none: it is not called without need.
+        self.VERSION: tuple[str, ...] = ("--version",) if oldest else ()
+
+    def own_model(self, _settings: bytes, _of_folder: bytes) -> str | None:
+        """Return None: its settings are not read."""
+        return None
+
+    def version(self, text: bytes) -> str | None:
+        """Return the version in an answer."""
+        found = re.search(_RELEASE, text[:_LONGEST].decode("utf-8", "replace"))
+        return found[1] if found else None
+
+    def is_old(self, release: str) -> bool:
+        """Say whether a version is older than the oldest that is known to work."""
+        return _figures(release) < self.OLDEST
+
+    def models(self, _line: bytes) -> list[dict[str, Any]] | None:
+        """Return None: it lists none."""
+        return None
+
+    def listing(self, _text: bytes) -> list[dict[str, Any]] | None:
+        """Return None, as above."""
+        return None
+
+
+def _figures(release: str) -> tuple[int, ...]:
+    return tuple(int(figure) for figure in re.findall(r"\d+", release)[:3])

@@ -5,13 +5,12 @@ Pure.
 
 from __future__ import annotations
 
-from tmuxagents.agents.base import Reading
-from tmuxagents.agents.brand import Brand
+from tmuxagents.agents.base import Agent, Reader, Reading
 from tmuxagents.runs import events
 
 TYPE_CHECKING = False
 if TYPE_CHECKING:
-    from tmuxagents.agents.base import Oversized, Questions, Reader
+    from tmuxagents.agents.base import Oversized
     from tmuxagents.agents.capabilities import Capabilities
     from tmuxagents.records import Plan
     from tmuxagents.runs.events import Event
@@ -20,11 +19,10 @@ MOST_LETTERS = 1024 * 1024  # of an answer: its beginning is kept
 _CUT = "\n[... cut: the answer is longer; stdout.log has all of it ...]"
 
 
-class Command(Brand):
+class Command(Agent):
     """A command of the user's settings with the type `command`."""
 
     how_to_log_in = "nothing is known of its models"
-
     keeps_sessions = False
 
     def __init__(self, name: str) -> None:
@@ -32,19 +30,9 @@ class Command(Brand):
         self.program = name
         self.how_to_install = f"as its own documentation says; agents.{name}.command names its command line"
 
-    def arguments(self, _plan: Plan, _run_dir: str) -> list[str]:
-        """Return nothing: its command line is whole."""
-        return []
-
     def reader(self, _plan: Plan, _run_dir: str) -> Reader:
         """Return a reader for one child."""
         return TextReader()
-
-    def questions(self) -> Questions:
-        """Return no questions."""
-        from tmuxagents.agents import brand  # noqa: PLC0415  (no wrapper asks)
-
-        return brand.NoQuestion(None)
 
     def capabilities(self) -> Capabilities:
         """Return what a command can do: take a prompt, answer, and exit."""
@@ -60,19 +48,11 @@ class Command(Brand):
         )
 
 
-class TextReader:
+class TextReader(Reader):
     """Reads the text of one child."""
 
-    snapshots: tuple[bytes, ...] = ()
-    exit_counts = True
-    paces = False
-    file: str | None = None
-
     def __init__(self) -> None:
-        self.settled = False
-        self.model: str | None = None
-        self.error_message: str | None = None
-        self.left_out = False
+        super().__init__()
         self._lines: list[str] = []
         self._room = MOST_LETTERS
 
@@ -91,17 +71,6 @@ class TextReader:
         """Read what is left of a line that was too long to keep."""
         self.left_out = True
         return self.feed(line.head, now)
-
-    def overheard(self, _line: bytes) -> list[Event]:
-        """Return nothing: what it prints on stderr is no event."""
-        return []
-
-    def note_late(self, _now: float) -> None:
-        """Do nothing: it reports no duration."""
-
-    def used(self, _text: bytes) -> list[Event]:
-        """Return nothing: it does not say."""
-        return []
 
     def ended(self, exit_code: int | None, _text: bytes | None = None) -> list[Event]:
         """Return the answer and, if it exited with 0, that this is the end of it."""

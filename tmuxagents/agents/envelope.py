@@ -1,26 +1,22 @@
-"""Read the JSON lines that Claude Code and Qwen Code share: messages, tool results, and the end of a turn.
+"""Read and write the JSON lines that Claude Code and Qwen Code share. Pure.
 
 Success is a `result` line that says so in every respect, and nothing else: not `subtype`, which is
 `success` beside an API error, and not the exit code, which is 0 after an interrupt. Lines of a sub-agent
 are activity, not the child's words.
-
-Questions that Claude Code and Qwen Code ask their client, and its answers in their words.
-
-Pure.
 """
 
 from __future__ import annotations
 
 from tmuxagents.agents import raw as raw_json
-from tmuxagents.agents.base import ACTIVE, Ask, Reading
+from tmuxagents.agents.base import ACTIVE, NOTHING, Ask, Reading, Talker
 from tmuxagents.agents.brand import LineReader
 from tmuxagents.runs import events
 from tmuxagents.text import jsonline
 
 TYPE_CHECKING = False
 if TYPE_CHECKING:
-    from collections.abc import Mapping
-    from typing import Any, ClassVar
+    from collections.abc import Mapping, Sequence
+    from typing import Any
 
     from tmuxagents.runs.events import Event
 
@@ -31,10 +27,7 @@ _CUT = {
     "refusal": "error",
     "pause_turn": None,  # the model wanted to go on
 }
-_STRUCTURED = (
-    "StructuredOutput",
-    "structured_output",
-)  # the tool of a structured answer; the key of the answer
+_STRUCTURED = ("StructuredOutput", "structured_output")  # the tool of a structured answer; its key
 _UNSTRUCTURED = "The agent gave no structured answer."
 _UNEXPLAINED = "[ede_diagnostic]"  # for its makers
 
@@ -71,15 +64,29 @@ class EnvelopeReader(LineReader):
 
     # --- lines ---
 
-    def _init(self, raw: dict[str, Any], _now: float) -> Reading:
+    def take(self, kind: str, raw: dict[str, Any], now: float) -> Reading:
+        """Read one line: how it is set up, a message, or the end of a turn."""
+        message = raw.get("message")
+        match kind:
+            case "system:init":
+                return Reading([*self._begun(raw), *self.works_again()], active=True)
+            case "assistant" | "user":
+                if raw.get("parent_tool_use_id") is not None or not isinstance(message, dict):
+                    return ACTIVE
+                read = self._assistant if kind == "assistant" else self._user
+                return Reading(read(raw, message, now), active=True)
+            case "result":
+                return Reading(self.turn_over(raw), active=True)
+        return NOTHING
+
+    def _begun(self, raw: dict[str, Any]) -> list[Event]:
         self.model = raw_json.word(raw.get("model")) or self.model
-        tools = raw.get("tools")
-        self._owes_structured = isinstance(tools, list) and _STRUCTURED[0] in tools
+        self._owes_structured = _STRUCTURED[0] in raw_json.listed(raw.get("tools"))
         is_first, self._has_begun = not self._has_begun, True
         told = self._opened(raw)
         if is_first and not told and self._session:  # its id was known before its model
-            told = [events.session_started(self._session, model=self.model)]
-        return Reading([*told, *self.works_again()], active=True)
+            return [events.session_started(self._session, model=self.model)]
+        return told
 
     def _opened(self, raw: dict[str, Any]) -> list[Event]:
         """Report the id of the session, once."""
@@ -89,23 +96,17 @@ class EnvelopeReader(LineReader):
         self._session = session
         return [events.session_started(session, model=self.model)]
 
-    def _assistant(self, raw: dict[str, Any], now: float) -> Reading:
-        message = raw.get("message")
-        if raw.get("parent_tool_use_id") is not None or not isinstance(message, dict):
-            return ACTIVE
+    def _assistant(self, raw: dict[str, Any], message: dict[str, Any], now: float) -> list[Event]:
         told = [*self._opened(raw), *self.works_again()]
         blocks = raw_json.blocks(message.get("content"))
-        if self._is_error(raw, blocks):
+        # An API error, or the beginning of an answer, in place of an answer.
+        if raw.get("is_api_error_message") is True or raw.get("aborted") is True:
             self._is_cut |= raw.get("error") == "max_output_tokens"
-            return Reading(told, active=True)
+            return told
         self.model = raw_json.word(message.get("model")) or self.model
         for block in blocks:
             told += self._block(block, raw_json.key(message.get("id")), now)
-        return Reading(told, active=True)
-
-    def _is_error(self, raw: dict[str, Any], _blocks: list[dict[str, Any]]) -> bool:
-        """Say whether a line holds an API error, or the beginning of an answer, in place of an answer."""
-        return raw.get("is_api_error_message") is True or raw.get("aborted") is True
+        return told
 
     def _block(self, block: dict[str, Any], message: str | None, now: float) -> list[Event]:
         kind = block.get("type")
@@ -127,23 +128,20 @@ class EnvelopeReader(LineReader):
         whole = "\n".join(filter(None, texts))
         return [events.assistant_text(whole)] if whole else []
 
-    def _user(self, raw: dict[str, Any], now: float) -> Reading:
-        message = raw.get("message")
-        if raw.get("parent_tool_use_id") is not None or not isinstance(message, dict):
-            return ACTIVE
+    def _user(self, raw: dict[str, Any], message: dict[str, Any], now: float) -> list[Event]:
         told = [*self._opened(raw), *self._told_texts()]
         for block in raw_json.blocks(message.get("content")):
-            if block.get("type") == "tool_result":
-                told += self._tool_result(raw, block, now)
-        return Reading(told, active=True)
+            if block.get("type") != "tool_result":
+                continue
+            call = block.get("tool_use_id")
+            text = "\n".join(raw_json.texts(raw_json.blocks(block.get("content")), "text"))
+            if self.is_refused(raw, call):
+                told += self.deny(call, None, text)
+            else:
+                told += self.result(call, text, now, failed=block.get("is_error") is True)
+        return told
 
-    def _tool_result(self, raw: dict[str, Any], block: dict[str, Any], now: float) -> list[Event]:
-        call, text = block.get("tool_use_id"), _words(block.get("content"))
-        if self.is_refused(raw, call, text):
-            return self.deny(call, None, text)
-        return self.result(call, text, now, failed=block.get("is_error") is True)
-
-    def is_refused(self, _raw: dict[str, Any], _call: Any, _text: str) -> bool:
+    def is_refused(self, _raw: dict[str, Any], _call: Any) -> bool:
         """Say whether a tool result is the refusal to run the tool."""
         return False
 
@@ -158,13 +156,13 @@ class EnvelopeReader(LineReader):
 
     # --- the end of a turn ---
 
-    def _result(self, raw: dict[str, Any], _now: float) -> Reading:
+    def turn_over(self, raw: dict[str, Any]) -> list[Event]:
+        """Report the end of a turn."""
         error = raw.get("error")
         if isinstance(error, dict) and self._texts:  # it has said the error as if it were an answer
             self._texts[-1] = self._texts[-1].removesuffix(raw_json.text(error.get("message")) or "")
         told = [*self._opened(raw), *self.works_again(), *self._told_texts()]
-        denials = raw.get("permission_denials")
-        for item in denials if isinstance(denials, list) else []:
+        for item in raw_json.listed(raw.get("permission_denials")):
             if isinstance(item, dict):
                 told += self.deny(item.get("tool_use_id"), item.get("tool_name"), "It was not allowed.")
         told += self.usage(raw)
@@ -172,7 +170,7 @@ class EnvelopeReader(LineReader):
         stop_reason = self.ending(raw)
         self.error_message = None if stop_reason == "stop" else self._message_of(raw)
         self._is_cut = False
-        return Reading([*told, *self.finish(stop_reason, aborted=stop_reason == "aborted")], active=True)
+        return [*told, *self.finish(stop_reason, aborted=stop_reason == "aborted")]
 
     def usage(self, _raw: dict[str, Any]) -> list[Event]:
         """Return what the turn used; nothing where a brand does not say."""
@@ -197,11 +195,11 @@ class EnvelopeReader(LineReader):
 
     def _message_of(self, raw: dict[str, Any]) -> str | None:
         """Return the message of a failure: the provider's words, where there are any."""
-        error, errors = raw.get("error"), raw.get("errors")
+        error = raw.get("error")
         if isinstance(error, dict):
             said = raw_json.sentence(error.get("message")) or ""
             return said.removeprefix("[").removesuffix("]") if said.startswith("[API Error") else said or None
-        for one in errors if isinstance(errors, list) else []:
+        for one in raw_json.listed(raw.get("errors")):
             why = raw_json.sentence(one)
             if why and not why.startswith(_UNEXPLAINED):
                 return why
@@ -209,18 +207,8 @@ class EnvelopeReader(LineReader):
             return raw_json.sentence(raw.get("result")) or None
         return self.why
 
-    takes: ClassVar = {
-        "system:init": _init,
-        "assistant": _assistant,
-        "user": _user,
-        "result": _result,
-    }
 
-
-def _words(content: Any) -> str:
-    """Return the text of a tool's output."""
-    return "\n".join(raw_json.texts(raw_json.blocks(content), "text"))
-
+# --- questions to the client, and its answers in their words ---
 
 ALLOW, DENY, PERMISSION = "allow", "deny", "permission"
 _CHOICES = ((ALLOW, "Allow"), (DENY, "Deny"))
@@ -247,16 +235,16 @@ def refuse(known: str) -> bytes:
 
 def question(known: str, asked: dict[str, Any]) -> Ask:
     """Return a question in our words."""
-    questions = _questions(_given(asked))
+    questions = _questions(raw_json.table(asked.get("input")))
     if asked.get("tool_name") in _QUESTIONS and len(questions) == 1:
         text = raw_json.sentence(questions[0].get("question")) or "It asks."
-        return Ask(known, "question", text, [(label, label) for label in _labels(questions[0])])
+        return Ask(known, "question", text, raw_json.choices(questions[0].get("options")))
     return Ask(known, PERMISSION, about(asked.get("tool_name"), asked.get("input")), _CHOICES)
 
 
 def about(tool: Any, given: Any) -> str:
     """Return what a call is about, in a line."""
-    name, args = raw_json.word(tool) or "tool", given if isinstance(given, dict) else {}
+    name, args = raw_json.word(tool) or "tool", raw_json.table(given)
     said = [raw_json.sentence(args.get(key)) for key in _SHOWN]
     said += [raw_json.sentence(one.get("question")) for one in _questions(args)]
     words = " ".join(filter(None, said))
@@ -268,11 +256,15 @@ def decision(asked: dict[str, Any], answer: str, by: str, *, by_index: bool = Fa
 
     `by_index`: it knows its questions by their places, and not by their words.
     """
-    given, questions = _given(asked), _questions(_given(asked))
+    given = raw_json.table(asked.get("input"))
+    questions = _questions(given)
     if answer == DENY:
         return {"behavior": "deny", "message": f"This was denied by {by}."}
     if asked.get("tool_name") in _QUESTIONS and questions and answer != ALLOW:
-        keys = [str(at) if by_index else _question(one) for at, one in enumerate(questions)]
+        keys = [
+            str(at) if by_index else raw_json.text(one.get("question")) or ""
+            for at, one in enumerate(questions)
+        ]
         answers = dict.fromkeys(keys, answer)
         return {"behavior": "allow", "updatedInput": {**given, "answers": answers}}
     if answer == ALLOW:
@@ -280,21 +272,49 @@ def decision(asked: dict[str, Any], answer: str, by: str, *, by_index: bool = Fa
     return {"behavior": "deny", "message": answer}
 
 
-def _question(one: dict[str, Any]) -> str:
-    return raw_json.text(one.get("question")) or ""
+def _questions(asked: Mapping[str, Any]) -> list[dict[str, Any]]:
+    return [one for one in raw_json.listed(asked.get("questions")) if isinstance(one, dict)]
 
 
-def _given(asked: dict[str, Any]) -> dict[str, Any]:
-    given = asked.get("input")
-    return given if isinstance(given, dict) else {}
+class EnvelopeTalker(Talker, EnvelopeReader):
+    """Reads a child whose stdin stays open, and answers its questions."""
 
+    def __init__(self, *known: Any) -> None:
+        super().__init__(*known)  # what the brand's reader has to know
+        self._asked: dict[str, tuple[Ask, dict[str, Any]]] = {}  # its questions: request -> the question
 
-def _questions(given: dict[str, Any]) -> list[dict[str, Any]]:
-    listed = given.get("questions")
-    return [one for one in listed if isinstance(one, dict)] if isinstance(listed, list) else []
+    @property
+    def asks(self) -> Sequence[Ask]:
+        """Return the open questions, the oldest first."""
+        return [ask for ask, _ in self._asked.values()]
 
+    def answer(self, ask_id: str, answer: str, by: str) -> Reading:
+        """Answer a question."""
+        _, request = self._asked.pop(ask_id, (None, None))
+        return NOTHING if request is None else self.answered(ask_id, request, answer, by)
 
-def _labels(question: dict[str, Any]) -> list[str]:
-    options = question.get("options")
-    found = options if isinstance(options, list) else []
-    return [label for one in found if isinstance(one, dict) and (label := raw_json.word(one.get("label")))]
+    def answered(self, known: str, request: dict[str, Any], answer: str, by: str) -> Reading:
+        """Return the answer to a question."""
+        return Reading(reply=respond(known, decision(request, answer, by)))
+
+    def take(self, kind: str, raw: dict[str, Any], now: float) -> Reading:
+        """Read one line. A request that is no question is refused, or the child would wait for ever."""
+        if kind != "control_request":
+            return super().take(kind, raw, now)
+        known, request = raw_json.key(raw.get("request_id")), raw.get("request")
+        if known is None or not isinstance(request, dict):
+            return ACTIVE
+        if request.get("subtype") != "can_use_tool":
+            return Reading(reply=refuse(known))
+        return self.asked(known, request)
+
+    def asked(self, known: str, request: dict[str, Any]) -> Reading:
+        """Take a question."""
+        self._asked[known] = question(known, request), request
+        return ACTIVE
+
+    def turn_over(self, raw: dict[str, Any]) -> list[Event]:
+        """Report the end of a turn: it asks nothing any more."""
+        told = super().turn_over(raw)
+        self._asked.clear()
+        return told

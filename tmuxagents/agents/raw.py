@@ -105,11 +105,27 @@ def figure(value: Any, *, integral: bool) -> int | float:
     return int(value) if integral else value
 
 
+def table(value: Any) -> dict[str, Any]:
+    """Return an object, an empty one for any other value."""
+    return value if isinstance(value, dict) else {}
+
+
+def listed(value: Any) -> list[Any]:
+    """Return a list, an empty one for any other value."""
+    return value if isinstance(value, list) else []
+
+
 def blocks(content: Any) -> list[dict[str, Any]]:
     """Return the blocks of a message; plain text is one block."""
     if isinstance(content, str):
         return [{"type": "text", "text": content}]
     return [block for block in content if isinstance(block, dict)] if isinstance(content, list) else []
+
+
+def choices(options: Any) -> list[tuple[str, str]]:
+    """Return the options of a question that have a label, which is id and words."""
+    labels = [label for one in blocks(options) if (label := word(one.get("label")))]
+    return [(label, label) for label in labels]
 
 
 def texts(blocks: list[dict[str, Any]], kind: str) -> list[str]:

@@ -23,7 +23,7 @@ if TYPE_CHECKING:
     from collections.abc import Iterable, Iterator, Mapping, Sequence
     from typing import Any
 
-    from tmuxagents.agents.brand import AgentFiles
+    from tmuxagents.agents.capabilities import AgentFiles
 
 LIMIT = 64 * 1024
 MOST_FILES = 256  # of one folder

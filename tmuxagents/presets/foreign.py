@@ -7,7 +7,7 @@ from __future__ import annotations
 
 import re
 
-from tmuxagents.agents import brand
+from tmuxagents.agents import capabilities
 from tmuxagents.presets.fields import DESCRIPTION, NAME, Flaw
 from tmuxagents.text import yaml
 
@@ -16,7 +16,7 @@ if TYPE_CHECKING:
     from collections.abc import Iterable, Iterator
     from typing import Any
 
-    from tmuxagents.agents.brand import AgentFiles
+    from tmuxagents.agents.capabilities import AgentFiles
 
 _MODEL, _TOOLS, _PERMISSION = "model", "tools", "permission"
 _INHERITED = "inherit"
@@ -31,7 +31,7 @@ def stem(path: str) -> str:
 
 def header_of(text: str, path: str, files: AgentFiles) -> tuple[yaml.Frontmatter | None, list[Flaw]]:
     """Return the header of a preset, and what is wrong; None for a file that is no agent."""
-    said = _toml(text) if files.suffix == brand.TOML else yaml.parse(text)
+    said = _toml(text) if files.suffix == capabilities.TOML else yaml.parse(text)
     if not said.fields or (files.titled and not isinstance(said.fields.get(NAME), str)):
         return None, []
     reading = _HeaderReader(said, files)

@@ -16,7 +16,7 @@ if TYPE_CHECKING:
     from collections.abc import Sequence
     from typing import Any
 
-    from tmuxagents.agents.brand import AgentFiles
+    from tmuxagents.agents.capabilities import AgentFiles
     from tmuxagents.presets.fields import FieldReader, Fields
     from tmuxagents.text.yaml import Frontmatter
 

@@ -13,6 +13,7 @@ import os
 import signal
 import sys
 
+from tmuxagents.agents.base import FOLDER_VARIABLE
 from tmuxagents.runs import endings, events
 from tmuxagents.runs.directory import LIVE_EVENTS, LIVE_FILES, LIVE_ORDERS
 from tmuxagents.runs.events import INBOX_ANSWER, STOP
@@ -65,7 +66,7 @@ class Live:
         self._talk = BridgeTalk(self._bridge, inbox, has_task=has_task, ask_limit_s=ask_limit_s)
         self._reader = agent.reader(self._talk.taken)
         self._files = f"{claim.run_dir}/{LIVE_FILES}"
-        self.variables = {agent.folder_variable: claim.run_dir}
+        self.variables = {FOLDER_VARIABLE: claim.run_dir}
 
     def borrow(self) -> bool:
         """Let the child have the terminal; say whether there is one."""

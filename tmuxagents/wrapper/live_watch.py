@@ -19,7 +19,7 @@ TYPE_CHECKING = False
 if TYPE_CHECKING:
     from collections.abc import Callable
 
-    from tmuxagents.agents.base import LiveReader
+    from tmuxagents.agents.brand import LiveReader
     from tmuxagents.runs.endings import Cause
     from tmuxagents.wrapper.live import BridgeTalk
     from tmuxagents.wrapper.watch import WatchParts

@@ -5,7 +5,7 @@ Prompt, session, mode and model go over the protocol: nothing is added to the co
 
 from __future__ import annotations
 
-from tmuxagents.agents.brand import Brand
+from tmuxagents.agents.base import Agent
 from tmuxagents.agents.capabilities import EDIT
 
 TYPE_CHECKING = False
@@ -13,7 +13,7 @@ if TYPE_CHECKING:
     from collections.abc import Mapping
 
     from tmuxagents.agents.acp.talker import AcpTalker
-    from tmuxagents.agents.base import Questions, Reader
+    from tmuxagents.agents.base import Reader
     from tmuxagents.agents.capabilities import Capabilities
     from tmuxagents.records import Plan
 
@@ -34,7 +34,7 @@ LAUNCH = {
 }
 
 
-class Acp(Brand):
+class Acp(Agent):
     """An agent of the user's settings with the type `acp`."""
 
     how_to_log_in = "log in with the agent itself"
@@ -45,10 +45,6 @@ class Acp(Brand):
         # Gemini CLI loads none in the minute in which it began, and has lost one that it tried to load twice.
         self.keeps_sessions = self.program != "gemini"
         self.how_to_install = f"as its own documentation says; agents.{name}.command names its command line"
-
-    def arguments(self, _plan: Plan, _run_dir: str) -> list[str]:
-        """Return nothing: its command line is whole."""
-        return []
 
     def environment(self, _agent_dir: str, plan: Plan | None) -> Mapping[str, str]:
         """Return the rules that opencode needs for a permission level: its modes forbid nothing."""
@@ -68,12 +64,6 @@ class Acp(Brand):
         from tmuxagents.agents.acp.talker import AcpTalker  # noqa: PLC0415  (a launcher needs no talker)
 
         return AcpTalker(plan, self.name)
-
-    def questions(self) -> Questions:
-        """Return no questions."""
-        from tmuxagents.agents import brand  # noqa: PLC0415  (no wrapper asks)
-
-        return brand.NoQuestion(None)
 
     def capabilities(self) -> Capabilities:
         """Return what the protocol can do; what an agent lacks of it ends the run before its prompt."""

@@ -9,7 +9,7 @@ from __future__ import annotations
 from tmuxagents.agents import raw as raw_json
 from tmuxagents.agents.acp import quirks
 from tmuxagents.agents.acp.updates import Updates
-from tmuxagents.agents.base import NOTHING, Ask, Reading
+from tmuxagents.agents.base import NOTHING, Ask, Reading, Talker
 from tmuxagents.agents.capabilities import EDIT, READ_ONLY
 from tmuxagents.runs import events
 from tmuxagents.runs.events import STOP
@@ -18,7 +18,7 @@ from tmuxagents.text import jsonline
 TYPE_CHECKING = False
 if TYPE_CHECKING:
     from collections.abc import Callable, Sequence
-    from typing import Any, ClassVar
+    from typing import Any
 
     from tmuxagents.records import Plan
     from tmuxagents.runs.events import Event, InboxMessage
@@ -37,10 +37,8 @@ _CANCELLED = {"outcome": {"outcome": "cancelled"}}
 _MOST_NAMED = 20
 
 
-class AcpTalker(Updates):
+class AcpTalker(Talker, Updates):
     """Talks to one agent."""
-
-    acknowledges = False
 
     def __init__(self, plan: Plan, name: str) -> None:
         super().__init__()
@@ -52,9 +50,8 @@ class AcpTalker(Updates):
         self._awaited: dict[int, Callable[[dict[str, Any], float], Reading]] = {}
         self._in_turn = True  # from the first word on: before the session is open nothing more can be said
         self._settings: list[tuple[str, dict[str, Any]]] = []  # requests before the prompt
-        self._asks: dict[
-            str, tuple[Ask, Any, str, dict[str, str]]
-        ] = {}  # with request, call, kinds of options
+        # Open questions, with request, call, and kinds of options.
+        self._asks: dict[str, tuple[Ask, Any, str, dict[str, str]]] = {}
         baseline = plan.baseline or {}
         self._cost = float(raw_json.figure(baseline.get("cost"), integral=False))
 
@@ -117,21 +114,21 @@ class AcpTalker(Updates):
     # --- opening the session ---
 
     def _greeted(self, answer: dict[str, Any], _now: float) -> Reading:
-        result = _object(answer.get("result"))
+        result = raw_json.table(answer.get("result"))
         if "error" in answer or result.get("protocolVersion") != VERSION:
             spoken = raw_json.whole(result.get("protocolVersion"))
             other = f"speaks version {spoken} of ACP, and not {VERSION}"
             return self._give_up(other if spoken is not None else quirks.words_of(answer.get("error")))
-        self.quirks = quirks.of(_object(result.get("agentInfo")).get("name"))
+        self.quirks = quirks.of(raw_json.table(result.get("agentInfo")).get("name"))
         self.tells_cuts = self.quirks.tells_cuts
         where: dict[str, Any] = {"cwd": self._plan.cwd, "mcpServers": []}
         before = self._plan.child_session
         if before is None:
             return Reading(reply=self._ask("session/new", where, self._opened))
-        can = _object(result.get("agentCapabilities"))
+        can = raw_json.table(result.get("agentCapabilities"))
         self.session = before
         where["sessionId"] = before
-        if "resume" in _object(can.get("sessionCapabilities")):
+        if "resume" in raw_json.table(can.get("sessionCapabilities")):
             return Reading(reply=self._ask("session/resume", where, self._opened))
         if can.get("loadSession") is not True:
             return self._give_up("cannot continue a session")
@@ -141,7 +138,7 @@ class AcpTalker(Updates):
     def _opened(self, answer: dict[str, Any], now: float) -> Reading:
         if "error" in answer:
             return self._give_up(quirks.words_of(answer["error"]))
-        result = _object(answer.get("result"))
+        result = raw_json.table(answer.get("result"))
         self.is_replaying = self.is_replaying and self.quirks.replays_late
         self.session = raw_json.key(result.get("sessionId")) or self.session
         if self.session is None:
@@ -190,22 +187,37 @@ class AcpTalker(Updates):
 
     # --- what it says ---
 
-    def _answered(self, raw: dict[str, Any], now: float) -> Reading:
-        number = raw.get("id")
-        take = self._awaited.pop(number, None) if type(number) is int else None
-        return take(raw, now) if take is not None else NOTHING
+    def take(self, kind: str, raw: dict[str, Any], now: float) -> Reading:
+        """Read one line; a request that is not known here is refused, and a notification needs no answer."""
+        match kind:
+            case "answer":
+                number = raw.get("id")
+                take = self._awaited.pop(number, None) if type(number) is int else None
+                return take(raw, now) if take is not None else NOTHING
+            case "session/update":
+                return self.update(raw, now)
+            case "session/request_permission":
+                return self._permission(raw, now)
+        if "method" in raw and "id" in raw:
+            return Reading(reply=_line({"id": raw["id"], "error": _UNKNOWN}))
+        return NOTHING
 
     def _prompted(self, answer: dict[str, Any], _now: float) -> Reading:
         """Read how a turn ended, in its own words and by the marks of the agent."""
-        result = _object(answer.get("result"))
+        result = raw_json.table(answer.get("result"))
         self._in_turn, self.is_replaying = False, False
         self._asks.clear()
         self.calls.clear()
-        used = result.get("usage") or _of_quota(result)
-        failure = self._failure(answer, _object(used))
+        # A Gemini tells its figures in a place of its own.
+        quota = raw_json.table(
+            raw_json.table(raw_json.table(result.get("_meta")).get("quota")).get("token_count")
+        )
+        own = {"inputTokens": quota.get("input_tokens"), "outputTokens": quota.get("output_tokens")}
+        used = raw_json.table(result.get("usage") or (own if quota else {}))
+        failure = self._failure(answer, used)
         if failure is not None:
             self.text.clear()
-        told = self.flush() + self.spent(_object(used))
+        told = self.flush() + self.spent(used)
         self.error_message = failure
         reason = raw_json.word(result.get("stopReason")) or ""
         if failure is not None:
@@ -227,13 +239,13 @@ class AcpTalker(Updates):
             )
         if self.last_error is not None and not used:
             return raw_json.sentence(self.last_error)
-        return _REFUSED if _object(answer.get("result")).get("stopReason") == "refusal" else None
+        return _REFUSED if raw_json.table(answer.get("result")).get("stopReason") == "refusal" else None
 
     def _permission(self, raw: dict[str, Any], now: float) -> Reading:
-        params = _object(raw.get("params"))
-        asked, request = _object(params.get("toolCall")), raw.get("id")
+        params = raw_json.table(raw.get("params"))
+        asked, request = raw_json.table(params.get("toolCall")), raw.get("id")
         call = raw_json.key(asked.get("toolCallId")) or f"asked {request}"
-        told = [*self.tool({**asked, "toolCallId": call, "status": None}, now).events, *self.tell(call, now)]
+        told = [*self.tool({**asked, "toolCallId": call, "status": None}, now), *self.tell(call, now)]
         listed = [one for one in raw_json.blocks(params.get("options")) if raw_json.key(one.get("optionId"))]
         kinds = {one["optionId"]: raw_json.word(one.get("kind")) or "" for one in listed}
         kind = raw_json.word(asked.get("kind"))
@@ -245,7 +257,7 @@ class AcpTalker(Updates):
                 (one["optionId"], raw_json.sentence(one.get("name")) or one["optionId"]) for one in listed
             ]
             text = raw_json.sentence(asked.get("title")) or kind or "a tool"
-            command = raw_json.sentence(_object(asked.get("rawInput")).get("command"))
+            command = raw_json.sentence(raw_json.table(asked.get("rawInput")).get("command"))
             if command and command not in text:
                 text = f"{text}: {command}"
             ask = Ask(str(request), "permission", text, words)
@@ -258,28 +270,9 @@ class AcpTalker(Updates):
             told += self.deny(call, f"the permission {self._level} does not allow it")
         return Reading(told, active=True, reply=_chosen(request, option))
 
-    def _other(self, raw: dict[str, Any], _now: float) -> Reading:
-        """Refuse what we do not offer; a notification needs no answer."""
-        return Reading(reply=_line({"id": raw["id"], "error": _UNKNOWN})) if "id" in raw else NOTHING
-
-    def feed(self, line: bytes, now: float) -> Reading:
-        """Read one line; a request that is not known here is refused."""
-        reading = super().feed(line, now)
-        if reading is not NOTHING or b'"id"' not in line:
-            return reading
-        raw = raw_json.parse(line)
-        unknown = raw is not None and "method" in raw and self.kind(raw) not in self.takes
-        return self._other(raw, now) if unknown and raw is not None else reading
-
     def left(self, _exit_code: int | None) -> list[Event]:
         """Report what had come of an answer that was not finished."""
         return self.flush()
-
-    takes: ClassVar[dict[str, Callable[[Any, dict[str, Any], float], Reading]]] = {
-        "answer": _answered,
-        "session/update": Updates.update,
-        "session/request_permission": _permission,
-    }
 
 
 class _Options:
@@ -288,9 +281,9 @@ class _Options:
     def __init__(self, result: dict[str, Any]) -> None:
         listed = raw_json.blocks(result.get("configOptions"))
         self._options = {raw_json.word(one.get("category")): one for one in reversed(listed)}
-        modes, models = _object(result.get("modes")), _object(result.get("models"))
+        modes, models = raw_json.table(result.get("modes")), raw_json.table(result.get("models"))
         self._has_modes, self._has_models = bool(modes), bool(models)
-        mode, model = _object(self._options.get("mode")), _object(self._options.get("model"))
+        mode, model = raw_json.table(self._options.get("mode")), raw_json.table(self._options.get("model"))
         self.mode = modes.get("currentModeId") or mode.get("currentValue")
         self.modes = _ids(modes.get("availableModes"), "id") or _ids(mode.get("options"), "value")
         self.model = models.get("currentModelId") or model.get("currentValue")
@@ -309,26 +302,12 @@ class _Options:
         return self._set(session, "model", model)
 
     def _set(self, session: str | None, category: str, value: str) -> tuple[str, dict[str, Any]]:
-        option = _object(self._options.get(category)).get("id")
+        option = raw_json.table(self._options.get(category)).get("id")
         return "session/set_config_option", {"sessionId": session, "configId": option, "value": value}
-
-
-def _object(value: Any) -> dict[str, Any]:
-    return value if isinstance(value, dict) else {}
 
 
 def _ids(listed: Any, key: str) -> list[str]:
     return [one[key] for one in raw_json.blocks(listed) if isinstance(one.get(key), str)]
-
-
-def _of_quota(result: dict[str, Any]) -> dict[str, Any]:
-    """Return the figures of a Gemini, which tells them in its own place."""
-    quota = _object(_object(_object(result.get("_meta")).get("quota")).get("token_count"))
-    return (
-        {"inputTokens": quota.get("input_tokens"), "outputTokens": quota.get("output_tokens")}
-        if quota
-        else {}
-    )
 
 
 def _option(kinds: dict[str, str], wanted: Sequence[str]) -> str | None:

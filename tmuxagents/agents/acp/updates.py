@@ -14,8 +14,7 @@ from tmuxagents.runs import events
 
 TYPE_CHECKING = False
 if TYPE_CHECKING:
-    from collections.abc import Callable
-    from typing import Any, ClassVar
+    from typing import Any
 
     from tmuxagents.runs.events import Event
 
@@ -53,37 +52,41 @@ class Updates(LineReader):
         """Return the method of a request or a notification; an answer has none."""
         return raw_json.word(raw.get("method")) or ("answer" if "id" in raw else "")
 
-    def update(self, raw: dict[str, Any], now: float) -> Reading:
+    def update(self, raw: dict[str, Any], now: float) -> Reading:  # noqa: PLR0911  (a case for each kind)
         """Read one `session/update`."""
-        params = raw.get("params")
-        known = params if isinstance(params, dict) else {}
+        known = raw_json.table(raw.get("params"))
         update = known.get("update")
         if not isinstance(update, dict) or known.get("sessionId") not in (None, self.session):
             return NOTHING
         kind = raw_json.word(update.get("sessionUpdate")) or ""
-        if self._skips(kind):
-            return ACTIVE
-        take = self.updates.get(kind)
-        return take(self, update, now) if take is not None else NOTHING
-
-    def _skips(self, kind: str) -> bool:
-        """Say whether an update tells what was said before the prompt, or before this run."""
         if kind == "available_commands_update" and self.quirks.replays_late:
             self.is_replaying = False
-        return self.is_replaying or not self.is_prompted
+        if self.is_replaying or not self.is_prompted:  # what was said before this run, or its prompt
+            return ACTIVE
+        content = raw_json.table(update.get("content"))
+        match kind:
+            case "agent_message_chunk":
+                return Reading(self._chunk(update, raw_json.text(content.get("text"))), active=True)
+            case "agent_thought_chunk":
+                told = self.flush() if self.text else []
+                self._thoughts.append(raw_json.text(content.get("text")) or "")
+                return Reading(told, active=True)
+            case "tool_call" | "tool_call_update":
+                return Reading(self.tool(update, now), active=True)
+            case "usage_update":
+                self._note_cost(raw_json.table(update.get("cost")))
+                return ACTIVE
+            case "session_info_update":
+                self.is_broken = self.is_broken or quirks.is_broken(update)
+        return NOTHING
 
-    # One method per kind of update. All take (update, now), as the table below calls them.
-
-    def _chunk(self, update: dict[str, Any], _now: float) -> Reading:
-        content, extra = update.get("content"), update.get("_meta")
-        text = raw_json.text(content.get("text")) if isinstance(content, dict) else None
-        told: list[Event] = []
-        if isinstance(extra, dict) and isinstance(extra.get("usage"), dict):
-            told = self.spent(extra["usage"])
+    def _chunk(self, update: dict[str, Any], text: str | None) -> list[Event]:
+        extra = raw_json.table(update.get("_meta"))
+        told = self.spent(extra["usage"]) if isinstance(extra.get("usage"), dict) else []
         if not text or self.quirks.notes.match(text):
             if text and self.quirks.again and text.startswith(self.quirks.again):
                 self.text.clear()
-            return Reading(told, active=True)
+            return told
         message = raw_json.key(update.get("messageId"))
         if message != self._message:
             told += self.flush()
@@ -92,14 +95,7 @@ class Updates(LineReader):
         fails = bool(self.quirks.errors) and text.startswith(self.quirks.errors)
         self.last_error = text.removeprefix(self.quirks.errors) if fails else None
         self.was_refused = False
-        return Reading(told, active=True)
-
-    def _thought(self, update: dict[str, Any], _now: float) -> Reading:
-        content = update.get("content")
-        told = self.flush() if self.text else []
-        if isinstance(content, dict):
-            self._thoughts.append(raw_json.text(content.get("text")) or "")
-        return Reading(told, active=True)
+        return told
 
     def flush(self) -> list[Event]:
         """Report the thoughts and the text that have come so far."""
@@ -108,26 +104,23 @@ class Updates(LineReader):
         told = [events.thinking(thought)] if thought.strip() else []
         return [*told, events.assistant_text(text)] if text.strip() else told
 
-    def tool(self, update: dict[str, Any], now: float) -> Reading:
+    def tool(self, update: dict[str, Any], now: float) -> list[Event]:
         """Read what the agent says of a call: its begin, its arguments, its end."""
         call = raw_json.key(update.get("toolCallId"))
         if call is None or call in self._over:
-            return ACTIVE
+            return []
         told = self.flush()
         known = self._calls.get(call) or {"tool": quirks.tool_name(call, update, self.quirks)}
-        raw_json.remember(self._calls, call, {**known, **{key: update[key] for key in update if update[key]}})
+        known = {**known, **{key: update[key] for key in update if update[key]}}
+        raw_json.remember(self._calls, call, known)
         status = update.get("status")
         # claude-agent-acp tells arguments piece by piece; the title comes with the last one.
-        has_all = update.get("title") and set(self._arguments(call)) - _NOT_ARGUMENTS
+        has_all = update.get("title") and set(raw_json.table(known.get("rawInput"))) - _NOT_ARGUMENTS
         if status in _BEGUN or has_all:
             told += self.tell(call, now)
         if status in _BEGUN[1:]:
             told += self._tool_ended(call, update, now)
-        return Reading(told, active=True)
-
-    def _arguments(self, call: str) -> dict[str, Any]:
-        given = self._calls.get(call, {}).get("rawInput")
-        return given if isinstance(given, dict) else {}
+        return told
 
     def tell(self, call: str, now: float) -> list[Event]:
         """Report a call, once."""
@@ -152,27 +145,18 @@ class Updates(LineReader):
         failed = update.get("status") == "failed" or bool(code) or self.is_cancelling
         return self.result(call, text, now, failed=failed)
 
-    def _usage(self, update: dict[str, Any], _now: float) -> Reading:
-        cost = update.get("cost")
-        amount = cost.get("amount") if isinstance(cost, dict) and cost.get("currency") == "USD" else None
+    def _note_cost(self, cost: dict[str, Any]) -> None:
+        amount = cost.get("amount") if cost.get("currency") == "USD" else None
         if events.is_figure(amount):
             self.cost = float(raw_json.figure(amount, integral=False))
-        return ACTIVE
-
-    def _info(self, update: dict[str, Any], _now: float) -> Reading:
-        self.is_broken = self.is_broken or quirks.is_broken(update)
-        return NOTHING
 
     def spent(self, raw: dict[str, Any]) -> list[Event]:
         """Report figures of a prompt or a call, and the cost, if the agent has told it."""
         told = {**_FIGURES, **_CACHED}
         figures = {ours: int(raw_json.figure(raw.get(key), integral=True)) for key, ours in told.items()}
         if self.quirks.sums:
-            sums, figures = (
-                figures,
-                {key: max(0, figures[key] - self._counted.get(key, 0)) for key in figures},
-            )
-            self._counted = sums
+            before, self._counted = self._counted, figures
+            figures = {key: max(0, figures[key] - before.get(key, 0)) for key in figures}
         cached = figures["cacheRead"] + figures["cacheWrite"]
         whole = raw_json.whole(raw.get("totalTokens")) or 0
         both = raw_json.whole(raw.get("inputTokens")) or 0
@@ -186,19 +170,10 @@ class Updates(LineReader):
         words = {"cost": max(0.0, round(cost, 10)), "costKind": kind, "basis": self.quirks.usage}
         return [events.usage({**figures, **words})]
 
-    updates: ClassVar[dict[str, Callable[[Any, dict[str, Any], float], Reading]]] = {
-        "agent_message_chunk": _chunk,
-        "agent_thought_chunk": _thought,
-        "tool_call": tool,
-        "tool_call_update": tool,
-        "usage_update": _usage,
-        "session_info_update": _info,
-    }
-
 
 def _output(update: dict[str, Any]) -> str:
     """Return the output of a call: as it is, else as the agent shows it."""
-    raw, extra = update.get("rawOutput"), update.get("_meta")
+    raw, extra = update.get("rawOutput"), raw_json.table(update.get("_meta"))
     if isinstance(raw, dict):
         told = (raw_json.text(raw.get(key)) for key in ("output", "content", "text", "message", "error"))
         raw = next((text for text in told if text), None)
@@ -206,5 +181,5 @@ def _output(update: dict[str, Any]) -> str:
         return raw
     shown = [block.get("content") for block in raw_json.blocks(update.get("content"))]
     texts = [raw_json.text(block.get("text")) or "" for block in shown if isinstance(block, dict)]
-    delta = extra.get("terminal_output_delta") if isinstance(extra, dict) else None
-    return "\n".join(texts) or (raw_json.text(delta.get("data")) or "" if isinstance(delta, dict) else "")
+    delta = raw_json.table(extra.get("terminal_output_delta"))
+    return "\n".join(texts) or raw_json.text(delta.get("data")) or ""

@@ -1,30 +1,27 @@
-"""Read the stream of Claude Code: retries, denials, and what each turn used. Pure.
+"""Read the stream of Claude Code, and talk to it. Pure.
 
 A `result` line has the tokens of its turn, but the cost of the whole session; the cost of the turn is given
 by model. Pieces of messages show that the model writes, and what a call used if its turn never ends.
 
-Talk to a Claude Code that keeps its stdin open: prompt, messages, interrupts and answers.
-
-Every message has an id, and Claude Code says when it takes up and when it has done what has that
-id. A message that steers is read between two calls of the model, a follow-up when the turn is over. If
-stdin ends while a question is open, that is a denial.
+Its stdin may stay open for prompt, messages, interrupts and answers. Every message has an id, and Claude Code
+says when it takes up and when it has done what has that id. A message that steers is read between two calls
+of the model, a follow-up when the turn is over. If stdin ends while a question is open, that is a denial.
 """
 
 from __future__ import annotations
 
 from tmuxagents.agents import envelope
 from tmuxagents.agents import raw as raw_json
-from tmuxagents.agents.base import ACTIVE, NOTHING, Ask, Reading
+from tmuxagents.agents.base import ACTIVE, Reading
 from tmuxagents.agents.capabilities import ESTIMATED, OF_RUN
-from tmuxagents.agents.envelope import EnvelopeReader
+from tmuxagents.agents.envelope import EnvelopeReader, EnvelopeTalker
 from tmuxagents.runs import events
 from tmuxagents.runs.events import FOLLOW_UP, STOP
 from tmuxagents.text import jsonline
 
 TYPE_CHECKING = False
 if TYPE_CHECKING:
-    from collections.abc import Sequence
-    from typing import Any, ClassVar
+    from typing import Any
 
     from tmuxagents.runs.events import Event, InboxMessage
 
@@ -49,13 +46,11 @@ class ClaudeReader(EnvelopeReader):
         self._calls_used = dict.fromkeys(_FIGURES, 0)  # by calls of a turn that has not ended
         self._lacks_end = False  # the last message has begun, and not ended as the model ends one
 
-    def is_refused(self, raw: dict[str, Any], call: Any, _text: str) -> bool:
+    def is_refused(self, raw: dict[str, Any], call: Any) -> bool:
         """Say whether the line says that permission was refused; a call that was broken off was not."""
-        about = raw.get("tool_result_meta")
-        for one in about if isinstance(about, list) else []:
+        for one in raw_json.listed(raw.get("tool_result_meta")):
             if isinstance(one, dict) and one.get("id") == call:
-                decision = one.get("permission_decision")
-                return isinstance(decision, dict) and decision.get("decision") == "reject"
+                return raw_json.table(one.get("permission_decision")).get("decision") == "reject"
         return False
 
     def usage(self, raw: dict[str, Any]) -> list[Event]:
@@ -84,35 +79,31 @@ class ClaudeReader(EnvelopeReader):
             return sum(raw_json.figure(cost, integral=False) for cost in costs)
         return max(0.0, total - before)
 
-    def _retry(self, raw: dict[str, Any], _now: float) -> Reading:
-        status, error = raw_json.whole(raw.get("error_status")), raw_json.word(raw.get("error"))
-        told = events.retry(
-            attempt=raw_json.whole(raw.get("attempt")),
-            most=raw_json.whole(raw.get("max_retries")),
-            delay_ms=raw_json.whole(raw.get("retry_delay_ms")),
-            message=f"HTTP {status}: {error}" if status and error else error,
-        )
-        return Reading([*self._opened(raw), *self.works_again(), told], active=True)
+    def take(self, kind: str, raw: dict[str, Any], now: float) -> Reading:
+        """Read one line: also another try, a denial, and where a message begins or ends."""
+        match kind:
+            case "system:api_retry":
+                return Reading([*self._opened(raw), *self.works_again(), _retry(raw)], active=True)
+            case "system:permission_denied":
+                why = raw_json.sentence(raw.get("message")) or "It was not allowed."
+                return Reading(self.deny(raw.get("tool_use_id"), raw.get("tool_name"), why), active=True)
+            case "stream_event":
+                event, is_own = raw.get("event"), raw.get("parent_tool_use_id") is None
+                told = self._piece(event, is_own=is_own) if isinstance(event, dict) else []
+                return Reading(told, active=True)
+        return super().take(kind, raw, now)
 
-    def _permission_denied(self, raw: dict[str, Any], _now: float) -> Reading:
-        why = raw_json.sentence(raw.get("message")) or "It was not allowed."
-        return Reading(self.deny(raw.get("tool_use_id"), raw.get("tool_name"), why), active=True)
-
-    def _piece(self, raw: dict[str, Any], _now: float) -> Reading:
-        """Read where a message begins or ends."""
-        event = raw.get("event")
-        if not isinstance(event, dict):
-            return ACTIVE
+    def _piece(self, event: dict[str, Any], *, is_own: bool) -> list[Event]:
         kind = event.get("type")
         if kind == "message_delta":
             for key, figure in figures_of(event.get("usage")).items():
                 self._calls_used[key] += figure
-        if raw.get("parent_tool_use_id") is not None:
-            return ACTIVE
+        if not is_own:
+            return []
         if kind in ("message_start", "message_delta"):
             self._lacks_end = kind == "message_start"
         told = self.works_again() if kind == "message_start" else []
-        return Reading([*told, *self._told_texts()], active=True)
+        return [*told, *self._told_texts()]
 
     def ending(self, raw: dict[str, Any]) -> str | None:
         """Return how the turn ended: a connection that broke off in the last answer reads as success."""
@@ -123,24 +114,29 @@ class ClaudeReader(EnvelopeReader):
         self.why = _BROKEN
         return "error"
 
-    takes: ClassVar = EnvelopeReader.takes | {
-        "system:api_retry": _retry,
-        "system:permission_denied": _permission_denied,
-        "stream_event": _piece,
-    }
+
+def _retry(raw: dict[str, Any]) -> Event:
+    status, error = raw_json.whole(raw.get("error_status")), raw_json.word(raw.get("error"))
+    return events.retry(
+        attempt=raw_json.whole(raw.get("attempt")),
+        most=raw_json.whole(raw.get("max_retries")),
+        delay_ms=raw_json.whole(raw.get("retry_delay_ms")),
+        message=f"HTTP {status}: {error}" if status and error else error,
+    )
 
 
 def figures_of(raw: Any) -> dict[str, int]:
     """Return the figures of a usage in our words."""
-    used = raw if isinstance(raw, dict) else {}
+    used = raw_json.table(raw)
     return {key: int(raw_json.figure(used.get(name), integral=True)) for key, name in _FIGURES.items()}
 
 
-_STARTED = "started"
+# --- talking to it ---
+
 _OVER = ("completed", "cancelled", "failed")
 
 
-class ClaudeTalker(ClaudeReader):
+class ClaudeTalker(EnvelopeTalker, ClaudeReader):
     """Reads and talks to one Claude Code."""
 
     acknowledges = True
@@ -148,17 +144,10 @@ class ClaudeTalker(ClaudeReader):
     def __init__(self, run_id: str, cost_before: float = 0.0) -> None:
         super().__init__(cost_before)
         self._run_id = run_id  # a session takes no message twice, and has those of its earlier runs
-        self._open: dict[
-            str, InboxMessage | None
-        ] = {}  # what was said and is not done: id -> what it has not taken up
+        # What was said and is not done: id -> the message, if it has not been taken up.
+        self._open: dict[str, InboxMessage | None] = {}
         self._interrupts: dict[str, InboxMessage] = {}
-        self._asked: dict[str, tuple[Ask, dict[str, Any]]] = {}  # its questions: request -> the question
         self._tells = False  # it says what becomes of a message
-
-    @property
-    def asks(self) -> Sequence[Ask]:
-        """Return the open questions, the oldest first."""
-        return [ask for ask, _ in self._asked.values()]
 
     @property
     def is_idle(self) -> bool:
@@ -192,66 +181,39 @@ class ClaudeTalker(ClaudeReader):
         run = f"{self._run_id:0<16}"
         return f"{run[:8]}-{run[8:12]}-4{run[12:15]}-8{run[15:16]}00-{number:012x}"
 
-    def answer(self, ask_id: str, answer: str, by: str) -> Reading:
-        """Answer a question."""
-        _, request = self._asked.pop(ask_id, (None, None))
-        if request is None:
-            return NOTHING
-        return Reading(reply=envelope.respond(ask_id, envelope.decision(request, answer, by)))
+    def take(self, kind: str, raw: dict[str, Any], now: float) -> Reading:
+        """Read one line: also what becomes of questions, interrupts and messages."""
+        match kind:
+            case "control_cancel_request":  # it no longer asks
+                self._asked.pop(raw_json.key(raw.get("request_id")) or "", None)
+                return ACTIVE
+            case "control_response":  # it has taken an interrupt
+                known = raw_json.key(raw_json.table(raw.get("response")).get("request_id"))
+                return Reading(_sent(self._interrupts.pop(known or "", None)), active=True)
+            case "command_lifecycle":
+                return Reading(self._lifecycle(raw), active=True)
+        return super().take(kind, raw, now)
 
-    # --- lines ---
-
-    def _request(self, raw: dict[str, Any], _now: float) -> Reading:
-        """Take a question; any other request of its is refused, or it would wait for ever."""
-        known, request = raw_json.key(raw.get("request_id")), raw.get("request")
-        if known is None or not isinstance(request, dict):
-            return ACTIVE
-        if request.get("subtype") == "can_use_tool":
-            self._asked[known] = envelope.question(known, request), request
-            return ACTIVE
-        return Reading(reply=envelope.refuse(known))
-
-    def _withdrawn(self, raw: dict[str, Any], _now: float) -> Reading:
-        """Forget a question that it no longer asks."""
-        self._asked.pop(raw_json.key(raw.get("request_id")) or "", None)
-        return ACTIVE
-
-    def _response(self, raw: dict[str, Any], _now: float) -> Reading:
-        """Report that it has taken an interrupt."""
-        response = raw.get("response")
-        known = raw_json.key(response.get("request_id")) if isinstance(response, dict) else None
-        message = self._interrupts.pop(known or "", None)
-        return Reading(_sent(message), active=True)
-
-    def _lifecycle(self, raw: dict[str, Any], _now: float) -> Reading:
+    def _lifecycle(self, raw: dict[str, Any]) -> list[Event]:
         """Report that it has taken a message, and note when it has done what that asked."""
         self._tells = True
         known, state = raw_json.key(raw.get("command_uuid")) or "", raw.get("state")
         if state in _OVER:
-            return Reading(_sent(self._open.pop(known, None)), active=True)
+            return _sent(self._open.pop(known, None))
         message = self._open.get(known)
-        if state != _STARTED or message is None:
-            return ACTIVE
+        if state != "started" or message is None:
+            return []
         self._open[known] = None
-        return Reading([*self._told_texts(), *_sent(message)], active=True)
+        return [*self._told_texts(), *_sent(message)]
 
-    def _result(self, raw: dict[str, Any], now: float) -> Reading:
-        """Read the end of a turn; a version that says nothing of messages has taken them all by then."""
-        told = super()._result(raw, now)
-        self._asked.clear()
+    def turn_over(self, raw: dict[str, Any]) -> list[Event]:
+        """Report the end of a turn; a version that says nothing of messages has taken them all by then."""
+        told = super().turn_over(raw)
         sent = [] if self._tells else [event for message in self._open.values() for event in _sent(message)]
         is_done = [known for known, message in self._open.items() if message is None or not self._tells]
         for known in is_done:
             del self._open[known]
-        return Reading([*sent, *told.events], active=True)
-
-    takes: ClassVar = ClaudeReader.takes | {
-        "result": _result,
-        "control_request": _request,
-        "control_cancel_request": _withdrawn,
-        "control_response": _response,
-        "command_lifecycle": _lifecycle,
-    }
+        return [*sent, *told]
 
 
 def _sent(message: InboxMessage | None) -> list[Event]:

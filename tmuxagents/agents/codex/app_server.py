@@ -4,30 +4,27 @@ The first words are a greeting; its answer is met with the session, new or conti
 prompt. A message that steers goes into the turn at work; one that follows up waits here until the turn has
 ended.
 
-Codex on the terminal of its window: its app server, its own screen, and our client between them.
-
-The bridge starts both, gives the task before the screen opens, and passes on what the app server says. A
-person is known by a message of the screen's own, or by a turn that none of our messages broke off: Codex says
-nothing of keys.
+A live Codex has its app server, its own screen, and our client between them. The bridge starts both, gives
+the task before the screen opens, and passes on what the app server says. A person is known by a message of
+the screen's own, or by a turn that none of our messages broke off: Codex says nothing of keys.
 """
 
 from __future__ import annotations
 
 from tmuxagents.agents import raw as raw_json
-from tmuxagents.agents.base import NOTHING, Reading
-from tmuxagents.agents.brand import LiveAsks
-from tmuxagents.agents.codex.asks import ANSWER, ThreadReader, as_object, params_of
+from tmuxagents.agents.base import NOTHING, LiveAgent, Reading, Talker
+from tmuxagents.agents.brand import LiveReader
+from tmuxagents.agents.codex.thread import ANSWER, ThreadReader
 from tmuxagents.runs import events
 from tmuxagents.runs.events import FOLLOW_UP, STOP
 from tmuxagents.text import jsonline
 
 TYPE_CHECKING = False
 if TYPE_CHECKING:
-    from collections.abc import Callable, Mapping
-    from typing import Any, ClassVar
+    from collections.abc import Mapping
+    from typing import Any
 
-    from tmuxagents.agents.base import Ask
-    from tmuxagents.records import Plan
+    from tmuxagents.agents.base import Ask, Sent
     from tmuxagents.runs.events import Event, InboxMessage
 
 
@@ -41,7 +38,7 @@ _BEGINS, _CONTINUES, _GREETS = "thread/start", "thread/resume", "initialize"
 _PROMPTS, _STEERS, _INTERRUPTS = "turn/start", "turn/steer", "turn/interrupt"
 
 
-class AppServer(ThreadReader):
+class AppServer(Talker, ThreadReader):
     """Talks to one child.
 
     `settings`: the parameters of its session. `child_session`: the id of the session that it continues.
@@ -131,25 +128,25 @@ class AppServer(ThreadReader):
 
     # --- what is read ---
 
-    def _answer(self, raw: dict[str, Any], _now: float) -> Reading:
-        """Take the answer to one of our requests."""
+    def take(self, kind: str, raw: dict[str, Any], now: float) -> Reading:
+        """Read one line: the answer to one of our requests, or what the session tells."""
+        if kind != ANSWER:
+            return super().take(kind, raw, now)
         number = raw_json.whole(raw.get("id"))
         method, message = self._requests.pop(number or 0, ("", None))
-        result = as_object(raw.get("result"))
+        result = raw_json.table(raw.get("result"))
         if "error" in raw:
-            return self._refusal(method, message, as_object(raw["error"]))
+            return self._refusal(method, message, raw_json.table(raw["error"]))
         if method == _GREETS:
-            words = self._open()
-            return Reading(reply=jsonline.encode({"method": "initialized"}) + words)
+            return Reading(reply=jsonline.encode({"method": "initialized"}) + self._open())
         if method in (_BEGINS, _CONTINUES):
-            told = self.takes_session(as_object(result.get("thread")).get("id"), result.get("model"))
-            begins = self._prompt is not None
-            return Reading(
-                told, reply=self._to_turn(_PROMPTS, {"input": _input(self._prompt)}) if begins else b""
-            )
+            told = self.takes_session(raw_json.table(result.get("thread")).get("id"), result.get("model"))
+            if self._prompt is None:
+                return Reading(told)
+            return Reading(told, reply=self._to_turn(_PROMPTS, {"input": _input(self._prompt)}))
         told = []
         if method == _PROMPTS:
-            told += self.turn_came(as_object(result.get("turn")).get("id"))
+            told += self.turn_came(raw_json.table(result.get("turn")).get("id"))
         if message is not None:
             told.append(events.message_sent(message.inbox_id, message.kind, message.text))
         return Reading(told, active=True, reply=self.unsaid())
@@ -179,52 +176,24 @@ class AppServer(ThreadReader):
         """Judge a child that left before it had a session."""
         return self.finish("config") if self.session is None and exit_code and not self.settled else []
 
-    takes: ClassVar = ThreadReader.takes | {ANSWER: _answer}
-
 
 def _input(text: str | None) -> list[dict[str, Any]]:
     return [{"type": "text", "text": text or ""}]
 
 
-FOLDER_VARIABLE = "TMUXAGENTS_BRIDGE"  # where the bridge finds its two FIFOs
+# --- a live one ---
 
 
-class CodexLive:
-    """How Codex runs live."""
-
-    folder_variable = FOLDER_VARIABLE
-    bridge = f"{__file__.rpartition('/')[0]}/bridge.py"
-
-    def arguments(self, _plan: Plan, _run_dir: str) -> list[str]:
-        """Return nothing: the bridge has the arguments."""
-        return []
-
-    def reader(self, sent: Callable[[int], Event | None]) -> CodexLiveReader:
-        """Return a reader for one child. `sent` returns the message that has a number."""
-        return CodexLiveReader(sent)
-
-
-LIVE = CodexLive()
-
-
-class CodexLiveReader(ThreadReader):
+class CodexLiveReader(LiveReader, ThreadReader):
     """Reads the lines of the app server, and those of the bridge, which have a type and no method."""
 
-    def __init__(self, sent: Callable[[int], Event | None]) -> None:
-        super().__init__(asks_people=True)
+    def __init__(self, sent: Sent) -> None:
+        super().__init__(sent)
         self.alone = False
-        self._sent = sent
         self._stops = False  # a message has broken off the turn
-        self.is_connected = False
-        self.has_begun = False
-        self.typed = False
-        self.has_left = False
-        self.settlings = 0
-        self.asks = LiveAsks()
 
     def feed(self, line: bytes, now: float) -> Reading:
         """Read one line."""
-        self.is_connected = True
         told = super().feed(line, now)
         self.asks.open = {known: asked.ask for known, asked in self.questions.items()}
         return told
@@ -237,63 +206,51 @@ class CodexLiveReader(ThreadReader):
         """Report the end of a turn. One that no message has broken off, a person has."""
         self.typed |= turn.get("status") == "interrupted" and not self._stops
         self._stops = False
-        return self._settle(super().turn_over(turn, now))
-
-    def _settle(self, told: Reading) -> Reading:
-        self.settlings += 1
-        for event in told.events:
-            if event.type == "settled":
-                event.fields["attended"] = self.typed
+        told = super().turn_over(turn, now)
+        self.count_settling(told.events[-1])
         return told
 
-    def _begun(self, raw: dict[str, Any], _now: float) -> Reading:
-        self.has_begun = True
-        return Reading(self.turn_came(as_object(params_of(raw).get("turn")).get("id")))
+    def take(self, kind: str, raw: dict[str, Any], now: float) -> Reading:
+        """Read one line."""
+        match kind:
+            case "turn/started":
+                self.has_begun = True
+            case "item/started":
+                item = raw_json.table(raw_json.table(raw.get("params")).get("item"))
+                if item.get("type") == "userMessage":
+                    return self._said(item)
+            case "bridge_session":
+                return Reading(self.takes_session(raw.get("session"), raw.get("model")))
+            case "bridge_taken":
+                taken = self.taken(raw)
+                self._stops |= any(sent.fields.get("kind") == STOP for sent in taken)
+                return Reading(taken)
+            case "bridge_answer":
+                self._note_answer(raw)
+            case "bridge_person":
+                self.has_left = True
+            case "bridge_refused":
+                self.error_message = raw_json.sentence(raw.get("message"))
+                told = self.finish("error" if self.session else "config")
+                self.count_settling(told[-1])
+                return Reading(told)
+        return super().take(kind, raw, now)
 
-    def _item_begun(self, raw: dict[str, Any], now: float) -> Reading:
+    def _said(self, item: dict[str, Any]) -> Reading:
         """Report what a person says; our own messages have no id of a client."""
-        item = as_object(params_of(raw).get("item"))
-        if item.get("type") != "userMessage":
-            return self.item_began(item, now)
         if item.get("clientId") is None:
             return NOTHING
         self.typed, self.settled = True, False
         said = "\n".join(raw_json.texts(raw_json.blocks(item.get("content")), "text"))
         return Reading([events.human_input(said)], active=True)
 
-    def _session(self, raw: dict[str, Any], _now: float) -> Reading:
-        return Reading(self.takes_session(raw.get("session"), raw.get("model")))
-
-    def _taken(self, raw: dict[str, Any], _now: float) -> Reading:
-        number = raw_json.whole(raw.get("inboxId"))
-        sent = None if number is None else self._sent(number)
-        if sent is None:
-            return NOTHING
-        self._stops |= sent.fields.get("kind") == STOP
-        return Reading([sent])
-
-    def _answered(self, raw: dict[str, Any], _now: float) -> Reading:
+    def _note_answer(self, raw: dict[str, Any]) -> None:
         """Note the answer and its author. A refusal becomes a denial once its item ends."""
         ask = self.asks.answered(raw)
         asked = self.questions.pop(ask.id, None) if ask else None
         if ask is not None and asked is not None and asked.refuses(self.asks.given[ask.id][0]):
             self.refused[asked.item] = self.asks.given[ask.id][1]
-        return NOTHING
 
-    def _person(self, _raw: dict[str, Any], _now: float) -> Reading:
-        self.has_left = True
-        return NOTHING
 
-    def _refused(self, raw: dict[str, Any], _now: float) -> Reading:
-        self.error_message = raw_json.sentence(raw.get("message"))
-        return self._settle(Reading(self.finish("error" if self.session else "config")))
-
-    takes: ClassVar = ThreadReader.takes | {
-        "turn/started": _begun,
-        "item/started": _item_begun,
-        "bridge_session": _session,
-        "bridge_taken": _taken,
-        "bridge_answer": _answered,
-        "bridge_person": _person,
-        "bridge_refused": _refused,
-    }
+# The bridge has the arguments.
+LIVE = LiveAgent(lambda _plan, _run_dir: [], CodexLiveReader, f"{__file__.rpartition('/')[0]}/bridge.py")

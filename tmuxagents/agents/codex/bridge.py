@@ -21,7 +21,7 @@ import time
 if __name__ == "__main__":
     sys.path.append(__file__.rpartition("/tmuxagents/")[0])
 
-from tmuxagents.agents.codex.app_server import FOLDER_VARIABLE
+from tmuxagents.agents.base import FOLDER_VARIABLE
 from tmuxagents.agents.codex.command import AGENT
 from tmuxagents.agents.codex.websocket import WebSocket
 from tmuxagents.runs import directory

@@ -8,12 +8,10 @@
 - No list of tools can be given: the sandbox is the limit.
 - A session has the id that Codex gives it, and is continued from any folder.
 
-`codex exec --json`: one prompt, one turn, lines on stdout.
-
-What must not be believed: an exit code other than 0 after a finished turn; an `error` line, which is also
-written when the model is only asked again; an item of the type `error`, which is a warning. A patch that the
-sandbox refuses is no item at all: only stderr tells of it. Tokens come once, at the end, and count the whole
-session.
+`codex exec --json` takes one prompt for one turn, and prints lines. What must not be believed: an exit code
+other than 0 after a finished turn; an `error` line, which is also written when the model is only asked again;
+an item of the type `error`, which is a warning. A patch that the sandbox refuses is no item at all: only
+stderr tells of it. Tokens come once, at the end, and count the whole session.
 
 Touches: the texts of a preset in a run directory.
 """
@@ -21,8 +19,7 @@ Touches: the texts of a preset in a run directory.
 from __future__ import annotations
 
 from tmuxagents.agents import raw as raw_json
-from tmuxagents.agents.base import ACTIVE, NOTHING, Reading
-from tmuxagents.agents.brand import Brand
+from tmuxagents.agents.base import ACTIVE, NOTHING, Agent, Reading
 from tmuxagents.agents.capabilities import ASK, EDIT, FULL, READ_ONLY
 from tmuxagents.agents.codex.items import ItemReader, figures, is_retry
 from tmuxagents.errors import BadRequest, Unusable
@@ -31,87 +28,13 @@ from tmuxagents.runs import directory, events
 TYPE_CHECKING = False
 if TYPE_CHECKING:
     from collections.abc import Mapping, Sequence
-    from typing import Any, ClassVar
+    from typing import Any
 
     from tmuxagents.agents.base import LiveAgent, Reader
-    from tmuxagents.agents.brand import AgentFiles
-    from tmuxagents.agents.capabilities import Capabilities
+    from tmuxagents.agents.capabilities import AgentFiles, Capabilities
     from tmuxagents.agents.codex.app_server import AppServer
     from tmuxagents.records import Plan
     from tmuxagents.runs.events import Event
-
-
-_KEYS = (
-    *("input_tokens", "cached_input_tokens", "cache_write_input_tokens"),
-    *("output_tokens", "reasoning_output_tokens"),
-)
-_REFUSED = (1, 2)  # exit codes without a first line: an unknown session, a wrong flag, a broken configuration
-
-
-class ExecReader(ItemReader):
-    """Reads one child. `baseline`: what its session had used before."""
-
-    def __init__(self, baseline: Mapping[str, Any] | None = None) -> None:
-        super().__init__()
-        self._baseline = baseline or {}
-        self._is_open = False  # a turn has begun and not ended
-        self._failure: str | None = None
-
-    def _session(self, raw: dict[str, Any], _now: float) -> Reading:
-        return Reading(self.takes_session(raw.get("thread_id")))
-
-    def _begun(self, _raw: dict[str, Any], _now: float) -> Reading:
-        self._is_open = True
-        return Reading(self.works_again())
-
-    def _item_began(self, raw: dict[str, Any], now: float) -> Reading:
-        return self.item_began(raw.get("item"), now)
-
-    def _item_ended(self, raw: dict[str, Any], now: float) -> Reading:
-        return self.item_ended(raw.get("item"), now)
-
-    def _completed(self, raw: dict[str, Any], _now: float) -> Reading:
-        self._is_open = False
-        told = figures(raw.get("usage"), _KEYS, "session")
-        for key in ("input", "cacheRead", "cacheWrite", "output", "totalTokens", "reasoning"):
-            told[key] = max(0, told[key] - raw_json.figure(self._baseline.get(key), integral=True))
-        return Reading([events.usage(told), *self.finish("stop")])
-
-    def _failed(self, raw: dict[str, Any], _now: float) -> Reading:
-        self._is_open = False
-        error = raw.get("error")
-        message = raw_json.sentence(error.get("message")) if isinstance(error, dict) else None
-        return Reading(self.failed(message or self._failure))
-
-    def _error(self, raw: dict[str, Any], _now: float) -> Reading:
-        message = raw_json.sentence(raw.get("message")) or ""
-        if is_retry(message):
-            return Reading([self.retry(message)])
-        self._failure = message or self._failure
-        return NOTHING
-
-    def _updated(self, _raw: dict[str, Any], _now: float) -> Reading:
-        return ACTIVE
-
-    def left(self, exit_code: int | None) -> list[Event]:
-        """Judge a child that left without ending its turn, or without beginning one."""
-        if self.session is None and exit_code in _REFUSED:
-            return self.finish("config")
-        if self._is_open and self._failure and exit_code:
-            return self.failed(self._failure)
-        return []
-
-    takes: ClassVar = {
-        "thread.started": _session,
-        "turn.started": _begun,
-        "item.started": _item_began,
-        "item.updated": _updated,
-        "item.completed": _item_ended,
-        "turn.completed": _completed,
-        "turn.failed": _failed,
-        "error": _error,
-    }
-
 
 _SERVES_FROM = (0, 120)  # versions whose app server starts sessions, steers turns and asks for approvals
 _SANDBOXES = {
@@ -124,7 +47,7 @@ _LEVELS = [(level, _SANDBOXES[level]) for level in (READ_ONLY, EDIT, FULL)]
 _NO_SANDBOX = "--dangerously-bypass-approvals-and-sandbox"
 
 
-class Codex(Brand):
+class Codex(Agent):
     """The adapter."""
 
     name = "codex"
@@ -161,13 +84,13 @@ class Codex(Brand):
 
     def agent_files(self) -> AgentFiles:
         """Return what its own agent files mean."""
-        from tmuxagents.agents import brand  # noqa: PLC0415  (only presets ask)
+        from tmuxagents.agents.capabilities import TOML, USUAL_FILES  # noqa: PLC0415  (only presets ask)
 
-        return brand.USUAL.changed(
+        return USUAL_FILES.changed(
             agent=self.name,
             title="Codex",
             project=(".codex/agents",),
-            suffix=brand.TOML,
+            suffix=TOML,
             body="developer_instructions",
             permission=("sandbox_mode", {sandbox: level for level, (sandbox, _) in _LEVELS}),
             harmless=("nickname_candidates",),
@@ -260,3 +183,67 @@ def _of_exec(plan: Plan, run_dir: str) -> list[str]:
 def _quoted(path: str) -> str:
     """Return a path as a string of TOML."""
     return '"' + path.replace("\\", "\\\\").replace('"', '\\"') + '"'
+
+
+# --- what `codex exec` prints ---
+
+_KEYS = (
+    *("input_tokens", "cached_input_tokens", "cache_write_input_tokens"),
+    *("output_tokens", "reasoning_output_tokens"),
+)
+_REFUSED = (1, 2)  # exit codes without a first line: an unknown session, a wrong flag, a broken configuration
+
+
+class ExecReader(ItemReader):
+    """Reads one child. `baseline`: what its session had used before."""
+
+    def __init__(self, baseline: Mapping[str, Any] | None = None) -> None:
+        super().__init__()
+        self._baseline = baseline or {}
+        self._is_open = False  # a turn has begun and not ended
+        self._failure: str | None = None
+
+    def take(self, kind: str, raw: dict[str, Any], now: float) -> Reading:  # noqa: PLR0911  (a case for each kind)
+        """Read one line."""
+        item = raw_json.table(raw.get("item"))
+        match kind:
+            case "thread.started":
+                return Reading(self.takes_session(raw.get("thread_id")))
+            case "turn.started":
+                self._is_open = True
+                return Reading(self.works_again())
+            case "item.started":
+                return self.item_began(item, now)
+            case "item.updated":
+                return ACTIVE
+            case "item.completed":
+                return self.item_ended(item, now)
+            case "turn.completed" | "turn.failed":
+                self._is_open = False
+                return Reading(self._turn_over(kind, raw))
+            case "error":
+                return self._error(raw_json.sentence(raw.get("message")) or "")
+        return NOTHING
+
+    def _turn_over(self, kind: str, raw: dict[str, Any]) -> list[Event]:
+        if kind == "turn.failed":
+            message = raw_json.sentence(raw_json.table(raw.get("error")).get("message"))
+            return self.failed(message or self._failure)
+        told = figures(raw_json.table(raw.get("usage")), _KEYS, "session")
+        for key in ("input", "cacheRead", "cacheWrite", "output", "totalTokens", "reasoning"):
+            told[key] = max(0, told[key] - raw_json.figure(self._baseline.get(key), integral=True))
+        return [events.usage(told), *self.finish("stop")]
+
+    def _error(self, message: str) -> Reading:
+        if is_retry(message):
+            return Reading([self.retry(message)])
+        self._failure = message or self._failure
+        return NOTHING
+
+    def left(self, exit_code: int | None) -> list[Event]:
+        """Judge a child that left without ending its turn, or without beginning one."""
+        if self.session is None and exit_code in _REFUSED:
+            return self.finish("config")
+        if self._is_open and self._failure and exit_code:
+            return self.failed(self._failure)
+        return []

@@ -1,4 +1,4 @@
-"""Items of Codex: what both of its seats tell of messages, thoughts and tools, as events.
+"""Read the items of Codex: what both of its seats tell of messages, thoughts and tools.
 
 `codex exec` writes `command_execution` and `aggregated_output` where the app server writes `commandExecution`
 and `aggregatedOutput`; apart from that an item is the same. A tool has our name where we know such a tool.
@@ -16,7 +16,6 @@ from tmuxagents.text import cause, safe
 
 TYPE_CHECKING = False
 if TYPE_CHECKING:
-    from collections.abc import Callable
     from typing import Any
 
     from tmuxagents.runs.events import Event
@@ -48,41 +47,36 @@ class ItemReader(LineReader):
         self.session, self.model = known, raw_json.word(model)
         return [events.session_started(known, model=self.model)]
 
-    def item_began(self, item: Any, now: float) -> Reading:
+    def item_began(self, item: Item, now: float) -> Reading:
         """Report a call of a tool that begins."""
-        name_of = _TOOLS.get(_kind(item))
-        if name_of is None or self.settled:  # what begins behind the end is no work of this turn
+        found = _tool_of(item)
+        if found is None or self.settled:  # what begins behind the end is no work of this turn
             return NOTHING
-        tool, args = name_of(item)
+        tool, args = found
         if "path" in args and (call_id := raw_json.key(item.get("id"))):
             raw_json.remember(self.subjects, call_id, ", ".join(args.get("files") or [args["path"]]))
         return Reading(self.call(item.get("id"), tool, args, now), active=True)
 
-    def item_ended(self, item: Any, now: float) -> Reading:
+    def item_ended(self, item: Item, now: float) -> Reading:
         """Report a message, a thought, or the end of a call."""
-        item, kind = _object(item), _kind(item)
         if self.settled and (raw_json.key(item.get("id")) or "") not in self.calls:
             return NOTHING
+        kind, text = _kind(item), raw_json.text(item.get("text")) or ""
         if kind == "agentmessage":
-            said = raw_json.text(item.get("text")) or ""
-            return Reading([events.assistant_text(said)] if said.strip() else [], active=True)
+            return Reading([events.assistant_text(text)] if text.strip() else [], active=True)
         if kind == "reasoning":
-            thought = raw_json.text(item.get("text")) or "\n".join(
-                part for key in ("summary", "content") for part in _texts(item.get(key))
-            )
+            parts = [*raw_json.listed(item.get("summary")), *raw_json.listed(item.get("content"))]
+            thought = text or "\n".join(part for part in parts if isinstance(part, str))
             return Reading([events.thinking(thought)]) if thought.strip() else NOTHING
-        name_of = _TOOLS.get(kind)
-        if name_of is None:
+        found = _tool_of(item)
+        if found is None:
             return NOTHING
-        tool, args = name_of(item)
-        told = self.call(item.get("id"), tool, args, now)
+        told = self.call(item.get("id"), *found, now)
         if item.get("status") == "declined":
-            return Reading([*told, self._declined(item, tool)], active=True)
+            return Reading([*told, self._declined(item, found[0])], active=True)
         failed = _has_failed(item)
-        return Reading(
-            [*told, *self.result(item.get("id"), _output(item, failed=failed), now, failed=failed)],
-            active=True,
-        )
+        told += self.result(item.get("id"), _output(item, failed=failed), now, failed=failed)
+        return Reading(told, active=True)
 
     def _declined(self, item: Item, tool: str) -> Event:
         call_id = raw_json.key(item.get("id"))
@@ -137,12 +131,11 @@ def is_retry(message: str) -> bool:
     return message.startswith(_RETRIES)
 
 
-def figures(counts: Any, keys: tuple[str, str, str, str, str], basis: str) -> dict[str, Any]:
+def figures(counts: Item, keys: tuple[str, str, str, str, str], basis: str) -> dict[str, Any]:
     """Return figures of usage in our words.
 
     `keys`: those of all input, what of it was cached, what was written to the cache, output and reasoning.
     """
-    counts = counts if isinstance(counts, dict) else {}
     whole, cached, written, output, reasoning = (
         raw_json.figure(counts.get(key), integral=True) for key in keys
     )
@@ -155,13 +148,8 @@ def figures(counts: Any, keys: tuple[str, str, str, str, str], basis: str) -> di
 # --- what an item is --------------------------------------------------------------------------------------
 
 
-def _kind(item: Any) -> str:
-    kind = raw_json.word(item.get("type")) if isinstance(item, dict) else None
-    return (kind or "").replace("_", "").lower()
-
-
-def _texts(parts: Any) -> list[str]:
-    return [part for part in parts if isinstance(part, str)] if isinstance(parts, list) else []
+def _kind(item: Item) -> str:
+    return (raw_json.word(item.get("type")) or "").replace("_", "").lower()
 
 
 def _code(item: Item) -> Any:
@@ -169,27 +157,43 @@ def _code(item: Item) -> Any:
 
 
 def _has_failed(item: Item) -> bool:
-    result = item.get("result")
-    is_error = isinstance(result, dict) and result.get("isError", result.get("is_error")) is True
+    result = raw_json.table(item.get("result"))
+    is_error = result.get("isError", result.get("is_error")) is True
     return item.get("status") == "failed" or _code(item) not in (0, None) or is_error
 
 
 def _output(item: Item, *, failed: bool) -> str:
     """Return what a call said: a command's output, the texts of a result, or its error."""
     said = raw_json.text(item.get("aggregated_output", item.get("aggregatedOutput"))) or ""
-    result, error = item.get("result"), item.get("error")
+    result = item.get("result")
     content = result.get("content") if isinstance(result, dict) else item.get("contentItems")
     said = said or "\n".join(
         text for block in raw_json.blocks(content) if (text := raw_json.text(block.get("text")))
     )
-    if isinstance(error, dict) and (message := raw_json.text(error.get("message"))):
+    if message := raw_json.text(raw_json.table(item.get("error")).get("message")):
         said = f"{said}\n{message}".lstrip("\n")
     code = raw_json.whole(_code(item))
     return f"{said.rstrip()}\n\nCommand exited with code {code}".lstrip() if failed and code else said
 
 
-def _shell(item: Item) -> tuple[str, Item]:
-    return "bash", {"command": unwrapped(raw_json.text(item.get("command")) or "")}
+def _tool_of(item: Item) -> tuple[str, Item] | None:  # noqa: PLR0911  (a case for each kind)
+    """Return the tool of an item and its arguments, in our words; None if it is no call."""
+    tool, args = raw_json.word(item.get("tool")) or "tool", raw_json.table(item.get("arguments"))
+    match _kind(item):
+        case "commandexecution":
+            return "bash", {"command": unwrapped(raw_json.text(item.get("command")) or "")}
+        case "filechange":
+            return _change(item)
+        case "mcptoolcall":
+            return f"{raw_json.word(item.get('server')) or 'mcp'}.{tool}", args
+        case "dynamictoolcall" | "collabtoolcall" | "collabagenttoolcall":
+            prompt = raw_json.text(item.get("prompt"))
+            return tool, {"prompt": prompt} if prompt else args
+        case "websearch":
+            return "web_search", {"query": raw_json.text(item.get("query")) or ""}
+        case "imageview":
+            return "view_image", {"path": raw_json.text(item.get("path")) or ""}
+    return None
 
 
 def _change(item: Item) -> tuple[str, Item]:
@@ -198,17 +202,14 @@ def _change(item: Item) -> tuple[str, Item]:
     first = changes[0] if changes else {}
     args: Item = {"path": raw_json.text(first.get("path")) or ""}
     diffs = [raw_json.text(one.get("diff")) for one in changes]
-    if len(changes) == 1 and _how(first) == "add" and diffs[0] is not None:
+    kind = first.get("kind")
+    how = kind.get("type") if isinstance(kind, dict) else kind
+    if len(changes) == 1 and how == "add" and diffs[0] is not None:
         return "write", {**args, "content": diffs[0]}
     if len(changes) > 1:
         args["files"] = [path for one in changes if (path := raw_json.text(one.get("path")))]
     pairs = [pair for diff in diffs if diff for pair in _pairs(diff)]
     return "edit", {**args, "edits": pairs} if pairs else args
-
-
-def _how(change: Item) -> str | None:
-    kind = change.get("kind")
-    return raw_json.word(kind.get("type") if isinstance(kind, dict) else kind)
 
 
 def _pairs(diff: str) -> list[dict[str, str]]:
@@ -226,39 +227,6 @@ def _pairs(diff: str) -> list[dict[str, str]]:
     return [{"oldText": "".join(old), "newText": "".join(new)} for old, new in found]
 
 
-def _mcp(item: Item) -> tuple[str, Item]:
-    server, tool, args = (item.get(key) for key in ("server", "tool", "arguments"))
-    return f"{raw_json.word(server) or 'mcp'}.{raw_json.word(tool) or 'tool'}", _object(args)
-
-
-def _named(item: Item) -> tuple[str, Item]:
-    tool = raw_json.word(item.get("tool")) or "tool"
-    prompt = raw_json.text(item.get("prompt"))
-    return tool, {"prompt": prompt} if prompt else _object(item.get("arguments"))
-
-
-def _search(item: Item) -> tuple[str, Item]:
-    return "web_search", {"query": raw_json.text(item.get("query")) or ""}
-
-
-def _image(item: Item) -> tuple[str, Item]:
-    return "view_image", {"path": raw_json.text(item.get("path")) or ""}
-
-
-def _object(value: Any) -> Item:
-    return value if isinstance(value, dict) else {}
-
-
-_TOOLS: dict[str, Callable[[Item], tuple[str, Item]]] = {
-    "commandexecution": _shell,
-    "filechange": _change,
-    "mcptoolcall": _mcp,
-    "dynamictoolcall": _named,
-    "collabtoolcall": _named,
-    "collabagenttoolcall": _named,
-    "websearch": _search,
-    "imageview": _image,
-}
 _SHELL_FLAGS = (" -lc ", " -c ")
 
 

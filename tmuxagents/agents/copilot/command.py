@@ -1,181 +1,38 @@
-"""How to call GitHub Copilot CLI (`--output-format json`). Pure.
+"""How to call GitHub Copilot CLI (`--output-format json`), and how to read a live one. Pure.
 
 What a user must know. `edit` lets it change files below its folder and run commands that only read;
 `read-only` denies all commands and changes; `full` allows everything, also outside of its folder. It tells
 what it used when it has ended, and in tokens alone: there is no cost in money. The text of a preset comes as
 custom instructions, beside the user's.
 
-A live Copilot CLI: its own screen in the window, and the log of its session, through a bridge.
-
-It logs what it prints in a batch run, and its hooks besides: the last of a turn is `agentStop`. The hooks are
-a plugin in the folder of the bridge, named on the command line, so nothing of the user's changes. A first
-prompt can only be on the command line: that has a sentence, which a hook replaces by the task. So are
-messages given: with the answer to the hook after a tool, or when it would stop.
+A live one has its own screen in the window; the bridge passes on the log of its session. It logs what it
+prints in a batch run, and its hooks besides: the last of a turn is `agentStop`. The hooks are a plugin in the
+folder of the bridge, named on the command line, so nothing of the user's changes. A first prompt can only be
+on the command line: that has a sentence, which a hook replaces by the task. So are messages given: with the
+answer to the hook after a tool, or when it would stop.
 """
 
 from __future__ import annotations
 
 from tmuxagents.agents import raw as raw_json
-from tmuxagents.agents.base import ACTIVE, NOTHING, Ask, Reading
-from tmuxagents.agents.brand import Brand, session_uuid
-from tmuxagents.agents.copilot.reader import USAGE, CopilotReader, figures_of, table
-from tmuxagents.agents.hooks.heard import FOLDER_VARIABLE, HookedReader
+from tmuxagents.agents.base import ACTIVE, NOTHING, Agent, Ask, LiveAgent, Reading
+from tmuxagents.agents.brand import session_uuid
+from tmuxagents.agents.copilot.reader import USAGE, CopilotReader, figures_of
+from tmuxagents.agents.hooks.heard import HookedReader
 from tmuxagents.runs import events
 
 TYPE_CHECKING = False
 if TYPE_CHECKING:
-    from collections.abc import Callable, Mapping
-    from typing import Any, ClassVar
+    from collections.abc import Mapping
+    from typing import Any
 
-    from tmuxagents.agents.base import LiveAgent
-    from tmuxagents.agents.brand import AgentFiles
-    from tmuxagents.agents.capabilities import Capabilities
+    from tmuxagents.agents.base import Sent
+    from tmuxagents.agents.capabilities import AgentFiles, Capabilities
     from tmuxagents.records import Plan
     from tmuxagents.runs.events import Event
 
-
 TASK = "Do the task that tmuxagents hands over."
 STOP, AFTER_TOOL, PROMPTED, LEFT = "agentStop", "postToolUse", "userPromptSubmitted", "sessionEnd"
-_NO_HOOKS = "Copilot CLI ran no hook, so the task did not reach it: are hooks switched off?"
-_ASKED, _ANSWERED = ("requested", "completed")
-_QUESTIONS = ("permission", "user_input", "elicitation")
-
-
-class CopilotLive:
-    """How Copilot CLI runs live."""
-
-    folder_variable = FOLDER_VARIABLE
-    bridge: str | None = f"{__file__.rpartition('/')[0]}/bridge.py"
-
-    def arguments(self, plan: Plan, _run_dir: str) -> list[str]:
-        """Return its flags."""
-        return [*AGENT.set_up(plan), *([] if plan.reopens else [f"--interactive={TASK}"])]
-
-    def reader(self, sent: Callable[[int], Event | None]) -> CopilotLiveReader:
-        """Return a reader for one child. `sent` returns the message that has a number."""
-        return CopilotLiveReader(sent)
-
-
-LIVE = CopilotLive()
-
-
-def settles(raw: Mapping[str, Any]) -> bool:
-    """Say whether a line of the log ends a turn."""
-    kind, data = raw.get("type"), table(raw.get("data"))
-    if kind != "hook.end":
-        return kind in ("abort", "session.error")
-    return data.get("hookType") == STOP and table(data.get("output")).get("decision") != "block"
-
-
-class CopilotLiveReader(HookedReader, CopilotReader):
-    """Reads the log of one Copilot CLI."""
-
-    file: str | None = None
-
-    def __init__(self, sent: Callable[[int], Event | None]) -> None:
-        super().__init__()
-        self.listen(sent)
-        self._said = {TASK}  # what comes as a prompt and is no person's
-        self._has_hooks = False
-
-    def left(self, _exit_code: int | None) -> list[Event]:
-        """Return nothing: the log has told all."""
-        return []
-
-    def _started(self, raw: dict[str, Any], _now: float) -> Reading:
-        self.model = raw_json.word(table(raw.get("data")).get("selectedModel")) or self.model
-        return Reading([events.session_started(self._session, model=self.model)] if self._session else [])
-
-    def _opens(self, raw: dict[str, Any], _now: float) -> Reading:
-        self._session = raw_json.key(raw.get("session")) or ""
-        return NOTHING
-
-    def _prompt(self, raw: dict[str, Any], _now: float) -> Reading:
-        text = raw_json.text(table(raw.get("data")).get("content")) or ""
-        is_ours = text in self._said and not (text == TASK and self.has_begun)
-        self.has_begun, self.cut = True, 0
-        told = self.works_again()
-        if not is_ours:
-            self.typed = True
-            return Reading([*told, events.human_input(text)], active=True)
-        self._said.discard(text)
-        if self._has_hooks:
-            return Reading(told, active=True)
-        self.error_message = _NO_HOOKS
-        return self.settle([], "config")
-
-    def _hook(self, raw: dict[str, Any], _now: float) -> Reading:
-        self._has_hooks = True
-        data = table(raw.get("data"))
-        if data.get("hookType") == LEFT:
-            self.has_left = table(data.get("input")).get("reason") == "user_exit"
-        return ACTIVE
-
-    def _hooked(self, raw: dict[str, Any], _now: float) -> Reading:
-        if not settles(raw):
-            return ACTIVE
-        return self.settle([], "length" if self.is_cut else "stop")
-
-    def _aborted(self, _raw: dict[str, Any], _now: float) -> Reading:
-        self.typed = True  # only a key does that
-        self.error_message = None
-        return self.settle([], "aborted")
-
-    def _broke(self, raw: dict[str, Any], now: float) -> Reading:
-        self._error(raw, now)
-        return self.settle([], "error")
-
-    def _used(self, raw: dict[str, Any], _now: float) -> Reading:
-        self.wordless = True  # until the answer comes
-        figures = {**figures_of([table(table(raw.get("data")).get("usage"))]), "basis": "call"}
-        return Reading([events.usage(figures)] if figures["totalTokens"] else [], active=True)
-
-    def _asks(self, raw: dict[str, Any], _now: float) -> Reading:
-        kind, _, how = (raw_json.word(raw.get("type")) or "").partition(".")
-        data = table(raw.get("data"))
-        known = raw_json.key(data.get("requestId"))
-        if known is None:
-            return ACTIVE
-        if how == _ANSWERED:
-            self.asks.open.pop(known, None)
-        else:
-            raw_json.remember(self.asks.open, known, _question(kind, data))
-        return ACTIVE
-
-    def _given(self, raw: dict[str, Any], now: float) -> Reading:
-        text = raw_json.text(raw.get("text"))
-        if text is not None:
-            self._said.add(text)
-        return self.taken(raw, now)
-
-    takes: ClassVar[Mapping[str, Any]] = {
-        **CopilotReader.takes,
-        **dict.fromkeys(("session.start", "session.resume"), _started),
-        **dict.fromkeys((f"{kind}.{how}" for kind in _QUESTIONS for how in (_ASKED, _ANSWERED)), _asks),
-        "bridge_session": _opens,
-        "user.message": _prompt,
-        "hook.start": _hook,
-        "hook.end": _hooked,
-        "abort": _aborted,
-        "session.error": _broke,
-        "session.usage_record": _used,
-        "bridge_taken": _given,
-    }
-
-
-def _question(kind: str, data: dict[str, Any]) -> Ask:
-    """Return a question, which only its own screen can answer."""
-    if kind != "permission":
-        text = raw_json.sentence(data.get("question")) or raw_json.sentence(data.get("message"))
-        return Ask("", "question", text)
-    asked = table(data.get("permissionRequest"))
-    said = [
-        raw_json.sentence(asked.get(key))
-        for key in ("intention", "fullCommandText", "fileName", "path", "url")
-    ]
-    return Ask("", "permission", ": ".join(filter(None, said)) or raw_json.word(asked.get("kind")))
-
-
 _FOLDERS = "COPILOT_CUSTOM_INSTRUCTIONS_DIRS"
 _ALLOWED = {
     "read-only": ("--deny-tool=write", "--deny-tool=shell"),
@@ -184,7 +41,7 @@ _ALLOWED = {
 }
 
 
-class Copilot(Brand):
+class Copilot(Agent):
     """The adapter."""
 
     name = "copilot"
@@ -223,15 +80,19 @@ class Copilot(Brand):
         """Return how it runs live."""
         return LIVE
 
+    def live_arguments(self, plan: Plan, _run_dir: str) -> list[str]:
+        """Return the flags of a live run."""
+        return [*self.set_up(plan), *([] if plan.reopens else [f"--interactive={TASK}"])]
+
     def reader(self, plan: Plan, _run_dir: str) -> CopilotReader:
         """Return a reader for one child."""
         return CopilotReader(plan.child_session or session_uuid(plan), plan.baseline or {})
 
     def agent_files(self) -> AgentFiles:
         """Return what its own agent files mean."""
-        from tmuxagents.agents import brand  # noqa: PLC0415  (only presets ask)
+        from tmuxagents.agents.capabilities import USUAL_FILES  # noqa: PLC0415  (only presets ask)
 
-        return brand.USUAL.changed(
+        return USUAL_FILES.changed(
             agent=self.name,
             title="Copilot CLI",
             project=(".github/agents",),
@@ -260,3 +121,100 @@ class Copilot(Brand):
 
 
 AGENT = Copilot()
+
+
+# --- a live one ---
+
+_NO_HOOKS = "Copilot CLI ran no hook, so the task did not reach it: are hooks switched off?"
+
+
+def settles(raw: Mapping[str, Any]) -> bool:
+    """Say whether a line of the log ends a turn."""
+    kind, data = raw.get("type"), raw_json.table(raw.get("data"))
+    if kind != "hook.end":
+        return kind in ("abort", "session.error")
+    return data.get("hookType") == STOP and raw_json.table(data.get("output")).get("decision") != "block"
+
+
+class CopilotLiveReader(HookedReader, CopilotReader):
+    """Reads the log of one Copilot CLI."""
+
+    file: str | None = None
+
+    def __init__(self, sent: Sent) -> None:
+        super().__init__(sent)
+        self._said = {TASK}  # what comes as a prompt and is no person's
+        self._has_hooks = False
+
+    def left(self, _exit_code: int | None) -> list[Event]:
+        """Return nothing: the log has told all."""
+        return []
+
+    def take(self, kind: str, raw: dict[str, Any], now: float) -> Reading:  # noqa: C901, PLR0911, PLR0912  (a case for each kind)
+        """Read one line of the log, or of the bridge."""
+        data = raw_json.table(raw.get("data"))
+        match kind:
+            case "bridge_session":
+                self._session = raw_json.key(raw.get("session")) or ""
+                return NOTHING
+            case "session.start" | "session.resume":
+                self.model = raw_json.word(data.get("selectedModel")) or self.model
+                session = self._session
+                return Reading([events.session_started(session, model=self.model)] if session else [])
+            case "user.message":
+                return self._prompt(raw_json.text(data.get("content")) or "")
+            case "hook.start":
+                self._has_hooks = True
+                if data.get("hookType") == LEFT:
+                    self.has_left = raw_json.table(data.get("input")).get("reason") == "user_exit"
+                return ACTIVE
+            case "hook.end":
+                return self.settle([], "length" if self.is_cut else "stop") if settles(raw) else ACTIVE
+            case "abort":
+                self.typed = True  # only a key does that
+                self.error_message = None
+                return self.settle([], "aborted")
+            case "session.error":
+                super().take(kind, raw, now)
+                return self.settle([], "error")
+            case "session.usage_record":
+                self.wordless = True  # until the answer comes
+                figures = {**figures_of([raw_json.table(data.get("usage"))]), "basis": "call"}
+                return Reading([events.usage(figures)] if figures["totalTokens"] else [], active=True)
+            case "permission.requested" | "user_input.requested" | "elicitation.requested":
+                if known := raw_json.key(data.get("requestId")):
+                    raw_json.remember(self.asks.open, known, _question(kind, data))
+                return ACTIVE
+            case "permission.completed" | "user_input.completed" | "elicitation.completed":
+                self.asks.open.pop(raw_json.key(data.get("requestId")) or "", None)
+                return ACTIVE
+            case "bridge_taken" if (text := raw_json.text(raw.get("text"))) is not None:
+                self._said.add(text)
+        return super().take(kind, raw, now)
+
+    def _prompt(self, text: str) -> Reading:
+        is_ours = text in self._said and not (text == TASK and self.has_begun)
+        self.has_begun, self.cut = True, 0
+        told = self.works_again()
+        if not is_ours:
+            self.typed = True
+            return Reading([*told, events.human_input(text)], active=True)
+        self._said.discard(text)
+        if self._has_hooks:
+            return Reading(told, active=True)
+        self.error_message = _NO_HOOKS
+        return self.settle([], "config")
+
+
+def _question(kind: str, data: dict[str, Any]) -> Ask:
+    """Return a question, which only its own screen can answer."""
+    if kind != "permission.requested":
+        text = raw_json.sentence(data.get("question")) or raw_json.sentence(data.get("message"))
+        return Ask("", "question", text)
+    asked = raw_json.table(data.get("permissionRequest"))
+    keys = ("intention", "fullCommandText", "fileName", "path", "url")
+    said = ": ".join(filter(None, (raw_json.sentence(asked.get(key)) for key in keys)))
+    return Ask("", "permission", said or raw_json.word(asked.get("kind")))
+
+
+LIVE = LiveAgent(AGENT.live_arguments, CopilotLiveReader, f"{__file__.rpartition('/')[0]}/bridge.py")

@@ -11,14 +11,13 @@ whose request went well has no message then. No line tells of an answer that was
 from __future__ import annotations
 
 from tmuxagents.agents import raw as raw_json
-from tmuxagents.agents.base import ACTIVE, Reading
+from tmuxagents.agents.base import ACTIVE, NOTHING, Reading
 from tmuxagents.agents.brand import LineReader
 from tmuxagents.runs import events
 
 TYPE_CHECKING = False
 if TYPE_CHECKING:
-    from collections.abc import Mapping
-    from typing import Any, ClassVar
+    from typing import Any
 
     from tmuxagents.runs.events import Event
 
@@ -60,128 +59,94 @@ class CopilotReader(LineReader):
         """Read one line. Those of a streaming text only show that it works."""
         return ACTIVE if line.startswith(self.snapshots) else super().feed(line, now)
 
-    def _starts(self, raw: dict[str, Any], _now: float) -> Reading:
-        self.model = raw_json.word(_data(raw).get("model")) or self.model
-        told = [events.session_started(self._session, model=self.model)] if self._session else []
+    def take(self, kind: str, raw: dict[str, Any], now: float) -> Reading:  # noqa: C901, PLR0912  (a case a kind)
+        """Read one line."""
+        told: list[Event] = []
+        data = raw_json.table(raw.get("data"))
+        match kind:
+            case "session.tools_updated":
+                self.model = raw_json.word(data.get("model")) or self.model
+                told = [events.session_started(self._session, model=self.model)] if self._session else []
+            case "assistant.turn_start":
+                self._failed = self._idle = self.wordless = False
+                self.error_message = None
+                told = self.works_again()
+            case "model.call_finished":
+                self.wordless = data.get("outcome") == "success"
+            case "model.call_failure":
+                said = raw_json.sentence(data.get("errorMessage"))
+                inner = raw_json.table(raw_json.parse((said or "").encode()))
+                self._why = raw_json.sentence(inner.get("message")) or said
+            case "assistant.turn_retry":
+                why = self._why or raw_json.word(data.get("reason"))
+                told = [events.retry(attempt=None, most=None, delay_ms=None, message=why)]
+            case "assistant.message":
+                told = self._message(data)
+            case "assistant.reasoning":
+                text = raw_json.text(data.get("content"))
+                told = [events.thinking(text)] if text else []
+            case "tool.execution_start":
+                told = self.call(data.get("toolCallId"), data.get("toolName"), data.get("arguments"), now)
+            case "tool.execution_complete":
+                told = self._called(data, now)
+            case "assistant.turn_end":
+                self.cut += self.wordless
+            case "session.error":
+                self._failed = True
+                self.error_message = raw_json.sentence(data.get("message"))
+            case "assistant.idle":
+                self._idle = not data.get("aborted")
+            case "result":
+                told = self._result(raw)
+            case _:
+                return NOTHING
         return Reading(told, active=True)
 
-    def _turn(self, _raw: dict[str, Any], _now: float) -> Reading:
-        self._failed = self._idle = self.wordless = False
-        self.error_message = None
-        return Reading(self.works_again(), active=True)
-
-    def _answered(self, raw: dict[str, Any], _now: float) -> Reading:
-        self.wordless = _data(raw).get("outcome") == "success"
-        return ACTIVE
-
-    def _turn_over(self, _raw: dict[str, Any], _now: float) -> Reading:
-        self.cut += self.wordless
-        return ACTIVE
-
-    def _text(self, raw: dict[str, Any], _now: float) -> Reading:
-        data = _data(raw)
+    def _message(self, data: dict[str, Any]) -> list[Event]:
         if data.get("parentToolCallId"):  # of a sub-agent
-            return ACTIVE
+            return []
         self.model = raw_json.word(data.get("model")) or self.model
         self.wordless = False
         self.cut = 0 if data.get("toolRequests") else self.cut
         text = raw_json.text(data.get("content"))
-        return Reading([events.assistant_text(text)] if text else [], active=True)
+        return [events.assistant_text(text)] if text else []
 
-    def _thoughts(self, raw: dict[str, Any], _now: float) -> Reading:
-        text = raw_json.text(_data(raw).get("content"))
-        return Reading([events.thinking(text)] if text else [], active=True)
-
-    def _call(self, raw: dict[str, Any], now: float) -> Reading:
-        data = _data(raw)
-        told = self.call(data.get("toolCallId"), data.get("toolName"), data.get("arguments"), now)
-        return Reading(told, active=True)
-
-    def _called(self, raw: dict[str, Any], now: float) -> Reading:
-        data = _data(raw)
-        call, error = raw_json.key(data.get("toolCallId")), table(data.get("error"))
-        said = raw_json.text(table(data.get("result")).get("content")) or ""
+    def _called(self, data: dict[str, Any], now: float) -> list[Event]:
+        call, error = raw_json.key(data.get("toolCallId")), raw_json.table(data.get("error"))
+        said = raw_json.text(raw_json.table(data.get("result")).get("content")) or ""
         why = raw_json.text(error.get("message")) or ""
         if error.get("code") in ("denied", "rejected") and call in self.calls:
             tool, _ = self.calls.pop(call)
-            return Reading([events.denied(call, tool, why)], active=True)
-        failed = data.get("success") is not True or bool(
-            raw_json.whole(table(data.get("shellExecution")).get("exitCode"))
-        )
-        return Reading(self.result(call, said or why, now, failed=failed), active=True)
+            return [events.denied(call, tool, why)]
+        code = raw_json.whole(raw_json.table(data.get("shellExecution")).get("exitCode"))
+        failed = data.get("success") is not True or bool(code)
+        return self.result(call, said or why, now, failed=failed)
 
-    def _request_failed(self, raw: dict[str, Any], _now: float) -> Reading:
-        said = raw_json.sentence(_data(raw).get("errorMessage"))
-        self._why = raw_json.sentence(table(raw_json.parse((said or "").encode())).get("message")) or said
-        return ACTIVE
-
-    def _retries(self, raw: dict[str, Any], _now: float) -> Reading:
-        why = self._why or raw_json.word(_data(raw).get("reason"))
-        return Reading([events.retry(attempt=None, most=None, delay_ms=None, message=why)], active=True)
-
-    def _error(self, raw: dict[str, Any], _now: float) -> Reading:
-        self._failed = True
-        self.error_message = raw_json.sentence(_data(raw).get("message"))
-        return ACTIVE
-
-    def _is_idle(self, raw: dict[str, Any], _now: float) -> Reading:
-        self._idle = not _data(raw).get("aborted")
-        return ACTIVE
-
-    def _result(self, raw: dict[str, Any], _now: float) -> Reading:
+    def _result(self, raw: dict[str, Any]) -> list[Event]:
         session = raw_json.key(raw.get("sessionId"))
         told: list[Event] = []
         if session and session != self._session:
             told.append(events.session_started(session, model=self.model))
         if self._failed or raw.get("exitCode") != 0:
-            return Reading([*told, *self.finish("error")], active=True)
+            return [*told, *self.finish("error")]
         reason = "length" if self.is_cut else "stop"
-        return Reading([*told, *self.finish(reason if self._idle else None)], active=True)
-
-    takes: ClassVar[Mapping[str, Any]] = {
-        "session.tools_updated": _starts,
-        "assistant.turn_start": _turn,
-        "model.call_finished": _answered,
-        "assistant.turn_end": _turn_over,
-        "assistant.message": _text,
-        "assistant.reasoning": _thoughts,
-        "tool.execution_start": _call,
-        "tool.execution_complete": _called,
-        "model.call_failure": _request_failed,
-        "assistant.turn_retry": _retries,
-        "session.error": _error,
-        "assistant.idle": _is_idle,
-        "result": _result,
-    }
+        return [*told, *self.finish(reason if self._idle else None)]
 
     def used(self, text: bytes) -> list[Event]:
         """Return what the run used, by the file that it writes at its end: its figures are the session's."""
-        models = table((raw_json.parse(text) or {}).get("modelMetrics"))
-        figures = _usage([table(table(model).get("usage")) for model in models.values()], self._baseline)
-        return [events.usage(figures)] if figures["totalTokens"] else []
+        models = raw_json.table((raw_json.parse(text) or {}).get("modelMetrics")).values()
+        whole = figures_of([raw_json.table(raw_json.table(model).get("usage")) for model in models])
+        own = {
+            key: max(0, whole[key] - int(raw_json.figure(self._baseline.get(key), integral=True)))
+            for key in _FIGURES
+        }
+        total = sum(own.values()) - own["reasoning"]
+        return [events.usage({**whole, **own, "totalTokens": total, "basis": "session"})] if total else []
 
     def left(self, exit_code: int | None) -> list[Event]:
         """Return that it refused how it was called, if it ended without a line."""
         begun = self.settled or self.model is not None
         return [] if begun or exit_code not in _REFUSALS else self.finish("config")
-
-
-def _data(raw: dict[str, Any]) -> dict[str, Any]:
-    return table(raw.get("data"))
-
-
-def table(value: Any) -> dict[str, Any]:
-    """Return an object, an empty one for anything else."""
-    return value if isinstance(value, dict) else {}
-
-
-def _usage(models: list[dict[str, Any]], baseline: Any) -> dict[str, Any]:
-    """Return the figures of the run: those of all models, less what the session had used before."""
-    whole = figures_of(models)
-    own = {
-        key: max(0, whole[key] - int(raw_json.figure(baseline.get(key), integral=True))) for key in _FIGURES
-    }
-    return {**whole, **own, "totalTokens": sum(own.values()) - own["reasoning"], "basis": "session"}
 
 
 def figures_of(models: list[dict[str, Any]]) -> dict[str, Any]:

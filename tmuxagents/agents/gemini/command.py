@@ -1,4 +1,4 @@
-"""How to call Gemini CLI (`--output-format stream-json`). Pure.
+"""How to call Gemini CLI (`--output-format stream-json`), and how to read it. Pure.
 
 What a user must know. `edit` lets it change files, not run commands: what a level does not allow is not even
 offered to the model, which may then say that it is done. So nothing is denied, and `completed` means only
@@ -8,13 +8,11 @@ with `/` is a command of its own, and `@path` in a prompt includes that file. It
 hooks from the user's or the project's settings, and from a system file only if root owns it and all folders
 above it.
 
-Read the lines of `gemini --output-format stream-json` as normalised events.
-
-`result` says how a turn ended; it says success also where an `error` line before it told of a loop, an empty
-answer or a hook that blocked. It exits with 0 after signals, without a result, and with an HTTP status modulo
-256 after errors of the API. Nothing takes back the words of an answer that broke off and was asked for again.
-It tells the exit code of a shell command only if the command printed nothing: else that it failed is known by
-its last words, if they are of the usual ones.
+A line `result` says how a turn ended; it says success also where an `error` line before it told of a loop,
+an empty answer or a hook that blocked. It exits with 0 after signals, without a result, and with an HTTP
+status modulo 256 after errors of the API. Nothing takes back the words of an answer that broke off and was
+asked for again. It tells the exit code of a shell command only if the command printed nothing: else that it
+failed is known by its last words, if they are of the usual ones.
 """
 
 from __future__ import annotations
@@ -22,25 +20,77 @@ from __future__ import annotations
 import re
 
 from tmuxagents.agents import raw as raw_json
-from tmuxagents.agents.base import ACTIVE, Reading
-from tmuxagents.agents.brand import Brand, LineReader, session_uuid
+from tmuxagents.agents.base import NOTHING, Agent, Reading
+from tmuxagents.agents.brand import LineReader, session_uuid
 from tmuxagents.runs import events
 
 TYPE_CHECKING = False
 if TYPE_CHECKING:
-    from collections.abc import Mapping
-    from typing import Any, ClassVar
+    from typing import Any
 
-    from tmuxagents.agents.brand import AgentFiles
-    from tmuxagents.agents.capabilities import Capabilities
+    from tmuxagents.agents.capabilities import AgentFiles, Capabilities
     from tmuxagents.records import Plan
     from tmuxagents.runs.events import Event
 
-
-_LIMIT_CODE, _CONFIG_CODES = 53, (41, 42, 52)  # of a login, of what it was given, of its settings
-_REFUSED, _NOT_OFFERED = "policy_violation", "tool_not_registered"
 _SHELL = "run_shell_command"
 TOOLS = ("read_file", _SHELL, "replace", "write_file", "grep_search", "glob", "list_directory", "web_fetch")
+_MODES = {"read-only": "default", "edit": "auto_edit", "full": "yolo"}
+
+
+class Gemini(Agent):
+    """The adapter."""
+
+    name = "gemini"
+    program = "gemini"
+    how_to_install = "npm install -g @google/gemini-cli"
+    how_to_log_in = "start gemini and log in, or set GEMINI_API_KEY"
+    home_variable = "GEMINI_CLI_HOME"
+    keeps_unanswered = False
+    tools = TOOLS
+
+    def arguments(self, plan: Plan, _run_dir: str) -> list[str]:
+        """Return the flags of a batch run. The task goes to stdin."""
+        line = ["--output-format", "stream-json", "--skip-trust"]
+        line += ["--approval-mode", _MODES[plan.permission or "edit"]]
+        if plan.resolved_model:
+            line += ["--model", plan.resolved_model]
+        if plan.child_session:
+            return [*line, "--resume", plan.child_session]
+        return [*line, "--session-id", session_uuid(plan)]
+
+    def reader(self, _plan: Plan, _run_dir: str) -> GeminiReader:
+        """Return a reader for one child."""
+        return GeminiReader()
+
+    def agent_files(self) -> AgentFiles:
+        """Return what its own agent files mean."""
+        from tmuxagents.agents.capabilities import USUAL_FILES  # noqa: PLC0415  (only presets ask)
+
+        return USUAL_FILES.changed(
+            agent=self.name,
+            title="Gemini CLI",
+            own=".gemini/agents",
+            project=(".gemini/agents",),
+            tools={"read_file": ("read",), "run_shell_command": ("bash",), "replace": ("edit",)}
+            | {"write_file": ("write",), "grep_search": ("grep",), "search_file_content": ("grep",)}
+            | {"glob": ("find",), "list_directory": ("ls",)},
+        )
+
+    def capabilities(self) -> Capabilities:
+        """Return what it can do."""
+        from tmuxagents.agents.capabilities import USUAL  # noqa: PLC0415  (no wrapper needs them)
+
+        return USUAL.changed(oldest="0.61.0", tested="0.61.0")
+
+
+AGENT = Gemini()
+
+
+# --- what it prints ---
+
+_LIMIT_CODE, _CONFIG_CODES = 53, (41, 42, 52)  # of a login, of what it was given, of its settings
+_LIMITS = ("Maximum session turns", "Loop detected")
+_REFUSED, _NOT_OFFERED = "policy_violation", "tool_not_registered"
 _FAILED = re.compile(  # the end of what a command printed, or what it shows in place of that
     r"^Command (exited with code|terminated by signal): .+\Z"
     r"|^\S+: .*: (No such file or directory|Permission denied)\Z|: (command )?not found\Z",
@@ -59,21 +109,40 @@ class GeminiReader(LineReader):
         self._piece_at = 0.0
         self._trouble: str | None = None  # why it stopped in the middle, as far as it has said so
 
-    def _init(self, raw: dict[str, Any], _now: float) -> Reading:
-        self.model = raw_json.word(raw.get("model"))
-        session = raw_json.key(raw.get("session_id"))
-        return Reading([events.session_started(session, model=self.model)] if session else [], active=True)
+    def take(self, kind: str, raw: dict[str, Any], now: float) -> Reading:
+        """Read one line."""
+        told: list[Event] = []
+        match kind:
+            case "init":
+                self.model = raw_json.word(raw.get("model"))
+                session = raw_json.key(raw.get("session_id"))
+                told = [events.session_started(session, model=self.model)] if session else []
+            case "message":
+                told = self._message(raw)
+            case "tool_use":
+                self._trouble = None
+                told = [*self.works_again(), *self._said()]
+                told += self.call(raw.get("tool_id"), raw.get("tool_name"), raw.get("parameters"), now)
+            case "tool_result":
+                told = self._tool_result(raw, now)
+            case "error":
+                self._trouble = raw_json.sentence(raw.get("message")) or "It stopped without an answer."
+            case "result":
+                told = self._result(raw)
+            case _:
+                return NOTHING
+        return Reading(told, active=True)
 
-    def _message(self, raw: dict[str, Any], _now: float) -> Reading:
+    def _message(self, raw: dict[str, Any]) -> list[Event]:
         text = raw_json.text(raw.get("content"))
         if raw.get("role") != "assistant" or not text:
-            return ACTIVE
+            return []
         self._trouble = None
         at, before = _seconds(raw.get("timestamp")), self._piece_at
         self._piece_at = at
         told = self._said() if self._answer and _begins_anew(self._answer[-1], text, at - before) else []
         self._answer.append(text)
-        return Reading([*self.works_again(), *told], active=True)
+        return [*self.works_again(), *told]
 
     def _said(self) -> list[Event]:
         """Return the answer so far, and begin another."""
@@ -81,48 +150,31 @@ class GeminiReader(LineReader):
         self._answer = []
         return [events.assistant_text(text)] if text.strip() else []
 
-    def _tool_use(self, raw: dict[str, Any], now: float) -> Reading:
-        self._trouble = None
-        told = self._said()
-        told += self.call(raw.get("tool_id"), raw.get("tool_name"), raw.get("parameters"), now)
-        return Reading([*self.works_again(), *told], active=True)
-
-    def _tool_result(self, raw: dict[str, Any], now: float) -> Reading:
-        error, call = _table(raw.get("error")), raw.get("tool_id")
+    def _tool_result(self, raw: dict[str, Any], now: float) -> list[Event]:
+        error, call = raw_json.table(raw.get("error")), raw.get("tool_id")
         why, known = raw_json.text(error.get("message")) or "", raw_json.key(call) or ""
         said = raw_json.text(raw.get("output")) or why
         tool, _ = self.calls.get(known, ("", 0.0))
         kind = error.get("type")
         if tool and (kind == _REFUSED or (kind == _NOT_OFFERED and tool in TOOLS)):
             del self.calls[known]
-            return Reading([events.denied(known, tool, why or said)], active=True)
+            return [events.denied(known, tool, why or said)]
         failed = raw.get("status") == "error" or (tool == _SHELL and _FAILED.search(said) is not None)
-        return Reading(self.result(call, said, now, failed=failed), active=True)
+        return self.result(call, said, now, failed=failed)
 
-    def _error(self, raw: dict[str, Any], _now: float) -> Reading:
-        self._trouble = raw_json.sentence(raw.get("message")) or "It stopped without an answer."
-        return ACTIVE
-
-    def _result(self, raw: dict[str, Any], _now: float) -> Reading:
+    def _result(self, raw: dict[str, Any]) -> list[Event]:
         told = self._said()
-        figures = _usage(raw.get("stats"))
+        figures = _usage(raw_json.table(raw.get("stats")))
         if figures["totalTokens"]:
             told.append(events.usage(figures))
         if raw.get("status") == "success" and self._trouble is None:
-            return Reading([*told, *self.finish("stop")], active=True)
-        error = _table(raw.get("error"))
-        self.error_message = _clean(raw_json.sentence(error.get("message"))) or self._trouble
-        why = _reason(error.get("type"), self.error_message or "")
-        return Reading([*told, *self.finish(why)], active=True)
-
-    takes: ClassVar[Mapping[str, Any]] = {
-        "init": _init,
-        "message": _message,
-        "tool_use": _tool_use,
-        "tool_result": _tool_result,
-        "error": _error,
-        "result": _result,
-    }
+            return [*told, *self.finish("stop")]
+        error = raw_json.table(raw.get("error"))
+        said = self.error_message = _clean(raw_json.sentence(error.get("message"))) or self._trouble
+        why = "length" if "exceeded the token limit" in (said or "") else "error"
+        if error.get("type") == "FatalTurnLimitedError" or (said or "").startswith(_LIMITS):
+            why = "limit"
+        return [*told, *self.finish(why)]
 
     def left(self, exit_code: int | None) -> list[Event]:
         """Return what its own exit codes say where no result does."""
@@ -152,12 +204,11 @@ def _seconds(timestamp: Any) -> float:
         return 0.0
 
 
-def _usage(stats: Any) -> dict[str, Any]:
+def _usage(stats: dict[str, Any]) -> dict[str, Any]:
     """Return the figures of the run: its `input` holds nothing from a cache; thoughts are in its total."""
-    table = _table(stats)
 
     def told(key: str) -> int:
-        return int(raw_json.figure(table.get(key), integral=True))
+        return int(raw_json.figure(stats.get(key), integral=True))
 
     thoughts = max(0, told("total_tokens") - told("input_tokens") - told("output_tokens"))
     figures = {"input": told("input"), "output": told("output_tokens"), "cacheRead": told("cached")}
@@ -166,76 +217,10 @@ def _usage(stats: Any) -> dict[str, Any]:
     return {**figures, "cacheWrite": 0, "totalTokens": total, "cost": 0, **own}
 
 
-def _reason(kind: Any, said: str) -> str:
-    """Return why it ended without an answer."""
-    if kind == "FatalTurnLimitedError" or said.startswith(("Maximum session turns", "Loop detected")):
-        return "limit"
-    return "length" if "exceeded the token limit" in said else "error"
-
-
 def _clean(said: str | None) -> str | None:
     """Return the words of the API in a message such as [API Error: {"error":{"message":"no such key"}}]."""
     if said is None or not said.startswith("[API Error: "):
         return said
     inner = said.removeprefix("[API Error: ").partition("]\n")[0].removesuffix("]")
-    error = _table((raw_json.parse(inner.encode()) or {}).get("error"))
+    error = raw_json.table((raw_json.parse(inner.encode()) or {}).get("error"))
     return raw_json.sentence(error.get("message")) or inner
-
-
-def _table(value: Any) -> dict[str, Any]:
-    return value if isinstance(value, dict) else {}
-
-
-_MODES = {"read-only": "default", "edit": "auto_edit", "full": "yolo"}
-
-
-class Gemini(Brand):
-    """The adapter."""
-
-    name = "gemini"
-    program = "gemini"
-    how_to_install = "npm install -g @google/gemini-cli"
-    how_to_log_in = "start gemini and log in, or set GEMINI_API_KEY"
-    home_variable = "GEMINI_CLI_HOME"
-    keeps_unanswered = False
-    tools = TOOLS
-
-    def arguments(self, plan: Plan, _run_dir: str) -> list[str]:
-        """Return the flags of a batch run. The task goes to stdin."""
-        line = ["--output-format", "stream-json", "--skip-trust"]
-        line += ["--approval-mode", _MODES[plan.permission or "edit"]]
-        if plan.resolved_model:
-            line += ["--model", plan.resolved_model]
-        if plan.child_session:
-            return [*line, "--resume", plan.child_session]
-        return [*line, "--session-id", session_uuid(plan)]
-
-    def reader(self, _plan: Plan, _run_dir: str) -> GeminiReader:
-        """Return a reader for one child."""
-        return GeminiReader()
-
-    def agent_files(self) -> AgentFiles:
-        """Return what its own agent files mean."""
-        from tmuxagents.agents import brand  # noqa: PLC0415  (only presets ask)
-
-        return brand.USUAL.changed(
-            agent=self.name,
-            title="Gemini CLI",
-            own=".gemini/agents",
-            project=(".gemini/agents",),
-            tools={"read_file": ("read",), "run_shell_command": ("bash",), "replace": ("edit",)}
-            | {"write_file": ("write",), "grep_search": ("grep",), "search_file_content": ("grep",)}
-            | {"glob": ("find",), "list_directory": ("ls",)},
-        )
-
-    def capabilities(self) -> Capabilities:
-        """Return what it can do."""
-        from tmuxagents.agents import capabilities as can  # noqa: PLC0415  (no wrapper needs them)
-
-        return can.USUAL.changed(
-            oldest="0.61.0",
-            tested="0.61.0",
-        )
-
-
-AGENT = Gemini()

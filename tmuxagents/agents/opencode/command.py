@@ -1,12 +1,11 @@
-"""How to call opencode (`opencode run --format json`), and its permission levels as its own rules. Pure.
+"""How to call opencode (`opencode run --format json`), and how to read it. Pure.
 
-What a user must know: opencode asks at some points even where its tools are allowed (a path outside of the
-folder, a `.env` file), and nobody answers in a batch run, so that the run would end there, or hang where a
-sub-agent asks. The levels `read-only` and `edit` therefore deny what opencode would ask for by itself, and
-the child goes on without it. `edit` is opencode's own default otherwise: it runs shell commands. Rules of the
-user's configuration that ask stay; a call that they stop ends the run (failed, unfinished, 1 denied).
-
-Read the lines of `opencode run --format json` as normalised events.
+What a user must know: the permission levels are rules of opencode's own. It asks at some points even where
+its tools are allowed (a path outside of the folder, a `.env` file), and nobody answers in a batch run, so
+that the run would end there, or hang where a sub-agent asks. The levels `read-only` and `edit` therefore deny
+what opencode would ask for by itself, and the child goes on without it. `edit` is opencode's own default
+otherwise: it runs shell commands. Rules of the user's configuration that ask stay; a call that they stop ends
+the run (failed, unfinished, 1 denied).
 
 An answer is finished only if the last `step_finish` says `stop`. The exit code says nothing beside it: it is
 0 after a permission that was refused because nobody could be asked (the last step then says `tool-calls`),
@@ -17,8 +16,8 @@ the end if the child exits after it. It tells of a tool when the tool is over.
 from __future__ import annotations
 
 from tmuxagents.agents import raw as raw_json
-from tmuxagents.agents.base import Reading
-from tmuxagents.agents.brand import Brand, LineReader
+from tmuxagents.agents.base import NOTHING, Agent, Reading
+from tmuxagents.agents.brand import LineReader
 from tmuxagents.errors import Unusable
 from tmuxagents.records import LIVE
 from tmuxagents.runs import events
@@ -27,164 +26,14 @@ from tmuxagents.text import jsonline
 TYPE_CHECKING = False
 if TYPE_CHECKING:
     from collections.abc import Mapping
-    from typing import Any, ClassVar
+    from typing import Any
 
     from tmuxagents.agents.base import LiveAgent
-    from tmuxagents.agents.brand import AgentFiles
-    from tmuxagents.agents.capabilities import Capabilities
+    from tmuxagents.agents.capabilities import AgentFiles, Capabilities
     from tmuxagents.records import Plan
     from tmuxagents.runs.events import Event
 
-
-_REFUSED = (
-    "The user rejected permission to use this specific tool call",
-    "The user has specified a rule which prevents you from using this specific tool call",
-)
-_NOT_OFFERED = "Model tried to call unavailable tool"  # as one that is denied as a whole is not
 TOOLS = ("read", "bash", "edit", "write", "grep", "glob", "webfetch", "task", "todowrite", "skill")
-_SIGNALS = 128  # from here on an exit code tells of a signal
-_ENDS = {"stop": "stop", "length": "length"}
-_GO_ON = ("tool-calls", "unknown")  # after these it asks the model again
-_FAILURES = {"MessageAbortedError": "aborted", "MessageOutputLengthError": "length"}
-
-
-class OpencodeReader(LineReader):
-    """Reads one opencode."""
-
-    exit_counts = False
-
-    def __init__(self) -> None:
-        super().__init__()
-        self.session: str | None = None
-        self._stepped = False  # the model was asked
-        self.failure: str | None = None  # how it ends if it ends now
-        self._broken = 0  # answers in a row that broke off
-
-    def with_session(self, raw: dict[str, Any], *told: Event) -> list[Event]:
-        """Return events, after that of the session if it is new."""
-        session = raw_json.key(raw.get("sessionID"))
-        if session is None or session == self.session:
-            return list(told)
-        self.session = session
-        return [events.session_started(session), *told]
-
-    def _begins(self, raw: dict[str, Any], _now: float) -> Reading:
-        self._stepped, self.failure = True, None
-        return Reading(self.with_session(raw, *self.works_again()), active=True)
-
-    def _text(self, raw: dict[str, Any], _now: float) -> Reading:
-        text = raw_json.text(_part(raw).get("text"))
-        return Reading(self.with_session(raw, *([events.assistant_text(text)] if text else [])), active=True)
-
-    def _reasoning(self, raw: dict[str, Any], _now: float) -> Reading:
-        text = raw_json.text(_part(raw).get("text"))
-        return Reading(self.with_session(raw, *([events.thinking(text)] if text else [])), active=True)
-
-    def _tool(self, raw: dict[str, Any], _now: float) -> Reading:
-        part = _part(raw)
-        state, call = table(part.get("state")), raw_json.key(part.get("callID"))
-        tool, given = raw_json.word(part.get("tool")) or "tool", table(state.get("input"))
-        said = raw_json.text(state.get("error")) or raw_json.text(state.get("output")) or ""
-        if tool == "invalid":  # how it tells of a call that it could not make
-            tool, said = raw_json.word(given.get("tool")) or tool, raw_json.text(given.get("error")) or said
-            failed = True
-        else:
-            code = raw_json.whole(table(state.get("metadata")).get("exit"))
-            failed = state.get("status") == "error" or bool(code)
-        refused = said.startswith(_REFUSED) or (tool in TOOLS and said.startswith(_NOT_OFFERED))
-        told = [events.tool_call(call, tool, given)]
-        if failed and refused:
-            told.append(events.denied(call, tool, said))
-        else:
-            lasted = _duration(table(state.get("time")))
-            told.append(events.tool_result(call, tool, is_error=failed, text=said, duration_ms=lasted))
-        return Reading(self.with_session(raw, *told), active=True)
-
-    def _step_over(self, raw: dict[str, Any], _now: float) -> Reading:
-        part = _part(raw)
-        reason, told = raw_json.word(part.get("reason")) or "", self.with_session(raw)
-        figures = _usage(table(part.get("tokens")), part.get("cost"))
-        if figures["totalTokens"]:
-            told.append(events.usage(figures))
-        if reason == "unknown":
-            self._broken += 1
-            message = "The answer of the model broke off."
-            told.append(events.retry(attempt=self._broken, most=None, delay_ms=None, message=message))
-            return Reading(told)  # no activity: it asks again and again, without end
-        self._broken = 0
-        if reason in _GO_ON:
-            return Reading(told, active=True)
-        if reason not in _ENDS:
-            self.error_message = f"The model ended its answer: {reason}." if reason else None
-        return Reading([*told, *self.over(_ENDS.get(reason, "error"))], active=True)
-
-    def over(self, reason: str) -> list[Event]:
-        """Return the end of an answer, which is that of the turn."""
-        return self.finish(reason)
-
-    def _error(self, raw: dict[str, Any], _now: float) -> Reading:
-        error = table(raw.get("error"))
-        name, data = raw_json.word(error.get("name")) or "", table(error.get("data"))
-        said = raw_json.sentence(data.get("message")) or raw_json.sentence(error.get("message")) or name
-        self.failure = _FAILURES.get(name, "error")
-        if not self._stepped and name == "UnknownError":  # its server refused the order itself
-            self.failure = "config"
-            said += " (opencode says so of a model that it does not know.)"
-        self.error_message = said or None
-        return Reading(self.with_session(raw, *self.works_again()), active=True)
-
-    takes: ClassVar[Mapping[str, Any]] = {
-        "step_start": _begins,
-        "text": _text,
-        "reasoning": _reasoning,
-        "tool_use": _tool,
-        "step_finish": _step_over,
-        "error": _error,
-    }
-
-    def left(self, exit_code: int | None) -> list[Event]:
-        """Return the end that an error was; without a line at all, it has refused how it was called."""
-        if self.settled or exit_code is None:
-            return []
-        if self.failure is not None:
-            return self.finish(self.failure, aborted=self.failure == "aborted")
-        return self.finish("config") if 0 < exit_code < _SIGNALS and self.session is None else []
-
-
-def _part(raw: dict[str, Any]) -> dict[str, Any]:
-    return table(raw.get("part"))
-
-
-def table(value: Any) -> dict[str, Any]:
-    """Return an object of the server, an empty one for anything else."""
-    return value if isinstance(value, dict) else {}
-
-
-def _duration(time: dict[str, Any]) -> int | None:
-    start, end = raw_json.whole(time.get("start")), raw_json.whole(time.get("end"))
-    return None if start is None or end is None else max(0, end - start)
-
-
-def _usage(tokens: dict[str, Any], cost: Any) -> dict[str, Any]:
-    """Return the figures of one call: its `output` is without the reasoning, ours is with it."""
-    cache = table(tokens.get("cache"))
-    reasoning = raw_json.figure(tokens.get("reasoning"), integral=True)
-    figures = {
-        "input": raw_json.figure(tokens.get("input"), integral=True),
-        "output": raw_json.figure(tokens.get("output"), integral=True) + reasoning,
-        "cacheRead": raw_json.figure(cache.get("read"), integral=True),
-        "cacheWrite": raw_json.figure(cache.get("write"), integral=True),
-    }
-    return {
-        **figures,
-        "totalTokens": sum(figures.values()),
-        "cost": raw_json.figure(cost, integral=False),
-        "reasoning": reasoning,
-        "costKind": "estimated",
-        "basis": "call",
-    }
-
-
 # Our rules are merged into the user's: keys that the user has too keep their place, new keys come last, and
 # the last rule that matches decides. So these keys are patterns that no user writes.
 _ALL = "**"
@@ -197,7 +46,7 @@ _EDITS = ("edit", "write", "apply_patch")  # these have one permission
 _READERS = ("read", "glob", "grep", "webfetch", "websearch", "todowrite", "skill", "lsp")
 
 
-class Opencode(Brand):
+class Opencode(Agent):
     """The adapter."""
 
     name = "opencode"
@@ -245,9 +94,9 @@ class Opencode(Brand):
 
     def agent_files(self) -> AgentFiles:
         """Return what its own agent files mean."""
-        from tmuxagents.agents import brand  # noqa: PLC0415  (only presets ask)
+        from tmuxagents.agents.capabilities import USUAL_FILES  # noqa: PLC0415  (only presets ask)
 
-        return brand.USUAL.changed(
+        return USUAL_FILES.changed(
             agent=self.name,
             title="opencode",
             own=".config/opencode/agent,.config/opencode/agents",
@@ -309,3 +158,131 @@ def _key(tool: str) -> str:
     if tool in _EDITS:
         return "edi?"
     return f"{tool[:-1]}?" if tool in TOOLS or tool in _READERS else tool
+
+
+# --- what it prints ---
+
+_REFUSED = (
+    "The user rejected permission to use this specific tool call",
+    "The user has specified a rule which prevents you from using this specific tool call",
+)
+_NOT_OFFERED = "Model tried to call unavailable tool"  # as one that is denied as a whole is not
+_SIGNALS = 128  # from here on an exit code tells of a signal
+_ENDS = {"stop": "stop", "length": "length"}
+_FAILURES = {"MessageAbortedError": "aborted", "MessageOutputLengthError": "length"}
+
+
+class OpencodeReader(LineReader):
+    """Reads one opencode."""
+
+    exit_counts = False
+
+    def __init__(self) -> None:
+        super().__init__()
+        self.session: str | None = None
+        self._stepped = False  # the model was asked
+        self.failure: str | None = None  # how it ends if it ends now
+        self._broken = 0  # answers in a row that broke off
+
+    def with_session(self, raw: dict[str, Any], *told: Event) -> list[Event]:
+        """Return events, after that of the session if it is new."""
+        session = raw_json.key(raw.get("sessionID"))
+        if session is None or session == self.session:
+            return list(told)
+        self.session = session
+        return [events.session_started(session), *told]
+
+    def take(self, kind: str, raw: dict[str, Any], _now: float) -> Reading:
+        """Read one line; each has the id of the session."""
+        part = raw_json.table(raw.get("part"))
+        text = raw_json.text(part.get("text"))
+        told: list[Event] = []
+        is_active = True
+        match kind:
+            case "step_start":
+                self._stepped, self.failure = True, None
+                told = self.works_again()
+            case "text":
+                told = [events.assistant_text(text)] if text else []
+            case "reasoning":
+                told = [events.thinking(text)] if text else []
+            case "tool_use":
+                told = _tool_events(part)
+            case "step_finish":
+                told = self._step_over(part)
+                is_active = not self._broken  # else it asks again and again, without end
+            case "error":
+                self._fail(raw_json.table(raw.get("error")))
+                told = self.works_again()
+            case _:
+                return NOTHING
+        return Reading(self.with_session(raw, *told), active=is_active)
+
+    def _step_over(self, part: dict[str, Any]) -> list[Event]:
+        reason = raw_json.word(part.get("reason")) or ""
+        figures = _usage(raw_json.table(part.get("tokens")), part.get("cost"))
+        told = [events.usage(figures)] if figures["totalTokens"] else []
+        if reason == "unknown":
+            self._broken += 1
+            message = "The answer of the model broke off."
+            return [*told, events.retry(attempt=self._broken, most=None, delay_ms=None, message=message)]
+        self._broken = 0
+        if reason == "tool-calls":  # it asks the model again
+            return told
+        if reason not in _ENDS:
+            self.error_message = f"The model ended its answer: {reason}." if reason else None
+        return [*told, *self.over(_ENDS.get(reason, "error"))]
+
+    def over(self, reason: str) -> list[Event]:
+        """Return the end of an answer, which is that of the turn."""
+        return self.finish(reason)
+
+    def _fail(self, error: dict[str, Any]) -> None:
+        name, data = raw_json.word(error.get("name")) or "", raw_json.table(error.get("data"))
+        said = raw_json.sentence(data.get("message")) or raw_json.sentence(error.get("message")) or name
+        self.failure = _FAILURES.get(name, "error")
+        if not self._stepped and name == "UnknownError":  # its server refused the order itself
+            self.failure = "config"
+            said += " (opencode says so of a model that it does not know.)"
+        self.error_message = said or None
+
+    def left(self, exit_code: int | None) -> list[Event]:
+        """Return the end that an error was; without a line at all, it has refused how it was called."""
+        if self.settled or exit_code is None:
+            return []
+        if self.failure is not None:
+            return self.finish(self.failure, aborted=self.failure == "aborted")
+        return self.finish("config") if 0 < exit_code < _SIGNALS and self.session is None else []
+
+
+def _tool_events(part: dict[str, Any]) -> list[Event]:
+    """Return a call and its end: it tells of a tool when the tool is over."""
+    state, call = raw_json.table(part.get("state")), raw_json.key(part.get("callID"))
+    tool, given = raw_json.word(part.get("tool")) or "tool", raw_json.table(state.get("input"))
+    said = raw_json.text(state.get("error")) or raw_json.text(state.get("output")) or ""
+    if tool == "invalid":  # how it tells of a call that it could not make
+        tool, said = raw_json.word(given.get("tool")) or tool, raw_json.text(given.get("error")) or said
+        failed = True
+    else:
+        code = raw_json.whole(raw_json.table(state.get("metadata")).get("exit"))
+        failed = state.get("status") == "error" or bool(code)
+    told = events.tool_call(call, tool, given)
+    refused = said.startswith(_REFUSED) or (tool in TOOLS and said.startswith(_NOT_OFFERED))
+    if failed and refused:
+        return [told, events.denied(call, tool, said)]
+    time = raw_json.table(state.get("time"))
+    start, end = raw_json.whole(time.get("start")), raw_json.whole(time.get("end"))
+    lasted = None if start is None or end is None else max(0, end - start)
+    return [told, events.tool_result(call, tool, is_error=failed, text=said, duration_ms=lasted)]
+
+
+def _usage(tokens: dict[str, Any], cost: Any) -> dict[str, Any]:
+    """Return the figures of one call: its `output` is without the reasoning, ours is with it."""
+    cache = raw_json.table(tokens.get("cache"))
+    told = (tokens.get("input"), tokens.get("output"), tokens.get("reasoning"), cache.get("read"))
+    new, output, reasoning, read, written = (
+        raw_json.figure(figure, integral=True) for figure in (*told, cache.get("write"))
+    )
+    figures = {"input": new, "output": output + reasoning, "cacheRead": read, "cacheWrite": written}
+    own = {"cost": raw_json.figure(cost, integral=False), "reasoning": reasoning}
+    return {**figures, "totalTokens": sum(figures.values()), **own, "costKind": "estimated", "basis": "call"}

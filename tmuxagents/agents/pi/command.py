@@ -5,6 +5,7 @@ Every wrapper imports this module, so it is light. presets/ has decided before w
 
 from __future__ import annotations
 
+from tmuxagents.agents.base import Agent
 from tmuxagents.agents.pi.reader import PiReader
 from tmuxagents.errors import BadRequest
 
@@ -23,17 +24,13 @@ INITIATOR = "PI_SUBAGENTS_COPILOT_INITIATOR"
 _COPILOT = "github-copilot/"
 
 
-class Pi:
+class Pi(Agent):
     """The adapter."""
 
     name = "pi"
     program = "pi"
-    program_arguments = ()
     home_variable = "PI_CODING_AGENT_DIR"
-    prompt_link = None
     keeps_sessions = False
-    keeps_unanswered = True
-    program_variable = "TMUXAGENTS_PI"
     how_to_install = "npm install -g @earendil-works/pi-coding-agent"
     how_to_log_in = "start pi and type /login, or set an API key such as ANTHROPIC_API_KEY"
     tools = ("read", "bash", "edit", "write", "grep", "find", "ls")  # built-in, in its order
@@ -51,17 +48,10 @@ class Pi:
             line += ["-e", CHILD_EXTENSION]
         return [*line, *arguments(_fields(plan, inside))]
 
-    def agent_files(self) -> None:
-        """Return None: its presets are ours."""
-
     def environment(self, agent_dir: str, plan: Plan | None) -> dict[str, str]:
         """Return pi's own variables, for a run or without one."""
         own = {"PI_SUBAGENTS_CHILD": "1", "PI_CODING_AGENT_DIR": agent_dir}
         return {**own, INITIATOR: "agent"} if plan and _is_marked(plan) else own
-
-    def prompted(self, _path: str, _environment: Mapping[str, str]) -> dict[str, str]:
-        """Return no variables: its arguments name the files."""
-        return {}
 
     def key_variables(self, key: str, provider: str | None) -> dict[str, str]:
         """Return the variables that give the child an API key; more than one if its provider is known."""
@@ -96,9 +86,6 @@ class Pi:
         from tmuxagents.agents.pi import questions  # noqa: PLC0415  (as above)
 
         return questions.CAPABILITIES
-
-    def talker(self, _plan: Plan, _run_dir: str) -> None:
-        """Return nothing: a batch pi takes only its prompt."""
 
 
 AGENT = Pi()

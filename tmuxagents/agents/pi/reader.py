@@ -9,15 +9,14 @@ calls without an id are matched by name and order, so that each is reported once
 from __future__ import annotations
 
 from tmuxagents.agents import raw as raw_json
-from tmuxagents.agents.base import ACTIVE, END_KEPT, NOTHING, Oversized, Reading, sum_of
+from tmuxagents.agents.base import ACTIVE, END_KEPT, NOTHING, Oversized, Reader, Reading, sum_of
 from tmuxagents.agents.pi import long_lines
 from tmuxagents.runs import events
 from tmuxagents.text import figures
 
 TYPE_CHECKING = False
 if TYPE_CHECKING:
-    from collections.abc import Callable
-    from typing import Any, ClassVar
+    from typing import Any
 
     from tmuxagents.runs.events import Event
 
@@ -32,19 +31,14 @@ _SURE_MS = 4000  # a longer duration is reported even if its ends may have been 
 _SNAPSHOT_HEAD = 1000  # the first bytes of a snapshot, which name its kind
 
 
-class PiReader:
+class PiReader(Reader):
     """Reads the JSON lines of one pi."""
 
     snapshots: tuple[bytes, ...] = SNAPSHOTS
-    exit_counts = True
     paces = True
-    file: str | None = None
 
     def __init__(self) -> None:
-        self.settled = False
-        self.model: str | None = None
-        self.error_message: str | None = None
-        self.left_out = False
+        super().__init__()
         self._late_at = float("-inf")  # when it last read lines that may be a moment old
         self._stop_reason: str | None = None
         self._turn_is_open = False  # an answer has come, but not the end of its turn
@@ -67,24 +61,11 @@ class PiReader:
         kind = raw.get("type")
         if kind in _WRITTEN_DOWN and raw_json.is_wide(line):
             return self.feed_oversized(_by_its_ends(line), now)
-        take = self.takes.get(kind) if isinstance(kind, str) else None
-        return take(self, raw, now) if take is not None else NOTHING
+        return self.take(kind, raw, now)
 
     def note_late(self, now: float) -> None:
         """Note that lines read at this time may have been printed a moment before."""
         self._late_at = now
-
-    def overheard(self, _line: bytes) -> list[Event]:
-        """Return nothing: its lines say all."""
-        return []
-
-    def ended(self, _exit_code: int | None, _text: bytes | None = None) -> list[Event]:
-        """Return nothing, as above."""
-        return []
-
-    def used(self, _text: bytes) -> list[Event]:
-        """Return nothing, as above."""
-        return []
 
     def _plain(self, line: bytes, now: float) -> Reading:
         """Read a line that is not JSON; it may be text without a newline, followed by an event."""
@@ -107,18 +88,34 @@ class PiReader:
             listed = raw["toolName"] in figures.LISTING_TOOLS
             return self._tool_ended(raw, now, summary=long_lines.size_of(line) if listed else None)
         self.left_out |= kind == "message_end"
-        return self.takes[kind](self, raw, now)
+        return self.take(kind, raw, now)
 
-    # One method per kind of line. All take (raw, now), as the table below calls them.
+    def take(self, kind: Any, raw: dict[str, Any], now: float) -> Reading:  # noqa: PLR0911  (a case for each kind)
+        """Read a line of some kind."""
+        match kind:
+            case "agent_start" | "turn_start":
+                again, self.settled = self.settled, False
+                return Reading([events.resumed()]) if again else NOTHING
+            case "message_end":
+                return self._message_end(raw_json.table(raw.get("message")), now)
+            case "tool_execution_start":
+                return self._tool_started(raw, now)
+            case "tool_execution_end":
+                return self._tool_ended(raw, now)
+            case "turn_end":
+                return self._turn_end(raw, now)
+            case "auto_retry_start":
+                self.settled = False
+                return Reading([_retry(raw)])
+            case "agent_settled":
+                return self.settle(raw)
+            # An old pi without `willRetry` has no agent_settled either: this line is its last, unless a retry
+            # follows, which undoes the settling.
+            case "agent_end" if "willRetry" not in raw:
+                return self.settle({})
+        return NOTHING
 
-    def _began_again(self, _raw: dict[str, Any], _now: float) -> Reading:
-        again, self.settled = self.settled, False
-        return Reading([events.resumed()]) if again else NOTHING
-
-    def _message_end(self, raw: dict[str, Any], now: float) -> Reading:
-        message = raw.get("message")
-        if not isinstance(message, dict):
-            return NOTHING
+    def _message_end(self, message: dict[str, Any], now: float) -> Reading:
         if message.get("role") == "toolResult":
             return self._result_message(message, now)
         if message.get("role") != "assistant":
@@ -216,7 +213,7 @@ class PiReader:
         if lasted is None:
             lasted = self._lasted(began, now)
         tool, failed = raw_json.word(raw.get("toolName")) or "tool", raw.get("isError") is True
-        result = raw["result"] if isinstance(raw.get("result"), dict) else {}
+        result = raw_json.table(raw.get("result"))
         text = "\n".join(raw_json.texts(raw_json.blocks(result.get("content")), "text"))
         told = events.tool_result(call_id, tool, is_error=failed, text=text, duration_ms=lasted)
         if summary is None and not failed:  # the event holds only the beginning of a long listing
@@ -244,36 +241,19 @@ class PiReader:
         ]
         return Reading([*lost, events.turn_end(self._stop_reason)], active=bool(lost))
 
-    def _retry(self, raw: dict[str, Any], _now: float) -> Reading:
-        self.settled = False
-        told = events.retry(
-            attempt=raw_json.whole(raw.get("attempt")) or None,  # they count from 1
-            most=raw_json.whole(raw.get("maxAttempts")) or None,
-            delay_ms=raw_json.whole(raw.get("delayMs")),
-            message=raw_json.sentence(raw.get("errorMessage")),
-        )
-        return Reading([told])
-
-    def _agent_end(self, raw: dict[str, Any], now: float) -> Reading:
-        # An old pi without `willRetry` has no agent_settled either: this line is its last, unless a retry
-        # follows, which undoes the settling.
-        return NOTHING if "willRetry" in raw else self._settle({}, now)
-
-    def _settle(self, raw: dict[str, Any], _now: float) -> Reading:
+    def settle(self, raw: dict[str, Any]) -> Reading:
+        """Report that it has settled."""
         self.settled = True
         return Reading([*self._close_turn(), events.settled(aborted=raw.get("aborted") is True)])
 
-    takes: ClassVar[dict[str, Callable[[Any, dict[str, Any], float], Reading]]] = {  # line -> what reads it
-        "agent_start": _began_again,
-        "turn_start": _began_again,
-        "message_end": _message_end,
-        "tool_execution_start": _tool_started,
-        "tool_execution_end": _tool_ended,
-        "turn_end": _turn_end,
-        "auto_retry_start": _retry,
-        "agent_end": _agent_end,
-        "agent_settled": _settle,
-    }
+
+def _retry(raw: dict[str, Any]) -> Event:
+    return events.retry(
+        attempt=raw_json.whole(raw.get("attempt")) or None,  # they count from 1
+        most=raw_json.whole(raw.get("maxAttempts")) or None,
+        delay_ms=raw_json.whole(raw.get("delayMs")),
+        message=raw_json.sentence(raw.get("errorMessage")),
+    )
 
 
 def _by_its_ends(line: bytes) -> Oversized:
@@ -286,7 +266,7 @@ def _snapshot(line: bytes) -> Reading:
 
 
 def _usage(raw: Any) -> dict[str, Any]:
-    figures = raw if isinstance(raw, dict) else {}
+    figures = raw_json.table(raw)
     cost = figures.get("cost")
     total = cost.get("total") if isinstance(cost, dict) else cost
     flat = {**figures, "cost": total}

@@ -1,4 +1,6 @@
-"""How to call Qwen Code, with its stdin kept open: prompts and answers are lines of JSON. Pure.
+"""How to call Qwen Code, and how to read a live one. Pure.
+
+In a batch run its stdin stays open: prompts and answers are lines of JSON.
 
 - A level of permission is an approval mode, and what would need a person's permission is denied, unless the
   level is to ask. `read-only` is its plan mode: it runs commands that only read.
@@ -7,180 +9,31 @@
 - The text of a preset comes in place of the sentence that says who Qwen Code is; the rest of its own prompt
   stays. Another text to add could only be on its command line.
 
-A live Qwen Code: its own screen in the window, its second output and its hooks, through a bridge.
-
-The second output (`--json-file`) has the lines of a batch run, but not the end of a turn: that is a hook,
-`Stop` or `StopFailure`. If it waits for a person without one of them, its turn was broken off. Task and
-messages go in by `--input-file`, and as the answer to the hook after a tool.
+A live one has its own screen in the window; its second output and its hooks come through a bridge. The second
+output (`--json-file`) has the lines of a batch run, but not the end of a turn: that is a hook, `Stop` or
+`StopFailure`. If it waits for a person without one of them, its turn was broken off. Task and messages go in
+by `--input-file`, and as the answer to the hook after a tool.
 """
 
 from __future__ import annotations
 
 from tmuxagents.agents import capabilities as words
 from tmuxagents.agents import raw as raw_json
-from tmuxagents.agents.base import ACTIVE, NOTHING, Ask, Reading
-from tmuxagents.agents.brand import Brand, session_uuid
+from tmuxagents.agents.base import ACTIVE, NOTHING, Agent, Ask, LiveAgent, Reading
+from tmuxagents.agents.brand import session_uuid
 from tmuxagents.agents.envelope import ALLOW, PERMISSION, question
-from tmuxagents.agents.hooks.heard import FOLDER_VARIABLE, HookedReader
+from tmuxagents.agents.hooks.heard import HookedReader
 from tmuxagents.agents.qwen.reader import QwenReader, figures_of, usage_of
 from tmuxagents.runs import events
 
 TYPE_CHECKING = False
 if TYPE_CHECKING:
-    from collections.abc import Callable, Mapping
-    from typing import Any, ClassVar
+    from collections.abc import Mapping
+    from typing import Any
 
-    from tmuxagents.agents.base import LiveAgent, Talker
-    from tmuxagents.agents.brand import AgentFiles
+    from tmuxagents.agents.base import Sent, Talker
     from tmuxagents.records import Plan
     from tmuxagents.runs.events import Event
-
-
-_NOT_ALLOWED = "A person did not allow it."
-
-
-class QwenLive:
-    """How Qwen Code runs live."""
-
-    folder_variable = FOLDER_VARIABLE
-    bridge: str | None = f"{__file__.rpartition('/')[0]}/bridge.py"
-
-    def arguments(self, plan: Plan, _run_dir: str) -> list[str]:
-        """Return its flags."""
-        return AGENT.set_up(plan, asks_people=True)
-
-    def reader(self, sent: Callable[[int], Event | None]) -> QwenLiveReader:
-        """Return a reader for one child. `sent` returns the message that has a number."""
-        return QwenLiveReader(sent)
-
-
-LIVE = QwenLive()
-
-
-class QwenLiveReader(HookedReader, QwenReader):
-    """Reads the second output of one Qwen Code, and its hooks."""
-
-    def __init__(self, sent: Callable[[int], Event | None]) -> None:
-        super().__init__()
-        self.listen(sent)
-        self._said: list[tuple[int, str]] = []  # our prompts that it has not taken up
-        self._open: dict[str, dict[str, Any]] = {}  # questions to a person
-        self._is_denied = False  # by us, since the last prompt
-
-    def kind(self, raw: Mapping[str, Any]) -> str:
-        """Return the name of a hook, or the kind of a line."""
-        return raw_json.word(raw.get("hook_event_name")) or super().kind(raw)
-
-    def left(self, _exit_code: int | None) -> list[Event]:
-        """Return nothing: its lines have told all."""
-        return []
-
-    def _assistant(self, raw: dict[str, Any], now: float) -> Reading:
-        message = raw.get("message")
-        used = usage_of(figures_of(message.get("usage") if isinstance(message, dict) else None), "call")
-        return Reading([*super()._assistant(raw, now).events, *used], active=True)
-
-    def _says(self, raw: dict[str, Any], _now: float) -> Reading:
-        number, text = raw_json.whole(raw.get("inboxId")), raw_json.text(raw.get("text"))
-        if number is not None and text is not None:
-            self._said.append((number, text))
-        return NOTHING
-
-    def _started(self, raw: dict[str, Any], _now: float) -> Reading:
-        self.model = raw_json.word(raw.get("model")) or self.model
-        return Reading(self._opened(raw))
-
-    def _prompt(self, raw: dict[str, Any], now: float) -> Reading:
-        """Read a line of the user's side: a prompt, or what tools gave."""
-        message = raw.get("message")
-        content = message.get("content") if isinstance(message, dict) else None
-        blocks = raw_json.blocks(content)
-        if not blocks or any(block.get("type") == "tool_result" for block in blocks):
-            return self._user(raw, now)
-        text = "\n".join(raw_json.texts(blocks, "text"))
-        self.has_begun, self._is_denied = True, False
-        told = self.works_again()
-        for at, (number, said) in enumerate(self._said):
-            if said.strip() == text.strip():
-                del self._said[at]
-                sent = self._sent(number)
-                return Reading([*told, *([] if sent is None else [sent])], active=True)
-        self.typed = True
-        return Reading([*told, events.human_input(text)], active=True)
-
-    def _asks(self, raw: dict[str, Any], _now: float) -> Reading:
-        known, request = raw_json.key(raw.get("request_id")), raw.get("request")
-        if known is not None and isinstance(request, dict):
-            raw_json.remember(self._open, known, request)
-            ask = question(known, request)
-            # Its second output takes a yes or a no, and no words.
-            self.asks.open[known] = ask if ask.kind == PERMISSION else Ask("", ask.kind, ask.text)
-        return ACTIVE
-
-    def _answered(self, raw: dict[str, Any], _now: float) -> Reading:
-        """Report what our answer denies. Its turn ends with that, and by no person."""
-        ask = self.asks.answered(raw)
-        request = self._open.pop(ask.id, None) if ask else None
-        if ask is None or request is None or raw.get("answer") == ALLOW:
-            return ACTIVE
-        self._is_denied = True
-        why = f"denied by {self.asks.given[ask.id][1]}"
-        return Reading(self.deny(request.get("tool_use_id"), request.get("tool_name"), why), active=True)
-
-    def _answers(self, raw: dict[str, Any], _now: float) -> Reading:
-        """Read what a person answered on the screen."""
-        told, response = [], raw.get("response")
-        if not isinstance(response, dict):
-            return ACTIVE
-        inner, known = response.get("response"), str(response.get("request_id"))
-        request = self._open.pop(known, None)
-        if request is not None and isinstance(inner, dict) and inner.get("allowed") is False:
-            told = self.deny(request.get("tool_use_id"), request.get("tool_name"), _NOT_ALLOWED)
-        self.asks.open.pop(known, None)
-        return Reading(told, active=True)
-
-    def _over(self, told: list[Event], stop_reason: str) -> Reading:
-        self._open.clear()
-        return self.settle(told, stop_reason)
-
-    def _stop(self, _raw: dict[str, Any], _now: float) -> Reading:
-        self.error_message = None
-        return self._over(self._told_texts(), "stop")
-
-    def _stop_failure(self, raw: dict[str, Any], _now: float) -> Reading:
-        said = raw_json.text(raw.get("last_assistant_message")) or ""
-        if self._texts:  # it has said the error as if it were an answer
-            self._texts[-1] = self._texts[-1].removesuffix(said)
-        self.error_message = raw_json.sentence(raw.get("error_details")) or said or None
-        return self._over(self._told_texts(), "error")
-
-    def _notice(self, _raw: dict[str, Any], _now: float) -> Reading:
-        """Conclude from its idleness that the turn was broken off: by our denial, else by a person."""
-        if self.settled or not self.has_begun:
-            return NOTHING
-        self.typed |= not self._is_denied
-        self._texts.clear()
-        self.error_message = None
-        return self._over([], "refused" if self._is_denied else "aborted")
-
-    def _end(self, raw: dict[str, Any], _now: float) -> Reading:
-        self.has_left = raw.get("reason") == "prompt_input_exit"
-        return NOTHING
-
-    takes: ClassVar = QwenReader.takes | {
-        "bridge_says": _says,
-        "bridge_taken": HookedReader.taken,
-        "SessionStart": _started,
-        "assistant": _assistant,
-        "user": _prompt,
-        "control_request": _asks,
-        "control_response": _answers,
-        "bridge_answer": _answered,
-        "Stop": _stop,
-        "StopFailure": _stop_failure,
-        "Notification": _notice,
-        "SessionEnd": _end,
-    }
 
 
 _MODES = {
@@ -203,7 +56,7 @@ _NEVER = ("agent", "list_agents", "send_message", "cron_create", "loop_wakeup")
 _OF_PEOPLE = ("ask_user_question", "enter_plan_mode", "exit_plan_mode")  # tools that need one
 
 
-class Qwen(Brand):
+class Qwen(Agent):
     """The adapter."""
 
     name = "qwen"
@@ -255,11 +108,13 @@ class Qwen(Brand):
         """Return how it runs live."""
         return LIVE
 
-    def agent_files(self) -> AgentFiles:
-        """Return what its own agent files mean."""
-        from tmuxagents.agents import brand  # noqa: PLC0415  (only presets ask)
+    def live_arguments(self, plan: Plan, _run_dir: str) -> list[str]:
+        """Return the flags of a live run."""
+        return self.set_up(plan, asks_people=True)
 
-        return brand.USUAL.changed(
+    def agent_files(self) -> words.AgentFiles:
+        """Return what its own agent files mean."""
+        return words.USUAL_FILES.changed(
             agent=self.name,
             title="Qwen Code",
             own=".qwen/agents",
@@ -286,3 +141,118 @@ class Qwen(Brand):
 
 
 AGENT = Qwen()
+
+
+# --- a live one ---
+
+_NOT_ALLOWED = "A person did not allow it."
+
+
+class QwenLiveReader(HookedReader, QwenReader):
+    """Reads the second output of one Qwen Code, and its hooks."""
+
+    def __init__(self, sent: Sent) -> None:
+        super().__init__(sent)
+        self._said: list[tuple[int, str]] = []  # our prompts that it has not taken up
+        self._open: dict[str, dict[str, Any]] = {}  # questions to a person
+        self._is_denied = False  # by us, since the last prompt
+
+    def kind(self, raw: Mapping[str, Any]) -> str:
+        """Return the name of a hook, or the kind of a line."""
+        return raw_json.word(raw.get("hook_event_name")) or super().kind(raw)
+
+    def left(self, _exit_code: int | None) -> list[Event]:
+        """Return nothing: its lines have told all."""
+        return []
+
+    def take(self, kind: str, raw: dict[str, Any], now: float) -> Reading:  # noqa: C901, PLR0911  (a case for each kind)
+        """Read a line of the second output, of a hook, or of the bridge."""
+        match kind:
+            case "SessionStart":
+                self.model = raw_json.word(raw.get("model")) or self.model
+                return Reading(self._opened(raw))
+            case "assistant":
+                used = figures_of(raw_json.table(raw.get("message")).get("usage"))
+                told = super().take(kind, raw, now).events
+                return Reading([*told, *usage_of(used, "call")], active=True)
+            case "user":
+                return self._prompt_or_results(raw, now)
+            case "control_request":
+                self._ask(raw_json.key(raw.get("request_id")), raw.get("request"))
+                return ACTIVE
+            case "control_response":  # what a person answered on the screen
+                return Reading(self._answered_there(raw_json.table(raw.get("response"))), active=True)
+            case "bridge_answer":
+                return Reading(self._answered(raw), active=True)
+            case "bridge_says":
+                number, text = raw_json.whole(raw.get("inboxId")), raw_json.text(raw.get("text"))
+                if number is not None and text is not None:
+                    self._said.append((number, text))
+                return NOTHING
+            case "Notification" if self.settled or not self.has_begun:
+                return NOTHING
+            case "Stop" | "StopFailure" | "Notification":
+                return self._stop(kind, raw)
+            case "SessionEnd":
+                self.has_left = raw.get("reason") == "prompt_input_exit"
+        return super().take(kind, raw, now)
+
+    def _prompt_or_results(self, raw: dict[str, Any], now: float) -> Reading:
+        """Read a line of the user's side: a prompt, or what tools gave."""
+        blocks = raw_json.blocks(raw_json.table(raw.get("message")).get("content"))
+        if not blocks or any(block.get("type") == "tool_result" for block in blocks):
+            return super().take("user", raw, now)
+        text = "\n".join(raw_json.texts(blocks, "text"))
+        self.has_begun, self._is_denied = True, False
+        told = self.works_again()
+        for at, (number, said) in enumerate(self._said):
+            if said.strip() == text.strip():
+                del self._said[at]
+                return Reading([*told, *self.taken({"inboxId": number})], active=True)
+        self.typed = True
+        return Reading([*told, events.human_input(text)], active=True)
+
+    def _ask(self, known: str | None, request: Any) -> None:
+        if known is not None and isinstance(request, dict):
+            raw_json.remember(self._open, known, request)
+            ask = question(known, request)
+            # Its second output takes a yes or a no, and no words.
+            self.asks.open[known] = ask if ask.kind == PERMISSION else Ask("", ask.kind, ask.text)
+
+    def _answered(self, raw: dict[str, Any]) -> list[Event]:
+        """Report what our answer denies. Its turn ends with that, and by no person."""
+        ask = self.asks.answered(raw)
+        request = self._open.pop(ask.id, None) if ask else None
+        if ask is None or request is None or raw.get("answer") == ALLOW:
+            return []
+        self._is_denied = True
+        why = f"denied by {self.asks.given[ask.id][1]}"
+        return self.deny(request.get("tool_use_id"), request.get("tool_name"), why)
+
+    def _answered_there(self, response: dict[str, Any]) -> list[Event]:
+        known = str(response.get("request_id"))
+        request = self._open.pop(known, None)
+        self.asks.open.pop(known, None)
+        if request is None or raw_json.table(response.get("response")).get("allowed") is not False:
+            return []
+        return self.deny(request.get("tool_use_id"), request.get("tool_name"), _NOT_ALLOWED)
+
+    def _stop(self, kind: str, raw: dict[str, Any]) -> Reading:
+        """Report the end of a turn. If only its idleness tells, our denial or a person has broken it off."""
+        why = "stop"
+        if kind == "StopFailure":
+            why, said = "error", raw_json.text(raw.get("last_assistant_message")) or ""
+            if self._texts:  # it has said the error as if it were an answer
+                self._texts[-1] = self._texts[-1].removesuffix(said)
+            self.error_message = raw_json.sentence(raw.get("error_details")) or said or None
+        else:
+            self.error_message = None
+        if kind == "Notification":
+            self.typed |= not self._is_denied
+            self._texts.clear()
+            why = "refused" if self._is_denied else "aborted"
+        self._open.clear()
+        return self.settle(self._told_texts(), why)
+
+
+LIVE = LiveAgent(AGENT.live_arguments, QwenLiveReader, f"{__file__.rpartition('/')[0]}/bridge.py")
