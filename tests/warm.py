@@ -100,7 +100,8 @@ class Call:
 
     def __exit__(self, *_: object) -> None:
         if not self._has_ended:
-            os.kill(self._pid, signal.SIGKILL)
+            with contextlib.suppress(ProcessLookupError):  # others may have its streams still
+                os.kill(self._pid, signal.SIGKILL)
         for handle in (self._in, self._out, self._err, self._end):
             if handle is not None:
                 os.close(handle)

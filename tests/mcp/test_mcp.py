@@ -8,16 +8,16 @@ import os
 import select
 import signal
 import subprocess
+import sys
 import time
 from pathlib import Path
 from typing import TYPE_CHECKING, Any, Self
 
 import pytest
 
-from tests.harness import eventually, unread
+from tests.harness import alive, eventually, unread
 from tests.status.watchers import COMMAND
 from tests.tools.parents import WORKS, Parent
-from tmuxagents.mcp import server
 from tmuxagents.mcp.calls import Subcall
 from tmuxagents.tools import catalogue
 
@@ -32,12 +32,20 @@ STATELESS = {
 }
 
 
+LAST_ANSWERS_S = 2.0  # in place of the twenty seconds that the server waits for who does not read
+IMPATIENT = f"""import sys
+from tmuxagents.__main__ import main
+from tmuxagents.mcp import server
+server.LAST_ANSWERS_S = {LAST_ANSWERS_S}
+main()"""
+
+
 class Client:
     """A client, and the server that it has started."""
 
-    def __init__(self, desk: Desk, *options: str) -> None:
+    def __init__(self, desk: Desk, *options: str, impatient: bool = False) -> None:
         self.server = subprocess.Popen(
-            [*COMMAND, "mcp", *options],
+            [*([sys.executable, "-c", IMPATIENT] if impatient else COMMAND), "mcp", *options],
             cwd=desk.home.project,
             env=desk.home.environment,
             stdin=subprocess.PIPE,
@@ -184,12 +192,13 @@ def test_progress_goes_to_who_asks_for_it_and_grows(client: Client) -> None:
     assert client.told == []
 
 
-def test_calls_run_beside_one_another_and_it_answers_meanwhile(client: Client) -> None:
-    slow = client.begin("begin\nsleep 2\nanswer stop slow\nsettle")
+def test_calls_run_beside_one_another_and_it_answers_meanwhile(client: Client, tmp_path: Path) -> None:
+    slow = client.begin(f"begin\ngate {tmp_path / 'go'}\nanswer stop slow\nsettle")
     quick = client.begin("done quick")
     assert client.result("ping") == {}
-    first, second = client.read(), client.read()
-    assert [first["id"], second["id"]] == [quick, slow]
+    assert client.read()["id"] == quick
+    (tmp_path / "go").touch()
+    assert client.read()["id"] == slow
 
 
 # --- resources, prompts, notices --------------------------------------------------------------------------
@@ -348,8 +357,10 @@ def test_a_call_that_is_killed_is_an_error_and_no_more(client: Client) -> None:
 
 
 def test_too_many_calls_at_once_are_refused(client: Client) -> None:
+    started = client.call("background_agent", preset="scout", task=WORKS)
+    waits = {"runId": started["structuredContent"]["run"]["runId"], "wait": 240}
     for _ in range(32):
-        client.ask("tools/call", name="subagent", arguments={"preset": "scout", "task": "begin\nsleep 20"})
+        client.ask("tools/call", name="background_agent_status", arguments=waits)
     done = client.answer(client.begin("done x"))["result"]
     assert (done["isError"], text(done)) == (True, "32 calls are at work: wait for one of them.")
     for pid in client.processes():
@@ -359,11 +370,15 @@ def test_too_many_calls_at_once_are_refused(client: Client) -> None:
 # --- ended ------------------------------------------------------------------------------------------------
 
 
-def test_a_cancelled_call_ends_its_children_and_has_no_answer(parent: Parent, client: Client) -> None:
+def test_a_cancelled_call_ends_its_children_and_has_no_answer(
+    parent: Parent, client: Client, tmp_path: Path
+) -> None:
     own = client.begin(f"pid a\n{WORKS}")
-    other = client.begin("begin\nsleep 4\nanswer stop x\nsettle")
-    eventually(lambda: "a" in parent.desk.home.recorded())
+    other = client.begin(f"pid b\nbegin\ngate {tmp_path / 'go'}\nanswer stop x\nsettle")
+    eventually(lambda: {"a", "b"} <= set(parent.desk.home.recorded()))
     client.tell("notifications/cancelled", requestId=own, reason="enough")
+    eventually(lambda: not alive(parent.desk.home.recorded()["a"]))
+    (tmp_path / "go").touch()
     assert client.read()["id"] == other
     endings = {ending(parent, run_id) for run_id in parent.desk.runs()}
     assert endings == {("aborted", "parent"), ("completed", "done")}
@@ -442,22 +457,23 @@ def test_a_pipe_that_never_blocks_loses_nothing(parent: Parent) -> None:
 
 
 @pytest.mark.parametrize("how", ["leaves", "SIGINT", "SIGTERM", "SIGHUP"])
-def test_a_client_that_does_not_read_keeps_nobody(parent: Parent, client: Client, how: str) -> None:
-    client.begin(f"pid a\n{WORKS}")
-    eventually(lambda: "a" in parent.desk.home.recorded())
-    for _ in range(40):  # more than a pipe holds
-        client.ask("tools/list")
-    assert client.server.stdout
-    full = fcntl.fcntl(client.server.stdout.fileno(), fcntl.F_GETPIPE_SZ)
-    # Some room stays at the end of each page that the next answer does not fit into.
-    eventually(lambda: unread(client.server.stdout.fileno()) > full // 2)  # type: ignore[union-attr]
-    assert client.server.stdin
-    if how == "leaves":
-        client.server.stdin.close()
-        client.server.stdin = None
-    else:
-        client.server.send_signal(signal.Signals[how])
-    assert client.server.wait(server.LAST_ANSWERS_S + 10) == 0
+def test_a_client_that_does_not_read_keeps_nobody(parent: Parent, how: str) -> None:
+    with Client(parent.desk, impatient=True) as client:
+        client.begin(f"pid a\n{WORKS}")
+        eventually(lambda: "a" in parent.desk.home.recorded())
+        for _ in range(40):  # more than a pipe holds
+            client.ask("tools/list")
+        assert client.server.stdout
+        full = fcntl.fcntl(client.server.stdout.fileno(), fcntl.F_GETPIPE_SZ)
+        # Some room stays at the end of each page that the next answer does not fit into.
+        eventually(lambda: unread(client.server.stdout.fileno()) > full // 2)  # type: ignore[union-attr]
+        assert client.server.stdin
+        if how == "leaves":
+            client.server.stdin.close()
+            client.server.stdin = None
+        else:
+            client.server.send_signal(signal.Signals[how])
+        assert client.server.wait(LAST_ANSWERS_S + 10) == 0
     (run_id,) = parent.desk.runs()
     eventually(lambda: parent.desk.folder(run_id).joinpath("result.json").exists())
     assert ending(parent, run_id) == ("aborted", "parent")
@@ -465,12 +481,12 @@ def test_a_client_that_does_not_read_keeps_nobody(parent: Parent, client: Client
 
 def test_a_call_that_takes_too_long_is_answered_and_goes_on(parent: Parent) -> None:
     go = parent.desk.home.folder / "go"
-    with Client(parent.desk, "--limit", "2s") as client:
+    with Client(parent.desk, "--limit", "1s") as client:
         done = client.answer(client.begin(f"begin\ngate {go}\nanswer stop Late.\nsettle"))["result"]
         go.touch()
         first, second = text(done).splitlines()
         run_id = done["structuredContent"]["runs"][0]["runId"]
-        assert first == "Not done after 2 s. It goes on; ask again later:"
+        assert first == "Not done after 1 s. It goes on; ask again later:"
         assert second == f'scout running: background_agent_status {{"runId": "{run_id}"}}'
         assert (done["isError"], done["structuredContent"]["status"]) == (False, "running")
         assert parent.desk.result(run_id)["status"] == "completed"
@@ -478,8 +494,9 @@ def test_a_call_that_takes_too_long_is_answered_and_goes_on(parent: Parent) -> N
 
 
 @pytest.mark.parametrize("how", ["leaves", "cancels", "SIGTERM", "SIGKILL"])
-def test_a_call_that_goes_on_does_so_without_its_client(parent: Parent, how: str) -> None:
-    tasks = [{"preset": "scout", "task": f"begin\nsleep 2\nanswer stop {n}\nsettle"} for n in range(5)]
+def test_a_call_that_goes_on_does_so_without_its_client(parent: Parent, tmp_path: Path, how: str) -> None:
+    task = f"begin\ngate {tmp_path / 'go'}\nanswer stop x\nsettle"
+    tasks = [{"preset": "scout", "task": task} for _ in range(5)]
     with Client(parent.desk, "--limit", "1") as client:
         own = client.ask("tools/call", name="subagent", arguments={"tasks": tasks})
         assert text(client.answer(own)["result"]).startswith("Not done after 1 s. It goes on;")
@@ -492,6 +509,7 @@ def test_a_call_that_goes_on_does_so_without_its_client(parent: Parent, how: str
         client.server.stdin.close()
         client.server.stdin = None
         client.server.wait(10)
+        (tmp_path / "go").touch()  # the call has our stderr as long as it goes on
     eventually(lambda: len(parent.desk.made()) == len(tasks), 30)  # the last is begun when one has ended
     assert {parent.desk.result(run_id)["status"] for run_id in parent.desk.made()} == {"completed"}
 
@@ -531,13 +549,13 @@ def test_a_file_without_requests_is_answered_by_nothing(parent: Parent) -> None:
 
 
 def test_a_call_of_a_file_that_takes_too_long_is_answered_and_goes_on(parent: Parent, tmp_path: Path) -> None:
-    child = {"preset": "scout", "task": "begin\nsleep 4\nanswer stop Late.\nsettle"}
+    child = {"preset": "scout", "task": "begin\nsleep 2\nanswer stop Late.\nsettle"}
     file = tmp_path / "requests"
     file.write_text(request(1, "tools/call", name="subagent", arguments=child) + "\n")
-    code, (answer,) = read_from(parent, file, "--limit", "2")
+    code, (answer,) = read_from(parent, file, "--limit", "1")
     assert (code, text(answer["result"]).splitlines()[0]) == (
         0,
-        "Not done after 2 s. It goes on; ask again later:",
+        "Not done after 1 s. It goes on; ask again later:",
     )
     (run_id,) = parent.desk.made()
     assert parent.desk.result(run_id)["output"] == "Late."
