@@ -33,6 +33,9 @@ if TYPE_CHECKING:
 
 MOST_WAITING = 200
 _LEAST_BYTES = 1024 * 1024
+_PATIENCE_S = 5.0  # of a launch that waits for others which look for a name at this moment
+_NAMES_LOCK = "names.lock"
+_MOST_SHOWN = 3
 
 
 def check_cwd(cwd: str) -> None:
@@ -112,9 +115,7 @@ def _queue(caller: Caller) -> slots.Queue:
     return slots.Queue(files.of_host(caller.home, process.host()))
 
 
-_PATIENCE_S = 5.0  # of a launch that waits for others which look for a name at this moment
-_NAMES_LOCK = "names.lock"
-_MOST_SHOWN = 3
+# --- other runs ---------------------------------------------------------------------------------------------
 
 
 def refuse_namesake(book: Registry, caller: Caller, request: LaunchRequest) -> None:

@@ -25,6 +25,7 @@ CHILD, RUN = "PI_SUBAGENTS_CHILD", "TMUXAGENTS_RUN"
 DEPTH, ROOT = "TMUXAGENTS_NESTING", "TMUXAGENTS_ROOT"
 MOST_RUNS = 16  # of one root, itself included
 MOST_LEVELS = 3
+_DAY_S = 86_400  # a clock may be set back meanwhile
 
 
 class Leave:
@@ -35,6 +36,77 @@ class Leave:
     def __init__(self, root: str, depth: int) -> None:
         self.root = root
         self.depth = depth
+
+
+def check(environment: Mapping[str, str], runs: str) -> Leave | None:
+    """Return what a child passes on to its children, None if no child calls; raise if it may not launch."""
+    if not is_child(environment):
+        return None
+    given = _leave(environment, runs)
+    if given is None:
+        hint = "do the work yourself, or say in your answer what should be delegated"
+        raise BadRequest("A child agent may not launch agents of its own.", kind="nested", hint=hint)
+    if _count(given.root, runs) >= MOST_RUNS:
+        raise _crowded(given.root)
+    return given
+
+
+def refuse_crowd(run_dir: str) -> None:
+    """Remove a run that was just made, and raise, if it is one more than may share its root.
+
+    A launcher writes first and then counts: of several at once the last to count sees all.
+    """
+    root = _root_of(run_dir)
+    runs, run_id = os.path.split(run_dir)
+    if root not in (None, run_id) and _count(str(root), runs) > MOST_RUNS:
+        writing.remove_unbegun(run_dir)
+        raise _crowded(str(root))
+
+
+def _crowded(root: str) -> BadRequest:
+    message = f"{MOST_RUNS} runs descend from run {root[:8]} already, which is the most."
+    hint = "do the rest yourself, or say in your answer what should be delegated"
+    return BadRequest(message, kind="nested", hint=hint)
+
+
+def _leave(environment: Mapping[str, str], runs: str) -> Leave | None:
+    """Return what a child passes on. The run that it names must be the one that it works in."""
+    run_id = environment.get(RUN, "")
+    if not is_run_id(run_id):
+        return None
+    run_dir = f"{runs}/{run_id}"
+    wrapper = directory.identity_of(directory.read_wrapper(run_dir))
+    if wrapper is None or process.presence(wrapper) != records.HERE:
+        return None
+    if not process.descends_from(wrapper.pid, wrapper.start_time):
+        return None
+    plan = directory.read_plan(run_dir)
+    return leave(environment, plan) if plan else None
+
+
+def _root_of(run_dir: str) -> str | None:
+    """Return the run that a run descends from, itself if it is the top; None where none has children."""
+    plan = directory.read_plan(run_dir)
+    return plan.root or None if plan else None
+
+
+def _count(root: str, runs: str) -> int:
+    """Return how many runs share a root, ended ones too. Those that are older than it are not read."""
+    top = directory.read_plan(f"{runs}/{root}")
+    since = top.created_at - _DAY_S if top and top.created_at is not None else 0.0
+    with os.scandir(runs) as entries:
+        young = [entry.path for entry in entries if is_run_id(entry.name) and _changed_at(entry) >= since]
+    return sum(_root_of(path) == root for path in young)
+
+
+def _changed_at(entry: os.DirEntry[str]) -> float:
+    try:
+        return entry.stat(follow_symlinks=False).st_mtime
+    except OSError:  # removed this moment
+        return 0.0
+
+
+# --- the rules ----------------------------------------------------------------------------------------------
 
 
 def is_child(environment: Mapping[str, str]) -> bool:
@@ -67,7 +139,7 @@ def bounded(run_id: str, set_up: SetUp, given: Leave | None) -> tuple[SetUp, str
 
 
 def variables(plan: Plan, *, home: str, socket: str | None) -> dict[str, str]:
-    """Return what a child's environment gets of it: where it may launch also the state directory and server.
+    """Return what a child's environment gets of it; where it may launch, also the state directory and server.
 
     Its children are then counted where it is itself, and open beside it.
     """
@@ -76,75 +148,3 @@ def variables(plan: Plan, *, home: str, socket: str | None) -> dict[str, str]:
         return {}
     where = {"TMUXAGENTS_HOME": home, **({"TMUXAGENTS_SOCKET": socket} if socket else {})}
     return {DEPTH: str(depth), ROOT: root, **(where if depth else {})}
-
-
-_DAY_S = 86_400  # a clock may be set back meanwhile
-
-
-def check(environment: Mapping[str, str], runs: str) -> Leave | None:
-    """Return what a child passes on to its children, None if no child calls; raise if it may not launch."""
-    if not is_child(environment):
-        return None
-    given = _leave(environment, runs)
-    if given is None:
-        hint = "do the work yourself, or say in your answer what should be delegated"
-        raise BadRequest("A child agent may not launch agents of its own.", kind="nested", hint=hint)
-    if _count(given.root, runs) >= MOST_RUNS:
-        raise _crowded(given.root)
-    return given
-
-
-def refuse_crowd(run_dir: str) -> None:
-    """Remove a run that was just made, and raise, if it is one more than may share its root.
-
-    Who launches writes first and counts then: of several at once the last to count sees all.
-    """
-    root = _root_of(run_dir)
-    runs, run_id = os.path.split(run_dir)
-    if root not in (None, run_id) and _count(str(root), runs) > MOST_RUNS:
-        writing.remove_unbegun(run_dir)
-        raise _crowded(str(root))
-
-
-def _crowded(root: str) -> BadRequest:
-    message = f"{MOST_RUNS} runs descend from run {root[:8]} already, which is the most."
-    hint = "do the rest yourself, or say in your answer what should be delegated"
-    return BadRequest(message, kind="nested", hint=hint)
-
-
-def _leave(environment: Mapping[str, str], runs: str) -> Leave | None:
-    """Return what a child passes on. The run that it names must be the one that it works in."""
-    run_id = environment.get(RUN, "")
-    if not is_run_id(run_id):
-        return None
-    run_dir = f"{runs}/{run_id}"
-    wrapper = directory.identity_of(directory.read_wrapper(run_dir))
-    if wrapper is None or process.presence(wrapper) != records.HERE:
-        return None
-
-    if not process.descends_from(wrapper.pid, wrapper.start_time):
-        return None
-    plan = directory.read_plan(run_dir)
-    return leave(environment, plan) if plan else None
-
-
-def _root_of(run_dir: str) -> str | None:
-    """Return the run that a run descends from, itself if it is the top; None where none has children."""
-    plan = directory.read_plan(run_dir)
-    return plan.root or None if plan else None
-
-
-def _count(root: str, runs: str) -> int:
-    """Return how many runs share a root, ended ones too. Those that are older than it are not read."""
-    top = directory.read_plan(f"{runs}/{root}")
-    since = top.created_at - _DAY_S if top and top.created_at is not None else 0.0
-    with os.scandir(runs) as entries:
-        young = [entry.path for entry in entries if is_run_id(entry.name) and _changed_at(entry) >= since]
-    return sum(_root_of(path) == root for path in young)
-
-
-def _changed_at(entry: os.DirEntry[str]) -> float:
-    try:
-        return entry.stat(follow_symlinks=False).st_mtime
-    except OSError:  # removed this moment
-        return 0.0
