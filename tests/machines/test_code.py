@@ -12,7 +12,7 @@ import pytest
 from tests.machines.projects import Ground
 from tmuxagents.errors import BadRequest, Unusable
 from tmuxagents.machines import code, refs
-from tmuxagents.machines.ssh import Unreachable
+from tmuxagents.machines.refusals import Unreachable
 from tmuxagents.system.git import GitRefused
 
 REF = "refs/tmuxagents/run1"

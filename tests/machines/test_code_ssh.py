@@ -15,7 +15,7 @@ from tests.machines.lab import NAME, Lab
 from tests.machines.projects import Ground
 from tmuxagents.errors import Unusable
 from tmuxagents.machines.hosts import Host
-from tmuxagents.machines.ssh import Unreachable
+from tmuxagents.machines.refusals import Unreachable
 
 if TYPE_CHECKING:
     from collections.abc import Callable, Iterator

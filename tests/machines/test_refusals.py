@@ -50,7 +50,7 @@ Host key verification failed.
     ],
 )
 def test_each_failure_has_one_sentence(said: str, kind: str, words: str) -> None:
-    error = refusals.refusal(said, "box")
+    error = refusals.of_ssh(said, "box", "box")
     assert (error.kind, error.exit_code) == (kind, 3)
     assert isinstance(error, refusals.Unreachable) == (kind == "unreachable")
     assert words in error.message
@@ -61,5 +61,5 @@ def test_each_failure_has_one_sentence(said: str, kind: str, words: str) -> None
 
 
 def test_the_hint_names_what_ssh_is_called_with() -> None:
-    error = refusals.refusal("Host key verification failed.", "box", "me@box.example.org")
+    error = refusals.of_ssh("Host key verification failed.", "box", "me@box.example.org")
     assert error.hint == "connect once and compare it: ssh me@box.example.org"

@@ -2,16 +2,18 @@
 
 from __future__ import annotations
 
+import time
 from typing import Any
 
 import pytest
 
 from tmuxagents.errors import BadConfig, BadRequest, NoSuchRun, NotPossible, TmuxAgentsError, Unusable
-from tmuxagents.machines import requests
+from tmuxagents.launch import elsewhere
+from tmuxagents.machines import refusals
 
 
 def error(**body: Any) -> TmuxAgentsError:
-    return requests.error_of({"error": body}, "box")
+    return refusals.of_document({"error": body}, "box")
 
 
 @pytest.mark.parametrize(
@@ -45,7 +47,7 @@ def test_hint_faults_and_candidates_come_along() -> None:
 
 @pytest.mark.parametrize("document", [{}, {"error": None}, {"error": []}, {"error": {}}])
 def test_an_odd_answer_is_an_error_all_the_same(document: dict[str, Any]) -> None:
-    found = requests.error_of(document, "box")
+    found = refusals.of_document(document, "box")
     assert (type(found), found.kind, found.message) == (Unusable, "internal", "box: It gave no reason.")
     assert found.hint is None
     assert list(found.candidates) == []
@@ -63,7 +65,8 @@ def test_a_hint_that_is_no_text_is_none() -> None:
 
 
 def test_where_a_run_works_is_one_document() -> None:
-    found = requests.machine("box", "ssh", state="submitting", at=1.23456, here={"after": []})
+    found = elsewhere.marker("box", "ssh", state="submitting", here={"after": []}, tmux=None)
+    assert found.pop("at") == pytest.approx(time.time(), abs=60)
     assert found == {
         "v": 1,
         "host": "box",
@@ -73,5 +76,4 @@ def test_where_a_run_works_is_one_document() -> None:
         "waiting": None,
         "here": {"after": []},
         "tmux": None,
-        "at": 1.235,
     }

@@ -14,6 +14,7 @@ from tests.machines.lab import Lab
 from tmuxagents.errors import Unusable
 from tmuxagents.machines import ssh
 from tmuxagents.machines.hosts import Host
+from tmuxagents.machines.refusals import Unreachable
 from tmuxagents.system import identity
 
 if TYPE_CHECKING:
@@ -100,7 +101,7 @@ def test_an_answer_without_an_end_is_cut(lab: Lab, monkeypatch: pytest.MonkeyPat
 def test_an_answer_that_drips_is_cut_in_time(lab: Lab, stream: int) -> None:
     begun = time.monotonic()
     line = f"while sleep 0.05; do echo x >&{stream}; done"
-    with pytest.raises(ssh.Unreachable, match="does not answer in time"):
+    with pytest.raises(Unreachable, match="does not answer in time"):
         ssh.run_line(HOST, line, timeout=2, environment=environment(lab))
     assert time.monotonic() - begun < 15
 
@@ -136,7 +137,7 @@ def test_a_cut_link_is_unreachable_and_comes_back(spaces: bool | None, tmp_path:
         assert ssh.run_line(HOST, "echo here", timeout=20, environment=asked).out == b"here\n"
         lab.cut()
         began = time.monotonic()
-        with pytest.raises(ssh.Unreachable, match="box is unreachable"):
+        with pytest.raises(Unreachable, match="box is unreachable"):
             ssh.run_line(HOST, "echo here", timeout=1, environment=asked)
         assert time.monotonic() - began < 10
         lab.mend()
@@ -169,5 +170,5 @@ def _boot(asked: dict[str, str]) -> bytes | None:
     """Return the boot id, once the connection to the former boot is known to be gone."""
     try:
         return ssh.run_line(HOST, "cat /proc/sys/kernel/random/boot_id", timeout=5, environment=asked).out
-    except ssh.Unreachable:
+    except Unreachable:
         return None

@@ -12,7 +12,8 @@ import pytest
 from tests.harness import eventually
 from tests.status.watchers import begun, command, document, registry_of, told
 from tmuxagents import records
-from tmuxagents.machines import link, requests
+from tmuxagents.launch import elsewhere
+from tmuxagents.machines import link
 from tmuxagents.registry import current, database
 from tmuxagents.runs import directory, documents, events, marks, writing
 from tmuxagents.runs.conclude import conclude
@@ -41,7 +42,7 @@ def far(home: Home) -> Run:
     run = home.run("x", name="far")
     told(run, begun(), events.tool_call("1", "read", {"path": "a"}), events.assistant_text("one"))
     here = {**HERE, "project": str(home.project)}
-    marker = requests.machine("box", "ssh", state="submitted", at=1.0, here=here)
+    marker = elsewhere.marker("box", "ssh", state="submitted", here=here, tmux=None)
     writing.replace(str(run.folder), directory.MACHINE, jsonline.encode(marker))
     writing.take_plan(str(run.folder), (run.folder / directory.META).read_bytes())
     who = records.Identity(host="far", boot_id="0" * 8, pid_namespace=1, pid=1, start_time=1)

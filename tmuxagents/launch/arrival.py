@@ -25,6 +25,7 @@ TYPE_CHECKING = False
 if TYPE_CHECKING:
     from collections.abc import Callable, Sequence
 
+    from tmuxagents.launch.elsewhere import FarArrival
     from tmuxagents.runs.endings import Cause
     from tmuxagents.runs.inspect import RunView
 
@@ -179,24 +180,3 @@ def heard(arrivals: Sequence[Arrival | FarArrival], limit_s: float) -> list[Arri
     limit_s = min([limit_s, *(one.due_in() for one in here)])
     answered = handover.answered([one.ours for one in here], limit_s)
     return [one for one in here if one.hear(answered=one.ours in answered)]
-
-
-class FarArrival:
-    """A run that another machine has, or will be handed again: there is nothing left to wait for."""
-
-    __slots__ = ("_launched", "run_dir", "warnings")
-
-    def __init__(self, launched: Launched) -> None:
-        self.run_dir = launched.run.run_dir
-        self.warnings = launched.warnings
-        self._launched = launched
-
-    def wait(self) -> Launched:
-        """Return what was launched."""
-        return self._launched
-
-    launched = wait
-
-    def give_up(self, _message: str, _cause: object = None) -> bool:
-        """Say that the run is there: who gives it up stops it."""
-        return True

@@ -25,7 +25,8 @@ TYPE_CHECKING = False
 if TYPE_CHECKING:
     from collections.abc import Callable, Mapping, Sequence
 
-    from tmuxagents.launch.arrival import Arrival, FarArrival
+    from tmuxagents.launch.arrival import Arrival
+    from tmuxagents.launch.elsewhere import FarArrival
     from tmuxagents.launch.launch import Launcher
     from tmuxagents.launch.prepare import Prepared
 

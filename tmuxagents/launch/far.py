@@ -7,33 +7,31 @@ directory once. What was asked lies in the run's directory until the far machine
 from __future__ import annotations
 
 import os
-import sys
-import time
 
-from tmuxagents import records, tmux
-from tmuxagents.errors import BadRequest, NotPossible, TmuxAgentsError, Unusable
-from tmuxagents.launch import before, checks, continued, far_code
+from tmuxagents import records
+from tmuxagents.errors import BadRequest, NotPossible, Unusable
+from tmuxagents.launch import before, checks, continued, elsewhere
 from tmuxagents.launch import plan as plans
 from tmuxagents.launch import prepare as prompt_files
-from tmuxagents.launch.arrival import FarArrival, Launched
 from tmuxagents.launch.plan import LaunchRequest
 from tmuxagents.launch.prepare import Prepared, new_call
-from tmuxagents.machines import build, hosts, link, requests, ssh
+from tmuxagents.machines import build, code, hosts, refs, refusals, requests, ssh
+from tmuxagents.machines.refusals import Unreachable
 from tmuxagents.records import SUBMITTED, SUBMITTING, WAITING
-from tmuxagents.registry import learn, lookup
+from tmuxagents.registry import lookup
 from tmuxagents.runs import directory, prompt, writing
 from tmuxagents.runs.conclude import conclude
 from tmuxagents.runs.endings import Cause
-from tmuxagents.runs.inspect import inspect
 from tmuxagents.system import project, watcher_lock
 from tmuxagents.text import jsonline
-from tmuxagents.tmux import place
 
 TYPE_CHECKING = False
 if TYPE_CHECKING:
     from collections.abc import Mapping, Sequence
     from typing import Any
 
+    from tmuxagents.launch.arrival import Launched
+    from tmuxagents.launch.elsewhere import FarArrival
     from tmuxagents.launch.launch import Launcher
     from tmuxagents.launch.plan import InCall
     from tmuxagents.launch.resume import WantedRun
@@ -71,8 +69,7 @@ def prepare(launcher: Launcher, request: LaunchRequest, call: InCall | None = No
     host = _host(request, launcher.environment)
     call = call or new_call()
     plans.check(request._replace(cwd="/"))
-    carried = far_code.plan(request, host, call.run_id, launcher.caller.runs, launcher.environment)
-    cwd = carried.cwd
+    sent, cwd, told = _carried(launcher, request, host, call.run_id)
     if not cwd.startswith(("/", _HOME)) or ".." in cwd.split("/"):
         message = f"--cwd is a path on {host.name}: it begins with / or ~, and has no '..'."
         raise BadRequest(message, kind="bad-cwd", hint="as in --cwd ~/project", field="cwd")
@@ -100,21 +97,35 @@ def prepare(launcher: Launcher, request: LaunchRequest, call: InCall | None = No
         "after": list(request.after),
         "environment": watcher_lock.surroundings(launcher.caller.home, launcher.environment),
     }
-    machine = requests.machine(
+    machine = elsewhere.marker(
         host.name,
         hosts.SSH,  # also if it is a job over there: from here, its machine is all that is asked
         state=WAITING if request.after else SUBMITTING,
-        at=time.time(),
         here=here,
+        tmux=None,
     )
-    if carried.document is not None:
-        machine["code"] = carried.document
+    if sent is not None:
+        machine["code"] = sent
     texts = {**sketched.texts, REQUEST: jsonline.encode(asked), directory.MACHINE: jsonline.encode(machine)}
     plan = sketched.plan
     if request.resumes is not None and request.session is not None:
         plan = plan.changed(resumes=request.resumes, session_id=request.session)
-    warnings = [*sketched.warnings, *carried.warnings]
+    warnings = [*sketched.warnings, *told]
     return sketched._replace(request=request, plan=plan, texts=texts, warnings=warnings)
+
+
+def _carried(
+    launcher: Launcher, request: LaunchRequest, host: Host, run_id: str
+) -> tuple[dict[str, Any] | None, str, Sequence[str]]:
+    """Return the code that goes with a run, the folder there in which its child works, and warnings."""
+    before = request.resumes or request.retries
+    if before is not None:
+        return code.of_run_before(f"{launcher.caller.runs}/{before}"), request.far_cwd or _HOME, ()
+    found = None if request.far_cwd is not None else code.look(request.cwd, launcher.environment)
+    if found is None:
+        return None, request.far_cwd or host.cwd or _HOME, ()
+    checkout = refs.checkout_of(host.home, found.code.key, run_id)
+    return found.code.document(), f"{checkout}/{found.code.folder}".rstrip("/"), found.warnings
 
 
 def _asked(
@@ -165,51 +176,16 @@ def begin(launcher: Launcher, prepared: Prepared) -> FarArrival:
             if not is_submitted(run_dir):  # the mirror may have been first
                 warnings += submit(run_dir, host, launcher.environment)
         except BaseException as error:
-            if not getattr(error, "asked", False):  # else the far machine may have it
+            if not (isinstance(error, (Unreachable, ssh.CutOff)) and error.asked):
+                # else the far machine may have it
                 writing.remove_unbegun(run_dir)
             raise
         finally:
             if held is not None:
                 os.close(held)
-    _register(launcher, run_dir)
+    elsewhere.register(launcher, run_dir)
     project.link(request.project, run_dir)
-    link.ensure_mirror(launcher.caller.home, host.name, launcher.environment)
-    return arrival(launcher, prepared, run_dir, warnings)
-
-
-def _register(launcher: Launcher, run_dir: str) -> None:
-    row = learn.row_of(run_dir)
-    lookup.with_registry(launcher.caller, lambda book: book.save([row] if row else []))
-
-
-def arrival(launcher: Launcher, prepared: Prepared, run_dir: str, warnings: Sequence[str]) -> FarArrival:
-    """Return a run that is there by now, with a window here if there can be one: it works without."""
-    try:
-        session, window = _open_window(launcher, prepared, run_dir)
-    except TmuxAgentsError as why:
-        session, window, warnings = None, None, [*warnings, f"It has no window here: {why.message}"]
-    return FarArrival(Launched(inspect(run_dir), session, window, [*warnings]))
-
-
-def _open_window(launcher: Launcher, prepared: Prepared, run_dir: str) -> tuple[str, str]:
-    """Open the window that shows the mirror of a run, and write down where it is."""
-    plan, request = prepared.plan, prepared.request
-    name = place.safe_name(request.name or request.preset or "", plan.run_id[:8])
-    argv = [sys.executable, "-P", "-m", "tmuxagents", "_far", "window", run_dir]
-    state = inspect(run_dir).standing.status
-    order = tmux.Order(plan.run_id, name=name, argv=argv, state=state, folder=request.project or "/")
-    server = tmux.Tmux(launcher.place.socket, umask=launcher.umask)
-    opened = server.windows.open(order, launcher.home_of(request))
-    found = {
-        "socketPath": opened.server.socket,
-        "serverPid": opened.server.pid,
-        "serverStartTime": opened.server.start_time,
-        "session": opened.session_name,
-        "window": opened.window,
-        "pane": opened.pane,
-    }
-    writing.change_machine(run_dir, {"tmux": found})
-    return opened.session_name, opened.window
+    return elsewhere.arrival(launcher, prepared, run_dir, host.name, warnings)
 
 
 def is_submitted(run_dir: str) -> bool:
@@ -226,10 +202,10 @@ def submit(run_dir: str, host: Host, environment: Mapping[str, str]) -> Sequence
     asked = directory.read_bytes(f"{run_dir}/{REQUEST}")
     if asked is None:
         raise Unusable("The request of this run is gone.", kind="window")
-    asked = far_code.send(run_dir, host, environment, asked)
+    asked = code.send_with(run_dir, host, environment, asked)
     try:
         receipt = _receipt(asked, host, environment)
-    except ssh.Unreachable as why:
+    except Unreachable as why:
         if not why.asked:
             raise
         return [f"{why.message} The run is handed over again when {host.name} answers."]
@@ -238,20 +214,13 @@ def submit(run_dir: str, host: Host, environment: Mapping[str, str]) -> Sequence
             raise
         receipt = _receipt(asked, host, environment)  # the run may have been made before that went wrong
     take_receipt(run_dir, receipt, host)
-    return [str(one) for one in requests.many(receipt.get("warnings"))]
+    return [str(one) for one in refusals.many(receipt.get("warnings"))]
 
 
 def _receipt(asked: bytes, host: Host, environment: Mapping[str, str]) -> dict[str, Any]:
     """Ask the far machine for a run; return its receipt."""
-    answer = ssh.run(
-        host,
-        ["_far", "launch", "--json"],
-        input=asked,
-        greeting=requests.HELLO,
-        timeout=_LIMIT_S,
-        environment=environment,
-    )
-    return requests.document(answer, host)
+    words, greeting = ["_far", "launch"], requests.HELLO
+    return requests.ask(host, words, environment, text=asked, limit_s=_LIMIT_S, greeting=greeting)
 
 
 def take_receipt(run_dir: str, receipt: Mapping[str, Any], host: Host) -> None:

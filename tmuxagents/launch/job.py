@@ -14,10 +14,8 @@ import time
 from typing import NamedTuple
 
 from tmuxagents.errors import BadRequest, NotPossible, TmuxAgentsError
-from tmuxagents.launch import checks, far, handover
-from tmuxagents.machines import link
+from tmuxagents.launch import checks, elsewhere, handover
 from tmuxagents.records import LIVE, SLURM, SUBMITTED, SUBMITTING
-from tmuxagents.registry import learn, lookup
 from tmuxagents.runs import directory, writing
 from tmuxagents.runs.conclude import conclude
 from tmuxagents.slurm import commands, jobs
@@ -28,9 +26,8 @@ from tmuxagents.text import jsonline
 TYPE_CHECKING = False
 if TYPE_CHECKING:
     from collections.abc import Mapping, Sequence
-    from typing import Any
 
-    from tmuxagents.launch.arrival import FarArrival
+    from tmuxagents.launch.elsewhere import FarArrival
     from tmuxagents.launch.launch import Launcher
     from tmuxagents.launch.prepare import Prepared
 
@@ -72,8 +69,7 @@ def begin(launcher: Launcher, prepared: Prepared) -> FarArrival:
     request = prepared.request
     wish = Wish((request.on or "").partition(":")[2] or None, request.sbatch)
     submitted = submit_run(launcher, prepared, wish)
-    link.ensure_mirror(launcher.caller.home, SLURM, launcher.environment)
-    return far.arrival(launcher, prepared, submitted.run_dir, submitted.warnings)
+    return elsewhere.arrival(launcher, prepared, submitted.run_dir, SLURM, submitted.warnings)
 
 
 def submit_run(launcher: Launcher, prepared: Prepared, wish: Wish) -> Submitted:
@@ -90,7 +86,9 @@ def submit_run(launcher: Launcher, prepared: Prepared, wish: Wish) -> Submitted:
         limits={},
         queued=True,
     )
-    marker = _marker(SUBMITTING, partition=wish.partition, options=list(wish.options))
+    marker = elsewhere.marker(
+        SLURM, SLURM, state=SUBMITTING, partition=wish.partition, options=list(wish.options)
+    )
     files = {directory.HANDED: handover.encode(handed), directory.MACHINE: jsonline.encode(marker)}
     with checks.claimed_name(launcher.caller, request):
         run_dir = launcher.make(prepared, files)
@@ -106,8 +104,7 @@ def submit_run(launcher: Launcher, prepared: Prepared, wish: Wish) -> Submitted:
             raise
         warnings.append(f"{words} The run waits until Slurm says whether it has the job.")
     finally:
-        row = learn.row_of(run_dir)
-        lookup.with_registry(launcher.caller, lambda book: book.save([row] if row else []))
+        elsewhere.register(launcher, run_dir)
     return Submitted(run_dir, job_id, warnings)
 
 
@@ -141,16 +138,3 @@ def confirm(run_dir: str, job_id: str) -> str:
     told = {"state": SUBMITTED, "handle": {"job": job_id}, "at": round(time.time(), 3)}
     writing.change_machine(run_dir, told)
     return job_id
-
-
-def _marker(state: str, **more: Any) -> dict[str, Any]:
-    return {
-        "v": 1,
-        "engine": SLURM,
-        "host": SLURM,
-        "handle": None,
-        "state": state,
-        "at": round(time.time(), 3),
-        "waiting": None,
-        **more,
-    }

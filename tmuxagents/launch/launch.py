@@ -30,7 +30,8 @@ TYPE_CHECKING = False
 if TYPE_CHECKING:
     from collections.abc import Callable, Iterator, Mapping, Sequence
 
-    from tmuxagents.launch.arrival import FarArrival, Launched
+    from tmuxagents.launch.arrival import Launched
+    from tmuxagents.launch.elsewhere import FarArrival
     from tmuxagents.launch.nesting import Leave
     from tmuxagents.launch.plan import InCall, LaunchRequest
     from tmuxagents.registry.database import Registry

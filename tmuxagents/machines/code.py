@@ -13,9 +13,11 @@ import os
 import shlex
 from typing import NamedTuple
 
-from tmuxagents.errors import BadRequest, Unusable
-from tmuxagents.machines import refs, requests, ssh
+from tmuxagents.errors import BadRequest, TmuxAgentsError, Unusable
+from tmuxagents.machines import refs, refusals, requests, ssh
 from tmuxagents.machines.refs import SENT, Code
+from tmuxagents.machines.refusals import Unreachable
+from tmuxagents.runs import directory, writing
 from tmuxagents.system import git, places
 from tmuxagents.system.git import Git
 from tmuxagents.system.project import upwards
@@ -33,6 +35,7 @@ _COUNT_S = 10.0
 _LEFT_WITH = "ssh left with "
 _OF_GIT = ("fatal: ", "error: ", "Please make sure you have", "and the repository exists")
 _LONG_S = 600.0
+_CODE = "code"
 _ELSEWHERE = "name a folder over there, which needs no checkout: --cwd DIR"
 
 
@@ -150,11 +153,54 @@ def bring_back(code: Code, run_id: str, host: Host, environment: Mapping[str, st
     return left
 
 
+# --- what the run directory says: `code` in machine.json is what was sent, and then what came back ------
+
+
+def of_run_before(run_dir: str) -> dict[str, Any] | None:
+    """Return the code of a run whose checkout a new one is going to work in, too."""
+    found = _of_run(run_dir)
+    return found and found._replace(checkout=found.checkout or os.path.basename(run_dir)).document()
+
+
+def _of_run(run_dir: str) -> Code | None:
+    document = (directory.read_machine(run_dir) or {}).get(_CODE)
+    return refs.parse(document) if isinstance(document, dict) else None
+
+
+def send_with(run_dir: str, host: Host, environment: Mapping[str, str], asked: bytes) -> bytes:
+    """Send the code that goes with a run, if any; return what to ask of the far machine then."""
+    found = _of_run(run_dir)
+    if found is None or found.checkout:
+        return asked
+    cwd = send(found, os.path.basename(run_dir), host, environment)
+    document = jsonline.decode(asked)
+    return jsonline.encode({**document, "cwd": cwd}) if isinstance(document, dict) else asked
+
+
+def bring_back_of(run_dir: str, host: Host, environment: Mapping[str, str]) -> None:
+    """Fetch what a run left, and write down what it was, or why not. Raises Unreachable, OSError."""
+    try:
+        found = _of_run(run_dir)
+        if found is None:
+            return
+        left = bring_back(found, os.path.basename(run_dir), host, environment)
+        back: dict[str, Any] = {"refs": left.refs, "kept": left.kept, "isGone": left.is_gone}
+    except Unreachable:
+        raise
+    except TmuxAgentsError as why:  # it stays over there, and the run ends all the same
+        back = {"refs": {}, "kept": [], "isGone": False, "problem": why.message}
+    machine = directory.read_machine(run_dir) or {}
+    changed = {**machine, _CODE: {**machine.get(_CODE, {}), "back": back}}
+    writing.replace(run_dir, directory.MACHINE, jsonline.encode(changed))
+
+
+# --- the two ways over ------------------------------------------------------------------------------------
+
+
 def _ask(host: Host, request: Mapping[str, Any], environment: Mapping[str, str]) -> dict[str, Any]:
     """Ask another machine for something, see machines/leavings. Raises Unreachable, Unusable."""
     given = jsonline.encode(request)
-    answer = ssh.run(host, ["_code", "do", "--json"], input=given, timeout=_LONG_S, environment=environment)
-    return requests.document(answer, host)
+    return requests.ask(host, ["_code", "do"], environment, text=given, limit_s=_LONG_S)
 
 
 def _program(host: Host, *words: str) -> str:
@@ -178,7 +224,7 @@ def _over(host: Host, environment: Mapping[str, str], repository: str, *words: s
     left_with = [line.removeprefix(_LEFT_WITH) for line in lines if line.startswith(_LEFT_WITH)]
     said = [line for line in lines if line.strip() and not line.startswith((_LEFT_WITH, *_OF_GIT))]
     if left_with == [str(ssh.FAILED)]:
-        raise ssh.refusal("\n".join(said), host)
+        raise refusals.of_ssh("\n".join(said), host.name, host.destination)
     if left_with and left_with[0] != "0" and said:
         hint = f"tmuxagents hosts check {host.name}"
         raise Unusable(f"{host.name}: {said[0]}", kind="code-failed", hint=hint)

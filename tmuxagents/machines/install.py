@@ -10,7 +10,8 @@ import re
 import shlex
 
 from tmuxagents.errors import NotPossible, Unusable
-from tmuxagents.machines import build, probe, ssh
+from tmuxagents.machines import build, ssh
+from tmuxagents.machines.refusals import Unreachable
 from tmuxagents.system import shipped
 from tmuxagents.text import safe
 
@@ -49,8 +50,14 @@ def install(host: Host, found: FarFacts, environment: Mapping[str, str]) -> None
         f'exec {shlex.quote(f"{folder}/bin/python")} -P -m tmuxagents "$@"\n'
     )
     values = {"python": found.python[1], "base": base, "version": version, "launcher": launcher}
-    line = shlex.join(["sh", "-c", probe.assigned(values) + shipped.far_script("install")])
-    answer = ssh.run_line(host, line, input=build.archive(), timeout=_LIMIT_S, environment=environment)
+    answer = ssh.run_script(
+        host,
+        shipped.far_script("install"),
+        values,
+        input=build.archive(),
+        timeout=_LIMIT_S,
+        environment=environment,
+    )
     if answer.code == 0:
         return
     if "No space left on device" in answer.err:
@@ -69,9 +76,7 @@ def read_agents(host: Host, environment: Mapping[str, str]) -> list[dict[str, An
     """
     program = host.command[-1]
     values = {"asked": f"{program.rpartition('/')[0]}/.asked", "program": program}
-    script = probe.assigned(values) + _ASKING
-    line = shlex.join(["sh", "-c", script])
-    answer = ssh.run_line(host, line, timeout=_ASKING_S, environment=environment)
+    answer = ssh.run_script(host, _ASKING, values, timeout=_ASKING_S, environment=environment)
     found = parse_agents(answer.out)
     if found is None:
         said = safe.cut(safe.line(answer.err.strip()), _SHOWN)
@@ -102,12 +107,12 @@ def uninstall(host: Host, environment: Mapping[str, str], *, force: bool) -> str
     if not force and (active := _active(host, environment)):
         message = f"Runs on {host.name} have not ended: {active}."
         raise NotPossible(message, kind="still-active", hint="wait for them, or add --force")
-    script = probe.assigned({"folder": ours[1]}) + _REMOVING
-    answer = ssh.run_line(host, shlex.join(["sh", "-c", script]), timeout=_ASKING_S, environment=environment)
+    folder = ours[1]
+    answer = ssh.run_script(host, _REMOVING, {"folder": folder}, timeout=_ASKING_S, environment=environment)
     if answer.code != 0:
         said = safe.cut(safe.line(answer.err.strip()), _SHOWN)
-        raise Unusable(f"{ours[1]} on {host.name} is not removed: {said}", kind="far-install")
-    return ours[1]
+        raise Unusable(f"{folder} on {host.name} is not removed: {said}", kind="far-install")
+    return folder
 
 
 def _active(host: Host, environment: Mapping[str, str]) -> int:
@@ -118,7 +123,7 @@ def _active(host: Host, environment: Mapping[str, str]) -> int:
         )
         counts = json.loads(answer.out)["counts"]
         return int(counts["queued"]) + int(counts["running"])
-    except ssh.Unreachable:
+    except Unreachable:
         raise
     except (Unusable, ValueError, KeyError, TypeError):
         return 0  # it is damaged or gone: no run can rely on it

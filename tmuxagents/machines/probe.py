@@ -7,7 +7,6 @@ from __future__ import annotations
 
 import contextlib
 import os
-import shlex
 import time
 from typing import NamedTuple
 
@@ -85,7 +84,7 @@ def probe(host: Host, programs: Mapping[str, str], environment: Mapping[str, str
     while not os.path.isdir(above):
         above = os.path.dirname(above)
     values = {"token": token, "version": build.version(), "agents": agents, "cwd": host.cwd or ""}
-    script = assigned(values | {"below": state.removeprefix(above)}) + shipped.far_script("probe")
+    script = ssh.assigned(values | {"below": state.removeprefix(above)}) + shipped.far_script("probe")
     began = time.time()
     with _left_at(f"{above}/.tmuxagents-{token}"):
         answer = ssh.run_line(host, "sh -s", input=script.encode(), timeout=_LIMIT_S, environment=environment)
@@ -121,11 +120,6 @@ def _ahead(clock: str, began: float, ended: float) -> float:
         return 0.0
     least, most = int(clock) - ended, int(clock) + 1 - began
     return least if least > 0 else min(most, 0.0)
-
-
-def assigned(values: Mapping[str, str]) -> str:
-    """Return values as the first lines of a shell script."""
-    return "".join(f"{name}={shlex.quote(value)}\n" for name, value in values.items())
 
 
 def judge(host: Host, found: FarFacts) -> list[Check]:

@@ -1,17 +1,75 @@
-"""What the OpenSSH client says when it fails, as one sentence and a hint. Pure."""
+"""What another machine, or the way to it, says when it refuses: as one of our own errors. Pure."""
 
 from __future__ import annotations
 
 import re
 
-from tmuxagents.errors import Unusable
+from tmuxagents.errors import (
+    BadConfig,
+    BadRequest,
+    Fault,
+    NoSuchRun,
+    NotPossible,
+    TmuxAgentsError,
+    Unusable,
+)
 from tmuxagents.text import safe
 
 TYPE_CHECKING = False
 if TYPE_CHECKING:
-    from collections.abc import Callable
+    from collections.abc import Mapping
+    from typing import Any
 
 _SHOWN = 200
+_KINDS = {"unknown-run": NoSuchRun, "ambiguous-run": NoSuchRun, "bad-profile": BadConfig}
+_CODES = {one.exit_code: one for one in (BadRequest, Unusable, NotPossible)}
+_UNREACHABLE = "unreachable"
+# What ssh says -> the kind, message and hint of the error. The first that is found decides: some messages
+# contain others.
+_MEANINGS = (
+    (
+        r"REMOTE HOST IDENTIFICATION HAS CHANGED|REVOKED HOST KEY",
+        "host-key-changed",
+        "The host key of {name} has changed, so ssh does not connect.",
+        "if you know why, remove the old key with ssh-keygen -R, then try: ssh {to} true",
+    ),
+    (
+        r"Host key verification failed|No \S+ host key is known",
+        "host-key-unknown",
+        "ssh does not know the host key of {name} yet.",
+        "connect once and compare it: ssh {to}",
+    ),
+    (
+        r"Permission denied|Too many authentication failures|no more authentication methods",
+        "login-refused",
+        "{name} does not let you in without a password or another question.",
+        "make a login by key work first: ssh -o BatchMode=yes {to} true",
+    ),
+    (
+        r"Bad configuration option|terminating, \d+ bad|Bad owner or permissions|Can't open user config",
+        "ssh-config",
+        "ssh cannot read its configuration for {name}.",
+        "see what it says: ssh {to} true",
+    ),
+    (
+        r"Could not resolve hostname",
+        _UNREACHABLE,
+        "{name} is unreachable: no machine has this name.",
+        "is it in ~/.ssh/config? try: ssh {to} true",
+    ),
+    (
+        r"Connection refused",
+        _UNREACHABLE,
+        "{name} is unreachable: nothing listens at its ssh port.",
+        "does its sshd run?",
+    ),
+    (
+        r"timed out|Timeout, server|No route to host|Network is (?:unreachable|down)|Host is down",
+        _UNREACHABLE,
+        "{name} is unreachable: it does not answer.",
+        "is it running, and are you in its network? try: ssh {to} true",
+    ),
+)
 
 
 class Unreachable(Unusable):
@@ -20,63 +78,42 @@ class Unreachable(Unusable):
     asked = True  # whether what was asked of it may have got there
 
 
-def refusal(err: str, name: str, destination: str | None = None) -> Unusable:
+def of_ssh(err: str, name: str, destination: str) -> Unusable:
     """Return what ssh's stderr means for the host of this name."""
-    to = destination or name
-    for pattern, meaning in _MEANINGS:
+    for pattern, kind, message, hint in _MEANINGS:
         if re.search(pattern, err, re.IGNORECASE):
-            return meaning(name, to)
+            made = Unreachable if kind == _UNREACHABLE else Unusable
+            return made(message.format(name=name), kind=kind, hint=hint.format(to=destination))
     lines = [line.strip() for line in err.splitlines() if line.strip()]
     said = f": {safe.cut(safe.line(lines[-1]).rstrip('.'), _SHOWN)}" if lines else ""
-    return _unreachable(name, f"the connection ended{said}", f"try: ssh {to} true")
+    message = f"{name} is unreachable: the connection ended{said}."
+    return Unreachable(message, kind=_UNREACHABLE, hint=f"try: ssh {destination} true")
 
 
-def _unreachable(name: str, why: str, hint: str) -> Unreachable:
-    return Unreachable(f"{name} is unreachable: {why}.", kind="unreachable", hint=hint)
+def of_document(document: Mapping[str, Any], host: str) -> TmuxAgentsError:
+    """Return the error that a far tmuxagents has printed, with the name of its host."""
+    body = document.get("error")
+    body = body if isinstance(body, dict) else {}
+    code, kind = body.get("exit"), str(body.get("kind") or "internal")
+    made = _KINDS.get(kind) or _CODES.get(code if isinstance(code, int) else 0, Unusable)
+    faults = [
+        Fault(str(one.get("kind")), str(one.get("message")), field=_text(one.get("field")))
+        for one in many(body.get("faults"))
+        if isinstance(one, dict)
+    ]
+    return made(
+        f"{host}: {body.get('message') or 'It gave no reason.'}",
+        kind=kind,
+        hint=_text(body.get("hint")),
+        faults=faults,
+        candidates=[str(one) for one in many(body.get("candidates"))],
+    )
 
 
-def _changed_key(name: str, to: str) -> Unusable:
-    message = f"The host key of {name} has changed, so ssh does not connect."
-    hint = f"if you know why, remove the old key with ssh-keygen -R, then try: ssh {to} true"
-    return Unusable(message, kind="host-key-changed", hint=hint)
+def _text(value: Any) -> str | None:
+    return value if isinstance(value, str) else None
 
 
-def _unknown_key(name: str, to: str) -> Unusable:
-    message = f"ssh does not know the host key of {name} yet."
-    return Unusable(message, kind="host-key-unknown", hint=f"connect once and compare it: ssh {to}")
-
-
-def _login(name: str, to: str) -> Unusable:
-    message = f"{name} does not let you in without a password or another question."
-    hint = f"make a login by key work first: ssh -o BatchMode=yes {to} true"
-    return Unusable(message, kind="login-refused", hint=hint)
-
-
-def _configuration(name: str, to: str) -> Unusable:
-    message = f"ssh cannot read its configuration for {name}."
-    return Unusable(message, kind="ssh-config", hint=f"see what it says: ssh {to} true")
-
-
-def _because(why: str, hint: str) -> Callable[[str, str], Unusable]:
-    return lambda name, to: _unreachable(name, why, hint.format(to=to))
-
-
-# The first that is found decides: some messages contain others.
-_MEANINGS: tuple[tuple[str, Callable[[str, str], Unusable]], ...] = (
-    (r"REMOTE HOST IDENTIFICATION HAS CHANGED|REVOKED HOST KEY", _changed_key),
-    (r"Host key verification failed|No \S+ host key is known", _unknown_key),
-    (r"Permission denied|Too many authentication failures|no more authentication methods", _login),
-    (
-        r"Bad configuration option|terminating, \d+ bad|Bad owner or permissions|Can't open user config",
-        _configuration,
-    ),
-    (
-        r"Could not resolve hostname",
-        _because("no machine has this name", "is it in ~/.ssh/config? try: ssh {to} true"),
-    ),
-    (r"Connection refused", _because("nothing listens at its ssh port", "does its sshd run?")),
-    (
-        r"timed out|Timeout, server|No route to host|Network is (?:unreachable|down)|Host is down",
-        _because("it does not answer", "is it running, and are you in its network? try: ssh {to} true"),
-    ),
-)
+def many(value: Any) -> list[Any]:
+    """Return a list in an answer; nothing for a value of another kind."""
+    return value if isinstance(value, list) else []

@@ -1,20 +1,9 @@
-"""What is asked of a tmuxagents on another machine, and what it answers: one JSON line each way. Joins.
-
-A verb that another machine carries out, for a run that works there.
-"""
+"""What is asked of a tmuxagents on another machine, and what it answers: one JSON line each way. Joins."""
 
 from __future__ import annotations
 
-from tmuxagents.errors import (
-    BadConfig,
-    BadRequest,
-    Fault,
-    NoSuchRun,
-    NotPossible,
-    TmuxAgentsError,
-    Unusable,
-)
-from tmuxagents.machines import hosts, ssh
+from tmuxagents.errors import NotPossible, Unusable
+from tmuxagents.machines import hosts, refusals, ssh
 from tmuxagents.records import SUBMITTED
 from tmuxagents.text import jsonline, safe
 
@@ -24,73 +13,19 @@ if TYPE_CHECKING:
     from typing import Any
 
     from tmuxagents.machines.hosts import Host
-    from tmuxagents.machines.ssh import FarAnswer
     from tmuxagents.runs.inspect import RunView
 
 
 HELLO = b'{"hello": 1}\n'  # the far side prints it before it reads: until then nothing was asked of it
-_KINDS = {"unknown-run": NoSuchRun, "ambiguous-run": NoSuchRun, "bad-profile": BadConfig}
-_CODES = {one.exit_code: one for one in (BadRequest, Unusable, NotPossible)}
-
-
-def error_of(document: Mapping[str, Any], host: str) -> TmuxAgentsError:
-    """Return the error that a far tmuxagents has printed, with the name of its host."""
-    body = document.get("error")
-    body = body if isinstance(body, dict) else {}
-    code, kind = body.get("exit"), str(body.get("kind") or "internal")
-    made = _KINDS.get(kind) or _CODES.get(code if isinstance(code, int) else 0, Unusable)
-    message = str(body.get("message") or "It gave no reason.")
-    hint = body.get("hint")
-    faults = [
-        Fault(str(one.get("kind")), str(one.get("message")), field=_text(one.get("field")))
-        for one in many(body.get("faults"))
-        if isinstance(one, dict)
-    ]
-    return made(
-        f"{host}: {message}",
-        kind=kind,
-        hint=_text(hint),
-        faults=faults,
-        candidates=[str(one) for one in many(body.get("candidates"))],
-    )
-
-
-def _text(value: Any) -> str | None:
-    return value if isinstance(value, str) else None
-
-
-def many(value: Any) -> list[Any]:
-    """Return a list in an answer; nothing for a value of another kind."""
-    return value if isinstance(value, list) else []
-
-
-def machine(  # noqa: PLR0913  (the fields of a document)
-    host: str,
-    engine: str,
-    *,
-    state: str,
-    at: float,
-    here: Mapping[str, Any],
-    handle: Mapping[str, Any] | None = None,
-    tmux: Mapping[str, Any] | None = None,
-    waiting: str | None = None,
-) -> dict[str, Any]:
-    """Return machine.json. `here`: what counts in this place (runs/documents.seen_from_here)."""
-    return {
-        "v": 1,
-        "host": host,
-        "engine": engine,
-        "state": state,
-        "handle": handle,
-        "waiting": waiting,
-        "here": here,
-        "tmux": tmux,
-        "at": round(at, 3),
-    }
-
-
-LIMIT_S = 30.0
+_LIMIT_S = 30.0
 _SHOWN = 200
+
+
+def carry_out(
+    run: RunView, verb: Sequence[str], environment: Mapping[str, str], *, text: bytes = b""
+) -> dict[str, Any]:
+    """Let a run's machine carry out a verb for it; return the document it prints, or raise its error."""
+    return ask(host_of(run, environment), verb, environment, text=text)
 
 
 def host_of(run: RunView, environment: Mapping[str, str]) -> Host:
@@ -103,25 +38,21 @@ def host_of(run: RunView, environment: Mapping[str, str]) -> Host:
     return host
 
 
-def carry_out(
-    run: RunView,
+def ask(  # noqa: PLR0913  (what goes there, and how long it may take)
+    host: Host,
     verb: Sequence[str],
     environment: Mapping[str, str],
     *,
     text: bytes = b"",
-    limit_s: float = LIMIT_S,
+    limit_s: float = _LIMIT_S,
+    greeting: bytes = b"",
 ) -> dict[str, Any]:
-    """Let a run's machine carry out a verb; return the document it prints, or raise its error.
+    """Let a host carry out a verb; return the document it prints, or raise the error that it tells of.
 
     `text`: what the verb reads from stdin. Everybody can read its command line.
     """
-    host = host_of(run, environment)
-    answer = ssh.run(host, [*verb, "--json"], input=text, timeout=limit_s, environment=environment)
-    return document(answer, host)
-
-
-def document(answer: FarAnswer, host: Host) -> dict[str, Any]:
-    """Return the document in an answer, or raise the error that it is or tells of."""
+    words = [*verb, "--json"]
+    answer = ssh.run(host, words, input=text, timeout=limit_s, environment=environment, greeting=greeting)
     lines = answer.out.removeprefix(HELLO).strip().splitlines()
     for line in (*reversed(lines), *reversed(answer.err.encode("utf-8", "replace").splitlines())):
         try:
@@ -130,7 +61,7 @@ def document(answer: FarAnswer, host: Host) -> dict[str, Any]:
             continue
         if isinstance(found, dict):
             if "error" in found:
-                raise error_of(found, host.name)
+                raise refusals.of_document(found, host.name)
             return found
     said = safe.cut(safe.line((answer.err.strip().splitlines() or ["nothing"])[-1]), _SHOWN)
     message = f"{host.name} gave no answer that can be read; it said: {said}"

@@ -28,18 +28,6 @@ if TYPE_CHECKING:
 
     from tmuxagents.machines.hosts import Host
 
-__all__ = [
-    "FarAnswer",
-    "Unreachable",
-    "close",
-    "command",
-    "control_path",
-    "prefix",
-    "refusal",
-    "run",
-    "run_line",
-]
-
 CONFIG = "TMUXAGENTS_SSH_CONFIG"  # another file than ~/.ssh/config
 MOST_BYTES = 32 * 1024 * 1024
 _MOST_SAID = 64 * 1024  # of stderr
@@ -62,6 +50,14 @@ class FarAnswer(NamedTuple):
     code: int
     out: bytes
     err: str
+
+
+class CutOff(KeyboardInterrupt):
+    """Ctrl-C while a far command worked. `asked`: whether what was asked of it may have got there."""
+
+    def __init__(self, *, asked: bool) -> None:
+        super().__init__()
+        self.asked = asked
 
 
 def control_path(host: Host, environment: Mapping[str, str]) -> str:
@@ -116,11 +112,6 @@ def close(host: Host, environment: Mapping[str, str]) -> None:
         )
 
 
-def refusal(err: str, host: Host) -> Unusable:
-    """Return what ssh's own stderr means."""
-    return refusals.refusal(err, host.name, host.destination)
-
-
 def run(  # noqa: PLR0913  (what goes there, and how long it may take)
     host: Host,
     argv: Sequence[str],
@@ -148,6 +139,25 @@ def run(  # noqa: PLR0913  (what goes there, and how long it may take)
     return answer
 
 
+def run_script(  # noqa: PLR0913  (as above)
+    host: Host,
+    script: str,
+    values: Mapping[str, str],
+    *,
+    input: bytes = b"",  # noqa: A002  (as above)
+    timeout: float,
+    environment: Mapping[str, str],
+) -> FarAnswer:
+    """Let sh over there run a script whose variables have these values. Raises Unreachable, or Unusable."""
+    line = shlex.join(["sh", "-c", assigned(values) + script])
+    return run_line(host, line, input=input, timeout=timeout, environment=environment)
+
+
+def assigned(values: Mapping[str, str]) -> str:
+    """Return values as the first lines of a shell script."""
+    return "".join(f"{name}={shlex.quote(value)}\n" for name, value in values.items())
+
+
 def run_line(  # noqa: PLR0913  (as above)
     host: Host,
     line: str,
@@ -159,7 +169,8 @@ def run_line(  # noqa: PLR0913  (as above)
 ) -> FarAnswer:
     """Let the far shell run a line. Raises Unreachable, or Unusable.
 
-    `greeting`: what it prints before it gets the input; Unreachable says whether it did (`asked`).
+    `greeting`: what it prints before it gets the input. `asked` of Unreachable and CutOff says whether
+    it did.
     """
     words = [*prefix(host, environment=environment), line]
     try:
@@ -179,15 +190,14 @@ def run_line(  # noqa: PLR0913  (as above)
     except OSError as error:
         message = f"ssh cannot be started: {error.strerror}."
         raise Unusable(message, kind="ssh-missing", hint="what is used up? ulimit -a") from error
-    talk = _Talk(client, input, greeting)
+    talk = _Talk(host, client, input, greeting)
     try:
-        out, err = talk.carry_out(host, time.monotonic() + timeout)
+        out, err = talk.carry_out(time.monotonic() + timeout)
     except Unreachable as why:
         why.asked = talk.asked
         raise
-    except KeyboardInterrupt as why:
-        why.asked = talk.asked  # type: ignore[attr-defined]
-        raise
+    except KeyboardInterrupt as error:
+        raise CutOff(asked=talk.asked) from error
     finally:
         if client.poll() is None:
             client.kill()
@@ -197,7 +207,7 @@ def run_line(  # noqa: PLR0913  (as above)
                 stream.close()
     said = err.decode("utf-8", "replace")
     if client.returncode == FAILED or client.returncode < 0:  # our ssh was killed
-        refused = refusal(said, host)
+        refused = refusals.of_ssh(said, host.name, host.destination)
         if isinstance(refused, Unreachable):
             refused.asked = talk.asked
         raise refused
@@ -207,10 +217,11 @@ def run_line(  # noqa: PLR0913  (as above)
 class _Talk:
     """What goes to a far command and comes from it, until both its outputs end."""
 
-    def __init__(self, client: subprocess.Popen[bytes], text: bytes, greeting: bytes) -> None:
+    def __init__(self, host: Host, client: subprocess.Popen[bytes], text: bytes, greeting: bytes) -> None:
         assert client.stdin is not None
         assert client.stdout is not None
         assert client.stderr is not None
+        self._host = host
         self._client = client
         self._asking = client.stdin.fileno()
         self._out, self._err = client.stdout.fileno(), client.stderr.fileno()
@@ -219,7 +230,7 @@ class _Talk:
         self._greeting = greeting
         self.asked = False  # whether it may have got some of the input
 
-    def carry_out(self, host: Host, deadline: float) -> tuple[bytes, bytes]:
+    def carry_out(self, deadline: float) -> tuple[bytes, bytes]:
         """Write the input and read both outputs until they end."""
         os.set_blocking(self._asking, False)
         with selectors.DefaultSelector() as waiting:
@@ -233,16 +244,16 @@ class _Talk:
                     break  # it was killed; the connection that it shared may hold its streams open
                 takes = any(key.fd == self._asking for key, _ in ready)  # a slow link is given its time
                 if not takes and time.monotonic() >= deadline:
-                    raise _silent(host)
+                    raise self._silent()
                 for key, _ in ready:
                     if key.fd == self._asking:
                         self._write(waiting)
                     else:
-                        self._read(key.fd, waiting, host)
+                        self._read(key.fd, waiting)
         try:
             self._client.wait(max(0.1, deadline - time.monotonic()))
         except subprocess.TimeoutExpired as error:
-            raise _silent(host) from error
+            raise self._silent() from error
         return bytes(self._said[self._out]), bytes(self._said[self._err])
 
     def _ask(self, waiting: selectors.BaseSelector) -> None:
@@ -250,13 +261,19 @@ class _Talk:
         waiting.register(self._asking, selectors.EVENT_WRITE)
 
     def _write(self, waiting: selectors.BaseSelector) -> None:
-        self._left = _written(self._asking, self._left)
+        """Write what fits; nothing is left once no more is read over there."""
+        try:
+            self._left = self._left[os.write(self._asking, self._left[:_PIECE]) :]
+        except BlockingIOError:
+            pass
+        except BrokenPipeError:
+            self._left = self._left[:0]
         if not self._left:
             waiting.unregister(self._asking)
             assert self._client.stdin is not None
             self._client.stdin.close()
 
-    def _read(self, handle: int, waiting: selectors.BaseSelector, host: Host) -> None:
+    def _read(self, handle: int, waiting: selectors.BaseSelector) -> None:
         said = self._said[handle]
         piece = os.read(handle, _PIECE)
         said += piece
@@ -265,22 +282,11 @@ class _Talk:
         if handle == self._err:
             del said[:-_MOST_SAID]
         elif len(said) > MOST_BYTES:
-            message = f"{host.name} says more than {MOST_BYTES // 2**20} MB."
+            message = f"{self._host.name} says more than {MOST_BYTES // 2**20} MB."
             raise Unusable(message, kind="far-answer")
         if handle == self._out and not self.asked and said.startswith(self._greeting):
             self._ask(waiting)
 
-
-def _silent(host: Host) -> Unreachable:
-    message = f"{host.name} is unreachable: it does not answer in time."
-    return Unreachable(message, kind="unreachable", hint=f"try: ssh {host.destination} true")
-
-
-def _written(handle: int, text: memoryview) -> memoryview:
-    """Write what fits; return what is left, nothing if no more is read over there."""
-    try:
-        return text[os.write(handle, text[:_PIECE]) :] if text else text
-    except BlockingIOError:
-        return text
-    except BrokenPipeError:
-        return text[:0]
+    def _silent(self) -> Unreachable:
+        message = f"{self._host.name} is unreachable: it does not answer in time."
+        return Unreachable(message, kind="unreachable", hint=f"try: ssh {self._host.destination} true")

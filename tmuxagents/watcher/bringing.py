@@ -12,8 +12,8 @@ import os
 import threading
 import time
 
-from tmuxagents.launch import far_code
-from tmuxagents.machines.ssh import Unreachable
+from tmuxagents.machines import code
+from tmuxagents.machines.refusals import Unreachable
 from tmuxagents.runs import directory, writing
 
 TYPE_CHECKING = False
@@ -73,7 +73,7 @@ class Bringing:
         """Bring back what one run left, and end it; say whether that is settled."""
         try:
             if os.path.isdir(run_dir):  # else it was removed here
-                far_code.bring_back(run_dir, self._host, self._environment)
+                code.bring_back_of(run_dir, self._host, self._environment)
                 writing.replace(run_dir, directory.RESULT, self._results[run_dir])
         except Unreachable as why:
             self._miss(why.message)

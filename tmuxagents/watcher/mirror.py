@@ -20,8 +20,9 @@ from tmuxagents import records
 from tmuxagents.cpython import ignoring
 from tmuxagents.errors import TmuxAgentsError
 from tmuxagents.launch import far
-from tmuxagents.machines import follow, hosts, link, ssh
+from tmuxagents.machines import follow, hosts, link, refusals, ssh
 from tmuxagents.machines.follow import APPENDED, PIECE, Broken, FrameReader, NotInStep
+from tmuxagents.machines.refusals import Unreachable
 from tmuxagents.records import is_run_id
 from tmuxagents.runs import directory, endings, writing
 from tmuxagents.runs.marks import is_settled, mark_of
@@ -139,7 +140,7 @@ class Mirror:
                 continue
             try:
                 cause = self._hand_over_one(name, run_dir)
-            except ssh.Unreachable as why:
+            except Unreachable as why:
                 self._miss(why.message)
                 self._hand_over_at = time.monotonic() + self._pause_s
                 return
@@ -163,7 +164,7 @@ class Mirror:
         if machine.get("state") != records.SUBMITTED:
             try:
                 far.submit(run_dir, self._host, self._environment)
-            except ssh.Unreachable:
+            except Unreachable:
                 raise
             except TmuxAgentsError as why:
                 return endings.misconfigured(why.message)
@@ -251,7 +252,7 @@ class Mirror:
         """Hang up after the link broke; the next try comes after a pause."""
         said = self._hang_up()
         if why is None:
-            why = ssh.refusal(said, self._host).message
+            why = refusals.of_ssh(said, self._host.name, self._host.destination).message
         self._losses += 1
         if self._losses > 1:  # a connection may end, and the next one come at once
             self._miss(why)

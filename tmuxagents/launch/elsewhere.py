@@ -1,0 +1,100 @@
+"""A run that works elsewhere, on another machine or as a job: its marker, its row, the window that shows it.
+
+Joins.
+"""
+
+from __future__ import annotations
+
+import sys
+import time
+
+from tmuxagents import tmux
+from tmuxagents.errors import TmuxAgentsError
+from tmuxagents.launch.arrival import Launched
+from tmuxagents.machines import link
+from tmuxagents.registry import learn, lookup
+from tmuxagents.runs import writing
+from tmuxagents.runs.inspect import inspect
+from tmuxagents.tmux import place
+
+TYPE_CHECKING = False
+if TYPE_CHECKING:
+    from collections.abc import Sequence
+    from typing import Any
+
+    from tmuxagents.launch.launch import Launcher
+    from tmuxagents.launch.prepare import Prepared
+
+
+def marker(host: str, engine: str, *, state: str, **more: Any) -> dict[str, Any]:
+    """Return machine.json of a run that nothing was handed over of yet."""
+    return {
+        "v": 1,
+        "host": host,
+        "engine": engine,
+        "state": state,
+        "handle": None,
+        "waiting": None,
+        **more,
+        "at": round(time.time(), 3),
+    }
+
+
+def register(launcher: Launcher, run_dir: str) -> None:
+    """Put a run into the registry, so that lists show it."""
+    row = learn.row_of(run_dir)
+    lookup.with_registry(launcher.caller, lambda book: book.save([row] if row else []))
+
+
+def arrival(
+    launcher: Launcher, prepared: Prepared, run_dir: str, host: str, warnings: Sequence[str]
+) -> FarArrival:
+    """Return a run that was handed over, with a mirror, and a window here if there can be one."""
+    link.ensure_mirror(launcher.caller.home, host, launcher.environment)
+    try:
+        session, window = _open_window(launcher, prepared, run_dir)
+    except TmuxAgentsError as why:
+        session, window, warnings = None, None, [*warnings, f"It has no window here: {why.message}"]
+    return FarArrival(Launched(inspect(run_dir), session, window, [*warnings]))
+
+
+def _open_window(launcher: Launcher, prepared: Prepared, run_dir: str) -> tuple[str, str]:
+    """Open the window that shows the mirror of a run, and write down where it is."""
+    plan, request = prepared.plan, prepared.request
+    name = place.safe_name(request.name or request.preset or "", plan.run_id[:8])
+    argv = [sys.executable, "-P", "-m", "tmuxagents", "_far", "window", run_dir]
+    state = inspect(run_dir).standing.status
+    order = tmux.Order(plan.run_id, name=name, argv=argv, state=state, folder=request.project or "/")
+    server = tmux.Tmux(launcher.place.socket, umask=launcher.umask)
+    opened = server.windows.open(order, launcher.home_of(request))
+    found = {
+        "socketPath": opened.server.socket,
+        "serverPid": opened.server.pid,
+        "serverStartTime": opened.server.start_time,
+        "session": opened.session_name,
+        "window": opened.window,
+        "pane": opened.pane,
+    }
+    writing.change_machine(run_dir, {"tmux": found})
+    return opened.session_name, opened.window
+
+
+class FarArrival:
+    """A run that works elsewhere, or will be handed over again: there is nothing left to wait for."""
+
+    __slots__ = ("_launched", "run_dir", "warnings")
+
+    def __init__(self, launched: Launched) -> None:
+        self.run_dir = launched.run.run_dir
+        self.warnings = launched.warnings
+        self._launched = launched
+
+    def wait(self) -> Launched:
+        """Return what was launched."""
+        return self._launched
+
+    launched = wait
+
+    def give_up(self, _message: str, _cause: object = None) -> bool:
+        """Say that another machine has the run: giving it up means to stop it."""
+        return True
