@@ -200,7 +200,7 @@ def test_a_file_that_has_the_whole_word_as_its_name_is_meant(project: Path) -> N
     (project / "a").write_text("1\n2\n")
     (project / "a:1-1").write_text("whole")
     (project / "a:tail=1").symlink_to("nowhere")
-    specs = prepare.parse(["a:1-1", "a:2-", "a:tail=1", f"{project}/a:head=1"], str(project))
+    specs = prepare.parse_files(["a:1-1", "a:2-", "a:tail=1", f"{project}/a:head=1"], str(project))
     assert [each.document() for each in specs] == [
         "a:1-1",
         {"path": "a", "start": 2},

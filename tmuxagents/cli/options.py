@@ -150,4 +150,4 @@ def _file_specs(files: Sequence[str], cwd: str) -> Sequence[FileSpec]:
         return ()
     from tmuxagents.launch import prepare  # noqa: PLC0415  (needed only for --file)
 
-    return prepare.parse(files, cwd)
+    return prepare.parse_files(files, cwd)

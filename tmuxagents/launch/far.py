@@ -12,9 +12,8 @@ from tmuxagents import records
 from tmuxagents.errors import BadRequest, NotPossible, Unusable
 from tmuxagents.launch import before, checks, continued, elsewhere
 from tmuxagents.launch import plan as plans
-from tmuxagents.launch import prepare as prompt_files
 from tmuxagents.launch.plan import LaunchRequest
-from tmuxagents.launch.prepare import Prepared, new_call
+from tmuxagents.launch.prepare import Prepared, file_blocks, new_call, parse_files
 from tmuxagents.machines import build, code, hosts, refs, refusals, requests, ssh
 from tmuxagents.machines.refusals import Unreachable
 from tmuxagents.records import SUBMITTED, SUBMITTING, WAITING
@@ -134,7 +133,7 @@ def _asked(
     """Return what the far machine is asked for: the far settings fill in what nobody says here."""
     blocks: list[str] = []
     if request.files:
-        blocks = prompt_files.file_blocks(request.files, request.cwd, allow_outside=request.allow_outside)
+        blocks = file_blocks(request.files, request.cwd, allow_outside=request.allow_outside)
     return {
         "v": 1,
         "runId": plan.run_id,
@@ -295,7 +294,7 @@ def again(
         name=wanted.name,
         owner=launcher.caller.owner,
         timeout=wanted.timeout,
-        files=prompt_files.parse(wanted.files, folder) if wanted.files else (),
+        files=parse_files(wanted.files, folder) if wanted.files else (),
         driver=wanted.driver,
         needs_model=False,
         on=host,

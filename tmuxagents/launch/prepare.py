@@ -39,7 +39,7 @@ if TYPE_CHECKING:
     from tmuxagents.settings.keys import Settings
 
 
-def parse(words: Iterable[str], cwd: str) -> list[FileSpec]:
+def parse_files(words: Iterable[str], cwd: str) -> list[FileSpec]:
     """Read the `--file` options of a command line; a file that is called like the whole word is meant."""
     return [
         prompt.parse(word, is_file=prompt_file.is_there(_absolute(word, cwd)), field="--file")

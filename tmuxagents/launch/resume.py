@@ -209,7 +209,7 @@ class _Turn:
         """Return the request for it."""
         plan, wanted = self._plan, self._wanted
         cwd = self._cwd()
-        specs: Sequence[FileSpec] = prepare.parse(wanted.files, cwd)
+        specs: Sequence[FileSpec] = prepare.parse_files(wanted.files, cwd)
         if self._again:
             specs = [prompt.read(value, field="files") for value in plan.files]
         request = LaunchRequest(
