@@ -1,6 +1,6 @@
-"""A run whose window is open, until its wrapper has answered: heard of, or given up. Joins.
+"""A run whose window is open, until its wrapper has answered or the run is given up. Joins.
 
-Several can be open at once: to open a window takes milliseconds, and until a wrapper answers it may be ten
+Several windows can be open at once: opening one takes milliseconds, and its wrapper may answer only after ten
 times as long.
 """
 
@@ -143,17 +143,13 @@ class Arrival:
         self.ours.close()
         where = self.opened
         run = inspect(self.run_dir)
-        self._correct(run)
-        return Launched(run, session=where.session_name, window=where.window, warnings=self.warnings)
-
-    def _correct(self, run: RunView) -> None:
-        """Let the window say so where the run waits for a slot against all expectation, or does not."""
-        shown, state = self.opened.state, run.standing.status
-        windows = tmux.Tmux(self.opened.server.socket).windows
-        with contextlib.suppress(Unusable, NoSuchRun):  # then the watcher does
-            while shown != state and not run.ended:
-                windows.set_state(self.opened.window, run.run_id, state)
+        shown, state = where.state, run.standing.status
+        windows = tmux.Tmux(where.server.socket).windows
+        with contextlib.suppress(Unusable, NoSuchRun):  # then the watcher corrects it
+            while shown != state and not run.ended:  # it waits for a slot unexpectedly, or does not
+                windows.set_state(where.window, run.run_id, state)
                 shown, state = state, inspect(self.run_dir).standing.status
+        return Launched(run, session=where.session_name, window=where.window, warnings=self.warnings)
 
     def give_up(self, message: str, cause: Cause | None = None) -> bool:
         """End the run unless a wrapper has it; say whether one has."""

@@ -1,7 +1,7 @@
-"""A run on another machine: its directory here, handing it over there, and the window that shows it. Joins.
+"""A run on another machine: its directory here, and handing it over. launch/far_side is the other end. Joins.
 
-The run's id is chosen here, so that a hand-over that is repeated is the same run: the far machine makes its
-directory once. What was asked lies in the run's directory until the far machine has it.
+The run's id is chosen here, so that a repeated hand-over is the same run: the far machine makes its directory
+once. The request lies in the run's directory here until the far machine has it.
 """
 
 from __future__ import annotations
@@ -239,7 +239,10 @@ def take_receipt(run_dir: str, receipt: Mapping[str, Any], host: Host) -> None:
 
 
 def readiness(run_dir: str) -> tuple[bool, Cause | None]:
-    """Say whether a run that waits for others can be handed over, or why it ends before it begins."""
+    """Say whether a run that waits for others can be handed over, or why it ends before it begins.
+
+    Once it can, its task holds what the others answered.
+    """
     machine = directory.read_machine(run_dir) or {}
     here = machine.get("here")
     after = here.get("after") if isinstance(here, dict) else None
@@ -252,19 +255,15 @@ def readiness(run_dir: str) -> tuple[bool, Cause | None]:
             return False, Cause(how.status, how.reason, str(how.error_message))
         if run is not None:
             return False, None
-    _fill_in(run_dir, [before.output(folder) for folder in folders])
-    return True, None
-
-
-def _fill_in(run_dir: str, outputs: Sequence[str | None]) -> None:
-    """Put what the runs before answered into the task."""
     text = directory.read_bytes(f"{run_dir}/{REQUEST}")
     asked = jsonline.decode(text) if text else None
     if isinstance(asked, dict):
         task = str(asked.get("task"))
+        outputs = [before.output(folder) for folder in folders]
         changed = {**asked, "task": prompt.with_outputs(task, task, outputs)}
         writing.replace(run_dir, REQUEST, jsonline.encode(changed))
     writing.change_machine(run_dir, {"state": SUBMITTING})
+    return True, None
 
 
 def end_unsent(run_dir: str, cause: Cause) -> None:

@@ -65,15 +65,9 @@ def _launch(
     if type(most) is int:
         environment = {**environment, "TMUXAGENTS_MAX_RUNNING": str(most)}
     launcher = Launcher(caller, environment, umask=umask)
-    sent = asked.get("preset")
-    if isinstance(sent, dict):
-        whose = AGENTS.get(str(sent.get("of")))
-        about: dict[str, Any] = {key: str(sent.get(key)) for key in SENT}
-        file = PresetFile(**about, of=whose.agent_files() if whose else None)
-        launcher.preparing.take_preset(file)
     number = asked.get("number")
     call = InCall(run_id, str(asked.get("callId") or run_id), number if type(number) is int else 0)
-    request = _request(asked, environment, preset=_named(sent))
+    request = _request(asked, environment, preset=_take_preset(launcher, asked.get("preset")))
     before = asked.get("resumes") or asked.get("retries")
     if before is None:
         checks.check_cwd(request.cwd)
@@ -110,12 +104,15 @@ def _again(
     return launched.warnings
 
 
-def _named(sent: Any) -> str | None:
-    """Return the name in a preset file that was sent."""
-    from tmuxagents.text import yaml  # noqa: PLC0415  (few requests have a preset)
-
+def _take_preset(launcher: Launcher, sent: Any) -> str | None:
+    """Let a preset file that was sent be the only preset here; return the name in it."""
     if not isinstance(sent, dict):
         return None
+    from tmuxagents.text import yaml  # noqa: PLC0415  (few requests have a preset)
+
+    whose = AGENTS.get(str(sent.get("of")))
+    about: dict[str, Any] = {key: str(sent.get(key)) for key in SENT}
+    launcher.preparing.take_preset(PresetFile(**about, of=whose.agent_files() if whose else None))
     name = yaml.parse(str(sent.get("text"))).fields.get("name")
     return name if isinstance(name, str) else None
 

@@ -27,7 +27,6 @@ if TYPE_CHECKING:
     from collections.abc import Iterable, Mapping, Sequence
 
     from tmuxagents.agents.models import Resolved
-    from tmuxagents.launch.demands import Met
     from tmuxagents.launch.launch import Launcher
     from tmuxagents.launch.nesting import Leave
     from tmuxagents.launch.plan import LaunchRequest, Target
@@ -134,7 +133,9 @@ class Preparing:
             plans.check_preset(preset, request)
         request = self._filled_in(request, preset)
         model = self._model(request, preset)
-        met = _met(request, preset, self._settings)
+        name = request.agent or self._settings.default_agent
+        agent = installed.agent_of(name, self._settings)  # known: it has just been asked for its models
+        met = demands.meet(name, agent.capabilities(), request, preset)
         plan = around.plan(request._replace(permission=met.permission), model=model, preset=preset)
         if preset is not None and list(plan.tools) != met.tools:
             plan = plan.changed(tools=met.tools)
@@ -178,8 +179,8 @@ class Preparing:
         return model
 
     def chooser(self) -> Chooser:
-        """Return the chooser of presets. It imports YAML, which a launch without a preset does not need."""
-        from tmuxagents.presets.survey import Chooser  # noqa: PLC0415
+        """Return the chooser of presets."""
+        from tmuxagents.presets.survey import Chooser  # noqa: PLC0415  (and YAML: few launches have a preset)
 
         if self._chooser is None:
             self._chooser = Chooser(
@@ -216,13 +217,6 @@ class Preparing:
             timeout=settings.numbers["timeout"] if timeout is None else timeout,
             keep_background=spared,
         )
-
-
-def _met(request: LaunchRequest, preset: Preset | None, settings: Settings) -> Met:
-    """Return what of the request and its preset the agent carries out in its own way, or refuse it."""
-    name = request.agent or settings.default_agent
-    agent = installed.agent_of(name, settings)  # it is known: it has just been asked for its models
-    return demands.meet(name, agent.capabilities(), request, preset)
 
 
 def _keyed(request: LaunchRequest, preset: Preset | None) -> Preset | None:

@@ -1,7 +1,7 @@
 """Over there: the private repository of a project, and a checkout for each run that began with its code.
 
 A checkout is a repository of its own, which only borrows the project's objects. So a child's branches,
-configuration and hooks concern no other run, and its `.git` lies in its folder. What we do ourselves goes
+configuration and hooks concern no other run, and its `.git` lies in its folder. Our own git commands go
 through the private repository, never through the child's configuration.
 
 Touches: the disk, by git.
@@ -52,7 +52,11 @@ class Project:
     def receive(self, form: str) -> NoReturn:
         """Become the git that takes what is sent to this project."""
         if not os.path.isdir(f"{self.repository}/objects"):
-            self._make_repository(form)
+            git.refuse_old(self.git)
+            made = _name_to_make(self.repository)
+            words = ("init", "--quiet", "--bare", "--template=", f"--object-format={form}", made)
+            self.at(made).read(*words)
+            _put(made, self.repository)
         self.git.become("receive-pack", self.repository)
 
     def upload(self) -> NoReturn:
@@ -60,13 +64,6 @@ class Project:
         if not os.path.isdir(self.repository):
             raise _missing(f"There is no repository {self.key}")
         self.git.become("upload-pack", "--strict", self.repository)
-
-    def _make_repository(self, form: str) -> None:
-        git.refuse_old(self.git)
-        made = _name_to_make(self.repository)
-        words = ("init", "--quiet", "--bare", "--template=", f"--object-format={form}", made)
-        self.at(made).read(*words)
-        _put(made, self.repository)
 
     def make_checkout(
         self, run_id: str, commit: str, *, folder: str = "", author: tuple[str, str] | None = None

@@ -1,10 +1,10 @@
 """Over there: what a child left in its checkout, as commits of the project's repository. Joins.
 
-Its own commits, and on top of its HEAD one for what it has not committed and does not ignore. The checkout
-does not change, and nothing that the child has configured there is used: that one is made with another
-index, in the private repository, which only reads the child's objects.
+Those are its own commits, and on top of its HEAD one for what it has not committed and does not ignore. The
+checkout does not change, and nothing that the child has configured there is used: the commit on top is made
+with another index, in the private repository, which only reads the child's objects.
 
-Over there: what the machine that sent the code asks for.
+`answer_about_code` carries out what the machine that sent the code asks for.
 """
 
 from __future__ import annotations
@@ -70,6 +70,7 @@ class _Work:
     def __init__(self, project: Project, tree: str, base: str) -> None:
         self.tips: dict[str, str] = {}
         self._project, self._tree = project, tree
+        self._root = os.fsencode(tree) + b"/"  # of the paths that git prints
         self._base = self._head = base
         self._kept: set[bytes] = set()
         self._branches: dict[str, str] = {}
@@ -114,7 +115,8 @@ class _Work:
         head = own.line("rev-parse", "--verify", "--quiet", "HEAD")
         answer = own.ask("for-each-ref", "--format=%(objectname) %(refname)", "refs/heads", "refs/stash")
         lines = [os.fsdecode(line).split(" ", 1) for line in answer.out.splitlines()]
-        found = {_named(name): commit for commit, name in lines[:_BRANCHES]}
+        names = {"refs/stash": "@stash"}  # else as the branch is called
+        found = {names.get(ref, ref.removeprefix("refs/heads/")): commit for commit, ref in lines[:_BRANCHES]}
         for folder in ("rebase-merge", "rebase-apply"):  # broken off: its commits may be on no branch
             text = directory.read_bytes(f"{self._own}/{folder}/orig-head", limit=100)
             if text:
@@ -156,7 +158,8 @@ class _Work:
             fitting = self._fitting(found)
             self._take(view, fitting)
             taken = set(view.read("ls-files", "-z").split(b"\0"))  # git ignores some names, and goes on
-            self._kept |= {path for path in fitting if path not in taken and self._is_there(path)}
+            left_out = [path for path in fitting if path not in taken]
+            self._kept |= {path for path in left_out if os.path.lexists(self._root + path)}
             tree = view.read("write-tree", limit_s=LONG_S).decode().strip()
         if tree == self._git.line("rev-parse", f"{self._head}^{{tree}}"):
             return self._head
@@ -195,22 +198,18 @@ class _Work:
         }
         return answer.out.split(b"\0")
 
-    def _is_there(self, path: bytes) -> bool:
-        return os.path.lexists(os.fsencode(self._tree) + b"/" + path)
-
     def _has_files(self, path: bytes) -> bool:
         try:
-            return bool(os.listdir(os.fsencode(self._tree) + b"/" + path))
+            return bool(os.listdir(self._root + path))
         except OSError:
             return False
 
     def _fitting(self, paths: list[bytes]) -> list[bytes]:
         """Return the paths whose files are not too large to be taken, the smallest first."""
-        root = os.fsencode(self._tree) + b"/"
         sizes = {}
         for path in paths:
             try:
-                sizes[path] = os.lstat(root + path).st_size
+                sizes[path] = os.lstat(self._root + path).st_size
             except OSError:
                 sizes[path] = 0  # git says what it is
         taken, total = [], 0
@@ -239,11 +238,6 @@ class _Work:
         middle = len(paths) // 2
         self._take(view, paths[:middle])
         self._take(view, paths[middle:])
-
-
-def _named(ref: str) -> str:
-    """Return what a ref of the child's is called among those that it left."""
-    return "@stash" if ref == "refs/stash" else ref.removeprefix("refs/heads/")
 
 
 def answer_about_code(asked: Mapping[str, Any], environment: Mapping[str, str]) -> dict[str, Any]:

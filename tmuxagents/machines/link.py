@@ -1,6 +1,6 @@
-"""Whether a host answers: what its mirror has written down last. Every `poll` of a far run reads it.
+"""Whether a host answers, as its mirror has written it down; and the start of a mirror where there is none.
 
-Starting the mirror of a host where there is none.
+Every `poll` of a far run reads what is written down.
 
 Touches: the state directory, processes.
 """
@@ -26,6 +26,7 @@ if TYPE_CHECKING:
 
 _MOST = 4096
 _FLAGS = os.O_RDWR | os.O_CREAT | os.O_NOFOLLOW | os.O_CLOEXEC
+_AWAY = '"$@" &'  # sh goes at once, and the mirror is nobody's child
 
 
 def folder(home: str) -> str:
@@ -34,7 +35,7 @@ def folder(home: str) -> str:
 
 
 def unreachable_since(home: str, host: str) -> float | None:
-    """Return since when a host has not answered; None if it answers, as far as anybody knows."""
+    """Return since when a host has not answered; None if it answers, as far as is known."""
     since = read(home, host).get("unreachableSince")
     return float(since) if isinstance(since, (int, float)) else None
 
@@ -81,6 +82,30 @@ def write(home: str, host: str, *, heard_at: float | None, since: float | None, 
         os.replace(making, path)
 
 
+# --- the mirror --------------------------------------------------------------------------------------------
+
+
+def ensure_mirror(home: str, host: str, environment: Mapping[str, str]) -> bool:
+    """Start the mirror of a host unless one works; say whether one was started. It is not waited for."""
+    around = {**watcher_lock.surroundings(home, environment), "TMUXAGENTS_ROLE": "mirror"}
+    command = ["/bin/sh", "-c", _AWAY, "sh", sys.executable, "-P", "-m", "tmuxagents", "_far", "mirror", host]
+    try:
+        held = take(home, host)
+        if held is None:
+            return False
+        os.close(held)
+        nothing = os.open(os.devnull, os.O_RDWR | os.O_CLOEXEC)
+        try:
+            shell = process.spawn(command[0], command, around, streams=(nothing, nothing, nothing))
+        finally:
+            os.close(nothing)
+        with ignoring(ChildProcessError):
+            os.waitpid(shell, 0)
+    except OSError:
+        return False
+    return True
+
+
 def take(home: str, host: str, limit_s: float = 0.0) -> int | None:
     """Take the right to be the mirror of a host; None if another process has it. Raises OSError."""
     os.makedirs(folder(home), mode=0o700, exist_ok=True)
@@ -96,31 +121,3 @@ def take(home: str, host: str, limit_s: float = 0.0) -> int | None:
         if time.monotonic() >= deadline:
             return None
         time.sleep(0.05)
-
-
-_AWAY = '"$@" &'  # sh goes at once, and the mirror is nobody's child
-
-
-def ensure_mirror(home: str, host: str, environment: Mapping[str, str]) -> bool:
-    """Start the mirror of a host unless one works; say whether one was started. It is not waited for."""
-    try:
-        held = take(home, host)
-        if held is None:
-            return False
-        os.close(held)
-        _start(home, host, environment)
-    except OSError:
-        return False
-    return True
-
-
-def _start(home: str, host: str, environment: Mapping[str, str]) -> None:
-    around = {**watcher_lock.surroundings(home, environment), "TMUXAGENTS_ROLE": "mirror"}
-    command = ["/bin/sh", "-c", _AWAY, "sh", sys.executable, "-P", "-m", "tmuxagents", "_far", "mirror", host]
-    nothing = os.open(os.devnull, os.O_RDWR | os.O_CLOEXEC)
-    try:
-        shell = process.spawn(command[0], command, around, streams=(nothing, nothing, nothing))
-    finally:
-        os.close(nothing)
-    with ignoring(ChildProcessError):
-        os.waitpid(shell, 0)

@@ -134,27 +134,18 @@ def refuse(checks: list[Check]) -> None:
             raise Unusable(check.message, kind=f"far-{check.name}", hint=check.hint)
 
 
-def _system(host: Host, found: FarFacts) -> Iterator[Check]:
+def _programs(host: Host, found: FarFacts) -> Iterator[Check]:
     system = found.first("system")
     if system != "Linux":
         message = f"{host.name} runs {system or 'an unknown system'}; children work on Linux only."
         yield broken("system", message, "add a machine with Linux")
-
-
-def _python(host: Host, found: FarFacts) -> Iterator[Check]:
     version, path = found.python
-    hint = "install one there, which needs no root: uv python install 3.12"
-    if not version:
-        yield broken("python", f"{host.name} has no Python, and tmuxagents needs 3.11 or newer.", hint)
-    elif _figures(version) < _PYTHON:
-        yield broken(
-            "python", f"{host.name} has Python {version} only, and tmuxagents needs 3.11 or newer.", hint
-        )
-    else:
+    if version and _figures(version) >= _PYTHON:
         yield Check("python", f"{version} at {path}")
-
-
-def _tmux(host: Host, found: FarFacts) -> Iterator[Check]:
+    else:
+        has = f"Python {version} only" if version else "no Python"
+        message = f"{host.name} has {has}, and tmuxagents needs 3.11 or newer."
+        yield broken("python", message, "install one there, which needs no root: uv python install 3.12")
     name, _, version = found.first("tmux").partition(" ")
     if name != "tmux":
         yield broken("tmux", f"{host.name} has no tmux on PATH.", "install it there: apt install tmux")
@@ -165,12 +156,6 @@ def _tmux(host: Host, found: FarFacts) -> Iterator[Check]:
         yield broken("tmux", error.message, "install a newer one there")
     else:
         yield Check("tmux", version)
-
-
-def _git(host: Host, found: FarFacts) -> Iterator[Check]:
-    if not found.first("git"):
-        message = f"{host.name} has no git, so children there work in folders that are there already"
-        yield warning("git", message, "install it there: apt install git")
 
 
 def _agents(host: Host, found: FarFacts) -> Iterator[Check]:
@@ -198,7 +183,15 @@ def _clock(host: Host, found: FarFacts) -> Iterator[Check]:
         yield broken("clock", f"{message}.", hint)
 
 
-def _disk(host: Host, found: FarFacts) -> Iterator[Check]:
+def _folders(host: Host, found: FarFacts) -> Iterator[Check]:
+    mode, _, owner = found.first("owner").partition(" ")
+    state = safe.line(found.first("state"))
+    hint = "set TMUXAGENTS_HOME there to a folder that is yours alone"
+    if mode and owner != found.first("user"):
+        yield broken("home", f"The state directory {state} of {host.name} belongs to user {owner}.", hint)
+    elif mode and any(mode[at : at + 1] == "w" for at in _OTHERS_WRITE):
+        message = f"The state directory {state} of {host.name} can be written by others."
+        yield broken("home", message, f"chmod go-w it there, or {hint}")
     for answer in found.said.get("readonly", ()):
         message = f"You cannot write to {safe.line(answer)} on {host.name}."
         yield broken("home", message, "set TMUXAGENTS_HOME and XDG_DATA_HOME there to folders of yours")
@@ -210,32 +203,19 @@ def _disk(host: Host, found: FarFacts) -> Iterator[Check]:
             yield broken("disk", message, f"make room for {_NEEDED_KB // 1024} MB")
         else:
             yield Check("disk", f"{free // 1024} MB are free at {safe.line(folder)}")
-
-
-def _state(host: Host, found: FarFacts) -> Iterator[Check]:
-    mode, _, owner = found.first("owner").partition(" ")
-    state = safe.line(found.first("state"))
-    hint = "set TMUXAGENTS_HOME there to a folder that is yours alone"
-    if mode and owner != found.first("user"):
-        yield broken("home", f"The state directory {state} of {host.name} belongs to user {owner}.", hint)
-    elif mode and any(mode[at : at + 1] == "w" for at in _OTHERS_WRITE):
-        message = f"The state directory {state} of {host.name} can be written by others."
-        yield broken("home", message, f"chmod go-w it there, or {hint}")
-
-
-def _cwd(host: Host, found: FarFacts) -> Iterator[Check]:
     if host.cwd and not found.first("cwd"):
-        yield broken(
-            "cwd", f"{host.name} has no folder {safe.line(host.cwd)}.", "make it there, or name another"
-        )
+        message = f"{host.name} has no folder {safe.line(host.cwd)}."
+        yield broken("cwd", message, "make it there, or name another")
 
 
-def _slurm(host: Host, found: FarFacts) -> Iterator[Check]:
+def _extras(host: Host, found: FarFacts) -> Iterator[Check]:
     if host.engine == hosts.SLURM:
-        path = found.first("sbatch")
-        hint = "is it a login node of the cluster?"
+        path, hint = found.first("sbatch"), "is it a login node of the cluster?"
         missing = broken("slurm", f"{host.name} has no sbatch on PATH.", hint)
         yield Check("slurm", path) if path else missing
+    if not found.first("git"):
+        message = f"{host.name} has no git, so children there work in folders that are there already"
+        yield warning("git", message, "install it there: apt install git")
 
 
 def _installed(host: Host, found: FarFacts) -> Iterator[Check]:
@@ -250,7 +230,7 @@ def _installed(host: Host, found: FarFacts) -> Iterator[Check]:
         yield Check("tmuxagents", f"{host.version} at {host.command[-1]}") if found.is_installed else missing
 
 
-_LOOKS = (_system, _python, _tmux, _agents, _clock, _state, _disk, _cwd, _slurm, _git, _installed)
+_LOOKS = (_programs, _agents, _clock, _folders, _extras, _installed)
 
 
 def _figures(version: str) -> tuple[int, ...]:

@@ -1,6 +1,6 @@
-"""Slurm's own commands, bounded in time: hand in a job, ask for jobs, ask one to end. Joins.
+"""Slurm's own commands, bounded in time: hand in a job, ask for jobs, ask one to end, work beside one. Joins.
 
-A run that is a job of Slurm: what ended it, which job, asking it to end, a program beside it.
+The second part is about the run of a job: what ended it, which job it has, asking it to end.
 """
 
 from __future__ import annotations
@@ -176,12 +176,10 @@ def stop_job(run_dir: str, environment: Mapping[str, str], *, hard: bool = False
         cancel(job_id, environment)
     else:
         ask_to_end(job_id, environment)
-        if directory.read_wrapper(run_dir) is None and _is_over(job_id, environment):
+        if directory.read_wrapper(run_dir) is not None:
+            return  # it ends the run
+        if any(job.id == job_id and job.is_over for job in queue(environment)):
             conclude(run_dir, cause=STOPPED, never_came=STOPPED.message, gone=True)
-
-
-def _is_over(job_id: str, environment: Mapping[str, str]) -> bool:
-    return any(job.id == job_id and job.is_over for job in queue(environment))
 
 
 def exec_prefix(run_dir: str, *, tty: bool = False) -> list[str] | None:

@@ -214,14 +214,11 @@ def option_fault(word: str) -> str | None:
         return "has a control character"
     name = word[2:].partition("=")[0] if word.startswith("--") else ""
     if name:
-        ours = next((full for full in _OURS if full == name or _begins(full, name)), None)
+        is_cut = len(name) >= _LEAST
+        ours = next((full for full in _OURS if full == name or (is_cut and full.startswith(name))), None)
     else:
         ours = _SHORT.get(word[1:].lstrip(_FLAGS)[:1]) if word.startswith("-") else None
     return None if ours is None else f"cannot be set: {_OURS[ours]}"
-
-
-def _begins(full: str, name: str) -> bool:
-    return len(name) >= _LEAST and full.startswith(name)
 
 
 def words(run_id: str, *, log: str, partition: str | None) -> list[str]:

@@ -1,16 +1,8 @@
-"""Send a message to a child, wait until it is taken and, on request, for the answer. Joins.
-
-The reply of a child to one message, found in the run's events.
-
-The events say when a message was taken, which may be long before the child reads it: it reads steering
-messages one by one after a turn, and follow-ups when it is done. So the order of turns decides to which
-message a text replies.
-
-Answer a question of a child, and wait until its wrapper has passed the answer on.
-"""
+"""Send a message to a child, or answer its question; wait until it is taken, or for the reply. Joins."""
 
 from __future__ import annotations
 
+import contextlib
 import errno
 import os
 import signal
@@ -26,18 +18,241 @@ from tmuxagents.text import jsonline, safe
 
 TYPE_CHECKING = False
 if TYPE_CHECKING:
-    from collections.abc import Sequence
+    from collections.abc import Iterator, Sequence
     from typing import Any
 
     from tmuxagents.runs.events import Event
     from tmuxagents.runs.inspect import RunView
 
-
+TAKEN_WITHIN_S = 13.0  # a little longer than the wrapper waits for it
+LONGEST = 1024 * 1024
+_LOOK_S = 0.05
 _FOLLOW_UP, _STOP = "followUp", "stop"
 
 
+class Sending:
+    """One message to one run."""
+
+    def __init__(self, run_dir: str) -> None:
+        self._run_dir = run_dir
+        self._reply = ReplyFinder()
+        self._follower = Follower(run_dir, self._reply.take)
+
+    @property
+    def reply(self) -> str | None:
+        """Return what the child has said to the message so far."""
+        return self._reply.text
+
+    def send(self, text: str, kind: str) -> RunView:
+        """Send it; return the run once its child has taken it, or raise."""
+        check(text)
+        run = self._follower.look()
+        refuse(run)
+        if run.is_far:
+            return self._send_there(run, text, kind)
+        with _writing("message"):
+            self._reply.number = logs.append_message(self._run_dir, kind, text)
+        deadline = time.monotonic() + TAKEN_WITHIN_S
+        wake(run)
+        while not self._reply.is_taken:
+            if run.ended:
+                raise _has_ended(f"Run {run.run_id} ended before its child took the message", run)
+            if time.monotonic() >= deadline:
+                raise _not_taken(run)
+            time.sleep(_LOOK_S)
+            run = self._follower.look()
+        return run
+
+    def _send_there(self, run: RunView, text: str, kind: str) -> RunView:
+        """Let the machine of a run send it; the events that tell of it come here a moment later."""
+        self._reply.number = _ask_there(run, "send", {"text": text, "kind": kind}).get("number")
+        deadline = time.monotonic() + TAKEN_WITHIN_S
+        while not self._reply.is_taken and not run.ended and time.monotonic() < deadline:
+            time.sleep(_LOOK_S)
+            run = self._follower.look()
+        return run
+
+    @property
+    def number(self) -> int | None:
+        """Return the number of the message in the run's inbox."""
+        return self._reply.number
+
+    def wait(self, limit_s: float | None = None) -> RunView | None:
+        """Wait until the child has replied, or has ended; return the run, None if not in time."""
+        deadline = None if limit_s is None else time.monotonic() + limit_s
+        while True:
+            run = self._follower.look()
+            if run.ended or self._reply.is_over:
+                return run
+            if deadline is not None and time.monotonic() >= deadline:
+                return None
+            time.sleep(_LOOK_S)
+
+    def went_well(self, run: RunView) -> bool:
+        """Say whether the reply is finished, and the run has not failed since."""
+        how = run.standing.verdict
+        return self._reply.is_finished and (how is None or how.status == records.COMPLETED)
+
+
+class Answering:
+    """One answer to one run. `by`: who answers, for the run's events."""
+
+    def __init__(self, run_dir: str, *, by: str) -> None:
+        self._run_dir = run_dir
+        self._by = by
+        self._ask = ""
+        self._given: str | None = None  # by whom it was answered
+        self._follower = Follower(run_dir, self._take)
+
+    def answer(self, said: Sequence[str]) -> tuple[RunView, dict[str, Any], str]:
+        """Give an answer; return the run, the question and by whom it was answered.
+
+        `said`: `allow`, `deny`, an option or a text, behind the id of the question if there are several.
+        """
+        run = self._follower.look()
+        ask, answer = _chosen(run, said)
+        self._ask = ask["ask"]
+        check(answer)
+        if run.is_far:
+            told = _ask_there(run, "answer", {"ask": self._ask, "text": answer, "by": self._by})
+            return run, ask, str(told.get("by"))
+        with _writing("answer"):
+            logs.append_message(self._run_dir, events.INBOX_ANSWER, answer, ask=self._ask, by=self._by)
+        wake(run)
+        deadline = time.monotonic() + TAKEN_WITHIN_S
+        while self._given is None:
+            if run.ended:
+                raise NotPossible(f"Run {run.run_id} has ended before it got the answer.", kind="run-ended")
+            if time.monotonic() >= deadline:
+                message = f"The child of run {run.run_id} has not taken the answer in time."
+                raise NotPossible(message, kind="run-busy", hint=f"tmuxagents poll {run.run_id[:8]}")
+            time.sleep(_LOOK_S)
+            run = self._follower.look()
+        return run, ask, self._given
+
+    def _take(self, event: Event) -> None:
+        if event.type == "input_given" and self._ask and event.fields.get("ask") == self._ask:
+            self._given = str(event.fields.get("by"))
+
+
+def _chosen(run: RunView, said: Sequence[str]) -> tuple[dict[str, Any], str]:
+    """Return the question that is meant, and the answer by the id of an option where it names one."""
+    short = words.short_id(run.run_id, ())
+    if run.ended:
+        raise NotPossible(f"Run {run.run_id} has ended: it asks nothing.", kind="run-ended", field="runId")
+    asks = run.state.asks
+    if not asks:
+        where = f"tmuxagents attach {short}"
+        message, hint = f"Run {run.run_id} asks nothing.", None
+        if run.state.needs_input:
+            message = f"Only the own screen of run {run.run_id} can close what it asks."
+            hint = f"answer it there: {where}"
+        raise NotPossible(message, kind="run-busy", hint=hint, field="runId")
+    named = {ask["ask"]: ask for ask in asks}
+    if len(said) > 1 and said[0] in named:
+        return named[said[0]], _option(named[said[0]], " ".join(said[1:]))
+    if len(asks) > 1:
+        hint = "name one: " + "; ".join(f"{ask['ask']} ({safe.line(ask['text'][:60])})" for ask in asks)
+        raise BadRequest(f"Run {run.run_id} asks {len(asks)} things.", kind="bad-argument", hint=hint)
+    return asks[0], _option(asks[0], " ".join(said))
+
+
+def _option(ask: dict[str, Any], answer: str) -> str:
+    """Return an option's id for its id or words; any other answer as it is."""
+    for option in ask["options"]:
+        if answer.lower() in (option["id"].lower(), option["text"].lower()):
+            return str(option["id"])
+    return answer.lower() if answer.lower() in ("allow", "deny") else answer
+
+
+# --- both -----------------------------------------------------------------------------------------------
+
+
+def check(text: str) -> None:
+    """Refuse a message that is empty, not Unicode or too long."""
+    if not text.strip():
+        raise BadRequest("The message is empty.", kind="bad-argument", field="text")
+    try:
+        size = len(text.encode("utf-8"))
+    except UnicodeEncodeError as error:
+        message = f"The message is not valid Unicode (character {error.start + 1})."
+        raise BadRequest(message, kind="bad-argument", field="text") from error
+    if size > LONGEST:
+        message = f"The message is longer than {LONGEST // 1024 // 1024} MB."
+        raise BadRequest(message, kind="bad-argument", hint="put the bulk into a file", field="text")
+
+
+def refuse(run: RunView) -> None:
+    """Refuse a run whose child takes no messages."""
+    short = words.short_id(run.run_id, ())
+    if run.ended:
+        raise _has_ended(f"Run {run.run_id} has ended", run)
+    if run.plan.driver != LIVE:
+        from tmuxagents.agents import find  # noqa: PLC0415  (only for a batch run)
+
+        agent = find(run.plan.agent, run.plan.agent_kind)
+        if agent is None or agent.talker(run.plan, run.run_dir) is None:
+            message = f"Run {run.run_id} is a batch child, which cannot be spoken to."
+            hint = f"tmuxagents stop {short} ends it; launch --live starts one that can be"
+            raise NotPossible(message, kind="not-live", hint=hint, field="runId")
+    if run.standing.foreign and run.machine is None:
+        message = f"Run {run.run_id} lives on another host."
+        raise NotPossible(message, kind="run-busy", hint="send it from there", field="runId")
+
+
+def wake(run: RunView) -> None:
+    """Tell the run's wrapper about its inbox; one that starts later reads it anyway."""
+    said = directory.identity_of(directory.read_wrapper(run.run_dir))
+    identity = process_table.wrapper_of(run.run_id, said)
+    if identity is not None:
+        process.send(identity.pid, identity.start_time, signal.SIGUSR1)
+
+
+def _has_ended(said: str, run: RunView) -> NotPossible:
+    hint = f"tmuxagents resume {words.short_id(run.run_id, ())} continues its session"
+    return NotPossible(f"{said}: {run.standing.status}.", kind="run-ended", hint=hint, field="runId")
+
+
+def _not_taken(run: RunView) -> NotPossible:
+    short = words.short_id(run.run_id, ())
+    if run.standing.status == records.QUEUED:
+        why, hint = "it has not started yet, and gets the message when it does", None
+    elif run.state.needs_input:
+        why, hint = "it waits for a person", f"tmuxagents attach {short}"
+    else:
+        why, hint = "it may still take it", f"tmuxagents events {short} tells if it does"
+    message = f"The child of run {run.run_id} has not taken the message within {TAKEN_WITHIN_S:g} s: {why}."
+    return NotPossible(message, kind="run-busy", hint=hint, field="runId")
+
+
+@contextlib.contextmanager
+def _writing(what: str) -> Iterator[None]:
+    """Refuse in our words what cannot be written to a run's inbox."""
+    try:
+        yield
+    except OSError as error:
+        full = error.errno in (errno.ENOSPC, errno.EDQUOT)
+        message = f"The {what} cannot be written: {error.strerror}."
+        raise Unusable(message, kind="no-space" if full else "no-permission") from error
+
+
+def _ask_there(run: RunView, verb: str, asked: dict[str, Any]) -> dict[str, Any]:
+    """Let the machine of a run do it; return what that says."""
+    from tmuxagents.machines import requests  # noqa: PLC0415  (most runs work here)
+
+    return requests.carry_out(run, ["_far", verb, run.run_id], os.environ, text=jsonline.encode(asked))
+
+
+# --- the reply ------------------------------------------------------------------------------------------
+
+
 class ReplyFinder:
-    """Folds events. `number`: of the message, given as soon as it is known."""
+    """Finds the reply of a child to one message in the run's events.
+
+    The events say when a message was taken, which may be long before the child reads it: it reads steering
+    messages one by one after a turn, and follow-ups when it is done. So the order of turns decides to which
+    message a text replies. `number`: of the message, given as soon as it is known.
+    """
 
     def __init__(self) -> None:
         self.number: int | None = None
@@ -86,223 +301,3 @@ class ReplyFinder:
         queue = self._steering or (self._following if finished else [])
         if queue:
             self._read.append(queue.pop(0))
-
-
-TAKEN_WITHIN_S = 13.0  # a little longer than the wrapper waits for it
-LONGEST = 1024 * 1024
-_LOOK_S = 0.05
-
-
-class Sending:
-    """One message to one run."""
-
-    def __init__(self, run_dir: str) -> None:
-        self._run_dir = run_dir
-        self._reply = ReplyFinder()
-        self._follower = Follower(run_dir, self._reply.take)
-
-    @property
-    def reply(self) -> str | None:
-        """Return what the child has said to the message so far."""
-        return self._reply.text
-
-    def send(self, text: str, kind: str) -> RunView:
-        """Send it; return the run once its child has taken it, or raise."""
-        check(text)
-        run = self._follower.look()
-        refuse(run)
-        if run.is_far:
-            return self._send_there(run, text, kind)
-        try:
-            self._reply.number = logs.append_message(self._run_dir, kind, text)
-        except OSError as error:
-            full = error.errno in (errno.ENOSPC, errno.EDQUOT)
-            message = f"The message cannot be written: {error.strerror}."
-            raise Unusable(message, kind="no-space" if full else "no-permission") from error
-        deadline = time.monotonic() + TAKEN_WITHIN_S
-        wake(run)
-        while not self._reply.is_taken:
-            if run.ended:
-                raise _has_ended(f"Run {run.run_id} ended before its child took the message", run)
-            if time.monotonic() >= deadline:
-                raise _not_taken(run)
-            time.sleep(_LOOK_S)
-            run = self._follower.look()
-        return run
-
-    def _send_there(self, run: RunView, text: str, kind: str) -> RunView:
-        """Let the machine of a run send it; the events that tell of it come here a moment later."""
-        from tmuxagents.machines import requests  # noqa: PLC0415  (most runs work here)
-
-        asked = jsonline.encode({"text": text, "kind": kind})
-        told = requests.carry_out(run, ["_far", "send", run.run_id], os.environ, text=asked)
-        self._reply.number = told.get("number")
-        deadline = time.monotonic() + TAKEN_WITHIN_S
-        while not self._reply.is_taken and not run.ended and time.monotonic() < deadline:
-            time.sleep(_LOOK_S)
-            run = self._follower.look()
-        return run
-
-    @property
-    def number(self) -> int | None:
-        """Return the number of the message in the run's inbox."""
-        return self._reply.number
-
-    def wait(self, limit_s: float | None = None) -> RunView | None:
-        """Wait until the child has replied, or has ended; return the run, None if not in time."""
-        deadline = None if limit_s is None else time.monotonic() + limit_s
-        while True:
-            run = self._follower.look()
-            if run.ended or self._reply.is_over:
-                return run
-            if deadline is not None and time.monotonic() >= deadline:
-                return None
-            time.sleep(_LOOK_S)
-
-    def went_well(self, run: RunView) -> bool:
-        """Say whether the reply is finished, and the run has not failed since."""
-        how = run.standing.verdict
-        return self._reply.is_finished and (how is None or how.status == records.COMPLETED)
-
-
-def check(text: str) -> None:
-    """Refuse a message that is empty, not Unicode or too long."""
-    if not text.strip():
-        raise BadRequest("The message is empty.", kind="bad-argument", field="text")
-    try:
-        size = len(text.encode("utf-8"))
-    except UnicodeEncodeError as error:
-        message = f"The message is not valid Unicode (character {error.start + 1})."
-        raise BadRequest(message, kind="bad-argument", field="text") from error
-    if size > LONGEST:
-        message = f"The message is longer than {LONGEST // 1024 // 1024} MB."
-        raise BadRequest(message, kind="bad-argument", hint="put the bulk into a file", field="text")
-
-
-def refuse(run: RunView) -> None:
-    """Refuse a run whose child takes no messages."""
-    short = words.short_id(run.run_id, ())
-    if run.ended:
-        raise _has_ended(f"Run {run.run_id} has ended", run)
-    if run.plan.driver != LIVE and not _talks(run):
-        message = f"Run {run.run_id} is a batch child, which cannot be spoken to."
-        hint = f"tmuxagents stop {short} ends it; launch --live starts one that can be"
-        raise NotPossible(message, kind="not-live", hint=hint, field="runId")
-    if run.standing.foreign and run.machine is None:
-        message = f"Run {run.run_id} lives on another host."
-        raise NotPossible(message, kind="run-busy", hint="send it from there", field="runId")
-
-
-def _talks(run: RunView) -> bool:
-    """Say whether the child of a batch run takes messages while it works."""
-    from tmuxagents.agents import find  # noqa: PLC0415  (only for a batch run)
-
-    agent = find(run.plan.agent, run.plan.agent_kind)
-    return agent is not None and agent.talker(run.plan, run.run_dir) is not None
-
-
-def wake(run: RunView) -> None:
-    """Tell the run's wrapper about its inbox; one that starts later reads it anyway."""
-    said = directory.identity_of(directory.read_wrapper(run.run_dir))
-    identity = process_table.wrapper_of(run.run_id, said)
-    if identity is not None:
-        process.send(identity.pid, identity.start_time, signal.SIGUSR1)
-
-
-def _has_ended(said: str, run: RunView) -> NotPossible:
-    hint = f"tmuxagents resume {words.short_id(run.run_id, ())} continues its session"
-    return NotPossible(f"{said}: {run.standing.status}.", kind="run-ended", hint=hint, field="runId")
-
-
-def _not_taken(run: RunView) -> NotPossible:
-    short = words.short_id(run.run_id, ())
-    if run.standing.status == records.QUEUED:
-        why, hint = "it has not started yet, and gets the message when it does", None
-    elif run.state.needs_input:
-        why, hint = "it waits for a person", f"tmuxagents attach {short}"
-    else:
-        why, hint = "it may still take it", f"tmuxagents events {short} tells if it does"
-    message = f"The child of run {run.run_id} has not taken the message within {TAKEN_WITHIN_S:g} s: {why}."
-    return NotPossible(message, kind="run-busy", hint=hint, field="runId")
-
-
-class Answering:
-    """One answer to one run. `by`: who answers, for the run's events."""
-
-    def __init__(self, run_dir: str, *, by: str) -> None:
-        self._run_dir = run_dir
-        self._by = by
-        self._ask = ""
-        self._given: str | None = None  # by whom it was answered
-        self._follower = Follower(run_dir, self._take)
-
-    def answer(self, said: Sequence[str]) -> tuple[RunView, dict[str, Any], str]:
-        """Give an answer; return the run, the question and by whom it was answered.
-
-        `said`: `allow`, `deny`, an option or a text, behind the id of the question if there are several.
-        """
-        run = self._follower.look()
-        ask, answer = _chosen(run, said)
-        self._ask = ask["ask"]
-        check(answer)
-        if run.is_far:
-            return run, ask, self._answer_there(run, answer)
-        try:
-            logs.append_message(self._run_dir, events.INBOX_ANSWER, answer, ask=self._ask, by=self._by)
-        except OSError as error:
-            full = error.errno in (errno.ENOSPC, errno.EDQUOT)
-            message = f"The answer cannot be written: {error.strerror}."
-            raise Unusable(message, kind="no-space" if full else "no-permission") from error
-        wake(run)
-        deadline = time.monotonic() + TAKEN_WITHIN_S
-        while self._given is None:
-            if run.ended:
-                raise NotPossible(f"Run {run.run_id} has ended before it got the answer.", kind="run-ended")
-            if time.monotonic() >= deadline:
-                message = f"The child of run {run.run_id} has not taken the answer in time."
-                raise NotPossible(message, kind="run-busy", hint=f"tmuxagents poll {run.run_id[:8]}")
-            time.sleep(_LOOK_S)
-            run = self._follower.look()
-        return run, ask, self._given
-
-    def _answer_there(self, run: RunView, answer: str) -> str:
-        """Let the machine of a run give the answer; return by whom it was answered."""
-        from tmuxagents.machines import requests  # noqa: PLC0415  (most runs work here)
-
-        asked = jsonline.encode({"ask": self._ask, "text": answer, "by": self._by})
-        told = requests.carry_out(run, ["_far", "answer", run.run_id], os.environ, text=asked)
-        return str(told.get("by"))
-
-    def _take(self, event: Event) -> None:
-        if event.type == "input_given" and self._ask and event.fields.get("ask") == self._ask:
-            self._given = str(event.fields.get("by"))
-
-
-def _chosen(run: RunView, said: Sequence[str]) -> tuple[dict[str, Any], str]:
-    """Return the question that is meant, and the answer by the id of an option where it names one."""
-    short = words.short_id(run.run_id, ())
-    if run.ended:
-        raise NotPossible(f"Run {run.run_id} has ended: it asks nothing.", kind="run-ended", field="runId")
-    asks = run.state.asks
-    if not asks:
-        where = f"tmuxagents attach {short}"
-        message, hint = f"Run {run.run_id} asks nothing.", None
-        if run.state.needs_input:
-            message = f"Only the own screen of run {run.run_id} can close what it asks."
-            hint = f"answer it there: {where}"
-        raise NotPossible(message, kind="run-busy", hint=hint, field="runId")
-    named = {ask["ask"]: ask for ask in asks}
-    if len(said) > 1 and said[0] in named:
-        return named[said[0]], _option(named[said[0]], " ".join(said[1:]))
-    if len(asks) > 1:
-        hint = "name one: " + "; ".join(f"{ask['ask']} ({safe.line(ask['text'][:60])})" for ask in asks)
-        raise BadRequest(f"Run {run.run_id} asks {len(asks)} things.", kind="bad-argument", hint=hint)
-    return asks[0], _option(asks[0], " ".join(said))
-
-
-def _option(ask: dict[str, Any], answer: str) -> str:
-    """Return an option's id for its id or words; any other answer as it is."""
-    for option in ask["options"]:
-        if answer.lower() in (option["id"].lower(), option["text"].lower()):
-            return str(option["id"])
-    return answer.lower() if answer.lower() in ("allow", "deny") else answer

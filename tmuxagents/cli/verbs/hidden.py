@@ -49,8 +49,8 @@ def far() -> None:
 def launch(*, as_json: bool) -> None:  # noqa: ARG001  (errors are printed as JSON)
     """Launch the run that stdin asks for, once."""
     from tmuxagents.launch import far_side  # noqa: PLC0415  (each part has its own)
-    from tmuxagents.machines import requests  # noqa: PLC0415
-    from tmuxagents.text import jsonline  # noqa: PLC0415
+    from tmuxagents.machines import requests  # noqa: PLC0415  (as above)
+    from tmuxagents.text import jsonline  # noqa: PLC0415  (as above)
 
     umask = os.umask(0o077)
     printing.write(requests.HELLO)
@@ -60,7 +60,7 @@ def launch(*, as_json: bool) -> None:  # noqa: ARG001  (errors are printed as JS
 
 def _asked() -> dict[str, Any]:
     """Return the request on stdin."""
-    from tmuxagents.text import jsonline  # noqa: PLC0415
+    from tmuxagents.text import jsonline  # noqa: PLC0415  (as above)
 
     try:
         asked = jsonline.decode(printing.read(_MOST_REQUEST))
@@ -76,7 +76,7 @@ def _asked() -> dict[str, Any]:
 @click.option("--json", "as_json", is_flag=True)
 def send(*, run: str, as_json: bool) -> None:  # noqa: ARG001  (errors are printed as JSON)
     """Send the message on stdin to a run."""
-    from tmuxagents.status.send import Sending  # noqa: PLC0415
+    from tmuxagents.status.send import Sending  # noqa: PLC0415  (as above)
 
     asked = _asked()
     message = Sending(lookup.find_run(run, lookup.here()))
@@ -89,7 +89,7 @@ def send(*, run: str, as_json: bool) -> None:  # noqa: ARG001  (errors are print
 @click.option("--json", "as_json", is_flag=True)
 def answer(*, run: str, as_json: bool) -> None:  # noqa: ARG001  (errors are printed as JSON)
     """Give the answer on stdin to a run."""
-    from tmuxagents.status.send import Answering  # noqa: PLC0415
+    from tmuxagents.status.send import Answering  # noqa: PLC0415  (as above)
 
     asked = _asked()
     answering = Answering(lookup.find_run(run, lookup.here()), by=str(asked.get("by")))
@@ -100,8 +100,8 @@ def answer(*, run: str, as_json: bool) -> None:  # noqa: ARG001  (errors are pri
 @far.command("follow")
 def follow() -> None:
     """Send what is new in the runs that stdin names."""
-    from tmuxagents.machines import follow as following  # noqa: PLC0415
-    from tmuxagents.system.lifeline import Lifeline  # noqa: PLC0415
+    from tmuxagents.machines import follow as following  # noqa: PLC0415  (as above)
+    from tmuxagents.system.lifeline import Lifeline  # noqa: PLC0415  (as above)
 
     following.serve(lookup.here().home, Lifeline(), printing.OUT)
 
@@ -110,12 +110,12 @@ def follow() -> None:
 @click.argument("host")
 def mirror(*, host: str) -> int:
     """Mirror the runs of a host."""
-    from tmuxagents.watcher import mirror as mirroring  # noqa: PLC0415
+    from tmuxagents.watcher import mirror as mirroring  # noqa: PLC0415  (as above)
 
     home = lookup.here().home
     watcher_lock.settle(home)
     if host == SLURM:
-        from tmuxagents.watcher import keep  # noqa: PLC0415
+        from tmuxagents.watcher import keep  # noqa: PLC0415  (as above)
 
         keep.keep(home, os.environ)
         return 0
@@ -126,7 +126,7 @@ def mirror(*, host: str) -> int:
 @click.argument("run_dir")
 def window(*, run_dir: str) -> int:
     """Show the mirror of a run, in its window here."""
-    from tmuxagents.cli import far_window  # noqa: PLC0415
+    from tmuxagents.cli import far_window  # noqa: PLC0415  (as above)
 
     os.environ.update(far_window.environment(run_dir))
     return far_window.FarWindow(run_dir, dict(os.environ)).show()
@@ -152,7 +152,7 @@ def receive(*, form: str, key: str) -> None:
 @click.argument("key")
 def upload(*, key: str) -> None:
     """Be the git that gives out what is fetched."""
-    from tmuxagents.machines.checkout import Project  # noqa: PLC0415
+    from tmuxagents.machines.checkout import Project  # noqa: PLC0415  (as above)
 
     Project(key, places.own_home(os.environ), os.environ).upload()
 
@@ -161,8 +161,8 @@ def upload(*, key: str) -> None:
 @click.option("--json", "as_json", is_flag=True)
 def do(*, as_json: bool) -> None:  # noqa: ARG001  (errors are printed as JSON)
     """Do what stdin asks for."""
-    from tmuxagents.machines import leavings  # noqa: PLC0415
-    from tmuxagents.text import jsonline  # noqa: PLC0415
+    from tmuxagents.machines import leavings  # noqa: PLC0415  (as above)
+    from tmuxagents.text import jsonline  # noqa: PLC0415  (as above)
 
     printing.write(jsonline.encode(leavings.answer_about_code(_asked(), os.environ)))
 
