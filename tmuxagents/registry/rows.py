@@ -5,6 +5,8 @@ Tables and what is written are in registry/schema: who only looks needs neither.
 
 from __future__ import annotations
 
+from tmuxagents import records
+
 TYPE_CHECKING = False
 if TYPE_CHECKING:
     from collections.abc import Callable, Sequence
@@ -34,6 +36,10 @@ FOUND = ("server", "window", "pane", "launcher")
 GIVEN = (*_PLANNED, *STANDING, *_GROWING, *FOUND, "changed_at")
 COLUMNS = (*GIVEN, "change")
 FLAGS = frozenset(("attended", "settled", "needs_input", "concluded", "announced"))
+# Members of a run's document, and the columns that hold them.
+_BRIEF = {key: key for key in ("name", "task", "preset", "status", "reason", "settled", "model", "timeout")}
+_BRIEF |= {"runId": "run_id", "needsInput": "needs_input", "createdAt": "created_at"}
+_BRIEF |= {"startedAt": "started_at", "endedAt": "ended_at"}
 _ZERO = {**dict.fromkeys(FLAGS, False), "event_seq": 0, "changed_at": 0.0, "change": 0}
 
 
@@ -121,6 +127,23 @@ class Row:
         row.needs_input, row.concluded = row.needs_input != 0, row.concluded != 0
         row.announced = row.announced != 0
         return row
+
+    def elapsed(self, at: float) -> float:
+        """Return how long the run has worked."""
+        if self.elapsed_s is not None:
+            return round(self.elapsed_s, 1)
+        return 0.0 if self.started_at is None else round(max(0.0, at - self.started_at), 1)
+
+    def brief(self, at: float) -> dict[str, Any]:
+        """Return the members of the run's document that the row holds: all that a line of a list needs."""
+        said = {records.COMPLETED: "output", records.FAILED: "errorMessage", records.ABORTED: "errorMessage"}
+        return {
+            **{key: getattr(self, column) for key, column in _BRIEF.items()},
+            "usage": {"cost": self.cost},
+            VOLATILE: self.elapsed(at),
+            **dict.fromkeys(said.values()),
+            **({said[self.status]: self.activity} if self.status in said else {}),
+        }
 
 
 def server_key(socket: str, pid: int, started: int) -> str:

@@ -14,7 +14,7 @@ from tmuxagents.registry.current import CurrentCheck
 from tmuxagents.registry.database import Scope
 from tmuxagents.registry.rows import VOLATILE
 from tmuxagents.runs import words
-from tmuxagents.status.rows import as_rows, elapsed
+from tmuxagents.runs.words import SnapshotRow
 
 TYPE_CHECKING = False
 if TYPE_CHECKING:
@@ -24,7 +24,6 @@ if TYPE_CHECKING:
     from tmuxagents.registry.database import Registry, Row, Tally
     from tmuxagents.registry.lookup import Caller
     from tmuxagents.runs.inspect import RunView
-    from tmuxagents.runs.words import SnapshotRow
 
     EndedRuns = tuple[float, int | None]  # those since a moment, no more than a number, the last ones
 
@@ -237,16 +236,13 @@ class SnapshotBuilder:
         if snapshot.query.scope.kind in ("project", "owner"):
             snapshot.elsewhere = whole.active - tally.active
         if snapshot.query.scope.kind == "owner" and snapshot.query.scope.mode is None:
-            snapshot.others = self._others(known)
-
-    def _others(self, known: Mapping[str, Row]) -> dict[str, int]:
-        """Count the runs of the caller's project that are not the owner's."""
-        owner, project = self.snapshot.query.scope.key, self._caller.project
-        rows = (self.snapshot.registry_rows.get(run_id, row) for run_id, row in known.items())
-        theirs = (row for row in rows if row.project == project and row.owner != owner)
-        active = sum(row.status not in records.ENDED for row in theirs)
-        of_project = self._registry.tally(Scope("project", project)).by_status.values()
-        return {"active": active, "total": sum(of_project) - self._registry.owned(owner, project)}
+            owner, project = snapshot.query.scope.key, self._caller.project
+            rows = (snapshot.registry_rows.get(run_id, row) for run_id, row in known.items())
+            theirs = (row for row in rows if row.project == project and row.owner != owner)
+            active = sum(row.status not in records.ENDED for row in theirs)
+            of_project = sum(self._registry.tally(Scope("project", project)).by_status.values())
+            total = of_project - self._registry.owned(owner, project)
+            snapshot.others = {"active": active, "total": total}
 
     # --- shown
 
@@ -269,10 +265,20 @@ class SnapshotBuilder:
             ]
         shown = [snapshot.registry_rows[run_id] for run_id in there]
         shown.sort(key=lambda row: (row.created_at, row.run_id), reverse=True)
-        documents = None if snapshot.query.wanted == ROWS else self._documents(shown)
+        if snapshot.query.wanted == ROWS:
+            documents = {row.run_id: row.brief(snapshot.at) for row in shown}
+        else:
+            documents = self._documents(shown)
         alike = self._registry.alike(there, words.SHORT_ID)
-        snapshot.rows = as_rows(shown, documents, alike, snapshot.at, snapshot.lost)
-        self._mark_polled([row for row in shown if row.status in records.ENDED], known)
+        snapshot.rows = [
+            self._shown(row, documents[row.run_id], alike.get(row.run_id, ()))
+            for row in shown
+            if row.run_id in documents
+        ]
+        new = [row.run_id for row in shown if row.status in records.ENDED and row.polled_at is None]
+        unpolled = (known.get(run_id) or self._registry.row(run_id) for run_id in new)
+        if unseen := [row.run_id for row in unpolled if row is not None and row.polled_at is None]:
+            self._registry.mark_polled(unseen, snapshot.at)
         ended = (row for row in snapshot.registry_rows.values() if row.status in records.ENDED)
         snapshot.needs_watcher = snapshot.needs_watcher or any(
             not row.announced and self._is_of_here(row) for row in ended
@@ -289,7 +295,7 @@ class SnapshotBuilder:
         for row in rows:
             if row.run_id in stored:
                 documents[row.run_id] = jsonline.decode(stored[row.run_id])
-                documents[row.run_id][VOLATILE] = elapsed(row, snapshot.at)
+                documents[row.run_id][VOLATILE] = row.elapsed(snapshot.at)
             elif row.run_id in views or self._read([row.run_id]):
                 documents[row.run_id] = views[row.run_id].document(snapshot.at)
         sizes = self._registry.session_sizes(str(document["sessionId"]) for document in documents.values())
@@ -299,18 +305,26 @@ class SnapshotBuilder:
                 volatile = {VOLATILE: document[VOLATILE]}
                 snapshot.json[run_id] = jsonline.with_members(stored[run_id], volatile)
             document["runCount"] = count
-            if (since := snapshot.lost.get(document.get("host", ""))) and document[
-                "status"
-            ] not in records.ENDED:
+            since = snapshot.lost.get(document.get("host", ""))
+            if since and document["status"] not in records.ENDED:
                 document["unreachableSince"] = since
                 snapshot.json.pop(run_id, None)
         return documents
 
-    def _mark_polled(self, ended: Iterable[Row], known: Mapping[str, Row]) -> None:
-        new = [row.run_id for row in ended if row.polled_at is None]
-        there = (known.get(run_id) or self._registry.row(run_id) for run_id in new)
-        if unseen := [row.run_id for row in there if row is not None and row.polled_at is None]:
-            self._registry.mark_polled(unseen, self.snapshot.at)
+    def _shown(self, row: Row, run: dict[str, Any], alike: Iterable[str]) -> SnapshotRow:
+        """Return one row of the snapshot. `run`: its document, or as much of it as a line needs."""
+        at, has_ended = self.snapshot.at, row.status in records.ENDED
+        works = row.status == records.RUNNING and not (row.settled or row.needs_input)
+        heard_at = row.last_event_at if works else None
+        lost_at = None if has_ended or row.host is None else self.snapshot.lost.get(row.host)
+        return SnapshotRow(
+            run,
+            words.short_id(row.run_id, alike),
+            activity=None if has_ended else row.activity,
+            host=row.host,
+            quiet_s=0.0 if heard_at is None else max(0.0, at - heard_at),
+            unreachable_s=None if lost_at is None else max(0.0, at - lost_at),
+        )
 
     def _is_of_here(self, row: Row) -> bool:
         """Say whether a watcher that starts here announces an ended run.
