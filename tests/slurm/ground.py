@@ -62,9 +62,15 @@ class Ground:
         """Hand in a run."""
         launcher = self.launcher()
         project = str(self.home.project)
-        request = LaunchRequest(script, project, project, model="mock/mock-text", timeout=600)
-        given = job.submit_run(launcher, launcher.prepare(request), job.Wish(partition, options))
-        return self.run(given.run_dir)
+        request = LaunchRequest(
+            *(script, project, project),
+            model="mock/mock-text",
+            timeout=600,
+            on=f"slurm:{partition}" if partition else "slurm",
+            sbatch=options,
+        )
+        run_dir, _ = job.submit_run(launcher, launcher.prepare(request))
+        return self.run(run_dir)
 
     def launcher(self) -> Launcher:
         return Launcher(Caller(self.environment, str(self.home.project)), self.environment, umask=0o027)

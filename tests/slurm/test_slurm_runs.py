@@ -204,17 +204,17 @@ def test_a_run_in_slurm_is_removed_without_another_machine(home: Home) -> None:
     assert (pruned.warnings, run.folder.exists()) == ([], False)
 
 
-def submit(home: Home, wish: job.Wish, **more: Any) -> job.Submitted:
+def submit(home: Home, **more: Any) -> None:
     launcher = Launcher(caller(home), home.environment, umask=0o077)
     project = str(home.project)
-    request = LaunchRequest("done x", project, project, model="mock/mock-text", **more)
-    return job.submit_run(launcher, launcher.prepare(request), wish)
+    request = LaunchRequest("done x", project, project, model="mock/mock-text", on="slurm", **more)
+    job.submit_run(launcher, launcher.prepare(request))
 
 
 def test_without_slurm_the_run_ends_and_the_reason_is_said(home: Home) -> None:
     home.be_unwatched()
     with pytest.raises(Unusable, match="sbatch is not in the PATH") as refusal:
-        submit(home, job.Wish())
+        submit(home)
     assert (refusal.value.exit_code, refusal.value.kind) == (3, "unreachable")
     (folder,) = [path for path in (home.state / "runs").iterdir() if not path.name.startswith(".")]
     assert how(directory.read_result(str(folder))) == ("failed", "window")
@@ -222,17 +222,17 @@ def test_without_slurm_the_run_ends_and_the_reason_is_said(home: Home) -> None:
 
 
 @pytest.mark.parametrize(
-    ("wish", "more", "said"),
+    ("more", "said"),
     [
-        (job.Wish(options=["--array=1-3"]), {}, "a run is one job"),
-        (job.Wish(), {"driver": "live"}, "needs a window"),
+        ({"sbatch": ["--array=1-3"]}, "a run is one job"),
+        ({"driver": "live"}, "needs a window"),
     ],
 )
 def test_what_cannot_be_a_job_is_refused_before_anything_is_made(
-    home: Home, wish: job.Wish, more: dict[str, Any], said: str
+    home: Home, more: dict[str, Any], said: str
 ) -> None:
     with pytest.raises(BadRequest, match=said):
-        submit(home, wish, **more)
+        submit(home, **more)
     assert not (home.state / "runs").exists()
 
 

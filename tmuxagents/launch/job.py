@@ -1,4 +1,4 @@
-"""Runs as jobs of Slurm: hand one in exactly once, ask one to end, the words that lead into one. Joins.
+"""Runs as jobs of Slurm: each is handed in exactly once. Joins.
 
 The home is shared: the run directory is the truth here as on the node, and its `machine.json` says which job
 is the run's. It is written before the job is handed in and after it. If a launcher dies in between,
@@ -11,7 +11,6 @@ import os
 import shlex
 import sys
 import time
-from typing import NamedTuple
 
 from tmuxagents.errors import BadRequest, NotPossible, TmuxAgentsError
 from tmuxagents.launch import checks, elsewhere, handover
@@ -25,7 +24,7 @@ from tmuxagents.text import jsonline
 
 TYPE_CHECKING = False
 if TYPE_CHECKING:
-    from collections.abc import Mapping, Sequence
+    from collections.abc import Mapping
 
     from tmuxagents.launch.elsewhere import FarArrival
     from tmuxagents.launch.launch import Launcher
@@ -36,29 +35,6 @@ SUBMIT_LOCK = "submit.lock"  # held by who hands the job in, until sbatch has en
 _BOOT = f"{os.path.dirname(os.path.dirname(os.path.abspath(__file__)))}/_wrap.py"
 
 
-class Wish(NamedTuple):
-    """What a person asks of Slurm: a partition, and sbatch's own options."""
-
-    partition: str | None = None
-    options: Sequence[str] = ()
-
-    def check(self) -> None:
-        """Refuse what would break a run."""
-        for word in self.options:
-            fault = jobs.option_fault(word)
-            if fault is not None:
-                message = f"The option {word.partition('=')[0]!r} for sbatch {fault}."
-                raise BadRequest(message, kind="bad-argument", hint="see docs/machines.md, Slurm", field="on")
-
-
-class Submitted(NamedTuple):
-    """A run that Slurm has. `job_id` is None if Slurm has not confirmed it; watcher/keep finds out."""
-
-    run_dir: str
-    job_id: str | None
-    warnings: Sequence[str]
-
-
 def is_here(on: str | None) -> bool:
     """Say whether `--on` names this machine's own Slurm."""
     return on is not None and on.partition(":")[0] == SLURM
@@ -66,20 +42,27 @@ def is_here(on: str | None) -> bool:
 
 def begin(launcher: Launcher, prepared: Prepared) -> FarArrival:
     """Make a run, hand it in, and open the window that shows it."""
-    request = prepared.request
-    wish = Wish((request.on or "").partition(":")[2] or None, request.sbatch)
-    submitted = submit_run(launcher, prepared, wish)
-    return elsewhere.arrival(launcher, prepared, submitted.run_dir, SLURM, submitted.warnings)
+    run_dir, warnings = submit_run(launcher, prepared)
+    return elsewhere.arrival(launcher, prepared, run_dir, SLURM, warnings)
 
 
-def submit_run(launcher: Launcher, prepared: Prepared, wish: Wish) -> Submitted:
-    """Make a run and hand it in. If Slurm refuses it, the run has ended, and why is raised."""
-    wish.check()
+def submit_run(launcher: Launcher, prepared: Prepared) -> tuple[str, list[str]]:
+    """Make a run and hand it in; return its directory, and warnings.
+
+    If Slurm refuses it, the run has ended, and why is raised. If Slurm has not confirmed it, watcher/keep
+    finds out.
+    """
     request = prepared.request
+    for word in request.sbatch:
+        fault = jobs.option_fault(word)
+        if fault is not None:
+            message = f"The option {word.partition('=')[0]!r} for sbatch {fault}."
+            raise BadRequest(message, kind="bad-argument", hint="see docs/machines.md, Slurm", field="on")
     if prepared.plan.driver == LIVE:
         message = "A live run needs a window, and a job of Slurm has none."
         raise BadRequest(message, kind="bad-argument", hint="leave out --live", field="on")
     checks.check_cwd(request.cwd)
+    partition = (request.on or "").partition(":")[2] or None
     handed = handover.Handed(
         environment={**launcher.environment, **prepared.variables},
         umask=launcher.umask,
@@ -87,16 +70,15 @@ def submit_run(launcher: Launcher, prepared: Prepared, wish: Wish) -> Submitted:
         queued=True,
     )
     marker = elsewhere.marker(
-        SLURM, SLURM, state=SUBMITTING, partition=wish.partition, options=list(wish.options)
+        SLURM, SLURM, state=SUBMITTING, partition=partition, options=list(request.sbatch)
     )
     files = {directory.HANDED: handover.encode(handed), directory.MACHINE: jsonline.encode(marker)}
     with checks.claimed_name(launcher.caller, request):
         run_dir = launcher.make(prepared, files)
     project.link(request.project, run_dir)
     warnings = [*launcher.warnings, *prepared.warnings]
-    job_id: str | None = None
     try:
-        job_id = submit(run_dir, launcher.environment, anew=True)
+        submit(run_dir, launcher.environment, anew=True)
     except BaseException as error:
         words = error.message if isinstance(error, TmuxAgentsError) else f"{type(error).__name__}."
         if not (isinstance(error, commands.SlurmSilent) and error.heard):
@@ -105,7 +87,7 @@ def submit_run(launcher: Launcher, prepared: Prepared, wish: Wish) -> Submitted:
         warnings.append(f"{words} The run waits until Slurm says whether it has the job.")
     finally:
         elsewhere.register(launcher, run_dir)
-    return Submitted(run_dir, job_id, warnings)
+    return run_dir, warnings
 
 
 def submit(run_dir: str, environment: Mapping[str, str], *, anew: bool = False) -> str:

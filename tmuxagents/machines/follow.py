@@ -1,10 +1,9 @@
-"""The far end of a mirror: sends what is new in run directories here, for as long as someone reads it.
+"""The far end of a mirror: sends what is new in run directories here; and the frames in which it does.
 
 It is asked in lines, `{"run": ID, "at": {"events.jsonl": 120}}`, and answers in frames: a JSON line, then as
-many bytes as that says. A file that only grows is sent from where the mirror is; any other whole, when it has
-changed. The result comes last, and only once no wrapper can write any more.
-
-The frames of a mirror: files that are copied, a stream cut into frames, a frame written.
+many bytes as that says. A file that only grows is sent from where the mirror is; any other is sent whole, when
+it has changed. The result comes last, and only once no wrapper can write any more. watcher/mirror reads the
+frames with the second part.
 
 Joins.
 """
@@ -31,7 +30,6 @@ if TYPE_CHECKING:
     from tmuxagents.runs.marks import Mark
     from tmuxagents.system.lifeline import Lifeline
 
-
 APPENDED = (directory.EVENTS, directory.STDOUT, directory.STDERR, directory.TRANSCRIPT)  # they only grow
 # Copied whole when they have changed; the result comes after all others.
 WHOLE = (
@@ -41,106 +39,72 @@ WHOLE = (
 PIECE = 256 * 1024
 _LONGEST_HEAD = 4096
 _MOST = dict.fromkeys(APPENDED, PIECE) | dict.fromkeys((*WHOLE, directory.RESULT), 64 * 1024 * 1024)
-
-
-class Broken(ValueError):
-    """What comes from the other machine is no stream of frames."""
-
-
-class Frame:
-    """A part of one file of one run, or a word about it."""
-
-    __slots__ = ("at", "is_gone", "is_new", "name", "run_id", "text", "waiting")
-
-    def __init__(self, head: dict[str, Any], text: bytes) -> None:
-        self.run_id: str | None = head.get("run")  # None: a sign of life
-        self.name: str | None = head.get("file")
-        self.at: int | None = head.get("at")  # None: the file is whole
-        self.is_new = head.get("anew") is True  # the file was begun anew
-        self.is_gone = head.get("gone") is True  # there is no such run
-        self.waiting = str(head.get("waiting") or "") if "waiting" in head else None  # what the run waits for
-        self.text = text
-
-
-class FrameReader:
-    """Cuts what comes in, piece by piece, into frames. Nothing in it is believed that could do harm here."""
-
-    def __init__(self) -> None:
-        self._text = bytearray()
-
-    def take(self, piece: bytes) -> Iterator[Frame]:
-        """Take a piece; yield the frames that are whole by now. Raises Broken."""
-        self._text += piece
-        while True:
-            end = self._text.find(b"\n", 0, _LONGEST_HEAD)
-            if end < 0:
-                if len(self._text) >= _LONGEST_HEAD:
-                    raise Broken("a frame has no head")
-                return
-            head = _head(bytes(self._text[:end]))
-            whole = end + 1 + head["size"]
-            if len(self._text) < whole:
-                return
-            text = bytes(self._text[end + 1 : whole])
-            del self._text[:whole]
-            yield Frame(head, text)
-
-
-def _head(line: bytes) -> dict[str, Any]:
-    try:
-        head = jsonline.decode(line)
-    except (ValueError, RecursionError) as error:
-        raise Broken("a frame's head is no JSON") from error
-    if not isinstance(head, dict) or type(head.get("size")) is not int or head["size"] < 0:
-        raise Broken("a frame has no size")
-    run_id, name, at = head.get("run"), head.get("file"), head.get("at")
-    if run_id is not None and not (isinstance(run_id, str) and is_run_id(run_id)):
-        raise Broken("a frame names no run")
-    if name is None:
-        if head["size"]:
-            raise Broken("a frame names no file")
-        return head
-    if not isinstance(name, str) or name not in _MOST or run_id is None:
-        raise Broken("a frame names a file that is not mirrored")
-    if (at is None) == (name in APPENDED) or not (at is None or (type(at) is int and at >= 0)):
-        raise Broken("a frame has no place in its file")
-    if head["size"] > _MOST[name]:
-        raise Broken("a frame is too large")
-    return head
-
-
-class NotInStep(ValueError):
-    """A file here has another length than the far end believes."""
-
-
-def append_piece(run_dir: str, frame: Frame) -> None:
-    """Add bytes to a file that only grows; a file that was begun anew over there is begun anew here."""
-    flags = os.O_WRONLY | os.O_CREAT | os.O_NOFOLLOW | os.O_NONBLOCK | os.O_CLOEXEC
-    folder = directory.open_folder(run_dir)
-    try:
-        handle = os.open(str(frame.name), flags, 0o600, dir_fd=folder)
-    finally:
-        os.close(folder)
-    try:
-        if frame.at is None or frame.at + len(frame.text) > directory.MOST_BYTES:
-            return  # no reader reads on there, and another machine must not fill our disk
-        if frame.is_new:
-            os.ftruncate(handle, 0)
-            return
-        if os.fstat(handle).st_size != frame.at:
-            raise NotInStep(f"{frame.name} is not as long as the other end believes")
-        os.lseek(handle, 0, os.SEEK_END)
-        writing.write_all(handle, frame.text)
-    finally:
-        os.close(handle)
-
-
 ROUND_S = 0.05  # between two looks at runs that talk
 _IDLE_S = 0.25  # between two looks while none does
 _BEAT_S = 3.0
 _SWEEP_S = 1.0  # so often all files of a run are looked at, not its events alone
 _KEEP_S = 10.0  # so often a watcher is started here, should there be none
 _AT_ONCE = 64  # frames of one run in one round, so that one run does not hold up the others
+
+
+def serve(home: str, lifeline: Lifeline, out: int) -> None:
+    """Follow runs for the mirror at the other end of our streams."""
+
+    def write(text: bytes) -> None:
+        view = memoryview(text)
+        while view:
+            view = view[os.write(out, view) :]
+
+    try:
+        follow(home, lifeline, write)
+    except BrokenPipeError:
+        return
+
+
+def follow(home: str, lifeline: Lifeline, write: Callable[[bytes], None]) -> None:
+    """Send what is new of the runs that are asked for, until the reader has gone."""
+    runs: dict[str, FollowedRun] = {}
+    swept_at = beat_at = kept_at = 0.0
+
+    def send(head: dict[str, Any], text: bytes) -> None:
+        write(jsonline.encode({**head, "size": len(text)}) + text)
+
+    while not lifeline.gone:
+        now = time.monotonic()
+        if now >= kept_at + _KEEP_S:
+            watcher_lock.ensure(home)  # it concludes what is lost here
+            kept_at = now
+        sweeps = now >= swept_at + _SWEEP_S
+        swept_at = now if sweeps else swept_at
+        talking = [one for one in runs.values() if sweeps or one.talks()]
+        for one in talking:
+            if one.send(send):
+                del runs[one.run_id]
+        if now >= beat_at + _BEAT_S:
+            send({"beat": True}, b"")
+            beat_at = now
+        for asked in _asked(lifeline, ROUND_S if talking else _IDLE_S if not runs else ROUND_S):
+            run_id = asked.get("run")
+            if isinstance(run_id, str) and is_run_id(run_id):
+                at = asked.get("at")
+                runs[run_id] = FollowedRun(f"{home}/runs", run_id, at if isinstance(at, dict) else {})
+
+
+def _asked(lifeline: Lifeline, limit_s: float) -> list[dict[str, Any]]:
+    """Wait for what is asked next, but not longer than the limit."""
+    poll = select.poll()
+    poll.register(lifeline.handle, select.POLLIN)
+    if not poll.poll(round(limit_s * 1000)):
+        return []
+    found = []
+    for line in lifeline.lines():
+        try:
+            asked = jsonline.decode(line)
+        except ValueError:
+            continue
+        if isinstance(asked, dict):
+            found.append(asked)
+    return found
 
 
 class FollowedRun:
@@ -222,61 +186,96 @@ class FollowedRun:
             send({"run": self.run_id, "file": name, "whole": True}, text)
 
 
-def follow(home: str, lifeline: Lifeline, write: Callable[[bytes], None]) -> None:
-    """Send what is new of the runs that are asked for, until the reader has gone."""
-    runs: dict[str, FollowedRun] = {}
-    swept_at = beat_at = kept_at = 0.0
-
-    def send(head: dict[str, Any], text: bytes) -> None:
-        write(jsonline.encode({**head, "size": len(text)}) + text)
-
-    while not lifeline.gone:
-        now = time.monotonic()
-        if now >= kept_at + _KEEP_S:
-            watcher_lock.ensure(home)  # it concludes what is lost here
-            kept_at = now
-        sweeps = now >= swept_at + _SWEEP_S
-        swept_at = now if sweeps else swept_at
-        talking = [one for one in runs.values() if sweeps or one.talks()]
-        for one in talking:
-            if one.send(send):
-                del runs[one.run_id]
-        if now >= beat_at + _BEAT_S:
-            send({"beat": True}, b"")
-            beat_at = now
-        for asked in _asked(lifeline, ROUND_S if talking else _IDLE_S if not runs else ROUND_S):
-            run_id = asked.get("run")
-            if isinstance(run_id, str) and is_run_id(run_id):
-                at = asked.get("at")
-                runs[run_id] = FollowedRun(f"{home}/runs", run_id, at if isinstance(at, dict) else {})
+# --- frames ---------------------------------------------------------------------------------------------
 
 
-def _asked(lifeline: Lifeline, limit_s: float) -> list[dict[str, Any]]:
-    """Wait for what is asked next, but not longer than the limit."""
-    poll = select.poll()
-    poll.register(lifeline.handle, select.POLLIN)
-    if not poll.poll(round(limit_s * 1000)):
-        return []
-    found = []
-    for line in lifeline.lines():
-        try:
-            asked = jsonline.decode(line)
-        except ValueError:
-            continue
-        if isinstance(asked, dict):
-            found.append(asked)
-    return found
+class Broken(ValueError):
+    """What comes from the other machine is no stream of frames."""
 
 
-def serve(home: str, lifeline: Lifeline, out: int) -> None:
-    """Follow runs for the mirror at the other end of our streams."""
+class Frame:
+    """A part of one file of one run, or a word about it."""
 
-    def write(text: bytes) -> None:
-        view = memoryview(text)
-        while view:
-            view = view[os.write(out, view) :]
+    __slots__ = ("at", "is_gone", "is_new", "name", "run_id", "text", "waiting")
 
+    def __init__(self, head: dict[str, Any], text: bytes) -> None:
+        self.run_id: str | None = head.get("run")  # None: a sign of life
+        self.name: str | None = head.get("file")
+        self.at: int | None = head.get("at")  # None: the file is whole
+        self.is_new = head.get("anew") is True  # the file was begun anew
+        self.is_gone = head.get("gone") is True  # there is no such run
+        self.waiting = str(head.get("waiting") or "") if "waiting" in head else None  # what the run waits for
+        self.text = text
+
+
+class FrameReader:
+    """Cuts what comes in, piece by piece, into frames. It refuses whatever could do harm here."""
+
+    def __init__(self) -> None:
+        self._text = bytearray()
+
+    def take(self, piece: bytes) -> Iterator[Frame]:
+        """Take a piece; yield the frames that are whole by now. Raises Broken."""
+        self._text += piece
+        while True:
+            end = self._text.find(b"\n", 0, _LONGEST_HEAD)
+            if end < 0:
+                if len(self._text) >= _LONGEST_HEAD:
+                    raise Broken("a frame has no head")
+                return
+            head = _head(bytes(self._text[:end]))
+            whole = end + 1 + head["size"]
+            if len(self._text) < whole:
+                return
+            text = bytes(self._text[end + 1 : whole])
+            del self._text[:whole]
+            yield Frame(head, text)
+
+
+def _head(line: bytes) -> dict[str, Any]:
     try:
-        follow(home, lifeline, write)
-    except BrokenPipeError:
-        return
+        head = jsonline.decode(line)
+    except (ValueError, RecursionError) as error:
+        raise Broken("a frame's head is no JSON") from error
+    if not isinstance(head, dict) or type(head.get("size")) is not int or head["size"] < 0:
+        raise Broken("a frame has no size")
+    run_id, name, at = head.get("run"), head.get("file"), head.get("at")
+    if run_id is not None and not (isinstance(run_id, str) and is_run_id(run_id)):
+        raise Broken("a frame names no run")
+    if name is None:
+        if head["size"]:
+            raise Broken("a frame names no file")
+        return head
+    if not isinstance(name, str) or name not in _MOST or run_id is None:
+        raise Broken("a frame names a file that is not mirrored")
+    if (at is None) == (name in APPENDED) or not (at is None or (type(at) is int and at >= 0)):
+        raise Broken("a frame has no place in its file")
+    if head["size"] > _MOST[name]:
+        raise Broken("a frame is too large")
+    return head
+
+
+class NotInStep(ValueError):
+    """A file here has another length than the far end believes."""
+
+
+def append_piece(run_dir: str, frame: Frame) -> None:
+    """Add bytes to a file that only grows; a file that was begun anew over there is begun anew here."""
+    flags = os.O_WRONLY | os.O_CREAT | os.O_NOFOLLOW | os.O_NONBLOCK | os.O_CLOEXEC
+    folder = directory.open_folder(run_dir)
+    try:
+        handle = os.open(str(frame.name), flags, 0o600, dir_fd=folder)
+    finally:
+        os.close(folder)
+    try:
+        if frame.at is None or frame.at + len(frame.text) > directory.MOST_BYTES:
+            return  # no reader reads on there, and another machine must not fill our disk
+        if frame.is_new:
+            os.ftruncate(handle, 0)
+            return
+        if os.fstat(handle).st_size != frame.at:
+            raise NotInStep(f"{frame.name} is not as long as the other end believes")
+        os.lseek(handle, 0, os.SEEK_END)
+        writing.write_all(handle, frame.text)
+    finally:
+        os.close(handle)
