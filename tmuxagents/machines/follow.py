@@ -1,8 +1,8 @@
 """The far end of a mirror: sends what is new in run directories here; and the frames in which it does.
 
 It is asked in lines, `{"run": ID, "at": {"events.jsonl": 120}}`, and answers in frames: a JSON line, then as
-many bytes as that says. A file that only grows is sent from where the mirror is; any other is sent whole, once
-it has changed. The result comes last, and only once no wrapper can write any more. watcher/mirror reads the
+many bytes as that says. A file that only grows is sent from where the mirror is; any other whole, when it
+has changed. The result comes last, and only once no wrapper can write any more. watcher/mirror reads the
 frames with the second part.
 
 Joins.
