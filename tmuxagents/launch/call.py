@@ -1,6 +1,6 @@
 """One call with several runs: a limited number of windows at once; the next opens when a run ends.
 
-The call is refused, if at all, before its first window opens. After that a run that cannot be opened has
+If a call is refused, that happens before its first window opens. After that a run that cannot be opened has
 failed like any other, and the others continue.
 
 Joins.
@@ -96,10 +96,10 @@ class Call:
         ]
 
     def carry_out(self, tell: Callable[[], float], wake: int, is_cancelled: Callable[[], bool]) -> None:
-        """Open the windows, wait for their runs, tell of them. Returns when every run has ended.
+        """Open the windows, wait for their runs, report them. Returns when every run has ended.
 
-        `tell` says at which (monotonic) moment it wants to tell again; `wake` can be read when it may be
-        cancelled.
+        `tell` reports, and returns the (monotonic) moment of the next report. `wake` becomes readable when
+        the call may have been cancelled.
         """
         with self._waiting:
             try:

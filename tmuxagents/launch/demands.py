@@ -1,7 +1,4 @@
-"""What a call and its preset demand of an agent: what it cannot do is refused before a run is made. Pure.
-
-The faults of a call, collected: the most telling one is raised, with all of them.
-"""
+"""Refusals before a run is made: what an agent cannot do, and all faults of a call as one error. Pure."""
 
 from __future__ import annotations
 
@@ -74,7 +71,7 @@ def _permission_faults(name: str, has: Capabilities, given: str | None) -> Itera
 
 
 def _tool_faults(name: str, has: Capabilities, tools: Sequence[str], *, reads: bool) -> Iterator[Fault]:
-    """Yield tools that it has not; `reads`: it also takes names that only it and the user know."""
+    """Yield faults for tools that the agent lacks. `reads`: it knows others, too."""
     if reads:
         return
     if tools and not has.tools:
@@ -104,7 +101,9 @@ def _other_faults(
         yield Fault("bad-preset", message, field="systemPrompt")
 
 
-# Which fault speaks for the whole call: of the first of these groups that has any.
+# --- the faults of a call: one error has all of them, and the words of the most telling one -----------------
+
+# The most telling fault is the first one of the first of these groups that has any.
 SHAPE, CWD, REMOVED, RESUME, TOOLS, SKILLS, PRESET, MODEL = range(8)
 _GROUPS = {
     "bad-cwd": CWD,
@@ -119,7 +118,7 @@ MOST_FAULTS = 100  # the most that are reported of one call
 
 
 class Faults:
-    """What is wrong with a call."""
+    """All that is wrong with a call."""
 
     def __init__(self) -> None:
         self._found: list[tuple[int, Fault, TmuxAgentsError | None]] = []
@@ -180,7 +179,7 @@ def _group(fault: Fault) -> int:
 
 
 def _rank(group: int, fault: Fault, gone: set[str]) -> float:
-    """Return where a fault comes: what may be missing for a removed key's sake comes behind that one."""
+    """Return the place of a fault: one that may be missing because of a removed key comes after that key."""
     follows = fault.message.startswith(f"{fault.field} is missing") and _beside(fault) in gone
     return REMOVED + 0.5 if follows else group
 

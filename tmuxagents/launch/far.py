@@ -45,22 +45,20 @@ _UNCLEAR = ("internal", "far-answer")  # errors that do not say whether there is
 _SLURM_AT = "slurm@"
 
 
-def _host(request: LaunchRequest, environment: Mapping[str, str]) -> Host:
-    """Return the host of a request; `slurm@HOST` is one, too, where the run goes into Slurm."""
-    named = request.on or ""
-    name = named.removeprefix(_SLURM_AT).partition(":")[0] if named.startswith(_SLURM_AT) else named
-    found = hosts.find_host(name, environment)
-    build.refuse_other(found)
-    return found
-
-
-def _there(request: LaunchRequest, host: Host) -> str | None:
-    """Return where the run goes over there: into Slurm, if that was said, or if the host was added so."""
+def _destination(request: LaunchRequest) -> tuple[str, str | None]:
+    """Return the host that `--on` names, and where the run goes over there: None, unless it says so."""
     named = request.on or ""
     if not named.startswith(_SLURM_AT):
-        return records.SLURM if host.engine == hosts.SLURM else None
-    partition = named.partition(":")[2]
-    return f"{records.SLURM}:{partition}" if partition else records.SLURM
+        return named, None
+    host, _, partition = named.removeprefix(_SLURM_AT).partition(":")
+    return host, f"{records.SLURM}:{partition}" if partition else records.SLURM
+
+
+def _host(request: LaunchRequest, environment: Mapping[str, str]) -> Host:
+    """Return the host of a request, or refuse it."""
+    found = hosts.find_host(_destination(request)[0], environment)
+    build.refuse_other(found)
+    return found
 
 
 def prepare(launcher: Launcher, request: LaunchRequest, call: InCall | None = None) -> Prepared:
@@ -130,7 +128,7 @@ def _carried(
 def _asked(
     request: LaunchRequest, plan: records.Plan, cwd: str, preset: Preset | None, host: Host
 ) -> dict[str, Any]:
-    """Return what the far machine is asked for: the far settings fill in what nobody says here."""
+    """Return what the far machine is asked for: the settings there decide what the request leaves open."""
     blocks: list[str] = []
     if request.files:
         blocks = file_blocks(request.files, request.cwd, allow_outside=request.allow_outside)
@@ -157,7 +155,7 @@ def _asked(
         "maxRunning": host.max_running,
         "resumes": request.resumes,
         "retries": request.retries,
-        "on": _there(request, host),
+        "on": _destination(request)[1] or (records.SLURM if host.engine == hosts.SLURM else None),
         "sbatch": list(request.sbatch),
     }
 
@@ -175,8 +173,8 @@ def begin(launcher: Launcher, prepared: Prepared) -> FarArrival:
             if not is_submitted(run_dir):  # the mirror may have been first
                 warnings += submit(run_dir, host, launcher.environment)
         except BaseException as error:
-            if not (isinstance(error, (Unreachable, ssh.CutOff)) and error.asked):
-                # else the far machine may have it
+            may_be_there = isinstance(error, (Unreachable, ssh.CutOff)) and error.asked
+            if not may_be_there:
                 writing.remove_unbegun(run_dir)
             raise
         finally:

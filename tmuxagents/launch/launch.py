@@ -60,8 +60,8 @@ class Launcher:
         self.caller = caller
         self.environment = environment
         self.settings: Settings = load.load(environment, caller.project)
-        self._own: set[str] = set()  # the runs that were launched here: a call's tasks know of one another
-        self._told_of_others = False  # once a call is enough
+        self._own: set[str] = set()  # the runs that this launched: no warnings of the other tasks of a call
+        self._told_of_others = False  # one warning a call is enough
         self.slow = slow  # called if a wrapper takes long
         self._leave: Leave | None = None  # of a child that may launch children
         self.place, inside = tmux.choose_place(environment, flag=socket, setting=self.settings.tmux_socket)
@@ -175,7 +175,7 @@ class Launcher:
         return run_dir
 
     def _surroundings(self, request: LaunchRequest, call: InCall | None) -> PlanSurroundings:
-        """Return what decides of a plan besides its request."""
+        """Return what decides about a plan besides its request."""
         target = Target(
             socket=self.place.socket,
             session=None if self._current_pane() else place.session_names(request.project)[0],
@@ -199,7 +199,6 @@ class Launcher:
     def _remember(self, request: LaunchRequest, run_dir: str) -> list[str]:
         """Put the run into the registry, and warn of others that work in its directory."""
         row, own = learn.row_of(run_dir), os.path.basename(run_dir)
-
         awaited = checks.awaited(self.caller, request.after)  # never at work beside it
 
         def ask(book: Registry) -> Sequence[str]:

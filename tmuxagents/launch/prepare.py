@@ -1,8 +1,6 @@
 """Plan the runs of a call: read their presets and files, resolve their models, or refuse the whole call.
 
-Nothing is written here. What is refused here was never a run.
-
-The files of a prompt: what was asked for, found where the child works, and put into words.
+Nothing is written here: a call that is refused here leaves no run.
 
 Joins.
 """
@@ -38,33 +36,10 @@ if TYPE_CHECKING:
     from tmuxagents.settings.keys import Settings
 
 
-def parse_files(words: Iterable[str], cwd: str) -> list[FileSpec]:
-    """Read the `--file` options of a command line; a file that is called like the whole word is meant."""
-    return [
-        prompt.parse(word, is_file=prompt_file.is_there(_absolute(word, cwd)), field="--file")
-        for word in words
-    ]
-
-
-def file_blocks(specs: Sequence[FileSpec], cwd: str, *, allow_outside: bool = False) -> list[str]:
-    """Return one block a file; a file that cannot be had says so in its place and fails nothing."""
-    folder = prompt_file.resolve(cwd)
-
-    def may(resolved: str) -> bool:
-        return prompt.may_be_read(resolved, folder, allow_outside=allow_outside)
-
-    found = [prompt_file.read(_absolute(spec.path, cwd), limit=prompt.FILE_LIMIT, may=may) for spec in specs]
-    return [prompt.file_block(spec, text) for spec, text in zip(specs, found, strict=True)]
-
-
-def _absolute(path: str, cwd: str) -> str:
-    return path if path.startswith("/") else f"{cwd}/{path}"
-
-
 class Prepared(NamedTuple):
     """A run that is planned and not yet made: its request, its plan, the texts of its directory.
 
-    `variables`: what the child's environment gets besides, and no file may hold.
+    `variables` go into the child's environment, and into no file.
     """
 
     request: LaunchRequest
@@ -79,7 +54,7 @@ class Prepared(NamedTuple):
 
 
 class PlanSurroundings(NamedTuple):
-    """What decides of a plan besides its request: its call, its window, the child that launches it."""
+    """What decides about a plan besides its request: its call, its window, the child that launches it."""
 
     call: InCall
     target: Target
@@ -207,7 +182,7 @@ class Preparing:
         timeout, spared = request.timeout, request.keep_background
         if timeout is None:
             timeout = preset.timeout if preset else None
-        # What a session spares is what it says, and not the settings of today.
+        # A session says itself what it spares; the settings of today do not count.
         if request.continues is None or preset is not None:
             named = preset.keep_background if preset else None
             spared |= settings.keep_background if named is None else named
@@ -253,30 +228,7 @@ def _prompt(request: LaunchRequest, blocks: Sequence[str]) -> bytes:
     return plans.prompt_bytes(prompt.compose(request.task, blocks=blocks, transcript=transcript))
 
 
-class Batch:
-    """The runs of one call while they are prepared: one call id, and no two of them with one name."""
-
-    def __init__(self, launcher: Launcher) -> None:
-        self.launcher = launcher
-        self._first = new_call()
-        self._names: set[str] = set()
-        self._count = 0
-
-    def prepare(self, request: LaunchRequest) -> Prepared:
-        """Return the next run of the call as it is going to be, or refuse it."""
-        call = self.next()
-        name = request.name
-        if name is not None and name in self._names:
-            message = f'Two tasks of this call have the name "{name}".'
-            raise BadRequest(message, kind="bad-argument", hint="give each its own", field="name")
-        self._names.update([name] if name is not None else [])
-        return self.launcher.prepare(request, call)
-
-    def next(self, task_name: str | None = None) -> InCall:
-        """Return the place of the next run of the call."""
-        number, self._count = self._count, self._count + 1
-        first = self._first.call_id
-        return InCall(first if number == 0 else os.urandom(8).hex(), first, number, task_name)
+# --- the runs of one call -------------------------------------------------------------------------------
 
 
 def prepare(
@@ -304,3 +256,55 @@ def prepare(
     with launcher.explaining():
         faults.refuse()
     return prepared
+
+
+class Batch:
+    """The runs of one call while they are prepared: one call id, and no two of them with one name."""
+
+    def __init__(self, launcher: Launcher) -> None:
+        self.launcher = launcher
+        self._first = new_call()
+        self._names: set[str] = set()
+        self._count = 0
+
+    def prepare(self, request: LaunchRequest) -> Prepared:
+        """Return the next run of the call as it is going to be, or refuse it."""
+        call = self.next()
+        name = request.name
+        if name is not None and name in self._names:
+            message = f'Two tasks of this call have the name "{name}".'
+            raise BadRequest(message, kind="bad-argument", hint="give each its own", field="name")
+        self._names.update([name] if name is not None else [])
+        return self.launcher.prepare(request, call)
+
+    def next(self, task_name: str | None = None) -> InCall:
+        """Return the place of the next run of the call."""
+        number, self._count = self._count, self._count + 1
+        first = self._first.call_id
+        return InCall(first if number == 0 else os.urandom(8).hex(), first, number, task_name)
+
+
+# --- the files of a prompt ------------------------------------------------------------------------------
+
+
+def parse_files(words: Iterable[str], cwd: str) -> list[FileSpec]:
+    """Parse the `--file` options of a command line. A word that is the name of a file means that file."""
+    return [
+        prompt.parse(word, is_file=prompt_file.is_there(_absolute(word, cwd)), field="--file")
+        for word in words
+    ]
+
+
+def file_blocks(specs: Sequence[FileSpec], cwd: str, *, allow_outside: bool = False) -> list[str]:
+    """Return a block for each file. A file that cannot be read has one that says so, and fails nothing."""
+    folder = prompt_file.resolve(cwd)
+
+    def may(resolved: str) -> bool:
+        return prompt.may_be_read(resolved, folder, allow_outside=allow_outside)
+
+    found = [prompt_file.read(_absolute(spec.path, cwd), limit=prompt.FILE_LIMIT, may=may) for spec in specs]
+    return [prompt.file_block(spec, text) for spec, text in zip(specs, found, strict=True)]
+
+
+def _absolute(path: str, cwd: str) -> str:
+    return path if path.startswith("/") else f"{cwd}/{path}"
