@@ -1,8 +1,9 @@
-"""Here: the code that goes to another machine, and what comes back.
+"""Here: the code that goes to another machine with a run, and what comes back.
 
 `look` decides before there is a run; `send` makes the checkout over there, once a run; `bring_back` fetches
-what the child left, as refs of its own. All three can be repeated after a link was cut. Branches, index,
-worktree and configuration here are never touched.
+what the child left, as refs of its own. The run's machine.json says what was sent, and then what came back.
+Each step can be repeated after a link was cut. Branches, index, worktree and configuration here stay as they
+are.
 
 Joins.
 """
@@ -81,30 +82,18 @@ def _cannot(message: str, first: str) -> BadRequest:
 
 def _warnings(project: Git, commit: str) -> list[str]:
     words = (
-        "status",
-        "--porcelain",
-        "-z",
-        "--no-renames",
-        "--ignore-submodules=all",
-        "--untracked-files=normal",
+        *("status", "--porcelain", "-z", "--no-renames"),
+        *("--ignore-submodules=all", "--untracked-files=normal"),
     )
     try:
         count: int | None = project.read(*words, limit_s=_COUNT_S).count(b"\0")
     except git.GitRefused:
         count = None
-    attributes = (
-        "grep",
-        "--quiet",
-        "--fixed-strings",
-        "filter=lfs",
-        commit,
-        "--",
-        ":(glob)**/.gitattributes",
-    )
+    attributes = ("--quiet", "--fixed-strings", "filter=lfs", commit, "--", ":(glob)**/.gitattributes")
     return refs.warnings(
         count,
         has_submodules=project.ask("cat-file", "-e", f"{commit}:.gitmodules").code == 0,
-        has_lfs=project.ask(*attributes).code == 0,
+        has_lfs=project.ask("grep", *attributes).code == 0,
     )
 
 
@@ -135,15 +124,8 @@ def bring_back(code: Code, run_id: str, host: Host, environment: Mapping[str, st
     }
     if missing:
         program = _program(host, "upload")
-        words = (
-            "fetch-pack",
-            "--quiet",
-            "--no-progress",
-            f"--upload-pack={program}",
-            f"there:{code.key}",
-            *missing,
-        )
-        _over(host, environment, code.repository, *words)
+        words = ("fetch-pack", "--quiet", "--no-progress", f"--upload-pack={program}", f"there:{code.key}")
+        _over(host, environment, code.repository, *words, *missing)
         old = here.read("for-each-ref", "--format=%(refname)", refs.LEFT).decode("utf-8", "replace").split()
         gone = [ref for ref in old if refs.is_left_by(ref, run_id) and ref not in left.refs]
         for lines in refs.updates(gone, missing):
@@ -153,7 +135,7 @@ def bring_back(code: Code, run_id: str, host: Host, environment: Mapping[str, st
     return left
 
 
-# --- what the run directory says: `code` in machine.json is what was sent, and then what came back ------
+# --- for a run, by its directory --------------------------------------------------------------------------
 
 
 def of_run_before(run_dir: str) -> dict[str, Any] | None:

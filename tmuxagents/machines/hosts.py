@@ -1,4 +1,4 @@
-"""The user's hosts: the machines that `--on` can name, in `hosts.json` of the user's configuration.
+"""The user's hosts: the machines that `--on` can name, in `hosts.json` of the user's configuration folder.
 
 Touches: the file of the hosts.
 """
