@@ -27,19 +27,20 @@ from tmuxagents.system import prompt_file as files
 
 TYPE_CHECKING = False
 if TYPE_CHECKING:
-    from collections.abc import Iterable, Sequence
+    from collections.abc import Iterable, Mapping, Sequence
 
     from tmuxagents.launch.arrival import Launched
     from tmuxagents.launch.launch import Launcher
     from tmuxagents.launch.plan import InCall
     from tmuxagents.presets.preset import Preset
     from tmuxagents.records import Plan, SetUp
+    from tmuxagents.registry.lookup import Caller
     from tmuxagents.runs.inspect import RunView
-    from tmuxagents.runs.prompt import FileSpec
     from tmuxagents.runs.seal import Sealed
     from tmuxagents.settings.keys import Settings
 
 SESSION_LIMIT = 64 * 1024 * 1024
+_PROFILE = "profile"
 _PROBLEMS = {
     records.MISSING: "is missing",
     records.TOO_LARGE: f"is larger than {SESSION_LIMIT // 1024 // 1024} MB",
@@ -78,8 +79,8 @@ def retry(
 ) -> tuple[str | None, Launched]:
     """Launch a new run like one that was; return in which way it continues a session, if it does.
 
-    One that continued a session does so again, from where it began. What was said in the session since is
-    not told to its child; a warning says so. `wanted` has no task: it is that of the run.
+    One that continued a session does so again, from where it began. Its child does not hear what was said in
+    the session since; a warning says so. `wanted` has no task: it is that of the run.
     """
     run = inspect(run_dir)
     if run.is_far:
@@ -91,25 +92,16 @@ def retry(
         message = f"Run {run.run_id} had no task: a person opened its session again."
         hint = f"tmuxagents attach --resume {run.run_id[:8]} opens it once more"
         raise BadRequest(message, kind="bad-argument", hint=hint)
+    wanted = wanted._replace(task=plan.task)
     if plan.resumes is not None:
-        return _go_on(launcher, run.run_id, wanted._replace(task=plan.task), again=run_dir, call=call)
-    request = LaunchRequest(
-        task=plan.task,
-        cwd=plan.cwd,
-        project=plan.project or launcher.caller.project,
+        return _go_on(launcher, run.run_id, wanted, again=run_dir, call=call)
+    request = _request_like(plan, wanted, launcher.caller)._replace(
         preset=continued.preset(plan),
-        agent=plan.agent,
-        model=wanted.model,
         keeps=continued.model(plan, run.state.model),
         needs_model=False,
-        owner=launcher.caller.owner,
-        timeout=plan.timeout if wanted.timeout is None else wanted.timeout,
         files=[prompt.read(value, field="files") for value in plan.files],
         after=plan.after,
         allow_outside=plan.allow_outside,
-        keep_background=plan.keep_background,
-        driver=wanted.driver or (LIVE if plan.driver == LIVE else BATCH),
-        permission=plan.permission,
         **continued.place(run.machine),
     )
     name = plan.name if run.ended else None  # while that one lives, the name is its
@@ -117,6 +109,25 @@ def retry(
     launched = launcher.launch(request, call)
     launched.warnings[:0] = warnings
     return None, launched
+
+
+def _request_like(plan: Plan, wanted: WantedRun, caller: Caller) -> LaunchRequest:
+    """Return the request for a run like one that was, as far as the caller wants nothing else.
+
+    Its preset, its files and its session are left out.
+    """
+    return LaunchRequest(
+        task=wanted.task,
+        cwd=plan.cwd,
+        project=plan.project or caller.project,
+        agent=plan.agent,
+        model=wanted.model,
+        owner=caller.owner,
+        timeout=plan.timeout if wanted.timeout is None else wanted.timeout,
+        keep_background=plan.keep_background,
+        driver=wanted.driver or (LIVE if plan.driver == LIVE else BATCH),
+        permission=plan.permission,
+    )
 
 
 def _go_on(  # noqa: PLR0913  (which session, and how it goes on)
@@ -165,12 +176,11 @@ class _Turn:
         self._wanted = wanted
         self._newest = run_dirs[-1]
         self._again = again is not None
-        self.warnings: list[str] = []
         self._like = inspect(again or run_dirs[-1])
         sealed = launched_with(self._like)
         self._plan = sealed.plan or self._like.plan  # of the run that it is like
         self._set_up = LastSetUp(self._plan, sealed, launcher.settings)
-        self.warnings += self._set_up.warnings
+        self.warnings = list(self._set_up.warnings)
         self._run_dirs = run_dirs if again is None else self._until_before(run_dirs)
         self._before = inspect(self._run_dirs[-1])
         why = continued.ASKED if wanted.replay else None
@@ -209,27 +219,18 @@ class _Turn:
         """Return the request for it."""
         plan, wanted = self._plan, self._wanted
         cwd = self._cwd()
-        specs: Sequence[FileSpec] = prepare.parse_files(wanted.files, cwd)
-        if self._again:
-            specs = [prompt.read(value, field="files") for value in plan.files]
-        request = LaunchRequest(
-            task=wanted.task,
+        caller = self._launcher.caller
+        request = _request_like(plan, wanted, caller)._replace(
             cwd=cwd,
-            project=plan.project or self._launcher.caller.project,
             preset=self._set_up.preset,
-            agent=plan.agent,
-            model=wanted.model,
             name=wanted.name,
-            owner=self._launcher.caller.owner,
-            timeout=plan.timeout if wanted.timeout is None else wanted.timeout,
-            files=specs,
+            files=[prompt.read(value, field="files") for value in plan.files]
+            if self._again
+            else prepare.parse_files(wanted.files, cwd),
             allow_outside=self._again and plan.allow_outside,
-            keep_background=plan.keep_background,
             continues=self._continued(),
-            driver=wanted.driver or (LIVE if plan.driver == LIVE else BATCH),
-            permission=plan.permission,
         )
-        request, warnings = checks.keep_name(self._launcher.caller, request, plan.name)
+        request, warnings = checks.keep_name(caller, request, plan.name)
         self.warnings += warnings
         return request
 
@@ -288,7 +289,7 @@ class _Turn:
         )
 
 
-_PROFILE = "profile"
+# --- how the last run was set up --------------------------------------------------------------------------
 
 
 def launched_with(run: RunView) -> Sealed:
@@ -311,19 +312,18 @@ class LastSetUp:
     def __init__(self, plan: Plan, sealed: Sealed, settings: Settings) -> None:
         self.recorded: SetUp | None = continued.set_up(plan) if sealed.sealed else None
         self.preset = None if sealed.sealed else continued.preset(plan)
-        self.texts: dict[str, bytes] = {}
+        self.texts: Mapping[str, bytes] = {}
         self.warnings: list[str] = []
         self.keyed: Preset | None = None
         if self.preset is not None:
             self.warnings.append(continued.unsealed(plan.run_id, self.preset))
         if self.recorded is None:
             return
-        for path, name in (
-            (plan.system_prompt_path, directory.SYSTEM_PROMPT),
-            (plan.append_system_prompt_path, directory.APPEND_SYSTEM_PROMPT),
-        ):
-            if path:
-                self.texts[name] = sealed.texts[name]
+        paths = {
+            directory.SYSTEM_PROMPT: plan.system_prompt_path,
+            directory.APPEND_SYSTEM_PROMPT: plan.append_system_prompt_path,
+        }
+        self.texts = {name: sealed.texts[name] for name, path in paths.items() if path}
         if plan.preset_path:
             self._look_at_file(plan, settings)
         if plan.account != (self.keyed.account if self.keyed else None):
