@@ -106,7 +106,7 @@ def test_its_row_is_current_until_a_byte_comes(home: Home, far: Run) -> None:
     with database.open_file(registry_of(home)) as book:
         row = book.row(far.run_id)
     assert row is not None
-    assert (row.wrapper, row.host) == (current.MIRRORED, "box")
+    assert (row.wrapper, row.host) == (records.MIRRORED, "box")
     check = current.CurrentCheck(f"{home.state}/runs")
     assert check.is_current(row)
     told(far, events.assistant_text("two"))

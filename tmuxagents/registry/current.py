@@ -9,6 +9,7 @@ Joins.
 
 from __future__ import annotations
 
+from tmuxagents import records
 from tmuxagents.runs import marks
 from tmuxagents.system import identity
 
@@ -18,9 +19,6 @@ if TYPE_CHECKING:
     from typing import Any
 
     from tmuxagents.registry.database import Row
-
-
-MIRRORED = "mirrored"  # in place of a wrapper: the files alone say what the run is
 
 
 def pulse_of(wrapper: Mapping[str, Any] | None) -> str | None:
@@ -46,7 +44,7 @@ class CurrentCheck:
         if row.concluded or row.mark is None or row.wrapper is None:
             return row.concluded
         # In this order: a wrapper that lives now has written everything that the mark then covers.
-        lives = row.wrapper == MIRRORED or self._lives(row.wrapper)
+        lives = row.wrapper == records.MIRRORED or self._lives(row.wrapper)
         return lives and marks.of_run(f"{self._runs}/{row.run_id}") == row.mark
 
     def _lives(self, pulse: str) -> bool:

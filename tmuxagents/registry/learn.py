@@ -126,7 +126,8 @@ def _activity(run: RunView) -> str | None:
 
 def _standing(run: RunView) -> dict[str, Any]:
     """Return the columns that let readers use the row without reading the run again (registry/current)."""
-    wrapper = current.MIRRORED if run.machine is not None else current.pulse_of(run.wrapper)
+    # Of a run of another machine the files alone say what it is, so it has a word in place of a wrapper.
+    wrapper = records.MIRRORED if run.machine is not None else current.pulse_of(run.wrapper)
     if run.mark is None or wrapper is None:
         return {}
     made = {"document": lambda: _document(run), "checkpoint": run.checkpoint}

@@ -46,8 +46,7 @@ LOCK = "run.lock"
 SEALED = "sealed"  # a folder beside that of all runs
 
 _NOTHING = (errno.ENOENT, errno.ENOTDIR, errno.EACCES, errno.EPERM, errno.ELOOP, errno.ENAMETOOLONG)
-# Failures of the machine, not of the file: "unreadable" is not "absent" then, and no ending may follow from
-# it.
+# Failures of the machine, not of the file: "unreadable" is not "absent" then, and no ending follows from it.
 _UNKNOWN = (errno.EMFILE, errno.ENFILE, errno.ENOMEM, errno.EIO, errno.ESTALE)
 _CHUNK = 1024 * 1024
 _OTHERS_WRITE = stat.S_IWGRP | stat.S_IWOTH
@@ -238,17 +237,8 @@ def _data_from(handle: int, offset: int) -> int:
 
 def read_before(path: str, offset: int, size: int) -> bytes:
     """Return the last bytes before an offset. Raises OSError if they are unknown."""
-    opened = _open(path)
-    if opened is None:
-        return b""
     begin = max(0, offset - size)
-    try:
-        return os.pread(opened[0], offset - begin, begin)
-    except OSError as error:
-        _unless_unknown(error)
-        return b""
-    finally:
-        os.close(opened[0])
+    return read_from(path, begin, offset - begin)
 
 
 def read_from(path: str, offset: int, most: int) -> bytes:

@@ -1,8 +1,7 @@
 """Events: what a child did, in one shape for every agent, and their codec of one JSON line each. Pure.
 
-Unknown types and fields survive decoding. Nothing here decides what an event means for the run.
-
-Messages to a child while it works: their kinds, and one of them as the inbox holds it.
+Unknown types and fields survive decoding. Nothing here decides what an event means for the run. The messages
+to a child while it works are here, too.
 """
 
 from __future__ import annotations
@@ -220,6 +219,8 @@ def child_exited(exit_code: int | None, signal: str | None) -> Event:
     """Build: the child's process is over."""
     return Event("child_exited", {"exitCode": exit_code, "signal": signal})
 
+
+# --- messages to a child ----------------------------------------------------------------------------------
 
 STEER, FOLLOW_UP, STOP = "steer", "followUp", "stop"
 INBOX_ANSWER = "answer"  # to a question of the child

@@ -128,12 +128,6 @@ class RunView(Record):
         return max(0.0, (self.ended_at or now) - self.state.started_at)
 
 
-def _waits_for(machine: dict[str, Any] | None, standing: Standing) -> str | None:
-    """Return what a run waits for that is queued on another machine, in that machine's words."""
-    words = (machine or {}).get("waiting")
-    return words if isinstance(words, str) and standing.status == records.QUEUED else None
-
-
 def last_sign(plan: Plan, wrapper: dict[str, Any] | None, state: RunState) -> float:
     """Return the moment of a run's last sign of life."""
     known = (state.last_event_at, (wrapper or {}).get("at"), plan.created_at)
@@ -171,8 +165,12 @@ class Follower:
         facts = reading.facts(self.run_dir, presence)
         if facts.presence != records.HERE and directory.place_of(f"{self.run_dir}/{directory.META}") is None:
             raise _unknown(self.run_dir)  # removed while we read: what we did not find means nothing
-        if reading.machine is not None:
-            self._plan_again()
+        if (
+            reading.machine is not None
+        ):  # the plan may have changed: the far machine decides what is left open
+            mark = marks.mark_of(f"{self.run_dir}/{directory.META}")
+            if mark != self._planned:
+                self.plan, self._planned = directory.read_plan(self.run_dir) or self.plan, mark
         lives = facts.presence == records.HERE
         if facts.result is not None and not lives:  # a result beside a living wrapper is not the wrapper's
             _take_from_result(reading.state, facts.result)
@@ -185,17 +183,11 @@ class Follower:
             machine=reading.machine,
             result=facts.result if standing.verdict is not None else None,
             state=reading.state,
-            activity=reading.activity or _waits_for(reading.machine, standing),
+            activity=reading.activity,
             standing=standing,
             mark=self._mark(reading.folder) if goes_on else None,
             checkpoint=reading.checkpoint if goes_on else None,
         )
-
-    def _plan_again(self) -> None:
-        """Read the plan of a far run again if it has changed: the far machine decides what is left open."""
-        mark = marks.mark_of(f"{self.run_dir}/{directory.META}")
-        if mark != self._planned:
-            self.plan, self._planned = directory.read_plan(self.run_dir) or self.plan, mark
 
     def _mark(self, folder: Mark | None) -> str | None:
         """Return the mark of its files; None if that could deceive."""

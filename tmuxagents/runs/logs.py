@@ -1,12 +1,10 @@
-"""Write the logs of a run, best effort: whole lines appended, and a child's output kept within bounds.
+"""Files of a run that grow: its logs, written best effort, and the inbox, with the messages to its child.
 
-What cannot be written is counted and stops nothing: a full disk costs log lines, never the result. A child's
-output keeps its first 8 MB and its last 4 to 8 MB.
+What cannot be written of a log is counted and stops nothing: a full disk costs log lines, never the result.
+A child's output keeps its first 8 MB and its last 4 to 8 MB.
 
 Watchers get an inotify event only when a file is closed, and we keep ours open. So after a silence we open
 and close it once (a "knock"); the watcher then reads this run again and again until it is silent.
-
-inbox.jsonl: messages to a child, appended under the file's own lock and read by the run's wrapper.
 
 Touches: the run directory.
 """
@@ -27,24 +25,40 @@ if TYPE_CHECKING:
     from collections.abc import Iterator
     from typing import Any
 
+# --- logs -------------------------------------------------------------------------------------------------
 
 QUIET_S = 0.6  # the silence after which new lines come with a knock
 _NEWLINE = 10
 _FLAGS = os.O_WRONLY | os.O_CREAT | os.O_APPEND | os.O_NOFOLLOW | os.O_NONBLOCK | os.O_CLOEXEC
 
 
-class Appender:
+class _Log:
+    """A file that is open from its first writing on; `lost` counts what could not be written."""
+
+    __slots__ = ("_handle", "_path", "lost")
+
+    def __init__(self, path: str) -> None:
+        self._path = path
+        self._handle: int | None = None
+        self.lost = 0
+
+    def close(self) -> None:
+        """Close the file."""
+        if self._handle is not None:
+            os.close(self._handle)
+            self._handle = None
+
+
+class Appender(_Log):
     """Appends to one file. After a torn write the next text starts on a new line. `knocks`: see above."""
 
-    __slots__ = ("_handle", "_knocks", "_path", "_torn", "_wrote_at", "lost")
+    __slots__ = ("_knocks", "_torn", "_wrote_at")
 
     def __init__(self, path: str, *, knocks: bool = False) -> None:
-        self._path = path
+        super().__init__(path)
         self._knocks = knocks
         self._wrote_at = -QUIET_S
-        self._handle: int | None = None
         self._torn = False
-        self.lost = 0
 
     def append(self, text: bytes) -> None:
         """Append whole lines, if the disk takes them."""
@@ -85,12 +99,6 @@ class Appender:
         self.close()
         self._torn = False
 
-    def close(self) -> None:
-        """Close the file."""
-        if self._handle is not None:
-            os.close(self._handle)
-            self._handle = None
-
 
 def knock(path: str) -> bool:
     """Open a file for writing and close it, so that each watcher of its folder gets an event."""
@@ -107,16 +115,14 @@ _STEP = 256 * 1024
 MARK = b"\n[... left out by tmuxagents: the log keeps its beginning and its end ...]\n"
 
 
-class RawLog:
+class RawLog(_Log):
     """A bounded log file with one writer, which keeps the offset."""
 
-    __slots__ = ("_handle", "_path", "_size", "lost")
+    __slots__ = ("_size",)
 
     def __init__(self, path: str) -> None:
-        self._path = path
-        self._handle: int | None = None
+        super().__init__(path)
         self._size = 0
-        self.lost = 0
 
     def write(self, text: bytes) -> None:
         """Append, and make room in the middle if need be."""
@@ -157,12 +163,8 @@ class RawLog:
         self.close()
         self._size = 0
 
-    def close(self) -> None:
-        """Close the file."""
-        if self._handle is not None:
-            os.close(self._handle)
-            self._handle = None
 
+# --- the inbox: appended under the file's own lock, read by the run's wrapper -------------------------------
 
 INBOX = "inbox.jsonl"
 _INBOX_FLAGS = os.O_RDWR | os.O_CREAT | os.O_APPEND | os.O_NOFOLLOW | os.O_NONBLOCK | os.O_CLOEXEC

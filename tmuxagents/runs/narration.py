@@ -112,25 +112,19 @@ class Narrator:
 
     def phrase(self, event: Event) -> str | None:
         """Return the phrase of an event, None where there is nothing to say."""
+        fields = event.fields
         if event.type == "assistant_text":
-            text = event.fields.get("text")
+            text = fields.get("text")
             return text if isinstance(text, str) and text.strip() else None
+        if event.type not in ("tool_call", "tool_result"):
+            return None
+        call_id, named = named_call(fields), named_tool(fields)
         if event.type == "tool_call":
-            return self._call(event.fields)
-        if event.type == "tool_result":
-            return self._result(event.fields)
-        return None
-
-    def _call(self, fields: Mapping[str, Any]) -> str:
-        tool = named_tool(fields)
-        phrase, argument = phrase_of_call(tool, fields.get("args"), self._width)
-        self._calls.open(named_call(fields), tool, argument and argument[:_KEPT])
-        return phrase
-
-    def _result(self, fields: Mapping[str, Any]) -> str:
+            phrase, argument = phrase_of_call(named, fields.get("args"), self._width)
+            self._calls.open(call_id, named, argument and argument[:_KEPT])
+            return phrase
         failed = fields.get("isError") is True
-        named = named_tool(fields)
-        tool, argument = self._calls.answered(named_call(fields), named) or (named, None)
+        tool, argument = self._calls.answered(call_id, named) or (named, None)
         words = WORDS.get(tool)
         if words is None or argument is None:
             return f"{tool} failed" if failed else f"{tool} finished"
@@ -177,8 +171,11 @@ def _word(value: Any) -> str | None:
 
 TASK_WIDTH = 120
 TITLE_WIDTH = 60
-_SAID = {"human_input": "Typed", "message_sent": "Sent", "needs_input": "Waits for a person"} | {
-    "denied": "Denied"
+_SAID = {
+    "human_input": "Typed",
+    "message_sent": "Sent",
+    "needs_input": "Waits for a person",
+    "denied": "Denied",
 }
 _PLAIN_WIDTH = 2000  # of a line of output that is no event
 

@@ -1,13 +1,10 @@
-"""Read a run's directory, once or again and again, and nothing twice. Writes nothing. Joins.
+"""Read a run's directory, once or again and again, and nothing twice. Writes nothing.
 
-While the wrapper lives, reading may continue from another process's checkpoint (runs/reading). Once the
-wrapper is gone, the whole log is read again, unless a result says how the run ended.
+While the wrapper lives, reading may continue from another process's checkpoint: the state after the first
+part of the events, as one text. Once the wrapper is gone, the whole log is read again, unless a result says
+how the run ended.
 
-A checkpoint: the state after the first part of a run's events, as one text for the next reader.
-
-A checksum covers the text: one that is damaged, or of another version, is ignored, and the events are folded
-from the first. runs/reading checks which file a checkpoint belongs to. No ending is ever concluded
-from one.
+Joins.
 """
 
 from __future__ import annotations
@@ -33,6 +30,8 @@ if TYPE_CHECKING:
     from tmuxagents.runs.narration import Call
 
 
+# --- checkpoints ------------------------------------------------------------------------------------------
+
 _VERSION = 5  # raised when events add up to something else than before, or when the text has other fields
 _LONGEST = 64 * 1024  # bytes
 
@@ -49,6 +48,10 @@ class Checkpoint(Record):
     state: RunState
     activity: str | None
     calls: list[Call]  # those without a result so far
+
+
+# A checksum covers the text: one that is damaged, or of another version, is ignored. RunReader checks which
+# file a checkpoint belongs to. No ending is ever concluded from one.
 
 
 def encode_checkpoint(point: Checkpoint) -> str | None:
@@ -89,6 +92,8 @@ def _head(line: bytes) -> str:
     return f"{_VERSION} {binascii.crc32(line):08x} "
 
 
+# --- reading ----------------------------------------------------------------------------------------------
+
 _SLICE = 1024 * 1024  # of a log of any size, so much is in memory at once
 _HEAD = 4
 _TAIL = 256
@@ -98,8 +103,6 @@ _TOO_MUCH = (
     "[events.jsonl is longer than anybody reads: what is beyond 1 GB, or 2,000,000 lines, is not read]"
 )
 _READ = (directory.EVENTS, directory.RESULT, directory.WRAPPER, directory.MACHINE)
-
-
 GOES_ON = (records.HERE, records.MIRRORED)  # a reader may go on where another stopped
 
 
@@ -195,7 +198,6 @@ class RunReader:
         mark = self.events_mark()
         if mark is None or mark[:2] != self._events or not self._started:
             return None
-
         point = Checkpoint(
             mark=mark,
             offset=self._offset,

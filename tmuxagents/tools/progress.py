@@ -76,7 +76,7 @@ class Child:
 
 
 def _stamp(run: RunView) -> tuple[Any, ...]:
-    return run.standing.status, run.activity, run.state.seq
+    return run.standing.status, run.doing, run.state.seq
 
 
 class Progress:

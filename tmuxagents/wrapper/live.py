@@ -131,7 +131,6 @@ class Live:
         return endings.live_verdict(state, exit, cause=cause, lingered=lingered, person=person)
 
 
-TASK = 0  # the number under which the task is taken
 _TAKEN_WITHIN_S = 11.0  # a second more than the bridge waits
 
 
