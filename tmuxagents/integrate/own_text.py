@@ -1,15 +1,13 @@
-"""Our lines in a person's configuration, our files, and our text before an option: put in, found, taken out.
+"""Our text in a person's files and options: put in, found, and taken out to the byte. Pure.
 
-Our lines are a block between two marks, the first with a digest, so that lines that a person has changed do
-not count as ours. The mark also says what besides the lines is ours: a line break before them, or the file.
-Each of our files ends with a mark that has its digest and the number of folders made for it.
+A *block* of lines in a configuration lies between two marks. Our own *file* ends with a mark. Each mark has
+a digest, so that text which a person has changed does not count as ours. It also says what else is ours: a
+line break before the block, the whole file, the number of folders made for it.
 
-One member of an object in a person's JSON file: put in and taken out as text; all other bytes stay.
+A *member* of an object in a JSON file has no room for a mark: its place shows what else is ours, either
+directly before the closing brace of an object that was there, or in an object (a file) that we made.
 
-Its place shows what else is ours, so that taking it out gives back the text from before: directly before the
-closing brace of an object that was there, or in an object (a file) that we made.
-
-Pure.
+In front of the value of an *option* is a text that tmux itself expands.
 """
 
 from __future__ import annotations
@@ -25,13 +23,6 @@ if TYPE_CHECKING:
     from typing import Any
 
 
-_FIRST = re.compile(
-    rb"^# >>> tmuxagents ([0-9a-f]{8})(|, with the line break|, with the file) >>>\n", re.MULTILINE
-)
-_LAST = b"# <<< tmuxagents <<<\n"
-_ANY_MARK = re.compile(rb"^# (>>>|<<<) tmuxagents\b", re.MULTILINE)
-PLAIN, BREAK, FILE = b"", b", with the line break", b", with the file"
-
 # The outcome of an edit. FOREIGN: another program wrote the file; TAKEN: it uses our name in there.
 DONE, NOTHING, CHANGED, BROKEN = "done", "nothing", "changed", "broken"
 FOREIGN, TAKEN = "foreign", "taken"
@@ -42,6 +33,21 @@ class Edited(NamedTuple):
 
     outcome: str
     text: bytes | None
+
+
+def digest(body: bytes) -> bytes:
+    """Return what our marks hold of a text, to show later whether it is still as we wrote it."""
+    return hashlib.sha256(body).hexdigest()[:8].encode()
+
+
+# --- a block of lines -------------------------------------------------------------------------------------
+
+_FIRST = re.compile(
+    rb"^# >>> tmuxagents ([0-9a-f]{8})(|, with the line break|, with the file) >>>\n", re.MULTILINE
+)
+_LAST = b"# <<< tmuxagents <<<\n"
+_ANY_MARK = re.compile(rb"^# (>>>|<<<) tmuxagents\b", re.MULTILINE)
+PLAIN, BREAK, FILE = b"", b", with the line break", b", with the file"
 
 
 class _Block(NamedTuple):
@@ -82,11 +88,7 @@ def take_block(text: bytes | None) -> Edited:
 
 def _written(lines: Sequence[str], also: bytes) -> bytes:
     body = "".join(f"{line}\n" for line in lines).encode()
-    return b"# >>> tmuxagents " + _digest(body) + also + b" >>>\n" + body + _LAST
-
-
-def _digest(body: bytes) -> bytes:
-    return hashlib.sha256(body).hexdigest()[:8].encode()
+    return b"# >>> tmuxagents " + digest(body) + also + b" >>>\n" + body + _LAST
 
 
 def _find(text: bytes) -> _Block | str | None:
@@ -99,10 +101,12 @@ def _find(text: bytes) -> _Block | str | None:
     end = -1 if first is None else (text if text.endswith(b"\n") else text + b"\n").find(_LAST, first.end())
     if first is None or end < 0 or marks != [b">>>", b"<<<"]:
         return BROKEN
-    if first[1] != _digest(text[first.end() : end]):
+    if first[1] != digest(text[first.end() : end]):
         return CHANGED
     return _Block(first.start(), min(len(text), end + len(_LAST)), first[2])
 
+
+# --- a whole file -----------------------------------------------------------------------------------------
 
 _MARK = re.compile(rb"\n(<!--|//) tmuxagents ([0-9a-f]{8})(?:, folders (\d(?:,\d)?))?(?: -->)?\n\Z")
 MARKDOWN, SCRIPT = (b"\n<!-- ", b" -->\n"), (b"\n// ", b"\n")  # around the mark in a file's last line
@@ -119,8 +123,8 @@ def put_file(
         folders = folders_of(before)
     body = text.encode("utf-8", "surrogateescape")
     made = b", folders " + ",".join(map(str, folders)).encode() if folders else b""
-    digest = _digest(body + b"\n" if around == MARKDOWN else body)
-    new = body + around[0] + b"tmuxagents " + digest + made + around[1]
+    sum_ = digest(body + b"\n" if around == MARKDOWN else body)
+    new = body + around[0] + b"tmuxagents " + sum_ + made + around[1]
     return Edited(NOTHING if new == before else DONE, new)
 
 
@@ -148,7 +152,10 @@ def _outcome(text: bytes) -> str:
     if mark is None:
         return FOREIGN
     body = text[: mark.start() + (mark[1] == b"<!--")]  # in markdown the digest covers the line break
-    return DONE if mark[2] == _digest(body) else CHANGED
+    return DONE if mark[2] == digest(body) else CHANGED
+
+
+# --- in front of an option's value ------------------------------------------------------------------------
 
 
 class InFront(NamedTuple):
@@ -170,6 +177,8 @@ class InFront(NamedTuple):
         rest = value.removeprefix(self.text)
         return None if rest == value or self.is_in(rest) else rest
 
+
+# --- a member of a JSON file ------------------------------------------------------------------------------
 
 _SPACE = re.compile(r"[ \t\r\n]*")
 _INDENT = re.compile(r"\{[ \t]*\r?\n([ \t]+)\"")
@@ -270,9 +279,6 @@ def take_member_at(text: str, path: Sequence[str]) -> str | None:
     return found and _without(text, *found)
 
 
-# --- put in -----------------------------------------------------------------------------------------------
-
-
 def made_member(group: str, name: str, value: Any) -> str:
     """Return the text of a file that holds nothing else."""
     return json.dumps({group: {name: value}}, indent=2, ensure_ascii=False) + "\n"
@@ -317,9 +323,6 @@ def _dumped(text: str, value: Any, depth: int) -> str:
     indent = found[1] if found else "  "
     first, *lines = json.dumps(value, ensure_ascii=False, indent=indent).split("\n")
     return ("\r\n" if "\r\n" in text else "\n").join([first, *(indent * depth + line for line in lines)])
-
-
-# --- taken out --------------------------------------------------------------------------------------------
 
 
 def take_member(text: str, group: str, name: str) -> str | None:

@@ -122,21 +122,18 @@ def _files(environment: Mapping[str, str], wanted: WantedTmux) -> Iterator[Step]
             yield file_step(path, text, own_text.take_block(text))
     if target is None:
         return
-    text, lines = (
-        texts.get(target),
-        wanted.lines([line for one in texts.values() for line in _own_lines(one)]),
-    )
+    text, theirs = texts.get(target), []
+    for one in texts.values():
+        bare = (own_text.take_block(one).text or b"").decode("utf-8", "replace")
+        theirs += [line for line in bare.splitlines() if not line.lstrip().startswith("#")]
+    lines = wanted.lines(theirs)
     step = file_step(target, text, own_text.put_block(text, lines) if lines else own_text.take_block(text))
     if not lines and not step.left:
         step.leave(None, "it has our text already")
     yield step
 
 
-def _own_lines(text: bytes) -> list[str]:
-    """Return the person's own lines of a configuration, without comments."""
-    lines = (own_text.take_block(text).text or b"").decode("utf-8", "replace").splitlines()
-    return [line for line in lines if not line.lstrip().startswith("#")]
-
+# --- one server -------------------------------------------------------------------------------------------
 
 _PREFIX = "prefix"
 # The options that the watcher and we set on a server.
@@ -183,7 +180,15 @@ class TmuxServer:
     def off(self) -> Step:
         """Plan to restore what was there before, and to remove all that is ours."""
         self._take_out(tmux_texts.VALUE, tmux_texts.STATUS)
-        self._give_length_back()
+        note = self._options.read(tmux_texts.MEMORY)
+        if note is not None:
+            now = self._options.read(tmux_texts.LENGTH) or ""
+            before = tmux_texts.recalled(note, now=now)
+            if before is not None:
+                self._step.change(tmux_texts.LENGTH, now, before)
+            else:
+                self._step.leave(tmux_texts.LENGTH, "it was changed since it was raised")
+            self._step.change(tmux_texts.MEMORY, note, None)
         for name in tmux_texts.VALUES:
             self._take_out(name, tmux_texts.WINDOW)
         for name in (*_DECLARED, tmux_texts.NOTE):
@@ -227,18 +232,6 @@ class TmuxServer:
             self._step.leave(name, "our text is not where it was put; take it out by hand")
         else:
             self._step.change(name, value, before)
-
-    def _give_length_back(self) -> None:
-        note = self._options.read(tmux_texts.MEMORY)
-        if note is None:
-            return
-        now = self._options.read(tmux_texts.LENGTH) or ""
-        before = tmux_texts.recalled(note, now=now)
-        if before is not None:
-            self._step.change(tmux_texts.LENGTH, now, before)
-        else:
-            self._step.leave(tmux_texts.LENGTH, "it was changed since it was raised")
-        self._step.change(tmux_texts.MEMORY, note, None)
 
 
 def change(step: Step, found: Integration) -> None:

@@ -7,9 +7,9 @@ table passes the folder of a pane only as an option of a popup: no shell and no 
 
 from __future__ import annotations
 
-import hashlib
 import re
 
+from tmuxagents.integrate import own_text
 from tmuxagents.integrate.own_text import InFront
 
 VALUE, LENGTH = "status-right", "status-right-length"
@@ -138,10 +138,10 @@ def lines(key: str, program: str) -> tuple[str, ...]:
     items = " ".join(f"'{words}' {name} \"{action.replace('#', '##')}\"" for name, words, action in bound)
     table = [f"bind-key -T {TABLE} {name} {action}" for name, _, action in bound]
     table.append(f"bind-key -T {TABLE} {_MENU} display-menu -T ' runs ' -x C -y C {items}")
-    digest = hashlib.sha256("\n".join(table).encode()).hexdigest()[:8]
+    sum_ = own_text.digest("\n".join(table).encode()).decode()
     closes = f"set-option -g {CLOSES} '#{{prefix}} {key} {_CLOSE_KEY}'"
     leads = f"bind-key -T prefix {key} {_LEADS}"
-    return (*table, leads, closes, f"set-option -g {NOTE} '{key} {digest}'")
+    return (*table, leads, closes, f"set-option -g {NOTE} '{key} {sum_}'")
 
 
 def summary(key: str) -> str:
