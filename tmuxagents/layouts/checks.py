@@ -222,6 +222,8 @@ class Checks:
                 yield {**item, "timeout": rules.seconds(item["timeout"])} if "timeout" in item else item
 
 
+# --- the arrangement of panes -----------------------------------------------------------------------------
+
 NAMES = ("even-horizontal", "even-vertical", "main-horizontal", "main-vertical", "tiled")
 TILED = "tiled"
 _TEXT = re.compile(r"([0-9a-f]{4}),(.+)", re.DOTALL)

@@ -1,10 +1,7 @@
-"""Layout files: the text of one becomes a checked Layout, or a list of all that is wrong with it, by line.
+"""Layouts: a file's text as a checked record, which file of a name counts, and layouts for people.
 
-The shape is that of tmuxp, as far as `docs/layouts.md` says; our own keys are under `x-tmuxagents`.
-
-Which layout file of a name counts (project, then user, then shipped), and layouts as a table.
-
-Pure.
+The shape is that of tmuxp, as far as `docs/layouts.md` says; our own keys are under `x-tmuxagents`. A
+project's file counts before the user's, which counts before one that we ship. Pure.
 """
 
 from __future__ import annotations
@@ -118,6 +115,9 @@ class Layout:
         }
 
 
+# --- one file ---------------------------------------------------------------------------------------------
+
+
 def parse(text: str, *, name: str, source: str, path: str) -> Layout:
     """Return the layout in a file's text; raise BadConfig with all that is wrong."""
     try:
@@ -195,6 +195,9 @@ def _pane(checks: Checks, place: tuple[str | int, ...]) -> Pane:
     )
 
 
+# --- all of them ------------------------------------------------------------------------------------------
+
+
 @dataclass(slots=True)
 class Bad:
     """A file that is no layout, and why."""
@@ -248,6 +251,8 @@ class Shelf:
         raise BadRequest(message, kind="unknown-layout", hint=hint, candidates=near)
 
 
+# --- for people -------------------------------------------------------------------------------------------
+
 _HEADER = ("NAME", "SOURCE", "DESCRIPTION")
 
 
@@ -267,8 +272,8 @@ def detail(layout: Layout) -> list[str]:
         f"  session {layout.session}" + (", and a window for each active run" if layout.each_run else "")
     )
     for item in layout.launch:
-        who = item.get("preset") or "a child"
-        lines.append(f"  launches {safe.line(str(who))}: {safe.cut(safe.line(item['task']), 80)}")
+        child = item.get("preset") or "a child"
+        lines.append(f"  launches {safe.line(str(child))}: {safe.cut(safe.line(item['task']), 80)}")
     for window in layout.windows:
         lines.append(f"  window {window.name}" + (f" ({window.layout})" if window.layout else ""))
         lines += [f"    {_pane_line(pane)}" for pane in window.panes]

@@ -1,11 +1,8 @@
-"""Find layout files, and open one as a session of tmux. Joins.
+"""Find layout files, open one as a session of tmux, and keep that session up to date. Joins.
 
 Files are read only if no other user could have written them. A layout is checked whole before tmux hears of
-it: to some versions of tmux a bad one is the end.
-
-Keep the session of a layout up to date: a window or pane for each active run, and a view of the newest.
-
-The `top` in that session does this, and nothing else: without it, what is there stays as it is.
+it: a bad one ends some versions of tmux. The `top` in the session, and nothing else, opens and closes a
+window or pane for each active run.
 """
 
 from __future__ import annotations
@@ -44,6 +41,15 @@ _SELF = (sys.executable, "-P", "-m", "tmuxagents")
 _PASSED = ("HOME", "PI_AGENT_DIR", "PI_CODING_AGENT_DIR", "XDG_STATE_HOME", "XDG_CONFIG_HOME", "NO_COLOR")
 _OURS = "TMUXAGENTS_"
 _NOT_PASSED = ("RUN", "CHILD", "ROLE", "NESTING", "ROOT", "SOCKET", "OWNER")
+MOST_FILES = 256  # of one folder
+_FOLDER = "layouts"
+_SUFFIXES = (".yaml", ".yml")
+MOST_TILES = 24  # panes that anybody could read something in
+_TRIES = 20  # rounds: the window of a run may be on another server, and never come here
+TITLE_S = 5.0  # between two titles: each is a redraw of the borders
+_WAITING = "waiting"
+_SIGNS = {"queued": "…", "running": "▶", "waiting": "?", **records.SIGNS}
+ROUND_S = 1.0  # between two looks for a newer run
 
 
 def survey(caller: Caller, environment: Mapping[str, str]) -> Shelf:
@@ -71,6 +77,27 @@ def _parsed(source: str, path: str, name: str) -> Layout:
     except RefusedFile as error:
         raise layout.bad(path, [Fault(layout.BAD, f"{path}: {error.why}.")]) from error
     return layout.parse(text, name=name, source=source, path=path)
+
+
+def _files(project: str, environment: Mapping[str, str]) -> Iterator[tuple[str, str]]:
+    """Yield source and path of all layout files: those that ship with us, the user's, the project's."""
+    own = f"{project}/.pi/{_FOLDER}"
+    users = f"{places.agent_dir(environment)}/{_FOLDER}"
+    folders = {layout.SHIPPED: str(shipped.layouts()), layout.GLOBAL: users}
+    # A project's must really lie there, whatever links a clone holds.
+    if f"{os.path.realpath(own)}/".startswith(f"{os.path.realpath(project).rstrip('/')}/"):
+        folders[layout.PROJECT] = own
+    for source, folder in folders.items():
+        try:
+            with os.scandir(folder) as entries:
+                names = [entry.name for entry in entries if not entry.is_dir(follow_symlinks=False)]
+        except OSError:
+            continue  # one that cannot be read has no layouts
+        named = sorted(name for name in names if name.endswith(_SUFFIXES))[:MOST_FILES]
+        yield from ((source, f"{folder}/{name}") for name in named)
+
+
+# --- opened -----------------------------------------------------------------------------------------------
 
 
 class Opening:
@@ -179,40 +206,7 @@ def variables(environment: Mapping[str, str], caller: Caller, socket: str) -> di
     return {name: value for name, value in sorted(found.items()) if value.isprintable()}
 
 
-MOST_FILES = 256  # of one folder
-_FOLDER = "layouts"
-_SUFFIXES = (".yaml", ".yml")
-
-
-def _files(project: str, environment: Mapping[str, str]) -> Iterator[tuple[str, str]]:
-    """Yield source and path of all layout files: those that ship with us, the user's, the project's."""
-    own = f"{project}/.pi/{_FOLDER}"
-    users = f"{places.agent_dir(environment)}/{_FOLDER}"
-    folders = {layout.SHIPPED: str(shipped.layouts()), layout.GLOBAL: users}
-    # A project's must really lie there, whatever links a clone holds.
-    if f"{os.path.realpath(own)}/".startswith(f"{os.path.realpath(project).rstrip('/')}/"):
-        folders[layout.PROJECT] = own
-    for source, folder in folders.items():
-        yield from ((source, f"{folder}/{name}") for name in _names(folder))
-
-
-def _names(folder: str) -> list[str]:
-    """Return the names of the files in a folder, in order; one that cannot be read has none."""
-    try:
-        with os.scandir(folder) as entries:
-            names = [entry.name for entry in entries if not entry.is_dir(follow_symlinks=False)]
-    except OSError:
-        return []
-    return sorted(name for name in names if name.endswith(_SUFFIXES))[:MOST_FILES]
-
-
-MOST_TILES = 24  # panes that anybody could read something in
-_TRIES = 20  # rounds: the window of a run may be on another server, and never come here
-
-
-TITLE_S = 5.0  # between two titles: each is a redraw of the borders
-_WAITING = "waiting"
-_SIGNS = {"queued": "…", "running": "▶", "waiting": "?", **records.SIGNS}
+# --- kept up to date --------------------------------------------------------------------------------------
 
 
 def title(row: Row, now: float) -> str:
@@ -309,7 +303,7 @@ def keeper(environment: Mapping[str, str], folder: str) -> Keeper | None:
     return None if session is None else Keeper(server, session, folder)
 
 
-ROUND_S = 1.0
+# --- the newest run ---------------------------------------------------------------------------------------
 
 
 def newest(caller: Caller) -> str | None:
@@ -335,9 +329,7 @@ def follow(caller: Caller, begin: Callable[[str | None], None]) -> NoReturn:
                 if beside is not None:
                     beside.end()
                 begin(found)
-                beside = foreground.Beside(
-                    [sys.executable, "-P", "-m", "tmuxagents", "transcript", "-f", found]
-                )
+                beside = foreground.Beside(transcript_argv(found))
             time.sleep(ROUND_S)
     finally:
         if beside is not None:

@@ -150,7 +150,7 @@ def read_preset(reader: FieldReader) -> Fields:
 
 
 def _preset_tools(reader: FieldReader) -> list[str] | None:
-    """Return the tools; a key without any would read like none at all, or like all: it is refused."""
+    """Return the tools. A key without any is refused: it could mean that all are allowed, or none."""
     if "tools" not in reader.header.fields:
         return None
     words = reader.words("tools")
@@ -218,6 +218,9 @@ KNOWN_KEYS = {
 }
 
 
+# --- in the plan of a run ---------------------------------------------------------------------------------
+
+
 def whose(title: str, source: str | None) -> str:
     """Say where a preset comes from."""
     return f"{title}'s agents" + (" of this project" if source == PROJECT else "")
@@ -233,7 +236,7 @@ _FLAG_FIELDS = (
 
 def faults(preset: Preset, *, has_model: bool) -> Iterator[Fault]:
     """Yield why a profile cannot be launched. A model that the call names makes up for one it lacks."""
-    if preset.kind != "profile":
+    if preset.kind != PROFILE:
         return
     fields = preset.fields
     if has_model:
@@ -245,7 +248,7 @@ def faults(preset: Preset, *, has_model: bool) -> Iterator[Fault]:
 def set_up(preset: Preset) -> SetUp:
     """Return what a preset decides of a plan."""
     texts, profile = files(preset), None
-    if preset.kind == "profile":
+    if preset.kind == PROFILE:
         # Beside the documented keys: there an empty list of tools means that none is forbidden.
         profile = {key: preset.fields[key] for key in _FLAG_FIELDS if key in preset.fields}
     return SetUp(
@@ -268,7 +271,7 @@ def set_up(preset: Preset) -> SetUp:
 
 def files(preset: Preset) -> dict[str, str]:
     """Return the prompt files of a run: name and trimmed text."""
-    texts = {SYSTEM_PROMPT: preset.fields.get("systemPrompt")}
-    if preset.kind == "profile":
+    texts = {SYSTEM_PROMPT: preset.fields.get(BODY)}
+    if preset.kind == PROFILE:
         texts[APPENDED] = preset.fields.get("appendSystemPrompt")
     return {name: text.strip() for name, text in texts.items() if text and text.strip()}

@@ -1,9 +1,8 @@
 """Settings: what each key may hold, where it may come from, and which source wins. Pure.
 
 Environment over project over global over default. A project may set display and limits, nothing else: a clone
-must not decide what runs. A bad value is the default and one warning; it never stops anything.
-
-Settings of one agent, `agents.NAME.KEY`: they come from the user's own settings alone.
+must not decide what runs. `agents.NAME.KEY` comes from the user's own settings alone. A bad value is the
+default and one warning; it never stops anything.
 """
 
 from __future__ import annotations
@@ -32,11 +31,11 @@ if TYPE_CHECKING:
     from tmuxagents.settings.rules import Rule
 
 
+# --- of one agent -------------------------------------------------------------------------------------------
+
 AGENT_PREFIX = "agents."
-AGENT_TYPES = (
-    "acp",
-    "command",
-)  # of agents that the user defines; each needs a command, or a known launch line
+# Of agents that the user defines. Each needs a command, or a known launch line.
+AGENT_TYPES = ("acp", "command")
 COMMAND, TYPE, ENV, HOME = "command", "type", "env", "home"
 _RULES: dict[str, Rule] = {
     COMMAND: Argv(None),
@@ -77,6 +76,8 @@ def by_agent(values: Mapping[str, Any], name: str) -> dict[str, Any]:
     }
 
 
+# --- the table ----------------------------------------------------------------------------------------------
+
 SECTION = "subagents"
 DEFAULT_AGENT = "pi"
 # The first four are older than this project. Wrong values of them never had a warning, and have none now.
@@ -112,12 +113,8 @@ PROJECT_KEYS = (
     *("maxLinesPerWindow", "commandPreviewWidth", "extend_timeout_debounce", "looping_tool_count"),
     *("timeout", "defaultModel", "maxConcurrency", "keepWindows"),
 )
-GLOBAL_ONLY = (
-    "onEnd",
-    "onAttention",
-    "projectProfiles",
-    "presetsFrom",
-)  # what these allow is written down, not passed on
+# What these allow is written down, not passed on.
+GLOBAL_ONLY = ("onEnd", "onAttention", "projectProfiles", "presetsFrom")
 _VARIABLES = {
     "tmux.socket": "TMUXAGENTS_SOCKET",
     "tmux.session": "TMUXAGENTS_SESSION",
@@ -166,10 +163,17 @@ def resolve(
 ) -> Settings:
     """Merge the sources; `paths` are the files by source, for the warnings."""
     settings = Settings()
-    named = {source: _named(source, paths or {}) for source in ("global", "project")}
+    named = {
+        source: f"{source} settings ({paths[source]})" if paths and source in paths else f"{source} settings"
+        for source in ("global", "project")
+    }
     user = _section(settings, global_text, named["global"])
     project = _section(settings, project_text, named["project"])
-    _refuse_foreign(settings, project, named["project"])
+    foreign = [key for key in project if key not in PROJECT_KEYS]
+    if foreign:
+        shown = ", ".join(repr(key[:60]) for key in foreign[:_MOST_NAMED])
+        more = f" and {len(foreign) - _MOST_NAMED} more" if len(foreign) > _MOST_NAMED else ""
+        settings.warnings.append(f"{named['project']}: a project may not set {shown}{more}; ignored")
     for key, rule in KEYS.items():
         _decide(settings, key, rule, _sources_of(key, environment, project, user), named)
     _cap_concurrency(settings, environment, user, named)
@@ -201,10 +205,6 @@ def variable_of(key: str) -> str:
 
 
 # --- the files ----------------------------------------------------------------------------------------------
-
-
-def _named(source: str, paths: Mapping[str, str]) -> str:
-    return f"{source} settings ({paths[source]})" if source in paths else f"{source} settings"
 
 
 def _section(settings: Settings, text: str | None, name: str) -> dict[str, Any]:
@@ -239,15 +239,6 @@ def _flat(section: dict[str, Any]) -> dict[str, Any]:
         else:
             flat[key] = value
     return flat
-
-
-def _refuse_foreign(settings: Settings, project: Mapping[str, Any], name: str) -> None:
-    """Name, once, the keys that a project may not set."""
-    foreign = [key for key in project if key not in PROJECT_KEYS]
-    if foreign:
-        shown = ", ".join(repr(key[:60]) for key in foreign[:_MOST_NAMED])
-        more = f" and {len(foreign) - _MOST_NAMED} more" if len(foreign) > _MOST_NAMED else ""
-        settings.warnings.append(f"{name}: a project may not set {shown}{more}; ignored")
 
 
 # --- one key ------------------------------------------------------------------------------------------------

@@ -48,13 +48,26 @@ class Rule:
 
     def bad(self, wanted: str) -> tuple[Any, str]:
         """Return the default, and that another value is wanted."""
-        import json  # noqa: PLC0415  (as below)
+        import json  # noqa: PLC0415  (most settings are right)
 
         default = "" if self.default is None else f"; {json.dumps(self.default)} is used"
         return self.default, f"must be {wanted}{default}"
 
 
-class Number(Rule):
+class JsonRule(Rule):
+    """What an environment variable, or a person, says as JSON."""
+
+    def literal(self, text: str) -> Any:
+        """Return the value, or the text that is not JSON."""
+        import json  # noqa: PLC0415  (few set such a value, and every wrapper would pay for it)
+
+        try:
+            return json.loads(text)
+        except (ValueError, RecursionError):
+            return text
+
+
+class Number(JsonRule):
     """A figure with a range; out of range it is clamped, and what is no figure is the default."""
 
     wanted = "a number"
@@ -64,15 +77,6 @@ class Number(Rule):
         self.least = least
         self.most = most
         self.told = told
-
-    def literal(self, text: str) -> Any:
-        """Return a number, or the text that is not one."""
-        import json  # noqa: PLC0415  (for who sets a figure; every wrapper would pay for it)
-
-        try:
-            return json.loads(text)
-        except (ValueError, RecursionError):
-            return text
 
     def clamped(self, value: float) -> float:
         """Return the nearest figure in the range."""
@@ -121,19 +125,10 @@ class OptionalChoice(Choice):
         self.default = None
 
 
-class Variables(Rule):
+class Variables(JsonRule):
     """Variables for a child's environment. What they hold is shown nowhere."""
 
     hidden = "(set)"
-
-    def literal(self, text: str) -> Any:
-        """Return what a person typed as JSON."""
-        import json  # noqa: PLC0415  (few settings need it)
-
-        try:
-            return json.loads(text)
-        except (ValueError, RecursionError):
-            return text
 
     def read(self, value: Any) -> tuple[Any, str | None]:
         """Return the variables by name."""

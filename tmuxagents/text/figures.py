@@ -104,6 +104,8 @@ def _is_figure(text: str) -> bool:
     return digits.isascii() and digits.isdecimal() and len(text) <= _MOST_DIGITS
 
 
+# --- what tools list --------------------------------------------------------------------------------------
+
 LISTING_TOOLS = ("ls", "find")
 _NOTICE = "["  # begins a remark of the tool inside its listing
 _EMPTY, _NONE = "(empty directory)", "No files found matching pattern"

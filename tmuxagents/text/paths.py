@@ -70,6 +70,8 @@ def _parts(path: str) -> list[str]:
     return parts
 
 
+# --- commands ---------------------------------------------------------------------------------------------
+
 _AND = " && "
 _CONTINUED = " &&\n│ "
 _MARK = len("│ ")  # at the beginning of a continued row

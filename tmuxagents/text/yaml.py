@@ -228,6 +228,8 @@ class _Reader:
         return Malformed(reason, line=self.at, field=field or self.field)
 
 
+# --- scalars ----------------------------------------------------------------------------------------------
+
 _LONGEST_NUMBER = 64  # digits; a longer number stays text
 _CONSTANTS = {
     **dict.fromkeys(("", "~", "null", "Null", "NULL")),
@@ -252,6 +254,8 @@ def typed(text: str) -> Any:
         return float(text.replace(".", "") if text[-1].isalpha() else text)
     return text
 
+
+# --- tabs -------------------------------------------------------------------------------------------------
 
 _BLANKS = " \t"
 _BREAKS = "\r\n\x85\u2028\u2029"
