@@ -1,12 +1,13 @@
-"""Show a person the window of a run, or a session: on which terminal, and by which one step of tmux. Joins.
+"""Show a person the window of a run, or a session: on which terminal, and by which one step of tmux.
 
 No other client is moved, no terminal gets one tmux inside another, and each step checks the run's tag itself.
 A client of tmux is lent: detached, and attached to what is shown by a program that attaches it to the pane it
 came from when the person leaves. So prefix-d leads back, on the same server and from another one.
 
-Where a run's window is: the one with its tag, on exactly the tmux server that its wrapper named.
+A run's window is the one with its tag, on exactly the tmux server that its wrapper named: socket, pid and
+start time must agree. A window is reported as gone only if its server has answered.
 
-Socket, pid and start time must agree. What cannot be asked is not "gone", and is never said to be.
+Joins.
 """
 
 from __future__ import annotations
@@ -37,6 +38,11 @@ if TYPE_CHECKING:
     from tmuxagents.tmux import RunWindow, ServerLife, Tmux
     from tmuxagents.tmux.clients import Client
     from tmuxagents.tmux.sessions import LayoutSession
+
+_PANE = re.compile("%[0-9]+")
+
+
+# --- the window ---
 
 
 class RunTarget(NamedTuple):
@@ -121,7 +127,7 @@ def _short(run: RunView) -> str:
     return words.short_id(run.run_id, ())
 
 
-_PANE = re.compile("%[0-9]+")
+# --- the viewer ---
 
 
 class Seat(NamedTuple):
@@ -164,9 +170,6 @@ class Viewer:
         return Seat(server, life, around) if around else self.seat
 
 
-# --- the viewer -------------------------------------------------------------------------------------------
-
-
 def find_viewer(environment: Mapping[str, str], terminal: str | None, *, hint: str) -> Viewer:
     """Return the terminal that is to show a run; raise where there is none."""
     inside = tmux.caller(environment)
@@ -189,7 +192,7 @@ def find_viewer(environment: Mapping[str, str], terminal: str | None, *, hint: s
     return Viewer(terminal, warnings=[gone] if gone else [])
 
 
-# --- which run --------------------------------------------------------------------------------------------
+# --- which run ---
 
 
 def live_runs(caller: Caller) -> Snapshot:
@@ -211,7 +214,7 @@ def ambiguous(found: Snapshot) -> NoSuchRun:
     return NoSuchRun(f"{len(ids)} runs are active here.", kind="ambiguous-run", hint=hint, candidates=ids)
 
 
-# --- shown ------------------------------------------------------------------------------------------------
+# --- shown ---
 
 
 def show(viewer: Viewer, target: RunTarget, *, read_only: bool = False) -> list[str] | None:
@@ -308,7 +311,7 @@ def go_back(caller: Caller, viewer: Viewer) -> None:
         clients.end_view(seat.client.session)
 
 
-# --- read -------------------------------------------------------------------------------------------------
+# --- read ---
 
 
 def transcript(run_dir: str, caller: Caller) -> Iterator[bytes]:

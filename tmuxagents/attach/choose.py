@@ -1,14 +1,10 @@
-"""Choose the run to show: by a person from a list, or the next one that needs a person. Joins.
-
-The person's terminal as a screen that is drawn, and its bytes as names of keys.
-
-Whatever ends us, the terminal is as it was before: an error, Ctrl-C, TERM, a lost connection. (Not KILL.)
-"""
+"""Choose the run to show: a person picks it from a list, or it is the next one that needs a person. Joins."""
 
 from __future__ import annotations
 
 import contextlib
 import os
+import re
 import select
 import signal
 import termios
@@ -37,117 +33,15 @@ if TYPE_CHECKING:
     from tmuxagents.runs.inspect import RunView
     from tmuxagents.runs.words import SnapshotRow
 
-
+_NEWEST = 30  # runs among which failed ones are looked for
+_QUESTION = "Attach to which run?"
 _IN, _OUT = 0, 1
 _TAKEN = b"\x1b[?1049h\x1b[?25l\x1b[2J"  # another screen, without a cursor, empty
 _GIVEN_BACK = b"\x1b[0m\x1b[?25h\x1b[?1049l"
 _ENDING = (signal.SIGTERM, signal.SIGHUP)
 _PIECE = 4096
 _LOCAL_FLAGS, _INPUT_FLAGS = 3, 0
-
-
-class FullScreen:
-    """A terminal on both of our streams, from `with` on."""
-
-    def __init__(self) -> None:
-        self.is_new = True  # the screen is empty: draw everything
-        self._is_ours = False
-        self._before: list[Any] = []
-        self._handlers: dict[int, Any] = {}
-        self._wake, self._waker = -1, -1
-        self._rows: list[str] = []
-
-    def __enter__(self) -> Self:
-        self._wake, self._waker = os.pipe2(os.O_NONBLOCK | os.O_CLOEXEC)
-        self._before = termios.tcgetattr(_IN)
-        ours: dict[int, Callable[[int, FrameType | None], None]] = dict.fromkeys(_ENDING, _end)
-        ours |= {signal.SIGTSTP: self._pause, signal.SIGWINCH: self._resized}
-        self._handlers = {number: signal.signal(number, ours[number]) for number in ours}
-        self._take()
-        return self
-
-    def __exit__(self, *_: object) -> None:
-        self._give_back()
-        for number, handler in self._handlers.items():
-            signal.signal(number, handler)
-        os.close(self._wake)
-        os.close(self._waker)
-
-    def size(self) -> tuple[int, int]:
-        """Return columns and rows."""
-        size = os.get_terminal_size(_OUT)
-        return size.columns or 80, size.lines or 24  # some terminals do not say
-
-    def draw(self, rows: Sequence[str]) -> None:
-        """Draw what has changed since the last time; all of it on a screen that is new or of another size."""
-        if self.is_new:
-            self._rows = []
-            _write(b"\x1b[2J")
-        changed = [
-            f"\x1b[{number};1H{row}\x1b[0m\x1b[K"
-            for number, row in enumerate(rows, 1)
-            if number > len(self._rows) or self._rows[number - 1] != row
-        ]
-        self._rows, self.is_new = list(rows), False
-        if changed:
-            _write("".join(changed).encode("utf-8", "replace"))
-
-    def typed(self, limit_s: float) -> bytes | None:
-        """Wait for keys and return them: none where the time is up or the size changed, None: it is gone."""
-        ready, _, _ = select.select([_IN, self._wake], [], [], limit_s)
-        if self._wake in ready:
-            with contextlib.suppress(BlockingIOError):
-                os.read(self._wake, _PIECE)
-        if _IN not in ready:
-            return b""
-        try:
-            return os.read(_IN, _PIECE) or None
-        except OSError:
-            return None
-
-    # --- taken and given back -----------------------------------------------------------------------------
-
-    def _take(self) -> None:
-        now = [*self._before]
-        now[_LOCAL_FLAGS] &= ~(termios.ICANON | termios.ECHO)
-        now[_INPUT_FLAGS] &= ~(termios.IXON | termios.ICRNL)
-        termios.tcsetattr(_IN, termios.TCSADRAIN, now)
-        _write(_TAKEN)
-        self.is_new = self._is_ours = True
-
-    def _give_back(self) -> None:
-        if not self._is_ours:
-            return
-        self._is_ours = False
-        with contextlib.suppress(OSError):
-            _write(_GIVEN_BACK)
-        with contextlib.suppress(termios.error):
-            termios.tcsetattr(_IN, termios.TCSADRAIN, self._before)
-
-    def _resized(self, *_: object) -> None:
-        self.is_new = True
-        with contextlib.suppress(BlockingIOError):
-            os.write(self._waker, b"\0")
-
-    def _pause(self, *_: object) -> None:
-        """Stop, as Ctrl-Z means it, and take the screen again when we go on."""
-        was_ours = self._is_ours
-        self._give_back()
-        os.kill(os.getpid(), signal.SIGSTOP)
-        if was_ours:
-            self._take()
-            self._resized()
-
-
-def _end(number: int, _frame: FrameType | None) -> None:
-    raise SystemExit(128 + number)
-
-
-def _write(text: bytes) -> None:
-    while text:
-        text = text[os.write(_OUT, text) :]
-
-
+_KEY = re.compile(r"\x1b(?:O.?|\[[^@-~]*[@-~]?)?|.", re.DOTALL)  # an escape sequence, or a letter
 _SEQUENCES = {
     **{f"\x1b[{letter}": name for letter, name in zip("ABHF", ("up", "down", "home", "end"), strict=True)},
     **{f"\x1bO{letter}": name for letter, name in zip("ABHF", ("up", "down", "home", "end"), strict=True)},
@@ -157,39 +51,6 @@ _SEQUENCES = {
     "\x1b[4~": "end",
 }
 _LETTERS = {"\r": "enter", "\n": "enter", "\x7f": "backspace", "\x08": "backspace"}
-
-
-def keys(typed: bytes) -> Iterator[str]:
-    """Yield the names of the keys that were typed; letters stand for themselves, all else is left out."""
-    text = typed.decode("utf-8", "ignore")
-    at = 0
-    while at < len(text):
-        if text[at] == "\x1b":
-            end = _sequence_end(text, at)
-            name = _SEQUENCES.get(text[at:end], "escape" if end == at + 1 else "")
-        else:
-            end = at + 1
-            name = _LETTERS.get(text[at], text[at] if text[at].isprintable() else "")
-        if name:
-            yield name
-        at = end
-
-
-def _sequence_end(text: str, start: int) -> int:
-    """Return where the escape sequence ends that begins there."""
-    opener = text[start + 1 : start + 2]
-    if opener == "O":
-        return min(len(text), start + 3)
-    if opener != "[":
-        return start + 1
-    end = start + 2
-    while end < len(text) and not "@" <= text[end] <= "~":
-        end += 1
-    return min(len(text), end + 1)
-
-
-_NEWEST = 30  # runs among which failed ones are looked for
-_QUESTION = "Attach to which run?"
 
 
 def to_choose(caller: Caller) -> list[SnapshotRow]:
@@ -264,3 +125,120 @@ def _failed(caller: Caller) -> list[Row]:
     scope = poll.query_of(caller, ()).scope
     newest, _ = lookup.with_registry(caller, lambda book: book.rows(scope, limit=_NEWEST))
     return [row for row in newest if row.status == FAILED]
+
+
+# --- the terminal ---
+
+
+class FullScreen:
+    """A terminal on both of our streams, from `with` on.
+
+    Whatever ends us but KILL, the terminal is as it was before: an error, Ctrl-C, TERM, a lost connection.
+    """
+
+    def __init__(self) -> None:
+        self.is_new = True  # the screen is empty: draw everything
+        self._is_ours = False
+        self._before: list[Any] = []
+        self._handlers: dict[int, Any] = {}
+        self._wake, self._waker = -1, -1
+        self._rows: list[str] = []
+
+    def __enter__(self) -> Self:
+        self._wake, self._waker = os.pipe2(os.O_NONBLOCK | os.O_CLOEXEC)
+        self._before = termios.tcgetattr(_IN)
+        ours: dict[int, Callable[[int, FrameType | None], None]] = dict.fromkeys(_ENDING, _end)
+        ours |= {signal.SIGTSTP: self._pause, signal.SIGWINCH: self._resized}
+        self._handlers = {number: signal.signal(number, ours[number]) for number in ours}
+        self._take()
+        return self
+
+    def __exit__(self, *_: object) -> None:
+        self._give_back()
+        for number, handler in self._handlers.items():
+            signal.signal(number, handler)
+        os.close(self._wake)
+        os.close(self._waker)
+
+    def size(self) -> tuple[int, int]:
+        """Return columns and rows."""
+        size = os.get_terminal_size(_OUT)
+        return size.columns or 80, size.lines or 24  # some terminals do not say
+
+    def draw(self, rows: Sequence[str]) -> None:
+        """Draw what has changed since the last time; all of it on a screen that is new or of another size."""
+        if self.is_new:
+            self._rows = []
+            _write(b"\x1b[2J")
+        changed = [
+            f"\x1b[{number};1H{row}\x1b[0m\x1b[K"
+            for number, row in enumerate(rows, 1)
+            if number > len(self._rows) or self._rows[number - 1] != row
+        ]
+        self._rows, self.is_new = list(rows), False
+        if changed:
+            _write("".join(changed).encode("utf-8", "replace"))
+
+    def typed(self, limit_s: float) -> bytes | None:
+        """Wait for keys and return them: none where the time is up or the size changed, None: it is gone."""
+        ready, _, _ = select.select([_IN, self._wake], [], [], limit_s)
+        if self._wake in ready:
+            with contextlib.suppress(BlockingIOError):
+                os.read(self._wake, _PIECE)
+        if _IN not in ready:
+            return b""
+        try:
+            return os.read(_IN, _PIECE) or None
+        except OSError:
+            return None
+
+    def _take(self) -> None:
+        now = [*self._before]
+        now[_LOCAL_FLAGS] &= ~(termios.ICANON | termios.ECHO)
+        now[_INPUT_FLAGS] &= ~(termios.IXON | termios.ICRNL)
+        termios.tcsetattr(_IN, termios.TCSADRAIN, now)
+        _write(_TAKEN)
+        self.is_new = self._is_ours = True
+
+    def _give_back(self) -> None:
+        if not self._is_ours:
+            return
+        self._is_ours = False
+        with contextlib.suppress(OSError):
+            _write(_GIVEN_BACK)
+        with contextlib.suppress(termios.error):
+            termios.tcsetattr(_IN, termios.TCSADRAIN, self._before)
+
+    def _resized(self, *_: object) -> None:
+        self.is_new = True
+        with contextlib.suppress(BlockingIOError):
+            os.write(self._waker, b"\0")
+
+    def _pause(self, *_: object) -> None:
+        """Stop, as Ctrl-Z means it, and take the screen again when we go on."""
+        was_ours = self._is_ours
+        self._give_back()
+        os.kill(os.getpid(), signal.SIGSTOP)
+        if was_ours:
+            self._take()
+            self._resized()
+
+
+def _end(number: int, _frame: FrameType | None) -> None:
+    raise SystemExit(128 + number)
+
+
+def _write(text: bytes) -> None:
+    while text:
+        text = text[os.write(_OUT, text) :]
+
+
+def keys(typed: bytes) -> Iterator[str]:
+    """Yield the names of the keys that were typed; letters stand for themselves, all else is left out."""
+    for found in _KEY.findall(typed.decode("utf-8", "ignore")):
+        if found.startswith("\x1b"):
+            name = _SEQUENCES.get(found, "escape" if found == "\x1b" else "")
+        else:
+            name = _LETTERS.get(found, found if found.isprintable() else "")
+        if name:
+            yield name

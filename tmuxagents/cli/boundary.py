@@ -47,7 +47,12 @@ def fail(error: BaseException, arguments: Sequence[str]) -> int:
     problem, log = problem_of(error)
     with contextlib.suppress(OSError):
         if as_json or not isinstance(problem, Interrupted):  # a person knows that they pressed Ctrl-C
-            _say(problem, as_json=as_json, log=log)
+            printing.warn(problem.warnings)
+            if as_json:
+                printing.document({"v": 1} | documents.error(problem, log=log))
+            else:
+                words = "".join(f"{printing.folded(safe.text(line))}\n" for line in lines_of(problem))
+                printing.write(words.encode("utf-8", "replace"), printing.ERR)
     if isinstance(error, OSError):
         printing.give_up()
     return problem.exit_code
@@ -113,15 +118,6 @@ def _of_the_machine(error: OSError) -> Unusable | None:
         hint = "set TMUXAGENTS_HOME to a folder of yours"
         return Unusable(message, kind="no-permission", hint=hint)
     return None
-
-
-def _say(problem: TmuxAgentsError, *, as_json: bool, log: str | None) -> None:
-    printing.warn(problem.warnings)
-    if as_json:
-        printing.document({"v": 1} | documents.error(problem, log=log))
-        return
-    words = "".join(f"{printing.folded(safe.text(line))}\n" for line in lines_of(problem))
-    printing.write(words.encode("utf-8", "replace"), printing.ERR)
 
 
 def lines_of(problem: TmuxAgentsError) -> list[str]:

@@ -180,26 +180,26 @@ def _print(  # noqa: PLR0913  (what is printed, and how)
         printing.formatted(template, [row.run for row in found.rows])
     else:
         printing.lines(_lines(found))
-        more = _of_others(found)
-        more += [_what_is_cut(found, everything=ended)] if found.is_cut else []
-        printing.lines(more, printing.ERR)  # for people: on stdout nothing comes after the table
+        left = _what_is_left_out(found, everything=ended)
+        printing.lines(left, printing.ERR)  # for people: on stdout nothing comes after the table
 
 
-def _of_others(found: Snapshot) -> list[str]:
-    """Return that other parents have runs here, or that runs are active elsewhere, and what lists them."""
+def _what_is_left_out(found: Snapshot, *, everything: bool) -> list[str]:
+    """Return which runs the list lacks, and what shows them. `everything`: all ended ones were wanted."""
     here = found.others or {"active": 0, "total": 0}
-    total, active, elsewhere = here["total"], here["active"], found.elsewhere - here["active"]
-    more = [f"{total} of other parents here, {active} active (--others)"] if total else []
-    return [*more, *([f"{elsewhere} more elsewhere (-A)"] if elsewhere > 0 else [])]
-
-
-def _what_is_cut(found: Snapshot, *, everything: bool) -> str:
-    """Return that the list lacks ended runs, and what shows them. `everything`: all were wanted."""
-    if not everything:
-        return f"more have ended ({'-a' if printing.is_terminal() else '-n N'})"
-    total = sum(found.counts[status] for status in records.ENDED)
-    shown = sum(row.run["status"] in records.ENDED for row in found.rows)
-    return f"{total - shown} more have ended (-n {total})"
+    elsewhere = found.elsewhere - here["active"]
+    left = []
+    if here["total"]:
+        left.append(f"{here['total']} of other parents here, {here['active']} active (--others)")
+    if elsewhere > 0:
+        left.append(f"{elsewhere} more elsewhere (-A)")
+    if found.is_cut and everything:
+        total = sum(found.counts[status] for status in records.ENDED)
+        shown = sum(row.run["status"] in records.ENDED for row in found.rows)
+        left.append(f"{total - shown} more have ended (-n {total})")
+    elif found.is_cut:
+        left.append(f"more have ended ({'-a' if printing.is_terminal() else '-n N'})")
+    return left
 
 
 def _print_ends(found: Snapshot, caller: Caller, ids: Sequence[str], max_bytes: int | None) -> None:

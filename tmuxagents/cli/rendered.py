@@ -1,8 +1,8 @@
-"""Runs rendered: in colours and as wide as the terminal of a person, or as one page of HTML. Joins.
+"""What a person sees of runs: rendered transcripts, a page of HTML, matches of a word, and a live picture.
 
-Lines at the bottom of a terminal, redrawn in place (`run`, `poll --watch`).
+A picture is lines at the bottom of a terminal, redrawn in place (`run`, `poll --watch`).
 
-Searching the transcripts of runs for a word.
+Joins.
 """
 
 from __future__ import annotations
@@ -33,6 +33,9 @@ if TYPE_CHECKING:
 
 
 _LOOK_EVERY_S = 0.1
+_FOUND = "1;31"  # the colour of a match
+_ROWS = 24  # of a terminal that does not know its size
+_ROUND_S = 1.0  # of a list that is watched
 
 
 def answer(text: str) -> str:
@@ -78,7 +81,7 @@ def _paint(painting: Painter, blocks: Sequence[Block], reader: StoryReader, last
     printing.write(shown.encode("utf-8", "replace"))
 
 
-# --- the page ---
+# --- a page of HTML ---
 
 
 def page(run_dirs: Iterable[str]) -> bytes:
@@ -90,24 +93,17 @@ def page(run_dirs: Iterable[str]) -> bytes:
 
 
 def write_page(path: str, text: bytes) -> None:
-    """Write a page to a file."""
-    try:
-        _write(os.path.realpath(path), text)
-    except OSError as error:
-        raise Unusable(f"{safe.line(path)} cannot be written: {error.strerror}.", kind="file") from error
-
-
-def _write(path: str, text: bytes) -> None:
-    """Write a file whole or not at all; only its owner may read it."""
-    making = f"{path}.{os.urandom(6).hex()}"
+    """Write a page to a file, whole or not at all; only its owner may read it."""
+    target = os.path.realpath(path)
+    making = f"{target}.{os.urandom(6).hex()}"
     try:
         with open(os.open(making, os.O_WRONLY | os.O_CREAT | os.O_EXCL, 0o600), "wb") as file:
             file.write(text)
-        os.replace(making, path)
-    except OSError:
+        os.replace(making, target)
+    except OSError as error:
         with contextlib.suppress(OSError):
             os.unlink(making)
-        raise
+        raise Unusable(f"{safe.line(path)} cannot be written: {error.strerror}.", kind="file") from error
 
 
 def _read(folder: str) -> tuple[str, str, str, Sequence[Block]]:
@@ -118,60 +114,7 @@ def _read(folder: str) -> tuple[str, str, str, Sequence[Block]]:
     return run.run_id, safe.line(name), run.standing.status, blocks
 
 
-_ROWS = 24  # of a terminal that does not know its size
-_ROUND_S = 1.0  # of a list that is watched
-
-
-class Picture:
-    """Some lines of a terminal. They must be narrower than it; what is printed above them scrolls away."""
-
-    def __init__(self, stream: int) -> None:
-        self._stream = stream
-        self._drawn: list[str] = []
-
-    def size(self) -> tuple[int, int]:
-        """Return columns and rows of the terminal."""
-        try:
-            size = os.get_terminal_size(self._stream)
-        except OSError:
-            return words.WIDTH, _ROWS
-        return size.columns or words.WIDTH, size.lines or _ROWS
-
-    def draw(self, lines: Sequence[str], above: str = "") -> None:
-        """Draw lines in place of the former ones; print `above` before them."""
-        if list(lines) == self._drawn and not above:
-            return
-        wide, _ = self.size()
-        # A terminal that became narrower has broken the former lines.
-        height = sum(max(1, math.ceil(columns(safe.text(line)) / wide)) for line in self._drawn)
-        up = f"\x1b[{height}A" if height else ""
-        text = "".join(f"\x1b[2K{line}\n" for line in lines)
-        self._drawn = list(lines)
-        with contextlib.suppress(OSError):  # a lost connection stops nothing
-            clear = "\x1b[0J"
-            written = f"{up}\r{clear if above else ''}{above}{text}{clear}"
-            printing.write(written.encode("utf-8", "replace"), self._stream)
-
-
-def watch_picture(look: Callable[[], list[str]]) -> int:
-    """Draw what `look` returns every second, until Ctrl-C."""
-    from tmuxagents.errors import BadRequest  # noqa: PLC0415
-
-    if not printing.is_terminal() or os.environ.get("TERM") == "dumb":
-        raise BadRequest(
-            "--watch needs a terminal.", kind="usage", hint="--follow prints each change as a line"
-        )
-    picture = Picture(printing.OUT)
-    try:
-        while True:
-            _, rows = picture.size()
-            picture.draw(look()[: rows - 1])
-            time.sleep(_ROUND_S)
-    except KeyboardInterrupt:
-        return 0
-
-
-_FOUND = "1;31"
+# --- a search ---
 
 
 def search(
@@ -224,3 +167,55 @@ def _marked(line: str, word: str) -> str:
         found += f"{line[at:place]}\x1b[{_FOUND}m{line[place : place + len(word)]}\x1b[0m"
         at = place + len(word)
     return found + line[at:]
+
+
+# --- a picture ---
+
+
+class Picture:
+    """Some lines of a terminal. They must be narrower than it; what is printed above them scrolls away."""
+
+    def __init__(self, stream: int) -> None:
+        self._stream = stream
+        self._drawn: list[str] = []
+
+    def size(self) -> tuple[int, int]:
+        """Return columns and rows of the terminal."""
+        try:
+            size = os.get_terminal_size(self._stream)
+        except OSError:
+            return words.WIDTH, _ROWS
+        return size.columns or words.WIDTH, size.lines or _ROWS
+
+    def draw(self, lines: Sequence[str], above: str = "") -> None:
+        """Draw lines in place of the former ones; print `above` before them."""
+        if list(lines) == self._drawn and not above:
+            return
+        wide, _ = self.size()
+        # A terminal that became narrower has broken the former lines.
+        height = sum(max(1, math.ceil(columns(safe.text(line)) / wide)) for line in self._drawn)
+        up = f"\x1b[{height}A" if height else ""
+        text = "".join(f"\x1b[2K{line}\n" for line in lines)
+        self._drawn = list(lines)
+        with contextlib.suppress(OSError):  # a lost connection stops nothing
+            clear = "\x1b[0J"
+            written = f"{up}\r{clear if above else ''}{above}{text}{clear}"
+            printing.write(written.encode("utf-8", "replace"), self._stream)
+
+
+def watch_picture(look: Callable[[], list[str]]) -> int:
+    """Draw what `look` returns every second, until Ctrl-C."""
+    from tmuxagents.errors import BadRequest  # noqa: PLC0415
+
+    if not printing.is_terminal() or os.environ.get("TERM") == "dumb":
+        raise BadRequest(
+            "--watch needs a terminal.", kind="usage", hint="--follow prints each change as a line"
+        )
+    picture = Picture(printing.OUT)
+    try:
+        while True:
+            _, rows = picture.size()
+            picture.draw(look()[: rows - 1])
+            time.sleep(_ROUND_S)
+    except KeyboardInterrupt:
+        return 0

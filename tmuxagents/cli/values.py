@@ -77,7 +77,7 @@ FORMAT = click.option(
 JSON = click.option("--json", "as_json", is_flag=True, help="Print a JSON document.")
 
 
-# --- the task ---
+# --- the task, and other texts ---
 
 
 def refuse_odd_task(words: Sequence[str], after: Sequence[str]) -> None:
@@ -111,8 +111,24 @@ def read_text(text: str) -> str:
 def read_content(file: str, field: str = "task-file") -> str:
     """Return the text of a file, or of stdin. `field`: the option that names it."""
     if file == STDIN:
-        return _decoded(printing.read(_LONGEST + 1), "stdin")
-    return _decoded(_bytes_of(file, field), file)
+        source, text = "stdin", printing.read(_LONGEST + 1)
+    else:
+        source = file
+        try:
+            with open(file, "rb") as opened:
+                text = opened.read(_LONGEST + 1)
+        except OSError as error:
+            message = f"The file {file} cannot be read: {error.strerror}."
+            hint = f"give --{field} a file that you can read, or - to read it from stdin"
+            raise BadRequest(message, kind="bad-file", hint=hint, field=field) from error
+    if len(text) > _LONGEST:
+        message = f"What {source} holds is longer than {_LONGEST // 1024 // 1024} MB."
+        raise BadRequest(message, kind="bad-argument", hint="put the bulk into a file", field="task")
+    try:
+        return text.decode("utf-8")
+    except UnicodeDecodeError as error:
+        message = f"What {source} holds is not valid UTF-8 (byte {error.start + 1})."
+        raise BadRequest(message, kind="bad-argument", hint="save it as UTF-8", field="task") from error
 
 
 def _written_task() -> str:
@@ -136,24 +152,3 @@ def _call(task: str) -> str:
     context = click.get_current_context()
     names = ["tmuxagents", context.info_name or "", *(["RUN"] if "run" in context.params else [])]
     return f'{" ".join(names)} "{task}"'
-
-
-def _bytes_of(path: str, field: str) -> bytes:
-    try:
-        with open(path, "rb") as file:
-            return file.read(_LONGEST + 1)
-    except OSError as error:
-        message = f"The file {path} cannot be read: {error.strerror}."
-        hint = f"give --{field} a file that you can read, or - to read it from stdin"
-        raise BadRequest(message, kind="bad-file", hint=hint, field=field) from error
-
-
-def _decoded(text: bytes, source: str) -> str:
-    if len(text) > _LONGEST:
-        message = f"What {source} holds is longer than {_LONGEST // 1024 // 1024} MB."
-        raise BadRequest(message, kind="bad-argument", hint="put the bulk into a file", field="task")
-    try:
-        return text.decode("utf-8")
-    except UnicodeDecodeError as error:
-        message = f"What {source} holds is not valid UTF-8 (byte {error.start + 1})."
-        raise BadRequest(message, kind="bad-argument", hint="save it as UTF-8", field="task") from error

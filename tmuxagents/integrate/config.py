@@ -5,6 +5,7 @@ All other bytes of the files stay. Joins.
 
 from __future__ import annotations
 
+import contextlib
 import difflib
 import json
 import os
@@ -128,7 +129,8 @@ def value_of(key: str, words: Sequence[str]) -> Any:
     if isinstance(rule, Argv):
         value: Any = list(words)
         if len(words) == 1 and words[0].startswith("["):
-            value = _parsed(words[0])
+            with contextlib.suppress(ValueError, RecursionError):
+                value = json.loads(words[0])
     elif len(words) == 1:
         value = rule.literal(words[0])
     else:
@@ -138,13 +140,6 @@ def value_of(key: str, words: Sequence[str]) -> Any:
         wanted = complaint.partition(";")[0]
         raise BadRequest(f"{key} {wanted}.", kind="bad-argument", hint="nothing was changed", field=key)
     return value
-
-
-def _parsed(text: str) -> Any:
-    try:
-        return json.loads(text)
-    except (ValueError, RecursionError):
-        return text
 
 
 def refuse_in_project(key: str) -> None:

@@ -124,7 +124,9 @@ def add(*, host: str, yes: bool, as_json: bool, **how: Any) -> None:
         hint = "a name of your ssh configuration, or user@host"
         raise BadRequest(message, kind="bad-argument", hint=hint, field="host")
     known = hosts.read_hosts(os.environ).get(host)
-    wanted = _wanted(host, known, how)
+    given = {key: value for key, value in how.items() if value is not None}
+    before = known or hosts.Host(host, hosts.SSH, host, (), "", "")
+    wanted = before._replace(version="", **given)  # without what only the machine can tell
     try:
         added, checks = _added(wanted, yes=yes)
     except BaseException:
@@ -136,13 +138,6 @@ def add(*, host: str, yes: bool, as_json: bool, **how: Any) -> None:
     else:
         printing.lines(check.line() for check in checks)
         printing.lines([f"Added {added.name}: tmuxagents launch --on {added.name} TASK"])
-
-
-def _wanted(name: str, known: Host | None, how: dict[str, Any]) -> Host:
-    """Return the host as it is to be, without what only the machine can tell."""
-    before = known or hosts.Host(name, hosts.SSH, name, (), "", "")
-    given = {key: value for key, value in how.items() if value is not None}
-    return before._replace(version="", **given)
 
 
 def _added(host: Host, *, yes: bool) -> tuple[Host, list[Check]]:

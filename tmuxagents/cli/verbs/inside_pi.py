@@ -1,8 +1,9 @@
-"""The hidden verbs behind our extension of pi: _follow, _agents, _profile. Joins.
+"""The hidden verbs behind our extension of pi: _follow, _agents, _profile.
 
-The extension keeps stdin open, shows what these verbs print, and asks the person what they ask.
+The extension keeps stdin open, shows what these verbs print, and asks the person what they ask: a talk in
+JSON lines.
 
-A talk with a person through the program that started us (JSON lines), and what /profile says in it.
+Joins.
 """
 
 from __future__ import annotations
@@ -32,94 +33,104 @@ from tmuxagents.tools import answers
 
 TYPE_CHECKING = False
 if TYPE_CHECKING:
-    from collections.abc import Iterable, Mapping
+    from collections.abc import Iterable
     from typing import Any
 
     from tmuxagents.presets.describe import ProfileAnswer
     from tmuxagents.registry.database import Registry
-    from tmuxagents.registry.lookup import Caller
     from tmuxagents.runs.inspect import RunView
     from tmuxagents.status.snapshot import Snapshot
 
-
 INFO, WARNING, ERROR = "info", "warning", "error"
-
-
-class PersonLeft(click.exceptions.Exit):
-    """The person has left the talk, or there is nobody; nothing was changed."""
-
-    def __init__(self) -> None:
-        super().__init__(0)
-
-
-class ParentTalk:
-    """One talk. `alone`: there is nobody to ask, and what is said goes wherever that program puts it."""
-
-    def __init__(self, *, alone: bool = False) -> None:
-        self.alone = alone
-        self._partner = Lifeline()
-
-    def say(self, text: str, level: str = INFO) -> None:
-        """Tell something."""
-        printing.write(jsonline.encode({"say": safe.text(text), "level": level}))
-
-    def select(self, title: str, options: Iterable[str]) -> str | None:
-        """Ask for one of some lines, given as they are to be shown; None: for none of them."""
-        answer = self._ask("select", title, options=[safe.text(option) for option in options])
-        return answer if isinstance(answer, str) else None
-
-    def confirm(self, title: str, text: str) -> bool:
-        """Ask whether to go on."""
-        return self._ask("confirm", title, text=text) is True
-
-    def edit(self, title: str, text: str) -> str | None:
-        """Let a person edit a text; None if they did not keep it."""
-        answer = self._ask("editor", title, text=text)
-        return answer if isinstance(answer, str) else None
-
-    def input(self, title: str, text: str | None = None) -> str | None:
-        """Ask for a line; None: they have left."""
-        answer = self._ask("input", title, text=text)
-        return answer if isinstance(answer, str) else None
-
-    def cancelled(self) -> PersonLeft:
-        """Say that nothing was changed; return what to raise."""
-        self.say(describe.PROFILE_CANCELLED)
-        return PersonLeft()
-
-    def _ask(self, kind: str, title: str, **more: Any) -> Any:
-        if self.alone:
-            self.say("There is nobody here to ask.", ERROR)
-            raise PersonLeft
-        printing.write(jsonline.encode({"ask": kind, "title": safe.line(title), **more}))
-        line = self._partner.line()
-        if line is None:
-            raise PersonLeft
-        try:
-            answer = json.loads(line)
-        except ValueError:
-            return None
-        return answer.get("answer") if isinstance(answer, dict) else None
-
-
-_SAVE, _DISCARD, _AGAIN = "Save", "Discard", "Edit again"
+ATTACH, OUTPUT, STOP = "attach", "output", "stop"
+_MOST = 50
+_NONE = "This session has launched no runs."
 _EMPTY = "(none)"
+_ALONE = click.option("--alone", is_flag=True, help="No person can answer.")
 
 
-def completions() -> list[str]:
-    """Return all verbs and names that could be typed."""
-    return describe.profile_completions("", _profiles()) or []
+@click.command(hidden=True)
+@click.option("--json", is_flag=True, expose_value=False, help="It is JSON anyway.")
+def follow() -> int:
+    """Watch the background runs of the session whose entries come on stdin, and report what is new."""
+    return companion.follow(printing.write)
 
 
-def _profiles() -> dict[str, Mapping[str, Any]]:
+# --- /agents ---
+
+
+@click.command(hidden=True)
+@_ALONE
+def agents(*, alone: bool) -> None:
+    """Show the runs of a session, and attach to one, read or stop it."""
+    talk, caller = ParentTalk(alone=alone), lookup.here()
+
+    def newest(registry: Registry) -> Snapshot:
+        query = companion.everything(caller)
+        rows = registry.rows(query.scope, limit=_MOST)
+        return SnapshotBuilder(registry, query, caller).show([row.run_id for row in rows], rows)
+
+    found, _ = with_registry(caller, newest)
+    head = words.status_line(found.counts, found.waiting, unreachable=found.unreachable)
+    header, *rows = table.lines(found.rows, found.at) or [_NONE]
+    if talk.alone or not rows:
+        talk.say("\n".join([head, header, *rows]))
+        return
+    row = talk.select(head, rows)
+    if row not in rows:
+        return
+    run_dir = f"{caller.runs}/{found.rows[rows.index(row)].run['runId']}"
+    run = inspect(run_dir)
+    act = talk.select(row, [ATTACH, OUTPUT, *([] if run.ended else [STOP])])
+    if act is None:
+        return
+    try:
+        if act == ATTACH:
+            _attach(talk, run)
+        elif act == OUTPUT:
+            talk.say(output.answer(run) or f"Run {run.run_id} has said nothing yet.")
+        else:
+            (stopped,) = stop([run_dir])
+            now = {"runId": stopped.run_id, "status": stopped.standing.status}
+            talk.say(answers.stopped(now, before=run.standing.status))
+    except TmuxAgentsError as problem:
+        hint = f"\n{problem.hint}" if problem.hint else ""
+        talk.say(f"{problem.message}{hint}", ERROR)
+
+
+def _attach(talk: ParentTalk, run: RunView) -> None:
+    """Switch the person's tmux client to the run's window. A pi outside of tmux keeps its terminal."""
+    command = f"tmuxagents attach {words.short_id(run.run_id, ())}"
+    target, _ = attach.find_window(run)
+    if target is None:
+        talk.say(f"Its window is gone. In another terminal: {command}", WARNING)
+        return
+    if not os.environ.get("TMUX"):
+        talk.say(f"pi does not run inside tmux. In another terminal: {command}", WARNING)
+        return
+    viewer = attach.find_viewer(os.environ, None, hint=command)
+    if attach.show(viewer, target) is not None:
+        talk.say(f"In another terminal: {command}", WARNING)
+
+
+# --- /profile ---
+
+
+@click.command(hidden=True)
+@click.argument("line", default="")
+@click.option("--words", "only_words", is_flag=True, help="Print what could be typed.")
+@_ALONE
+def profile(*, line: str, only_words: bool, alone: bool) -> None:
+    """Carry out what a person typed after /profile."""
     settings = load.load(os.environ, lookup.here().project)
     found = survey.survey(lookup.folder() or "/", os.environ, settings).presets
-    return {one.name: one.fields for one in found if one.hidden_by is None}
-
-
-def lead_talk(talk: ParentTalk, line: str) -> None:
-    """Carry out the words after /profile, and answer."""
-    answer = describe.profile_answer(line, _profiles())
+    profiles = {one.name: one.fields for one in found if one.hidden_by is None}
+    if only_words:
+        typed = describe.profile_completions("", profiles) or []
+        printing.write(jsonline.encode({"words": typed}))
+        return
+    talk = ParentTalk(alone=alone)
+    answer = describe.profile_answer(line, profiles)
     if answer.note is not None:
         level, text = answer.note
         talk.say(text, level)
@@ -139,7 +150,7 @@ def _shelf() -> change.PresetShelf:
 
 def _create(talk: ParentTalk, answer: ProfileAnswer) -> None:
     name, shelf = str(answer.name), _shelf()
-    answers = editing.ask_for_preset(PROFILE, name, GLOBAL, _InTalk(talk))
+    answers = editing.ask_for_preset(PROFILE, name, GLOBAL, talk)
     if answers is None:
         raise talk.cancelled()
     draft = shelf.place(name, kind=PROFILE, source=answers.source)
@@ -168,7 +179,7 @@ def _delete(talk: ParentTalk, answer: ProfileAnswer) -> None:
     """Remove all files of a name, after a confirmation."""
     if answer.question is None or answer.afterwards is None:
         return
-    if not talk.confirm(*answer.question):
+    if not talk.agrees(*answer.question):
         return  # a no is no news
     change.remove(_shelf().named(str(answer.name)))
     level, text = answer.afterwards
@@ -178,119 +189,83 @@ def _delete(talk: ParentTalk, answer: ProfileAnswer) -> None:
 _ACTS = {describe.CREATE: _create, describe.EDIT: _edit, describe.DELETE: _delete}
 
 
-class _InTalk:
-    """The wizard's questions, put to the person in the talk."""
+# --- the talk ---
 
-    def __init__(self, talk: ParentTalk) -> None:
-        self._talk = talk
+
+class PersonLeft(click.exceptions.Exit):
+    """The person has left the talk, or there is nobody; nothing was changed."""
+
+    def __init__(self) -> None:
+        super().__init__(0)
+
+
+class ParentTalk:
+    """One talk, which can put the wizard's questions, too.
+
+    `alone`: there is nobody to ask, and what is said goes wherever that program puts it.
+    """
+
+    def __init__(self, *, alone: bool = False) -> None:
+        self.alone = alone
+        self._partner = Lifeline()
+
+    def say(self, text: str, level: str = INFO) -> None:
+        """Tell something."""
+        printing.write(jsonline.encode({"say": safe.text(text), "level": level}))
+
+    def select(self, title: str, options: Iterable[str]) -> str | None:
+        """Ask for one of some lines, given as they are to be shown; None: for none of them."""
+        return self._ask_text("select", title, options=[safe.text(option) for option in options])
+
+    def edit(self, title: str, text: str) -> str | None:
+        """Let a person edit a text; None if they did not keep it."""
+        return self._ask_text("editor", title, text=text)
+
+    def agrees(self, question: str, text: str) -> bool:
+        """Show a text, and ask whether to go on."""
+        return self._ask("confirm", question, text=text) is True
 
     def text(self, question: str) -> str:
         """Ask for a line, which may be empty."""
-        return self._given(self._talk.input(question)).strip()
+        return self._given(self._ask_text("input", question, text=None)).strip()
 
     def choice(self, question: str, choices: tuple[str, ...], default: str) -> str:
         """Ask for one of some words; the default comes first."""
         words = [default, *(word for word in choices if word != default)]
-        chosen = self._given(self._talk.select(question, [word or _EMPTY for word in words]))
+        chosen = self._given(self.select(question, [word or _EMPTY for word in words]))
         return "" if chosen == _EMPTY and "" in choices else chosen
 
     def prompt(self, question: str) -> str:
         """Ask for a text of any length."""
-        return self._given(self._talk.edit(question, "")).strip()
+        return self._given(self.edit(question, "")).strip()
 
-    def agrees(self, question: str, text: str) -> bool:
-        """Show a text, and ask whether it is right."""
-        return self._talk.confirm(question, text)
+    def cancelled(self) -> PersonLeft:
+        """Say that nothing was changed; return what to raise."""
+        self.say(describe.PROFILE_CANCELLED)
+        return PersonLeft()
 
     def _given(self, answer: str | None) -> str:
         if answer is None:
-            raise self._talk.cancelled()
+            raise self.cancelled()
         return answer
 
+    def _ask_text(self, kind: str, title: str, **more: Any) -> str | None:
+        answer = self._ask(kind, title, **more)
+        return answer if isinstance(answer, str) else None
 
-_ALONE = click.option("--alone", is_flag=True, help="No person can answer.")
-
-
-@click.command(hidden=True)
-@click.option("--json", is_flag=True, expose_value=False, help="It is JSON anyway.")
-def follow() -> int:
-    """Watch the background runs of the session whose entries come on stdin, and report what is new."""
-    return companion.follow(printing.write)
-
-
-@click.command(hidden=True)
-@_ALONE
-def agents(*, alone: bool) -> None:
-    """Show the runs of a session, and attach to one, read or stop it."""
-    lead(ParentTalk(alone=alone), lookup.here(), os.environ)
-
-
-@click.command(hidden=True)
-@click.argument("line", default="")
-@click.option("--words", "only_words", is_flag=True, help="Print what could be typed.")
-@_ALONE
-def profile(*, line: str, only_words: bool, alone: bool) -> None:
-    """Carry out what a person typed after /profile."""
-    if only_words:
-        printing.write(jsonline.encode({"words": completions()}))
-    else:
-        lead_talk(ParentTalk(alone=alone), line)
-
-
-ATTACH, OUTPUT, STOP = "attach", "output", "stop"
-_MOST = 50
-_NONE = "This session has launched no runs."
-
-
-def lead(talk: ParentTalk, caller: Caller, environment: Mapping[str, str]) -> None:
-    """Show the runs, let the person choose one, and attach to it, print its answer or stop it."""
-
-    def newest(registry: Registry) -> Snapshot:
-        query = companion.everything(caller)
-        rows = registry.rows(query.scope, limit=_MOST)
-        return SnapshotBuilder(registry, query, caller).show([row.run_id for row in rows], rows)
-
-    found, _ = with_registry(caller, newest)
-    head = words.status_line(found.counts, found.waiting, unreachable=found.unreachable)
-    header, *rows = table.lines(found.rows, found.at) or [_NONE]
-    if talk.alone or not rows:
-        talk.say("\n".join([head, header, *rows]))
-        return
-    row = talk.select(head, rows)
-    if row not in rows:
-        return
-    run_dir = f"{caller.runs}/{found.rows[rows.index(row)].run['runId']}"
-    run = inspect(run_dir)
-    act = talk.select(row, [ATTACH, OUTPUT, *([] if run.ended else [STOP])])
-    if act is None:
-        return
-    try:
-        if act == ATTACH:
-            _attach(talk, run, environment)
-        elif act == OUTPUT:
-            talk.say(output.answer(run) or f"Run {run.run_id} has said nothing yet.")
-        else:
-            (stopped,) = stop([run_dir])
-            now = {"runId": stopped.run_id, "status": stopped.standing.status}
-            talk.say(answers.stopped(now, before=run.standing.status))
-    except TmuxAgentsError as problem:
-        hint = f"\n{problem.hint}" if problem.hint else ""
-        talk.say(f"{problem.message}{hint}", ERROR)
-
-
-def _attach(talk: ParentTalk, run: RunView, environment: Mapping[str, str]) -> None:
-    """Switch the person's tmux client to the run's window. A pi outside of tmux keeps its terminal."""
-    command = f"tmuxagents attach {words.short_id(run.run_id, ())}"
-    target, _ = attach.find_window(run)
-    if target is None:
-        talk.say(f"Its window is gone. In another terminal: {command}", WARNING)
-        return
-    if not environment.get("TMUX"):
-        talk.say(f"pi does not run inside tmux. In another terminal: {command}", WARNING)
-        return
-    viewer = attach.find_viewer(environment, None, hint=command)
-    if attach.show(viewer, target) is not None:
-        talk.say(f"In another terminal: {command}", WARNING)
+    def _ask(self, kind: str, title: str, **more: Any) -> Any:
+        if self.alone:
+            self.say("There is nobody here to ask.", ERROR)
+            raise PersonLeft
+        printing.write(jsonline.encode({"ask": kind, "title": safe.line(title), **more}))
+        line = self._partner.line()
+        if line is None:
+            raise PersonLeft
+        try:
+            answer = json.loads(line)
+        except ValueError:
+            return None
+        return answer.get("answer") if isinstance(answer, dict) else None
 
 
 VERBS = {"_follow": follow, "_agents": agents, "_profile": profile}

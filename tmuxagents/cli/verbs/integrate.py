@@ -42,19 +42,14 @@ def _verb(target: str) -> click.Command:
         found = parents.plan(where, uninstall=uninstall, with_tools=not no_tools)
         if not dry_run:
             parents.carry_out(found, where)
-        if not uninstall and not found.warnings:
-            found.warnings += _missing(target, name)
+        is_there = process.find_program(target, os.environ.get("PATH", "")) is not None
+        if not (uninstall or found.warnings or is_there):  # its entries wait for it
+            missing = f"{name} is not installed: there is no {target} on PATH; this counts once it is"
+            found.warnings.append(missing)
         tell(found, dry_run=dry_run, as_json=as_json)
 
     verb.help = f"Let {name} delegate: the tools over MCP, and a skill that teaches the command line."
     return verb
-
-
-def _missing(target: str, name: str) -> list[str]:
-    """Return a warning if a parent is not installed; its entries wait for it."""
-    if process.find_program(target, os.environ.get("PATH", "")) is not None:
-        return []
-    return [f"{name} is not installed: there is no {target} on PATH; this counts once it is"]
 
 
 COMMANDS = [_verb(target) for target in parents.NAMES]

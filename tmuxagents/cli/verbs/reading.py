@@ -19,7 +19,6 @@ if TYPE_CHECKING:
     from typing import Any
 
     from tmuxagents.registry.lookup import Caller
-    from tmuxagents.runs.inspect import RunView
 
 
 def see(run_dir: str, caller: Caller) -> None:
@@ -75,21 +74,20 @@ def output(*, runs: Sequence[str], wait: bool, partial: bool, max_bytes: int | N
     for run_dir in run_dirs:
         see(run_dir, caller)
     if len(found) == 1 and not missing:
-        _print_one(found[0], max_bytes)
+        (run,) = found
+        if not run.ended:
+            printing.lines([f"still {run.standing.status}"], printing.ERR)
+        print_ended(run.document(0.0), run_output.answer(run, max_bytes))
     elif len(found) > 1:
         texts = (None if run in missing else run_output.answer(run) for run in found)
-        print_blocks(zip((run.document(0.0) for run in found), texts, strict=True), max_bytes)
+        documents = (run.document(0.0) for run in found)
+        print_answer(ends.blocks(zip(documents, texts, strict=True), max_bytes))
     if missing:
         message = f"Run {missing[0].run_id} is still {missing[0].standing.status}: it has no answer yet."
         raise NotPossible(
             message, kind="run-running", hint="--wait waits for it, --partial prints what there is"
         )
     return int(any(run.ended and run.standing.status != records.COMPLETED for run in found))
-
-
-def print_blocks(runs: Iterable[tuple[Mapping[str, Any], str | None]], most_bytes: int | None) -> None:
-    """Print several runs, each with its ending and its answer."""
-    print_answer(ends.blocks(runs, most_bytes))
 
 
 def print_answer(text: str | None) -> None:
@@ -100,13 +98,6 @@ def print_answer(text: str | None) -> None:
         printing.write(rendered.answer(text).encode("utf-8", "replace"))
     elif text:
         printing.write(text.encode("utf-8", "replace") + (b"" if text.endswith("\n") else b"\n"))
-
-
-def _print_one(run: RunView, max_bytes: int | None) -> None:
-    """Print the answer of a run; above that of a failed one, how it ended."""
-    if not run.ended:
-        printing.lines([f"still {run.standing.status}"], printing.ERR)
-    print_ended(run.document(0.0), run_output.answer(run, max_bytes))
 
 
 def print_ended(run: Mapping[str, Any], text: str | None) -> None:

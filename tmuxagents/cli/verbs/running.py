@@ -1,10 +1,10 @@
-"""The verb run: children in the foreground. Progress goes to stderr, answers go to stdout. Joins.
+"""The verb run: children in the foreground. Progress goes to stderr, answers go to stdout.
 
-With --attach the terminal shows the child's own window, and the call's picture once the person is back.
+While a call works, a terminal shows a picture of it, and anything else a line per change. With --attach the
+terminal shows the child's own window, and the picture once the person is back. Text that cannot be written
+because a connection is lost is dropped, and stops nothing.
 
-What a call shows while it works: a picture on a terminal, a line per change elsewhere.
-
-It decides nothing. Text that cannot be written, since a connection is lost, is dropped, and nothing stops.
+Joins.
 """
 
 from __future__ import annotations
@@ -51,9 +51,104 @@ if TYPE_CHECKING:
     from tmuxagents.status.snapshot import Snapshot
     from tmuxagents.views.lines import ChildView
 
-
+SINGLE, PARALLEL = "single", "parallel"
 _ROUND_S = 0.1  # of a picture
 _LINES_S = 1.0  # at most one line per second and child
+_LOOK_S = 0.2  # between two looks whether the person is back
+
+
+@click.command(epilog='Example: tmuxagents run "Find where sessions are created."')
+@options.launching
+@options.TASKS
+@click.option("--concurrency", type=click.IntRange(min=1), metavar="N", help="With --tasks: run N at once.")
+@click.option("--progress", is_flag=True, help="Off a terminal: print each change, not only how it ended.")
+@click.option(
+    "--max-bytes",
+    type=click.IntRange(min=1),
+    metavar="N",
+    help="Keep head and tail of longer answers (default: 4000 bytes each of several, on a terminal all).",
+)
+@options.ATTACH
+@values.JSON
+def run(  # noqa: PLR0913  (one parameter an option)
+    *,
+    task: tuple[str, ...],
+    task_file: str | None,
+    tasks_file: str | None,
+    concurrency: int | None,
+    progress: bool,
+    max_bytes: int | None,
+    attaches: bool,
+    as_json: bool,
+    **wanted: Any,
+) -> int:
+    """Run TASK, wait for it and print the answer. Ctrl-C stops it; the exit code says how it ended."""
+    if tasks_file is not None:
+        launching.refuse_beside({"TASK": task, "--task-file": task_file, "--attach": attaches}, wanted)
+    # Checked first: without a viewer, nothing is launched.
+    viewer = attaching.here("tmuxagents run --attach, or leave out --attach") if attaches else None
+    launcher = options.launcher(project_presets=not wanted.pop("no_project_presets"))
+    if tasks_file is None:
+        values.refuse_odd_task(task, wanted["after"])
+        text = values.read_task(task, task_file)
+        asked = launching.TaskRequests([options.request(launcher, text, mode=SINGLE, **wanted)], [], None)
+    else:
+        asked = launching.requests_of(launcher, tasks_file, mode=PARALLEL, **wanted)
+    most = concurrency or asked.concurrency or int(launcher.settings.numbers["maxConcurrency"])
+    prepared = prepare(launcher, asked.requests, listed=tasks_file is not None, after=asked.after)
+    call = Call(launcher, prepared, most=most)
+    with SignalInterrupts() as interrupts:
+        view = _view(call, progress=progress, as_json=as_json)
+        with Attached(call, viewer, interrupts, view) if viewer else view as seen:
+            call.carry_out(seen.tell, interrupts.handle, interrupts.came)
+    found = _found(call, launcher.caller, as_json=as_json)
+    if as_json:
+        printing.document(poll.as_document(found, launcher.caller))
+    else:
+        _print(found, max_bytes)
+    if call.cancelled:
+        name = signal.Signals(interrupts.number).name
+        aborted = sum(row.run["reason"] == PARENT.reason for row in found.rows)
+        told = f"{name}: aborted {aborted} of {len(call.tasks)} {'run' if len(call.tasks) == 1 else 'runs'}"
+        printing.lines([told], printing.ERR)
+        return 128 + interrupts.number
+    ids = [task.run_id for task in call.tasks]
+    lookup.mark_answered(launcher.caller, ids)
+    return 0 if len(found.rows) == len(ids) and poll.went_well(found, ids, launcher.caller) else 1
+
+
+def _view(call: Call, *, progress: bool, as_json: bool) -> Silence:
+    """Return what shows the call while it works."""
+    if as_json:
+        return Silence()
+    return LivePicture(call) if printing.is_terminal(printing.ERR) else Lines(call, ends_only=not progress)
+
+
+def _found(call: Call, caller: Caller, *, as_json: bool) -> Snapshot:
+    """Return the runs of the call, in the order of its tasks."""
+    ids = [task.run_id for task in call.tasks]
+    found = take(poll.named(ids), caller)
+    found.rows.sort(key=lambda shown: ids.index(shown.run["runId"]))
+    untold = [warning for task in call.tasks for warning in task.warnings] if as_json else []
+    printing.warn(dict.fromkeys([*untold, *found.warnings]))
+    return found
+
+
+def _print(found: Snapshot, max_bytes: int | None) -> None:
+    """Print the answers; of several tasks a program gets head and tail of long ones."""
+    told = [(shown.run, output.answer(found.views[shown.run["runId"]])) for shown in found.rows]
+    if len(told) == 1:
+        run, text = told[0]
+        reading.print_ended(run, text and ends.cut(text, run["runId"], max_bytes))
+    else:
+        most = max_bytes or (None if printing.is_terminal() else ends.MOST_BYTES)
+        reading.print_answer(ends.blocks(told, most))
+    used = words.line([run["usage"] for run, _ in told])
+    if used and not printing.is_terminal(printing.ERR):  # the picture has shown it
+        printing.lines([used], printing.ERR)
+
+
+# --- what a call shows while it works ---
 
 
 class Silence:
@@ -185,102 +280,6 @@ def _write(text: str) -> None:
         printing.write(text.encode("utf-8", "replace"), printing.ERR)
 
 
-SINGLE, PARALLEL = "single", "parallel"
-
-
-@click.command(epilog='Example: tmuxagents run "Find where sessions are created."')
-@options.launching
-@options.TASKS
-@click.option("--concurrency", type=click.IntRange(min=1), metavar="N", help="With --tasks: run N at once.")
-@click.option("--progress", is_flag=True, help="Off a terminal: print each change, not only how it ended.")
-@click.option(
-    "--max-bytes",
-    type=click.IntRange(min=1),
-    metavar="N",
-    help="Keep head and tail of longer answers (default: 4000 bytes each of several, on a terminal all).",
-)
-@options.ATTACH
-@values.JSON
-def run(  # noqa: PLR0913  (one parameter an option)
-    *,
-    task: tuple[str, ...],
-    task_file: str | None,
-    tasks_file: str | None,
-    concurrency: int | None,
-    progress: bool,
-    max_bytes: int | None,
-    attaches: bool,
-    as_json: bool,
-    **wanted: Any,
-) -> int:
-    """Run TASK, wait for it and print the answer. Ctrl-C stops it; the exit code says how it ended."""
-    if tasks_file is not None:
-        launching.refuse_beside({"TASK": task, "--task-file": task_file, "--attach": attaches}, wanted)
-    # Checked first: without a viewer, nothing is launched.
-    viewer = attaching.here("tmuxagents run --attach, or leave out --attach") if attaches else None
-    launcher = options.launcher(project_presets=not wanted.pop("no_project_presets"))
-    if tasks_file is None:
-        values.refuse_odd_task(task, wanted["after"])
-        text = values.read_task(task, task_file)
-        asked = launching.TaskRequests([options.request(launcher, text, mode=SINGLE, **wanted)], [], None)
-    else:
-        asked = launching.requests_of(launcher, tasks_file, mode=PARALLEL, **wanted)
-    most = concurrency or asked.concurrency or int(launcher.settings.numbers["maxConcurrency"])
-    prepared = prepare(launcher, asked.requests, listed=tasks_file is not None, after=asked.after)
-    call = Call(launcher, prepared, most=most)
-    with SignalInterrupts() as interrupts:
-        view = _view(call, progress=progress, as_json=as_json)
-        with Attached(call, viewer, interrupts, view) if viewer else view as seen:
-            call.carry_out(seen.tell, interrupts.handle, interrupts.came)
-    found = _found(call, launcher.caller, as_json=as_json)
-    if as_json:
-        printing.document(poll.as_document(found, launcher.caller))
-    else:
-        _print(found, max_bytes)
-    if call.cancelled:
-        name = signal.Signals(interrupts.number).name
-        aborted = sum(row.run["reason"] == PARENT.reason for row in found.rows)
-        told = f"{name}: aborted {aborted} of {len(call.tasks)} {'run' if len(call.tasks) == 1 else 'runs'}"
-        printing.lines([told], printing.ERR)
-        return 128 + interrupts.number
-    ids = [task.run_id for task in call.tasks]
-    lookup.mark_answered(launcher.caller, ids)
-    return 0 if len(found.rows) == len(ids) and poll.went_well(found, ids, launcher.caller) else 1
-
-
-def _view(call: Call, *, progress: bool, as_json: bool) -> Silence:
-    """Return what shows the call while it works."""
-    if as_json:
-        return Silence()
-    return LivePicture(call) if printing.is_terminal(printing.ERR) else Lines(call, ends_only=not progress)
-
-
-def _found(call: Call, caller: Caller, *, as_json: bool) -> Snapshot:
-    """Return the runs of the call, in the order of its tasks."""
-    ids = [task.run_id for task in call.tasks]
-    found = take(poll.named(ids), caller)
-    found.rows.sort(key=lambda shown: ids.index(shown.run["runId"]))
-    untold = [warning for task in call.tasks for warning in task.warnings] if as_json else []
-    printing.warn(dict.fromkeys([*untold, *found.warnings]))
-    return found
-
-
-def _print(found: Snapshot, max_bytes: int | None) -> None:
-    """Print the answers; of several tasks a program gets head and tail of long ones."""
-    told = [(shown.run, output.answer(found.views[shown.run["runId"]])) for shown in found.rows]
-    if len(told) == 1:
-        run, text = told[0]
-        reading.print_ended(run, text and ends.cut(text, run["runId"], max_bytes))
-    else:
-        reading.print_blocks(told, max_bytes or (None if printing.is_terminal() else ends.MOST_BYTES))
-    used = words.line([run["usage"] for run, _ in told])
-    if used and not printing.is_terminal(printing.ERR):  # the picture has shown it
-        printing.lines([used], printing.ERR)
-
-
-_LOOK_S = 0.2  # between two looks whether the person is back
-
-
 class Attached(Silence):
     """Shows the first child's window as soon as it exists. `after`: what shows the call otherwise."""
 
@@ -307,17 +306,15 @@ class Attached(Silence):
         """Show the window once it exists; until then, and while it has the terminal, write nothing."""
         if self._viewer is not None and self._first.is_there:
             viewer, self._viewer = self._viewer, None
-            self._show(viewer)
+            known = self._first.warnings
+            viewer.warnings = [warning for warning in viewer.warnings if warning not in known]
+            try:
+                argv = attaching.way_to(inspect(self._first.run_dir), viewer)
+                self._client = foreground.Lent(argv, attaching.outside()) if argv else None
+            except (TmuxAgentsError, OSError) as error:  # the children continue all the same
+                printing.warn([f"not attached: {error}"])
         shows = self._client is not None and not self._client.is_over
         return time.monotonic() + _LOOK_S if shows or self._viewer is not None else self._after.tell()
-
-    def _show(self, viewer: Viewer) -> None:
-        try:
-            viewer.warnings = [warning for warning in viewer.warnings if warning not in self._first.warnings]
-            argv = attaching.way_to(inspect(self._first.run_dir), viewer)
-            self._client = foreground.Lent(argv, attaching.outside()) if argv else None
-        except (TmuxAgentsError, OSError) as error:  # the children continue all the same
-            printing.warn([f"not attached: {error}"])
 
 
 VERBS = {"run": run}
