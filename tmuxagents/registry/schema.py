@@ -1,12 +1,12 @@
-"""The registry's tables, and how a row is saved: text that registry/database runs. Touches: SQLite.
+"""The registry's tables, how a row is saved, and what happens once to its file: it is made, moved, removed.
 
-The rules for all writers are here, in SQL, so that no writer can forget one: a run is never taken
-back, each change gets the next number, and the counts are kept by the way.
-
-The registry's file made, moved and removed: what happens once in its life.
+The rules for all writers are here, in SQL, so that no writer can forget one: a run is never taken back, each
+change gets the next number, and the counts are kept by the way.
 
 SQLite requires that a database stays together with its side files. So one process at a time makes a
 database, or sets one aside, under a lock beside it.
+
+Touches: SQLite.
 """
 
 from __future__ import annotations
@@ -164,16 +164,15 @@ KEEP_CHECKPOINT = """INSERT INTO checkpoint
                      ON CONFLICT (run_id) DO UPDATE SET text = excluded.text"""
 
 
+# --- the file ---------------------------------------------------------------------------------------------
+
 _LOCK = "registry.lock"
 _SIDE_FILES = ("-wal", "-shm", "-journal")
 _FLAGS = os.O_RDWR | os.O_CREAT | os.O_NOFOLLOW | os.O_CLOEXEC
 
 
-# --- made -------------------------------------------------------------------------------------------------
-
-
 def make(path: str, patience_s: float) -> None:
-    """Make an empty registry, aside, and put it in its place: nobody ever sees half of one."""
+    """Make an empty registry, aside, and put it in its place: no process ever sees half of one."""
     new = f"{path}.new"
     with alone(path, patience_s):
         if identity_of(path) is not None:
@@ -233,9 +232,6 @@ def migrate(connection: sqlite3.Connection, version: int) -> None:
             connection.execute(statement)
     connection.execute(f"PRAGMA user_version = {version}")
     connection.execute("COMMIT")
-
-
-# --- alone ------------------------------------------------------------------------------------------------
 
 
 @contextlib.contextmanager

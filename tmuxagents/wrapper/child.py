@@ -93,11 +93,17 @@ class Start:
                 with ignoring(FileExistsError):
                     os.symlink(plan.system_prompt_path, f"{self._claim.run_dir}/{agent.prompt_link}")
             own = {**own, **agent.prompted(text, self._environment)}
+        nesting: Mapping[str, str] = {}
+        if plan.root is not None:  # the child may launch children, or is such a child's
+            from tmuxagents.launch import nesting as levels  # noqa: PLC0415  (few runs are)
+
+            home = os.path.dirname(os.path.dirname(self._claim.run_dir))
+            nesting = levels.variables(plan, home=home, socket=self._claim.wrapper["tmux"]["socketPath"])
         return environment.of_child(
             self._environment,
             run_id=plan.run_id,
             agent=own if live is None else {**own, **live.variables},
-            nesting=self._nesting(),
+            nesting=nesting,
             pane=None if live is None else os.environ,
         )
 
@@ -107,16 +113,6 @@ class Start:
         named = self._environment.get(agent.program_variable)
         own = [named or agent.program, *agent.program_arguments]
         return own if named else self._settings.agent_commands.get(agent.name, own)
-
-    def _nesting(self) -> Mapping[str, str]:
-        """Return what a child must know that may launch children, or is such a child's."""
-        claim = self._claim
-        if claim.plan.root is None:
-            return {}
-        from tmuxagents.launch import nesting  # noqa: PLC0415  (few runs are)
-
-        home = os.path.dirname(os.path.dirname(claim.run_dir))
-        return nesting.variables(claim.plan, home=home, socket=claim.wrapper["tmux"]["socketPath"])
 
     def told(self, child: int) -> dict[str, Any]:
         """Return the event of a started child, and record the child in the seal."""

@@ -1,8 +1,7 @@
-"""A wrapper's first acts: the lock, a look, what the launcher hands over, and its name on the run. Joins.
+"""What a wrapper does first and last with its run: it claims it, and writes its result. Joins.
 
-A wrapper that may not start the run leaves without a trace.
-
-The writing of a run's result: last, under the lock, whole, and not left out because the disk is full.
+A wrapper that may not start the run leaves without a trace. The result is written last, under the lock,
+whole, and it is not left out because the disk is full.
 """
 
 from __future__ import annotations
@@ -26,7 +25,6 @@ if TYPE_CHECKING:
     from tmuxagents.records import Plan, Verdict
     from tmuxagents.wrapper.recorder import Recorder
     from tmuxagents.wrapper.signals import Signals
-
 
 LOCK_LIMIT_S = 10.0
 HANDOVER_LIMIT_S = 30.0
@@ -130,6 +128,8 @@ def _tmux(handed: Handed | None) -> dict[str, Any]:
         "pane": os.environ.get("TMUX_PANE"),
     }
 
+
+# --- the result -------------------------------------------------------------------------------------------
 
 _RETRY_S = 0.5
 

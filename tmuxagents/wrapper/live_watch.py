@@ -11,7 +11,7 @@ from tmuxagents.agents.base import Ask
 from tmuxagents.records import NEVER
 from tmuxagents.runs import events, lifecycle
 from tmuxagents.system import process
-from tmuxagents.wrapper.duplex import CLOCK, DENY, OpenQuestions
+from tmuxagents.wrapper.duplex import CLOCK, DENY, LOOK_EVERY_S, OpenQuestions
 from tmuxagents.wrapper.signals import CAUSES
 from tmuxagents.wrapper.watch import ChildWatch
 
@@ -26,7 +26,6 @@ if TYPE_CHECKING:
 
 BEGIN_WITHIN_S = 10.0  # what has not begun by then waits for a person: a login, a key, a question
 LEAVE_WITHIN_S = 5.0
-LOOK_EVERY_S = 2.0  # into the inbox, should nobody have told of it
 _NOT_BEGUN = Ask("", "start", "It has not begun: it may wait for a login, a key or an answer.")
 _PERSON = "a person on its screen"
 

@@ -1,14 +1,7 @@
-"""The wrapper's own terminal: what it shows there never blocks it, and what is typed there is only looked at.
+"""The wrapper's own terminal, and the window of a run: the run's story, painted there. Joins.
 
 A scrolled, frozen or stopped terminal costs lines on the screen and nothing else: the child never waits for
-it. Flow control is off, so that Ctrl-S freezes nobody; keys come as bytes, so that no key is a signal.
-
-What a run's window shows: its story, painted as it comes, and again when the window has another width.
-
-Events are only noted when they come; what they look like is made when the window is written, a few times a
-second. Of a flood, most is then passed over: the window says how much, and the transcript has it.
-
-Joins.
+it. Flow control is off, so that Ctrl-S freezes nothing; keys come as bytes, so that no key is a signal.
 """
 
 from __future__ import annotations
@@ -33,7 +26,6 @@ if TYPE_CHECKING:
     from tmuxagents.runs.events import Event
     from tmuxagents.runs.lifecycle import RunState
 
-
 CTRL_C = b"\x03"
 # What a program that was killed may have left on: other screen, mouse, focus, paste, keyboard modes, colours;
 # and before that, the end of a string that it may have been in the midst of.
@@ -46,7 +38,7 @@ _INPUT_FLAGS, _LOCAL_FLAGS, _SETTINGS = 0, 3, 6
 
 
 class Terminal:
-    """The terminal behind a descriptor, or nothing where there is none."""
+    """The terminal behind a descriptor, or nothing where there is none. Showing never blocks."""
 
     __slots__ = (
         "_before",
@@ -218,6 +210,8 @@ class Terminal:
             self.flush()
 
 
+# --- the window -------------------------------------------------------------------------------------------
+
 _COLUMNS = 80  # of a terminal that does not say
 _NOTED = 256  # events; of twice as many that wait, the older half is passed over
 _SMALL = 8 * 1024  # bytes of an event that may wait
@@ -228,7 +222,11 @@ _MISSING = "parts are not shown here: see `tmuxagents transcript`"
 
 
 class StoryWindow:
-    """The window of one run."""
+    """The window of one run: its story, painted as it comes, and again when the window has another width.
+
+    Events are only noted when they come. The rows for them are made when the window is written, a few times
+    a second. Of a flood, most is then passed over: the window says how much, and the transcript has it.
+    """
 
     __slots__ = (
         *("_afresh_at", "_columns", "_due", "_noted", "_painted_at", "_painter", "_passed_over", "_shown"),
