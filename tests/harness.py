@@ -41,8 +41,12 @@ PATH = "/usr/local/sbin:/usr/local/bin:/usr/sbin:/usr/bin:/sbin:/bin"
 
 
 def eventually(check: Callable[[], Any], timeout: float = 20.0) -> Any:
-    """Return the first truthy answer; fail if there is none in time."""
-    deadline = time.monotonic() + timeout
+    """Return the first truthy answer; fail if there is none in time.
+
+    What takes long is asked less often: most checks start a tmux, and several tests wait at once.
+    """
+    begun = time.monotonic()
+    deadline = begun + timeout
     while True:
         late = time.monotonic() > deadline  # a machine that stood still leaves one more look
         answer = check()
@@ -50,7 +54,7 @@ def eventually(check: Callable[[], Any], timeout: float = 20.0) -> Any:
             return answer
         if late:
             raise AssertionError(f"did not come true in {timeout} s: {check}")
-        time.sleep(0.01)
+        time.sleep(min(0.05, 0.01 + (time.monotonic() - begun) / 20))
 
 
 def stop(pid: int) -> None:
