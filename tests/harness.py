@@ -31,7 +31,7 @@ from tmuxagents.runs.inspect import inspect
 from tmuxagents.system import process, process_table, watcher_lock
 
 if TYPE_CHECKING:
-    from collections.abc import Callable, Mapping, Sequence
+    from collections.abc import Callable, Iterable, Mapping, Sequence
 
 REPOSITORY = Path(__file__).resolve().parent.parent
 BOOT = REPOSITORY / "tmuxagents" / "_wrap.py"
@@ -63,6 +63,12 @@ def stop(pid: int) -> None:
     stats = Path(f"/proc/{pid}/task").glob("*/stat")  # of each thread
     for stat in stats:
         eventually(lambda stat=stat: stat.read_text().rpartition(")")[2].split()[0] in "TtXZ")  # type: ignore[misc]
+
+
+def _kill(pids: Iterable[int]) -> None:
+    for pid in pids:
+        with contextlib.suppress(ProcessLookupError):
+            os.kill(pid, signal.SIGKILL)
 
 
 def unread(handle: int) -> int:
@@ -125,11 +131,18 @@ class Home:
 
     def end_all(self) -> None:
         """End whatever the runs of this home left, for the end of a test."""
-        for run in self.made:
-            run.kill()
+        self.end_runs()
         for founded in self.recorded().values():
             process.send(founded, founded.start_time, signal.SIGKILL)
         self.end_watcher()
+
+    def end_runs(self) -> None:
+        """End whatever of our runs still lives: all of them by one look at the processes of the machine."""
+        for run in self.made:
+            run.end_wrapper()
+        ours = {run.run_id for run in self.made}
+        if ours:
+            _kill(row.pid for row in process_table.table(since=0) if row.marker in ours)
 
     def watcher(self) -> tuple[int, int] | None:
         """Return pid and start time of the watcher of this home, if there is one."""
@@ -259,14 +272,15 @@ class Run:
             self.master = None
 
     def kill(self) -> None:
-        """End whatever of this run still lives, for the end of a test."""
+        """End whatever of this run still lives."""
+        self.end_wrapper()
+        _kill(self.left_over())
+
+    def end_wrapper(self) -> None:
         if self.wrapper is not None and self.wrapper.poll() is None:
             self.wrapper.kill()
             self.wrapper.wait()
         self.close()
-        for pid in self.left_over():
-            with contextlib.suppress(ProcessLookupError):
-                os.kill(pid, signal.SIGKILL)
 
     def result(self) -> dict[str, Any] | None:
         return directory.read_result(str(self.folder))

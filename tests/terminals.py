@@ -154,8 +154,7 @@ class Room:
         """End everything: people, servers, wrappers, children."""
         for person in self.people:
             person.close()
-        for run in self.home.made:
-            run.kill()
+        self.home.end_runs()
         for server in self.servers:
             server.__exit__()
         end_server(str(self.own))
